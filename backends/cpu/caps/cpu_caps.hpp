@@ -1,0 +1,38 @@
+// What the CPU backend can run, as pure data and predicates: the converter chooses kernels by
+// these, without linking the kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/span.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu {
+
+/// Physical order that a kernel wants an operand in.
+enum class LayoutNeed : uint8_t {
+  kAny,           ///< any strides
+  kDense,         ///< no gaps; row-major or channels-last, all rank 4 operands alike
+  kRowMajor,      ///< row-major without gaps
+  kChannelsLast,  ///< channels-last without gaps
+  kChannelsLastStrided,  ///< channels innermost with stride 1; outer strides may leave gaps
+};
+
+struct KernelCaps {
+  const char* id;  ///< the KernelEntry's id: "cpu.conv.portable"
+  OpKind kind;
+  /// Null if the kernel runs this op, else why not (a constant text: "group > 1 needs ..."). Reads
+  /// dims, dtypes and attributes, not strides.
+  const char* (*supports)(const OpCall& call);
+  LayoutNeed activations;  ///< of every operand that is neither weight nor bias
+  /// Bytes of workspace with at most `threads` threads. Null: none.
+  size_t (*workspace_bytes)(const OpCall& call, int threads);
+};
+
+/// Every kernel in order of priority: the first of an op's kind that supports it is taken.
+/// `portable_only` leaves out what needs a library or an instruction set.
+[[nodiscard]] Span<const KernelCaps> Kernels();
+[[nodiscard]] bool IsPortable(const KernelCaps& caps);
+
+}  // namespace tenon::cpu

@@ -1,0 +1,31 @@
+// The graph as text, for tests and for people.
+//
+//   graph demo
+//   input %x: f32[1,3,8,8]
+//   const %w: f32[4,3,3,3] = random(7)
+//   const %b: f32[4] = [0.5, 1, -2, 3e-3]
+//   %y: f32[1,4,8,8] channels_last = conv(%x, %w, %b) {pads=[1,1,1,1], activation=relu} "conv_1"
+//   output %y
+//
+// One statement a line, `#` starts a comment. An absent optional input is `_`. Attributes that
+// have their default are left out; a list is `[a,b]`; enums by name. Constants are a list of
+// values (row-major), `splat(v)`, or `random(seed)`: f32 in [-1, 1), integers in [-8, 8), the
+// same on every machine. After the op: ` "name"` (default: the output's name), then
+// ` @backend/kernel` once chosen. `input %x as "data": ...` and `output %y as "prob"` name ports.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "converter/ir/graph.hpp"
+
+namespace tenon::converter {
+
+/// Text of a graph. Constants of up to 16 elements are written in full; longer ones as
+/// `bytes(N, crc32c=XXXXXXXX)`, which shows a change but cannot be parsed back.
+[[nodiscard]] std::string PrintGraph(const Graph& graph);
+
+/// Reads text. The result has been verified. Errors name the line.
+[[nodiscard]] Result<Graph> ParseGraph(std::string_view text);
+
+}  // namespace tenon::converter

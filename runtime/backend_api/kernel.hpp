@@ -1,0 +1,53 @@
+// What a kernel is: a named way to execute one op, and how it is called.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/backend_api/parallel.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon {
+
+/// One execution. `op` operands have data; `workspace` is at least what the plan states.
+struct KernelCall {
+  OpCall op;
+  void* workspace = nullptr;
+  size_t workspace_bytes = 0;
+  void* state = nullptr;  ///< what `open` made, or null
+  const ParallelRunner* parallel = nullptr;
+};
+
+/// What `load` and `open` are told. Constant inputs have data, all others have null.
+struct KernelSetup {
+  OpCall op;
+  size_t workspace_bytes = 0;
+  int threads = 1;  ///< the most threads a run will use
+};
+
+/// A kernel of one op. Entries are constants in a backend's table; the table's order is priority,
+/// best first, portable reference last. Ids read `backend.op.implementation`.
+///
+/// Life of an op: `check` (always; no heap), `load` once per loaded plan (may be null; where
+/// libraries pack weights), `open` once per session (may be null), `run` many times, `close`,
+/// `unload`. After `open` nothing allocates. `load` and `open` may use the heap; kernels meant for
+/// firmware have neither.
+/// Threads: different sessions may run at once on what one `load` made; one session never runs
+/// twice at once.
+struct KernelEntry {
+  const char* id;
+  const OpRow* row;
+
+  /// Refuses what this kernel cannot run (dtypes, strides, layouts, too small a workspace), given
+  /// operands that passed CheckOpCall. After it, `run` may trust everything but data.
+  Status (*check)(const KernelSetup& setup);
+  Status (*load)(const KernelSetup& setup, void** shared);
+  Status (*open)(const KernelSetup& setup, void* shared, void** state);
+  Status (*run)(const KernelCall& call);
+  void (*close)(void* state);
+  void (*unload)(void* shared);
+  /// Heap bytes that `load` (shared) and `open` (state) hold, for memory reports. May be null.
+  size_t (*held_bytes)(const void* shared, const void* state);
+};
+
+}  // namespace tenon

@@ -1,0 +1,87 @@
+#include "runtime/base/status.hpp"
+
+namespace tenon {
+namespace {
+
+/// Appends to a fixed buffer and keeps room for the final NUL.
+class Writer {
+ public:
+  explicit Writer(Span<char> buffer) : buffer_(buffer) {}
+
+  void Put(char c) {
+    if (used_ + 1 < buffer_.size()) buffer_[used_++] = c;
+  }
+  void Put(const char* text) {
+    for (; *text != '\0'; ++text) Put(*text);
+  }
+  void Put(int64_t value) {
+    char digits[20];
+    size_t count = 0;
+    // Negate as unsigned: -INT64_MIN does not exist.
+    uint64_t rest = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+    do {
+      digits[count++] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (value < 0) Put('-');
+    while (count > 0) Put(digits[--count]);
+  }
+  size_t Finish() {
+    buffer_[used_] = '\0';
+    return used_;
+  }
+
+ private:
+  Span<char> buffer_;
+  size_t used_ = 0;
+};
+
+bool HasSubjectPlaceholder(const char* message) {
+  for (; *message != '\0'; ++message) {
+    if (message[0] == '{' && message[1] == 's' && message[2] == '}') return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const char* StatusCodeText(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk: return "ok";
+    case StatusCode::kInvalidArgument: return "invalid argument";
+    case StatusCode::kFailedPrecondition: return "failed precondition";
+    case StatusCode::kCorruptPlan: return "corrupt plan";
+    case StatusCode::kUnsupportedVersion: return "unsupported version";
+    case StatusCode::kUnsupported: return "unsupported";
+    case StatusCode::kOutOfMemory: return "out of memory";
+    case StatusCode::kBackendFailure: return "backend failure";
+    case StatusCode::kDeadlineExceeded: return "deadline exceeded";
+    case StatusCode::kIoError: return "input/output error";
+  }
+  return "unknown status";
+}
+
+size_t Status::Format(Span<char> buffer) const {
+  if (buffer.empty()) return 0;
+  Writer writer(buffer);
+  const char* subject = subject_ != nullptr ? subject_ : "";
+  if (subject[0] != '\0' && !HasSubjectPlaceholder(message_)) {
+    writer.Put(subject);
+    writer.Put(": ");
+  }
+  for (const char* at = message_; *at != '\0'; ++at) {
+    const bool placeholder = at[0] == '{' && at[1] != '\0' && at[2] == '}';
+    if (placeholder && at[1] >= '0' && at[1] <= '2') {
+      writer.Put(arguments_[at[1] - '0']);
+      at += 2;
+    } else if (placeholder && at[1] == 's') {
+      writer.Put(subject);
+      at += 2;
+    } else {
+      writer.Put(*at);
+    }
+  }
+  return writer.Finish();
+}
+
+}  // namespace tenon

@@ -1,0 +1,168 @@
+// Reads a plan file in place. The only header through which the runtime sees the file; what is
+// FlatBuffers about it stays in plan_view.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/dtype.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon {
+
+inline constexpr uint16_t kPlanVersionMajor = 0;
+inline constexpr uint16_t kPlanVersionMinor = 1;
+inline constexpr size_t kMaxWorkers = 8;
+/// The start of a plan in memory must be aligned to this (flash, mmap and malloc all are).
+inline constexpr size_t kPlanAlignment = 16;
+
+enum class StorageHome : uint8_t { kArena = 0, kSection = 1 };
+
+struct SectionInfo {
+  const char* name;
+  uint16_t space;
+  uint64_t file_offset;
+  uint64_t bytes;
+  uint32_t alignment;
+  uint32_t crc32c;
+};
+
+struct ArenaInfo {
+  uint16_t space;
+  uint64_t bytes;
+  uint32_t alignment;
+  uint64_t lower_bound;
+};
+
+struct StorageInfo {
+  StorageHome home;
+  uint16_t index;
+  uint64_t offset;
+  uint64_t bytes;
+};
+
+struct TensorInfo {
+  const char* name;  ///< never null, may be empty
+  DType dtype;       ///< unchecked until the plan check has passed
+  uint8_t layout;
+  uint32_t storage;
+  uint64_t offset;
+  Span<const int32_t> dims;
+  Span<const int32_t> strides;
+};
+
+struct OpInfo {
+  const char* name;  ///< never null, may be empty
+  uint16_t kind;
+  uint16_t kernel;
+  Span<const int32_t> inputs;
+  Span<const int32_t> outputs;
+  Span<const int32_t> attributes;
+  int32_t workspace;
+  int32_t in_place;
+};
+
+struct WaitInfo {
+  uint16_t worker;
+  uint32_t step;
+};
+
+struct StepInfo {
+  uint32_t op;
+  uint32_t wait_count;
+};
+
+struct SegmentInfo {
+  uint16_t backend;
+  Span<const uint32_t> ops;
+  uint16_t stage;
+};
+
+struct ChannelInfo {
+  uint16_t from;
+  uint16_t to;
+  Span<const uint32_t> tensors;
+  uint16_t depth;
+};
+
+struct PortInfo {
+  const char* name;
+  uint32_t tensor;
+};
+
+/// One program of an opened plan. Borrowed from it; indices must be below the counts.
+class ProgramView {
+ public:
+  ProgramView() = default;
+  explicit ProgramView(const void* table) : table_(table) {}
+
+  [[nodiscard]] const char* name() const;
+  [[nodiscard]] uint8_t mode() const;
+  [[nodiscard]] size_t arena_count() const;
+  [[nodiscard]] ArenaInfo arena(size_t index) const;
+  [[nodiscard]] size_t storage_count() const;
+  [[nodiscard]] StorageInfo storage(size_t index) const;
+  [[nodiscard]] size_t tensor_count() const;
+  [[nodiscard]] TensorInfo tensor(size_t index) const;
+  [[nodiscard]] size_t op_count() const;
+  [[nodiscard]] OpInfo op(size_t index) const;
+  [[nodiscard]] size_t worker_count() const;
+  [[nodiscard]] size_t step_count(size_t worker) const;
+  [[nodiscard]] StepInfo step(size_t worker, size_t index) const;
+  [[nodiscard]] WaitInfo wait(size_t worker, size_t step, size_t index) const;
+  [[nodiscard]] size_t segment_count() const;
+  [[nodiscard]] SegmentInfo segment(size_t index) const;
+  [[nodiscard]] size_t channel_count() const;
+  [[nodiscard]] ChannelInfo channel(size_t index) const;
+  [[nodiscard]] size_t stage_count() const;
+  [[nodiscard]] uint16_t stage_worker(size_t index) const;
+  [[nodiscard]] size_t input_count() const;
+  [[nodiscard]] PortInfo input(size_t index) const;
+  [[nodiscard]] size_t output_count() const;
+  [[nodiscard]] PortInfo output(size_t index) const;
+
+ private:
+  const void* table_ = nullptr;
+};
+
+/// An opened plan file: structure, version and check sums have been verified, so accessors stay
+/// inside the file. What the values mean is checked by CheckPlan (plan_check.hpp).
+class PlanView {
+ public:
+  PlanView() = default;
+
+  /// `file` is borrowed, aligned to kPlanAlignment, and must stay unchanged while this lives.
+  /// Verifies identifier, FlatBuffer structure (bounded depth and table count), version, header
+  /// check sum, every section's bounds and, unless `skip_section_crc`, its check sum; and that
+  /// every required vector element is there. O(file size), no heap.
+  /// Errors: kCorruptPlan, kUnsupportedVersion, kInvalidArgument (misaligned or null).
+  [[nodiscard]] static Result<PlanView> Open(Span<const uint8_t> file,
+                                             bool skip_section_crc = false);
+
+  [[nodiscard]] Span<const uint8_t> file() const { return file_; }
+  [[nodiscard]] uint16_t version_major() const;
+  [[nodiscard]] uint16_t version_minor() const;
+  [[nodiscard]] const char* producer() const;
+  [[nodiscard]] const char* board() const;
+  [[nodiscard]] uint64_t board_fingerprint() const;
+  [[nodiscard]] size_t option_count() const;
+  [[nodiscard]] const char* option_name(size_t index) const;
+  [[nodiscard]] const char* option_value(size_t index) const;
+  [[nodiscard]] size_t space_count() const;
+  [[nodiscard]] const char* space_name(size_t index) const;
+  [[nodiscard]] size_t section_count() const;
+  [[nodiscard]] SectionInfo section(size_t index) const;
+  [[nodiscard]] const uint8_t* section_data(size_t index) const;
+  [[nodiscard]] size_t backend_count() const;
+  [[nodiscard]] const char* backend(size_t index) const;
+  [[nodiscard]] size_t kernel_count() const;
+  [[nodiscard]] const char* kernel(size_t index) const;
+  [[nodiscard]] size_t program_count() const;
+  [[nodiscard]] ProgramView program(size_t index) const;
+
+ private:
+  Span<const uint8_t> file_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,29 @@
+// Every op's row, one constant each (see op_row.hpp). Naming a row links that row and no other.
+#pragma once
+
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon {
+
+extern const OpRow kConvRow;
+extern const OpRow kMatMulRow;
+extern const OpRow kMaxPoolRow;
+extern const OpRow kAveragePoolRow;
+extern const OpRow kUnaryRow;
+extern const OpRow kBinaryRow;
+extern const OpRow kSelectRow;
+extern const OpRow kReduceRow;
+extern const OpRow kSoftmaxRow;
+extern const OpRow kLrnRow;
+extern const OpRow kConcatRow;
+extern const OpRow kSliceRow;
+extern const OpRow kPadRow;
+extern const OpRow kReshapeRow;
+extern const OpRow kTransposeRow;
+extern const OpRow kExpandRow;
+extern const OpRow kResizeRow;
+extern const OpRow kGatherRow;
+extern const OpRow kCastRow;
+extern const OpRow kCopyRow;
+
+}  // namespace tenon
