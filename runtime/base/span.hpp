@@ -15,6 +15,8 @@ class Span {
   template <size_t N>
   constexpr Span(T (&array)[N]) : data_(array), size_(N) {}  // NOLINT: implicit on purpose
 
+  constexpr operator Span<const T>() const { return {data_, size_}; }  // NOLINT: implicit
+
   [[nodiscard]] constexpr T* data() const { return data_; }
   [[nodiscard]] constexpr size_t size() const { return size_; }
   [[nodiscard]] constexpr bool empty() const { return size_ == 0; }

@@ -145,6 +145,19 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_input(const tenon_plan* plan, 
 TENON_API TENON_NODISCARD tenon_status tenon_plan_output(const tenon_plan* plan, size_t index,
                                                          tenon_port_info* info);
 
+/* An op of the plan's first program and the kernel that runs it here (where this build or processor
+ * lacks the kernel that the plan names, the best other one). Strings live as long as the plan. */
+typedef struct tenon_op_info {
+  const char* name;
+  const char* kind;    /* "conv" */
+  const char* backend; /* "cpu" */
+  const char* kernel;  /* "cpu.conv.portable" */
+  const char* planned_kernel;
+} tenon_op_info;
+TENON_API size_t tenon_plan_op_count(const tenon_plan* plan);
+TENON_API TENON_NODISCARD tenon_status tenon_plan_op(const tenon_plan* plan, size_t index,
+                                                     tenon_op_info* info);
+
 /* Arenas: one block of memory each, which the caller of tenon_session_create provides. */
 typedef struct tenon_arena_info {
   const char* space; /* name of the memory space; lives as long as the plan */

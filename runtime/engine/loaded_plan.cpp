@@ -1,0 +1,216 @@
+#include "runtime/engine/loaded_plan.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "runtime/engine/memory_block.hpp"
+#include "runtime/format/plan_check.hpp"
+
+namespace tenon {
+namespace {
+
+bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
+  const StorageInfo storage = program.storage(tensor.storage);
+  TensorView view;
+  view.dims = tensor.dims.data();
+  view.strides = tensor.strides.data();
+  view.rank = static_cast<uint8_t>(tensor.dims.size());
+  const auto bytes = static_cast<uint64_t>(view.Elements() * DTypeBytes(tensor.dtype));
+  return storage.home == StorageHome::kArena && tensor.offset == 0 && view.IsRowMajor() &&
+         storage.bytes >= bytes;
+}
+
+}  // namespace
+
+size_t LoadedPlan::StateBytes(const PlanView& plan) {
+  return plan.program(0).op_count() * sizeof(BoundOp) + alignof(BoundOp);
+}
+
+size_t LoadedPlan::ScratchBytes(const PlanView& plan) {
+  const size_t check = PlanCheckScratchBytes(plan);
+  const size_t views = plan.program(0).tensor_count() * sizeof(TensorView) + alignof(TensorView);
+  return check > views ? check : views;
+}
+
+void DescribeTensors(const PlanView& plan, const ProgramView& program, TensorView* views) {
+  for (size_t i = 0; i < program.tensor_count(); ++i) {
+    const TensorInfo info = program.tensor(i);
+    TensorView& view = views[i];
+    view = TensorView{};
+    view.dims = info.dims.data();
+    view.strides = info.strides.data();
+    view.dtype = info.dtype;
+    view.rank = static_cast<uint8_t>(info.dims.size());
+    const StorageInfo storage = program.storage(info.storage);
+    if (storage.home == StorageHome::kSection) {
+      // Kernels never write constants: the plan check has proven it.
+      view.data =
+          const_cast<uint8_t*>(plan.section_data(storage.index)) + storage.offset + info.offset;
+    }
+  }
+}
+
+Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
+                        Span<uint8_t> state, Span<uint8_t> scratch) {
+  TENON_ENSURE(threads >= 1, kInvalidArgument, "{0} threads asked for: give 1 or more", threads);
+  TENON_ENSURE(plan.program_count() > 0, kCorruptPlan, "the plan holds no program");
+  TENON_RETURN_IF_ERROR(CheckPlan(plan, scratch));
+  view_ = plan;
+  program_ = plan.program(0);
+  threads_ = threads;
+  TENON_ENSURE(program_.worker_count() == 1, kUnsupported,
+               "the plan's first program has {0} workers: this runtime executes one",
+               static_cast<int64_t>(program_.worker_count()));
+  TENON_RETURN_IF_ERROR(CheckPorts());
+  TENON_RETURN_IF_ERROR(FindBackends(backends));
+
+  MemoryBlock state_block(state);
+  BoundOp* ops = state_block.Take<BoundOp>(program_.op_count());
+  TENON_ENSURE(ops != nullptr, kOutOfMemory, "plan state: {0} bytes given, {1} needed",
+               static_cast<int64_t>(state.size()), static_cast<int64_t>(StateBytes(plan)));
+  // The check is done with its scratch: describe the tensors there.
+  MemoryBlock scratch_block(scratch);
+  TensorView* views = scratch_block.Take<TensorView>(program_.tensor_count());
+  TENON_ENSURE(views != nullptr, kOutOfMemory, "scratch: {0} bytes given, {1} needed",
+               static_cast<int64_t>(scratch.size()), static_cast<int64_t>(ScratchBytes(plan)));
+  ops_ = Span<BoundOp>(ops, program_.op_count());
+  DescribeTensors(view_, program_, views);
+
+  for (size_t s = 0; s < program_.segment_count(); ++s) {
+    const SegmentInfo segment = program_.segment(s);
+    for (const uint32_t op : segment.ops) ops_[op].backend = segment.backend;
+  }
+  for (size_t i = 0; i < ops_.size(); ++i) TENON_RETURN_IF_ERROR(BindOp(i, views));
+  return OkStatus();
+}
+
+void LoadedPlan::Unload() {
+  for (BoundOp& op : ops_) {
+    if (op.kernel != nullptr && op.kernel->unload != nullptr && op.shared != nullptr) {
+      op.kernel->unload(op.shared);
+    }
+    op = BoundOp{};
+  }
+  ops_ = {};
+}
+
+size_t LoadedPlan::PackedBytes() const {
+  size_t bytes = 0;
+  for (const BoundOp& op : ops_) {
+    if (op.kernel->held_bytes != nullptr) bytes += op.kernel->held_bytes(op.shared, nullptr);
+  }
+  return bytes;
+}
+
+Status LoadedPlan::FindBackends(Span<const Backend* const> backends) {
+  TENON_ENSURE(view_.backend_count() <= kMaxBackends, kUnsupported,
+               "the plan uses {0} backends, this runtime takes {1}",
+               static_cast<int64_t>(view_.backend_count()), kMaxBackends);
+  for (size_t i = 0; i < view_.backend_count(); ++i) {
+    for (const Backend* candidate : backends) {
+      if (std::strcmp(candidate->name, view_.backend(i)) == 0) backends_[i] = candidate;
+    }
+    if (backends_[i] == nullptr) {
+      return Status(StatusCode::kUnsupported,
+                    "the plan needs backend '{s}', which this program was built without")
+          .About(view_.backend(i));
+    }
+    if (backends_[i]->make_runner != nullptr) runners_[i] = backends_[i]->make_runner(threads_);
+  }
+  return OkStatus();
+}
+
+/// Inputs and outputs are handed to the user as plain arrays, or taken from the user's memory: each
+/// must be a whole storage of its own in row-major order.
+Status LoadedPlan::CheckPorts() const {
+  for (size_t i = 0; i < program_.input_count(); ++i) {
+    const PortInfo port = program_.input(i);
+    if (!IsWholeStorage(program_, program_.tensor(port.tensor))) {
+      return Status(StatusCode::kCorruptPlan, "input '{s}' is not a row-major array of its own")
+          .About(port.name);
+    }
+  }
+  for (size_t i = 0; i < program_.output_count(); ++i) {
+    const PortInfo port = program_.output(i);
+    const TensorInfo tensor = program_.tensor(port.tensor);
+    bool shares_input = false;
+    for (size_t k = 0; k < program_.input_count(); ++k) {
+      shares_input |= program_.tensor(program_.input(k).tensor).storage == tensor.storage;
+    }
+    if (shares_input || !IsWholeStorage(program_, tensor)) {
+      return Status(StatusCode::kCorruptPlan, "output '{s}' is not a row-major array of its own")
+          .About(port.name);
+    }
+  }
+  return OkStatus();
+}
+
+Status LoadedPlan::BindOp(size_t index, const TensorView* tensors) {
+  const OpInfo info = program_.op(index);
+  BoundOp& op = ops_[index];
+  op.inputs = info.inputs;
+  op.outputs = info.outputs;
+  op.attributes = info.attributes.data();
+  op.workspace = info.workspace;
+
+  KernelSetup setup;
+  setup.op = op.Call(tensors);
+  setup.threads = threads_;
+  if (op.workspace >= 0) {
+    setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
+  }
+  if (const Status status = ChooseKernel(info, setup, op); !status.ok()) {
+    return status.About(info.name);
+  }
+  if (op.kernel->load != nullptr) {
+    if (const Status status = op.kernel->load(setup, &op.shared); !status.ok()) {
+      return status.About(info.name);
+    }
+  }
+  return OkStatus();
+}
+
+/// The kernel that the plan names; where this build or processor lacks it, the best other one of
+/// the same backend that takes the same operands and no more workspace.
+Status LoadedPlan::ChooseKernel(const OpInfo& info, const KernelSetup& setup, BoundOp& op) const {
+  const Backend& backend = *backends_[op.backend];
+  const char* id = view_.kernel(info.kernel);
+  const KernelEntry* named = nullptr;
+  const KernelEntry* sibling = nullptr;
+  for (const KernelEntry& entry : backend.kernels) {
+    if (entry.row->kind != static_cast<OpKind>(info.kind)) continue;
+    if (sibling == nullptr) sibling = &entry;
+    if (std::strcmp(entry.id, id) == 0) named = &entry;
+  }
+  if (sibling == nullptr) {
+    return Status(StatusCode::kUnsupported,
+                  "backend has no kernel for op kind {0}: build it with the op's kernels",
+                  info.kind);
+  }
+  const OpRow& row = *sibling->row;
+  TENON_ENSURE(info.attributes.size() == row.attribute_words, kCorruptPlan,
+               "{0} attribute words, {1} expected", static_cast<int64_t>(info.attributes.size()),
+               static_cast<int64_t>(row.attribute_words));
+  if (const Status status = CheckOpCall(row, setup.op); !status.ok()) {
+    // What is wrong with the operands is the plan's fault here, not the caller's.
+    return Status(StatusCode::kCorruptPlan, status.message(), status.argument(0),
+                  status.argument(1), status.argument(2));
+  }
+  Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
+  if (named != nullptr) {
+    reason = named->check(setup);
+    if (reason.ok()) {
+      op.kernel = named;
+      return reason;
+    }
+  }
+  for (const KernelEntry& entry : backend.kernels) {
+    if (entry.row->kind == row.kind && entry.check(setup).ok()) {
+      op.kernel = &entry;
+      return OkStatus();
+    }
+  }
+  return reason;
+}
+
+}  // namespace tenon

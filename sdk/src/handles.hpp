@@ -1,0 +1,40 @@
+// What stands behind the opaque handles of tenon.h.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/engine/loaded_plan.hpp"
+#include "runtime/engine/session.hpp"
+#include "tenon/tenon.h"
+
+struct tenon_plan {
+  tenon::LoadedPlan loaded;
+  // Set only by tenon_plan_open: what tenon_plan_close gives back.
+  void* mapping = nullptr;
+  size_t mapping_bytes = 0;
+};
+
+struct tenon_session {
+  tenon::Session session;
+  // Set only by tenon_session_open: one block with state and arenas.
+  void* allocation = nullptr;
+};
+
+namespace tenon::sdk {
+
+/// Fills `error` (may be null) and gives the code of the C interface.
+tenon_status Report(const Status& status, tenon_error* error);
+
+/// The state memory of a handle: the handle itself, then what follows it.
+inline constexpr size_t kStateAlignment = 16;
+template <typename Handle>
+inline constexpr size_t kHandleBytes =
+    (sizeof(Handle) + kStateAlignment - 1) / kStateAlignment* kStateAlignment;
+
+/// Loads an opened plan into `state`; tenon_plan_load and tenon_plan_open share it.
+Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
+                Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan);
+
+[[nodiscard]] size_t PlanStateBytes(const PlanView& view);
+
+}  // namespace tenon::sdk

@@ -1,0 +1,196 @@
+// The part of tenon.h for systems with files and a heap.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "runtime/format/plan_view.hpp"
+#include "sdk/src/handles.hpp"
+
+namespace {
+
+using tenon::OkStatus;
+using tenon::PlanView;
+using tenon::Result;
+using tenon::Span;
+using tenon::Status;
+using tenon::StatusCode;
+using tenon::sdk::Report;
+
+size_t RoundUp(size_t value, size_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+/// A read-only file in memory; unmapped unless released.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+
+  Status Open(const char* path) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return Status(StatusCode::kIoError, "cannot open plan '{s}'").About(path);
+    struct stat info {};
+    Status status;
+    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+      status = Status(StatusCode::kIoError, "plan '{s}' is not a regular file").About(path);
+    } else if (info.st_size == 0) {
+      status = Status(StatusCode::kCorruptPlan, "plan '{s}' is empty").About(path);
+    } else {
+      bytes_ = static_cast<size_t>(info.st_size);
+      void* data = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file, 0);
+      if (data == MAP_FAILED) {
+        status = Status(StatusCode::kIoError, "cannot map plan '{s}'").About(path);
+      } else {
+        data_ = data;
+      }
+    }
+    close(file);
+    return status;
+  }
+  [[nodiscard]] Span<const uint8_t> bytes() const {
+    return {static_cast<const uint8_t*>(data_), bytes_};
+  }
+  void* Release() {
+    void* data = data_;
+    data_ = nullptr;
+    return data;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Heap memory, freed unless released.
+class HeapBlock {
+ public:
+  HeapBlock(size_t bytes, size_t alignment)
+      : bytes_(RoundUp(bytes, alignment)), data_(std::aligned_alloc(alignment, bytes_)) {}
+  HeapBlock(const HeapBlock&) = delete;
+  HeapBlock& operator=(const HeapBlock&) = delete;
+  ~HeapBlock() { std::free(data_); }
+
+  [[nodiscard]] bool ok() const { return data_ != nullptr; }
+  [[nodiscard]] Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), bytes_}; }
+  void Release() { data_ = nullptr; }
+
+ private:
+  size_t bytes_;
+  void* data_;
+};
+
+Status LoadMapped(const PlanView& view, const tenon_backends& backends, int32_t threads,
+                  tenon_plan** plan) {
+  TENON_ENSURE(view.program_count() > 0, kCorruptPlan, "the plan holds no program");
+  const size_t state_bytes = tenon::sdk::PlanStateBytes(view);
+  const size_t scratch_bytes = tenon::LoadedPlan::ScratchBytes(view);
+  HeapBlock state(state_bytes, 64);
+  HeapBlock scratch(scratch_bytes, 64);
+  TENON_ENSURE(state.ok() && scratch.ok(), kOutOfMemory, "cannot allocate {0} + {1} bytes",
+               static_cast<int64_t>(state_bytes), static_cast<int64_t>(scratch_bytes));
+  TENON_RETURN_IF_ERROR(
+      tenon::sdk::LoadInto(view, backends, threads, state.bytes(), scratch.bytes(), plan));
+  state.Release();
+  return OkStatus();
+}
+
+/// Reports while the file is still mapped: errors may name things inside it.
+tenon_status OpenPlan(const char* path, const tenon_backends& backends, int32_t threads,
+                      tenon_plan** plan, tenon_error* error) {
+  Mapping mapping;
+  if (const Status status = mapping.Open(path); !status.ok()) return Report(status, error);
+  const Result<PlanView> view = PlanView::Open(mapping.bytes());
+  if (!view.ok()) return Report(view.status(), error);
+  const tenon_status code = Report(LoadMapped(*view, backends, threads, plan), error);
+  if (code == TENON_OK) {
+    (*plan)->mapping_bytes = mapping.bytes().size();
+    (*plan)->mapping = mapping.Release();
+  }
+  return code;
+}
+
+/// State and arenas in one block, each arena at its own alignment.
+Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error* error,
+                   tenon_status* code) {
+  const size_t arena_count = tenon_plan_arena_count(plan);
+  const size_t state_bytes = tenon_session_state_size(plan);
+  size_t alignment = 64;
+  size_t bytes = RoundUp(state_bytes, alignment);
+  for (size_t i = 0; i < arena_count; ++i) {
+    const tenon::ArenaInfo info = plan->loaded.program().arena(i);
+    alignment = info.alignment > alignment ? info.alignment : alignment;
+    bytes = RoundUp(bytes, info.alignment) + info.bytes;
+  }
+  // One pointer per arena, needed only while the session is created.
+  HeapBlock bases(RoundUp(arena_count * sizeof(void*) + 1, 16), 16);
+  HeapBlock block(bytes, alignment);
+  TENON_ENSURE(block.ok() && bases.ok(), kOutOfMemory, "cannot allocate {0} bytes for a session",
+               static_cast<int64_t>(bytes));
+  auto* arenas = reinterpret_cast<void**>(bases.bytes().data());
+  size_t offset = RoundUp(state_bytes, 64);
+  for (size_t i = 0; i < arena_count; ++i) {
+    const tenon::ArenaInfo info = plan->loaded.program().arena(i);
+    offset = RoundUp(offset, info.alignment);
+    arenas[i] = block.bytes().data() + offset;
+    offset += info.bytes;
+  }
+  *code = tenon_session_create(plan, block.bytes().data(), state_bytes, arenas, session, error);
+  if (*code == TENON_OK) {
+    (*session)->allocation = block.bytes().data();
+    block.Release();
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+extern "C" {
+
+tenon_status tenon_plan_open(const char* path, const tenon_backends* backends, int32_t threads,
+                             tenon_plan** plan, tenon_error* error) {
+  if (path == nullptr || plan == nullptr) {
+    return Report(Status(StatusCode::kInvalidArgument, "argument '{s}' is NULL")
+                      .About(path == nullptr ? "path" : "plan"),
+                  error);
+  }
+  *plan = nullptr;
+  const tenon_backend* every[] = {tenon_backend_cpu()};
+  const tenon_backends defaults{every, 1};
+  return OpenPlan(path, backends != nullptr ? *backends : defaults, threads, plan, error);
+}
+
+void tenon_plan_close(tenon_plan* plan) {
+  if (plan == nullptr) return;
+  plan->loaded.Unload();
+  if (plan->mapping != nullptr) munmap(plan->mapping, plan->mapping_bytes);
+  std::free(plan);
+}
+
+tenon_status tenon_session_open(const tenon_plan* plan, tenon_session** session,
+                                tenon_error* error) {
+  if (plan == nullptr || session == nullptr) {
+    return Report(Status(StatusCode::kInvalidArgument, "argument '{s}' is NULL")
+                      .About(plan == nullptr ? "plan" : "session"),
+                  error);
+  }
+  *session = nullptr;
+  tenon_status code = TENON_OK;
+  const Status status = OpenSession(plan, session, error, &code);
+  return status.ok() ? code : Report(status, error);
+}
+
+void tenon_session_close(tenon_session* session) {
+  if (session == nullptr) return;
+  session->session.Close();
+  std::free(session->allocation);
+}
+
+}  // extern "C"
