@@ -1,0 +1,98 @@
+#include "backends/cpu/caps/portable_supports.hpp"
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::portable {
+namespace {
+
+constexpr const char* kNeedsF32 = "the portable kernel runs f32 only";
+
+constexpr const char* F32Only(const OpCall& call) {
+  return call.Input(0).dtype == DType::kF32 ? nullptr : kNeedsF32;
+}
+
+constexpr bool IsSignedInteger(DType dtype) {
+  return dtype == DType::kI8 || dtype == DType::kI16 || dtype == DType::kI32 ||
+         dtype == DType::kI64;
+}
+
+constexpr bool IsByteInteger(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+
+constexpr bool IsWideInteger(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64; }
+
+}  // namespace
+
+const char* ConvSupports(const OpCall& call) { return F32Only(call); }
+const char* MatMulSupports(const OpCall& call) { return F32Only(call); }
+const char* AveragePoolSupports(const OpCall& call) { return F32Only(call); }
+const char* LrnSupports(const OpCall& call) { return F32Only(call); }
+
+const char* MaxPoolSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || IsByteInteger(dtype) || IsWideInteger(dtype)) return nullptr;
+  return "the portable max_pool runs f32, i8, u8, i32 and i64";
+}
+
+const char* ReduceSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64) return nullptr;
+  const ReduceFunction function = call.AttributesAs<ReduceAttributes>().function;
+  const bool extremum = function == ReduceFunction::kMax || function == ReduceFunction::kMin;
+  if (IsByteInteger(dtype) && extremum) return nullptr;
+  const bool needs_float = function == ReduceFunction::kL2 || function == ReduceFunction::kLogSum ||
+                           function == ReduceFunction::kLogSumExp;
+  if (IsWideInteger(dtype) && !needs_float) return nullptr;
+  return "the portable reduce runs f32 and f64; i32 and i64 without roots and logarithms; i8 and "
+         "u8 for max and min";
+}
+
+const char* SoftmaxSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64) return nullptr;
+  return "the portable softmax runs f32 and f64";
+}
+
+const char* ResizeSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<ResizeAttributes>();
+  if (attributes.mode == ResizeMode::kNearest) return nullptr;
+  if (call.Input(0).dtype != DType::kF32) {
+    return "the portable linear and cubic resize run f32 only";
+  }
+  const TensorView& x = call.Input(0);
+  const TensorView& y = call.Output();
+  if (x.rank > 4) return "the portable linear and cubic resize take ranks up to 4";
+  for (int axis = 0; axis + 2 < x.rank; ++axis) {
+    if (x.dims[axis] != y.dims[axis]) {
+      return "the portable linear and cubic resize change the last two dimensions only";
+    }
+  }
+  return nullptr;
+}
+
+const char* UnarySupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16) return nullptr;
+  if (IsSignedInteger(dtype) || dtype == DType::kBool) return nullptr;
+  return "the portable unary runs f32, f64, f16, signed integers and bool";
+}
+
+const char* BinarySupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kBool) return nullptr;
+  if (IsByteInteger(dtype) || IsWideInteger(dtype)) return nullptr;
+  return "the portable binary runs f32, f64, i8, u8, i32, i64 and bool";
+}
+
+// Data movement goes by element size, so every dtype will do.
+const char* SelectSupports(const OpCall&) { return nullptr; }
+const char* ConcatSupports(const OpCall&) { return nullptr; }
+const char* SliceSupports(const OpCall&) { return nullptr; }
+const char* PadSupports(const OpCall&) { return nullptr; }
+const char* ReshapeSupports(const OpCall&) { return nullptr; }
+const char* TransposeSupports(const OpCall&) { return nullptr; }
+const char* ExpandSupports(const OpCall&) { return nullptr; }
+const char* GatherSupports(const OpCall&) { return nullptr; }
+const char* CastSupports(const OpCall&) { return nullptr; }
+const char* CopySupports(const OpCall&) { return nullptr; }
+
+}  // namespace tenon::cpu::portable

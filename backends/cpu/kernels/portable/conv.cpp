@@ -1,0 +1,1 @@
+#include "backends/cpu/kernels/portable/kernels.hpp"

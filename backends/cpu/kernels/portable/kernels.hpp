@@ -1,0 +1,77 @@
+// Every portable kernel's functions, so that firmware tables can name them one by one.
+//
+// All take any strides, use no heap and no workspace, and give the same bits whatever the number of
+// threads. `<Op>Check` refuses exactly what `<Op>Supports` (caps/portable_supports.hpp) refuses.
+#pragma once
+
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::cpu::portable {
+
+/// A check's answer for the reason that a `Supports` predicate gave, null meaning none.
+[[nodiscard]] inline Status CheckResult(const char* reason) {
+  return reason == nullptr ? OkStatus() : Status(StatusCode::kUnsupported, reason);
+}
+
+Status ConvCheck(const KernelSetup& setup);
+Status ConvRun(const KernelCall& call);
+
+Status MatMulCheck(const KernelSetup& setup);
+Status MatMulRun(const KernelCall& call);
+
+Status MaxPoolCheck(const KernelSetup& setup);
+Status MaxPoolRun(const KernelCall& call);
+
+Status AveragePoolCheck(const KernelSetup& setup);
+Status AveragePoolRun(const KernelCall& call);
+
+Status UnaryCheck(const KernelSetup& setup);
+Status UnaryRun(const KernelCall& call);
+
+Status BinaryCheck(const KernelSetup& setup);
+Status BinaryRun(const KernelCall& call);
+
+Status SelectCheck(const KernelSetup& setup);
+Status SelectRun(const KernelCall& call);
+
+Status ReduceCheck(const KernelSetup& setup);
+Status ReduceRun(const KernelCall& call);
+
+Status SoftmaxCheck(const KernelSetup& setup);
+Status SoftmaxRun(const KernelCall& call);
+
+Status LrnCheck(const KernelSetup& setup);
+Status LrnRun(const KernelCall& call);
+
+Status ConcatCheck(const KernelSetup& setup);
+Status ConcatRun(const KernelCall& call);
+
+Status SliceCheck(const KernelSetup& setup);
+Status SliceRun(const KernelCall& call);
+
+Status PadCheck(const KernelSetup& setup);
+Status PadRun(const KernelCall& call);
+
+Status ReshapeCheck(const KernelSetup& setup);
+Status ReshapeRun(const KernelCall& call);
+
+Status TransposeCheck(const KernelSetup& setup);
+Status TransposeRun(const KernelCall& call);
+
+Status ExpandCheck(const KernelSetup& setup);
+Status ExpandRun(const KernelCall& call);
+
+Status ResizeCheck(const KernelSetup& setup);
+Status ResizeRun(const KernelCall& call);
+
+Status GatherCheck(const KernelSetup& setup);
+Status GatherRun(const KernelCall& call);
+
+Status CastCheck(const KernelSetup& setup);
+Status CastRun(const KernelCall& call);
+
+Status CopyCheck(const KernelSetup& setup);
+Status CopyRun(const KernelCall& call);
+
+}  // namespace tenon::cpu::portable
