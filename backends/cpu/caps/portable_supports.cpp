@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kNeedsF32 = "the portable kernel runs f32 only";
 
-constexpr const char* F32Only(const OpCall& call) {
+const char* F32Only(const OpCall& call) {
   return call.Input(0).dtype == DType::kF32 ? nullptr : kNeedsF32;
 }
 
