@@ -10,8 +10,8 @@ namespace tenon {
 enum class UnaryFunction : int32_t {
   kIdentity = 0,
   kRelu = 1,
-  kClip = 2,         ///< min(max(x, a), b)
-  kLeakyRelu = 3,    ///< x < 0 ? a * x : x
+  kClip = 2,       ///< min(max(x, a), b)
+  kLeakyRelu = 3,  ///< x < 0 ? a * x : x
   kSigmoid = 4,
   kTanh = 5,
   kHardSigmoid = 6,  ///< max(0, min(1, a * x + b))
@@ -32,11 +32,11 @@ enum class UnaryFunction : int32_t {
   kNeg = 21,
   kFloor = 22,
   kCeil = 23,
-  kRound = 24,       ///< To the nearest integer, halves to even.
+  kRound = 24,  ///< To the nearest integer, halves to even.
   kSign = 25,
   kSin = 26,
   kCos = 27,
-  kNot = 28,         ///< Bool only.
+  kNot = 28,  ///< Bool only.
 };
 inline constexpr int kUnaryFunctionCount = 29;
 
@@ -104,5 +104,14 @@ enum class NearestMode : int32_t {
   kCeil = 3,
 };
 inline constexpr int kNearestModeCount = 4;
+
+// What text form, JSON and messages call the values: names by number.
+extern const char* const kUnaryFunctionNames[kUnaryFunctionCount];
+extern const char* const kBinaryFunctionNames[kBinaryFunctionCount];
+extern const char* const kReduceFunctionNames[kReduceFunctionCount];
+extern const char* const kPadModeNames[kPadModeCount];
+extern const char* const kResizeModeNames[kResizeModeCount];
+extern const char* const kCoordinateModeNames[kCoordinateModeCount];
+extern const char* const kNearestModeNames[kNearestModeCount];
 
 }  // namespace tenon

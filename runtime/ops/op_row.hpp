@@ -76,6 +76,10 @@ struct OpRow {
   Status (*infer)(const OpCall& call, OutputType* outputs);
 };
 
+/// Checks the number of operands and that required ones are there, then calls the row's `infer`.
+/// The way to infer types of operands that have not been checked.
+Status InferOutputs(const OpRow& row, const OpCall& call, OutputType* outputs);
+
 /// Checks the number of operands, that required ones are there, and that the declared outputs have
 /// the inferred dtypes and dims. After this, kernels may trust an op's shapes.
 Status CheckOpCall(const OpRow& row, const OpCall& call);

@@ -1,0 +1,176 @@
+#include "runtime/ops/op_host_row.hpp"
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon {
+namespace {
+
+// Elementary ops per element, as design figures for a vector unit count them: plain arithmetic 1,
+// functions that need a series or a table 4, softmax 8.
+constexpr int64_t kPlainCost = 1;
+constexpr int64_t kActivationCost = 4;
+constexpr int64_t kSoftmaxCost = 8;
+
+int64_t Bytes(const TensorView& tensor) { return tensor.Elements() * DTypeBytes(tensor.dtype); }
+
+/// Work of an op that reads every operand once, two uses of one tensor being one operand.
+OpWork MoveAll(const OpCall& call) {
+  OpWork work;
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (!call.HasInput(i)) continue;
+    bool counted = false;
+    for (int j = 0; j < i; ++j) {
+      counted = counted ||
+                call.input_ids[static_cast<size_t>(j)] == call.input_ids[static_cast<size_t>(i)];
+    }
+    if (!counted) work.bytes_read += Bytes(call.Input(i));
+  }
+  work.bytes_written = Bytes(call.Output());
+  return work;
+}
+
+/// Work of an op that reads of input 0 only as much as it writes (slice, pad, gather).
+OpWork MoveSelected(const OpCall& call) {
+  OpWork work = MoveAll(call);
+  const int64_t whole = Bytes(call.Input(0));
+  if (work.bytes_written < whole) work.bytes_read -= whole - work.bytes_written;
+  return work;
+}
+
+int64_t FunctionCost(UnaryFunction function) {
+  switch (function) {
+    case UnaryFunction::kIdentity:
+    case UnaryFunction::kAbs:
+    case UnaryFunction::kNeg:
+    case UnaryFunction::kFloor:
+    case UnaryFunction::kCeil:
+    case UnaryFunction::kRound:
+    case UnaryFunction::kSign:
+    case UnaryFunction::kNot:
+      return kPlainCost;
+    default:
+      return kActivationCost;
+  }
+}
+
+int64_t FusedCost(const Activation& activation) {
+  return activation.function == UnaryFunction::kIdentity ? 0 : FunctionCost(activation.function);
+}
+
+OpWork ConvWork(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  const int64_t elements = call.Output().Elements();
+  OpWork work = MoveAll(call);
+  work.multiply_accumulates = elements * w.dims[1] * w.dims[2] * w.dims[3];
+  int64_t per_element = FusedCost(call.AttributesAs<ConvAttributes>().activation);
+  if (call.HasInput(2)) per_element += kPlainCost;
+  if (call.HasInput(3)) per_element += kPlainCost;
+  work.elementary_ops = elements * per_element;
+  return work;
+}
+
+OpWork MatMulWork(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<MatMulAttributes>();
+  const TensorView& a = call.Input(0);
+  const int64_t elements = call.Output().Elements();
+  OpWork work = MoveAll(call);
+  work.multiply_accumulates = elements * a.dims[a.rank - 1 - attributes.transpose_a];
+  const int64_t bias_cost = call.HasInput(2) ? kPlainCost : 0;
+  work.elementary_ops = elements * (FusedCost(attributes.activation) + bias_cost);
+  return work;
+}
+
+/// One elementary op per input element (pooling, reductions).
+OpWork PerInputWork(const OpCall& call) {
+  OpWork work = MoveAll(call);
+  work.elementary_ops = call.Input(0).Elements() * kPlainCost;
+  return work;
+}
+
+/// One elementary op per output element.
+OpWork PerOutputWork(const OpCall& call) {
+  OpWork work = MoveAll(call);
+  work.elementary_ops = call.Output().Elements() * kPlainCost;
+  return work;
+}
+
+OpWork UnaryWork(const OpCall& call) {
+  OpWork work = MoveAll(call);
+  work.elementary_ops =
+      call.Output().Elements() * FunctionCost(call.AttributesAs<UnaryAttributes>().function);
+  return work;
+}
+
+OpWork BinaryWork(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<BinaryAttributes>();
+  OpWork work = MoveAll(call);
+  const int64_t own_cost =
+      attributes.function == BinaryFunction::kPow ? kActivationCost : kPlainCost;
+  work.elementary_ops = call.Output().Elements() * (own_cost + FusedCost(attributes.activation));
+  return work;
+}
+
+OpWork SoftmaxWork(const OpCall& call) {
+  OpWork work = MoveAll(call);
+  work.elementary_ops = call.Output().Elements() * kSoftmaxCost;
+  return work;
+}
+
+/// Per element: one op for each neighbour that there is, and the power.
+OpWork LrnWork(const OpCall& call) {
+  const int64_t channels = call.Input(0).dims[1];
+  const int64_t size = call.AttributesAs<LrnAttributes>().size;
+  OpWork work = MoveAll(call);
+  work.elementary_ops =
+      call.Output().Elements() * ((size < channels ? size : channels) + kActivationCost);
+  return work;
+}
+
+/// Per output element: one op for each tap of the interpolation in height and width.
+OpWork ResizeWork(const OpCall& call) {
+  OpWork work = MoveAll(call);
+  int64_t taps = 1;
+  switch (call.AttributesAs<ResizeAttributes>().mode) {
+    case ResizeMode::kNearest:
+      taps = 1;
+      break;
+    case ResizeMode::kLinear:
+      taps = 4;
+      break;
+    case ResizeMode::kCubic:
+      taps = 16;
+      break;
+  }
+  work.elementary_ops = call.Output().Elements() * taps;
+  return work;
+}
+
+/// By OpKind; a test checks that each row stands at its kind's place.
+constexpr OpHostRow kRows[kOpKindCount] = {
+    {OpKind::kConv, ViewKind::kNone, /*in_place: residual*/ 1U << 3, ConvWork},
+    {OpKind::kMatMul, ViewKind::kNone, 0, MatMulWork},
+    {OpKind::kMaxPool, ViewKind::kNone, 0, PerInputWork},
+    {OpKind::kAveragePool, ViewKind::kNone, 0, PerInputWork},
+    {OpKind::kUnary, ViewKind::kNone, 1U << 0, UnaryWork},
+    {OpKind::kBinary, ViewKind::kNone, 1U << 0 | 1U << 1, BinaryWork},
+    {OpKind::kSelect, ViewKind::kNone, 0, PerOutputWork},
+    {OpKind::kReduce, ViewKind::kNone, 0, PerInputWork},
+    {OpKind::kSoftmax, ViewKind::kNone, 1U << 0, SoftmaxWork},
+    {OpKind::kLrn, ViewKind::kNone, 0, LrnWork},
+    {OpKind::kConcat, ViewKind::kInputsInsideOutput, 0, MoveAll},
+    {OpKind::kSlice, ViewKind::kOutputInsideInput, 0, MoveSelected},
+    {OpKind::kPad, ViewKind::kNone, 0, MoveSelected},
+    {OpKind::kReshape, ViewKind::kSameElements, 0, MoveAll},
+    {OpKind::kTranspose, ViewKind::kSameElements, 0, MoveAll},
+    {OpKind::kExpand, ViewKind::kOutputInsideInput, 0, MoveAll},
+    {OpKind::kResize, ViewKind::kNone, 0, ResizeWork},
+    {OpKind::kGather, ViewKind::kNone, 0, MoveSelected},
+    {OpKind::kCast, ViewKind::kNone, 0, PerOutputWork},
+    {OpKind::kCopy, ViewKind::kSameElements, 0, MoveAll},
+};
+
+}  // namespace
+
+const OpHostRow& GetOpHostRow(OpKind kind) { return kRows[static_cast<size_t>(kind)]; }
+
+}  // namespace tenon
