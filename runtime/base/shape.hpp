@@ -11,7 +11,7 @@ namespace tenon {
 inline constexpr int kMaxRank = 8;
 
 /// Dimensions of a tensor in the model's own order (NCHW for images). Every dimension is >= 0 and
-/// the number of elements is below 2^31; `IsValid` checks both.
+/// the product of those that are not 0 is below 2^31; `IsValid` checks both.
 struct Shape {
   int32_t rank = 0;
   int32_t dims[kMaxRank] = {};
@@ -38,14 +38,10 @@ struct Shape {
   [[nodiscard]] constexpr bool IsValid() const {
     if (rank < 0 || rank > kMaxRank) return false;
     int64_t count = 1;
-    bool empty = false;
     for (int32_t i = 0; i < rank; ++i) {
       if (dims[i] < 0) return false;
-      if (dims[i] == 0) empty = true;
-    }
-    if (empty) return true;
-    for (int32_t i = 0; i < rank; ++i) {
-      count *= dims[i];
+      // Empty tensors obey too, so that products of some of the dimensions never overflow.
+      if (dims[i] != 0) count *= dims[i];
       if (count > INT32_MAX) return false;
     }
     return true;
