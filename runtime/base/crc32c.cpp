@@ -1,5 +1,11 @@
 #include "runtime/base/crc32c.hpp"
 
+#include <cstring>
+
+#if defined(__ARM_FEATURE_CRC32) && defined(__aarch64__)
+#include <arm_acle.h>
+#endif
+
 namespace tenon {
 namespace {
 
@@ -19,17 +25,63 @@ constexpr Table MakeTable() {
 }
 constexpr Table kTable = MakeTable();
 
-}  // namespace
-
-uint32_t Crc32c(const void* data, size_t size, uint32_t crc) {
-  const auto* bytes = static_cast<const uint8_t*>(data);
-  crc = ~crc;
+uint32_t SumBytes(const uint8_t* bytes, size_t size, uint32_t crc) {
   for (size_t i = 0; i < size; ++i) {
     crc ^= bytes[i];
     crc = (crc >> 4) ^ kTable.values[crc & 15U];
     crc = (crc >> 4) ^ kTable.values[crc & 15U];
   }
-  return ~crc;
+  return crc;
+}
+
+// Where the processor has the instruction, 8 bytes at a time: opening a plan with 100 MB of
+// constants would take a third of a second with the table.
+#if defined(__x86_64__)
+
+__attribute__((target("sse4.2"))) uint32_t SumWords(const uint8_t* bytes, size_t words,
+                                                    uint32_t crc) {
+  uint64_t sum = crc;
+  for (size_t i = 0; i < words; ++i) {
+    uint64_t word;
+    std::memcpy(&word, bytes + 8 * i, sizeof word);
+    sum = __builtin_ia32_crc32di(sum, word);
+  }
+  return static_cast<uint32_t>(sum);
+}
+bool HasCrcInstruction() { return __builtin_cpu_supports("sse4.2") != 0; }
+
+#elif defined(__ARM_FEATURE_CRC32) && defined(__aarch64__)
+
+uint32_t SumWords(const uint8_t* bytes, size_t words, uint32_t crc) {
+  for (size_t i = 0; i < words; ++i) {
+    uint64_t word;
+    std::memcpy(&word, bytes + 8 * i, sizeof word);
+    crc = __crc32cd(crc, word);
+  }
+  return crc;
+}
+constexpr bool HasCrcInstruction() { return true; }
+
+#else
+
+constexpr uint32_t SumWords(const uint8_t* /*bytes*/, size_t /*words*/, uint32_t crc) {
+  return crc;
+}
+constexpr bool HasCrcInstruction() { return false; }
+
+#endif
+
+}  // namespace
+
+uint32_t Crc32c(const void* data, size_t size, uint32_t crc) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  crc = ~crc;
+  size_t done = 0;
+  if (HasCrcInstruction()) {
+    done = size / 8 * 8;
+    crc = SumWords(bytes, size / 8, crc);
+  }
+  return ~SumBytes(bytes + done, size - done, crc);
 }
 
 }  // namespace tenon

@@ -1,0 +1,164 @@
+// PlanView::Open: what has to hold before any field of a plan may be read.
+#include <plan_generated.h>
+
+#include <cstring>
+
+#include "runtime/base/crc32c.hpp"
+#include "runtime/format/plan_view.hpp"
+
+namespace tenon {
+namespace {
+
+// Message texts are constants, so the version that this runtime reads is spelled out in one.
+static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 1, "update the message below");
+constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.1";
+
+// Programs in a Plan, workers in a program, steps in a worker: nothing nests deeper.
+constexpr flatbuffers::uoffset_t kMaxDepth = 4;
+
+struct Header {
+  uint32_t bytes = 0;
+  uint32_t crc32c = 0;
+  size_t crc_position = 0;
+  uint16_t version_major = 0;
+  uint16_t version_minor = 0;
+};
+
+/// Reads size, sum and version without trusting anything else, as far as they lie in the file.
+Status ReadHeader(Span<const uint8_t> file, Header* header) {
+  const size_t limit = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
+  flatbuffers::Verifier verifier(file.data(), file.size() < limit ? file.size() : limit);
+  TENON_ENSURE(file.size() > 2 * sizeof(flatbuffers::uoffset_t) &&
+                   flatbuffers::BufferHasIdentifier(file.data(), plan::PlanIdentifier()),
+               kCorruptPlan, "not a plan file");
+  const size_t root = verifier.VerifyOffset(0);
+  const auto* table = reinterpret_cast<const flatbuffers::Table*>(file.data() + root);
+  TENON_ENSURE(
+      root != 0 && table->VerifyTableStart(verifier) &&
+          table->VerifyFieldRequired<plan::FileHeader>(verifier, plan::Plan::VT_HEADER, 4) &&
+          table->VerifyField<uint16_t>(verifier, plan::Plan::VT_VERSION_MAJOR, 2) &&
+          table->VerifyField<uint16_t>(verifier, plan::Plan::VT_VERSION_MINOR, 2),
+      kCorruptPlan, "the plan's header is damaged");
+  const auto* stored = table->GetStruct<const plan::FileHeader*>(plan::Plan::VT_HEADER);
+  header->bytes = stored->bytes();
+  header->crc32c = stored->crc32c();
+  header->crc_position =
+      static_cast<size_t>(reinterpret_cast<const uint8_t*>(stored) - file.data()) +
+      sizeof(uint32_t);
+  header->version_major = table->GetField<uint16_t>(plan::Plan::VT_VERSION_MAJOR, 0);
+  header->version_minor = table->GetField<uint16_t>(plan::Plan::VT_VERSION_MINOR, 0);
+  return OkStatus();
+}
+
+Status CheckSum(Span<const uint8_t> file, const Header& header) {
+  TENON_ENSURE(header.bytes <= file.size() && header.bytes < FLATBUFFERS_MAX_BUFFER_SIZE,
+               kCorruptPlan, "the plan's header says {0} bytes, the file has {1}", header.bytes,
+               static_cast<int64_t>(file.size()));
+  const size_t after = header.crc_position + sizeof(uint32_t);
+  TENON_ENSURE(after <= header.bytes, kCorruptPlan, "the plan's header is damaged");
+  constexpr uint32_t kZero = 0;
+  uint32_t crc = Crc32c(file.data(), header.crc_position);
+  crc = Crc32c(&kZero, sizeof kZero, crc);
+  crc = Crc32c(file.data() + after, header.bytes - after, crc);
+  TENON_ENSURE(crc == header.crc32c, kCorruptPlan, "the plan is damaged: its check sum is wrong");
+  return OkStatus();
+}
+
+/// True if an element of a vector of tables or strings is absent. The FlatBuffers verifier takes
+/// the offset 0 for a table that lies on itself and accepts it.
+bool HasNull(const void* vector) {
+  if (vector == nullptr) return false;
+  const auto& offsets = *static_cast<const flatbuffers::Vector<uint32_t>*>(vector);
+  for (flatbuffers::uoffset_t i = 0; i < offsets.size(); ++i) {
+    if (offsets.Get(i) == 0) return true;
+  }
+  return false;
+}
+
+bool HasNull(const plan::Program& program) {
+  if (HasNull(program.arenas()) || HasNull(program.storages()) || HasNull(program.tensors()) ||
+      HasNull(program.ops()) || HasNull(program.workers()) || HasNull(program.segments()) ||
+      HasNull(program.channels()) || HasNull(program.stages()) || HasNull(program.inputs()) ||
+      HasNull(program.outputs())) {
+    return true;
+  }
+  for (const plan::Worker* worker : *program.workers()) {
+    if (HasNull(worker->steps())) return true;
+  }
+  return false;
+}
+
+bool HasNull(const plan::Plan& root) {
+  if (HasNull(root.options()) || HasNull(root.spaces()) || HasNull(root.sections()) ||
+      HasNull(root.backends()) || HasNull(root.kernels()) || HasNull(root.programs())) {
+    return true;
+  }
+  for (const plan::Program* program : *root.programs()) {
+    if (HasNull(*program)) return true;
+  }
+  return false;
+}
+
+Status CheckStructure(Span<const uint8_t> file, const Header& header) {
+  flatbuffers::Verifier::Options options;
+  options.max_depth = kMaxDepth;
+  // Every table takes 4 bytes and so does the offset that leads to it. A file in which many
+  // offsets lead to one table could make the verifier walk it again and again.
+  options.max_tables = header.bytes / 8;
+  flatbuffers::Verifier verifier(file.data(), header.bytes, options);
+  TENON_ENSURE(plan::VerifyPlanBuffer(verifier) && !HasNull(*plan::GetPlan(file.data())),
+               kCorruptPlan, "the plan's structure is damaged");
+  return OkStatus();
+}
+
+/// Sections stand behind the FlatBuffer in the order of their list, so that one comparison shows
+/// that they do not overlap.
+Status CheckSections(const PlanView& view, uint64_t begin, bool skip_crc) {
+  const size_t size = view.file().size();
+  for (size_t i = 0; i < view.section_count(); ++i) {
+    const SectionInfo section = view.section(i);
+    const uint32_t mask = section.alignment - 1;
+    if (section.alignment == 0 || (section.alignment & mask) != 0 ||
+        (section.file_offset & mask) != 0) {
+      return Status(StatusCode::kCorruptPlan, "section is not aligned to {0}", section.alignment)
+          .About(section.name);
+    }
+    if (section.file_offset < begin || section.file_offset > size ||
+        section.bytes > size - section.file_offset) {
+      return Status(StatusCode::kCorruptPlan,
+                    "section of {0} bytes at {1} lies outside the file or on what precedes it",
+                    static_cast<int64_t>(section.bytes), static_cast<int64_t>(section.file_offset))
+          .About(section.name);
+    }
+    begin = section.file_offset + section.bytes;
+    if (!skip_crc &&
+        Crc32c(view.section_data(i), static_cast<size_t>(section.bytes)) != section.crc32c) {
+      return Status(StatusCode::kCorruptPlan, "section is damaged: its check sum is wrong")
+          .About(section.name);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<PlanView> PlanView::Open(Span<const uint8_t> file, bool skip_section_crc) {
+  TENON_ENSURE(
+      file.data() != nullptr && reinterpret_cast<uintptr_t>(file.data()) % kPlanAlignment == 0,
+      kInvalidArgument, "a plan's address must be a multiple of {0}", kPlanAlignment);
+  Header header;
+  TENON_RETURN_IF_ERROR(ReadHeader(file, &header));
+  TENON_RETURN_IF_ERROR(CheckSum(file, header));
+  // Before 1.0 nothing is promised between minor versions.
+  TENON_ENSURE(header.version_major == kPlanVersionMajor &&
+                   (kPlanVersionMajor == 0 ? header.version_minor == kPlanVersionMinor
+                                           : header.version_minor <= kPlanVersionMinor),
+               kUnsupportedVersion, kVersionMessage, header.version_major, header.version_minor);
+  TENON_RETURN_IF_ERROR(CheckStructure(file, header));
+  PlanView view;
+  view.file_ = file;
+  TENON_RETURN_IF_ERROR(CheckSections(view, header.bytes, skip_section_crc));
+  return view;
+}
+
+}  // namespace tenon
