@@ -235,7 +235,13 @@ struct ExpReduction {
   return finite * HardSigmoid(x, 1.0F / 6.0F, 0.5F);
 }
 
-/// Calls `small(|x|)` where x is small enough to have a fraction, and keeps x elsewhere.
+/// x / (1 + |x|); at infinity its limit.
+[[nodiscard]] inline float Softsign(float x) {
+  const float finite = x > FLT_MAX ? FLT_MAX : (x < -FLT_MAX ? -FLT_MAX : x);
+  return finite / (1.0F + Abs(finite));
+}
+
+/// Towards zero.
 [[nodiscard]] inline float Truncate(float x) {
   const float magnitude = Abs(x);
   const bool has_fraction = magnitude < 8388608.0F;  // 2^23; false for NaN
