@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "converter/status.hpp"
@@ -30,7 +32,7 @@ enum class Layout : uint8_t { kRowMajor = 0, kChannelsLast = 1 };
 using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 
 struct Tensor {
-  std::string name;  ///< unique in the graph, never empty
+  std::string name;  ///< unique in the graph, never empty; changed by Graph::RenameTensor only
   DType dtype = DType::kF32;
   Shape shape;
   Layout layout = Layout::kRowMajor;
@@ -55,7 +57,8 @@ class Attributes {
   template <typename T>
   [[nodiscard]] T As() const {
     T value{};
-    std::memcpy(&value, words_.data(), std::min(sizeof value, words_.size() * 4));
+    std::memcpy(static_cast<void*>(&value), words_.data(),
+                std::min(sizeof value, words_.size() * 4));
     return value;
   }
   [[nodiscard]] const std::vector<int32_t>& words() const { return words_; }
@@ -73,21 +76,26 @@ struct Op {
   Attributes attributes;
 
   // Decisions of later passes.
-  std::string backend;     ///< "cpu", once mapped
-  std::string kernel;      ///< kernel id, once chosen
+  std::string backend;  ///< "cpu", once mapped
+  std::string kernel;   ///< kernel id, once chosen
   int64_t workspace_bytes = 0;
   std::string source_ops;  ///< names of source nodes fused into this one, comma-separated
 };
 
 /// One static DAG. Ops are kept in a topological order, which is the execution order unless a pass
-/// chooses another. Ids stay valid while other ops and tensors are added and erased; erased slots
-/// are skipped by `OpOrder()`.
+/// chooses another. Ids and references stay valid while other ops and tensors are added and erased;
+/// erased slots are skipped by `OpOrder()`.
+///
+/// Inputs of an op may be changed through the reference that `op()` gives, until the next question
+/// about readers (`Consumers`, ...); ask for the reference anew after that, or use `SetInput`.
+/// Verify finds breaches. Reading from several threads is safe once Verify has run and nothing has
+/// been changed since.
 class Graph {
  public:
   std::string name;
 
   // --- building -----------------------------------------------------------------------------
-  /// Adds a tensor; a taken or empty name is made unique by a suffix.
+  /// Adds a tensor; a taken name is made unique by a suffix, an empty one becomes "tensor".
   TensorId AddTensor(std::string_view name, DType dtype, const Shape& shape);
   TensorId AddConstant(std::string_view name, DType dtype, const Shape& shape,
                        std::vector<std::byte> bytes);
@@ -99,7 +107,9 @@ class Graph {
   void AddOutput(TensorId tensor, std::string_view port_name);
 
   /// Adds an op at the end of the order; output tensors are made with the types that the op's
-  /// shape rule infers and are called `output_names` (or after the op).
+  /// shape rule infers and are called `output_names` (or after the op). Attributes shorter than
+  /// the op's struct get its defaults. Errors (kInput): operands or attributes that the op's row
+  /// refuses; nothing is added then.
   Result<OpId> AddOp(OpKind kind, std::string_view name, const std::vector<TensorId>& inputs,
                      const Attributes& attributes,
                      const std::vector<std::string>& output_names = {});
@@ -113,6 +123,8 @@ class Graph {
                         const std::vector<std::string>& output_names = {});
 
   // --- reading ------------------------------------------------------------------------------
+  [[nodiscard]] bool IsTensor(TensorId id) const;  ///< a live tensor
+  [[nodiscard]] bool IsOp(OpId id) const;          ///< a live op
   [[nodiscard]] const Tensor& tensor(TensorId id) const;
   [[nodiscard]] Tensor& tensor(TensorId id);
   [[nodiscard]] const Op& op(OpId id) const;
@@ -121,6 +133,7 @@ class Graph {
   [[nodiscard]] std::vector<OpId> OpOrder() const { return order_; }
   /// Live tensors in order of creation.
   [[nodiscard]] std::vector<TensorId> Tensors() const;
+  /// The tensor called so, or kNone.
   [[nodiscard]] TensorId FindTensor(std::string_view name) const;
 
   struct Port {
@@ -132,44 +145,82 @@ class Graph {
   [[nodiscard]] bool IsInput(TensorId id) const;
   [[nodiscard]] bool IsOutput(TensorId id) const;
 
-  /// Ops that read the tensor, each once, in execution order. O(ops) at worst.
+  /// Ops that read the tensor, each once, in execution order. O(readers log readers).
   [[nodiscard]] std::vector<OpId> Consumers(TensorId id) const;
+  /// True if an op or a graph output reads the tensor.
+  [[nodiscard]] bool IsRead(TensorId id) const;
   /// The only op that reads the tensor, if it has exactly one reader and is no graph output.
   [[nodiscard]] OpId OnlyConsumer(TensorId id) const;
+  /// True if `a` stands before `b` in the order.
+  [[nodiscard]] bool IsBefore(OpId a, OpId b) const;
 
   // --- changing -----------------------------------------------------------------------------
+  void SetInput(OpId op, size_t index, TensorId tensor);
+  void RenameTensor(TensorId id, std::string_view name);  ///< made unique as by AddTensor
   /// Makes every reader of `from` (and graph outputs) use `to` instead.
   void ReplaceUses(TensorId from, TensorId to);
   /// Removes an op; its outputs must have no readers left and are removed too.
   void EraseOp(OpId id);
   /// Removes a tensor that nothing reads or writes.
   void EraseTensor(TensorId id);
-  /// Turns a tensor with a producer into a constant (the producer loses this output's tensor only
-  /// when erased by dead-code elimination).
+  /// Turns a tensor with a producer into a constant. The producer gets a new output that nobody
+  /// reads, for dead-code elimination to find.
   void MakeConstant(TensorId id, std::vector<std::byte> bytes);
-  void SetOrder(std::vector<OpId> order) { order_ = std::move(order); }
+  /// Moves an op in the order to just before `position` (to the end if kNone).
+  void MoveOp(OpId id, OpId position);
+  void SetOrder(std::vector<OpId> order);
   void SetPortTensor(bool output, size_t index, TensorId tensor);
 
  private:
+  friend Status Verify(const Graph& graph);
+
   struct TensorSlot {
     Tensor tensor;
     bool alive = false;
+    int input_ports = 0;
+    int output_ports = 0;
+    std::vector<OpId> readers;  ///< each once, in no order; see Sync
   };
   struct OpSlot {
     Op op;
     bool alive = false;
+    bool touched = false;           ///< somebody may have changed op.inputs since Sync
+    int64_t label = 0;              ///< grows along the order
+    std::vector<TensorId> indexed;  ///< the inputs that `readers` know of
   };
-  std::vector<TensorSlot> tensors_;
-  std::vector<OpSlot> ops_;
+  struct NameHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  template <typename Value>
+  using NameMap = std::unordered_map<std::string, Value, NameHash, std::equal_to<>>;
+
+  [[nodiscard]] std::string UniqueName(std::string_view name);
+  [[nodiscard]] size_t PositionOf(OpId id) const;
+  void Touch(OpId id);
+  void PlaceInOrder(OpId id, OpId position);
+  void RelabelOrder();
+  void Sync() const;
+  void IndexInputs(OpId id) const;
+
+  // Deques, so that references outlive additions. Mutable: the use lists are brought up to date
+  // by the first question after a change.
+  mutable std::deque<TensorSlot> tensors_;
+  mutable std::deque<OpSlot> ops_;
+  mutable std::vector<OpId> touched_;
   std::vector<OpId> order_;
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
+  NameMap<TensorId> names_;
+  NameMap<int> next_suffix_;
 };
 
-/// Strides, in elements, of a dense tensor.
+/// Strides, in elements, of a dense tensor. kChannelsLast puts axis 1 innermost; on tensors of rank
+/// 2 and less it is the same as kRowMajor.
 [[nodiscard]] std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout);
 
-/// The op as kernels, shape rules and caps see it (no data). Holds what it points to.
+/// The op as kernels, shape rules and caps see it (no data). Holds what it points to. Inputs and
+/// outputs must be live tensors or kNone.
 class OpCallView {
  public:
   OpCallView(const Graph& graph, const Op& op);
@@ -178,8 +229,11 @@ class OpCallView {
   [[nodiscard]] const OpCall& call() const { return call_; }
 
  private:
+  void AddView(const Tensor& tensor);
+
   std::vector<TensorView> views_;
-  std::vector<std::vector<int32_t>> strides_;
+  std::deque<Shape> dims_;
+  std::deque<std::vector<int32_t>> strides_;
   std::vector<int32_t> input_ids_;
   std::vector<int32_t> output_ids_;
   std::vector<int32_t> attributes_;

@@ -7,11 +7,15 @@
 //   %y: f32[1,4,8,8] channels_last = conv(%x, %w, %b) {pads=[1,1,1,1], activation=relu} "conv_1"
 //   output %y
 //
-// One statement a line, `#` starts a comment. An absent optional input is `_`. Attributes that
-// have their default are left out; a list is `[a,b]`; enums by name. Constants are a list of
-// values (row-major), `splat(v)`, or `random(seed)`: f32 in [-1, 1), integers in [-8, 8), the
-// same on every machine. After the op: ` "name"` (default: the output's name), then
-// ` @backend/kernel` once chosen. `input %x as "data": ...` and `output %y as "prob"` name ports.
+// One statement a line, `#` starts a comment. Names with other characters than letters, digits and
+// _ . / $ - are quoted: %"a b", with \" and \\ inside. An absent optional input is `_`. The type
+// of an output may be left out (`%y = ...`) and is inferred then. Attributes that have their
+// default are left out; a list is `[a,b]`; enums by name. Lists of an op that has a rank are as
+// long as the rank, which is not written itself. Constants are a list of values (row-major),
+// `splat(v)`, or `random(seed)`: f32 in [-1, 1), signed integers in [-8, 8), unsigned in [0, 16),
+// the same on every machine (elements.hpp). After the op: ` "name"` (default: the output's name),
+// then ` @backend/kernel` once chosen. `input %x as "data": ...` and `output %y as "prob"` name
+// ports. Workspace sizes and source ops are not in the text.
 #pragma once
 
 #include <string>

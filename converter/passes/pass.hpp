@@ -29,7 +29,7 @@ struct Pass {
   PassFunction run;
 };
 
-/// Runs a pass, then Verify.
+/// Runs a pass, then Verify. Adds the pass's report in any case; an error names the pass.
 [[nodiscard]] Status RunPass(const Pass& pass, Graph& graph, std::vector<PassReport>& reports);
 
 }  // namespace tenon::converter

@@ -1,0 +1,289 @@
+#include "converter/ir/graph.hpp"
+
+#include <cassert>
+
+namespace tenon::converter {
+namespace {
+
+// Labels of neighbours in a fresh order; an insertion takes the middle.
+constexpr int64_t kLabelGap = int64_t{1} << 20;
+
+}  // namespace
+
+// --- building -----------------------------------------------------------------------------------
+
+std::string Graph::UniqueName(std::string_view wanted) {
+  std::string base(wanted.empty() ? std::string_view("tensor") : wanted);
+  if (!names_.contains(base)) return base;
+  // Remembering the last suffix keeps thousands of equal names from costing a quadratic search.
+  int& suffix = next_suffix_[base];
+  std::string candidate;
+  do {
+    candidate = fmt::format("{}_{}", base, ++suffix);
+  } while (names_.contains(candidate));
+  return candidate;
+}
+
+TensorId Graph::AddTensor(std::string_view tensor_name, DType dtype, const Shape& shape) {
+  const auto id = static_cast<TensorId>(tensors_.size());
+  std::string unique = UniqueName(tensor_name);
+  TensorSlot& slot = tensors_.emplace_back();
+  slot.tensor.name = unique;
+  slot.tensor.dtype = dtype;
+  slot.tensor.shape = shape;
+  slot.alive = true;
+  names_.emplace(std::move(unique), id);
+  return id;
+}
+
+TensorId Graph::AddConstant(std::string_view constant_name, DType dtype, const Shape& shape,
+                            std::vector<std::byte> bytes) {
+  const TensorId id = AddTensor(constant_name, dtype, shape);
+  tensor(id).constant = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return id;
+}
+
+void Graph::AddInput(TensorId id, std::string_view port_name) {
+  ++tensors_[static_cast<size_t>(id)].input_ports;
+  inputs_.push_back({std::string(port_name), id});
+}
+
+void Graph::AddOutput(TensorId id, std::string_view port_name) {
+  ++tensors_[static_cast<size_t>(id)].output_ports;
+  outputs_.push_back({std::string(port_name), id});
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+bool Graph::IsTensor(TensorId id) const {
+  return id >= 0 && static_cast<size_t>(id) < tensors_.size() &&
+         tensors_[static_cast<size_t>(id)].alive;
+}
+
+bool Graph::IsOp(OpId id) const {
+  return id >= 0 && static_cast<size_t>(id) < ops_.size() && ops_[static_cast<size_t>(id)].alive;
+}
+
+const Tensor& Graph::tensor(TensorId id) const {
+  assert(IsTensor(id));
+  return tensors_[static_cast<size_t>(id)].tensor;
+}
+
+Tensor& Graph::tensor(TensorId id) {
+  assert(IsTensor(id));
+  return tensors_[static_cast<size_t>(id)].tensor;
+}
+
+const Op& Graph::op(OpId id) const {
+  assert(IsOp(id));
+  return ops_[static_cast<size_t>(id)].op;
+}
+
+Op& Graph::op(OpId id) {
+  assert(IsOp(id));
+  Touch(id);
+  return ops_[static_cast<size_t>(id)].op;
+}
+
+std::vector<TensorId> Graph::Tensors() const {
+  std::vector<TensorId> ids;
+  ids.reserve(tensors_.size());
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (tensors_[i].alive) ids.push_back(static_cast<TensorId>(i));
+  }
+  return ids;
+}
+
+TensorId Graph::FindTensor(std::string_view tensor_name) const {
+  const auto found = names_.find(tensor_name);
+  return found == names_.end() ? kNone : found->second;
+}
+
+bool Graph::IsInput(TensorId id) const {
+  return IsTensor(id) && tensors_[static_cast<size_t>(id)].input_ports > 0;
+}
+
+bool Graph::IsOutput(TensorId id) const {
+  return IsTensor(id) && tensors_[static_cast<size_t>(id)].output_ports > 0;
+}
+
+std::vector<OpId> Graph::Consumers(TensorId id) const {
+  assert(IsTensor(id));
+  Sync();
+  std::vector<OpId> readers = tensors_[static_cast<size_t>(id)].readers;
+  std::sort(readers.begin(), readers.end(), [this](OpId a, OpId b) {
+    return ops_[static_cast<size_t>(a)].label < ops_[static_cast<size_t>(b)].label;
+  });
+  return readers;
+}
+
+bool Graph::IsRead(TensorId id) const {
+  Sync();
+  return IsOutput(id) || !tensors_[static_cast<size_t>(id)].readers.empty();
+}
+
+OpId Graph::OnlyConsumer(TensorId id) const {
+  assert(IsTensor(id));
+  Sync();
+  const TensorSlot& slot = tensors_[static_cast<size_t>(id)];
+  return slot.readers.size() == 1 && slot.output_ports == 0 ? slot.readers.front() : kNone;
+}
+
+bool Graph::IsBefore(OpId a, OpId b) const {
+  assert(IsOp(a) && IsOp(b));
+  return ops_[static_cast<size_t>(a)].label < ops_[static_cast<size_t>(b)].label;
+}
+
+// --- changing -----------------------------------------------------------------------------------
+
+void Graph::SetInput(OpId id, size_t index, TensorId input) { op(id).inputs[index] = input; }
+
+void Graph::RenameTensor(TensorId id, std::string_view new_name) {
+  std::string& current = tensor(id).name;
+  if (current == new_name) return;
+  const std::string wanted(new_name);  // the view may be of the name itself
+  names_.erase(current);
+  current = UniqueName(wanted);
+  names_.emplace(current, id);
+}
+
+void Graph::ReplaceUses(TensorId from, TensorId to) {
+  if (from == to) return;
+  for (OpId reader : Consumers(from)) {
+    std::vector<TensorId>& inputs = op(reader).inputs;
+    std::replace(inputs.begin(), inputs.end(), from, to);
+  }
+  if (!IsOutput(from)) return;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].tensor == from) SetPortTensor(true, i, to);
+  }
+}
+
+void Graph::EraseOp(OpId id) {
+  assert(IsOp(id));
+  OpSlot& slot = ops_[static_cast<size_t>(id)];
+  slot.op.inputs.clear();
+  Touch(id);
+  Sync();
+  for (TensorId output : slot.op.outputs) {
+    if (!IsTensor(output)) continue;
+    tensor(output).producer = kNone;
+    EraseTensor(output);
+  }
+  order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(PositionOf(id)));
+  slot.op = Op{};
+  slot.alive = false;
+}
+
+void Graph::EraseTensor(TensorId id) {
+  // A caller that breaks the rule leaves a reader of a dead tensor, which Verify reports.
+  assert(!IsRead(id) && tensor(id).producer == kNone);
+  TensorSlot& slot = tensors_[static_cast<size_t>(id)];
+  names_.erase(slot.tensor.name);
+  slot.tensor = Tensor{};
+  slot.alive = false;
+}
+
+void Graph::MakeConstant(TensorId id, std::vector<std::byte> bytes) {
+  Tensor& made = tensor(id);
+  if (made.producer != kNone) {
+    const TensorId unread = AddTensor(made.name + "_computed", made.dtype, made.shape);
+    tensor(unread).layout = made.layout;
+    tensor(unread).producer = made.producer;
+    std::vector<TensorId>& outputs = op(made.producer).outputs;
+    std::replace(outputs.begin(), outputs.end(), id, unread);
+    made.producer = kNone;
+  }
+  made.layout = Layout::kRowMajor;
+  made.constant = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+}
+
+void Graph::SetPortTensor(bool output, size_t index, TensorId id) {
+  Port& port = output ? outputs_[index] : inputs_[index];
+  const auto count = [&](TensorId which) -> int& {
+    TensorSlot& slot = tensors_[static_cast<size_t>(which)];
+    return output ? slot.output_ports : slot.input_ports;
+  };
+  --count(port.tensor);
+  ++count(id);
+  port.tensor = id;
+}
+
+// --- order --------------------------------------------------------------------------------------
+
+size_t Graph::PositionOf(OpId id) const {
+  const auto label = [this](OpId op) { return ops_[static_cast<size_t>(op)].label; };
+  auto found = std::lower_bound(order_.begin(), order_.end(), id,
+                                [&](OpId a, OpId b) { return label(a) < label(b); });
+  // Labels are of no help only in an order that Verify refuses.
+  if (found == order_.end() || *found != id) found = std::find(order_.begin(), order_.end(), id);
+  return static_cast<size_t>(found - order_.begin());
+}
+
+void Graph::RelabelOrder() {
+  int64_t label = 0;
+  for (OpId id : order_) {
+    if (IsOp(id)) ops_[static_cast<size_t>(id)].label = label += kLabelGap;
+  }
+}
+
+void Graph::PlaceInOrder(OpId id, OpId position) {
+  const size_t at = position == kNone ? order_.size() : PositionOf(position);
+  const auto label = [this](size_t index) {
+    return ops_[static_cast<size_t>(order_[index])].label;
+  };
+  const int64_t before = at == 0 ? 0 : label(at - 1);
+  const int64_t after = at < order_.size() ? label(at) : before + 2 * kLabelGap;
+  ops_[static_cast<size_t>(id)].label = before + (after - before) / 2;
+  order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at), id);
+  if (after - before < 2) RelabelOrder();
+}
+
+void Graph::MoveOp(OpId id, OpId position) {
+  assert(IsOp(id) && id != position);
+  order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(PositionOf(id)));
+  PlaceInOrder(id, position);
+}
+
+void Graph::SetOrder(std::vector<OpId> order) {
+  order_ = std::move(order);
+  RelabelOrder();
+}
+
+// --- use lists ----------------------------------------------------------------------------------
+
+void Graph::Touch(OpId id) {
+  OpSlot& slot = ops_[static_cast<size_t>(id)];
+  if (slot.touched) return;
+  slot.touched = true;
+  touched_.push_back(id);
+}
+
+void Graph::Sync() const {
+  for (OpId id : touched_) {
+    OpSlot& slot = ops_[static_cast<size_t>(id)];
+    slot.touched = false;
+    if (slot.op.inputs != slot.indexed) IndexInputs(id);
+  }
+  touched_.clear();
+}
+
+void Graph::IndexInputs(OpId id) const {
+  OpSlot& slot = ops_[static_cast<size_t>(id)];
+  const auto readers = [this](TensorId input) -> std::vector<OpId>* {
+    const bool known = input >= 0 && static_cast<size_t>(input) < tensors_.size();
+    return known ? &tensors_[static_cast<size_t>(input)].readers : nullptr;
+  };
+  for (TensorId input : slot.indexed) {
+    if (std::vector<OpId>* list = readers(input)) std::erase(*list, id);
+  }
+  slot.indexed = slot.op.inputs;
+  for (TensorId input : slot.indexed) {
+    std::vector<OpId>* list = readers(input);
+    if (list == nullptr) continue;
+    // An op reads a tensor once even if several of its inputs name it; its own entry is the last.
+    if (list->empty() || list->back() != id) list->push_back(id);
+  }
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,31 @@
+// What the printer and the parser of text.hpp must agree on.
+#pragma once
+
+#include <cctype>
+#include <string_view>
+
+#include "runtime/base/shape.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::converter {
+
+/// Characters of names that need no quotes.
+[[nodiscard]] inline bool IsNameCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_./$-").find(c) != std::string_view::npos;
+}
+
+/// The field that holds the length of the op's lists, or null if they have a fixed length.
+[[nodiscard]] inline const AttributeField* FindRankField(const OpRow& row) {
+  for (const AttributeField& field : row.fields) {
+    if (std::string_view(field.name) == "rank" && field.count == 1) return &field;
+  }
+  return nullptr;
+}
+
+/// True if the field is a list with one entry per dimension.
+[[nodiscard]] inline bool IsRankList(const AttributeField& field) {
+  return field.count == kMaxRank;
+}
+
+}  // namespace tenon::converter

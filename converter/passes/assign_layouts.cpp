@@ -1,0 +1,166 @@
+#include "converter/passes/assign_layouts.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "converter/map/kernel_choice.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using cpu::LayoutNeed;
+
+bool IsImage(const Tensor& tensor) { return tensor.shape.rank == 4; }
+
+/// Weights and biases keep the row-major order of the model: kernels know them by their role.
+bool IsActivation(const Op& op, size_t input) {
+  return op.kind != OpKind::kConv || input == 0 || input == 3;
+}
+
+std::optional<Layout> FixedLayout(LayoutNeed need) {
+  switch (need) {
+    case LayoutNeed::kChannelsLast:
+    case LayoutNeed::kChannelsLastStrided:
+      return Layout::kChannelsLast;
+    case LayoutNeed::kRowMajor:
+      return Layout::kRowMajor;
+    case LayoutNeed::kAny:
+    case LayoutNeed::kDense:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Layout after a transpose for which no element need move; row-major if there is none.
+Layout TransposedLayout(const Graph& graph, const Op& op) {
+  const Tensor& input = graph.tensor(op.inputs[0]);
+  const Tensor& output = graph.tensor(op.outputs[0]);
+  const std::vector<int32_t> strides = DenseStrides(input.shape, input.layout);
+  const auto attributes = op.attributes.As<TransposeAttributes>();
+  TensorView view;
+  std::vector<int32_t> permuted;
+  for (int32_t i = 0; i < attributes.rank; ++i) {
+    permuted.push_back(strides[static_cast<size_t>(attributes.permutation[i])]);
+  }
+  view.dims = output.shape.dims;
+  view.strides = permuted.data();
+  view.rank = static_cast<uint8_t>(output.shape.rank);
+  return !view.IsRowMajor() && view.IsChannelsLast() ? Layout::kChannelsLast : Layout::kRowMajor;
+}
+
+class Assigner {
+ public:
+  Assigner(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
+
+  Status Run() {
+    for (const OpId id : graph_.OpOrder()) {
+      if (Status status = AssignOp(id); !status.ok()) return status;
+    }
+    return ConvertOutputs();
+  }
+
+ private:
+  Status AssignOp(OpId id) {
+    const LayoutNeed need = CapsOf(graph_.op(id)).activations;
+    const Layout output_layout = OutputLayout(graph_.op(id), need);
+    for (const TensorId output : graph_.op(id).outputs) {
+      if (IsImage(graph_.tensor(output))) graph_.tensor(output).layout = output_layout;
+    }
+    for (size_t i = 0; i < graph_.op(id).inputs.size(); ++i) {
+      const std::optional<Layout> wanted = InputLayout(graph_.op(id), i, need, output_layout);
+      if (!wanted.has_value()) continue;
+      TENON_ASSIGN_OR_RETURN(const TensorId converted,
+                             Converted(graph_.op(id).inputs[i], *wanted, id));
+      graph_.op(id).inputs[i] = converted;
+    }
+    return {};
+  }
+
+  [[nodiscard]] Layout OutputLayout(const Op& op, LayoutNeed need) const {
+    if (const auto fixed = FixedLayout(need)) return *fixed;
+    switch (op.kind) {
+      case OpKind::kConv:
+      case OpKind::kMaxPool:
+      case OpKind::kAveragePool:
+        return Layout::kChannelsLast;
+      case OpKind::kReshape:
+      case OpKind::kMatMul:
+      case OpKind::kGather:
+      case OpKind::kExpand:
+        return Layout::kRowMajor;
+      case OpKind::kTranspose:
+        return TransposedLayout(graph_, op);
+      default:
+        break;
+    }
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] == kNone) continue;
+      const Tensor& input = graph_.tensor(op.inputs[i]);
+      if (IsImage(input) && !input.IsConstant() && input.layout == Layout::kChannelsLast) {
+        return Layout::kChannelsLast;
+      }
+    }
+    return Layout::kRowMajor;
+  }
+
+  /// The layout that input `index` must have; none if its kernel takes it as it is.
+  [[nodiscard]] std::optional<Layout> InputLayout(const Op& op, size_t index, LayoutNeed need,
+                                                  Layout output_layout) const {
+    if (op.inputs[index] == kNone || !IsActivation(op, index)) return std::nullopt;
+    const Tensor& input = graph_.tensor(op.inputs[index]);
+    if (!IsImage(input)) return std::nullopt;
+    if (const auto fixed = FixedLayout(need)) return fixed;
+    if (op.kind == OpKind::kReshape) return Layout::kRowMajor;
+    const bool wants_one_layout = need == LayoutNeed::kDense || op.kind == OpKind::kBinary ||
+                                  op.kind == OpKind::kSelect || op.kind == OpKind::kConcat;
+    // A small broadcast constant is read element by element wherever it lies.
+    if (!wants_one_layout || (input.IsConstant() && need == LayoutNeed::kAny)) return std::nullopt;
+    return output_layout;
+  }
+
+  Result<TensorId> Converted(TensorId tensor, Layout layout, OpId before) {
+    if (graph_.tensor(tensor).layout == layout) return tensor;
+    const auto key = std::make_pair(tensor, layout);
+    if (const auto found = converted_.find(key); found != converted_.end()) return found->second;
+    const std::string name =
+        fmt::format("{}.{}", graph_.tensor(tensor).name,
+                    layout == Layout::kChannelsLast ? "channels_last" : "row_major");
+    TENON_ASSIGN_OR_RETURN(const OpId copy, graph_.InsertOp(before, OpKind::kCopy, name, {tensor},
+                                                            Attributes(), {name}));
+    const TensorId result = graph_.op(copy).outputs[0];
+    graph_.tensor(result).layout = layout;
+    UsePortableKernel(graph_.op(copy));
+    converted_[key] = result;
+    ++report_.changed;
+    return result;
+  }
+
+  Status ConvertOutputs() {
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const TensorId tensor = graph_.outputs()[i].tensor;
+      if (LayoutsCoincide(graph_.tensor(tensor).shape)) {
+        graph_.tensor(tensor).layout = Layout::kRowMajor;
+        continue;
+      }
+      TENON_ASSIGN_OR_RETURN(const TensorId converted, Converted(tensor, Layout::kRowMajor, kNone));
+      graph_.SetPortTensor(/*output=*/true, i, converted);
+    }
+    return {};
+  }
+
+  Graph& graph_;
+  PassReport& report_;
+  std::map<std::pair<TensorId, Layout>, TensorId> converted_;
+};
+
+}  // namespace
+
+bool LayoutsCoincide(const Shape& shape) {
+  if (shape.rank != 4) return true;
+  return shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
+}
+
+Status AssignLayouts(Graph& graph, PassReport& report) { return Assigner(graph, report).Run(); }
+
+}  // namespace tenon::converter
