@@ -1,4 +1,5 @@
-// Scalar elementwise functions on f32, for fused activations and wherever speed does not matter.
+// Elementwise functions on f32, for activations fused into other ops and wherever the function is
+// only known at run time.
 #pragma once
 
 #include "runtime/ops/attributes.hpp"
@@ -13,5 +14,8 @@ namespace tenon::cpu::portable {
 [[nodiscard]] inline float Apply(const Activation& activation, float x) {
   return Apply(activation.function, x, activation.a, activation.b);
 }
+
+/// The same for `count` values at once, bit for bit; fast for none, relu and clip.
+void ApplyInPlace(const Activation& activation, float* values, int count);
 
 }  // namespace tenon::cpu::portable
