@@ -1,0 +1,43 @@
+// Gives every storage of a program its bytes: which storages share an in-place hand-over, how long
+// each lives, and where it lies in the arena.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/memory/locations.hpp"
+#include "converter/memory/place.hpp"
+
+namespace tenon::converter {
+
+/// Offsets of storages in an arena are multiples of this: a cache line, and a vector register.
+inline constexpr int64_t kStorageAlignment = 64;
+
+struct PlannedStorage {
+  TensorId root = kNone;      ///< the tensor that owns the bytes; kNone for a workspace
+  OpId workspace_of = kNone;  ///< the op that scribbles in it; kNone for a tensor
+  int64_t bytes = 0;
+  int64_t offset = 0;      ///< in the arena
+  int64_t first_step = 0;  ///< first write (0 for graph inputs)
+  int64_t last_step = 0;   ///< last read (the last step for graph outputs)
+};
+
+struct ArenaPlan {
+  std::vector<OpId> steps;               ///< ops that execute, in order
+  std::vector<PlannedStorage> storages;  ///< all but constants
+  std::vector<int> in_place;             ///< by OpId: input that output 0 takes over, or -1
+  int64_t bytes = 0;
+  int64_t lower_bound = 0;  ///< largest sum of live bytes
+  bool proven_optimal = false;
+  int64_t place_work = 0;
+};
+
+struct ArenaOptions {
+  bool in_place = true;
+  int64_t work_budget = PlaceOptions{}.work_budget;
+};
+
+[[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
+                                  const ArenaOptions& options);
+
+}  // namespace tenon::converter

@@ -1,0 +1,42 @@
+// Decides which tensors are windows on others, so that slices, concatenations, reshapes and
+// transposes cost nothing where the kernels on both sides take the strides.
+//
+// Requires:   kernels chosen, layouts assigned.
+// Guarantees: every tensor has a location on a root tensor that owns bytes; an op all of whose
+//             work has become a view is elided; every remaining op's kernel takes its operands'
+//             strides; a graph input or output is a root of its own. Concatenations of which only
+//             some parts can be written in place get copies for the others (this changes the
+//             graph).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "converter/passes/pass.hpp"
+
+namespace tenon::converter {
+
+struct Location {
+  TensorId root = kNone;  ///< itself for a tensor that owns its bytes
+  int64_t offset = 0;     ///< bytes from the start of the root
+  std::vector<int32_t> strides;
+};
+
+struct Locations {
+  std::vector<Location> tensors;  ///< by TensorId
+  std::vector<bool> elided;       ///< by OpId: nothing to execute
+
+  [[nodiscard]] const Location& at(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
+};
+
+[[nodiscard]] Result<Locations> AssignLocations(Graph& graph, PassReport& report);
+
+/// Strides of the elements of a tensor (`dims`, `strides`) seen under other `new_dims` with the
+/// same row-major order of elements; empty if no strides express that. (NumPy's reshape without a
+/// copy.)
+[[nodiscard]] std::vector<int32_t> ReshapeStrides(const Shape& dims,
+                                                  const std::vector<int32_t>& strides,
+                                                  const Shape& new_dims);
+
+}  // namespace tenon::converter

@@ -1,0 +1,140 @@
+// Exact search for a placement within a limit.
+//
+// Buffers are stacked from address 0 upwards: only placements in which every buffer rests on
+// address 0, on another buffer, or at its fixed offset need be looked at, because any other can be
+// pushed down. A state is the set of unplaced buffers with a least offset for each. Branching is
+// binary: an unplaced buffer that has nothing left to go below it either lies at its least offset,
+// or rests upon another unplaced one, which raises its least offset.
+//
+//   bounds      per section (set of buffers alive together), the stack above the least offsets
+//   inference   where a section has little slack, a buffer cannot hang above a gap: it must rest
+//               at a height that the buffers below it can fill
+//   splitting   parts of time without a common unplaced buffer are solved one by one, and a failing
+//               part is never blamed on another's choices
+//   nogoods     hopeless states are remembered, across restarts, and cover all worse ones
+//   restarts    with other orders; sections where the search failed before come first
+//
+// The idea of canonical bottom-up search with section bounds: Moffitt, "MiniMalloc: A Lightweight
+// Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2024.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "converter/memory/place_instance.hpp"
+#include "converter/memory/place_nogoods.hpp"
+
+namespace tenon::converter {
+
+enum class SearchOutcome {
+  kFound,
+  kInfeasible,  ///< proved: no placement within the limit
+  kOutOfWork,
+  kOutOfTime
+};
+
+/// Which buffer is tried first where several can lie.
+enum class SearchOrder { kWidth, kArea, kSize, kPressure };
+constexpr int kSearchOrders = 4;
+
+struct SearchStrategy {
+  SearchOrder order = SearchOrder::kWidth;
+  uint64_t seed = 0;   ///< of the perturbation
+  double noise = 0.0;  ///< relative perturbation of the order's keys
+};
+
+class PlacementSearch {
+ public:
+  /// `instance` must outlive the search.
+  explicit PlacementSearch(const Instance& instance);
+
+  /// The limit of the next runs, in bytes. What was learnt about larger limits is kept.
+  void SetLimit(int64_t limit_bytes);
+
+  /// One dive-and-backtrack search from the start, of at most `work_limit` placements.
+  [[nodiscard]] SearchOutcome Run(const SearchStrategy& strategy, int64_t work_limit,
+                                  std::optional<std::chrono::steady_clock::time_point> deadline);
+
+  /// Offsets in bytes by InstanceBuffer, after kFound.
+  [[nodiscard]] std::vector<int64_t> Offsets() const;
+
+  /// Placements tried by all runs.
+  [[nodiscard]] int64_t work() const { return work_; }
+
+ private:
+  struct Range {  // of sections, inclusive
+    int first;
+    int last;
+  };
+  struct Frame {
+    Range range;
+    int buffer;         // branched on; -1: a list of parts that must all be solved
+    bool at_offset;     // the first branch is being explored, else the second
+    bool remember;      // a nogood, if both fail
+    size_t trail_size;  // on entry
+    size_t begin_part;  // in parts_, of a list
+    size_t next_part;
+    size_t end_part;
+  };
+  struct Change {
+    int buffer;  // ~buffer: was placed
+    int64_t old_offset;
+  };
+
+  void ComputeRanks(const SearchStrategy& strategy);
+  bool StartRun();
+  bool PlaceAtLeastOffset(int buffer);
+  bool Raise(int buffer, int64_t offset);
+  bool Propagate();
+  bool CheckSection(int section);
+  void Undo(size_t trail_size);
+  int64_t NextOffset(int buffer) const;
+  bool RaiseToNextOffset(int buffer);
+  int SelectBuffer(Range range);
+  bool Grounded(int buffer) const;
+  void PushParts(Range range);
+  bool Enter(Range range, bool remember);
+  bool Retreat();
+  uint64_t DescribeState(Range range);
+  void MarkDirty(int buffer);
+
+  const Instance& instance_;
+  int64_t capacity_ = 0;
+  int64_t limit_bytes_ = -1;
+  int64_t work_ = 0;
+
+  // By buffer.
+  std::vector<int64_t> offset_;  // least offset, or the offset if placed
+  std::vector<int64_t> max_offset_;
+  std::vector<char> placed_;
+  std::vector<int> next_same_;  // the next of a chain of interchangeable buffers, or -1
+  std::vector<int> prev_same_;
+  std::vector<uint64_t> hash_;
+  std::vector<double> rank_;   // lower is tried first
+  std::vector<size_t> slots_;  // where its positions in sections begin in position_
+  std::vector<int> position_;
+
+  // By section.
+  std::vector<std::vector<int>> members_;  // the first count_ are unplaced
+  std::vector<int> count_;
+  std::vector<int64_t> unplaced_size_;
+  std::vector<int> crossing_;      // unplaced buffers in this section and the next
+  std::vector<int> first_buffer_;  // the first buffer that starts in or after it; one more at end
+  std::vector<double> weight_;     // grows where the search fails
+  std::vector<int64_t> lowest_top_;
+  std::vector<int> choices_;
+  double weight_step_ = 1.0;
+
+  std::vector<uint64_t> dirty_;  // bit set of sections
+  std::vector<Change> trail_;
+  std::vector<Frame> frames_;
+  std::vector<Range> parts_;
+  std::vector<std::pair<int64_t, int>> sorted_;
+  std::vector<uint32_t> state_;
+  NogoodCache nogoods_;
+};
+
+}  // namespace tenon::converter
