@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/base/crc32c.hpp"
+#include "runtime/format/plan_schema.hpp"
 #include "runtime/format/plan_view.hpp"
 
 namespace tenon {
@@ -64,39 +65,64 @@ Status CheckSum(Span<const uint8_t> file, const Header& header) {
   return OkStatus();
 }
 
-/// True if an element of a vector of tables or strings is absent. The FlatBuffers verifier takes
-/// the offset 0 for a table that lies on itself and accepts it.
-bool HasNull(const void* vector) {
-  if (vector == nullptr) return false;
-  const auto& offsets = *static_cast<const flatbuffers::Vector<uint32_t>*>(vector);
-  for (flatbuffers::uoffset_t i = 0; i < offsets.size(); ++i) {
-    if (offsets.Get(i) == 0) return true;
-  }
-  return false;
+/// Where the string or vector that `position` holds the offset of begins.
+const uint8_t* Follow(const uint8_t* position) {
+  return position + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(position);
 }
 
-bool HasNull(const plan::Program& program) {
-  if (HasNull(program.arenas()) || HasNull(program.storages()) || HasNull(program.tensors()) ||
-      HasNull(program.ops()) || HasNull(program.workers()) || HasNull(program.segments()) ||
-      HasNull(program.channels()) || HasNull(program.stages()) || HasNull(program.inputs()) ||
-      HasNull(program.outputs())) {
-    return true;
+bool VerifyTable(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* position,
+                 uint8_t id);
+
+/// Elements of a vector of strings or tables. An absent one (offset 0) is refused: readers index
+/// vectors and do not expect holes.
+bool VerifyElements(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* vector,
+                    const plan_schema::Field& field) {
+  const auto count = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(vector);
+  for (const uint8_t* element = vector + 4; element != vector + 4 + size_t{count} * 4;
+       element += 4) {
+    if (verifier.VerifyOffset(static_cast<size_t>(element - file)) == 0) return false;
+    const uint8_t* target = Follow(element);
+    if (field.kind == plan_schema::FieldKind::kTableVector
+            ? !VerifyTable(verifier, file, target, field.size)
+            : !verifier.VerifyString(reinterpret_cast<const flatbuffers::String*>(target))) {
+      return false;
+    }
   }
-  for (const plan::Worker* worker : *program.workers()) {
-    if (HasNull(worker->steps())) return true;
-  }
-  return false;
+  return true;
 }
 
-bool HasNull(const plan::Plan& root) {
-  if (HasNull(root.options()) || HasNull(root.spaces()) || HasNull(root.sections()) ||
-      HasNull(root.backends()) || HasNull(root.kernels()) || HasNull(root.programs())) {
-    return true;
+bool VerifyField(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* position,
+                 const plan_schema::Field& field) {
+  using plan_schema::FieldKind;
+  const auto offset = static_cast<size_t>(position - file);
+  if (field.kind == FieldKind::kScalar || field.kind == FieldKind::kStruct) {
+    return verifier.VerifyAlignment(offset, field.kind == FieldKind::kStruct ? 4 : field.size) &&
+           verifier.Verify(offset, field.size);
   }
-  for (const plan::Program* program : *root.programs()) {
-    if (HasNull(*program)) return true;
+  if (verifier.VerifyOffset(offset) == 0) return false;
+  const uint8_t* target = Follow(position);
+  if (field.kind == FieldKind::kString) {
+    return verifier.VerifyString(reinterpret_cast<const flatbuffers::String*>(target));
   }
-  return false;
+  const bool scalars = field.kind == FieldKind::kScalarVector;
+  return verifier.VerifyVectorOrString(target, scalars ? field.size : 4) &&
+         (scalars || VerifyElements(verifier, file, target, field));
+}
+
+/// Recursive, as deep as the schema (kMaxDepth).
+bool VerifyTable(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* position,
+                 uint8_t id) {
+  if (!verifier.VerifyTableStart(position)) return false;
+  const auto& table = *reinterpret_cast<const flatbuffers::Table*>(position);
+  const plan_schema::Table& schema = plan_schema::kTables[id];
+  for (size_t i = 0; i < schema.field_count; ++i) {
+    const plan_schema::Field& field = schema.fields[i];
+    const auto where = table.GetOptionalFieldOffset(static_cast<flatbuffers::voffset_t>(4 + 2 * i));
+    if (where == 0 ? field.required : !VerifyField(verifier, file, position + where, field)) {
+      return false;
+    }
+  }
+  return verifier.EndTable();
 }
 
 Status CheckStructure(Span<const uint8_t> file, const Header& header) {
@@ -106,7 +132,7 @@ Status CheckStructure(Span<const uint8_t> file, const Header& header) {
   // offsets lead to one table could make the verifier walk it again and again.
   options.max_tables = header.bytes / 8;
   flatbuffers::Verifier verifier(file.data(), header.bytes, options);
-  TENON_ENSURE(plan::VerifyPlanBuffer(verifier) && !HasNull(*plan::GetPlan(file.data())),
+  TENON_ENSURE(VerifyTable(verifier, file.data(), Follow(file.data()), plan_schema::kPlan),
                kCorruptPlan, "the plan's structure is damaged");
   return OkStatus();
 }

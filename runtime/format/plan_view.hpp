@@ -14,6 +14,8 @@ namespace tenon {
 inline constexpr uint16_t kPlanVersionMajor = 0;
 inline constexpr uint16_t kPlanVersionMinor = 1;
 inline constexpr size_t kMaxWorkers = 8;
+/// No op's attributes have more 4-byte words than this.
+inline constexpr size_t kMaxAttributeWords = 64;
 /// The start of a plan in memory must be aligned to this (flash, mmap and malloc all are).
 inline constexpr size_t kPlanAlignment = 16;
 

@@ -1,0 +1,158 @@
+// The plan check's outside: scratch, budget, and the order in which the parts run.
+#include "runtime/format/plan_check.hpp"
+
+#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/rank_set.hpp"
+
+namespace tenon {
+namespace plan_check {
+
+void Reporter::Fail(const char* subject, const char* message, uint64_t a, uint64_t b) {
+  if (stopped_) return;
+  const Status violation =
+      Status(StatusCode::kCorruptPlan, message, static_cast<int64_t>(a), static_cast<int64_t>(b))
+          .About(subject);
+  if (count_++ == 0) first_ = violation;
+  stopped_ = sink_.report == nullptr || !sink_.report(sink_.context, violation);
+}
+
+bool ProgramCheck::Spend() {
+  if (budget == 0) return false;
+  if (--budget == 0) Fail(program.name(), "too many strided parts or channels to check");
+  return budget != 0;
+}
+
+bool ProgramCheck::HappensBefore(uint32_t before, uint32_t after) const {
+  if (before == kPortOp || after == kPortOp) return true;
+  return Done(before) <= ClockOf(after)[worker[before]];
+}
+
+namespace {
+
+/// Hands out parts of the scratch; without a base it only counts.
+class Carver {
+ public:
+  explicit Carver(uint8_t* base) : base_(base) {}
+
+  template <typename T>
+  void Take(T*& array, uint64_t count) {
+    used_ = (used_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    if (base_ != nullptr) array = reinterpret_cast<T*>(base_ + used_);
+    used_ += count * sizeof(T);
+  }
+  [[nodiscard]] uint64_t used() const { return used_; }
+
+ private:
+  uint8_t* base_;
+  uint64_t used_ = 0;
+};
+
+/// Counts are below 2^31 each and `references` below the file's size, so this cannot overflow.
+uint64_t Carve(ProgramCheck& check, uint8_t* base) {
+  const uint64_t ops = check.ops;
+  const uint64_t storages = check.storages;
+  Carver carver(base);
+  carver.Take(check.keys, 2 * storages);
+  carver.Take(check.accesses, check.references);
+  carver.Take(check.clock, ops * check.workers);
+  carver.Take(check.position, ops);
+  carver.Take(check.segment, ops);
+  carver.Take(check.access_begin, storages + 1);
+  carver.Take(check.reader_begin, storages);
+  carver.Take(check.first_clock, storages * check.workers);
+  carver.Take(check.last_clock, storages * check.workers);
+  carver.Take(check.rank, storages);
+  carver.Take(check.by_rank, storages + 1);
+  carver.Take(check.next, storages + 1);
+  carver.Take(check.previous, storages + 1);
+  carver.Take(check.rank_bits, RankSet::Words(check.storages + 1));
+  carver.Take(check.cursor, uint64_t{kCursorWords} * check.segments);
+  carver.Take(check.worker, ops);
+  return carver.used();
+}
+
+/// Takes the program's counts. False if it has more than kMaxWorkers, or if its vectors have more
+/// elements than the file has bytes: then many tables share them, which no converter writes and
+/// which would let a small file take very long. Both are refused before scratch is used.
+bool Measure(ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  check.ops = program.op_count();
+  check.storages = program.storage_count();
+  check.workers = program.worker_count();
+  check.segments = program.segment_count();
+  const uint64_t limit = check.plan.file().size();
+  uint64_t references = program.input_count() + program.output_count();
+  uint64_t others = 0;
+  for (size_t i = 0; i < check.ops; ++i) {
+    const OpInfo op = program.op(i);
+    references += op.inputs.size() + op.outputs.size() + 1;
+  }
+  for (size_t i = 0; i < check.workers; ++i) {
+    for (size_t step = 0; step < program.step_count(i); ++step) {
+      others += program.step(i, step).wait_count;
+    }
+  }
+  for (size_t i = 0; i < check.segments; ++i) others += program.segment(i).ops.size();
+  for (size_t i = 0; i < program.channel_count(); ++i) others += program.channel(i).tensors.size();
+  check.references = static_cast<size_t>(references);
+  check.budget = (uint64_t{1} << 22) + 8 * references;
+  return check.workers >= 1 && check.workers <= kMaxWorkers && references <= limit &&
+         others <= limit;
+}
+
+void CheckProgram(ProgramCheck& check) {
+  if (!CheckIndices(check) || check.reporter.stopped()) return;
+  if (!CheckOrder(check) || check.reporter.stopped()) return;
+  CheckStorages(check);
+  if (check.reporter.stopped()) return;
+  CheckOccupancy(check);
+  if (check.reporter.stopped()) return;
+  CheckSegments(check);
+}
+
+}  // namespace
+}  // namespace plan_check
+
+size_t PlanCheckScratchBytes(const PlanView& plan) {
+  const ViolationSink sink;
+  plan_check::Reporter reporter(sink);
+  uint64_t largest = 0;
+  for (size_t i = 0; i < plan.program_count(); ++i) {
+    plan_check::ProgramCheck check{plan, plan.program(i), reporter};
+    if (!plan_check::Measure(check)) continue;
+    const uint64_t bytes = plan_check::Carve(check, nullptr);
+    if (bytes > largest) largest = bytes;
+  }
+  largest = (largest + 15) / 16 * 16;
+  return largest < SIZE_MAX ? static_cast<size_t>(largest) : SIZE_MAX;
+}
+
+Status CheckPlan(const PlanView& plan, Span<uint8_t> scratch, const ViolationSink& sink) {
+  TENON_ENSURE(reinterpret_cast<uintptr_t>(scratch.data()) % 16 == 0, kInvalidArgument,
+               "the plan check's scratch must be aligned to 16");
+  const size_t needed = PlanCheckScratchBytes(plan);
+  TENON_ENSURE(scratch.size() >= needed, kOutOfMemory,
+               "the plan check needs {0} bytes of scratch, got {1}", static_cast<int64_t>(needed),
+               static_cast<int64_t>(scratch.size()));
+  plan_check::Reporter reporter(sink);
+  if (plan.program_count() == 0) reporter.Fail(nullptr, "the plan has no program");
+  for (size_t i = 0; i < plan.section_count(); ++i) {
+    if (plan.section(i).space >= plan.space_count()) {
+      reporter.Fail(plan.section(i).name, "section in no memory space");
+    }
+  }
+  for (size_t i = 0; i < plan.program_count() && !reporter.stopped(); ++i) {
+    plan_check::ProgramCheck check{plan, plan.program(i), reporter};
+    if (!plan_check::Measure(check)) {
+      reporter.Fail(check.program.name(),
+                    "program with {0} workers (1 to 8), or with too many references",
+                    check.workers);
+      continue;
+    }
+    plan_check::Carve(check, scratch.data());
+    plan_check::CheckProgram(check);
+  }
+  return reporter.first();
+}
+
+}  // namespace tenon

@@ -1,0 +1,212 @@
+// Plan check, part 1: every number that names or measures something is in range.
+#include <cstring>
+
+#include "runtime/base/shape.hpp"
+#include "runtime/format/plan_check_state.hpp"
+#include "runtime/ops/op_kind.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::plan_check {
+namespace {
+
+// Sums of a few such numbers stay far from overflow.
+constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 62;
+
+// ProgramMode in plan.fbs.
+constexpr uint8_t kPipelineMode = 1;
+constexpr uint8_t kLastMode = 3;
+
+bool IsPowerOfTwo(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+void CheckStorageIndices(const ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  for (size_t i = 0; i < program.arena_count(); ++i) {
+    const ArenaInfo arena = program.arena(i);
+    if (arena.space >= check.plan.space_count() || !IsPowerOfTwo(arena.alignment) ||
+        arena.bytes > kMaxArenaBytes) {
+      check.Fail(program.name(), "arena {0}: memory space, size or alignment out of range", i);
+    }
+  }
+  for (size_t i = 0; i < check.storages; ++i) {
+    const StorageInfo storage = program.storage(i);
+    uint64_t bytes = 0;
+    if (storage.home == StorageHome::kArena && storage.index < program.arena_count()) {
+      bytes = program.arena(storage.index).bytes;
+    } else if (storage.home == StorageHome::kSection &&
+               storage.index < check.plan.section_count()) {
+      bytes = check.plan.section(storage.index).bytes;
+    } else {
+      check.Fail(program.name(), "storage {0} is in no arena and no section", i);
+      continue;
+    }
+    if (storage.offset > bytes || storage.bytes > bytes - storage.offset) {
+      check.Fail(program.name(), "storage {0} reaches over the end of its arena or section", i);
+    }
+  }
+}
+
+bool HasValidShape(const TensorInfo& tensor) {
+  if (tensor.dims.size() > kMaxRank || tensor.strides.size() != tensor.dims.size()) return false;
+  for (const int32_t stride : tensor.strides) {
+    if (stride < 0) return false;
+  }
+  return Shape(tensor.dims.data(), static_cast<int32_t>(tensor.dims.size())).IsValid();
+}
+
+/// Elements from the first to the last, both included. With a valid shape below 2^62.
+uint64_t Extent(const TensorInfo& tensor) {
+  uint64_t extent = 1;
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    if (tensor.dims[i] == 0) return 0;
+    extent += static_cast<uint64_t>(tensor.dims[i] - 1) * static_cast<uint64_t>(tensor.strides[i]);
+  }
+  return extent;
+}
+
+void CheckTensor(const ProgramCheck& check, const TensorInfo& tensor, size_t index) {
+  const ProgramView& program = check.program;
+  if (!IsValidDType(static_cast<int>(tensor.dtype)) || tensor.storage >= check.storages ||
+      !HasValidShape(tensor)) {
+    check.Fail(tensor.name, "tensor {0}: dtype, storage, dims or strides out of range", index);
+    return;
+  }
+  const StorageInfo storage = program.storage(tensor.storage);
+  const auto element = static_cast<uint64_t>(DTypeBytes(tensor.dtype));
+  if (tensor.offset > storage.bytes || Extent(tensor) > (storage.bytes - tensor.offset) / element) {
+    check.Fail(tensor.name, "tensor {0} reaches over the end of its storage", index);
+  }
+  const uint32_t alignment = storage.home == StorageHome::kArena
+                                 ? program.arena(storage.index).alignment
+                                 : check.plan.section(storage.index).alignment;
+  if (alignment < element || (storage.offset + tensor.offset) % element != 0) {
+    check.Fail(tensor.name, "tensor {0} is not aligned to its element", index);
+  }
+}
+
+bool IsConstant(const ProgramCheck& check, uint32_t tensor) {
+  return check.StorageOf(tensor).home == StorageHome::kSection;
+}
+
+void CheckOp(const ProgramCheck& check, const OpInfo& op, size_t index) {
+  const auto tensors = static_cast<int64_t>(check.program.tensor_count());
+  bool in_range = !op.outputs.empty() && op.outputs.size() <= kMaxOutputs && op.workspace >= -1 &&
+                  op.workspace < tensors && op.in_place >= -1 &&
+                  op.in_place < static_cast<int64_t>(op.inputs.size());
+  for (const int32_t input : op.inputs) in_range &= input >= -1 && input < tensors;
+  for (const int32_t output : op.outputs) in_range &= output >= 0 && output < tensors;
+  if (op.in_place >= 0 && in_range) in_range = op.inputs[static_cast<size_t>(op.in_place)] >= 0;
+  if (!in_range) check.Fail(op.name, "op {0}: operand out of range", index);
+  if (op.kind >= kOpKindCount || op.attributes.size() > kMaxAttributeWords) {
+    check.Fail(op.name, "op {0}: kind or number of attributes out of range", index);
+  }
+  if (op.kernel >= check.plan.kernel_count()) {
+    check.Fail(op.name, "op {0}: no such kernel", index);
+  }
+}
+
+void CheckWritesNoConstant(const ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  for (size_t i = 0; i < check.ops; ++i) {
+    const OpInfo op = program.op(i);
+    for (const int32_t output : op.outputs) {
+      if (IsConstant(check, static_cast<uint32_t>(output))) {
+        check.Fail(op.name, "op {0} writes a constant, tensor {1}", i,
+                   static_cast<uint64_t>(output));
+      }
+    }
+    if (op.workspace < 0) continue;
+    const auto workspace = static_cast<uint32_t>(op.workspace);
+    if (IsConstant(check, workspace) || program.tensor(workspace).dtype != DType::kU8) {
+      check.Fail(op.name, "op {0}: its workspace is a constant, or not of bytes", i);
+    }
+  }
+  for (size_t i = 0; i < program.input_count(); ++i) {
+    const PortInfo port = program.input(i);
+    if (IsConstant(check, port.tensor)) check.Fail(port.name, "input is a constant");
+  }
+}
+
+/// True if the kernel called `kernel` belongs to `backend`: "cpu.conv.direct" to "cpu".
+bool BelongsTo(const char* kernel, const char* backend) {
+  const size_t length = std::strlen(backend);
+  return std::strncmp(kernel, backend, length) == 0 && kernel[length] == '.';
+}
+
+void CheckSegmentIndices(ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  for (size_t i = 0; i < check.ops; ++i) check.segment[i] = UINT32_MAX;
+  for (size_t i = 0; i < check.segments; ++i) {
+    const SegmentInfo segment = program.segment(i);
+    if (segment.stage >= program.stage_count() || segment.backend >= check.plan.backend_count()) {
+      check.Fail(program.name(), "segment {0}: backend or stage out of range", i);
+      continue;
+    }
+    for (const uint32_t op : segment.ops) {
+      if (op >= check.ops || check.segment[op] != UINT32_MAX) {
+        check.Fail(program.name(), "segment {0}: no op {1}, or it is in two segments", i, op);
+        continue;
+      }
+      check.segment[op] = static_cast<uint32_t>(i);
+      const OpInfo info = program.op(op);
+      if (info.kernel < check.plan.kernel_count() &&
+          !BelongsTo(check.plan.kernel(info.kernel), check.plan.backend(segment.backend))) {
+        check.Fail(info.name, "op {0} has a kernel of another backend than its segment", op);
+      }
+    }
+  }
+  for (size_t i = 0; i < check.ops; ++i) {
+    if (check.segment[i] == UINT32_MAX) {
+      check.Fail(program.op(i).name, "op {0} is in no segment", i);
+    }
+  }
+}
+
+void CheckOtherIndices(const ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  const size_t tensors = program.tensor_count();
+  for (size_t i = 0; i < program.stage_count(); ++i) {
+    if (program.stage_worker(i) >= check.workers) {
+      check.Fail(program.name(), "stage {0} runs on no worker", i);
+    }
+  }
+  for (size_t i = 0; i < program.input_count(); ++i) {
+    const PortInfo port = program.input(i);
+    if (port.tensor >= tensors) check.Fail(port.name, "input is no tensor");
+  }
+  for (size_t i = 0; i < program.output_count(); ++i) {
+    const PortInfo port = program.output(i);
+    if (port.tensor >= tensors) check.Fail(port.name, "output is no tensor");
+  }
+  for (size_t i = 0; i < program.channel_count(); ++i) {
+    const ChannelInfo channel = program.channel(i);
+    bool in_range = channel.from < check.segments && channel.to < check.segments &&
+                    channel.from != channel.to && channel.depth >= 1;
+    for (const uint32_t tensor : channel.tensors) in_range &= tensor < tensors;
+    if (!in_range) {
+      check.Fail(program.name(), "channel {0}: segments, tensors or depth out of range", i);
+    }
+  }
+  if (program.mode() > kLastMode) check.Fail(program.name(), "unknown mode");
+  // What successive inputs may share needs ring slots, which the format does not describe yet.
+  if (program.mode() == kPipelineMode && check.workers > 1) {
+    check.Fail(program.name(), "a pipeline of several workers is not part of this format");
+  }
+}
+
+}  // namespace
+
+bool CheckIndices(ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  const size_t before = check.reporter.count();
+  CheckStorageIndices(check);
+  if (check.reporter.count() != before) return false;
+  for (size_t i = 0; i < program.tensor_count(); ++i) CheckTensor(check, program.tensor(i), i);
+  for (size_t i = 0; i < check.ops; ++i) CheckOp(check, program.op(i), i);
+  CheckSegmentIndices(check);
+  CheckOtherIndices(check);
+  if (check.reporter.count() != before) return false;
+  CheckWritesNoConstant(check);
+  return true;
+}
+
+}  // namespace tenon::plan_check

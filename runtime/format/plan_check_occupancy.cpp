@@ -1,0 +1,153 @@
+// Plan check, part 4: storages that share bytes of an arena take turns.
+//
+// Storages are ranked by when they are first written, in one order that keeps all waits. A sweep
+// over the addresses keeps the ranks of those that cover the current byte. For every byte, each
+// covering storage must be done before the next in rank begins; "done before" is transitive, so
+// neighbours are enough, and they change only where a storage begins or ends: O(n log n) in all.
+#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/rank_set.hpp"
+
+namespace tenon::plan_check {
+namespace {
+
+// An event of the sweep: a storage begins (1) or ends (0) at an address.
+constexpr uint64_t kBegins = 1;
+uint32_t StorageAt(uint64_t event) { return static_cast<uint32_t>(event >> 1); }
+
+bool LessByValue(const void* /*context*/, uint64_t a, uint64_t b) { return a < b; }
+
+/// By arena, then address; at one address, what ends leaves before what begins comes.
+bool LessByAddress(const void* context, uint64_t a, uint64_t b) {
+  const auto& program = *static_cast<const ProgramView*>(context);
+  const StorageInfo in_a = program.storage(StorageAt(a));
+  const StorageInfo in_b = program.storage(StorageAt(b));
+  if (in_a.index != in_b.index) return in_a.index < in_b.index;
+  const uint64_t at_a = in_a.offset + ((a & kBegins) != 0 ? 0 : in_a.bytes);
+  const uint64_t at_b = in_b.offset + ((b & kBegins) != 0 ? 0 : in_b.bytes);
+  if (at_a != at_b) return at_a < at_b;
+  return (a & kBegins) < (b & kBegins);
+}
+
+bool IsSameWindow(const TensorInfo& a, const TensorInfo& b) {
+  bool same = a.offset == b.offset && DTypeBytes(a.dtype) == DTypeBytes(b.dtype) &&
+              a.dims.size() == b.dims.size();
+  for (size_t i = 0; same && i < a.dims.size(); ++i) {
+    same = a.dims[i] == b.dims[i] && a.strides[i] == b.strides[i];
+  }
+  return same;
+}
+
+/// The op that writes `after` in place of its input on `before`, or kPortOp. Everything it reads
+/// of `before` must be the very elements that it writes: a kernel reads each one before it writes
+/// it, but not its neighbours.
+uint32_t InPlaceOp(const ProgramCheck& check, uint32_t before, uint32_t after) {
+  const ProgramView& program = check.program;
+  const StorageInfo source = program.storage(before);
+  const StorageInfo target = program.storage(after);
+  const size_t writer = check.access_begin[after];
+  if (check.reader_begin[after] - writer != 1 || source.offset != target.offset ||
+      source.bytes != target.bytes) {
+    return kPortOp;
+  }
+  const uint32_t op = OpOf(check.accesses[writer]);
+  if (op == kPortOp) return kPortOp;
+  const OpInfo info = program.op(op);
+  if (info.in_place < 0 ||
+      info.outputs[0] != static_cast<int32_t>(TensorOf(check.accesses[writer]))) {
+    return kPortOp;
+  }
+  const TensorInfo output = program.tensor(TensorOf(check.accesses[writer]));
+  const auto taken = static_cast<size_t>(info.inputs[static_cast<size_t>(info.in_place)]);
+  if (program.tensor(taken).storage != before) return kPortOp;
+  for (const int32_t input : info.inputs) {
+    if (input < 0) continue;
+    const TensorInfo tensor = program.tensor(static_cast<size_t>(input));
+    if (tensor.storage == before && !IsSameWindow(tensor, output)) return kPortOp;
+  }
+  return op;
+}
+
+void CheckTurn(const ProgramCheck& check, uint32_t before, uint32_t after) {
+  const uint32_t* last = check.last_clock + before * check.workers;
+  const uint32_t* first = check.first_clock + after * check.workers;
+  const uint32_t op = InPlaceOp(check, before, after);
+  for (size_t v = 0; v < check.workers; ++v) {
+    // The op that works in place is itself the last to use what it takes over.
+    const uint32_t limit = op != kPortOp && check.worker[op] == v ? first[v] + 1 : first[v];
+    if (last[v] <= limit) continue;
+    const Access writer = check.accesses[check.access_begin[after]];
+    check.Fail(check.program.tensor(TensorOf(writer)).name,
+               "storage {0} is written while storage {1} is alive on the same bytes", after,
+               before);
+    return;
+  }
+}
+
+/// Ranks the storages that are written, from 1, and lists their ends. Returns the number of keys.
+size_t RankStorages(ProgramCheck& check) {
+  size_t count = 0;
+  for (uint32_t s = 0; s < check.storages; ++s) {
+    if (check.access_begin[s] == check.reader_begin[s] || check.program.storage(s).bytes == 0) {
+      continue;
+    }
+    uint32_t first = UINT32_MAX;
+    for (size_t i = check.access_begin[s]; i < check.reader_begin[s]; ++i) {
+      const uint32_t op = OpOf(check.accesses[i]);
+      const uint32_t position = op == kPortOp ? 0 : check.position[op];
+      if (position < first) first = position;
+    }
+    check.keys[count++] = uint64_t{first} << 32 | s;
+  }
+  SortKeys(check.keys, count, LessByValue, nullptr);
+  for (size_t i = 0; i < count; ++i) {
+    check.rank[static_cast<uint32_t>(check.keys[i])] = static_cast<uint32_t>(i + 1);
+  }
+  return count;
+}
+
+}  // namespace
+
+void CheckOccupancy(ProgramCheck& check) {
+  const size_t count = RankStorages(check);
+  // Storages by rank, and the ranks that cover the current byte as a ring through rank 0.
+  uint32_t* const storage_of = check.by_rank;
+  for (size_t i = 0; i < count; ++i) {
+    storage_of[i + 1] = static_cast<uint32_t>(check.keys[i]);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    check.keys[2 * i] = uint64_t{storage_of[i + 1]} << 1;
+    check.keys[2 * i + 1] = check.keys[2 * i] | kBegins;
+  }
+  SortKeys(check.keys, 2 * count, LessByAddress, &check.program);
+  RankSet covering(check.rank_bits, check.storages + 1);
+  covering.Insert(0);
+  check.next[0] = 0;
+  check.previous[0] = 0;
+  for (size_t i = 0; i < 2 * count && !check.reporter.stopped(); ++i) {
+    const uint32_t storage = StorageAt(check.keys[i]);
+    const uint32_t rank = check.rank[storage];
+    const bool begins = (check.keys[i] & kBegins) != 0;
+    uint32_t below = 0;
+    uint32_t above = 0;
+    if (begins) {
+      below = static_cast<uint32_t>(covering.Previous(rank));
+      above = check.next[below];
+      covering.Insert(rank);
+      check.next[rank] = above;
+      check.previous[rank] = below;
+      check.next[below] = rank;
+      check.previous[above] = rank;
+      if (below != 0) CheckTurn(check, storage_of[below], storage);
+      if (above != 0) CheckTurn(check, storage, storage_of[above]);
+    } else {
+      below = check.previous[rank];
+      above = check.next[rank];
+      covering.Remove(rank);
+      check.next[below] = above;
+      check.previous[above] = below;
+      if (below != 0 && above != 0) CheckTurn(check, storage_of[below], storage_of[above]);
+    }
+  }
+}
+
+}  // namespace tenon::plan_check

@@ -1,0 +1,107 @@
+// What the parts of the plan check share: the program, scratch arrays, and the way to report.
+// Internal to runtime/format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/format/plan_check.hpp"
+#include "runtime/format/plan_view.hpp"
+
+namespace tenon::plan_check {
+
+/// Keeps the first violation and hands all of them to the sink.
+class Reporter {
+ public:
+  explicit Reporter(const ViolationSink& sink) : sink_(sink) {}
+
+  void Fail(const char* subject, const char* message, uint64_t a = 0, uint64_t b = 0);
+  [[nodiscard]] bool stopped() const { return stopped_; }
+  [[nodiscard]] size_t count() const { return count_; }
+  [[nodiscard]] const Status& first() const { return first_; }
+
+ private:
+  const ViolationSink& sink_;
+  Status first_;
+  size_t count_ = 0;
+  bool stopped_ = false;
+};
+
+/// One use of a storage in an arena: tensor and op in one word, so that it can be a sort key. Uses
+/// by the caller, before and after the run, have kPortOp.
+using Access = uint64_t;
+inline constexpr uint32_t kPortOp = UINT32_MAX;
+constexpr Access MakeAccess(uint32_t tensor, uint32_t op) { return uint64_t{tensor} << 32 | op; }
+constexpr uint32_t TensorOf(Access access) { return static_cast<uint32_t>(access >> 32); }
+constexpr uint32_t OpOf(Access access) { return static_cast<uint32_t>(access); }
+
+/// Clocks count a worker's steps from 2, so that 0 is "before anything" and 1 "inputs are set".
+inline constexpr uint32_t kInputsSet = 1;
+inline constexpr uint32_t kFirstStep = 2;
+
+/// Words of scratch that the search for cycles needs per segment.
+inline constexpr size_t kCursorWords = 5;
+
+/// One program under check. Arrays are scratch; `accesses` of storage s are
+/// [access_begin[s], access_begin[s + 1]): first those that write, then, from reader_begin[s],
+/// those that read. Clocks have `workers` entries each, one per worker.
+struct ProgramCheck {
+  const PlanView& plan;
+  ProgramView program;
+  Reporter& reporter;
+
+  size_t ops = 0;
+  size_t storages = 0;
+  size_t workers = 0;
+  size_t segments = 0;
+  size_t references = 0;  ///< operands and ports
+
+  uint32_t* clock = nullptr;         ///< per op: how far each worker is, at least, when it starts
+  uint32_t* position = nullptr;      ///< per op: place in one order that keeps all waits
+  uint8_t* worker = nullptr;         ///< per op
+  uint32_t* segment = nullptr;       ///< per op
+  Access* accesses = nullptr;        ///< `references` of them
+  uint32_t* access_begin = nullptr;  ///< per storage, and one more
+  uint32_t* reader_begin = nullptr;  ///< per storage
+  uint32_t* first_clock = nullptr;   ///< per storage: the earliest that anything writes it
+  uint32_t* last_clock = nullptr;    ///< per storage: when everything that uses it is done
+  uint64_t* keys = nullptr;          ///< 2 * storages, to sort
+  uint32_t* rank = nullptr;          ///< per storage: place in the order of first writes
+  uint32_t* by_rank = nullptr;       ///< storages + 1
+  uint32_t* next = nullptr;          ///< storages + 1
+  uint32_t* previous = nullptr;      ///< storages + 1
+  uint32_t* rank_bits = nullptr;     ///< a RankSet of storages + 1
+  uint32_t* cursor = nullptr;        ///< kCursorWords per segment
+
+  /// Comparisons left for what is not linear: storages with several writers, channels. A plan that
+  /// needs more is refused rather than allowed to take forever.
+  uint64_t budget = 0;
+
+  void Fail(const char* subject, const char* message, uint64_t a = 0, uint64_t b = 0) const {
+    reporter.Fail(subject, message, a, b);
+  }
+  /// Takes one comparison off the budget; false, and reported once, when there is none left.
+  bool Spend();
+
+  [[nodiscard]] uint32_t* ClockOf(uint32_t op) const { return clock + op * workers; }
+  /// What a clock shows of op's worker once op is done.
+  [[nodiscard]] uint32_t Done(uint32_t op) const { return ClockOf(op)[worker[op]] + 1; }
+  /// True if `before` is done before `after` starts, in whatever way the workers run.
+  [[nodiscard]] bool HappensBefore(uint32_t before, uint32_t after) const;
+  [[nodiscard]] StorageInfo StorageOf(uint32_t tensor) const {
+    return program.storage(program.tensor(tensor).storage);
+  }
+};
+
+/// Indices, ranges and references. False if the other parts cannot trust them.
+bool CheckIndices(ProgramCheck& check);
+/// Steps, waits, deadlocks; fills clock, position and worker. False if there is no valid order.
+bool CheckOrder(ProgramCheck& check);
+/// Writers and readers of each storage; fills accesses, first_clock and last_clock.
+void CheckStorages(ProgramCheck& check);
+/// Storages that share bytes of an arena.
+void CheckOccupancy(ProgramCheck& check);
+/// Segments are acyclic; channels hand over what they say.
+void CheckSegments(ProgramCheck& check);
+
+}  // namespace tenon::plan_check

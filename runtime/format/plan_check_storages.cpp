@@ -1,0 +1,181 @@
+// Plan check, part 3: what a storage's readers read has been written, once.
+#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/rank_set.hpp"
+#include "runtime/format/region.hpp"
+
+namespace tenon::plan_check {
+namespace {
+
+constexpr bool kWritesFirst[] = {true, false};
+constexpr bool kReadsFirst[] = {false, true};
+
+/// Calls `visit(tensor, op)` for every operand and port that is written, or every one that is read.
+template <typename Visit>
+void ForEachAccess(const ProgramCheck& check, bool writes, const Visit& visit) {
+  const ProgramView& program = check.program;
+  const size_t ports = writes ? program.input_count() : program.output_count();
+  for (size_t i = 0; i < ports; ++i) {
+    visit((writes ? program.input(i) : program.output(i)).tensor, kPortOp);
+  }
+  for (uint32_t i = 0; i < check.ops; ++i) {
+    const OpInfo op = program.op(i);
+    for (const int32_t tensor : writes ? op.outputs : op.inputs) {
+      if (tensor >= 0) visit(static_cast<uint32_t>(tensor), i);
+    }
+    if (writes && op.workspace >= 0) visit(static_cast<uint32_t>(op.workspace), i);
+  }
+}
+
+/// Storage of a tensor in an arena, or UINT32_MAX for a constant: nothing writes those, so there
+/// is nothing to order.
+uint32_t ArenaStorage(const ProgramCheck& check, uint32_t tensor) {
+  return check.StorageOf(tensor).home == StorageHome::kArena ? check.program.tensor(tensor).storage
+                                                             : UINT32_MAX;
+}
+
+/// Sorts accesses by storage, in two rounds over the operands: count, then fill.
+void ListAccesses(ProgramCheck& check) {
+  for (size_t s = 0; s <= check.storages; ++s) check.access_begin[s] = 0;
+  for (const bool writes : kWritesFirst) {
+    ForEachAccess(check, writes, [&](uint32_t tensor, uint32_t /*op*/) {
+      const uint32_t s = ArenaStorage(check, tensor);
+      if (s != UINT32_MAX) ++check.access_begin[s];
+    });
+  }
+  // From counts to ends; filling backwards then leaves begins, and readers behind writers.
+  for (size_t s = 1; s <= check.storages; ++s) check.access_begin[s] += check.access_begin[s - 1];
+  for (const bool writes : kReadsFirst) {
+    ForEachAccess(check, writes, [&](uint32_t tensor, uint32_t op) {
+      const uint32_t s = ArenaStorage(check, tensor);
+      if (s != UINT32_MAX) check.accesses[--check.access_begin[s]] = MakeAccess(tensor, op);
+    });
+    if (writes) continue;
+    for (size_t s = 0; s < check.storages; ++s) check.reader_begin[s] = check.access_begin[s];
+  }
+}
+
+bool LessByOffset(const void* context, uint64_t a, uint64_t b) {
+  const auto& program = *static_cast<const ProgramView*>(context);
+  return program.tensor(TensorOf(a)).offset < program.tensor(TensorOf(b)).offset;
+}
+
+const char* NameOf(const ProgramCheck& check, uint32_t op) {
+  return op == kPortOp ? check.program.name() : check.program.op(op).name;
+}
+
+/// Writers must not share bytes, with each other or with themselves. Returns how many bytes they
+/// write together.
+uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const TensorInfo tensor = check.program.tensor(TensorOf(writers[i]));
+    const Region region = MakeRegion(tensor);
+    bytes += region.bytes;
+    if (!region.distinct) {
+      check.Fail(tensor.name, "written, but its strides let elements overlap (tensor {0})",
+                 TensorOf(writers[i]));
+    }
+    // Sorted by offset: who begins behind this one's end is out of its way, and so are the rest.
+    for (size_t k = i + 1; k < count; ++k) {
+      const TensorInfo other = check.program.tensor(TensorOf(writers[k]));
+      if (other.offset >= region.end || !check.Spend()) break;
+      if (OverlapBytes(region, MakeRegion(other)) != 0) {
+        check.Fail(NameOf(check, OpOf(writers[k])), "writes bytes of tensor {0} that op {1} writes",
+                   TensorOf(writers[k]), OpOf(writers[i]));
+      }
+    }
+  }
+  return bytes;
+}
+
+/// True if everything that `reader` reads has been written by then.
+bool IsWritten(ProgramCheck& check, Access reader, const Access* writers, size_t count) {
+  const Region region = MakeRegion(check.program.tensor(TensorOf(reader)));
+  uint64_t written = 0;
+  for (size_t i = 0; i < count && written < region.bytes && check.Spend(); ++i) {
+    if (!check.HappensBefore(OpOf(writers[i]), OpOf(reader))) continue;
+    const uint64_t bytes =
+        OverlapBytes(MakeRegion(check.program.tensor(TensorOf(writers[i]))), region);
+    if (bytes != kUnknownOverlap) written += bytes;
+  }
+  return written >= region.bytes;
+}
+
+/// Sums a storage up: `first_clock`, the earliest that anything writes it; `last_clock`, when
+/// everything that uses it is done; `written`, when everything that writes it is.
+void SumUp(ProgramCheck& check, size_t storage, size_t begin, size_t end, uint32_t* written) {
+  uint32_t* first = check.first_clock + storage * check.workers;
+  uint32_t* last = check.last_clock + storage * check.workers;
+  for (size_t v = 0; v < check.workers; ++v) {
+    first[v] = UINT32_MAX;
+    last[v] = 0;
+    written[v] = 0;
+  }
+  for (size_t i = begin; i < end; ++i) {
+    const bool writes = i < check.reader_begin[storage];
+    const uint32_t op = OpOf(check.accesses[i]);
+    for (size_t v = 0; v < check.workers; ++v) {
+      const bool port = op == kPortOp;
+      const uint32_t start = port ? 0 : check.ClockOf(op)[v];
+      if (writes && start < first[v]) first[v] = start;
+      uint32_t done = writes ? kInputsSet : UINT32_MAX;
+      if (!port) done = check.worker[op] == v ? check.Done(op) : 0;
+      if (done > last[v]) last[v] = done;
+      if (writes) written[v] = last[v];
+    }
+  }
+}
+
+/// True if all that a storage's writers do is done when `op` starts.
+bool IsAfter(const ProgramCheck& check, uint32_t op, const uint32_t* written) {
+  for (size_t v = 0; v < check.workers && op != kPortOp; ++v) {
+    if (check.ClockOf(op)[v] < written[v]) return false;
+  }
+  return true;
+}
+
+bool IsWorkspace(const ProgramCheck& check, Access access) {
+  return OpOf(access) != kPortOp &&
+         check.program.op(OpOf(access)).workspace == static_cast<int32_t>(TensorOf(access));
+}
+
+void CheckStorage(ProgramCheck& check, size_t storage) {
+  const size_t begin = check.access_begin[storage];
+  const size_t end = check.access_begin[storage + 1];
+  const size_t readers = check.reader_begin[storage];
+  const size_t writer_count = readers - begin;
+  Access* writers = check.accesses + begin;
+  uint32_t written[kMaxWorkers];
+  SumUp(check, storage, begin, end, written);
+  if (writer_count > 1) SortKeys(writers, writer_count, LessByOffset, &check.program);
+  bool from_outside = false;
+  for (size_t i = begin; i < readers; ++i) {
+    from_outside |= OpOf(check.accesses[i]) == kPortOp;
+    if (end - begin > 1 && IsWorkspace(check, check.accesses[i])) {
+      check.Fail(NameOf(check, OpOf(check.accesses[i])), "its workspace is used elsewhere too");
+    }
+  }
+  if (from_outside && writer_count > 1) {
+    check.Fail(check.program.tensor(TensorOf(writers[0])).name,
+               "is on the storage of an input, which nothing else may write");
+  }
+  const uint64_t bytes = CheckWriters(check, writers, writer_count);
+  const bool whole = bytes == check.program.storage(storage).bytes;
+  for (size_t i = readers; i < end && !check.reporter.stopped(); ++i) {
+    const Access reader = check.accesses[i];
+    if (whole && IsAfter(check, OpOf(reader), written)) continue;
+    if (!IsWritten(check, reader, writers, writer_count)) {
+      check.Fail(NameOf(check, OpOf(reader)), "reads tensor {0} before all of it is written",
+                 TensorOf(reader));
+    }
+  }
+}
+
+}  // namespace
+
+void CheckStorages(ProgramCheck& check) {
+  ListAccesses(check);
+  for (size_t s = 0; s < check.storages && !check.reporter.stopped(); ++s) CheckStorage(check, s);
+}
+
+}  // namespace tenon::plan_check
