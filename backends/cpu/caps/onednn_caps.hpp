@@ -1,0 +1,44 @@
+// The oneDNN kernels' rows of the CPU's capability table, and the predicates behind them, which the
+// kernels' own checks share.
+//
+// The facts were measured with oneDNN 2.6.3 on x86-64 (AVX-512, AVX2 and SSE4.1 code paths): what
+// would fall to its reference code, hundreds of times slower than ours, is refused here.
+#pragma once
+
+#include <cstddef>
+
+#include "backends/cpu/caps/cpu_caps.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu {
+
+[[nodiscard]] Span<const KernelCaps> OnednnCaps();
+
+}  // namespace tenon::cpu
+
+/// Each answers null for yes, else the reason as a constant text, for operands that passed
+/// CheckOpCall. They read dims, dtypes and attributes, never strides or data.
+namespace tenon::cpu::onednn {
+
+[[nodiscard]] const char* ConvSupports(const OpCall& call);
+[[nodiscard]] const char* ConvMatMulSupports(const OpCall& call);
+[[nodiscard]] const char* MatMulSupports(const OpCall& call);
+[[nodiscard]] const char* MaxPoolSupports(const OpCall& call);
+[[nodiscard]] const char* AveragePoolSupports(const OpCall& call);
+/// Softmax over the last axis.
+[[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
+/// Softmax over axis 1 of a rank 4 tensor, innermost where that is channels-last.
+[[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
+[[nodiscard]] const char* LrnSupports(const OpCall& call);
+
+/// True for the activations that oneDNN can apply as post-ops of a convolution or matrix product.
+[[nodiscard]] bool HasPostOps(const Activation& activation);
+
+/// Scratch that oneDNN takes on AVX-512 (measured; on other processors it can take more, which the
+/// kernel then allocates itself when it is opened).
+[[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
+
+}  // namespace tenon::cpu::onednn

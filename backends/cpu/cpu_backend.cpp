@@ -1,0 +1,55 @@
+#include "backends/cpu/cpu_backend.hpp"
+
+#include "backends/cpu/kernels/portable/portable_table.hpp"
+#ifdef TENON_CPU_OPENMP
+#include "backends/cpu/kernels/openmp_runner.hpp"
+#endif
+#ifdef TENON_ONEDNN
+#include "backends/cpu/kernels/onednn/onednn_table.hpp"
+#endif
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kMostKernels = 64;
+
+/// The kernels of every group, best first.
+struct Table {
+  KernelEntry kernels[kMostKernels] = {};
+  size_t count = 0;
+
+  void Append(Span<const KernelEntry> group) {
+    for (const KernelEntry& kernel : group) {
+      if (count < kMostKernels) kernels[count++] = kernel;
+    }
+  }
+};
+
+Table Compose() {
+  Table table;
+#ifdef TENON_ONEDNN
+  table.Append(OnednnKernels());
+#endif
+  table.Append(PortableKernels());
+  return table;
+}
+
+}  // namespace
+
+const Backend& CpuBackend() {
+  static const Table kTable = Compose();
+#ifdef TENON_CPU_OPENMP
+  static const Backend kBackend = {
+      "cpu", {kTable.kernels, kTable.count}, MakeOpenMpRunner, BeginOpenMpRun};
+#else
+  static const Backend kBackend = {"cpu", {kTable.kernels, kTable.count}, nullptr, nullptr};
+#endif
+  return kBackend;
+}
+
+const Backend& CpuPortableBackend() {
+  static const Backend kBackend = {"cpu", PortableKernels(), nullptr, nullptr};
+  return kBackend;
+}
+
+}  // namespace tenon::cpu

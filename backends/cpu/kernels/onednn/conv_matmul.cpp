@@ -1,0 +1,54 @@
+// 1x1 convolution as the product of pixels by channels: unlike oneDNN's convolutions, its products
+// keep their speed where pixels lie apart, so that parts of a concatenation or of a tensor split by
+// channels are read and written in place.
+#include "backends/cpu/caps/onednn_caps.hpp"
+#include "backends/cpu/kernels/onednn/kernels.hpp"
+#include "backends/cpu/kernels/onednn/product.hpp"
+
+namespace tenon::cpu::onednn {
+namespace {
+
+/// An image tensor [N, C, H, W] as [N, H, W, C].
+Factor Pixels(const TensorView& view) {
+  constexpr int kOrder[4] = {0, 2, 3, 1};
+  Factor factor;
+  for (int i = 0; i < 4; ++i) {
+    factor.dims[i] = view.dims[kOrder[i]];
+    factor.strides[i] = view.strides[kOrder[i]];
+  }
+  return factor;
+}
+
+Product MakeProductOf(const OpCall& op) {
+  Product product;
+  product.rank = 4;
+  product.a = Pixels(op.Input(0));
+  product.y = Pixels(op.Output());
+  const TensorView& w = op.Input(1);  // [M, C, 1, 1], dense: its transpose is the second factor
+  product.b.dims[0] = 1;
+  product.b.dims[1] = 1;
+  product.b.dims[2] = w.dims[1];
+  product.b.dims[3] = w.dims[0];
+  product.b.strides[2] = 1;
+  product.b.strides[3] = w.dims[1];
+  Simplify(&product);
+  return product;
+}
+
+}  // namespace
+
+Status ConvMatMulCheck(const KernelSetup& setup) {
+  const OpCall& op = setup.op;
+  TENON_RETURN_IF_ERROR(CheckResult(ConvMatMulSupports(op)));
+  TENON_ENSURE(op.Input(1).IsRowMajor(), kUnsupported, "oneDNN's product takes dense weights");
+  TENON_ENSURE(!op.HasInput(2) || op.Input(2).IsRowMajor(), kUnsupported,
+               "oneDNN's product takes a dense bias");
+  return CheckStrides(MakeProductOf(op));
+}
+
+Status ConvMatMulLoad(const KernelSetup& setup, void** shared) {
+  return MakeProduct(setup, MakeProductOf(setup.op),
+                     setup.op.AttributesAs<ConvAttributes>().activation, shared);
+}
+
+}  // namespace tenon::cpu::onednn

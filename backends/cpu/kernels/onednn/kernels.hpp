@@ -1,0 +1,43 @@
+// Every oneDNN kernel's functions.
+//
+// All share one life: `load` makes the primitive, for the most threads that a run will use, and
+// packs constant weights in the form that it prefers; `open` makes a session's memory handles and,
+// where the plan's workspace is too small for the primitive's scratch (which only oneDNN knows),
+// allocates that; `run` sets pointers and executes. What load and open hold is in `held_bytes`;
+// oneDNN's generated code and what it allocates inside a call are not.
+#pragma once
+
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::cpu::onednn {
+
+Status ConvCheck(const KernelSetup& setup);
+Status ConvLoad(const KernelSetup& setup, void** shared);
+Status ConvRun(const KernelCall& call);
+
+Status ConvMatMulCheck(const KernelSetup& setup);
+Status ConvMatMulLoad(const KernelSetup& setup, void** shared);
+
+Status MatMulCheck(const KernelSetup& setup);
+Status MatMulLoad(const KernelSetup& setup, void** shared);
+
+Status MaxPoolCheck(const KernelSetup& setup);
+Status MaxPoolLoad(const KernelSetup& setup, void** shared);
+
+Status AveragePoolCheck(const KernelSetup& setup);
+Status AveragePoolLoad(const KernelSetup& setup, void** shared);
+
+Status SoftmaxCheck(const KernelSetup& setup);
+Status ChannelSoftmaxCheck(const KernelSetup& setup);
+Status SoftmaxLoad(const KernelSetup& setup, void** shared);
+
+Status LrnCheck(const KernelSetup& setup);
+Status LrnLoad(const KernelSetup& setup, void** shared);
+
+/// A check's answer for the reason that a `Supports` predicate gave, null meaning none.
+[[nodiscard]] inline Status CheckResult(const char* reason) {
+  return reason == nullptr ? OkStatus() : Status(StatusCode::kUnsupported, reason);
+}
+
+}  // namespace tenon::cpu::onednn

@@ -1,0 +1,52 @@
+// Matrix product, batched and strided.
+#include "backends/cpu/caps/onednn_caps.hpp"
+#include "backends/cpu/kernels/onednn/kernels.hpp"
+#include "backends/cpu/kernels/onednn/product.hpp"
+
+namespace tenon::cpu::onednn {
+namespace {
+
+/// The operand right-aligned to `rank` dimensions, its matrix transposed if asked for.
+Factor MakeFactor(const TensorView& view, int rank, bool transpose) {
+  Factor factor;
+  const int missing = rank - view.rank;
+  for (int i = 0; i < rank; ++i) {
+    factor.dims[i] = i < missing ? 1 : view.dims[i - missing];
+    factor.strides[i] = i < missing ? 1 : view.strides[i - missing];
+  }
+  if (!transpose) return factor;
+  const dnnl_dim_t rows = factor.dims[rank - 2];
+  const dnnl_dim_t row_stride = factor.strides[rank - 2];
+  factor.dims[rank - 2] = factor.dims[rank - 1];
+  factor.strides[rank - 2] = factor.strides[rank - 1];
+  factor.dims[rank - 1] = rows;
+  factor.strides[rank - 1] = row_stride;
+  return factor;
+}
+
+Product MakeProductOf(const OpCall& op) {
+  const auto& attributes = op.AttributesAs<MatMulAttributes>();
+  Product product;
+  product.rank = op.Output().rank;
+  product.a = MakeFactor(op.Input(0), product.rank, attributes.transpose_a != 0);
+  product.b = MakeFactor(op.Input(1), product.rank, attributes.transpose_b != 0);
+  product.y = MakeFactor(op.Output(), product.rank, /*transpose=*/false);
+  Simplify(&product);
+  return product;
+}
+
+}  // namespace
+
+Status MatMulCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(setup.op)));
+  TENON_ENSURE(!setup.op.HasInput(2) || setup.op.Input(2).IsRowMajor(), kUnsupported,
+               "oneDNN's product takes a dense bias");
+  return CheckStrides(MakeProductOf(setup.op));
+}
+
+Status MatMulLoad(const KernelSetup& setup, void** shared) {
+  return MakeProduct(setup, MakeProductOf(setup.op),
+                     setup.op.AttributesAs<MatMulAttributes>().activation, shared);
+}
+
+}  // namespace tenon::cpu::onednn

@@ -1,0 +1,13 @@
+// Fused activations and residuals as oneDNN post-ops.
+#pragma once
+
+#include "backends/cpu/kernels/onednn/primitive.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::onednn {
+
+/// Attributes with the user's scratch and the post-ops activation(result + what the destination
+/// held before, if `add_destination`). `activation` must satisfy HasPostOps.
+Status MakeAttributes(const Activation& activation, bool add_destination, AttributesHandle& made);
+
+}  // namespace tenon::cpu::onednn

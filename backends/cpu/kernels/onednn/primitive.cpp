@@ -1,0 +1,289 @@
+#include "backends/cpu/kernels/onednn/primitive.hpp"
+
+#include <omp.h>
+
+#include <new>
+
+namespace tenon::cpu::onednn {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+constexpr size_t kMostBindings = 6;
+
+/// Makes oneDNN plan for `threads` threads while this lives.
+class ThreadCountScope {
+ public:
+  explicit ThreadCountScope(int threads) : saved_(omp_get_max_threads()) {
+    omp_set_num_threads(threads);
+  }
+  ThreadCountScope(const ThreadCountScope&) = delete;
+  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
+  ~ThreadCountScope() { omp_set_num_threads(saved_); }
+
+ private:
+  int saved_;
+};
+
+/// What sessions share: made by `load`.
+struct Shared {
+  EngineHandle engine;
+  PrimitiveDescHandle desc;
+  PrimitiveHandle primitive;
+  Binding bindings[kMostBindings] = {};
+  size_t binding_count = 0;
+  size_t scratch_bytes = 0;
+
+  int weights_operand = -1;
+  bool repack = false;  ///< the weights' form differs and they are no constant: packed in each run
+  bool packed = false;  ///< the weights' packed form is in `packed_weights`
+  dnnl_memory_desc_t weights_in_plan = {};
+  AlignedBuffer packed_weights;
+};
+
+/// What one session has: made by `open`.
+struct Session {
+  const Shared* shared = nullptr;
+  StreamHandle stream;
+  MemoryHandle memories[kMostBindings];  ///< in the order of `Shared::bindings`
+  MemoryHandle weights;
+  MemoryHandle scratch;
+  AlignedBuffer own_scratch;  ///< where the plan's workspace is too small
+
+  MemoryHandle plain_weights;  ///< with `repack`: the operand, and the primitive that packs it
+  PrimitiveHandle packer;
+  AlignedBuffer own_weights;
+
+  dnnl_exec_arg_t arguments[kMostBindings + 2] = {};
+  int argument_count = 0;
+};
+
+const dnnl_memory_desc_t* ArgumentDesc(const Shared& shared, int argument) {
+  return dnnl_primitive_desc_query_md(shared.desc.get(), dnnl_query_exec_arg_md, argument);
+}
+
+Status MakePacker(const Shared& shared, PrimitiveHandle& packer) {
+  PrimitiveDescHandle desc;
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_reorder_primitive_desc_create(
+      desc.out(), &shared.weights_in_plan, shared.engine.get(),
+      ArgumentDesc(shared, DNNL_ARG_WEIGHTS), shared.engine.get(), nullptr));
+  return FromDnnl(dnnl_primitive_create(packer.out(), desc.get()));
+}
+
+Status MakeMemory(const Shared& shared, const dnnl_memory_desc_t* desc, void* data,
+                  MemoryHandle& memory) {
+  return FromDnnl(dnnl_memory_create(memory.out(), desc, shared.engine.get(), data));
+}
+
+Status Pack(dnnl_primitive_t packer, dnnl_stream_t stream, dnnl_memory_t from, dnnl_memory_t to) {
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_primitive_execute(packer, stream, 2, arguments));
+  return FromDnnl(dnnl_stream_wait(stream));
+}
+
+Status PackConstantWeights(void* data, Shared& shared) {
+  const dnnl_memory_desc_t* packed_desc = ArgumentDesc(shared, DNNL_ARG_WEIGHTS);
+  TENON_RETURN_IF_ERROR(shared.packed_weights.Allocate(dnnl_memory_desc_get_size(packed_desc)));
+  PrimitiveHandle packer;
+  TENON_RETURN_IF_ERROR(MakePacker(shared, packer));
+  StreamHandle stream;
+  MemoryHandle from;
+  MemoryHandle to;
+  TENON_RETURN_IF_DNNL_ERROR(
+      dnnl_stream_create(stream.out(), shared.engine.get(), dnnl_stream_default_flags));
+  TENON_RETURN_IF_ERROR(MakeMemory(shared, &shared.weights_in_plan, data, from));
+  TENON_RETURN_IF_ERROR(MakeMemory(shared, packed_desc, shared.packed_weights.data(), to));
+  shared.packed = true;
+  return Pack(packer.get(), stream.get(), from.get(), to.get());
+}
+
+Status PrepareWeights(const KernelSetup& setup, const PrimitiveSpec& spec, Shared& shared) {
+  shared.weights_operand = spec.weights_operand;
+  if (spec.weights_operand < 0) return OkStatus();
+  shared.weights_in_plan = spec.weights_in_plan;
+  if (dnnl_memory_desc_equal(&spec.weights_in_plan, ArgumentDesc(shared, DNNL_ARG_WEIGHTS)) != 0) {
+    return OkStatus();
+  }
+  void* data = setup.op.Input(spec.weights_operand).data;
+  if (data != nullptr) return PackConstantWeights(data, shared);
+  shared.repack = true;
+  return OkStatus();
+}
+
+Status FillShared(const KernelSetup& setup, const PrimitiveSpec& spec, Shared& shared) {
+  const ThreadCountScope scope(setup.threads);
+  TENON_ENSURE(spec.bindings.size() <= kMostBindings, kInvalidArgument, "too many bindings");
+  for (const Binding& binding : spec.bindings) shared.bindings[shared.binding_count++] = binding;
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_engine_create(shared.engine.out(), dnnl_cpu, 0));
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_primitive_desc_create(
+      shared.desc.out(), spec.op_desc, spec.attributes, shared.engine.get(), nullptr));
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_primitive_create(shared.primitive.out(), shared.desc.get()));
+  const dnnl_memory_desc_t* scratch =
+      dnnl_primitive_desc_query_md(shared.desc.get(), dnnl_query_scratchpad_md, 0);
+  shared.scratch_bytes = scratch != nullptr ? dnnl_memory_desc_get_size(scratch) : 0;
+  return PrepareWeights(setup, spec, shared);
+}
+
+void AddArgument(Session& session, int argument, const MemoryHandle& memory) {
+  session.arguments[session.argument_count++] = {argument, memory.get()};
+}
+
+Status OpenWeights(Session& session) {
+  const Shared& shared = *session.shared;
+  if (shared.weights_operand < 0) return OkStatus();
+  const dnnl_memory_desc_t* desc = ArgumentDesc(shared, DNNL_ARG_WEIGHTS);
+  void* data = shared.packed_weights.data();
+  if (shared.repack) {
+    TENON_RETURN_IF_ERROR(session.own_weights.Allocate(dnnl_memory_desc_get_size(desc)));
+    data = session.own_weights.data();
+    TENON_RETURN_IF_ERROR(MakePacker(shared, session.packer));
+    TENON_RETURN_IF_ERROR(
+        MakeMemory(shared, &shared.weights_in_plan, nullptr, session.plain_weights));
+  }
+  TENON_RETURN_IF_ERROR(MakeMemory(shared, desc, data, session.weights));
+  AddArgument(session, DNNL_ARG_WEIGHTS, session.weights);
+  return OkStatus();
+}
+
+Status OpenScratch(size_t workspace_bytes, Session& session) {
+  const Shared& shared = *session.shared;
+  if (shared.scratch_bytes == 0) return OkStatus();
+  if (workspace_bytes < shared.scratch_bytes) {
+    TENON_RETURN_IF_ERROR(session.own_scratch.Allocate(shared.scratch_bytes));
+  }
+  TENON_RETURN_IF_ERROR(MakeMemory(
+      shared, dnnl_primitive_desc_query_md(shared.desc.get(), dnnl_query_scratchpad_md, 0),
+      session.own_scratch.data(), session.scratch));
+  AddArgument(session, DNNL_ARG_SCRATCHPAD, session.scratch);
+  return OkStatus();
+}
+
+Status FillSession(const KernelSetup& setup, Session& session) {
+  const ThreadCountScope scope(setup.threads);
+  const Shared& shared = *session.shared;
+  TENON_RETURN_IF_DNNL_ERROR(
+      dnnl_stream_create(session.stream.out(), shared.engine.get(), dnnl_stream_default_flags));
+  for (size_t i = 0; i < shared.binding_count; ++i) {
+    const int argument = shared.bindings[i].argument;
+    TENON_RETURN_IF_ERROR(
+        MakeMemory(shared, ArgumentDesc(shared, argument), nullptr, session.memories[i]));
+    AddArgument(session, argument, session.memories[i]);
+  }
+  TENON_RETURN_IF_ERROR(OpenWeights(session));
+  return OpenScratch(setup.workspace_bytes, session);
+}
+
+/// Weights in the plan's own form are used where they lie; others that are no constant are packed.
+Status BindWeights(const KernelCall& call, const Session& session) {
+  const Shared& shared = *session.shared;
+  if (shared.weights_operand < 0 || shared.packed) return OkStatus();
+  void* data = call.op.Input(shared.weights_operand).data;
+  if (!shared.repack) {
+    return FromDnnl(
+        dnnl_memory_set_data_handle_v2(session.weights.get(), data, session.stream.get()));
+  }
+  TENON_RETURN_IF_DNNL_ERROR(
+      dnnl_memory_set_data_handle_v2(session.plain_weights.get(), data, session.stream.get()));
+  return Pack(session.packer.get(), session.stream.get(), session.plain_weights.get(),
+              session.weights.get());
+}
+
+}  // namespace
+
+Status FromDnnl(dnnl_status_t status) {
+  if (status == dnnl_success) return OkStatus();
+  if (status == dnnl_out_of_memory) {
+    return Status(StatusCode::kOutOfMemory, "oneDNN: out of memory");
+  }
+  return Status(StatusCode::kBackendFailure, "oneDNN: a call failed with its status {0}", status);
+}
+
+AlignedBuffer::~AlignedBuffer() { ::operator delete(data_, kAlignment, std::nothrow); }
+
+Status AlignedBuffer::Allocate(size_t bytes) {
+  data_ = ::operator new(bytes, kAlignment, std::nothrow);
+  TENON_ENSURE(data_ != nullptr, kOutOfMemory, "{0} bytes for oneDNN's weights or scratch",
+               static_cast<int64_t>(bytes));
+  bytes_ = bytes;
+  return OkStatus();
+}
+
+Status MakePrimitive(const KernelSetup& setup, const PrimitiveSpec& spec, void** shared) {
+  auto* made = new (std::nothrow) Shared;
+  TENON_ENSURE(made != nullptr, kOutOfMemory, "a oneDNN primitive");
+  if (const Status status = FillShared(setup, spec, *made); !status.ok()) {
+    delete made;
+    return status;
+  }
+  *shared = made;
+  return OkStatus();
+}
+
+Status Open(const KernelSetup& setup, void* shared, void** state) {
+  auto* session = new (std::nothrow) Session;
+  TENON_ENSURE(session != nullptr, kOutOfMemory, "a oneDNN session");
+  session->shared = static_cast<const Shared*>(shared);
+  if (const Status status = FillSession(setup, *session); !status.ok()) {
+    delete session;
+    return status;
+  }
+  *state = session;
+  return OkStatus();
+}
+
+Status Execute(const KernelCall& call) {
+  const Session& session = *static_cast<const Session*>(call.state);
+  const Shared& shared = *session.shared;
+  for (size_t i = 0; i < shared.binding_count; ++i) {
+    const int operand = shared.bindings[i].operand;
+    void* data = operand == kOutput ? call.op.Output().data : call.op.Input(operand).data;
+    TENON_RETURN_IF_DNNL_ERROR(
+        dnnl_memory_set_data_handle_v2(session.memories[i].get(), data, session.stream.get()));
+  }
+  if (shared.scratch_bytes > 0 && session.own_scratch.data() == nullptr) {
+    TENON_RETURN_IF_DNNL_ERROR(dnnl_memory_set_data_handle_v2(session.scratch.get(), call.workspace,
+                                                              session.stream.get()));
+  }
+  TENON_RETURN_IF_ERROR(BindWeights(call, session));
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_primitive_execute(shared.primitive.get(), session.stream.get(),
+                                                    session.argument_count, session.arguments));
+  return FromDnnl(dnnl_stream_wait(session.stream.get()));
+}
+
+void Close(void* state) { delete static_cast<Session*>(state); }
+
+void Unload(void* shared) { delete static_cast<Shared*>(shared); }
+
+size_t HeldBytes(const void* shared, const void* state) {
+  size_t bytes = 0;
+  if (shared != nullptr) {
+    bytes += sizeof(Shared) + static_cast<const Shared*>(shared)->packed_weights.bytes();
+  }
+  if (state != nullptr) {
+    const auto& session = *static_cast<const Session*>(state);
+    bytes += sizeof session + session.own_scratch.bytes() + session.own_weights.bytes();
+  }
+  return bytes;
+}
+
+Status MakeDesc(int rank, const dnnl_dim_t* dims, const dnnl_dim_t* strides,
+                dnnl_memory_desc_t* desc) {
+  return FromDnnl(dnnl_memory_desc_init_by_strides(desc, rank, dims, dnnl_f32, strides));
+}
+
+Status ChannelsLastDesc(const TensorView& view, dnnl_memory_desc_t* desc) {
+  const dnnl_dims_t dims = {view.dims[0], view.dims[1], view.dims[2], view.dims[3]};
+  return FromDnnl(dnnl_memory_desc_init_by_tag(desc, 4, dims, dnnl_f32, dnnl_nhwc));
+}
+
+Status AnyDesc(const dnnl_memory_desc_t& like, dnnl_memory_desc_t* desc) {
+  return FromDnnl(
+      dnnl_memory_desc_init_by_tag(desc, like.ndims, like.dims, dnnl_f32, dnnl_format_tag_any));
+}
+
+Status CheckChannelsLast(const TensorView& view) {
+  TENON_ENSURE(view.IsChannelsLast(), kUnsupported,
+               "oneDNN's kernel takes channels-last tensors without gaps");
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::onednn

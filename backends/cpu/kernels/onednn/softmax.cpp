@@ -1,0 +1,45 @@
+// Softmax along the innermost dimension, as rows of a matrix; may work in place.
+#include "backends/cpu/caps/onednn_caps.hpp"
+#include "backends/cpu/kernels/onednn/kernels.hpp"
+#include "backends/cpu/kernels/onednn/post_ops.hpp"
+#include "backends/cpu/kernels/onednn/primitive.hpp"
+
+namespace tenon::cpu::onednn {
+
+Status SoftmaxCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(SoftmaxSupports(setup.op)));
+  TENON_ENSURE(setup.op.Input(0).IsRowMajor() && setup.op.Output().IsRowMajor(), kUnsupported,
+               "oneDNN's softmax takes row-major tensors without gaps");
+  return OkStatus();
+}
+
+Status ChannelSoftmaxCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(ChannelSoftmaxSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckChannelsLast(setup.op.Input(0)));
+  return CheckChannelsLast(setup.op.Output());
+}
+
+Status SoftmaxLoad(const KernelSetup& setup, void** shared) {
+  const OpCall& op = setup.op;
+  const auto& attributes = op.AttributesAs<SoftmaxAttributes>();
+  const TensorView& x = op.Input(0);
+  const dnnl_dim_t length = x.dims[attributes.axis];
+  const dnnl_dims_t dims = {x.Elements() / length, length};
+  const dnnl_dims_t strides = {length, 1};
+  dnnl_memory_desc_t rows;
+  TENON_RETURN_IF_ERROR(MakeDesc(2, dims, strides, &rows));
+  dnnl_softmax_v2_desc_t desc;
+  TENON_RETURN_IF_DNNL_ERROR(dnnl_softmax_v2_forward_desc_init(
+      &desc, dnnl_forward_inference, attributes.log != 0 ? dnnl_softmax_log : dnnl_softmax_accurate,
+      &rows, &rows, 1));
+  AttributesHandle no_post_ops;
+  TENON_RETURN_IF_ERROR(MakeAttributes({}, /*add_destination=*/false, no_post_ops));
+  const Binding bindings[] = {{DNNL_ARG_SRC, 0}, {DNNL_ARG_DST, kOutput}};
+  PrimitiveSpec spec;
+  spec.op_desc = &desc;
+  spec.attributes = no_post_ops.get();
+  spec.bindings = bindings;
+  return MakePrimitive(setup, spec, shared);
+}
+
+}  // namespace tenon::cpu::onednn
