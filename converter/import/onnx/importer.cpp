@@ -1,0 +1,190 @@
+#include "converter/import/onnx/importer.hpp"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include "converter/import/onnx/lowering_table.hpp"
+#include "converter/import/onnx/model_check.hpp"
+#include "converter/import/onnx/model_inputs.hpp"
+
+namespace tenon::converter {
+namespace {
+
+std::string NodeName(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) return output;
+  }
+  return node.op_type();
+}
+
+/// The first of several problems becomes the message, the others its details.
+Error Join(const std::vector<Error>& problems) {
+  Error joined = problems.front();
+  for (size_t i = 1; i < problems.size(); ++i) joined.details.push_back(problems[i].message);
+  return joined;
+}
+
+}  // namespace
+
+Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder,
+                   const ImportOptions& options, const ConstantFolder& fold)
+    : model_(model),
+      folder_(std::move(folder)),
+      options_(options),
+      fold_(fold),
+      opset_(DefaultOpset(model)) {
+  graph_.name = model.graph().name();
+}
+
+Status Importer::Run() {
+  CollectNames();
+  TENON_RETURN_IF_ERROR(AddInputs());
+  TENON_RETURN_IF_ERROR(LowerNodes());
+  TENON_RETURN_IF_ERROR(AddOutputs());
+  EraseUnused();
+  return {};
+}
+
+void Importer::CollectNames() {
+  for (const auto& input : model_.graph().input()) names_.insert(input.name());
+  for (const auto& tensor : model_.graph().initializer()) {
+    names_.insert(tensor.name());
+    initializers_.emplace(tensor.name(), &tensor);
+  }
+  for (const auto& node : model_.graph().node()) {
+    names_.insert(node.output().begin(), node.output().end());
+    used_.insert(node.input().begin(), node.input().end());
+  }
+  for (const auto& output : model_.graph().output()) used_.insert(output.name());
+}
+
+std::string Importer::FreshName(const std::string& wanted) {
+  std::string name = wanted;
+  for (int suffix = 2; !names_.insert(name).second; ++suffix) {
+    name = fmt::format("{}_{}", wanted, suffix);
+  }
+  return name;
+}
+
+Status Importer::AddInputs() {
+  TENON_ASSIGN_OR_RETURN(const std::vector<InputType> inputs, ResolveInputs(model_, options_));
+  for (const auto& [name, frozen] : options_.freeze) TENON_RETURN_IF_ERROR(AddFrozen(name));
+  for (const InputType& input : inputs) {
+    const TensorId id = graph_.AddTensor(input.name, input.dtype, input.shape);
+    graph_.AddInput(id, input.name);
+    values_[input.name] = id;
+  }
+  return {};
+}
+
+Status Importer::AddFrozen(const std::string& name) {
+  const ImportOptions::Frozen& frozen = options_.freeze.at(name);
+  const int64_t wanted = frozen.shape.Elements() * DTypeBytes(frozen.dtype);
+  if (static_cast<int64_t>(frozen.bytes.size()) != wanted) {
+    return UsageError("--freeze {}: {} bytes given, {} wanted", name, frozen.bytes.size(), wanted);
+  }
+  values_[name] = graph_.AddConstant(name, frozen.dtype, frozen.shape, frozen.bytes);
+  return {};
+}
+
+Result<TensorId> Importer::Value(const std::string& name) {
+  if (const auto found = values_.find(name); found != values_.end()) return found->second;
+  const auto found = initializers_.find(name);
+  if (found == initializers_.end()) return InputError("nothing makes its input '{}'", name);
+  TENON_ASSIGN_OR_RETURN(TensorData data, ReadTensor(*found->second, folder_));
+  const TensorId id = graph_.AddConstant(name, data.dtype, data.shape, std::move(data.bytes));
+  values_[name] = id;
+  return id;
+}
+
+// All problems are reported at once: what depends on a node that failed is left out quietly.
+Status Importer::LowerNodes() {
+  std::vector<Error> problems;
+  std::unordered_set<std::string> failed;
+  const auto is_failed = [&](const std::string& value) { return failed.count(value) != 0; };
+  for (const auto& node : model_.graph().node()) {
+    Status status;
+    const bool reachable = std::none_of(node.input().begin(), node.input().end(), is_failed);
+    if (reachable) {
+      Lowering lowering(*this, node, opset_, NodeName(node));
+      status = FindLowering(node.domain(), node.op_type())->lower(lowering);
+      if (status.ok()) status = lowering.CheckAttributes();
+    }
+    if (reachable && status.ok()) continue;
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) failed.insert(output);
+    }
+    if (reachable) {
+      Error error = status.error();
+      error.message =
+          fmt::format("node '{}' ({}): {}", NodeName(node), node.op_type(), error.message);
+      problems.push_back(std::move(error));
+    }
+  }
+  if (!problems.empty()) return Join(problems);
+  return {};
+}
+
+Status Importer::AddOutputs() {
+  for (const auto& output : model_.graph().output()) {
+    TENON_ASSIGN_OR_RETURN(TensorId id, Value(output.name()));
+    // Every output port has a tensor of its own that an op writes: a user may bind it to memory.
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.producer == kNone || graph_.IsOutput(id)) {
+      const std::string name =
+          graph_.FindTensor(output.name()) == kNone ? output.name() : output.name() + "/copy";
+      TENON_ASSIGN_OR_RETURN(
+          id, graph_.AddOpTensor(OpKind::kCopy, name, {id}, Attributes(), FreshName(name)));
+    }
+    graph_.AddOutput(id, output.name());
+  }
+  return {};
+}
+
+Status Importer::Fold(TensorId id) {
+  if (graph_.tensor(id).IsConstant()) return {};
+  std::vector<TensorId> pending = {id};
+  std::unordered_set<TensorId> seen = {id};
+  while (!pending.empty()) {
+    const TensorId next = pending.back();
+    pending.pop_back();
+    if (graph_.tensor(next).IsConstant()) continue;
+    if (graph_.IsInput(next)) {
+      return InputError(
+          "'{}' must be known at conversion, but it depends on the input '{}' (a data-dependent "
+          "shape); --freeze {}=FILE.npy makes that a constant",
+          graph_.tensor(id).name, graph_.tensor(next).name, graph_.tensor(next).name);
+    }
+    const Graph& graph = graph_;
+    for (TensorId input : graph.op(graph.tensor(next).producer).inputs) {
+      if (input != kNone && seen.insert(input).second) pending.push_back(input);
+    }
+  }
+  if (!fold_)
+    return InternalError("'{}' needs folding, and there is no folder", graph_.tensor(id).name);
+  TENON_RETURN_IF_ERROR(fold_(graph_, {id}));
+  if (!graph_.tensor(id).IsConstant()) {
+    return InternalError("folding left '{}' without a value", graph_.tensor(id).name);
+  }
+  return {};
+}
+
+void Importer::EraseUnused() {
+  const Graph& graph = graph_;
+  std::vector<OpId> order = graph_.OpOrder();
+  std::reverse(order.begin(), order.end());
+  for (OpId id : order) {
+    const std::vector<TensorId>& outputs = graph.op(id).outputs;
+    const bool read = std::any_of(outputs.begin(), outputs.end(),
+                                  [&](TensorId output) { return graph.IsRead(output); });
+    if (!read) graph_.EraseOp(id);
+  }
+  for (TensorId id : graph_.Tensors()) {
+    if (graph.tensor(id).IsConstant() && !graph.IsRead(id)) graph_.EraseTensor(id);
+  }
+  std::erase_if(values_, [&](const auto& value) { return !graph.IsTensor(value.second); });
+}
+
+}  // namespace tenon::converter

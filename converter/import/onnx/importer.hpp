@@ -1,0 +1,67 @@
+// Turns a loaded model into a graph: inputs first, then node by node.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "converter/import/onnx/lowering.hpp"
+#include "converter/import/onnx/onnx_import.hpp"
+
+namespace onnx {
+class ModelProto;
+class TensorProto;
+}  // namespace onnx
+
+namespace tenon::converter {
+
+/// State of one import. `model` has been checked (model_check.hpp), its nodes are sorted, and it
+/// outlives this.
+class Importer {
+ public:
+  Importer(const onnx::ModelProto& model, std::filesystem::path folder,
+           const ImportOptions& options, const ConstantFolder& fold);
+
+  /// Fills `graph()`. Call once.
+  [[nodiscard]] Status Run();
+  [[nodiscard]] Graph& graph() { return graph_; }
+  /// Tensors by the model's own value names.
+  [[nodiscard]] const std::unordered_map<std::string, TensorId>& values() const { return values_; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+
+  // --- for Lowering ---------------------------------------------------------------------------
+  /// Tensor of a value; an initialiser becomes a constant when it is first asked for.
+  [[nodiscard]] Result<TensorId> Value(const std::string& name);
+  void Bind(const std::string& name, TensorId id) { values_[name] = id; }
+  [[nodiscard]] bool IsUsed(const std::string& name) const { return used_.count(name) != 0; }
+  /// A name that neither the model nor the import uses yet.
+  [[nodiscard]] std::string FreshName(const std::string& wanted);
+  /// Makes a tensor constant, or says on which graph input it depends.
+  [[nodiscard]] Status Fold(TensorId id);
+
+ private:
+  [[nodiscard]] Status AddInputs();
+  [[nodiscard]] Status AddFrozen(const std::string& name);
+  [[nodiscard]] Status LowerNodes();
+  [[nodiscard]] Status AddOutputs();
+  /// Drops ops and constants that nothing reads (what was folded, Shape's operands, ...).
+  void EraseUnused();
+  void CollectNames();
+
+  const onnx::ModelProto& model_;
+  std::filesystem::path folder_;
+  const ImportOptions& options_;
+  const ConstantFolder& fold_;
+  int opset_ = 0;
+  Graph graph_;
+  std::unordered_map<std::string, TensorId> values_;
+  std::unordered_map<std::string, const onnx::TensorProto*> initializers_;
+  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> used_;
+};
+
+}  // namespace tenon::converter

@@ -1,0 +1,133 @@
+// What a lowering function sees: one node of the model, its attributes and inputs, and the means
+// to emit ops for it.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converter/import/onnx/tensor_data.hpp"
+#include "converter/ir/graph.hpp"
+
+namespace onnx {
+class AttributeProto;
+class NodeProto;
+}  // namespace onnx
+
+namespace tenon::converter {
+
+class Importer;
+
+/// `output` of the emitting functions: the result is not an output of the node.
+inline constexpr int kIntermediate = -1;
+
+/// One node while it is lowered. Attributes of the wrong type, or out of the range that an op's
+/// attribute can hold, make the whole lowering fail after the function returns; so do attributes
+/// that the function never asked for, since ignoring one could give silently wrong answers.
+class Lowering {
+ public:
+  Lowering(Importer& importer, const onnx::NodeProto& node, int opset, std::string name)
+      : importer_(importer), node_(node), opset_(opset), name_(std::move(name)) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& op_type() const;
+  /// Version of the operator set that the model was written for.
+  [[nodiscard]] int opset() const { return opset_; }
+  [[nodiscard]] Graph& graph();
+  /// Folder of the model, for external data of constants.
+  [[nodiscard]] const std::filesystem::path& folder() const;
+
+  // --- operands -----------------------------------------------------------------------------
+  [[nodiscard]] int InputCount() const;
+  [[nodiscard]] bool HasInput(int index) const;
+  /// Declared outputs, used or not.
+  [[nodiscard]] int OutputCount() const;
+  /// True if something reads output `index`.
+  [[nodiscard]] bool OutputUsed(int index) const;
+  /// Errors if the input is absent.
+  [[nodiscard]] Result<TensorId> Input(int index);
+  /// All inputs; an error if there are none or one is absent.
+  [[nodiscard]] Result<std::vector<TensorId>> Inputs();
+  [[nodiscard]] Shape ShapeOf(TensorId id);
+  [[nodiscard]] DType DTypeOf(TensorId id);
+  /// Says so if an output other than the first is used: what it would hold is not computed.
+  [[nodiscard]] Status OnlyFirstOutput();
+
+  // --- attributes ---------------------------------------------------------------------------
+  [[nodiscard]] bool HasAttribute(std::string_view attribute) const;
+  [[nodiscard]] int64_t Int(std::string_view attribute, int64_t default_value);
+  [[nodiscard]] int32_t Int32(std::string_view attribute, int32_t default_value);
+  [[nodiscard]] bool Flag(std::string_view attribute, bool default_value);
+  [[nodiscard]] float Float(std::string_view attribute, float default_value);
+  [[nodiscard]] std::string Text(std::string_view attribute, std::string_view default_value);
+  /// Empty if absent.
+  [[nodiscard]] std::vector<int64_t> Ints(std::string_view attribute);
+  [[nodiscard]] std::vector<float> Floats(std::string_view attribute);
+  [[nodiscard]] const onnx::TensorProto* TensorAttribute(std::string_view attribute);
+  /// These attributes change nothing at inference.
+  void Ignore(std::initializer_list<std::string_view> attributes);
+  /// Axis attribute or value in [-rank, rank) as [0, rank).
+  [[nodiscard]] Result<int32_t> Axis(int64_t axis, int32_t rank) const;
+  [[nodiscard]] Result<std::vector<int32_t>> Axes(const std::vector<int64_t>& axes,
+                                                  int32_t rank) const;
+
+  // --- constants ----------------------------------------------------------------------------
+  /// Makes the tensor a constant, folding what it is computed from. Errors if it depends on an
+  /// input of the graph.
+  [[nodiscard]] Status RequireConstant(TensorId id);
+  [[nodiscard]] Result<std::vector<int64_t>> ConstantInts(TensorId id);
+  [[nodiscard]] Result<std::vector<double>> ConstantDoubles(TensorId id);
+  /// New constants; `hint` becomes part of the name.
+  [[nodiscard]] Result<TensorId> Constant(std::string_view hint, TensorData data);
+  [[nodiscard]] Result<TensorId> Constant(std::string_view hint, DType dtype, const Shape& shape,
+                                          const std::vector<double>& values);
+  [[nodiscard]] Result<TensorId> Scalar(std::string_view hint, DType dtype, double value);
+
+  // --- emitting -----------------------------------------------------------------------------
+  /// Adds an op with one output. With `output` >= 0 the result becomes that output of the node
+  /// and carries its name.
+  [[nodiscard]] Result<TensorId> Emit(OpKind kind, const std::vector<TensorId>& inputs,
+                                      const Attributes& attributes, int output = kIntermediate);
+  /// The node's output is a tensor that exists already.
+  void Alias(int output, TensorId id);
+  /// The node's output is a constant.
+  [[nodiscard]] Status ConstantOutput(int output, TensorData data);
+
+  /// These leave out what would change nothing, and work on constants without emitting an op.
+  [[nodiscard]] Result<TensorId> Reshape(TensorId x, const std::vector<int64_t>& dims,
+                                         int output = kIntermediate);
+  [[nodiscard]] Result<TensorId> Transpose(TensorId x, const std::vector<int32_t>& permutation,
+                                           int output = kIntermediate);
+  [[nodiscard]] Result<TensorId> Cast(TensorId x, DType to, int output = kIntermediate);
+  [[nodiscard]] Result<TensorId> Unary(TensorId x, const UnaryAttributes& attributes,
+                                       int output = kIntermediate);
+  [[nodiscard]] Result<TensorId> Binary(BinaryFunction function, TensorId x, TensorId y,
+                                        int output = kIntermediate);
+  [[nodiscard]] Result<TensorId> Reduce(ReduceFunction function, TensorId x,
+                                        const std::vector<int32_t>& axes, bool keep_dims,
+                                        int output = kIntermediate);
+  [[nodiscard]] Result<TensorId> Slice(TensorId x, const SliceAttributes& attributes,
+                                       int output = kIntermediate);
+  [[nodiscard]] Result<TensorId> Expand(TensorId x, const Shape& shape, int output = kIntermediate);
+
+  /// What went wrong with attributes, after the lowering function has returned.
+  [[nodiscard]] Status CheckAttributes() const;
+
+ private:
+  [[nodiscard]] const onnx::AttributeProto* Find(std::string_view attribute, int type);
+  void BadAttribute(std::string_view attribute, std::string_view problem);
+  [[nodiscard]] Result<TensorId> Finish(TensorId id, int output);
+
+  Importer& importer_;
+  const onnx::NodeProto& node_;
+  int opset_;
+  std::string name_;
+  std::set<std::string, std::less<>> read_attributes_;
+  std::string attribute_error_;
+};
+
+using LoweringFunction = Status (*)(Lowering& node);
+
+}  // namespace tenon::converter

@@ -1,0 +1,132 @@
+#include "converter/import/onnx/lowering_table.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "converter/import/onnx/ops/ops.hpp"
+
+namespace tenon::converter {
+namespace {
+
+// Sorted by name, so that it can be searched.
+constexpr LoweringRow kRows[] = {
+    {"Abs", LowerUnary},
+    {"Add", LowerBinary},
+    {"And", LowerBinary},
+    {"AveragePool", LowerAveragePool},
+    {"BatchNormalization", LowerBatchNormalization},
+    {"Cast", LowerCast},
+    {"CastLike", LowerCast},
+    {"Ceil", LowerUnary},
+    {"Celu", LowerCelu},
+    {"Clip", LowerClip},
+    {"Concat", LowerConcat},
+    {"Constant", LowerConstant},
+    {"ConstantOfShape", LowerConstantOfShape},
+    {"Conv", LowerConv},
+    {"Cos", LowerUnary},
+    {"DepthToSpace", LowerDepthToSpace},
+    {"Div", LowerBinary},
+    {"Dropout", LowerDropout},
+    {"Elu", LowerUnary},
+    {"Equal", LowerBinary},
+    {"Erf", LowerUnary},
+    {"Exp", LowerUnary},
+    {"Expand", LowerExpand},
+    {"Flatten", LowerFlatten},
+    {"Floor", LowerUnary},
+    {"Gather", LowerGather},
+    {"Gelu", LowerGelu},
+    {"Gemm", LowerGemm},
+    {"GlobalAveragePool", LowerGlobalPool},
+    {"GlobalMaxPool", LowerGlobalPool},
+    {"Greater", LowerBinary},
+    {"GreaterOrEqual", LowerBinary},
+    {"HardSigmoid", LowerUnary},
+    {"HardSwish", LowerUnary},
+    {"Identity", LowerIdentity},
+    {"InstanceNormalization", LowerInstanceNormalization},
+    {"LRN", LowerLrn},
+    {"LayerNormalization", LowerLayerNormalization},
+    {"LeakyRelu", LowerUnary},
+    {"Less", LowerBinary},
+    {"LessOrEqual", LowerBinary},
+    {"Log", LowerUnary},
+    {"LogSoftmax", LowerSoftmax},
+    {"LpNormalization", LowerLpNormalization},
+    {"MatMul", LowerMatMul},
+    {"Max", LowerVariadic},
+    {"MaxPool", LowerMaxPool},
+    {"Mean", LowerVariadic},
+    {"MeanVarianceNormalization", LowerMeanVarianceNormalization},
+    {"Min", LowerVariadic},
+    {"Mish", LowerUnary},
+    {"Mod", LowerMod},
+    {"Mul", LowerBinary},
+    {"Neg", LowerUnary},
+    {"Not", LowerUnary},
+    {"Or", LowerBinary},
+    {"PRelu", LowerPRelu},
+    {"Pad", LowerPad},
+    {"Pow", LowerPow},
+    {"Range", LowerRange},
+    {"Reciprocal", LowerUnary},
+    {"ReduceL1", LowerReduce},
+    {"ReduceL2", LowerReduce},
+    {"ReduceLogSum", LowerReduce},
+    {"ReduceLogSumExp", LowerReduce},
+    {"ReduceMax", LowerReduce},
+    {"ReduceMean", LowerReduce},
+    {"ReduceMin", LowerReduce},
+    {"ReduceProd", LowerReduce},
+    {"ReduceSum", LowerReduce},
+    {"ReduceSumSquare", LowerReduce},
+    {"Relu", LowerUnary},
+    {"Reshape", LowerReshape},
+    {"Resize", LowerResize},
+    {"Round", LowerUnary},
+    {"Selu", LowerUnary},
+    {"Shape", LowerShape},
+    {"Sigmoid", LowerUnary},
+    {"Sign", LowerUnary},
+    {"Sin", LowerUnary},
+    {"Size", LowerSize},
+    {"Slice", LowerSlice},
+    {"Softmax", LowerSoftmax},
+    {"Softplus", LowerUnary},
+    {"Softsign", LowerUnary},
+    {"SpaceToDepth", LowerSpaceToDepth},
+    {"Split", LowerSplit},
+    {"Sqrt", LowerUnary},
+    {"Squeeze", LowerSqueeze},
+    {"Sub", LowerBinary},
+    {"Sum", LowerVariadic},
+    {"Tanh", LowerUnary},
+    {"ThresholdedRelu", LowerThresholdedRelu},
+    {"Tile", LowerTile},
+    {"Transpose", LowerTranspose},
+    {"Unsqueeze", LowerUnsqueeze},
+    {"Upsample", LowerUpsample},
+    {"Where", LowerWhere},
+    {"Xor", LowerBinary},
+};
+
+constexpr bool IsSorted() {
+  for (size_t i = 1; i < std::size(kRows); ++i) {
+    if (!(kRows[i - 1].op_type < kRows[i].op_type)) return false;
+  }
+  return true;
+}
+static_assert(IsSorted(), "FindLowering searches by bisection");
+
+}  // namespace
+
+const LoweringRow* FindLowering(std::string_view domain, std::string_view op_type) {
+  if (!domain.empty() && domain != "ai.onnx") return nullptr;
+  const auto* found = std::lower_bound(
+      std::begin(kRows), std::end(kRows), op_type,
+      [](const LoweringRow& row, std::string_view name) { return row.op_type < name; });
+  return found != std::end(kRows) && found->op_type == op_type ? found : nullptr;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,22 @@
+// The one table of ONNX operators that can be imported.
+#pragma once
+
+#include <string_view>
+
+#include "converter/import/onnx/lowering.hpp"
+
+namespace tenon::converter {
+
+struct LoweringRow {
+  std::string_view op_type;  ///< of the default domain
+  LoweringFunction lower;
+};
+
+/// Oldest and newest versions of the default operator set whose definitions the lowerings follow.
+inline constexpr int kOldestOpset = 7;
+inline constexpr int kNewestOpset = 22;
+
+/// Null if the operator cannot be imported.
+[[nodiscard]] const LoweringRow* FindLowering(std::string_view domain, std::string_view op_type);
+
+}  // namespace tenon::converter

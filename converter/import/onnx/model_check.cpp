@@ -1,0 +1,202 @@
+#include "converter/import/onnx/model_check.hpp"
+
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "converter/import/onnx/lowering_table.hpp"
+#include "converter/import/onnx/tensor_data.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Newest operator set and file version that libonnx 1.12 knows. Newer models are checked by the
+/// lowerings alone.
+constexpr int kCheckerOpset = 17;
+constexpr int kCheckerIrVersion = 8;
+
+bool IsDefaultDomain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+const std::string& NameOf(const onnx::NodeProto& node) {
+  if (!node.name().empty() || node.output_size() == 0) return node.name();
+  return node.output(0);
+}
+
+Status CheckOpset(const onnx::ModelProto& model) {
+  const int opset = DefaultOpset(model);
+  if (opset == 0) return InputError("the model does not say which version of ONNX it uses");
+  if (opset < kOldestOpset || opset > kNewestOpset) {
+    return InputError(
+        "the model uses version {} of the ONNX operator set; versions {} to {} are "
+        "known (convert it with another opset_version)",
+        opset, kOldestOpset, kNewestOpset);
+  }
+  return {};
+}
+
+Status CheckOperators(const onnx::ModelProto& model) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> unsupported;
+  for (const auto& node : model.graph().node()) {
+    if (FindLowering(node.domain(), node.op_type()) != nullptr) continue;
+    const std::string domain = IsDefaultDomain(node.domain()) ? "ai.onnx" : node.domain();
+    unsupported[{node.op_type(), domain}].push_back(NameOf(node));
+  }
+  if (unsupported.empty()) return {};
+  Error error =
+      InputError("the model uses {} that cannot be converted",
+                 unsupported.size() == 1 ? std::string("an operator")
+                                         : fmt::format("{} operators", unsupported.size()));
+  for (const auto& [op, nodes] : unsupported) {
+    error.details.push_back(fmt::format("unsupported op {} (domain {}): {}", op.first, op.second,
+                                        fmt::join(nodes, ", ")));
+  }
+  return error;
+}
+
+Status CheckInitializers(const onnx::ModelProto& model, const std::filesystem::path& folder) {
+  if (model.graph().sparse_initializer_size() > 0) {
+    return InputError("sparse initialisers are not supported");
+  }
+  std::unordered_set<std::string> names;
+  for (const auto& tensor : model.graph().initializer()) {
+    if (tensor.name().empty()) return InputError("an initialiser has no name");
+    if (!names.insert(tensor.name()).second) {
+      return InputError("two initialisers are called '{}'", tensor.name());
+    }
+    TENON_RETURN_IF_ERROR(CheckTensor(tensor, folder));
+  }
+  return {};
+}
+
+/// libonnx's checker, node by node: the graph around them (order, names, initialisers, external
+/// data) has been checked here, with better messages and without reading files.
+Status RunChecker(const onnx::ModelProto& model) {
+  onnx::checker::CheckerContext context;
+  context.set_ir_version(kCheckerIrVersion);
+  std::unordered_map<std::string, int> opsets;
+  for (const auto& import : model.opset_import()) {
+    opsets[IsDefaultDomain(import.domain()) ? "" : import.domain()] =
+        static_cast<int>(import.version());
+  }
+  context.set_opset_imports(opsets);
+  const onnx::checker::LexicalScopeContext scope;
+  for (const auto& node : model.graph().node()) {
+    try {
+      onnx::checker::check_node(node, context, scope);
+    } catch (const std::exception& exception) {
+      std::string problem = exception.what();
+      problem = problem.substr(0, problem.find('\n'));
+      return InputError("node '{}' ({}): {}", NameOf(node), node.op_type(), problem);
+    }
+  }
+  return {};
+}
+
+/// Index of the node that makes each value.
+using Producers = std::unordered_map<std::string, int>;
+
+Result<Producers> FindProducers(const onnx::GraphProto& graph) {
+  std::unordered_set<std::string> given;
+  std::unordered_set<std::string> inputs;
+  for (const auto& tensor : graph.initializer()) given.insert(tensor.name());
+  for (const auto& input : graph.input()) {
+    if (input.name().empty()) return InputError("a graph input has no name");
+    if (!inputs.insert(input.name()).second) {
+      return InputError("two graph inputs are called '{}'", input.name());
+    }
+    given.insert(input.name());
+  }
+  Producers producers;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& output : graph.node(i).output()) {
+      if (output.empty()) continue;
+      if (given.count(output) != 0 || !producers.emplace(output, i).second) {
+        return InputError("two producers of the value '{}', the second is node '{}' ({})", output,
+                          NameOf(graph.node(i)), graph.node(i).op_type());
+      }
+    }
+  }
+  for (const auto& node : graph.node()) {
+    for (const std::string& input : node.input()) {
+      if (!input.empty() && given.count(input) == 0 && producers.count(input) == 0) {
+        return InputError("node '{}' ({}): nothing makes its input '{}'", NameOf(node),
+                          node.op_type(), input);
+      }
+    }
+  }
+  std::unordered_set<std::string> outputs;
+  for (const auto& output : graph.output()) {
+    if (given.count(output.name()) == 0 && producers.count(output.name()) == 0) {
+      return InputError("nothing makes the graph output '{}'", output.name());
+    }
+    if (!outputs.insert(output.name()).second) {
+      return InputError("two graph outputs are called '{}'", output.name());
+    }
+  }
+  return producers;
+}
+
+}  // namespace
+
+int DefaultOpset(const onnx::ModelProto& model) {
+  for (const auto& import : model.opset_import()) {
+    if (IsDefaultDomain(import.domain())) {
+      return static_cast<int>(std::clamp<int64_t>(import.version(), 0, 1 << 20));
+    }
+  }
+  return 0;
+}
+
+Status SortNodes(onnx::ModelProto& model) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  TENON_ASSIGN_OR_RETURN(const Producers producers, FindProducers(graph));
+  const auto count = static_cast<size_t>(graph.node_size());
+  std::vector<int> missing(count, 0);
+  std::vector<std::vector<int>> readers(count);
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& input : graph.node(i).input()) {
+      const auto found = producers.find(input);
+      if (found == producers.end()) continue;
+      readers[static_cast<size_t>(found->second)].push_back(i);
+      ++missing[static_cast<size_t>(i)];
+    }
+  }
+  // Smallest index first among the ready ones, so that a sorted model keeps its order.
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (size_t i = 0; i < count; ++i) {
+    if (missing[i] == 0) ready.push(static_cast<int>(i));
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> sorted;
+  while (!ready.empty()) {
+    const int next = ready.top();
+    ready.pop();
+    sorted.Add()->Swap(graph.mutable_node(next));
+    for (int reader : readers[static_cast<size_t>(next)]) {
+      if (--missing[static_cast<size_t>(reader)] == 0) ready.push(reader);
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (missing[i] != 0) {
+      const onnx::NodeProto& node = graph.node(static_cast<int>(i));
+      return InputError("the graph has a cycle through node '{}' ({}), or one before it",
+                        NameOf(node), node.op_type());
+    }
+  }
+  graph.mutable_node()->Swap(&sorted);
+  return {};
+}
+
+Status CheckModel(const onnx::ModelProto& model, const std::filesystem::path& folder) {
+  TENON_RETURN_IF_ERROR(CheckOpset(model));
+  TENON_RETURN_IF_ERROR(CheckOperators(model));
+  TENON_RETURN_IF_ERROR(CheckInitializers(model, folder));
+  if (model.graph().output_size() == 0) return InputError("the graph has no outputs");
+  return DefaultOpset(model) <= kCheckerOpset ? RunChecker(model) : Status();
+}
+
+}  // namespace tenon::converter

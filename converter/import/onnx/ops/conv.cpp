@@ -1,0 +1,36 @@
+// Conv.
+#include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/window.hpp"
+
+namespace tenon::converter {
+
+Status LowerConv(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  const Shape x_shape = node.ShapeOf(x);
+  const Shape w_shape = node.ShapeOf(w);
+  if (w_shape.rank != x_shape.rank) {
+    return InputError("its weights have {} dimensions, its input {}", w_shape.rank, x_shape.rank);
+  }
+  std::vector<int64_t> kernel(w_shape.dims + std::min(2, w_shape.rank),
+                              w_shape.dims + w_shape.rank);
+  const std::vector<int64_t> declared = node.Ints("kernel_shape");
+  if (!declared.empty() && declared != kernel) {
+    return InputError("kernel_shape is not that of its weights");
+  }
+  TENON_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, x_shape, kernel));
+  ConvAttributes attributes;
+  attributes.group = node.Int32("group", 1);
+  SetWindow(window, attributes);
+
+  std::vector<TensorId> inputs(2);
+  TENON_ASSIGN_OR_RETURN(inputs[0], WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(inputs[1], WithHeight(node, w));
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
+    inputs.push_back(bias);
+  }
+  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes), x_shape.rank == 3);
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,87 @@
+// Functions of two and more tensors, element by element, with NumPy broadcasting.
+#include "converter/import/onnx/ops/ops.hpp"
+
+namespace tenon::converter {
+namespace {
+
+struct BinaryRow {
+  std::string_view op_type;
+  BinaryFunction function;
+};
+
+constexpr BinaryRow kBinaryRows[] = {
+    {"Add", BinaryFunction::kAdd},         {"And", BinaryFunction::kAnd},
+    {"Div", BinaryFunction::kDiv},         {"Equal", BinaryFunction::kEqual},
+    {"Greater", BinaryFunction::kGreater}, {"GreaterOrEqual", BinaryFunction::kGreaterOrEqual},
+    {"Less", BinaryFunction::kLess},       {"LessOrEqual", BinaryFunction::kLessOrEqual},
+    {"Max", BinaryFunction::kMax},         {"Mean", BinaryFunction::kAdd},
+    {"Min", BinaryFunction::kMin},         {"Mul", BinaryFunction::kMul},
+    {"Or", BinaryFunction::kOr},           {"Sub", BinaryFunction::kSub},
+    {"Sum", BinaryFunction::kAdd},         {"Xor", BinaryFunction::kXor},
+};
+
+Result<BinaryFunction> FunctionOf(const Lowering& node) {
+  for (const BinaryRow& row : kBinaryRows) {
+    if (row.op_type == node.op_type()) return row.function;
+  }
+  return InternalError("{} is not in the table of binary functions", node.op_type());
+}
+
+}  // namespace
+
+Status LowerBinary(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const BinaryFunction function, FunctionOf(node));
+  return node.Binary(function, x, y, 0).status();
+}
+
+// Base and exponent may differ in type (opset 12); the result has the base's.
+Status LowerPow(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId base, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId exponent, node.Input(1));
+  const DType result = node.DTypeOf(base);
+  if (IsFloat(result) || !IsFloat(node.DTypeOf(exponent))) {
+    TENON_ASSIGN_OR_RETURN(exponent, node.Cast(exponent, result));
+    return node.Binary(BinaryFunction::kPow, base, exponent, 0).status();
+  }
+  TENON_ASSIGN_OR_RETURN(base, node.Cast(base, node.DTypeOf(exponent)));
+  TENON_ASSIGN_OR_RETURN(const TensorId power, node.Binary(BinaryFunction::kPow, base, exponent));
+  return node.Cast(power, result, 0).status();
+}
+
+Status LowerMod(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Input(1));
+  const bool fmod = node.Flag("fmod", false);
+  if (!fmod && IsFloat(node.DTypeOf(x))) return InputError("fmod must be 1 for floats");
+  return node.Binary(fmod ? BinaryFunction::kFmod : BinaryFunction::kMod, x, y, 0).status();
+}
+
+// Max, Min, Sum and Mean of any number of tensors.
+Status LowerVariadic(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
+  TENON_ASSIGN_OR_RETURN(const BinaryFunction function, FunctionOf(node));
+  const bool mean = node.op_type() == "Mean";
+  TensorId result = inputs[0];
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const bool last = i + 1 == inputs.size() && !mean;
+    TENON_ASSIGN_OR_RETURN(result,
+                           node.Binary(function, result, inputs[i], last ? 0 : kIntermediate));
+  }
+  if (inputs.size() == 1) {
+    node.Alias(0, result);
+  } else if (mean) {
+    TENON_ASSIGN_OR_RETURN(const TensorId count, node.Scalar("count", node.DTypeOf(result),
+                                                             static_cast<double>(inputs.size())));
+    return node.Binary(BinaryFunction::kDiv, result, count, 0).status();
+  }
+  return {};
+}
+
+Status LowerWhere(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
+  return node.Emit(OpKind::kSelect, inputs, Attributes(), 0).status();
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,78 @@
+// Gemm and MatMul.
+#include <algorithm>
+
+#include "converter/import/onnx/ops/ops.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// x * factor: a new constant where x is one, else a product.
+Result<TensorId> Scale(Lowering& node, TensorId x, double factor) {
+  if (factor == 1.0) return x;
+  const DType dtype = node.DTypeOf(x);
+  if (!node.graph().tensor(x).IsConstant()) {
+    TENON_ASSIGN_OR_RETURN(const TensorId scalar, node.Scalar("factor", dtype, factor));
+    return node.Binary(BinaryFunction::kMul, x, scalar);
+  }
+  TENON_ASSIGN_OR_RETURN(std::vector<double> values, node.ConstantDoubles(x));
+  for (double& value : values) value *= factor;
+  return node.Constant("scaled", dtype, node.ShapeOf(x), values);
+}
+
+}  // namespace
+
+// Y = alpha A' B' + beta C
+Status LowerGemm(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+  if (node.ShapeOf(a).rank != 2 || node.ShapeOf(b).rank != 2) {
+    return InputError("its operands must have two dimensions");
+  }
+  const double alpha = node.Float("alpha", 1.0F);
+  const double beta = node.Float("beta", 1.0F);
+  if (!IsFloat(node.DTypeOf(a)) && (alpha != 1.0 || beta != 1.0)) {
+    return InputError("alpha and beta other than 1 are not supported for {}",
+                      DTypeName(node.DTypeOf(a)));
+  }
+  MatMulAttributes attributes;
+  attributes.transpose_a = node.Flag("transA", false) ? 1 : 0;
+  attributes.transpose_b = node.Flag("transB", false) ? 1 : 0;
+  // One of the factors takes alpha: a constant one, so that nothing is left to do at run time.
+  TensorId& scaled = node.graph().tensor(a).IsConstant() ? a : b;
+  TENON_ASSIGN_OR_RETURN(scaled, Scale(node, scaled, alpha));
+  std::vector<TensorId> inputs = {a, b};
+  if (node.HasInput(2) && beta != 0.0) {
+    TENON_ASSIGN_OR_RETURN(TensorId c, node.Input(2));
+    TENON_ASSIGN_OR_RETURN(c, Scale(node, c, beta));
+    inputs.push_back(c);
+  }
+  return node.Emit(OpKind::kMatMul, inputs, Attributes(attributes), 0).status();
+}
+
+// NumPy's matmul: a vector on the left is a row, on the right a column, and the dimension that
+// this adds is dropped from the result.
+Status LowerMatMul(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+  const Shape a_shape = node.ShapeOf(a);
+  const Shape b_shape = node.ShapeOf(b);
+  if (a_shape.rank == 0 || b_shape.rank == 0) return InputError("an operand is a scalar");
+  const Attributes attributes{MatMulAttributes()};
+  if (a_shape.rank > 1 && b_shape.rank > 1) {
+    return node.Emit(OpKind::kMatMul, {a, b}, attributes, 0).status();
+  }
+  if (a_shape.rank == 1) {
+    TENON_ASSIGN_OR_RETURN(a, node.Reshape(a, {1, a_shape[0]}));
+  }
+  if (b_shape.rank == 1) {
+    TENON_ASSIGN_OR_RETURN(b, node.Reshape(b, {b_shape[0], 1}));
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId product, node.Emit(OpKind::kMatMul, {a, b}, attributes));
+  const Shape shape = node.ShapeOf(product);
+  std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
+  if (b_shape.rank == 1) dims.pop_back();
+  if (a_shape.rank == 1) dims.erase(dims.end() - (b_shape.rank == 1 ? 1 : 2));
+  return node.Reshape(product, dims, 0).status();
+}
+
+}  // namespace tenon::converter

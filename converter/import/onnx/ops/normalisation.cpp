@@ -1,0 +1,206 @@
+// Normalisations: folded to constants where their statistics are known, else put together from
+// reductions.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "converter/import/onnx/ops/ops.hpp"
+
+namespace tenon::converter {
+namespace {
+
+std::vector<int32_t> AxisRange(int32_t begin, int32_t end) {
+  std::vector<int32_t> axes(static_cast<size_t>(std::max(0, end - begin)));
+  std::iota(axes.begin(), axes.end(), begin);
+  return axes;
+}
+
+/// [C, 1, ..., 1] with one dimension for each of x's but the first.
+std::vector<int64_t> PerChannelDims(const Shape& x) {
+  std::vector<int64_t> dims(static_cast<size_t>(x.rank - 1), 1);
+  dims[0] = x[1];
+  return dims;
+}
+
+struct Normalised {
+  TensorId mean;
+  TensorId deviation;  ///< sqrt(variance + epsilon)
+  TensorId centred;    ///< x - mean
+};
+
+/// Statistics of x over `axes`, which stay as dimensions of size 1.
+Result<Normalised> Statistics(Lowering& node, TensorId x, const std::vector<int32_t>& axes,
+                              double epsilon) {
+  Normalised result{};
+  TENON_ASSIGN_OR_RETURN(result.mean, node.Reduce(ReduceFunction::kMean, x, axes, true));
+  TENON_ASSIGN_OR_RETURN(result.centred, node.Binary(BinaryFunction::kSub, x, result.mean));
+  TENON_ASSIGN_OR_RETURN(const TensorId squares,
+                         node.Binary(BinaryFunction::kMul, result.centred, result.centred));
+  TENON_ASSIGN_OR_RETURN(TensorId variance,
+                         node.Reduce(ReduceFunction::kMean, squares, axes, true));
+  if (epsilon > 0.0) {
+    TENON_ASSIGN_OR_RETURN(const TensorId constant,
+                           node.Scalar("epsilon", node.DTypeOf(x), epsilon));
+    TENON_ASSIGN_OR_RETURN(variance, node.Binary(BinaryFunction::kAdd, variance, constant));
+  }
+  TENON_ASSIGN_OR_RETURN(result.deviation,
+                         node.Unary(variance, {UnaryFunction::kSqrt, 0.0F, 0.0F}));
+  return result;
+}
+
+/// x * scale + bias, the node's first output.
+Status ScaleAndShift(Lowering& node, TensorId x, TensorId scale, TensorId bias) {
+  TENON_ASSIGN_OR_RETURN(
+      x, node.Binary(BinaryFunction::kMul, x, scale, bias == kNone ? 0 : kIntermediate));
+  if (bias == kNone) return {};
+  return node.Binary(BinaryFunction::kAdd, x, bias, 0).status();
+}
+
+Status RefuseTraining(Lowering& node) {
+  TENON_RETURN_IF_ERROR(node.OnlyFirstOutput());
+  if (node.Flag("training_mode", false)) return InputError("training_mode is not supported");
+  if (!node.Flag("spatial", true)) return InputError("spatial = 0 is not supported");
+  node.Ignore({"momentum"});
+  return {};
+}
+
+}  // namespace
+
+// y = x * g + (beta - mean * g), g = gamma / sqrt(variance + epsilon), computed in f64.
+Status LowerBatchNormalization(Lowering& node) {
+  TENON_RETURN_IF_ERROR(RefuseTraining(node));
+  TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
+  if (inputs.size() != 5) return InputError("it has {} inputs, 5 are wanted", inputs.size());
+  const Shape x = node.ShapeOf(inputs[0]);
+  if (x.rank < 2) return InputError("its input has {} dimensions, no channels", x.rank);
+  std::vector<double> parameters[4];
+  for (size_t i = 0; i < 4; ++i) {
+    TENON_ASSIGN_OR_RETURN(parameters[i], node.ConstantDoubles(inputs[i + 1]));
+    if (parameters[i].size() != static_cast<size_t>(x[1])) {
+      return InputError("its input {} has {} values for {} channels", i + 1, parameters[i].size(),
+                        x[1]);
+    }
+  }
+  const auto& [gamma, beta, mean, variance] = parameters;
+  const double epsilon = node.Float("epsilon", 1e-5F);
+  std::vector<double> scale(gamma.size());
+  std::vector<double> shift(gamma.size());
+  for (size_t i = 0; i < gamma.size(); ++i) {
+    scale[i] = gamma[i] / std::sqrt(variance[i] + epsilon);
+    shift[i] = beta[i] - mean[i] * scale[i];
+  }
+  const DType dtype = node.DTypeOf(inputs[0]);
+  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims(PerChannelDims(x)));
+  TENON_ASSIGN_OR_RETURN(const TensorId factor, node.Constant("scale", dtype, shape, scale));
+  TENON_ASSIGN_OR_RETURN(const TensorId offset, node.Constant("shift", dtype, shape, shift));
+  return ScaleAndShift(node, inputs[0], factor, offset);
+}
+
+Status LowerInstanceNormalization(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
+  if (inputs.size() != 3) return InputError("it has {} inputs, 3 are wanted", inputs.size());
+  const Shape x = node.ShapeOf(inputs[0]);
+  if (x.rank < 3) return InputError("its input has {} dimensions, no spatial one", x.rank);
+  TENON_ASSIGN_OR_RETURN(const Normalised parts, Statistics(node, inputs[0], AxisRange(2, x.rank),
+                                                            node.Float("epsilon", 1e-5F)));
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
+  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Reshape(inputs[1], PerChannelDims(x)));
+  TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Reshape(inputs[2], PerChannelDims(x)));
+  return ScaleAndShift(node, y, scale, bias);
+}
+
+// Statistics are computed in `stash_type` (f32), the scale is applied in x's own type. The
+// outputs Mean and InvStdDev are in `stash_type`.
+Status LowerLayerNormalization(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
+  const DType dtype = node.DTypeOf(x);
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", -1), shape.rank));
+  TENON_ASSIGN_OR_RETURN(const DType stash, DTypeFromOnnx(node.Int32("stash_type", 1)));
+  TENON_ASSIGN_OR_RETURN(const TensorId stashed, node.Cast(x, stash));
+  TENON_ASSIGN_OR_RETURN(
+      const Normalised parts,
+      Statistics(node, stashed, AxisRange(axis, shape.rank), node.Float("epsilon", 1e-5F)));
+  if (node.OutputUsed(1)) node.Alias(1, parts.mean);
+  if (node.OutputUsed(2)) {
+    TENON_RETURN_IF_ERROR(
+        node.Unary(parts.deviation, {UnaryFunction::kReciprocal, 0.0F, 0.0F}, 2).status());
+  }
+  TENON_ASSIGN_OR_RETURN(TensorId y,
+                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
+  TENON_ASSIGN_OR_RETURN(y, node.Cast(y, dtype));
+  TensorId bias = kNone;
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(bias, node.Input(2));
+  }
+  return ScaleAndShift(node, y, scale, bias);
+}
+
+// y = (x - mean) / (sqrt(variance) + 1e-9), as ONNX's function body has it.
+Status LowerMeanVarianceNormalization(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  std::vector<int64_t> given = node.Ints("axes");
+  if (given.empty()) given = {0, 2, 3};
+  TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, node.Axes(given, node.ShapeOf(x).rank));
+  TENON_ASSIGN_OR_RETURN(const Normalised parts, Statistics(node, x, axes, 0.0));
+  TENON_ASSIGN_OR_RETURN(const TensorId epsilon, node.Scalar("epsilon", node.DTypeOf(x), 1e-9));
+  TENON_ASSIGN_OR_RETURN(const TensorId divisor,
+                         node.Binary(BinaryFunction::kAdd, parts.deviation, epsilon));
+  return node.Binary(BinaryFunction::kDiv, parts.centred, divisor, 0).status();
+}
+
+Status LowerLpNormalization(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const int64_t p = node.Int("p", 2);
+  if (p != 1 && p != 2) return InputError("p = {} is not supported", p);
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", -1), node.ShapeOf(x).rank));
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId norm,
+      node.Reduce(p == 1 ? ReduceFunction::kL1 : ReduceFunction::kL2, x, {axis}, true));
+  return node.Binary(BinaryFunction::kDiv, x, norm, 0).status();
+}
+
+Status LowerLrn(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  if (!node.HasAttribute("size")) return InputError("attribute 'size' is missing");
+  LrnAttributes attributes;
+  attributes.size = node.Int32("size", 1);
+  attributes.alpha = node.Float("alpha", 0.0001F);
+  attributes.beta = node.Float("beta", 0.75F);
+  attributes.bias = node.Float("bias", 1.0F);
+  return node.Emit(OpKind::kLrn, {x}, Attributes(attributes), 0).status();
+}
+
+// Softmax and LogSoftmax. Before opset 13 they see x as a matrix: the dimensions before `axis`
+// (default 1) are rows, all others together are columns.
+Status LowerSoftmax(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  const bool flattens = node.opset() < 13;
+  SoftmaxAttributes attributes;
+  attributes.log = node.op_type() == "LogSoftmax" ? 1 : 0;
+  TENON_ASSIGN_OR_RETURN(attributes.axis,
+                         node.Axis(node.Int("axis", flattens ? 1 : -1), shape.rank));
+  const int32_t* first = shape.dims + attributes.axis;
+  const int32_t* end = shape.dims + shape.rank;
+  const auto is_long = [](int32_t dim) { return dim != 1; };
+  if (!flattens || std::count_if(first, end, is_long) <= 1) {
+    // One dimension holds all columns: a softmax over that one is the same.
+    const int32_t* columns = flattens ? std::find_if(first, end, is_long) : first;
+    if (columns != end) attributes.axis = static_cast<int32_t>(columns - shape.dims);
+    return node.Emit(OpKind::kSoftmax, {x}, Attributes(attributes), 0).status();
+  }
+  const auto product = [](const int32_t* begin, const int32_t* stop) {
+    return std::accumulate(begin, stop, int64_t{1}, std::multiplies<>());
+  };
+  TENON_ASSIGN_OR_RETURN(const TensorId matrix,
+                         node.Reshape(x, {product(shape.dims, first), product(first, end)}));
+  attributes.axis = 1;
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Emit(OpKind::kSoftmax, {matrix}, Attributes(attributes)));
+  return node.Reshape(y, {shape.dims, end}, 0).status();
+}
+
+}  // namespace tenon::converter

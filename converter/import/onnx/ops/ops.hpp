@@ -1,0 +1,80 @@
+// The lowering functions, by family. Which operator each one serves stands in lowering_table.cpp;
+// differences between versions of an operator are dealt with inside.
+#pragma once
+
+#include "converter/import/onnx/lowering.hpp"
+
+namespace tenon::converter {
+
+// conv.cpp
+Status LowerConv(Lowering& node);
+
+// gemm_matmul.cpp
+Status LowerGemm(Lowering& node);
+Status LowerMatMul(Lowering& node);
+
+// pool.cpp
+Status LowerMaxPool(Lowering& node);
+Status LowerAveragePool(Lowering& node);
+Status LowerGlobalPool(Lowering& node);
+
+// normalisation.cpp
+Status LowerBatchNormalization(Lowering& node);
+Status LowerInstanceNormalization(Lowering& node);
+Status LowerLayerNormalization(Lowering& node);
+Status LowerMeanVarianceNormalization(Lowering& node);
+Status LowerLpNormalization(Lowering& node);
+Status LowerLrn(Lowering& node);
+Status LowerSoftmax(Lowering& node);
+
+// activation.cpp
+Status LowerUnary(Lowering& node);
+Status LowerClip(Lowering& node);
+Status LowerPRelu(Lowering& node);
+Status LowerThresholdedRelu(Lowering& node);
+Status LowerCelu(Lowering& node);
+Status LowerGelu(Lowering& node);
+Status LowerCast(Lowering& node);
+
+// elementwise.cpp
+Status LowerBinary(Lowering& node);
+Status LowerPow(Lowering& node);
+Status LowerMod(Lowering& node);
+Status LowerVariadic(Lowering& node);
+Status LowerWhere(Lowering& node);
+
+// reduce.cpp
+Status LowerReduce(Lowering& node);
+
+// shape_ops.cpp
+Status LowerIdentity(Lowering& node);
+Status LowerDropout(Lowering& node);
+Status LowerReshape(Lowering& node);
+Status LowerFlatten(Lowering& node);
+Status LowerSqueeze(Lowering& node);
+Status LowerUnsqueeze(Lowering& node);
+Status LowerTranspose(Lowering& node);
+Status LowerExpand(Lowering& node);
+Status LowerTile(Lowering& node);
+Status LowerDepthToSpace(Lowering& node);
+Status LowerSpaceToDepth(Lowering& node);
+
+// slicing.cpp
+Status LowerSlice(Lowering& node);
+Status LowerSplit(Lowering& node);
+Status LowerGather(Lowering& node);
+Status LowerConcat(Lowering& node);
+Status LowerPad(Lowering& node);
+
+// resize.cpp
+Status LowerResize(Lowering& node);
+Status LowerUpsample(Lowering& node);
+
+// constants.cpp
+Status LowerConstant(Lowering& node);
+Status LowerConstantOfShape(Lowering& node);
+Status LowerShape(Lowering& node);
+Status LowerSize(Lowering& node);
+Status LowerRange(Lowering& node);
+
+}  // namespace tenon::converter

@@ -1,0 +1,46 @@
+// MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool.
+#include <numeric>
+
+#include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/window.hpp"
+
+namespace tenon::converter {
+namespace {
+
+Status LowerPool(Lowering& node, OpKind kind) {
+  TENON_RETURN_IF_ERROR(node.OnlyFirstOutput());
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const Window window, ReadWindow(node, shape, node.Ints("kernel_shape")));
+  PoolAttributes attributes;
+  SetWindow(window, attributes);
+  std::copy_n(window.kernel, 2, attributes.kernel);
+  attributes.ceil_mode = node.Flag("ceil_mode", false) ? 1 : 0;
+  if (kind == OpKind::kAveragePool) {
+    attributes.count_include_pad = node.Flag("count_include_pad", false) ? 1 : 0;
+  }
+  TENON_ASSIGN_OR_RETURN(x, WithHeight(node, x));
+  return EmitWindowed(node, kind, {x}, Attributes(attributes), shape.rank == 3);
+}
+
+}  // namespace
+
+Status LowerMaxPool(Lowering& node) {
+  node.Ignore({"storage_order"});  // it orders the indices, which are refused
+  return LowerPool(node, OpKind::kMaxPool);
+}
+
+Status LowerAveragePool(Lowering& node) { return LowerPool(node, OpKind::kAveragePool); }
+
+Status LowerGlobalPool(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const int32_t rank = node.ShapeOf(x).rank;
+  if (rank < 3) return InputError("its input has {} dimensions, no spatial one", rank);
+  std::vector<int32_t> axes(static_cast<size_t>(rank - 2));
+  std::iota(axes.begin(), axes.end(), 2);
+  const auto function =
+      node.op_type() == "GlobalMaxPool" ? ReduceFunction::kMax : ReduceFunction::kMean;
+  return node.Reduce(function, x, axes, true, 0).status();
+}
+
+}  // namespace tenon::converter

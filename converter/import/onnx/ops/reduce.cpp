@@ -1,0 +1,71 @@
+// The Reduce operators.
+#include <numeric>
+
+#include "converter/import/onnx/ops/ops.hpp"
+
+namespace tenon::converter {
+namespace {
+
+struct ReduceRow {
+  std::string_view op_type;
+  ReduceFunction function;
+  int axes_input_since;     ///< opset in which `axes` became an input
+  bool identity_on_single;  ///< reducing one element gives that element
+};
+
+constexpr ReduceRow kReduceRows[] = {
+    {"ReduceL1", ReduceFunction::kL1, 18, false},
+    {"ReduceL2", ReduceFunction::kL2, 18, false},
+    {"ReduceLogSum", ReduceFunction::kLogSum, 18, false},
+    {"ReduceLogSumExp", ReduceFunction::kLogSumExp, 18, true},
+    {"ReduceMax", ReduceFunction::kMax, 18, true},
+    {"ReduceMean", ReduceFunction::kMean, 18, true},
+    {"ReduceMin", ReduceFunction::kMin, 18, true},
+    {"ReduceProd", ReduceFunction::kProd, 18, true},
+    {"ReduceSum", ReduceFunction::kSum, 13, true},
+    {"ReduceSumSquare", ReduceFunction::kSumSquare, 18, false},
+};
+
+Result<std::vector<int64_t>> ReadAxes(Lowering& node, const ReduceRow& row) {
+  if (node.opset() < row.axes_input_since) return node.Ints("axes");
+  if (!node.HasInput(1)) return std::vector<int64_t>();
+  TENON_ASSIGN_OR_RETURN(const TensorId axes, node.Input(1));
+  return node.ConstantInts(axes);
+}
+
+Status LowerRow(Lowering& node, const ReduceRow& row) {
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  const bool keep_dims = node.Flag("keepdims", true);
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ReadAxes(node, row));
+  const bool no_op_if_empty =
+      node.opset() >= row.axes_input_since && node.Flag("noop_with_empty_axes", false);
+  if (given.empty() && no_op_if_empty) {
+    if (!row.identity_on_single) {
+      return InputError("noop_with_empty_axes is not supported for this function");
+    }
+    node.Alias(0, x);
+    return {};
+  }
+  const int32_t rank = node.ShapeOf(x).rank;
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> axes, node.Axes(given, rank));
+  if (rank == 0) {  // a scalar: reduced over an axis that is added for it
+    TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {1}));
+    return node.Reduce(row.function, x, {0}, false, 0).status();
+  }
+  if (axes.empty()) {
+    axes.resize(static_cast<size_t>(rank));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  return node.Reduce(row.function, x, axes, keep_dims, 0).status();
+}
+
+}  // namespace
+
+Status LowerReduce(Lowering& node) {
+  for (const ReduceRow& row : kReduceRows) {
+    if (row.op_type == node.op_type()) return LowerRow(node, row);
+  }
+  return InternalError("{} is not in the table of reductions", node.op_type());
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,180 @@
+// Resize and Upsample.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "converter/import/onnx/ops/ops.hpp"
+
+namespace tenon::converter {
+namespace {
+
+Result<ResizeMode> ReadMode(Lowering& node) {
+  const std::string mode = node.Text("mode", "nearest");
+  if (mode == "nearest") return ResizeMode::kNearest;
+  if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
+  if (mode == "cubic") return ResizeMode::kCubic;
+  return InputError("mode '{}' is not supported", mode);
+}
+
+Result<CoordinateMode> ReadCoordinates(Lowering& node) {
+  const std::string mode = node.Text("coordinate_transformation_mode", "half_pixel");
+  if (mode == "half_pixel") return CoordinateMode::kHalfPixel;
+  if (mode == "pytorch_half_pixel") return CoordinateMode::kPytorchHalfPixel;
+  if (mode == "align_corners") return CoordinateMode::kAlignCorners;
+  if (mode == "asymmetric") return CoordinateMode::kAsymmetric;
+  return InputError("coordinate_transformation_mode '{}' is not supported", mode);
+}
+
+Result<NearestMode> ReadNearest(Lowering& node) {
+  const std::string mode = node.Text("nearest_mode", "round_prefer_floor");
+  if (mode == "round_prefer_floor") return NearestMode::kRoundPreferFloor;
+  if (mode == "round_prefer_ceil") return NearestMode::kRoundPreferCeil;
+  if (mode == "floor") return NearestMode::kFloor;
+  if (mode == "ceil") return NearestMode::kCeil;
+  return InputError("nearest_mode '{}' is not supported", mode);
+}
+
+/// Output sizes from scales: floor(size * scale), the product in f32 as ONNX Runtime takes it.
+Status SetScales(ResizeAttributes& attributes, const Shape& x, const std::vector<int32_t>& axes,
+                 const std::vector<float>& scales) {
+  if (scales.size() != axes.size()) {
+    return InputError("{} scales for {} dimensions", scales.size(), axes.size());
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const float size = std::floor(static_cast<float>(x[axes[i]]) * scales[i]);
+    if (!(scales[i] > 0.0F) || !(size < 2147483648.0F)) {
+      return InputError("scale {} is out of range", scales[i]);
+    }
+    attributes.sizes[axes[i]] = static_cast<int32_t>(size);
+    attributes.scales[axes[i]] = scales[i];
+  }
+  return {};
+}
+
+Status SetSizes(ResizeAttributes& attributes, const Shape& x, const std::vector<int32_t>& axes,
+                const std::vector<int64_t>& sizes) {
+  if (sizes.size() != axes.size()) {
+    return InputError("{} sizes for {} dimensions", sizes.size(), axes.size());
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int32_t axis = axes[i];
+    if (sizes[i] < 1 || sizes[i] > std::numeric_limits<int32_t>::max() || x[axis] < 1) {
+      return InputError("size {} is out of range", sizes[i]);
+    }
+    attributes.sizes[axis] = static_cast<int32_t>(sizes[i]);
+    attributes.scales[axis] =
+        static_cast<float>(static_cast<double>(sizes[i]) / static_cast<double>(x[axis]));
+  }
+  return {};
+}
+
+Result<std::vector<float>> ConstantFloats(Lowering& node, int index) {
+  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(index));
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(input));
+  std::vector<float> floats(values.size());
+  std::transform(values.begin(), values.end(), floats.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return floats;
+}
+
+/// Dimensions that scales or sizes speak of: all, or those in `axes` (opset 18).
+Result<std::vector<int32_t>> ReadAxes(Lowering& node, int32_t rank) {
+  std::vector<int64_t> axes = node.opset() >= 18 ? node.Ints("axes") : std::vector<int64_t>();
+  if (axes.empty()) {
+    for (int32_t i = 0; i < rank; ++i) axes.push_back(i);
+  }
+  return node.Axes(axes, rank);
+}
+
+ResizeAttributes Unchanged(const Shape& x) {
+  ResizeAttributes attributes;
+  attributes.rank = x.rank;
+  for (int32_t i = 0; i < x.rank; ++i) {
+    attributes.sizes[i] = x[i];
+    attributes.scales[i] = 1.0F;
+  }
+  return attributes;
+}
+
+Status EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
+  const bool same = std::all_of(attributes.scales, attributes.scales + attributes.rank,
+                                [](float scale) { return scale == 1.0F; });
+  if (same) {
+    node.Alias(0, x);
+    return {};
+  }
+  return node.Emit(OpKind::kResize, {x}, Attributes(attributes), 0).status();
+}
+
+/// Upsample, and Resize of opset 10, which goes by its rules: asymmetric coordinates, and the
+/// nearest element is the one below when growing, the one above when shrinking.
+Status LowerAsymmetric(Lowering& node, const std::vector<float>& scales) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  ResizeAttributes attributes = Unchanged(shape);
+  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadMode(node));
+  attributes.coordinates = CoordinateMode::kAsymmetric;
+  TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, ReadAxes(node, shape.rank));
+  TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
+  const auto shrinks = [](float scale) { return scale < 1.0F; };
+  const auto grows = [](float scale) { return scale > 1.0F; };
+  const bool any_shrinks = std::any_of(scales.begin(), scales.end(), shrinks);
+  if (any_shrinks && std::any_of(scales.begin(), scales.end(), grows)) {
+    return InputError("one dimension grows and another shrinks: not supported before opset 11");
+  }
+  attributes.nearest = any_shrinks ? NearestMode::kCeil : NearestMode::kFloor;
+  return EmitResize(node, x, attributes);
+}
+
+Status CheckPolicies(Lowering& node) {
+  // The region of interest and extrapolation matter to tf_crop_and_resize only, which is refused.
+  node.Ignore({"extrapolation_value"});
+  if (node.Flag("antialias", false)) return InputError("antialias is not supported");
+  const std::string policy = node.Text("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch") {
+    return InputError("keep_aspect_ratio_policy '{}' is not supported", policy);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status LowerUpsample(Lowering& node) {
+  if (node.opset() >= 9) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<float> scales, ConstantFloats(node, 1));
+    return LowerAsymmetric(node, scales);
+  }
+  return LowerAsymmetric(node, node.Floats("scales"));
+}
+
+Status LowerResize(Lowering& node) {
+  if (node.opset() < 11) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<float> scales, ConstantFloats(node, 1));
+    return LowerAsymmetric(node, scales);
+  }
+  TENON_RETURN_IF_ERROR(CheckPolicies(node));
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  ResizeAttributes attributes = Unchanged(shape);
+  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadMode(node));
+  TENON_ASSIGN_OR_RETURN(attributes.coordinates, ReadCoordinates(node));
+  TENON_ASSIGN_OR_RETURN(attributes.nearest, ReadNearest(node));
+  attributes.cubic_a = node.Float("cubic_coeff_a", -0.75F);
+  attributes.exclude_outside = node.Flag("exclude_outside", false) ? 1 : 0;
+  TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, ReadAxes(node, shape.rank));
+  std::vector<float> scales;
+  if (node.HasInput(2)) {
+    // Opset 11 wants an empty tensor here where sizes are given.
+    TENON_ASSIGN_OR_RETURN(scales, ConstantFloats(node, 2));
+  }
+  if (!scales.empty()) {
+    TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
+    return EmitResize(node, x, attributes);
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(3));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, node.ConstantInts(input));
+  TENON_RETURN_IF_ERROR(SetSizes(attributes, shape, axes, sizes));
+  return EmitResize(node, x, attributes);
+}
+
+}  // namespace tenon::converter

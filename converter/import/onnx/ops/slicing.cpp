@@ -1,0 +1,220 @@
+// Operators that cut tensors and put them together.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "converter/import/onnx/ops/ops.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+SliceAttributes WholeSlice(const Shape& shape) {
+  SliceAttributes slice;
+  slice.rank = shape.rank;
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    slice.sizes[i] = shape[i];
+    slice.steps[i] = 1;
+  }
+  return slice;
+}
+
+struct SliceOperands {
+  Ints starts;
+  Ints ends;
+  Ints axes;
+  Ints steps;
+};
+
+Result<Ints> OptionalInts(Lowering& node, int index) {
+  if (!node.HasInput(index)) return Ints();
+  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(index));
+  return node.ConstantInts(input);
+}
+
+/// Attributes before opset 10, then inputs.
+Result<SliceOperands> ReadSlice(Lowering& node) {
+  SliceOperands operands;
+  if (node.opset() < 10) {
+    operands = {node.Ints("starts"), node.Ints("ends"), node.Ints("axes"), {}};
+  } else {
+    TENON_ASSIGN_OR_RETURN(operands.starts, OptionalInts(node, 1));
+    TENON_ASSIGN_OR_RETURN(operands.ends, OptionalInts(node, 2));
+    TENON_ASSIGN_OR_RETURN(operands.axes, OptionalInts(node, 3));
+    TENON_ASSIGN_OR_RETURN(operands.steps, OptionalInts(node, 4));
+  }
+  const size_t count = operands.starts.size();
+  if (operands.axes.empty()) {
+    operands.axes.resize(count);
+    std::iota(operands.axes.begin(), operands.axes.end(), int64_t{0});
+  }
+  if (operands.steps.empty()) operands.steps.assign(count, 1);
+  if (operands.ends.size() != count || operands.axes.size() != count ||
+      operands.steps.size() != count) {
+    return InputError("starts, ends, axes and steps differ in length");
+  }
+  return operands;
+}
+
+/// One dimension of a slice, with Python's rules: negative positions count from the end, what
+/// lies outside is cut off.
+void SetRange(SliceAttributes& slice, int32_t axis, int32_t dim, int64_t start, int64_t end,
+              int64_t step) {
+  const auto clamp = [&](int64_t position) {
+    // Adding to a huge negative number is safe, to a huge positive one it isn't needed.
+    if (position < 0) position += dim;
+    return step > 0 ? std::clamp<int64_t>(position, 0, dim)
+                    : std::clamp<int64_t>(position, -1, dim - 1);
+  };
+  const int64_t first = clamp(start);
+  const int64_t distance = step > 0 ? clamp(end) - first : first - clamp(end);
+  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
+  const uint64_t size = distance <= 0 ? 0 : (static_cast<uint64_t>(distance) - 1) / stride + 1;
+  slice.begins[axis] = size == 0 ? 0 : static_cast<int32_t>(first);
+  slice.sizes[axis] = static_cast<int32_t>(size);
+  slice.steps[axis] = size <= 1 ? 1 : static_cast<int32_t>(step);
+}
+
+/// Lengths of the parts of Split: an attribute before opset 13, then an input; else equal parts.
+Result<Ints> ReadSplit(Lowering& node, int64_t length) {
+  Ints parts;
+  if (node.opset() < 13) {
+    parts = node.Ints("split");
+  } else {
+    TENON_ASSIGN_OR_RETURN(parts, OptionalInts(node, 1));
+  }
+  const int64_t count = node.opset() >= 18 && node.HasAttribute("num_outputs")
+                            ? node.Int("num_outputs", 0)
+                            : node.OutputCount();
+  if (count != node.OutputCount()) {
+    return InputError("num_outputs is {}, it has {} outputs", count, node.OutputCount());
+  }
+  if (parts.empty()) {
+    const int64_t part = (length + count - 1) / count;
+    if (node.opset() < 18 && part * count != length) {
+      return InputError("{} elements cannot be split into {} equal parts", length, count);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      parts.push_back(std::clamp<int64_t>(length - i * part, 0, part));
+    }
+  }
+  int64_t rest = length;
+  for (int64_t part : parts) {
+    if (part < 0 || part > rest) return InputError("its parts do not fit {} elements", length);
+    rest -= part;
+  }
+  if (rest != 0 || static_cast<int64_t>(parts.size()) != count) {
+    return InputError("its parts do not add up to {} elements in {} outputs", length, count);
+  }
+  return parts;
+}
+
+Result<PadMode> ReadPadMode(Lowering& node) {
+  const std::string mode = node.Text("mode", "constant");
+  if (mode == "constant") return PadMode::kConstant;
+  if (mode == "edge") return PadMode::kEdge;
+  if (mode == "reflect") return PadMode::kReflect;
+  return InputError("mode '{}' is not supported", mode);
+}
+
+Result<float> ReadPadValue(Lowering& node) {
+  if (node.opset() < 11) return node.Float("value", 0.0F);
+  if (!node.HasInput(2)) return 0.0F;
+  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(2));
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> value, node.ConstantDoubles(input));
+  if (value.size() != 1) return InputError("constant_value has {} values", value.size());
+  return static_cast<float>(value[0]);
+}
+
+}  // namespace
+
+Status LowerSlice(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const SliceOperands operands, ReadSlice(node));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, node.Axes(operands.axes, shape.rank));
+  SliceAttributes slice = WholeSlice(shape);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (operands.steps[i] == 0) return InputError("a step is 0");
+    SetRange(slice, axes[i], shape[axes[i]], operands.starts[i], operands.ends[i],
+             operands.steps[i]);
+  }
+  return node.Slice(x, slice, 0).status();
+}
+
+Status LowerSplit(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", 0), shape.rank));
+  TENON_ASSIGN_OR_RETURN(const Ints parts, ReadSplit(node, shape[axis]));
+  SliceAttributes slice = WholeSlice(shape);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    slice.sizes[axis] = static_cast<int32_t>(parts[i]);
+    const auto output = static_cast<int>(i);
+    if (node.OutputUsed(output)) TENON_RETURN_IF_ERROR(node.Slice(x, slice, output).status());
+    slice.begins[axis] += static_cast<int32_t>(parts[i]);
+  }
+  return {};
+}
+
+Status LowerGather(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId indices, node.Input(1));
+  GatherAttributes attributes;
+  TENON_ASSIGN_OR_RETURN(attributes.axis, node.Axis(node.Int("axis", 0), node.ShapeOf(x).rank));
+  return node.Emit(OpKind::kGather, {x, indices}, Attributes(attributes), 0).status();
+}
+
+Status LowerConcat(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
+  if (!node.HasAttribute("axis")) return InputError("attribute 'axis' is missing");
+  ConcatAttributes attributes;
+  TENON_ASSIGN_OR_RETURN(attributes.axis,
+                         node.Axis(node.Int("axis", 0), node.ShapeOf(inputs[0]).rank));
+  if (inputs.size() == 1) {
+    node.Alias(0, inputs[0]);
+    return {};
+  }
+  return node.Emit(OpKind::kConcat, inputs, Attributes(attributes), 0).status();
+}
+
+Status LowerPad(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const int32_t rank = node.ShapeOf(x).rank;
+  PadAttributes attributes;
+  attributes.rank = rank;
+  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadPadMode(node));
+  TENON_ASSIGN_OR_RETURN(attributes.value, ReadPadValue(node));
+  Ints pads = node.opset() < 11 ? node.Ints("pads") : Ints();
+  Ints given_axes;
+  if (node.opset() >= 11) {
+    TENON_ASSIGN_OR_RETURN(pads, OptionalInts(node, 1));
+  }
+  if (node.opset() >= 18) {
+    TENON_ASSIGN_OR_RETURN(given_axes, OptionalInts(node, 3));
+  }
+  if (given_axes.empty()) {
+    given_axes.resize(static_cast<size_t>(rank));
+    std::iota(given_axes.begin(), given_axes.end(), int64_t{0});
+  }
+  TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, node.Axes(given_axes, rank));
+  if (pads.size() != 2 * axes.size()) {
+    return InputError("{} pads for {} dimensions", pads.size(), axes.size());
+  }
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (pads[i] < std::numeric_limits<int32_t>::min() ||
+        pads[i] > std::numeric_limits<int32_t>::max()) {
+      return InputError("padding {} is out of range", pads[i]);
+    }
+    int32_t* side = i < axes.size() ? attributes.begins : attributes.ends;
+    side[axes[i % axes.size()]] = static_cast<int32_t>(pads[i]);
+  }
+  if (std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; })) {
+    node.Alias(0, x);
+    return {};
+  }
+  return node.Emit(OpKind::kPad, {x}, Attributes(attributes), 0).status();
+}
+
+}  // namespace tenon::converter
