@@ -71,6 +71,7 @@ const char* ResizeSupports(const OpCall& call) {
 
 const char* UnarySupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
+  if (call.AttributesAs<UnaryAttributes>().function == UnaryFunction::kIdentity) return nullptr;
   if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16) return nullptr;
   if (IsSignedInteger(dtype) || dtype == DType::kBool) return nullptr;
   return "the portable unary runs f32, f64, f16, signed integers and bool";
@@ -78,6 +79,11 @@ const char* UnarySupports(const OpCall& call) {
 
 const char* BinarySupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
+  const bool is_plain = call.AttributesAs<BinaryAttributes>().activation.function ==
+                        UnaryFunction::kIdentity;
+  if (!is_plain && call.Output().dtype != DType::kF32) {
+    return "the portable binary fuses activations into f32 results only";
+  }
   if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kBool) return nullptr;
   if (IsByteInteger(dtype) || IsWideInteger(dtype)) return nullptr;
   return "the portable binary runs f32, f64, i8, u8, i32, i64 and bool";
