@@ -1,0 +1,39 @@
+// From flat output indices to offsets in memory, and the decision to use threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/backend_api/parallel.hpp"
+#include "runtime/base/tensor_view.hpp"
+
+namespace tenon::cpu::portable {
+
+/// Stride of the dimension that stands `from_end` before the last one, as broadcasting sees it: 0
+/// where `view` has no such dimension or has size 1 there.
+[[nodiscard]] inline ptrdiff_t BroadcastStride(const TensorView& view, int from_end) {
+  const int axis = view.rank - 1 - from_end;
+  return axis < 0 || view.dims[axis] == 1 ? 0 : view.strides[axis];
+}
+
+/// Offset in `view` of element `index` of the row-major order over its dimensions, where
+/// dimension `skipped` is left out (stays at 0).
+[[nodiscard]] inline ptrdiff_t OffsetWithout(int skipped, int32_t index, const TensorView& view) {
+  ptrdiff_t offset = 0;
+  for (int axis = view.rank - 1; axis >= 0; --axis) {
+    if (axis == skipped) continue;
+    offset += static_cast<ptrdiff_t>(index % view.dims[axis]) * view.strides[axis];
+    index /= view.dims[axis];
+  }
+  return offset;
+}
+
+/// ParallelFor over `count` items of about `work` elementary operations each; stays on this thread
+/// where all of it is less than waking others costs.
+template <typename Body>
+void ParallelForWork(const ParallelRunner* runner, int count, int64_t work, const Body& body) {
+  constexpr int64_t kWorthThreads = 32768;
+  ParallelFor(count * work < kWorthThreads ? nullptr : runner, count, body);
+}
+
+}  // namespace tenon::cpu::portable

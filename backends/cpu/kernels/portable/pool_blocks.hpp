@@ -1,0 +1,75 @@
+// What the two poolings share: the walk over output positions and blocks of channels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernels/portable/indexing.hpp"
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::portable {
+
+/// Channels that are pooled together, so that loops over them run as vectors in channels-last.
+inline constexpr int kPoolLanes = 16;
+
+/// One output position of one image, a block of channels.
+struct PoolBlock {
+  ptrdiff_t x;  ///< offset of the first channel at row 0, column 0
+  ptrdiff_t y;  ///< offset of the output of the first channel
+  int lanes;    ///< channels
+  int row;      ///< of the window's first tap; negative in the padding
+  int column;
+};
+
+/// Calls `body(block)` for all outputs, on the call's threads.
+template <typename Body>
+void ForEachPoolBlock(const KernelCall& call, const Body& body) {
+  const auto& attributes = call.op.AttributesAs<PoolAttributes>();
+  const TensorView& x = call.op.Input(0);
+  const TensorView& y = call.op.Output();
+  if (y.Elements() == 0) return;
+  const int channels = y.dims[1];
+  const int blocks = (channels + kPoolLanes - 1) / kPoolLanes;
+  const int64_t work = int64_t{kPoolLanes} * attributes.kernel[0] * attributes.kernel[1];
+  const int count = y.dims[0] * y.dims[2] * y.dims[3] * blocks;
+  ParallelForWork(call.parallel, count, work, [&](int begin, int end) {
+    for (int index = begin; index < end; ++index) {
+      const int channel = index % blocks * kPoolLanes;
+      const int column = index / blocks % y.dims[3];
+      const int row = index / blocks / y.dims[3] % y.dims[2];
+      const int image = index / blocks / y.dims[3] / y.dims[2];
+      PoolBlock block;
+      block.x = static_cast<ptrdiff_t>(image) * x.strides[0] +
+                static_cast<ptrdiff_t>(channel) * x.strides[1];
+      block.y = static_cast<ptrdiff_t>(image) * y.strides[0] +
+                static_cast<ptrdiff_t>(channel) * y.strides[1] +
+                static_cast<ptrdiff_t>(row) * y.strides[2] +
+                static_cast<ptrdiff_t>(column) * y.strides[3];
+      block.lanes = channels - channel < kPoolLanes ? channels - channel : kPoolLanes;
+      block.row = row * attributes.strides[0] - attributes.pads[0];
+      block.column = column * attributes.strides[1] - attributes.pads[1];
+      body(block);
+    }
+  });
+}
+
+/// Calls `body(offset)` with the offset, from the block's x, of every tap that lies inside x.
+template <typename Body>
+void ForEachTap(const PoolAttributes& attributes, const TensorView& x, const PoolBlock& block,
+                const Body& body) {
+  for (int i = 0; i < attributes.kernel[0]; ++i) {
+    const int row = block.row + i * attributes.dilations[0];
+    if (row < 0) continue;
+    if (row >= x.dims[2]) break;
+    for (int j = 0; j < attributes.kernel[1]; ++j) {
+      const int column = block.column + j * attributes.dilations[1];
+      if (column < 0) continue;
+      if (column >= x.dims[3]) break;
+      body(static_cast<ptrdiff_t>(row) * x.strides[2] +
+           static_cast<ptrdiff_t>(column) * x.strides[3]);
+    }
+  }
+}
+
+}  // namespace tenon::cpu::portable
