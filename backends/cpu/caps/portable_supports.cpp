@@ -79,8 +79,8 @@ const char* UnarySupports(const OpCall& call) {
 
 const char* BinarySupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
-  const bool is_plain = call.AttributesAs<BinaryAttributes>().activation.function ==
-                        UnaryFunction::kIdentity;
+  const bool is_plain =
+      call.AttributesAs<BinaryAttributes>().activation.function == UnaryFunction::kIdentity;
   if (!is_plain && call.Output().dtype != DType::kF32) {
     return "the portable binary fuses activations into f32 results only";
   }
