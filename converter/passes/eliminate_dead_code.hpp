@@ -1,0 +1,14 @@
+// Removes what nobody reads: ops whose results are unused, constants, orphan tensors.
+// Requires:   nothing.
+// Guarantees: every op contributes to a graph output; every constant is read. Graph inputs stay,
+//             read or not: users feed them by name.
+#pragma once
+
+#include "converter/passes/pass.hpp"
+
+namespace tenon::converter {
+
+[[nodiscard]] Status EliminateDeadCode(Graph& graph, PassReport& report);
+inline constexpr Pass kEliminateDeadCode = {"eliminate-dead-code", EliminateDeadCode};
+
+}  // namespace tenon::converter

@@ -1,0 +1,57 @@
+#include "converter/passes/fuse_activation.hpp"
+
+#include "converter/passes/activation_patterns.hpp"
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+std::string WhyNotFusable(const Graph& graph, OpId unary, OpId main) {
+  const Op& op = graph.op(main);
+  const Tensor& before = graph.tensor(op.outputs.front());
+  const Tensor& after = graph.tensor(graph.op(unary).outputs.front());
+  if (GetActivation(op).function != UnaryFunction::kIdentity) {
+    return "the op before it has an activation already";
+  }
+  if (graph.OnlyConsumer(op.outputs.front()) != unary) {
+    return "the result before it has other readers";
+  }
+  if (!IsFloat(before.dtype)) return "only floats have activations";
+  if (before.layout != after.layout) return "it changes the layout";
+  return "";
+}
+
+void TryFuse(Graph& graph, OpId id, PassReport& report) {
+  const Op& unary = std::as_const(graph).op(id);
+  const OpId main = std::as_const(graph).tensor(unary.inputs.front()).producer;
+  if (main == kNone || !HasActivation(std::as_const(graph).op(main).kind)) return;
+  std::string reason = WhyNotFusable(graph, id, main);
+  if (reason.empty()) {
+    const auto attributes = unary.attributes.As<UnaryAttributes>();
+    SetActivation(graph.op(main), {attributes.function, attributes.a, attributes.b});
+    if (!IsValidOp(graph, main)) {
+      SetActivation(graph.op(main), {});
+      reason = "the op before it cannot have this activation";
+    }
+  }
+  if (!reason.empty()) return Decline(graph, id, reason, report);
+  RecordFusion(graph, main, id);
+  BypassAndErase(graph, id, std::as_const(graph).op(main).outputs.front());
+  ++report.changed;
+}
+
+}  // namespace
+
+Status FuseActivation(Graph& graph, PassReport& report) {
+  for (OpId id : graph.OpOrder()) {
+    if (graph.IsOp(id) && TryRecogniseActivation(graph, id)) ++report.changed;
+  }
+  for (OpId id : graph.OpOrder()) {
+    if (graph.IsOp(id) && std::as_const(graph).op(id).kind == OpKind::kUnary) {
+      TryFuse(graph, id, report);
+    }
+  }
+  return Status();
+}
+
+}  // namespace tenon::converter

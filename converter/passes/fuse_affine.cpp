@@ -1,0 +1,231 @@
+#include "converter/passes/fuse_affine.hpp"
+
+#include <cmath>
+
+#include "converter/ir/elements.hpp"
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr size_t kWeights = 1;
+constexpr size_t kBias = 2;
+constexpr size_t kResidual = 3;
+
+// `binary` applies a constant to what `main` (a conv or matmul) computes.
+struct Match {
+  OpId binary = kNone;
+  OpId main = kNone;
+  TensorId constant = kNone;
+  bool constant_first = false;  ///< k - y, k / y
+};
+
+// y = gain * x + shift, per output channel.
+struct Affine {
+  std::vector<double> gain;
+  std::vector<double> shift;
+  [[nodiscard]] bool Scales() const {
+    return std::any_of(gain.begin(), gain.end(), [](double value) { return value != 1.0; });
+  }
+};
+
+TensorId InputOrNone(const Op& op, size_t index) {
+  return index < op.inputs.size() ? op.inputs[index] : kNone;
+}
+
+std::optional<Match> FindMatch(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  if (op.kind != OpKind::kBinary) return std::nullopt;
+  const BinaryFunction function = op.attributes.As<BinaryAttributes>().function;
+  if (function > BinaryFunction::kDiv) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorId constant = op.inputs[1 - i];
+    if (!graph.tensor(constant).IsConstant()) continue;
+    OpId main = ProducerOfKind(graph, op.inputs[i], OpKind::kConv);
+    if (main == kNone) main = ProducerOfKind(graph, op.inputs[i], OpKind::kMatMul);
+    if (main != kNone) return Match{id, main, constant, i == 1};
+  }
+  return std::nullopt;
+}
+
+// The output's dimension that the bias runs along.
+int32_t ChannelAxis(const Graph& graph, const Op& main) {
+  return main.kind == OpKind::kConv ? 1 : graph.tensor(main.outputs.front()).shape.rank - 1;
+}
+
+// The constant's values per channel; none if it varies along other dimensions.
+std::optional<std::vector<double>> PerChannel(const Tensor& constant, const Shape& output,
+                                              int32_t channel_axis) {
+  const Shape& shape = constant.shape;
+  const int32_t missing = output.rank - shape.rank;  // NumPy aligns the last dimensions
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    if (shape[i] != 1 && i + missing != channel_axis) return std::nullopt;
+  }
+  std::vector<double> values = ReadElements(constant);
+  if (values.size() == 1) values.resize(static_cast<size_t>(output[channel_axis]), values.front());
+  return values;
+}
+
+std::string WhyNotFusable(const Graph& graph, const Match& match) {
+  const Op& main = graph.op(match.main);
+  const Tensor& output = graph.tensor(main.outputs.front());
+  const Tensor& result = graph.tensor(graph.op(match.binary).outputs.front());
+  if (output.dtype != DType::kF32) return "only f32 is fused";
+  if (graph.OnlyConsumer(main.outputs.front()) != match.binary) {
+    return "the result before it has other readers";
+  }
+  if (GetActivation(main).function != UnaryFunction::kIdentity) {
+    return "the op before it has an activation";
+  }
+  if (InputOrNone(main, kResidual) != kNone && main.kind == OpKind::kConv) {
+    return "the conv before it adds a residual";
+  }
+  if (result.shape != output.shape) return "the constant broadcasts the result";
+  if (result.layout != output.layout) return "it changes the layout";
+  return "";
+}
+
+// Finds gain and shift. Returns why there are none, or empty.
+std::string FindAffine(const Graph& graph, const Match& match, Affine& affine) {
+  const Op& main = graph.op(match.main);
+  const Shape& output = graph.tensor(main.outputs.front()).shape;
+  const auto values = PerChannel(graph.tensor(match.constant), output, ChannelAxis(graph, main));
+  if (!values.has_value()) return "the constant is not one value per channel";
+  affine.gain.assign(values->size(), 1.0);
+  affine.shift.assign(values->size(), 0.0);
+  switch (graph.op(match.binary).attributes.As<BinaryAttributes>().function) {
+    case BinaryFunction::kAdd:
+      affine.shift = *values;
+      break;
+    case BinaryFunction::kSub:
+      for (size_t i = 0; i < values->size(); ++i) {
+        affine.gain[i] = match.constant_first ? -1.0 : 1.0;
+        affine.shift[i] = match.constant_first ? (*values)[i] : -(*values)[i];
+      }
+      break;
+    case BinaryFunction::kMul:
+      affine.gain = *values;
+      break;
+    default:  // kDiv
+      if (match.constant_first) return "the result is the divisor";
+      for (size_t i = 0; i < values->size(); ++i) affine.gain[i] = 1.0 / (*values)[i];
+  }
+  const auto finite = [](double value) { return std::isfinite(value); };
+  if (!std::all_of(affine.gain.begin(), affine.gain.end(), finite)) {
+    return "a factor is not finite";
+  }
+  return "";
+}
+
+// Elements of the weights from one channel's to the next, and of one channel in a row.
+struct WeightSteps {
+  size_t channel_stride;
+  size_t channels;
+};
+
+WeightSteps StepsOf(const Op& main, const Shape& weights) {
+  if (main.kind == OpKind::kConv) {
+    const auto channels = static_cast<size_t>(weights[0]);
+    return {static_cast<size_t>(weights.Elements()) / std::max<size_t>(channels, 1), channels};
+  }
+  const bool transposed = main.attributes.As<MatMulAttributes>().transpose_b != 0;
+  const int32_t axis = transposed ? weights.rank - 2 : weights.rank - 1;
+  const int32_t k = transposed ? weights[weights.rank - 1] : 1;
+  return {static_cast<size_t>(k), static_cast<size_t>(weights[axis])};
+}
+
+// Why weights and bias cannot take the affine function, or empty. The bias's values go to `bias`.
+std::string WhyNotAbsorbable(const Graph& graph, const Op& main, const Affine& affine,
+                             std::vector<double>& bias) {
+  const TensorId weights = main.inputs[kWeights];
+  const Tensor& w = graph.tensor(weights);
+  if (affine.Scales() && (!w.IsConstant() || w.dtype != DType::kF32)) {
+    return "the weights are no f32 constant";
+  }
+  bias.assign(affine.gain.size(), 0.0);
+  const TensorId old_bias = InputOrNone(main, kBias);
+  if (old_bias == kNone) return "";
+  const Tensor& b = graph.tensor(old_bias);
+  if (!b.IsConstant() || b.dtype != DType::kF32) return "the bias is no f32 constant";
+  const Tensor& output = graph.tensor(main.outputs.front());
+  const int32_t axis = main.kind == OpKind::kConv ? 0 : output.shape.rank - 1;
+  const Shape& aligned = main.kind == OpKind::kConv ? b.shape : output.shape;
+  auto values = PerChannel(b, aligned, axis);
+  if (!values.has_value()) return "the bias is not one value per channel";
+  bias = std::move(*values);
+  return "";
+}
+
+// Gives the op a new f32 constant; the one it had, shared perhaps, is erased once unread.
+void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string name, const Shape& shape,
+                     const std::vector<double>& values) {
+  const TensorId old = InputOrNone(std::as_const(graph).op(id), index);
+  const TensorId made =
+      graph.AddConstant(name, DType::kF32, shape, WriteElements(DType::kF32, values));
+  std::vector<TensorId>& inputs = graph.op(id).inputs;
+  if (inputs.size() <= index) inputs.resize(index + 1, kNone);
+  inputs[index] = made;
+  if (old == kNone || graph.IsRead(old)) return;
+  graph.EraseTensor(old);
+  graph.RenameTensor(made, name);
+}
+
+void ScaleWeights(Graph& graph, OpId main, const std::vector<double>& gain) {
+  const TensorId old_weights = std::as_const(graph).op(main).inputs[kWeights];
+  const Tensor& w = std::as_const(graph).tensor(old_weights);
+  const WeightSteps steps = StepsOf(std::as_const(graph).op(main), w.shape);
+  std::vector<double> values = ReadElements(w);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] *= gain[i / steps.channel_stride % steps.channels];
+  }
+  ReplaceConstant(graph, main, kWeights, w.name, w.shape, values);
+}
+
+void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> bias) {
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.gain[i] + affine.shift[i];
+  const TensorId old_bias = InputOrNone(std::as_const(graph).op(main), kBias);
+  const bool needed = std::any_of(bias.begin(), bias.end(), [](double v) { return v != 0.0; });
+  if (old_bias == kNone && !needed) return;
+  const Op& op = std::as_const(graph).op(main);
+  const std::string name = old_bias == kNone ? op.name + "_bias" : graph.tensor(old_bias).name;
+  Shape shape;
+  shape.rank = 1;
+  shape[0] = static_cast<int32_t>(bias.size());
+  ReplaceConstant(graph, main, kBias, name, shape, bias);
+}
+
+std::string TryFuse(Graph& graph, const Match& match) {
+  if (std::string reason = WhyNotFusable(graph, match); !reason.empty()) return reason;
+  Affine affine;
+  if (std::string reason = FindAffine(graph, match, affine); !reason.empty()) return reason;
+  std::vector<double> bias;
+  const Op& main = std::as_const(graph).op(match.main);
+  if (std::string reason = WhyNotAbsorbable(graph, main, affine, bias); !reason.empty()) {
+    return reason;
+  }
+  if (affine.Scales()) ScaleWeights(graph, match.main, affine.gain);
+  SetBias(graph, match.main, affine, std::move(bias));
+  SetActivation(graph.op(match.main), GetActivation(std::as_const(graph).op(match.binary)));
+  RecordFusion(graph, match.main, match.binary);
+  BypassAndErase(graph, match.binary, main.outputs.front());
+  return "";
+}
+
+}  // namespace
+
+Status FuseAffine(Graph& graph, PassReport& report) {
+  for (OpId id : graph.OpOrder()) {
+    if (!graph.IsOp(id)) continue;
+    const std::optional<Match> match = FindMatch(graph, id);
+    if (!match.has_value()) continue;
+    const std::string reason = TryFuse(graph, *match);
+    if (reason.empty()) {
+      ++report.changed;
+    } else {
+      Decline(graph, id, reason, report);
+    }
+  }
+  return Status();
+}
+
+}  // namespace tenon::converter

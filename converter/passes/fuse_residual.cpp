@@ -1,0 +1,81 @@
+#include "converter/passes/fuse_residual.hpp"
+
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr size_t kResidual = 3;
+
+std::string WhyNotTake(const Graph& graph, OpId conv, OpId add, TensorId other) {
+  const Op& op = graph.op(conv);
+  const Tensor& result = graph.tensor(op.outputs.front());
+  const Tensor& sum = graph.tensor(graph.op(add).outputs.front());
+  const Tensor& residual = graph.tensor(other);
+  if (op.outputs.front() == other) return "it adds the conv's result to itself";
+  if (graph.OnlyConsumer(op.outputs.front()) != add) return "the conv's result has other readers";
+  if (GetActivation(op).function != UnaryFunction::kIdentity) {
+    return "the conv's activation comes before the addition";
+  }
+  if (op.inputs.size() > kResidual && op.inputs[kResidual] != kNone) {
+    return "the conv adds a residual already";
+  }
+  if (residual.shape != result.shape || sum.shape != result.shape) {
+    return "the addition broadcasts";
+  }
+  if (residual.dtype != result.dtype) return "the dtypes differ";
+  if (residual.layout != result.layout || sum.layout != result.layout) {
+    return "it changes the layout";
+  }
+  return "";
+}
+
+void Take(Graph& graph, OpId conv, OpId add, TensorId other) {
+  const OpId producer = std::as_const(graph).tensor(other).producer;
+  if (producer != kNone && !graph.IsBefore(producer, conv)) graph.MoveOp(conv, add);
+  Op& op = graph.op(conv);
+  op.inputs.resize(kResidual + 1, kNone);
+  op.inputs[kResidual] = other;
+  SetActivation(op, GetActivation(std::as_const(graph).op(add)));
+  RecordFusion(graph, conv, add);
+  BypassAndErase(graph, add, op.outputs.front());
+}
+
+void TryAddition(Graph& graph, OpId add, PassReport& report) {
+  const std::vector<TensorId> operands = std::as_const(graph).op(add).inputs;
+  OpId taker = kNone;
+  TensorId residual = kNone;
+  std::string reason;
+  for (size_t i = 0; i < 2; ++i) {
+    const OpId conv = ProducerOfKind(graph, operands[i], OpKind::kConv);
+    if (conv == kNone) continue;
+    const std::string why_not = WhyNotTake(graph, conv, add, operands[1 - i]);
+    if (!why_not.empty()) {
+      reason = why_not;
+    } else if (taker == kNone || graph.IsBefore(taker, conv)) {
+      taker = conv;
+      residual = operands[1 - i];
+    }
+  }
+  if (taker != kNone) {
+    Take(graph, taker, add, residual);
+    ++report.changed;
+  } else if (!reason.empty()) {
+    Decline(graph, add, reason, report);
+  }
+}
+
+}  // namespace
+
+Status FuseResidual(Graph& graph, PassReport& report) {
+  for (OpId id : graph.OpOrder()) {
+    if (!graph.IsOp(id)) continue;
+    const Op& op = std::as_const(graph).op(id);
+    if (op.kind != OpKind::kBinary) continue;
+    if (op.attributes.As<BinaryAttributes>().function != BinaryFunction::kAdd) continue;
+    TryAddition(graph, id, report);
+  }
+  return Status();
+}
+
+}  // namespace tenon::converter

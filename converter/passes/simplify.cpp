@@ -1,0 +1,195 @@
+#include "converter/passes/simplify.hpp"
+
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+bool IsIdentityTranspose(const TransposeAttributes& transpose) {
+  for (int32_t i = 0; i < transpose.rank; ++i) {
+    if (transpose.permutation[i] != i) return false;
+  }
+  return true;
+}
+
+// Steps do not matter where one element is taken.
+bool TakesEverything(const SliceAttributes& slice, const Shape& x) {
+  for (int32_t i = 0; i < x.rank; ++i) {
+    const bool whole = slice.begins[i] == 0 && slice.sizes[i] == x[i];
+    if (!whole || (slice.steps[i] != 1 && x[i] > 1)) return false;
+  }
+  return true;
+}
+
+bool PadsNothing(const PadAttributes& pad) {
+  const auto zero = [](int32_t value) { return value == 0; };
+  return std::all_of(pad.begins, pad.begins + pad.rank, zero) &&
+         std::all_of(pad.ends, pad.ends + pad.rank, zero);
+}
+
+bool IsIdentity(const Graph& graph, const Op& op) {
+  const Tensor& x = graph.tensor(op.inputs.front());
+  const Tensor& y = graph.tensor(op.outputs.front());
+  switch (op.kind) {
+    case OpKind::kUnary:
+      return op.attributes.As<UnaryAttributes>().function == UnaryFunction::kIdentity;
+    case OpKind::kCopy:
+      return op.backend.empty();  // once mapped, a copy may change the memory space
+    case OpKind::kCast:
+      return x.dtype == y.dtype;
+    case OpKind::kReshape:
+    case OpKind::kExpand:
+      return x.shape == y.shape;
+    case OpKind::kTranspose:
+      return IsIdentityTranspose(op.attributes.As<TransposeAttributes>());
+    case OpKind::kSlice:
+      return TakesEverything(op.attributes.As<SliceAttributes>(), x.shape);
+    case OpKind::kPad:
+      return PadsNothing(op.attributes.As<PadAttributes>());
+    case OpKind::kConcat:
+      return op.inputs.size() == 1;
+    default:
+      return false;
+  }
+}
+
+bool IsRowMajor(const Graph& graph, const Op& op) {
+  return graph.tensor(op.inputs.front()).layout == Layout::kRowMajor &&
+         graph.tensor(op.outputs.front()).layout == Layout::kRowMajor;
+}
+
+// A transpose that keeps the order of all dimensions but those of size 1 moves no element.
+bool TryTransposeToReshape(Graph& graph, OpId id) {
+  const Op& op = std::as_const(graph).op(id);
+  if (op.kind != OpKind::kTranspose || !IsRowMajor(graph, op)) return false;
+  const auto transpose = op.attributes.As<TransposeAttributes>();
+  const Shape x = std::as_const(graph).tensor(op.inputs.front()).shape;
+  int32_t last = -1;
+  for (int32_t i = 0; i < transpose.rank; ++i) {
+    const int32_t axis = transpose.permutation[i];
+    if (x[axis] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  const Shape y = std::as_const(graph).tensor(op.outputs.front()).shape;
+  ReshapeAttributes reshape;
+  reshape.rank = y.rank;
+  std::copy(y.dims, y.dims + y.rank, reshape.dims);
+  Op& changed = graph.op(id);
+  changed.kind = OpKind::kReshape;
+  changed.attributes = Attributes(reshape);
+  return true;
+}
+
+// Lets `id` read what `before` reads, with the attributes that do the work of both.
+void Join(Graph& graph, OpId id, OpId before, const Attributes& attributes) {
+  RecordFusion(graph, id, before);
+  graph.op(id).attributes = attributes;
+  graph.SetInput(id, 0, std::as_const(graph).op(before).inputs.front());
+  EraseIfUnread(graph, before);
+}
+
+Attributes Composed(const TransposeAttributes& first, TransposeAttributes second) {
+  for (int32_t i = 0; i < second.rank; ++i) {
+    second.permutation[i] = first.permutation[second.permutation[i]];
+  }
+  return Attributes(second);
+}
+
+// Why two pads are not one, or empty.
+std::string WhyNotJoin(const PadAttributes& first, const PadAttributes& second) {
+  if (first.mode != PadMode::kConstant || second.mode != PadMode::kConstant) {
+    return "only constant pads are joined";
+  }
+  if (first.value != second.value) return "the pads have different values";
+  const auto removes = [](int32_t amount) { return amount < 0; };
+  for (const PadAttributes* pad : {&first, &second}) {
+    if (std::any_of(pad->begins, pad->begins + pad->rank, removes) ||
+        std::any_of(pad->ends, pad->ends + pad->rank, removes)) {
+      return "a pad removes elements";
+    }
+  }
+  return "";
+}
+
+bool TryJoinPads(Graph& graph, OpId id, OpId before, bool log, PassReport& report) {
+  const Graph& reading = graph;
+  const auto first = reading.op(before).attributes.As<PadAttributes>();
+  auto joined = reading.op(id).attributes.As<PadAttributes>();
+  std::string reason = WhyNotJoin(first, joined);
+  if (reason.empty() && graph.OnlyConsumer(reading.op(id).inputs.front()) != id) {
+    reason = "the pad before it has other readers";
+  }
+  if (!reason.empty()) {
+    if (log) Decline(graph, id, reason, report);
+    return false;
+  }
+  for (int32_t i = 0; i < joined.rank; ++i) {
+    joined.begins[i] += first.begins[i];
+    joined.ends[i] += first.ends[i];
+  }
+  Join(graph, id, before, Attributes(joined));
+  return true;
+}
+
+bool TryJoin(Graph& graph, OpId id, bool log, PassReport& report) {
+  const Graph& reading = graph;
+  const Op& op = reading.op(id);
+  if (op.kind != OpKind::kReshape && op.kind != OpKind::kTranspose && op.kind != OpKind::kPad) {
+    return false;
+  }
+  const OpId before = ProducerOfKind(graph, op.inputs.front(), op.kind);
+  if (before == kNone) return false;
+  if (!IsRowMajor(graph, op) || !IsRowMajor(graph, reading.op(before))) {
+    if (log) Decline(graph, id, "layouts have been chosen", report);
+    return false;
+  }
+  if (op.kind == OpKind::kPad) return TryJoinPads(graph, id, before, log, report);
+  if (op.kind == OpKind::kReshape) {
+    Join(graph, id, before, Attributes(op.attributes));
+  } else {
+    Join(graph, id, before,
+         Composed(reading.op(before).attributes.As<TransposeAttributes>(),
+                  op.attributes.As<TransposeAttributes>()));
+  }
+  return true;
+}
+
+bool TryRemove(Graph& graph, OpId id, bool log, PassReport& report) {
+  const Op& op = std::as_const(graph).op(id);
+  if (op.inputs.empty() || op.inputs.front() == kNone || !IsIdentity(graph, op)) return false;
+  const TensorId x = op.inputs.front();
+  const std::string reason = WhyNotBypass(graph, op.outputs.front(), x);
+  if (!reason.empty()) {
+    if (log) Decline(graph, id, reason, report);
+    return false;
+  }
+  BypassAndErase(graph, id, x);
+  return true;
+}
+
+// One walk over the ops; refusals are logged only where asked.
+int Sweep(Graph& graph, bool log, PassReport& report) {
+  int changed = 0;
+  for (OpId id : graph.OpOrder()) {
+    if (!graph.IsOp(id)) continue;
+    if (TryRemove(graph, id, log, report)) {
+      ++changed;
+      continue;
+    }
+    if (TryTransposeToReshape(graph, id)) ++changed;
+    if (TryJoin(graph, id, log, report)) ++changed;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Status Simplify(Graph& graph, PassReport& report) {
+  // Each change removes an op, shortens a chain or turns a transpose into a reshape: this ends.
+  while (const int changed = Sweep(graph, /*log=*/false, report)) report.changed += changed;
+  Sweep(graph, /*log=*/true, report);
+  return Status();
+}
+
+}  // namespace tenon::converter
