@@ -1,0 +1,56 @@
+// Runs one pass on text form.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+#include "converter/ir/text.hpp"
+#include "converter/passes/pass.hpp"
+
+namespace tenon::converter {
+
+struct PassResult {
+  std::string text;  ///< the graph after the pass, without its "graph" line
+  PassReport report;
+};
+
+inline Graph ParsedForTest(std::string_view text) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) FAIL(graph.error().message);
+  return std::move(*graph);
+}
+
+inline std::string PrintedForTest(const Graph& graph) {
+  const std::string text = PrintGraph(graph);
+  return text.substr(text.find('\n') + 1);
+}
+
+/// The pass's result; also checks that a second run finds nothing more to do.
+inline PassResult RunOn(const Pass& pass, std::string_view text) {
+  Graph graph = ParsedForTest(text);
+  std::vector<PassReport> reports;
+  const Status status = RunPass(pass, graph, reports);
+  if (!status.ok()) FAIL(status.error().message);
+  PassResult result{PrintedForTest(graph), reports.front()};
+  const Status again = RunPass(pass, graph, reports);
+  if (!again.ok()) FAIL(again.error().message);
+  CHECK_MESSAGE(reports.back().changed == 0, "a second run changed the graph");
+  CHECK(PrintedForTest(graph) == result.text);
+  return result;
+}
+
+/// Checks that the pass changes nothing and says so of `op`, with this reason.
+inline void CheckDeclined(const Pass& pass, std::string_view text, std::string_view op,
+                          std::string_view reason) {
+  const std::string before = PrintedForTest(ParsedForTest(text));
+  const PassResult result = RunOn(pass, text);
+  CHECK(result.text == before);
+  CHECK(result.report.changed == 0);
+  REQUIRE(result.report.declined.size() == 1);
+  CHECK(result.report.declined[0].op == op);
+  CHECK(result.report.declined[0].reason == reason);
+}
+
+}  // namespace tenon::converter

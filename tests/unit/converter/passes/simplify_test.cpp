@@ -1,0 +1,199 @@
+#include "converter/passes/simplify.hpp"
+
+#include "tests/unit/converter/passes/pass_testing.hpp"
+
+namespace tenon::converter {
+namespace {
+
+// The statement between %a and %b does nothing: %b's reader reads %a.
+void CheckRemoved(std::string_view statement) {
+  CAPTURE(statement);
+  const std::string before = fmt::format(
+      "input %x: f32[2,3,4]\n"
+      "%a = unary(%x) {{function=relu}}\n"
+      "{}\n"
+      "%y = unary(%b) {{function=tanh}}\n"
+      "output %y\n",
+      statement);
+  const PassResult result = RunOn(kSimplify, before);
+  CHECK(result.text ==
+        "input %x: f32[2,3,4]\n"
+        "%a: f32[2,3,4] = unary(%x) {function=relu}\n"
+        "%y: f32[2,3,4] = unary(%a) {function=tanh}\n"
+        "output %y\n");
+  CHECK(result.report.changed == 1);
+  CHECK(result.report.declined.empty());
+}
+
+TEST_CASE("Simplify: ops that do nothing are removed") {
+  CheckRemoved("%b = unary(%a)");
+  CheckRemoved("%b = copy(%a)");
+  CheckRemoved("%b = cast(%a) {to=f32}");
+  CheckRemoved("%b = reshape(%a) {dims=[2,3,4]}");
+  CheckRemoved("%b = expand(%a) {dims=[2,3,4]}");
+  CheckRemoved("%b = transpose(%a) {permutation=[0,1,2]}");
+  CheckRemoved("%b = slice(%a) {begins=[0,0,0], sizes=[2,3,4], steps=[1,1,1]}");
+  CheckRemoved("%b = pad(%a) {begins=[0,0,0], ends=[0,0,0]}");
+  CheckRemoved("%b = concat(%a) {axis=1}");
+}
+
+// The statement between %a and %b does something.
+void CheckKept(std::string_view statement) {
+  CAPTURE(statement);
+  const std::string text = fmt::format(
+      "input %x: f32[2,2,1]\n"
+      "%a: f32[2,2,1] = unary(%x) {{function=relu}}\n"
+      "{}\n"
+      "output %b\n",
+      statement);
+  const PassResult result = RunOn(kSimplify, text);
+  CHECK(result.text == text);
+  CHECK(result.report.changed == 0);
+}
+
+TEST_CASE("Simplify: ops that only look as if they did nothing stay") {
+  CheckKept("%b: f32[2,2,1] = unary(%a) {function=abs}");
+  CheckKept("%b: f32[2,2,1] = transpose(%a) {permutation=[1,0,2]}");
+  CheckKept("%b: f32[2,2,1] = slice(%a) {begins=[1,0,0], sizes=[2,2,1], steps=[-1,1,1]}");
+  CheckKept("%b: f32[2,2,1] = pad(%a) {begins=[1,0,0], ends=[-1,0,0]}");
+  CheckKept("%b: f32[2,2,1] channels_last = copy(%a)");
+  CheckKept("%b: f32[2,2,1] = copy(%a) @cpu/cpu.copy");
+  CheckKept("%b: f16[2,2,1] = cast(%a) {to=f16}");
+}
+
+TEST_CASE("Simplify: a chain of reshapes becomes one") {
+  const PassResult result = RunOn(kSimplify,
+                                  "input %x: f32[2,3,4]\n"
+                                  "%a = reshape(%x) {dims=[6,4]}\n"
+                                  "%b = reshape(%a) {dims=[24]}\n"
+                                  "%y = reshape(%b) {dims=[4,6]}\n"
+                                  "output %y\n");
+  CHECK(result.text ==
+        "input %x: f32[2,3,4]\n"
+        "%y: f32[4,6] = reshape(%x) {dims=[4,6]}\n"
+        "output %y\n");
+}
+
+TEST_CASE("Simplify: reshapes that lead back to the start disappear") {
+  const PassResult result = RunOn(kSimplify,
+                                  "input %x: f32[2,3]\n"
+                                  "%a = reshape(%x) {dims=[6]}\n"
+                                  "%b = reshape(%a) {dims=[2,3]}\n"
+                                  "%y = unary(%b) {function=relu}\n"
+                                  "output %y\n");
+  CHECK(result.text ==
+        "input %x: f32[2,3]\n"
+        "%y: f32[2,3] = unary(%x) {function=relu}\n"
+        "output %y\n");
+}
+
+TEST_CASE("Simplify: consecutive transposes are composed") {
+  // y[k] has dimension second[k] of a, that is dimension first[second[k]] of x: 2, 0, 1.
+  const PassResult result = RunOn(kSimplify,
+                                  "input %x: f32[2,3,4]\n"
+                                  "%a = transpose(%x) {permutation=[1,2,0]}\n"
+                                  "%y = transpose(%a) {permutation=[1,2,0]}\n"
+                                  "output %y\n");
+  CHECK(result.text ==
+        "input %x: f32[2,3,4]\n"
+        "%y: f32[4,2,3] = transpose(%x) {permutation=[2,0,1]}\n"
+        "output %y\n");
+}
+
+TEST_CASE("Simplify: transposes that undo each other disappear, others that read them stay") {
+  const PassResult result = RunOn(kSimplify,
+                                  "input %x: f32[2,3,4]\n"
+                                  "%a = transpose(%x) {permutation=[1,2,0]}\n"
+                                  "%b = transpose(%a) {permutation=[2,0,1]}\n"
+                                  "%y = unary(%b) {function=relu}\n"
+                                  "output %y\n"
+                                  "output %a\n");
+  CHECK(result.text ==
+        "input %x: f32[2,3,4]\n"
+        "%a: f32[3,4,2] = transpose(%x) {permutation=[1,2,0]}\n"
+        "%y: f32[2,3,4] = unary(%x) {function=relu}\n"
+        "output %y\n"
+        "output %a\n");
+}
+
+TEST_CASE("Simplify: a transpose that moves only dimensions of size 1 is a reshape") {
+  const PassResult result = RunOn(kSimplify,
+                                  "input %x: f32[1,3,1,4]\n"
+                                  "%y = transpose(%x) {permutation=[1,0,3,2]}\n"
+                                  "output %y\n");
+  CHECK(result.text ==
+        "input %x: f32[1,3,1,4]\n"
+        "%y: f32[3,1,4,1] = reshape(%x) {dims=[3,1,4,1]}\n"
+        "output %y\n");
+}
+
+TEST_CASE("Simplify: constant pads of one value are added up") {
+  const PassResult result = RunOn(kSimplify,
+                                  "input %x: f32[2,3]\n"
+                                  "%a = pad(%x) {value=2, begins=[1,0], ends=[0,2]}\n"
+                                  "%y = pad(%a) {value=2, begins=[1,1], ends=[3,0]}\n"
+                                  "output %y\n");
+  CHECK(result.text ==
+        "input %x: f32[2,3]\n"
+        "%y: f32[7,6] = pad(%x) {value=2, begins=[2,1], ends=[3,2]}\n"
+        "output %y\n");
+}
+
+TEST_CASE("Simplify: pads of different values stay apart") {
+  CheckDeclined(kSimplify,
+                "input %x: f32[2]\n"
+                "%a = pad(%x) {begins=[1], ends=[0]}\n"
+                "%y = pad(%a) {value=2, begins=[1], ends=[0]}\n"
+                "output %y\n",
+                "y", "the pads have different values");
+}
+
+TEST_CASE("Simplify: a pad that follows a crop stays, for the crop's elements are gone") {
+  CheckDeclined(kSimplify,
+                "input %x: f32[3]\n"
+                "%a = pad(%x) {begins=[-1], ends=[0]}\n"
+                "%y = pad(%a) {begins=[1], ends=[0]}\n"
+                "output %y\n",
+                "y", "a pad removes elements");
+}
+
+TEST_CASE("Simplify: pads that reflect stay apart") {
+  CheckDeclined(kSimplify,
+                "input %x: f32[3]\n"
+                "%a = pad(%x) {mode=reflect, begins=[1], ends=[0]}\n"
+                "%y = pad(%a) {mode=reflect, begins=[1], ends=[0]}\n"
+                "output %y\n",
+                "y", "only constant pads are joined");
+}
+
+TEST_CASE("Simplify: an output that is an input or a constant by name keeps its copy") {
+  CheckDeclined(kSimplify, "input %x: f32[2]\n%y = copy(%x)\noutput %y\n", "y",
+                "a graph output would be a graph input");
+  CheckDeclined(kSimplify, "const %k: f32[2] = [1, 2]\n%y = copy(%k)\noutput %y\n", "y",
+                "a graph output would be a constant");
+}
+
+TEST_CASE("Simplify: two outputs of one value keep storage of their own") {
+  CheckDeclined(kSimplify,
+                "input %x: f32[2]\n"
+                "%a = unary(%x) {function=relu}\n"
+                "%b = copy(%a)\n"
+                "output %a\n"
+                "output %b\n",
+                "b", "two graph outputs would be one tensor");
+}
+
+TEST_CASE("Simplify: an output keeps its port name when its identity goes") {
+  const PassResult result = RunOn(kSimplify,
+                                  "input %x: f32[2]\n"
+                                  "%a = unary(%x) {function=relu}\n"
+                                  "%b = unary(%a)\n"
+                                  "output %b\n");
+  CHECK(result.text ==
+        "input %x: f32[2]\n"
+        "%a: f32[2] = unary(%x) {function=relu}\n"
+        "output %a as \"b\"\n");
+}
+
+}  // namespace
+}  // namespace tenon::converter
