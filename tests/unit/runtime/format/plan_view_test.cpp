@@ -1,0 +1,224 @@
+#include "runtime/format/plan_view.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "runtime/format/plan_schema.hpp"
+#include "tests/unit/runtime/format/plan_fixture.hpp"
+
+using namespace tenon;        // NOLINT
+using namespace tenon::test;  // NOLINT
+
+namespace {
+
+Status Open(const std::vector<uint8_t>& file, bool skip_section_crc = false) {
+  return PlanView::Open(Span<const uint8_t>(file.data(), file.size()), skip_section_crc).status();
+}
+
+PlanSpec WithSections() {
+  PlanSpec spec = Chain();
+  spec.sections.push_back({std::vector<uint8_t>(100, 7), 64});
+  spec.sections.push_back({std::vector<uint8_t>(5000, 9), 4096});
+  return spec;
+}
+
+plan::Section* SectionOf(std::vector<uint8_t>& file, unsigned index) {
+  return const_cast<plan::Section*>(plan::GetPlan(file.data())->sections()->Get(index));
+}
+
+template <typename T>
+void Set(plan::Section* section, flatbuffers::voffset_t field, T value) {
+  REQUIRE(reinterpret_cast<flatbuffers::Table*>(section)->SetField<T>(field, value));
+}
+
+}  // namespace
+
+TEST_CASE("PlanView: an opened plan shows what was written") {
+  PlanSpec spec = WithSections();
+  spec.ops[1].in_place = 0;
+  spec.workers[0][1].waits = {{0, 0}};
+  const auto file = spec.Write();
+  const auto view = PlanView::Open(Span<const uint8_t>(file.data(), file.size()));
+  REQUIRE(view.ok());
+  CHECK(view->version_minor() == kPlanVersionMinor);
+  CHECK(std::string(view->board()) == "host");
+  CHECK(std::string(view->kernel(0)) == "cpu.unary.generic");
+  REQUIRE(view->section_count() == 2);
+  CHECK(view->section(1).bytes == 5000);
+  CHECK(view->section_data(1)[4999] == 9);
+  CHECK((view->section_data(1) - file.data()) % 4096 == 0);
+  const ProgramView program = view->program(0);
+  CHECK(program.arena(0).bytes == 4096);
+  CHECK(program.storage(1).offset == 64);
+  CHECK(program.tensor(2).dims[0] == 16);
+  CHECK(program.op(1).in_place == 0);
+  CHECK(program.op(1).inputs[0] == 1);
+  CHECK(program.op(0).workspace == -1);
+  CHECK(program.step(0, 1).op == 1);
+  CHECK(program.wait(0, 1, 0).step == 0);
+  CHECK(program.segment(0).ops.size() == 2);
+  CHECK(std::string(program.output(0).name) == "out");
+  CHECK(program.channel_count() == 0);
+}
+
+TEST_CASE("PlanView: an address that is not a multiple of 16 is refused") {
+  auto file = Chain().Write();
+  file.insert(file.begin(), 4, 0);
+  CHECK(PlanView::Open(Span<const uint8_t>(file.data() + 4, file.size() - 4)).status().code() ==
+        StatusCode::kInvalidArgument);
+  CHECK(PlanView::Open({}).status().code() == StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("PlanView: a file that is no plan is refused") {
+  auto file = Chain().Write();
+  file[4] = 'X';
+  CHECK(Open(file).code() == StatusCode::kCorruptPlan);
+  CHECK(Open(std::vector<uint8_t>(5, 0)).code() == StatusCode::kCorruptPlan);
+}
+
+TEST_CASE("PlanView: every cut of a plan is refused") {
+  const auto file = WithSections().Write();
+  for (size_t size = 0; size < file.size(); ++size) {
+    const std::vector<uint8_t> cut(file.begin(), file.begin() + static_cast<ptrdiff_t>(size));
+    if (!cut.empty()) CHECK_FALSE(Open(cut).ok());
+  }
+}
+
+TEST_CASE("PlanView: bytes behind the last section are nobody's") {
+  auto file = WithSections().Write();
+  file.resize(file.size() + 100, 0xFF);
+  CHECK(Open(file).ok());
+}
+
+TEST_CASE("PlanView: a flipped bit anywhere is noticed") {
+  const auto file = WithSections().Write();
+  const auto bytes = plan::GetPlan(file.data())->header()->bytes();
+  const size_t second = plan::GetPlan(file.data())->sections()->Get(1)->file_offset();
+  for (size_t i = 0; i < file.size(); ++i) {
+    // Padding between sections belongs to nobody.
+    if (i >= bytes && i < second &&
+        !(i >= SectionOf(const_cast<std::vector<uint8_t>&>(file), 0)->file_offset() &&
+          i < SectionOf(const_cast<std::vector<uint8_t>&>(file), 0)->file_offset() + 100)) {
+      continue;
+    }
+    auto flipped = file;
+    flipped[i] ^= static_cast<uint8_t>(1U << (i % 8));
+    CHECK_FALSE(Open(flipped).ok());
+  }
+}
+
+TEST_CASE("PlanView: the check sum of sections can be left out") {
+  auto file = WithSections().Write();
+  file.back() ^= 1;
+  CHECK_FALSE(Open(file).ok());
+  CHECK(Open(file, true).ok());
+}
+
+TEST_CASE("PlanView: before 1.0 only the very same version is read") {
+  PlanSpec spec = Chain();
+  spec.version_minor = kPlanVersionMinor + 1;
+  CHECK(Open(spec.Write()).code() == StatusCode::kUnsupportedVersion);
+  spec.version_minor = kPlanVersionMinor - 1;
+  CHECK(Open(spec.Write()).code() == StatusCode::kUnsupportedVersion);
+  spec.version_minor = kPlanVersionMinor;
+  spec.version_major = kPlanVersionMajor + 1;
+  CHECK(Open(spec.Write()).code() == StatusCode::kUnsupportedVersion);
+}
+
+TEST_CASE("PlanView: sections that overlap each other, the header or the end are refused") {
+  const auto file = WithSections().Write();
+  const auto change = [&](auto edit) {
+    auto copy = file;
+    edit(SectionOf(copy, 0));
+    Seal(copy);
+    return Open(copy, true).code();
+  };
+  using S = plan::Section;
+  CHECK(change([](S*) {}) == StatusCode::kOk);
+  CHECK(change([](S* s) { Set<uint64_t>(s, S::VT_FILE_OFFSET, 0); }) == StatusCode::kCorruptPlan);
+  CHECK(change([](S* s) { Set<uint64_t>(s, S::VT_BYTES, 4097); }) == StatusCode::kCorruptPlan);
+  CHECK(change([](S* s) { Set<uint64_t>(s, S::VT_BYTES, UINT64_MAX - 63); }) ==
+        StatusCode::kCorruptPlan);
+  CHECK(change([&](S* s) { Set<uint64_t>(s, S::VT_FILE_OFFSET, s->file_offset() + 1); }) ==
+        StatusCode::kCorruptPlan);
+  CHECK(change([](S* s) { Set<uint32_t>(s, S::VT_ALIGNMENT, 0); }) == StatusCode::kCorruptPlan);
+  CHECK(change([](S* s) { Set<uint32_t>(s, S::VT_ALIGNMENT, 48); }) == StatusCode::kCorruptPlan);
+}
+
+TEST_CASE("PlanView: an absent element in a vector is refused") {
+  auto file = Chain().Write();
+  const auto* program = plan::GetPlan(file.data())->programs()->Get(0);
+  auto* storages =
+      const_cast<flatbuffers::Vector<flatbuffers::Offset<plan::Storage>>*>(program->storages());
+  std::memset(storages->Data(), 0, 4);
+  Seal(file);
+  CHECK(Open(file).code() == StatusCode::kCorruptPlan);
+}
+
+TEST_CASE("PlanView: a name without its end is refused") {
+  auto file = Chain().Write();
+  const auto* name = plan::GetPlan(file.data())->board();
+  file[static_cast<size_t>(reinterpret_cast<const uint8_t*>(name->c_str()) - file.data()) +
+       name->size()] = 'x';
+  Seal(file);
+  CHECK(Open(file).code() == StatusCode::kCorruptPlan);
+}
+
+// The verifier's table is written by hand; a field that it lacks would be read unverified.
+TEST_CASE("PlanView: the verifier knows every field of the schema") {
+  const char* root = std::getenv("TENON_SOURCE_DIR");
+  REQUIRE(root != nullptr);
+  std::ifstream stream(std::string(root) + "/sdk/schema/plan.fbs");
+  std::stringstream text;
+  text << stream.rdbuf();
+  const std::string schema = std::regex_replace(text.str(), std::regex("//[^\n]*"), "");
+  const std::regex table("table (\\w+) \\{([^}]*)\\}");
+  const std::regex field("(\\w+): (\\[?)(\\w+)\\]?( = -?\\d+)?( \\(required\\))?;");
+  size_t tables = 0;
+  for (std::sregex_iterator t(schema.begin(), schema.end(), table), none; t != none;
+       ++t, ++tables) {
+    const plan_schema::Table* known = nullptr;
+    for (const auto& k : plan_schema::kTables) {
+      if ((*t)[1] == k.name) known = &k;
+    }
+    CAPTURE((*t)[1].str());
+    REQUIRE(known != nullptr);
+    const std::string body = (*t)[2];
+    size_t index = 0;
+    for (std::sregex_iterator f(body.begin(), body.end(), field); f != none; ++f, ++index) {
+      CAPTURE((*f)[1].str());
+      REQUIRE(index < known->field_count);
+      using plan_schema::FieldKind;
+      const auto& described = known->fields[index];
+      CHECK(described.required == (*f)[5].matched);
+      const bool vector = (*f)[2] == "[";
+      const std::string type = (*f)[3];
+      const bool in_schema = schema.find("table " + type + " {") != std::string::npos;
+      if (vector && in_schema) {
+        CHECK(described.kind == FieldKind::kTableVector);
+        CHECK(type == plan_schema::kTables[described.size].name);
+      } else if (type == "string") {
+        CHECK(described.kind == (vector ? FieldKind::kStringVector : FieldKind::kString));
+      } else if (vector) {
+        CHECK(described.kind == FieldKind::kScalarVector);
+        CHECK(int{described.size} == (type == "Wait" ? sizeof(plan::Wait) : 4));
+      } else if (type == "FileHeader") {
+        CHECK(described.kind == FieldKind::kStruct);
+        CHECK(described.size == sizeof(plan::FileHeader));
+      } else {
+        CHECK(described.kind == FieldKind::kScalar);
+        const int size = type == "ulong"                   ? 8
+                         : type == "uint" || type == "int" ? 4
+                         : type == "ushort"                ? 2
+                                                           : 1;
+        CHECK(int{described.size} == size);
+      }
+    }
+    CHECK(index == known->field_count);
+  }
+  CHECK(tables == plan_schema::kTableCount);
+}
