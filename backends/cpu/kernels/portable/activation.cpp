@@ -35,7 +35,7 @@ float Apply(UnaryFunction function, float x, float a, float b) {
     case UnaryFunction::kSoftplus:
       return math::Softplus(x);
     case UnaryFunction::kSoftsign:
-      return x / (1.0F + math::Abs(x));
+      return math::Softsign(x);
     case UnaryFunction::kMish:
       return math::Mish(x);
     case UnaryFunction::kExp:
