@@ -35,15 +35,11 @@ const char* MaxPoolSupports(const OpCall& call) {
 
 const char* ReduceSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
-  if (dtype == DType::kF32 || dtype == DType::kF64) return nullptr;
+  if (dtype == DType::kF32 || dtype == DType::kF64 || IsWideInteger(dtype)) return nullptr;
   const ReduceFunction function = call.AttributesAs<ReduceAttributes>().function;
   const bool extremum = function == ReduceFunction::kMax || function == ReduceFunction::kMin;
   if (IsByteInteger(dtype) && extremum) return nullptr;
-  const bool needs_float = function == ReduceFunction::kL2 || function == ReduceFunction::kLogSum ||
-                           function == ReduceFunction::kLogSumExp;
-  if (IsWideInteger(dtype) && !needs_float) return nullptr;
-  return "the portable reduce runs f32 and f64; i32 and i64 without roots and logarithms; i8 and "
-         "u8 for max and min";
+  return "the portable reduce runs f32, f64, i32 and i64, and i8 and u8 for max and min";
 }
 
 const char* SoftmaxSupports(const OpCall& call) {
@@ -53,20 +49,9 @@ const char* SoftmaxSupports(const OpCall& call) {
 }
 
 const char* ResizeSupports(const OpCall& call) {
-  const auto& attributes = call.AttributesAs<ResizeAttributes>();
-  if (attributes.mode == ResizeMode::kNearest) return nullptr;
-  if (call.Input(0).dtype != DType::kF32) {
-    return "the portable linear and cubic resize run f32 only";
-  }
-  const TensorView& x = call.Input(0);
-  const TensorView& y = call.Output();
-  if (x.rank > 4) return "the portable linear and cubic resize take ranks up to 4";
-  for (int axis = 0; axis + 2 < x.rank; ++axis) {
-    if (x.dims[axis] != y.dims[axis]) {
-      return "the portable linear and cubic resize change the last two dimensions only";
-    }
-  }
-  return nullptr;
+  const bool nearest = call.AttributesAs<ResizeAttributes>().mode == ResizeMode::kNearest;
+  if (nearest || call.Input(0).dtype == DType::kF32) return nullptr;
+  return "the portable linear and cubic resize run f32 only";
 }
 
 const char* UnarySupports(const OpCall& call) {
