@@ -6,6 +6,8 @@
 #include <random>
 #include <tuple>
 
+#include "converter/memory/place_reach.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -261,34 +263,51 @@ bool PlacementSearch::Propagate() {
 
 bool PlacementSearch::CheckSection(int section) {
   const auto s = static_cast<size_t>(section);
-  const int count = count_[s];
+  const auto count = static_cast<size_t>(count_[s]);
   if (count == 0) return true;
-  sorted_.clear();
-  int64_t smallest = kLargest;
-  int64_t second = kLargest;  // second smallest size
-  for (int i = 0; i < count; ++i) {
-    const int b = members_[s][static_cast<size_t>(i)];
-    const int64_t size = instance_.buffers[static_cast<size_t>(b)].size;
-    sorted_.emplace_back(offset_[static_cast<size_t>(b)], b);
-    if (size < smallest) {
-      second = smallest;
-      smallest = size;
-    } else {
-      second = std::min(second, size);
-    }
+  int64_t floor = kLargest;
+  int64_t highest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t offset = offset_[static_cast<size_t>(members_[s][i])];
+    floor = std::min(floor, offset);
+    highest = std::max(highest, offset);
   }
-  std::sort(sorted_.begin(), sorted_.end());
-  int64_t height = 0;
-  for (const auto& [offset, b] : sorted_) {
-    height = std::max(height, offset) + instance_.buffers[static_cast<size_t>(b)].size;
-  }
-  if (height > capacity_) return false;
-  const int64_t floor = sorted_.front().first;
   const int64_t highest_first = capacity_ - unplaced_size_[s];
+  if (floor > highest_first) return false;
+  if (highest <= highest_first) return true;  // any of them can be the lowest
+  SortByOffset(section);
+  int64_t height = 0;
+  for (const auto& [offset, b] : sorted_) height = std::max(height, offset) + Size(b);
+  return height <= capacity_ && RaiseToReachable(floor, highest_first);
+}
+
+void PlacementSearch::SortByOffset(int section) {
+  const auto s = static_cast<size_t>(section);
+  sorted_.resize(static_cast<size_t>(count_[s]));
+  for (size_t i = 0; i < sorted_.size(); ++i) {  // few, so insertion is quickest
+    const int b = members_[s][i];
+    const int64_t offset = offset_[static_cast<size_t>(b)];
+    size_t slot = i;
+    for (; slot > 0 && sorted_[slot - 1].first > offset; --slot) sorted_[slot] = sorted_[slot - 1];
+    sorted_[slot] = {offset, b};
+  }
+}
+
+// The gaps in a section may add up to highest_first - floor. A buffer that lies higher than that
+// has others of the section below it, which with those gaps must fill the space.
+bool PlacementSearch::RaiseToReachable(int64_t floor, int64_t highest_first) {
+  const int64_t heights = std::min(sorted_.back().first - floor + 64, capacity_ - floor + 1);
+  const bool few_heights = heights <= ReachableHeights::kMaxHeights;
+  ReachableHeights reachable(few_heights ? heights : 1, highest_first - floor);
+  int64_t smallest = kLargest;
+  for (const auto& [offset, b] : sorted_) {
+    smallest = std::min(smallest, Size(b));
+    if (few_heights) reachable.Add(offset - floor, Size(b));
+  }
   for (size_t i = sorted_.size(); i-- > 0 && sorted_[i].first > highest_first;) {
-    const auto b = static_cast<size_t>(sorted_[i].second);
-    const int64_t below = instance_.buffers[b].size == smallest ? second : smallest;
-    if (!Raise(sorted_[i].second, floor + below)) return false;
+    const int64_t offset =
+        floor + (few_heights ? reachable.Next(sorted_[i].first - floor) : smallest);
+    if (!Raise(sorted_[i].second, offset)) return false;
   }
   return true;
 }
@@ -325,7 +344,7 @@ int PlacementSearch::SelectBuffer(Range range) {
     const InstanceBuffer& entry = instance_.buffers[b];
     for (int section = entry.first_section; section <= entry.last_section; ++section) {
       const auto s = static_cast<size_t>(section);
-      score = std::min(score, static_cast<double>(choices_[s]) / weight_[s]);
+      score = std::min(score, choices_[s] + 1.0 / weight_[s]);
     }
     if (best < 0 || score < best_score ||
         (score == best_score && rank_[b] < rank_[static_cast<size_t>(best)])) {

@@ -90,6 +90,11 @@ class PlacementSearch {
   bool Raise(int buffer, int64_t offset);
   bool Propagate();
   bool CheckSection(int section);
+  void SortByOffset(int section);
+  bool RaiseToReachable(int64_t floor, int64_t highest_first);
+  [[nodiscard]] int64_t Size(int buffer) const {
+    return instance_.buffers[static_cast<size_t>(buffer)].size;
+  }
   void Undo(size_t trail_size);
   int64_t NextOffset(int buffer) const;
   bool RaiseToNextOffset(int buffer);
