@@ -47,6 +47,13 @@ Status MakeDescs(const OpCall& op, ConvDescs* descs) {
   return MakeDesc(1, &outputs, &one, &descs->bias);
 }
 
+/// Without AVX, oneDNN adds the residual by instructions that fault unless every pixel is aligned.
+bool ResidualWouldFault(const OpCall& op) {
+  constexpr int32_t kFloatsPerAlignedVector = 4;
+  return dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_sse41 &&
+         op.Output().dims[1] % kFloatsPerAlignedVector != 0;
+}
+
 /// Copies floats on all threads.
 void CopyFloats(const ParallelRunner* runner, const float* from, float* to, int64_t count) {
   constexpr int64_t kChunk = 4096;
@@ -65,7 +72,11 @@ Status ConvCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(op)));
   TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Input(kX)));
   TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Output()));
-  if (op.HasInput(kResidual)) TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Input(kResidual)));
+  if (op.HasInput(kResidual)) {
+    TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Input(kResidual)));
+    TENON_ENSURE(!ResidualWouldFault(op), kUnsupported,
+                 "on a processor without AVX, oneDNN adds residuals of whole vectors only");
+  }
   TENON_ENSURE(op.Input(kW).IsRowMajor(), kUnsupported, "oneDNN's kernel takes dense weights");
   TENON_ENSURE(!op.HasInput(kBias) || op.Input(kBias).IsRowMajor(), kUnsupported,
                "oneDNN's kernel takes a dense bias");

@@ -151,7 +151,9 @@ TEST_CASE("Conv on oneDNN: adds a residual that is the output's own memory") {
     ConvOptions options;
     options.residual = Residual::kIsOutput;
     options.threads = 2;
-    CHECK(Difference(c, options, random) < kTolerance);
+    PairedOp op = MakeOp(c, options, random);
+    if (c.w[0] % 4 != 0 && !op.Check(c.attributes).ok()) continue;  // a processor without AVX
+    CHECK(op.Difference(c.attributes, options.threads) < kTolerance);
   }
 }
 
@@ -164,7 +166,9 @@ TEST_CASE("Conv on oneDNN: adds a residual from elsewhere, run after run") {
     options.residual = Residual::kSeparate;
     options.threads = 2;
     options.times = 2;  // a residual that was added to the output's old value would show
-    CHECK(Difference(c, options, random) < kTolerance);
+    PairedOp op = MakeOp(c, options, random);
+    if (c.w[0] % 4 != 0 && !op.Check(c.attributes).ok()) continue;  // a processor without AVX
+    CHECK(op.Difference(c.attributes, options.threads, options.times) < kTolerance);
   }
 }
 

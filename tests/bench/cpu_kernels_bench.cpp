@@ -1,0 +1,267 @@
+// Speed of the CPU's kernels by shape class: cpu_kernels_bench --benchmark_filter=conv
+//
+// Names read kernel/shape/threads; the counter is 10^9 floating-point operations a second (a
+// multiply-accumulate is two) or, where there is no arithmetic to speak of, 10^9 elements.
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/cpu_backend.hpp"
+#include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/op_fixture.hpp"
+
+namespace tenon::cpu {
+namespace {
+
+using testing::Layout;
+using testing::Random;
+using testing::Tensor;
+
+/// Operands and attributes of one op; the first `constants_from` inputs are no constants.
+struct Subject {
+  std::string name;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<int32_t> attributes;  // words
+  size_t constants_from = 1;
+  double work = 0.0;
+};
+
+template <typename Attributes>
+std::vector<int32_t> Words(const Attributes& attributes) {
+  std::vector<int32_t> words(sizeof attributes / sizeof(int32_t));
+  std::memcpy(words.data(), &attributes, sizeof attributes);
+  return words;
+}
+
+const KernelEntry* FindKernel(const std::string& id) {
+  for (const KernelEntry& kernel : CpuBackend().kernels) {
+    if (id == kernel.id) return &kernel;
+  }
+  return nullptr;
+}
+
+/// Views of the operands, and the call that refers to them.
+class Call {
+ public:
+  Call(const Subject& subject, bool with_data) {
+    for (size_t i = 0; i < subject.inputs.size(); ++i) {
+      inputs_.push_back(static_cast<int32_t>(views_.size()));
+      views_.push_back(subject.inputs[i].View(with_data || i >= subject.constants_from));
+    }
+    for (const Tensor& output : subject.outputs) {
+      outputs_.push_back(static_cast<int32_t>(views_.size()));
+      views_.push_back(output.View(with_data));
+    }
+    op.tensors = views_.data();
+    op.input_ids = {inputs_.data(), inputs_.size()};
+    op.output_ids = {outputs_.data(), outputs_.size()};
+    op.attributes = subject.attributes.data();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  OpCall op;
+
+ private:
+  std::vector<TensorView> views_;
+  std::vector<int32_t> inputs_;
+  std::vector<int32_t> outputs_;
+};
+
+void RunKernel(benchmark::State& state, const KernelEntry& kernel, const Subject& subject,
+               int threads) {
+  const Backend& backend = CpuBackend();
+  ParallelRunner runner;
+  if (backend.make_runner != nullptr) runner = backend.make_runner(threads);
+  if (backend.begin_run != nullptr && !backend.begin_run(runner).ok()) return;
+  const Call description(subject, /*with_data=*/false);
+  const KernelSetup setup = {description.op, 0, threads};
+  void* shared = nullptr;
+  void* session = nullptr;
+  Status status = kernel.check(setup);
+  if (status.ok() && kernel.load != nullptr) status = kernel.load(setup, &shared);
+  if (status.ok() && kernel.open != nullptr) status = kernel.open(setup, shared, &session);
+  const Call operands(subject, /*with_data=*/true);
+  KernelCall call;
+  call.op = operands.op;
+  call.state = session;
+  call.parallel = &runner;
+  if (status.ok()) status = kernel.run(call);
+  if (!status.ok()) state.SkipWithError(status.message());
+  while (status.ok() && state.KeepRunning()) status = kernel.run(call);
+  if (session != nullptr) kernel.close(session);
+  if (shared != nullptr) kernel.unload(shared);
+  state.counters["G/s"] =
+      benchmark::Counter(subject.work * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void Register(const std::string& kernel_id, const Subject& subject, int threads) {
+  const KernelEntry* kernel = FindKernel(kernel_id);
+  if (kernel == nullptr) return;  // not in this build
+  const std::string name = kernel_id + "/" + subject.name + "/" + std::to_string(threads);
+  benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
+    RunKernel(state, *kernel, subject, threads);
+  })->UseRealTime();
+}
+
+void RegisterAll(const std::vector<std::string>& kernels, const Subject& subject) {
+  for (const std::string& kernel : kernels) {
+    for (const int threads : {1, 2}) Register(kernel, subject, threads);
+  }
+}
+
+struct ConvShape {
+  const char* name;
+  int32_t inputs, outputs, size, kernel, stride, group;
+};
+
+Subject ConvSubject(const ConvShape& shape, Layout layout, bool residual) {
+  testing::Generator random(1);
+  const int32_t pad = shape.kernel / 2;
+  const int32_t out = (shape.size + 2 * pad - shape.kernel) / shape.stride + 1;
+  ConvAttributes attributes;
+  attributes.group = shape.group;
+  for (int32_t& stride : attributes.strides) stride = shape.stride;
+  for (int32_t& value : attributes.pads) value = pad;
+  attributes.activation.function = UnaryFunction::kRelu;
+  Subject subject;
+  subject.name = shape.name;
+  const int32_t per_group = shape.inputs / shape.group;
+  subject.inputs.push_back(Random({1, shape.inputs, shape.size, shape.size}, layout, random));
+  subject.inputs.push_back(
+      Random({shape.outputs, per_group, shape.kernel, shape.kernel}, Layout::kRowMajor, random));
+  subject.inputs.push_back(Random({shape.outputs}, Layout::kRowMajor, random));
+  const Tensor y(DType::kF32, {1, shape.outputs, out, out}, layout);
+  if (residual) subject.inputs.push_back(y);
+  subject.outputs.push_back(y);
+  subject.attributes = Words(attributes);
+  subject.work = 2.0 * out * out * shape.outputs * per_group * shape.kernel * shape.kernel;
+  return subject;
+}
+
+void RegisterConvs() {
+  const std::vector<std::string> kernels = {"cpu.conv.onednn", "cpu.conv.portable"};
+  for (const ConvShape& shape : {
+           ConvShape{"first_3x3s2_3-32@224", 3, 32, 224, 3, 2, 1},
+           ConvShape{"first_7x7s2_3-64@224", 3, 64, 224, 7, 2, 1},
+           ConvShape{"3x3_64-64@56", 64, 64, 56, 3, 1, 1},
+           ConvShape{"3x3_512-512@7", 512, 512, 7, 3, 1, 1},
+           ConvShape{"depthwise_144@56", 144, 144, 56, 3, 1, 144},
+           ConvShape{"depthwise_384@14", 384, 384, 14, 3, 1, 384},
+           ConvShape{"groups32_128-128@28", 128, 128, 28, 3, 1, 32},
+           ConvShape{"groups8_24-24@28", 24, 24, 28, 3, 1, 8},
+       }) {
+    RegisterAll(kernels, ConvSubject(shape, Layout::kChannelsLast, false));
+  }
+  for (const ConvShape& shape : {
+           ConvShape{"1x1_24-144@56", 24, 144, 56, 1, 1, 1},
+           ConvShape{"1x1_144-24@56", 144, 24, 56, 1, 1, 1},
+           ConvShape{"1x1_64-384@14", 64, 384, 14, 1, 1, 1},
+           ConvShape{"1x1_320-1280@7", 320, 1280, 7, 1, 1, 1},
+       }) {
+    RegisterAll({"cpu.conv.onednn", "cpu.conv.onednn_matmul", "cpu.conv.portable"},
+                ConvSubject(shape, Layout::kChannelsLast, false));
+    Subject gaps = ConvSubject(shape, Layout::kChannelsLastGaps, false);
+    gaps.name += "_gaps";
+    RegisterAll({"cpu.conv.onednn_matmul"}, gaps);
+    Subject residual = ConvSubject(shape, Layout::kChannelsLast, true);
+    residual.name += "_residual";
+    RegisterAll({"cpu.conv.onednn"}, residual);
+  }
+}
+
+void RegisterMatMuls() {
+  struct MatMulShape {
+    const char* name;
+    std::vector<int32_t> a, b, y;
+    size_t constants_from;
+  };
+  for (const MatMulShape& shape : {
+           MatMulShape{"fully_connected_2048-1000", {1, 2048}, {1000, 2048}, {1, 1000}, 1},
+           MatMulShape{"tokens128_768-3072", {128, 768}, {3072, 768}, {128, 3072}, 1},
+           MatMulShape{"heads12_128x64x128", {12, 128, 64}, {12, 128, 64}, {12, 128, 128}, 2},
+       }) {
+    testing::Generator random(1);
+    MatMulAttributes attributes;
+    attributes.transpose_b = 1;
+    Subject subject;
+    subject.name = shape.name;
+    subject.inputs.push_back(Random(shape.a, Layout::kRowMajor, random));
+    subject.inputs.push_back(Random(shape.b, Layout::kRowMajor, random));
+    subject.outputs.emplace_back(DType::kF32, shape.y, Layout::kRowMajor);
+    subject.attributes = Words(attributes);
+    subject.constants_from = shape.constants_from;
+    subject.work = 2.0 * static_cast<double>(subject.outputs[0].count()) * shape.a.back();
+    RegisterAll({"cpu.matmul.onednn", "cpu.matmul.portable"}, subject);
+  }
+}
+
+void RegisterPools() {
+  for (const bool global : {false, true}) {
+    testing::Generator random(1);
+    PoolAttributes attributes;
+    for (int i = 0; i < 2; ++i) {
+      attributes.kernel[i] = global ? 7 : 3;
+      attributes.strides[i] = global ? 1 : 2;
+      if (!global) attributes.pads[i] = attributes.pads[2 + i] = 1;
+    }
+    const std::vector<int32_t> x =
+        global ? std::vector<int32_t>{1, 1280, 7, 7} : std::vector<int32_t>{1, 64, 112, 112};
+    const std::vector<int32_t> y =
+        global ? std::vector<int32_t>{1, 1280, 1, 1} : std::vector<int32_t>{1, 64, 56, 56};
+    Subject subject;
+    subject.name = global ? "global_1280@7" : "3x3s2_64@112";
+    subject.inputs.push_back(Random(x, Layout::kChannelsLast, random));
+    subject.outputs.emplace_back(DType::kF32, y, Layout::kChannelsLast);
+    subject.attributes = Words(attributes);
+    subject.work = static_cast<double>(subject.outputs[0].count()) * attributes.kernel[0] *
+                   attributes.kernel[1];
+    RegisterAll({"cpu.max_pool.onednn", "cpu.max_pool.portable", "cpu.average_pool.onednn",
+                 "cpu.average_pool.portable"},
+                subject);
+  }
+}
+
+void RegisterRowKernels() {
+  testing::Generator random(1);
+  const auto make = [&](const char* name, const std::vector<int32_t>& dims, Layout layout,
+                        std::vector<int32_t> attributes) {
+    Subject subject;
+    subject.name = name;
+    subject.inputs.push_back(Random(dims, layout, random));
+    subject.outputs.emplace_back(DType::kF32, dims, layout);
+    subject.attributes = std::move(attributes);
+    subject.work = static_cast<double>(subject.outputs[0].count());
+    return subject;
+  };
+  const std::vector<std::string> rows = {"cpu.softmax.onednn", "cpu.softmax.portable"};
+  RegisterAll(rows, make("1x1000", {1, 1000}, Layout::kRowMajor, Words(SoftmaxAttributes{1, 0})));
+  RegisterAll(rows,
+              make("1536x128", {1536, 128}, Layout::kRowMajor, Words(SoftmaxAttributes{1, 0})));
+  RegisterAll({"cpu.softmax.onednn_channels", "cpu.softmax.portable"},
+              make("channels21@65", {1, 21, 65, 65}, Layout::kChannelsLast,
+                   Words(SoftmaxAttributes{1, 0})));
+  LrnAttributes lrn;
+  lrn.size = 5;
+  RegisterAll({"cpu.lrn.onednn", "cpu.lrn.portable"},
+              make("96@55", {1, 96, 55, 55}, Layout::kChannelsLast, Words(lrn)));
+}
+
+}  // namespace
+}  // namespace tenon::cpu
+
+int main(int argc, char** argv) {
+  tenon::cpu::RegisterConvs();
+  tenon::cpu::RegisterMatMuls();
+  tenon::cpu::RegisterPools();
+  tenon::cpu::RegisterRowKernels();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
