@@ -11,6 +11,9 @@
 namespace tenon::converter {
 namespace {
 
+/// What a shape is computed from is small; a file that wants more is not worth the memory.
+constexpr int64_t kLargestFolded = int64_t{256} << 20;
+
 std::string NodeName(const onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
   for (const std::string& output : node.output()) {
@@ -158,6 +161,11 @@ Status Importer::Fold(TensorId id) {
           graph_.tensor(id).name, graph_.tensor(next).name, graph_.tensor(next).name);
     }
     const Graph& graph = graph_;
+    if (graph.tensor(next).ByteSize() > kLargestFolded) {
+      return InputError(
+          "'{}' must be known at conversion, but computing it takes {} bytes for '{}'",
+          graph.tensor(id).name, graph.tensor(next).ByteSize(), graph.tensor(next).name);
+    }
     for (TensorId input : graph.op(graph.tensor(next).producer).inputs) {
       if (input != kNone && seen.insert(input).second) pending.push_back(input);
     }

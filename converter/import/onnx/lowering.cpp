@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "converter/import/onnx/importer.hpp"
+#include "converter/ir/elements.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -135,6 +136,8 @@ void Lowering::Ignore(std::initializer_list<std::string_view> attributes) {
 Status Lowering::CheckAttributes() const {
   if (!attribute_error_.empty()) return InputError("{}", attribute_error_);
   for (const AttributeProto& one : node_.attribute()) {
+    // A hint about memory that the first versions had on every operator.
+    if (opset_ < 7 && one.name() == "consumed_inputs") continue;
     if (!read_attributes_.contains(one.name())) {
       return InputError("attribute '{}' is not known", one.name());
     }
@@ -172,12 +175,18 @@ Result<std::vector<int64_t>> Lowering::ConstantInts(TensorId id) {
                       DTypeName(DTypeOf(id)));
   }
   TENON_RETURN_IF_ERROR(RequireConstant(id));
-  return ToInts(DTypeOf(id), *graph().tensor(id).constant);
+  const Tensor& constant = graph().tensor(id);
+  const auto size = static_cast<size_t>(DTypeBytes(constant.dtype));
+  std::vector<int64_t> values(constant.constant->size() / size);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = ReadInteger(constant.dtype, constant.constant->data() + i * size);
+  }
+  return values;
 }
 
 Result<std::vector<double>> Lowering::ConstantDoubles(TensorId id) {
   TENON_RETURN_IF_ERROR(RequireConstant(id));
-  return ToDoubles(DTypeOf(id), *graph().tensor(id).constant);
+  return ReadElements(graph().tensor(id));
 }
 
 Result<TensorId> Lowering::Constant(std::string_view hint, TensorData data) {
@@ -190,7 +199,7 @@ Result<TensorId> Lowering::Constant(std::string_view hint, DType dtype, const Sh
   if (static_cast<int64_t>(values.size()) != shape.Elements()) {
     return InputError("{} has {} values, {} are wanted", hint, values.size(), shape.Elements());
   }
-  return Constant(hint, TensorData{dtype, shape, FromDoubles(dtype, values)});
+  return Constant(hint, TensorData{dtype, shape, WriteElements(dtype, values)});
 }
 
 Result<TensorId> Lowering::Scalar(std::string_view hint, DType dtype, double value) {

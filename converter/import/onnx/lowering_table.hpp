@@ -13,7 +13,7 @@ struct LoweringRow {
 };
 
 /// Oldest and newest versions of the default operator set whose definitions the lowerings follow.
-inline constexpr int kOldestOpset = 7;
+inline constexpr int kOldestOpset = 1;
 inline constexpr int kNewestOpset = 22;
 
 /// Null if the operator cannot be imported.

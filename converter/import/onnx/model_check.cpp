@@ -192,8 +192,8 @@ Status SortNodes(onnx::ModelProto& model) {
 }
 
 Status CheckModel(const onnx::ModelProto& model, const std::filesystem::path& folder) {
-  TENON_RETURN_IF_ERROR(CheckOpset(model));
   TENON_RETURN_IF_ERROR(CheckOperators(model));
+  TENON_RETURN_IF_ERROR(CheckOpset(model));
   TENON_RETURN_IF_ERROR(CheckInitializers(model, folder));
   if (model.graph().output_size() == 0) return InputError("the graph has no outputs");
   return DefaultOpset(model) <= kCheckerOpset ? RunChecker(model) : Status();

@@ -127,7 +127,7 @@ Status CheckOptionNames(const onnx::GraphProto& graph, const ImportOptions& opti
       return UsageError("--shape {}: that input is frozen", name);
     }
     for (int64_t dim : shape) {
-      if (dim <= 0) return UsageError("--shape {}: dimension {} is not positive", name, dim);
+      if (dim < 0) return UsageError("--shape {}: dimension {} is negative", name, dim);
     }
   }
   for (const auto& [name, frozen] : options.freeze) {

@@ -1,4 +1,4 @@
-// Constant tensors of an ONNX model as plain bytes, and numbers to and from bytes.
+// Types and constant tensors of an ONNX model as ours.
 #pragma once
 
 #include <filesystem>
@@ -34,12 +34,5 @@ struct TensorData {
 /// The values of a tensor. Reads external data.
 [[nodiscard]] Result<TensorData> ReadTensor(const onnx::TensorProto& tensor,
                                             const std::filesystem::path& folder);
-
-/// Elements as f64 (exact for all but 64-bit integers over 2^53).
-[[nodiscard]] std::vector<double> ToDoubles(DType dtype, const std::vector<std::byte>& bytes);
-/// Elements as i64, for the integer types and bool; floats are truncated and clamped.
-[[nodiscard]] std::vector<int64_t> ToInts(DType dtype, const std::vector<std::byte>& bytes);
-/// Rounds to nearest (integers: clamps); the inverse of ToDoubles.
-[[nodiscard]] std::vector<std::byte> FromDoubles(DType dtype, const std::vector<double>& values);
 
 }  // namespace tenon::converter

@@ -1,4 +1,5 @@
 // Functions of one tensor, element by element, and casts.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -110,7 +111,13 @@ Status LowerClip(Lowering& node) {
 
 Status LowerPRelu(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId slope, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(TensorId slope, node.Input(1));
+  const Shape shape = node.ShapeOf(slope);
+  if (node.opset() < 7 && shape.rank == 1 && shape[0] != 1) {  // one slope a channel
+    std::vector<int64_t> dims(static_cast<size_t>(std::max(1, node.ShapeOf(x).rank - 1)), 1);
+    dims[0] = shape[0];
+    TENON_ASSIGN_OR_RETURN(slope, node.Reshape(slope, dims));
+  }
   return node.Binary(BinaryFunction::kPrelu, x, slope, 0).status();
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/ir/elements.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -110,12 +111,13 @@ Status LowerRange(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const double delta, ScalarOperand(node, 2));
   TENON_ASSIGN_OR_RETURN(const TensorId first, node.Input(0));
   const DType dtype = node.DTypeOf(first);
+  if (delta == 0.0) return InputError("its delta is 0");
   const double count = std::max(0.0, std::ceil((limit - start) / delta));
   if (!(count <= kLongestRange)) return InputError("its operands give too many elements");
   std::vector<double> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * delta;
   return node.ConstantOutput(
-      0, TensorData{dtype, VectorShape(values.size()), FromDoubles(dtype, values)});
+      0, TensorData{dtype, VectorShape(values.size()), WriteElements(dtype, values)});
 }
 
 }  // namespace tenon::converter

@@ -27,11 +27,25 @@ Result<BinaryFunction> FunctionOf(const Lowering& node) {
   return InternalError("{} is not in the table of binary functions", node.op_type());
 }
 
+/// Before opset 7, `axis` says which dimension of x the first of y is aligned with.
+Result<TensorId> SecondOperand(Lowering& node, TensorId x) {
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Input(1));
+  if (node.opset() >= 7) return y;
+  node.Ignore({"broadcast"});  // where it is not set the shapes are equal
+  if (!node.HasAttribute("axis")) return y;
+  const Shape shape = node.ShapeOf(y);
+  const int32_t rank = node.ShapeOf(x).rank;
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", 0), rank));
+  std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
+  while (axis + static_cast<int32_t>(dims.size()) < rank) dims.push_back(1);
+  return node.Reshape(y, dims);
+}
+
 }  // namespace
 
 Status LowerBinary(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, SecondOperand(node, x));
   TENON_ASSIGN_OR_RETURN(const BinaryFunction function, FunctionOf(node));
   return node.Binary(function, x, y, 0).status();
 }
@@ -39,7 +53,7 @@ Status LowerBinary(Lowering& node) {
 // Base and exponent may differ in type (opset 12); the result has the base's.
 Status LowerPow(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(TensorId base, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(TensorId exponent, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(TensorId exponent, SecondOperand(node, base));
   const DType result = node.DTypeOf(base);
   if (IsFloat(result) || !IsFloat(node.DTypeOf(exponent))) {
     TENON_ASSIGN_OR_RETURN(exponent, node.Cast(exponent, result));

@@ -34,6 +34,7 @@ Status LowerGemm(Lowering& node) {
     return InputError("alpha and beta other than 1 are not supported for {}",
                       DTypeName(node.DTypeOf(a)));
   }
+  if (node.opset() < 7) node.Ignore({"broadcast"});
   MatMulAttributes attributes;
   attributes.transpose_a = node.Flag("transA", false) ? 1 : 0;
   attributes.transpose_b = node.Flag("transB", false) ? 1 : 0;

@@ -59,6 +59,9 @@ Status ScaleAndShift(Lowering& node, TensorId x, TensorId scale, TensorId bias) 
 Status RefuseTraining(Lowering& node) {
   TENON_RETURN_IF_ERROR(node.OnlyFirstOutput());
   if (node.Flag("training_mode", false)) return InputError("training_mode is not supported");
+  if (node.opset() < 7 && !node.Flag("is_test", false)) {
+    return InputError("is_test = 0 (training) is not supported");
+  }
   if (!node.Flag("spatial", true)) return InputError("spatial = 0 is not supported");
   node.Ignore({"momentum"});
   return {};

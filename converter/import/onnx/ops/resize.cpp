@@ -34,6 +34,26 @@ Result<NearestMode> ReadNearest(Lowering& node) {
   return InputError("nearest_mode '{}' is not supported", mode);
 }
 
+/// tf_half_pixel_for_nn (opset 11) puts o at (o + 0.5) / scale, half an element above half_pixel:
+/// floor(h + 0.5) rounds h half up, and rounding h + 0.5 half down is ceil(h).
+Status SetCoordinates(Lowering& node, ResizeAttributes& attributes) {
+  TENON_ASSIGN_OR_RETURN(attributes.nearest, ReadNearest(node));
+  const bool shifted =
+      node.Text("coordinate_transformation_mode", "half_pixel") == "tf_half_pixel_for_nn";
+  if (shifted && attributes.mode == ResizeMode::kNearest) {
+    if (attributes.nearest == NearestMode::kFloor) {
+      attributes.nearest = NearestMode::kRoundPreferCeil;
+      return {};
+    }
+    if (attributes.nearest == NearestMode::kRoundPreferFloor) {
+      attributes.nearest = NearestMode::kCeil;
+      return {};
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(attributes.coordinates, ReadCoordinates(node));
+  return {};
+}
+
 /// Output sizes from scales: floor(size * scale), the product in f32 as ONNX Runtime takes it.
 Status SetScales(ResizeAttributes& attributes, const Shape& x, const std::vector<int32_t>& axes,
                  const std::vector<float>& scales) {
@@ -68,6 +88,26 @@ Status SetSizes(ResizeAttributes& attributes, const Shape& x, const std::vector<
   return {};
 }
 
+/// With scales, align_corners maps o to o * (in - 1) / (in * scale - 1), where `in * scale` need
+/// not be the output's length; our op's uses the length. Where the two differ, the same mapping is
+/// written as an asymmetric one with the scale (in * scale - 1) / (in - 1).
+void AlignToScaledCorners(ResizeAttributes& attributes, const Shape& x) {
+  const auto scaled = [&](int32_t axis) {
+    return static_cast<float>(x[axis]) * attributes.scales[axis];
+  };
+  bool whole = true;
+  for (int32_t i = 0; i < x.rank; ++i) {
+    whole &= scaled(i) == static_cast<float>(attributes.sizes[i]);
+  }
+  if (whole || attributes.coordinates != CoordinateMode::kAlignCorners) return;
+  attributes.coordinates = CoordinateMode::kAsymmetric;
+  for (int32_t i = 0; i < x.rank; ++i) {
+    // One element on either side: the only coordinate is 0.
+    const bool single = x[i] <= 1 || attributes.sizes[i] <= 1;
+    attributes.scales[i] = single ? 1.0F : (scaled(i) - 1.0F) / (static_cast<float>(x[i]) - 1.0F);
+  }
+}
+
 Result<std::vector<float>> ConstantFloats(Lowering& node, int index) {
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(index));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(input));
@@ -97,8 +137,11 @@ ResizeAttributes Unchanged(const Shape& x) {
 }
 
 Status EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
-  const bool same = std::all_of(attributes.scales, attributes.scales + attributes.rank,
-                                [](float scale) { return scale == 1.0F; });
+  const Shape shape = node.ShapeOf(x);
+  bool same = true;
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    same &= attributes.scales[i] == 1.0F && attributes.sizes[i] == shape[i];
+  }
   if (same) {
     node.Alias(0, x);
     return {};
@@ -157,8 +200,7 @@ Status LowerResize(Lowering& node) {
   const Shape shape = node.ShapeOf(x);
   ResizeAttributes attributes = Unchanged(shape);
   TENON_ASSIGN_OR_RETURN(attributes.mode, ReadMode(node));
-  TENON_ASSIGN_OR_RETURN(attributes.coordinates, ReadCoordinates(node));
-  TENON_ASSIGN_OR_RETURN(attributes.nearest, ReadNearest(node));
+  TENON_RETURN_IF_ERROR(SetCoordinates(node, attributes));
   attributes.cubic_a = node.Float("cubic_coeff_a", -0.75F);
   attributes.exclude_outside = node.Flag("exclude_outside", false) ? 1 : 0;
   TENON_ASSIGN_OR_RETURN(const std::vector<int32_t> axes, ReadAxes(node, shape.rank));
@@ -169,6 +211,7 @@ Status LowerResize(Lowering& node) {
   }
   if (!scales.empty()) {
     TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
+    AlignToScaledCorners(attributes, shape);
     return EmitResize(node, x, attributes);
   }
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(3));

@@ -73,24 +73,32 @@ Status LowerIdentity(Lowering& node) {
   return {};
 }
 
-// Drops nothing at inference.
+// Drops nothing at inference: the mask is all ones.
 Status LowerDropout(Lowering& node) {
-  TENON_RETURN_IF_ERROR(node.OnlyFirstOutput());
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   node.Ignore({"ratio", "seed"});
+  if (node.opset() < 7) node.Ignore({"is_test"});
   if (node.HasInput(2)) {
     TENON_ASSIGN_OR_RETURN(const TensorId training, node.Input(2));
     TENON_ASSIGN_OR_RETURN(const Dims value, node.ConstantInts(training));
     if (value.size() != 1 || value[0] != 0) return InputError("training_mode is not supported");
   }
   node.Alias(0, x);
-  return {};
+  if (!node.OutputUsed(1)) return {};
+  const DType mask_type = node.opset() >= 10 ? DType::kBool : node.DTypeOf(x);
+  TENON_ASSIGN_OR_RETURN(const TensorId one, node.Scalar("mask", mask_type, 1.0));
+  return node.Expand(one, node.ShapeOf(x), 1).status();
 }
 
 Status LowerReshape(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId shape, node.Input(1));
-  TENON_ASSIGN_OR_RETURN(Dims dims, node.ConstantInts(shape));
+  Dims dims;
+  if (node.opset() < 5) {
+    dims = node.Ints("shape");
+  } else {
+    TENON_ASSIGN_OR_RETURN(const TensorId shape, node.Input(1));
+    TENON_ASSIGN_OR_RETURN(dims, node.ConstantInts(shape));
+  }
   TENON_ASSIGN_OR_RETURN(
       dims, ResolveDims(node.ShapeOf(x), std::move(dims), node.Flag("allowzero", false)));
   return node.Reshape(x, dims, 0).status();
@@ -179,6 +187,7 @@ Status LowerExpand(Lowering& node) {
 
 // Each axis in turn: [before, axis and all after] is repeated as [before, repeats, axis ...].
 Status LowerTile(Lowering& node) {
+  if (node.opset() < 6) return InputError("this form, of before opset 6, is not supported");
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const Dims repeats, node.ConstantInts(input));

@@ -168,10 +168,12 @@ Status LowerGather(Lowering& node) {
 
 Status LowerConcat(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
-  if (!node.HasAttribute("axis")) return InputError("attribute 'axis' is missing");
+  if (node.opset() >= 4 && !node.HasAttribute("axis")) {
+    return InputError("attribute 'axis' is missing");
+  }
   ConcatAttributes attributes;
   TENON_ASSIGN_OR_RETURN(attributes.axis,
-                         node.Axis(node.Int("axis", 0), node.ShapeOf(inputs[0]).rank));
+                         node.Axis(node.Int("axis", 1), node.ShapeOf(inputs[0]).rank));
   if (inputs.size() == 1) {
     node.Alias(0, inputs[0]);
     return {};
