@@ -1,0 +1,64 @@
+#include "converter/report/decisions.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json PassesJson(const Conversion& conversion) {
+  Json passes = Json::array();
+  for (const PassReport& pass : conversion.passes) {
+    Json declined = Json::array();
+    for (const Declined& entry : pass.declined) {
+      declined.push_back({{"op", entry.op}, {"reason", entry.reason}});
+    }
+    passes.push_back({{"name", pass.name}, {"changed", pass.changed}, {"declined", declined}});
+  }
+  return passes;
+}
+
+/// Only one backend competes so far, so priorities are 1; times come with the cost model.
+Json MappingJson(const Conversion& conversion) {
+  Json mapping = Json::array();
+  for (const MappedOp& op : conversion.mapping) {
+    Json candidates = Json::array();
+    for (const Candidate& candidate : op.candidates) {
+      candidates.push_back({{"backend", op.backend},
+                            {"kernel", candidate.kernel},
+                            {"priority", 1},
+                            {"ms", nullptr},
+                            {"reason", candidate.reason}});
+    }
+    mapping.push_back({{"op", op.op},
+                       {"backend", op.backend},
+                       {"kernel", op.candidates.back().kernel},
+                       {"candidates", candidates}});
+  }
+  return mapping;
+}
+
+}  // namespace
+
+Json DecisionsJson(const Conversion& conversion) {
+  const MemoryReport& memory = conversion.memory;
+  Json json;
+  json["predicted"] = {{"latency_ms", nullptr},
+                       {"throughput_per_s", nullptr},
+                       {"peak_bytes", {{memory.space, memory.arena_bytes}}}};
+  json["passes"] = PassesJson(conversion);
+  json["mapping"] = MappingJson(conversion);
+  json["splits"] = Json::array();
+  json["order"] = {{"subgraphs", Json::array()}, {"seed", nullptr}};
+  json["memory"] = {{"space", memory.space},
+                    {"arena_bytes", memory.arena_bytes},
+                    {"lower_bound", memory.lower_bound},
+                    {"gap", memory.arena_bytes - memory.lower_bound},
+                    {"proven_optimal", memory.proven_optimal},
+                    {"constants_bytes", memory.constants_bytes},
+                    {"place_work", memory.place_work}};
+  json["plan_bytes"] = conversion.plan.size();
+  json["ops"] = {{"imported", conversion.ops_imported}, {"executed", conversion.ops_executed}};
+  return json;
+}
+
+}  // namespace tenon::converter

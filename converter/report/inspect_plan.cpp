@@ -1,0 +1,246 @@
+#include "converter/report/inspect_plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/format/plan_check.hpp"
+#include "runtime/format/plan_view.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kLayouts[] = {"row_major", "channels_last", "strided"};
+
+/// First and last step that touch each storage.
+struct Lifetime {
+  int64_t first = -1;
+  int64_t last = -1;
+};
+
+class Inspector {
+ public:
+  explicit Inspector(const PlanView& plan) : plan_(plan), program_(plan.program(0)) {}
+
+  Json Run() {
+    MeasureLifetimes();
+    Json json;
+    json["board"] = plan_.board();
+    json["format_version"] = fmt::format("{}.{}", plan_.version_major(), plan_.version_minor());
+    json["producer"] = plan_.producer();
+    json["arenas"] = Json::array();
+    for (size_t i = 0; i < program_.arena_count(); ++i) {
+      const ArenaInfo arena = program_.arena(i);
+      json["arenas"].push_back({{"space", plan_.space_name(arena.space)},
+                                {"bytes", arena.bytes},
+                                {"lower_bound", arena.lower_bound}});
+    }
+    uint64_t constants = 0;
+    for (size_t i = 0; i < plan_.section_count(); ++i) constants += plan_.section(i).bytes;
+    json["constants_bytes"] = constants;
+    json["file_bytes"] = plan_.file().size();
+    json["inputs"] = Ports(true);
+    json["outputs"] = Ports(false);
+    json["tensors"] = Json::array();
+    for (size_t i = 0; i < program_.tensor_count(); ++i) json["tensors"].push_back(TensorJson(i));
+    json["ops"] = Ops();
+    json["segments"] = Segments();
+    json["channels"] = Channels();
+    json["stages"] = Json::array();
+    for (size_t i = 0; i < program_.stage_count(); ++i) {
+      json["stages"].push_back({{"worker", program_.stage_worker(i)}});
+    }
+    json["options"] = Json::object();
+    for (size_t i = 0; i < plan_.option_count(); ++i) {
+      json["options"][plan_.option_name(i)] = plan_.option_value(i);
+    }
+    return json;
+  }
+
+ private:
+  void Touch(int64_t tensor, int64_t step) {
+    if (tensor < 0) return;
+    Lifetime& life = lifetimes_[program_.tensor(static_cast<size_t>(tensor)).storage];
+    if (life.first < 0) life.first = step;
+    life.last = std::max(life.last, step);
+  }
+
+  void MeasureLifetimes() {
+    lifetimes_.resize(program_.storage_count());
+    for (size_t i = 0; i < program_.input_count(); ++i) Touch(program_.input(i).tensor, 0);
+    const size_t steps = program_.step_count(0);
+    for (size_t step = 0; step < steps; ++step) {
+      const OpInfo op = program_.op(program_.step(0, step).op);
+      for (const int32_t tensor : op.inputs) Touch(tensor, static_cast<int64_t>(step));
+      for (const int32_t tensor : op.outputs) Touch(tensor, static_cast<int64_t>(step));
+      Touch(op.workspace, static_cast<int64_t>(step));
+    }
+    for (size_t i = 0; i < program_.output_count(); ++i) {
+      Touch(program_.output(i).tensor, static_cast<int64_t>(steps) - 1);
+    }
+  }
+
+  [[nodiscard]] Json TensorJson(size_t index) const {
+    const TensorInfo tensor = program_.tensor(index);
+    const StorageInfo storage = program_.storage(tensor.storage);
+    const bool constant = storage.home == StorageHome::kSection;
+    const uint16_t space =
+        constant ? plan_.section(storage.index).space : program_.arena(storage.index).space;
+    int64_t bytes = DTypeBytes(tensor.dtype);
+    for (const int32_t dim : tensor.dims) bytes *= dim;
+    Json json;
+    json["name"] = tensor.name;
+    json["dtype"] = DTypeName(tensor.dtype);
+    json["shape"] = std::vector<int32_t>(tensor.dims.begin(), tensor.dims.end());
+    json["layout"] = kLayouts[std::min<size_t>(tensor.layout, 2)];
+    json["strides"] = std::vector<int32_t>(tensor.strides.begin(), tensor.strides.end());
+    json["space"] = plan_.space_name(space);
+    json["constant"] = constant;
+    json["storage"] = tensor.storage;
+    json["offset"] = storage.offset + tensor.offset;
+    json["bytes"] = bytes;
+    json["first_step"] = lifetimes_[tensor.storage].first;
+    json["last_step"] = lifetimes_[tensor.storage].last;
+    return json;
+  }
+
+  [[nodiscard]] std::vector<std::string> Names(Span<const int32_t> tensors) const {
+    std::vector<std::string> names;
+    for (const int32_t tensor : tensors) {
+      names.emplace_back(tensor < 0 ? "" : program_.tensor(static_cast<size_t>(tensor)).name);
+    }
+    return names;
+  }
+
+  [[nodiscard]] Json Ops() const {
+    std::vector<size_t> segment_of(program_.op_count(), 0);
+    for (size_t s = 0; s < program_.segment_count(); ++s) {
+      for (const uint32_t op : program_.segment(s).ops) segment_of[op] = s;
+    }
+    Json ops = Json::array();
+    for (size_t i = 0; i < program_.op_count(); ++i) {
+      const OpInfo op = program_.op(i);
+      Json json;
+      json["name"] = op.name;
+      json["kind"] = GetOpRow(static_cast<OpKind>(op.kind)).name;
+      json["backend"] = plan_.backend(program_.segment(segment_of[i]).backend);
+      json["kernel"] = plan_.kernel(op.kernel);
+      json["segment"] = segment_of[i];
+      json["inputs"] = Names(op.inputs);
+      json["outputs"] = Names(op.outputs);
+      if (op.in_place >= 0) json["in_place"] = op.in_place;
+      if (op.workspace >= 0) {
+        json["workspace_bytes"] = program_.tensor(static_cast<size_t>(op.workspace)).dims[0];
+      }
+      ops.push_back(std::move(json));
+    }
+    return ops;
+  }
+
+  [[nodiscard]] Json Segments() const {
+    Json segments = Json::array();
+    for (size_t i = 0; i < program_.segment_count(); ++i) {
+      const SegmentInfo segment = program_.segment(i);
+      segments.push_back({{"backend", plan_.backend(segment.backend)},
+                          {"ops", std::vector<uint32_t>(segment.ops.begin(), segment.ops.end())},
+                          {"stage", segment.stage}});
+    }
+    return segments;
+  }
+
+  [[nodiscard]] Json Channels() const {
+    Json channels = Json::array();
+    for (size_t i = 0; i < program_.channel_count(); ++i) {
+      const ChannelInfo channel = program_.channel(i);
+      std::vector<std::string> tensors;
+      for (const uint32_t tensor : channel.tensors) {
+        tensors.emplace_back(program_.tensor(tensor).name);
+      }
+      channels.push_back({{"from", channel.from},
+                          {"to", channel.to},
+                          {"tensors", tensors},
+                          {"depth", channel.depth}});
+    }
+    return channels;
+  }
+
+  [[nodiscard]] Json Ports(bool inputs) const {
+    Json ports = Json::array();
+    const size_t count = inputs ? program_.input_count() : program_.output_count();
+    for (size_t i = 0; i < count; ++i) {
+      const PortInfo port = inputs ? program_.input(i) : program_.output(i);
+      const TensorInfo tensor = program_.tensor(port.tensor);
+      ports.push_back({{"name", port.name},
+                       {"dtype", DTypeName(tensor.dtype)},
+                       {"shape", std::vector<int32_t>(tensor.dims.begin(), tensor.dims.end())}});
+    }
+    return ports;
+  }
+
+  const PlanView& plan_;
+  ProgramView program_;
+  std::vector<Lifetime> lifetimes_;
+};
+
+std::string Shape(const Json& shape) {
+  std::string text;
+  for (const Json& dim : shape) text += fmt::format("{}{}", text.empty() ? "" : ",", dim.dump());
+  return text;
+}
+
+}  // namespace
+
+Result<Json> InspectPlan(const std::vector<uint8_t>& file) {
+  std::vector<std::max_align_t> aligned(file.size() / sizeof(std::max_align_t) + 1);
+  if (!file.empty()) std::memcpy(aligned.data(), file.data(), file.size());
+  const auto* bytes = reinterpret_cast<const uint8_t*>(aligned.data());
+  const tenon::Result<PlanView> plan = PlanView::Open({bytes, file.size()});
+  if (!plan.ok()) return InputError("{}", ToString(plan.status()));
+  std::vector<std::max_align_t> scratch(PlanCheckScratchBytes(*plan) / sizeof(std::max_align_t) +
+                                        1);
+  const tenon::Status checked = CheckPlan(*plan, {reinterpret_cast<uint8_t*>(scratch.data()),
+                                                  scratch.size() * sizeof(std::max_align_t)});
+  if (!checked.ok()) return InputError("the plan check fails: {}", ToString(checked));
+  if (plan->program_count() == 0) return InputError("the plan holds no program");
+  return Inspector(*plan).Run();
+}
+
+std::string DescribeInspection(const Json& json) {
+  std::string text =
+      fmt::format("plan for board {}, format {}, {}\n", json["board"].get<std::string>(),
+                  json["format_version"].get<std::string>(), json["producer"].get<std::string>());
+  text += fmt::format("file {} bytes, constants {} bytes\n", json["file_bytes"].dump(),
+                      json["constants_bytes"].dump());
+  for (const Json& arena : json["arenas"]) {
+    text += fmt::format("arena {}: {} bytes (lower bound {})\n", arena["space"].get<std::string>(),
+                        arena["bytes"].dump(), arena["lower_bound"].dump());
+  }
+  for (const char* side : {"inputs", "outputs"}) {
+    for (const Json& port : json[side]) {
+      text += fmt::format("{} {}: {}[{}]\n", side == std::string("inputs") ? "input" : "output",
+                          port["name"].get<std::string>(), port["dtype"].get<std::string>(),
+                          Shape(port["shape"]));
+    }
+  }
+  text += fmt::format("{} segment(s), {} channel(s), {} stage(s)\n", json["segments"].size(),
+                      json["channels"].size(), json["stages"].size());
+  for (const auto& [name, value] : json["options"].items()) {
+    text += fmt::format("option {} = {}\n", name, value.get<std::string>());
+  }
+  text += fmt::format("{} ops:\n", json["ops"].size());
+  size_t index = 0;
+  for (const Json& op : json["ops"]) {
+    std::string inputs;
+    for (const Json& name : op["inputs"]) {
+      inputs += fmt::format("{}{}", inputs.empty() ? "" : ", ", name.get<std::string>());
+    }
+    text +=
+        fmt::format("{:4} {:<12} {:<28} {}  <- {}\n", index++, op["kind"].get<std::string>(),
+                    op["kernel"].get<std::string>(), op["outputs"][0].get<std::string>(), inputs);
+  }
+  return text;
+}
+
+}  // namespace tenon::converter

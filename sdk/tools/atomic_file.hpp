@@ -1,0 +1,16 @@
+// Output files that are there whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+namespace tenon::tool {
+
+/// Writes to a temporary name in the same folder, flushes it to the disk, and renames it over
+/// `path`. Throws Failure (kDeviceFailure) and leaves nothing behind if any of that fails. A `path`
+/// that is no regular file (a pipe, /dev/stdout) is written directly.
+void WriteFile(const std::filesystem::path& path, const void* data, size_t bytes);
+void WriteFile(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace tenon::tool

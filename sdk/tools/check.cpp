@@ -1,0 +1,59 @@
+// tenon check: the plan check, with every violation in words.
+#include <cstring>
+#include <iostream>
+#include <memory>
+
+#include "sdk/tools/plan_runner.hpp"
+#include "sdk/tools/read_file.hpp"
+#include "sdk/tools/tool.hpp"
+
+namespace tenon::tool {
+namespace {
+
+using Block = std::vector<std::max_align_t>;
+Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(std::max_align_t) + 1); }
+
+void Check(const std::string& path) {
+  const std::vector<uint8_t> bytes = ReadFile(path);
+  Block file = MakeBlock(bytes.size());
+  if (!bytes.empty()) std::memcpy(file.data(), bytes.data(), bytes.size());
+  size_t violations = 0;
+  tenon_error error;
+  size_t scratch_bytes = 0;
+  tenon_status status = tenon_plan_scratch_size(file.data(), bytes.size(), &scratch_bytes, &error);
+  if (status != TENON_OK) {
+    std::cout << error.message << '\n';
+    violations = 1;
+  } else {
+    Block scratch = MakeBlock(scratch_bytes);
+    status = tenon_plan_check(
+        file.data(), bytes.size(), scratch.data(), scratch_bytes,
+        [](void* count, const char* violation) {
+          ++*static_cast<size_t*>(count);
+          std::cout << violation << '\n';
+        },
+        &violations, &error);
+  }
+  if (status != TENON_OK) {
+    Fail(kNo, "{}: {} violation{}", path, violations, violations == 1 ? "" : "s");
+  }
+  // Operands against the ops' rules, and kernels: known only to a runtime that has them.
+  const tenon_backend* backend = tenon_backend_cpu_portable();
+  const Expected<Plan> plan = Plan::Open(path, 1, {backend});
+  if (!plan && plan.error().status == TENON_CORRUPT_PLAN) {
+    std::cout << plan.error().message << '\n';
+    Fail(kNo, "{}: 1 violation", path);
+  }
+  std::cout << path << ": ok\n";
+}
+
+}  // namespace
+
+void AddCheck(CLI::App& app) {
+  const auto path = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("check", "Checks a plan; prints every violation.");
+  command->add_option("PLAN", *path, "Plan file (.tenon)")->required();
+  command->callback([path] { Check(*path); });
+}
+
+}  // namespace tenon::tool

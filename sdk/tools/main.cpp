@@ -1,0 +1,85 @@
+// The `tenon` command.
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "sdk/tools/tool.hpp"
+
+namespace {
+
+void PrintError(const std::string& message, const std::vector<std::string>& details) {
+  std::cerr << "tenon: error: " << message << '\n';
+  for (const std::string& detail : details) std::cerr << "  " << detail << '\n';
+}
+
+#ifndef TENON_HAS_CONVERTER
+void AddMissing(CLI::App& app, const char* name) {
+  CLI::App* command = app.add_subcommand(name, "(not in this build)");
+  command->prefix_command();
+  command->callback([name] {
+    tenon::tool::Fail(tenon::tool::kUsage, "this build has no '{}': build with TENON_CONVERTER=ON",
+                      name);
+  });
+}
+#endif
+
+void AddCommands(CLI::App& app) {
+#ifdef TENON_HAS_CONVERTER
+  tenon::tool::AddConvert(app);
+#else
+  AddMissing(app, "convert");
+#endif
+  tenon::tool::AddRun(app);
+  tenon::tool::AddBench(app);
+  tenon::tool::AddCheck(app);
+#ifdef TENON_HAS_CONVERTER
+  tenon::tool::AddInspect(app);
+  tenon::tool::AddBoards(app);
+  tenon::tool::AddPlace(app);
+#else
+  for (const char* name : {"inspect", "boards", "place"}) AddMissing(app, name);
+#endif
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{"Tenon: compiles a trained model for a board, and runs it there."};
+  app.name("tenon");
+  app.set_version_flag("--version", "tenon " TENON_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit status: 0 done; 1 the answer is no; 2 usage; 3 input refused; 4 does not fit;\n"
+      "             5 device or backend failure, or an output could not be written.");
+  AddCommands(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    PrintError(error.what(), {"run 'tenon --help' or 'tenon COMMAND --help'"});
+    return tenon::tool::kUsage;
+  }
+  return tenon::tool::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int status = Main(argc, argv);
+    std::cout.flush();
+    if (!std::cout) {
+      PrintError("cannot write to standard output", {});
+      return tenon::tool::kDeviceFailure;
+    }
+    return status;
+  } catch (const tenon::tool::Failure& failure) {
+    std::cout.flush();
+    if (!failure.message.empty()) PrintError(failure.message, failure.details);
+    return failure.exit;
+  } catch (const std::bad_alloc&) {
+    PrintError("out of memory", {});
+    return tenon::tool::kDoesNotFit;
+  } catch (const std::exception& error) {
+    PrintError(std::string("internal: ") + error.what(), {});
+    return tenon::tool::kDeviceFailure;
+  }
+}

@@ -1,0 +1,226 @@
+#include "sdk/tools/npy.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+#include "sdk/tools/tool.hpp"
+
+namespace tenon::tool {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+struct DTypeCode {
+  std::string_view code;
+  tenon_dtype dtype;
+};
+constexpr DTypeCode kCodes[] = {
+    {"<f4", TENON_F32}, {"<f2", TENON_F16}, {"<f8", TENON_F64}, {"|i1", TENON_I8},
+    {"|u1", TENON_U8},  {"<i2", TENON_I16}, {"<u2", TENON_U16}, {"<i4", TENON_I32},
+    {"<u4", TENON_U32}, {"<i8", TENON_I64}, {"<u8", TENON_U64}, {"|b1", TENON_BOOL},
+    {"<i1", TENON_I8},  {"<u1", TENON_U8},  {"?", TENON_BOOL},
+};
+
+/// The value behind `'key':` in the header's Python dictionary.
+std::optional<std::string_view> DictionaryValue(std::string_view header, std::string_view key) {
+  const std::string quoted = "'" + std::string(key) + "'";
+  size_t at = header.find(quoted);
+  if (at == std::string_view::npos) return std::nullopt;
+  at = header.find(':', at + quoted.size());
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = header.substr(at + 1);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  return rest;
+}
+
+std::optional<std::vector<int64_t>> ParseShape(std::string_view text) {
+  if (text.empty() || text.front() != '(') return std::nullopt;
+  const size_t close = text.find(')');
+  if (close == std::string_view::npos) return std::nullopt;
+  std::vector<int64_t> shape;
+  int64_t value = -1;
+  for (const char c : text.substr(1, close)) {
+    if (c >= '0' && c <= '9') {
+      value = (value < 0 ? 0 : value) * 10 + (c - '0');
+      if (value > INT32_MAX) return std::nullopt;
+    } else if (c == ',' || c == ')') {
+      if (value >= 0) shape.push_back(value);
+      value = -1;
+    } else if (c != ' ' && c != 'L') {
+      return std::nullopt;
+    }
+  }
+  return shape;
+}
+
+double HalfToDouble(uint16_t half) {
+  const int exponent = (half >> 10) & 31;
+  const int mantissa = half & 1023;
+  const double sign = (half & 0x8000) != 0 ? -1.0 : 1.0;
+  if (exponent == 0) return sign * std::ldexp(mantissa, -24);
+  if (exponent == 31) return mantissa == 0 ? sign * INFINITY : NAN;
+  return sign * std::ldexp(mantissa + 1024, exponent - 25);
+}
+
+template <typename T>
+std::vector<double> Convert(const void* data, size_t bytes) {
+  std::vector<double> values(bytes / sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T value;
+    std::memcpy(&value, static_cast<const std::byte*>(data) + i * sizeof(T), sizeof(T));
+    values[i] = static_cast<double>(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string DescribeArray(tenon_dtype dtype, const std::vector<int64_t>& shape) {
+  std::string dims;
+  for (const int64_t dim : shape) dims += fmt::format("{}{}", dims.empty() ? "" : ",", dim);
+  return fmt::format("{}[{}]", tenon_dtype_name(dtype), dims);
+}
+
+std::string NpyArray::Description() const { return DescribeArray(dtype, shape); }
+
+NpyArray ReadNpy(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  std::error_code ignored;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !std::filesystem::is_regular_file(path, ignored)) {
+    Fail(kInputRefused, "cannot read '{}'", name);
+  }
+  const std::string content((std::istreambuf_iterator<char>(file)),
+                            std::istreambuf_iterator<char>());
+  const std::string_view text = content;
+  if (text.size() < 10 || text.substr(0, 6) != kMagic) {
+    Fail(kInputRefused, "'{}' is not a .npy file", name);
+  }
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(text[i])); };
+  const bool long_header = byte(6) >= 2;
+  if (byte(6) < 1 || byte(6) > 3 || (long_header && text.size() < 12)) {
+    Fail(kInputRefused, "'{}' has .npy format {}.{}: 1.0 to 3.0 are known", name, byte(6), byte(7));
+  }
+  const size_t start = long_header ? 12 : 10;
+  const size_t length = long_header ? byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24
+                                    : byte(8) | byte(9) << 8;
+  if (length > text.size() - start) Fail(kInputRefused, "'{}' is cut off in its header", name);
+  const std::string_view header = text.substr(start, length);
+
+  const auto descr = DictionaryValue(header, "descr");
+  const auto order = DictionaryValue(header, "fortran_order");
+  const auto shape_text = DictionaryValue(header, "shape");
+  const auto shape = shape_text.has_value() ? ParseShape(*shape_text) : std::nullopt;
+  if (!descr.has_value() || descr->size() < 3 || !order.has_value() || !shape.has_value()) {
+    Fail(kInputRefused, "'{}' has a malformed .npy header", name);
+  }
+  if (order->starts_with("True")) {
+    Fail(kInputRefused, "'{}' is in Fortran order: save it with numpy.ascontiguousarray", name);
+  }
+  const std::string_view quoted = descr->substr(1);
+  const std::string_view code = quoted.substr(0, quoted.find_first_of("'\""));
+  NpyArray array;
+  array.shape = *shape;
+  bool known = false;
+  for (const DTypeCode& entry : kCodes) {
+    if (entry.code != code) continue;
+    array.dtype = entry.dtype;
+    known = true;
+  }
+  if (!known) {
+    Fail(kInputRefused, "'{}' has elements of type '{}': little-endian numbers and bool are taken",
+         name, code);
+  }
+  size_t bytes = tenon_dtype_bytes(array.dtype);
+  const size_t available = text.size() - start - length;
+  for (const int64_t dim : array.shape) {
+    if (dim != 0 && bytes > available / static_cast<size_t>(dim) + 1) bytes = SIZE_MAX / 2;
+    if (bytes <= available) bytes *= static_cast<size_t>(dim);
+  }
+  if (bytes != available) {
+    Fail(kInputRefused, "'{}' says {} but holds {} bytes of data", name, array.Description(),
+         available);
+  }
+  array.bytes.resize(bytes);
+  if (bytes != 0) std::memcpy(array.bytes.data(), text.data() + start + length, bytes);
+  return array;
+}
+
+std::vector<std::byte> NpyFile(tenon_dtype dtype, const std::vector<int64_t>& shape,
+                               const void* data, size_t bytes) {
+  std::string_view code = "<f4";
+  for (const DTypeCode& entry : kCodes) {
+    if (entry.dtype == dtype) {
+      code = entry.code;
+      break;
+    }
+  }
+  std::string dims;
+  for (const int64_t dim : shape) dims += fmt::format("{}, ", dim);
+  if (shape.size() > 1) dims.resize(dims.size() - 2);
+  if (shape.size() == 1) dims.resize(dims.size() - 1);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", code, dims);
+  // The data starts at a multiple of 64 (NumPy's own rule).
+  header.append(63 - (header.size() + 10) % 64, ' ');
+  header.push_back('\n');
+  std::string file(kMagic);
+  file.push_back(1);
+  file.push_back(0);
+  file.push_back(static_cast<char>(header.size() & 255));
+  file.push_back(static_cast<char>(header.size() >> 8));
+  file += header;
+  std::vector<std::byte> result(file.size() + bytes);
+  std::memcpy(result.data(), file.data(), file.size());
+  if (bytes != 0) std::memcpy(result.data() + file.size(), data, bytes);
+  return result;
+}
+
+std::vector<double> ToDoubles(tenon_dtype dtype, const void* data, size_t bytes) {
+  switch (dtype) {
+    case TENON_F32:
+      return Convert<float>(data, bytes);
+    case TENON_F64:
+      return Convert<double>(data, bytes);
+    case TENON_I8:
+      return Convert<int8_t>(data, bytes);
+    case TENON_U8:
+    case TENON_BOOL:
+      return Convert<uint8_t>(data, bytes);
+    case TENON_I16:
+      return Convert<int16_t>(data, bytes);
+    case TENON_U16:
+      return Convert<uint16_t>(data, bytes);
+    case TENON_I32:
+      return Convert<int32_t>(data, bytes);
+    case TENON_U32:
+      return Convert<uint32_t>(data, bytes);
+    case TENON_I64:
+      return Convert<int64_t>(data, bytes);
+    case TENON_U64:
+      return Convert<uint64_t>(data, bytes);
+    case TENON_F16:
+    case TENON_BF16:
+      break;
+  }
+  std::vector<double> values(bytes / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, static_cast<const std::byte*>(data) + i * 2, 2);
+    if (dtype == TENON_F16) {
+      values[i] = HalfToDouble(bits);
+    } else {
+      const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+      float value = 0;
+      std::memcpy(&value, &wide, 4);
+      values[i] = static_cast<double>(value);
+    }
+  }
+  return values;
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,93 @@
+#include "sdk/tools/plan_runner.hpp"
+
+#include <sched.h>
+
+#include <set>
+#include <thread>
+
+#include "sdk/tools/tool.hpp"
+
+namespace tenon::tool {
+
+int AvailableProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+void FailWith(const Error& error, const std::string& about) {
+  Exit exit = kDeviceFailure;
+  switch (error.status) {
+    case TENON_INVALID_ARGUMENT:
+      exit = kUsage;
+      break;
+    case TENON_CORRUPT_PLAN:
+    case TENON_UNSUPPORTED_VERSION:
+    case TENON_IO_ERROR:
+      exit = kInputRefused;
+      break;
+    case TENON_OUT_OF_MEMORY:
+      exit = kDoesNotFit;
+      break;
+    default:
+      break;
+  }
+  Fail(exit, "{}: {}", about, error.message);
+}
+
+Plan OpenPlan(const std::string& path, int threads, bool portable) {
+  std::vector<const tenon_backend*> backends;
+  if (portable) backends.push_back(tenon_backend_cpu_portable());
+  Expected<Plan> plan = Plan::Open(path, threads > 0 ? threads : AvailableProcessors(), backends);
+  if (!plan) FailWith(plan.error(), path);
+  return std::move(*plan);
+}
+
+Session OpenSession(const Plan& plan) {
+  Expected<Session> session = Session::Open(plan);
+  if (!session) FailWith(session.error(), "session");
+  return std::move(*session);
+}
+
+std::vector<int64_t> ShapeOf(const tenon_port_info& port) {
+  return {port.dims, port.dims + port.rank};
+}
+
+std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string>& arguments,
+                                 bool zeros) {
+  std::vector<NpyArray> inputs(plan.InputCount());
+  std::set<size_t> given;
+  for (const std::string& argument : arguments) {
+    const auto [name, file] = SplitAssignment(argument, "--input");
+    const std::optional<size_t> index = plan.FindInput(name);
+    if (!index.has_value()) {
+      std::string known;
+      for (size_t i = 0; i < plan.InputCount(); ++i) {
+        known += fmt::format("{}'{}'", i == 0 ? "" : ", ", plan.Input(i).name);
+      }
+      Fail(kUsage, "the plan has no input '{}': it has {}", name, known);
+    }
+    if (!given.insert(*index).second) Fail(kUsage, "input '{}' is given twice", name);
+    inputs[*index] = ReadNpy(file);
+    const tenon_port_info port = plan.Input(*index);
+    if (inputs[*index].dtype != port.dtype || inputs[*index].shape != ShapeOf(port)) {
+      Fail(kInputRefused, "input '{}' wants {}, '{}' holds {}", name,
+           DescribeArray(port.dtype, ShapeOf(port)), file, inputs[*index].Description());
+    }
+  }
+  std::string missing;
+  for (size_t i = 0; i < plan.InputCount(); ++i) {
+    if (given.contains(i)) continue;
+    const tenon_port_info port = plan.Input(i);
+    inputs[i] = {port.dtype, ShapeOf(port), std::vector<std::byte>(port.bytes)};
+    missing +=
+        fmt::format("{}'{}' {}", missing.empty() ? "" : ", ", port.name, inputs[i].Description());
+  }
+  if (!missing.empty() && !zeros) {
+    Fail(kUsage, "no value for input {}: give --input NAME=FILE.npy, or --zeros", missing);
+  }
+  return inputs;
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,30 @@
+// Opening a plan for `run` and `bench`, with the runtime's errors as exit statuses.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sdk/tools/npy.hpp"
+#include "tenon/tenon.hpp"
+
+namespace tenon::tool {
+
+/// Opens a plan; throws Failure. `threads` 0: one per processor available to this process.
+[[nodiscard]] Plan OpenPlan(const std::string& path, int threads, bool portable);
+[[nodiscard]] Session OpenSession(const Plan& plan);
+
+/// Throws Failure with the exit status that fits a runtime error.
+[[noreturn]] void FailWith(const Error& error, const std::string& about);
+
+[[nodiscard]] int AvailableProcessors();
+
+/// The shape of a port.
+[[nodiscard]] std::vector<int64_t> ShapeOf(const tenon_port_info& port);
+
+/// One array per input of the plan, from NAME=FILE.npy arguments; the others are zeros if `zeros`,
+/// else a Failure that names them. Throws Failure on unknown names and wrong shapes or types.
+[[nodiscard]] std::vector<NpyArray> ReadInputs(const Plan& plan,
+                                               const std::vector<std::string>& arguments,
+                                               bool zeros);
+
+}  // namespace tenon::tool

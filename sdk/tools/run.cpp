@@ -1,0 +1,175 @@
+// tenon run: one inference.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <numeric>
+
+#include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/plan_runner.hpp"
+#include "sdk/tools/tool.hpp"
+
+namespace tenon::tool {
+namespace {
+
+struct RunOptions {
+  std::string plan;
+  std::vector<std::string> inputs;
+  std::vector<std::string> expectations;
+  std::string output_dir;
+  double rtol = 1e-4;
+  double atol = 1e-5;
+  int threads = 0;
+  bool zeros = false;
+  bool portable = false;
+  int top = 5;
+};
+
+struct Output {
+  tenon_port_info port;
+  std::vector<double> values;
+  const void* data;
+};
+
+void PrintOutput(const Output& output, int top) {
+  std::cout << output.port.name << ": " << DescribeArray(output.port.dtype, ShapeOf(output.port));
+  std::vector<size_t> order(output.values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto count = std::min(order.size(), static_cast<size_t>(std::max(top, 0)));
+  const auto larger = [&](size_t a, size_t b) {
+    // NaN last, ties by index.
+    const double x = std::isnan(output.values[a]) ? -INFINITY : output.values[a];
+    const double y = std::isnan(output.values[b]) ? -INFINITY : output.values[b];
+    return x != y ? x > y : a < b;
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
+                    larger);
+  if (count > 0) std::cout << "  top:";
+  for (size_t i = 0; i < count; ++i) {
+    std::cout << fmt::format(" [{}]={:.6g}", order[i], output.values[order[i]]);
+  }
+  std::cout << '\n';
+}
+
+/// A file name from a port name: what a path cannot hold becomes '_'.
+std::string FileName(const std::string& name) {
+  std::string file = name;
+  for (char& c : file) {
+    if (c == '/' || c == '\\' || c == '\0') c = '_';
+  }
+  return (file == "." || file == ".." ? "_" : file) + ".npy";
+}
+
+void WriteOutputs(const std::vector<Output>& outputs, const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) Fail(kDeviceFailure, "cannot make '{}': {}", directory.string(), error.message());
+  for (const Output& output : outputs) {
+    const std::vector<std::byte> file =
+        NpyFile(output.port.dtype, ShapeOf(output.port), output.data, output.port.bytes);
+    WriteFile(directory / FileName(output.port.name), file.data(), file.size());
+  }
+}
+
+/// Compares every element: |difference| <= atol + rtol * largest |expected|.
+bool MeetsExpectation(const Output& output, const NpyArray& expected, const std::string& file,
+                      const RunOptions& options) {
+  if (expected.shape != ShapeOf(output.port)) {
+    Fail(kInputRefused, "output '{}' is {}, '{}' holds {}", output.port.name,
+         DescribeArray(output.port.dtype, ShapeOf(output.port)), file, expected.Description());
+  }
+  const std::vector<double> wanted =
+      ToDoubles(expected.dtype, expected.bytes.data(), expected.bytes.size());
+  double largest = 0;
+  for (const double value : wanted) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  const double tolerance = options.atol + options.rtol * largest;
+  size_t wrong = 0;
+  size_t worst = 0;
+  double worst_difference = -1;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double got = output.values[i];
+    const bool same = got == wanted[i] || (std::isnan(got) && std::isnan(wanted[i]));
+    const double difference = same ? 0 : std::abs(got - wanted[i]);
+    const double shown = std::isnan(difference) ? INFINITY : difference;
+    if (!(difference <= tolerance)) ++wrong;
+    if (shown > worst_difference) {
+      worst_difference = shown;
+      worst = i;
+    }
+  }
+  std::cout << fmt::format("{}: {} of {} elements within {:.3g} (atol {:g} + rtol {:g} x {:.6g})",
+                           output.port.name, wanted.size() - wrong, wanted.size(), tolerance,
+                           options.atol, options.rtol, largest);
+  if (!wanted.empty()) {
+    std::cout << fmt::format("; largest difference {:.3g} at [{}]: got {:.9g}, expected {:.9g}",
+                             worst_difference, worst, output.values[worst], wanted[worst]);
+  }
+  std::cout << '\n';
+  return wrong == 0;
+}
+
+void Run(const RunOptions& options) {
+  const Plan plan = OpenPlan(options.plan, options.threads, options.portable);
+  const std::vector<NpyArray> inputs = ReadInputs(plan, options.inputs, options.zeros);
+  // Read before the run: a wrong name should not cost an inference.
+  std::vector<std::pair<size_t, std::string>> expectations;
+  for (const std::string& argument : options.expectations) {
+    const auto [name, file] = SplitAssignment(argument, "--expect");
+    const std::optional<size_t> index = plan.FindOutput(name);
+    if (!index.has_value()) Fail(kUsage, "the plan has no output '{}'", name);
+    expectations.emplace_back(*index, file);
+  }
+
+  Session session = OpenSession(plan);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(),
+              static_cast<std::byte*>(session.InputData(i)));
+  }
+  if (const auto error = session.Run()) FailWith(*error, options.plan);
+
+  std::vector<Output> outputs;
+  for (size_t i = 0; i < plan.OutputCount(); ++i) {
+    const tenon_port_info port = plan.Output(i);
+    const void* data = session.OutputData(i);
+    outputs.push_back({port, ToDoubles(port.dtype, data, port.bytes), data});
+    PrintOutput(outputs.back(), options.top);
+  }
+  if (!options.output_dir.empty()) WriteOutputs(outputs, options.output_dir);
+  bool met = true;
+  for (const auto& [index, file] : expectations) {
+    met &= MeetsExpectation(outputs[index], ReadNpy(file), file, options);
+  }
+  if (!met) Fail(kNo, "an output differs from what was expected");
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Runs one inference and prints the outputs.");
+  command->add_option("PLAN", options->plan, "Plan file (.tenon)")->required();
+  command->add_option("--input", options->inputs, "NAME=FILE.npy, once per input")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  command->add_flag("--zeros", options->zeros, "Use zeros for inputs that are not given");
+  command->add_option("--output-dir", options->output_dir, "Write each output there as NAME.npy");
+  command
+      ->add_option("--expect", options->expectations,
+                   "NAME=FILE.npy: compare that output, element by element")
+      ->allow_extra_args(false);
+  command->add_option("--rtol", options->rtol, "Tolerance relative to the largest expected value")
+      ->capture_default_str();
+  command->add_option("--atol", options->atol, "Absolute tolerance")->capture_default_str();
+  command->add_option("--top", options->top, "Largest values to print per output")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads; 0: one per processor")
+      ->capture_default_str();
+  command->add_flag("--portable", options->portable,
+                    "Use the portable kernels only (the reference, and what firmware runs)");
+  command->callback([options] { Run(*options); });
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,33 @@
+#include "sdk/tools/tool.hpp"
+
+#include <charconv>
+#include <limits>
+
+namespace tenon::tool {
+
+std::pair<std::string, std::string> SplitAssignment(const std::string& text, const char* option) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    Fail(kUsage, "{} wants NAME=VALUE, not '{}'", option, text);
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+int64_t ParseBytes(const std::string& text, const char* option) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  int64_t unit = 0;
+  const std::string suffix(rest, end);
+  if (suffix.empty()) unit = 1;
+  if (suffix == "K" || suffix == "k") unit = int64_t{1} << 10;
+  if (suffix == "M" || suffix == "m") unit = int64_t{1} << 20;
+  if (suffix == "G" || suffix == "g") unit = int64_t{1} << 30;
+  if (error != std::errc() || value < 0 || unit == 0 ||
+      value > std::numeric_limits<int64_t>::max() / unit) {
+    Fail(kUsage, "{} wants a number of bytes (K, M or G may follow), not '{}'", option, text);
+  }
+  return value * unit;
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,51 @@
+// What the subcommands of `tenon` share: exit statuses and how errors are said.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon::tool {
+
+/// Exit statuses of `tenon` (docs: README, "Exit status").
+enum Exit : int {
+  kDone = 0,
+  kNo = 1,  ///< the answer is no: check failed, expectation not met
+  kUsage = 2,
+  kInputRefused = 3,  ///< unreadable, malformed, unsupported
+  kDoesNotFit = 4,
+  kDeviceFailure = 5,  ///< device or backend failed, or an output could not be written
+};
+
+/// Ends the command: caught in main, which prints it as `tenon: error: message`, then the details.
+struct Failure {
+  Exit exit;
+  std::string message;
+  std::vector<std::string> details;
+};
+
+template <typename... Args>
+[[noreturn]] void Fail(Exit exit, fmt::format_string<Args...> format, Args&&... args) {
+  throw Failure{exit, fmt::format(format, std::forward<Args>(args)...), {}};
+}
+
+/// Adds a subcommand to the application; its callback does the work and throws Failure.
+void AddConvert(CLI::App& app);
+void AddRun(CLI::App& app);
+void AddBench(CLI::App& app);
+void AddInspect(CLI::App& app);
+void AddCheck(CLI::App& app);
+void AddBoards(CLI::App& app);
+void AddPlace(CLI::App& app);
+
+/// Splits "NAME=VALUE" of option `option`; usage error if there is no '=' or an empty side.
+[[nodiscard]] std::pair<std::string, std::string> SplitAssignment(const std::string& text,
+                                                                  const char* option);
+
+/// Bytes with an optional K, M or G (powers of 1024); usage error naming `option` otherwise.
+[[nodiscard]] int64_t ParseBytes(const std::string& text, const char* option);
+
+}  // namespace tenon::tool
