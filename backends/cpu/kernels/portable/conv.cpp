@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <cstdint>
 
 #include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
@@ -22,7 +23,7 @@ struct Conv {
 
 /// True if rows follow each other without a gap, so that all can be taken as one.
 bool RowsMerge(const TensorView& view) {
-  return view.dims[2] == 1 || view.strides[2] == view.dims[3] * view.strides[3];
+  return view.dims[2] == 1 || view.strides[2] == int64_t{view.dims[3]} * view.strides[3];
 }
 
 void MergeRows(TileProduct& product) {
