@@ -253,6 +253,7 @@ class GraphParser {
       TENON_ASSIGN_OR_RETURN(name, scanner.QuotedString());
     }
     std::vector<std::string> names;
+    names.reserve(outputs.size());
     for (const OutputText& output : outputs) names.push_back(output.name);
     TENON_ASSIGN_OR_RETURN(const OpId id, graph_.AddOp(row->kind, name, inputs, attributes, names));
     TENON_RETURN_IF_ERROR(ParseKernel(scanner, graph_.op(id)));

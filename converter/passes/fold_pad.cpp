@@ -94,7 +94,7 @@ std::string TryFold(Graph& graph, OpId id) {
   std::vector<std::pair<OpId, Op>> changed;
   for (OpId reader : graph.Consumers(padded)) {
     const Op before = std::as_const(graph).op(reader);
-    const std::string reason = TryReader(graph, reader, pad, padded, unpadded);
+    std::string reason = TryReader(graph, reader, pad, padded, unpadded);
     if (!reason.empty()) {
       for (auto& [other, op] : changed) graph.op(other) = op;
       return reason;

@@ -157,8 +157,9 @@ std::string WhyNotAbsorbable(const Graph& graph, const Op& main, const Affine& a
 }
 
 // Gives the op a new f32 constant; the one it had, shared perhaps, is erased once unread.
-void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string name, const Shape& shape,
-                     const std::vector<double>& values) {
+void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string_view wanted,
+                     const Shape& shape, const std::vector<double>& values) {
+  const std::string name(wanted);  // the view may be of the constant that goes
   const TensorId old = InputOrNone(std::as_const(graph).op(id), index);
   const TensorId made =
       graph.AddConstant(name, DType::kF32, shape, WriteElements(DType::kF32, values));
