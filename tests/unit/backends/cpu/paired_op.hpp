@@ -46,8 +46,11 @@ class PairedOp {
     portable_.AddAbsentInput();
   }
   void AddOutput(const std::vector<int32_t>& dims, Layout layout) {
-    fast_output_.push_back(fast_.AddOutput(Tensor(DType::kF32, dims, layout)));
-    portable_output_.push_back(portable_.AddOutput(Tensor(DType::kF32, dims, layout)));
+    AddOutput(dims, StridesFor(dims, layout));
+  }
+  void AddOutput(const std::vector<int32_t>& dims, const std::vector<int32_t>& strides) {
+    fast_output_.push_back(fast_.AddOutput(Tensor(DType::kF32, dims, strides)));
+    portable_output_.push_back(portable_.AddOutput(Tensor(DType::kF32, dims, strides)));
   }
   /// An input whose memory the output takes over.
   void AddInputThatIsOutput(const std::vector<int32_t>& dims, Layout layout,
