@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace tenon::cpu::portable {
 namespace {
@@ -26,22 +27,38 @@ struct Tile {
 };
 
 #if defined(__SSE2__) || defined(__ARM_NEON)
-#define TENON_TRANSPOSE_4X4 1
-using Vector4 [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = uint32_t;
+#define TENON_VECTOR_TRANSPOSE 1
+/// A square block of as many vectors as a vector has elements of type T, transposed in registers.
+template <typename T>
+class VectorBlock {
+ public:
+  static constexpr int kSide = 16 / static_cast<int>(sizeof(T));
 
-void Transpose4x4(char* to, ptrdiff_t to_row, const char* from, ptrdiff_t from_column) {
-  Vector4 a[4];
-  for (int i = 0; i < 4; ++i) a[i] = *reinterpret_cast<const Vector4*>(from + i * from_column);
-  const Vector4 low01 = __builtin_shufflevector(a[0], a[1], 0, 4, 1, 5);
-  const Vector4 high01 = __builtin_shufflevector(a[0], a[1], 2, 6, 3, 7);
-  const Vector4 low23 = __builtin_shufflevector(a[2], a[3], 0, 4, 1, 5);
-  const Vector4 high23 = __builtin_shufflevector(a[2], a[3], 2, 6, 3, 7);
-  const Vector4 rows[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                           __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                           __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                           __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int i = 0; i < 4; ++i) *reinterpret_cast<Vector4*>(to + i * to_row) = rows[i];
-}
+  static void Transpose(char* to, ptrdiff_t to_row, const char* from, ptrdiff_t from_column) {
+    Vector a[kSide];
+    for (int i = 0; i < kSide; ++i) std::memcpy(&a[i], from + i * from_column, sizeof(Vector));
+    // Interleaving the first half with the second as often as the side can be halved.
+    for (int step = 1; step < kSide; step *= 2) {
+      Vector b[kSide];
+      for (int i = 0; i < kSide / 2; ++i) {
+        b[2 * i] = InterleaveFrom<0>(a[i], a[i + kSide / 2], Indices());
+        b[2 * i + 1] = InterleaveFrom<kSide / 2>(a[i], a[i + kSide / 2], Indices());
+      }
+      for (int i = 0; i < kSide; ++i) a[i] = b[i];
+    }
+    for (int i = 0; i < kSide; ++i) std::memcpy(to + i * to_row, &a[i], sizeof(Vector));
+  }
+
+ private:
+  using Vector [[gnu::vector_size(16)]] = T;
+  using Indices = std::make_integer_sequence<int, kSide>;
+
+  /// x and y by turns, both from element `kFirst` on.
+  template <int kFirst, int... kIndex>
+  static Vector InterleaveFrom(Vector x, Vector y, std::integer_sequence<int, kIndex...>) {
+    return __builtin_shufflevector(x, y, (kFirst + kIndex / 2 + kIndex % 2 * kSide)...);
+  }
+};
 #endif
 
 /// Rows of exactly `kColumns` elements side by side: interleaves as many planes.
@@ -56,6 +73,19 @@ void Interleave(const Tile& tile) {
   TENON_INDEPENDENT_LOOP
   for (int32_t row = 0; row < tile.rows; ++row) {
     for (int c = 0; c < kColumns; ++c) to[row * kColumns + c] = from[c][row];
+  }
+}
+
+/// The reverse: takes `kRows` interleaved planes apart, one after the other: stores to several
+/// planes by turns would collide where the planes lie a multiple of 4096 bytes apart.
+template <typename T, int kRows>
+void Deinterleave(const Tile& tile) {
+  using Word [[gnu::may_alias]] = T;
+  for (int r = 0; r < kRows; ++r) {
+    const auto* from = reinterpret_cast<const Word*>(tile.from) + r;
+    auto* to = reinterpret_cast<Word*>(tile.to + r * tile.to_row);
+    TENON_INDEPENDENT_LOOP
+    for (int32_t column = 0; column < tile.columns; ++column) to[column] = from[column * kRows];
   }
 }
 
@@ -74,39 +104,53 @@ void CopyTileScalar(const Tile& tile) {
   }
 }
 
+/// Few planes side by side, without gaps between their elements, as in images of 2 to 4 channels.
+/// False where nothing was done because the general way is as fast.
+template <typename T>
+bool CopyFewPlanes(const Tile& tile) {
+  constexpr auto kBytes = static_cast<ptrdiff_t>(sizeof(T));
+  if (tile.to_row == tile.columns * kBytes) {
+    if (tile.columns == 2) return Interleave<T, 2>(tile), true;
+    if (tile.columns == 3) return Interleave<T, 3>(tile), true;
+    if (tile.columns == 4) return Interleave<T, 4>(tile), true;
+  }
+  if (sizeof(T) >= 4 && tile.from_column == tile.rows * kBytes) {
+    if (tile.rows == 2) return Deinterleave<T, 2>(tile), true;
+    if (tile.rows == 3) return Deinterleave<T, 3>(tile), true;
+  }
+  return false;
+}
+
 template <typename T>
 void CopyTile(const Tile& tile) {
   const bool is_unit = tile.from_row == sizeof(T) && tile.to_column == sizeof(T);
-  if (is_unit && tile.to_row == tile.columns * static_cast<ptrdiff_t>(sizeof(T))) {
-    if (tile.columns == 2) return Interleave<T, 2>(tile);
-    if (tile.columns == 3) return Interleave<T, 3>(tile);
-    if (tile.columns == 4) return Interleave<T, 4>(tile);
-  }
-#if defined(TENON_TRANSPOSE_4X4)
-  if (sizeof(T) == 4 && is_unit) {
-    const int32_t rows = tile.rows & ~3;
-    const int32_t columns = tile.columns & ~3;
-    for (int32_t r = 0; r < rows; r += 4) {
-      for (int32_t c = 0; c < columns; c += 4) {
-        Transpose4x4(tile.to + r * tile.to_row + c * tile.to_column, tile.to_row,
-                     tile.from + r * tile.from_row + c * tile.from_column, tile.from_column);
-      }
+  if (!is_unit) return CopyTileScalar<T>(tile);
+  if (CopyFewPlanes<T>(tile)) return;
+#if defined(TENON_VECTOR_TRANSPOSE)
+  constexpr int kSide = VectorBlock<T>::kSide;
+  const int32_t rows = tile.rows / kSide * kSide;
+  const int32_t columns = tile.columns / kSide * kSide;
+  for (int32_t r = 0; r < rows; r += kSide) {
+    for (int32_t c = 0; c < columns; c += kSide) {
+      VectorBlock<T>::Transpose(tile.to + r * tile.to_row + c * tile.to_column, tile.to_row,
+                                tile.from + r * tile.from_row + c * tile.from_column,
+                                tile.from_column);
     }
-    Tile right = tile;
-    right.columns -= columns;
-    right.to += columns * tile.to_column;
-    right.from += columns * tile.from_column;
-    Tile bottom = tile;
-    bottom.rows -= rows;
-    bottom.columns = columns;
-    bottom.to += rows * tile.to_row;
-    bottom.from += rows * tile.from_row;
-    CopyTileScalar<T>(right);
-    CopyTileScalar<T>(bottom);
-    return;
   }
-#endif
+  Tile right = tile;
+  right.columns -= columns;
+  right.to += columns * tile.to_column;
+  right.from += columns * tile.from_column;
+  Tile bottom = tile;
+  bottom.rows -= rows;
+  bottom.columns = columns;
+  bottom.to += rows * tile.to_row;
+  bottom.from += rows * tile.from_row;
+  CopyTileScalar<T>(right);
+  CopyTileScalar<T>(bottom);
+#else
   CopyTileScalar<T>(tile);
+#endif
 }
 
 /// The dimension along which the source runs faster than along the row, or -1.

@@ -157,7 +157,9 @@ struct ExpReduction {
   p = p * t + 3.866589665e-1F;
   p = p * t + 9.986383319e-1F;
   p = p * t - 1.265448689e+0F;
-  return t * ExpOfSum(high, 0.0F) * ExpOfSum(tail + p, 0.0F);
+  const float sum = high + p;
+  const float lost = p - (sum - high);  // what the rounding of the sum dropped
+  return t * ExpOfSum(sum, tail + lost);
 }
 
 /// The leading 12 bits of x: their square is exact.
