@@ -5,143 +5,216 @@
 namespace tenon {
 namespace {
 
-const plan::Plan& Root(Span<const uint8_t> file) { return *plan::GetPlan(file.data()); }
+// Every accessor is a few calls of these, out of line: the generated ones inline a look-up in the
+// table's list of fields each time, which makes this file twice as large.
 
-const plan::Program& Cast(const void* table) { return *static_cast<const plan::Program*>(table); }
-
-const char* Text(const flatbuffers::String* text) { return text != nullptr ? text->c_str() : ""; }
-
-template <typename T>
-size_t Count(const flatbuffers::Vector<T>* vector) {
-  return vector != nullptr ? vector->size() : 0;
+[[gnu::noinline]] const uint8_t* Field(const void* table, flatbuffers::voffset_t field) {
+  return static_cast<const flatbuffers::Table*>(table)->GetAddressOf(field);
 }
 
 template <typename T>
-Span<const T> Values(const flatbuffers::Vector<T>* vector) {
-  return vector != nullptr ? Span<const T>(vector->data(), vector->size()) : Span<const T>();
+T Scalar(const void* table, flatbuffers::voffset_t field, T absent = 0) {
+  const uint8_t* at = Field(table, field);
+  return at != nullptr ? flatbuffers::ReadScalar<T>(at) : absent;
 }
 
-template <typename T>
-auto At(const flatbuffers::Vector<T>* vector, size_t index) {
-  return vector->Get(static_cast<flatbuffers::uoffset_t>(index));
+/// What the offset in a field leads to, or null.
+[[gnu::noinline]] const uint8_t* Target(const void* table, flatbuffers::voffset_t field) {
+  const uint8_t* at = Field(table, field);
+  return at != nullptr ? at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at) : nullptr;
+}
+
+[[gnu::noinline]] const char* Text(const void* table, flatbuffers::voffset_t field) {
+  const uint8_t* text = Target(table, field);
+  return text != nullptr ? reinterpret_cast<const flatbuffers::String*>(text)->c_str() : "";
+}
+
+/// A vector of 4-byte numbers: its length comes first.
+[[gnu::noinline]] Span<const uint32_t> Words(const void* table, flatbuffers::voffset_t field) {
+  const uint8_t* vector = Target(table, field);
+  if (vector == nullptr) return {};
+  const auto* words = reinterpret_cast<const uint32_t*>(vector);
+  return {words + 1, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(vector)};
+}
+
+Span<const int32_t> Integers(const void* table, flatbuffers::voffset_t field) {
+  const Span<const uint32_t> words = Words(table, field);
+  return {reinterpret_cast<const int32_t*>(words.data()), words.size()};
+}
+
+size_t Count(const void* table, flatbuffers::voffset_t field) { return Words(table, field).size(); }
+
+/// The table or string that element `index` of a vector leads to.
+[[gnu::noinline]] const uint8_t* Element(const void* table, flatbuffers::voffset_t field,
+                                         size_t index) {
+  const uint32_t* element = Words(table, field).data() + index;
+  return reinterpret_cast<const uint8_t*>(element) + *element;
+}
+
+const char* TextElement(const void* table, flatbuffers::voffset_t field, size_t index) {
+  return reinterpret_cast<const flatbuffers::String*>(Element(table, field, index))->c_str();
+}
+
+const void* Root(Span<const uint8_t> file) { return plan::GetPlan(file.data()); }
+
+PortInfo Port(const void* program, flatbuffers::voffset_t field, size_t index) {
+  const void* port = Element(program, field, index);
+  return {Text(port, plan::Port::VT_NAME), Scalar<uint32_t>(port, plan::Port::VT_TENSOR)};
 }
 
 }  // namespace
 
-uint16_t PlanView::version_major() const { return Root(file_).version_major(); }
-uint16_t PlanView::version_minor() const { return Root(file_).version_minor(); }
-const char* PlanView::producer() const { return Text(Root(file_).producer()); }
-const char* PlanView::board() const { return Text(Root(file_).board()); }
-uint64_t PlanView::board_fingerprint() const { return Root(file_).board_fingerprint(); }
+using plan::Plan;
+using plan::Program;
 
-size_t PlanView::option_count() const { return Count(Root(file_).options()); }
+uint16_t PlanView::version_major() const {
+  return Scalar<uint16_t>(Root(file_), Plan::VT_VERSION_MAJOR);
+}
+uint16_t PlanView::version_minor() const {
+  return Scalar<uint16_t>(Root(file_), Plan::VT_VERSION_MINOR);
+}
+const char* PlanView::producer() const { return Text(Root(file_), Plan::VT_PRODUCER); }
+const char* PlanView::board() const { return Text(Root(file_), Plan::VT_BOARD); }
+uint64_t PlanView::board_fingerprint() const {
+  return Scalar<uint64_t>(Root(file_), Plan::VT_BOARD_FINGERPRINT);
+}
+
+size_t PlanView::option_count() const { return Count(Root(file_), Plan::VT_OPTIONS); }
 const char* PlanView::option_name(size_t index) const {
-  return Text(At(Root(file_).options(), index)->name());
+  return Text(Element(Root(file_), Plan::VT_OPTIONS, index), plan::Option::VT_NAME);
 }
 const char* PlanView::option_value(size_t index) const {
-  return Text(At(Root(file_).options(), index)->value());
+  return Text(Element(Root(file_), Plan::VT_OPTIONS, index), plan::Option::VT_VALUE);
 }
 
-size_t PlanView::space_count() const { return Count(Root(file_).spaces()); }
+size_t PlanView::space_count() const { return Count(Root(file_), Plan::VT_SPACES); }
 const char* PlanView::space_name(size_t index) const {
-  return Text(At(Root(file_).spaces(), index)->name());
+  return Text(Element(Root(file_), Plan::VT_SPACES, index), plan::MemorySpace::VT_NAME);
 }
 
-size_t PlanView::section_count() const { return Count(Root(file_).sections()); }
+size_t PlanView::section_count() const { return Count(Root(file_), Plan::VT_SECTIONS); }
 SectionInfo PlanView::section(size_t index) const {
-  const auto* section = At(Root(file_).sections(), index);
-  return {Text(section->name()), section->space(),     section->file_offset(),
-          section->bytes(),      section->alignment(), section->crc32c()};
+  using plan::Section;
+  const void* section = Element(Root(file_), Plan::VT_SECTIONS, index);
+  return {Text(section, Section::VT_NAME),
+          Scalar<uint16_t>(section, Section::VT_SPACE),
+          Scalar<uint64_t>(section, Section::VT_FILE_OFFSET),
+          Scalar<uint64_t>(section, Section::VT_BYTES),
+          Scalar<uint32_t>(section, Section::VT_ALIGNMENT),
+          Scalar<uint32_t>(section, Section::VT_CRC32C)};
 }
 const uint8_t* PlanView::section_data(size_t index) const {
-  return file_.data() + static_cast<size_t>(At(Root(file_).sections(), index)->file_offset());
+  const void* section = Element(Root(file_), Plan::VT_SECTIONS, index);
+  return file_.data() +
+         static_cast<size_t>(Scalar<uint64_t>(section, plan::Section::VT_FILE_OFFSET));
 }
 
-size_t PlanView::backend_count() const { return Count(Root(file_).backends()); }
+size_t PlanView::backend_count() const { return Count(Root(file_), Plan::VT_BACKENDS); }
 const char* PlanView::backend(size_t index) const {
-  return Text(At(Root(file_).backends(), index));
+  return TextElement(Root(file_), Plan::VT_BACKENDS, index);
 }
-size_t PlanView::kernel_count() const { return Count(Root(file_).kernels()); }
-const char* PlanView::kernel(size_t index) const { return Text(At(Root(file_).kernels(), index)); }
+size_t PlanView::kernel_count() const { return Count(Root(file_), Plan::VT_KERNELS); }
+const char* PlanView::kernel(size_t index) const {
+  return TextElement(Root(file_), Plan::VT_KERNELS, index);
+}
 
-size_t PlanView::program_count() const { return Count(Root(file_).programs()); }
+size_t PlanView::program_count() const { return Count(Root(file_), Plan::VT_PROGRAMS); }
 ProgramView PlanView::program(size_t index) const {
-  return ProgramView(At(Root(file_).programs(), index));
+  return ProgramView(Element(Root(file_), Plan::VT_PROGRAMS, index));
 }
 
-const char* ProgramView::name() const { return Text(Cast(table_).name()); }
-uint8_t ProgramView::mode() const { return static_cast<uint8_t>(Cast(table_).mode()); }
+const char* ProgramView::name() const { return Text(table_, Program::VT_NAME); }
+uint8_t ProgramView::mode() const { return Scalar<uint8_t>(table_, Program::VT_MODE); }
 
-size_t ProgramView::arena_count() const { return Count(Cast(table_).arenas()); }
+size_t ProgramView::arena_count() const { return Count(table_, Program::VT_ARENAS); }
 ArenaInfo ProgramView::arena(size_t index) const {
-  const auto* arena = At(Cast(table_).arenas(), index);
-  return {arena->space(), arena->bytes(), arena->alignment(), arena->lower_bound()};
+  using plan::Arena;
+  const void* arena = Element(table_, Program::VT_ARENAS, index);
+  return {Scalar<uint16_t>(arena, Arena::VT_SPACE), Scalar<uint64_t>(arena, Arena::VT_BYTES),
+          Scalar<uint32_t>(arena, Arena::VT_ALIGNMENT),
+          Scalar<uint64_t>(arena, Arena::VT_LOWER_BOUND)};
 }
 
-size_t ProgramView::storage_count() const { return Count(Cast(table_).storages()); }
+size_t ProgramView::storage_count() const { return Count(table_, Program::VT_STORAGES); }
 StorageInfo ProgramView::storage(size_t index) const {
-  const auto* storage = At(Cast(table_).storages(), index);
-  return {static_cast<StorageHome>(storage->home()), storage->index(), storage->offset(),
-          storage->bytes()};
+  using plan::Storage;
+  const void* storage = Element(table_, Program::VT_STORAGES, index);
+  return {static_cast<StorageHome>(Scalar<uint8_t>(storage, Storage::VT_HOME)),
+          Scalar<uint16_t>(storage, Storage::VT_INDEX),
+          Scalar<uint64_t>(storage, Storage::VT_OFFSET),
+          Scalar<uint64_t>(storage, Storage::VT_BYTES)};
 }
 
-size_t ProgramView::tensor_count() const { return Count(Cast(table_).tensors()); }
+size_t ProgramView::tensor_count() const { return Count(table_, Program::VT_TENSORS); }
 TensorInfo ProgramView::tensor(size_t index) const {
-  const auto* tensor = At(Cast(table_).tensors(), index);
-  return {Text(tensor->name()),     static_cast<DType>(tensor->dtype()),
-          tensor->layout(),         tensor->storage(),
-          tensor->offset(),         Values(tensor->dims()),
-          Values(tensor->strides())};
+  using plan::Tensor;
+  const void* tensor = Element(table_, Program::VT_TENSORS, index);
+  return {Text(tensor, Tensor::VT_NAME),
+          static_cast<DType>(Scalar<uint8_t>(tensor, Tensor::VT_DTYPE)),
+          Scalar<uint8_t>(tensor, Tensor::VT_LAYOUT),
+          Scalar<uint32_t>(tensor, Tensor::VT_STORAGE),
+          Scalar<uint64_t>(tensor, Tensor::VT_OFFSET),
+          Integers(tensor, Tensor::VT_DIMS),
+          Integers(tensor, Tensor::VT_STRIDES)};
 }
 
-size_t ProgramView::op_count() const { return Count(Cast(table_).ops()); }
+size_t ProgramView::op_count() const { return Count(table_, Program::VT_OPS); }
 OpInfo ProgramView::op(size_t index) const {
-  const auto* op = At(Cast(table_).ops(), index);
-  return {Text(op->name()),      op->kind(),
-          op->kernel(),          Values(op->inputs()),
-          Values(op->outputs()), Values(op->attributes()),
-          op->workspace(),       op->in_place()};
+  using plan::Op;
+  const void* op = Element(table_, Program::VT_OPS, index);
+  return {Text(op, Op::VT_NAME),
+          Scalar<uint16_t>(op, Op::VT_KIND),
+          Scalar<uint16_t>(op, Op::VT_KERNEL),
+          Integers(op, Op::VT_INPUTS),
+          Integers(op, Op::VT_OUTPUTS),
+          Integers(op, Op::VT_ATTRIBUTES),
+          Scalar<int32_t>(op, Op::VT_WORKSPACE, -1),
+          Scalar<int32_t>(op, Op::VT_IN_PLACE, -1)};
 }
 
-size_t ProgramView::worker_count() const { return Count(Cast(table_).workers()); }
+size_t ProgramView::worker_count() const { return Count(table_, Program::VT_WORKERS); }
 size_t ProgramView::step_count(size_t worker) const {
-  return Count(At(Cast(table_).workers(), worker)->steps());
+  return Count(Element(table_, Program::VT_WORKERS, worker), plan::Worker::VT_STEPS);
 }
 StepInfo ProgramView::step(size_t worker, size_t index) const {
-  const auto* step = At(At(Cast(table_).workers(), worker)->steps(), index);
-  return {step->op(), static_cast<uint32_t>(Count(step->waits()))};
+  const void* steps = Element(table_, Program::VT_WORKERS, worker);
+  const void* step = Element(steps, plan::Worker::VT_STEPS, index);
+  return {Scalar<uint32_t>(step, plan::Step::VT_OP),
+          static_cast<uint32_t>(Count(step, plan::Step::VT_WAITS))};
 }
 WaitInfo ProgramView::wait(size_t worker, size_t step, size_t index) const {
-  const auto* wait = At(At(At(Cast(table_).workers(), worker)->steps(), step)->waits(), index);
-  return {wait->worker(), wait->step()};
+  const void* steps = Element(table_, Program::VT_WORKERS, worker);
+  const uint8_t* waits = Target(Element(steps, plan::Worker::VT_STEPS, step), plan::Step::VT_WAITS);
+  const auto& wait = reinterpret_cast<const plan::Wait*>(waits + sizeof(uint32_t))[index];
+  return {wait.worker(), wait.step()};
 }
 
-size_t ProgramView::segment_count() const { return Count(Cast(table_).segments()); }
+size_t ProgramView::segment_count() const { return Count(table_, Program::VT_SEGMENTS); }
 SegmentInfo ProgramView::segment(size_t index) const {
-  const auto* segment = At(Cast(table_).segments(), index);
-  return {segment->backend(), Values(segment->ops()), segment->stage()};
+  using plan::Segment;
+  const void* segment = Element(table_, Program::VT_SEGMENTS, index);
+  return {Scalar<uint16_t>(segment, Segment::VT_BACKEND), Words(segment, Segment::VT_OPS),
+          Scalar<uint16_t>(segment, Segment::VT_STAGE)};
 }
 
-size_t ProgramView::channel_count() const { return Count(Cast(table_).channels()); }
+size_t ProgramView::channel_count() const { return Count(table_, Program::VT_CHANNELS); }
 ChannelInfo ProgramView::channel(size_t index) const {
-  const auto* channel = At(Cast(table_).channels(), index);
-  return {channel->from(), channel->to(), Values(channel->tensors()), channel->depth()};
+  using plan::Channel;
+  const void* channel = Element(table_, Program::VT_CHANNELS, index);
+  return {Scalar<uint16_t>(channel, Channel::VT_FROM), Scalar<uint16_t>(channel, Channel::VT_TO),
+          Words(channel, Channel::VT_TENSORS), Scalar<uint16_t>(channel, Channel::VT_DEPTH)};
 }
 
-size_t ProgramView::stage_count() const { return Count(Cast(table_).stages()); }
+size_t ProgramView::stage_count() const { return Count(table_, Program::VT_STAGES); }
 uint16_t ProgramView::stage_worker(size_t index) const {
-  return At(Cast(table_).stages(), index)->worker();
+  return Scalar<uint16_t>(Element(table_, Program::VT_STAGES, index), plan::Stage::VT_WORKER);
 }
 
-size_t ProgramView::input_count() const { return Count(Cast(table_).inputs()); }
-PortInfo ProgramView::input(size_t index) const {
-  const auto* port = At(Cast(table_).inputs(), index);
-  return {Text(port->name()), port->tensor()};
-}
-size_t ProgramView::output_count() const { return Count(Cast(table_).outputs()); }
+size_t ProgramView::input_count() const { return Count(table_, Program::VT_INPUTS); }
+PortInfo ProgramView::input(size_t index) const { return Port(table_, Program::VT_INPUTS, index); }
+size_t ProgramView::output_count() const { return Count(table_, Program::VT_OUTPUTS); }
 PortInfo ProgramView::output(size_t index) const {
-  const auto* port = At(Cast(table_).outputs(), index);
-  return {Text(port->name()), port->tensor()};
+  return Port(table_, Program::VT_OUTPUTS, index);
 }
 
 }  // namespace tenon
