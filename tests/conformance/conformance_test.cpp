@@ -1,0 +1,212 @@
+// Every ONNX operator test of the shared folder: either it passes, or the importer refuses the
+// model with a reason. A wrong result is a failure, always.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/conformance/tensor_file.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/shared_folder.hpp"
+
+namespace tenon::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Outcome { kPassed, kRefused, kWrong, kSkipped };
+
+struct CaseResult {
+  Outcome outcome = Outcome::kSkipped;
+  std::string detail;
+};
+
+struct Case {
+  fs::path model;
+  std::vector<std::string> input_names;
+  std::vector<TensorFile> inputs;
+  std::vector<TensorFile> outputs;
+};
+
+/// Nothing if the case has operands that are no tensors (sequences, optionals, strings).
+std::optional<Case> LoadCase(const fs::path& folder) {
+  Case result;
+  result.model = folder / "model.onnx";
+  result.input_names = ModelInputNames(result.model);
+  const fs::path data = folder / "test_data_set_0";
+  for (int i = 0; fs::exists(data / ("input_" + std::to_string(i) + ".pb")); ++i) {
+    auto tensor = ReadTensorFile(data / ("input_" + std::to_string(i) + ".pb"));
+    if (!tensor.has_value()) return std::nullopt;
+    result.inputs.push_back(std::move(*tensor));
+  }
+  for (int i = 0; fs::exists(data / ("output_" + std::to_string(i) + ".pb")); ++i) {
+    auto tensor = ReadTensorFile(data / ("output_" + std::to_string(i) + ".pb"));
+    if (!tensor.has_value()) return std::nullopt;
+    result.outputs.push_back(std::move(*tensor));
+  }
+  if (result.inputs.size() != result.input_names.size() || result.outputs.empty()) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+/// Which inputs become constants in the n-th attempt: none; integers (shapes, axes, sizes) but the
+/// first; all small tensors but the first; all but the first.
+bool FrozenInAttempt(int attempt, size_t index, const TensorFile& input) {
+  if (attempt == 0 || index == 0) return false;
+  const bool integer = input.value.dtype == DType::kI64 || input.value.dtype == DType::kI32;
+  if (attempt == 1) return integer;
+  if (attempt == 2) return integer || input.value.shape.Elements() <= 8;
+  return true;
+}
+constexpr int kAttempts = 4;
+
+bool SameValues(const std::vector<std::byte>& got, const TensorFile& expected, std::string& why) {
+  if (got.size() != expected.value.bytes.size()) {
+    why = "output has " + std::to_string(got.size()) + " bytes, expected " +
+          std::to_string(expected.value.bytes.size());
+    return false;
+  }
+  if (expected.value.dtype != DType::kF32 && expected.value.dtype != DType::kF64) {
+    if (got == expected.value.bytes) return true;
+    if (expected.value.dtype != DType::kF16) {
+      why = "bytes differ";
+      return false;
+    }
+  }
+  const auto element = static_cast<size_t>(DTypeBytes(expected.value.dtype));
+  const auto value = [&](const std::vector<std::byte>& bytes, size_t at) -> double {
+    if (element == 8) {
+      double result = 0;
+      std::memcpy(&result, bytes.data() + at, 8);
+      return result;
+    }
+    if (element == 2) {
+      uint16_t half = 0;
+      std::memcpy(&half, bytes.data() + at, 2);
+      const double magnitude = (half & 0x7C00) == 0
+                                   ? std::ldexp(half & 1023, -24)
+                                   : std::ldexp((half & 1023) + 1024, ((half >> 10) & 31) - 25);
+      return (half & 0x8000) != 0 ? -magnitude : magnitude;
+    }
+    float result = 0;
+    std::memcpy(&result, bytes.data() + at, 4);
+    return static_cast<double>(result);
+  };
+  double largest = 0;
+  for (size_t at = 0; at < got.size(); at += element) {
+    const double wanted = std::abs(value(expected.value.bytes, at));
+    if (std::isfinite(wanted)) largest = std::max(largest, wanted);
+  }
+  const double tolerance = (element == 2 ? 1e-3 : 1e-5) + (element == 2 ? 1e-3 : 1e-4) * largest;
+  for (size_t at = 0; at < got.size(); at += element) {
+    const double x = value(got, at);
+    const double y = value(expected.value.bytes, at);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    if (std::abs(x - y) <= tolerance) continue;
+    why = "element " + std::to_string(at / element) + ": got " + std::to_string(x) + ", expected " +
+          std::to_string(y);
+    return false;
+  }
+  return true;
+}
+
+CaseResult RunOnce(const Case& test, const converter::Conversion& conversion,
+                   const std::vector<std::vector<std::byte>>& inputs, bool portable) {
+  RunSettings settings;
+  settings.portable = portable;
+  const RunResult run = RunPlan(conversion.plan, inputs, settings);
+  if (!run.error.empty()) return {Outcome::kWrong, "run: " + run.error};
+  if (run.outputs.size() != test.outputs.size()) return {Outcome::kWrong, "number of outputs"};
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    std::string why;
+    if (!SameValues(run.outputs[i], test.outputs[i], why)) {
+      return {Outcome::kWrong, std::string(portable ? "portable: " : "") + why};
+    }
+  }
+  return {Outcome::kPassed, ""};
+}
+
+CaseResult RunCase(const fs::path& folder) {
+  const std::optional<Case> test = LoadCase(folder);
+  if (!test.has_value()) return {Outcome::kSkipped, "operands that are no tensors"};
+  std::string refusal;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    converter::ConvertOptions options = OptionsFor();
+    options.model = test->model;
+    std::vector<std::vector<std::byte>> inputs;
+    for (size_t i = 0; i < test->inputs.size(); ++i) {
+      if (FrozenInAttempt(attempt, i, test->inputs[i])) {
+        options.import.freeze[test->input_names[i]] = test->inputs[i].value;
+      } else {
+        inputs.push_back(test->inputs[i].value.bytes);
+      }
+    }
+    const converter::Result<converter::Conversion> conversion = converter::Convert(options);
+    if (!conversion.ok()) {
+      if (conversion.error().kind == converter::ErrorKind::kInternal) {
+        return {Outcome::kWrong, "internal error: " + conversion.error().message};
+      }
+      refusal = conversion.error().message;
+      for (const std::string& detail : conversion.error().details) refusal += "; " + detail;
+      continue;
+    }
+    const CaseResult result = RunOnce(*test, *conversion, inputs, /*portable=*/false);
+    if (result.outcome != Outcome::kPassed) return result;
+    return RunOnce(*test, *conversion, inputs, /*portable=*/true);
+  }
+  return {Outcome::kRefused, refusal};
+}
+
+void RunFolder(const std::string& name, size_t at_least) {
+  const fs::path folder = SharedPath("conformance/" + name);
+  if (folder.empty()) return;
+  std::vector<fs::path> cases;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (fs::exists(entry.path() / "model.onnx")) cases.push_back(entry.path());
+  }
+  std::sort(cases.begin(), cases.end());
+  std::map<Outcome, size_t> counts;
+  for (const fs::path& test : cases) {
+    const CaseResult result = RunCase(test);
+    ++counts[result.outcome];
+    if (result.outcome == Outcome::kWrong) {
+      FAIL_CHECK(test.filename().string() << ": " << result.detail);
+    }
+    if (result.outcome == Outcome::kRefused && std::getenv("TENON_VERBOSE") != nullptr) {
+      MESSAGE(test.filename().string() << " refused: " << result.detail);
+    }
+  }
+  MESSAGE(name << ": " << counts[Outcome::kPassed] << " passed, " << counts[Outcome::kRefused]
+               << " refused with a reason, " << counts[Outcome::kSkipped]
+               << " skipped (operands that are no tensors), " << counts[Outcome::kWrong]
+               << " wrong");
+  // What passes today must pass tomorrow.
+  CHECK(counts[Outcome::kPassed] >= at_least);
+}
+
+}  // namespace
+}  // namespace tenon::test
+
+TEST_CASE("Conformance: operator tests pass or are refused, none gives a wrong result") {
+  tenon::test::RunFolder("node", 0);
+}
+
+TEST_CASE("Conformance: simple models pass or are refused, none gives a wrong result") {
+  tenon::test::RunFolder("simple", 0);
+}
+
+TEST_CASE("Conformance: operators exported from PyTorch pass or are refused") {
+  tenon::test::RunFolder("pytorch-operator", 0);
+}
+
+TEST_CASE("Conformance: models exported from PyTorch pass or are refused") {
+  tenon::test::RunFolder("pytorch-converted", 0);
+}

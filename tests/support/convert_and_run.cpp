@@ -1,0 +1,116 @@
+#include "tests/support/convert_and_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+namespace tenon::test {
+namespace {
+
+using Block = std::vector<std::max_align_t>;
+Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(std::max_align_t) + 1); }
+
+struct PlanUnloader {
+  void operator()(tenon_plan* plan) const { tenon_plan_unload(plan); }
+};
+struct SessionCloser {
+  void operator()(tenon_session* session) const { tenon_session_close(session); }
+};
+
+}  // namespace
+
+PlanBytes::PlanBytes(const std::vector<uint8_t>& bytes)
+    : blocks_(MakeBlock(bytes.size())), size_(bytes.size()) {
+  if (!bytes.empty()) std::memcpy(blocks_.data(), bytes.data(), bytes.size());
+}
+
+RunResult RunPlan(const std::vector<uint8_t>& plan_bytes,
+                  const std::vector<std::vector<std::byte>>& inputs, const RunSettings& settings) {
+  const PlanBytes file(plan_bytes);
+  RunResult result;
+  tenon_error error{};
+  const auto failed = [&] {
+    result.error = error.message[0] != '\0' ? error.message : "failed without words";
+    return result;
+  };
+  size_t scratch_bytes = 0;
+  size_t state_bytes = 0;
+  if (tenon_plan_scratch_size(file.data(), file.size(), &scratch_bytes, &error) != TENON_OK ||
+      tenon_plan_state_size(file.data(), file.size(), &state_bytes, &error) != TENON_OK) {
+    return failed();
+  }
+  Block scratch = MakeBlock(scratch_bytes);
+  Block state = MakeBlock(state_bytes);
+  const tenon_backend* backend =
+      settings.portable ? tenon_backend_cpu_portable() : tenon_backend_cpu();
+  const tenon_backends backends{&backend, 1};
+  tenon_plan* raw_plan = nullptr;
+  if (tenon_plan_load(file.data(), file.size(), &backends, settings.threads, state.data(),
+                      state_bytes, scratch.data(), scratch_bytes, &raw_plan, &error) != TENON_OK) {
+    return failed();
+  }
+  const std::unique_ptr<tenon_plan, PlanUnloader> plan(raw_plan);
+  tenon_session* raw_session = nullptr;
+  if (tenon_session_open(plan.get(), &raw_session, &error) != TENON_OK) return failed();
+  const std::unique_ptr<tenon_session, SessionCloser> session(raw_session);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::copy(inputs[i].begin(), inputs[i].end(),
+              static_cast<std::byte*>(tenon_session_input(session.get(), i)));
+  }
+  if (tenon_session_run(session.get(), &error) != TENON_OK) return failed();
+  for (size_t i = 0; i < tenon_plan_output_count(plan.get()); ++i) {
+    tenon_port_info info;
+    if (tenon_plan_output(plan.get(), i, &info) != TENON_OK) return failed();
+    const auto* data = static_cast<const std::byte*>(tenon_session_output(session.get(), i));
+    result.outputs.emplace_back(data, data + info.bytes);
+  }
+  return result;
+}
+
+converter::ConvertOptions OptionsFor(const std::string& board) {
+  converter::ConvertOptions options;
+  options.board = std::move(*converter::LoadBoard(board));
+  return options;
+}
+
+std::vector<std::vector<std::byte>> RandomInputs(const converter::Graph& graph, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<std::byte>> inputs;
+  for (const converter::Graph::Port& port : graph.inputs()) {
+    const converter::Tensor& tensor = graph.tensor(port.tensor);
+    std::vector<std::byte> bytes(static_cast<size_t>(tensor.ByteSize()));
+    const auto size = static_cast<size_t>(DTypeBytes(tensor.dtype));
+    for (size_t at = 0; at < bytes.size(); at += size) {
+      if (tensor.dtype == DType::kF32) {
+        const float value = static_cast<float>(random() % 2000) / 1000.0F - 1.0F;
+        std::memcpy(bytes.data() + at, &value, size);
+      } else {
+        const uint64_t value = random() % (tensor.dtype == DType::kBool ? 2 : 8);
+        std::memcpy(bytes.data() + at, &value, size);  // little-endian
+      }
+    }
+    inputs.push_back(std::move(bytes));
+  }
+  return inputs;
+}
+
+double RelativeDifference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  if (a.size() != b.size()) return INFINITY;
+  double largest = 1e-30;
+  double difference = 0;
+  for (size_t at = 0; at + 4 <= a.size(); at += 4) {
+    float x = 0;
+    float y = 0;
+    std::memcpy(&x, a.data() + at, 4);
+    std::memcpy(&y, b.data() + at, 4);
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (x == y) continue;
+    largest = std::max(largest, std::abs(static_cast<double>(y)));
+    difference = std::max(difference, std::abs(static_cast<double>(x) - static_cast<double>(y)));
+    if (std::isnan(x) || std::isnan(y)) return INFINITY;
+  }
+  return difference / largest;
+}
+
+}  // namespace tenon::test

@@ -1,0 +1,53 @@
+// Converts in memory and runs through the public interface, for tests that compare results.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converter/pipeline.hpp"
+#include "tenon/tenon.h"
+
+namespace tenon::test {
+
+/// A plan's bytes, aligned as the runtime wants them.
+class PlanBytes {
+ public:
+  explicit PlanBytes(const std::vector<uint8_t>& bytes);
+  [[nodiscard]] const void* data() const { return blocks_.data(); }
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  std::vector<std::max_align_t> blocks_;
+  size_t size_;
+};
+
+struct RunResult {
+  std::string error;  ///< empty if it ran
+  std::vector<std::vector<std::byte>> outputs;
+};
+
+struct RunSettings {
+  bool portable = false;
+  int threads = 1;
+};
+
+/// Loads and runs once; `inputs` are raw row-major bytes, one per input of the plan.
+[[nodiscard]] RunResult RunPlan(const std::vector<uint8_t>& plan,
+                                const std::vector<std::vector<std::byte>>& inputs,
+                                const RunSettings& settings = {});
+
+/// Options for the built-in board `name`.
+[[nodiscard]] converter::ConvertOptions OptionsFor(const std::string& board = "x86-64");
+
+/// Seeded values for every input of a graph: f32 in [-1, 1), integers in [0, 8), bools.
+[[nodiscard]] std::vector<std::vector<std::byte>> RandomInputs(const converter::Graph& graph,
+                                                               uint64_t seed);
+
+/// Largest |a - b| over the outputs as f32, divided by the largest |b| (or 1e-30).
+[[nodiscard]] double RelativeDifference(const std::vector<std::byte>& a,
+                                        const std::vector<std::byte>& b);
+
+}  // namespace tenon::test
