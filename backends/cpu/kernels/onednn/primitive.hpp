@@ -41,7 +41,7 @@ class AlignedBuffer {
   size_t bytes_ = 0;
 };
 
-/// A owned oneDNN object of a C handle type, with its destroy function.
+/// An owned oneDNN object of a C handle type, with its destroy function.
 template <typename Object, dnnl_status_t (*destroy)(Object)>
 class Handle {
  public:
@@ -97,7 +97,7 @@ Status ChannelsLastDesc(const TensorView& view, dnnl_memory_desc_t* desc);
 /// The same dims with the form left to the primitive.
 Status AnyDesc(const dnnl_memory_desc_t& like, dnnl_memory_desc_t* desc);
 
-/// True if a rank 4 tensor is channels-last without gaps, wherever dimensions of size 1 stride.
-[[nodiscard]] Status CheckChannelsLast(const TensorView& view);
+/// Refuses (kUnsupported) what is not channels-last without gaps.
+Status CheckChannelsLast(const TensorView& view);
 
 }  // namespace tenon::cpu::onednn
