@@ -136,10 +136,9 @@ Status Importer::AddOutputs() {
     // Every output port has a tensor of its own that an op writes: a user may bind it to memory.
     const Tensor& tensor = graph_.tensor(id);
     if (tensor.producer == kNone || graph_.IsOutput(id)) {
-      const std::string name =
-          graph_.FindTensor(output.name()) == kNone ? output.name() : output.name() + "/copy";
-      TENON_ASSIGN_OR_RETURN(
-          id, graph_.AddOpTensor(OpKind::kCopy, name, {id}, Attributes(), FreshName(name)));
+      const bool taken = graph_.FindTensor(output.name()) != kNone;
+      const std::string name = taken ? FreshName(output.name() + "/copy") : output.name();
+      TENON_ASSIGN_OR_RETURN(id, graph_.AddOpTensor(OpKind::kCopy, name, {id}, Attributes(), name));
     }
     graph_.AddOutput(id, output.name());
   }

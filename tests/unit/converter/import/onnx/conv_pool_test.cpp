@@ -1,0 +1,216 @@
+// Convolution and pooling: the graphs that ONNX nodes become.
+#include <doctest/doctest.h>
+
+#include "tests/unit/converter/import/onnx/model_builder.hpp"
+
+namespace tenon::converter::test {
+
+TEST_CASE("Conv: strides, dilations, pads, group and bias are taken over") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("w", {4, 1, 3, 3})
+                         .Floats("b", {4})
+                         .Node("Conv", {"x", "w", "b"}, {"y"})
+                         .Set("strides", std::vector<int64_t>{2, 1})
+                         .Set("dilations", std::vector<int64_t>{1, 2})
+                         .Set("pads", std::vector<int64_t>{1, 2, 0, 3})
+                         .Set("group", 2)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+const %w: f32[4,1,3,3] = bytes(144, crc32c=BFEE0125)
+const %b: f32[4] = [1, 2, 3, 4]
+%y: f32[1,4,3,7] = conv(%x, %w, %b) {group=2, strides=[2,1], dilations=[1,2], pads=[1,2,0,3]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Conv: SAME_UPPER puts the odd element of padding after") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("w", {1, 2, 2, 2})
+                         .Node("Conv", {"x", "w"}, {"y"})
+                         .Set("auto_pad", "SAME_UPPER")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+const %w: f32[1,2,2,2] = [1, 2, 3, 4, 5, 6, 7, 8]
+%y: f32[1,1,6,6] = conv(%x, %w) {pads=[0,0,1,1]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Conv: SAME_LOWER puts the odd element of padding before") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("w", {1, 2, 2, 2})
+                         .Node("Conv", {"x", "w"}, {"y"})
+                         .Set("auto_pad", "SAME_LOWER")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+const %w: f32[1,2,2,2] = [1, 2, 3, 4, 5, 6, 7, 8]
+%y: f32[1,1,6,6] = conv(%x, %w) {pads=[1,1,0,0]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Conv: SAME counts strides and dilations") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 1, 7, 7})
+                         .Floats("w", {1, 1, 3, 3})
+                         .Node("Conv", {"x", "w"}, {"y"})
+                         .Set("auto_pad", "SAME_UPPER")
+                         .Set("strides", std::vector<int64_t>{2, 1})
+                         .Set("dilations", std::vector<int64_t>{1, 2})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,7,7]
+const %w: f32[1,1,3,3] = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+%y: f32[1,1,4,7] = conv(%x, %w) {strides=[2,1], dilations=[1,2], pads=[1,2,1,2]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Conv: one dimension becomes two with height 1") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 8})
+                         .Floats("w", {1, 2, 3})
+                         .Node("Conv", {"x", "w"}, {"y"})
+                         .Set("pads", std::vector<int64_t>{1, 2})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,8]
+const %w/reshaped: f32[1,2,1,3] = [1, 2, 3, 4, 5, 6]
+%n/reshape: f32[1,2,1,8] = reshape(%x) {dims=[1,2,1,8]}
+%n/conv: f32[1,1,1,9] = conv(%n/reshape, %w/reshaped) {pads=[0,1,0,2]}
+%y: f32[1,1,9] = reshape(%n/conv) {dims=[1,1,9]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Conv: three spatial dimensions are refused") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 1, 4, 4, 4})
+                         .Floats("w", {1, 1, 3, 3, 3})
+                         .Node("Conv", {"x", "w"}, {"y"})
+                         .Output("y");
+
+  CHECK(
+      model.Text() ==
+      R"(error: node 'n' (Conv): its input has 5 dimensions; only one or two spatial ones are supported)");
+}
+
+TEST_CASE("Conv: a kernel_shape that is not the weights' is refused") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("w", {1, 2, 3, 3})
+                         .Node("Conv", {"x", "w"}, {"y"})
+                         .Set("kernel_shape", std::vector<int64_t>{5, 5})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (Conv): kernel_shape is not that of its weights)");
+}
+
+TEST_CASE("Conv: weights for another number of channels are refused") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("w", {1, 3, 3, 3})
+                         .Node("Conv", {"x", "w"}, {"y"})
+                         .Output("y");
+
+  CHECK(
+      model.Text() ==
+      R"(error: node 'n' (Conv): conv "n": weights are for 3 input channels per group, the input has 2)");
+}
+
+TEST_CASE("MaxPool: window and ceil_mode are taken over") {
+  const auto model = ModelBuilder(12)
+                         .Input("x", {1, 2, 6, 6})
+                         .Node("MaxPool", {"x"}, {"y"})
+                         .Set("kernel_shape", std::vector<int64_t>{3, 2})
+                         .Set("strides", std::vector<int64_t>{2, 2})
+                         .Set("ceil_mode", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+%y: f32[1,2,3,3] = max_pool(%x) {kernel=[3,2], strides=[2,2], ceil_mode=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("MaxPool: unused indices do no harm") {
+  const auto model = ModelBuilder(12)
+                         .Input("x", {1, 2, 6, 6})
+                         .Node("MaxPool", {"x"}, {"y", "indices"})
+                         .Set("kernel_shape", std::vector<int64_t>{2, 2})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+%y: f32[1,2,5,5] = max_pool(%x) {kernel=[2,2]} "n"
+output %y
+)");
+}
+
+TEST_CASE("MaxPool: used indices are refused") {
+  const auto model = ModelBuilder(12)
+                         .Input("x", {1, 2, 6, 6})
+                         .Node("MaxPool", {"x"}, {"y", "indices"})
+                         .Set("kernel_shape", std::vector<int64_t>{2, 2})
+                         .Output("y")
+                         .Output("indices", onnx::TensorProto::INT64);
+
+  CHECK(model.Text() == R"(error: node 'n' (MaxPool): its output 1 ('indices') is not supported)");
+}
+
+TEST_CASE("AveragePool: count_include_pad and pads are taken over") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 6, 6})
+                         .Node("AveragePool", {"x"}, {"y"})
+                         .Set("kernel_shape", std::vector<int64_t>{3, 3})
+                         .Set("pads", std::vector<int64_t>{1, 1, 0, 0})
+                         .Set("count_include_pad", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+%y: f32[1,2,5,5] = average_pool(%x) {kernel=[3,3], pads=[1,1,0,0], count_include_pad=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("AveragePool: one dimension becomes two") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 2, 8})
+                         .Node("AveragePool", {"x"}, {"y"})
+                         .Set("kernel_shape", std::vector<int64_t>{2})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,8]
+%n/reshape: f32[1,2,1,8] = reshape(%x) {dims=[1,2,1,8]}
+%n/average_pool: f32[1,2,1,7] = average_pool(%n/reshape) {kernel=[1,2]}
+%y: f32[1,2,7] = reshape(%n/average_pool) {dims=[1,2,7]} "n"
+output %y
+)");
+}
+
+TEST_CASE("GlobalAveragePool: is a mean over the spatial dimensions") {
+  const auto model =
+      ModelBuilder(11).Input("x", {1, 2, 6, 6}).Node("GlobalAveragePool", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+%y: f32[1,2,1,1] = reduce(%x) {function=mean, axes_mask=12} "n"
+output %y
+)");
+}
+
+TEST_CASE("GlobalMaxPool: is a maximum over the spatial dimensions") {
+  const auto model =
+      ModelBuilder(11).Input("x", {1, 2, 5}).Node("GlobalMaxPool", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,5]
+%y: f32[1,2,1] = reduce(%x) {function=max, axes_mask=4} "n"
+output %y
+)");
+}
+
+}  // namespace tenon::converter::test

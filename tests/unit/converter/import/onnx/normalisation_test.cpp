@@ -1,0 +1,205 @@
+// Normalisations and softmax: the graphs that ONNX nodes become.
+#include <doctest/doctest.h>
+
+#include "tests/unit/converter/import/onnx/model_builder.hpp"
+
+namespace tenon::converter::test {
+
+TEST_CASE("BatchNormalization: is one product and one sum per channel") {
+  const auto model = ModelBuilder(15)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("s", {2}, {1, 2})
+                         .Floats("b", {2}, {0, 1})
+                         .Floats("m", {2}, {4, 8})
+                         .Floats("v", {2}, {3, 15})
+                         .Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})
+                         .Set("epsilon", 1.0F)
+                         .Set("momentum", 0.9F)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+const %n/scale: f32[2,1,1] = [0.5, 0.5]
+const %n/shift: f32[2,1,1] = [-2, -3]
+%n/binary: f32[1,2,6,6] = binary(%x, %n/scale) {function=mul}
+%y: f32[1,2,6,6] = binary(%n/binary, %n/shift) "n"
+output %y
+)");
+}
+
+TEST_CASE("BatchNormalization: training is refused") {
+  const auto model = ModelBuilder(15)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("s", {2}, {1, 2})
+                         .Floats("b", {2}, {0, 1})
+                         .Floats("m", {2}, {4, 8})
+                         .Floats("v", {2}, {3, 15})
+                         .Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})
+                         .Set("training_mode", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (BatchNormalization): training_mode is not supported)");
+}
+
+TEST_CASE("BatchNormalization: a wrong number of channels is refused") {
+  const auto model = ModelBuilder(15)
+                         .Input("x", {1, 3, 4, 4})
+                         .Floats("s", {2}, {1, 2})
+                         .Floats("b", {2}, {0, 1})
+                         .Floats("m", {2}, {4, 8})
+                         .Floats("v", {2}, {3, 15})
+                         .Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() ==
+        R"(error: node 'n' (BatchNormalization): its input 1 has 2 values for 3 channels)");
+}
+
+TEST_CASE("InstanceNormalization: is put together from reductions") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 2, 6, 6})
+                         .Floats("s", {2})
+                         .Floats("b", {2})
+                         .Node("InstanceNormalization", {"x", "s", "b"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+const %n/epsilon: f32[] = [1e-05]
+const %s/reshaped: f32[2,1,1] = [1, 2]
+const %b/reshaped: f32[2,1,1] = [1, 2]
+%n/reduce: f32[1,2,1,1] = reduce(%x) {function=mean, axes_mask=12}
+%n/binary: f32[1,2,6,6] = binary(%x, %n/reduce) {function=sub}
+%n/binary_2: f32[1,2,6,6] = binary(%n/binary, %n/binary) {function=mul}
+%n/reduce_2: f32[1,2,1,1] = reduce(%n/binary_2) {function=mean, axes_mask=12}
+%n/binary_3: f32[1,2,1,1] = binary(%n/reduce_2, %n/epsilon)
+%n/unary: f32[1,2,1,1] = unary(%n/binary_3) {function=sqrt}
+%n/binary_4: f32[1,2,6,6] = binary(%n/binary, %n/unary) {function=div}
+%n/binary_5: f32[1,2,6,6] = binary(%n/binary_4, %s/reshaped) {function=mul}
+%y: f32[1,2,6,6] = binary(%n/binary_5, %b/reshaped) "n"
+output %y
+)");
+}
+
+TEST_CASE("LayerNormalization: reduces over the last dimensions") {
+  const auto model = ModelBuilder(17)
+                         .Input("x", {2, 3, 4})
+                         .Floats("s", {4})
+                         .Floats("b", {4})
+                         .Node("LayerNormalization", {"x", "s", "b"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+const %s: f32[4] = [1, 2, 3, 4]
+const %n/epsilon: f32[] = [1e-05]
+const %b: f32[4] = [1, 2, 3, 4]
+%n/reduce: f32[2,3,1] = reduce(%x) {function=mean, axes_mask=4}
+%n/binary: f32[2,3,4] = binary(%x, %n/reduce) {function=sub}
+%n/binary_2: f32[2,3,4] = binary(%n/binary, %n/binary) {function=mul}
+%n/reduce_2: f32[2,3,1] = reduce(%n/binary_2) {function=mean, axes_mask=4}
+%n/binary_3: f32[2,3,1] = binary(%n/reduce_2, %n/epsilon)
+%n/unary: f32[2,3,1] = unary(%n/binary_3) {function=sqrt}
+%n/binary_4: f32[2,3,4] = binary(%n/binary, %n/unary) {function=div}
+%n/binary_5: f32[2,3,4] = binary(%n/binary_4, %s) {function=mul}
+%y: f32[2,3,4] = binary(%n/binary_5, %b) "n"
+output %y
+)");
+}
+
+TEST_CASE("LayerNormalization: half precision is normalised in single precision") {
+  const auto model = ModelBuilder(17)
+                         .Input("x", {2, 4}, onnx::TensorProto::FLOAT16)
+                         .Input("s", {4}, onnx::TensorProto::FLOAT16)
+                         .Node("LayerNormalization", {"x", "s"}, {"y"})
+                         .Output("y", onnx::TensorProto::FLOAT16);
+
+  CHECK(model.Text() == R"(input %x: f16[2,4]
+input %s: f16[4]
+const %n/epsilon: f32[] = [1e-05]
+%n/cast: f32[2,4] = cast(%x)
+%n/reduce: f32[2,1] = reduce(%n/cast) {function=mean, axes_mask=2}
+%n/binary: f32[2,4] = binary(%n/cast, %n/reduce) {function=sub}
+%n/binary_2: f32[2,4] = binary(%n/binary, %n/binary) {function=mul}
+%n/reduce_2: f32[2,1] = reduce(%n/binary_2) {function=mean, axes_mask=2}
+%n/binary_3: f32[2,1] = binary(%n/reduce_2, %n/epsilon)
+%n/unary: f32[2,1] = unary(%n/binary_3) {function=sqrt}
+%n/binary_4: f32[2,4] = binary(%n/binary, %n/unary) {function=div}
+%n/cast_2: f16[2,4] = cast(%n/binary_4) {to=f16}
+%y: f16[2,4] = binary(%n/cast_2, %s) {function=mul} "n"
+output %y
+)");
+}
+
+TEST_CASE("LpNormalization: divides by the norm along its axis") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Node("LpNormalization", {"x"}, {"y"})
+                         .Set("p", 1)
+                         .Set("axis", 0)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%n/reduce: f32[1,3] = reduce(%x) {function=l1, axes_mask=1}
+%y: f32[2,3] = binary(%x, %n/reduce) {function=div} "n"
+output %y
+)");
+}
+
+TEST_CASE("LRN: attributes are taken over") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 2, 6, 6})
+                         .Node("LRN", {"x"}, {"y"})
+                         .Set("size", 3)
+                         .Set("alpha", 0.5F)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+%y: f32[1,2,6,6] = lrn(%x) {size=3, alpha=0.5} "n"
+output %y
+)");
+}
+
+TEST_CASE("Softmax: of opset 13 has one axis") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3, 4})
+                         .Node("Softmax", {"x"}, {"y"})
+                         .Set("axis", -2)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[2,3,4] = softmax(%x) {axis=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("Softmax: before opset 13 flattens to a matrix") {
+  const auto model =
+      ModelBuilder(11).Input("x", {2, 3, 4}).Node("Softmax", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%n/reshape: f32[2,12] = reshape(%x) {dims=[2,12]}
+%n/softmax: f32[2,12] = softmax(%n/reshape) {axis=1}
+%y: f32[2,3,4] = reshape(%n/softmax) {dims=[2,3,4]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Softmax: before opset 13 needs no matrix where one dimension holds all columns") {
+  const auto model =
+      ModelBuilder(7).Input("x", {2, 3, 1, 1}).Node("Softmax", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,1,1]
+%y: f32[2,3,1,1] = softmax(%x) {axis=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("LogSoftmax: is a softmax with a logarithm") {
+  const auto model =
+      ModelBuilder(13).Input("x", {2, 3}).Node("LogSoftmax", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%y: f32[2,3] = softmax(%x) {axis=1, log=1} "n"
+output %y
+)");
+}
+
+}  // namespace tenon::converter::test

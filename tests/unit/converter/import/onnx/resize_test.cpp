@@ -1,0 +1,135 @@
+// Resize and Upsample: the graphs that ONNX nodes become.
+#include <doctest/doctest.h>
+
+#include "tests/unit/converter/import/onnx/model_builder.hpp"
+
+namespace tenon::converter::test {
+
+TEST_CASE("Upsample: of opset 7 has scales as an attribute") {
+  const auto model = ModelBuilder(7)
+                         .Input("x", {1, 1, 4, 6})
+                         .Node("Upsample", {"x"}, {"y"})
+                         .Set("scales", std::vector<float>{1, 1, 2, 3})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,8,18] = resize(%x) {coordinates=asymmetric, nearest=floor, sizes=[1,1,8,18], scales=[1,1,2,3]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Upsample: of opset 9 has scales as an input") {
+  const auto model = ModelBuilder(9)
+                         .Input("x", {1, 1, 4, 6})
+                         .Floats("s", {4}, {1, 1, 2, 2})
+                         .Node("Upsample", {"x", "s"}, {"y"})
+                         .Set("mode", "linear")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,8,12] = resize(%x) {mode=linear, coordinates=asymmetric, nearest=floor, sizes=[1,1,8,12], scales=[1,1,2,2]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Resize: of opset 10 takes the element above when shrinking") {
+  const auto model = ModelBuilder(10)
+                         .Input("x", {1, 1, 4, 6})
+                         .Floats("s", {4}, {1, 1, 0.5F, 0.6F})
+                         .Node("Resize", {"x", "s"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,2,3] = resize(%x) {coordinates=asymmetric, nearest=ceil, sizes=[1,1,2,3], scales=[1,1,0.5,0.6]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Resize: sizes give scales") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 1, 4, 6})
+                         .Ints("s", {1, 1, 8, 9})
+                         .Node("Resize", {"x", "", "", "s"}, {"y"})
+                         .Set("mode", "linear")
+                         .Set("coordinate_transformation_mode", "align_corners")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,8,9] = resize(%x) {mode=linear, coordinates=align_corners, sizes=[1,1,8,9], scales=[1,1,2,1.5]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Resize: scales are kept as given") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {1, 1, 4, 6})
+                         .Floats("roi", {0}, {})
+                         .Floats("s", {4}, {1, 1, 1.3F, 2})
+                         .Node("Resize", {"x", "roi", "s"}, {"y"})
+                         .Set("mode", "cubic")
+                         .Set("cubic_coeff_a", -0.5F)
+                         .Set("coordinate_transformation_mode", "pytorch_half_pixel")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,5,12] = resize(%x) {mode=cubic, coordinates=pytorch_half_pixel, cubic_a=-0.5, sizes=[1,1,5,12], scales=[1,1,1.3,2]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Resize: align_corners by a scale that gives no whole length is asymmetric") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 1, 4, 6})
+                         .Floats("s", {4}, {1, 1, 0.75F, 0.6F})
+                         .Node("Resize", {"x", "", "s"}, {"y"})
+                         .Set("mode", "linear")
+                         .Set("coordinate_transformation_mode", "align_corners")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,3,3] = resize(%x) {mode=linear, coordinates=asymmetric, sizes=[1,1,3,3], scales=[1,1,0.6666667,0.52000004]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Resize: axes of opset 18 leave the other dimensions alone") {
+  const auto model = ModelBuilder(18)
+                         .Input("x", {1, 1, 4, 6})
+                         .Ints("s", {8, 12})
+                         .Node("Resize", {"x", "", "", "s"}, {"y"})
+                         .Set("axes", std::vector<int64_t>{2, 3})
+                         .Set("nearest_mode", "floor")
+                         .Set("coordinate_transformation_mode", "asymmetric")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,1,4,6]
+%y: f32[1,1,8,12] = resize(%x) {coordinates=asymmetric, nearest=floor, sizes=[1,1,8,12], scales=[1,1,2,2]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Resize: antialias is refused") {
+  const auto model = ModelBuilder(18)
+                         .Input("x", {1, 1, 4, 6})
+                         .Ints("s", {1, 1, 2, 3})
+                         .Node("Resize", {"x", "", "", "s"}, {"y"})
+                         .Set("antialias", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (Resize): antialias is not supported)");
+}
+
+TEST_CASE("Resize: crop and resize is refused") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 1, 4, 6})
+                         .Ints("s", {1, 1, 2, 3})
+                         .Node("Resize", {"x", "", "", "s"}, {"y"})
+                         .Set("coordinate_transformation_mode", "tf_crop_and_resize")
+                         .Output("y");
+
+  CHECK(
+      model.Text() ==
+      R"(error: node 'n' (Resize): coordinate_transformation_mode 'tf_crop_and_resize' is not supported)");
+}
+
+}  // namespace tenon::converter::test

@@ -1,0 +1,247 @@
+// Operators that cut and join tensors: the graphs that ONNX nodes become.
+#include <doctest/doctest.h>
+
+#include "tests/unit/converter/import/onnx/model_builder.hpp"
+
+namespace tenon::converter::test {
+
+TEST_CASE("Slice: attributes before opset 10") {
+  const auto model = ModelBuilder(9)
+                         .Input("x", {2, 3, 4})
+                         .Node("Slice", {"x"}, {"y"})
+                         .Set("starts", std::vector<int64_t>{1, -3})
+                         .Set("ends", std::vector<int64_t>{2, 9})
+                         .Set("axes", std::vector<int64_t>{1, 2})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[2,1,3] = slice(%x) {begins=[0,1,1], sizes=[2,1,3], steps=[1,1,1]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Slice: a negative step walks back, bounds are cut off") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {10})
+                         .Ints("st", {100})
+                         .Ints("en", {-9223372036854775807})
+                         .Ints("ax", {0})
+                         .Ints("sp", {-3})
+                         .Node("Slice", {"x", "st", "en", "ax", "sp"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[10]
+%y: f32[4] = slice(%x) {begins=[9], sizes=[4], steps=[-3]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Slice: of everything is nothing") {
+  const auto model = ModelBuilder(9)
+                         .Input("x", {2, 3, 4})
+                         .Node("Slice", {"x"}, {"c"})
+                         .Set("starts", std::vector<int64_t>{0})
+                         .Set("ends", std::vector<int64_t>{9223372036854775807})
+                         .Node("Relu", {"c"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[2,3,4] = unary(%x) {function=relu} "n"
+output %y
+)");
+}
+
+TEST_CASE("Slice: can be empty") {
+  const auto model = ModelBuilder(9)
+                         .Input("x", {4})
+                         .Node("Slice", {"x"}, {"y"})
+                         .Set("starts", std::vector<int64_t>{3})
+                         .Set("ends", std::vector<int64_t>{1})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[4]
+%y: f32[0] = slice(%x) {begins=[0], sizes=[0], steps=[1]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Slice: a step of 0 is refused") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {10})
+                         .Ints("st", {0})
+                         .Ints("en", {4})
+                         .Ints("ax", {0})
+                         .Ints("sp", {0})
+                         .Node("Slice", {"x", "st", "en", "ax", "sp"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (Slice): a step is 0)");
+}
+
+TEST_CASE("Split: equal parts are slices") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 6})
+                         .Node("Split", {"x"}, {"y", "z"})
+                         .Set("axis", -1)
+                         .Output("y")
+                         .Output("z");
+
+  CHECK(model.Text() == R"(input %x: f32[2,6]
+%y: f32[2,3] = slice(%x) {begins=[0,0], sizes=[2,3], steps=[1,1]} "n"
+%z: f32[2,3] = slice(%x) {begins=[0,3], sizes=[2,3], steps=[1,1]} "n"
+output %y
+output %z
+)");
+}
+
+TEST_CASE("Split: lengths were an attribute before opset 13") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {6})
+                         .Node("Split", {"x"}, {"y", "z"})
+                         .Set("split", std::vector<int64_t>{2, 4})
+                         .Output("y")
+                         .Output("z");
+
+  CHECK(model.Text() == R"(input %x: f32[6]
+%y: f32[2] = slice(%x) {begins=[0], sizes=[2], steps=[1]} "n"
+%z: f32[4] = slice(%x) {begins=[2], sizes=[4], steps=[1]} "n"
+output %y
+output %z
+)");
+}
+
+TEST_CASE("Split: a part that nothing reads is not made") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {6})
+                         .Ints("s", {1, 5})
+                         .Node("Split", {"x", "s"}, {"y", "z"})
+                         .Output("z");
+
+  CHECK(model.Text() == R"(input %x: f32[6]
+%z: f32[5] = slice(%x) {begins=[1], sizes=[5], steps=[1]} "n"
+output %z
+)");
+}
+
+TEST_CASE("Split: uneven parts are allowed since opset 18") {
+  const auto model = ModelBuilder(18)
+                         .Input("x", {5})
+                         .Node("Split", {"x"}, {"y", "z"})
+                         .Set("num_outputs", 2)
+                         .Output("y")
+                         .Output("z");
+
+  CHECK(model.Text() == R"(input %x: f32[5]
+%y: f32[3] = slice(%x) {begins=[0], sizes=[3], steps=[1]} "n"
+%z: f32[2] = slice(%x) {begins=[3], sizes=[2], steps=[1]} "n"
+output %y
+output %z
+)");
+}
+
+TEST_CASE("Split: lengths that do not add up are refused") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {6})
+                         .Node("Split", {"x"}, {"y", "z"})
+                         .Set("split", std::vector<int64_t>{2, 3})
+                         .Output("y")
+                         .Output("z");
+
+  CHECK(model.Text() ==
+        R"(error: node 'n' (Split): its parts do not add up to 6 elements in 2 outputs)");
+}
+
+TEST_CASE("Gather: keeps the axis") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3, 4})
+                         .Ints("i", {0, -1})
+                         .Node("Gather", {"x", "i"}, {"y"})
+                         .Set("axis", -1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+const %i: i64[2] = [0, -1]
+%y: f32[2,3,2] = gather(%x, %i) {axis=2} "n"
+output %y
+)");
+}
+
+TEST_CASE("Concat: joins along its axis") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {2, 1})
+                         .Node("Concat", {"x", "z"}, {"y"})
+                         .Set("axis", -1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+input %z: f32[2,1]
+%y: f32[2,4] = concat(%x, %z) {axis=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("Concat: without an axis is refused") {
+  const auto model = ModelBuilder(18)
+                         .Input("x", {2, 3})
+                         .Input("z", {2, 1})
+                         .Node("Concat", {"x", "z"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (Concat): attribute 'axis' is missing)");
+}
+
+TEST_CASE("Pad: attributes before opset 11") {
+  const auto model = ModelBuilder(9)
+                         .Input("x", {2, 3})
+                         .Node("Pad", {"x"}, {"y"})
+                         .Set("pads", std::vector<int64_t>{1, 0, 2, -1})
+                         .Set("value", 3.0F)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%y: f32[5,2] = pad(%x) {value=3, begins=[1,0], ends=[2,-1]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Pad: inputs since opset 11") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Ints("p", {0, 1, 0, 2})
+                         .Node("Pad", {"x", "p"}, {"y"})
+                         .Set("mode", "reflect")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%y: f32[2,6] = pad(%x) {mode=reflect, begins=[0,1], ends=[0,2]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Pad: axes since opset 18") {
+  const auto model = ModelBuilder(18)
+                         .Input("x", {2, 3})
+                         .Ints("p", {1, 2})
+                         .Ints("a", {-1})
+                         .Node("Pad", {"x", "p", "", "a"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%y: f32[2,6] = pad(%x) {begins=[0,1], ends=[0,2]} "n"
+output %y
+)");
+}
+
+TEST_CASE("Pad: wrap is refused") {
+  const auto model = ModelBuilder(19)
+                         .Input("x", {2, 3})
+                         .Ints("p", {0, 1, 0, 2})
+                         .Node("Pad", {"x", "p"}, {"y"})
+                         .Set("mode", "wrap")
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (Pad): mode 'wrap' is not supported)");
+}
+
+}  // namespace tenon::converter::test
