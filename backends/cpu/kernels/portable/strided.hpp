@@ -26,7 +26,7 @@ namespace tenon::cpu::portable {
 /// Work below this many elements stays on one thread.
 inline constexpr int64_t kParallelElements = 32768;
 /// Rows longer than this are cut into tasks.
-inline constexpr int32_t kRowsPerTaskElements = 8192;
+inline constexpr int32_t kTaskElements = 8192;
 /// Reshape walks the common refinement of two shapes: up to the dimensions of both.
 inline constexpr int kMaxLoopRank = 2 * kMaxRank;
 
@@ -144,7 +144,7 @@ void ForEachRow(const LoopNest<N>& nest, const Cursor<N>& start, const ParallelR
   if (elements == 0) return;
   const bool is_large = elements >= kParallelElements;
   const int32_t length = nest.RowLength();
-  const int32_t piece = is_large && length > kRowsPerTaskElements ? kRowsPerTaskElements : length;
+  const int32_t piece = is_large && length > kTaskElements ? kTaskElements : length;
   const int32_t pieces = (length - 1) / piece + 1;
   const int outer_rank = nest.rank == 0 ? 0 : nest.rank - 1;
   const auto tasks = static_cast<int>(elements / length * pieces);

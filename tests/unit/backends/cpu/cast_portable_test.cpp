@@ -230,6 +230,29 @@ TEST_CASE("Cast: a float truncates towards zero, saturates, and NaN becomes 0") 
   CHECK(y.Values<int8_t>() == std::vector<int8_t>{1, -1, 127, -128, 127, -128, 0, 0});
 }
 
+TEST_CASE("Cast: f64 and i64 beside the middle of two short floats round once, not twice") {
+  const auto cast = [](const Tensor& x, DType to) {
+    OpFixture op(kCastRow, portable::CastCheck, portable::CastRun);
+    op.AddInput(x);
+    const Tensor y = op.AddOutput(Tensor(to, {2}));
+    REQUIRE(op.Run(CastAttributes{static_cast<int32_t>(to)}).ok());
+    return y.Values<uint16_t>();
+  };
+  using Bits = std::vector<uint16_t>;
+  const double tiny = std::ldexp(1.0, -40);  // lost in an f32 near 1
+  const auto doubles = [&](double step) {
+    return Tensor::From(DType::kF64, {2},
+                        std::vector<double>{1.0 + step / 2 + tiny, 1.0 + 1.5 * step - tiny});
+  };
+  CHECK(cast(doubles(std::ldexp(1.0, -7)), DType::kBf16) == Bits{0x3F81, 0x3F81});
+  CHECK(cast(doubles(std::ldexp(1.0, -10)), DType::kF16) == Bits{0x3C01, 0x3C01});
+  const int64_t step = int64_t{1} << 33U;  // of bf16 at 2^40
+  const Tensor integers = Tensor::From(
+      DType::kI64, {2},
+      std::vector<int64_t>{(step << 7U) + step / 2 + 1, -(step << 7U) - step * 3 / 2 + 1});
+  CHECK(cast(integers, DType::kBf16) == Bits{0x5381, 0xD381});
+}
+
 TEST_CASE("Cast: large tensors are cut over threads without a trace") {
   Generator random(2);
   OpFixture op(kCastRow, portable::CastCheck, portable::CastRun);
