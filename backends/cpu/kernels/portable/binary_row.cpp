@@ -111,14 +111,14 @@ struct Power {
 struct Maximum {
   template <typename T>
   static T Call(T x, T y) {
-    return (x > y) | (x != x) ? x : y;
+    return ((x > y) | (x != x)) ? x : y;
   }
 };
 
 struct Minimum {
   template <typename T>
   static T Call(T x, T y) {
-    return (x < y) | (x != x) ? x : y;
+    return ((x < y) | (x != x)) ? x : y;
   }
 };
 
