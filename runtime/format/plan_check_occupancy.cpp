@@ -2,8 +2,8 @@
 //
 // Storages are ranked by when they are first written, in one order that keeps all waits. A sweep
 // over the addresses keeps the ranks of those that cover the current byte. For every byte, each
-// covering storage must be done before the next in rank begins; "done before" is transitive, so
-// neighbours are enough, and they change only where a storage begins or ends: O(n log n) in all.
+// covering storage must be done before the next in rank begins. Since "done before" is transitive,
+// it is enough to compare a storage with its neighbours in rank where it begins: O(n log n).
 #include "runtime/format/plan_check_state.hpp"
 #include "runtime/format/rank_set.hpp"
 
@@ -127,11 +127,9 @@ void CheckOccupancy(ProgramCheck& check) {
     const uint32_t storage = StorageAt(check.keys[i]);
     const uint32_t rank = check.rank[storage];
     const bool begins = (check.keys[i] & kBegins) != 0;
-    uint32_t below = 0;
-    uint32_t above = 0;
     if (begins) {
-      below = static_cast<uint32_t>(covering.Previous(rank));
-      above = check.next[below];
+      const auto below = static_cast<uint32_t>(covering.Previous(rank));
+      const uint32_t above = check.next[below];
       covering.Insert(rank);
       check.next[rank] = above;
       check.previous[rank] = below;
@@ -140,12 +138,9 @@ void CheckOccupancy(ProgramCheck& check) {
       if (below != 0) CheckTurn(check, storage_of[below], storage);
       if (above != 0) CheckTurn(check, storage, storage_of[above]);
     } else {
-      below = check.previous[rank];
-      above = check.next[rank];
       covering.Remove(rank);
-      check.next[below] = above;
-      check.previous[above] = below;
-      if (below != 0 && above != 0) CheckTurn(check, storage_of[below], storage_of[above]);
+      check.next[check.previous[rank]] = check.next[rank];
+      check.previous[check.next[rank]] = check.previous[rank];
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "runtime/ops/op_kind.hpp"
 #include "tests/unit/runtime/format/plan_fixture.hpp"
 
 using namespace tenon;        // NOLINT
@@ -200,8 +201,10 @@ TEST_CASE("CheckPlan: an output may not be overwritten by a later op") {
 
 TEST_CASE("CheckPlan: two inputs on the same bytes are refused") {
   PlanSpec spec = Chain();
-  spec.AddInput(spec.AddBuffer(0, 16));
-  CHECK(Says(spec, "is alive on the same bytes"));
+  spec.AddInput(spec.AddBuffer(256, 16));
+  CHECK(Check(spec) == "");
+  spec.AddInput(spec.AddBuffer(256, 16));  // even if nothing reads them
+  CHECK(Says(spec, "storage 4 is written while storage 3 is alive on the same bytes"));
 }
 
 TEST_CASE("CheckPlan: a worker may not write over what another one still reads") {
@@ -231,6 +234,23 @@ TEST_CASE("CheckPlan: an op in place may not read neighbours of what it overwrit
   spec.ops[1].inputs.push_back(1);  // the same elements once more: fine
   CHECK(Check(spec) == "");
   spec.ops[1].inputs.push_back(static_cast<int32_t>(spec.AddTensor(1, {16}, 0, {0})));
+  CHECK(Says(spec, "storage 2 is written while storage 1 is alive on the same bytes"));
+}
+
+TEST_CASE("CheckPlan: an op in place is the only one to write what it takes over") {
+  PlanSpec spec;
+  const uint32_t in = spec.AddBuffer(0, 16);
+  const uint32_t source = spec.AddStorage(64, 64);
+  const uint32_t target = spec.AddStorage(64, 64);
+  const uint32_t a = spec.AddTensor(source, {8});
+  const uint32_t b = spec.AddTensor(target, {8});
+  spec.AddOp({in}, {a});
+  spec.AddOp({a}, {b});
+  spec.ops[1].in_place = 0;
+  spec.AddInput(in);
+  spec.AddOutput(b);
+  CHECK(Check(spec) == "");
+  spec.AddOp({in}, {spec.AddTensor(target, {8}, 32)});
   CHECK(Says(spec, "storage 2 is written while storage 1 is alive on the same bytes"));
 }
 
@@ -407,7 +427,7 @@ TEST_CASE("CheckPlan: operands are tensors") {
 
 TEST_CASE("CheckPlan: ops are known, their attributes of sane size, their kernels listed") {
   PlanSpec spec = Chain();
-  spec.ops[1].kind = 20;
+  spec.ops[1].kind = kOpKindCount;
   CHECK(Says(spec, "op 1: kind or number of attributes"));
   spec = Chain();
   spec.ops[1].attributes.resize(65);

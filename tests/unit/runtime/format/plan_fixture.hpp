@@ -77,6 +77,12 @@ struct PortSpec {
   uint32_t tensor = 0;
 };
 
+inline std::string Numbered(const char* prefix, size_t number) {
+  std::string name = prefix;
+  name += std::to_string(number);  // not operator+: GCC 12 warns of a copy that cannot happen
+  return name;
+}
+
 inline std::vector<int32_t> RowMajor(const std::vector<int32_t>& dims) {
   std::vector<int32_t> strides(dims.size(), 1);
   for (size_t i = dims.size(); i > 1; --i) strides[i - 2] = strides[i - 1] * dims[i - 1];
@@ -110,7 +116,7 @@ struct PlanSpec {
   uint32_t AddTensor(uint32_t storage, std::vector<int32_t> dims, uint64_t offset = 0,
                      std::vector<int32_t> strides = {}, DType dtype = DType::kF32) {
     if (strides.empty()) strides = RowMajor(dims);
-    tensors.push_back({"t" + std::to_string(tensors.size()), storage, offset, std::move(dims),
+    tensors.push_back({Numbered("t", tensors.size()), storage, offset, std::move(dims),
                        std::move(strides), static_cast<uint8_t>(dtype)});
     return static_cast<uint32_t>(tensors.size() - 1);
   }
@@ -123,7 +129,7 @@ struct PlanSpec {
                  size_t worker = 0, std::vector<WaitInfo> waits = {}, size_t segment = 0) {
     const auto id = static_cast<uint32_t>(ops.size());
     OpSpec op;
-    op.name = "op" + std::to_string(id);
+    op.name = Numbered("op", id);
     op.inputs.assign(reads.begin(), reads.end());
     op.outputs.assign(writes.begin(), writes.end());
     ops.push_back(std::move(op));
