@@ -21,8 +21,9 @@ struct Buffer {
 struct PlaceOptions {
   /// Stop searching as soon as the peak is at most this. None: search for the smallest.
   std::optional<int64_t> limit;
-  /// Search effort in work units (nodes expanded), not seconds, so that results repeat.
-  int64_t work_budget = 2'000'000;
+  /// Search effort in work units (sections of time examined, about a microsecond each), not
+  /// seconds, so that results repeat.
+  int64_t work_budget = 5'000'000;
   /// Wall-clock stop in seconds; makes the result depend on the machine. None: no clock.
   std::optional<double> time_limit_seconds;
   uint64_t seed = 1;
@@ -33,7 +34,7 @@ struct Placement {
   int64_t peak = 0;              ///< largest offset + size
   int64_t lower_bound = 0;       ///< largest sum of live bytes (each rounded up to its alignment)
   bool proven_optimal = false;   ///< no placement has a smaller peak
-  int64_t work = 0;              ///< nodes expanded
+  int64_t work = 0;              ///< units spent, see PlaceOptions::work_budget
   bool stopped_by_clock = false;
 };
 

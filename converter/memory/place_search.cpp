@@ -17,6 +17,9 @@ constexpr int64_t kWorkPerClockCheck = 64;
 // Small states are searched as quickly as they are looked up.
 constexpr size_t kSmallestNogood = 3;
 
+// More than any number of choices.
+constexpr double kAboveAllScores = 1e9;
+
 int64_t AlignUp(int64_t value, int64_t alignment) {
   if (alignment == 1) return value;
   return (value + alignment - 1) / alignment * alignment;
@@ -252,8 +255,9 @@ bool PlacementSearch::Propagate() {
     const int bit = std::countr_zero(dirty_[word]);
     dirty_[word] &= dirty_[word] - 1;
     const int section = static_cast<int>(word * 64) + bit;
+    ++work_;
     if (!CheckSection(section)) {
-      weight_[static_cast<size_t>(section)] += weight_step_;
+      weight_[static_cast<size_t>(section)] += 1.0;
       return false;
     }
     word = 0;  // a raise marks sections on either side
@@ -344,7 +348,11 @@ int PlacementSearch::SelectBuffer(Range range) {
     const InstanceBuffer& entry = instance_.buffers[b];
     for (int section = entry.first_section; section <= entry.last_section; ++section) {
       const auto s = static_cast<size_t>(section);
-      score = std::min(score, choices_[s] + 1.0 / weight_[s]);
+      const bool forced = choices_[s] == 1;
+      double section_score = forced ? 0.0 : choices_[s] + 1.0 / weight_[s];
+      if (lowest_first_ && !forced)
+        section_score += kAboveAllScores * static_cast<double>(offset_[b]);
+      score = std::min(score, section_score);
     }
     if (best < 0 || score < best_score ||
         (score == best_score && rank_[b] < rank_[static_cast<size_t>(best)])) {
@@ -427,7 +435,7 @@ bool PlacementSearch::Enter(Range range, bool remember) {
   }
   const int buffer = SelectBuffer(range);
   frames_.push_back({range, buffer, true, remember && use_nogoods, trail_.size(), 0, 0, 0});
-  ++work_;
+  work_ += range.last - range.first + 1;
   if (!PlaceAtLeastOffset(buffer) || !Propagate()) return false;
   PushParts(range);
   return true;
@@ -458,6 +466,21 @@ bool PlacementSearch::Retreat() {
   return false;
 }
 
+int64_t PlacementSearch::NextLimit() const {
+  int64_t next = kLargest;
+  for (size_t b = 0; b < instance_.buffers.size(); ++b) {
+    const InstanceBuffer& buffer = instance_.buffers[b];
+    const int64_t room = limit_bytes_ - buffer.bytes;
+    int64_t offset = room < 0 ? 0 : room / instance_.unit + 1;
+    if (buffer.fixed) {
+      if (offset > buffer.min_offset) continue;
+      offset = buffer.min_offset;
+    }
+    next = std::min(next, offset * instance_.unit + buffer.bytes);
+  }
+  return next;
+}
+
 std::vector<int64_t> PlacementSearch::Offsets() const {
   std::vector<int64_t> offsets;
   offsets.reserve(offset_.size());
@@ -469,6 +492,7 @@ SearchOutcome PlacementSearch::Run(const SearchStrategy& strategy, int64_t work_
                                    std::optional<std::chrono::steady_clock::time_point> deadline) {
   if (!StartRun()) return SearchOutcome::kInfeasible;
   ComputeRanks(strategy);
+  lowest_first_ = strategy.lowest_first;
   if (instance_.sections == 0) return SearchOutcome::kFound;
   const int64_t work_end = work_ + work_limit;
   int64_t next_clock_check = work_;

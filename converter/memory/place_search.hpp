@@ -44,6 +44,9 @@ struct SearchStrategy {
   SearchOrder order = SearchOrder::kWidth;
   uint64_t seed = 0;   ///< of the perturbation
   double noise = 0.0;  ///< relative perturbation of the order's keys
+  /// Fill the arena from the bottom, which wastes little where there is slack; else begin where the
+  /// fewest buffers can lie, which finds contradictions soon.
+  bool lowest_first = false;
 };
 
 class PlacementSearch {
@@ -54,14 +57,17 @@ class PlacementSearch {
   /// The limit of the next runs, in bytes. What was learnt about larger limits is kept.
   void SetLimit(int64_t limit_bytes);
 
-  /// One dive-and-backtrack search from the start, of at most `work_limit` placements.
+  /// The smallest peak above the limit that a placement can have.
+  [[nodiscard]] int64_t NextLimit() const;
+
+  /// One dive-and-backtrack search from the start, of about `work_limit` units of work.
   [[nodiscard]] SearchOutcome Run(const SearchStrategy& strategy, int64_t work_limit,
                                   std::optional<std::chrono::steady_clock::time_point> deadline);
 
   /// Offsets in bytes by InstanceBuffer, after kFound.
   [[nodiscard]] std::vector<int64_t> Offsets() const;
 
-  /// Placements tried by all runs.
+  /// Sections examined by all runs: proportional to the time taken.
   [[nodiscard]] int64_t work() const { return work_; }
 
  private:
@@ -131,7 +137,7 @@ class PlacementSearch {
   std::vector<double> weight_;     // grows where the search fails
   std::vector<int64_t> lowest_top_;
   std::vector<int> choices_;
-  double weight_step_ = 1.0;
+  bool lowest_first_ = false;
 
   std::vector<uint64_t> dirty_;  // bit set of sections
   std::vector<Change> trail_;
