@@ -1,0 +1,142 @@
+# Installation: the command, the public headers, board files, and three libraries:
+#   tenon::runtime      the C interface (tenon.h, tenon.hpp) with files, heap and every backend of
+#                       the build as default
+#   tenon::backend_cpu  the CPU backend by itself
+#   tenon::converter    model to plan (tenon/converter.hpp); where TENON_CONVERTER
+# Inside the build there are many small libraries, one per layer, so that the layers stay apart.
+# Those are nobody's business outside: each installed library is one archive of the objects of all
+# that it is made from, collected here from the link graph, so that new ones need no line here.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# Appends to `result` every static library of this project that `target` needs, itself included,
+# and to `result_foreign` the libraries of others.
+function(tenon_collect target result result_foreign)
+  get_target_property(aliased ${target} ALIASED_TARGET)
+  if(aliased)
+    set(target ${aliased})
+  endif()
+  if(target IN_LIST ${result})
+    return()
+  endif()
+  set(collected ${${result}})
+  set(foreign ${${result_foreign}})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    list(APPEND collected ${target})
+  endif()
+  set(needed "")
+  foreach(property LINK_LIBRARIES INTERFACE_LINK_LIBRARIES)
+    get_target_property(libraries ${target} ${property})
+    if(libraries)
+      list(APPEND needed ${libraries})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES needed)
+  foreach(library IN LISTS needed)
+    string(REGEX REPLACE "^\\$<(LINK_ONLY|BUILD_INTERFACE):(.*)>$" "\\2" library "${library}")
+    if(library MATCHES "^tenon(_|::)" AND TARGET ${library})
+      tenon_collect(${library} collected foreign)
+    else()
+      list(APPEND foreign ${library})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES foreign)
+  set(${result} ${collected} PARENT_SCOPE)
+  set(${result_foreign} ${foreign} PARENT_SCOPE)
+endfunction()
+
+# tenon_package_library(NAME TARGETS...): archive libtenon_NAME.a, exported as tenon::NAME.
+function(tenon_package_library name)
+  set(objects "")
+  foreach(target IN LISTS ARGN)
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+  endforeach()
+  add_library(tenon_package_${name} STATIC ${objects})
+  set_target_properties(tenon_package_${name} PROPERTIES
+    EXPORT_NAME ${name} OUTPUT_NAME tenon_${name} LINKER_LANGUAGE CXX
+    ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/package")
+  target_include_directories(tenon_package_${name} INTERFACE
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(tenon_package_${name} INTERFACE $<$<COMPILE_LANGUAGE:CXX>:cxx_std_17>)
+  install(TARGETS tenon_package_${name} EXPORT tenon_targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# What the device needs is shared out by who needs it: the CPU backend has its own objects only,
+# and takes status, shapes and the op rules from the runtime.
+set(host_targets "")
+set(host_foreign "")
+tenon_collect(tenon_host host_targets host_foreign)
+set(cpu_targets ${host_targets})
+list(FILTER cpu_targets INCLUDE REGEX "^tenon_(cpu|backend_cpu)")
+set(runtime_targets ${host_targets})
+list(REMOVE_ITEM runtime_targets ${cpu_targets})
+tenon_package_library(runtime ${runtime_targets})
+tenon_package_library(backend_cpu ${cpu_targets})
+# Either needs the other: tenon_plan_open names the backends of the build.
+target_link_libraries(tenon_package_runtime INTERFACE
+  tenon_package_backend_cpu)
+target_link_libraries(tenon_package_backend_cpu INTERFACE
+  tenon_package_runtime)
+set(TENON_PACKAGE_OPENMP OFF)
+if("OpenMP::OpenMP_CXX" IN_LIST host_foreign)
+  set(TENON_PACKAGE_OPENMP ON)
+  target_link_libraries(tenon_package_backend_cpu INTERFACE $<INSTALL_INTERFACE:tenon::openmp>)
+endif()
+if(TENON_ONEDNN)
+  target_link_libraries(tenon_package_backend_cpu INTERFACE $<INSTALL_INTERFACE:DNNL::dnnl>)
+endif()
+
+set(package_headers sdk/include/tenon/tenon.h sdk/include/tenon/tenon.hpp)
+if(TENON_CONVERTER)
+  set(converter_targets "")
+  set(converter_foreign "")
+  tenon_collect(tenon_converter converter_targets converter_foreign)
+  list(REMOVE_ITEM converter_targets ${host_targets})
+  tenon_package_library(converter ${converter_targets})
+  target_link_libraries(tenon_package_converter INTERFACE tenon_package_runtime)
+  list(REMOVE_ITEM converter_foreign ${host_foreign})
+  # Used by the converter's sources alone, and headers only.
+  list(FILTER converter_foreign EXCLUDE REGEX "nlohmann_json|flatbuffers")
+  foreach(library IN LISTS converter_foreign)
+    target_link_libraries(tenon_package_converter INTERFACE $<INSTALL_INTERFACE:${library}>)
+  endforeach()
+  list(APPEND package_headers sdk/include/tenon/converter.hpp)
+endif()
+
+install(FILES ${package_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon)
+if(TARGET tenon)
+  install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+file(GLOB package_boards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sdk/boards/*.json")
+install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards)
+install(FILES sdk/schema/board.schema.json sdk/schema/plan.fbs
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schema)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(package_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
+install(EXPORT tenon_targets NAMESPACE tenon:: FILE tenon-targets.cmake
+  DESTINATION ${package_cmake_dir})
+configure_package_config_file(sdk/cmake/tenon-config.cmake.in
+  "${PROJECT_BINARY_DIR}/package/tenon-config.cmake" INSTALL_DESTINATION ${package_cmake_dir})
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tenon-config-version.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/tenon-config.cmake"
+  "${PROJECT_BINARY_DIR}/package/tenon-config-version.cmake" DESTINATION ${package_cmake_dir})
+
+# pkg-config: the runtime. Paths hang from the .pc file's own place, so that the tree can be moved.
+set(TENON_PC_LIBS "-ltenon_runtime -ltenon_backend_cpu -ltenon_runtime")
+if(TENON_ONEDNN)
+  string(APPEND TENON_PC_LIBS " -ldnnl")
+endif()
+if(TENON_PACKAGE_OPENMP)
+  string(APPEND TENON_PC_LIBS " -lgomp")
+endif()
+string(APPEND TENON_PC_LIBS " -lstdc++")
+file(RELATIVE_PATH TENON_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" TENON_PC_PREFIX "${TENON_PC_PREFIX}")
+configure_file(sdk/cmake/tenon.pc.in "${PROJECT_BINARY_DIR}/package/tenon.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/tenon.pc"
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,71 @@
+// Tenon converter: model file to plan, from a program instead of the `tenon` command. C++17 or
+// later; link tenon::converter.
+//
+//   tenon::ConvertRequest request;
+//   request.model = "model.onnx";
+//   request.board = "x86-64";
+//   auto converted = tenon::Convert(request);
+//   if (!converted) return Complain(converted.error().message);
+//
+// Threads: calls are independent of each other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon {
+inline namespace api_v1 {
+
+/// The same as the options of `tenon convert`, which has the words for each.
+struct ConvertRequest {
+  std::string model;  ///< path of an .onnx file
+  std::string board;  ///< a built-in board's name, or the path of a board file
+  int64_t batch = 0;  ///< value of a free first dimension of the inputs; 0: none is given
+  std::map<std::string, std::vector<int64_t>> shapes;  ///< full shape, by input
+  std::map<std::string, int64_t> memory_limits;        ///< bytes, by memory space; hard
+  bool fuse = true;
+};
+
+struct ConvertError {
+  enum class Kind {
+    kUsage,       ///< unknown board or memory space, bad value
+    kInput,       ///< the model is refused: unreadable, malformed, unsupported ops
+    kDoesNotFit,  ///< the plan needs more memory than the board or a limit gives
+    kBackend,     ///< folding constants failed on this machine
+    kInternal,    ///< the converter's own mistake, or memory ran out
+  };
+  Kind kind = Kind::kInternal;
+  std::string message;               ///< one line
+  std::vector<std::string> details;  ///< one line each: every unsupported op, say
+};
+
+struct ConvertedPlan {
+  std::vector<uint8_t> bytes;  ///< a plan file; the same request gives the same bytes
+  std::string decisions_json;  ///< what `tenon convert --json` writes
+};
+
+/// A plan, or why there is none. Converts to true where there is one.
+class [[nodiscard]] ConvertOutcome {
+ public:
+  ConvertOutcome(ConvertedPlan plan) : plan_(std::move(plan)) {}    // NOLINT: implicit on purpose
+  ConvertOutcome(ConvertError error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose
+
+  explicit operator bool() const { return plan_.has_value(); }
+  const ConvertedPlan& operator*() const { return *plan_; }
+  const ConvertedPlan* operator->() const { return &*plan_; }
+  [[nodiscard]] const ConvertError& error() const { return error_; }
+
+ private:
+  std::optional<ConvertedPlan> plan_;
+  ConvertError error_;
+};
+
+/// Converts. Throws nothing. Writes no file.
+[[nodiscard]] ConvertOutcome Convert(const ConvertRequest& request);
+
+}  // namespace api_v1
+}  // namespace tenon
