@@ -36,8 +36,9 @@ struct TensorView {
   }
 
   /// True if the elements lie in row-major order without gaps. Strides of dimensions of size 1
-  /// do not matter.
+  /// do not matter; without elements, none do.
   [[nodiscard]] bool IsRowMajor() const {
+    if (Elements() == 0) return true;
     int64_t expected = 1;
     for (int i = rank - 1; i >= 0; --i) {
       if (dims[i] != 1 && strides[i] != expected) return false;
