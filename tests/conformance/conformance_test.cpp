@@ -21,6 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Cases whose stored result is not what the operator's definition says, with the reason. One that
+/// passes after all fails the test: then it must leave this list.
+const std::map<std::string, std::string> kExpectedDifferences = {
+    {"test_cast_FLOAT_to_BFLOAT16", "the file truncates, the definition rounds to nearest even"},
+    {"test_castlike_FLOAT_to_BFLOAT16", "the file truncates, the definition rounds"},
+    {"test_castlike_FLOAT_to_BFLOAT16_expanded", "the file truncates, the definition rounds"},
+};
+
 enum class Outcome { kPassed, kRefused, kWrong, kSkipped };
 
 struct CaseResult {
@@ -186,6 +194,12 @@ void RunFolder(const std::string& name, size_t at_least) {
   std::map<Outcome, size_t> counts;
   for (const fs::path& test : cases) {
     const CaseResult result = RunCase(test);
+    const auto expected = kExpectedDifferences.find(test.filename().string());
+    if (expected != kExpectedDifferences.end()) {
+      MESSAGE(expected->first << " differs as expected: " << expected->second);
+      CHECK(result.outcome == Outcome::kWrong);
+      continue;
+    }
     ++counts[result.outcome];
     if (result.outcome == Outcome::kWrong) {
       FAIL_CHECK(test.filename().string() << ": " << result.detail);
@@ -206,7 +220,7 @@ void RunFolder(const std::string& name, size_t at_least) {
 }  // namespace tenon::test
 
 TEST_CASE("Conformance: operator tests pass or are refused, none gives a wrong result") {
-  tenon::test::RunFolder("node", 513);
+  tenon::test::RunFolder("node", 510);
 }
 
 TEST_CASE("Conformance: simple models pass or are refused, none gives a wrong result") {
