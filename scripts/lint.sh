@@ -1,0 +1,20 @@
+#!/bin/sh
+# clang-tidy over the sources of a configured build, with the checks of .clang-tidy.
+#   scripts/lint.sh [BUILD_DIR [PATH_PREFIX...]]     default: build/host, every folder of ours
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build/host}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- runtime backends sdk converter
+tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || {
+  echo "lint.sh: skipped: clang-tidy is not installed"
+  exit 77
+}
+[ -f "$build/compile_commands.json" ] || {
+  echo "lint.sh: error: '$build' is not configured: run cmake --preset host" >&2
+  exit 1
+}
+# Only what this build compiles: other files have no command in the database.
+git ls-files -- "$@" | grep '\.cpp$' | while read -r file; do
+  grep -q "/$file\"" "$build/compile_commands.json" && echo "$file"
+done | xargs -P "$(nproc)" -n 4 "$tidy" -p "$build" --quiet --warnings-as-errors='*'

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Installs a build into a fresh prefix and uses it as a stranger would.
+
+usage: install_test.py SOURCE_DIR BINARY_DIR WORK_DIR [--converter]
+
+Moves the installed tree once, so that a path of the build that slipped into it is found out. Builds
+every example by find_package, the C one by pkg-config too, and the README's snippets; runs them on
+the shipped model and looks at what they print.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+SOURCE, BINARY, WORK = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+CONVERTER = "--converter" in sys.argv[4:]
+PREFIX = WORK / "moved"
+DIGITS = SOURCE / "sdk/models/digits"
+PLAN = WORK / "digits.tenon"
+
+
+def run(*command, **options):
+    words = [str(word) for word in command]
+    print("+", " ".join(words), flush=True)
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          **options)
+    print(done.stdout, flush=True)
+    if done.returncode != 0:
+        sys.exit(f"FAILED with status {done.returncode}: {' '.join(words)}")
+    return done.stdout
+
+
+def expect(pattern, text):
+    if not re.search(pattern, text):
+        sys.exit(f"FAILED: no '{pattern}' in:\n{text}")
+
+
+def install():
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    run("cmake", "--install", BINARY, "--prefix", WORK / "first")
+    (WORK / "first").rename(PREFIX)
+    for path in ("bin/tenon", "include/tenon/tenon.h", "include/tenon/tenon.hpp",
+                 "share/tenon/boards/x86-64.json", "share/tenon/schema/board.schema.json"):
+        if not (PREFIX / path).is_file():
+            sys.exit(f"FAILED: '{path}' is not installed")
+    for path in PREFIX.rglob("*"):
+        if path.suffix in (".cmake", ".pc", ".h", ".hpp", ".json"):
+            text = path.read_text()
+            for leak in (str(SOURCE), str(WORK)):
+                if leak in text:
+                    sys.exit(f"FAILED: '{path.relative_to(PREFIX)}' names '{leak}'")
+
+
+def build_by_cmake(source, name):
+    """Path of the program `name` that the project in `source` builds."""
+    build = WORK / "build" / name
+    run("cmake", "-S", source, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+        f"-DCMAKE_PREFIX_PATH={PREFIX}")
+    run("cmake", "--build", build)
+    return build / name
+
+
+def build_by_pkg_config(source, name):
+    folder = next(PREFIX.rglob("tenon.pc")).parent
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "tenon"], check=True, text=True,
+                           capture_output=True, env={"PKG_CONFIG_PATH": str(folder),
+                                                     "PATH": "/usr/bin:/bin"}).stdout.split()
+    program = WORK / name
+    compiler = ["cc", "-std=c11"] if source.suffix == ".c" else ["c++", "-std=c++17"]
+    run(*compiler, "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags)
+    return program
+
+
+def readme_snippet(language):
+    """The one block of README.md in this language."""
+    blocks = re.findall(rf"^```{re.escape(language)}\n(.*?)^```$", (SOURCE / "README.md").read_text(),
+                        re.MULTILINE | re.DOTALL)
+    if len(blocks) != 1:
+        sys.exit(f"FAILED: README.md has {len(blocks)} blocks of {language}, not 1")
+    return blocks[0]
+
+
+def check_readme():
+    """The README's CMakeLists, C++ and C programs build and run as they stand there."""
+    project = WORK / "readme"
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(readme_snippet("cmake"))
+    (project / "app.cpp").write_text(readme_snippet("cpp"))
+    (project / "app.c").write_text(readme_snippet("c"))
+    shutil.copy(PLAN, project / "model.tenon")
+    expect(r"first score: 0\.\d+", run(build_by_cmake(project, "app"), cwd=project))
+    expect(r"first score: 0\.\d+", run(build_by_pkg_config(project / "app.c", "app_c"),
+                                       cwd=project))
+
+
+def main():
+    install()
+    run(PREFIX / "bin/tenon", "--version")
+    if not CONVERTER:
+        return
+    expect(r"x86-64", run(PREFIX / "bin/tenon", "boards"))
+    convert = build_by_cmake(SOURCE / "sdk/examples/convert", "convert")
+    expect(r"\d+ bytes", run(convert, DIGITS / "digits.onnx", "x86-64", PLAN))
+    by_command = WORK / "by_command.tenon"
+    run(PREFIX / "bin/tenon", "convert", DIGITS / "digits.onnx", "-o", by_command, "--board",
+        PREFIX / "share/tenon/boards/x86-64.json", "--batch", "1")
+
+    classify = build_by_cmake(SOURCE / "sdk/examples/classify", "classify")
+    for plan in (PLAN, by_command):
+        expect(r"358 of 360 images right", run(classify, plan, "--labels",
+                                              DIGITS / "held_out_labels.npy",
+                                              DIGITS / "held_out_images.npy"))
+    sample = DIGITS / "samples/image_15_is_7.npy"
+    expect(r"-> 7 ", run(classify, PLAN, sample))
+
+    c_source = SOURCE / "sdk/examples/c_api"
+    expect(r"probability: 40 bytes", run(build_by_cmake(c_source, "c_api"), PLAN))
+    expect(r"probability: 40 bytes",
+           run(build_by_pkg_config(c_source / "c_api.c", "c_api_by_pkg_config"), PLAN))
+    check_readme()
+
+
+if __name__ == "__main__":
+    main()
