@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Checks the text of the tree. usage: lint.py CHECK [--tenon PROGRAM]
+
+CHECK is one of the functions at the end of this file; "selftest" shows that each can fail.
+Exit status: 0 clean, 1 violations (one line each), 77 skipped, saying why.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SKIPPED = 77
+MAX_LINES = 500
+
+# Who may include whom: the folder of a file (first match; X is a backend) and what its quoted
+# includes may begin with. Layers, lowest first; tests may include anything.
+INCLUDE_TABLE = [
+    (r"runtime/base/", r"runtime/base/"),
+    (r"runtime/ops/", r"runtime/(base|ops)/"),
+    (r"runtime/format/", r"runtime/(base|ops|format)/|plan_generated\.h"),
+    (r"runtime/backend_api/", r"runtime/(base|ops|backend_api)/"),
+    (r"runtime/engine/", r"runtime/"),
+    (r"backends/(?P<X>\w+)/caps/", r"runtime/(base|ops)/|backends/{X}/caps/"),
+    (r"backends/(?P<X>\w+)/codegen/", r"runtime/(base|ops)/|backends/{X}/(caps|codegen)/"),
+    (r"backends/(?P<X>\w+)/", r"runtime/(base|ops|backend_api)/|backends/{X}/"),
+    (r"converter/emit/",
+     r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|plan_generated\.h"),
+    (r"converter/", r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|tenon/"),
+    (r"sdk/include/", r"tenon/"),
+    (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
+    (r"sdk/tools/", r"sdk/tools/|converter/|tenon/"),
+    (r"sdk/examples/\w+/", r"tenon/|[^/]+$"),
+    (r"tests/", r""),
+]
+
+# Third-party headers and the folders that may include them; tests may include any.
+THIRD_PARTY = [
+    (r"flatbuffers/|plan_generated\.h", r"runtime/format/|converter/emit/"),
+    (r"oneapi/dnnl/|omp\.h", r"backends/cpu/"),
+    (r"CL/", r"backends/opencl/"),
+    (r"xrt/|xrt\.h", r"backends/fpga/"),
+    (r"onnx/|google/protobuf/", r"converter/import/(onnx|caffe)/"),
+    (r"coin/|Cbc|Coin", r"converter/memory/"),
+    (r"nlohmann/", r"converter/|sdk/tools/"),
+    (r"fmt/", r"converter/|sdk/tools/"),
+    (r"CLI/", r"sdk/tools/"),
+    (r"doctest/|benchmark/", r"tests/"),
+]
+SYSTEM = r"[a-z_0-9]+(\.h)?|sys/\w+\.h|linux/\w+\.h"
+
+# Written so that this file does not match itself.
+WORDS = [
+    (r"(?<![\w.$}])/(wor[k]|roo[t]|hom[e]|User[s])/", "path of one machine"),
+    (r"py[p]i\.org|pythonhoste[d]|deb\.debia[n]|npmj[s]|crates\.i[o]|docker\.i[o]|ghcr\.i[o]",
+     "host of a registry"),
+    (r"\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b", "work left behind"),
+    (r"(?i)\b(claud[e]|anthropi[c]|chatgp[t]|copilo[t]|sub-?agen[t]s?|co-authored-b[y])\b",
+     "how the work is organised"),
+]
+
+
+def tracked():
+    """Paths of the tree's files: those git knows, or where there is no git, all but outputs."""
+    git = subprocess.run(["git", "ls-files"], cwd=ROOT,
+                         capture_output=True, text=True) if shutil.which("git") else None
+    if git and git.returncode == 0 and git.stdout:
+        paths = git.stdout.splitlines()
+    else:
+        paths = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.is_file()]
+        paths = [p for p in paths if not re.match(r"(build|out|\.git)/|.*__pycache__/", p)]
+    return [path for path in sorted(paths) if (ROOT / path).is_file()]
+
+
+def texts(pattern):
+    """(path, text) of every file whose path matches; binary files are left out."""
+    for path in tracked():
+        if re.search(pattern, path):
+            try:
+                yield path, (ROOT / path).read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                pass
+
+
+def include_violations(path, text):
+    rule = next(((re.match(folder, path), allowed) for folder, allowed in INCLUDE_TABLE
+                 if re.match(folder, path)), None)
+    for number, line in enumerate(text.splitlines(), 1):
+        found = re.match(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", line)
+        if not found:
+            continue
+        quoted, header = found[1] == '"', found[2]
+        where = f"{path}:{number}: "
+        if rule is None:
+            yield f"{where}this folder is not in the include table"
+            return
+        folder, allowed = rule
+        if quoted and not re.match(allowed.replace("{X}", folder.groupdict().get("X") or ""),
+                                   header):
+            yield f"{where}a file of {folder[0]} may not include \"{header}\""
+        edge = next((allowed for name, allowed in THIRD_PARTY if re.match(name, header)), None)
+        if edge and not re.match(edge + "|tests/", path):
+            yield f"{where}<{header}> may be included in {edge} only"
+        if not quoted and edge is None and not re.fullmatch(SYSTEM, header):
+            yield f"{where}<{header}> is not in the table of third-party headers"
+    if path.endswith((".hpp",)) and "#pragma once" not in text:
+        yield f"{path}:1: no '#pragma once'"
+
+
+def word_violations(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, what in WORDS:
+            if re.search(pattern, line):
+                yield f"{path}:{number}: {what}: {line.strip()[:80]}"
+
+
+def length_violations(path, text):
+    lines = text.count("\n")
+    if lines > MAX_LINES:
+        yield f"{path}: {lines} lines, {MAX_LINES} at most"
+
+
+def link_violations(path, text):
+    """Relative links of a page lead somewhere."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", line):
+            if not (ROOT / path).parent.joinpath(target).exists():
+                yield f"{path}:{number}: link to '{target}', which is not there"
+
+
+def command_violations(readme, help_text):
+    """The README's command table and the program know the same commands."""
+    listed = set(re.findall(r"^\| `tenon (\w+)", readme, re.MULTILINE))
+    commands = help_text.split("Subcommands:", 1)[-1].split("Exit status", 1)[0]
+    known = set(re.findall(r"^  (\w+) ", commands, re.MULTILINE))
+    for name in sorted(listed ^ known):
+        yield f"README.md: 'tenon {name}' is only in {'README.md' if name in listed else 'tenon'}"
+
+
+def each(check, pattern):
+    return [line for path, text in texts(pattern) for line in check(path, text)]
+
+
+def includes():
+    return each(include_violations, r"\.(cpp|hpp|h|c)$")
+
+
+def words():
+    return each(word_violations, r"")
+
+
+def length():
+    return each(length_violations, r"\.(cpp|hpp|h|c|py|sh|cmake|fbs|md|cl|sv)$|CMakeLists\.txt$")
+
+
+def docs():
+    readme = (ROOT / "README.md").read_text()
+    found = each(link_violations, r"\.md$")
+    for script in ("./scripts/demo.sh", "./scripts/test.sh"):
+        if f"```sh\n{script}\n```" not in readme:
+            found.append(f"README.md: no block with the command '{script}' alone")
+    if "./scripts/test.sh" not in (ROOT / ".ci/run").read_text():
+        found.append(".ci/run: does not run the README's test command")
+    if "--tenon" in sys.argv:
+        program = sys.argv[sys.argv.index("--tenon") + 1]
+        answer = subprocess.run([program, "--help"], capture_output=True, text=True, check=True)
+        found += command_violations(readme, answer.stdout)
+    return found
+
+
+def format():
+    program = shutil.which("clang-format-14")
+    if program is None:
+        skip("clang-format-14 is not installed")
+    paths = [path for path, _ in texts(r"\.(cpp|hpp|h|c)$")]
+    answer = subprocess.run([program, "--dry-run", "--Werror", *paths], cwd=ROOT,
+                            capture_output=True, text=True)
+    return sorted({line.split(": error:")[0] + ": not formatted"
+                   for line in answer.stderr.splitlines() if ": error:" in line})
+
+
+def boards():
+    try:
+        import jsonschema
+    except ImportError:
+        skip("python3-jsonschema is not installed")
+    schema = json.loads((ROOT / "sdk/schema/board.schema.json").read_text())
+    jsonschema.Draft7Validator.check_schema(schema)
+    found = []
+    for path, text in texts(r"^sdk/boards/.*\.json$"):
+        for error in jsonschema.Draft7Validator(schema).iter_errors(json.loads(text)):
+            found.append(f"{path}: {'/'.join(map(str, error.absolute_path))}: {error.message}")
+    return found
+
+
+def selftest():
+    """Every check finds a planted fault and passes the sound twin."""
+    def include(header):
+        return lambda path: include_violations(path, f"#pragma once\n#include {header}\n")
+
+    cases = [
+        (include('"runtime/ops/a.hpp"'), "runtime/base/a.hpp", "runtime/ops/b.hpp"),
+        (include('"runtime/engine/a.hpp"'), "converter/a.cpp", "sdk/src/a.cpp"),
+        (include('"backends/cpu/kernels/a.hpp"'), "converter/a.cpp", "backends/cpu/a.cpp"),
+        (include('"backends/cpu/caps/a.hpp"'), "backends/opencl/a.cpp", "converter/map/a.cpp"),
+        (include('"backends/cpu/caps/a.hpp"'), "sdk/src/a.cpp", "backends/cpu/a.cpp"),
+        (include('"runtime/base/a.hpp"'), "sdk/tools/a.cpp", "converter/a.cpp"),
+        (include('"runtime/base/a.hpp"'), "elsewhere/a.cpp", "tests/a.cpp"),
+        (include("<flatbuffers/flatbuffers.h>"), "runtime/engine/a.cpp", "runtime/format/a.cpp"),
+        (include("<onnx/checker.h>"), "converter/ir/a.cpp", "converter/import/onnx/a.cpp"),
+        (include("<boost/any.hpp>"), "converter/a.cpp", None),
+        (lambda path: include_violations(path, "#include <vector>\n"), "converter/a.hpp",
+         "converter/a.cpp"),
+        (lambda path: word_violations(path, path), "see /hom" + "e/me/a", "see ${prefix}/lib"),
+        (lambda path: word_violations(path, path), "TO" + "DO: later", "to do"),
+        (lambda lines: length_violations("a.cpp", "\n" * lines), 501, 500),
+        (lambda target: link_violations("README.md", f"[a]({target})"), "no/such", "LICENSE"),
+        (lambda name: command_violations("| `tenon run PLAN` |\n", f"Subcommands:\n  {name}  x\n"),
+         "bench", "run"),
+    ]
+    found = []
+    for number, (check, bad, good) in enumerate(cases):
+        if not list(check(bad)):
+            found.append(f"case {number}: the fault '{bad}' is not found")
+        if good is not None and list(check(good)):
+            found.append(f"case {number}: the sound '{good}' is refused")
+    return found
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+CHECKS = {check.__name__: check for check in
+          (includes, words, length, docs, format, boards, selftest)}
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in CHECKS:
+        sys.exit(f"usage: lint.py {'|'.join(CHECKS)} [--tenon PROGRAM]")
+    violations = CHECKS[sys.argv[1]]()
+    print("\n".join(violations) if violations else f"{sys.argv[1]}: clean")
+    sys.exit(1 if violations else 0)
