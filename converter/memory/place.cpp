@@ -13,6 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A gap of this part of the peak is not worth a second round.
+constexpr int64_t kNegligiblePart = 10'000;
 constexpr int64_t kFirstRoundWork = 1 << 19;
 // There is slack if the limit exceeds the lower bound by more than this part of it.
 constexpr int64_t kSlackPart = 200;
@@ -34,7 +36,7 @@ class Placer {
 
   Placement Place() {
     TryGreedy();
-    if (!Done()) {
+    if (!Done() && !best_.stopped_by_clock) {
       if (const auto instance = MakeInstance(buffers_)) {
         instance_ = &*instance;
         search_.emplace(*instance);
@@ -42,7 +44,8 @@ class Placer {
         best_.work = search_->work();
       }
     }
-    best_.proven_optimal = best_.peak == proved_;
+    // Where fixed offsets collide or sums saturate there is no valid placement, let alone a best.
+    best_.proven_optimal = best_.peak == proved_ && IsValidPlacement(buffers_, best_.offsets);
     return std::move(best_);
   }
 
@@ -53,7 +56,6 @@ class Placer {
   void Offer(std::vector<int64_t> offsets) {
     const int64_t peak = Peak(buffers_, offsets);
     if (!best_.offsets.empty() && peak >= best_.peak) return;
-    // Fixed offsets may collide, and saturated sums too: then the least peak is no use.
     best_.peak = peak;
     best_.offsets = std::move(offsets);
   }
@@ -63,6 +65,10 @@ class Placer {
       for (const GreedyFit fit : {GreedyFit::kLowest, GreedyFit::kTightest}) {
         Offer(PlaceGreedily(buffers_, order, fit));
         if (Done()) return;
+        if (deadline_ && Clock::now() >= *deadline_) {
+          best_.stopped_by_clock = true;
+          return;
+        }
       }
     }
   }
@@ -137,7 +143,8 @@ void Placer::Search() {
     return;
   }
   int64_t work = kFirstRoundWork;
-  for (; !Done() && search_->work() < options_.work_budget; work *= 2) {
+  for (; !Done() && search_->work() < options_.work_budget;
+       work = std::min(work * 2, options_.work_budget)) {
     if (!TryLimit(Goal(), work)) return;
     int64_t low = Goal();
     while (!Done() && low + 1 < best_.peak && search_->work() < options_.work_budget) {
@@ -145,6 +152,7 @@ void Placer::Search() {
       if (!TryLimit(middle, work / 2)) return;
       low = std::max(middle, proved_);
     }
+    if (best_.peak - proved_ <= proved_ / kNegligiblePart) return;
   }
 }
 

@@ -15,7 +15,7 @@ struct Buffer {
   int64_t size = 0;
   int64_t alignment = 1;  ///< of the offset; >= 1
   /// Fixed offset, if the caller has decided it.
-  std::optional<int64_t> offset;
+  std::optional<int64_t> offset = {};
 };
 
 struct PlaceOptions {
@@ -32,7 +32,7 @@ struct PlaceOptions {
 struct Placement {
   std::vector<int64_t> offsets;  ///< one per buffer
   int64_t peak = 0;              ///< largest offset + size
-  int64_t lower_bound = 0;       ///< largest sum of live bytes (each rounded up to its alignment)
+  int64_t lower_bound = 0;       ///< LowerBound()
   bool proven_optimal = false;   ///< no placement has a smaller peak
   int64_t work = 0;              ///< units spent, see PlaceOptions::work_budget
   bool stopped_by_clock = false;
@@ -40,11 +40,14 @@ struct Placement {
 
 /// Best of several greedy orders (best fit by size, lifetime, area, ...), then an exact search
 /// while the peak exceeds the lower bound and budget is left. Deterministic unless a clock is set.
-/// Never fails: a placement always exists without a limit; check `peak` against yours.
+/// Never fails: a placement always exists without a limit; check `peak` against yours. Only fixed
+/// offsets that collide, and sizes of which no placement ends below 2^63, yield offsets that
+/// IsValidPlacement() refuses. Buffers without bytes or lifetime get offset 0.
 [[nodiscard]] Placement PlaceBuffers(const std::vector<Buffer>& buffers,
                                      const PlaceOptions& options);
 
-/// The largest sum of live sizes over all steps.
+/// A peak that no placement can be below: the largest sum of live sizes over all steps, each but
+/// one padded to the common divisor of the alignments live then; or the end of a fixed buffer.
 [[nodiscard]] int64_t LowerBound(const std::vector<Buffer>& buffers);
 
 /// True if no two buffers alive at the same time overlap and alignments and fixed offsets hold.

@@ -10,6 +10,8 @@ namespace {
 
 // Offsets, and differences of sums of them, stay far below 2^63.
 constexpr int64_t kLargestSum = int64_t{1} << 60;
+// The search keeps every pair of a buffer and a section: beyond this many, greedy has to do.
+constexpr int64_t kMostIncidences = 20'000'000;
 
 struct Event {
   int64_t step;
@@ -97,6 +99,11 @@ std::optional<Instance> MakeInstance(const std::vector<Buffer>& buffers) {
     buffer.alignment = std::max<int64_t>(1, buffer.alignment / instance.unit);
   }
   instance.sections = AssignSections(buffers, instance.buffers);
+  int64_t incidences = 0;
+  for (const InstanceBuffer& buffer : instance.buffers) {
+    incidences += buffer.last_section - buffer.first_section + 1;
+  }
+  if (incidences > kMostIncidences) return std::nullopt;
   std::stable_sort(instance.buffers.begin(), instance.buffers.end(),
                    [](const InstanceBuffer& a, const InstanceBuffer& b) {
                      return a.first_section < b.first_section;

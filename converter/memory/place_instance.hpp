@@ -30,8 +30,8 @@ struct Instance {
   std::vector<InstanceBuffer> buffers;
 };
 
-/// None if sums of sizes could leave the range of the search's arithmetic, or a fixed offset is not
-/// aligned.
+/// None if the search could not cope: sums of sizes could leave the range of its arithmetic, a
+/// fixed offset is not aligned, or there are too many buffers (tens of thousands).
 [[nodiscard]] std::optional<Instance> MakeInstance(const std::vector<Buffer>& buffers);
 
 }  // namespace tenon::converter

@@ -21,11 +21,11 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "converter/memory/place_instance.hpp"
 #include "converter/memory/place_nogoods.hpp"
+#include "converter/memory/place_state.hpp"
 
 namespace tenon::converter {
 
@@ -58,7 +58,7 @@ class PlacementSearch {
   void SetLimit(int64_t limit_bytes);
 
   /// The smallest peak above the limit that a placement can have.
-  [[nodiscard]] int64_t NextLimit() const;
+  [[nodiscard]] int64_t NextLimit() const { return state_.NextLimit(); }
 
   /// One dive-and-backtrack search from the start, of about `work_limit` units of work.
   [[nodiscard]] SearchOutcome Run(const SearchStrategy& strategy, int64_t work_limit,
@@ -67,8 +67,8 @@ class PlacementSearch {
   /// Offsets in bytes by InstanceBuffer, after kFound.
   [[nodiscard]] std::vector<int64_t> Offsets() const;
 
-  /// Sections examined by all runs: proportional to the time taken.
-  [[nodiscard]] int64_t work() const { return work_; }
+  /// Sections examined by all runs: about proportional to the time taken.
+  [[nodiscard]] int64_t work() const { return state_.work() + branches_; }
 
  private:
   struct Range {  // of sections, inclusive
@@ -80,72 +80,43 @@ class PlacementSearch {
     int buffer;         // branched on; -1: a list of parts that must all be solved
     bool at_offset;     // the first branch is being explored, else the second
     bool remember;      // a nogood, if both fail
-    size_t trail_size;  // on entry
+    size_t checkpoint;  // on entry
     size_t begin_part;  // in parts_, of a list
     size_t next_part;
     size_t end_part;
   };
-  struct Change {
-    int buffer;  // ~buffer: was placed
-    int64_t old_offset;
-  };
-
-  void ComputeRanks(const SearchStrategy& strategy);
-  bool StartRun();
-  bool PlaceAtLeastOffset(int buffer);
-  bool Raise(int buffer, int64_t offset);
-  bool Propagate();
-  bool CheckSection(int section);
-  void SortByOffset(int section);
-  bool RaiseToReachable(int64_t floor, int64_t highest_first);
-  [[nodiscard]] int64_t Size(int buffer) const {
-    return instance_.buffers[static_cast<size_t>(buffer)].size;
+  [[nodiscard]] const InstanceBuffer& BufferAt(int b) const {
+    return instance_.buffers[static_cast<size_t>(b)];
   }
-  void Undo(size_t trail_size);
-  int64_t NextOffset(int buffer) const;
-  bool RaiseToNextOffset(int buffer);
-  int SelectBuffer(Range range);
-  bool Grounded(int buffer) const;
+  void ComputeRanks(const SearchStrategy& strategy);
+  [[nodiscard]] bool IsGrounded(int buffer) const;
+  void SurveySections(Range range);
+  [[nodiscard]] double Score(int buffer) const;
+  [[nodiscard]] int SelectBuffer(Range range);
   void PushParts(Range range);
+  [[nodiscard]] int CountUnplaced(Range range) const;
   bool Enter(Range range, bool remember);
   bool Retreat();
   uint64_t DescribeState(Range range);
-  void MarkDirty(int buffer);
 
   const Instance& instance_;
-  int64_t capacity_ = 0;
+  PlacementState state_;
+  NogoodCache nogoods_;
   int64_t limit_bytes_ = -1;
-  int64_t work_ = 0;
-
-  // By buffer.
-  std::vector<int64_t> offset_;  // least offset, or the offset if placed
-  std::vector<int64_t> max_offset_;
-  std::vector<char> placed_;
-  std::vector<int> next_same_;  // the next of a chain of interchangeable buffers, or -1
-  std::vector<int> prev_same_;
-  std::vector<uint64_t> hash_;
-  std::vector<double> rank_;   // lower is tried first
-  std::vector<size_t> slots_;  // where its positions in sections begin in position_
-  std::vector<int> position_;
-
-  // By section.
-  std::vector<std::vector<int>> members_;  // the first count_ are unplaced
-  std::vector<int> count_;
-  std::vector<int64_t> unplaced_size_;
-  std::vector<int> crossing_;      // unplaced buffers in this section and the next
-  std::vector<int> first_buffer_;  // the first buffer that starts in or after it; one more at end
-  std::vector<double> weight_;     // grows where the search fails
-  std::vector<int64_t> lowest_top_;
-  std::vector<int> choices_;
+  int64_t branches_ = 0;  // weighted by the sections surveyed
   bool lowest_first_ = false;
 
-  std::vector<uint64_t> dirty_;  // bit set of sections
-  std::vector<Change> trail_;
+  // By buffer.
+  std::vector<uint64_t> hash_;
+  std::vector<double> rank_;  // lower is tried first
+
+  // By section, as surveyed.
+  std::vector<int64_t> lowest_top_;  // of any unplaced buffer at its least offset
+  std::vector<int> choices_;         // unplaced buffers that could be the lowest
+
   std::vector<Frame> frames_;
   std::vector<Range> parts_;
-  std::vector<std::pair<int64_t, int>> sorted_;
-  std::vector<uint32_t> state_;
-  NogoodCache nogoods_;
+  std::vector<uint32_t> min_offsets_;  // of the state described last
 };
 
 }  // namespace tenon::converter
