@@ -1,6 +1,7 @@
 #include "backends/cpu/cpu_backend.hpp"
 
 #include "backends/cpu/kernels/portable/portable_table.hpp"
+#include "backends/cpu/kernels/vector/vector_table.hpp"
 #ifdef TENON_CPU_OPENMP
 #include "backends/cpu/kernels/openmp_runner.hpp"
 #endif
@@ -27,6 +28,7 @@ struct Table {
 
 Table Compose() {
   Table table;
+  table.Append(VectorKernels());
 #ifdef TENON_ONEDNN
   table.Append(OnednnKernels());
 #endif

@@ -1,0 +1,146 @@
+#include "backends/cpu/caps/vector_caps.hpp"
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu {
+namespace vector {
+namespace {
+
+constexpr int kChannelBlock = 16;
+constexpr int kMostWidth = 32;
+constexpr int kCoefficients = 36;
+
+constexpr int RoundUp(int value, int multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// The refusals that all kernels share.
+const char* CommonRefusal(const OpCall& call) {
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (!call.HasInput(i)) continue;
+    if (call.Input(i).dtype != DType::kF32) return "vector kernels run f32 only";
+    if (call.Input(i).Elements() == 0) return "vector kernels are not used for empty tensors";
+  }
+  if (call.Output().Elements() == 0) return "vector kernels are not used for empty tensors";
+  return nullptr;
+}
+
+int64_t Taps(const OpCall& conv) { return int64_t{conv.Input(1).dims[2]} * conv.Input(1).dims[3]; }
+
+bool IsDepthwise(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  return attributes.group > 1 && conv.Input(1).dims[1] == 1 &&
+         conv.Input(1).dims[0] == attributes.group;
+}
+
+}  // namespace
+
+const char* ConvSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (Taps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const int outputs = call.Input(1).dims[0] / attributes.group;
+  if (attributes.group > 1 && outputs < 4) return "groups too narrow for vectors";
+  return nullptr;
+}
+
+const char* FirstConvSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  constexpr int kFewChannels = 4;
+  if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
+    return "for the few channels of a first layer only";
+  }
+  if (Taps(call) * call.Input(0).dims[1] > kMostTaps) {
+    return "more taps than the vector kernel keeps pointers to";
+  }
+  return nullptr;
+}
+
+const char* DepthwiseSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (!IsDepthwise(call)) return "not depthwise";
+  if (Taps(call) > kMostDepthwiseTaps) return "more taps than the vector kernel keeps pointers to";
+  return nullptr;
+}
+
+const char* WinogradSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(1);
+  const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
+  for (int i = 0; i < 2; ++i) {
+    if (!is_3x3 || attributes.strides[i] != 1 || attributes.dilations[i] != 1) {
+      return "Winograd's way is for 3x3 with stride 1";
+    }
+  }
+  if (attributes.group != 1) return "Winograd's way is for one group";
+  if (w.dims[0] < 8 || w.dims[1] < 8) return "too few channels to pay for Winograd's transforms";
+  return nullptr;
+}
+
+const char* MatMulSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
+    return "the vector product takes its first factor as it is";
+  }
+  const TensorView& b = call.Input(1);
+  for (int i = 0; i + 2 < b.rank; ++i) {
+    if (b.dims[i] != 1) return "the vector product takes one matrix for all batches";
+  }
+  if (b.rank > call.Input(0).rank) return "the vector product takes one matrix for all batches";
+  if (call.HasInput(2)) {
+    const TensorView& bias = call.Input(2);
+    const TensorView& y = call.Output();
+    bool along_last = bias.rank > 0 && bias.dims[bias.rank - 1] == y.dims[y.rank - 1];
+    for (int i = 0; i + 1 < bias.rank; ++i) along_last = along_last && bias.dims[i] == 1;
+    if (!along_last) return "the vector product takes a bias along the last dimension only";
+  }
+  return nullptr;
+}
+
+WinogradBlocks WinogradBlocksOf(const OpCall& call) {
+  // Coefficients of one block and its products stay in the second-level cache (512 KiB and more).
+  constexpr int64_t kBlockBytes = 320 * 1024;
+  constexpr int kTileStep = 14;  // what the widest inner loop takes at once
+  constexpr int kMostTiles = 56;
+  const TensorView& y = call.Output();
+  WinogradBlocks blocks;
+  blocks.tiles = y.dims[0] * ((y.dims[2] + 3) / 4) * ((y.dims[3] + 3) / 4);
+  blocks.padded_inputs = RoundUp(call.Input(0).dims[1], kChannelBlock);
+  const int64_t tile_bytes =
+      int64_t{kCoefficients} * (blocks.padded_inputs + kMostWidth) * int64_t{sizeof(float)};
+  int64_t tiles = kBlockBytes / tile_bytes / kTileStep * kTileStep;
+  if (tiles < kTileStep) tiles = kTileStep;
+  if (tiles > kMostTiles) tiles = kMostTiles;
+  blocks.block_tiles = static_cast<int>(tiles < blocks.tiles ? tiles : blocks.tiles);
+  blocks.part_bytes = static_cast<size_t>(tile_bytes * blocks.block_tiles);
+  return blocks;
+}
+
+size_t WinogradWorkspaceBytes(const OpCall& call, int threads) {
+  const WinogradBlocks blocks = WinogradBlocksOf(call);
+  int parts = threads < kMostWinogradParts ? threads : kMostWinogradParts;
+  if (parts > blocks.tiles) parts = blocks.tiles;
+  return static_cast<size_t>(parts) * blocks.part_bytes;
+}
+
+}  // namespace vector
+
+namespace {
+
+constexpr KernelCaps kCaps[] = {
+    {"cpu.conv.vector_depthwise", OpKind::kConv, vector::DepthwiseSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr},
+    {"cpu.conv.vector_winograd", OpKind::kConv, vector::WinogradSupports,
+     LayoutNeed::kChannelsLastStrided, vector::WinogradWorkspaceBytes},
+    {"cpu.conv.vector_first", OpKind::kConv, vector::FirstConvSupports, LayoutNeed::kAny, nullptr},
+    {"cpu.conv.vector", OpKind::kConv, vector::ConvSupports, LayoutNeed::kChannelsLastStrided,
+     nullptr},
+    {"cpu.matmul.vector", OpKind::kMatMul, vector::MatMulSupports, LayoutNeed::kRowMajor, nullptr},
+};
+
+}  // namespace
+
+Span<const KernelCaps> VectorCaps() { return kCaps; }
+
+}  // namespace tenon::cpu

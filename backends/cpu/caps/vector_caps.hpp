@@ -1,0 +1,51 @@
+// The vector kernels' rows of the CPU's capability table, and the predicates behind them, which the
+// kernels' own checks share. Shape classes where oneDNN is faster are refused here (measured).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/caps/cpu_caps.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu {
+
+[[nodiscard]] Span<const KernelCaps> VectorCaps();
+
+}  // namespace tenon::cpu
+
+/// Each predicate answers null for yes, else the reason as a constant text, for operands that
+/// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.
+namespace tenon::cpu::vector {
+
+/// Kernel taps of one pixel (times input channels, for the first layer): pointers to them lie on
+/// the stack.
+inline constexpr int kMostTaps = 160;
+inline constexpr int kMostDepthwiseTaps = 64;
+
+/// Any convolution by register tiles.
+[[nodiscard]] const char* ConvSupports(const OpCall& call);
+/// Few input channels, which may lie in any layout.
+[[nodiscard]] const char* FirstConvSupports(const OpCall& call);
+[[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
+/// 3x3 with stride 1 where it is worth its transforms.
+[[nodiscard]] const char* WinogradSupports(const OpCall& call);
+/// The second factor is one matrix (which must be constant: the kernel's check sees that).
+[[nodiscard]] const char* MatMulSupports(const OpCall& call);
+
+/// How a Winograd convolution's tiles of 4x4 outputs are cut into blocks, whatever the instruction
+/// set.
+struct WinogradBlocks {
+  int tiles;          ///< of all images
+  int block_tiles;    ///< the most in one block
+  int padded_inputs;  ///< input channels, rounded up
+  size_t part_bytes;  ///< workspace of one part of the work: one block
+};
+[[nodiscard]] WinogradBlocks WinogradBlocksOf(const OpCall& call);
+
+/// Of one part for every thread, but for no more than kMostWinogradParts.
+inline constexpr int kMostWinogradParts = 8;
+[[nodiscard]] size_t WinogradWorkspaceBytes(const OpCall& call, int threads);
+
+}  // namespace tenon::cpu::vector

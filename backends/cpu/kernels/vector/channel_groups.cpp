@@ -1,0 +1,62 @@
+#include "backends/cpu/kernels/vector/channel_groups.hpp"
+
+#include "backends/cpu/kernels/vector/simd/routines.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+/// Calls `use` with every group in order.
+template <typename Use>
+void ForEachGroup(const GroupedShape& shape, int tile_width, const Use& use) {
+  const int outputs = shape.outputs / shape.convolutions;
+  int64_t weights = 0;
+  for (int convolution = 0; convolution < shape.convolutions; ++convolution) {
+    for (int done = 0; done < outputs;) {
+      const int left = outputs - done;
+      ChannelGroup group;
+      group.channels = left < tile_width ? left : tile_width;
+      group.width = (group.channels + kWidthStep - 1) / kWidthStep * kWidthStep;
+      group.first = convolution * outputs + done;
+      group.source = convolution * shape.depth;
+      group.weights = weights;
+      use(group);
+      weights += int64_t{group.width} * shape.depth * shape.taps;
+      done += group.channels;
+    }
+  }
+}
+
+}  // namespace
+
+int CountGroups(const GroupedShape& shape, int tile_width) {
+  int count = 0;
+  ForEachGroup(shape, tile_width, [&](const ChannelGroup&) { ++count; });
+  return count;
+}
+
+int64_t PackedFloats(const GroupedShape& shape, int tile_width) {
+  int64_t floats = 0;
+  ForEachGroup(shape, tile_width, [&](const ChannelGroup& group) {
+    floats += int64_t{group.width} * shape.depth * shape.taps;
+  });
+  return floats;
+}
+
+void MakeGroups(const GroupedShape& shape, int tile_width, ChannelGroup* groups) {
+  ForEachGroup(shape, tile_width, [&](const ChannelGroup& group) { *groups++ = group; });
+}
+
+void PackGroup(const ChannelGroup& group, const GroupedShape& shape, const WeightsView& weights,
+               float* packed) {
+  for (int tap = 0; tap < shape.taps; ++tap) {
+    for (int k = 0; k < shape.depth; ++k) {
+      const float* from = weights.data + tap * weights.tap_step + k * weights.input_step;
+      for (int m = 0; m < group.channels; ++m) {
+        packed[m] = from[(group.first + m) * weights.output_step];
+      }
+      packed += group.width;
+    }
+  }
+}
+
+}  // namespace tenon::cpu::vector

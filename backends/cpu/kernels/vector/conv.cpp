@@ -1,0 +1,87 @@
+// Convolution by register tiles: any kernel, stride, dilation and number of groups.
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/vector/held_block.hpp"
+#include "backends/cpu/kernels/vector/kernels.hpp"
+#include "backends/cpu/kernels/vector/tile_product.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+constexpr int kW = 1;
+constexpr int kBias = 2;
+constexpr int kResidual = 3;
+
+Status LoadConv(const KernelSetup& setup, bool channels_are_taps, void** shared) {
+  const OpCall& op = setup.op;
+  const TensorView& w = op.Input(kW);
+  TileProductSpec spec;
+  spec.geometry = GeometryOf(op);
+  const int64_t taps = spec.geometry.Taps();
+  spec.weights = {w.As<const float>(), w.dims[1] * taps, taps, 1};
+  if (op.HasInput(kBias)) spec.bias = op.Input(kBias).As<const float>();
+  spec.activation = op.AttributesAs<ConvAttributes>().activation;
+  spec.channels_are_taps = channels_are_taps;
+  const TensorView* residual = op.HasInput(kResidual) ? &op.Input(kResidual) : nullptr;
+  return MakeTileProduct(spec, op.Output(), residual, shared);
+}
+
+}  // namespace
+
+Status CheckConvConstants(const OpCall& op) {
+  const TensorView& w = op.Input(kW);
+  TENON_ENSURE(w.data != nullptr && w.IsRowMajor(), kUnsupported,
+               "vector convolutions pack constant, dense weights");
+  if (op.HasInput(kBias)) {
+    TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
+                 "vector convolutions take a constant, dense bias");
+  }
+  return OkStatus();
+}
+
+Status CheckDenseChannels(const OpCall& op) {
+  TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()) &&
+                   (!op.HasInput(kResidual) || HasDenseChannels(op.Input(kResidual))),
+               kUnsupported, "vector convolutions take channels that are neighbours in memory");
+  return OkStatus();
+}
+
+Status ConvCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckDenseChannels(setup.op));
+  return CheckConvConstants(setup.op);
+}
+
+Status ConvLoad(const KernelSetup& setup, void** shared) {
+  return LoadConv(setup, /*channels_are_taps=*/false, shared);
+}
+
+Status FirstConvCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(FirstConvSupports(setup.op)));
+  return CheckConvConstants(setup.op);
+}
+
+Status FirstConvLoad(const KernelSetup& setup, void** shared) {
+  return LoadConv(setup, !HasDenseChannels(setup.op.Input(0)), shared);
+}
+
+Status ConvRun(const KernelCall& call) {
+  const auto& product = *static_cast<const TileProduct*>(call.state);
+  const float* residual =
+      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+  RunTileProduct(product, call.op.Input(0).As<const float>(), residual,
+                 call.op.Output().As<float>(), call.parallel);
+  return OkStatus();
+}
+
+Status Open(const KernelSetup&, void* shared, void** state) {
+  *state = shared;
+  return OkStatus();
+}
+
+void Unload(void* shared) { FreeBlock(shared); }
+
+size_t TileProductBytes(const void* shared, const void*) {
+  return shared == nullptr ? 0 : static_cast<const TileProduct*>(shared)->bytes;
+}
+
+}  // namespace tenon::cpu::vector

@@ -1,0 +1,193 @@
+// Depthwise convolution (one input channel for every output channel): each item of work is a few
+// adjacent pixels of one output row, through all channels.
+#include <cstddef>
+
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/vector/choose_routines.hpp"
+#include "backends/cpu/kernels/vector/finish.hpp"
+#include "backends/cpu/kernels/vector/geometry.hpp"
+#include "backends/cpu/kernels/vector/held_block.hpp"
+#include "backends/cpu/kernels/vector/kernels.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+constexpr int kW = 1;
+constexpr int kBias = 2;
+constexpr int kResidual = 3;
+constexpr int64_t kSmallWork = 60'000;
+
+struct DepthwiseState {
+  const Routines* routines;
+  size_t bytes;
+  Geometry geometry;
+  Activation activation;
+  Finish finish;
+  int compact_kernel;
+  int compact_stride;
+  int tiles_per_row;
+  float* weights;
+  float* bias;
+  float* zeros;
+};
+
+DepthwiseState* LayOut(BlockLayout& block, const Geometry& geometry) {
+  const auto channels =
+      static_cast<size_t>((geometry.outputs + kChannelBlock - 1) / kChannelBlock * kChannelBlock);
+  auto* state = block.Take<DepthwiseState>(1);
+  auto* weights = block.Take<float>(channels * static_cast<size_t>(geometry.Taps()));
+  auto* bias = block.Take<float>(channels);
+  auto* zeros = block.Take<float>(channels);
+  if (state == nullptr) return nullptr;
+  state->weights = weights;
+  state->bias = bias;
+  state->zeros = zeros;
+  return state;
+}
+
+/// The kernel's size where the compact loops have it, else 0.
+int CompactKernel(const Geometry& g) {
+  const bool square = g.kernel_height == g.kernel_width && g.stride[0] == g.stride[1];
+  const bool dense = g.dilation[0] == 1 && g.dilation[1] == 1;
+  const bool known = (g.kernel_height == 3 || g.kernel_height == 5) && g.stride[0] <= 2;
+  return square && dense && known ? g.kernel_height : 0;
+}
+
+void Pack(const OpCall& op, DepthwiseState& state) {
+  const auto* w = op.Input(kW).As<const float>();
+  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  const int taps = state.geometry.Taps();
+  for (int c = 0; c < state.geometry.outputs; ++c) {
+    const int in_block = c % kChannelBlock;
+    float* to = state.weights + int64_t{c - in_block} * taps + in_block;
+    for (int tap = 0; tap < taps; ++tap) to[tap * kChannelBlock] = w[int64_t{c} * taps + tap];
+    if (bias != nullptr) state.bias[c] = bias[c];
+  }
+}
+
+/// Columns that `pixels` adjacent outputs read, kernel row after kernel row.
+void FillColumns(const DepthwiseState& state, const float* image, int64_t top, int64_t left,
+                 int pixels, const float** rows) {
+  const Geometry& g = state.geometry;
+  const int columns = (pixels - 1) * state.compact_stride + state.compact_kernel;
+  for (int kh = 0; kh < g.kernel_height; ++kh) {
+    const int64_t h = top + kh;
+    const bool inside = h >= 0 && h < g.height;
+    for (int c = 0; c < columns; ++c) {
+      const int64_t w = left + c;
+      *rows++ = inside && w >= 0 && w < g.width ? image + h * g.x.row + w * g.x.pixel : state.zeros;
+    }
+  }
+}
+
+void FillTaps(const DepthwiseState& state, const float* image, int64_t top, int64_t left,
+              int pixels, const float** rows) {
+  const Geometry& g = state.geometry;
+  for (int kh = 0; kh < g.kernel_height; ++kh) {
+    for (int kw = 0; kw < g.kernel_width; ++kw) {
+      for (int i = 0; i < pixels; ++i) {
+        *rows++ = g.Input(image, top + kh * g.dilation[0],
+                          left + i * g.stride[1] + kw * g.dilation[1], state.zeros);
+      }
+    }
+  }
+}
+
+struct Operands {
+  const float* x;
+  const float* residual;
+  float* y;
+};
+
+void RunItem(const DepthwiseState& state, int item, const Operands& operands, const float** rows) {
+  const Geometry& g = state.geometry;
+  const int tile = item % state.tiles_per_row;
+  const int row = item / state.tiles_per_row % g.out_height;
+  const int image = item / state.tiles_per_row / g.out_height;
+  const int first = g.out_width * tile / state.tiles_per_row;
+  DepthwiseCall call;
+  call.pixels = g.out_width * (tile + 1) / state.tiles_per_row - first;
+  const float* x = operands.x + image * g.x.image;
+  const int64_t top = row * g.stride[0] - g.pad[0];
+  const int64_t left = first * g.stride[1] - g.pad[1];
+  if (state.compact_kernel != 0) {
+    FillColumns(state, x, top, left, call.pixels, rows);
+  } else {
+    FillTaps(state, x, top, left, call.pixels, rows);
+  }
+  call.rows = rows;
+  call.weights = state.weights;
+  call.bias = state.bias;
+  call.residual = nullptr;
+  call.residual_step = g.residual.pixel;
+  if (operands.residual != nullptr) {
+    call.residual = operands.residual + image * g.residual.image + row * g.residual.row +
+                    first * g.residual.pixel;
+  }
+  call.y = operands.y + image * g.y.image + row * g.y.row + first * g.y.pixel;
+  call.y_step = g.y.pixel;
+  call.channels = g.outputs;
+  call.taps = g.Taps();
+  call.compact_kernel = state.compact_kernel;
+  call.compact_stride = state.compact_stride;
+  call.low = state.finish.low;
+  call.high = state.finish.high;
+  state.routines->depthwise(call);
+  if (state.finish.is_clamp) return;
+  for (int i = 0; i < call.pixels; ++i) {
+    Activate(state.activation, call.y + i * call.y_step, call.channels);
+  }
+}
+
+}  // namespace
+
+Status DepthwiseCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(DepthwiseSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckDenseChannels(setup.op));
+  return CheckConvConstants(setup.op);
+}
+
+Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
+  const Geometry geometry = GeometryOf(setup.op);
+  BlockLayout sizes(nullptr);
+  LayOut(sizes, geometry);
+  void* memory = AllocateBlock(sizes.bytes());
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(sizes.bytes()));
+  BlockLayout block(memory);
+  DepthwiseState& state = *LayOut(block, geometry);
+  state.routines = &ChosenRoutines();
+  state.bytes = sizes.bytes();
+  state.geometry = geometry;
+  state.activation = setup.op.AttributesAs<ConvAttributes>().activation;
+  state.finish = MakeFinish(state.activation);
+  state.compact_kernel = CompactKernel(geometry);
+  state.compact_stride = static_cast<int>(geometry.stride[0]);
+  state.tiles_per_row = (geometry.out_width + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
+  Pack(setup.op, state);
+  *shared = memory;
+  return OkStatus();
+}
+
+Status DepthwiseRun(const KernelCall& call) {
+  const auto& state = *static_cast<const DepthwiseState*>(call.state);
+  const Geometry& g = state.geometry;
+  Operands operands;
+  operands.x = call.op.Input(0).As<const float>();
+  operands.residual =
+      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+  operands.y = call.op.Output().As<float>();
+  const bool small = g.Work() < kSmallWork;
+  ParallelFor(small ? nullptr : call.parallel, g.images * g.out_height * state.tiles_per_row,
+              [&](int begin, int end) {
+                const float* rows[kMostDepthwiseTaps * kMostDepthwisePixels];
+                for (int item = begin; item < end; ++item) RunItem(state, item, operands, rows);
+              });
+  return OkStatus();
+}
+
+size_t DepthwiseBytes(const void* shared, const void*) {
+  return shared == nullptr ? 0 : static_cast<const DepthwiseState*>(shared)->bytes;
+}
+
+}  // namespace tenon::cpu::vector

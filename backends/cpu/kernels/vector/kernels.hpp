@@ -1,0 +1,50 @@
+// Every vector kernel's functions.
+//
+// All share one life: `load` packs the constant weights into one block for the instruction set that
+// this processor has; `open` hands it on as the session's state; `run` allocates nothing. Results
+// do not depend on the number of threads, but on the instruction set.
+#pragma once
+
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::cpu::vector {
+
+Status ConvCheck(const KernelSetup& setup);
+Status ConvLoad(const KernelSetup& setup, void** shared);
+Status ConvRun(const KernelCall& call);
+
+/// Few input channels in any layout.
+Status FirstConvCheck(const KernelSetup& setup);
+Status FirstConvLoad(const KernelSetup& setup, void** shared);
+
+Status DepthwiseCheck(const KernelSetup& setup);
+Status DepthwiseLoad(const KernelSetup& setup, void** shared);
+Status DepthwiseRun(const KernelCall& call);
+size_t DepthwiseBytes(const void* shared, const void* state);
+
+Status WinogradCheck(const KernelSetup& setup);
+Status WinogradLoad(const KernelSetup& setup, void** shared);
+Status WinogradRun(const KernelCall& call);
+size_t WinogradBytes(const void* shared, const void* state);
+
+Status MatMulCheck(const KernelSetup& setup);
+Status MatMulLoad(const KernelSetup& setup, void** shared);
+Status MatMulRun(const KernelCall& call);
+
+// What they share.
+Status Open(const KernelSetup& setup, void* shared, void** state);
+void Unload(void* shared);
+size_t TileProductBytes(const void* shared, const void* state);
+
+/// Weights and bias are constant and dense.
+Status CheckConvConstants(const OpCall& op);
+/// Channels of every activation are neighbours in memory.
+Status CheckDenseChannels(const OpCall& op);
+
+/// A check's answer for the reason that a `Supports` predicate gave, null meaning none.
+[[nodiscard]] inline Status CheckResult(const char* reason) {
+  return reason == nullptr ? OkStatus() : Status(StatusCode::kUnsupported, reason);
+}
+
+}  // namespace tenon::cpu::vector

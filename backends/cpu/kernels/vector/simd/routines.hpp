@@ -1,0 +1,106 @@
+// The inner loops of the vector kernels: one table of functions per instruction set.
+//
+// This header, and whatever the routines_*.cpp files include, holds no inline function with
+// external linkage: those files are compiled for instruction sets that the processor may lack, and
+// the linker could keep their copy of a shared function for everybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::cpu::vector {
+
+/// Channels that a group of packed weights may hold: all but the last are as wide as possible.
+constexpr int kWidthStep = 8;
+constexpr int kMostWidth = 32;
+/// Pixels that one call computes at most, over all instruction sets.
+constexpr int kMostPixels = 14;
+/// Depthwise: adjacent pixels of one output row that one call computes at most.
+constexpr int kMostDepthwisePixels = 4;
+/// Channels are padded to this where the kernels lay out memory themselves.
+constexpr int kChannelBlock = 16;
+
+/// `pixels` x `channels` outputs: y[i][m] = clamp(bias[m] + residual[i][m] + sum over taps t and
+/// channels k of rows[t][i][k] * weights[t][k][m], low, high).
+struct TileCall {
+  const float* const* rows;  ///< [taps][pixels], each pointing at `depth` floats
+  const float* weights;      ///< [taps][depth][width]
+  const float* bias;         ///< [width]
+  const float* residual;     ///< may be null, and may be y
+  float* y;
+  int64_t taps;
+  int64_t depth;
+  int64_t residual_step;  ///< floats from pixel to pixel
+  int64_t y_step;
+  int pixels;    ///< 1 to the routines' `tile_pixels`
+  int width;     ///< a multiple of kWidthStep, at most the routines' `tile_width`
+  int channels;  ///< outputs to store, at most `width`
+  float low;     ///< NaN passes the clamp
+  float high;
+};
+
+/// `pixels` adjacent outputs of one row, every channel on its own. Weights and bias are padded to
+/// kChannelBlock channels.
+struct DepthwiseCall {
+  /// Compact kernels: [kernel_h][(pixels - 1) * stride + kernel_w] columns of the input; others:
+  /// [taps][pixels].
+  const float* const* rows;
+  const float* weights;   ///< [channels / kChannelBlock][taps][kChannelBlock]
+  const float* bias;      ///< [channels]
+  const float* residual;  ///< may be null, and may be y
+  float* y;
+  int64_t residual_step;
+  int64_t y_step;
+  int channels;
+  int pixels;  ///< 1 to kMostDepthwisePixels
+  int taps;
+  int compact_kernel;  ///< 3 or 5 (square, dilation 1); 0 for any other kernel
+  int compact_stride;  ///< 1 or 2, the same in both directions
+  float low;
+  float high;
+};
+
+/// Winograd F(4x4, 3x3): one 6x6 input tile to its 36 coefficients, per channel.
+struct WinogradInputCall {
+  const float* const* rows;  ///< [6][6]
+  float* coefficients;       ///< [36] rows of `channels` rounded up to kChannelBlock
+  int64_t coefficient_step;  ///< floats from coefficient to coefficient
+  int channels;
+};
+
+/// 36 coefficients of one tile to its 4x4 outputs, of which `y_rows` x `y_columns` are stored.
+struct WinogradOutputCall {
+  const float* coefficients;  ///< [36] rows of `width` floats
+  const float* bias;          ///< [width]
+  const float* residual;      ///< may be null, and may be y
+  float* y;
+  int64_t coefficient_step;
+  int64_t residual_row_step;
+  int64_t residual_step;
+  int64_t y_row_step;
+  int64_t y_step;
+  int y_rows;
+  int y_columns;
+  int width;  ///< a multiple of kWidthStep
+  int channels;
+  float low;
+  float high;
+};
+
+struct Routines {
+  const char* name;  ///< "avx512"
+  int tile_pixels;
+  int tile_width;
+  void (*tile)(const TileCall& call);
+  void (*depthwise)(const DepthwiseCall& call);
+  void (*winograd_input)(const WinogradInputCall& call);
+  void (*winograd_output)(const WinogradOutputCall& call);
+};
+
+extern const Routines kGenericRoutines;
+#if defined(__x86_64__)
+extern const Routines kAvx2Routines;
+extern const Routines kAvx512Routines;
+#endif
+
+}  // namespace tenon::cpu::vector

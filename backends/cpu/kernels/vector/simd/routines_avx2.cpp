@@ -1,0 +1,23 @@
+// AVX2 with FMA: 16 registers of eight floats.
+#define TENON_VECTOR_ISA avx2
+#define TENON_VECTOR_LANES 8
+#define TENON_VECTOR_TILE_PIXELS 6
+#define TENON_VECTOR_TILE_WIDTH 16
+
+#include "backends/cpu/kernels/vector/simd/depthwise.hpp"
+#include "backends/cpu/kernels/vector/simd/tile.hpp"
+#include "backends/cpu/kernels/vector/simd/winograd.hpp"
+
+namespace tenon::cpu::vector {
+
+const Routines kAvx2Routines = {
+    "avx2",
+    avx2::kTilePixels,
+    avx2::kTileWidth,
+    avx2::RunTile,
+    avx2::RunDepthwise,
+    avx2::RunWinogradInput,
+    avx2::RunWinogradOutput,
+};
+
+}  // namespace tenon::cpu::vector

@@ -1,0 +1,23 @@
+// AVX-512: 32 registers of 16 floats.
+#define TENON_VECTOR_ISA avx512
+#define TENON_VECTOR_LANES 16
+#define TENON_VECTOR_TILE_PIXELS 14
+#define TENON_VECTOR_TILE_WIDTH 32
+
+#include "backends/cpu/kernels/vector/simd/depthwise.hpp"
+#include "backends/cpu/kernels/vector/simd/tile.hpp"
+#include "backends/cpu/kernels/vector/simd/winograd.hpp"
+
+namespace tenon::cpu::vector {
+
+const Routines kAvx512Routines = {
+    "avx512",
+    avx512::kTilePixels,
+    avx512::kTileWidth,
+    avx512::RunTile,
+    avx512::RunDepthwise,
+    avx512::RunWinogradInput,
+    avx512::RunWinogradOutput,
+};
+
+}  // namespace tenon::cpu::vector

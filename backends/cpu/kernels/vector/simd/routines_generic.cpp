@@ -1,0 +1,27 @@
+// Four floats a register: the baseline of every 64-bit processor (SSE2, NEON).
+#define TENON_VECTOR_ISA generic
+#define TENON_VECTOR_LANES 4
+#if defined(__aarch64__)
+#define TENON_VECTOR_TILE_PIXELS 6
+#else
+#define TENON_VECTOR_TILE_PIXELS 3
+#endif
+#define TENON_VECTOR_TILE_WIDTH 16
+
+#include "backends/cpu/kernels/vector/simd/depthwise.hpp"
+#include "backends/cpu/kernels/vector/simd/tile.hpp"
+#include "backends/cpu/kernels/vector/simd/winograd.hpp"
+
+namespace tenon::cpu::vector {
+
+const Routines kGenericRoutines = {
+    "generic",
+    generic::kTilePixels,
+    generic::kTileWidth,
+    generic::RunTile,
+    generic::RunDepthwise,
+    generic::RunWinogradInput,
+    generic::RunWinogradOutput,
+};
+
+}  // namespace tenon::cpu::vector

@@ -1,0 +1,230 @@
+#include "backends/cpu/kernels/vector/tile_product.hpp"
+
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/vector/choose_routines.hpp"
+#include "backends/cpu/kernels/vector/held_block.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+/// Weights above this do not stay in the second-level cache while the pixels go by.
+constexpr int64_t kManyWeightBytes = 256 * 1024;
+
+/// Multiply-accumulates that take about as long as starting a second thread.
+constexpr int64_t kSmallWork = 150'000;
+
+GroupedShape ShapeOf(const TileProductSpec& spec) {
+  const Geometry& geometry = spec.geometry;
+  GroupedShape shape;
+  shape.outputs = geometry.outputs;
+  shape.convolutions = geometry.convolutions;
+  shape.depth = geometry.inputs / geometry.convolutions;
+  shape.taps = geometry.Taps();
+  return shape;
+}
+
+TileProduct* LayOut(BlockLayout& block, const TileProductSpec& spec, const Routines& routines) {
+  const GroupedShape shape = ShapeOf(spec);
+  auto* product = block.Take<TileProduct>(1);
+  const auto groups = static_cast<size_t>(CountGroups(shape, routines.tile_width));
+  auto* group_array = block.Take<ChannelGroup>(groups);
+  auto* weights = block.Take<float>(static_cast<size_t>(PackedFloats(shape, routines.tile_width)));
+  auto* bias = block.Take<float>(groups * kMostWidth);
+  auto* zeros = block.Take<float>(static_cast<size_t>(spec.geometry.inputs));
+  if (product == nullptr) return nullptr;
+  product->groups = group_array;
+  product->weights = weights;
+  product->bias = bias;
+  product->zeros = zeros;
+  product->group_count = static_cast<int>(groups);
+  return product;
+}
+
+void Pack(const TileProductSpec& spec, TileProduct& product) {
+  const GroupedShape shape = ShapeOf(spec);
+  MakeGroups(shape, product.routines->tile_width, product.groups);
+  for (int g = 0; g < product.group_count; ++g) {
+    const ChannelGroup& group = product.groups[g];
+    PackGroup(group, shape, spec.weights, product.weights + group.weights);
+    if (spec.bias == nullptr) continue;
+    for (int m = 0; m < group.channels; ++m) {
+      product.bias[g * kMostWidth + m] = spec.bias[group.first + m];
+    }
+  }
+}
+
+/// Pointers to what pixels [first, first + count) read, tap after tap.
+class TileRows {
+ public:
+  TileRows(const TileProduct& product, const float* x) : product_(product), x_(x) {}
+
+  [[nodiscard]] const float* const* Fill(int64_t first, int count, int source) {
+    if (first == first_ && source == source_) return rows_;
+    first_ = first;
+    source_ = source;
+    const Geometry& g = product_.geometry;
+    const int64_t in_image = int64_t{g.out_height} * g.out_width;
+    int64_t image = first / in_image;
+    int64_t row = first % in_image / g.out_width;
+    int64_t column = first % g.out_width;
+    for (int i = 0; i < count; ++i) {
+      FillPixel(i, count, x_ + image * g.x.image + source * g.x.channel,
+                row * g.stride[0] - g.pad[0], column * g.stride[1] - g.pad[1]);
+      if (++column < g.out_width) continue;
+      column = 0;
+      if (++row < g.out_height) continue;
+      row = 0;
+      ++image;
+    }
+    return rows_;
+  }
+
+ private:
+  void FillPixel(int i, int count, const float* image, int64_t top, int64_t left) {
+    const Geometry& g = product_.geometry;
+    const int channels = product_.channels_are_taps ? g.inputs : 1;
+    const float** row = rows_ + i;
+    for (int kh = 0; kh < g.kernel_height; ++kh) {
+      for (int kw = 0; kw < g.kernel_width; ++kw) {
+        const float* from =
+            g.Input(image, top + kh * g.dilation[0], left + kw * g.dilation[1], product_.zeros);
+        const int64_t step = from == product_.zeros ? 0 : g.x.channel;
+        for (int c = 0; c < channels; ++c) {
+          *row = from + c * step;
+          row += count;
+        }
+      }
+    }
+  }
+
+  const TileProduct& product_;
+  const float* x_;
+  int64_t first_ = -1;
+  int source_ = -1;
+  const float* rows_[kMostTaps * kMostPixels];
+};
+
+struct Operands {
+  const float* x;
+  const float* residual;
+  float* y;
+};
+
+void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixels, int channels) {
+  if (product.finish.is_clamp) return;
+  for (int i = 0; i < pixels; ++i) Activate(product.activation, y + i * y_step, channels);
+}
+
+/// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
+void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup& group,
+                  int64_t first, const Operands& operands) {
+  const Geometry& g = product.geometry;
+  alignas(64) float tile[kMostPixels * kMostWidth];
+  alignas(64) float residual[kMostPixels * kMostWidth];
+  const int64_t in_image = int64_t{g.out_height} * g.out_width;
+  const auto offset = [&](const ImageStrides& strides, int64_t pixel, int channel) {
+    const int64_t in_row = pixel % in_image;
+    return pixel / in_image * strides.image + in_row / g.out_width * strides.row +
+           in_row % g.out_width * strides.pixel + channel * strides.channel;
+  };
+  call.y = tile;
+  call.y_step = kMostWidth;
+  if (operands.residual != nullptr) {
+    for (int i = 0; i < call.pixels; ++i) {
+      for (int m = 0; m < group.channels; ++m) {
+        residual[i * kMostWidth + m] =
+            operands.residual[offset(g.residual, first + i, group.first + m)];
+      }
+    }
+    call.residual = residual;
+    call.residual_step = kMostWidth;
+  }
+  product.routines->tile(call);
+  ActivateTile(product, tile, kMostWidth, call.pixels, group.channels);
+  for (int i = 0; i < call.pixels; ++i) {
+    for (int m = 0; m < group.channels; ++m) {
+      operands.y[offset(g.y, first + i, group.first + m)] = tile[i * kMostWidth + m];
+    }
+  }
+}
+
+void RunItem(const TileProduct& product, int tile, int group_index, const Operands& operands,
+             TileRows& rows) {
+  const ChannelGroup& group = product.groups[group_index];
+  const int64_t pixels = product.geometry.Pixels();
+  const int64_t first = pixels * tile / product.tiles;
+  TileCall call;
+  call.pixels = static_cast<int>(pixels * (tile + 1) / product.tiles - first);
+  call.rows = rows.Fill(first, call.pixels, group.source);
+  call.weights = product.weights + group.weights;
+  call.bias = product.bias + group_index * kMostWidth;
+  call.taps = product.taps;
+  call.depth = product.depth;
+  call.width = group.width;
+  call.channels = group.channels;
+  call.low = product.finish.low;
+  call.high = product.finish.high;
+  call.residual = nullptr;
+  call.residual_step = product.residual_step;
+  call.y_step = product.y_step;
+  if (product.scatter) return RunScattered(product, call, group, first, operands);
+  call.y = operands.y + first * product.y_step + group.first;
+  if (operands.residual != nullptr) {
+    call.residual = operands.residual + first * product.residual_step + group.first;
+  }
+  product.routines->tile(call);
+  ActivateTile(product, call.y, product.y_step, call.pixels, group.channels);
+}
+
+}  // namespace
+
+Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const TensorView* residual,
+                       void** shared) {
+  const Routines& routines = ChosenRoutines();
+  BlockLayout sizes(nullptr);
+  LayOut(sizes, spec, routines);
+  void* memory = AllocateBlock(sizes.bytes());
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(sizes.bytes()));
+  BlockLayout block(memory);
+  TileProduct& product = *LayOut(block, spec, routines);
+  const GroupedShape shape = ShapeOf(spec);
+  product.routines = &routines;
+  product.bytes = sizes.bytes();
+  product.geometry = spec.geometry;
+  product.activation = spec.activation;
+  product.finish = MakeFinish(spec.activation);
+  product.channels_are_taps = spec.channels_are_taps;
+  product.taps = spec.channels_are_taps ? shape.taps * shape.depth : shape.taps;
+  product.depth = spec.channels_are_taps ? 1 : shape.depth;
+  const auto pixels = static_cast<int>(spec.geometry.Pixels());
+  product.tiles = (pixels + routines.tile_pixels - 1) / routines.tile_pixels;
+  product.groups_first =
+      PackedFloats(shape, routines.tile_width) * int64_t{sizeof(float)} > kManyWeightBytes;
+  product.small = spec.geometry.Work() < kSmallWork;
+  product.scatter = !HasDenseChannels(y) || !HasEvenPixels(y, &product.y_step);
+  if (residual != nullptr) {
+    product.scatter = product.scatter || !HasDenseChannels(*residual) ||
+                      !HasEvenPixels(*residual, &product.residual_step);
+  }
+  Pack(spec, product);
+  *shared = memory;
+  return OkStatus();
+}
+
+void RunTileProduct(const TileProduct& product, const float* x, const float* residual, float* y,
+                    const ParallelRunner* parallel) {
+  const Operands operands = {x, residual, y};
+  const int tiles = product.tiles;
+  const int groups = product.group_count;
+  ParallelFor(product.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
+    TileRows rows(product, operands.x);
+    for (int item = begin; item < end; ++item) {
+      const int tile = product.groups_first ? item % tiles : item / groups;
+      const int group = product.groups_first ? item / tiles : item % groups;
+      RunItem(product, tile, group, operands, rows);
+    }
+  });
+}
+
+}  // namespace tenon::cpu::vector

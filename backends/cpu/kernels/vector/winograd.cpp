@@ -1,0 +1,314 @@
+// 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): 36 matrix products over 6x6 input tiles
+// do the work of 144, per channel pair.
+//
+// Tiles go in blocks whose coefficients stay in the second-level cache. Each part of the work (one
+// per thread) takes whole blocks and has a piece of the workspace: the block's input coefficients
+// [36][tiles][channels], and the products of one group of output channels [36][tiles][width].
+#include <cstddef>
+
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/vector/channel_groups.hpp"
+#include "backends/cpu/kernels/vector/choose_routines.hpp"
+#include "backends/cpu/kernels/vector/finish.hpp"
+#include "backends/cpu/kernels/vector/geometry.hpp"
+#include "backends/cpu/kernels/vector/held_block.hpp"
+#include "backends/cpu/kernels/vector/kernels.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+constexpr int kW = 1;
+constexpr int kBias = 2;
+constexpr int kResidual = 3;
+constexpr int kCoefficients = 36;
+constexpr int kInputTile = 6;
+constexpr int kOutputTile = 4;
+constexpr int64_t kSmallWork = 300'000;
+
+struct WinogradState {
+  const Routines* routines;
+  size_t bytes;
+  Geometry geometry;
+  WinogradBlocks blocks;
+  Activation activation;
+  Finish finish;
+  int tile_rows;
+  int tile_columns;
+  int group_count;
+  ChannelGroup* groups;
+  float* weights;  ///< per group [36][channels][width]
+  float* bias;     ///< per group, padded to kMostWidth
+  float* zeros;
+};
+
+GroupedShape ShapeOf(const Geometry& geometry) {
+  return {geometry.outputs, 1, geometry.inputs, kCoefficients};
+}
+
+WinogradState* LayOut(BlockLayout& block, const Geometry& geometry, const Routines& routines) {
+  const GroupedShape shape = ShapeOf(geometry);
+  auto* state = block.Take<WinogradState>(1);
+  const auto groups = static_cast<size_t>(CountGroups(shape, routines.tile_width));
+  auto* group_array = block.Take<ChannelGroup>(groups);
+  auto* weights = block.Take<float>(static_cast<size_t>(PackedFloats(shape, routines.tile_width)));
+  auto* bias = block.Take<float>(groups * kMostWidth);
+  auto* zeros = block.Take<float>(static_cast<size_t>(geometry.inputs) + kMostWidth);
+  if (state == nullptr) return nullptr;
+  state->groups = group_array;
+  state->weights = weights;
+  state->bias = bias;
+  state->zeros = zeros;
+  state->group_count = static_cast<int>(groups);
+  return state;
+}
+
+/// G g G transposed, in double: the weights' transform adds no error worth the name.
+void TransformWeights(const float* w, double* coefficients) {
+  constexpr double kG[kInputTile][3] = {{1.0 / 4, 0, 0},
+                                        {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                                        {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                                        {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                                        {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                                        {0, 0, 1}};
+  double half[kInputTile][3] = {};
+  for (int r = 0; r < kInputTile; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      for (int k = 0; k < 3; ++k) half[r][c] += kG[r][k] * static_cast<double>(w[k * 3 + c]);
+    }
+  }
+  for (int r = 0; r < kInputTile; ++r) {
+    for (int c = 0; c < kInputTile; ++c) {
+      double sum = 0.0;
+      for (int k = 0; k < 3; ++k) sum += half[r][k] * kG[c][k];
+      coefficients[r * kInputTile + c] = sum;
+    }
+  }
+}
+
+void Pack(const OpCall& op, WinogradState& state) {
+  const auto* w = op.Input(kW).As<const float>();
+  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  const int64_t inputs = state.geometry.inputs;
+  for (int g = 0; g < state.group_count; ++g) {
+    const ChannelGroup& group = state.groups[g];
+    for (int m = 0; m < group.channels; ++m) {
+      for (int64_t k = 0; k < inputs; ++k) {
+        double coefficients[kCoefficients];
+        TransformWeights(w + ((group.first + m) * inputs + k) * 9, coefficients);
+        for (int i = 0; i < kCoefficients; ++i) {
+          state.weights[group.weights + (i * inputs + k) * group.width + m] =
+              static_cast<float>(coefficients[i]);
+        }
+      }
+      if (bias != nullptr) state.bias[g * kMostWidth + m] = bias[group.first + m];
+    }
+  }
+}
+
+struct Operands {
+  const float* x;
+  const float* residual;
+  float* y;
+};
+
+/// Tiles [first, first + count) and the memory for their coefficients.
+struct Block {
+  int first;
+  int count;
+  float* inputs;
+  float* products;
+};
+
+/// Where a tile's outputs begin.
+struct TileOrigin {
+  int image;
+  int row;
+  int column;
+};
+
+TileOrigin OriginOf(const WinogradState& state, int tile) {
+  const int in_image = state.tile_rows * state.tile_columns;
+  return {tile / in_image, tile % in_image / state.tile_columns * kOutputTile,
+          tile % state.tile_columns * kOutputTile};
+}
+
+void TransformInputs(const WinogradState& state, const Operands& operands, const Block& block) {
+  const Geometry& g = state.geometry;
+  const int64_t channels = state.blocks.padded_inputs;
+  const float* rows[kCoefficients];
+  WinogradInputCall call;
+  call.rows = rows;
+  call.channels = g.inputs;
+  call.coefficient_step = channels * block.count;
+  for (int t = 0; t < block.count; ++t) {
+    const TileOrigin origin = OriginOf(state, block.first + t);
+    const float* image = operands.x + origin.image * g.x.image;
+    for (int r = 0; r < kInputTile; ++r) {
+      for (int c = 0; c < kInputTile; ++c) {
+        rows[r * kInputTile + c] =
+            g.Input(image, origin.row - g.pad[0] + r, origin.column - g.pad[1] + c, state.zeros);
+      }
+    }
+    call.coefficients = block.inputs + t * channels;
+    state.routines->winograd_input(call);
+  }
+}
+
+/// products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group.
+void Multiply(const WinogradState& state, const ChannelGroup& group, const Block& block) {
+  const int64_t channels = state.blocks.padded_inputs;
+  const float* rows[kMostPixels];
+  TileCall call;
+  call.rows = rows;
+  call.bias = state.zeros;
+  call.residual = nullptr;
+  call.residual_step = 0;
+  call.y_step = group.width;
+  call.taps = 1;
+  call.depth = state.geometry.inputs;
+  call.width = group.width;
+  call.channels = group.width;
+  call.low = -__builtin_inff();
+  call.high = __builtin_inff();
+  const int most = state.routines->tile_pixels;
+  const int steps = (block.count + most - 1) / most;
+  for (int i = 0; i < kCoefficients; ++i) {
+    call.weights = state.weights + group.weights + i * call.depth * group.width;
+    for (int step = 0; step < steps; ++step) {
+      const int first = block.count * step / steps;
+      call.pixels = block.count * (step + 1) / steps - first;
+      for (int p = 0; p < call.pixels; ++p) {
+        rows[p] = block.inputs + (int64_t{i} * block.count + first + p) * channels;
+      }
+      call.y = block.products + (int64_t{i} * block.count + first) * group.width;
+      state.routines->tile(call);
+    }
+  }
+}
+
+void TransformOutputs(const WinogradState& state, int group_index, const Operands& operands,
+                      const Block& block) {
+  const Geometry& g = state.geometry;
+  const ChannelGroup& group = state.groups[group_index];
+  WinogradOutputCall call;
+  call.bias = state.bias + group_index * kMostWidth;
+  call.residual = nullptr;
+  call.coefficient_step = int64_t{block.count} * group.width;
+  call.residual_row_step = g.residual.row;
+  call.residual_step = g.residual.pixel;
+  call.y_row_step = g.y.row;
+  call.y_step = g.y.pixel;
+  call.width = group.width;
+  call.channels = group.channels;
+  call.low = state.finish.low;
+  call.high = state.finish.high;
+  for (int t = 0; t < block.count; ++t) {
+    const TileOrigin origin = OriginOf(state, block.first + t);
+    const int rows = g.out_height - origin.row;
+    const int columns = g.out_width - origin.column;
+    call.y_rows = rows < kOutputTile ? rows : kOutputTile;
+    call.y_columns = columns < kOutputTile ? columns : kOutputTile;
+    call.coefficients = block.products + t * group.width;
+    call.y = operands.y + origin.image * g.y.image + origin.row * g.y.row +
+             origin.column * g.y.pixel + group.first;
+    if (operands.residual != nullptr) {
+      call.residual = operands.residual + origin.image * g.residual.image +
+                      origin.row * g.residual.row + origin.column * g.residual.pixel + group.first;
+    }
+    state.routines->winograd_output(call);
+    if (state.finish.is_clamp) continue;
+    for (int r = 0; r < call.y_rows; ++r) {
+      for (int c = 0; c < call.y_columns; ++c) {
+        Activate(state.activation, call.y + r * call.y_row_step + c * call.y_step, group.channels);
+      }
+    }
+  }
+}
+
+void RunBlock(const WinogradState& state, const Operands& operands, const Block& block) {
+  TransformInputs(state, operands, block);
+  for (int g = 0; g < state.group_count; ++g) {
+    Multiply(state, state.groups[g], block);
+    TransformOutputs(state, g, operands, block);
+  }
+}
+
+}  // namespace
+
+Status WinogradCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(WinogradSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckDenseChannels(setup.op));
+  TENON_RETURN_IF_ERROR(CheckConvConstants(setup.op));
+  const size_t needed = WinogradWorkspaceBytes(setup.op, 1);
+  TENON_ENSURE(setup.workspace_bytes >= needed, kUnsupported, "workspace of {0} bytes, {1} needed",
+               static_cast<int64_t>(setup.workspace_bytes), static_cast<int64_t>(needed));
+  return OkStatus();
+}
+
+Status WinogradLoad(const KernelSetup& setup, void** shared) {
+  const Geometry geometry = GeometryOf(setup.op);
+  const Routines& routines = ChosenRoutines();
+  BlockLayout sizes(nullptr);
+  LayOut(sizes, geometry, routines);
+  void* memory = AllocateBlock(sizes.bytes());
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(sizes.bytes()));
+  BlockLayout layout(memory);
+  WinogradState& state = *LayOut(layout, geometry, routines);
+  state.routines = &routines;
+  state.bytes = sizes.bytes();
+  state.geometry = geometry;
+  state.blocks = WinogradBlocksOf(setup.op);
+  state.activation = setup.op.AttributesAs<ConvAttributes>().activation;
+  state.finish = MakeFinish(state.activation);
+  state.tile_rows = (geometry.out_height + kOutputTile - 1) / kOutputTile;
+  state.tile_columns = (geometry.out_width + kOutputTile - 1) / kOutputTile;
+  MakeGroups(ShapeOf(geometry), routines.tile_width, state.groups);
+  Pack(setup.op, state);
+  *shared = memory;
+  return OkStatus();
+}
+
+Status WinogradRun(const KernelCall& call) {
+  const auto& state = *static_cast<const WinogradState*>(call.state);
+  Operands operands;
+  operands.x = call.op.Input(0).As<const float>();
+  operands.residual =
+      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+  operands.y = call.op.Output().As<float>();
+
+  const WinogradBlocks& sizes = state.blocks;
+  const int threads =
+      call.parallel != nullptr && state.geometry.Work() >= kSmallWork ? call.parallel->threads : 1;
+  const auto room = static_cast<int64_t>(call.workspace_bytes / sizes.part_bytes);
+  int parts = threads < room ? threads : static_cast<int>(room);
+  if (parts > sizes.tiles) parts = sizes.tiles;
+  // As many blocks as fit the cache, and the same number for every part.
+  int blocks = (sizes.tiles + sizes.block_tiles - 1) / sizes.block_tiles;
+  blocks = (blocks + parts - 1) / parts * parts;
+  if (blocks > sizes.tiles) blocks = sizes.tiles;
+  const int64_t tiles = sizes.tiles;
+  ParallelFor(parts > 1 ? call.parallel : nullptr, parts, [&](int begin, int end) {
+    for (int part = begin; part < end; ++part) {
+      auto* memory = reinterpret_cast<float*>(static_cast<uint8_t*>(call.workspace) +
+                                              static_cast<size_t>(part) * sizes.part_bytes);
+      const auto first_block = static_cast<int>(int64_t{blocks} * part / parts);
+      const auto end_block = static_cast<int>(int64_t{blocks} * (part + 1) / parts);
+      for (int b = first_block; b < end_block; ++b) {
+        Block block;
+        block.first = static_cast<int>(tiles * b / blocks);
+        block.count = static_cast<int>(tiles * (b + 1) / blocks) - block.first;
+        block.inputs = memory;
+        block.products = memory + int64_t{kCoefficients} * block.count * sizes.padded_inputs;
+        RunBlock(state, operands, block);
+      }
+    }
+  });
+  return OkStatus();
+}
+
+size_t WinogradBytes(const void* shared, const void*) {
+  return shared == nullptr ? 0 : static_cast<const WinogradState*>(shared)->bytes;
+}
+
+}  // namespace tenon::cpu::vector
