@@ -36,6 +36,8 @@ class SectionBuilder {
     return offset;
   }
   [[nodiscard]] const std::vector<uint8_t>& data() const { return data_; }
+  /// True if anything lies here, be it an empty constant.
+  [[nodiscard]] bool IsUsed() const { return !known_.empty(); }
 
  private:
   static constexpr size_t kAlignment = 64;
@@ -226,7 +228,7 @@ class Emitter {
         fb::CreateMemorySpace(builder_, builder_.CreateString(options_.memory_space))};
     std::vector<flatbuffers::Offset<fb::Section>> sections;
     const std::vector<uint8_t>& data = constants_.data();
-    if (!data.empty()) {
+    if (constants_.IsUsed()) {
       // Defaults are not stored: the offset is patched below and must have its own bytes.
       builder_.ForceDefaults(true);
       sections.push_back(fb::CreateSection(builder_, builder_.CreateString("constants"), 0, 0,
@@ -257,7 +259,7 @@ class Emitter {
     }
     file.resize(header_bytes, 0);
     const std::vector<uint8_t>& data = constants_.data();
-    if (!data.empty()) {
+    if (constants_.IsUsed()) {
       const size_t offset = RoundUp(header_bytes, options_.section_alignment);
       auto* section = const_cast<fb::Section*>(fb::GetPlan(file.data())->sections()->Get(0));
       if (!reinterpret_cast<flatbuffers::Table*>(section)->SetField<uint64_t>(

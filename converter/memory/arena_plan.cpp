@@ -108,10 +108,20 @@ class ArenaPlanner {
     for (const Graph::Port& port : graph_.outputs()) {
       if (Root(port.tensor) == root) return false;
     }
-    // Another operand on the same bytes is fine only if it is the same window.
-    for (const TensorId other : op.inputs) {
-      if (other == kNone || Root(other) != root) continue;
-      if (locations_.at(other).offset != 0 ||
+    return OthersAllow(op, input);
+  }
+
+  /// Another operand on the same bytes is read at other times than this one, unless it too may be
+  /// taken over and is the same window: x + x, but not x + (a row of x), nor conv(x) + x.
+  [[nodiscard]] bool OthersAllow(const Op& op, size_t input) const {
+    const uint32_t allowed = GetOpHostRow(op.kind).in_place_inputs;
+    const TensorId source = op.inputs[input];
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const TensorId other = op.inputs[i];
+      if (i == input || other == kNone || Root(other) != Root(source)) continue;
+      if (i >= 32 || (allowed >> i & 1U) == 0 ||
+          graph_.tensor(other).shape != graph_.tensor(source).shape ||
+          locations_.at(other).offset != locations_.at(source).offset ||
           locations_.at(other).strides != locations_.at(source).strides) {
         return false;
       }

@@ -103,13 +103,16 @@ class LocationAssigner {
     const Op op = graph_.op(id);
     const TensorId whole = op.outputs[0];
     const auto axis = op.attributes.As<ConcatAttributes>().axis;
+    if (graph_.tensor(whole).shape.Elements() == 0) return {};
     std::vector<bool> placed(op.inputs.size(), false);
     size_t placed_count = 0;
     int64_t begin = 0;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      placed[i] = PlacePart(op.inputs[i], whole, axis, begin, 0);
-      placed_count += placed[i] ? 1 : 0;
-      begin += graph_.tensor(op.inputs[i]).shape[axis];
+      const int32_t extent = graph_.tensor(op.inputs[i]).shape[axis];
+      // Nothing need be done for an empty part, and a window at the end would lie outside.
+      placed[i] = extent == 0 || PlacePart(op.inputs[i], whole, axis, begin, 0);
+      placed_count += placed[i] && extent > 0 ? 1 : 0;
+      begin += extent;
     }
     if (placed_count == 0) {
       report_.declined.push_back({op.name, "no part can be written in place"});
@@ -283,9 +286,11 @@ class LocationAssigner {
         const auto attributes = op.attributes.As<SliceAttributes>();
         for (int32_t i = 0; i < attributes.rank; ++i) {
           const auto k = static_cast<size_t>(i);
-          if (attributes.steps[i] < 1) return std::nullopt;
           window.offset += static_cast<int64_t>(attributes.begins[i]) * input.strides[k] *
                            DTypeBytes(source.dtype);
+          // Where one element is taken the step may be any number and says nothing.
+          if (attributes.sizes[i] == 1) continue;
+          if (attributes.steps[i] < 1) return std::nullopt;
           window.strides[k] = input.strides[k] * attributes.steps[i];
         }
         return window;

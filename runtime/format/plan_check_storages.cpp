@@ -88,15 +88,34 @@ uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) 
   return bytes;
 }
 
+/// How much of `read` the region `write` covers. Where the two fit no common grid, looks at the
+/// reader's rows one by one; 0 where that cannot tell either, or is too much to ask.
+uint64_t CoveredBytes(ProgramCheck& check, const Region& write, const Region& read) {
+  if (write.levels == 1 && write.offset <= read.offset && read.end <= write.end) return read.bytes;
+  const uint64_t known = OverlapBytes(write, read);
+  if (known != kUnknownOverlap) return known;
+  if (read.levels <= 1) return 0;
+  const int last = read.levels - 1;
+  Region row = read;
+  row.levels = last;
+  row.bytes = read.bytes / read.count[last];
+  row.end = read.end - (read.count[last] - 1) * read.pitch[last];
+  uint64_t covered = 0;
+  for (uint64_t i = 0; i < read.count[last] && check.Spend(); ++i) {
+    covered += CoveredBytes(check, write, row);
+    row.offset += read.pitch[last];
+    row.end += read.pitch[last];
+  }
+  return covered;
+}
+
 /// True if everything that `reader` reads has been written by then.
 bool IsWritten(ProgramCheck& check, Access reader, const Access* writers, size_t count) {
   const Region region = MakeRegion(check.program.tensor(TensorOf(reader)));
   uint64_t written = 0;
   for (size_t i = 0; i < count && written < region.bytes && check.Spend(); ++i) {
     if (!check.HappensBefore(OpOf(writers[i]), OpOf(reader))) continue;
-    const uint64_t bytes =
-        OverlapBytes(MakeRegion(check.program.tensor(TensorOf(writers[i]))), region);
-    if (bytes != kUnknownOverlap) written += bytes;
+    written += CoveredBytes(check, MakeRegion(check.program.tensor(TensorOf(writers[i]))), region);
   }
   return written >= region.bytes;
 }

@@ -32,6 +32,9 @@ struct RunResult {
 struct RunSettings {
   bool portable = false;
   int threads = 1;
+  /// Inputs and outputs in memory bound by the caller, of exactly their size; an input that a run
+  /// has changed is an error then.
+  bool bound = false;
 };
 
 /// Loads and runs once; `inputs` are raw row-major bytes, one per input of the plan.
