@@ -13,13 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A gap of this part of the peak is not worth a second round.
+// A gap of this part of the peak is worth no more than a short try.
 constexpr int64_t kNegligiblePart = 10'000;
 constexpr int64_t kFirstRoundWork = 1 << 19;
 // There is slack if the limit exceeds the lower bound by more than this part of it.
 constexpr int64_t kSlackPart = 200;
 // Restarts get longer once each order has had its turn.
-constexpr double kFirstRunWorkPerBuffer = 512;
+constexpr int64_t kFirstRunWorkPerBuffer = 512;
 constexpr double kRunGrowth = 1.5;
 constexpr double kNoise = 0.2;
 
@@ -112,7 +112,7 @@ bool Placer::TryLimit(int64_t limit, int64_t work) {
   search_->SetLimit(limit);
   const bool slack = limit > best_.lower_bound + best_.lower_bound / kSlackPart;
   const int64_t work_end = std::min(search_->work() + work, options_.work_budget);
-  auto slice = static_cast<double>(instance_->buffers.size()) * kFirstRunWorkPerBuffer;
+  auto slice = static_cast<double>(instance_->buffers.size() * kFirstRunWorkPerBuffer);
   for (int run = 1; search_->work() < work_end; ++run) {
     const int64_t left = work_end - search_->work();
     const int64_t run_work = slice < static_cast<double>(left) ? static_cast<int64_t>(slice) : left;
@@ -142,9 +142,14 @@ void Placer::Search() {
       !TryLimit(Goal(), options_.work_budget / 4 * 3)) {
     return;
   }
-  int64_t work = kFirstRoundWork;
+  const auto buffers = static_cast<int64_t>(instance_->buffers.size());
+  int64_t work = std::max(kFirstRoundWork, buffers * kFirstRunWorkPerBuffer * kSearchOrders);
   for (; !Done() && search_->work() < options_.work_budget;
        work = std::min(work * 2, options_.work_budget)) {
+    if (best_.peak - proved_ <= proved_ / kNegligiblePart) {
+      (void)TryLimit(Goal(), kFirstRoundWork);
+      return;
+    }
     if (!TryLimit(Goal(), work)) return;
     int64_t low = Goal();
     while (!Done() && low + 1 < best_.peak && search_->work() < options_.work_budget) {
@@ -152,7 +157,6 @@ void Placer::Search() {
       if (!TryLimit(middle, work / 2)) return;
       low = std::max(middle, proved_);
     }
-    if (best_.peak - proved_ <= proved_ / kNegligiblePart) return;
   }
 }
 

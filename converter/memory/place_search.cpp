@@ -12,6 +12,8 @@ constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 constexpr int64_t kWorkPerClockCheck = 1000;
 // Small states are searched as quickly as they are looked up.
 constexpr size_t kSmallestNogood = 3;
+// Sections looked at to choose the next buffer.
+constexpr int kWindow = 256;
 // More than any number of choices.
 constexpr double kAboveAllScores = 1e9;
 
@@ -101,14 +103,31 @@ double PlacementSearch::Score(int buffer) const {
   return score;
 }
 
+// The part of a long range to look for the next buffer in: around where most went wrong, else from
+// the left. Any choice is as complete as another; this one is quick and keeps to one place.
+PlacementSearch::Range PlacementSearch::Window(Range range) const {
+  if (range.last - range.first < kWindow) return range;
+  int center = range.first;
+  for (int section = range.first; section <= range.last; ++section) {
+    if (state_.Failures(section) > state_.Failures(center)) center = section;
+  }
+  const int first = std::clamp(center - kWindow / 2, range.first, range.last - kWindow);
+  return {first, first + kWindow};
+}
+
 int PlacementSearch::SelectBuffer(Range range) {
+  const int best = SelectBufferWithin(Window(range));
+  return best >= 0 ? best : SelectBufferWithin(range);
+}
+
+int PlacementSearch::SelectBufferWithin(Range range) {
   SurveySections(range);
   branches_ += range.last - range.first + 1;
   int best = -1;
   double best_score = 0;
   const int end = state_.FirstBuffer(range.last + 1);
   for (int b = state_.FirstBuffer(range.first); b < end; ++b) {
-    if (state_.IsPlaced(b) || !IsGrounded(b)) continue;
+    if (state_.IsPlaced(b) || BufferAt(b).last_section > range.last || !IsGrounded(b)) continue;
     const double score = Score(b);
     if (best < 0 || score < best_score ||
         (score == best_score && rank_[static_cast<size_t>(b)] < rank_[static_cast<size_t>(best)])) {

@@ -92,7 +92,9 @@ class PlacementSearch {
   [[nodiscard]] bool IsGrounded(int buffer) const;
   void SurveySections(Range range);
   [[nodiscard]] double Score(int buffer) const;
+  [[nodiscard]] Range Window(Range range) const;
   [[nodiscard]] int SelectBuffer(Range range);
+  [[nodiscard]] int SelectBufferWithin(Range range);
   void PushParts(Range range);
   [[nodiscard]] int CountUnplaced(Range range) const;
   bool Enter(Range range, bool remember);
