@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/cpu/cpu_backend.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/unit/backends/cpu/op_fixture.hpp"
@@ -44,6 +45,15 @@ const KernelEntry* FindKernel(const std::string& id) {
   return nullptr;
 }
 
+/// What a plan would reserve.
+size_t WorkspaceBytes(const KernelEntry& kernel, const OpCall& op, int threads) {
+  for (const KernelCaps& caps : Kernels()) {
+    if (std::strcmp(caps.id, kernel.id) != 0 || caps.workspace_bytes == nullptr) continue;
+    return caps.workspace_bytes(op, threads);
+  }
+  return 0;
+}
+
 /// Views of the operands, and the call that refers to them.
 class Call {
  public:
@@ -77,9 +87,9 @@ void RunKernel(benchmark::State& state, const KernelEntry& kernel, const Subject
   const Backend& backend = CpuBackend();
   ParallelRunner runner;
   if (backend.make_runner != nullptr) runner = backend.make_runner(threads);
-  if (backend.begin_run != nullptr && !backend.begin_run(runner).ok()) return;
   const Call description(subject, /*with_data=*/false);
-  const KernelSetup setup = {description.op, 0, threads};
+  std::vector<uint8_t> workspace(WorkspaceBytes(kernel, description.op, threads));
+  const KernelSetup setup = {description.op, workspace.size(), threads};
   void* shared = nullptr;
   void* session = nullptr;
   Status status = kernel.check(setup);
@@ -89,12 +99,14 @@ void RunKernel(benchmark::State& state, const KernelEntry& kernel, const Subject
   KernelCall call;
   call.op = operands.op;
   call.state = session;
+  call.workspace = workspace.data();
+  call.workspace_bytes = workspace.size();
   call.parallel = &runner;
   if (status.ok()) status = kernel.run(call);
   if (!status.ok()) state.SkipWithError(status.message());
   while (status.ok() && state.KeepRunning()) status = kernel.run(call);
-  if (session != nullptr) kernel.close(session);
-  if (shared != nullptr) kernel.unload(shared);
+  if (session != nullptr && kernel.close != nullptr) kernel.close(session);
+  if (shared != nullptr && kernel.unload != nullptr) kernel.unload(shared);
   state.counters["G/s"] =
       benchmark::Counter(subject.work * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
@@ -158,12 +170,21 @@ Subject HalfOfParents(const ConvShape& shape) {
 }
 
 void RegisterConvs() {
-  const std::vector<std::string> kernels = {"cpu.conv.onednn", "cpu.conv.portable"};
+  // Those that refuse a shape say so.
+  const std::vector<std::string> kernels = {"cpu.conv.vector_depthwise", "cpu.conv.vector_winograd",
+                                            "cpu.conv.vector_first",     "cpu.conv.vector",
+                                            "cpu.conv.onednn",           "cpu.conv.portable"};
   for (const ConvShape& shape : {
            ConvShape{"first_3x3s2_3-32@224", 3, 32, 224, 3, 2, 1},
            ConvShape{"first_7x7s2_3-64@224", 3, 64, 224, 7, 2, 1},
            ConvShape{"3x3_64-64@56", 64, 64, 56, 3, 1, 1},
            ConvShape{"3x3_512-512@7", 512, 512, 7, 3, 1, 1},
+           ConvShape{"3x3_64-64@224", 64, 64, 224, 3, 1, 1},
+           ConvShape{"3x3_16-16@32", 16, 16, 32, 3, 1, 1},
+           ConvShape{"3x3_64-64@8", 64, 64, 8, 3, 1, 1},
+           ConvShape{"3x3_160-320@14", 160, 320, 14, 3, 1, 1},
+           ConvShape{"3x3s2_64-128@56", 64, 128, 56, 3, 2, 1},
+           ConvShape{"first_5x5_1-8@28", 1, 8, 28, 5, 1, 1},
            ConvShape{"depthwise_144@56", 144, 144, 56, 3, 1, 144},
            ConvShape{"depthwise_384@14", 384, 384, 14, 3, 1, 384},
            ConvShape{"groups32_128-128@28", 128, 128, 28, 3, 1, 32},
@@ -177,12 +198,13 @@ void RegisterConvs() {
            ConvShape{"1x1_64-384@14", 64, 384, 14, 1, 1, 1},
            ConvShape{"1x1_320-1280@7", 320, 1280, 7, 1, 1, 1},
        }) {
-    RegisterAll({"cpu.conv.onednn", "cpu.conv.onednn_matmul", "cpu.conv.portable"},
-                ConvSubject(shape, Layout::kChannelsLast, false));
+    RegisterAll(
+        {"cpu.conv.vector", "cpu.conv.onednn", "cpu.conv.onednn_matmul", "cpu.conv.portable"},
+        ConvSubject(shape, Layout::kChannelsLast, false));
     RegisterAll({"cpu.conv.onednn_matmul"}, HalfOfParents(shape));
     Subject residual = ConvSubject(shape, Layout::kChannelsLast, true);
     residual.name += "_residual";
-    RegisterAll({"cpu.conv.onednn"}, residual);
+    RegisterAll({"cpu.conv.vector", "cpu.conv.onednn"}, residual);
   }
 }
 
@@ -208,7 +230,7 @@ void RegisterMatMuls() {
     subject.attributes = Words(attributes);
     subject.constants_from = shape.constants_from;
     subject.work = 2.0 * static_cast<double>(subject.outputs[0].count()) * shape.a.back();
-    RegisterAll({"cpu.matmul.onednn", "cpu.matmul.portable"}, subject);
+    RegisterAll({"cpu.matmul.vector", "cpu.matmul.onednn", "cpu.matmul.portable"}, subject);
   }
 }
 

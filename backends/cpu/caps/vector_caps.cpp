@@ -50,10 +50,18 @@ const char* FirstConvSupports(const OpCall& call) {
   if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
     return "for the few channels of a first layer only";
   }
-  if (Taps(call) * call.Input(0).dims[1] > kMostTaps) {
-    return "more taps than the vector kernel keeps pointers to";
+  const int64_t taps = Taps(call) * call.Input(0).dims[1];
+  const int64_t rows = int64_t{call.Input(1).dims[2]} * call.Input(0).dims[1];
+  if (taps > kMostFirstTaps || PaddedRow(call) * rows > kMostRowFloats) {
+    return "rows or kernel too large for the stack";
   }
   return nullptr;
+}
+
+int64_t PaddedRow(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  return int64_t{conv.Output().dims[3] - 1} * attributes.strides[1] +
+         int64_t{conv.Input(1).dims[3] - 1} * attributes.dilations[1] + 1;
 }
 
 const char* DepthwiseSupports(const OpCall& call) {

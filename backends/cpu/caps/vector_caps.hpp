@@ -19,10 +19,12 @@ namespace tenon::cpu {
 /// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.
 namespace tenon::cpu::vector {
 
-/// Kernel taps of one pixel (times input channels, for the first layer): pointers to them lie on
-/// the stack.
+/// Kernel taps of one pixel: pointers to them lie on the stack.
 inline constexpr int kMostTaps = 160;
 inline constexpr int kMostDepthwiseTaps = 64;
+/// First layers copy the input rows of one output row to the stack: floats of these, and taps.
+inline constexpr int kMostRowFloats = 12288;
+inline constexpr int kMostFirstTaps = 512;
 
 /// Any convolution by register tiles.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
@@ -33,6 +35,9 @@ inline constexpr int kMostDepthwiseTaps = 64;
 [[nodiscard]] const char* WinogradSupports(const OpCall& call);
 /// The second factor is one matrix (which must be constant: the kernel's check sees that).
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
+
+/// Floats of the padded input row that one output row of a convolution reads, per channel.
+[[nodiscard]] int64_t PaddedRow(const OpCall& conv);
 
 /// How a Winograd convolution's tiles of 4x4 outputs are cut into blocks, whatever the instruction
 /// set.

@@ -11,7 +11,9 @@ constexpr int kW = 1;
 constexpr int kBias = 2;
 constexpr int kResidual = 3;
 
-Status LoadConv(const KernelSetup& setup, bool channels_are_taps, void** shared) {
+}  // namespace
+
+Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(kW);
   TileProductSpec spec;
@@ -20,12 +22,9 @@ Status LoadConv(const KernelSetup& setup, bool channels_are_taps, void** shared)
   spec.weights = {w.As<const float>(), w.dims[1] * taps, taps, 1};
   if (op.HasInput(kBias)) spec.bias = op.Input(kBias).As<const float>();
   spec.activation = op.AttributesAs<ConvAttributes>().activation;
-  spec.channels_are_taps = channels_are_taps;
   const TensorView* residual = op.HasInput(kResidual) ? &op.Input(kResidual) : nullptr;
   return MakeTileProduct(spec, op.Output(), residual, shared);
 }
-
-}  // namespace
 
 Status CheckConvConstants(const OpCall& op) {
   const TensorView& w = op.Input(kW);
@@ -49,19 +48,6 @@ Status ConvCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(setup.op)));
   TENON_RETURN_IF_ERROR(CheckDenseChannels(setup.op));
   return CheckConvConstants(setup.op);
-}
-
-Status ConvLoad(const KernelSetup& setup, void** shared) {
-  return LoadConv(setup, /*channels_are_taps=*/false, shared);
-}
-
-Status FirstConvCheck(const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(CheckResult(FirstConvSupports(setup.op)));
-  return CheckConvConstants(setup.op);
-}
-
-Status FirstConvLoad(const KernelSetup& setup, void** shared) {
-  return LoadConv(setup, !HasDenseChannels(setup.op.Input(0)), shared);
 }
 
 Status ConvRun(const KernelCall& call) {

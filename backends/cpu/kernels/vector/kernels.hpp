@@ -17,6 +17,9 @@ Status ConvRun(const KernelCall& call);
 /// Few input channels in any layout.
 Status FirstConvCheck(const KernelSetup& setup);
 Status FirstConvLoad(const KernelSetup& setup, void** shared);
+Status FirstConvRun(const KernelCall& call);
+size_t FirstConvBytes(const void* shared, const void* state);
+void FirstConvUnload(void* shared);
 
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseLoad(const KernelSetup& setup, void** shared);

@@ -82,17 +82,11 @@ class TileRows {
  private:
   void FillPixel(int i, int count, const float* image, int64_t top, int64_t left) {
     const Geometry& g = product_.geometry;
-    const int channels = product_.channels_are_taps ? g.inputs : 1;
     const float** row = rows_ + i;
     for (int kh = 0; kh < g.kernel_height; ++kh) {
       for (int kw = 0; kw < g.kernel_width; ++kw) {
-        const float* from =
-            g.Input(image, top + kh * g.dilation[0], left + kw * g.dilation[1], product_.zeros);
-        const int64_t step = from == product_.zeros ? 0 : g.x.channel;
-        for (int c = 0; c < channels; ++c) {
-          *row = from + c * step;
-          row += count;
-        }
+        *row = g.Input(image, top + kh * g.dilation[0], left + kw * g.dilation[1], product_.zeros);
+        row += count;
       }
     }
   }
@@ -104,12 +98,6 @@ class TileRows {
   const float* rows_[kMostTaps * kMostPixels];
 };
 
-struct Operands {
-  const float* x;
-  const float* residual;
-  float* y;
-};
-
 void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixels, int channels) {
   if (product.finish.is_clamp) return;
   for (int i = 0; i < pixels; ++i) Activate(product.activation, y + i * y_step, channels);
@@ -117,7 +105,7 @@ void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixe
 
 /// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
 void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup& group,
-                  int64_t first, const Operands& operands) {
+                  int64_t first, const TileOperands& operands) {
   const Geometry& g = product.geometry;
   alignas(64) float tile[kMostPixels * kMostWidth];
   alignas(64) float residual[kMostPixels * kMostWidth];
@@ -148,34 +136,6 @@ void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup&
   }
 }
 
-void RunItem(const TileProduct& product, int tile, int group_index, const Operands& operands,
-             TileRows& rows) {
-  const ChannelGroup& group = product.groups[group_index];
-  const int64_t pixels = product.geometry.Pixels();
-  const int64_t first = pixels * tile / product.tiles;
-  TileCall call;
-  call.pixels = static_cast<int>(pixels * (tile + 1) / product.tiles - first);
-  call.rows = rows.Fill(first, call.pixels, group.source);
-  call.weights = product.weights + group.weights;
-  call.bias = product.bias + group_index * kMostWidth;
-  call.taps = product.taps;
-  call.depth = product.depth;
-  call.width = group.width;
-  call.channels = group.channels;
-  call.low = product.finish.low;
-  call.high = product.finish.high;
-  call.residual = nullptr;
-  call.residual_step = product.residual_step;
-  call.y_step = product.y_step;
-  if (product.scatter) return RunScattered(product, call, group, first, operands);
-  call.y = operands.y + first * product.y_step + group.first;
-  if (operands.residual != nullptr) {
-    call.residual = operands.residual + first * product.residual_step + group.first;
-  }
-  product.routines->tile(call);
-  ActivateTile(product, call.y, product.y_step, call.pixels, group.channels);
-}
-
 }  // namespace
 
 Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const TensorView* residual,
@@ -194,9 +154,8 @@ Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const T
   product.geometry = spec.geometry;
   product.activation = spec.activation;
   product.finish = MakeFinish(spec.activation);
-  product.channels_are_taps = spec.channels_are_taps;
-  product.taps = spec.channels_are_taps ? shape.taps * shape.depth : shape.taps;
-  product.depth = spec.channels_are_taps ? 1 : shape.depth;
+  product.taps = shape.taps;
+  product.depth = shape.depth;
   const auto pixels = static_cast<int>(spec.geometry.Pixels());
   product.tiles = (pixels + routines.tile_pixels - 1) / routines.tile_pixels;
   product.groups_first =
@@ -212,17 +171,45 @@ Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const T
   return OkStatus();
 }
 
+void RunTileOf(const TileProduct& product, int group_index, int64_t first,
+               const TileOperands& operands, TileCall call) {
+  const ChannelGroup& group = product.groups[group_index];
+  call.weights = product.weights + group.weights;
+  call.bias = product.bias + group_index * kMostWidth;
+  call.width = group.width;
+  call.channels = group.channels;
+  call.low = product.finish.low;
+  call.high = product.finish.high;
+  call.residual = nullptr;
+  call.residual_step = product.residual_step;
+  call.y_step = product.y_step;
+  if (product.scatter) return RunScattered(product, call, group, first, operands);
+  call.y = operands.y + first * product.y_step + group.first;
+  if (operands.residual != nullptr) {
+    call.residual = operands.residual + first * product.residual_step + group.first;
+  }
+  product.routines->tile(call);
+  ActivateTile(product, call.y, product.y_step, call.pixels, group.channels);
+}
+
 void RunTileProduct(const TileProduct& product, const float* x, const float* residual, float* y,
                     const ParallelRunner* parallel) {
-  const Operands operands = {x, residual, y};
+  const TileOperands operands = {x, residual, y};
   const int tiles = product.tiles;
   const int groups = product.group_count;
+  const int64_t pixels = product.geometry.Pixels();
   ParallelFor(product.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
     TileRows rows(product, operands.x);
     for (int item = begin; item < end; ++item) {
       const int tile = product.groups_first ? item % tiles : item / groups;
       const int group = product.groups_first ? item / tiles : item % groups;
-      RunItem(product, tile, group, operands, rows);
+      const int64_t first = pixels * tile / tiles;
+      TileCall call = {};
+      call.pixels = static_cast<int>(pixels * (tile + 1) / tiles - first);
+      call.rows = rows.Fill(first, call.pixels, product.groups[group].source);
+      call.taps = product.taps;
+      call.depth = product.depth;
+      RunTileOf(product, group, first, operands, call);
     }
   });
 }

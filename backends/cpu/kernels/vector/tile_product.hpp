@@ -2,8 +2,7 @@
 // of output channels.
 //
 // Nothing is copied: each tap of each pixel is a pointer into the input, or to zeros where it falls
-// on padding. Inputs whose channels are no neighbours in memory are read with every channel as a
-// tap of its own.
+// on padding.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,6 @@ struct TileProductSpec {
   WeightsView weights;
   const float* bias = nullptr;  ///< null: none
   Activation activation;
-  bool channels_are_taps = false;
 };
 
 /// What `load` makes: lies in one block, with everything that it points to.
@@ -32,7 +30,6 @@ struct TileProduct {
   Geometry geometry;
   Activation activation;
   Finish finish;
-  bool channels_are_taps;
   bool scatter;       ///< outputs lie at no even distances
   bool groups_first;  ///< weights are large: go through them once
   bool small;         ///< not worth a second thread
@@ -51,6 +48,17 @@ struct TileProduct {
 /// Packs the weights. `y` and `residual` (null: none) are the operands' views. Errors: no memory.
 Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const TensorView* residual,
                        void** shared);
+
+struct TileOperands {
+  const float* x;
+  const float* residual;  ///< may be null, and may be y
+  float* y;
+};
+
+/// Computes pixels [first, first + call.pixels) of one group: `call` says what is read (rows,
+/// offsets, taps, depth, pixels), the product everything else.
+void RunTileOf(const TileProduct& product, int group, int64_t first, const TileOperands& operands,
+               TileCall call);
 
 /// `residual` may be null, and may be y.
 void RunTileProduct(const TileProduct& product, const float* x, const float* residual, float* y,

@@ -158,11 +158,9 @@ void TransformInputs(const WinogradState& state, const Operands& operands, const
 void Multiply(const WinogradState& state, const ChannelGroup& group, const Block& block) {
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kMostPixels];
-  TileCall call;
+  TileCall call = {};
   call.rows = rows;
   call.bias = state.zeros;
-  call.residual = nullptr;
-  call.residual_step = 0;
   call.y_step = group.width;
   call.taps = 1;
   call.depth = state.geometry.inputs;

@@ -24,9 +24,11 @@ constexpr int kChannelBlock = 16;
 /// channels k of rows[t][i][k] * weights[t][k][m], low, high).
 struct TileCall {
   const float* const* rows;  ///< [taps][pixels], each pointing at `depth` floats
-  const float* weights;      ///< [taps][depth][width]
-  const float* bias;         ///< [width]
-  const float* residual;     ///< may be null, and may be y
+  /// Null, or [depth] with one tap: value k of a pixel lies offsets[k] floats from its pointer.
+  const int64_t* offsets;
+  const float* weights;   ///< [taps][depth][width]
+  const float* bias;      ///< [width]
+  const float* residual;  ///< may be null, and may be y
   float* y;
   int64_t taps;
   int64_t depth;

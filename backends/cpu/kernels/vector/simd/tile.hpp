@@ -99,7 +99,7 @@ struct Accumulators {
   }
 };
 
-template <int kWidth, int kPixels>
+template <int kWidth, int kPixels, bool kOffsets>
 static void Tile(const TileCall& call) {
   // A few pixels have too few sums in flight to hide the latency of a multiply-add: sum in parts.
   constexpr int kParts = kPixels == 1 ? 4 : (kPixels <= 3 ? 2 : 1);
@@ -117,12 +117,14 @@ static void Tile(const TileCall& call) {
     int64_t k = 0;
     for (; k + kParts <= call.depth; k += kParts) {
       TENON_UNROLL
-      for (int p = 0; p < kParts; ++p) sums[p].Add(x, k + p, weights + p * kWidth);
+      for (int p = 0; p < kParts; ++p) {
+        sums[p].Add(x, kOffsets ? call.offsets[k + p] : k + p, weights + p * kWidth);
+      }
       weights += kParts * kWidth;
     }
     if constexpr (kParts > 1) {
       for (; k < call.depth; ++k) {
-        sums[0].Add(x, k, weights);
+        sums[0].Add(x, kOffsets ? call.offsets[k] : k, weights);
         weights += kWidth;
       }
     }
@@ -137,21 +139,24 @@ constexpr int kTileWidth = TENON_VECTOR_TILE_WIDTH;
 
 using TileFunction = void (*)(const TileCall&);
 
-template <int kWidth, int... kIndices>
+template <int kWidth, bool kOffsets, int... kIndices>
 struct TileRow {
-  static constexpr TileFunction kFunctions[] = {Tile<kWidth, kIndices + 1>...};
+  static constexpr TileFunction kFunctions[] = {Tile<kWidth, kIndices + 1, kOffsets>...};
 };
 
-template <int kWidth, int kCount, int... kIndices>
-struct MakeTileRow : MakeTileRow<kWidth, kCount - 1, kCount - 1, kIndices...> {};
-template <int kWidth, int... kIndices>
-struct MakeTileRow<kWidth, 0, kIndices...> {
-  using Type = TileRow<kWidth, kIndices...>;
+template <int kWidth, bool kOffsets, int kCount, int... kIndices>
+struct MakeTileRow : MakeTileRow<kWidth, kOffsets, kCount - 1, kCount - 1, kIndices...> {};
+template <int kWidth, bool kOffsets, int... kIndices>
+struct MakeTileRow<kWidth, kOffsets, 0, kIndices...> {
+  using Type = TileRow<kWidth, kOffsets, kIndices...>;
 };
 
 template <int kWidth>
 static void TileOfWidth(const TileCall& call) {
-  MakeTileRow<kWidth, kTilePixels>::Type::kFunctions[call.pixels - 1](call);
+  if (call.offsets != nullptr) {
+    return MakeTileRow<kWidth, true, kTilePixels>::Type::kFunctions[call.pixels - 1](call);
+  }
+  MakeTileRow<kWidth, false, kTilePixels>::Type::kFunctions[call.pixels - 1](call);
 }
 
 static void RunWholeTile(const TileCall& call) {

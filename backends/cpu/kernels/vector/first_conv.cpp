@@ -1,0 +1,160 @@
+// Convolution of few input channels in any layout, as first layers are.
+//
+// Where a pixel has so few channels, a pointer for every tap costs more than its products. So the
+// input rows that one output row reads are copied, with their padding, to the stack: then every tap
+// lies at the same distance from its pixel.
+#include <cstddef>
+#include <cstring>
+
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/vector/held_block.hpp"
+#include "backends/cpu/kernels/vector/kernels.hpp"
+#include "backends/cpu/kernels/vector/tile_product.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+constexpr int kX = 0;
+constexpr int kResidual = 3;
+
+struct FirstConv {
+  TileProduct* product;
+  int tiles_per_row;
+  int row_floats;    ///< of one padded input row, per channel
+  bool interleaved;  ///< the copy is [rows][columns][channels], else [rows][channels][columns]
+  int64_t offsets[kMostFirstTaps];  ///< [taps][channels], from a pixel's first tap
+};
+
+void FillOffsets(FirstConv& conv) {
+  const Geometry& g = conv.product->geometry;
+  int64_t* offset = conv.offsets;
+  for (int kh = 0; kh < g.kernel_height; ++kh) {
+    for (int kw = 0; kw < g.kernel_width; ++kw) {
+      const int64_t column = kw * g.dilation[1];
+      for (int c = 0; c < g.inputs; ++c) {
+        *offset++ = conv.interleaved ? (int64_t{kh} * conv.row_floats + column) * g.inputs + c
+                                     : (int64_t{kh} * g.inputs + c) * conv.row_floats + column;
+      }
+    }
+  }
+}
+
+/// Copies `count` values that lie `step` apart to `to`, between `before` and `after` zeros.
+void CopyPadded(const float* from, int64_t step, int64_t before, int64_t count, int64_t after,
+                float* to) {
+  for (int64_t i = 0; i < before; ++i) to[i] = 0.0F;
+  to += before;
+  if (step == 1) {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+  }
+  for (int64_t i = 0; i < after; ++i) to[count + i] = 0.0F;
+}
+
+/// Copies the input rows that output row `row` reads.
+void CopyRows(const FirstConv& conv, const float* image, int row, float* copy) {
+  const Geometry& g = conv.product->geometry;
+  const int64_t left = g.pad[1] < conv.row_floats ? g.pad[1] : conv.row_floats;
+  const int64_t room = conv.row_floats - left;
+  const int64_t inside = g.width < room ? g.width : room;
+  const int64_t right = room - inside;
+  const int64_t row_bytes = int64_t{conv.row_floats} * g.inputs * int64_t{sizeof(float)};
+  for (int kh = 0; kh < g.kernel_height; ++kh) {
+    const int64_t h = row * g.stride[0] - g.pad[0] + kh * g.dilation[0];
+    const bool is_inside = h >= 0 && h < g.height;
+    const float* from = is_inside ? image + h * g.x.row : nullptr;
+    if (!is_inside) {
+      std::memset(copy, 0, static_cast<size_t>(row_bytes));
+    } else if (conv.interleaved) {
+      CopyPadded(from, 1, left * g.inputs, inside * g.inputs, right * g.inputs, copy);
+    } else {
+      for (int c = 0; c < g.inputs; ++c) {
+        CopyPadded(from + c * g.x.channel, g.x.pixel, left, inside, right,
+                   copy + int64_t{c} * conv.row_floats);
+      }
+    }
+    copy += int64_t{conv.row_floats} * g.inputs;
+  }
+}
+
+/// All outputs of one row, from the copy of its inputs.
+void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands) {
+  const TileProduct& product = *conv.product;
+  const Geometry& g = product.geometry;
+  const int64_t step = g.stride[1] * (conv.interleaved ? g.inputs : 1);
+  const float* rows[kMostPixels];
+  for (int tile = 0; tile < conv.tiles_per_row; ++tile) {
+    const int first = g.out_width * tile / conv.tiles_per_row;
+    TileCall call = {};
+    call.pixels = g.out_width * (tile + 1) / conv.tiles_per_row - first;
+    for (int i = 0; i < call.pixels; ++i) rows[i] = copy + (first + i) * step;
+    call.rows = rows;
+    call.offsets = conv.offsets;
+    call.taps = 1;
+    call.depth = int64_t{g.Taps()} * g.inputs;
+    for (int group = 0; group < product.group_count; ++group) {
+      RunTileOf(product, group, row * g.out_width + first, operands, call);
+    }
+  }
+}
+
+}  // namespace
+
+Status FirstConvCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(FirstConvSupports(setup.op)));
+  return CheckConvConstants(setup.op);
+}
+
+Status FirstConvLoad(const KernelSetup& setup, void** shared) {
+  void* memory = AllocateBlock(sizeof(FirstConv));
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(sizeof(FirstConv)));
+  void* product = nullptr;
+  if (const Status status = ConvLoad(setup, &product); !status.ok()) {
+    FreeBlock(memory);
+    return status;
+  }
+  auto& conv = *static_cast<FirstConv*>(memory);
+  conv.product = static_cast<TileProduct*>(product);
+  const Geometry& g = conv.product->geometry;
+  const int tile_pixels = conv.product->routines->tile_pixels;
+  conv.tiles_per_row = (g.out_width + tile_pixels - 1) / tile_pixels;
+  conv.row_floats = static_cast<int>(PaddedRow(setup.op));
+  conv.interleaved = HasDenseChannels(setup.op.Input(kX)) && g.x.pixel == g.inputs;
+  FillOffsets(conv);
+  *shared = memory;
+  return OkStatus();
+}
+
+Status FirstConvRun(const KernelCall& call) {
+  const auto& conv = *static_cast<const FirstConv*>(call.state);
+  const Geometry& g = conv.product->geometry;
+  TileOperands operands;
+  operands.x = call.op.Input(kX).As<const float>();
+  operands.residual =
+      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+  operands.y = call.op.Output().As<float>();
+  ParallelFor(conv.product->small ? nullptr : call.parallel, g.images * g.out_height,
+              [&](int begin, int end) {
+                alignas(64) float copy[kMostRowFloats];
+                for (int row = begin; row < end; ++row) {
+                  const float* image = operands.x + row / g.out_height * g.x.image;
+                  CopyRows(conv, image, row % g.out_height, copy);
+                  RunRow(conv, row, copy, operands);
+                }
+              });
+  return OkStatus();
+}
+
+size_t FirstConvBytes(const void* shared, const void*) {
+  if (shared == nullptr) return 0;
+  return sizeof(FirstConv) + static_cast<const FirstConv*>(shared)->product->bytes;
+}
+
+void FirstConvUnload(void* shared) {
+  FreeBlock(static_cast<FirstConv*>(shared)->product);
+  FreeBlock(shared);
+}
+
+}  // namespace tenon::cpu::vector
