@@ -1,10 +1,8 @@
 #include "backends/cpu/cpu_backend.hpp"
 
 #include "backends/cpu/kernels/portable/portable_table.hpp"
+#include "backends/cpu/kernels/thread_pool.hpp"
 #include "backends/cpu/kernels/vector/vector_table.hpp"
-#ifdef TENON_CPU_OPENMP
-#include "backends/cpu/kernels/openmp_runner.hpp"
-#endif
 #ifdef TENON_ONEDNN
 #include "backends/cpu/kernels/onednn/onednn_table.hpp"
 #endif
@@ -40,12 +38,8 @@ Table Compose() {
 
 const Backend& CpuBackend() {
   static const Table kTable = Compose();
-#ifdef TENON_CPU_OPENMP
   static const Backend kBackend = {
-      "cpu", {kTable.kernels, kTable.count}, MakeOpenMpRunner, BeginOpenMpRun};
-#else
-  static const Backend kBackend = {"cpu", {kTable.kernels, kTable.count}, nullptr, nullptr};
-#endif
+      "cpu", {kTable.kernels, kTable.count}, MakeThreadPool, FreeThreadPool};
   return kBackend;
 }
 

@@ -11,11 +11,10 @@ namespace tenon {
 struct Backend {
   const char* name;  ///< "cpu"
   Span<const KernelEntry> kernels;
-  /// Makes the runner that this backend's kernels share with the libraries they call, for at most
-  /// `threads` threads. May be null: then kernels run on the calling thread.
+  /// Makes the runner of one loaded plan, for at most `threads` threads. May be null: then kernels
+  /// run on the calling thread. May use the heap and create threads; `free_runner` ends them.
   ParallelRunner (*make_runner)(int threads);
-  /// Called on the running thread before a run's first kernel of this backend. May be null.
-  Status (*begin_run)(const ParallelRunner& runner);
+  void (*free_runner)(ParallelRunner& runner);
 };
 
 }  // namespace tenon

@@ -8,6 +8,7 @@ namespace tenon {
 /// returns when all parts are done.
 struct ParallelRunner {
   int threads = 1;
+  void* team = nullptr;  ///< the implementation's own
   void (*run)(const ParallelRunner& runner, int count, void (*body)(void*, int, int),
               void* context) = nullptr;
 };

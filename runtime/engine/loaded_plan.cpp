@@ -92,6 +92,12 @@ void LoadedPlan::Unload() {
     op = BoundOp{};
   }
   ops_ = {};
+  for (size_t i = 0; i < kMaxBackends; ++i) {
+    if (backends_[i] != nullptr && backends_[i]->free_runner != nullptr) {
+      backends_[i]->free_runner(runners_[i]);
+    }
+    backends_[i] = nullptr;
+  }
 }
 
 size_t LoadedPlan::PackedBytes() const {

@@ -102,12 +102,6 @@ void Session::BindStorage(uint32_t storage_index, void* data) {
 
 Status Session::Run(const OpTimer* timer) {
   const ProgramView& program = plan_->program();
-  for (size_t i = 0; i < plan_->view().backend_count(); ++i) {
-    const Backend& backend = *plan_->backend(i);
-    if (backend.begin_run != nullptr) {
-      TENON_RETURN_IF_ERROR(backend.begin_run(plan_->runner(i)));
-    }
-  }
   const size_t steps = program.step_count(0);
   for (size_t step = 0; step < steps; ++step) {
     const size_t op = program.step(0, step).op;

@@ -10,15 +10,18 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kMostBindings = 6;
 
-/// Makes oneDNN plan for `threads` threads while this lives.
-class ThreadCountScope {
+/// Keeps oneDNN on the calling thread while this lives: the plan's own team is the only one, and the
+/// program's OpenMP setting is left as it was.
+class OneThreadScope {
  public:
-  explicit ThreadCountScope(int threads) : saved_(omp_get_max_threads()) {
-    omp_set_num_threads(threads);
+  OneThreadScope() : saved_(omp_get_max_threads()) {
+    if (saved_ != 1) omp_set_num_threads(1);
   }
-  ThreadCountScope(const ThreadCountScope&) = delete;
-  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
-  ~ThreadCountScope() { omp_set_num_threads(saved_); }
+  OneThreadScope(const OneThreadScope&) = delete;
+  OneThreadScope& operator=(const OneThreadScope&) = delete;
+  ~OneThreadScope() {
+    if (saved_ != 1) omp_set_num_threads(saved_);
+  }
 
  private:
   int saved_;
@@ -110,7 +113,7 @@ Status PrepareWeights(const KernelSetup& setup, const PrimitiveSpec& spec, Share
 }
 
 Status FillShared(const KernelSetup& setup, const PrimitiveSpec& spec, Shared& shared) {
-  const ThreadCountScope scope(setup.threads);
+  const OneThreadScope scope;
   TENON_ENSURE(spec.bindings.size() <= kMostBindings, kInvalidArgument, "too many bindings");
   for (const Binding& binding : spec.bindings) shared.bindings[shared.binding_count++] = binding;
   TENON_RETURN_IF_DNNL_ERROR(dnnl_engine_create(shared.engine.out(), dnnl_cpu, 0));
@@ -158,7 +161,7 @@ Status OpenScratch(size_t workspace_bytes, Session& session) {
 }
 
 Status FillSession(const KernelSetup& setup, Session& session) {
-  const ThreadCountScope scope(setup.threads);
+  const OneThreadScope scope;
   const Shared& shared = *session.shared;
   TENON_RETURN_IF_DNNL_ERROR(
       dnnl_stream_create(session.stream.out(), shared.engine.get(), dnnl_stream_default_flags));
@@ -231,6 +234,7 @@ Status Open(const KernelSetup& setup, void* shared, void** state) {
 }
 
 Status Execute(const KernelCall& call) {
+  const OneThreadScope scope;
   const Session& session = *static_cast<const Session*>(call.state);
   const Shared& shared = *session.shared;
   for (size_t i = 0; i < shared.binding_count; ++i) {

@@ -51,10 +51,8 @@ TEST_CASE("CPU backend: the portable backend has exactly the portable kernels") 
 }
 
 TEST_CASE("CPU backend: the runner covers a range once, whatever the number of threads") {
-  if (CpuBackend().make_runner == nullptr) return;
   for (const int threads : {1, 2, 5}) {
-    const ParallelRunner runner = CpuBackend().make_runner(threads);
-    REQUIRE(CpuBackend().begin_run(runner).ok());
+    ParallelRunner runner = CpuBackend().make_runner(threads);
     CHECK(runner.threads == threads);
     for (const int count : {1, 2, 3, 7, 1000}) {
       std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
@@ -63,6 +61,7 @@ TEST_CASE("CPU backend: the runner covers a range once, whatever the number of t
       });
       for (const std::atomic<int>& visit : visits) CHECK(visit == 1);
     }
+    CpuBackend().free_runner(runner);
   }
 }
 

@@ -74,9 +74,10 @@ class PairedOp {
   double Difference(const Attributes& attributes, int threads, int times = 1) {
     ParallelRunner runner;
     if (CpuBackend().make_runner != nullptr) runner = CpuBackend().make_runner(threads);
-    if (CpuBackend().begin_run != nullptr) REQUIRE(CpuBackend().begin_run(runner).ok());
     fast_.set_runner(&runner);
     const Status status = fast_.Run(attributes, threads, times);
+    fast_.set_runner(nullptr);
+    CpuBackend().free_runner(runner);
     INFO(status.message());
     REQUIRE(status.ok());
     REQUIRE(portable_.Run(attributes).ok());
