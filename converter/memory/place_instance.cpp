@@ -86,7 +86,7 @@ std::optional<Instance> MakeInstance(const std::vector<Buffer>& buffers) {
   int64_t sum = 0;
   for (InstanceBuffer& buffer : instance.buffers) {
     // Any buffer begins at a multiple of the common alignment, so the padding is lost anyway.
-    buffer.size = AlignUpSaturated(buffer.size, common_alignment);
+    buffer.size = AlignUpSaturated(buffer.size, std::max<int64_t>(1, common_alignment));
     sum = AddSaturated(
         sum, AddSaturated(buffer.size, AddSaturated(buffer.alignment, buffer.min_offset)));
     if (sum > kLargestSum) return std::nullopt;
