@@ -30,9 +30,11 @@ void Place(const Options& options) {
   }
   converter::PlaceOptions place;
   if (!options.limit.empty()) place.limit = ParseBytes(options.limit, "--limit");
+  // About half a minute without a clock: a placement asked for by itself may take its time.
+  place.work_budget = 100'000'000;
   if (options.time_limit > 0) {
     place.time_limit_seconds = options.time_limit;
-    place.work_budget = INT64_MAX;
+    place.work_budget = int64_t{1} << 40;
   }
   const auto start = std::chrono::steady_clock::now();
   const converter::Placement placement = converter::PlaceBuffers(table->buffers, place);

@@ -91,6 +91,7 @@ Status BinaryRun(const KernelCall& call) {
              BroadcastStride(y, z.rank, k));
   }
   nest.Simplify();
+  nest.LengthenRows();
   const int bytes = DTypeBytes(x.dtype);
   const RowPlan plan = {ChooseRow(attributes.function, y),
                         attributes.activation,

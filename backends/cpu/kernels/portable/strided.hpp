@@ -75,6 +75,18 @@ struct LoopNest {
     if (rank > 0) rank = last + 1;
   }
 
+  /// After Simplify: where rows are so short that starting one costs more than its work, makes the
+  /// longest dimension the innermost, strided though it is.
+  void LengthenRows() {
+    constexpr int32_t kShortRow = 16;
+    if (rank < 2 || dims[rank - 1] >= kShortRow) return;
+    int longest = rank - 1;
+    for (int k = 0; k < rank; ++k) {
+      if (dims[k] > dims[longest]) longest = k;
+    }
+    for (int k = longest; k + 1 < rank; ++k) Swap(k, k + 1);
+  }
+
   void Remove(int k) {
     for (; k + 1 < rank; ++k) Swap(k, k + 1);
     --rank;
