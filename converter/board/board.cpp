@@ -1,9 +1,13 @@
 #include "converter/board/board.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
+#include <utility>
 
 #include "converter/board/built_in_boards.hpp"
 
@@ -70,16 +74,30 @@ class ObjectReader {
  private:
   template <typename T>
   void Read(const char* key, T& value) {
-    try {
-      const Json& member = object_[key];
-      if (std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !member.is_number()) {
+    const Json& member = object_[key];
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (!IsWholeNumber<T>(member)) {
+        Fail(fmt::format("has a '{}' that is not a whole number in range", key));
+        return;
+      }
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (!member.is_number()) {
         Fail(fmt::format("has a '{}' that is not a number", key));
         return;
       }
+    }
+    try {
       value = member.get<T>();
     } catch (const Json::exception&) {
       Fail(fmt::format("has a '{}' of the wrong type", key));
     }
+  }
+
+  /// The library would cut off fractions and wrap what is out of range.
+  template <typename T>
+  static bool IsWholeNumber(const Json& member) {
+    if (member.is_number_unsigned()) return std::in_range<T>(member.get<uint64_t>());
+    return member.is_number_integer() && std::in_range<T>(member.get<int64_t>());
   }
 
   const Json& object_;
@@ -103,6 +121,13 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
     reader.Fail("has 'kernels' other than \"all\" or \"portable\"");
   }
   if (reader.ok() && unit.threads < 1) reader.Fail("has 'threads' below 1");
+  for (const auto& [dtype, rate] : unit.multiply_accumulates_per_second) {
+    if (reader.ok() && !(rate > 0))
+      reader.Fail(fmt::format("has a rate for {} of 0 or less", dtype));
+  }
+  if (reader.ok() && !(unit.elementary_ops_per_second > 0)) {
+    reader.Fail("has an 'elementary_ops_per_second' of 0 or less");
+  }
 }
 
 void ReadSpace(ObjectReader& reader, MemorySpace& space) {
@@ -114,6 +139,12 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   reader.Optional("constants", space.holds_constants);
   reader.Optional("arena", space.holds_arena);
   reader.Optional("alignment_bytes", space.alignment_bytes);
+  if (reader.ok() && (space.bytes < 0 || space.reserve_bytes < 0)) {
+    reader.Fail("has a size below 0");
+  }
+  if (reader.ok() && space.reserve_bytes > space.bytes) {
+    reader.Fail("has 'reserve_bytes' of more than its 'bytes'");
+  }
   const uint32_t alignment = space.alignment_bytes;
   if (reader.ok() && (alignment == 0 || (alignment & (alignment - 1)) != 0)) {
     reader.Fail("has an 'alignment_bytes' that is not a power of two");
@@ -170,9 +201,12 @@ Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   });
   reader.RefuseOthers();
   if (reader.ok() && board.units.empty()) reader.Fail("has no units");
-  if (reader.ok() && board.ArenaSpace() == nullptr) {
-    reader.Fail("has no memory space with \"arena\": true");
+  const auto arenas = std::count_if(board.memory_spaces.begin(), board.memory_spaces.end(),
+                                    [](const MemorySpace& space) { return space.holds_arena; });
+  if (reader.ok() && arenas != 1) {
+    reader.Fail(fmt::format("has {} memory spaces with \"arena\": true, one is needed", arenas));
   }
+  if (reader.ok() && board.name.empty()) reader.Fail("has an empty name");
   if (!reader.ok()) return UsageError("{}", reader.problem());
   board.fingerprint = Fnv1a(json.dump());
   return board;
