@@ -40,16 +40,17 @@ const char* ConvSupports(const OpCall& call) {
   if (Taps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const int outputs = call.Input(1).dims[0] / attributes.group;
-  if (attributes.group > 1 && outputs < 4) return "groups too narrow for vectors";
+  if (attributes.group > 1 && outputs < 16) return "groups too narrow for vectors";
   return nullptr;
 }
 
 const char* FirstConvSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;
-  constexpr int kFewChannels = 4;
+  constexpr int kFewChannels = 16;
   if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
     return "for the few channels of a first layer only";
   }
+  if (Taps(call) == 1) return "a 1x1 convolution needs no copy of its rows";
   const int64_t taps = Taps(call) * call.Input(0).dims[1];
   const int64_t rows = int64_t{call.Input(1).dims[2]} * call.Input(0).dims[1];
   if (taps > kMostFirstTaps || PaddedRow(call) * rows > kMostRowFloats) {
@@ -82,6 +83,10 @@ const char* WinogradSupports(const OpCall& call) {
     }
   }
   if (attributes.group != 1) return "Winograd's way is for one group";
+  constexpr int64_t kMostWeightBytes = 12 << 20;
+  if (int64_t{w.dims[0]} * w.dims[1] * kCoefficients * int64_t{sizeof(float)} > kMostWeightBytes) {
+    return "Winograd's weights, four times as large, would fill the cache";
+  }
   if (w.dims[0] < 8 || w.dims[1] < 8) return "too few channels to pay for Winograd's transforms";
   return nullptr;
 }
@@ -108,7 +113,7 @@ const char* MatMulSupports(const OpCall& call) {
 
 WinogradBlocks WinogradBlocksOf(const OpCall& call) {
   // Coefficients of one block and its products stay in the second-level cache (512 KiB and more).
-  constexpr int64_t kBlockBytes = 320 * 1024;
+  constexpr int64_t kBlockBytes = 240 * 1024;
   constexpr int kTileStep = 14;  // what the widest inner loop takes at once
   constexpr int kMostTiles = 56;
   const TensorView& y = call.Output();

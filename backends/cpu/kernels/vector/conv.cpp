@@ -23,7 +23,7 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   if (op.HasInput(kBias)) spec.bias = op.Input(kBias).As<const float>();
   spec.activation = op.AttributesAs<ConvAttributes>().activation;
   const TensorView* residual = op.HasInput(kResidual) ? &op.Input(kResidual) : nullptr;
-  return MakeTileProduct(spec, op.Output(), residual, shared);
+  return MakeTileProduct(spec, op.Input(0), op.Output(), residual, shared);
 }
 
 Status CheckConvConstants(const OpCall& op) {

@@ -52,6 +52,21 @@ void CopyPadded(const float* from, int64_t step, int64_t before, int64_t count, 
   for (int64_t i = 0; i < after; ++i) to[count + i] = 0.0F;
 }
 
+/// The same for pixels whose channels are neighbours in memory.
+void CopyInterleaved(const float* from, const Geometry& g, int64_t before, int64_t count,
+                     int64_t after, float* to) {
+  if (g.x.pixel == g.inputs) {
+    return CopyPadded(from, 1, before * g.inputs, count * g.inputs, after * g.inputs, to);
+  }
+  const auto pixel_bytes = static_cast<size_t>(g.inputs) * sizeof(float);
+  std::memset(to, 0, static_cast<size_t>(before) * pixel_bytes);
+  to += before * g.inputs;
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * g.inputs, from + i * g.x.pixel, pixel_bytes);
+  }
+  std::memset(to + count * g.inputs, 0, static_cast<size_t>(after) * pixel_bytes);
+}
+
 /// Copies the input rows that output row `row` reads.
 void CopyRows(const FirstConv& conv, const float* image, int row, float* copy) {
   const Geometry& g = conv.product->geometry;
@@ -67,7 +82,7 @@ void CopyRows(const FirstConv& conv, const float* image, int row, float* copy) {
     if (!is_inside) {
       std::memset(copy, 0, static_cast<size_t>(row_bytes));
     } else if (conv.interleaved) {
-      CopyPadded(from, 1, left * g.inputs, inside * g.inputs, right * g.inputs, copy);
+      CopyInterleaved(from, g, left, inside, right, copy);
     } else {
       for (int c = 0; c < g.inputs; ++c) {
         CopyPadded(from + c * g.x.channel, g.x.pixel, left, inside, right,
@@ -121,7 +136,7 @@ Status FirstConvLoad(const KernelSetup& setup, void** shared) {
   const int tile_pixels = conv.product->routines->tile_pixels;
   conv.tiles_per_row = (g.out_width + tile_pixels - 1) / tile_pixels;
   conv.row_floats = static_cast<int>(PaddedRow(setup.op));
-  conv.interleaved = HasDenseChannels(setup.op.Input(kX)) && g.x.pixel == g.inputs;
+  conv.interleaved = HasDenseChannels(setup.op.Input(kX));
   FillOffsets(conv);
   *shared = memory;
   return OkStatus();

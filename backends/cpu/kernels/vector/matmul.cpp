@@ -51,7 +51,10 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
   y.dims = dims;
   y.strides = strides;
   y.rank = 4;
-  return MakeTileProduct(spec, y, nullptr, shared);
+  const int32_t x_strides[4] = {0, 1, 0, g.inputs};
+  TensorView x = y;
+  x.strides = x_strides;
+  return MakeTileProduct(spec, x, y, nullptr, shared);
 }
 
 Status MatMulRun(const KernelCall& call) {

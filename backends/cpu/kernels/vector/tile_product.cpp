@@ -23,6 +23,12 @@ GroupedShape ShapeOf(const TileProductSpec& spec) {
   return shape;
 }
 
+/// True if every output pixel reads the input pixel at the same place, and no other.
+bool IsPointwise(const Geometry& g) {
+  return g.Taps() == 1 && g.stride[0] == 1 && g.stride[1] == 1 && g.out_height == g.height &&
+         g.out_width == g.width && g.pad[0] == 0 && g.pad[1] == 0;
+}
+
 TileProduct* LayOut(BlockLayout& block, const TileProductSpec& spec, const Routines& routines) {
   const GroupedShape shape = ShapeOf(spec);
   auto* product = block.Take<TileProduct>(1);
@@ -62,6 +68,11 @@ class TileRows {
     if (first == first_ && source == source_) return rows_;
     first_ = first;
     source_ = source;
+    if (product_.pointwise) {
+      const float* from = x_ + first * product_.x_step + source;
+      for (int i = 0; i < count; ++i) rows_[i] = from + i * product_.x_step;
+      return rows_;
+    }
     const Geometry& g = product_.geometry;
     const int64_t in_image = int64_t{g.out_height} * g.out_width;
     int64_t image = first / in_image;
@@ -138,8 +149,8 @@ void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup&
 
 }  // namespace
 
-Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const TensorView* residual,
-                       void** shared) {
+Status MakeTileProduct(const TileProductSpec& spec, const TensorView& x, const TensorView& y,
+                       const TensorView* residual, void** shared) {
   const Routines& routines = ChosenRoutines();
   BlockLayout sizes(nullptr);
   LayOut(sizes, spec, routines);
@@ -161,6 +172,7 @@ Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const T
   product.groups_first =
       PackedFloats(shape, routines.tile_width) * int64_t{sizeof(float)} > kManyWeightBytes;
   product.small = spec.geometry.Work() < kSmallWork;
+  product.pointwise = IsPointwise(spec.geometry) && HasEvenPixels(x, &product.x_step);
   product.scatter = !HasDenseChannels(y) || !HasEvenPixels(y, &product.y_step);
   if (residual != nullptr) {
     product.scatter = product.scatter || !HasDenseChannels(*residual) ||

@@ -33,10 +33,12 @@ struct TileProduct {
   bool scatter;       ///< outputs lie at no even distances
   bool groups_first;  ///< weights are large: go through them once
   bool small;         ///< not worth a second thread
+  bool pointwise;     ///< output pixel i reads the input at i * x_step and nothing else
   int taps;
   int depth;
   int tiles;
   int group_count;
+  int64_t x_step;
   int64_t y_step;
   int64_t residual_step;
   ChannelGroup* groups;
@@ -45,9 +47,10 @@ struct TileProduct {
   float* zeros;  ///< as many as input channels
 };
 
-/// Packs the weights. `y` and `residual` (null: none) are the operands' views. Errors: no memory.
-Status MakeTileProduct(const TileProductSpec& spec, const TensorView& y, const TensorView* residual,
-                       void** shared);
+/// Packs the weights. `x`, `y` and `residual` (null: none) are the operands' views. Errors: no
+/// memory.
+Status MakeTileProduct(const TileProductSpec& spec, const TensorView& x, const TensorView& y,
+                       const TensorView* residual, void** shared);
 
 struct TileOperands {
   const float* x;

@@ -34,7 +34,8 @@ template <int kKernel, int kStride, int kPixels, int kCount, typename LanesT>
     }
     TENON_UNROLL
     for (int column = 0; column < kColumns; ++column) {
-      const Vector<kCount> x = lanes.Get(call.rows[h * kColumns + column] + channel);
+      Vector<kCount> x = lanes.Get(call.rows[h * kColumns + column] + channel);
+      KeepInRegister(x);
       TENON_UNROLL
       for (int i = 0; i < kPixels; ++i) {
         const int k = column - i * kStride;
@@ -72,12 +73,13 @@ template <int kKernel, int kStride, int kPixels, int kCount, bool kPartial>
   } else {
     SumCompact<kKernel, kStride, kPixels, kCount>(call, channel, weights, lanes, sums);
   }
+  const Bounds<kCount> bounds(call.low, call.high);
   TENON_UNROLL
   for (int i = 0; i < kPixels; ++i) {
     if (call.residual != nullptr) {
       sums[i] += lanes.Get(call.residual + i * call.residual_step + channel);
     }
-    lanes.Put(call.y + i * call.y_step + channel, Clamp<kCount>(sums[i], call.low, call.high));
+    lanes.Put(call.y + i * call.y_step + channel, bounds.Clamp(sums[i]));
   }
 }
 

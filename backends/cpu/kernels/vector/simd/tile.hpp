@@ -70,17 +70,20 @@ struct Accumulators {
 
   [[gnu::always_inline]] void Finish(const TileCall& call) {
     if (call.residual != nullptr) AddResidual(call.residual, call.residual_step);
+    const Bounds<kLanes> bounds(call.low, call.high);
+    const Bounds<Shape::kHalfLanes> half_bounds(call.low, call.high);
+    float* y = call.y;
+    const int64_t step = call.y_step;
     TENON_UNROLL
     for (int i = 0; i < kPixels; ++i) {
-      float* y = call.y + i * call.y_step;
       TENON_UNROLL
       for (int v = 0; v < Shape::kWhole; ++v) {
-        Store<kLanes>(y + v * kLanes, Clamp<kLanes>(whole[i][v], call.low, call.high));
+        Store<kLanes>(y + v * kLanes, bounds.Clamp(whole[i][v]));
       }
       if constexpr (Shape::kHalf != 0) {
-        Store<Shape::kHalfLanes>(y + Shape::kWhole * kLanes,
-                                 Clamp<Shape::kHalfLanes>(half[i], call.low, call.high));
+        Store<Shape::kHalfLanes>(y + Shape::kWhole * kLanes, half_bounds.Clamp(half[i]));
       }
+      y += step;
     }
   }
 

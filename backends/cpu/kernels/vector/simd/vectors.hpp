@@ -25,17 +25,17 @@ struct VectorOf;
 template <>
 struct VectorOf<4> {
   using Type = float __attribute__((vector_size(16)));
-  using Unaligned = float __attribute__((vector_size(16), aligned(4), may_alias));
+  using Unaligned = float __attribute__((vector_size(16), aligned(4)));
 };
 template <>
 struct VectorOf<8> {
   using Type = float __attribute__((vector_size(32)));
-  using Unaligned = float __attribute__((vector_size(32), aligned(4), may_alias));
+  using Unaligned = float __attribute__((vector_size(32), aligned(4)));
 };
 template <>
 struct VectorOf<16> {
   using Type = float __attribute__((vector_size(64)));
-  using Unaligned = float __attribute__((vector_size(64), aligned(4), may_alias));
+  using Unaligned = float __attribute__((vector_size(64), aligned(4)));
 };
 
 template <int kCount>
@@ -49,6 +49,19 @@ template <int kCount>
 template <int kCount>
 [[gnu::always_inline]] static inline void Store(float* to, Vector<kCount> values) {
   *reinterpret_cast<typename VectorOf<kCount>::Unaligned*>(to) = values;
+}
+
+/// Keeps a loaded vector in its register: else the compiler loads it again for every use, as the
+/// memory operand of a multiply-add.
+template <typename V>
+[[gnu::always_inline]] static inline void KeepInRegister(V& values) {
+#if defined(__x86_64__)
+  asm("" : "+v"(values));
+#elif defined(__aarch64__)
+  asm("" : "+w"(values));
+#else
+  (void)values;
+#endif
 }
 
 /// The first `count` lanes; the others are 0.
@@ -66,14 +79,20 @@ template <int kCount>
   for (int i = 0; i < count; ++i) to[i] = lanes[i];
 }
 
-/// min(max(values, low), high), in which NaN stays NaN.
+/// The bounds of a clamp in every lane: made once, since stores could change those of a call.
 template <int kCount>
-[[gnu::always_inline]] static inline Vector<kCount> Clamp(Vector<kCount> values, float low,
-                                                          float high) {
-  const Vector<kCount> lows = low - Vector<kCount>{};
-  const Vector<kCount> highs = high - Vector<kCount>{};
-  const Vector<kCount> raised = values < lows ? lows : values;
-  return raised > highs ? highs : raised;
-}
+struct Bounds {
+  [[gnu::always_inline]] Bounds(float low, float high)
+      : lows(low - Vector<kCount>{}), highs(high - Vector<kCount>{}) {}
+
+  /// min(max(values, low), high), in which NaN stays NaN.
+  [[gnu::always_inline]] Vector<kCount> Clamp(Vector<kCount> values) const {
+    const Vector<kCount> raised = values < lows ? lows : values;
+    return raised > highs ? highs : raised;
+  }
+
+  Vector<kCount> lows;
+  Vector<kCount> highs;
+};
 
 }  // namespace tenon::cpu::vector::TENON_VECTOR_ISA

@@ -89,6 +89,7 @@ template <int kCount>
     OutputColumn(m, columns[c]);
   }
   const V bias = Load<kCount>(call.bias + first);
+  const Bounds<kCount> bounds(call.low, call.high);
   const int left = call.channels - first;
   TENON_UNROLL
   for (int r = 0; r < 4; ++r) {
@@ -107,7 +108,7 @@ template <int kCount>
             call.residual + r * call.residual_row_step + c * call.residual_step + first;
         sum += left >= kCount ? Load<kCount>(residual) : LoadFirst<kCount>(residual, left);
       }
-      sum = Clamp<kCount>(sum, call.low, call.high);
+      sum = bounds.Clamp(sum);
       if (left >= kCount) {
         Store<kCount>(y, sum);
       } else {
