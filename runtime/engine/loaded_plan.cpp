@@ -17,7 +17,7 @@ bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
   view.rank = static_cast<uint8_t>(tensor.dims.size());
   const auto bytes = static_cast<uint64_t>(view.Elements() * DTypeBytes(tensor.dtype));
   return storage.home == StorageHome::kArena && tensor.offset == 0 && view.IsRowMajor() &&
-         storage.bytes >= bytes;
+         storage.bytes == bytes;
 }
 
 }  // namespace
@@ -52,7 +52,8 @@ void DescribeTensors(const PlanView& plan, const ProgramView& program, TensorVie
 
 Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
                         Span<uint8_t> state, Span<uint8_t> scratch) {
-  TENON_ENSURE(threads >= 1, kInvalidArgument, "{0} threads asked for: give 1 or more", threads);
+  TENON_ENSURE(threads >= 1 && threads <= kMostThreads, kInvalidArgument,
+               "{0} threads asked for: give 1 to {1}", threads, kMostThreads);
   TENON_ENSURE(plan.program_count() > 0, kCorruptPlan, "the plan holds no program");
   TENON_RETURN_IF_ERROR(CheckPlan(plan, scratch));
   view_ = plan;
@@ -61,6 +62,7 @@ Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backend
   TENON_ENSURE(program_.worker_count() == 1, kUnsupported,
                "the plan's first program has {0} workers: this runtime executes one",
                static_cast<int64_t>(program_.worker_count()));
+  TENON_RETURN_IF_ERROR(CheckArenas());
   TENON_RETURN_IF_ERROR(CheckPorts());
   TENON_RETURN_IF_ERROR(FindBackends(backends));
 
@@ -114,6 +116,7 @@ Status LoadedPlan::FindBackends(Span<const Backend* const> backends) {
                static_cast<int64_t>(view_.backend_count()), kMaxBackends);
   for (size_t i = 0; i < view_.backend_count(); ++i) {
     for (const Backend* candidate : backends) {
+      TENON_ENSURE(candidate != nullptr, kInvalidArgument, "a backend in the list is NULL");
       if (std::strcmp(candidate->name, view_.backend(i)) == 0) backends_[i] = candidate;
     }
     if (backends_[i] == nullptr) {
@@ -126,8 +129,22 @@ Status LoadedPlan::FindBackends(Span<const Backend* const> backends) {
   return OkStatus();
 }
 
+/// All arenas together can be addressed, with room for their alignment: sums of their sizes do not
+/// wrap.
+Status LoadedPlan::CheckArenas() const {
+  uint64_t left = PTRDIFF_MAX;
+  for (size_t i = 0; i < program_.arena_count(); ++i) {
+    const ArenaInfo arena = program_.arena(i);
+    TENON_ENSURE(arena.alignment <= left && arena.bytes <= left - arena.alignment, kOutOfMemory,
+                 "arena {0} has more bytes than this processor can address",
+                 static_cast<int64_t>(i));
+    left -= arena.bytes + arena.alignment;
+  }
+  return OkStatus();
+}
+
 /// Inputs and outputs are handed to the user as plain arrays, or taken from the user's memory: each
-/// must be a whole storage of its own in row-major order.
+/// must be exactly a storage of its own in row-major order, or a run would reach beyond it.
 Status LoadedPlan::CheckPorts() const {
   for (size_t i = 0; i < program_.input_count(); ++i) {
     const PortInfo port = program_.input(i);
@@ -139,11 +156,7 @@ Status LoadedPlan::CheckPorts() const {
   for (size_t i = 0; i < program_.output_count(); ++i) {
     const PortInfo port = program_.output(i);
     const TensorInfo tensor = program_.tensor(port.tensor);
-    bool shares_input = false;
-    for (size_t k = 0; k < program_.input_count(); ++k) {
-      shares_input |= program_.tensor(program_.input(k).tensor).storage == tensor.storage;
-    }
-    if (shares_input || !IsWholeStorage(program_, tensor)) {
+    if (!IsWholeStorage(program_, tensor)) {
       return Status(StatusCode::kCorruptPlan, "output '{s}' is not a row-major array of its own")
           .About(port.name);
     }
@@ -176,6 +189,23 @@ Status LoadedPlan::BindOp(size_t index, const TensorView* tensors) {
   return OkStatus();
 }
 
+/// The plan check has proven that what the op takes over is exactly what it writes; only the op's
+/// row knows whether every kernel reads each element before it writes the one in its place.
+Status LoadedPlan::CheckInPlace(const OpRow& row, const OpInfo& info) const {
+  if (info.in_place < 0) return OkStatus();
+  const auto storage_of = [&](int32_t tensor) {
+    return program_.tensor(static_cast<size_t>(tensor)).storage;
+  };
+  const uint32_t taken = storage_of(info.inputs[static_cast<size_t>(info.in_place)]);
+  for (size_t i = 0; i < info.inputs.size(); ++i) {
+    if (info.inputs[i] < 0 || storage_of(info.inputs[i]) != taken) continue;
+    TENON_ENSURE(i < 32 && (row.in_place_inputs >> i & 1U) != 0, kCorruptPlan,
+                 "the output takes over the memory of input {0}, which this op reads again",
+                 static_cast<int64_t>(i));
+  }
+  return OkStatus();
+}
+
 /// The kernel that the plan names; where this build or processor lacks it, the best other one of
 /// the same backend that takes the same operands and no more workspace.
 Status LoadedPlan::ChooseKernel(const OpInfo& info, const KernelSetup& setup, BoundOp& op) const {
@@ -202,6 +232,7 @@ Status LoadedPlan::ChooseKernel(const OpInfo& info, const KernelSetup& setup, Bo
     return Status(StatusCode::kCorruptPlan, status.message(), status.argument(0),
                   status.argument(1), status.argument(2));
   }
+  TENON_RETURN_IF_ERROR(CheckInPlace(row, info));
   Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
   if (named != nullptr) {
     reason = named->check(setup);

@@ -30,6 +30,8 @@ struct BoundOp {
 
 /// Backends that a plan may use at once.
 inline constexpr size_t kMaxBackends = 8;
+/// More threads than this are a mistake, and thread libraries end the program over it.
+inline constexpr int kMostThreads = 1024;
 
 class LoadedPlan {
  public:
@@ -41,8 +43,9 @@ class LoadedPlan {
   /// lets kernels pack weights (the only heap use, and only by kernels that have a `load`). All
   /// arguments are borrowed; `state` must outlive this object, `scratch` need not.
   /// Call Unload whether this succeeds or not.
-  /// Errors: CheckPlan's; kUnsupported (missing backend or kernel); kCorruptPlan (operands that an
-  /// op's rule refuses); kOutOfMemory.
+  /// Errors: CheckPlan's; kInvalidArgument (threads not in 1..kMostThreads, a null backend);
+  /// kUnsupported (missing backend or kernel); kCorruptPlan (operands that an op's rule refuses);
+  /// kOutOfMemory.
   Status Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
               Span<uint8_t> state, Span<uint8_t> scratch);
   void Unload();
@@ -58,7 +61,9 @@ class LoadedPlan {
 
  private:
   Status FindBackends(Span<const Backend* const> backends);
+  Status CheckArenas() const;
   Status CheckPorts() const;
+  Status CheckInPlace(const OpRow& row, const OpInfo& info) const;
   Status BindOp(size_t index, const TensorView* tensors);
   Status ChooseKernel(const OpInfo& info, const KernelSetup& setup, BoundOp& op) const;
 

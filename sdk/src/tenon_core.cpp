@@ -101,6 +101,7 @@ size_t PlanStateBytes(const PlanView& view) {
 Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
                 Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan) {
   constexpr size_t kHandle = kHandleBytes<tenon_plan>;
+  if (backends.list == nullptr && backends.count > 0) return NullArgument("backends.list");
   auto* handle = new (state.data()) tenon_plan();
   const auto* list = reinterpret_cast<const Backend* const*>(backends.list);
   const Status status =
@@ -119,6 +120,8 @@ Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t th
 extern "C" {
 
 const char* tenon_status_text(tenon_status status) {
+  const auto number = static_cast<unsigned>(status);
+  if (number > TENON_IO_ERROR) return "unknown status";
   return tenon::StatusCodeText(static_cast<StatusCode>(status));
 }
 

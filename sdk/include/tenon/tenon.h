@@ -130,7 +130,7 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_load(const void* bytes, size_t
 TENON_API void tenon_plan_unload(tenon_plan* plan);
 
 /* [host] Maps the file, allocates what tenon_plan_load needs, and loads with `backends`, or with
- * every backend of this build if NULL. `threads` >= 1. Close with tenon_plan_close. */
+ * every backend of this build if NULL. `threads`: 1 to 1024. Close with tenon_plan_close. */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_open(const char* path,
                                                        const tenon_backends* backends,
                                                        int32_t threads, tenon_plan** plan,
@@ -195,7 +195,8 @@ TENON_API void tenon_session_close(tenon_session* session);
 
 /* Where to write input `index` before a run, or read output `index` after it: memory inside the
  * arena, so that nothing is copied. A run may overwrite its inputs: write them before every run.
- * Output memory is valid until the next run. NULL if `index` is out of range. */
+ * Inputs and outputs may share memory: read all outputs before writing an input again. NULL if
+ * `index` is out of range. */
 TENON_API void* tenon_session_input(tenon_session* session, size_t index);
 TENON_API const void* tenon_session_output(const tenon_session* session, size_t index);
 
