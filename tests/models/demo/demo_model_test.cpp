@@ -114,9 +114,9 @@ TEST_CASE("Digits: at least 98 % of the held-out images are right") {
 // Tolerance: f32 sums of 288 products in another order, or by Winograd, through three layers.
 TEST_CASE("Digits: every probability is ONNX Runtime's, one by one and in one batch") {
   const std::vector<float> expected = Floats("held_out_probabilities.npy");
-  CHECK(LargestDifference(RunHeldOut(1, tenon_backend_cpu()), expected) < 2e-5);
-  CHECK(LargestDifference(RunHeldOut(360, tenon_backend_cpu()), expected) < 2e-5);
-  CHECK(LargestDifference(RunHeldOut(1, tenon_backend_cpu_portable()), expected) < 2e-5);
+  CHECK(LargestDifference(RunHeldOut(1, tenon_backend_cpu()), expected) < 1e-5);
+  CHECK(LargestDifference(RunHeldOut(360, tenon_backend_cpu()), expected) < 1e-5);
+  CHECK(LargestDifference(RunHeldOut(1, tenon_backend_cpu_portable()), expected) < 1e-5);
 }
 
 TEST_CASE("Digits: the same request gives the same bytes") {
