@@ -135,7 +135,7 @@ void RunItem(const DepthwiseState& state, int item, const Operands& operands, co
   state.routines->depthwise(call);
   if (state.finish.is_clamp) return;
   for (int i = 0; i < call.pixels; ++i) {
-    Activate(state.activation, call.y + i * call.y_step, call.channels);
+    Activate(*state.routines, state.activation, call.y + i * call.y_step, call.channels);
   }
 }
 

@@ -2,6 +2,7 @@
 // what was just stored.
 #pragma once
 
+#include "backends/cpu/kernels/vector/simd/routines.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::vector {
@@ -31,6 +32,6 @@ struct Finish {
 }
 
 /// Applies an activation that is no clamp to `count` floats in place.
-void Activate(const Activation& activation, float* values, int count);
+void Activate(const Routines& routines, const Activation& activation, float* values, int count);
 
 }  // namespace tenon::cpu::vector

@@ -111,7 +111,8 @@ class TileRows {
 
 void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixels, int channels) {
   if (product.finish.is_clamp) return;
-  for (int i = 0; i < pixels; ++i) Activate(product.activation, y + i * y_step, channels);
+  for (int i = 0; i < pixels; ++i)
+    Activate(*product.routines, product.activation, y + i * y_step, channels);
 }
 
 /// For outputs at uneven distances: computes the tile aside, then puts every element in its place.

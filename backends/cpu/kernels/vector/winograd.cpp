@@ -217,7 +217,8 @@ void TransformOutputs(const WinogradState& state, int group_index, const Operand
     if (state.finish.is_clamp) continue;
     for (int r = 0; r < call.y_rows; ++r) {
       for (int c = 0; c < call.y_columns; ++c) {
-        Activate(state.activation, call.y + r * call.y_row_step + c * call.y_step, group.channels);
+        Activate(*state.routines, state.activation, call.y + r * call.y_row_step + c * call.y_step,
+                 group.channels);
       }
     }
   }

@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <vector>
 
+#include "backends/cpu/kernels/portable/activation.hpp"
 #include "backends/cpu/kernels/vector/choose_routines.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/unit/backends/cpu/paired_op.hpp"
@@ -114,8 +116,10 @@ void SetRandomActivation(ConvAttributes& attributes, Generator& random) {
   constexpr Activation kActivations[] = {
       {UnaryFunction::kIdentity, 0.0F, 0.0F},  {UnaryFunction::kRelu, 0.0F, 0.0F},
       {UnaryFunction::kClip, -0.5F, 2.0F},     {UnaryFunction::kHardSwish, 0.0F, 0.0F},
-      {UnaryFunction::kLeakyRelu, 0.1F, 0.0F}, {UnaryFunction::kTanh, 0.0F, 0.0F}};
-  attributes.activation = kActivations[Pick(random, 0, 5)];
+      {UnaryFunction::kLeakyRelu, 0.1F, 0.0F}, {UnaryFunction::kHardSigmoid, 0.2F, 0.5F},
+      {UnaryFunction::kSigmoid, 0.0F, 0.0F},   {UnaryFunction::kSilu, 0.0F, 0.0F},
+      {UnaryFunction::kTanh, 0.0F, 0.0F}};
+  attributes.activation = kActivations[Pick(random, 0, 8)];
 }
 
 /// A kernel of up to `most` x `most`, uneven strides, pads and dilations, and an input that it
@@ -364,6 +368,39 @@ TEST_CASE("Vector conv: NaN in the input reaches the output through a clamp") {
     attributes.activation.function = UnaryFunction::kRelu;
     REQUIRE(op.Run(attributes).ok());
     CHECK(std::isnan(y.Values<float>()[0]));
+  }
+}
+
+TEST_CASE("Vector activations: extreme values, infinities and NaN as in the portable functions") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kExtremes[] = {0.0F,       -0.0F,  1e-30F, -2.9F, 3.1F,  -20.0F,
+                                 20.0F,      -86.0F, -90.0F, 90.0F, 1e30F, kInfinity,
+                                 -kInfinity, NAN,    -1.0F,  0.5F};
+  constexpr vector::VectorActivation kFunctions[] = {
+      vector::VectorActivation::kLeakyRelu, vector::VectorActivation::kHardSwish,
+      vector::VectorActivation::kHardSigmoid, vector::VectorActivation::kSigmoid,
+      vector::VectorActivation::kSilu};
+  constexpr UnaryFunction kSame[] = {UnaryFunction::kLeakyRelu, UnaryFunction::kHardSwish,
+                                     UnaryFunction::kHardSigmoid, UnaryFunction::kSigmoid,
+                                     UnaryFunction::kSilu};
+  for (const vector::Routines* routines : vector::UsableRoutines()) {
+    CAPTURE(routines->name);
+    for (size_t f = 0; f < 5; ++f) {
+      std::vector<float> values(std::begin(kExtremes), std::end(kExtremes));
+      routines->activate(kFunctions[f], 0.2F, 0.5F, values.data(), static_cast<int>(values.size()));
+      for (size_t i = 0; i < values.size(); ++i) {
+        CAPTURE(kExtremes[i]);
+        CAPTURE(f);
+        const float expected = portable::Apply(kSame[f], kExtremes[i], 0.2F, 0.5F);
+        if (std::isnan(expected)) {
+          CHECK(std::isnan(values[i]));
+        } else if (std::isinf(expected)) {
+          CHECK(values[i] == expected);
+        } else {
+          CHECK(std::abs(values[i] - expected) <= 1e-6F * std::abs(expected) + 1e-35F);
+        }
+      }
+    }
   }
 }
 

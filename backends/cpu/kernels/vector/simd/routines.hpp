@@ -89,6 +89,10 @@ struct WinogradOutputCall {
   float high;
 };
 
+/// Activations that `activate` computes in place, as functions.hpp defines them. Sigmoid and SiLU
+/// are within 4 units in the last place; results below the smallest normal number may be 0.
+enum class VectorActivation : uint8_t { kLeakyRelu, kHardSwish, kHardSigmoid, kSigmoid, kSilu };
+
 struct Routines {
   const char* name;  ///< "avx512"
   int tile_pixels;
@@ -97,6 +101,7 @@ struct Routines {
   void (*depthwise)(const DepthwiseCall& call);
   void (*winograd_input)(const WinogradInputCall& call);
   void (*winograd_output)(const WinogradOutputCall& call);
+  void (*activate)(VectorActivation function, float a, float b, float* values, int count);
 };
 
 extern const Routines kGenericRoutines;

@@ -4,6 +4,7 @@
 #define TENON_VECTOR_TILE_PIXELS 6
 #define TENON_VECTOR_TILE_WIDTH 16
 
+#include "backends/cpu/kernels/vector/simd/activate.hpp"
 #include "backends/cpu/kernels/vector/simd/depthwise.hpp"
 #include "backends/cpu/kernels/vector/simd/tile.hpp"
 #include "backends/cpu/kernels/vector/simd/winograd.hpp"
@@ -18,6 +19,7 @@ const Routines kAvx2Routines = {
     avx2::RunDepthwise,
     avx2::RunWinogradInput,
     avx2::RunWinogradOutput,
+    avx2::RunActivate,
 };
 
 }  // namespace tenon::cpu::vector

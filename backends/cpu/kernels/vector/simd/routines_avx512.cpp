@@ -4,6 +4,7 @@
 #define TENON_VECTOR_TILE_PIXELS 14
 #define TENON_VECTOR_TILE_WIDTH 32
 
+#include "backends/cpu/kernels/vector/simd/activate.hpp"
 #include "backends/cpu/kernels/vector/simd/depthwise.hpp"
 #include "backends/cpu/kernels/vector/simd/tile.hpp"
 #include "backends/cpu/kernels/vector/simd/winograd.hpp"
@@ -18,6 +19,7 @@ const Routines kAvx512Routines = {
     avx512::RunDepthwise,
     avx512::RunWinogradInput,
     avx512::RunWinogradOutput,
+    avx512::RunActivate,
 };
 
 }  // namespace tenon::cpu::vector

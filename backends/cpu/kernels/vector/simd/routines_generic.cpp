@@ -8,6 +8,7 @@
 #endif
 #define TENON_VECTOR_TILE_WIDTH 16
 
+#include "backends/cpu/kernels/vector/simd/activate.hpp"
 #include "backends/cpu/kernels/vector/simd/depthwise.hpp"
 #include "backends/cpu/kernels/vector/simd/tile.hpp"
 #include "backends/cpu/kernels/vector/simd/winograd.hpp"
@@ -22,6 +23,7 @@ const Routines kGenericRoutines = {
     generic::RunDepthwise,
     generic::RunWinogradInput,
     generic::RunWinogradOutput,
+    generic::RunActivate,
 };
 
 }  // namespace tenon::cpu::vector
