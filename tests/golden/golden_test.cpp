@@ -1,0 +1,62 @@
+// Small graphs and the plans made of them, both as text beside this file: NAME.graph, NAME.plan.
+// TENON_UPDATE_GOLDEN=1 writes the plans anew; read the difference before committing it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "converter/ir/text.hpp"
+#include "converter/pipeline.hpp"
+#include "tests/support/plan_text.hpp"
+
+namespace tenon::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path GoldenFolder() {
+  const char* source = std::getenv("TENON_SOURCE_DIR");
+  return fs::path(source != nullptr ? source : ".") / "tests" / "golden";
+}
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// The plan of a graph on the board of this folder, as text.
+std::string Converted(const fs::path& graph_file) {
+  auto graph = converter::ParseGraph(ReadText(graph_file));
+  if (!graph.ok()) return graph.error().message;
+  converter::ConvertOptions options;
+  auto board = converter::LoadBoard((GoldenFolder() / "portable.json").string());
+  if (!board.ok()) return board.error().message;
+  options.board = std::move(*board);
+  const auto conversion = converter::ConvertGraph(std::move(*graph), options);
+  return conversion.ok() ? PlanText(conversion->plan) : conversion.error().message + "\n";
+}
+
+TEST_CASE("Golden: every graph of this folder gives the plan beside it") {
+  std::vector<fs::path> graphs;
+  for (const auto& entry : fs::directory_iterator(GoldenFolder())) {
+    if (entry.path().extension() == ".graph") graphs.push_back(entry.path());
+  }
+  std::sort(graphs.begin(), graphs.end());
+  REQUIRE(graphs.size() >= 5);
+  const char* update = std::getenv("TENON_UPDATE_GOLDEN");
+  for (fs::path path : graphs) {
+    CAPTURE(path.filename().string());
+    const std::string text = Converted(path);
+    path.replace_extension(".plan");
+    if (update != nullptr && std::string(update) == "1") {
+      std::ofstream(path, std::ios::binary) << text;
+    }
+    CHECK(text == ReadText(path));
+  }
+}
+
+}  // namespace
+}  // namespace tenon::test
