@@ -1,0 +1,54 @@
+// Chooses the order of nodes with the smallest peak of live bytes: subgraph by subgraph between
+// key nodes, exactly where that can be afforded, else by a beam of growing width.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "converter/order/memory_problem.hpp"
+
+namespace tenon::converter {
+
+struct MemoryOrderOptions {
+  /// Downsets that may be expanded, all subgraphs and searches together (about a microsecond each
+  /// and another per hundred nodes of the subgraph). Work, not seconds, so that results repeat.
+  int64_t work_budget = 200'000;
+  /// Downsets that counting the orders of a subgraph may take; none are counted beyond.
+  int64_t count_budget = 2'000;
+  uint64_t seed = 1;
+  int smallest_subgraph = 4;  ///< smaller ones join a neighbour
+};
+
+struct SubgraphOrder {
+  size_t nodes = 0;
+  /// Topological orders that there are; UINT64_MAX for that many or more; none if not counted.
+  std::optional<uint64_t> orders;
+  int64_t source_peak = 0;
+  int64_t peak = 0;
+  int64_t lower_bound = 0;  ///< no order of this subgraph needs less
+  int64_t expanded = 0;     ///< downsets
+  bool exact = false;       ///< no order of it can make the peak of the whole smaller
+};
+
+struct MemoryOrder {
+  std::vector<Index> order;  ///< the source order where nothing smaller was found
+  int64_t source_peak = 0;
+  int64_t peak = 0;
+  int64_t lower_bound = 0;  ///< no order needs less
+  bool exact = false;       ///< peak == lower_bound
+  int64_t expanded = 0;
+  std::vector<SubgraphOrder> subgraphs;  ///< in the order of execution
+};
+
+/// Deterministic; never worse than the source order. A subgraph that does not make the peak of the
+/// whole keeps its source order.
+[[nodiscard]] MemoryOrder FindMemoryOrder(const MemoryProblem& problem,
+                                          const MemoryOrderOptions& options);
+
+/// Topological orders of the nodes, by counting paths over downsets; UINT64_MAX for that many or
+/// more. None if there are more than `most_downsets` downsets.
+[[nodiscard]] std::optional<uint64_t> CountOrders(const MemoryProblem& problem,
+                                                  int64_t most_downsets);
+
+}  // namespace tenon::converter

@@ -1,0 +1,424 @@
+#include "converter/order/memory_order.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "converter/order/beam_search.hpp"
+#include "converter/order/downset_search.hpp"
+#include "tests/unit/converter/order/dag_problems.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using Order = std::vector<Index>;
+
+constexpr int64_t kEnough = 1'000'000;  // work for everything small
+
+/// Bytes alive in every step, storage by storage, from the first and last touch.
+int64_t NaivePeak(const MemoryProblem& problem, const Order& order) {
+  const size_t steps = order.size();
+  std::vector<int64_t> alive(steps, problem.base_bytes);
+  const auto touches = [&](size_t step, Index s) {
+    const auto& storages = problem.nodes[order[step]].storages;
+    return std::find(storages.begin(), storages.end(), s) != storages.end();
+  };
+  std::vector<size_t> first(problem.storages.size());
+  std::vector<size_t> last(problem.storages.size());
+  for (Index s = 0; s < problem.storages.size(); ++s) {
+    size_t begin = 0;
+    while (begin < steps && !touches(begin, s)) ++begin;
+    if (begin == steps) continue;
+    size_t end = steps - 1;
+    while (!touches(end, s)) --end;
+    first[s] = problem.storages[s].from_start ? 0 : begin;
+    last[s] = problem.storages[s].to_end ? steps - 1 : end;
+    const bool before = problem.storages[s].from_start;
+    const bool behind = problem.storages[s].to_end;
+    for (size_t i = first[s]; i <= last[s]; ++i) alive[i] += problem.storages[s].bytes;
+    // A hand-over asks for a last touch and a first one.
+    if (before) first[s] = SIZE_MAX;
+    if (behind) last[s] = SIZE_MAX;
+  }
+  int64_t peak = problem.base_bytes;
+  for (size_t i = 0; i < steps; ++i) {
+    const MemoryNode& node = problem.nodes[order[i]];
+    alive[i] += node.transient_bytes;
+    for (const HandOver& h : node.hand_overs) {
+      if (last[h.from] != i || first[h.to] != i) continue;
+      alive[i] -= problem.storages[h.to].bytes;
+      break;
+    }
+    peak = std::max(peak, alive[i]);
+  }
+  return peak;
+}
+
+/// All orders, one after the other.
+class Enumerator {
+ public:
+  explicit Enumerator(const MemoryProblem& problem)
+      : problem_(problem), done_(problem.nodes.size(), false) {
+    Extend();
+  }
+  [[nodiscard]] int64_t smallest_peak() const { return smallest_; }
+  [[nodiscard]] uint64_t orders() const { return orders_; }
+
+ private:
+  void Extend() {
+    if (order_.size() == problem_.nodes.size()) {
+      ++orders_;
+      smallest_ = std::min(smallest_, NaivePeak(problem_, order_));
+      return;
+    }
+    for (Index v = 0; v < done_.size(); ++v) {
+      const auto& predecessors = problem_.nodes[v].predecessors;
+      if (done_[v] || !std::all_of(predecessors.begin(), predecessors.end(),
+                                   [&](Index p) { return done_[p]; })) {
+        continue;
+      }
+      done_[v] = true;
+      order_.push_back(v);
+      Extend();
+      order_.pop_back();
+      done_[v] = false;
+    }
+  }
+
+  const MemoryProblem& problem_;
+  std::vector<bool> done_;
+  Order order_;
+  int64_t smallest_ = INT64_MAX;
+  uint64_t orders_ = 0;
+};
+
+/// Nodes with an output each, some of which write into a shared storage instead, work in place,
+/// need workspace, read inputs, or make outputs.
+MemoryProblem RandomProblem(std::mt19937& random, size_t nodes, int64_t largest) {
+  const auto chance = [&](unsigned one_in) { return random() % one_in == 0; };
+  const auto bytes = [&] { return static_cast<int64_t>(random()) % largest + (chance(5) ? 0 : 1); };
+  MemoryProblem problem;
+  problem.base_bytes = chance(3) ? bytes() : 0;
+  const auto add_storage = [&](bool from_start) {
+    problem.storages.push_back({bytes(), from_start, chance(12)});
+    return static_cast<Index>(problem.storages.size() - 1);
+  };
+  const Index input = add_storage(true);
+  const Index shared = add_storage(false);
+  std::vector<Index> output(nodes);
+  for (Index v = 0; v < nodes; ++v) {
+    MemoryNode node;
+    output[v] = chance(6) ? shared : add_storage(false);
+    std::set<Index> storages = {output[v]};
+    for (Index p = v > 4 ? v - 4 : 0; p < v; ++p) {
+      if (!chance(3)) continue;
+      node.predecessors.push_back(p);
+      storages.insert(output[p]);
+      if (chance(3) && output[v] != shared && output[p] != output[v]) {
+        problem.storages[output[v]].bytes = problem.storages[output[p]].bytes;
+        node.hand_overs = {{output[p], output[v]}};
+      }
+    }
+    if (v == 0 || chance(5)) storages.insert(input);
+    node.storages.assign(storages.begin(), storages.end());
+    node.transient_bytes = chance(5) ? bytes() : 0;
+    problem.nodes.push_back(std::move(node));
+  }
+  if (std::none_of(output.begin(), output.end(), [&](Index s) { return s == shared; })) {
+    problem.nodes.back().storages.push_back(shared);
+  }
+  return problem;
+}
+
+Order RandomOrder(std::mt19937& random, const MemoryProblem& problem) {
+  Order order;
+  std::vector<bool> done(problem.nodes.size(), false);
+  while (order.size() < done.size()) {
+    const auto v = static_cast<Index>(random() % done.size());
+    const auto& predecessors = problem.nodes[v].predecessors;
+    if (done[v] ||
+        !std::all_of(predecessors.begin(), predecessors.end(), [&](Index p) { return done[p]; })) {
+      continue;
+    }
+    done[v] = true;
+    order.push_back(v);
+  }
+  return order;
+}
+
+MemoryOrder Find(const MemoryProblem& problem, int64_t work = kEnough, uint64_t seed = 1) {
+  MemoryOrderOptions options;
+  options.work_budget = work;
+  options.seed = seed;
+  const MemoryOrder found = FindMemoryOrder(problem, options);
+  REQUIRE(IsOrder(problem, found.order));
+  REQUIRE(NaivePeak(problem, found.order) == found.peak);
+  REQUIRE(found.peak <= found.source_peak);
+  REQUIRE(found.lower_bound <= found.peak);
+  REQUIRE(found.exact == (found.lower_bound == found.peak));
+  REQUIRE(LowerBoundOf(problem) <= found.lower_bound);
+  return found;
+}
+
+/// A source whose output two chains read that first grow, then shrink; their ends are added.
+MemoryProblem TwoHills() {
+  ProblemBuilder builder;
+  const Index x = builder.Add({}, 4);
+  const Index a1 = builder.Add({x}, 10);
+  const Index b1 = builder.Add({x}, 10);
+  const Index a2 = builder.Add({a1}, 1);
+  const Index b2 = builder.Add({b1}, 1);
+  builder.Add({a2, b2}, 1);
+  return std::move(builder).Build();
+}
+
+// --- the accounting -----------------------------------------------------------------------------
+
+TEST_CASE("PeakOf: what a node reads and writes lives while it runs") {
+  ProblemBuilder builder;
+  builder.Chain({}, {5, 7, 1});
+  CHECK(PeakOf(std::move(builder).Build(), {0, 1, 2}) == 12);
+}
+
+TEST_CASE("PeakOf: workspace counts in its own step only") {
+  ProblemBuilder builder;
+  builder.Chain({}, {5, 7, 1});
+  MemoryProblem problem = std::move(builder).Build();
+  problem.nodes[2].transient_bytes = 3;
+  CHECK(PeakOf(problem, {0, 1, 2}) == 12);
+  problem.nodes[2].transient_bytes = 5;
+  CHECK(PeakOf(problem, {0, 1, 2}) == 13);
+}
+
+TEST_CASE("PeakOf: a hand-over saves the output where the input is not needed any more") {
+  ProblemBuilder builder;
+  const Index x = builder.Add({}, 5);
+  const Index y = builder.Add({x}, 5);
+  builder.Add({x}, 1);
+  MemoryProblem problem = std::move(builder).Build();
+  problem.nodes[y].hand_overs = {{x, y}};
+  CHECK(PeakOf(problem, {0, 1, 2}) == 10);
+  CHECK(PeakOf(problem, {0, 2, 1}) == 6);
+}
+
+TEST_CASE("PeakOf: agrees with lifetimes on random problems and orders, and backwards in time") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 3000; ++round) {
+    const MemoryProblem problem = RandomProblem(random, 1 + random() % 20, 20);
+    Order order = RandomOrder(random, problem);
+    const int64_t peak = NaivePeak(problem, order);
+    REQUIRE(PeakOf(problem, order) == peak);
+    std::reverse(order.begin(), order.end());
+    for (Index& v : order) v = static_cast<Index>(order.size() - 1 - v);
+    const MemoryProblem reversed = Reversed(problem);
+    REQUIRE(IsOrder(reversed, order));
+    REQUIRE(PeakOf(reversed, order) == peak);
+  }
+}
+
+TEST_CASE("IsOrder: refuses what is missing, doubled or too early") {
+  const MemoryProblem problem = TwoHills();
+  CHECK(IsOrder(problem, {0, 2, 4, 1, 3, 5}));
+  CHECK_FALSE(IsOrder(problem, {0, 2, 4, 1, 3}));
+  CHECK_FALSE(IsOrder(problem, {0, 2, 4, 1, 3, 3}));
+  CHECK_FALSE(IsOrder(problem, {0, 4, 2, 1, 3, 5}));
+}
+
+// --- optimality ---------------------------------------------------------------------------------
+
+TEST_CASE("FindMemoryOrder: finishes one hill before it climbs the next") {
+  const MemoryProblem problem = TwoHills();
+  const MemoryOrder found = Find(problem);
+  CHECK(found.source_peak == 4 + 10 + 10);
+  // The second hill stands beside x and the first one's end.
+  CHECK(found.peak == 4 + 10 + 1);
+  CHECK(found.exact);
+}
+
+TEST_CASE("FindMemoryOrder: on random problems, the smallest peak of all orders") {
+  std::mt19937 random(4);
+  int improved = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const MemoryProblem problem = RandomProblem(random, 1 + random() % 8, round % 2 == 0 ? 4 : 50);
+    const Enumerator all(problem);
+    const MemoryOrder found = Find(problem);
+    REQUIRE(found.peak == all.smallest_peak());
+    REQUIRE(found.exact);
+    improved += found.peak < found.source_peak ? 1 : 0;
+  }
+  CHECK(improved > 100);  // so the search has had something to do
+}
+
+TEST_CASE("DownsetSearch: alone and in both directions, the smallest peak of all orders") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 1500; ++round) {
+    const MemoryProblem forwards = RandomProblem(random, 1 + random() % 8, 30);
+    const MemoryProblem problem = round % 2 == 0 ? forwards : Reversed(forwards);
+    const int64_t smallest = Enumerator(problem).smallest_peak();
+    // From the weakest bound, in the smallest slices.
+    DownsetSearch search(problem, 0, INT64_MAX);
+    while (search.Run(1) == DownsetSearch::Outcome::kOutOfWork) {
+      REQUIRE(search.lower_bound() <= smallest);
+    }
+    REQUIRE(IsOrder(problem, search.order()));
+    REQUIRE(NaivePeak(problem, search.order()) == smallest);
+    DownsetSearch below(problem, 0, smallest);
+    REQUIRE(below.Run(kEnough) == DownsetSearch::Outcome::kNoneBelow);
+    REQUIRE(below.lower_bound() == smallest);
+  }
+}
+
+TEST_CASE("BeamSearch: stays within its target, and wide enough finds what there is") {
+  std::mt19937 random(6);
+  for (int round = 0; round < 1000; ++round) {
+    const MemoryProblem problem = RandomProblem(random, 1 + random() % 8, 30);
+    BeamOptions options;
+    options.width = 100'000;
+    options.target = Enumerator(problem).smallest_peak();
+    int64_t expanded = 0;
+    const auto order = BeamSearch(problem, options, expanded);
+    REQUIRE(order.has_value());
+    REQUIRE(IsOrder(problem, *order));
+    REQUIRE(NaivePeak(problem, *order) == options.target);
+    --options.target;
+    REQUIRE_FALSE(BeamSearch(problem, options, expanded).has_value());
+  }
+}
+
+TEST_CASE("FindMemoryOrder: without much work it is still valid, and bounded from both sides") {
+  std::mt19937 random(7);
+  int open = 0;
+  for (int round = 0; round < 300; ++round) {
+    const MemoryProblem problem = RandomProblem(random, 40, 1000);
+    const MemoryOrder best = Find(problem);
+    const MemoryOrder hurried = Find(problem, 10);
+    REQUIRE(hurried.peak >= best.lower_bound);
+    REQUIRE(hurried.lower_bound <= best.peak);
+    open += hurried.exact ? 0 : 1;
+  }
+  CHECK(open > 10);
+}
+
+TEST_CASE("FindMemoryOrder: no work leaves the source order") {
+  const MemoryOrder found = Find(TwoHills(), 0);
+  CHECK(found.order == Order{0, 1, 2, 3, 4, 5});
+  CHECK(found.expanded == 0);
+  CHECK_FALSE(found.exact);
+}
+
+TEST_CASE("FindMemoryOrder: the same seed gives the same order") {
+  std::mt19937 random(8);
+  const MemoryProblem problem = RandomProblem(random, 60, 1000);
+  CHECK(Find(problem, 3000, 9).order == Find(problem, 3000, 9).order);
+}
+
+TEST_CASE("FindMemoryOrder: nothing, and one node") {
+  MemoryProblem problem;
+  problem.base_bytes = 7;
+  CHECK(Find(problem).peak == 7);
+  problem.nodes.resize(1);
+  problem.nodes[0].transient_bytes = 2;
+  CHECK(Find(problem).peak == 9);
+}
+
+// --- subgraphs ----------------------------------------------------------------------------------
+
+TEST_CASE("FindMemoryOrder: a subgraph that does not make the peak keeps its source order") {
+  ProblemBuilder builder;
+  const Index x = builder.Chain({}, {100, 100, 4});
+  const Index a = builder.Add({x}, 10);
+  const Index b = builder.Add({x}, 10);
+  builder.Add({builder.Add({a}, 1), builder.Add({b}, 1)}, 1);
+  const MemoryOrder found = Find(std::move(builder).Build());
+  CHECK(found.order == Order{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(found.exact);
+  CHECK(found.expanded == 0);
+}
+
+TEST_CASE("FindMemoryOrder: subgraphs say how many orders there are and how many were looked at") {
+  ProblemBuilder builder;
+  Index x = builder.Add({}, 4);
+  for (int hill = 0; hill < 2; ++hill) {
+    const Index a = builder.Add({x}, 10);
+    const Index b = builder.Add({x}, 10);
+    x = builder.Add({builder.Add({a}, 1), builder.Add({b}, 1)}, 4);
+  }
+  const MemoryOrder found = Find(std::move(builder).Build());
+  REQUIRE(found.subgraphs.size() == 2);
+  for (const SubgraphOrder& subgraph : found.subgraphs) {
+    // Two chains of two: six ways to interleave them.
+    REQUIRE(subgraph.orders.has_value());
+    CHECK(*subgraph.orders == 6);
+    CHECK(subgraph.source_peak == 24);
+    CHECK(subgraph.peak == 15);
+    CHECK(subgraph.exact);
+    CHECK(subgraph.expanded > 0);
+  }
+  CHECK(found.subgraphs[0].nodes == 6);  // with the one op before the fork
+  CHECK(found.subgraphs[1].nodes == 5);
+}
+
+TEST_CASE("CountOrders: agrees with listing them") {
+  std::mt19937 random(10);
+  for (int round = 0; round < 300; ++round) {
+    const MemoryProblem problem = RandomProblem(random, 1 + random() % 8, 5);
+    REQUIRE(CountOrders(problem, 1000) == Enumerator(problem).orders());
+  }
+}
+
+TEST_CASE("CountOrders: stops counting at the largest number, and at too many downsets") {
+  ProblemBuilder independent;
+  for (int i = 0; i < 12; ++i) independent.Add({}, 1);
+  const MemoryProblem wide = std::move(independent).Build();
+  CHECK(CountOrders(wide, 5000) == 479'001'600U);  // 12!
+  CHECK_FALSE(CountOrders(wide, 4095).has_value());
+  ProblemBuilder chains;  // 80 choose 40 = 1e23 ways
+  chains.Chain({}, std::vector<int64_t>(40, 1));
+  chains.Chain({}, std::vector<int64_t>(40, 1));
+  CHECK(CountOrders(std::move(chains).Build(), 2000) == UINT64_MAX);
+}
+
+// --- networks -----------------------------------------------------------------------------------
+
+TEST_CASE("FindMemoryOrder: networks of hundreds of nodes are solved and proved") {
+  const auto check = [](const char* name, const MemoryProblem& problem,
+                        int64_t peak_kib_hundredths) {
+    CAPTURE(std::string(name));
+    const MemoryOrder found = Find(problem, MemoryOrderOptions().work_budget);
+    CHECK(found.exact);
+    CHECK(found.peak * 100 / 1024 == peak_kib_hundredths);
+  };
+  check("NASNet-A", NasnetProblem(2), 405168);
+  check("DARTS", DartsProblem(4), 36750);
+  check("DenseNet-264", DensenetProblem({6, 12, 64, 48}), 176400);
+}
+
+TEST_CASE("FindMemoryOrder: RandWire's optimum, proved; Inception's source order is optimal") {
+  const char* given = std::getenv("TENON_SHARED");
+  const char* source = std::getenv("TENON_SOURCE_DIR");
+  std::filesystem::path shared = given != nullptr ? given : "";
+  if (given == nullptr && source != nullptr) {
+    shared = std::filesystem::path(source).parent_path() / "shared";
+  }
+  const auto randwire = ReadDagProblem(shared / "graphs/dags/randwire_large.dag.json");
+  const auto inception = ReadDagProblem(shared / "graphs/dags/inception_v3.dag.json");
+  if (!randwire.has_value() || !inception.has_value()) {
+    MESSAGE("skipped: no shared/graphs/dags (set TENON_SHARED)");
+    return;
+  }
+  const MemoryOrder found = Find(*randwire, MemoryOrderOptions().work_budget);
+  CHECK(found.source_peak == 5'795'328);  // as stated in the file
+  CHECK(found.peak == 4'829'440);         // 4716.25 KiB
+  CHECK(found.exact);
+  const MemoryOrder same = Find(*inception);
+  CHECK(same.peak == 2'074'464);
+  CHECK(same.exact);
+}
+
+}  // namespace
+}  // namespace tenon::converter
