@@ -161,6 +161,7 @@ void Multiply(const WinogradState& state, const ChannelGroup& group, const Block
   TileCall call = {};
   call.rows = rows;
   call.bias = state.zeros;
+  call.in_order = true;  // how tiles are cut into blocks depends on the number of threads
   call.y_step = group.width;
   call.taps = 1;
   call.depth = state.geometry.inputs;

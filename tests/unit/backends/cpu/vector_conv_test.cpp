@@ -324,20 +324,25 @@ TEST_CASE("Winograd conv: refuses a workspace too small for one part") {
 }
 
 TEST_CASE("Vector conv: the same bits whatever the number of threads") {
-  for (const char* kernel : {kTile, kWinograd}) {
-    std::vector<float> first;
-    for (const int threads : {1, 2, 3}) {
-      Generator random(13);
-      OpFixture op(FindKernel(kernel));
-      op.AddInput(Random({1, 40, 19, 17}, Layout::kChannelsLast, random));
-      op.AddInput(Random({40, 40, 3, 3}, Layout::kRowMajor, random), kConstant);
-      const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 40, 19, 17}, Layout::kChannelsLast));
-      op.set_workspace_bytes(1 << 22);
-      REQUIRE(op.Run(Conv(1, 1, 1), threads).ok());
-      if (threads == 1) first = y.Values<float>();
-      CHECK(y.Values<float>() == first);
+  ForEachInstructionSet([] {
+    for (const char* kernel : {kTile, kWinograd}) {
+      for (const int32_t size : {8, 13, 17}) {  // 4, 16 and 25 Winograd tiles
+        std::vector<float> first;
+        for (const int threads : {1, 2, 3}) {
+          Generator random(13);
+          OpFixture op(FindKernel(kernel));
+          op.AddInput(Random({1, 64, size, size}, Layout::kChannelsLast, random));
+          op.AddInput(Random({64, 64, 3, 3}, Layout::kRowMajor, random), kConstant);
+          const Tensor y =
+              op.AddOutput(Tensor(DType::kF32, {1, 64, size, size}, Layout::kChannelsLast));
+          op.set_workspace_bytes(1 << 22);
+          REQUIRE(op.Run(Conv(1, 1, 1), threads).ok());
+          if (threads == 1) first = y.Values<float>();
+          CHECK(y.Values<float>() == first);
+        }
+      }
     }
-  }
+  });
 }
 
 TEST_CASE("Vector conv: weights that are no constant are refused") {

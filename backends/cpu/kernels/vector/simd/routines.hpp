@@ -39,6 +39,9 @@ struct TileCall {
   int channels;  ///< outputs to store, at most `width`
   float low;     ///< NaN passes the clamp
   float high;
+  /// Sums in one order whatever `pixels` is (else a few pixels sum in parts, which is faster). Not
+  /// with `offsets`.
+  bool in_order;
 };
 
 /// `pixels` adjacent outputs of one row, every channel on its own. Weights and bias are padded to

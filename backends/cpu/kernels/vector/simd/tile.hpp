@@ -102,10 +102,17 @@ struct Accumulators {
   }
 };
 
-template <int kWidth, int kPixels, bool kOffsets>
+/// Up to these, sums are in parts.
+constexpr int kFewPixels = 3;
+
+enum class TileMode { kPlain, kOffsets, kInOrder };
+
+template <int kWidth, int kPixels, TileMode kMode>
 static void Tile(const TileCall& call) {
+  constexpr bool kOffsets = kMode == TileMode::kOffsets;
   // A few pixels have too few sums in flight to hide the latency of a multiply-add: sum in parts.
-  constexpr int kParts = kPixels == 1 ? 4 : (kPixels <= 3 ? 2 : 1);
+  constexpr int kFewParts = kPixels == 1 ? 4 : 2;
+  constexpr int kParts = kMode == TileMode::kInOrder || kPixels > kFewPixels ? 1 : kFewParts;
   Accumulators<kWidth, kPixels> sums[kParts];
   sums[0].Start(call.bias);
   TENON_UNROLL
@@ -142,24 +149,28 @@ constexpr int kTileWidth = TENON_VECTOR_TILE_WIDTH;
 
 using TileFunction = void (*)(const TileCall&);
 
-template <int kWidth, bool kOffsets, int... kIndices>
+template <int kWidth, TileMode kMode, int... kIndices>
 struct TileRow {
-  static constexpr TileFunction kFunctions[] = {Tile<kWidth, kIndices + 1, kOffsets>...};
+  static constexpr TileFunction kFunctions[] = {Tile<kWidth, kIndices + 1, kMode>...};
 };
 
-template <int kWidth, bool kOffsets, int kCount, int... kIndices>
-struct MakeTileRow : MakeTileRow<kWidth, kOffsets, kCount - 1, kCount - 1, kIndices...> {};
-template <int kWidth, bool kOffsets, int... kIndices>
-struct MakeTileRow<kWidth, kOffsets, 0, kIndices...> {
-  using Type = TileRow<kWidth, kOffsets, kIndices...>;
+template <int kWidth, TileMode kMode, int kCount, int... kIndices>
+struct MakeTileRow : MakeTileRow<kWidth, kMode, kCount - 1, kCount - 1, kIndices...> {};
+template <int kWidth, TileMode kMode, int... kIndices>
+struct MakeTileRow<kWidth, kMode, 0, kIndices...> {
+  using Type = TileRow<kWidth, kMode, kIndices...>;
 };
 
 template <int kWidth>
 static void TileOfWidth(const TileCall& call) {
+  const int index = call.pixels - 1;
   if (call.offsets != nullptr) {
-    return MakeTileRow<kWidth, true, kTilePixels>::Type::kFunctions[call.pixels - 1](call);
+    return MakeTileRow<kWidth, TileMode::kOffsets, kTilePixels>::Type::kFunctions[index](call);
   }
-  MakeTileRow<kWidth, false, kTilePixels>::Type::kFunctions[call.pixels - 1](call);
+  if (call.in_order && call.pixels <= kFewPixels) {
+    return MakeTileRow<kWidth, TileMode::kInOrder, kFewPixels>::Type::kFunctions[index](call);
+  }
+  MakeTileRow<kWidth, TileMode::kPlain, kTilePixels>::Type::kFunctions[index](call);
 }
 
 static void RunWholeTile(const TileCall& call) {
