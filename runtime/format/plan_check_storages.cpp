@@ -63,6 +63,29 @@ const char* NameOf(const ProgramCheck& check, uint32_t op) {
   return op == kPortOp ? check.program.name() : check.program.op(op).name;
 }
 
+/// OverlapBytes, but where the two fit no common grid, they are looked at row by row, as far as the
+/// budget goes.
+uint64_t CommonBytes(ProgramCheck& check, const Region& a, const Region& b) {
+  if (b.levels == 1 && b.offset <= a.offset && a.end <= b.end) return a.bytes;
+  const uint64_t known = OverlapBytes(a, b);
+  if (known != kUnknownOverlap || (a.levels <= 1 && b.levels <= 1)) return known;
+  if (a.levels <= 1) return CommonBytes(check, b, a);
+  const int last = a.levels - 1;
+  Region row = a;
+  row.levels = last;
+  row.bytes = a.bytes / a.count[last];
+  row.end = a.end - (a.count[last] - 1) * a.pitch[last];
+  uint64_t bytes = 0;
+  for (uint64_t i = 0; i < a.count[last]; ++i) {
+    const uint64_t common = check.Spend() ? CommonBytes(check, row, b) : kUnknownOverlap;
+    if (common == kUnknownOverlap) return common;
+    bytes += common;
+    row.offset += a.pitch[last];
+    row.end += a.pitch[last];
+  }
+  return bytes;
+}
+
 /// Writers must not share bytes, with each other or with themselves. Returns how many bytes they
 /// write together.
 uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) {
@@ -79,7 +102,7 @@ uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) 
     for (size_t k = i + 1; k < count; ++k) {
       const TensorInfo other = check.program.tensor(TensorOf(writers[k]));
       if (other.offset >= region.end || !check.Spend()) break;
-      if (OverlapBytes(region, MakeRegion(other)) != 0) {
+      if (CommonBytes(check, region, MakeRegion(other)) != 0) {
         check.Fail(NameOf(check, OpOf(writers[k])), "writes bytes of tensor {0} that op {1} writes",
                    TensorOf(writers[k]), OpOf(writers[i]));
       }
@@ -88,34 +111,15 @@ uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) 
   return bytes;
 }
 
-/// How much of `read` the region `write` covers. Where the two fit no common grid, looks at the
-/// reader's rows one by one; 0 where that cannot tell either, or is too much to ask.
-uint64_t CoveredBytes(ProgramCheck& check, const Region& write, const Region& read) {
-  if (write.levels == 1 && write.offset <= read.offset && read.end <= write.end) return read.bytes;
-  const uint64_t known = OverlapBytes(write, read);
-  if (known != kUnknownOverlap) return known;
-  if (read.levels <= 1) return 0;
-  const int last = read.levels - 1;
-  Region row = read;
-  row.levels = last;
-  row.bytes = read.bytes / read.count[last];
-  row.end = read.end - (read.count[last] - 1) * read.pitch[last];
-  uint64_t covered = 0;
-  for (uint64_t i = 0; i < read.count[last] && check.Spend(); ++i) {
-    covered += CoveredBytes(check, write, row);
-    row.offset += read.pitch[last];
-    row.end += read.pitch[last];
-  }
-  return covered;
-}
-
 /// True if everything that `reader` reads has been written by then.
 bool IsWritten(ProgramCheck& check, Access reader, const Access* writers, size_t count) {
   const Region region = MakeRegion(check.program.tensor(TensorOf(reader)));
   uint64_t written = 0;
   for (size_t i = 0; i < count && written < region.bytes && check.Spend(); ++i) {
     if (!check.HappensBefore(OpOf(writers[i]), OpOf(reader))) continue;
-    written += CoveredBytes(check, MakeRegion(check.program.tensor(TensorOf(writers[i]))), region);
+    const uint64_t bytes =
+        CommonBytes(check, region, MakeRegion(check.program.tensor(TensorOf(writers[i]))));
+    if (bytes != kUnknownOverlap) written += bytes;
   }
   return written >= region.bytes;
 }
