@@ -74,59 +74,18 @@ class ArenaPlanner {
     for (const Graph::Port& port : graph_.outputs()) Touch(port.tensor, end);
   }
 
-  /// Lets the op's output take over an input that dies here, if the op reads each element before
-  /// it writes the one in its place.
+  /// Lets the op's output take over an input that dies here.
   void HandOver(int64_t step) {
     const OpId id = plan_.steps[static_cast<size_t>(step)];
     const Op& op = graph_.op(id);
-    const uint32_t allowed = GetOpHostRow(op.kind).in_place_inputs;
-    if (allowed == 0 || op.outputs.size() != 1 || Root(op.outputs[0]) != op.outputs[0]) return;
-    for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
-      if ((allowed >> i & 1U) == 0 || !MayTakeOver(op, i, step)) continue;
+    for (const size_t i : HandOverInputs(graph_, locations_, op)) {
       const size_t from = StorageOf(op.inputs[i]);
       const size_t to = StorageOf(op.outputs[0]);
+      if (plan_.storages[from].last_step != step || plan_.storages[to].first_step != step) continue;
       group_[to] = group_[from];
       plan_.in_place[static_cast<size_t>(id)] = static_cast<int>(i);
       return;
     }
-  }
-
-  [[nodiscard]] bool MayTakeOver(const Op& op, size_t input, int64_t step) {
-    const TensorId source = op.inputs[input];
-    if (source == kNone) return false;
-    const TensorId root = Root(source);
-    if (graph_.tensor(root).IsConstant()) return false;
-    const Tensor& from = graph_.tensor(source);
-    const Tensor& to = graph_.tensor(op.outputs[0]);
-    const PlannedStorage& storage = plan_.storages[StorageOf(source)];
-    if (from.dtype != to.dtype || from.shape != to.shape || storage.last_step != step ||
-        storage.bytes != to.ByteSize() || locations_.at(source).offset != 0 ||
-        locations_.at(source).strides != locations_.at(op.outputs[0]).strides) {
-      return false;
-    }
-    if (plan_.storages[StorageOf(op.outputs[0])].first_step != step) return false;
-    for (const Graph::Port& port : graph_.outputs()) {
-      if (Root(port.tensor) == root) return false;
-    }
-    return OthersAllow(op, input);
-  }
-
-  /// Another operand on the same bytes is read at other times than this one, unless it too may be
-  /// taken over and is the same window: x + x, but not x + (a row of x), nor conv(x) + x.
-  [[nodiscard]] bool OthersAllow(const Op& op, size_t input) const {
-    const uint32_t allowed = GetOpHostRow(op.kind).in_place_inputs;
-    const TensorId source = op.inputs[input];
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      const TensorId other = op.inputs[i];
-      if (i == input || other == kNone || Root(other) != Root(source)) continue;
-      if (i >= 32 || (allowed >> i & 1U) == 0 ||
-          graph_.tensor(other).shape != graph_.tensor(source).shape ||
-          locations_.at(other).offset != locations_.at(source).offset ||
-          locations_.at(other).strides != locations_.at(source).strides) {
-        return false;
-      }
-    }
-    return true;
   }
 
   void AddWorkspaces() {
@@ -181,7 +140,56 @@ class ArenaPlanner {
   std::vector<size_t> group_;  ///< by storage: the first storage of its hand-over chain
 };
 
+/// Another operand on the same bytes is read at other times than this one, unless it too may be
+/// taken over and is the same window: x + x, but not x + (a row of x), nor conv(x) + x.
+bool OtherInputsAllow(const Graph& graph, const Locations& locations, const Op& op, size_t input) {
+  const uint32_t allowed = GetOpHostRow(op.kind).in_place_inputs;
+  const TensorId source = op.inputs[input];
+  const Location& where = locations.at(source);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const TensorId other = op.inputs[i];
+    if (i == input || other == kNone || locations.at(other).root != where.root) continue;
+    if (i >= 32 || (allowed >> i & 1U) == 0 ||
+        graph.tensor(other).shape != graph.tensor(source).shape ||
+        locations.at(other).offset != where.offset ||
+        locations.at(other).strides != where.strides) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool MayTakeOver(const Graph& graph, const Locations& locations, const Op& op, size_t input) {
+  const TensorId source = op.inputs[input];
+  if (source == kNone) return false;
+  const Location& where = locations.at(source);
+  if (graph.tensor(where.root).IsConstant()) return false;
+  const Tensor& from = graph.tensor(source);
+  const Tensor& to = graph.tensor(op.outputs[0]);
+  if (from.dtype != to.dtype || from.shape != to.shape || where.offset != 0 ||
+      graph.tensor(where.root).ByteSize() != to.ByteSize() ||
+      where.strides != locations.at(op.outputs[0]).strides) {
+    return false;
+  }
+  for (const Graph::Port& port : graph.outputs()) {
+    if (locations.at(port.tensor).root == where.root) return false;
+  }
+  return OtherInputsAllow(graph, locations, op, input);
+}
+
 }  // namespace
+
+std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations, const Op& op) {
+  std::vector<size_t> inputs;
+  const uint32_t allowed = GetOpHostRow(op.kind).in_place_inputs;
+  if (allowed == 0 || op.outputs.size() != 1 || locations.at(op.outputs[0]).root != op.outputs[0]) {
+    return inputs;
+  }
+  for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
+    if ((allowed >> i & 1U) != 0 && MayTakeOver(graph, locations, op, i)) inputs.push_back(i);
+  }
+  return inputs;
+}
 
 ArenaPlan PlanArena(const Graph& graph, const Locations& locations, const ArenaOptions& options) {
   return ArenaPlanner(graph, locations, options).Run();

@@ -37,6 +37,12 @@ struct ArenaOptions {
   int64_t work_budget = PlaceOptions{}.work_budget;
 };
 
+/// Inputs whose bytes the op's output may take over where the order allows it, that is, where the
+/// op is the last to touch them and the first to touch the output: because it reads each element
+/// before it writes the one in its place. Ascending; the first possible one is taken.
+[[nodiscard]] std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations,
+                                                 const Op& op);
+
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);
 

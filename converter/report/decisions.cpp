@@ -37,6 +37,30 @@ Json MappingJson(const Conversion& conversion) {
   return mapping;
 }
 
+/// `orders` is null where they were too many to count, `tried` the downsets of ops expanded.
+Json OrderJson(const OrderReport& report) {
+  const MemoryOrder& search = report.search;
+  Json subgraphs = Json::array();
+  for (const SubgraphOrder& subgraph : search.subgraphs) {
+    subgraphs.push_back({{"ops", subgraph.nodes},
+                         {"orders", subgraph.orders ? Json(*subgraph.orders) : Json(nullptr)},
+                         {"tried", subgraph.expanded},
+                         {"exact", subgraph.exact},
+                         {"source_live_bytes", subgraph.source_peak},
+                         {"live_bytes", subgraph.peak},
+                         {"lower_bound", subgraph.lower_bound}});
+  }
+  const bool searched = report.mode == OrderMode::kSearch;
+  return {{"mode", searched ? "search" : "source"},
+          {"changed", report.changed},
+          {"source_live_bytes", searched ? Json(search.source_peak) : Json(nullptr)},
+          {"live_bytes", searched ? Json(search.peak) : Json(nullptr)},
+          {"lower_bound", searched ? Json(search.lower_bound) : Json(nullptr)},
+          {"exact", searched ? Json(search.exact) : Json(nullptr)},
+          {"subgraphs", subgraphs},
+          {"seed", report.seed}};
+}
+
 }  // namespace
 
 Json DecisionsJson(const Conversion& conversion) {
@@ -48,9 +72,10 @@ Json DecisionsJson(const Conversion& conversion) {
   json["passes"] = PassesJson(conversion);
   json["mapping"] = MappingJson(conversion);
   json["splits"] = Json::array();
-  json["order"] = {{"subgraphs", Json::array()}, {"seed", nullptr}};
+  json["order"] = OrderJson(conversion.order);
   json["memory"] = {{"space", memory.space},
                     {"arena_bytes", memory.arena_bytes},
+                    {"source_order_bytes", memory.source_order_bytes},
                     {"lower_bound", memory.lower_bound},
                     {"gap", memory.arena_bytes - memory.lower_bound},
                     {"proven_optimal", memory.proven_optimal},

@@ -26,6 +26,9 @@ struct Options {
   std::vector<std::string> freeze;
   std::vector<std::string> memory_limits;
   std::string fuse = "on";
+  std::string order = "search";
+  int64_t order_budget = converter::MemoryOrderOptions{}.work_budget;
+  uint64_t seed = 1;
   std::string json;
   bool verbose = false;
   bool quiet = false;
@@ -115,6 +118,13 @@ converter::ConvertOptions ToConvertOptions(const Options& options) {
   }
   convert.fuse = options.fuse == "on";
   convert.recorded.emplace_back("fuse", options.fuse);
+  convert.order =
+      options.order == "search" ? converter::OrderMode::kSearch : converter::OrderMode::kSource;
+  convert.order_budget = options.order_budget;
+  convert.seed = options.seed;
+  convert.recorded.emplace_back("order", options.order);
+  convert.recorded.emplace_back("order-budget", std::to_string(options.order_budget));
+  convert.recorded.emplace_back("seed", std::to_string(options.seed));
   return convert;
 }
 
@@ -132,6 +142,10 @@ void PrintSummary(const converter::Conversion& conversion, const Options& option
       "bytes\n",
       memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
       memory.constants_bytes);
+  if (conversion.order.changed) {
+    std::cout << fmt::format("order: another than the model's, which needs {} bytes\n",
+                             memory.source_order_bytes);
+  }
   if (!options.verbose) return;
   for (const converter::PassReport& pass : conversion.passes) {
     std::cout << fmt::format("pass {}: {} changed, {} declined\n", pass.name, pass.changed,
@@ -189,6 +203,21 @@ void AddConvert(CLI::App& app) {
       ->group("Memory");
   command->add_option("--fuse", options->fuse, "Fuse batch norms, activations, additions, pads")
       ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group("Methods");
+  command
+      ->add_option("--order", options->order,
+                   "Order of ops: the model's own, or the one that needs the least memory")
+      ->check(CLI::IsMember({"source", "search"}))
+      ->capture_default_str()
+      ->group("Methods");
+  command
+      ->add_option("--order-budget", options->order_budget,
+                   "Sets of finished ops that the search may look at")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group("Methods");
+  command->add_option("--seed", options->seed, "Of what is left to chance in searches")
       ->capture_default_str()
       ->group("Methods");
   command->add_option("--json", options->json, "Write every decision there")->group("Reports");
