@@ -45,8 +45,9 @@ Status RunAll(const Pass (&passes)[N], Graph& graph, std::vector<PassReport>& re
   return {};
 }
 
-/// The plan is checked by the code that the device will check it with.
-Status CheckEmitted(const std::vector<uint8_t>& plan) {
+/// The plan is checked by the code that the device will check it with. Gives the bytes of constants
+/// that it holds: equal ones once, unread ones not at all.
+Result<int64_t> CheckEmitted(const std::vector<uint8_t>& plan) {
   std::vector<std::max_align_t> aligned(plan.size() / sizeof(std::max_align_t) + 1);
   std::memcpy(aligned.data(), plan.data(), plan.size());
   const auto* bytes = reinterpret_cast<const uint8_t*>(aligned.data());
@@ -58,7 +59,11 @@ Status CheckEmitted(const std::vector<uint8_t>& plan) {
   const tenon::Status status = CheckPlan(*view, {reinterpret_cast<uint8_t*>(scratch.data()),
                                                  scratch.size() * sizeof(std::max_align_t)});
   if (!status.ok()) return InternalError("the new plan fails its check: {}", ToString(status));
-  return {};
+  int64_t constants = 0;
+  for (size_t i = 0; i < view->section_count(); ++i) {
+    constants += static_cast<int64_t>(view->section(i).bytes);
+  }
+  return constants;
 }
 
 Status CheckFits(const Board& board, const Conversion& conversion) {
@@ -69,8 +74,6 @@ Status CheckFits(const Board& board, const Conversion& conversion) {
   Error error{ErrorKind::kDoesNotFit, "", {}};
   error.message = fmt::format("the model needs {} bytes of '{}', {} are available", needed,
                               space.name, space.usable_bytes());
-  const OrderReport& order = conversion.order;
-  const bool searched = order.mode == OrderMode::kSearch;
   const OrderReport& order = conversion.order;
   const bool searched = order.mode == OrderMode::kSearch;
   error.details.push_back(fmt::format(
@@ -178,13 +181,9 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   conversion.graph_text = PrintGraph(graph);
   conversion.ops_executed = arena.steps.size();
   conversion.memory.space = space.name;
-  for (const TensorId id : graph.Tensors()) {
-    if (graph.tensor(id).IsConstant())
-      conversion.memory.constants_bytes += graph.tensor(id).ByteSize();
-  }
 
   progress("checking", 5);
-  if (Status status = CheckEmitted(conversion.plan); !status.ok()) return status.error();
+  TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
   if (Status status = CheckFits(options.board, conversion); !status.ok()) return status.error();
   return conversion;
 }
