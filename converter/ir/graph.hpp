@@ -219,7 +219,7 @@ class Graph {
 /// 2 and less it is the same as kRowMajor.
 [[nodiscard]] std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout);
 
-/// The op as kernels, shape rules and caps see it (no data). Holds what it points to. Inputs and
+/// The op as shape rules and caps see it: only constants have data. Holds what it points to. Inputs and
 /// outputs must be live tensors or kNone.
 class OpCallView {
  public:

@@ -84,6 +84,8 @@ void OpCallView::AddView(const Tensor& tensor) {
   view.strides = strides.data();
   view.dtype = tensor.dtype;
   view.rank = static_cast<uint8_t>(shape.rank);
+  // Only read, and only by who asks whether a weight is constant.
+  if (tensor.IsConstant()) view.data = const_cast<std::byte*>(tensor.constant->data());
   views_.push_back(view);
 }
 

@@ -23,7 +23,7 @@ struct KernelCaps {
   const char* id;  ///< the KernelEntry's id: "cpu.conv.portable"
   OpKind kind;
   /// Null if the kernel runs this op, else why not (a constant text: "group > 1 needs ..."). Reads
-  /// dims, dtypes and attributes, not strides.
+  /// dims, dtypes and attributes, not strides; constant inputs have data, all others null.
   const char* (*supports)(const OpCall& call);
   LayoutNeed activations;  ///< of every operand that is neither weight nor bias
   /// Bytes of workspace with at most `threads` threads. Null: none.
