@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -143,7 +143,7 @@ class ArenaPlanner {
 /// Another operand on the same bytes is read at other times than this one, unless it too may be
 /// taken over and is the same window: x + x, but not x + (a row of x), nor conv(x) + x.
 bool OtherInputsAllow(const Graph& graph, const Locations& locations, const Op& op, size_t input) {
-  const uint32_t allowed = GetOpHostRow(op.kind).in_place_inputs;
+  const uint32_t allowed = GetOpRow(op.kind).in_place_inputs;
   const TensorId source = op.inputs[input];
   const Location& where = locations.at(source);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -181,7 +181,7 @@ bool MayTakeOver(const Graph& graph, const Locations& locations, const Op& op, s
 
 std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations, const Op& op) {
   std::vector<size_t> inputs;
-  const uint32_t allowed = GetOpHostRow(op.kind).in_place_inputs;
+  const uint32_t allowed = GetOpRow(op.kind).in_place_inputs;
   if (allowed == 0 || op.outputs.size() != 1 || locations.at(op.outputs[0]).root != op.outputs[0]) {
     return inputs;
   }

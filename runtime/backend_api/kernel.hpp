@@ -9,6 +9,9 @@
 
 namespace tenon {
 
+/// Every workspace starts at a multiple of this.
+inline constexpr int kWorkspaceAlignment = 16;
+
 /// One execution. `op` operands have data; `workspace` is at least what the plan states.
 struct KernelCall {
   OpCall op;

@@ -63,14 +63,14 @@ Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backend
                "the plan's first program has {0} workers: this runtime executes one",
                static_cast<int64_t>(program_.worker_count()));
   TENON_RETURN_IF_ERROR(CheckArenas());
-  TENON_RETURN_IF_ERROR(CheckPorts());
+  // The plan check is done with its scratch, which has more than a byte for each storage.
+  TENON_RETURN_IF_ERROR(CheckPorts(scratch.data()));
   TENON_RETURN_IF_ERROR(FindBackends(backends));
 
   MemoryBlock state_block(state);
   BoundOp* ops = state_block.Take<BoundOp>(program_.op_count());
   TENON_ENSURE(ops != nullptr, kOutOfMemory, "plan state: {0} bytes given, {1} needed",
                static_cast<int64_t>(state.size()), static_cast<int64_t>(StateBytes(plan)));
-  // The check is done with its scratch: describe the tensors there.
   MemoryBlock scratch_block(scratch);
   TensorView* views = scratch_block.Take<TensorView>(program_.tensor_count());
   TENON_ENSURE(views != nullptr, kOutOfMemory, "scratch: {0} bytes given, {1} needed",
@@ -145,21 +145,23 @@ Status LoadedPlan::CheckArenas() const {
 
 /// Inputs and outputs are handed to the user as plain arrays, or taken from the user's memory: each
 /// must be exactly a storage of its own in row-major order, or a run would reach beyond it.
-Status LoadedPlan::CheckPorts() const {
+///
+/// `marks` has a byte per storage.
+Status LoadedPlan::CheckPorts(uint8_t* marks) const {
+  std::memset(marks, 0, program_.storage_count());
+  const auto check = [&](const PortInfo& port, const char* message) {
+    const TensorInfo tensor = program_.tensor(port.tensor);
+    const bool is_alone = marks[tensor.storage] == 0 && IsWholeStorage(program_, tensor);
+    marks[tensor.storage] = 1;
+    return is_alone ? OkStatus() : Status(StatusCode::kCorruptPlan, message).About(port.name);
+  };
   for (size_t i = 0; i < program_.input_count(); ++i) {
-    const PortInfo port = program_.input(i);
-    if (!IsWholeStorage(program_, program_.tensor(port.tensor))) {
-      return Status(StatusCode::kCorruptPlan, "input '{s}' is not a row-major array of its own")
-          .About(port.name);
-    }
+    TENON_RETURN_IF_ERROR(
+        check(program_.input(i), "input '{s}' is not a row-major array of its own"));
   }
   for (size_t i = 0; i < program_.output_count(); ++i) {
-    const PortInfo port = program_.output(i);
-    const TensorInfo tensor = program_.tensor(port.tensor);
-    if (!IsWholeStorage(program_, tensor)) {
-      return Status(StatusCode::kCorruptPlan, "output '{s}' is not a row-major array of its own")
-          .About(port.name);
-    }
+    TENON_RETURN_IF_ERROR(
+        check(program_.output(i), "output '{s}' is not a row-major array of its own"));
   }
   return OkStatus();
 }
@@ -177,6 +179,14 @@ Status LoadedPlan::BindOp(size_t index, const TensorView* tensors) {
   setup.threads = threads_;
   if (op.workspace >= 0) {
     setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
+    const TensorInfo workspace = program_.tensor(static_cast<size_t>(op.workspace));
+    const StorageInfo storage = program_.storage(workspace.storage);
+    if (program_.arena(storage.index).alignment < kWorkspaceAlignment ||
+        (storage.offset + workspace.offset) % kWorkspaceAlignment != 0) {
+      return Status(StatusCode::kCorruptPlan, "the workspace is not aligned to {0} bytes",
+                    kWorkspaceAlignment)
+          .About(info.name);
+    }
   }
   if (const Status status = ChooseKernel(info, setup, op); !status.ok()) {
     return status.About(info.name);

@@ -62,7 +62,7 @@ class LoadedPlan {
  private:
   Status FindBackends(Span<const Backend* const> backends);
   Status CheckArenas() const;
-  Status CheckPorts() const;
+  Status CheckPorts(uint8_t* marks) const;
   Status CheckInPlace(const OpRow& row, const OpInfo& info) const;
   Status BindOp(size_t index, const TensorView* tensors);
   Status ChooseKernel(const OpInfo& info, const KernelSetup& setup, BoundOp& op) const;

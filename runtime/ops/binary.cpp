@@ -50,6 +50,6 @@ constexpr OpRow kBinaryRow = {OpKind::kBinary,  "binary",
                               /*min_inputs=*/2,
                               /*max_inputs=*/2,
                               /*outputs=*/1,    kFields,  sizeof(BinaryAttributes) / 4,
-                              &kDefaults,       Infer};
+                              &kDefaults,       Infer,    /*in_place_inputs=*/1U << 0 | 1U << 1};
 
 }  // namespace tenon

@@ -70,6 +70,6 @@ constexpr OpRow kConvRow = {OpKind::kConv,    "conv",
                             /*min_inputs=*/2,
                             /*max_inputs=*/4,
                             /*outputs=*/1,    kFields, sizeof(ConvAttributes) / 4,
-                            &kDefaults,       Infer};
+                            &kDefaults,       Infer,   /*in_place_inputs=*/1U << 3};
 
 }  // namespace tenon

@@ -25,9 +25,6 @@ struct OpWork {
 struct OpHostRow {
   OpKind kind;
   ViewKind view;
-  /// Inputs (bit mask) whose memory the output may take over exactly, element by element, because
-  /// every element is read before the output element at the same place is written.
-  uint32_t in_place_inputs;
   OpWork (*work)(const OpCall& call);
 };
 

@@ -2,7 +2,7 @@
 //
 // Each op is one constant `OpRow`, defined in its own file (conv.cpp, pool.cpp, ...), so that a
 // firmware image links the rows of the kernels it uses and no others. What only the converter
-// needs (in-place rules, views, work and bytes, splitting) stands in op_host_row.hpp.
+// needs (views, work and bytes, splitting) stands in op_host_row.hpp.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +74,10 @@ struct OpRow {
   /// only (dims and dtypes, never data). The number of inputs has been checked before.
   /// Errors: kInvalidArgument with what is wrong. Attributes may hold any bits.
   Status (*infer)(const OpCall& call, OutputType* outputs);
+
+  /// Inputs (bit mask) whose memory the output may take over exactly, element by element, because
+  /// every element is read before the output element at the same place is written.
+  uint32_t in_place_inputs = 0;
 };
 
 /// Checks the number of operands and that required ones are there, then calls the row's `infer`.

@@ -29,6 +29,6 @@ constexpr OpRow kSoftmaxRow = {OpKind::kSoftmax, "softmax",
                                /*min_inputs=*/1,
                                /*max_inputs=*/1,
                                /*outputs=*/1,    kFields,   sizeof(SoftmaxAttributes) / 4,
-                               &kDefaults,       Infer};
+                               &kDefaults,       Infer,     /*in_place_inputs=*/1U << 0};
 
 }  // namespace tenon

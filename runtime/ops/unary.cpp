@@ -26,6 +26,6 @@ constexpr OpRow kUnaryRow = {OpKind::kUnary,   "unary",
                              /*min_inputs=*/1,
                              /*max_inputs=*/1,
                              /*outputs=*/1,    kFields, sizeof(UnaryAttributes) / 4,
-                             &kDefaults,       Infer};
+                             &kDefaults,       Infer,   /*in_place_inputs=*/1U << 0};
 
 }  // namespace tenon

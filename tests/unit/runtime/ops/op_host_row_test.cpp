@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/op_table.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/runtime/ops/op_tester.hpp"
 
@@ -36,14 +37,14 @@ TEST_CASE("Host rows: views are the ops that need not move anything") {
 }
 
 TEST_CASE("Host rows: only elementwise operands may be overwritten") {
-  CHECK(GetOpHostRow(OpKind::kUnary).in_place_inputs == 0b1);
-  CHECK(GetOpHostRow(OpKind::kBinary).in_place_inputs == 0b11);
-  CHECK(GetOpHostRow(OpKind::kSoftmax).in_place_inputs == 0b1);
-  CHECK(GetOpHostRow(OpKind::kConv).in_place_inputs == 0b1000);
-  CHECK(GetOpHostRow(OpKind::kMatMul).in_place_inputs == 0);
-  CHECK(GetOpHostRow(OpKind::kLrn).in_place_inputs == 0);
-  CHECK(GetOpHostRow(OpKind::kSelect).in_place_inputs == 0);
-  CHECK(GetOpHostRow(OpKind::kCast).in_place_inputs == 0);
+  CHECK(GetOpRow(OpKind::kUnary).in_place_inputs == 0b1);
+  CHECK(GetOpRow(OpKind::kBinary).in_place_inputs == 0b11);
+  CHECK(GetOpRow(OpKind::kSoftmax).in_place_inputs == 0b1);
+  CHECK(GetOpRow(OpKind::kConv).in_place_inputs == 0b1000);
+  CHECK(GetOpRow(OpKind::kMatMul).in_place_inputs == 0);
+  CHECK(GetOpRow(OpKind::kLrn).in_place_inputs == 0);
+  CHECK(GetOpRow(OpKind::kSelect).in_place_inputs == 0);
+  CHECK(GetOpRow(OpKind::kCast).in_place_inputs == 0);
 }
 
 // The figures of the hand-computed case of the board npu-3unit.

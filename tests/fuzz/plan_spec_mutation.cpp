@@ -1,0 +1,297 @@
+#include "tests/fuzz/plan_spec_mutation.hpp"
+
+#include <iterator>
+
+namespace tenon::test {
+namespace {
+
+template <typename T>
+std::vector<T> ToVector(Span<const T> span) {
+  return std::vector<T>(span.begin(), span.end());
+}
+
+void ReadSections(const PlanView& view, PlanSpec& spec) {
+  for (size_t i = 0; i < view.section_count(); ++i) {
+    const SectionInfo info = view.section(i);
+    const uint8_t* data = view.section_data(i);
+    spec.sections.push_back(
+        {std::vector<uint8_t>(data, data + info.bytes), info.alignment, info.space});
+  }
+}
+
+void ReadProgram(const ProgramView& program, PlanSpec& spec) {
+  for (size_t i = 0; i < program.arena_count(); ++i) {
+    const ArenaInfo info = program.arena(i);
+    spec.arenas.push_back({info.bytes, info.alignment, info.space});
+  }
+  for (size_t i = 0; i < program.storage_count(); ++i) {
+    const StorageInfo info = program.storage(i);
+    spec.storages.push_back(
+        {info.offset, info.bytes, info.home == StorageHome::kSection, info.index});
+  }
+  for (size_t i = 0; i < program.tensor_count(); ++i) {
+    const TensorInfo info = program.tensor(i);
+    spec.tensors.push_back({info.name, info.storage, info.offset, ToVector(info.dims),
+                            ToVector(info.strides), static_cast<uint8_t>(info.dtype)});
+  }
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    const OpInfo info = program.op(i);
+    spec.ops.push_back({info.name, ToVector(info.inputs), ToVector(info.outputs), info.kind,
+                        info.kernel, ToVector(info.attributes), info.workspace, info.in_place});
+  }
+  for (size_t i = 0; i < program.step_count(0); ++i) {
+    spec.workers[0].push_back({program.step(0, i).op, {}});
+  }
+  for (size_t i = 0; i < program.segment_count(); ++i) {
+    const SegmentInfo info = program.segment(i);
+    spec.segments.push_back({ToVector(info.ops), info.backend, info.stage});
+  }
+  for (size_t i = 0; i < program.input_count(); ++i) {
+    spec.inputs.push_back({program.input(i).name, program.input(i).tensor});
+  }
+  for (size_t i = 0; i < program.output_count(); ++i) {
+    spec.outputs.push_back({program.output(i).name, program.output(i).tensor});
+  }
+}
+
+/// Values that sit on edges: where a reader counts, compares, multiplies or wraps.
+template <typename T>
+T Edge(std::mt19937& random) {
+  constexpr uint64_t kValues[] = {0,
+                                  1,
+                                  2,
+                                  3,
+                                  4,
+                                  7,
+                                  8,
+                                  16,
+                                  64,
+                                  255,
+                                  256,
+                                  0x7FFF,
+                                  0xFFFF,
+                                  0x10000,
+                                  1U << 27,
+                                  (1U << 28) - 1,
+                                  1U << 28,
+                                  0x7FFFFFFF,
+                                  0x80000000,
+                                  0xFFFFFFFF,
+                                  uint64_t{1} << 60,
+                                  uint64_t{1} << 62,
+                                  UINT64_MAX};
+  return static_cast<T>(kValues[random() % std::size(kValues)]);
+}
+
+/// A new value for a number: an edge, a small one, or a neighbour of what it was.
+template <typename T>
+void Change(T& value, std::mt19937& random) {
+  switch (random() % 4) {
+    case 0:
+      value = Edge<T>(random);
+      break;
+    case 1:
+      value = static_cast<T>(random() % 20);
+      break;
+    case 2:
+      value = static_cast<T>(value + static_cast<T>(random() % 9) - static_cast<T>(4));
+      break;
+    default:
+      value = random() % 2 == 0 ? static_cast<T>(value * 2) : static_cast<T>(value / 2);
+      break;
+  }
+}
+
+template <typename T>
+T& Pick(std::vector<T>& values, std::mt19937& random) {
+  return values[random() % values.size()];
+}
+
+void ChangeOne(std::vector<int32_t>& values, std::mt19937& random) {
+  if (!values.empty()) Change(Pick(values, random), random);
+}
+
+void ChangeTensor(PlanSpec& spec, std::mt19937& random) {
+  TensorSpec& tensor = Pick(spec.tensors, random);
+  switch (random() % 7) {
+    case 0:
+      ChangeOne(tensor.dims, random);
+      break;
+    case 1:
+      ChangeOne(tensor.strides, random);
+      break;
+    case 2:
+      Change(tensor.offset, random);
+      break;
+    case 3:
+      tensor.storage = static_cast<uint32_t>(random() % spec.storages.size());
+      break;
+    case 4:
+      tensor.dtype = static_cast<uint8_t>(random() % (kDTypeCount + 1));
+      break;
+    case 5:  // repeats one element
+      for (int32_t& stride : tensor.strides) stride = 0;
+      break;
+    default: {  // another tensor's window
+      const TensorSpec& other = Pick(spec.tensors, random);
+      tensor.dims = other.dims;
+      tensor.strides = other.strides;
+      break;
+    }
+  }
+}
+
+void ChangeOp(PlanSpec& spec, std::mt19937& random) {
+  OpSpec& op = Pick(spec.ops, random);
+  const auto any_tensor = [&] { return static_cast<int32_t>(random() % spec.tensors.size()); };
+  switch (random() % 8) {
+    case 0:
+    case 1:
+      ChangeOne(op.attributes, random);
+      break;
+    case 2:
+      if (!op.inputs.empty()) Pick(op.inputs, random) = any_tensor();
+      break;
+    case 3:
+      Pick(op.outputs, random) = any_tensor();
+      break;
+    case 4:
+      op.kernel = static_cast<uint16_t>(random() % spec.kernels.size());
+      break;
+    case 5:
+      op.workspace = random() % 2 == 0 ? -1 : any_tensor();
+      break;
+    case 6:
+      op.kind = static_cast<uint16_t>(random() % 21);
+      break;
+    default:
+      op.in_place = static_cast<int32_t>(random() % (op.inputs.size() + 1)) - 1;
+      break;
+  }
+}
+
+/// The arena grown so much that tensors of any size fit, one tensor after the other.
+void Spread(PlanSpec& spec, uint64_t gap) {
+  uint64_t offset = 0;
+  for (StorageSpec& storage : spec.storages) {
+    if (storage.constant) continue;
+    storage.offset = offset;
+    storage.bytes += gap;
+    offset += (storage.bytes + 63) / 64 * 64;
+  }
+  if (!spec.arenas.empty()) spec.arenas[0].bytes = offset;
+}
+
+void ChangeStorage(PlanSpec& spec, std::mt19937& random) {
+  StorageSpec& storage = Pick(spec.storages, random);
+  switch (random() % 5) {
+    case 0:
+      Change(storage.offset, random);
+      break;
+    case 1:
+      Change(storage.bytes, random);
+      break;
+    case 2:
+      storage.constant = !storage.constant;
+      break;
+    case 3:
+      if (!spec.arenas.empty()) Change(spec.arenas[0].bytes, random);
+      break;
+    default:
+      if (!spec.arenas.empty()) Change(spec.arenas[0].alignment, random);
+      break;
+  }
+}
+
+}  // namespace
+
+PlanSpec ReadSpec(const std::vector<uint8_t>& file) {
+  const Result<PlanView> view = PlanView::Open(Span<const uint8_t>(file.data(), file.size()));
+  PlanSpec spec;
+  if (!view.ok()) return spec;
+  spec.spaces.clear();
+  spec.backends.clear();
+  spec.kernels.clear();
+  spec.arenas.clear();
+  spec.segments.clear();
+  for (size_t i = 0; i < view->space_count(); ++i) spec.spaces.emplace_back(view->space_name(i));
+  for (size_t i = 0; i < view->backend_count(); ++i) spec.backends.emplace_back(view->backend(i));
+  for (size_t i = 0; i < view->kernel_count(); ++i) spec.kernels.emplace_back(view->kernel(i));
+  ReadSections(*view, spec);
+  ReadProgram(view->program(0), spec);
+  return spec;
+}
+
+void MutateAnything(PlanSpec& spec, std::mt19937& random) {
+  switch (random() % 12) {
+    case 0:
+    case 1:
+    case 2:
+      return ChangeTensor(spec, random);
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+      return ChangeOp(spec, random);
+    case 7:
+      return ChangeStorage(spec, random);
+    case 8:
+      return Spread(spec, uint64_t{64} << (random() % 16));
+    case 9:
+      if (!spec.sections.empty() && !spec.sections[0].data.empty()) {
+        Pick(spec.sections[0].data, random) = static_cast<uint8_t>(random());
+      }
+      return;
+    case 10:
+      if (!spec.inputs.empty() && random() % 2 == 0) {
+        Pick(spec.inputs, random).tensor = static_cast<uint32_t>(random() % spec.tensors.size());
+      } else {
+        Pick(spec.outputs, random).tensor = static_cast<uint32_t>(random() % spec.tensors.size());
+      }
+      return;
+    default:
+      return MutatePlacement(spec, random);
+  }
+}
+
+void MutatePlacement(PlanSpec& spec, std::mt19937& random) {
+  OpSpec& op = Pick(spec.ops, random);
+  const auto storage_of = [&](int32_t tensor) -> StorageSpec& {
+    return spec.storages[spec.tensors[static_cast<size_t>(tensor)].storage];
+  };
+  switch (random() % 7) {
+    case 0: {  // an op that works in place, whether it can or not
+      if (op.inputs.empty()) return;
+      const auto input = static_cast<int32_t>(random() % op.inputs.size());
+      const int32_t taken = op.inputs[static_cast<size_t>(input)];
+      op.in_place = input;
+      if (taken >= 0) storage_of(op.outputs[0]).offset = storage_of(taken).offset;
+      return;
+    }
+    case 1:
+      op.in_place = static_cast<int32_t>(random() % (op.inputs.size() + 1)) - 1;
+      return;
+    case 2:
+      op.workspace = -1;
+      return;
+    case 3: {
+      StorageSpec& storage = Pick(spec.storages, random);
+      const StorageSpec& other = Pick(spec.storages, random);
+      if (!storage.constant && !other.constant) storage.offset = other.offset;
+      return;
+    }
+    case 4:
+      std::swap(Pick(spec.workers[0], random), Pick(spec.workers[0], random));
+      return;
+    case 5: {  // an odd place, for all that need not be aligned
+      StorageSpec& storage = Pick(spec.storages, random);
+      if (!storage.constant) storage.offset = random() % (spec.arenas[0].bytes + 1);
+      return;
+    }
+    default:
+      op.kernel = static_cast<uint16_t>(random() % spec.kernels.size());
+      return;
+  }
+}
+
+}  // namespace tenon::test
