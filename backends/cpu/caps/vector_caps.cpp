@@ -22,6 +22,11 @@ const char* CommonRefusal(const OpCall& call) {
     if (call.Input(i).Elements() == 0) return "vector kernels are not used for empty tensors";
   }
   if (call.Output().Elements() == 0) return "vector kernels are not used for empty tensors";
+  for (int weights_or_bias = 1; weights_or_bias <= 2; ++weights_or_bias) {
+    if (call.HasInput(weights_or_bias) && call.Input(weights_or_bias).data == nullptr) {
+      return "vector kernels pack weights and bias when the plan is loaded: they must be constant";
+    }
+  }
   return nullptr;
 }
 
