@@ -40,8 +40,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}      // NOLINT: implicit on purpose
-  Result(Error error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}             // NOLINT: implicit on purpose
+  Result(Error error) : error_(std::move(error)) {}         // NOLINT: implicit on purpose
   Result(const Status& status) : error_(status.error()) {}  // NOLINT: implicit on purpose
 
   [[nodiscard]] bool ok() const { return value_.has_value(); }

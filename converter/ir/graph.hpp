@@ -219,8 +219,8 @@ class Graph {
 /// 2 and less it is the same as kRowMajor.
 [[nodiscard]] std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout);
 
-/// The op as shape rules and caps see it: only constants have data. Holds what it points to. Inputs and
-/// outputs must be live tensors or kNone.
+/// The op as shape rules and caps see it: only constants have data. Holds what it points to. Inputs
+/// and outputs must be live tensors or kNone.
 class OpCallView {
  public:
   OpCallView(const Graph& graph, const Op& op);

@@ -47,16 +47,26 @@ bool HasSubjectPlaceholder(const char* message) {
 
 const char* StatusCodeText(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return "ok";
-    case StatusCode::kInvalidArgument: return "invalid argument";
-    case StatusCode::kFailedPrecondition: return "failed precondition";
-    case StatusCode::kCorruptPlan: return "corrupt plan";
-    case StatusCode::kUnsupportedVersion: return "unsupported version";
-    case StatusCode::kUnsupported: return "unsupported";
-    case StatusCode::kOutOfMemory: return "out of memory";
-    case StatusCode::kBackendFailure: return "backend failure";
-    case StatusCode::kDeadlineExceeded: return "deadline exceeded";
-    case StatusCode::kIoError: return "input/output error";
+    case StatusCode::kOk:
+      return "ok";
+    case StatusCode::kInvalidArgument:
+      return "invalid argument";
+    case StatusCode::kFailedPrecondition:
+      return "failed precondition";
+    case StatusCode::kCorruptPlan:
+      return "corrupt plan";
+    case StatusCode::kUnsupportedVersion:
+      return "unsupported version";
+    case StatusCode::kUnsupported:
+      return "unsupported";
+    case StatusCode::kOutOfMemory:
+      return "out of memory";
+    case StatusCode::kBackendFailure:
+      return "backend failure";
+    case StatusCode::kDeadlineExceeded:
+      return "deadline exceeded";
+    case StatusCode::kIoError:
+      return "input/output error";
   }
   return "unknown status";
 }

@@ -68,8 +68,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(const T& value) : value_(value) {}         // NOLINT: implicit on purpose
-  Result(const Status& error) : status_(error) {}   // NOLINT: implicit on purpose
+  Result(const T& value) : value_(value) {}        // NOLINT: implicit on purpose
+  Result(const Status& error) : status_(error) {}  // NOLINT: implicit on purpose
 
   [[nodiscard]] bool ok() const { return status_.ok(); }
   [[nodiscard]] const Status& status() const { return status_; }
@@ -85,17 +85,17 @@ class [[nodiscard]] Result {
 }  // namespace tenon
 
 /// Returns the error of `expression` from the enclosing function, if it is one.
-#define TENON_RETURN_IF_ERROR(expression)                          \
-  do {                                                             \
+#define TENON_RETURN_IF_ERROR(expression)                         \
+  do {                                                            \
     if (auto tenon_status_ = (expression); !tenon_status_.ok()) { \
-      return tenon_status_;                                        \
-    }                                                              \
+      return tenon_status_;                                       \
+    }                                                             \
   } while (false)
 
 /// Returns Status(StatusCode::code, message, ...) from the enclosing function unless `condition`.
-#define TENON_ENSURE(condition, code, ...)                           \
-  do {                                                               \
-    if (!(condition)) {                                              \
+#define TENON_ENSURE(condition, code, ...)                            \
+  do {                                                                \
+    if (!(condition)) {                                               \
       return ::tenon::Status(::tenon::StatusCode::code, __VA_ARGS__); \
-    }                                                                \
+    }                                                                 \
   } while (false)

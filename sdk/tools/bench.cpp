@@ -181,13 +181,13 @@ void AddBench(CLI::App& app) {
   command->add_option("PLAN", options->plan, "Plan file (.tenon)")->required();
   command->add_option("--iterations", options->iterations, "Timed runs")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   command->add_option("--warmup", options->warmup, "Runs before those")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(0));
   command->add_option("--threads", options->threads, "Threads; 0: one per processor")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(0));
   command->add_option("--json", options->json, "Write the figures there");
   command->add_flag("--per-op", options->per_op, "Print the time of each op");
   command->add_flag("--portable", options->portable, "Use the portable kernels only");

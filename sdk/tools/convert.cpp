@@ -107,12 +107,16 @@ converter::ConvertOptions ToConvertOptions(const Options& options) {
   if (options.batch != 0) convert.recorded.emplace_back("batch", std::to_string(options.batch));
   for (const std::string& argument : options.shapes) {
     const auto [name, shape] = SplitAssignment(argument, "--shape");
-    convert.import.shapes[name] = ParseShape(shape);
+    if (!convert.import.shapes.emplace(name, ParseShape(shape)).second) {
+      Fail(kUsage, "--shape {} is given twice", name);
+    }
     convert.recorded.emplace_back("shape", argument);
   }
   for (const std::string& argument : options.freeze) {
     const auto [name, file] = SplitAssignment(argument, "--freeze");
-    convert.import.freeze[name] = ReadFrozen(file);
+    if (!convert.import.freeze.emplace(name, ReadFrozen(file)).second) {
+      Fail(kUsage, "--freeze {} is given twice", name);
+    }
     // The file's path would make equal plans differ from machine to machine.
     convert.recorded.emplace_back("freeze", name);
   }
@@ -157,8 +161,29 @@ void PrintSummary(const converter::Conversion& conversion, const Options& option
   std::cout << conversion.graph_text;
 }
 
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(a, b, ignored) ||
+         std::filesystem::weakly_canonical(a, ignored) ==
+             std::filesystem::weakly_canonical(b, ignored);
+}
+
+/// One output must not replace another, nor the model.
+void CheckOutputs(const Options& options) {
+  if (IsSameFile(options.plan, options.model)) {
+    Fail(kUsage, "-o {} would replace the model", options.plan);
+  }
+  if (options.json.empty()) return;
+  const bool is_device = std::filesystem::is_character_file(options.json);
+  if (IsSameFile(options.json, options.model) ||
+      (!is_device && IsSameFile(options.json, options.plan))) {
+    Fail(kUsage, "--json {} would replace the model or the plan", options.json);
+  }
+}
+
 void Run(const Options& options) {
   const auto start = Clock::now();
+  CheckOutputs(options);
   converter::ConvertOptions convert = ToConvertOptions(options);
   Progress progress;
   if (!options.quiet) {
@@ -188,7 +213,7 @@ void AddConvert(CLI::App& app) {
       ->required();
 
   command->add_option("--batch", options->batch, "Value of a free first dimension of the inputs")
-      ->check(CLI::PositiveNumber)
+      ->check(AtLeast(1))
       ->group("Shapes");
   command->add_option("--shape", options->shapes, "NAME=1x3x224x224: shape of an input")
       ->allow_extra_args(false)
@@ -214,7 +239,7 @@ void AddConvert(CLI::App& app) {
   command
       ->add_option("--order-budget", options->order_budget,
                    "Sets of finished ops that the search may look at")
-      ->check(CLI::NonNegativeNumber)
+      ->check(AtLeast(0))
       ->capture_default_str()
       ->group("Methods");
   command->add_option("--seed", options->seed, "Of what is left to chance in searches")

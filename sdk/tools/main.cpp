@@ -7,9 +7,17 @@
 
 namespace {
 
+/// Names come from files: what would break the line, or steer a terminal, becomes '?'.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if ((c >= 0 && c < ' ') || c == '\x7F') c = '?';
+  }
+  return text;
+}
+
 void PrintError(const std::string& message, const std::vector<std::string>& details) {
-  std::cerr << "tenon: error: " << message << '\n';
-  for (const std::string& detail : details) std::cerr << "  " << detail << '\n';
+  std::cerr << "tenon: error: " << OneLine(message) << '\n';
+  for (const std::string& detail : details) std::cerr << "  " << OneLine(detail) << '\n';
 }
 
 #ifndef TENON_HAS_CONVERTER
@@ -54,7 +62,9 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    PrintError(error.what(), {"run 'tenon --help' or 'tenon COMMAND --help'"});
+    const bool no_command = app.get_subcommands().empty() && argc > 1;
+    PrintError(no_command ? fmt::format("no command or option '{}'", argv[1]) : error.what(),
+               {"run 'tenon --help' or 'tenon COMMAND --help'"});
     return tenon::tool::kUsage;
   }
   return tenon::tool::kDone;

@@ -63,7 +63,7 @@ void AddPlace(CLI::App& app) {
   command->add_option("--limit", options->limit,
                       "Stop at the first placement within BYTES (K,M,G)");
   command->add_option("--time-limit", options->time_limit, "Stop after so many seconds")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(0));
   command->add_option("-o", options->output, "Write the table with an 'offset' column there");
   command->callback([options] { Place(*options); });
 }

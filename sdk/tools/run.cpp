@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/plan_runner.hpp"
@@ -52,33 +53,73 @@ void PrintOutput(const Output& output, int top) {
   std::cout << '\n';
 }
 
-/// A file name from a port name: what a path cannot hold becomes '_'.
-std::string FileName(const std::string& name) {
-  std::string file = name;
-  for (char& c : file) {
-    if (c == '/' || c == '\\' || c == '\0') c = '_';
+/// A file name from a port name: what a path cannot hold, or a terminal should not, becomes '_'.
+std::string FileStem(const std::string& name) {
+  std::string stem = name;
+  for (char& c : stem) {
+    if (c == '/' || c == '\\' || (c >= 0 && c < ' ') || c == '\x7F') c = '_';
   }
-  return (file == "." || file == ".." ? "_" : file) + ".npy";
+  return stem == "." || stem == ".." ? "_" : stem;
+}
+
+/// One name per output; where two would be the same, the later one gets a number.
+std::vector<std::string> FileNames(const std::vector<Output>& outputs) {
+  std::set<std::string> taken;
+  std::vector<std::string> names;
+  for (const Output& output : outputs) {
+    const std::string stem = FileStem(output.port.name);
+    std::string name = stem + ".npy";
+    for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}_{}.npy", stem, i);
+    names.push_back(name);
+  }
+  return names;
 }
 
 void WriteOutputs(const std::vector<Output>& outputs, const std::filesystem::path& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) Fail(kDeviceFailure, "cannot make '{}': {}", directory.string(), error.message());
-  for (const Output& output : outputs) {
+  const std::vector<std::string> names = FileNames(outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const tenon_port_info& port = outputs[i].port;
     const std::vector<std::byte> file =
-        NpyFile(output.port.dtype, ShapeOf(output.port), output.data, output.port.bytes);
-    WriteFile(directory / FileName(output.port.name), file.data(), file.size());
+        NpyFile(port.dtype, ShapeOf(port), outputs[i].data, port.bytes);
+    WriteFile(directory / names[i], file.data(), file.size());
   }
 }
 
-/// Compares every element: |difference| <= atol + rtol * largest |expected|.
-bool MeetsExpectation(const Output& output, const NpyArray& expected, const std::string& file,
-                      const RunOptions& options) {
-  if (expected.shape != ShapeOf(output.port)) {
-    Fail(kInputRefused, "output '{}' is {}, '{}' holds {}", output.port.name,
-         DescribeArray(output.port.dtype, ShapeOf(output.port)), file, expected.Description());
+struct Expectation {
+  size_t output;
+  NpyArray array;
+};
+
+/// Read before the run: a wrong name, file or shape should not cost an inference.
+std::vector<Expectation> ReadExpectations(const Plan& plan,
+                                          const std::vector<std::string>& arguments) {
+  std::vector<Expectation> expectations;
+  for (const std::string& argument : arguments) {
+    const auto [name, file] = SplitAssignment(argument, "--expect");
+    const std::optional<size_t> index = plan.FindOutput(name);
+    if (!index.has_value()) {
+      std::string known;
+      for (size_t i = 0; i < plan.OutputCount(); ++i) {
+        known += fmt::format("{}'{}'", i == 0 ? "" : ", ", plan.Output(i).name);
+      }
+      Fail(kUsage, "the plan has no output '{}': it has {}", name, known);
+    }
+    Expectation expectation{*index, ReadNpy(file)};
+    const tenon_port_info port = plan.Output(*index);
+    if (expectation.array.shape != ShapeOf(port)) {
+      Fail(kInputRefused, "output '{}' is {}, '{}' holds {}", name,
+           DescribeArray(port.dtype, ShapeOf(port)), file, expectation.array.Description());
+    }
+    expectations.push_back(std::move(expectation));
   }
+  return expectations;
+}
+
+/// Compares every element: |difference| <= atol + rtol * largest |expected|.
+bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunOptions& options) {
   const std::vector<double> wanted =
       ToDoubles(expected.dtype, expected.bytes.data(), expected.bytes.size());
   double largest = 0;
@@ -114,14 +155,7 @@ bool MeetsExpectation(const Output& output, const NpyArray& expected, const std:
 void Run(const RunOptions& options) {
   const Plan plan = OpenPlan(options.plan, options.threads, options.portable);
   const std::vector<NpyArray> inputs = ReadInputs(plan, options.inputs, options.zeros);
-  // Read before the run: a wrong name should not cost an inference.
-  std::vector<std::pair<size_t, std::string>> expectations;
-  for (const std::string& argument : options.expectations) {
-    const auto [name, file] = SplitAssignment(argument, "--expect");
-    const std::optional<size_t> index = plan.FindOutput(name);
-    if (!index.has_value()) Fail(kUsage, "the plan has no output '{}'", name);
-    expectations.emplace_back(*index, file);
-  }
+  const std::vector<Expectation> expectations = ReadExpectations(plan, options.expectations);
 
   Session session = OpenSession(plan);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -139,8 +173,8 @@ void Run(const RunOptions& options) {
   }
   if (!options.output_dir.empty()) WriteOutputs(outputs, options.output_dir);
   bool met = true;
-  for (const auto& [index, file] : expectations) {
-    met &= MeetsExpectation(outputs[index], ReadNpy(file), file, options);
+  for (const Expectation& expectation : expectations) {
+    met &= MeetsExpectation(outputs[expectation.output], expectation.array, options);
   }
   if (!met) Fail(kNo, "an output differs from what was expected");
 }
@@ -161,11 +195,16 @@ void AddRun(CLI::App& app) {
                    "NAME=FILE.npy: compare that output, element by element")
       ->allow_extra_args(false);
   command->add_option("--rtol", options->rtol, "Tolerance relative to the largest expected value")
+      ->check(AtLeast(0))
       ->capture_default_str();
-  command->add_option("--atol", options->atol, "Absolute tolerance")->capture_default_str();
+  command->add_option("--atol", options->atol, "Absolute tolerance")
+      ->check(AtLeast(0))
+      ->capture_default_str();
   command->add_option("--top", options->top, "Largest values to print per output")
+      ->check(AtLeast(0))
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Threads; 0: one per processor")
+      ->check(AtLeast(0))
       ->capture_default_str();
   command->add_flag("--portable", options->portable,
                     "Use the portable kernels only (the reference, and what firmware runs)");

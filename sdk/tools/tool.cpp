@@ -1,6 +1,7 @@
 #include "sdk/tools/tool.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace tenon::tool {
@@ -11,6 +12,16 @@ std::pair<std::string, std::string> SplitAssignment(const std::string& text, con
     Fail(kUsage, "{} wants NAME=VALUE, not '{}'", option, text);
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+CLI::Validator AtLeast(int minimum) {
+  const auto check = [minimum](const std::string& text) -> std::string {
+    double value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+    if (is_number && value >= minimum) return "";
+    return fmt::format("give a number from {} on, not '{}'", minimum, text);
+  };
+  return CLI::Validator(check, fmt::format(">={}", minimum));
 }
 
 int64_t ParseBytes(const std::string& text, const char* option) {

@@ -45,6 +45,9 @@ void AddPlace(CLI::App& app);
 [[nodiscard]] std::pair<std::string, std::string> SplitAssignment(const std::string& text,
                                                                   const char* option);
 
+/// Accepts finite numbers from `minimum` on, for CLI11's `check`.
+[[nodiscard]] CLI::Validator AtLeast(int minimum);
+
 /// Bytes with an optional K, M or G (powers of 1024); usage error naming `option` otherwise.
 [[nodiscard]] int64_t ParseBytes(const std::string& text, const char* option);
 

@@ -12,10 +12,10 @@ namespace tenon::cpu {
 
 /// Physical order that a kernel wants an operand in.
 enum class LayoutNeed : uint8_t {
-  kAny,           ///< any strides
-  kDense,         ///< no gaps; row-major or channels-last, all rank 4 operands alike
-  kRowMajor,      ///< row-major without gaps
-  kChannelsLast,  ///< channels-last without gaps
+  kAny,                  ///< any strides
+  kDense,                ///< no gaps; row-major or channels-last, all rank 4 operands alike
+  kRowMajor,             ///< row-major without gaps
+  kChannelsLast,         ///< channels-last without gaps
   kChannelsLastStrided,  ///< channels innermost with stride 1; outer strides may leave gaps
 };
 

@@ -120,12 +120,9 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_state_size(const void* bytes, 
  * stay the caller's and must outlive the plan; `scratch` may be freed afterwards. Constants are
  * used in place. With tenon_backend_cpu(), libraries may pack weights on the heap here; free that
  * with tenon_plan_unload. */
-TENON_API TENON_NODISCARD tenon_status tenon_plan_load(const void* bytes, size_t size,
-                                                       const tenon_backends* backends,
-                                                       int32_t threads, void* state,
-                                                       size_t state_size, void* scratch,
-                                                       size_t scratch_size, tenon_plan** plan,
-                                                       tenon_error* error);
+TENON_API TENON_NODISCARD tenon_status tenon_plan_load(
+    const void* bytes, size_t size, const tenon_backends* backends, int32_t threads, void* state,
+    size_t state_size, void* scratch, size_t scratch_size, tenon_plan** plan, tenon_error* error);
 /* Every session must have been closed. NULL is allowed. */
 TENON_API void tenon_plan_unload(tenon_plan* plan);
 
@@ -179,8 +176,7 @@ TENON_API size_t tenon_session_state_size(const tenon_plan* plan);
  * each with the size and alignment that tenon_plan_arena gives. All stay the caller's and must
  * outlive the session. The plan must outlive it too. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_create(const tenon_plan* plan, void* state,
-                                                            size_t state_size,
-                                                            void* const* arenas,
+                                                            size_t state_size, void* const* arenas,
                                                             tenon_session** session,
                                                             tenon_error* error);
 /* Ends a session made by tenon_session_create; its memory goes back to the caller. NULL allowed. */
@@ -208,8 +204,7 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_bind_input(tenon_session* s
                                                                 size_t bytes, tenon_error* error);
 TENON_API TENON_NODISCARD tenon_status tenon_session_bind_output(tenon_session* session,
                                                                  size_t index, void* data,
-                                                                 size_t bytes,
-                                                                 tenon_error* error);
+                                                                 size_t bytes, tenon_error* error);
 
 /* One inference on the calling thread (and the threads of the plan's runner). Allocates nothing.
  * On failure outputs are undefined, and the session may be run again. */

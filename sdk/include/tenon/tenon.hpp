@@ -34,7 +34,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Expected {
  public:
-  Expected(T value) : value_(std::move(value)) {}    // NOLINT: implicit on purpose
+  Expected(T value) : value_(std::move(value)) {}      // NOLINT: implicit on purpose
   Expected(Error error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose
 
   explicit operator bool() const { return value_.has_value(); }

@@ -10,8 +10,8 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kMostBindings = 6;
 
-/// Keeps oneDNN on the calling thread while this lives: the plan's own team is the only one, and the
-/// program's OpenMP setting is left as it was.
+/// Keeps oneDNN on the calling thread while this lives: the plan's own team is the only one, and
+/// the program's OpenMP setting is left as it was.
 class OneThreadScope {
  public:
   OneThreadScope() : saved_(omp_get_max_threads()) {

@@ -227,7 +227,8 @@ output %y
   REQUIRE(at.report.declined.size() == 1);
 }
 
-TEST_CASE("Locations: parts of two concatenations are written into the later and copied to the other") {
+TEST_CASE(
+    "Locations: parts of two concatenations are written into the later and copied to the other") {
   const Located at = Locate(R"(graph g
 input %x: f32[3]
 %a = unary(%x) {function=relu}
