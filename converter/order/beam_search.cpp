@@ -19,11 +19,13 @@ class Beam {
 
   std::optional<std::vector<Index>> Run(int64_t& expanded) {
     std::vector<Index> moves;
+    const int64_t end = options_.work < INT64_MAX - expanded ? expanded + options_.work : INT64_MAX;
     state_.ApplyForced(options_.target, moves);
     Add(kNoParent, moves);
     for (size_t level = 0; level < count_; ++level) {
       KeepBest(levels_[level]);
       for (const uint32_t number : levels_[level]) {
+        if (expanded >= end) return std::nullopt;
         ++expanded;
         Expand(number);
         if (!levels_[count_].empty()) return OrderOf(levels_[count_].front());
@@ -48,9 +50,8 @@ class Beam {
     state_.GetReady(ready_);
     for (const Index v : ready_) {
       if (state_.CostOf(v).during > options_.target) continue;
-      step_.assign(1, v);
-      state_.Apply(v);
-      state_.ApplyForced(options_.target, step_);
+      step_.clear();
+      state_.ApplyForcedAfter(v, options_.target, step_);
       Add(number, step_);
       while (!step_.empty()) {
         state_.Undo(step_.back());

@@ -16,10 +16,11 @@ struct BeamOptions {
   /// Live bytes count for up to this share more, by chance, so that repeated searches differ.
   double noise = 0.0;
   uint64_t seed = 1;
+  int64_t work = INT64_MAX;  ///< downsets that may be expanded
 };
 
 /// An order with a peak of at most `target`, if one is found. Adds the downsets expanded to
-/// `expanded`; at most `width` times the number of nodes.
+/// `expanded`: at most `width` times the number of nodes.
 [[nodiscard]] std::optional<std::vector<Index>> BeamSearch(const MemoryProblem& problem,
                                                            const BeamOptions& options,
                                                            int64_t& expanded);

@@ -50,9 +50,8 @@ void DownsetSearch::Expand(uint32_t number) {
     const int64_t during = state_.CostOf(v).during;
     if (during > level_) next_level = std::min(next_level, during);
     if (during > level_ || during <= seen_up_to) continue;
-    step_.assign(1, v);
-    state_.Apply(v);
-    state_.ApplyForced(level_, step_);
+    step_.clear();
+    state_.ApplyForcedAfter(v, level_, step_);
     AddSuccessor(number, step_);
     if (complete_ != kNoParent) return;
     while (!step_.empty()) {

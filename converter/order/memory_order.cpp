@@ -74,6 +74,7 @@ class SubgraphSearch {
       options.seed = seed_++;
       bool found = false;
       for (size_t d = 0; d < directions_.size() && !found; ++d) {
+        options.work = end_ - result_.expanded;
         auto order = BeamSearch(directions_[d], options, result_.expanded);
         if (!order.has_value()) continue;
         found = true;

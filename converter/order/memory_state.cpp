@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kWordBits = 64;
 constexpr int kLongestChain = 16;
-constexpr int kMostChainTries = 64;  // per call: forks in chains would multiply
+constexpr int kMostChainTries = 32;  // per start: forks in chains would multiply
 
 void SetBit(std::vector<uint64_t>& set, Index i) {
   set[i / kWordBits] |= uint64_t{1} << (i % kWordBits);
@@ -36,6 +36,7 @@ MemoryState::MemoryState(const MemoryProblem& problem) : problem_(problem) {
       successors_[next[p]++] = static_cast<Index>(v);
     }
   }
+  IndexTouchers();
   start_bytes_ = problem.base_bytes;
   for (const MemoryStorage& storage : problem.storages) {
     if (storage.from_start) start_bytes_ += storage.bytes;
@@ -46,6 +47,16 @@ MemoryState::MemoryState(const MemoryProblem& problem) : problem_(problem) {
   touched_.resize(problem.storages.size());
   waiting_for_.resize(count);
   Load(nothing.data());
+}
+
+void MemoryState::IndexTouchers() {
+  toucher_begins_.assign(touchers_.size() + 1, 0);
+  std::partial_sum(touchers_.begin(), touchers_.end(), toucher_begins_.begin() + 1);
+  toucher_nodes_.resize(toucher_begins_.back());
+  std::vector<size_t> next = toucher_begins_;
+  for (Index v = 0; v < problem_.nodes.size(); ++v) {
+    for (const Index s : problem_.nodes[v].storages) toucher_nodes_[next[s]++] = v;
+  }
 }
 
 void MemoryState::Load(const uint64_t* done) {
@@ -143,19 +154,48 @@ bool MemoryState::FollowChain(Index node, int64_t level, int64_t target, int dep
   return false;
 }
 
-void MemoryState::ApplyForced(int64_t level, std::vector<Index>& moves) {
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (int longest : {1, kLongestChain}) {
-      int tries = longest == 1 ? static_cast<int>(problem_.nodes.size()) : kMostChainTries;
-      GetReady(scan_);
-      for (const Index v : scan_) {
-        if (FollowChain(v, level, live_, longest, tries, moves)) moved = true;
-        // What a chain has taken may stand in the list still.
-        if (moved && longest > 1) break;
+void MemoryState::GetAffected(const std::vector<Index>& moves, size_t first,
+                              std::vector<Index>& affected) const {
+  affected.clear();
+  for (size_t i = first; i < moves.size(); ++i) {
+    for (const Index s : problem_.nodes[moves[i]].storages) {
+      for (size_t k = toucher_begins_[s]; k < toucher_begins_[s + 1]; ++k) {
+        if (IsReady(toucher_nodes_[k])) affected.push_back(toucher_nodes_[k]);
       }
-      if (moved) break;
     }
+  }
+  std::sort(affected.begin(), affected.end());
+  affected.erase(std::unique(affected.begin(), affected.end()), affected.end());
+}
+
+void MemoryState::ApplyForced(int64_t level, std::vector<Index>& moves) {
+  GetReady(scan_);
+  Close(level, live_, moves);
+}
+
+void MemoryState::ApplyForcedAfter(Index node, int64_t level, std::vector<Index>& moves) {
+  const int64_t checked_at = live_;
+  Apply(node);
+  moves.push_back(node);
+  GetAffected(moves, moves.size() - 1, scan_);
+  if (live_ < checked_at) GetReady(scan_);
+  Close(level, checked_at, moves);
+}
+
+void MemoryState::Close(int64_t level, int64_t checked_at, std::vector<Index>& moves) {
+  while (!scan_.empty()) {
+    if (live_ < checked_at) {
+      GetReady(scan_);
+      checked_at = live_;
+    }
+    const size_t known = moves.size();
+    for (const int longest : {1, kLongestChain}) {
+      for (const Index v : scan_) {
+        int tries = kMostChainTries;
+        if (IsReady(v)) FollowChain(v, level, live_, longest, tries, moves);
+      }
+    }
+    GetAffected(moves, known, scan_);
   }
 }
 

@@ -42,8 +42,22 @@ class MemoryState {
   /// one that opens here may be open there already, and no prefix of the chain is cheaper than all
   /// of it (live bytes are submodular over downsets).
   void ApplyForced(int64_t level, std::vector<Index>& moves);
+  /// Applies a ready node and then what is forced; both are appended to `moves`. Where nothing was
+  /// forced at this level before, only nodes that share storages with what is done now are looked
+  /// at, and all if fewer bytes live.
+  void ApplyForcedAfter(Index node, int64_t level, std::vector<Index>& moves);
 
  private:
+  [[nodiscard]] bool IsReady(Index node) const {
+    return (ready_[node / 64] >> (node % 64) & 1U) != 0;
+  }
+  void IndexTouchers();
+  /// The ready nodes that touch a storage of the moves from `first` on, ascending.
+  void GetAffected(const std::vector<Index>& moves, size_t first,
+                   std::vector<Index>& affected) const;
+  /// Does what is forced among scan_ and what that affects. Other nodes have been looked at when
+  /// `checked_at` bytes were alive.
+  void Close(int64_t level, int64_t checked_at, std::vector<Index>& moves);
   [[nodiscard]] bool IsOpen(Index storage) const {
     return touched_[storage] > 0 || problem_.storages[storage].from_start;
   }
@@ -59,11 +73,13 @@ class MemoryState {
   const MemoryProblem& problem_;
   std::vector<size_t> successor_begins_;
   std::vector<Index> successors_;
-  std::vector<Index> touchers_;         ///< by storage: nodes that touch it
+  std::vector<Index> touchers_;         ///< by storage: number of nodes that touch it
+  std::vector<size_t> toucher_begins_;  ///< by storage: where these nodes begin
+  std::vector<Index> toucher_nodes_;
   std::vector<Index> touched_;          ///< by storage: those of them done
   std::vector<Index> waiting_for_;      ///< by node: predecessors not done
   std::vector<uint64_t> done_, ready_;  ///< bit sets of nodes
-  std::vector<Index> scan_;             ///< scratch of ApplyForced
+  std::vector<Index> scan_;             ///< nodes that Close looks at
   int64_t start_bytes_ = 0;
   int64_t live_ = 0;
   size_t done_count_ = 0;

@@ -297,6 +297,7 @@ TEST_CASE("FindMemoryOrder: without much work it is still valid, and bounded fro
     const MemoryProblem problem = RandomProblem(random, 40, 1000);
     const MemoryOrder best = Find(problem);
     const MemoryOrder hurried = Find(problem, 10);
+    REQUIRE(hurried.expanded <= 10);
     REQUIRE(hurried.peak >= best.lower_bound);
     REQUIRE(hurried.lower_bound <= best.peak);
     open += hurried.exact ? 0 : 1;
