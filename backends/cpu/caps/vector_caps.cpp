@@ -22,6 +22,12 @@ const char* CommonRefusal(const OpCall& call) {
     if (call.Input(i).Elements() == 0) return "vector kernels are not used for empty tensors";
   }
   if (call.Output().Elements() == 0) return "vector kernels are not used for empty tensors";
+  return nullptr;
+}
+
+/// And those of kernels with weights.
+const char* WeightsRefusal(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
   for (int weights_or_bias = 1; weights_or_bias <= 2; ++weights_or_bias) {
     if (call.HasInput(weights_or_bias) && call.Input(weights_or_bias).data == nullptr) {
       return "vector kernels pack weights and bias when the plan is loaded: they must be constant";
@@ -41,7 +47,7 @@ bool IsDepthwise(const OpCall& conv) {
 }  // namespace
 
 const char* ConvSupports(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
+  if (const char* reason = WeightsRefusal(call)) return reason;
   if (Taps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const int outputs = call.Input(1).dims[0] / attributes.group;
@@ -50,7 +56,7 @@ const char* ConvSupports(const OpCall& call) {
 }
 
 const char* FirstConvSupports(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
+  if (const char* reason = WeightsRefusal(call)) return reason;
   constexpr int kFewChannels = 16;
   if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
     return "for the few channels of a first layer only";
@@ -71,14 +77,14 @@ int64_t PaddedRow(const OpCall& conv) {
 }
 
 const char* DepthwiseSupports(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
+  if (const char* reason = WeightsRefusal(call)) return reason;
   if (!IsDepthwise(call)) return "not depthwise";
   if (Taps(call) > kMostDepthwiseTaps) return "more taps than the vector kernel keeps pointers to";
   return nullptr;
 }
 
 const char* WinogradSupports(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
+  if (const char* reason = WeightsRefusal(call)) return reason;
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(1);
   const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
@@ -97,7 +103,7 @@ const char* WinogradSupports(const OpCall& call) {
 }
 
 const char* MatMulSupports(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
+  if (const char* reason = WeightsRefusal(call)) return reason;
   if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
     return "the vector product takes its first factor as it is";
   }
@@ -112,6 +118,33 @@ const char* MatMulSupports(const OpCall& call) {
     bool along_last = bias.rank > 0 && bias.dims[bias.rank - 1] == y.dims[y.rank - 1];
     for (int i = 0; i + 1 < bias.rank; ++i) along_last = along_last && bias.dims[i] == 1;
     if (!along_last) return "the vector product takes a bias along the last dimension only";
+  }
+  return nullptr;
+}
+
+const char* PoolSupports(const OpCall& call) { return CommonRefusal(call); }
+
+const char* SoftmaxSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (call.AttributesAs<SoftmaxAttributes>().axis != call.Input(0).rank - 1) {
+    return "the vector softmax runs along the innermost dimension only";
+  }
+  return nullptr;
+}
+
+const char* ChannelSoftmaxSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (call.Input(0).rank != 4 || call.AttributesAs<SoftmaxAttributes>().axis != 1) {
+    return "the vector softmax runs along the innermost dimension only";
+  }
+  return nullptr;
+}
+
+const char* LrnSupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (call.Input(0).rank != 4) return "the vector local response normalisation takes rank 4";
+  if (call.AttributesAs<LrnAttributes>().size > kMostLrnWindow) {
+    return "a window wider than the vector kernel's buffer";
   }
   return nullptr;
 }
@@ -155,6 +188,16 @@ constexpr KernelCaps kCaps[] = {
     {"cpu.conv.vector", OpKind::kConv, vector::ConvSupports, LayoutNeed::kChannelsLastStrided,
      nullptr},
     {"cpu.matmul.vector", OpKind::kMatMul, vector::MatMulSupports, LayoutNeed::kRowMajor, nullptr},
+    {"cpu.max_pool.vector", OpKind::kMaxPool, vector::PoolSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr},
+    {"cpu.average_pool.vector", OpKind::kAveragePool, vector::PoolSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr},
+    {"cpu.softmax.vector", OpKind::kSoftmax, vector::SoftmaxSupports, LayoutNeed::kRowMajor,
+     nullptr},
+    {"cpu.softmax.vector_channels", OpKind::kSoftmax, vector::ChannelSoftmaxSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr},
+    {"cpu.lrn.vector", OpKind::kLrn, vector::LrnSupports, LayoutNeed::kChannelsLastStrided,
+     nullptr},
 };
 
 }  // namespace

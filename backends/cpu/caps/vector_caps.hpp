@@ -36,6 +36,15 @@ inline constexpr int kMostFirstTaps = 512;
 /// The second factor is one matrix (which must be constant: the kernel's check sees that).
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
 
+[[nodiscard]] const char* PoolSupports(const OpCall& call);
+/// Along the last axis, whose elements are neighbours.
+[[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
+/// Along the channels of an image tensor.
+[[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
+/// Windows of at most kMostLrnWindow channels of an image tensor.
+[[nodiscard]] const char* LrnSupports(const OpCall& call);
+inline constexpr int kMostLrnWindow = 64;
+
 /// Floats of the padded input row that one output row of a convolution reads, per channel.
 [[nodiscard]] int64_t PaddedRow(const OpCall& conv);
 

@@ -1,7 +1,8 @@
 // Every vector kernel's functions.
 //
-// All share one life: `load` packs the constant weights into one block for the instruction set that
-// this processor has; `open` hands it on as the session's state; `run` allocates nothing. Results
+// Those with weights share one life: `load` packs the constant weights into one block for the
+// instruction set that this processor has; `open` hands it on as the session's state; `run`
+// allocates nothing. Results
 // do not depend on the number of threads, but on the instruction set.
 #pragma once
 
@@ -35,8 +36,24 @@ Status MatMulCheck(const KernelSetup& setup);
 Status MatMulLoad(const KernelSetup& setup, void** shared);
 Status MatMulRun(const KernelCall& call);
 
+// These have no weights to pack: their state is the routines that were chosen.
+Status MaxPoolCheck(const KernelSetup& setup);
+Status MaxPoolRun(const KernelCall& call);
+Status AveragePoolCheck(const KernelSetup& setup);
+Status AveragePoolRun(const KernelCall& call);
+
+/// Along the last axis of row-major tensors.
+Status SoftmaxCheck(const KernelSetup& setup);
+/// Along the channels of channels-last tensors.
+Status ChannelSoftmaxCheck(const KernelSetup& setup);
+Status SoftmaxRun(const KernelCall& call);
+
+Status LrnCheck(const KernelSetup& setup);
+Status LrnRun(const KernelCall& call);
+
 // What they share.
 Status Open(const KernelSetup& setup, void* shared, void** state);
+Status OpenRoutines(const KernelSetup& setup, void* shared, void** state);
 void Unload(void* shared);
 size_t TileProductBytes(const void* shared, const void* state);
 

@@ -13,6 +13,12 @@ constexpr KernelEntry Entry(const char* id, const OpRow& row, Status (*check)(co
   return {id, &row, check, load, vector::Open, run, nullptr, vector::Unload, held_bytes};
 }
 
+constexpr KernelEntry WithoutWeights(const char* id, const OpRow& row,
+                                     Status (*check)(const KernelSetup&),
+                                     Status (*run)(const KernelCall&)) {
+  return {id, &row, check, nullptr, vector::OpenRoutines, run, nullptr, nullptr, nullptr};
+}
+
 constexpr KernelEntry kKernels[] = {
     Entry("cpu.conv.vector_depthwise", kConvRow, vector::DepthwiseCheck, vector::DepthwiseLoad,
           vector::DepthwiseRun, vector::DepthwiseBytes),
@@ -24,6 +30,13 @@ constexpr KernelEntry kKernels[] = {
           vector::TileProductBytes),
     Entry("cpu.matmul.vector", kMatMulRow, vector::MatMulCheck, vector::MatMulLoad,
           vector::MatMulRun, vector::TileProductBytes),
+    WithoutWeights("cpu.max_pool.vector", kMaxPoolRow, vector::MaxPoolCheck, vector::MaxPoolRun),
+    WithoutWeights("cpu.average_pool.vector", kAveragePoolRow, vector::AveragePoolCheck,
+                   vector::AveragePoolRun),
+    WithoutWeights("cpu.softmax.vector", kSoftmaxRow, vector::SoftmaxCheck, vector::SoftmaxRun),
+    WithoutWeights("cpu.softmax.vector_channels", kSoftmaxRow, vector::ChannelSoftmaxCheck,
+                   vector::SoftmaxRun),
+    WithoutWeights("cpu.lrn.vector", kLrnRow, vector::LrnCheck, vector::LrnRun),
 };
 
 }  // namespace

@@ -92,6 +92,49 @@ struct WinogradOutputCall {
   float high;
 };
 
+/// One output position of a pooling: the taps that lie inside the input, `rows` x `columns` of them
+/// at equal steps, and the channels of each as neighbours.
+struct PoolCall {
+  const float* x;  ///< the first tap
+  float* y;        ///< apart from x
+  int64_t row_step;
+  int64_t column_step;
+  int rows;
+  int columns;
+  int channels;
+  float divisor;  ///< of an average's sum
+};
+
+/// `rows` rows of `count` neighbours each.
+struct SoftmaxCall {
+  const float* x;
+  float* y;        ///< may be x
+  int64_t x_step;  ///< floats from row to row
+  int64_t y_step;
+  int rows;
+  int count;
+  bool log;
+};
+
+/// The widest window that `lrn` takes.
+constexpr int kMostLrnSize = 64;
+
+/// `pixels` pixels of `channels` neighbours each: y[c] = x[c] / (bias + scale * sum of the squares
+/// of x[c - before] to x[c - before + size - 1])^beta.
+struct LrnCall {
+  const float* x;
+  float* y;  ///< apart from x
+  int64_t x_step;
+  int64_t y_step;
+  int pixels;
+  int channels;
+  int before;
+  int size;  ///< 1 to kMostLrnSize
+  float scale;
+  float beta;
+  float bias;
+};
+
 /// Activations that `activate` computes in place, as functions.hpp defines them. Sigmoid and SiLU
 /// are within 4 units in the last place; results below the smallest normal number may be 0.
 enum class VectorActivation : uint8_t { kLeakyRelu, kHardSwish, kHardSigmoid, kSigmoid, kSilu };
@@ -105,6 +148,13 @@ struct Routines {
   void (*winograd_input)(const WinogradInputCall& call);
   void (*winograd_output)(const WinogradOutputCall& call);
   void (*activate)(VectorActivation function, float a, float b, float* values, int count);
+  /// NaN wins over every number; the sums of an average go tap by tap in row-major order.
+  void (*max_pool)(const PoolCall& call);
+  void (*average_pool)(const PoolCall& call);
+  /// Exponentials are within 2 units in the last place, or 0 where below the smallest normal
+  /// number. A row's result does not depend on what other rows a call holds.
+  void (*softmax)(const SoftmaxCall& call);
+  void (*lrn)(const LrnCall& call);
 };
 
 extern const Routines kGenericRoutines;

@@ -6,6 +6,9 @@
 
 #include "backends/cpu/kernels/vector/simd/activate.hpp"
 #include "backends/cpu/kernels/vector/simd/depthwise.hpp"
+#include "backends/cpu/kernels/vector/simd/lrn.hpp"
+#include "backends/cpu/kernels/vector/simd/pool.hpp"
+#include "backends/cpu/kernels/vector/simd/softmax.hpp"
 #include "backends/cpu/kernels/vector/simd/tile.hpp"
 #include "backends/cpu/kernels/vector/simd/winograd.hpp"
 
@@ -20,6 +23,10 @@ const Routines kAvx2Routines = {
     avx2::RunWinogradInput,
     avx2::RunWinogradOutput,
     avx2::RunActivate,
+    avx2::RunMaxPool,
+    avx2::RunAveragePool,
+    avx2::RunSoftmax,
+    avx2::RunLrn,
 };
 
 }  // namespace tenon::cpu::vector

@@ -6,6 +6,9 @@
 
 #include "backends/cpu/kernels/vector/simd/activate.hpp"
 #include "backends/cpu/kernels/vector/simd/depthwise.hpp"
+#include "backends/cpu/kernels/vector/simd/lrn.hpp"
+#include "backends/cpu/kernels/vector/simd/pool.hpp"
+#include "backends/cpu/kernels/vector/simd/softmax.hpp"
 #include "backends/cpu/kernels/vector/simd/tile.hpp"
 #include "backends/cpu/kernels/vector/simd/winograd.hpp"
 
@@ -20,6 +23,10 @@ const Routines kAvx512Routines = {
     avx512::RunWinogradInput,
     avx512::RunWinogradOutput,
     avx512::RunActivate,
+    avx512::RunMaxPool,
+    avx512::RunAveragePool,
+    avx512::RunSoftmax,
+    avx512::RunLrn,
 };
 
 }  // namespace tenon::cpu::vector

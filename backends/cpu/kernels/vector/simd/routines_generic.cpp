@@ -10,6 +10,9 @@
 
 #include "backends/cpu/kernels/vector/simd/activate.hpp"
 #include "backends/cpu/kernels/vector/simd/depthwise.hpp"
+#include "backends/cpu/kernels/vector/simd/lrn.hpp"
+#include "backends/cpu/kernels/vector/simd/pool.hpp"
+#include "backends/cpu/kernels/vector/simd/softmax.hpp"
 #include "backends/cpu/kernels/vector/simd/tile.hpp"
 #include "backends/cpu/kernels/vector/simd/winograd.hpp"
 
@@ -24,6 +27,10 @@ const Routines kGenericRoutines = {
     generic::RunWinogradInput,
     generic::RunWinogradOutput,
     generic::RunActivate,
+    generic::RunMaxPool,
+    generic::RunAveragePool,
+    generic::RunSoftmax,
+    generic::RunLrn,
 };
 
 }  // namespace tenon::cpu::vector

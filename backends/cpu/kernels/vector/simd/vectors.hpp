@@ -64,10 +64,12 @@ template <typename V>
 #endif
 }
 
-/// The first `count` lanes; the others are 0.
+/// The first `count` lanes; the others are `rest`.
 template <int kCount>
-[[gnu::always_inline]] static inline Vector<kCount> LoadFirst(const float* from, int count) {
-  float lanes[kCount] = {};
+[[gnu::always_inline]] static inline Vector<kCount> LoadFirst(const float* from, int count,
+                                                              float rest = 0.0F) {
+  float lanes[kCount];
+  for (float& lane : lanes) lane = rest;
   for (int i = 0; i < count; ++i) lanes[i] = from[i];
   return Load<kCount>(lanes);
 }

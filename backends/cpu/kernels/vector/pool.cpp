@@ -1,0 +1,172 @@
+// Maximum and average pooling: each item of work is one output row, or some of its channels where
+// there are few rows.
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/vector/choose_routines.hpp"
+#include "backends/cpu/kernels/vector/geometry.hpp"
+#include "backends/cpu/kernels/vector/kernels.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+constexpr int64_t kSmallWork = 60'000;
+/// Fewer output rows are cut into channels, of which this many stay together.
+constexpr int kFewRows = 8;
+constexpr int kPartChannels = 64;
+
+using PoolRoutine = void (*)(const PoolCall& call);
+
+/// One spatial dimension.
+struct PoolAxis {
+  int64_t input;
+  int64_t kernel;
+  int64_t stride;
+  int64_t dilation;
+  int64_t pad_begin;
+  int64_t pad_end;
+
+  /// The first tap of the window of output `index` at `low` or behind, counted from the window's
+  /// own first.
+  [[nodiscard]] int64_t TapsBefore(int64_t index, int64_t low) const {
+    const int64_t gap = low - (index * stride - pad_begin);
+    const int64_t taps = gap <= 0 ? 0 : (gap + dilation - 1) / dilation;
+    return taps < kernel ? taps : kernel;
+  }
+  [[nodiscard]] int64_t TapsBetween(int64_t index, int64_t low, int64_t high) const {
+    return TapsBefore(index, high) - TapsBefore(index, low);
+  }
+};
+
+/// The taps of one window that lie in the input.
+struct Window {
+  int64_t first;  ///< coordinate of the first
+  int taps;
+};
+
+Window WindowOf(const PoolAxis& axis, int index) {
+  const int64_t skipped = axis.TapsBefore(index, 0);
+  Window window;
+  window.first = index * axis.stride - axis.pad_begin + skipped * axis.dilation;
+  window.taps = static_cast<int>(axis.TapsBefore(index, axis.input) - skipped);
+  return window;
+}
+
+/// Positions that an average divides by. Those past the padding, which ceil_mode may reach, never
+/// count.
+int64_t Counted(const PoolAxis& axis, int index, bool include_padding) {
+  return include_padding ? axis.TapsBetween(index, -axis.pad_begin, axis.input + axis.pad_end)
+                         : axis.TapsBetween(index, 0, axis.input);
+}
+
+struct Pooling {
+  PoolRoutine routine;
+  PoolAxis axes[2];
+  ImageStrides x_strides;
+  ImageStrides y_strides;
+  const float* x;
+  float* y;
+  int channels;
+  int out_height;
+  int out_width;
+  int parts;  ///< that the channels are cut into
+  bool include_padding;
+};
+
+PoolAxis AxisOf(const OpCall& op, int i) {
+  const auto& attributes = op.AttributesAs<PoolAttributes>();
+  PoolAxis axis;
+  axis.input = op.Input(0).dims[2 + i];
+  axis.kernel = attributes.kernel[i];
+  axis.stride = attributes.strides[i];
+  axis.dilation = attributes.dilations[i];
+  axis.pad_begin = attributes.pads[i];
+  axis.pad_end = attributes.pads[2 + i];
+  return axis;
+}
+
+Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
+  const TensorView& x = op.Input(0);
+  const TensorView& y = op.Output();
+  Pooling pooling;
+  pooling.routine = routine;
+  for (int i = 0; i < 2; ++i) pooling.axes[i] = AxisOf(op, i);
+  pooling.x_strides = StridesOf(x);
+  pooling.y_strides = StridesOf(y);
+  pooling.x = x.As<const float>();
+  pooling.y = y.As<float>();
+  pooling.channels = y.dims[1];
+  pooling.out_height = y.dims[2];
+  pooling.out_width = y.dims[3];
+  const bool few = int64_t{y.dims[0]} * y.dims[2] < kFewRows;
+  pooling.parts = few ? (y.dims[1] + kPartChannels - 1) / kPartChannels : 1;
+  pooling.include_padding = op.AttributesAs<PoolAttributes>().count_include_pad != 0;
+  return pooling;
+}
+
+void RunItem(const Pooling& pooling, int item) {
+  const int part = item % pooling.parts;
+  const int row = item / pooling.parts % pooling.out_height;
+  const int image = item / pooling.parts / pooling.out_height;
+  const int first = pooling.parts == 1 ? 0 : part * kPartChannels;
+  const int left = pooling.channels - first;
+  const PoolAxis& vertical = pooling.axes[0];
+  const PoolAxis& horizontal = pooling.axes[1];
+  const Window rows = WindowOf(vertical, row);
+  const int64_t counted_rows = Counted(vertical, row, pooling.include_padding);
+  const ImageStrides& from = pooling.x_strides;
+  const float* x = pooling.x + image * from.image + rows.first * from.row + first;
+  PoolCall call;
+  call.y = pooling.y + image * pooling.y_strides.image + row * pooling.y_strides.row + first;
+  call.row_step = vertical.dilation * from.row;
+  call.column_step = horizontal.dilation * from.pixel;
+  call.rows = rows.taps;
+  call.channels = pooling.parts == 1 || left < kPartChannels ? left : kPartChannels;
+  for (int column = 0; column < pooling.out_width; ++column) {
+    const Window columns = WindowOf(horizontal, column);
+    call.x = x + columns.first * from.pixel;
+    call.columns = columns.taps;
+    call.divisor =
+        static_cast<float>(counted_rows * Counted(horizontal, column, pooling.include_padding));
+    pooling.routine(call);
+    call.y += pooling.y_strides.pixel;
+  }
+}
+
+Status PoolCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(PoolSupports(setup.op)));
+  return CheckDenseChannels(setup.op);
+}
+
+Status PoolRun(const KernelCall& call, PoolRoutine routine) {
+  const Pooling pooling = PoolingOf(call.op, routine);
+  const TensorView& y = call.op.Output();
+  int64_t work = y.Elements();
+  for (const PoolAxis& axis : pooling.axes) {
+    work *= axis.kernel < axis.input ? axis.kernel : axis.input;
+  }
+  ParallelFor(work < kSmallWork ? nullptr : call.parallel,
+              y.dims[0] * pooling.out_height * pooling.parts, [&](int begin, int end) {
+                for (int item = begin; item < end; ++item) RunItem(pooling, item);
+              });
+  return OkStatus();
+}
+
+}  // namespace
+
+Status OpenRoutines(const KernelSetup&, void*, void** state) {
+  *state = const_cast<Routines*>(&ChosenRoutines());
+  return OkStatus();
+}
+
+Status MaxPoolCheck(const KernelSetup& setup) { return PoolCheck(setup); }
+
+Status MaxPoolRun(const KernelCall& call) {
+  return PoolRun(call, static_cast<const Routines*>(call.state)->max_pool);
+}
+
+Status AveragePoolCheck(const KernelSetup& setup) { return PoolCheck(setup); }
+
+Status AveragePoolRun(const KernelCall& call) {
+  return PoolRun(call, static_cast<const Routines*>(call.state)->average_pool);
+}
+
+}  // namespace tenon::cpu::vector
