@@ -1,5 +1,6 @@
 #include "sdk/tools/npy.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -137,9 +138,11 @@ NpyArray ReadNpy(const std::filesystem::path& path) {
   }
   size_t bytes = tenon_dtype_bytes(array.dtype);
   const size_t available = text.size() - start - length;
+  const bool is_empty = std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end();
+  if (is_empty) bytes = 0;
   for (const int64_t dim : array.shape) {
-    if (dim != 0 && bytes > available / static_cast<size_t>(dim) + 1) bytes = SIZE_MAX / 2;
-    if (bytes <= available) bytes *= static_cast<size_t>(dim);
+    if (bytes > available) break;  // before it could overflow: dimensions are below 2^31
+    bytes *= static_cast<size_t>(dim);
   }
   if (bytes != available) {
     Fail(kInputRefused, "'{}' says {} but holds {} bytes of data", name, array.Description(),

@@ -38,6 +38,9 @@ void Place(const Options& options) {
   }
   const auto start = std::chrono::steady_clock::now();
   const converter::Placement placement = converter::PlaceBuffers(table->buffers, place);
+  if (placement.peak == INT64_MAX) {
+    Fail(kInputRefused, "{}: the buffers take 2^63 bytes or more", options.csv);
+  }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::cout << fmt::format("buffers {}  peak {}  lower bound {}  {}  ({:.3f} s, {} nodes{})\n",
                            table->buffers.size(), placement.peak, placement.lower_bound,
