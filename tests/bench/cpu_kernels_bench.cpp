@@ -254,8 +254,8 @@ void RegisterPools() {
     subject.attributes = Words(attributes);
     subject.work = static_cast<double>(subject.outputs[0].count()) * attributes.kernel[0] *
                    attributes.kernel[1];
-    RegisterAll({"cpu.max_pool.onednn", "cpu.max_pool.portable", "cpu.average_pool.onednn",
-                 "cpu.average_pool.portable"},
+    RegisterAll({"cpu.max_pool.vector", "cpu.max_pool.onednn", "cpu.max_pool.portable",
+                 "cpu.average_pool.vector", "cpu.average_pool.onednn", "cpu.average_pool.portable"},
                 subject);
   }
 }
@@ -272,16 +272,19 @@ void RegisterRowKernels() {
     subject.work = static_cast<double>(subject.outputs[0].count());
     return subject;
   };
-  const std::vector<std::string> rows = {"cpu.softmax.onednn", "cpu.softmax.portable"};
+  const std::vector<std::string> rows = {"cpu.softmax.vector", "cpu.softmax.onednn",
+                                         "cpu.softmax.portable"};
   RegisterAll(rows, make("1x1000", {1, 1000}, Layout::kRowMajor, Words(SoftmaxAttributes{1, 0})));
   RegisterAll(rows,
               make("1536x128", {1536, 128}, Layout::kRowMajor, Words(SoftmaxAttributes{1, 0})));
-  RegisterAll({"cpu.softmax.onednn_channels", "cpu.softmax.portable"},
-              make("channels21@65", {1, 21, 65, 65}, Layout::kChannelsLast,
-                   Words(SoftmaxAttributes{1, 0})));
+  RegisterAll(rows, make("8732x2", {8732, 2}, Layout::kRowMajor, Words(SoftmaxAttributes{1, 0})));
+  RegisterAll(
+      {"cpu.softmax.vector_channels", "cpu.softmax.onednn_channels", "cpu.softmax.portable"},
+      make("channels21@65", {1, 21, 65, 65}, Layout::kChannelsLast,
+           Words(SoftmaxAttributes{1, 0})));
   LrnAttributes lrn;
   lrn.size = 5;
-  RegisterAll({"cpu.lrn.onednn", "cpu.lrn.portable"},
+  RegisterAll({"cpu.lrn.vector", "cpu.lrn.onednn", "cpu.lrn.portable"},
               make("96@55", {1, 96, 55, 55}, Layout::kChannelsLast, Words(lrn)));
 }
 
