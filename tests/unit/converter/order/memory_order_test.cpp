@@ -151,8 +151,34 @@ Order RandomOrder(std::mt19937& random, const MemoryProblem& problem) {
   return order;
 }
 
+/// One problem behind the other, with a node between that everything passes through.
+MemoryProblem Glue(MemoryProblem front, const MemoryProblem& back) {
+  const auto nodes = static_cast<Index>(front.nodes.size());
+  const auto storages = static_cast<Index>(front.storages.size());
+  std::vector<bool> is_sink(nodes, true);
+  for (const MemoryNode& node : front.nodes) {
+    for (const Index p : node.predecessors) is_sink[p] = false;
+  }
+  MemoryNode between;
+  for (Index v = 0; v < nodes; ++v) {
+    if (is_sink[v]) between.predecessors.push_back(v);
+  }
+  front.nodes.push_back(std::move(between));
+  front.storages.insert(front.storages.end(), back.storages.begin(), back.storages.end());
+  front.base_bytes += back.base_bytes;
+  for (MemoryNode node : back.nodes) {
+    for (Index& p : node.predecessors) p += nodes + 1;
+    if (node.predecessors.empty()) node.predecessors = {nodes};
+    for (Index& t : node.storages) t += storages;
+    for (HandOver& h : node.hand_overs) h = {h.from + storages, h.to + storages};
+    front.nodes.push_back(std::move(node));
+  }
+  return front;
+}
+
 MemoryOrder Find(const MemoryProblem& problem, int64_t work = kEnough, uint64_t seed = 1) {
   MemoryOrderOptions options;
+  options.smallest_subgraph = 2;  // so that small problems are cut too
   options.work_budget = work;
   options.seed = seed;
   const MemoryOrder found = FindMemoryOrder(problem, options);
@@ -162,6 +188,8 @@ MemoryOrder Find(const MemoryProblem& problem, int64_t work = kEnough, uint64_t 
   REQUIRE(found.lower_bound <= found.peak);
   REQUIRE(found.exact == (found.lower_bound == found.peak));
   REQUIRE(LowerBoundOf(problem) <= found.lower_bound);
+  REQUIRE(found.exact == std::all_of(found.subgraphs.begin(), found.subgraphs.end(),
+                                     [](const SubgraphOrder& s) { return s.exact; }));
   return found;
 }
 
@@ -362,6 +390,40 @@ TEST_CASE("FindMemoryOrder: subgraphs say how many orders there are and how many
   }
   CHECK(found.subgraphs[0].nodes == 6);  // with the one op before the fork
   CHECK(found.subgraphs[1].nodes == 5);
+}
+
+TEST_CASE("FindMemoryOrder: cut into subgraphs, still the smallest peak of all orders") {
+  std::mt19937 random(11);
+  int cut = 0;
+  for (int round = 0; round < 500; ++round) {
+    const MemoryProblem problem = Glue(RandomProblem(random, 1 + random() % 5, 30),
+                                       RandomProblem(random, 1 + random() % 4, 30));
+    const MemoryOrder found = Find(problem);
+    REQUIRE(found.peak == Enumerator(problem).smallest_peak());
+    REQUIRE(found.exact);
+    cut += found.subgraphs.size() > 1 ? 1 : 0;
+  }
+  CHECK(cut > 200);
+}
+
+TEST_CASE("FindMemoryOrder: one subgraph's peak is no bound for what another leaves unproved") {
+  std::mt19937 random(12);
+  int open = 0;
+  for (int round = 0; round < 150; ++round) {
+    const MemoryProblem problem =
+        Glue(RandomProblem(random, 25, 1000), RandomProblem(random, 25, 1000));
+    const MemoryOrder best = Find(problem);
+    for (const int64_t work : {15, 60, 150}) {
+      const MemoryOrder hurried = Find(problem, work);
+      REQUIRE(hurried.lower_bound <= best.peak);
+      for (size_t i = 0; best.exact && i < best.subgraphs.size(); ++i) {
+        if (best.subgraphs[i].peak < best.peak) continue;
+        REQUIRE(hurried.subgraphs[i].lower_bound <= best.subgraphs[i].peak);
+      }
+      open += hurried.exact ? 0 : 1;
+    }
+  }
+  CHECK(open > 10);
 }
 
 TEST_CASE("CountOrders: agrees with listing them") {
