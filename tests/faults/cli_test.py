@@ -339,6 +339,16 @@ class Models(CliTest):
         self.write("sum.npy", npy("(1, 4)", [2, -1, 4, -3]))
         self.done("run", "model.tenon", "--input", "x=x.npy", "--expect", "y=sum.npy")
 
+    def test_windows_far_larger_than_the_image_take_no_longer_than_it(self):
+        size = 1 << 27
+        self.write("ones.npy", npy("(1, 2, 9, 9)", [1] * 162))
+        self.write("many.npy", npy("(1, 2, 10, 10)", [1] * 200))
+        for op in ["MaxPool", "AveragePool"]:
+            pool = onnx.node(op, ["x"], ["y"], kernel_shape=[size, size], pads=[size // 2] * 4)
+            self.converts_model(onnx.model([pool], [onnx.value("x", [1, 2, 9, 9])], [onnx.value("y", [1, 2, 10, 10])]))
+            for option in [[], ["--portable"]]:
+                self.done("run", "model.tenon", "--input", "x=ones.npy", "--expect", "y=many.npy", *option)
+
     def test_strange_names_stay_on_one_line_of_the_message(self):
         name = "a\nb\x1b[31m" + "c" * 5000
         model = onnx.model([onnx.node("Foo", ["x"], ["y"], name)], [onnx.value("x", [1])], [onnx.value("y", [1])])

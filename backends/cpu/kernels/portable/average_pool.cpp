@@ -7,14 +7,11 @@
 namespace tenon::cpu::portable {
 namespace {
 
-/// Taps of one axis that count: those in [low, high).
+/// Taps of one axis that count: those in [low, high). Windows and padding have up to 2^28.
 int TapsInside(int first, int dilation, int kernel, int low, int high) {
-  int taps = 0;
-  for (int i = 0; i < kernel; ++i) {
-    const int position = first + i * dilation;
-    if (position >= low && position < high) ++taps;
-  }
-  return taps;
+  const int begin = FirstTapInside(first - low, dilation);
+  const int end = FirstTapInside(first - high, dilation);
+  return (end < kernel ? end : kernel) - begin;
 }
 
 /// What the sum of a window is divided by.

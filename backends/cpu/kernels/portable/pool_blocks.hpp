@@ -54,17 +54,21 @@ void ForEachPoolBlock(const KernelCall& call, const Body& body) {
   });
 }
 
+/// The first tap that is not before position 0. Windows may begin far outside (pads up to 2^28).
+[[nodiscard]] inline int FirstTapInside(int first_position, int dilation) {
+  return first_position >= 0 ? 0 : (dilation - 1 - first_position) / dilation;
+}
+
 /// Calls `body(offset)` with the offset, from the block's x, of every tap that lies inside x.
 template <typename Body>
 void ForEachTap(const PoolAttributes& attributes, const TensorView& x, const PoolBlock& block,
                 const Body& body) {
-  for (int i = 0; i < attributes.kernel[0]; ++i) {
+  const int first_column = FirstTapInside(block.column, attributes.dilations[1]);
+  for (int i = FirstTapInside(block.row, attributes.dilations[0]); i < attributes.kernel[0]; ++i) {
     const int row = block.row + i * attributes.dilations[0];
-    if (row < 0) continue;
     if (row >= x.dims[2]) break;
-    for (int j = 0; j < attributes.kernel[1]; ++j) {
+    for (int j = first_column; j < attributes.kernel[1]; ++j) {
       const int column = block.column + j * attributes.dilations[1];
-      if (column < 0) continue;
       if (column >= x.dims[3]) break;
       body(static_cast<ptrdiff_t>(row) * x.strides[2] +
            static_cast<ptrdiff_t>(column) * x.strides[3]);
