@@ -143,8 +143,9 @@ const char* ChannelSoftmaxSupports(const OpCall& call) {
 const char* LrnSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;
   if (call.Input(0).rank != 4) return "the vector local response normalisation takes rank 4";
-  if (call.AttributesAs<LrnAttributes>().size > kMostLrnWindow) {
-    return "a window wider than the vector kernel's buffer";
+  if (call.AttributesAs<LrnAttributes>().size > kMostLrnWindow ||
+      call.Input(0).dims[1] > kMostLrnDepth) {
+    return "a wider window or more channels than the vector kernel's buffer takes";
   }
   return nullptr;
 }

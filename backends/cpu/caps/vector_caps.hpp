@@ -41,9 +41,10 @@ inline constexpr int kMostFirstTaps = 512;
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 /// Along the channels of an image tensor.
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
-/// Windows of at most kMostLrnWindow channels of an image tensor.
+/// Windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 inline constexpr int kMostLrnWindow = 64;
+inline constexpr int kMostLrnDepth = 1024;
 
 /// Floats of the padded input row that one output row of a convolution reads, per channel.
 [[nodiscard]] int64_t PaddedRow(const OpCall& conv);

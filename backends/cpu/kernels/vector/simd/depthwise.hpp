@@ -5,20 +5,6 @@
 
 namespace tenon::cpu::vector::TENON_VECTOR_ISA {
 
-/// Loads whole vectors, or only the first lanes of one.
-template <int kCount, bool kPartial>
-struct Lanes {
-  int count;
-  [[gnu::always_inline]] Vector<kCount> Get(const float* from) const {
-    if constexpr (kPartial) return LoadFirst<kCount>(from, count);
-    return Load<kCount>(from);
-  }
-  [[gnu::always_inline]] void Put(float* to, Vector<kCount> values) const {
-    if constexpr (kPartial) return StoreFirst<kCount>(to, values, count);
-    Store<kCount>(to, values);
-  }
-};
-
 /// A square kernel without dilation: every input column is loaded once for all pixels it serves.
 template <int kKernel, int kStride, int kPixels, int kCount, typename LanesT>
 [[gnu::always_inline]] static inline void SumCompact(const DepthwiseCall& call, int channel,

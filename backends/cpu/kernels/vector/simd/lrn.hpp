@@ -5,55 +5,78 @@
 
 namespace tenon::cpu::vector::TENON_VECTOR_ISA {
 
-/// Channels that go through the buffers at once: a multiple of every number of lanes.
-constexpr int kLrnChannels = 256;
+[[gnu::always_inline]] static inline Vector<kLanes> SquareRoot(Vector<kLanes> values) {
+  float lanes[kLanes];
+  Store<kLanes>(lanes, values);
+  for (float& lane : lanes) lane = __builtin_sqrtf(lane);
+  return Load<kLanes>(lanes);
+}
 
-/// base[c] = bias + scale * (sum of the squares of channel first + c and its neighbours), for
-/// `count` channels, and for what fills the last vector.
-static void LrnBases(const LrnCall& call, const float* x, int first, int count, float* bases) {
-  // Zeros stand for the neighbours that do not exist, and behind for the last vector's lanes.
-  float squares[kLrnChannels + kMostLrnSize + kLanes];
-  const int begin = first - call.before;
-  const int total = (count + kLanes - 1) / kLanes * kLanes + call.size;
-  const int low = begin < 0 ? -begin : 0;
-  const int present = call.channels - begin;
-  const int high = present < total ? present : total;
-  for (int i = 0; i < low; ++i) squares[i] = 0.0F;
-  for (int i = low; i < high; ++i) squares[i] = x[begin + i] * x[begin + i];
-  for (int i = high; i < total; ++i) squares[i] = 0.0F;
-  for (int c = 0; c < count; c += kLanes) {
+[[gnu::always_inline]] static inline Vector<kLanes> LrnPower(Vector<kLanes> base, float exponent) {
+  // The exponent of nearly every model; two square roots cost a fraction of a power.
+  if (exponent == 0.75F) {
+    const Vector<kLanes> root = SquareRoot(base);
+    return root * SquareRoot(root);
+  }
+  float lanes[kLanes];
+  Store<kLanes>(lanes, base);
+  for (float& lane : lanes) lane = __builtin_powf(lane, exponent);
+  return Load<kLanes>(lanes);
+}
+
+static void Squares(const float* x, int channels, float* squares) {
+  int c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
+    const Vector<kLanes> values = Load<kLanes>(x + c);
+    Store<kLanes>(squares + c, values * values);
+  }
+  for (; c < channels; ++c) squares[c] = x[c] * x[c];
+}
+
+/// `squares` are those of channel -before and on, 0 where there is no such channel. kSize 0: any.
+template <int kSize>
+static void LrnPixel(const LrnCall& call, const float* squares, const float* x, float* y) {
+  const int size = kSize != 0 ? kSize : call.size;
+  for (int c = 0; c < call.channels; c += kLanes) {
     // Summed anew every time: a sliding sum would keep the rounding errors of what left it.
     Vector<kLanes> sum = {};
-    for (int k = 0; k < call.size; ++k) sum += Load<kLanes>(squares + c + k);
-    Store<kLanes>(bases + c, sum * call.scale + call.bias);
+    for (int k = 0; k < size; ++k) sum += Load<kLanes>(squares + c + k);
+    const Vector<kLanes> power = LrnPower(sum * call.scale + call.bias, call.beta);
+    const int left = call.channels - c;
+    if (left >= kLanes) {
+      Store<kLanes>(y + c, Load<kLanes>(x + c) / power);
+    } else {
+      StoreFirst<kLanes>(y + c, LoadFirst<kLanes>(x + c, left) / power, left);
+    }
   }
 }
 
-static void LrnPixel(const LrnCall& call, const float* x, float* y) {
-  float bases[kLrnChannels];
-  for (int first = 0; first < call.channels; first += kLrnChannels) {
-    const int left = call.channels - first;
-    const int count = left < kLrnChannels ? left : kLrnChannels;
-    LrnBases(call, x, first, count, bases);
-    const float* from = x + first;
-    float* to = y + first;
-    if (call.beta == 0.75F) {
-      // The exponent of nearly every model; two square roots cost a fraction of a power.
-      for (int c = 0; c < count; ++c) {
-        const float root = __builtin_sqrtf(bases[c]);
-        bases[c] = root * __builtin_sqrtf(root);
-      }
-    } else {
-      for (int c = 0; c < count; ++c) bases[c] = __builtin_powf(bases[c], call.beta);
+template <int kSize>
+static void LrnPixels(const LrnCall& call) {
+  // A pixel's squares are stored while the one before is computed: loads that straddle two stores
+  // would have to wait for them.
+  alignas(64) float squares[2][kMostLrnChannels + kMostLrnSize + kLanes];
+  const int used = call.channels + call.size + kLanes;
+  for (auto& row : squares) {
+    for (int i = 0; i < used; ++i) row[i] = 0.0F;
+  }
+  const float* x = call.x;
+  float* y = call.y;
+  Squares(x, call.channels, squares[0] + call.before);
+  for (int pixel = 0; pixel < call.pixels; ++pixel) {
+    if (pixel + 1 < call.pixels) {
+      Squares(x + call.x_step, call.channels, squares[(pixel + 1) % 2] + call.before);
     }
-    for (int c = 0; c < count; ++c) to[c] = from[c] / bases[c];
+    LrnPixel<kSize>(call, squares[pixel % 2], x, y);
+    x += call.x_step;
+    y += call.y_step;
   }
 }
 
 static void RunLrn(const LrnCall& call) {
-  for (int pixel = 0; pixel < call.pixels; ++pixel) {
-    LrnPixel(call, call.x + pixel * call.x_step, call.y + pixel * call.y_step);
-  }
+  if (call.size == 3) return LrnPixels<3>(call);
+  if (call.size == 5) return LrnPixels<5>(call);
+  LrnPixels<0>(call);
 }
 
 }  // namespace tenon::cpu::vector::TENON_VECTOR_ISA

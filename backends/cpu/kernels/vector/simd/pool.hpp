@@ -5,81 +5,100 @@
 
 namespace tenon::cpu::vector::TENON_VECTOR_ISA {
 
-struct TakeLargest {
-  template <typename V>
-  [[gnu::always_inline]] static V Start() {
-    return V{} - __builtin_inff();
-  }
-  /// NaN wins over every number, and then stays.
-  template <typename V>
-  [[gnu::always_inline]] static V Add(V best, V value) {
-    const V larger = value > best ? value : best;
-    return value != value ? value : larger;
-  }
-  template <typename V>
-  [[gnu::always_inline]] static V Finish(V best, float) {
-    return best;
-  }
-};
-
-struct TakeAverage {
-  template <typename V>
-  [[gnu::always_inline]] static V Start() {
-    return V{};
-  }
-  template <typename V>
-  [[gnu::always_inline]] static V Add(V sum, V value) {
-    return sum + value;
-  }
-  template <typename V>
-  [[gnu::always_inline]] static V Finish(V sum, float divisor) {
-    return sum / divisor;
-  }
-};
-
-/// `kVectors` whole vectors of channels, or the first `count` lanes of one.
-template <typename Take, int kVectors, int kCount, bool kPartial>
-[[gnu::always_inline]] static inline void PoolLanes(const PoolCall& call, int channel, int count) {
-  using V = Vector<kCount>;
-  V results[kVectors];
-  TENON_UNROLL
-  for (int v = 0; v < kVectors; ++v) results[v] = Take::template Start<V>();
+/// Calls `body(v, value)` for every tap and vector: `kVectors` whole vectors of channels, or the
+/// first `count` lanes of one.
+template <int kVectors, int kCount, bool kPartial, typename Body>
+[[gnu::always_inline]] static inline void ForEachTap(const PoolCall& call, int channel, int count,
+                                                     const Body& body) {
+  const Lanes<kCount, kPartial> lanes = {count};
   const float* row = call.x + channel;
   for (int i = 0; i < call.rows; ++i, row += call.row_step) {
     const float* tap = row;
     for (int j = 0; j < call.columns; ++j, tap += call.column_step) {
       TENON_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
-        V value;
-        if constexpr (kPartial) {
-          value = LoadFirst<kCount>(tap, count);
-        } else {
-          value = Load<kCount>(tap + v * kCount);
-        }
-        results[v] = Take::template Add<V>(results[v], value);
-      }
-    }
-  }
-  float* y = call.y + channel;
-  TENON_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    const V result = Take::template Finish<V>(results[v], call.divisor);
-    if constexpr (kPartial) {
-      StoreFirst<kCount>(y, result, count);
-    } else {
-      Store<kCount>(y + v * kCount, result);
+      for (int v = 0; v < kVectors; ++v) body(v, lanes.Get(tap + v * kCount));
     }
   }
 }
+
+template <int kCount>
+[[gnu::always_inline]] static inline bool HasNan(Vector<kCount> values) {
+  float lanes[kCount];
+  Store<kCount>(lanes, values);
+  for (int step = kCount / 2; step > 0; step /= 2) {
+    for (int i = 0; i < step; ++i) lanes[i] += lanes[i + step];
+  }
+  return lanes[0] != lanes[0];
+}
+
+struct TakeLargest {
+  template <int kVectors, int kCount, bool kPartial>
+  [[gnu::always_inline]] static void Run(const PoolCall& call, int channel, int count) {
+    using V = Vector<kCount>;
+    V best[kVectors];
+    V sums[kVectors];
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      best[v] = V{} - __builtin_inff();
+      sums[v] = V{};
+    }
+    // An addition beside every comparison costs less than a second comparison. Where there is a
+    // NaN, the sum is NaN; where it is NaN without one (infinities), the other way is right too.
+    ForEachTap<kVectors, kCount, kPartial>(call, channel, count, [&](int v, V value) {
+      best[v] = value > best[v] ? value : best[v];
+      sums[v] += value;
+    });
+    TENON_UNROLL
+    for (int v = 1; v < kVectors; ++v) sums[0] += sums[v];
+    if (HasNan<kCount>(sums[0])) {
+      return NanWins<kVectors, kCount, kPartial>(call, channel, count);
+    }
+    const Lanes<kCount, kPartial> lanes = {count};
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) lanes.Put(call.y + channel + v * kCount, best[v]);
+  }
+
+ private:
+  /// NaN wins over every number, and then stays.
+  template <int kVectors, int kCount, bool kPartial>
+  [[gnu::noinline]] static void NanWins(const PoolCall& call, int channel, int count) {
+    using V = Vector<kCount>;
+    V best[kVectors];
+    for (V& values : best) values = V{} - __builtin_inff();
+    ForEachTap<kVectors, kCount, kPartial>(call, channel, count, [&](int v, V value) {
+      const V larger = value > best[v] ? value : best[v];
+      best[v] = value != value ? value : larger;
+    });
+    const Lanes<kCount, kPartial> lanes = {count};
+    for (int v = 0; v < kVectors; ++v) lanes.Put(call.y + channel + v * kCount, best[v]);
+  }
+};
+
+struct TakeAverage {
+  template <int kVectors, int kCount, bool kPartial>
+  [[gnu::always_inline]] static void Run(const PoolCall& call, int channel, int count) {
+    using V = Vector<kCount>;
+    V sums[kVectors];
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) sums[v] = V{};
+    ForEachTap<kVectors, kCount, kPartial>(call, channel, count,
+                                           [&](int v, V value) { sums[v] += value; });
+    const Lanes<kCount, kPartial> lanes = {count};
+    TENON_UNROLL
+    for (int v = 0; v < kVectors; ++v) {
+      lanes.Put(call.y + channel + v * kCount, sums[v] / call.divisor);
+    }
+  }
+};
 
 /// Whole vectors; the last one overlaps the one before, which computes some channels twice.
 template <typename Take, int kCount>
 [[gnu::always_inline]] static inline void PoolWhole(const PoolCall& call, int channel) {
   for (; channel + kCount <= call.channels; channel += kCount) {
-    PoolLanes<Take, 1, kCount, false>(call, channel, kCount);
+    Take::template Run<1, kCount, false>(call, channel, kCount);
   }
   if (channel < call.channels) {
-    PoolLanes<Take, 1, kCount, false>(call, call.channels - kCount, kCount);
+    Take::template Run<1, kCount, false>(call, call.channels - kCount, kCount);
   }
 }
 
@@ -89,14 +108,14 @@ static void RunPool(const PoolCall& call) {
   constexpr int kFewest = 4;
   int channel = 0;
   for (; channel + kVectors * kLanes <= call.channels; channel += kVectors * kLanes) {
-    PoolLanes<Take, kVectors, kLanes, false>(call, channel, kLanes);
+    Take::template Run<kVectors, kLanes, false>(call, channel, kLanes);
   }
   if (call.channels >= kLanes) return PoolWhole<Take, kLanes>(call, channel);
   if constexpr (kLanes > 8) {
     if (call.channels >= 8) return PoolWhole<Take, 8>(call, 0);
   }
   if (call.channels >= kFewest) return PoolWhole<Take, kFewest>(call, 0);
-  PoolLanes<Take, 1, kFewest, true>(call, 0, call.channels);
+  Take::template Run<1, kFewest, true>(call, 0, call.channels);
 }
 
 static void RunMaxPool(const PoolCall& call) { RunPool<TakeLargest>(call); }

@@ -116,8 +116,9 @@ struct SoftmaxCall {
   bool log;
 };
 
-/// The widest window that `lrn` takes.
+/// The widest window and the most channels that `lrn` takes.
 constexpr int kMostLrnSize = 64;
+constexpr int kMostLrnChannels = 1024;
 
 /// `pixels` pixels of `channels` neighbours each: y[c] = x[c] / (bias + scale * sum of the squares
 /// of x[c - before] to x[c - before + size - 1])^beta.
@@ -127,7 +128,7 @@ struct LrnCall {
   int64_t x_step;
   int64_t y_step;
   int pixels;
-  int channels;
+  int channels;  ///< 1 to kMostLrnChannels
   int before;
   int size;  ///< 1 to kMostLrnSize
   float scale;

@@ -81,6 +81,20 @@ template <int kCount>
   for (int i = 0; i < count; ++i) to[i] = lanes[i];
 }
 
+/// Loads whole vectors, or only the first lanes of one.
+template <int kCount, bool kPartial>
+struct Lanes {
+  int count;
+  [[gnu::always_inline]] Vector<kCount> Get(const float* from) const {
+    if constexpr (kPartial) return LoadFirst<kCount>(from, count);
+    return Load<kCount>(from);
+  }
+  [[gnu::always_inline]] void Put(float* to, Vector<kCount> values) const {
+    if constexpr (kPartial) return StoreFirst<kCount>(to, values, count);
+    Store<kCount>(to, values);
+  }
+};
+
 /// The bounds of a clamp in every lane: made once, since stores could change those of a call.
 template <int kCount>
 struct Bounds {
