@@ -41,6 +41,10 @@ void Release(void* memory) {
 [[gnu::noinline]] void* operator new(size_t size) {
   return Counted(std::malloc(size == 0 ? 1 : size));
 }
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  return memory == nullptr ? nullptr : Counted(memory);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { Release(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { Release(memory); }
 

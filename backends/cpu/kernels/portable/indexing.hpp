@@ -33,7 +33,9 @@ namespace tenon::cpu::portable {
 template <typename Body>
 void ParallelForWork(const ParallelRunner* runner, int count, int64_t work, const Body& body) {
   constexpr int64_t kWorthThreads = 32768;
-  ParallelFor(count * work < kWorthThreads ? nullptr : runner, count, body);
+  // The product alone could overflow: windows have up to 2^56 taps.
+  const bool is_small = work < kWorthThreads && count * work < kWorthThreads;
+  ParallelFor(is_small ? nullptr : runner, count, body);
 }
 
 }  // namespace tenon::cpu::portable
