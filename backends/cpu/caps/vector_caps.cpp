@@ -165,15 +165,19 @@ WinogradBlocks WinogradBlocksOf(const OpCall& call) {
   if (tiles < kTileStep) tiles = kTileStep;
   if (tiles > kMostTiles) tiles = kMostTiles;
   blocks.block_tiles = static_cast<int>(tiles < blocks.tiles ? tiles : blocks.tiles);
-  blocks.part_bytes = static_cast<size_t>(tile_bytes * blocks.block_tiles);
+  blocks.tile_bytes = static_cast<size_t>(tile_bytes);
   return blocks;
 }
 
 size_t WinogradWorkspaceBytes(const OpCall& call, int threads) {
   const WinogradBlocks blocks = WinogradBlocksOf(call);
-  int parts = threads < kMostWinogradParts ? threads : kMostWinogradParts;
-  if (parts > blocks.tiles) parts = blocks.tiles;
-  return static_cast<size_t>(parts) * blocks.part_bytes;
+  size_t most = 0;
+  for (int parts = 1; parts <= threads && parts <= kMostWinogradParts && parts <= blocks.tiles;
+       ++parts) {
+    const size_t bytes = static_cast<size_t>(parts) * blocks.PartBytes(parts);
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 }  // namespace vector

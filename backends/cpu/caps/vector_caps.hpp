@@ -55,11 +55,17 @@ struct WinogradBlocks {
   int tiles;          ///< of all images
   int block_tiles;    ///< the most in one block
   int padded_inputs;  ///< input channels, rounded up
-  size_t part_bytes;  ///< workspace of one part of the work: one block
+  size_t tile_bytes;  ///< workspace of one tile: its coefficients and products
+
+  /// Workspace of each of `parts` equal parts of the work: its largest block.
+  [[nodiscard]] size_t PartBytes(int parts) const {
+    const int share = (tiles + parts - 1) / parts;
+    return tile_bytes * static_cast<size_t>(share < block_tiles ? share : block_tiles);
+  }
 };
 [[nodiscard]] WinogradBlocks WinogradBlocksOf(const OpCall& call);
 
-/// Of one part for every thread, but for no more than kMostWinogradParts.
+/// Enough for one part per thread, whatever their number, up to kMostWinogradParts.
 inline constexpr int kMostWinogradParts = 8;
 [[nodiscard]] size_t WinogradWorkspaceBytes(const OpCall& call, int threads);
 

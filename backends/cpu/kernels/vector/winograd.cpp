@@ -280,9 +280,10 @@ Status WinogradRun(const KernelCall& call) {
   const WinogradBlocks& sizes = state.blocks;
   const int threads =
       call.parallel != nullptr && state.geometry.Work() >= kSmallWork ? call.parallel->threads : 1;
-  const auto room = static_cast<int64_t>(call.workspace_bytes / sizes.part_bytes);
-  int parts = threads < room ? threads : static_cast<int>(room);
+  int parts = threads < kMostWinogradParts ? threads : kMostWinogradParts;
   if (parts > sizes.tiles) parts = sizes.tiles;
+  while (static_cast<size_t>(parts) * sizes.PartBytes(parts) > call.workspace_bytes) --parts;
+  const size_t part_bytes = sizes.PartBytes(parts);
   // As many blocks as fit the cache, and the same number for every part.
   int blocks = (sizes.tiles + sizes.block_tiles - 1) / sizes.block_tiles;
   blocks = (blocks + parts - 1) / parts * parts;
@@ -291,7 +292,7 @@ Status WinogradRun(const KernelCall& call) {
   ParallelFor(parts > 1 ? call.parallel : nullptr, parts, [&](int begin, int end) {
     for (int part = begin; part < end; ++part) {
       auto* memory = reinterpret_cast<float*>(static_cast<uint8_t*>(call.workspace) +
-                                              static_cast<size_t>(part) * sizes.part_bytes);
+                                              static_cast<size_t>(part) * part_bytes);
       const auto first_block = static_cast<int>(int64_t{blocks} * part / parts);
       const auto end_block = static_cast<int>(int64_t{blocks} * (part + 1) / parts);
       for (int b = first_block; b < end_block; ++b) {
