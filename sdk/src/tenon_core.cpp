@@ -71,9 +71,10 @@ Status CheckBinding(const tenon::ProgramView& program, const tenon::PortInfo& po
                   static_cast<int64_t>(info.bytes), static_cast<int64_t>(bytes))
         .About(port.name);
   }
-  if (!IsAligned(data, tenon_dtype_bytes(info.dtype))) {
+  const size_t element_bytes = tenon_dtype_bytes(info.dtype);
+  if (element_bytes != 0 && !IsAligned(data, element_bytes)) {
     return Status(StatusCode::kInvalidArgument, "memory for '{s}' must be aligned to {0} bytes",
-                  static_cast<int64_t>(tenon_dtype_bytes(info.dtype)))
+                  static_cast<int64_t>(element_bytes))
         .About(port.name);
   }
   return OkStatus();
