@@ -50,10 +50,11 @@ class LocationAssigner {
 
   Result<Locations> Run() {
     Resize();
-    std::vector<OpId> order = graph_.OpOrder();
-    for (auto id = order.rbegin(); id != order.rend(); ++id) {
-      if (graph_.op(*id).kind != OpKind::kConcat) continue;
-      if (Status status = PlaceConcat(*id); !status.ok()) return status.error();
+    std::vector<OpId> backwards = graph_.OpOrder();
+    std::reverse(backwards.begin(), backwards.end());
+    for (const OpId id : backwards) {
+      if (graph_.op(id).kind != OpKind::kConcat) continue;
+      if (Status status = PlaceConcat(id); !status.ok()) return status.error();
     }
     for (const OpId id : graph_.OpOrder()) PlaceForward(id);
     return std::move(result_);
