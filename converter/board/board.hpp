@@ -23,6 +23,16 @@ struct Unit {
   /// Multiply-accumulates per second and thread, by dtype name.
   std::map<std::string, double> multiply_accumulates_per_second;
   double elementary_ops_per_second = 0;  ///< per thread
+  /// Rate of depthwise convolutions as a fraction of the rate of others.
+  double depthwise_fraction = 1;
+  /// Op kinds that run here ("conv", "matmul", ...); empty: every kind. An op runs on the first
+  /// unit of its backend that lists it. A unit of kind "dma" runs copies between memory spaces
+  /// only.
+  std::vector<std::string> ops;
+  /// Memory space that ops run from; empty: the arena's.
+  std::string runs_from;
+  /// Of this unit to `runs_from`; 0: the memory space's bandwidth.
+  double port_bytes_per_second = 0;
 };
 
 struct MemorySpace {
@@ -33,13 +43,22 @@ struct MemorySpace {
   double latency_ns = 0;
   bool holds_constants = false;
   bool holds_arena = false;
+  /// Holds tensors that do not fit where ops run from: ops do not run from here.
+  bool spill = false;
+  /// Constants that live here are copied to where ops run from before they are used; otherwise ops
+  /// read them in place.
+  bool stage_constants = false;
+  /// The bandwidth is divided among the units that use it at the same time.
+  bool shared = false;
   uint32_t alignment_bytes = 64;
 
   [[nodiscard]] int64_t usable_bytes() const { return bytes - reserve_bytes; }
 };
 
-/// A way between two memory spaces.
+/// A way between two memory spaces, and the unit (kind "dma") that moves bytes over it; without
+/// one, the unit that runs the op does.
 struct Link {
+  std::string unit;
   std::string from;
   std::string to;
   double bandwidth_bytes_per_second = 0;
@@ -54,6 +73,13 @@ struct Priority {
   int priority = 1;
 };
 
+/// How far the splitter may go.
+struct SplittingLimits {
+  int32_t most_parts = 256;        ///< of one op or chain
+  int32_t smallest_part_rows = 1;  ///< of an image tensor
+  int32_t channel_multiple = 1;    ///< parts of channels are multiples of this, but for the last
+};
+
 struct Board {
   std::string name;
   std::string description;
@@ -62,7 +88,9 @@ struct Board {
   std::vector<MemorySpace> memory_spaces;
   std::vector<Link> links;
   std::vector<Priority> priorities;
-  uint64_t fingerprint = 0;  ///< FNV-1a of the canonical JSON
+  SplittingLimits splitting;
+  std::string preferred_layout = "channels_last";  ///< or "row_major"
+  uint64_t fingerprint = 0;                        ///< FNV-1a of the canonical JSON
 
   [[nodiscard]] const MemorySpace* ArenaSpace() const;
   [[nodiscard]] MemorySpace* FindSpace(std::string_view space_name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "converter/memory/locations.hpp"
@@ -17,14 +18,24 @@ struct PlannedStorage {
   TensorId root = kNone;      ///< the tensor that owns the bytes; kNone for a workspace
   OpId workspace_of = kNone;  ///< the op that scribbles in it; kNone for a tensor
   int64_t bytes = 0;
+  int32_t arena = 0;       ///< index into ArenaPlan::arenas
   int64_t offset = 0;      ///< in the arena
   int64_t first_step = 0;  ///< first write (0 for graph inputs)
   int64_t last_step = 0;   ///< last read (the last step for graph outputs)
 };
 
+/// One block of one memory space. Arena 0 is the one that ops run from.
+struct PlannedArena {
+  std::string space;  ///< its memory space's name on the board; empty: the board's arena space
+  int64_t bytes = 0;
+  int64_t lower_bound = 0;  ///< largest sum of live bytes
+  bool proven_optimal = false;
+};
+
 struct ArenaPlan {
   std::vector<OpId> steps;               ///< ops that execute, in order
   std::vector<PlannedStorage> storages;  ///< all but constants
+  std::vector<PlannedArena> arenas;      ///< empty: one, of `bytes` and `lower_bound`
   std::vector<int> in_place;             ///< by OpId: input that output 0 takes over, or -1
   int64_t bytes = 0;
   int64_t lower_bound = 0;  ///< largest sum of live bytes

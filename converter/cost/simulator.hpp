@@ -1,0 +1,58 @@
+// Discrete-event simulation of a step list on units that run side by side (methods C7a).
+//
+// A unit runs its steps one at a time in the order given (an in-order queue). A step begins when
+// its unit is free and every step that it waits for has ended; it takes `fixed` (start overhead,
+// latency), then `compute` and its transfers side by side, the slowest deciding. Transfers go
+// through ports: a private port always gives its bandwidth; a shared one divides its bandwidth
+// evenly among the steps that use it at that moment (fluid model).
+// All times are integer picoseconds, so that results are the same everywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "converter/status.hpp"
+
+namespace tenon::converter {
+
+using Picoseconds = int64_t;
+
+struct SimulatedPort {
+  std::string name;
+  double bytes_per_second = 0;
+  bool shared = false;
+};
+
+struct PortUse {
+  int32_t port = 0;
+  int64_t bytes = 0;
+};
+
+struct SimulatedStep {
+  int32_t unit = 0;
+  Picoseconds fixed = 0;
+  Picoseconds compute = 0;
+  std::vector<PortUse> uses;
+  std::vector<int32_t> waits;  ///< steps (by index, earlier or later) that must have ended
+};
+
+/// Steps in issue order: a unit runs its own in the order in which they stand here.
+struct SimulatedProgram {
+  std::vector<std::string> units;
+  std::vector<SimulatedPort> ports;
+  std::vector<SimulatedStep> steps;
+};
+
+struct Simulation {
+  Picoseconds makespan = 0;
+  std::vector<Picoseconds> start;  ///< by step
+  std::vector<Picoseconds> end;    ///< by step
+  std::vector<Picoseconds> busy;   ///< by unit
+};
+
+/// O(steps log steps + waits) without shared ports. Errors (kInternal): a unit, port or step out of
+/// range; steps that wait for each other in a circle (names two of them).
+[[nodiscard]] Result<Simulation> Simulate(const SimulatedProgram& program);
+
+}  // namespace tenon::converter
