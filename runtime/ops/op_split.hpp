@@ -25,7 +25,8 @@ struct InputSplit {
   int32_t axis = -1;
   /// Output indices [b, e) need input indices
   /// [floor(b * stride / divisor) - before, floor((e - 1) * stride / divisor) - before + extent),
-  /// clipped to the input. Elementwise: 1, 1, 0, 1. A window of k with stride s, padding p and
+  /// clipped to the input; where that leaves nothing (padding only), the input's first or last
+  /// index, so that a part always has an input. Elementwise: 1, 1, 0, 1. A window of k with stride s, padding p and
   /// dilation d: s, 1, p, (k - 1) * d + 1.
   int32_t stride = 1;
   int32_t divisor = 1;
@@ -47,7 +48,7 @@ struct OpSplitRow {
   int32_t (*axis)(const OpCall& call, SplitDimension dimension);
   /// Fills `inputs` (one per input, absent ones too) and `granularity` (part boundaries must be
   /// multiples of it, or the extent) for a cut along output axis `axis`. False: this op cannot be
-  /// cut along it.
+  /// cut along it. The op's operands and attributes have passed its shape rule.
   bool (*split)(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* granularity);
   /// Changes `attributes` (a copy of the op's, complete) to those of the op that makes output
   /// indices `out` along `axis` from exactly the ranges that InputRange gives: padding only where
