@@ -6,105 +6,43 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <type_traits>
 #include <utility>
 
 #include "converter/board/built_in_boards.hpp"
+#include "converter/board/object_reader.hpp"
+#include "runtime/base/dtype.hpp"
+#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
 using Json = nlohmann::json;
 
-/// Reads the members of one JSON object and remembers what went wrong first.
-class ObjectReader {
- public:
-  ObjectReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) Fail("is not an object");
+bool IsDTypeName(std::string_view name) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (name == DTypeName(static_cast<DType>(i))) return true;
   }
+  return false;
+}
 
-  template <typename T>
-  void Required(const char* key, T& value) {
-    known_.insert(key);
-    if (!ok()) return;
-    if (!object_.contains(key)) {
-      Fail(fmt::format("lacks the key '{}'", key));
-      return;
-    }
-    Read(key, value);
+void ReadRates(ObjectReader& reader, Unit& unit) {
+  if (unit.IsTransferOnly()) {
+    reader.Optional("multiply_accumulates_per_second", unit.multiply_accumulates_per_second);
+    reader.Optional("elementary_ops_per_second", unit.elementary_ops_per_second);
+  } else {
+    reader.Required("multiply_accumulates_per_second", unit.multiply_accumulates_per_second);
+    reader.Required("elementary_ops_per_second", unit.elementary_ops_per_second);
+    reader.FailIf(!(unit.elementary_ops_per_second > 0),
+                  "has an 'elementary_ops_per_second' of 0 or less");
   }
-  template <typename T>
-  void Optional(const char* key, T& value) {
-    known_.insert(key);
-    if (ok() && object_.contains(key)) Read(key, value);
-  }
-  /// Calls `read` for each object in the array `key`.
-  template <typename Function>
-  void Array(const char* key, const Function& read) {
-    known_.insert(key);
-    if (!ok()) return;
-    if (!object_.contains(key) || !object_[key].is_array()) {
-      Fail(fmt::format("lacks the array '{}'", key));
-      return;
+  for (const auto& [dtype, rate] : unit.multiply_accumulates_per_second) {
+    if (!IsDTypeName(dtype)) {
+      reader.Fail(fmt::format(
+          "has a rate for the unknown dtype '{}' in 'multiply_accumulates_per_second'", dtype));
     }
-    size_t index = 0;
-    for (const Json& element : object_[key]) {
-      ObjectReader reader(element, fmt::format("{}.{}[{}]", where_, key, index++));
-      if (reader.ok()) read(reader);
-      reader.RefuseOthers();
-      if (!reader.ok()) {
-        problem_ = reader.problem_;
-        return;
-      }
-    }
+    if (!(rate > 0)) reader.Fail(fmt::format("has a rate for {} of 0 or less", dtype));
   }
-  void RefuseOthers() {
-    if (!ok()) return;
-    for (const auto& [key, value] : object_.items()) {
-      if (!known_.contains(key)) {
-        Fail(fmt::format("has the unknown key '{}'", key));
-        return;
-      }
-    }
-  }
-  void Fail(const std::string& what) { problem_ = fmt::format("{} {}", where_, what); }
-  [[nodiscard]] bool ok() const { return problem_.empty(); }
-  [[nodiscard]] const std::string& problem() const { return problem_; }
-
- private:
-  template <typename T>
-  void Read(const char* key, T& value) {
-    const Json& member = object_[key];
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      if (!IsWholeNumber<T>(member)) {
-        Fail(fmt::format("has a '{}' that is not a whole number in range", key));
-        return;
-      }
-    } else if constexpr (std::is_floating_point_v<T>) {
-      if (!member.is_number()) {
-        Fail(fmt::format("has a '{}' that is not a number", key));
-        return;
-      }
-    }
-    try {
-      value = member.get<T>();
-    } catch (const Json::exception&) {
-      Fail(fmt::format("has a '{}' of the wrong type", key));
-    }
-  }
-
-  /// The library would cut off fractions and wrap what is out of range.
-  template <typename T>
-  static bool IsWholeNumber(const Json& member) {
-    if (member.is_number_unsigned()) return std::in_range<T>(member.get<uint64_t>());
-    return member.is_number_integer() && std::in_range<T>(member.get<int64_t>());
-  }
-
-  const Json& object_;
-  std::string where_;
-  std::string problem_;
-  std::set<std::string> known_;
-};
+}
 
 void ReadUnit(ObjectReader& reader, Unit& unit) {
   std::string kernels = "all";
@@ -114,19 +52,24 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Required("threads", unit.threads);
   reader.Optional("kernels", kernels);
   reader.Optional("launch_overhead_us", unit.launch_overhead_us);
-  reader.Required("multiply_accumulates_per_second", unit.multiply_accumulates_per_second);
-  reader.Required("elementary_ops_per_second", unit.elementary_ops_per_second);
+  ReadRates(reader, unit);
+  reader.Optional("depthwise_fraction", unit.depthwise_fraction);
+  reader.Optional("ops", unit.ops);
+  reader.Optional("runs_from", unit.runs_from);
+  reader.Optional("port_bytes_per_second", unit.port_bytes_per_second);
   unit.portable_kernels_only = kernels == "portable";
-  if (reader.ok() && kernels != "portable" && kernels != "all") {
-    reader.Fail("has 'kernels' other than \"all\" or \"portable\"");
-  }
-  if (reader.ok() && unit.threads < 1) reader.Fail("has 'threads' below 1");
-  for (const auto& [dtype, rate] : unit.multiply_accumulates_per_second) {
-    if (reader.ok() && !(rate > 0))
-      reader.Fail(fmt::format("has a rate for {} of 0 or less", dtype));
-  }
-  if (reader.ok() && !(unit.elementary_ops_per_second > 0)) {
-    reader.Fail("has an 'elementary_ops_per_second' of 0 or less");
+  reader.FailIf(unit.name.empty(), "has an empty 'name'");
+  reader.FailIf(kernels != "portable" && kernels != "all",
+                "has 'kernels' other than \"all\" or \"portable\"");
+  reader.FailIf(unit.threads < 1, "has 'threads' below 1");
+  reader.FailIf(unit.launch_overhead_us < 0, "has a 'launch_overhead_us' below 0");
+  reader.FailIf(!(unit.depthwise_fraction > 0 && unit.depthwise_fraction <= 1),
+                "has a 'depthwise_fraction' that is not above 0 and at most 1");
+  reader.FailIf(unit.port_bytes_per_second < 0, "has a 'port_bytes_per_second' below 0");
+  for (const std::string& op : unit.ops) {
+    if (FindOpRow(op.c_str()) == nullptr) {
+      reader.Fail(fmt::format("has the unknown op kind '{}' in 'ops'", op));
+    }
   }
 }
 
@@ -138,17 +81,154 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   reader.Optional("latency_ns", space.latency_ns);
   reader.Optional("constants", space.holds_constants);
   reader.Optional("arena", space.holds_arena);
+  reader.Optional("spill", space.spill);
+  reader.Optional("stage_constants", space.stage_constants);
+  reader.Optional("shared", space.shared);
   reader.Optional("alignment_bytes", space.alignment_bytes);
-  if (reader.ok() && (space.bytes < 0 || space.reserve_bytes < 0)) {
-    reader.Fail("has a size below 0");
-  }
-  if (reader.ok() && space.reserve_bytes > space.bytes) {
-    reader.Fail("has 'reserve_bytes' of more than its 'bytes'");
-  }
+  reader.FailIf(space.name.empty(), "has an empty 'name'");
+  reader.FailIf(space.bytes < 0 || space.reserve_bytes < 0, "has a size below 0");
+  reader.FailIf(space.reserve_bytes > space.bytes, "has 'reserve_bytes' of more than its 'bytes'");
+  reader.FailIf(space.bandwidth_bytes_per_second < 0, "has a 'bandwidth_bytes_per_second' below 0");
+  reader.FailIf(space.latency_ns < 0, "has a 'latency_ns' below 0");
+  reader.FailIf(space.spill && space.holds_arena,
+                "has \"spill\": true, but ops run from where the arena is");
+  reader.FailIf(space.stage_constants && !space.holds_constants,
+                "has \"stage_constants\": true without \"constants\": true");
+  reader.FailIf(space.stage_constants && space.holds_arena,
+                "has \"stage_constants\": true, but ops run from where the arena is");
   const uint32_t alignment = space.alignment_bytes;
-  if (reader.ok() && (alignment == 0 || (alignment & (alignment - 1)) != 0)) {
-    reader.Fail("has an 'alignment_bytes' that is not a power of two");
+  reader.FailIf(alignment == 0 || (alignment & (alignment - 1)) != 0,
+                "has an 'alignment_bytes' that is not a power of two");
+}
+
+void ReadLink(ObjectReader& reader, Link& link) {
+  reader.Required("from", link.from);
+  reader.Required("to", link.to);
+  reader.Optional("unit", link.unit);
+  reader.Required("bandwidth_bytes_per_second", link.bandwidth_bytes_per_second);
+  reader.Optional("latency_ns", link.latency_ns);
+  reader.FailIf(!(link.bandwidth_bytes_per_second > 0),
+                "has a 'bandwidth_bytes_per_second' of 0 or less");
+  reader.FailIf(link.latency_ns < 0, "has a 'latency_ns' below 0");
+  reader.FailIf(link.from == link.to, "has the same space in 'from' and 'to'");
+}
+
+void ReadPriority(ObjectReader& reader, Priority& row) {
+  reader.Required("backend", row.backend);
+  reader.Required("op", row.op);
+  reader.Required("priority", row.priority);
+  reader.FailIf(row.priority < 1, "has a 'priority' below 1");
+  if (row.op != "*" && FindOpRow(row.op.c_str()) == nullptr) {
+    reader.Fail(fmt::format("has the unknown op kind '{}' in 'op'", row.op));
   }
+}
+
+void ReadSplitting(ObjectReader& reader, SplittingLimits& splitting) {
+  reader.Optional("most_parts", splitting.most_parts);
+  reader.Optional("smallest_part_rows", splitting.smallest_part_rows);
+  reader.Optional("channel_multiple", splitting.channel_multiple);
+  reader.FailIf(splitting.most_parts < 1, "has 'most_parts' below 1");
+  reader.FailIf(splitting.smallest_part_rows < 1, "has 'smallest_part_rows' below 1");
+  reader.FailIf(splitting.channel_multiple < 1, "has a 'channel_multiple' below 1");
+}
+
+/// The name that two of `elements` have, or null.
+template <typename Element>
+const std::string* FindTwice(const std::vector<Element>& elements) {
+  std::set<std::string_view> names;
+  for (const Element& element : elements) {
+    if (!names.insert(element.name).second) return &element.name;
+  }
+  return nullptr;
+}
+
+void CheckLinks(ObjectReader& reader, const Board& board) {
+  for (size_t i = 0; i < board.links.size(); ++i) {
+    const Link& link = board.links[i];
+    for (const auto& [key, name] : {std::pair("from", &link.from), std::pair("to", &link.to)}) {
+      if (board.FindSpace(*name) == nullptr) {
+        reader.Fail(
+            fmt::format("links[{}] has '{}' of '{}', which is no memory space", i, key, *name));
+      }
+    }
+    if (link.unit.empty()) continue;
+    const Unit* unit = board.FindUnit(link.unit);
+    if (unit == nullptr || !unit->IsTransferOnly()) {
+      reader.Fail(fmt::format("links[{}] has 'unit' of '{}', which is no unit of kind \"dma\"", i,
+                              link.unit));
+    }
+  }
+}
+
+void CheckUnits(ObjectReader& reader, const Board& board) {
+  reader.FailIf(board.units.empty(), "has no units");
+  reader.FailIf(std::all_of(board.units.begin(), board.units.end(),
+                            [](const Unit& unit) { return unit.IsTransferOnly(); }),
+                "has no unit but those of kind \"dma\", which run no ops");
+  for (size_t i = 0; i < board.units.size(); ++i) {
+    const std::string& name = board.units[i].runs_from;
+    if (name.empty()) continue;
+    const MemorySpace* space = board.FindSpace(name);
+    if (space == nullptr) {
+      reader.Fail(
+          fmt::format("units[{}] has 'runs_from' of '{}', which is no memory space", i, name));
+    } else if (space->spill) {
+      reader.Fail(fmt::format(
+          "units[{}] has 'runs_from' of '{}', which has \"spill\": true: ops do not run from there",
+          i, name));
+    }
+  }
+}
+
+void CheckSpaces(ObjectReader& reader, const Board& board) {
+  const auto count = [&](bool MemorySpace::*flag) {
+    return std::count_if(board.memory_spaces.begin(), board.memory_spaces.end(),
+                         [flag](const MemorySpace& space) { return space.*flag; });
+  };
+  if (const auto arenas = count(&MemorySpace::holds_arena); arenas != 1) {
+    reader.Fail(fmt::format("has {} memory spaces with \"arena\": true, one is needed", arenas));
+    return;
+  }
+  if (const auto spills = count(&MemorySpace::spill); spills > 1) {
+    reader.Fail(fmt::format("has {} memory spaces with \"spill\": true, one at most", spills));
+  }
+  const std::string& arena = board.ArenaSpace()->name;
+  for (const MemorySpace& space : board.memory_spaces) {
+    const bool there = board.FindLink(arena, space.name) != nullptr;
+    const bool back = board.FindLink(space.name, arena) != nullptr;
+    if (space.spill && !(there && back)) {
+      reader.Fail(fmt::format("has \"spill\": true for '{}' without links from and to '{}'",
+                              space.name, arena));
+    }
+    if (space.stage_constants && !back) {
+      reader.Fail(fmt::format("has \"stage_constants\": true for '{}' without a link to '{}'",
+                              space.name, arena));
+    }
+  }
+}
+
+/// What one object alone cannot tell: names that refer to other objects, and how many there are.
+void CheckWhole(ObjectReader& reader, const Board& board) {
+  reader.FailIf(board.name.empty(), "has an empty name");
+  if (const std::string* name = FindTwice(board.units)) {
+    reader.Fail(fmt::format("has two units called '{}'", *name));
+  }
+  if (const std::string* name = FindTwice(board.memory_spaces)) {
+    reader.Fail(fmt::format("has two memory spaces called '{}'", *name));
+  }
+  CheckUnits(reader, board);
+  CheckSpaces(reader, board);
+  CheckLinks(reader, board);
+  for (size_t i = 0; i < board.priorities.size(); ++i) {
+    const std::string& backend = board.priorities[i].backend;
+    if (std::none_of(board.units.begin(), board.units.end(),
+                     [&](const Unit& unit) { return unit.backend == backend; })) {
+      reader.Fail(
+          fmt::format("priorities[{}] has 'backend' of '{}', which no unit has", i, backend));
+    }
+  }
+  reader.FailIf(board.preferred_layout != "channels_last" && board.preferred_layout != "row_major",
+                "has a 'preferred_layout' other than \"channels_last\" or \"row_major\"");
 }
 
 uint64_t Fnv1a(std::string_view text) {
@@ -168,9 +248,44 @@ const MemorySpace* Board::ArenaSpace() const {
   return nullptr;
 }
 
-MemorySpace* Board::FindSpace(std::string_view space_name) {
-  for (MemorySpace& space : memory_spaces) {
+const MemorySpace* Board::FindSpace(std::string_view space_name) const {
+  for (const MemorySpace& space : memory_spaces) {
     if (space.name == space_name) return &space;
+  }
+  return nullptr;
+}
+
+MemorySpace* Board::FindSpace(std::string_view space_name) {
+  return const_cast<MemorySpace*>(std::as_const(*this).FindSpace(space_name));
+}
+
+const Unit* Board::FindUnit(std::string_view unit_name) const {
+  for (const Unit& unit : units) {
+    if (unit.name == unit_name) return &unit;
+  }
+  return nullptr;
+}
+
+const Link* Board::FindLink(std::string_view from, std::string_view to) const {
+  for (const Link& link : links) {
+    if (link.from == from && link.to == to) return &link;
+  }
+  return nullptr;
+}
+
+const MemorySpace* Board::SpaceOf(const Unit& unit) const {
+  return unit.runs_from.empty() ? ArenaSpace() : FindSpace(unit.runs_from);
+}
+
+double Board::PortBytesPerSecond(const Unit& unit) const {
+  if (unit.port_bytes_per_second > 0) return unit.port_bytes_per_second;
+  const MemorySpace* space = SpaceOf(unit);
+  return space == nullptr ? 0 : space->bandwidth_bytes_per_second;
+}
+
+const Unit* ComputeUnit(const Board& board) {
+  for (const Unit& unit : board.units) {
+    if (unit.backend == "cpu" && !unit.IsTransferOnly()) return &unit;
   }
   return nullptr;
 }
@@ -186,27 +301,14 @@ Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   reader.Array("units", [&](ObjectReader& unit) { ReadUnit(unit, board.units.emplace_back()); });
   reader.Array("memory_spaces",
                [&](ObjectReader& space) { ReadSpace(space, board.memory_spaces.emplace_back()); });
-  reader.Array("links", [&](ObjectReader& object) {
-    Link& link = board.links.emplace_back();
-    object.Required("from", link.from);
-    object.Required("to", link.to);
-    object.Required("bandwidth_bytes_per_second", link.bandwidth_bytes_per_second);
-    object.Optional("latency_ns", link.latency_ns);
-  });
-  reader.Array("priorities", [&](ObjectReader& object) {
-    Priority& row = board.priorities.emplace_back();
-    object.Required("backend", row.backend);
-    object.Required("op", row.op);
-    object.Required("priority", row.priority);
-  });
+  reader.Array("links", [&](ObjectReader& link) { ReadLink(link, board.links.emplace_back()); });
+  reader.Array("priorities",
+               [&](ObjectReader& row) { ReadPriority(row, board.priorities.emplace_back()); });
+  reader.OptionalObject("splitting",
+                        [&](ObjectReader& object) { ReadSplitting(object, board.splitting); });
+  reader.Optional("preferred_layout", board.preferred_layout);
   reader.RefuseOthers();
-  if (reader.ok() && board.units.empty()) reader.Fail("has no units");
-  const auto arenas = std::count_if(board.memory_spaces.begin(), board.memory_spaces.end(),
-                                    [](const MemorySpace& space) { return space.holds_arena; });
-  if (reader.ok() && arenas != 1) {
-    reader.Fail(fmt::format("has {} memory spaces with \"arena\": true, one is needed", arenas));
-  }
-  if (reader.ok() && board.name.empty()) reader.Fail("has an empty name");
+  if (reader.ok()) CheckWhole(reader, board);
   if (!reader.ok()) return UsageError("{}", reader.problem());
   board.fingerprint = Fnv1a(json.dump());
   return board;

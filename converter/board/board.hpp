@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,6 +20,7 @@ struct Unit {
   bool portable_kernels_only = false;
   double launch_overhead_us = 0;
   /// Multiply-accumulates per second and thread, by dtype name.
+  /// A dtype that is missing has the rate of f32, or without one half the elementary rate.
   std::map<std::string, double> multiply_accumulates_per_second;
   double elementary_ops_per_second = 0;  ///< per thread
   /// Rate of depthwise convolutions as a fraction of the rate of others.
@@ -33,6 +33,8 @@ struct Unit {
   std::string runs_from;
   /// Of this unit to `runs_from`; 0: the memory space's bandwidth.
   double port_bytes_per_second = 0;
+
+  [[nodiscard]] bool IsTransferOnly() const { return kind == "dma"; }
 };
 
 struct MemorySpace {
@@ -93,8 +95,20 @@ struct Board {
   uint64_t fingerprint = 0;                        ///< FNV-1a of the canonical JSON
 
   [[nodiscard]] const MemorySpace* ArenaSpace() const;
+  /// By name; null if there is none.
+  [[nodiscard]] const MemorySpace* FindSpace(std::string_view space_name) const;
   [[nodiscard]] MemorySpace* FindSpace(std::string_view space_name);
+  [[nodiscard]] const Unit* FindUnit(std::string_view unit_name) const;
+  [[nodiscard]] const Link* FindLink(std::string_view from, std::string_view to) const;
+
+  /// The space that ops run from on `unit`.
+  [[nodiscard]] const MemorySpace* SpaceOf(const Unit& unit) const;
+  /// Bandwidth between `unit` and that space; 0: the board does not say.
+  [[nodiscard]] double PortBytesPerSecond(const Unit& unit) const;
 };
+
+/// The first unit of backend "cpu" that runs ops; null if there is none.
+[[nodiscard]] const Unit* ComputeUnit(const Board& board);
 
 /// Reads a board; unknown keys, missing ones and wrong types are errors that name the key.
 [[nodiscard]] Result<Board> ParseBoard(std::string_view json, std::string_view file_name);

@@ -2,11 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <string>
+#include <vector>
 
 namespace tenon::converter {
 namespace {
@@ -169,41 +167,175 @@ TEST_CASE("ParseBoard: the fingerprint is FNV-1a of the canonical text") {
   CHECK(ParseBoard(SmallBoard().dump(2), "test")->fingerprint == hash);
 }
 
-TEST_CASE("BuiltInBoards: every file of sdk/boards is built in and valid") {
-  const char* source = std::getenv("TENON_SOURCE_DIR");
-  const std::filesystem::path folder =
-      std::filesystem::path(source != nullptr ? source : ".") / "sdk" / "boards";
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") names.insert(entry.path().stem().string());
-  }
-  REQUIRE_FALSE(names.empty());
-  std::set<std::string> built_in;
-  for (const Board& board : BuiltInBoards()) built_in.insert(board.name);
-  CHECK(built_in == names);
-  for (const std::string& name : names) {
-    const auto by_name = LoadBoard(name);
-    const auto by_path = LoadBoard((folder / (name + ".json")).string());
-    REQUIRE_MESSAGE(by_name.ok(), by_name.error().message);
-    REQUIRE(by_path.ok());
-    CHECK(by_name->fingerprint == by_path->fingerprint);
-  }
+/// A chip with two memories and the unit between them.
+Json ChipBoard() {
+  return Json::parse(R"({
+    "name": "chip",
+    "units": [{"name": "mover", "backend": "cpu", "kind": "dma", "threads": 1},
+              {"name": "grid", "backend": "cpu", "kind": "matrix", "threads": 1,
+               "multiply_accumulates_per_second": {"i8": 4e9}, "elementary_ops_per_second": 1e8,
+               "depthwise_fraction": 0.25, "ops": ["conv", "matmul"], "runs_from": "sram",
+               "port_bytes_per_second": 3e9}],
+    "memory_spaces": [{"name": "sram", "bytes": 4096, "arena": true, "shared": true,
+                       "bandwidth_bytes_per_second": 8e9},
+                      {"name": "ddr", "bytes": 65536, "constants": true, "spill": true,
+                       "stage_constants": true}],
+    "links": [{"from": "ddr", "to": "sram", "unit": "mover", "bandwidth_bytes_per_second": 1e9},
+              {"from": "sram", "to": "ddr", "unit": "mover", "bandwidth_bytes_per_second": 2e9}],
+    "priorities": [{"backend": "cpu", "op": "conv", "priority": 1}],
+    "splitting": {"most_parts": 16, "smallest_part_rows": 4, "channel_multiple": 8},
+    "preferred_layout": "row_major"
+  })");
 }
 
-TEST_CASE("LoadBoard: a name that is neither built in nor a file lists what there is") {
-  const auto board = LoadBoard("no-such-board");
-  REQUIRE_FALSE(board.ok());
-  CHECK(board.error().kind == ErrorKind::kUsage);
-  CHECK(board.error().message.find("x86-64") != std::string::npos);
-  CHECK_FALSE(LoadBoard(std::filesystem::temp_directory_path().string()).ok());
+TEST_CASE("ParseBoard: reads what describes a chip of several units and memories") {
+  const auto board = ParseBoard(ChipBoard().dump(), "test");
+  REQUIRE_MESSAGE(board.ok(), board.error().message);
+  CHECK(board->units[0].IsTransferOnly());
+  CHECK_FALSE(board->units[1].IsTransferOnly());
+  CHECK(board->units[1].depthwise_fraction == 0.25);
+  CHECK(board->units[1].ops == std::vector<std::string>{"conv", "matmul"});
+  CHECK(board->units[1].runs_from == "sram");
+  CHECK(board->units[1].port_bytes_per_second == 3e9);
+  const MemorySpace& sram = board->memory_spaces[0];
+  const MemorySpace& ddr = board->memory_spaces[1];
+  CHECK((sram.shared && !sram.spill && !sram.stage_constants));
+  CHECK((!ddr.shared && ddr.spill && ddr.stage_constants));
+  CHECK(board->links[0].unit == "mover");
+  CHECK(board->splitting.most_parts == 16);
+  CHECK(board->splitting.smallest_part_rows == 4);
+  CHECK(board->splitting.channel_multiple == 8);
+  CHECK(board->preferred_layout == "row_major");
 }
 
-TEST_CASE("FindSpace: by name, or null") {
-  auto board = ParseBoard(SmallBoard().dump(), "test");
+TEST_CASE("ParseBoard: what a board does not say has the struct's default") {
+  const auto board = ParseBoard(SmallBoard().dump(), "test");
   REQUIRE(board.ok());
-  REQUIRE(board->FindSpace("flash") != nullptr);
-  CHECK(board->FindSpace("flash")->bytes == 4096);
-  CHECK(board->FindSpace("vram") == nullptr);
+  const Unit& unit = board->units[0];
+  CHECK(unit.depthwise_fraction == 1);
+  CHECK(unit.ops.empty());
+  CHECK(unit.runs_from.empty());
+  CHECK(unit.port_bytes_per_second == 0);
+  const MemorySpace& space = board->memory_spaces[1];
+  CHECK_FALSE((space.spill || space.stage_constants || space.shared));
+  CHECK(board->splitting.most_parts == 256);
+  CHECK(board->splitting.smallest_part_rows == 1);
+  CHECK(board->splitting.channel_multiple == 1);
+  CHECK(board->preferred_layout == "channels_last");
+}
+
+TEST_CASE("ParseBoard: a unit's figures and op kinds are checked") {
+  const auto with_unit = [](const char* key, const Json& value) {
+    Json board = ChipBoard();
+    board["units"][1][key] = value;
+    return board;
+  };
+  CheckRefused(with_unit("name", ""), "units[1] has an empty 'name'");
+  CheckRefused(with_unit("name", "mover"), "two units called 'mover'");
+  CheckRefused(with_unit("depthwise_fraction", 0), "'depthwise_fraction'");
+  CheckRefused(with_unit("depthwise_fraction", 1.5), "'depthwise_fraction'");
+  CheckRefused(with_unit("launch_overhead_us", -1), "'launch_overhead_us'");
+  CheckRefused(with_unit("port_bytes_per_second", -1), "'port_bytes_per_second'");
+  CheckRefused(with_unit("ops", {"conv", "convolve"}), "unknown op kind 'convolve' in 'ops'");
+  CheckRefused(with_unit("ops", "conv"), "'ops' of the wrong type");
+  CheckRefused(with_unit("multiply_accumulates_per_second", {{"int8", 1e9}}),
+               "unknown dtype 'int8'");
+  CheckRefused(with_unit("multiply_accumulates_per_second", {{"i8", 0}}), "rate for i8");
+  CheckRefused(with_unit("kind", "dma"), "no unit but those of kind \"dma\"");
+  CheckRefused(with_unit("runs_from", "flash"), "'runs_from' of 'flash', which is no memory space");
+  CheckRefused(with_unit("runs_from", "ddr"), "'runs_from' of 'ddr', which has \"spill\": true");
+}
+
+TEST_CASE("ParseBoard: memory spaces and links must fit together") {
+  const auto with_space = [](int index, const char* key, const Json& value) {
+    Json board = ChipBoard();
+    board["memory_spaces"][static_cast<size_t>(index)][key] = value;
+    return board;
+  };
+  CheckRefused(with_space(1, "name", "sram"), "two memory spaces called 'sram'");
+  CheckRefused(with_space(0, "bandwidth_bytes_per_second", -1), "'bandwidth_bytes_per_second'");
+  CheckRefused(with_space(0, "latency_ns", -1), "'latency_ns'");
+  CheckRefused(with_space(0, "spill", true), "\"spill\": true");
+  CheckRefused(with_space(1, "constants", false), "\"stage_constants\": true without");
+  CheckRefused(with_space(1, "shared", 1), "'shared' of the wrong type");
+  Json board = ChipBoard();
+  board["memory_spaces"].push_back({{"name", "far"}, {"bytes", 1}, {"spill", true}});
+  CheckRefused(board, "2 memory spaces with \"spill\": true");
+  board = ChipBoard();
+  board["links"].erase(1);
+  CheckRefused(board, "\"spill\": true for 'ddr' without links");
+  board["memory_spaces"][1]["spill"] = false;
+  CHECK(ParseBoard(board.dump(), "test").ok());
+  board["links"].erase(0);
+  CheckRefused(board, "\"stage_constants\": true for 'ddr' without a link to 'sram'");
+}
+
+TEST_CASE("ParseBoard: names in links and priorities are of things that exist") {
+  const auto with_link = [](const char* key, const Json& value) {
+    Json board = ChipBoard();
+    board["links"].push_back(board["links"][0]);
+    board["links"][2][key] = value;
+    return board;
+  };
+  CheckRefused(with_link("from", "drr"), "links[2] has 'from' of 'drr'");
+  CheckRefused(with_link("to", "drr"), "links[2] has 'to' of 'drr'");
+  CheckRefused(with_link("to", "ddr"), "same space");
+  CheckRefused(with_link("unit", "grid"), "links[2] has 'unit' of 'grid'");
+  CheckRefused(with_link("unit", "none"), "links[2] has 'unit' of 'none'");
+  CheckRefused(with_link("bandwidth_bytes_per_second", 0), "'bandwidth_bytes_per_second'");
+  CheckRefused(with_link("latency_ns", -1), "'latency_ns'");
+  Json board = ChipBoard();
+  board["priorities"][0]["op"] = "convolve";
+  CheckRefused(board, "priorities[0] has the unknown op kind 'convolve'");
+  board["priorities"][0] = {{"backend", "gpu"}, {"op", "*"}, {"priority", 1}};
+  CheckRefused(board, "priorities[0] has 'backend' of 'gpu', which no unit has");
+  board["priorities"][0] = {{"backend", "cpu"}, {"op", "*"}, {"priority", 0}};
+  CheckRefused(board, "'priority' below 1");
+}
+
+TEST_CASE("ParseBoard: splitting limits and layouts are checked") {
+  for (const char* key : {"most_parts", "smallest_part_rows", "channel_multiple"}) {
+    Json board = ChipBoard();
+    board["splitting"][key] = 0;
+    CheckRefused(board, key);
+    board["splitting"][key] = 1.5;
+    CheckRefused(board, key);
+  }
+  Json board = ChipBoard();
+  board["splitting"]["parts"] = 1;
+  CheckRefused(board, "splitting has the unknown key 'parts'");
+  board["splitting"] = 3;
+  CheckRefused(board, "splitting is not an object");
+  board = ChipBoard();
+  board["preferred_layout"] = "nhwc";
+  CheckRefused(board, "'preferred_layout'");
+}
+
+TEST_CASE("Board: units know their space and port") {
+  auto board = ParseBoard(ChipBoard().dump(), "test");
+  REQUIRE(board.ok());
+  Unit& grid = board->units[1];
+  CHECK(board->SpaceOf(grid)->name == "sram");
+  CHECK(board->PortBytesPerSecond(grid) == 3e9);
+  grid.port_bytes_per_second = 0;
+  CHECK(board->PortBytesPerSecond(grid) == 8e9);
+  grid.runs_from = "";
+  CHECK(board->SpaceOf(grid)->name == "sram");
+  CHECK(board->FindLink("sram", "ddr")->bandwidth_bytes_per_second == 2e9);
+  CHECK(board->FindLink("ddr", "ddr") == nullptr);
+  CHECK(board->FindUnit("grid") == &grid);
+  CHECK(board->FindUnit("gird") == nullptr);
+}
+
+TEST_CASE("ComputeUnit: the first unit of backend cpu that runs ops") {
+  auto board = ParseBoard(ChipBoard().dump(), "test");
+  REQUIRE(board.ok());
+  CHECK(ComputeUnit(*board) == &board->units[1]);
+  board->units[1].backend = "fpga";
+  CHECK(ComputeUnit(*board) == nullptr);
+  for (const Board& built_in : BuiltInBoards()) {
+    CHECK_MESSAGE(ComputeUnit(built_in) != nullptr, built_in.name);
+  }
 }
 
 }  // namespace

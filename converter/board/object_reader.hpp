@@ -1,0 +1,126 @@
+// Reads one JSON object strictly: unknown keys, missing ones and wrong types are errors that name
+// the key and where it stands.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "converter/status.hpp"
+
+namespace tenon::converter {
+
+/// Reads the members of one JSON object and remembers what went wrong first.
+class ObjectReader {
+ public:
+  using Json = nlohmann::json;
+
+  /// `where` begins every message; the object must outlive the reader.
+  ObjectReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) Fail("is not an object");
+  }
+
+  template <typename T>
+  void Required(const char* key, T& value) {
+    known_.insert(key);
+    if (!ok()) return;
+    if (!object_.contains(key)) {
+      Fail(fmt::format("lacks the key '{}'", key));
+      return;
+    }
+    Read(key, value);
+  }
+  template <typename T>
+  void Optional(const char* key, T& value) {
+    known_.insert(key);
+    if (ok() && object_.contains(key)) Read(key, value);
+  }
+  /// Calls `read` for each object in the array `key`.
+  template <typename Function>
+  void Array(const char* key, const Function& read) {
+    known_.insert(key);
+    if (!ok()) return;
+    if (!object_.contains(key) || !object_[key].is_array()) {
+      Fail(fmt::format("lacks the array '{}'", key));
+      return;
+    }
+    size_t index = 0;
+    for (const Json& element : object_[key]) {
+      ReadObject(element, fmt::format("{}.{}[{}]", where_, key, index++), read);
+      if (!ok()) return;
+    }
+  }
+  /// Calls `read` for the object `key`, if it is there.
+  template <typename Function>
+  void OptionalObject(const char* key, const Function& read) {
+    known_.insert(key);
+    if (ok() && object_.contains(key)) {
+      ReadObject(object_[key], fmt::format("{}.{}", where_, key), read);
+    }
+  }
+  void RefuseOthers() {
+    if (!ok()) return;
+    for (const auto& [key, value] : object_.items()) {
+      if (!known_.contains(key)) {
+        Fail(fmt::format("has the unknown key '{}'", key));
+        return;
+      }
+    }
+  }
+  /// Notes what is wrong, unless something was before.
+  void Fail(const std::string& what) {
+    if (ok()) problem_ = fmt::format("{} {}", where_, what);
+  }
+  void FailIf(bool condition, std::string_view what) {
+    if (condition) Fail(std::string(what));
+  }
+  [[nodiscard]] bool ok() const { return problem_.empty(); }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  template <typename Function>
+  void ReadObject(const Json& object, std::string where, const Function& read) {
+    ObjectReader reader(object, std::move(where));
+    if (reader.ok()) read(reader);
+    reader.RefuseOthers();
+    problem_ = reader.problem_;
+  }
+
+  template <typename T>
+  void Read(const char* key, T& value) {
+    const Json& member = object_[key];
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (!IsWholeNumber<T>(member)) {
+        Fail(fmt::format("has a '{}' that is not a whole number in range", key));
+        return;
+      }
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (!member.is_number()) {
+        Fail(fmt::format("has a '{}' that is not a number", key));
+        return;
+      }
+    }
+    try {
+      value = member.get<T>();
+    } catch (const Json::exception&) {
+      Fail(fmt::format("has a '{}' of the wrong type", key));
+    }
+  }
+
+  /// The library would cut off fractions and wrap what is out of range.
+  template <typename T>
+  static bool IsWholeNumber(const Json& member) {
+    if (member.is_number_unsigned()) return std::in_range<T>(member.get<uint64_t>());
+    return member.is_number_integer() && std::in_range<T>(member.get<int64_t>());
+  }
+
+  const Json& object_;
+  std::string where_;
+  std::string problem_;
+  std::set<std::string> known_;
+};
+
+}  // namespace tenon::converter
