@@ -6,6 +6,7 @@
 #include "runtime/backend_api/parallel.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/ops/op_row.hpp"
+#include "runtime/ops/packing_key.hpp"
 
 namespace tenon {
 
@@ -32,7 +33,7 @@ struct KernelSetup {
 /// best first, portable reference last. Ids read `backend.op.implementation`.
 ///
 /// Life of an op: `check` (always; no heap), `load` once per loaded plan (may be null; where
-/// libraries pack weights), `open` once per session (may be null), `run` many times, `close`,
+/// weights are packed; several ops may share what it made, see `packing_key`), `open` once per session (may be null), `run` many times, `close`,
 /// `unload`. After `open` nothing allocates. `load` and `open` may use the heap; kernels meant for
 /// firmware have neither.
 /// Threads: different sessions may run at once on what one `load` made; one session never runs
@@ -51,6 +52,10 @@ struct KernelEntry {
   void (*unload)(void* shared);
   /// Heap bytes that `load` (shared) and `open` (state) hold, for memory reports. May be null.
   size_t (*held_bytes)(const void* shared, const void* state);
+  /// Adds what the result of `load` depends on (constants by their address). Ops of one loaded plan
+  /// whose keys are equal and whose kernels have the same `load` share that result, and sessions
+  /// may run them at once. Null: nothing is shared.
+  void (*packing_key)(const OpCall& call, PackingKey* key) = nullptr;
 };
 
 }  // namespace tenon

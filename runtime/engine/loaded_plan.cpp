@@ -5,6 +5,7 @@
 
 #include "runtime/engine/memory_block.hpp"
 #include "runtime/format/plan_check.hpp"
+#include "runtime/format/rank_set.hpp"
 
 namespace tenon {
 namespace {
@@ -29,7 +30,8 @@ size_t LoadedPlan::StateBytes(const PlanView& plan) {
 size_t LoadedPlan::ScratchBytes(const PlanView& plan) {
   const size_t check = PlanCheckScratchBytes(plan);
   const size_t views = plan.program(0).tensor_count() * sizeof(TensorView) + alignof(TensorView);
-  return check > views ? check : views;
+  const size_t binding = views + (plan.program(0).op_count() + 1) * sizeof(uint64_t);
+  return check > binding ? check : binding;
 }
 
 void DescribeTensors(const PlanView& plan, const ProgramView& program, TensorView* views) {
@@ -73,7 +75,8 @@ Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backend
                static_cast<int64_t>(state.size()), static_cast<int64_t>(StateBytes(plan)));
   MemoryBlock scratch_block(scratch);
   TensorView* views = scratch_block.Take<TensorView>(program_.tensor_count());
-  TENON_ENSURE(views != nullptr, kOutOfMemory, "scratch: {0} bytes given, {1} needed",
+  uint64_t* keys = scratch_block.Take<uint64_t>(program_.op_count());
+  TENON_ENSURE(views != nullptr && keys != nullptr, kOutOfMemory, "scratch: {0} bytes given, {1} needed",
                static_cast<int64_t>(scratch.size()), static_cast<int64_t>(ScratchBytes(plan)));
   ops_ = Span<BoundOp>(ops, program_.op_count());
   DescribeTensors(view_, program_, views);
@@ -83,14 +86,12 @@ Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backend
     for (const uint32_t op : segment.ops) ops_[op].backend = segment.backend;
   }
   for (size_t i = 0; i < ops_.size(); ++i) TENON_RETURN_IF_ERROR(BindOp(i, views));
-  return OkStatus();
+  return LoadKernels(views, keys);
 }
 
 void LoadedPlan::Unload() {
   for (BoundOp& op : ops_) {
-    if (op.kernel != nullptr && op.kernel->unload != nullptr && op.shared != nullptr) {
-      op.kernel->unload(op.shared);
-    }
+    if (op.owns_shared && op.kernel->unload != nullptr) op.kernel->unload(op.shared);
     op = BoundOp{};
   }
   ops_ = {};
@@ -105,7 +106,7 @@ void LoadedPlan::Unload() {
 size_t LoadedPlan::PackedBytes() const {
   size_t bytes = 0;
   for (const BoundOp& op : ops_) {
-    if (op.kernel->held_bytes != nullptr) bytes += op.kernel->held_bytes(op.shared, nullptr);
+    if (op.owns_shared && op.kernel->held_bytes != nullptr) bytes += op.kernel->held_bytes(op.shared, nullptr);
   }
   return bytes;
 }
@@ -174,11 +175,7 @@ Status LoadedPlan::BindOp(size_t index, const TensorView* tensors) {
   op.attributes = info.attributes.data();
   op.workspace = info.workspace;
 
-  KernelSetup setup;
-  setup.op = op.Call(tensors);
-  setup.threads = threads_;
   if (op.workspace >= 0) {
-    setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
     const TensorInfo workspace = program_.tensor(static_cast<size_t>(op.workspace));
     const StorageInfo storage = program_.storage(workspace.storage);
     if (program_.arena(storage.index).alignment < kWorkspaceAlignment ||
@@ -188,15 +185,63 @@ Status LoadedPlan::BindOp(size_t index, const TensorView* tensors) {
           .About(info.name);
     }
   }
-  if (const Status status = ChooseKernel(info, setup, op); !status.ok()) {
-    return status.About(info.name);
+  return ChooseKernel(info, SetupOf(index, tensors), op).About(info.name);
+}
+
+KernelSetup LoadedPlan::SetupOf(size_t index, const TensorView* tensors) const {
+  const BoundOp& op = ops_[index];
+  KernelSetup setup;
+  setup.op = op.Call(tensors);
+  setup.threads = threads_;
+  if (op.workspace >= 0) {
+    setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
   }
-  if (op.kernel->load != nullptr) {
-    if (const Status status = op.kernel->load(setup, &op.shared); !status.ok()) {
-      return status.About(info.name);
+  return setup;
+}
+
+/// Ops that pack the same stand next to each other once sorted by a hash of what they pack. Where
+/// different ones have the same hash, some are loaded more often than they need be: never wrong,
+/// and no list of hashes can make it slow.
+///
+/// `keys` has a word per op.
+Status LoadedPlan::LoadKernels(const TensorView* tensors, uint64_t* keys) {
+  size_t count = 0;
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    const KernelEntry& kernel = *ops_[i].kernel;
+    if (kernel.load == nullptr) continue;
+    if (kernel.packing_key == nullptr) {
+      TENON_RETURN_IF_ERROR(LoadKernel(i, tensors));
+      continue;
     }
+    PackingKey key;
+    kernel.packing_key(ops_[i].Call(tensors), &key);
+    keys[count++] = uint64_t{key.Hash()} << 32 | i;
+  }
+  SortKeys(
+      keys, count, [](const void*, uint64_t a, uint64_t b) { return a < b; }, nullptr);
+  PackingKey loaded_key;
+  const BoundOp* loaded = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<uint32_t>(keys[i]);
+    BoundOp& op = ops_[index];
+    PackingKey key;
+    op.kernel->packing_key(op.Call(tensors), &key);
+    if (loaded != nullptr && loaded->kernel->load == op.kernel->load && key.Equals(loaded_key)) {
+      op.shared = loaded->shared;
+      continue;
+    }
+    TENON_RETURN_IF_ERROR(LoadKernel(index, tensors));
+    loaded = &op;
+    loaded_key = key;
   }
   return OkStatus();
+}
+
+Status LoadedPlan::LoadKernel(size_t index, const TensorView* tensors) {
+  BoundOp& op = ops_[index];
+  const Status status = op.kernel->load(SetupOf(index, tensors), &op.shared);
+  op.owns_shared = status.ok() && op.shared != nullptr;
+  return status.ok() ? status : status.About(program_.op(index).name);
 }
 
 /// The plan check has proven that what the op takes over is exactly what it writes; only the op's

@@ -16,12 +16,13 @@ namespace tenon {
 /// One op with its kernel. The operand spans point into the plan file.
 struct BoundOp {
   const KernelEntry* kernel = nullptr;
-  void* shared = nullptr;  ///< what the kernel's `load` made
+  void* shared = nullptr;  ///< what the kernel's `load` made, for this op or an equal one
   Span<const int32_t> inputs;
   Span<const int32_t> outputs;
   const void* attributes = nullptr;
   int32_t workspace = -1;
-  uint16_t backend = 0;  ///< index into the plan's backends
+  uint16_t backend = 0;      ///< index into the plan's backends
+  bool owns_shared = false;  ///< of the ops with the same `shared`, the one that unloads it
 
   [[nodiscard]] OpCall Call(const TensorView* tensors) const {
     return OpCall{tensors, inputs, outputs, attributes};
@@ -56,7 +57,7 @@ class LoadedPlan {
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const Backend* backend(size_t index) const { return backends_[index]; }
   [[nodiscard]] const ParallelRunner& runner(size_t index) const { return runners_[index]; }
-  /// Heap bytes held by kernels for this plan.
+  /// Heap bytes held by kernels for this plan; what several ops share counts once.
   [[nodiscard]] size_t PackedBytes() const;
 
  private:
@@ -65,6 +66,9 @@ class LoadedPlan {
   Status CheckPorts(uint8_t* marks) const;
   Status CheckInPlace(const OpRow& row, const OpInfo& info) const;
   Status BindOp(size_t index, const TensorView* tensors);
+  [[nodiscard]] KernelSetup SetupOf(size_t index, const TensorView* tensors) const;
+  Status LoadKernels(const TensorView* tensors, uint64_t* keys);
+  Status LoadKernel(size_t index, const TensorView* tensors);
   Status ChooseKernel(const OpInfo& info, const KernelSetup& setup, BoundOp& op) const;
 
   PlanView view_;

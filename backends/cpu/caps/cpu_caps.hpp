@@ -7,6 +7,7 @@
 
 #include "runtime/base/span.hpp"
 #include "runtime/ops/op_row.hpp"
+#include "runtime/ops/packing_key.hpp"
 
 namespace tenon::cpu {
 
@@ -28,6 +29,12 @@ struct KernelCaps {
   LayoutNeed activations;  ///< of every operand that is neither weight nor bias
   /// Bytes of workspace with at most `threads` threads. Null: none.
   size_t (*workspace_bytes)(const OpCall& call, int threads);
+  /// Heap bytes that the kernel holds for this op once it is loaded and opened: never less than
+  /// KernelEntry::held_bytes then says. Null: none.
+  size_t (*packed_bytes)(const OpCall& call) = nullptr;
+  /// Ops whose kernels have the same `packed_bytes` and give equal keys hold them together: the
+  /// KernelEntry's packing_key. Null: each holds its own.
+  void (*packing_key)(const OpCall& call, PackingKey* key) = nullptr;
 };
 
 /// Every kernel in order of priority: the first of an op's kind that supports it is taken.

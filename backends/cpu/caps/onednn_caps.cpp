@@ -14,6 +14,15 @@ constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+// The largest blocks of inputs and outputs that oneDNN packs weights in.
+constexpr int64_t kInputBlock = 16;
+constexpr int64_t kOutputBlock = 64;
+
+size_t PackedMatrixBytes(int64_t rows, int64_t columns) {
+  return static_cast<size_t>(RoundUp(rows, kInputBlock) * RoundUp(columns, kOutputBlock) *
+                             int64_t{sizeof(float)});
+}
+
 /// The refusals that all kernels share.
 const char* CommonRefusal(const OpCall& call) {
   for (int i = 0; i < call.InputCount(); ++i) {
@@ -179,26 +188,62 @@ size_t MatMulWorkspaceBytes(const OpCall&, int threads) {
   return 128 + 512 * static_cast<size_t>(threads);
 }
 
+size_t ConvPackedBytes(const OpCall& call) {
+  // Blocked forms pad inputs and outputs of each group to whole blocks, and depthwise ones the
+  // groups.
+  const int32_t group = call.AttributesAs<ConvAttributes>().group;
+  const TensorView& w = call.Input(1);
+  const int64_t outputs = w.dims[0] / group;
+  const int64_t per_group = outputs == 1 && w.dims[1] == 1
+                                ? 1
+                                : RoundUp(outputs, kOutputBlock) * RoundUp(w.dims[1], kInputBlock);
+  const int64_t groups = group == 1 ? 1 : RoundUp(group, kInputBlock);
+  return kObjectBytes + static_cast<size_t>(groups * per_group * w.dims[2] * w.dims[3] *
+                                            int64_t{sizeof(float)});
+}
+
+size_t ConvMatMulPackedBytes(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  return kObjectBytes + PackedMatrixBytes(w.dims[1], w.dims[0]);
+}
+
+size_t MatMulPackedBytes(const OpCall& call) {
+  const TensorView& b = call.Input(1);
+  const bool transposed = call.AttributesAs<MatMulAttributes>().transpose_b != 0;
+  const int32_t rows = b.dims[b.rank - (transposed ? 1 : 2)];
+  const int32_t columns = b.dims[b.rank - (transposed ? 2 : 1)];
+  // Only what is constant and one matrix is packed.
+  const bool packs = b.data != nullptr && b.Elements() == int64_t{rows} * columns;
+  return kObjectBytes + (packs ? PackedMatrixBytes(rows, columns) : 0);
+}
+
+size_t ObjectBytes(const OpCall&) { return kObjectBytes; }
+
 }  // namespace onednn
 
 namespace {
 
 constexpr KernelCaps kCaps[] = {
     {"cpu.conv.onednn", OpKind::kConv, onednn::ConvSupports, LayoutNeed::kChannelsLast,
-     onednn::ConvWorkspaceBytes},
+     onednn::ConvWorkspaceBytes, onednn::ConvPackedBytes, onednn::AddPackingKey<ConvAttributes>},
     {"cpu.conv.onednn_matmul", OpKind::kConv, onednn::ConvMatMulSupports,
-     LayoutNeed::kChannelsLastStrided, onednn::MatMulWorkspaceBytes},
+     LayoutNeed::kChannelsLastStrided, onednn::MatMulWorkspaceBytes, onednn::ConvMatMulPackedBytes,
+     onednn::AddPackingKey<ConvAttributes>},
     {"cpu.matmul.onednn", OpKind::kMatMul, onednn::MatMulSupports, LayoutNeed::kRowMajor,
-     onednn::MatMulWorkspaceBytes},
+     onednn::MatMulWorkspaceBytes, onednn::MatMulPackedBytes,
+     onednn::AddPackingKey<MatMulAttributes>},
     {"cpu.max_pool.onednn", OpKind::kMaxPool, onednn::MaxPoolSupports, LayoutNeed::kChannelsLast,
-     nullptr},
+     nullptr, onednn::ObjectBytes, onednn::AddPackingKey<PoolAttributes>},
     {"cpu.average_pool.onednn", OpKind::kAveragePool, onednn::AveragePoolSupports,
-     LayoutNeed::kChannelsLast, nullptr},
+     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes,
+     onednn::AddPackingKey<PoolAttributes>},
     {"cpu.softmax.onednn", OpKind::kSoftmax, onednn::SoftmaxSupports, LayoutNeed::kRowMajor,
-     nullptr},
+     nullptr, onednn::ObjectBytes, onednn::AddPackingKey<SoftmaxAttributes>},
     {"cpu.softmax.onednn_channels", OpKind::kSoftmax, onednn::ChannelSoftmaxSupports,
-     LayoutNeed::kChannelsLast, nullptr},
-    {"cpu.lrn.onednn", OpKind::kLrn, onednn::LrnSupports, LayoutNeed::kChannelsLast, nullptr},
+     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes,
+     onednn::AddPackingKey<SoftmaxAttributes>},
+    {"cpu.lrn.onednn", OpKind::kLrn, onednn::LrnSupports, LayoutNeed::kChannelsLast, nullptr,
+     onednn::ObjectBytes, onednn::AddPackingKey<LrnAttributes>},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "runtime/base/span.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
+#include "runtime/ops/packing_key.hpp"
 
 namespace tenon::cpu {
 
@@ -40,5 +41,25 @@ namespace tenon::cpu::onednn {
 /// kernel then allocates itself when it is opened).
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
+
+/// What a primitive and its packed weights depend on: everything but the data of activations.
+template <typename Attributes>
+void AddPackingKey(const OpCall& call, PackingKey* key) {
+  key->AddWords(&call.AttributesAs<Attributes>(), sizeof(Attributes) / sizeof(int32_t));
+  for (int i = 0; i < call.InputCount(); ++i) {
+    key->Add(call.HasInput(i) ? 1 : 0);
+    if (call.HasInput(i)) key->AddTensor(call.Input(i));
+  }
+  key->AddTensor(call.Output());
+}
+
+/// What our side of one op with a primitive takes in memory at most, weights apart: the objects of
+/// a loaded plan and of one session. oneDNN's own objects and code are not counted.
+inline constexpr size_t kObjectBytes = 4096;
+/// KernelCaps::packed_bytes, for any form of the weights that oneDNN may choose.
+[[nodiscard]] size_t ConvPackedBytes(const OpCall& call);
+[[nodiscard]] size_t ConvMatMulPackedBytes(const OpCall& call);
+[[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
+[[nodiscard]] size_t ObjectBytes(const OpCall& call);
 
 }  // namespace tenon::cpu::onednn

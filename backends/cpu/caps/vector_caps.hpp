@@ -8,6 +8,7 @@
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/ops/op_row.hpp"
+#include "runtime/ops/packing_key.hpp"
 
 namespace tenon::cpu {
 
@@ -68,5 +69,16 @@ struct WinogradBlocks {
 /// Enough for one part per thread, whatever their number, up to kMostWinogradParts.
 inline constexpr int kMostWinogradParts = 8;
 [[nodiscard]] size_t WinogradWorkspaceBytes(const OpCall& call, int threads);
+
+/// What the packed weights of these kernels depend on: the constants and how they are read, not
+/// the images. KernelCaps::packing_key.
+void ConvPackingKey(const OpCall& call, PackingKey* key);
+void MatMulPackingKey(const OpCall& call, PackingKey* key);
+
+/// KernelCaps::packed_bytes: the most over all instruction sets.
+[[nodiscard]] size_t ConvPackedBytes(const OpCall& call);  ///< first layers too
+[[nodiscard]] size_t DepthwisePackedBytes(const OpCall& call);
+[[nodiscard]] size_t WinogradPackedBytes(const OpCall& call);
+[[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
 
 }  // namespace tenon::cpu::vector

@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "backends/cpu/caps/onednn_caps.hpp"
+
 namespace tenon::cpu::onednn {
 namespace {
 
@@ -59,6 +61,8 @@ struct Session {
   dnnl_exec_arg_t arguments[kMostBindings + 2] = {};
   int argument_count = 0;
 };
+
+static_assert(sizeof(Shared) + sizeof(Session) <= kObjectBytes, "counted in packed_bytes");
 
 const dnnl_memory_desc_t* ArgumentDesc(const Shared& shared, int argument) {
   return dnnl_primitive_desc_query_md(shared.desc.get(), dnnl_query_exec_arg_md, argument);

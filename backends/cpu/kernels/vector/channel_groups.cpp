@@ -9,7 +9,7 @@ namespace {
 template <typename Use>
 void ForEachGroup(const GroupedShape& shape, int tile_width, const Use& use) {
   const int outputs = shape.outputs / shape.convolutions;
-  int64_t weights = 0;
+  int32_t padded = 0;
   for (int convolution = 0; convolution < shape.convolutions; ++convolution) {
     for (int done = 0; done < outputs;) {
       const int left = outputs - done;
@@ -18,9 +18,10 @@ void ForEachGroup(const GroupedShape& shape, int tile_width, const Use& use) {
       group.width = (group.channels + kWidthStep - 1) / kWidthStep * kWidthStep;
       group.first = convolution * outputs + done;
       group.source = convolution * shape.depth;
-      group.weights = weights;
+      group.padded = padded;
+      group.weights = int64_t{padded} * shape.depth * shape.taps;
       use(group);
-      weights += int64_t{group.width} * shape.depth * shape.taps;
+      padded += group.width;
       done += group.channels;
     }
   }
@@ -34,12 +35,10 @@ int CountGroups(const GroupedShape& shape, int tile_width) {
   return count;
 }
 
-int64_t PackedFloats(const GroupedShape& shape, int tile_width) {
-  int64_t floats = 0;
-  ForEachGroup(shape, tile_width, [&](const ChannelGroup& group) {
-    floats += int64_t{group.width} * shape.depth * shape.taps;
-  });
-  return floats;
+int64_t PaddedChannels(const GroupedShape& shape, int tile_width) {
+  int64_t channels = 0;
+  ForEachGroup(shape, tile_width, [&](const ChannelGroup& group) { channels += group.width; });
+  return channels;
 }
 
 void MakeGroups(const GroupedShape& shape, int tile_width, ChannelGroup* groups) {

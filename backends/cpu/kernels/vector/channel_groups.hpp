@@ -13,6 +13,7 @@ struct ChannelGroup {
   int32_t channels;
   int32_t width;   ///< channels with padding
   int32_t source;  ///< the first input channel: not 0 in grouped convolutions
+  int32_t padded;  ///< channels of the groups before this one, with their padding
   int64_t weights;
 };
 
@@ -33,9 +34,10 @@ struct GroupedShape {
   int taps;
 };
 
-/// Number of groups, and floats of all packed weights, for groups of at most `tile_width`.
+/// Number of groups, and channels of all groups with their padding, for groups of at most
+/// `tile_width`.
 [[nodiscard]] int CountGroups(const GroupedShape& shape, int tile_width);
-[[nodiscard]] int64_t PackedFloats(const GroupedShape& shape, int tile_width);
+[[nodiscard]] int64_t PaddedChannels(const GroupedShape& shape, int tile_width);
 
 /// Fills `groups` (CountGroups of them).
 void MakeGroups(const GroupedShape& shape, int tile_width, ChannelGroup* groups);

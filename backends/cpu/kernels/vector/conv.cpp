@@ -16,14 +16,19 @@ constexpr int kResidual = 3;
 Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(kW);
-  TileProductSpec spec;
-  spec.geometry = GeometryOf(op);
-  const int64_t taps = spec.geometry.Taps();
-  spec.weights = {w.As<const float>(), w.dims[1] * taps, taps, 1};
-  if (op.HasInput(kBias)) spec.bias = op.Input(kBias).As<const float>();
-  spec.activation = op.AttributesAs<ConvAttributes>().activation;
+  const GroupedShape shape = ShapeOf(GeometryOf(op));
+  const WeightsView weights = {w.As<const float>(), int64_t{shape.depth} * shape.taps, shape.taps,
+                               1};
+  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  return PackWeights(shape, weights, bias, shared);
+}
+
+TileProduct ConvProduct(const KernelCall& call) {
+  const OpCall& op = call.op;
   const TensorView* residual = op.HasInput(kResidual) ? &op.Input(kResidual) : nullptr;
-  return MakeTileProduct(spec, op.Input(0), op.Output(), residual, shared);
+  return MakeTileProduct(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
+                         op.AttributesAs<ConvAttributes>().activation, op.Input(0), op.Output(),
+                         residual);
 }
 
 Status CheckConvConstants(const OpCall& op) {
@@ -51,10 +56,9 @@ Status ConvCheck(const KernelSetup& setup) {
 }
 
 Status ConvRun(const KernelCall& call) {
-  const auto& product = *static_cast<const TileProduct*>(call.state);
   const float* residual =
       call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
-  RunTileProduct(product, call.op.Input(0).As<const float>(), residual,
+  RunTileProduct(ConvProduct(call), call.op.Input(0).As<const float>(), residual,
                  call.op.Output().As<float>(), call.parallel);
   return OkStatus();
 }
@@ -65,9 +69,5 @@ Status Open(const KernelSetup&, void* shared, void** state) {
 }
 
 void Unload(void* shared) { FreeBlock(shared); }
-
-size_t TileProductBytes(const void* shared, const void*) {
-  return shared == nullptr ? 0 : static_cast<const TileProduct*>(shared)->bytes;
-}
 
 }  // namespace tenon::cpu::vector

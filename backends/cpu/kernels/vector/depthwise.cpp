@@ -17,32 +17,38 @@ constexpr int kBias = 2;
 constexpr int kResidual = 3;
 constexpr int64_t kSmallWork = 60'000;
 
-struct DepthwiseState {
+/// What `load` makes, in one block. Padded to kChannelBlock channels.
+struct DepthwiseWeights {
   const Routines* routines;
   size_t bytes;
+  float* weights;  ///< [channels / kChannelBlock][taps][kChannelBlock]
+  float* bias;
+  float* zeros;
+};
+
+/// One execution.
+struct Depthwise {
+  const DepthwiseWeights* packed;
   Geometry geometry;
   Activation activation;
   Finish finish;
   int compact_kernel;
   int compact_stride;
   int tiles_per_row;
-  float* weights;
-  float* bias;
-  float* zeros;
 };
 
-DepthwiseState* LayOut(BlockLayout& block, const Geometry& geometry) {
+DepthwiseWeights* LayOut(BlockLayout& block, const Geometry& geometry) {
   const auto channels =
       static_cast<size_t>((geometry.outputs + kChannelBlock - 1) / kChannelBlock * kChannelBlock);
-  auto* state = block.Take<DepthwiseState>(1);
+  auto* packed = block.Take<DepthwiseWeights>(1);
   auto* weights = block.Take<float>(channels * static_cast<size_t>(geometry.Taps()));
   auto* bias = block.Take<float>(channels);
   auto* zeros = block.Take<float>(channels);
-  if (state == nullptr) return nullptr;
-  state->weights = weights;
-  state->bias = bias;
-  state->zeros = zeros;
-  return state;
+  if (packed == nullptr) return nullptr;
+  packed->weights = weights;
+  packed->bias = bias;
+  packed->zeros = zeros;
+  return packed;
 }
 
 /// The kernel's size where the compact loops have it, else 0.
@@ -53,20 +59,20 @@ int CompactKernel(const Geometry& g) {
   return square && dense && known ? g.kernel_height : 0;
 }
 
-void Pack(const OpCall& op, DepthwiseState& state) {
+void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
   const auto* w = op.Input(kW).As<const float>();
   const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
-  const int taps = state.geometry.Taps();
-  for (int c = 0; c < state.geometry.outputs; ++c) {
+  const int taps = geometry.Taps();
+  for (int c = 0; c < geometry.outputs; ++c) {
     const int in_block = c % kChannelBlock;
-    float* to = state.weights + int64_t{c - in_block} * taps + in_block;
+    float* to = packed.weights + int64_t{c - in_block} * taps + in_block;
     for (int tap = 0; tap < taps; ++tap) to[tap * kChannelBlock] = w[int64_t{c} * taps + tap];
-    if (bias != nullptr) state.bias[c] = bias[c];
+    if (bias != nullptr) packed.bias[c] = bias[c];
   }
 }
 
 /// Columns that `pixels` adjacent outputs read, kernel row after kernel row.
-void FillColumns(const DepthwiseState& state, const float* image, int64_t top, int64_t left,
+void FillColumns(const Depthwise& state, const float* image, int64_t top, int64_t left,
                  int pixels, const float** rows) {
   const Geometry& g = state.geometry;
   const int columns = (pixels - 1) * state.compact_stride + state.compact_kernel;
@@ -75,19 +81,19 @@ void FillColumns(const DepthwiseState& state, const float* image, int64_t top, i
     const bool inside = h >= 0 && h < g.height;
     for (int c = 0; c < columns; ++c) {
       const int64_t w = left + c;
-      *rows++ = inside && w >= 0 && w < g.width ? image + h * g.x.row + w * g.x.pixel : state.zeros;
+      *rows++ = inside && w >= 0 && w < g.width ? image + h * g.x.row + w * g.x.pixel : state.packed->zeros;
     }
   }
 }
 
-void FillTaps(const DepthwiseState& state, const float* image, int64_t top, int64_t left,
+void FillTaps(const Depthwise& state, const float* image, int64_t top, int64_t left,
               int pixels, const float** rows) {
   const Geometry& g = state.geometry;
   for (int kh = 0; kh < g.kernel_height; ++kh) {
     for (int kw = 0; kw < g.kernel_width; ++kw) {
       for (int i = 0; i < pixels; ++i) {
         *rows++ = g.Input(image, top + kh * g.dilation[0],
-                          left + i * g.stride[1] + kw * g.dilation[1], state.zeros);
+                          left + i * g.stride[1] + kw * g.dilation[1], state.packed->zeros);
       }
     }
   }
@@ -99,7 +105,7 @@ struct Operands {
   float* y;
 };
 
-void RunItem(const DepthwiseState& state, int item, const Operands& operands, const float** rows) {
+void RunItem(const Depthwise& state, int item, const Operands& operands, const float** rows) {
   const Geometry& g = state.geometry;
   const int tile = item % state.tiles_per_row;
   const int row = item / state.tiles_per_row % g.out_height;
@@ -116,8 +122,8 @@ void RunItem(const DepthwiseState& state, int item, const Operands& operands, co
     FillTaps(state, x, top, left, call.pixels, rows);
   }
   call.rows = rows;
-  call.weights = state.weights;
-  call.bias = state.bias;
+  call.weights = state.packed->weights;
+  call.bias = state.packed->bias;
   call.residual = nullptr;
   call.residual_step = g.residual.pixel;
   if (operands.residual != nullptr) {
@@ -132,10 +138,10 @@ void RunItem(const DepthwiseState& state, int item, const Operands& operands, co
   call.compact_stride = state.compact_stride;
   call.low = state.finish.low;
   call.high = state.finish.high;
-  state.routines->depthwise(call);
+  state.packed->routines->depthwise(call);
   if (state.finish.is_clamp) return;
   for (int i = 0; i < call.pixels; ++i) {
-    Activate(*state.routines, state.activation, call.y + i * call.y_step, call.channels);
+    Activate(*state.packed->routines, state.activation, call.y + i * call.y_step, call.channels);
   }
 }
 
@@ -155,23 +161,24 @@ Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
   TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
                static_cast<int64_t>(sizes.bytes()));
   BlockLayout block(memory);
-  DepthwiseState& state = *LayOut(block, geometry);
-  state.routines = &ChosenRoutines();
-  state.bytes = sizes.bytes();
-  state.geometry = geometry;
-  state.activation = setup.op.AttributesAs<ConvAttributes>().activation;
-  state.finish = MakeFinish(state.activation);
-  state.compact_kernel = CompactKernel(geometry);
-  state.compact_stride = static_cast<int>(geometry.stride[0]);
-  state.tiles_per_row = (geometry.out_width + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
-  Pack(setup.op, state);
+  DepthwiseWeights& packed = *LayOut(block, geometry);
+  packed.routines = &ChosenRoutines();
+  packed.bytes = sizes.bytes();
+  Pack(setup.op, geometry, packed);
   *shared = memory;
   return OkStatus();
 }
 
 Status DepthwiseRun(const KernelCall& call) {
-  const auto& state = *static_cast<const DepthwiseState*>(call.state);
+  Depthwise state;
+  state.packed = static_cast<const DepthwiseWeights*>(call.state);
+  state.geometry = GeometryOf(call.op);
   const Geometry& g = state.geometry;
+  state.activation = call.op.AttributesAs<ConvAttributes>().activation;
+  state.finish = MakeFinish(state.activation);
+  state.compact_kernel = CompactKernel(g);
+  state.compact_stride = static_cast<int>(g.stride[0]);
+  state.tiles_per_row = (g.out_width + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
   Operands operands;
   operands.x = call.op.Input(0).As<const float>();
   operands.residual =
@@ -187,7 +194,7 @@ Status DepthwiseRun(const KernelCall& call) {
 }
 
 size_t DepthwiseBytes(const void* shared, const void*) {
-  return shared == nullptr ? 0 : static_cast<const DepthwiseState*>(shared)->bytes;
+  return shared == nullptr ? 0 : static_cast<const DepthwiseWeights*>(shared)->bytes;
 }
 
 }  // namespace tenon::cpu::vector

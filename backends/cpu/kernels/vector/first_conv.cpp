@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "backends/cpu/caps/vector_caps.hpp"
-#include "backends/cpu/kernels/vector/held_block.hpp"
 #include "backends/cpu/kernels/vector/kernels.hpp"
 #include "backends/cpu/kernels/vector/tile_product.hpp"
 
@@ -17,8 +16,9 @@ namespace {
 constexpr int kX = 0;
 constexpr int kResidual = 3;
 
+/// One execution, on the stack.
 struct FirstConv {
-  TileProduct* product;
+  TileProduct product;
   int tiles_per_row;
   int row_floats;    ///< of one padded input row, per channel
   bool interleaved;  ///< the copy is [rows][columns][channels], else [rows][channels][columns]
@@ -26,7 +26,7 @@ struct FirstConv {
 };
 
 void FillOffsets(FirstConv& conv) {
-  const Geometry& g = conv.product->geometry;
+  const Geometry& g = conv.product.geometry;
   int64_t* offset = conv.offsets;
   for (int kh = 0; kh < g.kernel_height; ++kh) {
     for (int kw = 0; kw < g.kernel_width; ++kw) {
@@ -69,7 +69,7 @@ void CopyInterleaved(const float* from, const Geometry& g, int64_t before, int64
 
 /// Copies the input rows that output row `row` reads.
 void CopyRows(const FirstConv& conv, const float* image, int row, float* copy) {
-  const Geometry& g = conv.product->geometry;
+  const Geometry& g = conv.product.geometry;
   const int64_t left = g.pad[1] < conv.row_floats ? g.pad[1] : conv.row_floats;
   const int64_t room = conv.row_floats - left;
   const int64_t inside = g.width < room ? g.width : room;
@@ -95,7 +95,7 @@ void CopyRows(const FirstConv& conv, const float* image, int row, float* copy) {
 
 /// All outputs of one row, from the copy of its inputs.
 void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands) {
-  const TileProduct& product = *conv.product;
+  const TileProduct& product = conv.product;
   const Geometry& g = product.geometry;
   const int64_t step = g.stride[1] * (conv.interleaved ? g.inputs : 1);
   const float* rows[kMostPixels];
@@ -108,7 +108,7 @@ void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOpe
     call.offsets = conv.offsets;
     call.taps = 1;
     call.depth = int64_t{g.Taps()} * g.inputs;
-    for (int group = 0; group < product.group_count; ++group) {
+    for (int group = 0; group < product.packed->group_count; ++group) {
       RunTileOf(product, group, row * g.out_width + first, operands, call);
     }
   }
@@ -121,36 +121,21 @@ Status FirstConvCheck(const KernelSetup& setup) {
   return CheckConvConstants(setup.op);
 }
 
-Status FirstConvLoad(const KernelSetup& setup, void** shared) {
-  void* memory = AllocateBlock(sizeof(FirstConv));
-  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
-               static_cast<int64_t>(sizeof(FirstConv)));
-  void* product = nullptr;
-  if (const Status status = ConvLoad(setup, &product); !status.ok()) {
-    FreeBlock(memory);
-    return status;
-  }
-  auto& conv = *static_cast<FirstConv*>(memory);
-  conv.product = static_cast<TileProduct*>(product);
-  const Geometry& g = conv.product->geometry;
-  const int tile_pixels = conv.product->routines->tile_pixels;
-  conv.tiles_per_row = (g.out_width + tile_pixels - 1) / tile_pixels;
-  conv.row_floats = static_cast<int>(PaddedRow(setup.op));
-  conv.interleaved = HasDenseChannels(setup.op.Input(kX));
-  FillOffsets(conv);
-  *shared = memory;
-  return OkStatus();
-}
-
 Status FirstConvRun(const KernelCall& call) {
-  const auto& conv = *static_cast<const FirstConv*>(call.state);
-  const Geometry& g = conv.product->geometry;
+  FirstConv conv;
+  conv.product = ConvProduct(call);
+  const Geometry& g = conv.product.geometry;
+  const int tile_pixels = conv.product.packed->routines->tile_pixels;
+  conv.tiles_per_row = (g.out_width + tile_pixels - 1) / tile_pixels;
+  conv.row_floats = static_cast<int>(PaddedRow(call.op));
+  conv.interleaved = HasDenseChannels(call.op.Input(kX));
+  FillOffsets(conv);
   TileOperands operands;
   operands.x = call.op.Input(kX).As<const float>();
   operands.residual =
       call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
-  ParallelFor(conv.product->small ? nullptr : call.parallel, g.images * g.out_height,
+  ParallelFor(conv.product.small ? nullptr : call.parallel, g.images * g.out_height,
               [&](int begin, int end) {
                 alignas(64) float copy[kMostRowFloats];
                 for (int row = begin; row < end; ++row) {
@@ -160,16 +145,6 @@ Status FirstConvRun(const KernelCall& call) {
                 }
               });
   return OkStatus();
-}
-
-size_t FirstConvBytes(const void* shared, const void*) {
-  if (shared == nullptr) return 0;
-  return sizeof(FirstConv) + static_cast<const FirstConv*>(shared)->product->bytes;
-}
-
-void FirstConvUnload(void* shared) {
-  FreeBlock(static_cast<FirstConv*>(shared)->product);
-  FreeBlock(shared);
 }
 
 }  // namespace tenon::cpu::vector

@@ -1,9 +1,10 @@
 // Every vector kernel's functions.
 //
 // Those with weights share one life: `load` packs the constant weights into one block for the
-// instruction set that this processor has; `open` hands it on as the session's state; `run`
-// allocates nothing. Results
-// do not depend on the number of threads, but on the instruction set.
+// instruction set that this processor has; `open` hands it on as the session's state; `run` works
+// out the rest from the operands and allocates nothing. So ops with the same weights share one
+// block, whatever else they differ in. Results do not depend on the number of threads, but on the
+// instruction set.
 #pragma once
 
 #include "runtime/backend_api/kernel.hpp"
@@ -17,10 +18,7 @@ Status ConvRun(const KernelCall& call);
 
 /// Few input channels in any layout.
 Status FirstConvCheck(const KernelSetup& setup);
-Status FirstConvLoad(const KernelSetup& setup, void** shared);
 Status FirstConvRun(const KernelCall& call);
-size_t FirstConvBytes(const void* shared, const void* state);
-void FirstConvUnload(void* shared);
 
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseLoad(const KernelSetup& setup, void** shared);
@@ -30,7 +28,6 @@ size_t DepthwiseBytes(const void* shared, const void* state);
 Status WinogradCheck(const KernelSetup& setup);
 Status WinogradLoad(const KernelSetup& setup, void** shared);
 Status WinogradRun(const KernelCall& call);
-size_t WinogradBytes(const void* shared, const void* state);
 
 Status MatMulCheck(const KernelSetup& setup);
 Status MatMulLoad(const KernelSetup& setup, void** shared);
@@ -55,7 +52,6 @@ Status LrnRun(const KernelCall& call);
 Status Open(const KernelSetup& setup, void* shared, void** state);
 Status OpenRoutines(const KernelSetup& setup, void* shared, void** state);
 void Unload(void* shared);
-size_t TileProductBytes(const void* shared, const void* state);
 
 /// Weights and bias are constant and dense.
 Status CheckConvConstants(const OpCall& op);

@@ -9,6 +9,19 @@ namespace {
 constexpr int kB = 1;
 constexpr int kBias = 2;
 
+/// The product as a 1x1 convolution: rows are the pixels of one image row.
+Geometry ProductGeometry(const OpCall& op) {
+  const TensorView& a = op.Input(0);
+  Geometry g;
+  g.inputs = a.dims[a.rank - 1];
+  g.outputs = op.Output().dims[op.Output().rank - 1];
+  g.width = static_cast<int>(a.Elements() / g.inputs);
+  g.out_width = g.width;
+  g.x.channel = 1;
+  g.x.pixel = g.inputs;
+  return g;
+}
+
 }  // namespace
 
 Status MatMulCheck(const KernelSetup& setup) {
@@ -27,39 +40,34 @@ Status MatMulCheck(const KernelSetup& setup) {
 
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const auto& attributes = op.AttributesAs<MatMulAttributes>();
-  const TensorView& a = op.Input(0);
   const TensorView& b = op.Input(kB);
-  TileProductSpec spec;
-  Geometry& g = spec.geometry;
-  g.inputs = a.dims[a.rank - 1];
-  g.outputs = op.Output().dims[op.Output().rank - 1];
-  g.width = static_cast<int>(a.Elements() / g.inputs);
-  g.out_width = g.width;
-  g.x.channel = 1;
-  g.x.pixel = g.inputs;
-  const bool transposed = attributes.transpose_b != 0;
-  spec.weights.data = b.As<const float>();
-  spec.weights.output_step = transposed ? g.inputs : 1;
-  spec.weights.input_step = transposed ? 1 : g.outputs;
-  spec.weights.tap_step = 0;
-  if (op.HasInput(kBias)) spec.bias = op.Input(kBias).As<const float>();
-  spec.activation = attributes.activation;
-  const int32_t dims[4] = {1, g.outputs, 1, g.width};
-  const int32_t strides[4] = {0, 1, 0, g.outputs};
-  TensorView y;
-  y.dims = dims;
-  y.strides = strides;
-  y.rank = 4;
-  const int32_t x_strides[4] = {0, 1, 0, g.inputs};
-  TensorView x = y;
-  x.strides = x_strides;
-  return MakeTileProduct(spec, x, y, nullptr, shared);
+  const GroupedShape shape = ShapeOf(ProductGeometry(op));
+  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
+  WeightsView weights;
+  weights.data = b.As<const float>();
+  weights.output_step = transposed ? shape.depth : 1;
+  weights.input_step = transposed ? 1 : shape.outputs;
+  weights.tap_step = 0;
+  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  return PackWeights(shape, weights, bias, shared);
 }
 
 Status MatMulRun(const KernelCall& call) {
-  const auto& product = *static_cast<const TileProduct*>(call.state);
-  RunTileProduct(product, call.op.Input(0).As<const float>(), nullptr, call.op.Output().As<float>(),
+  const OpCall& op = call.op;
+  const Geometry g = ProductGeometry(op);
+  const int32_t dims[4] = {1, g.outputs, 1, g.width};
+  const int32_t y_strides[4] = {0, 1, 0, g.outputs};
+  const int32_t x_strides[4] = {0, 1, 0, g.inputs};
+  TensorView y;
+  y.dims = dims;
+  y.strides = y_strides;
+  y.rank = 4;
+  TensorView x = y;
+  x.strides = x_strides;
+  const TileProduct product =
+      MakeTileProduct(*static_cast<const PackedWeights*>(call.state), g,
+                      op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
+  RunTileProduct(product, op.Input(0).As<const float>(), nullptr, op.Output().As<float>(),
                  call.parallel);
   return OkStatus();
 }

@@ -1,8 +1,6 @@
 #include "backends/cpu/kernels/vector/tile_product.hpp"
 
 #include "backends/cpu/caps/vector_caps.hpp"
-#include "backends/cpu/kernels/vector/choose_routines.hpp"
-#include "backends/cpu/kernels/vector/held_block.hpp"
 
 namespace tenon::cpu::vector {
 namespace {
@@ -13,50 +11,10 @@ constexpr int64_t kManyWeightBytes = 256 * 1024;
 /// Multiply-accumulates that take about as long as starting a second thread.
 constexpr int64_t kSmallWork = 150'000;
 
-GroupedShape ShapeOf(const TileProductSpec& spec) {
-  const Geometry& geometry = spec.geometry;
-  GroupedShape shape;
-  shape.outputs = geometry.outputs;
-  shape.convolutions = geometry.convolutions;
-  shape.depth = geometry.inputs / geometry.convolutions;
-  shape.taps = geometry.Taps();
-  return shape;
-}
-
 /// True if every output pixel reads the input pixel at the same place, and no other.
 bool IsPointwise(const Geometry& g) {
   return g.Taps() == 1 && g.stride[0] == 1 && g.stride[1] == 1 && g.out_height == g.height &&
          g.out_width == g.width && g.pad[0] == 0 && g.pad[1] == 0;
-}
-
-TileProduct* LayOut(BlockLayout& block, const TileProductSpec& spec, const Routines& routines) {
-  const GroupedShape shape = ShapeOf(spec);
-  auto* product = block.Take<TileProduct>(1);
-  const auto groups = static_cast<size_t>(CountGroups(shape, routines.tile_width));
-  auto* group_array = block.Take<ChannelGroup>(groups);
-  auto* weights = block.Take<float>(static_cast<size_t>(PackedFloats(shape, routines.tile_width)));
-  auto* bias = block.Take<float>(groups * kMostWidth);
-  auto* zeros = block.Take<float>(static_cast<size_t>(spec.geometry.inputs));
-  if (product == nullptr) return nullptr;
-  product->groups = group_array;
-  product->weights = weights;
-  product->bias = bias;
-  product->zeros = zeros;
-  product->group_count = static_cast<int>(groups);
-  return product;
-}
-
-void Pack(const TileProductSpec& spec, TileProduct& product) {
-  const GroupedShape shape = ShapeOf(spec);
-  MakeGroups(shape, product.routines->tile_width, product.groups);
-  for (int g = 0; g < product.group_count; ++g) {
-    const ChannelGroup& group = product.groups[g];
-    PackGroup(group, shape, spec.weights, product.weights + group.weights);
-    if (spec.bias == nullptr) continue;
-    for (int m = 0; m < group.channels; ++m) {
-      product.bias[g * kMostWidth + m] = spec.bias[group.first + m];
-    }
-  }
 }
 
 /// Pointers to what pixels [first, first + count) read, tap after tap.
@@ -96,7 +54,8 @@ class TileRows {
     const float** row = rows_ + i;
     for (int kh = 0; kh < g.kernel_height; ++kh) {
       for (int kw = 0; kw < g.kernel_width; ++kw) {
-        *row = g.Input(image, top + kh * g.dilation[0], left + kw * g.dilation[1], product_.zeros);
+        *row = g.Input(image, top + kh * g.dilation[0], left + kw * g.dilation[1],
+                       product_.packed->zeros);
         row += count;
       }
     }
@@ -112,7 +71,7 @@ class TileRows {
 void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixels, int channels) {
   if (product.finish.is_clamp) return;
   for (int i = 0; i < pixels; ++i)
-    Activate(*product.routines, product.activation, y + i * y_step, channels);
+    Activate(*product.packed->routines, product.activation, y + i * y_step, channels);
 }
 
 /// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
@@ -139,7 +98,7 @@ void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup&
     call.residual = residual;
     call.residual_step = kMostWidth;
   }
-  product.routines->tile(call);
+  product.packed->routines->tile(call);
   ActivateTile(product, tile, kMostWidth, call.pixels, group.channels);
   for (int i = 0; i < call.pixels; ++i) {
     for (int m = 0; m < group.channels; ++m) {
@@ -150,45 +109,44 @@ void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup&
 
 }  // namespace
 
-Status MakeTileProduct(const TileProductSpec& spec, const TensorView& x, const TensorView& y,
-                       const TensorView* residual, void** shared) {
-  const Routines& routines = ChosenRoutines();
-  BlockLayout sizes(nullptr);
-  LayOut(sizes, spec, routines);
-  void* memory = AllocateBlock(sizes.bytes());
-  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
-               static_cast<int64_t>(sizes.bytes()));
-  BlockLayout block(memory);
-  TileProduct& product = *LayOut(block, spec, routines);
-  const GroupedShape shape = ShapeOf(spec);
-  product.routines = &routines;
-  product.bytes = sizes.bytes();
-  product.geometry = spec.geometry;
-  product.activation = spec.activation;
-  product.finish = MakeFinish(spec.activation);
-  product.taps = shape.taps;
-  product.depth = shape.depth;
-  const auto pixels = static_cast<int>(spec.geometry.Pixels());
-  product.tiles = (pixels + routines.tile_pixels - 1) / routines.tile_pixels;
-  product.groups_first =
-      PackedFloats(shape, routines.tile_width) * int64_t{sizeof(float)} > kManyWeightBytes;
-  product.small = spec.geometry.Work() < kSmallWork;
-  product.pointwise = IsPointwise(spec.geometry) && HasEvenPixels(x, &product.x_step);
+GroupedShape ShapeOf(const Geometry& geometry) {
+  GroupedShape shape;
+  shape.outputs = geometry.outputs;
+  shape.convolutions = geometry.convolutions;
+  shape.depth = geometry.inputs / geometry.convolutions;
+  shape.taps = geometry.Taps();
+  return shape;
+}
+
+TileProduct MakeTileProduct(const PackedWeights& packed, const Geometry& geometry,
+                            const Activation& activation, const TensorView& x, const TensorView& y,
+                            const TensorView* residual) {
+  TileProduct product = {};
+  product.packed = &packed;
+  product.geometry = geometry;
+  product.activation = activation;
+  product.finish = MakeFinish(activation);
+  const int tile_pixels = packed.routines->tile_pixels;
+  product.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
+  const GroupedShape& shape = packed.shape;
+  const int64_t weights = int64_t{shape.outputs} * shape.depth * shape.taps;
+  product.groups_first = weights * int64_t{sizeof(float)} > kManyWeightBytes;
+  product.small = geometry.Work() < kSmallWork;
+  product.pointwise = IsPointwise(geometry) && HasEvenPixels(x, &product.x_step);
   product.scatter = !HasDenseChannels(y) || !HasEvenPixels(y, &product.y_step);
   if (residual != nullptr) {
     product.scatter = product.scatter || !HasDenseChannels(*residual) ||
                       !HasEvenPixels(*residual, &product.residual_step);
   }
-  Pack(spec, product);
-  *shared = memory;
-  return OkStatus();
+  return product;
 }
 
 void RunTileOf(const TileProduct& product, int group_index, int64_t first,
                const TileOperands& operands, TileCall call) {
-  const ChannelGroup& group = product.groups[group_index];
-  call.weights = product.weights + group.weights;
-  call.bias = product.bias + group_index * kMostWidth;
+  const PackedWeights& packed = *product.packed;
+  const ChannelGroup& group = packed.groups[group_index];
+  call.weights = packed.WeightsOf(group);
+  call.bias = packed.BiasOf(group);
   call.width = group.width;
   call.channels = group.channels;
   call.low = product.finish.low;
@@ -201,15 +159,16 @@ void RunTileOf(const TileProduct& product, int group_index, int64_t first,
   if (operands.residual != nullptr) {
     call.residual = operands.residual + first * product.residual_step + group.first;
   }
-  product.routines->tile(call);
+  product.packed->routines->tile(call);
   ActivateTile(product, call.y, product.y_step, call.pixels, group.channels);
 }
 
 void RunTileProduct(const TileProduct& product, const float* x, const float* residual, float* y,
                     const ParallelRunner* parallel) {
   const TileOperands operands = {x, residual, y};
-  const int tiles = product.tiles;
-  const int groups = product.group_count;
+  const PackedWeights& packed = *product.packed;
+  const auto tiles = static_cast<int>(product.tiles);
+  const int groups = packed.group_count;
   const int64_t pixels = product.geometry.Pixels();
   ParallelFor(product.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
     TileRows rows(product, operands.x);
@@ -219,9 +178,9 @@ void RunTileProduct(const TileProduct& product, const float* x, const float* res
       const int64_t first = pixels * tile / tiles;
       TileCall call = {};
       call.pixels = static_cast<int>(pixels * (tile + 1) / tiles - first);
-      call.rows = rows.Fill(first, call.pixels, product.groups[group].source);
-      call.taps = product.taps;
-      call.depth = product.depth;
+      call.rows = rows.Fill(first, call.pixels, packed.groups[group].source);
+      call.taps = packed.shape.taps;
+      call.depth = packed.shape.depth;
       RunTileOf(product, group, first, operands, call);
     }
   });

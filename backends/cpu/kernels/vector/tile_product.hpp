@@ -7,26 +7,17 @@
 
 #include <cstddef>
 
-#include "backends/cpu/kernels/vector/channel_groups.hpp"
 #include "backends/cpu/kernels/vector/finish.hpp"
 #include "backends/cpu/kernels/vector/geometry.hpp"
-#include "backends/cpu/kernels/vector/simd/routines.hpp"
-#include "runtime/backend_api/parallel.hpp"
-#include "runtime/base/status.hpp"
+#include "backends/cpu/kernels/vector/packed_weights.hpp"
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/tensor_view.hpp"
 
 namespace tenon::cpu::vector {
 
-struct TileProductSpec {
-  Geometry geometry;
-  WeightsView weights;
-  const float* bias = nullptr;  ///< null: none
-  Activation activation;
-};
-
-/// What `load` makes: lies in one block, with everything that it points to.
+/// One execution: cheap to make, so that nothing but the weights is held per op.
 struct TileProduct {
-  const Routines* routines;
-  size_t bytes;
+  const PackedWeights* packed;
   Geometry geometry;
   Activation activation;
   Finish finish;
@@ -34,23 +25,22 @@ struct TileProduct {
   bool groups_first;  ///< weights are large: go through them once
   bool small;         ///< not worth a second thread
   bool pointwise;     ///< output pixel i reads the input at i * x_step and nothing else
-  int taps;
-  int depth;
-  int tiles;
-  int group_count;
+  int64_t tiles;
   int64_t x_step;
   int64_t y_step;
   int64_t residual_step;
-  ChannelGroup* groups;
-  float* weights;
-  float* bias;   ///< per group, padded to its width
-  float* zeros;  ///< as many as input channels
 };
 
-/// Packs the weights. `x`, `y` and `residual` (null: none) are the operands' views. Errors: no
-/// memory.
-Status MakeTileProduct(const TileProductSpec& spec, const TensorView& x, const TensorView& y,
-                       const TensorView* residual, void** shared);
+/// `x`, `y` and `residual` (null: none) are the operands' views, of rank 4.
+[[nodiscard]] TileProduct MakeTileProduct(const PackedWeights& packed, const Geometry& geometry,
+                                          const Activation& activation, const TensorView& x,
+                                          const TensorView& y, const TensorView* residual);
+
+/// Of a convolution whose `state` is its packed weights.
+[[nodiscard]] TileProduct ConvProduct(const KernelCall& call);
+
+/// The weights' shape of a convolution.
+[[nodiscard]] GroupedShape ShapeOf(const Geometry& geometry);
 
 struct TileOperands {
   const float* x;

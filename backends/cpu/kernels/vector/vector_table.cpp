@@ -1,6 +1,8 @@
 #include "backends/cpu/kernels/vector/vector_table.hpp"
 
+#include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/vector/kernels.hpp"
+#include "backends/cpu/kernels/vector/packed_weights.hpp"
 #include "runtime/ops/rows.hpp"
 
 namespace tenon::cpu {
@@ -9,8 +11,11 @@ namespace {
 constexpr KernelEntry Entry(const char* id, const OpRow& row, Status (*check)(const KernelSetup&),
                             Status (*load)(const KernelSetup&, void**),
                             Status (*run)(const KernelCall&),
-                            size_t (*held_bytes)(const void*, const void*)) {
-  return {id, &row, check, load, vector::Open, run, nullptr, vector::Unload, held_bytes};
+                            void (*packing_key)(const OpCall&, PackingKey*),
+                            size_t (*held_bytes)(const void*,
+                                                 const void*) = vector::PackedWeightsBytes) {
+  return {id,      &row,           check,      load, vector::Open, run,
+          nullptr, vector::Unload, held_bytes, packing_key};
 }
 
 constexpr KernelEntry WithoutWeights(const char* id, const OpRow& row,
@@ -21,15 +26,15 @@ constexpr KernelEntry WithoutWeights(const char* id, const OpRow& row,
 
 constexpr KernelEntry kKernels[] = {
     Entry("cpu.conv.vector_depthwise", kConvRow, vector::DepthwiseCheck, vector::DepthwiseLoad,
-          vector::DepthwiseRun, vector::DepthwiseBytes),
+          vector::DepthwiseRun, vector::ConvPackingKey, vector::DepthwiseBytes),
     Entry("cpu.conv.vector_winograd", kConvRow, vector::WinogradCheck, vector::WinogradLoad,
-          vector::WinogradRun, vector::WinogradBytes),
-    {"cpu.conv.vector_first", &kConvRow, vector::FirstConvCheck, vector::FirstConvLoad,
-     vector::Open, vector::FirstConvRun, nullptr, vector::FirstConvUnload, vector::FirstConvBytes},
+          vector::WinogradRun, vector::ConvPackingKey),
+    Entry("cpu.conv.vector_first", kConvRow, vector::FirstConvCheck, vector::ConvLoad,
+          vector::FirstConvRun, vector::ConvPackingKey),
     Entry("cpu.conv.vector", kConvRow, vector::ConvCheck, vector::ConvLoad, vector::ConvRun,
-          vector::TileProductBytes),
+          vector::ConvPackingKey),
     Entry("cpu.matmul.vector", kMatMulRow, vector::MatMulCheck, vector::MatMulLoad,
-          vector::MatMulRun, vector::TileProductBytes),
+          vector::MatMulRun, vector::MatMulPackingKey),
     WithoutWeights("cpu.max_pool.vector", kMaxPoolRow, vector::MaxPoolCheck, vector::MaxPoolRun),
     WithoutWeights("cpu.average_pool.vector", kAveragePoolRow, vector::AveragePoolCheck,
                    vector::AveragePoolRun),

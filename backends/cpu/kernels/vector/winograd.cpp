@@ -7,12 +7,10 @@
 #include <cstddef>
 
 #include "backends/cpu/caps/vector_caps.hpp"
-#include "backends/cpu/kernels/vector/channel_groups.hpp"
-#include "backends/cpu/kernels/vector/choose_routines.hpp"
 #include "backends/cpu/kernels/vector/finish.hpp"
 #include "backends/cpu/kernels/vector/geometry.hpp"
-#include "backends/cpu/kernels/vector/held_block.hpp"
 #include "backends/cpu/kernels/vector/kernels.hpp"
+#include "backends/cpu/kernels/vector/packed_weights.hpp"
 
 namespace tenon::cpu::vector {
 namespace {
@@ -25,42 +23,16 @@ constexpr int kInputTile = 6;
 constexpr int kOutputTile = 4;
 constexpr int64_t kSmallWork = 300'000;
 
-struct WinogradState {
-  const Routines* routines;
-  size_t bytes;
+/// One execution.
+struct Winograd {
+  const PackedWeights* packed;  ///< [36][channels][width] per group
   Geometry geometry;
   WinogradBlocks blocks;
   Activation activation;
   Finish finish;
   int tile_rows;
   int tile_columns;
-  int group_count;
-  ChannelGroup* groups;
-  float* weights;  ///< per group [36][channels][width]
-  float* bias;     ///< per group, padded to kMostWidth
-  float* zeros;
 };
-
-GroupedShape ShapeOf(const Geometry& geometry) {
-  return {geometry.outputs, 1, geometry.inputs, kCoefficients};
-}
-
-WinogradState* LayOut(BlockLayout& block, const Geometry& geometry, const Routines& routines) {
-  const GroupedShape shape = ShapeOf(geometry);
-  auto* state = block.Take<WinogradState>(1);
-  const auto groups = static_cast<size_t>(CountGroups(shape, routines.tile_width));
-  auto* group_array = block.Take<ChannelGroup>(groups);
-  auto* weights = block.Take<float>(static_cast<size_t>(PackedFloats(shape, routines.tile_width)));
-  auto* bias = block.Take<float>(groups * kMostWidth);
-  auto* zeros = block.Take<float>(static_cast<size_t>(geometry.inputs) + kMostWidth);
-  if (state == nullptr) return nullptr;
-  state->groups = group_array;
-  state->weights = weights;
-  state->bias = bias;
-  state->zeros = zeros;
-  state->group_count = static_cast<int>(groups);
-  return state;
-}
 
 /// G g G transposed, in double: the weights' transform adds no error worth the name.
 void TransformWeights(const float* w, double* coefficients) {
@@ -85,22 +57,20 @@ void TransformWeights(const float* w, double* coefficients) {
   }
 }
 
-void Pack(const OpCall& op, WinogradState& state) {
+void Pack(const OpCall& op, const PackedWeights& packed) {
   const auto* w = op.Input(kW).As<const float>();
-  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
-  const int64_t inputs = state.geometry.inputs;
-  for (int g = 0; g < state.group_count; ++g) {
-    const ChannelGroup& group = state.groups[g];
+  const int64_t inputs = packed.shape.depth;
+  for (int g = 0; g < packed.group_count; ++g) {
+    const ChannelGroup& group = packed.groups[g];
     for (int m = 0; m < group.channels; ++m) {
       for (int64_t k = 0; k < inputs; ++k) {
         double coefficients[kCoefficients];
         TransformWeights(w + ((group.first + m) * inputs + k) * 9, coefficients);
         for (int i = 0; i < kCoefficients; ++i) {
-          state.weights[group.weights + (i * inputs + k) * group.width + m] =
+          packed.weights[group.weights + (i * inputs + k) * group.width + m] =
               static_cast<float>(coefficients[i]);
         }
       }
-      if (bias != nullptr) state.bias[g * kMostWidth + m] = bias[group.first + m];
     }
   }
 }
@@ -126,13 +96,13 @@ struct TileOrigin {
   int column;
 };
 
-TileOrigin OriginOf(const WinogradState& state, int tile) {
+TileOrigin OriginOf(const Winograd& state, int tile) {
   const int in_image = state.tile_rows * state.tile_columns;
   return {tile / in_image, tile % in_image / state.tile_columns * kOutputTile,
           tile % state.tile_columns * kOutputTile};
 }
 
-void TransformInputs(const WinogradState& state, const Operands& operands, const Block& block) {
+void TransformInputs(const Winograd& state, const Operands& operands, const Block& block) {
   const Geometry& g = state.geometry;
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kCoefficients];
@@ -146,21 +116,22 @@ void TransformInputs(const WinogradState& state, const Operands& operands, const
     for (int r = 0; r < kInputTile; ++r) {
       for (int c = 0; c < kInputTile; ++c) {
         rows[r * kInputTile + c] =
-            g.Input(image, origin.row - g.pad[0] + r, origin.column - g.pad[1] + c, state.zeros);
+            g.Input(image, origin.row - g.pad[0] + r, origin.column - g.pad[1] + c,
+                    state.packed->zeros);
       }
     }
     call.coefficients = block.inputs + t * channels;
-    state.routines->winograd_input(call);
+    state.packed->routines->winograd_input(call);
   }
 }
 
 /// products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group.
-void Multiply(const WinogradState& state, const ChannelGroup& group, const Block& block) {
+void Multiply(const Winograd& state, const ChannelGroup& group, const Block& block) {
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kMostPixels];
   TileCall call = {};
   call.rows = rows;
-  call.bias = state.zeros;
+  call.bias = state.packed->zeros;
   call.in_order = true;  // how tiles are cut into blocks depends on the number of threads
   call.y_step = group.width;
   call.taps = 1;
@@ -169,10 +140,10 @@ void Multiply(const WinogradState& state, const ChannelGroup& group, const Block
   call.channels = group.width;
   call.low = -__builtin_inff();
   call.high = __builtin_inff();
-  const int most = state.routines->tile_pixels;
+  const int most = state.packed->routines->tile_pixels;
   const int steps = (block.count + most - 1) / most;
   for (int i = 0; i < kCoefficients; ++i) {
-    call.weights = state.weights + group.weights + i * call.depth * group.width;
+    call.weights = state.packed->WeightsOf(group) + i * call.depth * group.width;
     for (int step = 0; step < steps; ++step) {
       const int first = block.count * step / steps;
       call.pixels = block.count * (step + 1) / steps - first;
@@ -180,17 +151,16 @@ void Multiply(const WinogradState& state, const ChannelGroup& group, const Block
         rows[p] = block.inputs + (int64_t{i} * block.count + first + p) * channels;
       }
       call.y = block.products + (int64_t{i} * block.count + first) * group.width;
-      state.routines->tile(call);
+      state.packed->routines->tile(call);
     }
   }
 }
 
-void TransformOutputs(const WinogradState& state, int group_index, const Operands& operands,
+void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Operands& operands,
                       const Block& block) {
   const Geometry& g = state.geometry;
-  const ChannelGroup& group = state.groups[group_index];
   WinogradOutputCall call;
-  call.bias = state.bias + group_index * kMostWidth;
+  call.bias = state.packed->BiasOf(group);
   call.residual = nullptr;
   call.coefficient_step = int64_t{block.count} * group.width;
   call.residual_row_step = g.residual.row;
@@ -214,22 +184,23 @@ void TransformOutputs(const WinogradState& state, int group_index, const Operand
       call.residual = operands.residual + origin.image * g.residual.image +
                       origin.row * g.residual.row + origin.column * g.residual.pixel + group.first;
     }
-    state.routines->winograd_output(call);
+    state.packed->routines->winograd_output(call);
     if (state.finish.is_clamp) continue;
     for (int r = 0; r < call.y_rows; ++r) {
       for (int c = 0; c < call.y_columns; ++c) {
-        Activate(*state.routines, state.activation, call.y + r * call.y_row_step + c * call.y_step,
+        Activate(*state.packed->routines, state.activation, call.y + r * call.y_row_step + c * call.y_step,
                  group.channels);
       }
     }
   }
 }
 
-void RunBlock(const WinogradState& state, const Operands& operands, const Block& block) {
+void RunBlock(const Winograd& state, const Operands& operands, const Block& block) {
   TransformInputs(state, operands, block);
-  for (int g = 0; g < state.group_count; ++g) {
-    Multiply(state, state.groups[g], block);
-    TransformOutputs(state, g, operands, block);
+  for (int g = 0; g < state.packed->group_count; ++g) {
+    const ChannelGroup& group = state.packed->groups[g];
+    Multiply(state, group, block);
+    TransformOutputs(state, group, operands, block);
   }
 }
 
@@ -246,31 +217,26 @@ Status WinogradCheck(const KernelSetup& setup) {
 }
 
 Status WinogradLoad(const KernelSetup& setup, void** shared) {
-  const Geometry geometry = GeometryOf(setup.op);
-  const Routines& routines = ChosenRoutines();
-  BlockLayout sizes(nullptr);
-  LayOut(sizes, geometry, routines);
-  void* memory = AllocateBlock(sizes.bytes());
-  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
-               static_cast<int64_t>(sizes.bytes()));
-  BlockLayout layout(memory);
-  WinogradState& state = *LayOut(layout, geometry, routines);
-  state.routines = &routines;
-  state.bytes = sizes.bytes();
-  state.geometry = geometry;
-  state.blocks = WinogradBlocksOf(setup.op);
-  state.activation = setup.op.AttributesAs<ConvAttributes>().activation;
-  state.finish = MakeFinish(state.activation);
-  state.tile_rows = (geometry.out_height + kOutputTile - 1) / kOutputTile;
-  state.tile_columns = (geometry.out_width + kOutputTile - 1) / kOutputTile;
-  MakeGroups(ShapeOf(geometry), routines.tile_width, state.groups);
-  Pack(setup.op, state);
-  *shared = memory;
+  const OpCall& op = setup.op;
+  const TensorView& w = op.Input(kW);
+  const GroupedShape shape = {w.dims[0], 1, w.dims[1], kCoefficients};
+  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  PackedWeights* packed = nullptr;
+  TENON_RETURN_IF_ERROR(MakePackedWeights(shape, bias, &packed));
+  Pack(op, *packed);
+  *shared = packed;
   return OkStatus();
 }
 
 Status WinogradRun(const KernelCall& call) {
-  const auto& state = *static_cast<const WinogradState*>(call.state);
+  Winograd state;
+  state.packed = static_cast<const PackedWeights*>(call.state);
+  state.geometry = GeometryOf(call.op);
+  state.blocks = WinogradBlocksOf(call.op);
+  state.activation = call.op.AttributesAs<ConvAttributes>().activation;
+  state.finish = MakeFinish(state.activation);
+  state.tile_rows = (state.geometry.out_height + kOutputTile - 1) / kOutputTile;
+  state.tile_columns = (state.geometry.out_width + kOutputTile - 1) / kOutputTile;
   Operands operands;
   operands.x = call.op.Input(0).As<const float>();
   operands.residual =
@@ -306,10 +272,6 @@ Status WinogradRun(const KernelCall& call) {
     }
   });
   return OkStatus();
-}
-
-size_t WinogradBytes(const void* shared, const void*) {
-  return shared == nullptr ? 0 : static_cast<const WinogradState*>(shared)->bytes;
 }
 
 }  // namespace tenon::cpu::vector

@@ -1,0 +1,79 @@
+// What the vector kernels hold per op: keys and sizes of their packed weights.
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+// Of the kernels' blocks: arrays begin at cache lines, a header and a descriptor for each group of
+// channels stand in front. The narrowest instruction set makes the most groups.
+constexpr int64_t kLine = 64;
+constexpr int64_t kHeaderBytes = 128;
+constexpr int64_t kGroupBytes = 32;
+constexpr int64_t kWidthStep = 8;
+constexpr int64_t kNarrowestTile = 16;
+constexpr int64_t kWidestTile = 32;
+constexpr int64_t kDepthwiseBlock = 16;
+constexpr int64_t kWinogradCoefficients = 36;
+
+constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+constexpr int64_t FloatBytes(int64_t count) {
+  return RoundUp(count * int64_t{sizeof(float)}, kLine);
+}
+
+/// `convolutions` times `outputs` channels, each from `depth` channels over `taps`.
+size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_t taps) {
+  const int64_t groups = convolutions * RoundUp(outputs, kNarrowestTile) / kNarrowestTile;
+  const int64_t channels = convolutions * RoundUp(outputs, kWidthStep);
+  return static_cast<size_t>(kHeaderBytes + RoundUp(groups * kGroupBytes, kLine) +
+                             FloatBytes(channels * depth * taps) + FloatBytes(channels) +
+                             FloatBytes(depth + kWidestTile));
+}
+
+int64_t Taps(const TensorView& w) { return int64_t{w.dims[2]} * w.dims[3]; }
+
+void AddConstants(const OpCall& call, PackingKey* key) {
+  key->AddTensor(call.Input(1));
+  if (call.HasInput(2)) key->AddTensor(call.Input(2));
+}
+
+}  // namespace
+
+void ConvPackingKey(const OpCall& call, PackingKey* key) {
+  key->Add(call.AttributesAs<ConvAttributes>().group);
+  AddConstants(call, key);
+}
+
+void MatMulPackingKey(const OpCall& call, PackingKey* key) {
+  key->Add(call.AttributesAs<MatMulAttributes>().transpose_b);
+  AddConstants(call, key);
+}
+
+size_t ConvPackedBytes(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
+  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], Taps(w));
+}
+
+size_t WinogradPackedBytes(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  return GroupedBytes(1, w.dims[0], w.dims[1], kWinogradCoefficients);
+}
+
+size_t DepthwisePackedBytes(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  const int64_t channels = RoundUp(w.dims[0], kDepthwiseBlock);
+  return static_cast<size_t>(kHeaderBytes + FloatBytes(channels * Taps(w)) +
+                             2 * FloatBytes(channels));
+}
+
+size_t MatMulPackedBytes(const OpCall& call) {
+  const TensorView& a = call.Input(0);
+  const TensorView& y = call.Output();
+  return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1);
+}
+
+}  // namespace tenon::cpu::vector

@@ -1,0 +1,68 @@
+#include "backends/cpu/kernels/vector/packed_weights.hpp"
+
+#include "backends/cpu/kernels/vector/choose_routines.hpp"
+#include "backends/cpu/kernels/vector/held_block.hpp"
+
+namespace tenon::cpu::vector {
+namespace {
+
+PackedWeights* LayOut(BlockLayout& block, const GroupedShape& shape, int tile_width) {
+  const auto groups = static_cast<size_t>(CountGroups(shape, tile_width));
+  const auto channels = static_cast<size_t>(PaddedChannels(shape, tile_width));
+  const auto depth = static_cast<size_t>(shape.depth);
+  auto* packed = block.Take<PackedWeights>(1);
+  auto* group_array = block.Take<ChannelGroup>(groups);
+  auto* weights = block.Take<float>(channels * depth * static_cast<size_t>(shape.taps));
+  auto* bias = block.Take<float>(channels);
+  auto* zeros = block.Take<float>(depth + kMostWidth);
+  if (packed == nullptr) return nullptr;
+  packed->groups = group_array;
+  packed->weights = weights;
+  packed->bias = bias;
+  packed->zeros = zeros;
+  packed->group_count = static_cast<int>(groups);
+  return packed;
+}
+
+}  // namespace
+
+Status MakePackedWeights(const GroupedShape& shape, const float* bias, PackedWeights** made) {
+  const Routines& routines = ChosenRoutines();
+  BlockLayout sizes(nullptr);
+  LayOut(sizes, shape, routines.tile_width);
+  void* memory = AllocateBlock(sizes.bytes());
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(sizes.bytes()));
+  BlockLayout block(memory);
+  PackedWeights& packed = *LayOut(block, shape, routines.tile_width);
+  packed.routines = &routines;
+  packed.bytes = sizes.bytes();
+  packed.shape = shape;
+  MakeGroups(shape, routines.tile_width, packed.groups);
+  for (int g = 0; bias != nullptr && g < packed.group_count; ++g) {
+    const ChannelGroup& group = packed.groups[g];
+    for (int m = 0; m < group.channels; ++m) {
+      packed.bias[group.padded + m] = bias[group.first + m];
+    }
+  }
+  *made = &packed;
+  return OkStatus();
+}
+
+Status PackWeights(const GroupedShape& shape, const WeightsView& weights, const float* bias,
+                   void** shared) {
+  PackedWeights* packed = nullptr;
+  TENON_RETURN_IF_ERROR(MakePackedWeights(shape, bias, &packed));
+  for (int g = 0; g < packed->group_count; ++g) {
+    const ChannelGroup& group = packed->groups[g];
+    PackGroup(group, shape, weights, packed->weights + group.weights);
+  }
+  *shared = packed;
+  return OkStatus();
+}
+
+size_t PackedWeightsBytes(const void* shared, const void*) {
+  return shared == nullptr ? 0 : static_cast<const PackedWeights*>(shared)->bytes;
+}
+
+}  // namespace tenon::cpu::vector
