@@ -26,12 +26,17 @@ struct InputSplit {
   /// Output indices [b, e) need input indices
   /// [floor(b * stride / divisor) - before, floor((e - 1) * stride / divisor) - before + extent),
   /// clipped to the input; where that leaves nothing (padding only), the input's first or last
-  /// index, so that a part always has an input. Elementwise: 1, 1, 0, 1. A window of k with stride s, padding p and
-  /// dilation d: s, 1, p, (k - 1) * d + 1.
+  /// index, so that a part always has an input. Elementwise: 1, 1, 0, 1. A window of k with stride
+  /// s, padding p and dilation d: s, 1, p, (k - 1) * d + 1.
   int32_t stride = 1;
   int32_t divisor = 1;
   int32_t before = 0;
   int32_t extent = 1;
+
+  friend constexpr bool operator==(const InputSplit& a, const InputSplit& b) {
+    return a.axis == b.axis && a.stride == b.stride && a.divisor == b.divisor &&
+           a.before == b.before && a.extent == b.extent;
+  }
 };
 
 /// The input indices that the output indices `out` need; `input_size` is the input's extent.
