@@ -30,14 +30,29 @@ class CostModel {
   [[nodiscard]] virtual OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const = 0;
 };
 
-/// From the op table's work and bytes and the board's rates (a roofline).
+/// From the op table's work and bytes and the board's rates (a roofline). Rates are per thread, and
+/// a run has `threads` of them, or as many as the unit allows if that is less.
+///
+/// Multiply-accumulates go at the rate of input 0's dtype, that of f32 where the unit gives none,
+/// or else at half the elementary rate; depthwise convolutions at `depthwise_fraction` of it.
+/// Elementary ops come on top, except for those fused into an op with multiply-accumulates on a
+/// unit that is no CPU and has rates for them: it applies bias and activation on the way out.
+/// For copies between memory spaces use TransferTime: the graph does not say where tensors are.
 class AnalyticCostModel final : public CostModel {
  public:
+  explicit AnalyticCostModel(int threads = 1) : threads_(threads) {}
   [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
+
+ private:
+  int threads_;
 };
 
-/// The unit of the board that runs ops of this kind: the first that lists it (or lists nothing).
-/// Null if none does.
+/// Time of moving `bytes` over `link`: its latency and the launch of the unit that moves them, then
+/// the bytes at the link's bandwidth (as `compute`; `bytes` is 0).
+[[nodiscard]] OpTime TransferTime(const Board& board, const Link& link, int64_t bytes);
+
+/// The unit of the board that runs ops of this kind: the first that lists it (or lists nothing), of
+/// the op's backend once it has one, and not of kind "dma". Null if there is none.
 [[nodiscard]] const Unit* UnitFor(const Board& board, const Op& op);
 
 }  // namespace tenon::converter

@@ -18,9 +18,13 @@ namespace tenon::converter {
 
 using Picoseconds = int64_t;
 
+/// How long `amount` takes at `per_second`, to the nearest picosecond; 0 where the rate is not
+/// known (0 or less).
+[[nodiscard]] Picoseconds TimeAtRate(double amount, double per_second);
+
 struct SimulatedPort {
   std::string name;
-  double bytes_per_second = 0;
+  double bytes_per_second = 0;  ///< 0: not known, transfers take no time
   bool shared = false;
 };
 
@@ -51,8 +55,9 @@ struct Simulation {
   std::vector<Picoseconds> busy;   ///< by unit
 };
 
-/// O(steps log steps + waits) without shared ports. Errors (kInternal): a unit, port or step out of
-/// range; steps that wait for each other in a circle (names two of them).
+/// O((steps + uses) log steps + waits), with shared ports too. Errors (kInternal): a unit, port or
+/// step out of range; times below 0 or of weeks; steps that wait for each other in a circle,
+/// through the order of their unit or otherwise (names two of them).
 [[nodiscard]] Result<Simulation> Simulate(const SimulatedProgram& program);
 
 }  // namespace tenon::converter

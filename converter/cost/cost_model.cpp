@@ -1,0 +1,73 @@
+#include "converter/cost/cost_model.hpp"
+
+#include <algorithm>
+
+#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+namespace {
+
+bool IsDepthwise(const Graph& graph, const Op& op) {
+  if (op.kind != OpKind::kConv) return false;
+  const int32_t group = op.attributes.As<ConvAttributes>().group;
+  return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
+}
+
+/// Of one thread.
+double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
+  const auto& rates = unit.multiply_accumulates_per_second;
+  auto rate = rates.find(DTypeName(graph.tensor(op.inputs[0]).dtype));
+  if (rate == rates.end()) rate = rates.find(DTypeName(DType::kF32));
+  if (rate == rates.end()) return unit.elementary_ops_per_second / 2;
+  return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : 1.0);
+}
+
+}  // namespace
+
+Picoseconds OpTime::Alone(double port_bytes_per_second) const {
+  return fixed + std::max(compute, TimeAtRate(static_cast<double>(bytes), port_bytes_per_second));
+}
+
+OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& unit) const {
+  const OpCallView view(graph, op);
+  const OpWork work = GetOpHostRow(op.kind).work(view.call());
+  const double threads = std::max(1, std::min(threads_, unit.threads));
+  OpTime time;
+  time.fixed = TimeAtRate(unit.launch_overhead_us, 1e6);
+  time.bytes = work.bytes_read + work.bytes_written;
+  if (work.multiply_accumulates > 0) {
+    time.compute = TimeAtRate(static_cast<double>(work.multiply_accumulates),
+                              MultiplyAccumulateRate(graph, op, unit) * threads);
+  }
+  // Bias and activation of a convolution: a matrix unit applies them on the way out.
+  const bool on_the_way_out = work.multiply_accumulates > 0 && unit.kind != "cpu" &&
+                              !unit.multiply_accumulates_per_second.empty();
+  if (!on_the_way_out) {
+    time.compute += TimeAtRate(static_cast<double>(work.elementary_ops),
+                               unit.elementary_ops_per_second * threads);
+  }
+  return time;
+}
+
+OpTime TransferTime(const Board& board, const Link& link, int64_t bytes) {
+  OpTime time;
+  time.fixed = TimeAtRate(link.latency_ns, 1e9);
+  if (const Unit* unit = board.FindUnit(link.unit)) {
+    time.fixed += TimeAtRate(unit->launch_overhead_us, 1e6);
+  }
+  time.compute = TimeAtRate(static_cast<double>(bytes), link.bandwidth_bytes_per_second);
+  return time;
+}
+
+const Unit* UnitFor(const Board& board, const Op& op) {
+  const char* kind = GetOpRow(op.kind).name;
+  for (const Unit& unit : board.units) {
+    if (unit.IsTransferOnly() || (!op.backend.empty() && op.backend != unit.backend)) continue;
+    if (unit.ops.empty()) return &unit;
+    if (std::find(unit.ops.begin(), unit.ops.end(), kind) != unit.ops.end()) return &unit;
+  }
+  return nullptr;
+}
+
+}  // namespace tenon::converter

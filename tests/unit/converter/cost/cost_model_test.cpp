@@ -1,0 +1,281 @@
+#include "converter/cost/cost_model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "converter/cost/simulated_board.hpp"
+#include "converter/ir/text.hpp"
+
+namespace tenon::converter {
+namespace {
+
+Graph Parse(std::string_view text) {
+  Result<Graph> graph = ParseGraph(text);
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  return std::move(*graph);
+}
+
+const Op& ProducerOf(const Graph& graph, std::string_view tensor) {
+  const TensorId id = graph.FindTensor(tensor);
+  REQUIRE(id != kNone);
+  return graph.op(graph.tensor(id).producer);
+}
+
+Board Load(const char* name) {
+  Result<Board> board = LoadBoard(name);
+  REQUIRE_MESSAGE(board.ok(), board.error().message);
+  return std::move(*board);
+}
+
+/// A unit of round figures: 1 GMAC/s and 1 G elementary ops/s, so that one is 1000 ps.
+Unit RoundUnit(const char* kind) {
+  Unit unit;
+  unit.name = "unit";
+  unit.backend = "cpu";
+  unit.kind = kind;
+  unit.threads = 4;
+  unit.launch_overhead_us = 0.5;
+  unit.multiply_accumulates_per_second = {{"f32", 1e9}};
+  unit.elementary_ops_per_second = 1e9;
+  return unit;
+}
+
+OpTime TimeOf(std::string_view text, std::string_view tensor, const Unit& unit, int threads = 1) {
+  const Graph graph = Parse(text);
+  return AnalyticCostModel(threads).TimeOf(graph, ProducerOf(graph, tensor), unit);
+}
+
+// 4 x 8 outputs of 6 multiply-accumulates, with bias and relu.
+constexpr std::string_view kProduct = R"(graph g
+input %x: f32[4,6]
+const %w: f32[6,8] = random(1)
+const %b: f32[8] = random(2)
+%y = matmul(%x, %w, %b) {activation=relu}
+output %y
+)";
+constexpr Picoseconds kProductTime = 4 * 8 * 6 * 1000;
+constexpr Picoseconds kBiasAndRelu = 4 * 8 * (1 + 4) * 1000;
+
+TEST_CASE("AnalyticCostModel: a CPU does bias and activation after the product") {
+  const OpTime time = TimeOf(kProduct, "y", RoundUnit("cpu"));
+  CHECK(time.fixed == 500'000);
+  CHECK(time.compute == kProductTime + kBiasAndRelu);
+  CHECK(time.bytes == 4 * (24 + 48 + 8 + 32));
+  CHECK_FALSE(time.measured);
+}
+
+TEST_CASE("AnalyticCostModel: a matrix unit applies bias and activation on the way out") {
+  CHECK(TimeOf(kProduct, "y", RoundUnit("matrix")).compute == kProductTime);
+}
+
+TEST_CASE("AnalyticCostModel: without rates a multiply-accumulate is two elementary ops") {
+  Unit unit = RoundUnit("vector");
+  unit.multiply_accumulates_per_second.clear();
+  CHECK(TimeOf(kProduct, "y", unit).compute == 2 * kProductTime + kBiasAndRelu);
+}
+
+TEST_CASE("AnalyticCostModel: a dtype has its own rate, or that of f32") {
+  constexpr std::string_view kHalf = R"(graph g
+input %x: f16[4,6]
+input %w: f16[6,8]
+%y = matmul(%x, %w)
+output %y
+)";
+  Unit unit = RoundUnit("cpu");
+  CHECK(TimeOf(kHalf, "y", unit).compute == kProductTime);
+  unit.multiply_accumulates_per_second["f16"] = 2e9;
+  CHECK(TimeOf(kHalf, "y", unit).compute == kProductTime / 2);
+}
+
+TEST_CASE("AnalyticCostModel: threads multiply the rates, as many as the unit allows") {
+  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 2).compute == (kProductTime + kBiasAndRelu) / 2);
+  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 9).compute == (kProductTime + kBiasAndRelu) / 4);
+  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 0).compute == kProductTime + kBiasAndRelu);
+}
+
+TEST_CASE("AnalyticCostModel: only depthwise convolutions have the depthwise rate") {
+  constexpr std::string_view kConvolutions = R"(graph g
+input %x: f32[1,4,5,5]
+const %d: f32[8,1,3,3] = random(1)
+const %g: f32[8,2,3,3] = random(2)
+const %f: f32[8,4,3,3] = random(3)
+%depthwise = conv(%x, %d) {group=4}
+%grouped = conv(%x, %g) {group=2}
+%full = conv(%x, %f)
+output %depthwise
+output %grouped
+output %full
+)";
+  Unit unit = RoundUnit("matrix");
+  unit.depthwise_fraction = 0.125;
+  const Picoseconds taps = Picoseconds{8} * 9 * 9 * 1000;
+  CHECK(TimeOf(kConvolutions, "depthwise", unit).compute == taps * 8);
+  CHECK(TimeOf(kConvolutions, "grouped", unit).compute == taps * 2);
+  CHECK(TimeOf(kConvolutions, "full", unit).compute == taps * 4);
+}
+
+TEST_CASE("AnalyticCostModel: a convolution of one channel is not depthwise") {
+  Unit unit = RoundUnit("matrix");
+  unit.depthwise_fraction = 0.125;
+  CHECK(TimeOf(R"(graph g
+input %x: f32[1,1,5,5]
+const %w: f32[1,1,3,3] = random(1)
+%y = conv(%x, %w)
+output %y
+)",
+               "y", unit)
+            .compute == 81 * 1000);
+}
+
+TEST_CASE("OpTime: alone, an op takes the longer of computing and moving, and its start") {
+  OpTime time;
+  time.fixed = 7;
+  time.compute = 100;
+  time.bytes = 50;
+  CHECK(time.Alone(1e12) == 107);
+  CHECK(time.Alone(0.25e12) == 207);
+  CHECK(time.Alone(0) == 107);
+}
+
+TEST_CASE("TransferTime: latency, launch, and bytes at the link's bandwidth") {
+  const Board npu = Load("npu-3unit");
+  const OpTime time = TransferTime(npu, *npu.FindLink("ddr", "sram"), 1'600'000);
+  CHECK(time.Alone(npu.PortBytesPerSecond(npu.units[0])) == 500'000 + 100'000'000);
+  Board other = npu;
+  other.units[0].launch_overhead_us = 2;
+  CHECK(TransferTime(other, other.links[0], 0).fixed == 2'500'000);
+  other.links[0].unit.clear();
+  CHECK(TransferTime(other, other.links[0], 0).fixed == 500'000);
+}
+
+constexpr std::string_view kUnits = R"(graph g
+input %x: f32[1,4,5,5]
+const %w: f32[8,4,3,3] = random(3)
+%c = conv(%x, %w)
+%r = unary(%c) {function=relu}
+%y = copy(%r)
+output %y
+)";
+
+TEST_CASE("UnitFor: the first unit that lists the kind or lists none, and never the DMA") {
+  const Graph graph = Parse(kUnits);
+  Board npu = Load("npu-3unit");
+  CHECK(UnitFor(npu, ProducerOf(graph, "c"))->name == "matrix");
+  CHECK(UnitFor(npu, ProducerOf(graph, "r"))->name == "vector");
+  CHECK(UnitFor(npu, ProducerOf(graph, "y"))->name == "vector");
+  npu.units.pop_back();
+  CHECK(UnitFor(npu, ProducerOf(graph, "r")) == nullptr);
+}
+
+TEST_CASE("UnitFor: an op that has a backend runs on a unit of it") {
+  Graph graph = Parse(kUnits);
+  Board npu = Load("npu-3unit");
+  npu.units[2].backend = "fpga";
+  const OpId id = graph.tensor(graph.FindTensor("c")).producer;
+  graph.op(id).backend = "cpu";
+  CHECK(UnitFor(npu, graph.op(id))->name == "matrix");
+  graph.op(id).backend = "fpga";
+  CHECK(UnitFor(npu, graph.op(id))->name == "vector");
+  graph.op(id).backend = "opencl";
+  CHECK(UnitFor(npu, graph.op(id)) == nullptr);
+}
+
+// --- the hand-computed case of the board npu-3unit ----------------------------------------------
+
+constexpr std::string_view kDiamond = R"(graph diamond
+input %x: f32[1,64,28,28]
+const %wa: f32[64,64,1,1] = random(1)
+const %wc: f32[64,64,1,1] = random(2)
+%A = conv(%x, %wa)
+%B = unary(%x) {function=relu}
+%C = conv(%B, %wc)
+%D = binary(%A, %C)
+output %D
+)";
+
+struct Diamond {
+  Board board = Load("npu-3unit");
+  Graph graph = Parse(kDiamond);
+
+  [[nodiscard]] OpTime Time(std::string_view name) const {
+    const Op& op = ProducerOf(graph, name);
+    return AnalyticCostModel().TimeOf(graph, op, *UnitFor(board, op));
+  }
+  /// Makespan when the ops are issued in this order.
+  [[nodiscard]] Picoseconds Makespan(std::string_view order) const {
+    const SimulatedBoard simulated(board);
+    SimulatedProgram program = simulated.units_and_ports();
+    for (const char name : order) {
+      const std::string tensor(1, name);
+      const Unit* unit = UnitFor(board, ProducerOf(graph, tensor));
+      const auto index = static_cast<int32_t>(unit - board.units.data());
+      SimulatedStep step = simulated.OpStep(index, Time(tensor));
+      const auto wait = [&](char before) {
+        step.waits.push_back(static_cast<int32_t>(order.find(before)));
+      };
+      if (name == 'C') wait('B');
+      if (name == 'D') {
+        wait('A');
+        wait('C');
+      }
+      program.steps.push_back(step);
+    }
+    const Result<Simulation> result = Simulate(program);
+    REQUIRE_MESSAGE(result.ok(), result.error().message);
+    return result->makespan;
+  }
+};
+
+TEST_CASE("npu-3unit: times of the ops of the hand-computed case") {
+  const Diamond diamond;
+  CHECK(diamond.Time("A").bytes == 417'792);
+  CHECK(diamond.Time("A").Alone(256e9) == 13'145'056);  // 3,211,264 MAC / 0.25e12 + 0.3 us
+  CHECK(diamond.Time("B").Alone(256e9) == 3'436'000);   // 50,176 x 4 / 64e9 + 0.3 us
+  CHECK(diamond.Time("D").Alone(256e9) == 2'652'000);   // 602,112 bytes / 256e9 + 0.3 us
+}
+
+TEST_CASE("npu-3unit: the three schedules of the hand-computed case") {
+  const Diamond diamond;
+  CHECK(diamond.Makespan("BACD") == 28'942'112);  // 28.942 us
+  CHECK(diamond.Makespan("ABCD") == 28'942'112);  // 28.942 us
+  CHECK(diamond.Makespan("BCAD") == 32'378'112);  // 32.378 us
+}
+
+// --- boards as the simulator sees them ----------------------------------------------------------
+
+TEST_CASE("SimulatedBoard: units of a space that is not shared never wait for each other's bytes") {
+  const Board npu = Load("npu-3unit");
+  const SimulatedBoard simulated(npu);
+  SimulatedProgram program = simulated.units_and_ports();
+  CHECK(program.units == std::vector<std::string>{"dma", "matrix", "vector"});
+  OpTime time;
+  time.bytes = 256'000;
+  program.steps = {simulated.OpStep(1, time), simulated.OpStep(2, time),
+                   simulated.TransferStep(0, 16'000, 0)};
+  const Result<Simulation> result = Simulate(program);
+  REQUIRE(result.ok());
+  CHECK(result->end == std::vector<Picoseconds>{1'000'000, 1'000'000, 1'500'000});
+}
+
+TEST_CASE("SimulatedBoard: a shared space divides its bandwidth, transfers included") {
+  Board npu = Load("npu-3unit");
+  npu.FindSpace("sram")->shared = true;
+  npu.links[0].bandwidth_bytes_per_second = 256e9;
+  npu.links[0].latency_ns = 0;
+  npu.links[0].unit.clear();
+  const SimulatedBoard simulated(npu);
+  SimulatedProgram program = simulated.units_and_ports();
+  OpTime time;
+  time.bytes = 256'000;
+  program.steps = {simulated.OpStep(1, time), simulated.TransferStep(0, 256'000, 2)};
+  CHECK(program.steps[1].unit == 2);
+  const Result<Simulation> result = Simulate(program);
+  REQUIRE(result.ok());
+  CHECK(result->end == std::vector<Picoseconds>{2'000'000, 2'000'000});
+}
+
+}  // namespace
+}  // namespace tenon::converter
