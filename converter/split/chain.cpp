@@ -1,0 +1,49 @@
+#include "converter/split/chain.hpp"
+
+#include <algorithm>
+
+namespace tenon::converter {
+
+Chain Chain::Prefix(size_t count) const {
+  Chain prefix;
+  prefix.dimension = dimension;
+  prefix.first = first;
+  prefix.ops.assign(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(count));
+  prefix.tensors.assign(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(count));
+  for (ChainTensor& tensor : prefix.tensors) {
+    const auto beyond =
+        std::lower_bound(tensor.readers.begin(), tensor.readers.end(), static_cast<int32_t>(count));
+    tensor.readers.erase(beyond, tensor.readers.end());
+  }
+  return prefix;
+}
+
+const char* Name(PatchPolicy policy) {
+  switch (policy) {
+    case PatchPolicy::kKeepRows:
+      return "keep rows";
+    case PatchPolicy::kKeepBuffer:
+      return "keep buffer";
+    case PatchPolicy::kRecompute:
+      return "recompute";
+  }
+  return "";
+}
+
+const char* Name(SplitDimension dimension) {
+  switch (dimension) {
+    case SplitDimension::kBatch:
+      return "batch";
+    case SplitDimension::kChannel:
+      return "channel";
+    case SplitDimension::kHeight:
+      return "height";
+    case SplitDimension::kWidth:
+      return "width";
+    case SplitDimension::kOther:
+      return "other";
+  }
+  return "";
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,74 @@
+// A chain: consecutive ops of a graph that are cut together along one dimension, so that a patch of
+// the last one's output is made from patches of all the others (methods C4).
+//
+// Every tensor of a chain has an axis along which it is cut; its extent there is called rows,
+// whatever the dimension is. What follows from the ops (which rows need which) is kept here, so
+// that ranges, peaks and costs are plain arithmetic without the graph.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "runtime/ops/op_split.hpp"
+
+namespace tenon::converter {
+
+/// One operand of an op of a chain.
+struct ChainInput {
+  int32_t tensor = -1;  ///< index into Chain::tensors; -1: made outside the chain, or absent
+  InputSplit need;      ///< of axis -1: the whole operand, which then is made outside
+};
+
+struct ChainOp {
+  OpId id = kNone;
+  std::vector<ChainInput> inputs;  ///< one per input of the op
+  int32_t output = -1;             ///< index into Chain::tensors
+  int32_t granularity = 1;         ///< rows are made in multiples of this
+  int64_t work = 0;                ///< multiply-accumulates and elementary ops of all rows
+  uint32_t views = 0;              ///< inputs (bit mask) that share their bytes with the output
+  uint32_t in_place = 0;           ///< inputs (bit mask) whose bytes the output may take over
+};
+
+struct ChainTensor {
+  TensorId id = kNone;
+  int32_t axis = 0;
+  int32_t rows = 0;
+  int64_t row_bytes = 0;
+  int32_t producer = -1;         ///< index into Chain::ops
+  int64_t last_use = 0;          ///< position in the graph's order; INT64_MAX for graph outputs
+  std::vector<int32_t> readers;  ///< indices into Chain::ops, ascending
+};
+
+struct Chain {
+  SplitDimension dimension = SplitDimension::kHeight;
+  int64_t first = 0;  ///< position of ops[0] in the graph's order; the others follow one by one
+  std::vector<ChainOp> ops;
+  std::vector<ChainTensor> tensors;  ///< what the ops make; one each, in their order
+
+  [[nodiscard]] int64_t end() const { return first + static_cast<int64_t>(ops.size()); }
+  /// The chain of the first `count` ops only.
+  [[nodiscard]] Chain Prefix(size_t count) const;
+  /// Read after the chain's end, or a graph output.
+  [[nodiscard]] bool IsExit(size_t tensor) const { return tensors[tensor].last_use >= end(); }
+};
+
+/// What becomes of rows that a later patch needs again.
+enum class PatchPolicy : uint8_t {
+  kKeepRows,    ///< they are copied away, then into the next patch's buffer: least memory
+  kKeepBuffer,  ///< the buffer stays until they have been copied into the next one: one copy less
+  kRecompute,   ///< they are computed again: no state between patches
+};
+inline constexpr PatchPolicy kPatchPolicies[] = {PatchPolicy::kKeepBuffer, PatchPolicy::kKeepRows,
+                                                 PatchPolicy::kRecompute};
+
+/// How a chain is cut.
+struct Patching {
+  int32_t parts = 1;
+  PatchPolicy policy = PatchPolicy::kKeepRows;
+};
+
+[[nodiscard]] const char* Name(PatchPolicy policy);
+[[nodiscard]] const char* Name(SplitDimension dimension);
+
+}  // namespace tenon::converter

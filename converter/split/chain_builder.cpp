@@ -1,0 +1,127 @@
+#include "converter/split/chain_builder.hpp"
+
+#include <algorithm>
+
+#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Inputs that lie inside the output's bytes, or the output inside theirs, without work, as a rule.
+uint32_t ViewInputs(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kSlice:
+      return 1;
+    case OpKind::kConcat:
+      return op.inputs.size() >= 32 ? 0 : (1U << op.inputs.size()) - 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+GraphOrder::GraphOrder(const Graph& graph) : ops(graph.OpOrder()) {
+  TensorId last = kNone;
+  for (const TensorId id : graph.Tensors()) last = std::max(last, id);
+  last_use.assign(static_cast<size_t>(last + 1), -1);
+  for (size_t position = 0; position < ops.size(); ++position) {
+    for (const TensorId id : graph.op(ops[position]).inputs) {
+      if (id != kNone) last_use[static_cast<size_t>(id)] = static_cast<int64_t>(position);
+    }
+  }
+  for (const Graph::Port& port : graph.outputs()) {
+    last_use[static_cast<size_t>(port.tensor)] = INT64_MAX;
+  }
+}
+
+ChainBuilder::ChainBuilder(const Graph& graph, const GraphOrder& order, int64_t first,
+                           SplitDimension dimension)
+    : graph_(graph), order_(order) {
+  chain_.first = first;
+  chain_.dimension = dimension;
+}
+
+int32_t ChainBuilder::TensorOf(TensorId id) const {
+  const auto found = index_.find(id);
+  return found == index_.end() ? -1 : found->second;
+}
+
+/// Every operand that the chain makes is needed along the axis that it is cut along.
+bool ChainBuilder::Fits(const Op& op, const std::vector<InputSplit>& needs) const {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const int32_t tensor = TensorOf(op.inputs[i]);
+    if (tensor >= 0 && chain_.tensors[static_cast<size_t>(tensor)].axis != needs[i].axis) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ChainBuilder::Add() {
+  if (chain_.end() >= static_cast<int64_t>(order_.ops.size())) return false;
+  const OpId id = order_.ops[static_cast<size_t>(chain_.end())];
+  const Op& op = graph_.op(id);
+  if (op.outputs.size() != 1) return false;
+  const OpCallView view(graph_, op);
+  const OpCall& call = view.call();
+  if (call.Output().Elements() == 0) return false;
+  const OpSplitRow& row = GetOpSplitRow(op.kind);
+  const bool continues = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                     [this](TensorId input) { return TensorOf(input) >= 0; });
+  const int32_t wanted = row.axis(call, chain_.dimension);
+  const int32_t rank = call.Output().rank;
+  std::vector<InputSplit> needs(op.inputs.size());
+  // The same dimension, if it is still that; else wherever the rows have gone (pixel shuffles).
+  for (int32_t i = -1; i < (continues ? rank : 0); ++i) {
+    const int32_t axis = i < 0 ? wanted : i;
+    if (axis < 0 || axis >= rank || (i >= 0 && axis == wanted)) continue;
+    std::fill(needs.begin(), needs.end(), InputSplit{});
+    int32_t granularity = 1;
+    if (!row.split(call, axis, needs.data(), &granularity) || !Fits(op, needs)) continue;
+    Append(id, call, axis, needs, granularity);
+    return true;
+  }
+  return false;
+}
+
+void ChainBuilder::Append(OpId id, const OpCall& call, int32_t axis,
+                          const std::vector<InputSplit>& needs, int32_t granularity) {
+  const Op& op = graph_.op(id);
+  const Tensor& output = graph_.tensor(op.outputs[0]);
+  const auto index = static_cast<int32_t>(chain_.ops.size());
+  const OpWork work = GetOpHostRow(op.kind).work(call);
+  ChainOp added;
+  added.id = id;
+  added.output = index;
+  added.granularity = granularity;
+  added.work = work.multiply_accumulates + work.elementary_ops;
+  added.views = ViewInputs(op);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const int32_t tensor = TensorOf(op.inputs[i]);
+    added.inputs.push_back({tensor, needs[i]});
+    if (tensor < 0) continue;
+    std::vector<int32_t>& readers = chain_.tensors[static_cast<size_t>(tensor)].readers;
+    if (readers.empty() || readers.back() != index) readers.push_back(index);
+    const Tensor& input = graph_.tensor(op.inputs[i]);
+    const bool possible = i < 32 && (GetOpRow(op.kind).in_place_inputs >> i & 1U) != 0;
+    if (possible && input.shape == output.shape && input.dtype == output.dtype) {
+      added.in_place |= 1U << i;
+    }
+  }
+  ChainTensor made;
+  made.id = op.outputs[0];
+  made.axis = axis;
+  made.rows = output.shape[axis];
+  made.row_bytes = output.ByteSize() / std::max<int32_t>(made.rows, 1);
+  made.producer = index;
+  made.last_use = order_.last_use[static_cast<size_t>(made.id)];
+  index_.emplace(made.id, index);
+  chain_.ops.push_back(std::move(added));
+  chain_.tensors.push_back(std::move(made));
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,43 @@
+// Makes chains from a graph: follows the axis that is cut from op to op through the split table.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "converter/split/chain.hpp"
+
+namespace tenon::converter {
+
+/// The order of a graph and where in it each tensor is read last.
+struct GraphOrder {
+  explicit GraphOrder(const Graph& graph);
+
+  std::vector<OpId> ops;
+  std::vector<int64_t> last_use;  ///< by TensorId: position; INT64_MAX for outputs; -1: never read
+};
+
+/// Grows a chain op by op.
+class ChainBuilder {
+ public:
+  /// The chain begins at position `first` of the order. Both arguments must outlive the builder.
+  ChainBuilder(const Graph& graph, const GraphOrder& order, int64_t first,
+               SplitDimension dimension);
+
+  /// Adds the next op of the order. False, and no change: it has several outputs, cannot be cut
+  /// along the axis that its operands are cut along, or needs the whole of one.
+  [[nodiscard]] bool Add();
+  [[nodiscard]] const Chain& chain() const { return chain_; }
+
+ private:
+  [[nodiscard]] int32_t TensorOf(TensorId id) const;
+  [[nodiscard]] bool Fits(const Op& op, const std::vector<InputSplit>& needs) const;
+  void Append(OpId id, const OpCall& call, int32_t axis, const std::vector<InputSplit>& needs,
+              int32_t granularity);
+
+  const Graph& graph_;
+  const GraphOrder& order_;
+  Chain chain_;
+  std::unordered_map<TensorId, int32_t> index_;  ///< of what the chain makes; never iterated
+};
+
+}  // namespace tenon::converter

@@ -1,0 +1,96 @@
+#include "converter/split/memory_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "converter/split/memory_plan_search.hpp"
+#include "converter/split/patch_rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+SplitChain Describe(const Graph& graph, const MemoryPlanSearch& search, const PlannedChain& planned,
+                    int64_t target) {
+  const Chain& chain = planned.chain;
+  SplitChain entry;
+  entry.first_op = graph.op(chain.ops.front().id).name;
+  entry.last_op = graph.op(chain.ops.back().id).name;
+  entry.ops = static_cast<int64_t>(chain.ops.size());
+  entry.dimension = chain.dimension;
+  entry.patching = planned.patching;
+  for (int64_t position = chain.first; position < chain.end(); ++position) {
+    entry.peak_before =
+        std::max(entry.peak_before, search.profile().at_step[static_cast<size_t>(position)]);
+  }
+  entry.peak_after = planned.peak;
+  entry.copied_bytes = planned.estimate.copied_bytes;
+  entry.recomputed_work = planned.estimate.recomputed_work;
+  entry.reason = fmt::format("{} bytes live at once, {} wanted", entry.peak_before, target);
+  return entry;
+}
+
+}  // namespace
+
+MemoryPlanner::MemoryPlanner(const Graph& graph, const MemorySplitOptions& options)
+    : graph_(graph), search_(std::make_unique<MemoryPlanSearch>(graph, options)) {}
+
+MemoryPlanner::~MemoryPlanner() = default;
+
+int64_t MemoryPlanner::UnsplitPeak() const { return search_->profile().peak; }
+
+MemorySplit MemoryPlanner::Plan(int64_t target_bytes) {
+  MemorySplit result;
+  result.target_bytes = target_bytes;
+  result.unsplit_peak = result.estimated_peak = UnsplitPeak();
+  chains_.clear();
+  std::optional<PlanOfChains> plan = search_->Find(target_bytes);
+  if (!plan.has_value()) return result;
+  result.fits = true;
+  result.estimated_peak = plan->peak;
+  for (const PlannedChain& planned : plan->chains) {
+    result.chains.push_back(Describe(graph_, *search_, planned, target_bytes));
+  }
+  chains_ = std::move(plan->chains);
+  return result;
+}
+
+int64_t MemoryPlanner::SmallestTarget() {
+  constexpr int64_t kPrecision = 256;
+  int64_t reachable = UnsplitPeak();
+  int64_t unreachable = 0;
+  while (reachable - unreachable > reachable / kPrecision) {
+    const int64_t middle = unreachable + (reachable - unreachable) / 2;
+    const std::optional<PlanOfChains> plan = search_->Find(middle);
+    if (plan.has_value()) {
+      reachable = std::min(middle, std::max<int64_t>(plan->peak, unreachable));
+    } else {
+      unreachable = middle;
+    }
+  }
+  return reachable;
+}
+
+Status MemoryPlanner::Apply(Graph& graph) const {
+  // From the last to the first, so that positions in the order stay what they are.
+  for (size_t i = chains_.size(); i-- > 0;) {
+    if (Status status = CutIntoPatches(graph, chains_[i].chain, chains_[i].patching);
+        !status.ok()) {
+      return status;
+    }
+  }
+  return chains_.empty() ? Status() : Verify(graph);
+}
+
+Result<MemorySplit> SplitForMemory(Graph& graph, int64_t target_bytes,
+                                   const MemorySplitOptions& options) {
+  MemoryPlanner planner(graph, options);
+  MemorySplit split = planner.Plan(target_bytes);
+  if (Status status = planner.Apply(graph); !status.ok()) return status.error();
+  return split;
+}
+
+int64_t SmallestTarget(const Graph& graph, const MemorySplitOptions& options) {
+  return MemoryPlanner(graph, options).SmallestTarget();
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,101 @@
+// Cuts chains of ops into patches until the arena should fit a limit (methods C4).
+//
+// Requires:   canonical graph, before kernels are chosen.
+// Guarantees: as CutIntoPatches; a graph that is expected to fit is not changed.
+//
+// What the arena really needs (layouts' copies, workspaces, gaps) is known only once kernels are
+// chosen and storages placed. So the caller looks at the result and calls again on a fresh graph
+// with a smaller target where it is still too large: FitMemory is that loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/split/chain.hpp"
+
+namespace tenon::converter {
+
+class MemoryPlanSearch;
+struct PlannedChain;
+
+struct MemorySplitOptions {
+  SplittingLimits limits;
+  std::vector<PatchPolicy> policies{std::begin(kPatchPolicies), std::end(kPatchPolicies)};
+  int64_t longest = 160;  ///< ops of a chain; along the batch it may be longer
+  /// Ops looked at by estimates, some 20 nanoseconds each; not seconds, so that results repeat.
+  int64_t work_budget = 100'000'000;
+};
+
+/// One chain that was cut, for reports.
+struct SplitChain {
+  std::string first_op;
+  std::string last_op;
+  int64_t ops = 0;
+  SplitDimension dimension = SplitDimension::kHeight;
+  Patching patching;
+  int64_t peak_before = 0;      ///< most live bytes while the whole ops run
+  int64_t peak_after = 0;       ///< and while the patches do, as estimated
+  int64_t copied_bytes = 0;     ///< rows that patches hand on
+  int64_t recomputed_work = 0;  ///< multiply-accumulates and elementary ops
+  std::string reason;
+};
+
+struct MemorySplit {
+  bool fits = false;  ///< estimated_peak <= the target
+  int64_t target_bytes = 0;
+  int64_t unsplit_peak = 0;        ///< estimated live bytes of the graph as it was
+  int64_t estimated_peak = 0;      ///< and as it is now
+  std::vector<SplitChain> chains;  ///< in order of execution
+};
+
+/// Knows a graph's chains and what they would need; asked for plans under several targets, it looks
+/// at each way of cutting once. The graph must not change while the planner is in use.
+class MemoryPlanner {
+ public:
+  MemoryPlanner(const Graph& graph, const MemorySplitOptions& options);
+  ~MemoryPlanner();
+
+  /// Live bytes at the worst step of the graph as it is.
+  [[nodiscard]] int64_t UnsplitPeak() const;
+  /// The smallest target that Plan can meet, within 1/256.
+  [[nodiscard]] int64_t SmallestTarget();
+  /// The cheapest way found under the target; `fits` is false, with no chains, if there is none.
+  [[nodiscard]] MemorySplit Plan(int64_t target_bytes);
+  /// Cuts `graph`, which is the planner's or an equal copy of it, as the last Plan said.
+  [[nodiscard]] Status Apply(Graph& graph) const;
+
+ private:
+  const Graph& graph_;
+  std::unique_ptr<MemoryPlanSearch> search_;
+  std::vector<PlannedChain> chains_;  ///< of the last plan
+};
+
+/// Plans and cuts. Where no plan meets the target, the graph stays as it is and `fits` is false.
+[[nodiscard]] Result<MemorySplit> SplitForMemory(Graph& graph, int64_t target_bytes,
+                                                 const MemorySplitOptions& options);
+
+/// The smallest target that SplitForMemory can meet, in estimated live bytes.
+[[nodiscard]] int64_t SmallestTarget(const Graph& graph, const MemorySplitOptions& options);
+
+struct MemoryFit {
+  MemorySplit split;
+  int64_t measured_bytes = 0;  ///< what `measure` said of the graph that was chosen
+  int tries = 0;
+};
+
+/// Bytes that the graph, converted to the end, really needs.
+using MeasureMemory = std::function<Result<int64_t>(const Graph& graph)>;
+
+/// Cuts the graph until `measure` says at most `limit_bytes`, aiming lower by what was missed; at
+/// most `most_tries` conversions. If none fits, the graph becomes the one that needs least: compare
+/// `measured_bytes`. A limit of 0 asks for the smallest that can be reached.
+[[nodiscard]] Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes,
+                                          const MemorySplitOptions& options,
+                                          const MeasureMemory& measure, int most_tries = 8);
+
+}  // namespace tenon::converter

@@ -1,0 +1,208 @@
+#include "converter/split/memory_plan_search.hpp"
+
+#include <algorithm>
+
+namespace tenon::converter {
+namespace {
+
+constexpr SplitDimension kDimensions[] = {SplitDimension::kBatch, SplitDimension::kHeight,
+                                          SplitDimension::kWidth};
+
+/// Columns of an image do not lie in one piece, so that few kernels take patches of them as views.
+bool PatchesAreViews(const Graph& graph, const Chain& chain) {
+  if (chain.ops.empty() || chain.dimension != SplitDimension::kWidth) return true;
+  for (const ChainTensor& tensor : chain.tensors) {
+    const Shape& shape = graph.tensor(tensor.id).shape;
+    if (shape.rank == 4 && tensor.axis == 3 && shape[2] != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions& options)
+    : graph_(graph), options_(options), order_(graph), profile_(graph, order_) {
+  ChooseCuts();
+}
+
+/// Every position of a small graph; of a large one, those that fewest bytes live across.
+void MemoryPlanSearch::ChooseCuts() {
+  constexpr int64_t kMostCuts = 256;
+  const auto steps = static_cast<int64_t>(order_.ops.size());
+  const int64_t stretch = std::max<int64_t>(1, steps / kMostCuts);
+  cuts_.push_back(0);
+  for (int64_t begin = 1; begin < steps; begin += stretch) {
+    const int64_t end = std::min(begin + stretch, steps);
+    int64_t best = begin;
+    for (int64_t position = begin; position < end; ++position) {
+      const auto live = [&](int64_t p) { return profile_.entering[static_cast<size_t>(p)]; };
+      if (live(position) < live(best)) best = position;
+    }
+    cuts_.push_back(best);
+  }
+  if (steps > 0) cuts_.push_back(steps);
+}
+
+bool MemoryPlanSearch::AllUnder(int64_t begin, int64_t end, int64_t target) const {
+  for (int64_t position = begin; position < end; ++position) {
+    if (profile_.at_step[static_cast<size_t>(position)] > target) return false;
+  }
+  return true;
+}
+
+int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) {
+  constexpr int64_t kBytesPerCopied = 2;      // read and written
+  constexpr int64_t kWorkPerByte = 3;         // 30 G a second beside 10 GB/s
+  constexpr int64_t kBytesPerOp = 16 * 1024;  // 1.6 microseconds of start and barrier
+  return estimate.copied_bytes * kBytesPerCopied + estimate.recomputed_work / kWorkPerByte +
+         estimate.ops * kBytesPerOp;
+}
+
+const Chain& MemoryPlanSearch::Longest(int64_t first, SplitDimension dimension) {
+  const auto [found, is_new] =
+      longest_.try_emplace(std::make_pair(first, static_cast<int>(dimension)));
+  if (is_new) {
+    ChainBuilder builder(graph_, order_, first, dimension);
+    const bool batch = dimension == SplitDimension::kBatch;
+    while ((batch || builder.chain().end() - first < options_.longest) && builder.Add()) {
+    }
+    effort_ += 100 * static_cast<int64_t>(builder.chain().ops.size());
+    found->second = builder.chain();
+    if (!PatchesAreViews(graph_, found->second)) found->second = Chain{};
+  }
+  return found->second;
+}
+
+/// Numbers of patches worth trying, ascending: each the smallest with so many rows of the tallest
+/// exit in a patch.
+std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
+  int32_t rows = 0;
+  for (size_t t = 0; t < chain.tensors.size(); ++t) {
+    if (chain.IsExit(t)) rows = std::max(rows, chain.tensors[t].rows);
+  }
+  std::vector<int32_t> counts;
+  const int32_t least = std::max<int32_t>(1, options_.limits.smallest_part_rows);
+  for (int32_t height = rows - 1; height >= least;) {
+    const int32_t parts = (rows + height - 1) / height;
+    if (parts > options_.limits.most_parts) break;
+    if (counts.empty() || counts.back() != parts) counts.push_back(parts);
+    // A quarter less each time; every number once they are small.
+    height -= std::max<int32_t>(1, height / 4);
+  }
+  return counts;
+}
+
+PlannedChain MemoryPlanSearch::Evaluate(const Chain& chain, const Patching& patching) {
+  PlannedChain planned;
+  planned.patching = patching;
+  planned.estimate = EstimatePatches(chain, patching);
+  effort_ += planned.estimate.effort;
+  planned.cost = CostOf(planned.estimate);
+  planned.peak = planned.estimate.peak + profile_.entering[static_cast<size_t>(chain.first)];
+  for (size_t t = 0; t < chain.tensors.size(); ++t) {
+    const ChainTensor& tensor = chain.tensors[t];
+    // Part of a storage that is alive before the chain, such as a concatenation begun earlier.
+    const bool counted = profile_.storage_begin[static_cast<size_t>(tensor.id)] < chain.first;
+    if (chain.IsExit(t) && counted) planned.peak -= tensor.row_bytes * tensor.rows;
+  }
+  return planned;
+}
+
+/// Fewest patches that fit, if that is cheaper than `best`. True if `best` has changed.
+bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Way& best) {
+  const auto look_up = [&](int32_t parts) {
+    way.patching.parts = parts;
+    const Key key{chain.first, chain.ops.size(), static_cast<int>(chain.dimension), parts,
+                  static_cast<int>(way.patching.policy)};
+    const auto [found, is_new] = known_.try_emplace(key);
+    if (is_new) {
+      const PlannedChain planned = Evaluate(chain, way.patching);
+      found->second = {planned.peak, planned.cost};
+    }
+    std::tie(way.peak, way.cost) = found->second;
+  };
+  const std::vector<int32_t> counts = PartCounts(chain);
+  if (counts.empty()) return false;
+  look_up(counts.back());
+  if (way.peak > target) return false;  // the finest patches need the least, as a rule
+  for (const int32_t parts : counts) {
+    look_up(parts);
+    if (way.cost >= best.cost) return false;
+    if (way.peak > target) continue;
+    best = way;
+    return true;
+  }
+  return false;
+}
+
+bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& best) {
+  bool found = false;
+  const auto count = static_cast<size_t>(cuts_[to] - cuts_[from]);
+  for (const SplitDimension dimension : kDimensions) {
+    const Chain& longest = Longest(cuts_[from], dimension);
+    if (longest.ops.size() < count) continue;
+    const Chain chain = longest.Prefix(count);
+    effort_ += 3 * static_cast<int64_t>(count);
+    for (const PatchPolicy policy : options_.policies) {
+      if (effort_ > options_.work_budget) return found;
+      found = TryPolicy(chain, target, {from, dimension, {1, policy}, 0, 0}, best) || found;
+      if (dimension == SplitDimension::kBatch) break;  // nothing is needed twice
+    }
+  }
+  return found;
+}
+
+void MemoryPlanSearch::Extend(size_t to, int64_t target, std::vector<Reached>& reached) {
+  Reached& here = reached[to];
+  if (reached[to - 1].cost != INT64_MAX && AllUnder(cuts_[to - 1], cuts_[to], target)) {
+    here.cost = reached[to - 1].cost;
+  }
+  if (profile_.entering[static_cast<size_t>(cuts_[to])] > target) return;
+  bool needed = false;  // some step between is over the target
+  for (size_t from = to; from-- > 0;) {
+    needed = needed || !AllUnder(cuts_[from], cuts_[from + 1], target);
+    if (!needed || reached[from].cost == INT64_MAX || reached[from].cost >= here.cost) continue;
+    if (profile_.entering[static_cast<size_t>(cuts_[from])] > target) continue;
+    Way way;
+    way.cost = here.cost == INT64_MAX ? INT64_MAX : here.cost - reached[from].cost;
+    if (!Cheapest(from, to, target, way)) continue;
+    here.cost = reached[from].cost + way.cost;
+    here.whole = false;
+    here.way = way;
+  }
+}
+
+std::optional<PlanOfChains> MemoryPlanSearch::Find(int64_t target) {
+  effort_ = 0;
+  std::vector<Reached> reached(cuts_.size());
+  reached[0].cost = 0;
+  for (size_t to = 1; to < cuts_.size(); ++to) Extend(to, target, reached);
+  if (reached.back().cost == INT64_MAX) return std::nullopt;
+  return Collect(reached);
+}
+
+PlanOfChains MemoryPlanSearch::Collect(const std::vector<Reached>& reached) {
+  PlanOfChains plan;
+  for (size_t to = cuts_.size() - 1; to > 0;) {
+    const Reached& step = reached[to];
+    if (step.whole) {
+      for (int64_t p = cuts_[to - 1]; p < cuts_[to]; ++p) {
+        plan.peak = std::max(plan.peak, profile_.at_step[static_cast<size_t>(p)]);
+      }
+      --to;
+      continue;
+    }
+    const int64_t first = cuts_[step.way.from];
+    const Chain chain =
+        Longest(first, step.way.dimension).Prefix(static_cast<size_t>(cuts_[to] - first));
+    PlannedChain planned = Evaluate(chain, step.way.patching);
+    planned.chain = chain;
+    plan.peak = std::max(plan.peak, planned.peak);
+    plan.chains.push_back(std::move(planned));
+    to = step.way.from;
+  }
+  std::reverse(plan.chains.begin(), plan.chains.end());
+  return plan;
+}
+
+}  // namespace tenon::converter

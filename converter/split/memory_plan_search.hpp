@@ -1,0 +1,82 @@
+// The search behind MemoryPlanner: which chains to cut, and how, at least cost under a target.
+//
+// Dynamic programming over positions of the order: up to a position, the least cost at which every
+// step so far stays under the target, where an op is either left whole or belongs to one chain.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "converter/split/chain_builder.hpp"
+#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_estimate.hpp"
+#include "converter/split/patch_profile.hpp"
+
+namespace tenon::converter {
+
+/// A chain and the way of cutting it.
+struct PlannedChain {
+  Chain chain;
+  Patching patching;
+  PatchEstimate estimate;
+  int64_t peak = 0;  ///< of all that lives while it runs
+  int64_t cost = 0;  ///< see MemoryPlanSearch::CostOf
+};
+
+struct PlanOfChains {
+  std::vector<PlannedChain> chains;  ///< in order of execution
+  int64_t peak = 0;                  ///< of chains and whole ops
+};
+
+class MemoryPlanSearch {
+ public:
+  MemoryPlanSearch(const Graph& graph, const MemorySplitOptions& options);
+
+  [[nodiscard]] const LiveProfile& profile() const { return profile_; }
+  [[nodiscard]] const GraphOrder& order() const { return order_; }
+  /// None if no plan is found, or the work budget is spent before one is.
+  [[nodiscard]] std::optional<PlanOfChains> Find(int64_t target);
+
+  /// What patches cost over the whole ops, in bytes that could be moved meanwhile.
+  [[nodiscard]] static int64_t CostOf(const PatchEstimate& estimate);
+
+ private:
+  struct Way {
+    size_t from = 0;  ///< index into cuts_; the chain begins there
+    SplitDimension dimension = SplitDimension::kHeight;
+    Patching patching;
+    int64_t peak = 0;
+    int64_t cost = 0;
+  };
+  struct Reached {
+    int64_t cost = INT64_MAX;
+    bool whole = true;  ///< reached from the cut before, ops left whole
+    Way way;
+  };
+
+  void ChooseCuts();
+  [[nodiscard]] bool AllUnder(int64_t begin, int64_t end, int64_t target) const;
+  void Extend(size_t to, int64_t target, std::vector<Reached>& reached);
+  [[nodiscard]] bool Cheapest(size_t from, size_t to, int64_t target, Way& best);
+  bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best);
+  PlannedChain Evaluate(const Chain& chain, const Patching& patching);
+  const Chain& Longest(int64_t first, SplitDimension dimension);
+  [[nodiscard]] std::vector<int32_t> PartCounts(const Chain& chain) const;
+  [[nodiscard]] PlanOfChains Collect(const std::vector<Reached>& reached);
+
+  using Key = std::tuple<int64_t, size_t, int, int32_t, int>;
+  const Graph& graph_;
+  MemorySplitOptions options_;
+  GraphOrder order_;
+  LiveProfile profile_;
+  std::vector<int64_t> cuts_;  ///< positions where chains may begin and end; first 0, last the end
+  std::map<std::pair<int64_t, int>, Chain> longest_;
+  std::map<Key, std::pair<int64_t, int64_t>> known_;  ///< peak and cost
+  int64_t effort_ = 0;
+};
+
+}  // namespace tenon::converter

@@ -1,0 +1,52 @@
+// Which rows of every tensor of a chain each patch computes, reads and hands on.
+#pragma once
+
+#include <vector>
+
+#include "converter/split/chain.hpp"
+
+namespace tenon::converter {
+
+/// Rows of one tensor in one patch.
+struct PatchRows {
+  int32_t begin = 0;  ///< first row that is read, or computed
+  int32_t computed =
+      0;  ///< [computed, end) are computed; [begin, computed) come from the last patch
+  int32_t end = 0;
+  int32_t next = 0;  ///< rows from here on are needed by later patches; `end` if none are
+
+  [[nodiscard]] IndexRange New() const { return {computed, end}; }
+  [[nodiscard]] IndexRange All() const { return {begin, end}; }
+  [[nodiscard]] IndexRange FromLast() const { return {begin, computed}; }
+  [[nodiscard]] IndexRange Kept() const { return {next, end}; }
+};
+
+/// The rows of an exit that patch `part` of `parts` adds: cut evenly, at multiples of the
+/// granularity of the op that makes it.
+[[nodiscard]] IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t part);
+
+/// Gives the rows of one patch after another. Patches need not be asked for in order.
+class PatchRanges {
+ public:
+  PatchRanges(const Chain& chain, const Patching& patching);
+
+  /// One entry per tensor. O(ops).
+  void Rows(int32_t part, std::vector<PatchRows>& rows);
+
+ private:
+  void Boundary(int32_t part, std::vector<int32_t>& done) const;
+  void NeededFrom(const std::vector<int32_t>& done, std::vector<int32_t>& needed) const;
+  void KeepingRows(int32_t part, std::vector<PatchRows>& rows);
+  void RecomputedRows(int32_t part, std::vector<PatchRows>& rows) const;
+
+  const Chain& chain_;
+  Patching patching_;
+  std::vector<int32_t> final_;  ///< rows made once all patches are done
+  std::vector<int32_t> before_;
+  std::vector<int32_t> after_;
+  int32_t cached_ = -2;  ///< the boundary that `after_` holds
+  std::vector<int32_t> needed_before_;
+  std::vector<int32_t> needed_after_;
+};
+
+}  // namespace tenon::converter

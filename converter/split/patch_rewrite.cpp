@@ -1,0 +1,247 @@
+#include "converter/split/patch_rewrite.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "converter/split/patch_ranges.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Some rows of a tensor of the chain, as a tensor of the new graph.
+struct Piece {
+  TensorId id = kNone;
+  IndexRange rows;
+};
+
+class PatchRewriter {
+ public:
+  PatchRewriter(Graph& graph, const Chain& chain, const Patching& patching)
+      : graph_(graph),
+        chain_(chain),
+        patching_(patching),
+        ranges_(chain, patching),
+        buffers_(chain.tensors.size()),
+        kept_(chain.tensors.size()),
+        shares_(chain.tensors.size()) {}
+
+  Status Run() {
+    const std::vector<OpId> old_order = graph_.OpOrder();
+    for (part_ = 0; part_ < patching_.parts; ++part_) {
+      ranges_.Rows(part_, rows_);
+      slices_.clear();
+      for (size_t k = 0; k < chain_.ops.size(); ++k) {
+        if (Status status = MakePatch(k); !status.ok()) return status;
+        if (Status status = KeepRowsAfter(k); !status.ok()) return status;
+      }
+    }
+    std::vector<std::pair<TensorId, TensorId>> exits;  // old, new
+    for (size_t t = 0; t < chain_.tensors.size(); ++t) {
+      if (!chain_.IsExit(t)) continue;
+      TENON_ASSIGN_OR_RETURN(const TensorId whole, JoinShares(t));
+      exits.emplace_back(chain_.tensors[t].id, whole);
+    }
+    Replace(exits);
+    SetOrder(old_order);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::string PatchName(std::string_view name) const {
+    return fmt::format("{}/patch_{}", name, part_);
+  }
+
+  Result<TensorId> Add(OpKind kind, const std::string& name, const std::vector<TensorId>& inputs,
+                       const Attributes& attributes) {
+    Result<OpId> added = graph_.AddOp(kind, name, inputs, attributes, {name});
+    if (!added.ok()) {
+      return InternalError("a patch of the split is refused: {}: {}", name, added.error().message);
+    }
+    new_ops_.push_back(*added);
+    return graph_.op(*added).outputs[0];
+  }
+
+  Result<TensorId> Slice(TensorId source, int32_t axis, const IndexRange& rows,
+                         const std::string& name) {
+    const auto key = std::make_pair(source, std::make_pair(rows.begin, rows.end));
+    if (const auto found = slices_.find(key); found != slices_.end()) return found->second;
+    const Shape& shape = graph_.tensor(source).shape;
+    SliceAttributes slice;
+    slice.rank = shape.rank;
+    for (int32_t i = 0; i < shape.rank; ++i) {
+      slice.sizes[i] = shape[i];
+      slice.steps[i] = 1;
+    }
+    slice.begins[axis] = rows.begin;
+    slice.sizes[axis] = rows.size();
+    TENON_ASSIGN_OR_RETURN(const TensorId made,
+                           Add(OpKind::kSlice, name, {source}, Attributes(slice)));
+    slices_.emplace(key, made);
+    return made;
+  }
+
+  /// The rows `wanted` of the chain's tensor `t`, out of a piece that holds them.
+  Result<TensorId> RowsOf(size_t t, const Piece& piece, const IndexRange& wanted,
+                          const char* what) {
+    if (piece.id == kNone || wanted.begin < piece.rows.begin || wanted.end > piece.rows.end) {
+      return InternalError("patch {} lacks rows of '{}'", part_,
+                           graph_.tensor(chain_.tensors[t].id).name);
+    }
+    if (wanted.begin == piece.rows.begin && wanted.end == piece.rows.end) return piece.id;
+    const int32_t offset = piece.rows.begin;
+    return Slice(piece.id, chain_.tensors[t].axis, {wanted.begin - offset, wanted.end - offset},
+                 PatchName(graph_.tensor(chain_.tensors[t].id).name) + what);
+  }
+
+  Status MakePatch(size_t k) {
+    const ChainOp& cut = chain_.ops[k];
+    const auto t = static_cast<size_t>(cut.output);
+    const PatchRows& rows = rows_[t];
+    if (rows.New().size() <= 0) {  // what is there stays as it is
+      buffers_[t] = kept_[t];
+      return {};
+    }
+    TensorId moved = kNone;
+    const std::string name = PatchName(graph_.tensor(chain_.tensors[t].id).name);
+    if (rows.FromLast().size() > 0) {
+      TENON_ASSIGN_OR_RETURN(const TensorId old, RowsOf(t, kept_[t], rows.FromLast(), ".old"));
+      TENON_ASSIGN_OR_RETURN(moved, Add(OpKind::kCopy, name + ".halo", {old}, Attributes()));
+    }
+    TENON_ASSIGN_OR_RETURN(const TensorId made, ComputeRows(cut, rows.New()));
+    buffers_[t] = {made, rows.New()};
+    if (chain_.IsExit(t)) {
+      if (Status status = AddShare(t, {made, rows.New()}); !status.ok()) return status;
+    }
+    if (moved == kNone) return {};
+    TENON_ASSIGN_OR_RETURN(const TensorId buffer,
+                           Add(OpKind::kConcat, name + ".buffer", {moved, made},
+                               Attributes(ConcatAttributes{chain_.tensors[t].axis})));
+    buffers_[t] = {buffer, rows.All()};
+    return {};
+  }
+
+  /// The op on what it needs for output rows `out`.
+  Result<TensorId> ComputeRows(const ChainOp& cut, const IndexRange& out) {
+    const Op& op = graph_.op(cut.id);
+    const size_t t = static_cast<size_t>(cut.output);
+    std::vector<TensorId> inputs = op.inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ChainInput& input = cut.inputs[i];
+      if (inputs[i] == kNone || input.need.axis < 0) continue;
+      const int32_t extent = graph_.tensor(inputs[i]).shape[input.need.axis];
+      const IndexRange range = InputRange(input.need, out, extent);
+      if (input.tensor >= 0) {
+        const auto source = static_cast<size_t>(input.tensor);
+        TENON_ASSIGN_OR_RETURN(inputs[i], RowsOf(source, buffers_[source], range, ".rows"));
+      } else if (range.size() != extent) {
+        TENON_ASSIGN_OR_RETURN(inputs[i],
+                               Slice(inputs[i], input.need.axis, range,
+                                     PatchName(graph_.tensor(inputs[i]).name) + ".rows"));
+      }
+    }
+    std::vector<int32_t> words = op.attributes.words();
+    const OpSplitRow& row = GetOpSplitRow(op.kind);
+    if (row.part_attributes != nullptr) {
+      const OpCallView view(graph_, op);
+      row.part_attributes(view.call(), chain_.tensors[t].axis, out, words.data());
+    }
+    TENON_ASSIGN_OR_RETURN(const TensorId made,
+                           Add(op.kind, PatchName(op.name), inputs, Attributes(std::move(words))));
+    graph_.op(new_ops_.back()).source_ops = graph_.op(cut.id).source_ops;
+    if (graph_.tensor(made).shape[chain_.tensors[t].axis] != out.size()) {
+      return InternalError("patch {} of '{}' has {} rows instead of {}", part_,
+                           graph_.op(cut.id).name,
+                           graph_.tensor(made).shape[chain_.tensors[t].axis], out.size());
+    }
+    return made;
+  }
+
+  /// Adds what this patch gives an exit: all rows that are new to it.
+  Status AddShare(size_t t, const Piece& piece) {
+    IndexRange share = piece.rows;
+    if (patching_.policy == PatchPolicy::kRecompute) {
+      share = ExitShare(chain_, t, patching_.parts, part_);
+      if (share.size() <= 0) return {};
+    }
+    TENON_ASSIGN_OR_RETURN(const TensorId rows, RowsOf(t, piece, share, ".share"));
+    shares_[t].push_back(rows);
+    return {};
+  }
+
+  /// After the last op of this patch that touches it, saves what later patches need of a tensor.
+  Status KeepRowsAfter(size_t k) {
+    const ChainOp& op = chain_.ops[k];
+    if (Status status = KeepRowsOf(static_cast<size_t>(op.output), k); !status.ok()) return status;
+    for (const ChainInput& input : op.inputs) {
+      if (input.tensor < 0) continue;
+      if (Status status = KeepRowsOf(static_cast<size_t>(input.tensor), k); !status.ok()) {
+        return status;
+      }
+    }
+    return {};
+  }
+
+  Status KeepRowsOf(size_t t, size_t k) {
+    const ChainTensor& tensor = chain_.tensors[t];
+    const int32_t last = tensor.readers.empty() ? tensor.producer : tensor.readers.back();
+    const IndexRange keep = rows_[t].Kept();
+    if (last != static_cast<int32_t>(k) || keep.size() <= 0) return {};
+    const Piece& buffer = buffers_[t];
+    const bool all = keep.begin == buffer.rows.begin && keep.end == buffer.rows.end;
+    if (all || patching_.policy != PatchPolicy::kKeepRows || rows_[t].New().size() <= 0) {
+      kept_[t] = buffer;
+      return {};
+    }
+    if (kept_[t].rows.begin == keep.begin && kept_[t].rows.end == keep.end) return {};
+    TENON_ASSIGN_OR_RETURN(const TensorId rows, RowsOf(t, buffer, keep, ".last"));
+    TENON_ASSIGN_OR_RETURN(const TensorId copy,
+                           Add(OpKind::kCopy, PatchName(graph_.tensor(tensor.id).name) + ".kept",
+                               {rows}, Attributes()));
+    kept_[t] = {copy, keep};
+    return {};
+  }
+
+  Result<TensorId> JoinShares(size_t t) {
+    if (shares_[t].size() == 1) return shares_[t][0];
+    return Add(OpKind::kConcat, graph_.tensor(chain_.tensors[t].id).name, shares_[t],
+               Attributes(ConcatAttributes{chain_.tensors[t].axis}));
+  }
+
+  void Replace(const std::vector<std::pair<TensorId, TensorId>>& exits) {
+    std::vector<std::string> names;
+    for (const auto& [old, whole] : exits) {
+      names.push_back(graph_.tensor(old).name);
+      graph_.ReplaceUses(old, whole);
+    }
+    for (size_t k = chain_.ops.size(); k-- > 0;) graph_.EraseOp(chain_.ops[k].id);
+    for (size_t i = 0; i < exits.size(); ++i) graph_.RenameTensor(exits[i].second, names[i]);
+  }
+
+  void SetOrder(const std::vector<OpId>& old_order) {
+    std::vector<OpId> order(old_order.begin(), old_order.begin() + chain_.first);
+    order.insert(order.end(), new_ops_.begin(), new_ops_.end());
+    order.insert(order.end(), old_order.begin() + chain_.end(), old_order.end());
+    graph_.SetOrder(std::move(order));
+  }
+
+  Graph& graph_;
+  const Chain& chain_;
+  Patching patching_;
+  PatchRanges ranges_;
+  std::vector<PatchRows> rows_;                ///< of this patch, by tensor of the chain
+  std::vector<Piece> buffers_;                 ///< what this patch's ops read
+  std::vector<Piece> kept_;                    ///< what the last patch has left
+  std::vector<std::vector<TensorId>> shares_;  ///< of exits, in order
+  std::map<std::pair<TensorId, std::pair<int32_t, int32_t>>, TensorId> slices_;
+  std::vector<OpId> new_ops_;
+  int32_t part_ = 0;
+};
+
+}  // namespace
+
+Status CutIntoPatches(Graph& graph, const Chain& chain, const Patching& patching) {
+  return PatchRewriter(graph, chain, patching).Run();
+}
+
+}  // namespace tenon::converter
