@@ -279,7 +279,10 @@ class LocationAssigner {
         return window;
       }
       case OpKind::kCopy:
-        if (!SameStrides(output.shape, input.strides, DenseStrides(output.shape, output.layout))) {
+        // Between equal layouts it is there to move the bytes: its source is to die, or is needed
+        // in two places.
+        if (source.layout == output.layout ||
+            !SameStrides(output.shape, input.strides, DenseStrides(output.shape, output.layout))) {
           return std::nullopt;
         }
         return window;

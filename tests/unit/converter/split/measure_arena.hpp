@@ -1,0 +1,75 @@
+// The arena that a graph really needs: kernels, layouts, views, order and placement as in a
+// conversion.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "converter/map/kernel_choice.hpp"
+#include "converter/memory/arena_plan.hpp"
+#include "converter/order/memory_order.hpp"
+#include "converter/order/order_graph.hpp"
+#include "converter/passes/assign_layouts.hpp"
+#include "converter/split/memory_plan.hpp"
+
+namespace tenon::converter {
+
+struct MeasureOptions {
+  bool portable = false;
+  int threads = 1;
+  int64_t order_budget = 20'000;
+  int64_t place_budget = 200'000;
+};
+
+struct MeasuredArena {
+  Graph graph;
+  Locations locations;
+  ArenaPlan arena;
+  std::vector<PassReport> passes;
+};
+
+[[nodiscard]] inline Result<MeasuredArena> PlaceGraph(Graph graph, const MeasureOptions& options) {
+  MeasuredArena result;
+  KernelChoiceOptions kernels;
+  kernels.portable_only = options.portable;
+  kernels.threads = options.threads;
+  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, ChooseKernels(graph, kernels));
+  if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, result.passes);
+      !status.ok()) {
+    return status.error();
+  }
+  PassReport views{"assign-locations", 0, {}};
+  TENON_ASSIGN_OR_RETURN(result.locations, AssignLocations(graph, views));
+  result.passes.push_back(std::move(views));
+  if (Status status = Verify(graph); !status.ok()) return status.error();
+  ArenaOptions arena;
+  arena.work_budget = options.place_budget;
+  result.arena = PlanArena(graph, result.locations, arena);
+  const OrderProblem order = MakeOrderProblem(graph, result.locations);
+  MemoryOrderOptions order_options;
+  order_options.work_budget = options.order_budget;
+  const MemoryOrder found = FindMemoryOrder(order.problem, order_options);
+  if (found.peak < found.source_peak) {
+    std::vector<OpId> steps;
+    for (const Index node : found.order) steps.push_back(order.steps[node]);
+    Graph reordered = graph;
+    reordered.SetOrder(WithElidedOps(graph, result.locations, steps));
+    ArenaPlan candidate = PlanArena(reordered, result.locations, arena);
+    if (candidate.bytes < result.arena.bytes) {
+      result.arena = std::move(candidate);
+      graph = std::move(reordered);
+    }
+  }
+  result.graph = std::move(graph);
+  return result;
+}
+
+/// For FitMemory.
+[[nodiscard]] inline MeasureMemory MeasureWith(const MeasureOptions& options) {
+  return [options](const Graph& graph) -> Result<int64_t> {
+    TENON_ASSIGN_OR_RETURN(const MeasuredArena measured, PlaceGraph(graph, options));
+    return measured.arena.bytes;
+  };
+}
+
+}  // namespace tenon::converter
