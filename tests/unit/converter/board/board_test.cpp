@@ -311,6 +311,14 @@ TEST_CASE("ParseBoard: splitting limits and layouts are checked") {
   CheckRefused(board, "'preferred_layout'");
 }
 
+TEST_CASE("FindSpace: by name, or null") {
+  auto board = ParseBoard(SmallBoard().dump(), "test");
+  REQUIRE(board.ok());
+  REQUIRE(board->FindSpace("flash") != nullptr);
+  CHECK(board->FindSpace("flash")->bytes == 4096);
+  CHECK(board->FindSpace("vram") == nullptr);
+}
+
 TEST_CASE("Board: units know their space and port") {
   auto board = ParseBoard(ChipBoard().dump(), "test");
   REQUIRE(board.ok());

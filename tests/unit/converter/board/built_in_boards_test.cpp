@@ -25,14 +25,6 @@ std::filesystem::path SdkFolder() {
 /// The names in an enumeration of the JSON schema.
 std::set<std::string> Enumerated(const Json& names) { return names.get<std::set<std::string>>(); }
 
-TEST_CASE("FindSpace: by name, or null") {
-  auto board = ParseBoard(SmallBoard().dump(), "test");
-  REQUIRE(board.ok());
-  REQUIRE(board->FindSpace("flash") != nullptr);
-  CHECK(board->FindSpace("flash")->bytes == 4096);
-  CHECK(board->FindSpace("vram") == nullptr);
-}
-
 TEST_CASE("The JSON schema lists the op kinds and dtypes that there are") {
   std::ifstream file(SdkFolder() / "schema" / "board.schema.json");
   const Json schema = Json::parse(file);
