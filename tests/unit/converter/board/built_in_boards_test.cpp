@@ -82,6 +82,14 @@ TEST_CASE("BuiltInBoards: every file of sdk/boards is built in and valid") {
   }
 }
 
+TEST_CASE("BuiltInBoards: each has a line for people and says where its figures come from") {
+  for (const Board& board : BuiltInBoards()) {
+    CHECK_MESSAGE(!board.description.empty(), board.name);
+    CHECK_MESSAGE(board.description.find('\n') == std::string::npos, board.name);
+    CHECK_MESSAGE(!board.source.empty(), board.name);
+  }
+}
+
 TEST_CASE("LoadBoard: a name that is neither built in nor a file lists what there is") {
   const auto board = LoadBoard("no-such-board");
   REQUIRE_FALSE(board.ok());
