@@ -29,9 +29,17 @@ OpWork MoveAll(const OpCall& call) {
   return work;
 }
 
-/// Work of an op that reads of input 0 only as much as it writes (slice, pad, gather).
-OpWork MoveSelected(const OpCall& call) {
+/// One elementary op per output element, moves too: a unit that takes an element at a time is busy
+/// with each.
+OpWork PerOutputWork(const OpCall& call) {
   OpWork work = MoveAll(call);
+  work.elementary_ops = call.Output().Elements() * kPlainCost;
+  return work;
+}
+
+/// The same for an op that reads of input 0 only as much as it writes (slice, pad, gather).
+OpWork SelectedWork(const OpCall& call) {
+  OpWork work = PerOutputWork(call);
   const int64_t whole = Bytes(call.Input(0));
   if (work.bytes_written < whole) work.bytes_read -= whole - work.bytes_written;
   return work;
@@ -84,13 +92,6 @@ OpWork MatMulWork(const OpCall& call) {
 OpWork PerInputWork(const OpCall& call) {
   OpWork work = MoveAll(call);
   work.elementary_ops = call.Input(0).Elements() * kPlainCost;
-  return work;
-}
-
-/// One elementary op per output element.
-OpWork PerOutputWork(const OpCall& call) {
-  OpWork work = MoveAll(call);
-  work.elementary_ops = call.Output().Elements() * kPlainCost;
   return work;
 }
 
@@ -157,16 +158,16 @@ constexpr OpHostRow kRows[kOpKindCount] = {
     {OpKind::kReduce, ViewKind::kNone, PerInputWork},
     {OpKind::kSoftmax, ViewKind::kNone, SoftmaxWork},
     {OpKind::kLrn, ViewKind::kNone, LrnWork},
-    {OpKind::kConcat, ViewKind::kInputsInsideOutput, MoveAll},
-    {OpKind::kSlice, ViewKind::kOutputInsideInput, MoveSelected},
-    {OpKind::kPad, ViewKind::kNone, MoveSelected},
-    {OpKind::kReshape, ViewKind::kSameElements, MoveAll},
-    {OpKind::kTranspose, ViewKind::kSameElements, MoveAll},
-    {OpKind::kExpand, ViewKind::kOutputInsideInput, MoveAll},
+    {OpKind::kConcat, ViewKind::kInputsInsideOutput, PerOutputWork},
+    {OpKind::kSlice, ViewKind::kOutputInsideInput, SelectedWork},
+    {OpKind::kPad, ViewKind::kNone, SelectedWork},
+    {OpKind::kReshape, ViewKind::kSameElements, PerOutputWork},
+    {OpKind::kTranspose, ViewKind::kSameElements, PerOutputWork},
+    {OpKind::kExpand, ViewKind::kOutputInsideInput, PerOutputWork},
     {OpKind::kResize, ViewKind::kNone, ResizeWork},
-    {OpKind::kGather, ViewKind::kNone, MoveSelected},
+    {OpKind::kGather, ViewKind::kNone, SelectedWork},
     {OpKind::kCast, ViewKind::kNone, PerOutputWork},
-    {OpKind::kCopy, ViewKind::kSameElements, MoveAll},
+    {OpKind::kCopy, ViewKind::kSameElements, PerOutputWork},
 };
 
 }  // namespace
