@@ -1,0 +1,34 @@
+// Makes a schedule real: transfers become copy ops of the graph, and every step knows its unit,
+// what it waits for and where its bytes lie.
+#pragma once
+
+#include <vector>
+
+#include "converter/cost/simulator.hpp"
+#include "converter/memory/arena_plan.hpp"
+#include "converter/order/time_schedule.hpp"
+#include "converter/schedule/place_schedule.hpp"
+#include "converter/schedule/program_problem.hpp"
+#include "converter/schedule/schedule.hpp"
+
+namespace tenon::converter {
+
+struct LoweredSchedule {
+  Schedule schedule;
+  ArenaPlan arena;           ///< steps in order of start; arenas: the fast space, then the slow one
+  SimulatedProgram program;  ///< step i is arena.steps[i]
+  size_t fetches = 0;
+  size_t stores = 0;
+};
+
+/// Changes the graph: copies between memory spaces are inserted, ops read and write the copies in
+/// fast memory, shapes that were seen on the original (elided ops) are seen on the copy; then the
+/// order is that of the schedule. `locations` follows. Errors (kInternal): the schedule is not one
+/// of this problem.
+[[nodiscard]] Result<LoweredSchedule> LowerSchedule(Graph& graph, Locations& locations,
+                                                    const Board& board, const CostModel& model,
+                                                    const ProgramProblem& problem,
+                                                    const TimeSchedule& schedule,
+                                                    const PlacedHolds& placed);
+
+}  // namespace tenon::converter

@@ -1,0 +1,173 @@
+#include "converter/schedule/make_schedule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "converter/cost/simulated_board.hpp"
+#include "converter/order/time_orders.hpp"
+#include "converter/schedule/lower_schedule.hpp"
+#include "converter/schedule/place_schedule.hpp"
+#include "converter/schedule/program_problem.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Everything on one unit, in the graph's order.
+Result<ScheduledProgram> Sequential(const Graph& graph, const Locations& locations,
+                                    const Board& board, const CostModel& model,
+                                    const ScheduleOptions& options) {
+  ScheduledProgram result;
+  result.arena = PlanArena(graph, locations, options.arena);
+  const SimulatedBoard simulated(board);
+  result.program = simulated.units_and_ports();
+  for (const OpId id : result.arena.steps) {
+    const Op& op = graph.op(id);
+    const Unit* unit = UnitFor(board, op);
+    if (unit == nullptr) {
+      return InputError("no unit of the board '{}' runs '{}'", board.name, op.name);
+    }
+    SimulatedStep step = simulated.OpStep(static_cast<int32_t>(unit - board.units.data()),
+                                          model.TimeOf(graph, op, *unit));
+    if (!result.program.steps.empty()) {
+      step.waits = {static_cast<int32_t>(result.program.steps.size()) - 1};
+    }
+    result.program.steps.push_back(std::move(step));
+  }
+  TENON_ASSIGN_OR_RETURN(result.simulation, Simulate(result.program));
+  return result;
+}
+
+class Scheduler {
+ public:
+  Scheduler(Graph& graph, Locations& locations, const Board& board, const CostModel& model,
+            const ScheduleOptions& options)
+      : graph_(graph), locations_(locations), board_(board), model_(model), options_(options) {}
+
+  Result<ScheduledProgram> Run() {
+    if (Status status = ChooseRoots(); !status.ok()) return status.error();
+    if (options_.search_order) {
+      result_.order = FindTimeOrder(program_->problem, options_.search);
+    } else {
+      result_.order.order = SourceOrderOf(program_->problem);
+      result_.order.chosen = result_.order.source =
+          TimeEvaluator(program_->problem).Evaluate(result_.order.order).makespan;
+    }
+    result_.order.bound = bound_;
+    if (!result_.order.chosen.has_value()) return DoesNotFit(result_.order.stuck);
+    if (Status status = Place(); !status.ok()) return status.error();
+    TENON_ASSIGN_OR_RETURN(
+        LoweredSchedule lowered,
+        LowerSchedule(graph_, locations_, board_, model_, *program_, schedule_, placed_));
+    result_.schedule = std::move(lowered.schedule);
+    result_.arena = std::move(lowered.arena);
+    result_.program = std::move(lowered.program);
+    result_.fetches = lowered.fetches;
+    result_.stores = lowered.stores;
+    TENON_ASSIGN_OR_RETURN(result_.simulation, Simulate(result_.program));
+    return std::move(result_);
+  }
+
+ private:
+  /// Storages that are too large for fast memory lie in slow memory, always. Whether others had
+  /// better do so too, to leave room, is tried on the two orders that cost nothing to find.
+  Status ChooseRoots() {
+    constexpr std::array<int64_t, 5> kShares = {1, 2, 4, 8, 1 << 20};
+    OrderTime best;
+    Index stuck = 0;
+    for (const int64_t share : kShares) {
+      ProblemOptions problem;
+      problem.in_place = options_.arena.in_place;
+      problem.largest_fast_root = board_.ArenaSpace()->usable_bytes() / share;
+      auto made = MakeProgramProblem(graph_, locations_, board_, model_, problem);
+      if (!made.ok()) return made.status();
+      if (share == 1) bound_ = TimeBoundOf(made->problem);
+      TimeEvaluator evaluator(made->problem);
+      OrderTime time;
+      for (const auto& order : {SourceOrderOf(made->problem), ListOrderOf(made->problem)}) {
+        const TimeOutcome outcome = evaluator.Evaluate(order);
+        if (outcome.fits) time = std::min(time.value_or(INT64_MAX), outcome.makespan);
+        if (!outcome.fits) stuck = outcome.stuck;
+      }
+      const bool better = time.has_value() && (!best.has_value() || *time < *best);
+      if (better || !program_.has_value()) {
+        best = time;
+        program_ = std::move(*made);
+        result_.largest_fast_root = problem.largest_fast_root;
+      }
+      if (MemoryOf(board_).slow == nullptr) break;
+      // With room for all of it there is nothing to gain.
+      if (time.has_value() && *time <= bound_.bound) break;
+    }
+    if (!best.has_value() && MemoryOf(board_).slow != nullptr) return DoesNotFit(stuck);
+    return {};
+  }
+
+  [[nodiscard]] Error DoesNotFit(Index task) const {
+    const Op& op = std::as_const(graph_).op(program_->op_of_task[task]);
+    const MemorySpace& space = *board_.ArenaSpace();
+    int64_t bytes = op.workspace_bytes;
+    for (const auto* operands : {&op.inputs, &op.outputs}) {
+      for (const TensorId id : *operands) {
+        if (id != kNone) bytes += graph_.tensor(id).ByteSize();
+      }
+    }
+    Error error{ErrorKind::kDoesNotFit, "", {}};
+    error.message = fmt::format(
+        "'{}' does not fit into '{}': its operands have {} bytes, {} are "
+        "available beside what must stay",
+        op.name, space.name, bytes, space.usable_bytes());
+    return error;
+  }
+
+  /// Live bytes know nothing of gaps: where the placer needs more than there is, the schedule has
+  /// to do with less.
+  Status Place() {
+    TimeProblem problem = program_->problem;
+    const int64_t limit = problem.fast_bytes;
+    constexpr int kMostTries = 24;
+    for (int i = 0; i < kMostTries; ++i) {
+      schedule_ = TimeEvaluator(problem).Record(result_.order.order);
+      if (schedule_.events.empty() && !problem.tasks.empty()) break;
+      placed_ = PlaceHolds(schedule_, limit, options_.arena.work_budget / kMostTries);
+      result_.fast_bytes = problem.fast_bytes;
+      if (placed_.bytes <= limit) return {};
+      // Part of the excess: other schedules have other gaps.
+      const int64_t excess = placed_.bytes - limit;
+      problem.fast_bytes -= std::clamp<int64_t>(excess / 2, limit / 200, limit / 20);
+    }
+    Error error{ErrorKind::kDoesNotFit, "", {}};
+    error.message = fmt::format(
+        "no placement of the schedule in '{}' was found: {} bytes, {} are "
+        "available",
+        board_.ArenaSpace()->name, placed_.bytes, limit);
+    return error;
+  }
+
+  Graph& graph_;
+  Locations& locations_;
+  const Board& board_;
+  const CostModel& model_;
+  const ScheduleOptions& options_;
+  ScheduledProgram result_;
+  std::optional<ProgramProblem> program_;
+  TimeBound bound_;
+  TimeSchedule schedule_;
+  PlacedHolds placed_;
+};
+
+}  // namespace
+
+bool NeedsSchedule(const Board& board) {
+  const auto runs_ops = [](const Unit& unit) { return !unit.IsTransferOnly(); };
+  return MemoryOf(board).slow != nullptr ||
+         std::count_if(board.units.begin(), board.units.end(), runs_ops) > 1;
+}
+
+Result<ScheduledProgram> MakeSchedule(Graph& graph, Locations& locations, const Board& board,
+                                      const CostModel& model, const ScheduleOptions& options) {
+  if (!NeedsSchedule(board)) return Sequential(graph, locations, board, model, options);
+  return Scheduler(graph, locations, board, model, options).Run();
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,47 @@
+// Schedules a program on a board whose units run side by side (methods C6, C7): which unit runs
+// which op when, what is moved between memories in between, and where everything lies.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/cost/cost_model.hpp"
+#include "converter/memory/arena_plan.hpp"
+#include "converter/memory/locations.hpp"
+#include "converter/order/time_search.hpp"
+#include "converter/schedule/schedule.hpp"
+
+namespace tenon::converter {
+
+struct ScheduleOptions {
+  TimeSearchOptions search;
+  bool search_order = true;  ///< false: the graph's order, and no other
+  ArenaOptions arena;
+};
+
+struct ScheduledProgram {
+  Schedule schedule;  ///< no workers: one unit runs all steps in order
+  ArenaPlan arena;
+  SimulatedProgram program;  ///< exactly the plan's steps: step i is arena.steps[i]
+  Simulation simulation;     ///< of that; its makespan is the predicted latency
+  /// The search, with the times of all orders; empty if there is nothing to search.
+  TimeOrder order;
+  int64_t fast_bytes = 0;  ///< that the search was given in the end, so that all could be placed
+  int64_t largest_fast_root = 0;  ///< storages beyond lie in slow memory
+  size_t fetches = 0;             ///< transfers from slow memory
+  size_t stores = 0;              ///< and to it
+};
+
+/// True if MakeSchedule has more to do on this board than to keep the order.
+[[nodiscard]] bool NeedsSchedule(const Board& board);
+
+/// Changes the graph (transfers become copy ops, see LowerSchedule) and its order. On a board with
+/// one unit that reads constants in place only the arena is planned and the time added up.
+/// Deterministic. Errors: kInput (an op that no unit runs), kDoesNotFit (the op whose operands do
+/// not fit into fast memory together, or a program that does not fit and may not be moved out).
+[[nodiscard]] Result<ScheduledProgram> MakeSchedule(Graph& graph, Locations& locations,
+                                                    const Board& board, const CostModel& model,
+                                                    const ScheduleOptions& options);
+
+}  // namespace tenon::converter

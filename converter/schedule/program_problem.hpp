@@ -1,0 +1,56 @@
+// A graph on a board as the search for an order in time sees it.
+//
+// Requires:   kernels chosen, layouts assigned, locations known.
+// Guarantees: what the problem says is read, written and moved is what LowerSchedule() makes real.
+#pragma once
+
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/cost/cost_model.hpp"
+#include "converter/memory/locations.hpp"
+#include "converter/order/time_problem.hpp"
+
+namespace tenon::converter {
+
+/// Where a board keeps what ops work on.
+struct BoardMemory {
+  const MemorySpace* fast = nullptr;  ///< ops run from here
+  const MemorySpace* slow = nullptr;  ///< behind it, reached by a transfer unit; null: none
+  int32_t fetch_link = kNone;         ///< slow to fast, index into Board::links
+  int32_t store_link = kNone;         ///< fast to slow
+  bool stage_constants = false;       ///< constants are fetched before use
+};
+[[nodiscard]] BoardMemory MemoryOf(const Board& board);
+
+struct ProgramProblem {
+  TimeProblem problem;
+  std::vector<OpId> op_of_task;
+  std::vector<TensorId> tensor_of_value;
+  std::vector<TensorId> root_of_storage;
+  std::vector<Index> value_of_tensor;  ///< by tensor: UINT32_MAX for what is not moved
+  /// By tensor: itself, or the tensor with the same elements in the same places of which it is but
+  /// another shape; that one is moved, and the shape is seen on the copy.
+  std::vector<TensorId> base;
+};
+
+struct ProblemOptions {
+  /// Roots with more bytes lie in slow memory, so that ops work on copies of the windows that they
+  /// touch.
+  int64_t largest_fast_root = INT64_MAX;
+  bool in_place = true;
+};
+
+/// Tasks are the ops that execute, in the graph's order. Without slow memory, or a transfer unit to
+/// reach it, everything is fast and inputs are there from the start. Errors (kInput): an op that no
+/// unit of the board runs.
+[[nodiscard]] Result<ProgramProblem> MakeProgramProblem(const Graph& graph,
+                                                        const Locations& locations,
+                                                        const Board& board, const CostModel& model,
+                                                        const ProblemOptions& options);
+
+/// False if it is certain that no byte belongs to both windows (of tensors with these shapes).
+[[nodiscard]] bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a,
+                              TensorId b);
+
+}  // namespace tenon::converter
