@@ -4,6 +4,7 @@ The law is the contract of exit statuses: 0 done, 1 the answer is no, 2 usage, 3
 not fit, 5 device or output failure; the first line of stderr says `tenon: error: ...`; and no call
 leaves a partial or a temporary file.
 """
+import json
 import os
 import pathlib
 import random
@@ -435,6 +436,30 @@ class Outputs(CliTest):
             process.kill()
             process.wait()
             self.assertIn((self.folder / "p.tenon").read_bytes(), [b"old", new])
+
+
+class Boards(CliTest):
+    def test_there_is_one_line_for_each_board_and_a_plan_for_each_runs_here(self):
+        lines = self.done("boards").splitlines()
+        names = [line.split()[0] for line in lines]
+        self.assertEqual(names, ["cortex-m55", "kv260", "npu-3unit", "rk3588", "x86-64"])
+        self.assertIn("dma + matrix + vector; sram 2 MiB, ddr 512 MiB", lines[2])
+        self.write("y.npy", npy("(1, 4)", [1, 0, 3, 0]))
+        for name in names:
+            self.done("convert", "ok.onnx", "-o", "p.tenon", "--board", name)
+            self.done("run", "p.tenon", "--input", "x=x.npy", "--expect", "y=y.npy")
+
+    def test_a_board_file_with_a_mistake_is_a_usage_error_that_names_the_key(self):
+        unit = {"name": "u", "backend": "cpu", "kind": "cpu", "threads": 1, "ops": ["convolve"],
+                "multiply_accumulates_per_second": {"f32": 1}, "elementary_ops_per_second": 1}
+        board = {"name": "b", "units": [unit], "links": [], "priorities": [],
+                 "memory_spaces": [{"name": "ram", "bytes": 4096, "arena": True, "constants": True}]}
+        self.write("b.json", json.dumps(board).encode())
+        call = ["convert", "ok.onnx", "-o", "p.tenon", "--board", "b.json"]
+        self.assertIn("units[0] has the unknown op kind 'convolve' in 'ops'", self.fails(2, *call))
+        unit["ops"] = ["unary"]
+        self.write("b.json", json.dumps(board).encode())
+        self.done(*call)
 
 
 class Place(CliTest):
