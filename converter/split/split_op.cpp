@@ -21,31 +21,15 @@ std::string PartName(const Op& op, size_t index) {
   return fmt::format("{}/part_{}", op.name, index + 1);
 }
 
-/// Whole products, and a sum of the output's shape as bias: taken by kernels only where that is
-/// one row.
-bool HasOneRow(const Shape& output) { return output.Elements() == output[output.rank - 1]; }
-
-/// The two operands whose channels are summed over, and which axis of each that is.
-struct InputChannelAxes {
-  int32_t x;
-  int32_t w;
-};
-
-InputChannelAxes AxesOf(const Graph& graph, const Op& op) {
-  if (op.kind == OpKind::kConv) return {1, 1};
-  const auto attributes = op.attributes.As<MatMulAttributes>();
-  return {graph.tensor(op.inputs[0]).shape.rank - 1 - attributes.transpose_a,
-          graph.tensor(op.inputs[1]).shape.rank - 2 + attributes.transpose_b};
-}
-
 /// Makes the parts of a sum over input channels one after the other.
 class Accumulation {
  public:
   Accumulation(Graph& graph, OperandCutter& cutter, OpId op)
-      : graph_(graph), cutter_(cutter), op_(op), axes_(AxesOf(graph, graph.op(op))) {
-    const Shape& output = graph.tensor(graph.op(op).outputs[0]).shape;
-    adds_apart_ = graph.op(op).kind == OpKind::kMatMul && !HasOneRow(output);
-  }
+      : graph_(graph),
+        cutter_(cutter),
+        op_(op),
+        axes_(InputChannelAxesOf(graph, graph.op(op))),
+        adds_apart_(AddsProductsApart(graph, graph.op(op))) {}
 
   Status Add(size_t index, const IndexRange& range, bool last) {
     const Op& op = graph_.op(op_);
@@ -102,7 +86,7 @@ class Accumulation {
   OperandCutter& cutter_;
   OpId op_;
   InputChannelAxes axes_;
-  bool adds_apart_ = false;
+  bool adds_apart_;
   TensorId sum_ = kNone;
   std::vector<OpId> parts_;
 };
@@ -141,10 +125,23 @@ Result<std::vector<OpId>> SplitOp(Graph& graph, OpId id, int32_t axis, int32_t p
   return SplitOp(graph, cutter, id, axis, EqualRanges(cut->extent, cut->granularity, parts));
 }
 
+InputChannelAxes InputChannelAxesOf(const Graph& graph, const Op& op) {
+  if (op.kind == OpKind::kConv) return {1, 1};
+  const auto attributes = op.attributes.As<MatMulAttributes>();
+  return {graph.tensor(op.inputs[0]).shape.rank - 1 - attributes.transpose_a,
+          graph.tensor(op.inputs[1]).shape.rank - 2 + attributes.transpose_b};
+}
+
+bool AddsProductsApart(const Graph& graph, const Op& op) {
+  if (op.kind != OpKind::kMatMul) return false;
+  const Shape& output = graph.tensor(op.outputs[0]).shape;
+  return output.Elements() != output[output.rank - 1];
+}
+
 int32_t InputChannels(const Graph& graph, const Op& op) {
   const bool is_conv = op.kind == OpKind::kConv && op.attributes.As<ConvAttributes>().group == 1;
   if (!is_conv && op.kind != OpKind::kMatMul) return 0;
-  return graph.tensor(op.inputs[0]).shape[AxesOf(graph, op).x];
+  return graph.tensor(op.inputs[0]).shape[InputChannelAxesOf(graph, op).x];
 }
 
 Result<std::vector<OpId>> SplitInputChannels(Graph& graph, OperandCutter& cutter, OpId id,

@@ -27,6 +27,16 @@ namespace tenon::converter {
 /// one group, the inner dimension of a matrix product; else 0.
 [[nodiscard]] int32_t InputChannels(const Graph& graph, const Op& op);
 
+/// Which axes of a convolution's or product's first two inputs those are.
+struct InputChannelAxes {
+  int32_t x;
+  int32_t w;
+};
+[[nodiscard]] InputChannelAxes InputChannelAxesOf(const Graph& graph, const Op& op);
+
+/// True for a matrix product of several rows: see SplitInputChannels.
+[[nodiscard]] bool AddsProductsApart(const Graph& graph, const Op& op);
+
 /// Cuts the sum over the input channels: every part adds its share to what the one before it made,
 /// the first adds bias and residual, the last applies the activation. Sums are rounded in another
 /// order than the whole op's: equal within rounding only.

@@ -162,6 +162,7 @@ void PoolPart(const OpCall& call, int32_t axis, const IndexRange& out, void* att
           static_cast<PoolAttributes*>(attributes)->pads);
 }
 
+// A part of one element between two reduced axes may be summed up in another order than the whole.
 bool ReduceSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* granularity) {
   if (!IsAxisOf(call.Output(), axis)) return false;
   *granularity = 1;

@@ -1,0 +1,258 @@
+#include "converter/split/working_set.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "converter/split/split_op.hpp"
+#include "converter/split/working_set_grid.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Everything that a grid depends on, so that equal ops are planned once.
+std::vector<int64_t> SignatureOf(const Graph& graph, const Op& op) {
+  std::vector<int64_t> signature{static_cast<int64_t>(op.kind), op.workspace_bytes};
+  signature.insert(signature.end(), op.attributes.words().begin(), op.attributes.words().end());
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const TensorId id = op.inputs[i];
+    const auto first = std::find(op.inputs.begin(), op.inputs.end(), id);
+    signature.push_back(id == kNone ? -1 : first - op.inputs.begin());
+    if (id == kNone) continue;
+    const Tensor& tensor = graph.tensor(id);
+    signature.push_back(static_cast<int64_t>(tensor.dtype) * 2 + (tensor.IsConstant() ? 1 : 0));
+    signature.push_back(tensor.shape.rank);
+    signature.insert(signature.end(), tensor.shape.dims, tensor.shape.dims + tensor.shape.rank);
+  }
+  return signature;
+}
+
+/// What is done with one op that is over its limit.
+struct Plan {
+  OpId op = kNone;
+  WorkingSet whole;
+  int64_t limit = 0;
+  std::vector<GridAxis> axes;
+  GridParts parts;
+  int64_t part_bytes = 0;
+};
+
+std::string Describe(const WorkingSet& set) {
+  std::string text = fmt::format("{} bytes (inputs {}", set.total(), set.inputs);
+  if (set.weights > 0) text += fmt::format(", weights {}", set.weights);
+  text += fmt::format(", outputs {}", set.outputs);
+  if (set.workspace > 0) text += fmt::format(", workspace {}", set.workspace);
+  return text + ")";
+}
+
+class Splitter {
+ public:
+  Splitter(Graph& graph, const WorkingSetLimit& limit, SplitReport& report)
+      : graph_(graph), limit_(limit), report_(report), cutter_(graph) {}
+
+  Status Run() {
+    TENON_RETURN_IF_ERROR(CheckAll());
+    std::vector<OpId> worklist = graph_.OpOrder();
+    std::reverse(worklist.begin(), worklist.end());
+    while (!worklist.empty()) {
+      const OpId id = worklist.back();
+      worklist.pop_back();
+      // A slice that nothing reads any more may be gone. Parts fit as far as the arithmetic is
+      // right, and are looked at again all the same.
+      if (!graph_.IsOp(id) || Fits(graph_.op(id))) continue;
+      const GridParts& grid_parts = FindParts(graph_.op(id));
+      if (grid_parts.empty()) {
+        return InternalError("part \"{}\" is over its limit", graph_.op(id).name);
+      }
+      TENON_ASSIGN_OR_RETURN(const std::vector<OpId> parts, Apply(PlanOf(id, grid_parts)));
+      worklist.insert(worklist.end(), parts.rbegin(), parts.rend());
+    }
+    return Status();
+  }
+
+ private:
+  [[nodiscard]] const WorkingSpace& SpaceOf(const Op& op) const {
+    return limit_.spaces[static_cast<size_t>(op.kind)];
+  }
+
+  [[nodiscard]] bool Fits(const Op& op) const {
+    if (!HasWorkingSet(op.kind)) return true;
+    const WorkingSpace& space = SpaceOf(op);
+    return WorkingSetOf(graph_, op, space.stages_constants).total() <= space.bytes;
+  }
+
+  /// The grid's parts for an op over its limit; empty if there are none.
+  const GridParts& FindParts(const Op& op) {
+    const auto [place, is_new] = found_.try_emplace(SignatureOf(graph_, op));
+    if (is_new) {
+      const WorkingSetGrid grid(graph_, op, limit_);
+      place->second = grid.Find(SpaceOf(op).bytes).value_or(GridParts());
+    }
+    return place->second;
+  }
+
+  [[nodiscard]] Plan PlanOf(OpId id, const GridParts& parts) const {
+    const Op& op = graph_.op(id);
+    const WorkingSetGrid grid(graph_, op, limit_);
+    const WorkingSpace& space = SpaceOf(op);
+    return {id,          WorkingSetOf(graph_, op, space.stages_constants),
+            space.bytes, grid.axes(),
+            parts,       grid.Bytes(parts)};
+  }
+
+  /// Refuses before anything is changed, with the smallest limit that would do for every op.
+  Status CheckAll() {
+    int64_t smallest = 0;
+    OpId worst = kNone;
+    for (const OpId id : graph_.OpOrder()) {
+      const Op& op = graph_.op(id);
+      if (Fits(op) || !FindParts(op).empty()) continue;
+      const int64_t needed = WorkingSetGrid(graph_, op, limit_).Smallest();
+      if (needed <= smallest) continue;
+      smallest = needed;
+      worst = id;
+    }
+    if (worst == kNone) return Status();
+    const Op& op = graph_.op(worst);
+    const WorkingSpace& space = SpaceOf(op);
+    const WorkingSet set = WorkingSetOf(graph_, op, space.stages_constants);
+    const std::string where = space.name.empty() ? "" : fmt::format(" of \"{}\"", space.name);
+    return Error{ErrorKind::kDoesNotFit,
+                 fmt::format("op \"{}\" needs {} to run; the limit{} is {} bytes, and split as "
+                             "finely as the board allows it needs {}",
+                             op.name, Describe(set), where, space.bytes, smallest),
+                 {fmt::format("the smallest limit that works for the model is {} bytes",
+                              SmallestWorkingSet(graph_, limit_))}};
+  }
+
+  /// Cuts along the first axis, every part along the second, and so on; sums last, since only then
+  /// do pieces of them stay exact.
+  Result<std::vector<OpId>> Apply(const Plan& plan) {
+    Record(plan);
+    std::vector<OpId> parts{plan.op};
+    for (const bool accumulating : {false, true}) {
+      for (size_t i = 0; i < plan.axes.size(); ++i) {
+        const GridAxis& axis = plan.axes[i];
+        if (axis.accumulates != accumulating || plan.parts[i] == 1) continue;
+        std::vector<OpId> finer;
+        for (const OpId part : parts) {
+          TENON_ASSIGN_OR_RETURN(const std::vector<OpId> made, Cut(part, axis, plan.parts[i]));
+          finer.insert(finer.end(), made.begin(), made.end());
+        }
+        parts = std::move(finer);
+      }
+    }
+    ++report_.ops_split;
+    report_.parts += static_cast<int64_t>(parts.size());
+    return parts;
+  }
+
+  Result<std::vector<OpId>> Cut(OpId op, const GridAxis& axis, int32_t parts) {
+    const std::vector<IndexRange> ranges = axis.Ranges(parts);
+    return axis.accumulates ? SplitInputChannels(graph_, cutter_, op, ranges)
+                            : SplitOp(graph_, cutter_, op, axis.axis, ranges);
+  }
+
+  void Record(const Plan& plan) {
+    std::string grid;
+    for (size_t i = 0; i < plan.axes.size(); ++i) {
+      if (plan.parts[i] == 1) continue;
+      grid += fmt::format("{}{} parts along {}", grid.empty() ? "" : " x ", plan.parts[i],
+                          plan.axes[i].dimension);
+    }
+    const std::string reason =
+        fmt::format("working set of {} over the limit of {}; {}: at most {} bytes",
+                    Describe(plan.whole), plan.limit, grid, plan.part_bytes);
+    for (size_t i = 0; i < plan.axes.size(); ++i) {
+      if (plan.parts[i] == 1) continue;
+      report_.splits.push_back({graph_.op(plan.op).name, std::string(plan.axes[i].dimension),
+                                plan.parts[i], plan.whole.total(), plan.part_bytes, plan.limit,
+                                reason});
+    }
+  }
+
+  Graph& graph_;
+  const WorkingSetLimit& limit_;
+  SplitReport& report_;
+  OperandCutter cutter_;
+  std::map<std::vector<int64_t>, GridParts> found_;
+};
+
+}  // namespace
+
+WorkingSetLimit WorkingSetLimitOf(const Board& board) {
+  WorkingSetLimit limit;
+  limit.splitting = board.splitting;
+  for (int i = 0; i < kOpKindCount; ++i) {
+    const std::string_view name = GetOpRow(static_cast<OpKind>(i)).name;
+    const auto runs = [&](const Unit& unit) {
+      return !unit.IsTransferOnly() &&
+             (unit.ops.empty() ||
+              std::find(unit.ops.begin(), unit.ops.end(), name) != unit.ops.end());
+    };
+    const auto unit = std::find_if(board.units.begin(), board.units.end(), runs);
+    if (unit == board.units.end()) continue;
+    const MemorySpace* space = board.SpaceOf(*unit);
+    if (space == nullptr) continue;
+    const bool stages = std::any_of(
+        board.memory_spaces.begin(), board.memory_spaces.end(), [&](const MemorySpace& other) {
+          return other.holds_constants && other.stage_constants && other.name != space->name;
+        });
+    limit.spaces[static_cast<size_t>(i)] = {space->name, space->usable_bytes(), stages};
+  }
+  return limit;
+}
+
+WorkingSetLimit UniformLimit(int64_t bytes, bool stages_constants) {
+  WorkingSetLimit limit;
+  limit.spaces.fill({"", bytes, stages_constants});
+  return limit;
+}
+
+bool HasWorkingSet(OpKind kind) {
+  switch (kind) {
+    case OpKind::kConcat:
+    case OpKind::kSlice:
+    case OpKind::kReshape:
+    case OpKind::kExpand:
+    case OpKind::kCopy:
+      return false;
+    default:
+      return true;
+  }
+}
+
+WorkingSet WorkingSetOf(const Graph& graph, const Op& op, bool counts_constants) {
+  WorkingSet set;
+  for (auto input = op.inputs.begin(); input != op.inputs.end(); ++input) {
+    if (*input == kNone || std::find(op.inputs.begin(), input, *input) != input) continue;
+    const Tensor& tensor = graph.tensor(*input);
+    if (!tensor.IsConstant()) {
+      set.inputs += tensor.ByteSize();
+    } else if (counts_constants) {
+      set.weights += tensor.ByteSize();
+    }
+  }
+  for (const TensorId output : op.outputs) set.outputs += graph.tensor(output).ByteSize();
+  set.workspace = op.workspace_bytes;
+  return set;
+}
+
+Status SplitToWorkingSet(Graph& graph, const WorkingSetLimit& limit, SplitReport& report) {
+  return Splitter(graph, limit, report).Run();
+}
+
+int64_t SmallestWorkingSet(const Graph& graph, const WorkingSetLimit& limit) {
+  std::map<std::vector<int64_t>, int64_t> known;
+  int64_t smallest = 0;
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    if (!HasWorkingSet(op.kind)) continue;
+    const auto [place, is_new] = known.try_emplace(SignatureOf(graph, op), 0);
+    if (is_new) place->second = WorkingSetGrid(graph, op, limit).Smallest();
+    smallest = std::max(smallest, place->second);
+  }
+  return smallest;
+}
+
+}  // namespace tenon::converter

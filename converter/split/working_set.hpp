@@ -1,0 +1,86 @@
+// Working sets bounded by splitting (methods C2, C3): what an op touches while it runs, against the
+// memory that it runs from. Not the arena's peak, which is another limit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/ir/graph.hpp"
+#include "runtime/ops/op_kind.hpp"
+
+namespace tenon::converter {
+
+/// Bytes that one op touches. A tensor that it reads twice counts once.
+struct WorkingSet {
+  int64_t inputs = 0;   ///< activations
+  int64_t weights = 0;  ///< constants, where they are copied to where the op runs
+  int64_t outputs = 0;
+  int64_t workspace = 0;  ///< of the kernel, once chosen
+
+  [[nodiscard]] int64_t total() const { return inputs + weights + outputs + workspace; }
+};
+
+/// The memory that ops of one kind run from.
+struct WorkingSpace {
+  std::string name;
+  int64_t bytes = std::numeric_limits<int64_t>::max();
+  /// Constants are copied there before an op runs, and count; else it reads them where they are.
+  bool stages_constants = false;
+};
+
+struct WorkingSetLimit {
+  std::array<WorkingSpace, kOpKindCount> spaces;  ///< by OpKind
+  SplittingLimits splitting;
+  /// Sums over input channels may be cut, which changes the order in which they are rounded.
+  bool accumulate = true;
+};
+
+/// Usable bytes of the space that each kind of op runs from on its first unit.
+[[nodiscard]] WorkingSetLimit WorkingSetLimitOf(const Board& board);
+
+/// The same limit for every kind of op.
+[[nodiscard]] WorkingSetLimit UniformLimit(int64_t bytes, bool stages_constants);
+
+/// False for ops that only rename memory (slice, concat, reshape, expand, copy): as views they
+/// touch nothing, and as copies they may move their bytes in any portions.
+[[nodiscard]] bool HasWorkingSet(OpKind kind);
+
+[[nodiscard]] WorkingSet WorkingSetOf(const Graph& graph, const Op& op, bool counts_constants);
+
+/// One dimension of one op that was split.
+struct SplitRecord {
+  std::string op;
+  std::string dimension;  ///< "batch", "channel", "input_channel", "height", "width", "other"
+  int32_t parts = 0;
+  int64_t bytes_before = 0;  ///< working set of the whole op
+  int64_t bytes_after = 0;   ///< the largest of its parts, cut along all its records' dimensions
+  int64_t limit = 0;
+  std::string reason;  ///< one sentence, with the bytes
+};
+
+struct SplitReport {
+  std::vector<SplitRecord> splits;
+  int64_t ops_split = 0;
+  int64_t parts = 0;  ///< that replaced them
+};
+
+/// Splits ops until each one's working set is within its limit: along one dimension, in the order
+/// of the op's split row, by the fewest parts that fit, with input channels right after output
+/// channels; along several where none alone is enough, by the fewest parts in all. Results stay
+/// bit-equal, but for sums over input channels. Deterministic.
+///
+/// Errors (kDoesNotFit): some op fits by no split that the board allows. Names the op that needs
+/// most, its bytes, the limit, and the smallest limit that would do for the whole graph. The graph
+/// is then as before.
+[[nodiscard]] Status SplitToWorkingSet(Graph& graph, const WorkingSetLimit& limit,
+                                       SplitReport& report);
+
+/// The smallest limit (the same for every op) under which SplitToWorkingSet succeeds, in bytes;
+/// of `limit` everything but the bytes counts.
+[[nodiscard]] int64_t SmallestWorkingSet(const Graph& graph, const WorkingSetLimit& limit);
+
+}  // namespace tenon::converter

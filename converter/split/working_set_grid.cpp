@@ -1,0 +1,240 @@
+#include "converter/split/working_set_grid.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "converter/split/split_op.hpp"
+
+namespace tenon::converter {
+namespace {
+
+std::string_view NameOf(SplitDimension dimension) {
+  switch (dimension) {
+    case SplitDimension::kBatch:
+      return "batch";
+    case SplitDimension::kChannel:
+      return "channel";
+    case SplitDimension::kHeight:
+      return "height";
+    case SplitDimension::kWidth:
+      return "width";
+    case SplitDimension::kOther:
+      break;
+  }
+  return "other";
+}
+
+/// The least common multiple; one of them where that is no 32-bit number.
+int32_t CommonMultiple(int32_t a, int32_t b) {
+  const int64_t multiple = std::lcm(int64_t{a}, int64_t{b});
+  return multiple <= std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(multiple) : a;
+}
+
+int32_t LongestPiece(const InputSplit& split, const std::vector<IndexRange>& ranges,
+                     int32_t input_size) {
+  int32_t longest = 0;
+  for (const IndexRange& range : ranges) {
+    longest = std::max(longest, InputRange(split, range, input_size).size());
+  }
+  return longest;
+}
+
+}  // namespace
+
+WorkingSetGrid::WorkingSetGrid(const Graph& graph, const Op& op, const WorkingSetLimit& limit)
+    : splitting_(limit.splitting), workspace_(op.workspace_bytes) {
+  const WorkingSpace& space = limit.spaces[static_cast<size_t>(op.kind)];
+  AddOperands(graph, op, space.stages_constants);
+  for (const SplitDimension dimension : GetOpSplitRow(op.kind).preference) {
+    AddAxis(graph, op, dimension);
+    if (dimension == SplitDimension::kChannel && limit.accumulate) AddInputChannels(graph, op);
+  }
+}
+
+void WorkingSetGrid::AddOperands(const Graph& graph, const Op& op, bool counts_constants) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    Operand operand;
+    if (op.inputs[i] != kNone) {
+      const Tensor& tensor = graph.tensor(op.inputs[i]);
+      operand.shape = tensor.shape;
+      operand.element_bytes = DTypeBytes(tensor.dtype);
+      const auto before = op.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool again = std::find(op.inputs.begin(), before, op.inputs[i]) != before;
+      operand.counts = !again && (counts_constants || !tensor.IsConstant());
+      operand.added_once = i >= 2;
+    }
+    operands_.push_back(operand);
+  }
+  const Tensor& output = graph.tensor(op.outputs[0]);
+  operands_.push_back({output.shape, DTypeBytes(output.dtype), true, false});
+  adds_apart_ = AddsProductsApart(graph, op);
+}
+
+void WorkingSetGrid::AddAxis(const Graph& graph, const Op& op, SplitDimension dimension) {
+  const OpCallView view(graph, op);
+  const int32_t axis = GetOpSplitRow(op.kind).axis(view.call(), dimension);
+  const bool taken = std::any_of(axes_.begin(), axes_.end(), [&](const GridAxis& other) {
+    return !other.accumulates && other.axis == axis;
+  });
+  if (axis < 0 || taken) return;
+  const std::optional<OpCut> cut = FindCut(graph, op, axis);
+  if (!cut.has_value() || cut->extent < 2) return;
+  GridAxis added;
+  added.dimension = NameOf(dimension);
+  added.axis = axis;
+  added.extent = cut->extent;
+  added.granularity = cut->granularity;
+  int32_t smallest_length = 1;
+  if (dimension == SplitDimension::kChannel) {
+    added.granularity = CommonMultiple(cut->granularity, splitting_.channel_multiple);
+  }
+  if (dimension == SplitDimension::kHeight) smallest_length = splitting_.smallest_part_rows;
+  std::vector<InputSplit> splits = cut->inputs;
+  splits.push_back({axis, 1, 1, 0, 1});
+  AddOptions(added, splits, smallest_length);
+}
+
+void WorkingSetGrid::AddInputChannels(const Graph& graph, const Op& op) {
+  const int32_t channels = InputChannels(graph, op);
+  if (channels < 2) return;
+  GridAxis added;
+  added.dimension = "input_channel";
+  added.accumulates = true;
+  added.extent = channels;
+  added.granularity = splitting_.channel_multiple;
+  const InputChannelAxes axes = InputChannelAxesOf(graph, op);
+  std::vector<InputSplit> splits(operands_.size());
+  splits[0].axis = axes.x;
+  splits[1].axis = axes.w;
+  AddOptions(added, splits, 1);
+}
+
+void WorkingSetGrid::AddOptions(GridAxis& axis, const std::vector<InputSplit>& splits,
+                                int32_t smallest_length) {
+  for (const InputSplit& split : splits) axis.operand_axes.push_back(split.axis);
+  const int32_t most = std::min(splitting_.most_parts, axis.extent);
+  for (int32_t parts = 1; parts <= most; ++parts) {
+    const std::vector<IndexRange> ranges = axis.Ranges(parts);
+    if (static_cast<int32_t>(ranges.size()) != parts) continue;  // as with fewer
+    if (parts > 1 && ranges.front().size() < smallest_length) break;
+    GridAxis::Option option;
+    option.parts = parts;
+    for (size_t i = 0; i < splits.size(); ++i) {
+      const int32_t own = splits[i].axis;
+      option.lengths.push_back(own < 0 ? -1
+                                       : LongestPiece(splits[i], ranges, operands_[i].shape[own]));
+    }
+    axis.options.push_back(std::move(option));
+  }
+  if (axis.options.size() > 1) axes_.push_back(std::move(axis));
+}
+
+int64_t WorkingSetGrid::OperandBytes(size_t operand, const Choice& choice) const {
+  Shape shape = operands_[operand].shape;
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    const int32_t axis = axes_[i].operand_axes[operand];
+    if (axis < 0) continue;
+    shape[axis] = std::min(shape[axis], axes_[i].options[choice[i]].lengths[operand]);
+  }
+  return shape.Elements() * operands_[operand].element_bytes;
+}
+
+int64_t WorkingSetGrid::BytesOf(const Choice& choice) const {
+  bool accumulates = false;
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    accumulates = accumulates || (axes_[i].accumulates && choice[i] > 0);
+  }
+  int64_t always = 0;
+  int64_t once = 0;
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (!operands_[i].counts) continue;
+    (operands_[i].added_once ? once : always) += OperandBytes(i, choice);
+  }
+  if (!accumulates) return always + once + workspace_;
+  const int64_t sum = OperandBytes(operands_.size() - 1, choice);
+  if (adds_apart_) return std::max(always + once, 3 * sum) + workspace_;
+  return always + std::max(once, sum) + workspace_;
+}
+
+GridParts WorkingSetGrid::PartsOf(const Choice& choice) const {
+  GridParts parts;
+  for (size_t i = 0; i < axes_.size(); ++i) parts.push_back(axes_[i].options[choice[i]].parts);
+  return parts;
+}
+
+int64_t WorkingSetGrid::Bytes(const GridParts& parts) const {
+  Choice choice(axes_.size(), 0);
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    while (axes_[i].options[choice[i]].parts != parts[i]) ++choice[i];
+  }
+  return BytesOf(choice);
+}
+
+/// Calls `visit(choice, parts)` for every grid within the board's number of parts, fewer parts of
+/// later axes first.
+template <typename Visit>
+void WorkingSetGrid::ForEachChoice(bool accumulating, const Visit& visit) const {
+  Choice choice(axes_.size(), 0);
+  while (true) {
+    int64_t parts = 1;
+    for (size_t i = 0; i < axes_.size(); ++i) parts *= axes_[i].options[choice[i]].parts;
+    const bool within = parts <= splitting_.most_parts;
+    if (within) visit(choice, parts);
+    // Counts up like a number whose last digit is the last axis; a grid of too many parts ends
+    // the lowest digit that is not 0, since more of that would be too many as well.
+    size_t digit = axes_.size();
+    if (!within) {
+      while (digit > 0 && choice[digit - 1] == 0) --digit;
+      if (digit == 0) return;
+      choice[--digit] = 0;
+    }
+    while (digit > 0) {
+      GridAxis const& axis = axes_[digit - 1];
+      const bool usable = accumulating || !axis.accumulates;
+      if (usable && choice[digit - 1] + 1 < axis.options.size()) break;
+      choice[--digit] = 0;
+    }
+    if (digit == 0) return;
+    ++choice[digit - 1];
+  }
+}
+
+std::optional<WorkingSetGrid::Choice> WorkingSetGrid::FindAlongOne(int64_t bytes) const {
+  Choice choice(axes_.size(), 0);
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    for (choice[i] = 0; choice[i] < axes_[i].options.size(); ++choice[i]) {
+      if (BytesOf(choice) <= bytes) return choice;
+    }
+    choice[i] = 0;
+  }
+  return std::nullopt;
+}
+
+std::optional<GridParts> WorkingSetGrid::Find(int64_t bytes) const {
+  if (axes_.empty()) return std::nullopt;
+  if (const auto one = FindAlongOne(bytes)) return PartsOf(*one);
+  // Sums are cut only where nothing exact is enough.
+  for (const bool accumulating : {false, true}) {
+    std::optional<Choice> best;
+    int64_t fewest = 0;
+    ForEachChoice(accumulating, [&](const Choice& choice, int64_t parts) {
+      // Of equally many parts, more along the dimensions that come first: those come later here.
+      if (best.has_value() && parts > fewest) return;
+      if (BytesOf(choice) > bytes) return;
+      best = choice;
+      fewest = parts;
+    });
+    if (best.has_value()) return PartsOf(*best);
+  }
+  return std::nullopt;
+}
+
+int64_t WorkingSetGrid::Smallest() const {
+  int64_t smallest = BytesOf(Choice(axes_.size(), 0));
+  ForEachChoice(
+      true, [&](const Choice& choice, int64_t) { smallest = std::min(smallest, BytesOf(choice)); });
+  return smallest;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,87 @@
+// All ways of cutting one op into a grid of parts, as arithmetic: nothing is built until the
+// cheapest grid that fits is known.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "converter/split/part_of_op.hpp"
+#include "converter/split/working_set.hpp"
+
+namespace tenon::converter {
+
+/// Numbers of parts, one per axis of a grid; 1: not cut.
+using GridParts = std::vector<int32_t>;
+
+/// One dimension of a grid.
+struct GridAxis {
+  std::string_view dimension;  ///< as in SplitRecord
+  bool accumulates = false;    ///< input channels: parts make sums, not pieces
+  int32_t axis = 0;            ///< of the output; none if `accumulates`
+  int32_t extent = 0;
+  int32_t granularity = 1;  ///< of boundaries, the board's wishes included
+
+  /// A number of parts, and the longest piece of each operand then (-1: not cut), output last.
+  struct Option {
+    int32_t parts = 1;
+    std::vector<int32_t> lengths;
+  };
+  std::vector<int32_t> operand_axes;  ///< cut of each operand, output last; -1: none
+  std::vector<Option> options;        ///< by parts, ascending, from 1
+
+  [[nodiscard]] std::vector<IndexRange> Ranges(int32_t parts) const {
+    return EqualRanges(extent, granularity, parts);
+  }
+};
+
+class WorkingSetGrid {
+ public:
+  /// `op` must have a working set (HasWorkingSet).
+  WorkingSetGrid(const Graph& graph, const Op& op, const WorkingSetLimit& limit);
+
+  /// In the order in which they are tried.
+  [[nodiscard]] const std::vector<GridAxis>& axes() const { return axes_; }
+
+  /// Parts per axis so that the largest part's working set is at most `bytes`; nothing if there is
+  /// no such grid within the board's number of parts.
+  [[nodiscard]] std::optional<GridParts> Find(int64_t bytes) const;
+
+  /// The working set of the largest part. `parts` are numbers that options have.
+  [[nodiscard]] int64_t Bytes(const GridParts& parts) const;
+
+  /// The smallest `bytes` for which Find finds a grid.
+  [[nodiscard]] int64_t Smallest() const;
+
+ private:
+  struct Operand {
+    Shape shape;
+    int64_t element_bytes = 0;
+    bool counts = false;
+    bool added_once = false;  ///< bias or residual: only the first of accumulating parts reads it
+  };
+  /// Indices into the axes' options.
+  using Choice = std::vector<size_t>;
+
+  void AddOperands(const Graph& graph, const Op& op, bool counts_constants);
+  void AddAxis(const Graph& graph, const Op& op, SplitDimension dimension);
+  void AddInputChannels(const Graph& graph, const Op& op);
+  void AddOptions(GridAxis& axis, const std::vector<InputSplit>& splits, int32_t smallest_length);
+  [[nodiscard]] int64_t BytesOf(const Choice& choice) const;
+  [[nodiscard]] int64_t OperandBytes(size_t operand, const Choice& choice) const;
+  [[nodiscard]] std::optional<Choice> FindAlongOne(int64_t bytes) const;
+  template <typename Visit>
+  void ForEachChoice(bool accumulating, const Visit& visit) const;
+  [[nodiscard]] GridParts PartsOf(const Choice& choice) const;
+
+  SplittingLimits splitting_;
+  std::vector<Operand> operands_;  ///< output last
+  std::vector<GridAxis> axes_;
+  int64_t workspace_ = 0;
+  bool adds_apart_ = false;
+};
+
+}  // namespace tenon::converter

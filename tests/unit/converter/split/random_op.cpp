@@ -1,0 +1,334 @@
+#include "tests/unit/converter/split/random_op.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "converter/ir/elements.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::test {
+namespace {
+
+using converter::Attributes;
+using converter::Graph;
+using converter::kNone;
+using converter::SplitMix64;
+using converter::TensorId;
+
+/// One function a kind; what an op refuses is drawn again.
+class Generator {
+ public:
+  explicit Generator(uint64_t seed)
+      : kind_(static_cast<OpKind>(seed % kOpKindCount)), random_(seed) {}
+
+  Graph Run(uint64_t seed) {
+    while (graph_.OpOrder().empty()) {
+      graph_ = Graph();
+      graph_.name = fmt::format("random_op_{}", seed);
+      Add();
+    }
+    graph_.AddOutput(graph_.op(graph_.OpOrder()[0]).outputs[0], "y");
+    return std::move(graph_);
+  }
+
+ private:
+  int Below(int count) { return static_cast<int>(random_.Next() % static_cast<uint64_t>(count)); }
+  int Between(int low, int high) { return low + Below(high - low + 1); }
+  bool Chance(int percent) { return Below(100) < percent; }
+
+  Shape RandomShape(int rank, int most = 7) {
+    Shape shape;
+    shape.rank = rank;
+    for (int i = 0; i < rank; ++i) shape[i] = Between(1, rank > 4 ? 4 : most);
+    return shape;
+  }
+  Shape Image() {
+    Shape shape({Between(1, 3), Between(1, 9), Between(1, 14), Between(1, 14)});
+    if (Chance(20)) shape[1] = 16;
+    return shape;
+  }
+
+  TensorId Input(const Shape& shape, DType dtype = DType::kF32) {
+    const TensorId id = graph_.AddTensor("x", dtype, shape);
+    graph_.AddInput(id, graph_.tensor(id).name);
+    return id;
+  }
+  /// Broadcasts to `shape`.
+  Shape Broadcasting(const Shape& shape) {
+    Shape result = shape;
+    for (int i = 0; i < shape.rank; ++i) {
+      if (Chance(35)) result[i] = 1;
+    }
+    const int dropped = Chance(30) ? Below(shape.rank + 1) : 0;
+    std::copy(result.dims + dropped, result.dims + shape.rank, result.dims);
+    result.rank -= dropped;
+    return result;
+  }
+
+  template <typename T>
+  void AddOp(const std::vector<TensorId>& inputs, const T& attributes) {
+    (void)graph_.AddOp(kind_, "op", inputs, Attributes(attributes));
+  }
+  void AddOp(const std::vector<TensorId>& inputs) {
+    (void)graph_.AddOp(kind_, "op", inputs, Attributes());
+  }
+
+  Activation RandomActivation() {
+    constexpr UnaryFunction kFunctions[] = {UnaryFunction::kIdentity, UnaryFunction::kRelu,
+                                            UnaryFunction::kSigmoid, UnaryFunction::kHardSwish};
+    return {kFunctions[Below(4)], 0, 0};
+  }
+
+  void Add() {
+    switch (kind_) {
+      case OpKind::kConv:
+        return AddConv();
+      case OpKind::kMatMul:
+        return AddMatMul();
+      case OpKind::kMaxPool:
+      case OpKind::kAveragePool:
+        return AddPool();
+      case OpKind::kUnary: {
+        const Activation function = RandomActivation();
+        return AddOp({Input(RandomShape(Between(1, 6)))}, UnaryAttributes{function.function, 0, 0});
+      }
+      case OpKind::kBinary: {
+        const Shape shape = RandomShape(Between(1, 6));
+        return AddOp({Input(Broadcasting(shape)), Input(Broadcasting(shape))},
+                     BinaryAttributes{static_cast<BinaryFunction>(Below(3)), {}});
+      }
+      case OpKind::kSelect: {
+        const Shape shape = RandomShape(Between(1, 5));
+        return AddOp({Input(Broadcasting(shape), DType::kBool), Input(Broadcasting(shape)),
+                      Input(Broadcasting(shape))});
+      }
+      case OpKind::kReduce: {
+        const Shape shape = RandomShape(Between(1, 5));
+        return AddOp({Input(shape)}, ReduceAttributes{static_cast<ReduceFunction>(Below(10)),
+                                                      Below(1 << shape.rank), Below(2)});
+      }
+      case OpKind::kSoftmax: {
+        const Shape shape = RandomShape(Between(1, 5));
+        return AddOp({Input(shape)}, SoftmaxAttributes{Below(shape.rank), Below(2)});
+      }
+      case OpKind::kLrn: {
+        LrnAttributes attributes;
+        attributes.size = Between(1, 5);
+        return AddOp({Input(RandomShape(Between(2, 5)))}, attributes);
+      }
+      default:
+        return AddMove();
+    }
+  }
+
+  void AddMove() {
+    switch (kind_) {
+      case OpKind::kConcat:
+        return AddConcat();
+      case OpKind::kSlice:
+        return AddSlice();
+      case OpKind::kPad:
+        return AddPad();
+      case OpKind::kReshape:
+        return AddReshape();
+      case OpKind::kTranspose:
+        return AddTranspose();
+      case OpKind::kExpand: {
+        const Shape shape = RandomShape(Between(1, 5));
+        ExpandAttributes attributes;
+        attributes.rank = shape.rank;
+        std::copy(shape.dims, shape.dims + shape.rank, attributes.dims);
+        return AddOp({Input(Broadcasting(shape))}, attributes);
+      }
+      case OpKind::kResize:
+        return AddResize();
+      case OpKind::kGather: {
+        const Shape shape = RandomShape(Between(1, 4));
+        const int axis = Below(shape.rank);
+        const Shape index_shape = RandomShape(Below(3), 4);
+        std::vector<int64_t> indices(static_cast<size_t>(index_shape.Elements()));
+        for (int64_t& index : indices) index = Between(-shape[axis], shape[axis] - 1);
+        return AddOp({Input(shape), graph_.AddConstantOf("i", DType::kI64, index_shape, indices)},
+                     GatherAttributes{axis});
+      }
+      case OpKind::kCast:
+        return AddOp({Input(RandomShape(Between(1, 5)))},
+                     CastAttributes{static_cast<int32_t>(DType::kI32)});
+      default:
+        return AddOp({Input(RandomShape(Between(1, 5)))});
+    }
+  }
+
+  void AddConv() {
+    Shape x = Image();
+    ConvAttributes attributes;
+    int32_t outputs = Between(1, 20);
+    if (Chance(40)) {
+      attributes.group = Between(1, 5);
+      x[1] = attributes.group * Between(1, 3);
+      outputs = attributes.group * Between(1, 4);
+    }
+    Shape w({outputs, x[1] / attributes.group, 1, 1});
+    for (int i = 0; i < 2; ++i) {
+      w[2 + i] = Between(1, 5);
+      attributes.strides[i] = Between(1, 3);
+      if (Chance(25)) attributes.dilations[i] = Between(2, 3);
+      if (Chance(60)) attributes.pads[i] = Below(w[2 + i] + (Chance(10) ? 4 : 0));
+      if (Chance(60)) attributes.pads[2 + i] = Below(w[2 + i] + (Chance(10) ? 4 : 0));
+    }
+    attributes.activation = RandomActivation();
+    std::vector<TensorId> inputs{Input(x), Input(w), kNone};
+    if (Chance(60)) inputs[2] = Input(Shape({outputs}));
+    AddOp(inputs, attributes);
+    if (graph_.OpOrder().empty() || Chance(60)) return;
+    const Shape y = graph_.tensor(graph_.op(graph_.OpOrder()[0]).outputs[0]).shape;
+    inputs.push_back(Input(y));
+    graph_.EraseOp(graph_.OpOrder()[0]);
+    AddOp(inputs, attributes);
+  }
+
+  void AddMatMul() {
+    MatMulAttributes attributes{Below(2), Below(2), RandomActivation()};
+    const Shape batch = RandomShape(Between(0, 2), 3);
+    const int32_t sizes[3] = {Between(1, 17), Between(1, 20), Between(1, 40)};  // M, K, N
+    const auto matrix = [&](int32_t rows, int32_t columns, int32_t transposed) {
+      Shape shape = Chance(60) ? batch : Broadcasting(batch);
+      if (transposed != 0) std::swap(rows, columns);
+      shape.dims[shape.rank++] = rows;
+      shape.dims[shape.rank++] = columns;
+      return Input(shape);
+    };
+    std::vector<TensorId> inputs{matrix(sizes[0], sizes[1], attributes.transpose_a),
+                                 matrix(sizes[1], sizes[2], attributes.transpose_b)};
+    Shape y({sizes[0], sizes[2]});
+    if (Chance(60)) inputs.push_back(Input(Broadcasting(y)));
+    AddOp(inputs, attributes);
+  }
+
+  void AddPool() {
+    PoolAttributes attributes;
+    for (int i = 0; i < 2; ++i) {
+      attributes.kernel[i] = Between(1, 5);
+      attributes.strides[i] = Between(1, 3);
+      if (Chance(20)) attributes.dilations[i] = 2;
+      attributes.pads[i] = Chance(50) ? Below(attributes.kernel[i]) : 0;
+      attributes.pads[2 + i] = Chance(50) ? Below(attributes.kernel[i]) : 0;
+    }
+    attributes.ceil_mode = Below(2);
+    attributes.count_include_pad = Below(2);
+    AddOp({Input(Image())}, attributes);
+  }
+
+  void AddConcat() {
+    const Shape shape = RandomShape(Between(1, 5));
+    const int axis = Below(shape.rank);
+    std::vector<TensorId> inputs;
+    const int count = Between(1, 4);
+    for (int i = 0; i < count; ++i) {
+      Shape part = shape;
+      part[axis] = Between(1, 4);
+      inputs.push_back(i > 0 && Chance(20) ? inputs[0] : Input(part));
+    }
+    AddOp(inputs, ConcatAttributes{axis});
+  }
+
+  void AddSlice() {
+    const Shape shape = RandomShape(Between(1, 5), 12);
+    SliceAttributes attributes;
+    attributes.rank = shape.rank;
+    for (int i = 0; i < shape.rank; ++i) {
+      const int begin = Below(shape[i]);
+      const int step = Between(1, 3);
+      attributes.begins[i] = begin;
+      attributes.steps[i] = Chance(10) ? -step : step;
+      const int most =
+          attributes.steps[i] > 0 ? (shape[i] - begin + step - 1) / step : begin / step + 1;
+      attributes.sizes[i] = Between(1, most);
+      if (attributes.sizes[i] == 1 && Chance(30)) attributes.steps[i] = INT32_MAX;
+    }
+    AddOp({Input(shape)}, attributes);
+  }
+
+  void AddPad() {
+    const Shape shape = RandomShape(Between(1, 4), 9);
+    PadAttributes attributes;
+    attributes.mode = Chance(70) ? PadMode::kConstant : static_cast<PadMode>(Between(1, 2));
+    attributes.value = 3.5F;
+    attributes.rank = shape.rank;
+    for (int i = 0; i < shape.rank; ++i) {
+      if (Chance(30)) continue;
+      attributes.begins[i] = Between(-shape[i] / 2, 6);
+      attributes.ends[i] = Between(-shape[i] / 2, 6);
+    }
+    AddOp({Input(shape)}, attributes);
+  }
+
+  /// Factors in any grouping on both sides.
+  void AddReshape() {
+    std::vector<int32_t> factors(static_cast<size_t>(Between(1, 5)));
+    for (int32_t& factor : factors) factor = Between(1, 4);
+    const auto grouped = [&] {
+      Shape shape({1});
+      for (const int32_t factor : factors) {
+        if (Chance(50)) {
+          shape[shape.rank - 1] *= factor;
+        } else {
+          shape.dims[shape.rank++] = factor;
+        }
+      }
+      if (shape[0] == 1 && shape.rank > 1 && Chance(70)) {
+        std::copy(shape.dims + 1, shape.dims + shape.rank, shape.dims);
+        --shape.rank;
+      }
+      return shape;
+    };
+    const Shape x = grouped();
+    const Shape y = grouped();
+    ReshapeAttributes attributes;
+    attributes.rank = y.rank;
+    std::copy(y.dims, y.dims + y.rank, attributes.dims);
+    AddOp({Input(x)}, attributes);
+  }
+
+  void AddTranspose() {
+    TransposeAttributes attributes;
+    const Shape shape = RandomShape(Between(1, 6));
+    attributes.rank = shape.rank;
+    std::iota(attributes.permutation, attributes.permutation + shape.rank, 0);
+    for (int i = 0; i < shape.rank; ++i) {
+      std::swap(attributes.permutation[i], attributes.permutation[Below(shape.rank)]);
+    }
+    AddOp({Input(shape)}, attributes);
+  }
+
+  void AddResize() {
+    Shape shape = Image();
+    ResizeAttributes attributes;
+    attributes.mode = Chance(70) ? ResizeMode::kNearest : static_cast<ResizeMode>(Between(1, 2));
+    attributes.coordinates = static_cast<CoordinateMode>(Below(4));
+    attributes.nearest = static_cast<NearestMode>(Below(4));
+    attributes.rank = 4;
+    for (int i = 0; i < 4; ++i) {
+      const int factor =
+          i >= 2 || (attributes.mode == ResizeMode::kNearest && Chance(20)) ? Between(1, 5) : 1;
+      attributes.sizes[i] = shape[i] * factor;
+      attributes.scales[i] = static_cast<float>(factor);
+      if (i >= 2 && Chance(15)) {
+        attributes.sizes[i] = Between(1, 20);
+        attributes.scales[i] =
+            static_cast<float>(attributes.sizes[i]) / static_cast<float>(shape[i]);
+      }
+    }
+    AddOp({Input(shape)}, attributes);
+  }
+
+  OpKind kind_;
+  SplitMix64 random_;
+  Graph graph_;
+};
+
+}  // namespace
+
+converter::Graph RandomOp(uint64_t seed) { return Generator(seed).Run(seed); }
+
+}  // namespace tenon::test

@@ -1,0 +1,320 @@
+#include "converter/split/working_set.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "converter/ir/elements.hpp"
+#include "converter/split/working_set_grid.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/evaluate_graph.hpp"
+
+namespace tenon::converter {
+namespace {
+
+TensorId Input(Graph& graph, const Shape& shape) {
+  const TensorId id = graph.AddTensor("x", DType::kF32, shape);
+  graph.AddInput(id, graph.tensor(id).name);
+  return id;
+}
+
+TensorId Constant(Graph& graph, const Shape& shape, uint64_t seed) {
+  return graph.AddConstant("w", DType::kF32, shape,
+                           RandomElements(DType::kF32, shape.Elements(), seed));
+}
+
+Graph Conv(const Shape& x, int32_t outputs, int32_t kernel) {
+  Graph graph;
+  const TensorId input = Input(graph, x);
+  ConvAttributes attributes;
+  std::fill_n(attributes.pads, 4, kernel / 2);
+  const auto y =
+      graph.AddOpTensor(OpKind::kConv, "conv",
+                        {input, Constant(graph, Shape({outputs, x[1], kernel, kernel}), 1),
+                         Constant(graph, Shape({outputs}), 2)},
+                        Attributes(attributes));
+  graph.AddOutput(*y, "y");
+  return graph;
+}
+
+Graph Gemm(int32_t rows, int32_t depth, int32_t columns) {
+  Graph graph;
+  const TensorId input = Input(graph, Shape({rows, depth}));
+  const auto y = graph.AddOpTensor(
+      OpKind::kMatMul, "gemm",
+      {input, Constant(graph, Shape({depth, columns}), 1), Constant(graph, Shape({columns}), 2)},
+      Attributes(MatMulAttributes{}));
+  graph.AddOutput(*y, "y");
+  return graph;
+}
+
+/// "channel 4, height 2" of everything that was split, or the error.
+std::string Split(Graph& graph, const WorkingSetLimit& limit) {
+  SplitReport report;
+  const Status status = SplitToWorkingSet(graph, limit, report);
+  if (!status.ok()) return status.error().message;
+  std::string text;
+  for (const SplitRecord& record : report.splits) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", record.dimension, record.parts);
+  }
+  return text;
+}
+
+/// The largest working set, computed anew: every tensor that an op touches, once.
+int64_t Largest(const Graph& graph, bool counts_constants) {
+  int64_t largest = 0;
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    const std::set<OpKind> views = {OpKind::kConcat, OpKind::kSlice, OpKind::kReshape,
+                                    OpKind::kExpand, OpKind::kCopy};
+    if (views.count(op.kind) != 0) continue;
+    std::set<TensorId> touched(op.inputs.begin(), op.inputs.end());
+    touched.erase(kNone);
+    touched.insert(op.outputs.begin(), op.outputs.end());
+    int64_t bytes = 0;
+    for (const TensorId tensor : touched) {
+      if (!counts_constants && graph.tensor(tensor).IsConstant()) continue;
+      bytes += graph.tensor(tensor).ByteSize();
+    }
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+std::vector<double> OutputOf(const Graph& graph) {
+  const test::Evaluation evaluation = test::EvaluateGraph(graph, test::RandomInputs(graph, 3));
+  REQUIRE(evaluation.error == "");
+  Tensor output = graph.tensor(graph.outputs()[0].tensor);
+  output.constant =
+      std::make_shared<std::vector<std::byte>>(evaluation.values.at(graph.outputs()[0].tensor));
+  return ReadElements(output);
+}
+
+void CheckNear(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  CHECK(largest < 1e-4);
+}
+
+TEST_CASE("Working set: activations always count, constants where they are staged") {
+  const Graph graph = Conv(Shape({1, 4, 8, 8}), 6, 3);
+  const Op& op = graph.op(graph.OpOrder()[0]);
+  const WorkingSet in_place = WorkingSetOf(graph, op, false);
+  CHECK(in_place.inputs == 4 * 64 * 4);
+  CHECK(in_place.weights == 0);
+  CHECK(in_place.outputs == 6 * 64 * 4);
+  CHECK(WorkingSetOf(graph, op, true).weights == (6 * 4 * 9 + 6) * 4);
+  CHECK(WorkingSetOf(graph, op, true).total() == 1024 + 888 + 1536);
+}
+
+TEST_CASE("Working set: what fits is left alone") {
+  Graph graph = Conv(Shape({1, 4, 8, 8}), 6, 3);
+  CHECK(Split(graph, UniformLimit(1024 + 888 + 1536, true)) == "");
+  CHECK(graph.OpOrder().size() == 1);
+}
+
+TEST_CASE("Working set: batch comes first") {
+  Graph graph = Conv(Shape({8, 4, 8, 8}), 6, 3);
+  CHECK(Split(graph, UniformLimit(3 * (1024 + 1536), false)) == "batch 3");
+  CHECK(Largest(graph, false) == 3 * (1024 + 1536));  // images 3, 3 and 2
+}
+
+TEST_CASE("Working set: a convolution whose weights alone exceed the limit: output channels") {
+  const std::vector<double> whole = OutputOf(Conv(Shape({1, 16, 4, 4}), 64, 3));
+  Graph graph = Conv(Shape({1, 16, 4, 4}), 64, 3);  // weights of 36,864 bytes, x of 1,024
+  CHECK(Split(graph, UniformLimit(10'000, true)) == "channel 5");
+  CHECK(Largest(graph, true) <= 10'000);
+  CHECK(OutputOf(graph) == whole);
+}
+
+TEST_CASE("Working set: a product whose weights alone exceed the limit: output channels") {
+  const std::vector<double> whole = OutputOf(Gemm(1, 64, 100));
+  Graph graph = Gemm(1, 64, 100);  // weights of 25,600 bytes
+  CHECK(Split(graph, UniformLimit(6'000, true)) == "channel 5");
+  CHECK(Largest(graph, true) <= 6'000);
+  CHECK(OutputOf(graph) == whole);
+}
+
+TEST_CASE("Working set: input channels, adding up, where the input is what does not fit") {
+  const std::vector<double> whole = OutputOf(Gemm(1, 4000, 8));
+  Graph graph = Gemm(1, 4000, 8);  // x of 16,000 bytes, weights of 128,000
+  CHECK(Split(graph, UniformLimit(9'000, true)) == "input_channel 17");
+  CHECK(Largest(graph, true) <= 9'000);
+  CHECK(Verify(graph).ok());
+  CheckNear(OutputOf(graph), whole);
+
+  const std::vector<double> whole_conv = OutputOf(Conv(Shape({1, 256, 3, 3}), 4, 1));
+  Graph conv = Conv(Shape({1, 256, 3, 3}), 4, 1);
+  CHECK(Split(conv, UniformLimit(4'000, true)) == "input_channel 4");
+  CHECK(Largest(conv, true) <= 4'000);
+  CheckNear(OutputOf(conv), whole_conv);
+}
+
+TEST_CASE("Working set: products of several rows are added within the limit, too") {
+  Graph graph = Gemm(6, 4000, 32);
+  WorkingSetLimit limit = UniformLimit(9'000, true);
+  CHECK(Split(graph, limit).find("input_channel") != std::string::npos);
+  CHECK(Largest(graph, true) <= 9'000);
+}
+
+TEST_CASE("Working set: input channels stay whole where sums must not be cut") {
+  Graph graph = Gemm(1, 4000, 8);
+  WorkingSetLimit limit = UniformLimit(9'000, true);
+  limit.accumulate = false;
+  CHECK(Split(graph, limit) ==
+        "op \"gemm\" needs 144064 bytes (inputs 16000, weights 128032, outputs 32) to run; the "
+        "limit is 9000 bytes, and split as finely as the board allows it needs 32008");
+}
+
+TEST_CASE("Working set: rows where channels cannot do it, with their halo") {
+  const std::vector<double> whole = OutputOf(Conv(Shape({1, 8, 30, 20}), 8, 3));
+  Graph graph = Conv(Shape({1, 8, 30, 20}), 8, 3);  // 19,200 bytes on either side
+  CHECK(Split(graph, UniformLimit(14'000, false)) == "height 4");
+  // 8 rows of the output, 10 of the input; 10 rows would make 3 parts, of 10 + 12.
+  CHECK(Largest(graph, false) == (8 + 10) * 640);
+  CHECK(OutputOf(graph) == whole);
+}
+
+TEST_CASE("Working set: dimensions together where none alone is enough, in the fewest parts") {
+  const std::vector<double> whole = OutputOf(Conv(Shape({1, 8, 30, 20}), 64, 3));
+  Graph graph = Conv(Shape({1, 8, 30, 20}), 64, 3);
+  const WorkingSetLimit limit = UniformLimit(10'000, true);
+  const Op& op = graph.op(graph.OpOrder()[0]);
+  const WorkingSetGrid grid(graph, op, limit);
+  const auto found = grid.Find(10'000);
+  REQUIRE(found.has_value());
+  int64_t parts = 1;
+  for (const int32_t along : *found) parts *= along;
+  // By trying all grids of fewer parts: none fits.
+  std::vector<std::string_view> names;
+  for (const GridAxis& axis : grid.axes()) names.push_back(axis.dimension);
+  CHECK(names == std::vector<std::string_view>{"channel", "input_channel", "height", "width"});
+  int tried = 0;
+  for (const GridAxis::Option& channel : grid.axes()[0].options) {
+    for (const GridAxis::Option& height : grid.axes()[2].options) {
+      for (const GridAxis::Option& width : grid.axes()[3].options) {
+        if (int64_t{channel.parts} * height.parts * width.parts >= parts) continue;
+        ++tried;
+        CHECK(grid.Bytes({channel.parts, 1, height.parts, width.parts}) > 10'000);
+      }
+    }
+  }
+  CHECK(tried > 50);
+  SplitReport report;
+  REQUIRE(SplitToWorkingSet(graph, limit, report).ok());
+  CHECK(report.parts == parts);
+  CHECK(Largest(graph, true) <= 10'000);
+  CHECK(Largest(graph, true) == grid.Bytes(*found));
+  CHECK(OutputOf(graph) == whole);
+}
+
+TEST_CASE("Working set: the board's limits on parts hold") {
+  WorkingSetLimit limit = UniformLimit(14'000, false);
+  limit.splitting.most_parts = 3;
+  Graph graph = Conv(Shape({1, 8, 30, 20}), 8, 3);
+  CHECK(Split(graph, limit) ==
+        "op \"conv\" needs 38400 bytes (inputs 19200, outputs 19200) to run; the limit is 14000 "
+        "bytes, and split as finely as the board allows it needs 14080");
+  limit.splitting.most_parts = 256;
+  limit.splitting.smallest_part_rows = 10;
+  CHECK(Split(graph, limit) == "width 4");
+  Graph channels = Conv(Shape({1, 16, 4, 4}), 64, 3);
+  CHECK(Split(channels, UniformLimit(15'200, true)) == "channel 3");
+  channels = Conv(Shape({1, 16, 4, 4}), 64, 3);
+  WorkingSetLimit sixteens = UniformLimit(15'200, true);
+  sixteens.splitting.channel_multiple = 16;
+  CHECK(Split(channels, sixteens) == "channel 4");
+}
+
+TEST_CASE("Working set: the smallest limit works, one byte less does not") {
+  const auto whole = [] { return Conv(Shape({2, 6, 9, 7}), 10, 3); };
+  for (const bool accumulate : {false, true}) {
+    for (const bool stages : {false, true}) {
+      for (const int32_t most_parts : {2, 7, 60, 256}) {
+        WorkingSetLimit limit = UniformLimit(0, stages);
+        limit.accumulate = accumulate;
+        limit.splitting.most_parts = most_parts;
+        const int64_t smallest = SmallestWorkingSet(whole(), limit);
+        CAPTURE(smallest);
+        limit.spaces.fill({"", smallest, stages});
+        Graph graph = whole();
+        SplitReport report;
+        CHECK(SplitToWorkingSet(graph, limit, report).ok());
+        CHECK(Largest(graph, stages) <= smallest);
+        CHECK(report.parts <= most_parts);
+        limit.spaces.fill({"", smallest - 1, stages});
+        Graph refused = whole();
+        const Status status = SplitToWorkingSet(refused, limit, report);
+        REQUIRE_FALSE(status.ok());
+        CHECK(status.error().kind == ErrorKind::kDoesNotFit);
+        CHECK(status.error().details[0] ==
+              fmt::format("the smallest limit that works for the model is {} bytes", smallest));
+        CHECK(refused.OpOrder().size() == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("Working set: every split is on record with its reason") {
+  Graph graph = Conv(Shape({1, 8, 30, 20}), 8, 3);
+  SplitReport report;
+  REQUIRE(SplitToWorkingSet(graph, UniformLimit(14'000, false), report).ok());
+  REQUIRE(report.splits.size() == 1);
+  const SplitRecord& record = report.splits[0];
+  CHECK(record.op == "conv");
+  CHECK(record.dimension == "height");
+  CHECK(record.parts == 4);
+  CHECK(record.bytes_before == 38'400);
+  CHECK(record.bytes_after == 11'520);
+  CHECK(record.limit == 14'000);
+  CHECK(record.reason ==
+        "working set of 38400 bytes (inputs 19200, outputs 19200) over the limit of 14000; 4 parts "
+        "along height: at most 11520 bytes");
+  CHECK(report.ops_split == 1);
+  CHECK(report.parts == 4);
+}
+
+TEST_CASE("Working set: of a board, what its units run from") {
+  Board board;
+  MemorySpace sram;
+  sram.name = "sram";
+  sram.bytes = 1000;
+  sram.reserve_bytes = 100;
+  sram.holds_arena = true;
+  MemorySpace ddr;
+  ddr.name = "ddr";
+  ddr.bytes = 100'000;
+  ddr.holds_constants = true;
+  ddr.stage_constants = true;
+  MemorySpace buffer;
+  buffer.name = "buffer";
+  buffer.bytes = 300;
+  board.memory_spaces = {sram, ddr, buffer};
+  Unit dma;
+  dma.name = "dma";
+  dma.kind = "dma";
+  Unit matrix;
+  matrix.name = "matrix";
+  matrix.kind = "npu";
+  matrix.ops = {"conv", "matmul"};
+  matrix.runs_from = "buffer";
+  Unit vector;
+  vector.name = "vector";
+  vector.kind = "npu";
+  board.units = {dma, matrix, vector};
+  board.splitting.most_parts = 9;
+  const WorkingSetLimit limit = WorkingSetLimitOf(board);
+  CHECK(limit.spaces[static_cast<size_t>(OpKind::kConv)].bytes == 300);
+  CHECK(limit.spaces[static_cast<size_t>(OpKind::kConv)].stages_constants);
+  CHECK(limit.spaces[static_cast<size_t>(OpKind::kUnary)].bytes == 900);
+  CHECK(limit.spaces[static_cast<size_t>(OpKind::kUnary)].name == "sram");
+  CHECK(limit.splitting.most_parts == 9);
+  board.memory_spaces[1].stage_constants = false;
+  CHECK_FALSE(WorkingSetLimitOf(board).spaces[0].stages_constants);
+}
+
+}  // namespace
+}  // namespace tenon::converter
