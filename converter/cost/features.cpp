@@ -1,0 +1,170 @@
+#include "converter/cost/features.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "converter/cost/features_kernels.hpp"
+#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+namespace features {
+
+int64_t CeilDiv(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
+
+int64_t BytesOf(const TensorView& view) { return view.Elements() * DTypeBytes(view.dtype); }
+
+void AddTraffic(const Context& context, double bytes, double footprint) {
+  // A working set somewhat above a cache is found there in part.
+  const auto beyond = [&](int level) {
+    const auto cache = static_cast<double>(context.machine.cache_bytes[level]);
+    if (footprint <= cache / 2) return 0.0;
+    return std::min(1.0, (footprint - cache / 2) / cache);
+  };
+  context.terms.Add("l2_bytes", bytes * beyond(0));
+  context.terms.Add("l3_bytes", bytes * beyond(1));
+  context.terms.Add("memory_bytes", bytes * beyond(2));
+}
+
+void AddActivationTraffic(const Context& context) {
+  const OpCall& call = context.call();
+  double bytes = 0;
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (call.HasInput(i) && call.Input(i).data == nullptr) {
+      bytes += static_cast<double>(BytesOf(call.Input(i)));
+    }
+  }
+  for (size_t i = 0; i < call.output_ids.size(); ++i) {
+    bytes += static_cast<double>(BytesOf(call.Output(static_cast<int>(i))));
+  }
+  AddTraffic(context, bytes, bytes);
+}
+
+void AddActivation(const Context& context, const Activation& activation) {
+  const bool clamps = activation.function == UnaryFunction::kIdentity ||
+                      activation.function == UnaryFunction::kRelu ||
+                      activation.function == UnaryFunction::kClip;
+  const auto elements = static_cast<double>(context.call().Output().Elements());
+  context.terms.Add("activated", clamps ? 0.0 : elements);
+}
+
+namespace {
+
+struct KernelModel {
+  const char* kernel;
+  void (*add)(const Context& context);
+};
+
+constexpr KernelModel kModels[] = {
+    {"cpu.conv.vector", TileConv},
+    {"cpu.conv.vector_first", FirstConv},
+    {"cpu.conv.vector_winograd", Winograd},
+    {"cpu.conv.vector_depthwise", Depthwise},
+    {"cpu.conv.onednn", LibraryProduct},
+    {"cpu.conv.onednn_matmul", LibraryProduct},
+    {"cpu.conv.portable", PortableProduct},
+    {"cpu.matmul.vector", TileMatMul},
+    {"cpu.matmul.onednn", LibraryProduct},
+    {"cpu.matmul.portable", PortableProduct},
+    {"cpu.max_pool.vector", Pool},
+    {"cpu.average_pool.vector", Pool},
+    {"cpu.max_pool.onednn", Pool},
+    {"cpu.average_pool.onednn", Pool},
+    {"cpu.max_pool.portable", Pool},
+    {"cpu.average_pool.portable", Pool},
+    {"cpu.lrn.vector", Lrn},
+    {"cpu.lrn.onednn", Lrn},
+    {"cpu.lrn.portable", Lrn},
+    {"cpu.softmax.vector", Softmax},
+    {"cpu.softmax.vector_channels", ChannelSoftmax},
+    {"cpu.softmax.onednn", Softmax},
+    {"cpu.softmax.onednn_channels", ChannelSoftmax},
+    {"cpu.softmax.portable", Softmax},
+    {"cpu.unary.portable", Unary},
+    {"cpu.binary.portable", Binary},
+    {"cpu.reduce.portable", Reduce},
+    {"cpu.gather.portable", Gather},
+    {"cpu.resize.portable", Resize},
+    {"cpu.concat.portable", Movement},
+    {"cpu.slice.portable", Movement},
+    {"cpu.pad.portable", Movement},
+    {"cpu.reshape.portable", Movement},
+    {"cpu.transpose.portable", Movement},
+    {"cpu.expand.portable", Movement},
+    {"cpu.cast.portable", Movement},
+    {"cpu.copy.portable", Movement},
+};
+
+}  // namespace
+}  // namespace features
+
+CostTerms KernelTerms(const ProfileOperands& operands, const MachineFacts& machine, int threads) {
+  CostTerms terms;
+  terms.model = operands.kernel();
+  terms.Add("start", 1);
+  if (operands.call().Output().Elements() == 0) return terms;
+  for (const features::KernelModel& model : features::kModels) {
+    if (operands.kernel() != model.kernel) continue;
+    model.add({operands, machine, threads, terms});
+    return terms;
+  }
+  return KindTerms(operands, machine);
+}
+
+CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine) {
+  CostTerms terms;
+  terms.model = GetOpRow(operands.kind()).name;
+  terms.Add("start", 1);
+  const OpWork work = GetOpHostRow(operands.kind()).work(operands.call());
+  terms.Add("multiply_accumulates", static_cast<double>(work.multiply_accumulates));
+  terms.Add("elementary_ops", static_cast<double>(work.elementary_ops));
+  const auto bytes = static_cast<double>(work.bytes_read + work.bytes_written);
+  terms.Add("bytes", bytes);
+  features::AddTraffic({operands, machine, 1, terms}, bytes, bytes);
+  return terms;
+}
+
+namespace {
+
+std::string ProcessorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+int VectorLanes() {
+#if defined(__x86_64__)
+  const bool has_avx512 =
+      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0;
+  const bool has_avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  if (has_avx2 && has_avx512) return 16;
+  if (has_avx2) return 8;
+#endif
+  return 4;
+}
+
+}  // namespace
+
+MachineFacts ThisMachine() {
+  MachineFacts machine;
+  machine.processor = ProcessorName();
+  machine.processors = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  machine.vector_lanes = VectorLanes();
+  const long caches[3] = {sysconf(_SC_LEVEL1_DCACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE),
+                          sysconf(_SC_LEVEL3_CACHE_SIZE)};
+  for (int level = 0; level < 3; ++level) {
+    if (caches[level] > 0) machine.cache_bytes[level] = caches[level];
+  }
+  return machine;
+}
+
+}  // namespace tenon::converter

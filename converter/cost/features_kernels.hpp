@@ -1,0 +1,49 @@
+// The models of single kernels behind features.hpp.
+#pragma once
+
+#include "converter/cost/features.hpp"
+
+namespace tenon::converter::features {
+
+struct Context {
+  const ProfileOperands& operands;
+  const MachineFacts& machine;
+  int threads;
+  CostTerms& terms;
+
+  [[nodiscard]] const OpCall& call() const { return operands.call(); }
+};
+
+[[nodiscard]] int64_t CeilDiv(int64_t value, int64_t divisor);
+[[nodiscard]] int64_t BytesOf(const TensorView& view);
+
+/// Adds what reading or writing `bytes` costs beside the work, by the cache that a working set of
+/// `footprint` bytes is found in: terms l2_bytes, l3_bytes, memory_bytes.
+void AddTraffic(const Context& context, double bytes, double footprint);
+/// That of the op's activations: inputs from `first_input` and outputs, once each.
+void AddActivationTraffic(const Context& context);
+/// Elements that go through a function other than a clamp after the product: term "activated".
+void AddActivation(const Context& context, const Activation& activation);
+
+// Register tiles (features_product.cpp).
+void TileConv(const Context& context);
+void TileMatMul(const Context& context);
+void FirstConv(const Context& context);
+void Winograd(const Context& context);
+// features_windows.cpp
+void Depthwise(const Context& context);
+void Pool(const Context& context);
+void Lrn(const Context& context);
+void Softmax(const Context& context);
+void ChannelSoftmax(const Context& context);
+// Portable kernels that walk strided operands (features_portable.cpp).
+void Unary(const Context& context);
+void Binary(const Context& context);
+void Reduce(const Context& context);
+void Movement(const Context& context);  ///< copy, transpose, reshape, slice, concat, pad, ...
+void Gather(const Context& context);
+void Resize(const Context& context);
+void PortableProduct(const Context& context);
+void LibraryProduct(const Context& context);  ///< oneDNN's convolutions and matrix products
+
+}  // namespace tenon::converter::features

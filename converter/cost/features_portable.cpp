@@ -1,0 +1,343 @@
+// Portable kernels: rows of strided operands (backends/cpu/kernels/portable).
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "converter/cost/features_kernels.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter::features {
+namespace {
+
+constexpr int kMostOperands = 3;
+
+/// The loops that a portable kernel runs: dimensions in the order in which the output (operand 0)
+/// lies in memory, merged where every operand passes through them evenly (as in strided.hpp of the
+/// kernels). Strides in elements.
+class Nest {
+ public:
+  void Add(int64_t size, std::array<int64_t, kMostOperands> strides) {
+    if (size != 1) loops_.push_back({size, strides});
+  }
+
+  void Simplify() {
+    std::stable_sort(loops_.begin(), loops_.end(),
+                     [](const Loop& a, const Loop& b) { return a.strides[0] > b.strides[0]; });
+    std::vector<Loop> merged;
+    for (const Loop& loop : loops_) {
+      const bool joins = !merged.empty() && Continues(merged.back(), loop);
+      if (joins) {
+        merged.back().size *= loop.size;
+        merged.back().strides = loop.strides;
+      } else {
+        merged.push_back(loop);
+      }
+    }
+    loops_ = std::move(merged);
+  }
+
+  /// Makes the longest loop the innermost where rows are short, as the kernels do.
+  void LengthenRows() {
+    constexpr int64_t kShortRow = 16;
+    if (loops_.size() < 2 || loops_.back().size >= kShortRow) return;
+    const auto longest = std::max_element(
+        loops_.begin(), loops_.end(), [](const Loop& a, const Loop& b) { return a.size < b.size; });
+    std::rotate(longest, longest + 1, loops_.end());
+  }
+
+  [[nodiscard]] double Row() const {
+    return loops_.empty() ? 1.0 : static_cast<double>(loops_.back().size);
+  }
+  [[nodiscard]] int64_t RowStride(int operand) const {
+    return loops_.empty() ? 1 : loops_.back().strides[static_cast<size_t>(operand)];
+  }
+  /// True if operand 1 moves faster along an outer loop than along the rows.
+  [[nodiscard]] bool CrossesSource() const {
+    for (size_t i = 0; i + 1 < loops_.size(); ++i) {
+      const int64_t stride = std::abs(loops_[i].strides[1]);
+      if (stride != 0 && stride < std::abs(RowStride(1))) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Loop {
+    int64_t size;
+    std::array<int64_t, kMostOperands> strides;
+  };
+
+  static bool Continues(const Loop& outer, const Loop& inner) {
+    for (size_t i = 0; i < kMostOperands; ++i) {
+      if (outer.strides[i] != inner.strides[i] * inner.size) return false;
+    }
+    return true;
+  }
+
+  std::vector<Loop> loops_;
+};
+
+/// Stride of `view` along axis `axis` of a result of `rank` dimensions, 0 where it is repeated.
+int64_t BroadcastStride(const TensorView& view, int rank, int axis) {
+  const int own = axis - (rank - view.rank);
+  if (own < 0 || view.dims[own] == 1) return 0;
+  return view.strides[own];
+}
+
+const char* FunctionName(const ProfileOperands& operands) {
+  for (const AttributeField& field : GetOpRow(operands.kind()).fields) {
+    if (field.kind != FieldKind::kEnum) continue;
+    const int32_t value = static_cast<const int32_t*>(operands.call().attributes)[field.offset];
+    if (value >= 0 && value < field.enum_count) return field.enum_names[value];
+  }
+  return "any";
+}
+
+/// Functions that take about the same time share a model.
+const char* BinaryClass(const Context& context) {
+  switch (context.call().AttributesAs<BinaryAttributes>().function) {
+    case BinaryFunction::kDiv:
+      return "div";
+    case BinaryFunction::kMod:
+    case BinaryFunction::kFmod:
+      return "mod";
+    case BinaryFunction::kPow: {
+      const float* exponent = ConstantExponent(context.call(), OpKind::kBinary);
+      if (exponent == nullptr) return "pow";
+      if (*exponent >= 1 && *exponent <= 4 &&
+          *exponent == static_cast<float>(static_cast<int>(*exponent))) {
+        return "cheap";
+      }
+      return *exponent == 0.5F || *exponent == -1.0F || *exponent == -2.0F ? "div" : "pow";
+    }
+    default:
+      return "cheap";
+  }
+}
+
+}  // namespace
+
+void Unary(const Context& context) {
+  const TensorView& x = context.call().Input(0);
+  const TensorView& y = context.call().Output();
+  Nest nest;
+  for (int k = 0; k < y.rank; ++k) nest.Add(y.dims[k], {y.strides[k], x.strides[k], 0});
+  nest.Simplify();
+  nest.LengthenRows();
+  const auto elements = static_cast<double>(y.Elements());
+  const bool staged = nest.RowStride(0) != 1 || nest.RowStride(1) != 1;
+  context.terms.model += fmt::format(" {}", FunctionName(context.operands));
+  context.terms.Add("rows", elements / nest.Row());
+  context.terms.Add("elements", elements);
+  context.terms.Add("staged", staged ? elements : 0.0);
+  AddActivationTraffic(context);
+}
+
+void Binary(const Context& context) {
+  const OpCall& call = context.call();
+  const TensorView& z = call.Output();
+  Nest nest;
+  for (int k = 0; k < z.rank; ++k) {
+    nest.Add(z.dims[k], {z.strides[k], BroadcastStride(call.Input(0), z.rank, k),
+                         BroadcastStride(call.Input(1), z.rank, k)});
+  }
+  nest.Simplify();
+  nest.LengthenRows();
+  const auto elements = static_cast<double>(z.Elements());
+  const double rows = elements / nest.Row();
+  double staged = 0;    // operands that pass through a buffer
+  double repeated = 0;  // operands that are one element per row
+  for (int i = 0; i < kMostOperands; ++i) {
+    if (i > 0 && nest.RowStride(i) == 0) {
+      repeated += 1;
+    } else if (nest.RowStride(i) != 1) {
+      staged += 1;
+    }
+  }
+  const bool contiguous = staged == 0 && repeated == 0;
+  CostTerms& terms = context.terms;
+  terms.model += fmt::format(" {}", BinaryClass(context));
+  terms.Add("rows", contiguous ? rows : 0.0);
+  terms.Add("staged_rows", contiguous ? 0.0 : rows);
+  terms.Add("elements", elements);
+  terms.Add("staged", staged * elements);
+  terms.Add("repeated", repeated * rows * std::min(nest.Row(), 128.0));
+  const Activation& activation = call.AttributesAs<BinaryAttributes>().activation;
+  terms.Add("clamped", activation.function != UnaryFunction::kIdentity ? elements : 0.0);
+  AddActivation(context, activation);
+  AddActivationTraffic(context);
+}
+
+void Reduce(const Context& context) {
+  constexpr int64_t kLanes = 16;
+  const OpCall& call = context.call();
+  const auto& attributes = call.AttributesAs<ReduceAttributes>();
+  const TensorView& x = call.Input(0);
+  int lane = -1;
+  double reduced = 1;
+  int64_t run = 1;
+  int64_t run_stride = INT64_MAX;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if (((attributes.axes_mask >> axis) & 1) != 0) {
+      reduced *= x.dims[axis];
+      if (x.dims[axis] > 1 && x.strides[axis] < run_stride) {
+        run_stride = x.strides[axis];
+        run = x.dims[axis];
+      }
+    } else if (x.dims[axis] > 1 && (lane < 0 || x.strides[axis] < x.strides[lane])) {
+      lane = axis;
+    }
+  }
+  const auto elements = static_cast<double>(x.Elements());
+  const int64_t lanes = lane < 0 ? 1 : x.dims[lane];
+  const bool side_by_side = lane >= 0 && x.strides[lane] == 1;
+  const double share =
+      side_by_side ? static_cast<double>(lanes / kLanes * kLanes) / static_cast<double>(lanes)
+                   : 0.0;
+  const double outputs = elements / std::max(reduced, 1.0);
+  const double blocks =
+      outputs / static_cast<double>(lanes) * static_cast<double>(CeilDiv(lanes, kLanes));
+  CostTerms& terms = context.terms;
+  terms.model += fmt::format(" {}", FunctionName(context.operands));
+  terms.Add("blocks", blocks);
+  terms.Add("runs", blocks * reduced / static_cast<double>(run));
+  terms.Add("vector_steps", elements * share / static_cast<double>(kLanes));
+  terms.Add("scalar_elements", elements * (1 - share));
+  terms.Add("scalar_runs", (1 - share) * elements / static_cast<double>(run));
+  AddActivationTraffic(context);
+}
+
+namespace {
+
+/// What one copy from `x` to a part of the output costs.
+struct Copies {
+  double rows = 0;
+  double contiguous = 0;
+  double strided = 0;
+  double transposed = 0;
+
+  void Take(Nest nest, double elements, bool same_type) {
+    nest.Simplify();
+    if (nest.CrossesSource()) {
+      transposed += elements;
+    } else {
+      rows += elements / nest.Row();
+      const bool runs = nest.RowStride(0) == 1 && nest.RowStride(1) == 1;
+      (runs && same_type ? contiguous : strided) += elements;
+    }
+  }
+};
+
+Nest NestOfMovement(const Context& context, const TensorView& x) {
+  const OpCall& call = context.call();
+  const TensorView& y = call.Output();
+  Nest nest;
+  switch (context.operands.kind()) {
+    case OpKind::kTranspose: {
+      const auto& attributes = call.AttributesAs<TransposeAttributes>();
+      for (int k = 0; k < y.rank; ++k) {
+        nest.Add(y.dims[k], {y.strides[k], x.strides[attributes.permutation[k]], 0});
+      }
+      break;
+    }
+    case OpKind::kSlice: {
+      const auto& attributes = call.AttributesAs<SliceAttributes>();
+      for (int k = 0; k < y.rank; ++k) {
+        nest.Add(y.dims[k], {y.strides[k], int64_t{x.strides[k]} * attributes.steps[k], 0});
+      }
+      break;
+    }
+    case OpKind::kReshape: {
+      // Rows are as long as both sides allow.
+      if (x.IsRowMajor() && y.IsRowMajor()) {
+        nest.Add(y.Elements(), {1, 1, 0});
+        break;
+      }
+      const int64_t row =
+          std::min(x.rank > 0 ? x.dims[x.rank - 1] : 1, y.rank > 0 ? y.dims[y.rank - 1] : 1);
+      nest.Add(y.Elements() / std::max<int64_t>(row, 1), {INT32_MAX, INT32_MAX - 1, 0});
+      nest.Add(row,
+               {y.rank > 0 ? y.strides[y.rank - 1] : 1, x.rank > 0 ? x.strides[x.rank - 1] : 1, 0});
+      break;
+    }
+    case OpKind::kExpand:
+      for (int k = 0; k < y.rank; ++k) {
+        nest.Add(y.dims[k], {y.strides[k], BroadcastStride(x, y.rank, k), 0});
+      }
+      break;
+    default:  // copy, cast, concat and pad: the input's own dimensions
+      for (int k = 0; k < x.rank && k < y.rank; ++k) {
+        nest.Add(x.dims[k], {y.strides[k], x.strides[k], 0});
+      }
+      break;
+  }
+  return nest;
+}
+
+}  // namespace
+
+void Movement(const Context& context) {
+  const OpCall& call = context.call();
+  const OpKind kind = context.operands.kind();
+  Copies copies;
+  const int inputs = kind == OpKind::kConcat ? call.InputCount() : 1;
+  for (int i = 0; i < inputs; ++i) {
+    const TensorView& x = call.Input(i);
+    const bool whole_output = kind != OpKind::kConcat && kind != OpKind::kPad;
+    const auto elements =
+        static_cast<double>(whole_output ? call.Output().Elements() : x.Elements());
+    copies.Take(NestOfMovement(context, x), elements, x.dtype == call.Output().dtype);
+  }
+  // All of them copy by the same code; a cast and a padding do more.
+  CostTerms& terms = context.terms;
+  if (kind != OpKind::kCast && kind != OpKind::kPad) terms.model = "cpu.copy.portable";
+  terms.Add("rows", copies.rows);
+  terms.Add("contiguous", copies.contiguous);
+  terms.Add("strided", copies.strided);
+  terms.Add("transposed", copies.transposed);
+  if (kind == OpKind::kPad) terms.Add("outputs", static_cast<double>(call.Output().Elements()));
+  AddActivationTraffic(context);
+}
+
+void Gather(const Context& context) {
+  const OpCall& call = context.call();
+  const TensorView& x = call.Input(0);
+  const TensorView& indices = call.Input(1);
+  const TensorView& y = call.Output();
+  const int axis = call.AttributesAs<GatherAttributes>().axis;
+  Nest nest;
+  int out = 0;
+  for (int k = 0; k < axis; ++k, ++out) nest.Add(y.dims[out], {y.strides[out], x.strides[k], 0});
+  for (int k = 0; k < indices.rank; ++k, ++out) {
+    nest.Add(y.dims[out], {y.strides[out], 0, indices.strides[k]});
+  }
+  for (int k = axis + 1; k < x.rank; ++k, ++out) {
+    nest.Add(y.dims[out], {y.strides[out], x.strides[k], 0});
+  }
+  nest.Simplify();
+  const auto elements = static_cast<double>(y.Elements());
+  const bool slabs = nest.RowStride(2) == 0;
+  const bool runs = slabs && nest.RowStride(0) == 1 && nest.RowStride(1) == 1;
+  context.terms.Add("indices", static_cast<double>(indices.Elements()));
+  context.terms.Add("rows", elements / nest.Row());
+  context.terms.Add("contiguous", runs ? elements : 0.0);
+  context.terms.Add("strided", slabs && !runs ? elements : 0.0);
+  context.terms.Add("single", slabs ? 0.0 : elements);
+  AddActivationTraffic(context);
+}
+
+void Resize(const Context& context) {
+  const OpCall& call = context.call();
+  const TensorView& y = call.Output();
+  const auto elements = static_cast<double>(y.Elements());
+  int innermost = 0;
+  for (int k = 0; k < y.rank; ++k) {
+    if (y.dims[k] > 1 && y.strides[k] == 1) innermost = k;
+  }
+  const double row = y.rank > 0 ? std::max(y.dims[innermost], 1) : 1;
+  context.terms.model += fmt::format(" {}", FunctionName(context.operands));
+  context.terms.Add("rows", elements / row);
+  context.terms.Add("elements", elements);
+  AddActivationTraffic(context);
+}
+
+}  // namespace tenon::converter::features

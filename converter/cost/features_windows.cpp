@@ -1,0 +1,110 @@
+// Depthwise convolutions, pools, and functions along one dimension, channels in lanes
+// (backends/cpu/kernels/vector).
+#include <algorithm>
+
+#include "converter/cost/features_kernels.hpp"
+
+namespace tenon::converter::features {
+namespace {
+
+/// Vectors that `channels` take: whole ones, one of half size, then some of four lanes.
+double Vectors(int64_t channels, int lanes) {
+  const int64_t whole = channels / lanes;
+  int64_t left = channels % lanes;
+  double vectors = static_cast<double>(whole);
+  if (left >= lanes / 2 && lanes > 4) {
+    vectors += 1;
+    left -= lanes / 2;
+  }
+  return vectors + static_cast<double>(CeilDiv(left, 4));
+}
+
+}  // namespace
+
+void Depthwise(const Context& context) {
+  constexpr int64_t kMostPixels = 4;  // see simd/routines.hpp
+  const OpCall& call = context.call();
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(1);
+  const TensorView& y = call.Output();
+  const bool square = w.dims[2] == w.dims[3] && attributes.strides[0] == attributes.strides[1];
+  const bool dense = attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
+  const bool compact =
+      square && dense && (w.dims[2] == 3 || w.dims[2] == 5) && attributes.strides[0] <= 2;
+  const int64_t tiles_per_row = CeilDiv(y.dims[3], kMostPixels);
+  const auto items = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * tiles_per_row);
+  const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
+  const double vectors = Vectors(y.dims[1], context.machine.vector_lanes);
+  const auto taps = static_cast<double>(int64_t{w.dims[2]} * w.dims[3]);
+  // Input columns that the pixels of all items read.
+  const double columns =
+      compact ? w.dims[2] * ((pixels - items) * attributes.strides[1] + items * w.dims[3])
+              : pixels * taps;
+  CostTerms& terms = context.terms;
+  if (!compact) terms.model += " any";
+  terms.Add("items", items);
+  terms.Add("pointers", columns);
+  terms.Add("item_vectors", items * vectors);
+  terms.Add("column_vectors", columns * vectors);
+  terms.Add("product_vectors", pixels * taps * vectors);
+  terms.Add("output_vectors", pixels * vectors);
+  AddActivation(context, attributes.activation);
+  AddActivationTraffic(context);
+}
+
+void Pool(const Context& context) {
+  const OpCall& call = context.call();
+  const auto& attributes = call.AttributesAs<PoolAttributes>();
+  const TensorView& x = call.Input(0);
+  const TensorView& y = call.Output();
+  const auto windows = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
+  const double vectors = Vectors(y.dims[1], context.machine.vector_lanes);
+  // Of an average window, less what lies in the padding.
+  double taps[2];
+  for (int i = 0; i < 2; ++i) {
+    const double kernel = std::min(attributes.kernel[i], x.dims[2 + i]);
+    const double hidden = attributes.pads[i] + attributes.pads[2 + i];
+    taps[i] = std::max(1.0, kernel - hidden * kernel / (2.0 * std::max(1, y.dims[2 + i])));
+  }
+  context.terms.Add("windows", windows);
+  context.terms.Add("window_vectors", windows * vectors);
+  context.terms.Add("tap_vectors", windows * vectors * taps[0] * taps[1]);
+  context.terms.Add("taps", windows * taps[0] * taps[1]);
+  AddActivationTraffic(context);
+}
+
+void Lrn(const Context& context) {
+  const TensorView& x = context.call().Input(0);
+  const auto channels = static_cast<double>(std::max(x.dims[1], 1));
+  const double pixels = static_cast<double>(x.Elements()) / channels;
+  const auto& attributes = context.call().AttributesAs<LrnAttributes>();
+  context.terms.Add("pixels", pixels);
+  context.terms.Add("elements", pixels * channels);
+  context.terms.Add("window_elements", pixels * channels * attributes.size);
+  AddActivationTraffic(context);
+}
+
+namespace {
+
+void AddSoftmax(const Context& context) {
+  constexpr int64_t kShortRow = 32;  // see simd/softmax.hpp
+  const TensorView& x = context.call().Input(0);
+  const int32_t axis = context.call().AttributesAs<SoftmaxAttributes>().axis;
+  const int64_t count = std::max(x.dims[axis], 1);
+  const int64_t rows = x.Elements() / count;
+  const int lanes = context.machine.vector_lanes;
+  const bool is_short = count <= kShortRow;
+  context.terms.Add("rows", static_cast<double>(rows));
+  const int64_t vectors = is_short ? CeilDiv(rows, lanes) * count : rows * CeilDiv(count, lanes);
+  context.terms.Add("vectors", static_cast<double>(vectors));
+  context.terms.Add("short_row_elements", is_short ? static_cast<double>(rows * count) : 0.0);
+  context.terms.Add("elements", static_cast<double>(rows * count));
+  AddActivationTraffic(context);
+}
+
+}  // namespace
+
+void Softmax(const Context& context) { AddSoftmax(context); }
+void ChannelSoftmax(const Context& context) { AddSoftmax(context); }
+
+}  // namespace tenon::converter::features

@@ -1,0 +1,61 @@
+// The operands of one op as kernels see them, strides and all, from a graph or from a plan: what
+// signatures and cost features are computed from, so that both sides agree.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "converter/memory/locations.hpp"
+#include "runtime/format/plan_view.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::converter {
+
+/// One op with its kernel. Borrows constants from where it was made from.
+class ProfileOperands {
+ public:
+  /// Strides come from `locations`; without them, tensors are dense in their layout.
+  ProfileOperands(const Graph& graph, const Op& op, const Locations* locations);
+  /// Op `index` of a program that has passed the plan check.
+  ProfileOperands(const PlanView& plan, const ProgramView& program, size_t index);
+  ProfileOperands(const ProfileOperands&) = delete;
+  ProfileOperands& operator=(const ProfileOperands&) = delete;
+
+  [[nodiscard]] const OpCall& call() const { return call_; }
+  [[nodiscard]] OpKind kind() const { return kind_; }
+  [[nodiscard]] const std::string& kernel() const { return kernel_; }
+
+ private:
+  void Add(const Shape& shape, DType dtype, std::vector<int32_t> strides, const void* data);
+  void Finish(std::vector<int32_t> attributes);
+
+  std::vector<TensorView> views_;
+  std::deque<Shape> dims_;
+  std::deque<std::vector<int32_t>> strides_;
+  std::vector<int32_t> input_ids_;
+  std::vector<int32_t> output_ids_;
+  std::vector<int32_t> attributes_;
+  OpCall call_;
+  OpKind kind_ = OpKind::kCopy;
+  std::string kernel_;
+};
+
+/// The op as canonical text: the same for ops that take the same time, whatever they are called.
+///   conv cpu.conv.vector (f32[1,32,56,56]:last, f32[64,32,1,1], f32[64]) -> f32[1,64,56,56]:last
+///   {activation=1} threads=1
+/// One line. After a shape stands how the tensor lies in memory where that is not row-major:
+/// "last" (channels last), "gaps" or "last-gaps" (the same with space between), "strided"
+/// (anything else). Absent operands are `_`. Attributes are their words, named, where they differ
+/// from the defaults. A power's constant exponent is an attribute too, as kernels treat it so.
+[[nodiscard]] std::string ProfileSignature(const ProfileOperands& operands, int threads);
+
+/// The same without the places in memory: what remains alike when views come and go.
+[[nodiscard]] std::string WithoutStrides(const std::string& signature);
+
+/// The exponent of a power whose second operand is one constant f32; otherwise null.
+[[nodiscard]] const float* ConstantExponent(const OpCall& call, OpKind kind);
+
+}  // namespace tenon::converter

@@ -1,0 +1,205 @@
+#include "converter/cost/profile_run.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "converter/cost/cost_model.hpp"
+#include "runtime/format/plan_view.hpp"
+#include "runtime/ops/op_table.hpp"
+#include "tenon/tenon.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr double kNanosecondsPerMs = 1e6;
+
+uint64_t Nanoseconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+/// What reading the clock adds to the time between two readings: the median of many.
+double ClockNanoseconds() {
+  std::vector<uint64_t> gaps(1001);
+  for (uint64_t& gap : gaps) {
+    const uint64_t start = Nanoseconds();
+    gap = Nanoseconds() - start;
+  }
+  std::nth_element(gaps.begin(), gaps.begin() + 500, gaps.end());
+  return static_cast<double>(gaps[500]);
+}
+
+/// A plan file that is there as long as this lives.
+class TemporaryFile {
+ public:
+  static Result<TemporaryFile> Write(const std::vector<uint8_t>& bytes) {
+    std::error_code code;
+    std::string path = std::filesystem::temp_directory_path(code) / "tenon-profile-XXXXXX";
+    const int file = code ? -1 : mkstemp(path.data());
+    if (file < 0) return Failed(path);
+    TemporaryFile made(path);
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t written = write(file, bytes.data() + done, bytes.size() - done);
+      if (written <= 0) break;
+      done += static_cast<size_t>(written);
+    }
+    if (close(file) != 0 || done < bytes.size()) return Failed(path);
+    return made;
+  }
+  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFile& operator=(TemporaryFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  static Error Failed(const std::string& path) {
+    return Error{ErrorKind::kBackend, fmt::format("{}: cannot be written", path), {}};
+  }
+  std::string path_;
+};
+
+/// Numbers of ordinary size: zeros or denormals would time something else. Integers are 0, which is
+/// in range as an index of anything.
+std::vector<std::byte> RandomInput(const tenon_port_info& port) {
+  std::vector<std::byte> bytes(port.bytes);
+  if (port.dtype != TENON_F32) return bytes;
+  std::minstd_rand random(1);
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    const float value = static_cast<float>(random()) / static_cast<float>(std::minstd_rand::max());
+    std::memcpy(bytes.data() + i, &value, 4);
+  }
+  return bytes;
+}
+
+/// Nanoseconds of all runs so far.
+struct Samples {
+  std::vector<double> latency;
+  std::vector<std::vector<double>> ops;  ///< by op of the plan
+};
+
+Error RunFailed(const std::string& name, const tenon::Error& error) {
+  return Error{ErrorKind::kBackend, fmt::format("{}: {}", name, error.message), {}};
+}
+
+struct Trace {
+  Samples* samples;
+  double clock;
+};
+
+Status RunPlan(const PlanToProfile& subject, int iterations, int threads, double clock,
+               Samples& samples) {
+  TENON_ASSIGN_OR_RETURN(const TemporaryFile file, TemporaryFile::Write(subject.plan));
+  auto plan = tenon::Plan::Open(file.path(), threads);
+  if (!plan) return RunFailed(subject.name, plan.error());
+  auto session = tenon::Session::Open(*plan);
+  if (!session) return RunFailed(subject.name, session.error());
+  std::vector<std::vector<std::byte>> inputs;
+  for (size_t i = 0; i < plan->InputCount(); ++i) {
+    inputs.push_back(RandomInput(plan->Input(i)));
+    if (auto error = session->BindInput(i, inputs[i].data(), inputs[i].size())) {
+      return RunFailed(subject.name, *error);
+    }
+  }
+  samples.ops.resize(plan->OpCount());
+  Trace context{&samples, clock};
+  tenon_trace trace{};
+  trace.context = &context;
+  trace.record = [](void* to, size_t op, uint64_t nanoseconds) {
+    const auto* running = static_cast<const Trace*>(to);
+    const double spent = static_cast<double>(nanoseconds) - running->clock;
+    running->samples->ops[op].push_back(std::max(spent, 1.0));
+  };
+  trace.clock_nanoseconds = [](void*) { return Nanoseconds(); };
+  constexpr int kWarmUp = 2;
+  for (int i = 0; i < iterations + kWarmUp; ++i) {
+    const uint64_t start = Nanoseconds();
+    if (auto error = session->Run()) return RunFailed(subject.name, *error);
+    if (i < kWarmUp) continue;
+    samples.latency.push_back(static_cast<double>(Nanoseconds() - start));
+    if (auto error = session->RunTraced(trace)) return RunFailed(subject.name, *error);
+  }
+  return {};
+}
+
+/// What the plan's ops are, beside what they took.
+Status AddSteps(const PlanToProfile& subject, const Board& board, Samples& samples,
+                Profile& profile) {
+  std::vector<std::max_align_t> aligned(subject.plan.size() / sizeof(std::max_align_t) + 1);
+  std::memcpy(aligned.data(), subject.plan.data(), subject.plan.size());
+  const auto view =
+      PlanView::Open({reinterpret_cast<const uint8_t*>(aligned.data()), subject.plan.size()}, true);
+  if (!view.ok()) return InternalError("{}: {}", subject.name, ToString(view.status()));
+  const ProgramView program = view->program(0);
+  ProfiledModel model;
+  model.name = subject.name;
+  model.sweep = subject.sweep;
+  model.latency = Summarise(samples.latency, kNanosecondsPerMs);
+  for (size_t i = 0; i < program.op_count() && i < samples.ops.size(); ++i) {
+    if (samples.ops[i].empty()) continue;
+    const ProfileOperands operands(*view, program, i);
+    Op op;
+    op.kind = operands.kind();
+    op.backend = operands.kernel().substr(0, operands.kernel().find('.'));
+    const Unit* unit = UnitFor(board, op);
+    ProfileEntry entry;
+    entry.signature = ProfileSignature(operands, profile.threads);
+    entry.unit = unit != nullptr ? unit->name : op.backend;
+    entry.kernel = operands.kernel();
+    entry.durations = Summarise(samples.ops[i], kNanosecondsPerMs);
+    entry.kernel_terms = KernelTerms(operands, profile.machine, profile.threads);
+    entry.kind_terms = KindTerms(operands, profile.machine);
+    const double mean_ms = entry.durations.mean_ms;
+    model.steps.push_back({profile.AddOp(std::move(entry)), mean_ms});
+  }
+  profile.models.push_back(std::move(model));
+  return {};
+}
+
+}  // namespace
+
+Result<Profile> MakeProfile(const Board& board, const std::vector<PlanToProfile>& plans,
+                            const ProfileOptions& options) {
+  Profile profile;
+  profile.board = board.name;
+  profile.threads = options.threads;
+  profile.machine = ThisMachine();
+  const double clock = ClockNanoseconds();
+  const int rounds = std::clamp(options.rounds, 1, options.iterations);
+  std::vector<Samples> samples(plans.size());
+  int turn = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const int iterations =
+        options.iterations * (round + 1) / rounds - options.iterations * round / rounds;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      if (options.progress) {
+        options.progress(plans[i].name, turn++, rounds * static_cast<int>(plans.size()));
+      }
+      Status status = RunPlan(plans[i], iterations, options.threads, clock, samples[i]);
+      if (!status.ok()) return status.error();
+    }
+  }
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (Status status = AddSteps(plans[i], board, samples[i], profile); !status.ok()) {
+      return status.error();
+    }
+  }
+  profile.calibration = Calibrate(CalibrationSamples(profile, {}, true));
+  return profile;
+}
+
+}  // namespace tenon::converter
