@@ -23,10 +23,31 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
   return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : 1.0);
 }
 
+/// Of the op's inputs that are constants, once each.
+int64_t ConstantBytes(const Graph& graph, const Op& op) {
+  int64_t bytes = 0;
+  for (auto input = op.inputs.begin(); input != op.inputs.end(); ++input) {
+    if (*input == kNone || !graph.tensor(*input).IsConstant()) continue;
+    if (std::find(op.inputs.begin(), input, *input) == input) {
+      bytes += graph.tensor(*input).ByteSize();
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Picoseconds OpTime::Alone(double port_bytes_per_second) const {
   return fixed + std::max(compute, TimeAtRate(static_cast<double>(bytes), port_bytes_per_second));
+}
+
+AnalyticCostModel::AnalyticCostModel(const Board& board, int threads) : threads_(threads) {
+  for (const MemorySpace& space : board.memory_spaces) {
+    if (!space.holds_constants) continue;
+    if (space.holds_arena || space.stage_constants) return;
+    constant_bytes_per_second_ = space.bandwidth_bytes_per_second;
+    return;
+  }
 }
 
 OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& unit) const {
@@ -46,6 +67,13 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   if (!on_the_way_out) {
     time.compute += TimeAtRate(static_cast<double>(work.elementary_ops),
                                unit.elementary_ops_per_second * threads);
+  }
+  if (constant_bytes_per_second_ > 0) {
+    // A gather or slice of a constant reads only part of it.
+    const int64_t constants = std::min(ConstantBytes(graph, op), work.bytes_read);
+    time.bytes -= constants;
+    time.compute = std::max(time.compute,
+                            TimeAtRate(static_cast<double>(constants), constant_bytes_per_second_));
   }
   return time;
 }

@@ -41,10 +41,14 @@ class CostModel {
 class AnalyticCostModel final : public CostModel {
  public:
   explicit AnalyticCostModel(int threads = 1) : threads_(threads) {}
+  /// For a board whose ops read constants in place from a space of their own (flash): those bytes
+  /// come at that space's bandwidth, side by side with the rest, and count as `compute`.
+  explicit AnalyticCostModel(const Board& board, int threads = 1);
   [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
 
  private:
   int threads_;
+  double constant_bytes_per_second_ = 0;  ///< 0: constants come through the unit's port
 };
 
 /// Time of moving `bytes` over `link`: its latency and the launch of the unit that moves them, then

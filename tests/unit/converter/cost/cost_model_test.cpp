@@ -130,6 +130,48 @@ output %y
             .compute == 81 * 1000);
 }
 
+TEST_CASE("AnalyticCostModel: constants in flash come at its bandwidth") {
+  Board board = Load("cortex-m55");
+  const Graph graph = Parse(kProduct);
+  const Op& product = ProducerOf(graph, "y");
+  const Unit unit = RoundUnit("cpu");
+  const int64_t constants = 4 * (48 + 8);
+  board.FindSpace("flash")->bandwidth_bytes_per_second = 1e9;  // a byte takes 1 ns
+  OpTime time = AnalyticCostModel(board).TimeOf(graph, product, unit);
+  CHECK(time.bytes == 4 * (24 + 32));
+  CHECK(time.compute == kProductTime + kBiasAndRelu);
+  board.FindSpace("flash")->bandwidth_bytes_per_second = 1e6;  // a byte takes 1 us
+  time = AnalyticCostModel(board).TimeOf(graph, product, unit);
+  CHECK(time.compute == constants * 1'000'000);
+  CHECK(AnalyticCostModel(board, 4).TimeOf(graph, product, unit).compute == time.compute);
+}
+
+TEST_CASE("AnalyticCostModel: constants that are staged or lie in the arena's space do not") {
+  const Graph graph = Parse(kProduct);
+  for (const char* name : {"npu-3unit", "x86-64"}) {
+    Board board = Load(name);
+    for (MemorySpace& space : board.memory_spaces) space.bandwidth_bytes_per_second = 1;
+    const OpTime time =
+        AnalyticCostModel(board).TimeOf(graph, ProducerOf(graph, "y"), RoundUnit("cpu"));
+    CHECK(time.bytes == 4 * (24 + 48 + 8 + 32));
+    CHECK(time.compute == kProductTime + kBiasAndRelu);
+  }
+}
+
+TEST_CASE("AnalyticCostModel: of a constant that is sliced only the part taken is read") {
+  const Board board = Load("cortex-m55");
+  const OpTime time = [&] {
+    const Graph graph = Parse(R"(graph g
+const %w: f32[100] = random(1)
+input %i: i32[3]
+%y = gather(%w, %i)
+output %y
+)");
+    return AnalyticCostModel(board).TimeOf(graph, ProducerOf(graph, "y"), RoundUnit("cpu"));
+  }();
+  CHECK(time.bytes == 3 * 4);
+}
+
 TEST_CASE("OpTime: alone, an op takes the longer of computing and moving, and its start") {
   OpTime time;
   time.fixed = 7;
