@@ -6,8 +6,6 @@
 #include "converter/fold/fold_constants.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/memory/locations.hpp"
-#include "converter/order/order_graph.hpp"
-#include "converter/passes/assign_layouts.hpp"
 #include "converter/passes/eliminate_dead_code.hpp"
 #include "converter/passes/fold_pad.hpp"
 #include "converter/passes/fuse_activation.hpp"
@@ -88,45 +86,20 @@ Status CheckFits(const Board& board, const Conversion& conversion) {
   return error;
 }
 
-/// Places the ops in the model's order and, if fewer bytes live at once in another, in that too;
-/// the smaller arena decides, because live bytes say nothing of gaps. Ties keep the model's order.
-Result<ArenaPlan> OrderAndPlace(Graph& graph, const Locations& locations,
-                                const ConvertOptions& options, Conversion& conversion) {
-  ArenaOptions arena_options;
-  arena_options.work_budget = options.place_budget;
-  ArenaPlan arena = PlanArena(graph, locations, arena_options);
-  MemoryReport& memory = conversion.memory;
-  memory.source_order_bytes = arena.bytes;
-  memory.place_work = arena.place_work;
-  OrderReport& report = conversion.order;
-  report.mode = options.order;
-  report.seed = options.seed;
-  if (options.order == OrderMode::kSearch) {
-    const OrderProblem order = MakeOrderProblem(graph, locations);
-    MemoryOrderOptions order_options;
-    order_options.work_budget = options.order_budget;
-    order_options.seed = options.seed;
-    report.search = FindMemoryOrder(order.problem, order_options);
-    if (report.search.peak < report.search.source_peak) {
-      const std::vector<OpId> source_order = graph.OpOrder();
-      std::vector<OpId> steps;
-      for (const Index node : report.search.order) steps.push_back(order.steps[node]);
-      graph.SetOrder(WithElidedOps(graph, locations, steps));
-      if (Status status = Verify(graph); !status.ok()) return status.error();
-      ArenaPlan candidate = PlanArena(graph, locations, arena_options);
-      memory.place_work += candidate.place_work;
-      report.changed = candidate.bytes < arena.bytes;
-      if (report.changed) {
-        arena = std::move(candidate);
-      } else {
-        graph.SetOrder(source_order);
-      }
-    }
+CompileOptions CompileOptionsOf(const ConvertOptions& options, const CostModel& cost) {
+  CompileOptions compile;
+  compile.board = &options.board;
+  compile.cost = &cost;
+  compile.order.mode = options.order;
+  compile.order.budget = options.order_budget;
+  compile.order.seed = options.seed;
+  compile.order.key_nodes = options.key_nodes;
+  compile.place_budget = options.place_budget;
+  if (const Unit* unit = ComputeUnit(options.board)) {
+    compile.kernels.portable_only = unit->portable_kernels_only;
+    compile.kernels.threads = unit->threads;
   }
-  memory.arena_bytes = arena.bytes;
-  memory.lower_bound = arena.lower_bound;
-  memory.proven_optimal = arena.proven_optimal;
-  return arena;
+  return compile;
 }
 
 }  // namespace
@@ -141,7 +114,7 @@ Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
 
 Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const char* phase, int index) {
-    if (options.progress) options.progress(phase, index, 5);
+    if (options.progress) options.progress(phase, index, 4);
   };
   Conversion conversion;
   conversion.ops_imported = graph.OpOrder().size();
@@ -150,26 +123,12 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     return status.error();
   }
 
-  progress("choosing kernels", 2);
-  const Unit& unit = options.board.units[0];
-  KernelChoiceOptions kernels;
-  kernels.portable_only = unit.portable_kernels_only;
-  kernels.threads = unit.threads;
-  TENON_ASSIGN_OR_RETURN(conversion.mapping, ChooseKernels(graph, kernels));
-  if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, conversion.passes);
-      !status.ok()) {
-    return status.error();
-  }
+  progress("ordering and placing", 2);
+  const AnalyticCostModel analytic;
+  TENON_ASSIGN_OR_RETURN(Compiled compiled,
+                         Compile(std::move(graph), CompileOptionsOf(options, analytic)));
 
-  progress("ordering and placing", 3);
-  PassReport views{"assign-locations", 0, {}};
-  TENON_ASSIGN_OR_RETURN(const Locations locations, AssignLocations(graph, views));
-  conversion.passes.push_back(std::move(views));
-  if (Status status = Verify(graph); !status.ok()) return status.error();
-  TENON_ASSIGN_OR_RETURN(const ArenaPlan arena,
-                         OrderAndPlace(graph, locations, options, conversion));
-
-  progress("writing", 4);
+  progress("writing", 3);
   const MemorySpace& space = *options.board.ArenaSpace();
   EmitOptions emit;
   emit.board = options.board.name;
@@ -177,19 +136,24 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   emit.memory_space = space.name;
   emit.section_alignment = space.alignment_bytes;
   emit.options = options.recorded;
-  TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(graph, locations, arena, emit));
-  conversion.graph_text = PrintGraph(graph);
-  conversion.ops_executed = arena.steps.size();
-  conversion.memory.space = space.name;
+  TENON_ASSIGN_OR_RETURN(conversion.plan,
+                         EmitPlan(compiled.graph, compiled.locations, compiled.arena, emit));
+  conversion.graph_text = PrintGraph(compiled.graph);
+  conversion.ops_executed = compiled.arena.steps.size();
+  conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
+  conversion.mapping = std::move(compiled.mapping);
+  conversion.memory = std::move(compiled.memory);
+  conversion.order = std::move(compiled.order);
+  conversion.time = std::move(compiled.time);
 
-  progress("checking", 5);
+  progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
   if (Status status = CheckFits(options.board, conversion); !status.ok()) return status.error();
   return conversion;
 }
 
 Result<Conversion> Convert(const ConvertOptions& options) {
-  if (options.progress) options.progress("reading", 0, 5);
+  if (options.progress) options.progress("reading", 0, 4);
   TENON_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(options.model, options.import, FoldTensors));
   return ConvertGraph(std::move(graph), options);
 }

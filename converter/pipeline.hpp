@@ -11,18 +11,11 @@
 #include <vector>
 
 #include "converter/board/board.hpp"
+#include "converter/compile.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/map/kernel_choice.hpp"
-#include "converter/memory/arena_plan.hpp"
-#include "converter/order/memory_order.hpp"
 #include "converter/passes/pass.hpp"
 
 namespace tenon::converter {
-
-enum class OrderMode {
-  kSource,  ///< as the model has it
-  kSearch,  ///< the smallest arena that can be found, by any order
-};
 
 struct ConvertOptions {
   std::filesystem::path model;
@@ -33,27 +26,11 @@ struct ConvertOptions {
   OrderMode order = OrderMode::kSearch;
   int64_t order_budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
   uint64_t seed = 1;
+  bool key_nodes = true;  ///< cut the graph at them before orders are searched
   /// What the user asked for, recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
   /// Told when a phase begins: its name and its place among all. May be empty.
   std::function<void(const std::string& phase, int index, int count)> progress;
-};
-
-struct MemoryReport {
-  std::string space;
-  int64_t arena_bytes = 0;
-  int64_t lower_bound = 0;
-  bool proven_optimal = false;
-  int64_t constants_bytes = 0;
-  int64_t place_work = 0;
-  int64_t source_order_bytes = 0;  ///< the arena that the model's own order would need
-};
-
-struct OrderReport {
-  OrderMode mode = OrderMode::kSource;
-  uint64_t seed = 0;
-  MemoryOrder search;    ///< in live bytes; empty for kSource
-  bool changed = false;  ///< the plan's order is not the model's
 };
 
 struct Conversion {
@@ -63,6 +40,7 @@ struct Conversion {
   std::vector<MappedOp> mapping;
   MemoryReport memory;
   OrderReport order;
+  TimeReport time;
   size_t ops_imported = 0;
   size_t ops_executed = 0;
 };

@@ -26,9 +26,13 @@ using OpId = int32_t;
 inline constexpr int32_t kNone = -1;
 
 /// Physical order of a tensor's elements. Dims stay in the model's order.
-enum class Layout : uint8_t { kRowMajor = 0, kChannelsLast = 1 };
+enum class Layout : uint8_t {
+  kRowMajor = 0,
+  kChannelsLast = 1,  ///< axis 1 innermost, the others in order
+  kOutputsLast = 2,   ///< weights: axis 0 innermost, then axis 1, then the others in order
+};
 
-/// Bytes of a constant, row-major; shared, never changed in place.
+/// Bytes of a constant in its tensor's layout; shared, never changed in place.
 using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 
 struct Tensor {

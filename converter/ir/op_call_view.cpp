@@ -51,10 +51,15 @@ std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout) {
     strides[static_cast<size_t>(axis)] = static_cast<int32_t>(std::min<int64_t>(next, INT32_MAX));
     next = std::min<int64_t>(next * std::max(shape[axis], 1), INT32_MAX);
   };
+  // Axes that are not in row-major order, innermost first; the rest follows from the last.
+  const bool outputs_last = layout == Layout::kOutputsLast && shape.rank >= 2;
   const bool channels_last = layout == Layout::kChannelsLast && shape.rank >= 3;
-  if (channels_last) place(1);
+  if (outputs_last) place(0);
+  if (outputs_last || channels_last) place(1);
   for (int32_t axis = shape.rank - 1; axis >= 0; --axis) {
-    if (!channels_last || axis != 1) place(axis);
+    const bool placed =
+        (axis == 0 && outputs_last) || (axis == 1 && (outputs_last || channels_last));
+    if (!placed) place(axis);
   }
   return strides;
 }

@@ -44,6 +44,7 @@ Result<Type> ParseType(LineScanner& scanner) {
   }
   if (!type.shape.IsValid()) return InputError("dimensions are negative or too large");
   if (scanner.AcceptWord("channels_last")) type.layout = Layout::kChannelsLast;
+  if (scanner.AcceptWord("outputs_last")) type.layout = Layout::kOutputsLast;
   return type;
 }
 

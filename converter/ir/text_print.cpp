@@ -45,6 +45,7 @@ std::string Type(const Tensor& tensor) {
   }
   text += ']';
   if (tensor.layout == Layout::kChannelsLast) text += " channels_last";
+  if (tensor.layout == Layout::kOutputsLast) text += " outputs_last";
   return text;
 }
 

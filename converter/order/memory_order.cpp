@@ -114,7 +114,7 @@ class SubgraphSearch {
 
 /// Storages that are alive at the start are as if a node before all others wrote them; nodes need
 /// no edge for that, because precedence alone decides which nodes stand before a key node.
-std::vector<std::vector<Index>> CutProblem(const MemoryProblem& problem, int smallest) {
+Dag PrecedenceOf(const MemoryProblem& problem) {
   Dag dag;
   dag.nodes = static_cast<int>(problem.nodes.size());
   for (size_t v = 0; v < problem.nodes.size(); ++v) {
@@ -122,7 +122,13 @@ std::vector<std::vector<Index>> CutProblem(const MemoryProblem& problem, int sma
       dag.edges.emplace_back(static_cast<int>(p), static_cast<int>(v));
     }
   }
-  const auto parts = CutAtKeyNodes(dag, smallest);
+  return dag;
+}
+
+std::vector<std::vector<Index>> CutProblem(const MemoryProblem& problem, const Dag& dag,
+                                           const MemoryOrderOptions& options) {
+  if (!options.key_nodes) return {SourceOrder(problem.nodes.size())};
+  const auto parts = CutAtKeyNodes(dag, options.smallest_subgraph);
   if (!parts.ok()) return {SourceOrder(problem.nodes.size())};
   std::vector<std::vector<Index>> result;
   for (const std::vector<int>& part : *parts) result.emplace_back(part.begin(), part.end());
@@ -156,7 +162,11 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
   MemoryOrder result;
   result.source_peak = problem.base_bytes;
   result.peak = result.lower_bound = problem.base_bytes;
-  const auto parts = CutProblem(problem, options.smallest_subgraph);
+  const Dag dag = PrecedenceOf(problem);
+  if (const auto key_nodes = FindKeyNodes(dag); key_nodes.ok()) {
+    result.key_nodes.assign(key_nodes->begin(), key_nodes->end());
+  }
+  const auto parts = CutProblem(problem, dag, options);
   std::vector<SubgraphSearch> searches;
   searches.reserve(parts.size());
   for (const auto& part : parts) searches.emplace_back(PartOf(problem, part), options.seed);

@@ -19,6 +19,7 @@ struct MemoryOrderOptions {
   int64_t count_budget = 2'000;
   uint64_t seed = 1;
   int smallest_subgraph = 4;  ///< smaller ones join a neighbour
+  bool key_nodes = true;      ///< cut at them; else all nodes are searched as one subgraph
 };
 
 struct SubgraphOrder {
@@ -39,6 +40,7 @@ struct MemoryOrder {
   int64_t lower_bound = 0;  ///< no order needs less
   bool exact = false;       ///< peak == lower_bound
   int64_t expanded = 0;
+  std::vector<Index> key_nodes;          ///< in the order of execution; see key_nodes.hpp
   std::vector<SubgraphOrder> subgraphs;  ///< in the order of execution
 };
 

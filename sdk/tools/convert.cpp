@@ -6,64 +6,15 @@
 #include <iostream>
 #include <memory>
 
-#include "converter/pipeline.hpp"
 #include "converter/report/decisions.hpp"
 #include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/convert_options.hpp"
 #include "sdk/tools/converter_error.hpp"
-#include "sdk/tools/npy.hpp"
-#include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Options {
-  std::string model;
-  std::string plan;
-  std::string board;
-  int64_t batch = 0;
-  std::vector<std::string> shapes;
-  std::vector<std::string> freeze;
-  std::vector<std::string> memory_limits;
-  std::string fuse = "on";
-  std::string order = "search";
-  int64_t order_budget = converter::MemoryOrderOptions{}.work_budget;
-  uint64_t seed = 1;
-  std::string json;
-  bool verbose = false;
-  bool quiet = false;
-};
-
-std::vector<int64_t> ParseShape(const std::string& text) {
-  std::vector<int64_t> shape;
-  size_t at = 0;
-  while (at <= text.size()) {
-    const size_t cross = std::min(text.find('x', at), text.size());
-    const std::string dim = text.substr(at, cross - at);
-    if (dim.empty() || dim.size() > 9 || dim.find_first_not_of("0123456789") != std::string::npos) {
-      Fail(kUsage, "--shape wants NAME=1x3x224x224, not '...={}'", text);
-    }
-    shape.push_back(std::stoll(dim));
-    at = cross + 1;
-  }
-  return shape;
-}
-
-converter::ImportOptions::Frozen ReadFrozen(const std::string& file) {
-  NpyArray array = ReadNpy(file);
-  if (array.shape.size() > TENON_MAX_RANK) {
-    Fail(kInputRefused, "'{}' has rank {}: {} at most", file, array.shape.size(), TENON_MAX_RANK);
-  }
-  converter::ImportOptions::Frozen frozen;
-  frozen.dtype = static_cast<DType>(array.dtype);
-  frozen.shape.rank = static_cast<int32_t>(array.shape.size());
-  for (size_t i = 0; i < array.shape.size(); ++i) {
-    frozen.shape[static_cast<int32_t>(i)] = static_cast<int32_t>(array.shape[i]);
-  }
-  frozen.bytes = std::move(array.bytes);
-  return frozen;
-}
 
 /// One line on a terminal, rewritten as phases go by; nothing until a second has passed.
 class Progress {
@@ -88,52 +39,8 @@ class Progress {
   bool shown_ = false;
 };
 
-converter::ConvertOptions ToConvertOptions(const Options& options) {
-  converter::ConvertOptions convert;
-  convert.model = options.model;
-  converter::Result<converter::Board> board = converter::LoadBoard(options.board);
-  if (!board.ok()) FailWith(board.error());
-  convert.board = std::move(*board);
-  for (const std::string& argument : options.memory_limits) {
-    const auto [space, bytes] = SplitAssignment(argument, "--memory-limit");
-    converter::MemorySpace* found = convert.board.FindSpace(space);
-    if (found == nullptr) {
-      Fail(kUsage, "board '{}' has no memory space '{}'", convert.board.name, space);
-    }
-    found->bytes = ParseBytes(bytes, "--memory-limit");
-    found->reserve_bytes = 0;
-    convert.recorded.emplace_back("memory-limit", argument);
-  }
-  convert.import.batch = options.batch;
-  if (options.batch != 0) convert.recorded.emplace_back("batch", std::to_string(options.batch));
-  for (const std::string& argument : options.shapes) {
-    const auto [name, shape] = SplitAssignment(argument, "--shape");
-    if (!convert.import.shapes.emplace(name, ParseShape(shape)).second) {
-      Fail(kUsage, "--shape {} is given twice", name);
-    }
-    convert.recorded.emplace_back("shape", argument);
-  }
-  for (const std::string& argument : options.freeze) {
-    const auto [name, file] = SplitAssignment(argument, "--freeze");
-    if (!convert.import.freeze.emplace(name, ReadFrozen(file)).second) {
-      Fail(kUsage, "--freeze {} is given twice", name);
-    }
-    // The file's path would make equal plans differ from machine to machine.
-    convert.recorded.emplace_back("freeze", name);
-  }
-  convert.fuse = options.fuse == "on";
-  convert.recorded.emplace_back("fuse", options.fuse);
-  convert.order =
-      options.order == "search" ? converter::OrderMode::kSearch : converter::OrderMode::kSource;
-  convert.order_budget = options.order_budget;
-  convert.seed = options.seed;
-  convert.recorded.emplace_back("order", options.order);
-  convert.recorded.emplace_back("order-budget", std::to_string(options.order_budget));
-  convert.recorded.emplace_back("seed", std::to_string(options.seed));
-  return convert;
-}
-
-void PrintSummary(const converter::Conversion& conversion, const Options& options, double seconds) {
+void PrintSummary(const converter::Conversion& conversion, const ConvertCommand& options,
+                  double seconds) {
   const converter::MemoryReport& memory = conversion.memory;
   const double gap = memory.lower_bound == 0
                          ? 0.0
@@ -170,7 +77,7 @@ bool IsSameFile(const std::string& a, const std::string& b) {
 }
 
 /// One output must not replace another, nor the model.
-void CheckOutputs(const Options& options) {
+void CheckOutputs(const ConvertCommand& options) {
   if (IsSameFile(options.plan, options.model)) {
     Fail(kUsage, "-o {} would replace the model", options.plan);
   }
@@ -182,7 +89,7 @@ void CheckOutputs(const Options& options) {
   }
 }
 
-void Run(const Options& options) {
+void Run(const ConvertCommand& options) {
   const auto start = Clock::now();
   CheckOutputs(options);
   converter::ConvertOptions convert = ToConvertOptions(options);
@@ -206,49 +113,9 @@ void Run(const Options& options) {
 }  // namespace
 
 void AddConvert(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConvertCommand>();
   CLI::App* command = app.add_subcommand("convert", "Compiles a model into a plan for a board.");
-  command->add_option("MODEL", options->model, "Model file (.onnx)")->required();
-  command->add_option("-o", options->plan, "Plan file to write (.tenon)")->required();
-  command->add_option("--board", options->board, "A board's name (see 'tenon boards') or file")
-      ->required();
-
-  command->add_option("--batch", options->batch, "Value of a free first dimension of the inputs")
-      ->check(AtLeast(1))
-      ->group("Shapes");
-  command->add_option("--shape", options->shapes, "NAME=1x3x224x224: shape of an input")
-      ->allow_extra_args(false)
-      ->group("Shapes");
-  command->add_option("--freeze", options->freeze, "NAME=FILE.npy: makes an input a constant")
-      ->allow_extra_args(false)
-      ->group("Shapes");
-  command
-      ->add_option("--memory-limit", options->memory_limits,
-                   "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
-      ->allow_extra_args(false)
-      ->group("Memory");
-  command->add_option("--fuse", options->fuse, "Fuse batch norms, activations, additions, pads")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str()
-      ->group("Methods");
-  command
-      ->add_option("--order", options->order,
-                   "Order of ops: the model's own, or the one that needs the least memory")
-      ->check(CLI::IsMember({"source", "search"}))
-      ->capture_default_str()
-      ->group("Methods");
-  command
-      ->add_option("--order-budget", options->order_budget,
-                   "Sets of finished ops that the search may look at")
-      ->check(AtLeast(0))
-      ->capture_default_str()
-      ->group("Methods");
-  command->add_option("--seed", options->seed, "Of what is left to chance in searches")
-      ->capture_default_str()
-      ->group("Methods");
-  command->add_option("--json", options->json, "Write every decision there")->group("Reports");
-  command->add_flag("-v", options->verbose, "Print passes and the final graph")->group("Reports");
-  command->add_flag("-q", options->quiet, "Print nothing but errors")->group("Reports");
+  AddConvertOptions(*command, *options);
   command->callback([options] { Run(*options); });
 }
 

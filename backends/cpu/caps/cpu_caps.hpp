@@ -20,6 +20,13 @@ enum class LayoutNeed : uint8_t {
   kChannelsLastStrided,  ///< channels innermost with stride 1; outer strides may leave gaps
 };
 
+/// Order in which a kernel reads constant weights (input 1) without packing them. It takes
+/// row-major ones too.
+enum class WeightsOrder : uint8_t {
+  kRowMajor,
+  kOutputsLast,  ///< output channels innermost, then input channels, then taps
+};
+
 struct KernelCaps {
   const char* id;  ///< the KernelEntry's id: "cpu.conv.portable"
   OpKind kind;
@@ -29,12 +36,13 @@ struct KernelCaps {
   LayoutNeed activations;  ///< of every operand that is neither weight nor bias
   /// Bytes of workspace with at most `threads` threads. Null: none.
   size_t (*workspace_bytes)(const OpCall& call, int threads);
-  /// Heap bytes that the kernel holds for this op once it is loaded and opened: never less than
-  /// KernelEntry::held_bytes then says. Null: none.
+  /// Heap bytes that the kernel holds for this op once it is loaded and opened, with weights in the
+  /// order that `weights` names: never less than KernelEntry::held_bytes then says. Null: none.
   size_t (*packed_bytes)(const OpCall& call) = nullptr;
   /// Ops whose kernels have the same `packed_bytes` and give equal keys hold them together: the
   /// KernelEntry's packing_key. Null: each holds its own.
   void (*packing_key)(const OpCall& call, PackingKey* key) = nullptr;
+  WeightsOrder weights = WeightsOrder::kRowMajor;
 };
 
 /// Every kernel in order of priority: the first of an op's kind that supports it is taken.

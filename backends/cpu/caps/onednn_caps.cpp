@@ -198,8 +198,8 @@ size_t ConvPackedBytes(const OpCall& call) {
                                 ? 1
                                 : RoundUp(outputs, kOutputBlock) * RoundUp(w.dims[1], kInputBlock);
   const int64_t groups = group == 1 ? 1 : RoundUp(group, kInputBlock);
-  return kObjectBytes + static_cast<size_t>(groups * per_group * w.dims[2] * w.dims[3] *
-                                            int64_t{sizeof(float)});
+  return kObjectBytes +
+         static_cast<size_t>(groups * per_group * w.dims[2] * w.dims[3] * int64_t{sizeof(float)});
 }
 
 size_t ConvMatMulPackedBytes(const OpCall& call) {

@@ -9,11 +9,12 @@ namespace {
 // channels stand in front. The narrowest instruction set makes the most groups.
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 128;
-constexpr int64_t kGroupBytes = 32;
+constexpr int64_t kGroupBytes = 48;
 constexpr int64_t kWidthStep = 8;
 constexpr int64_t kNarrowestTile = 16;
 constexpr int64_t kWidestTile = 32;
 constexpr int64_t kDepthwiseBlock = 16;
+constexpr int64_t kFewestLanes = 4;
 constexpr int64_t kWinogradCoefficients = 36;
 
 constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
@@ -24,10 +25,14 @@ constexpr int64_t FloatBytes(int64_t count) {
   return RoundUp(count * int64_t{sizeof(float)}, kLine);
 }
 
-/// `convolutions` times `outputs` channels, each from `depth` channels over `taps`.
-size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_t taps) {
+/// `convolutions` times `outputs` channels, each from `depth` channels over `taps`. In place, only
+/// a last group that is no whole number of vectors is packed.
+size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_t taps,
+                    bool in_place) {
   const int64_t groups = convolutions * RoundUp(outputs, kNarrowestTile) / kNarrowestTile;
-  const int64_t channels = convolutions * RoundUp(outputs, kWidthStep);
+  int64_t packed = outputs;
+  if (in_place) packed = outputs % kWidthStep == 0 ? 0 : outputs % kWidestTile;
+  const int64_t channels = convolutions * RoundUp(packed, kWidthStep);
   return static_cast<size_t>(kHeaderBytes + RoundUp(groups * kGroupBytes, kLine) +
                              FloatBytes(channels * depth * taps) + FloatBytes(channels) +
                              FloatBytes(depth + kWidestTile));
@@ -55,25 +60,26 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 size_t ConvPackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
   const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
-  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], Taps(w));
+  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], Taps(w), true);
 }
 
 size_t WinogradPackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
-  return GroupedBytes(1, w.dims[0], w.dims[1], kWinogradCoefficients);
+  return GroupedBytes(1, w.dims[0], w.dims[1], kWinogradCoefficients, false);
 }
 
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
   const int64_t channels = RoundUp(w.dims[0], kDepthwiseBlock);
-  return static_cast<size_t>(kHeaderBytes + FloatBytes(channels * Taps(w)) +
+  const bool in_place = w.dims[0] % kFewestLanes == 0;
+  return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * Taps(w))) +
                              2 * FloatBytes(channels));
 }
 
 size_t MatMulPackedBytes(const OpCall& call) {
   const TensorView& a = call.Input(0);
   const TensorView& y = call.Output();
-  return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1);
+  return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, true);
 }
 
 }  // namespace tenon::cpu::vector

@@ -7,21 +7,21 @@ namespace {
 
 /// Calls `use` with every group in order.
 template <typename Use>
-void ForEachGroup(const GroupedShape& shape, int tile_width, const Use& use) {
+void ForEachGroup(const GroupedShape& shape, int tile_width, bool in_place, const Use& use) {
   const int outputs = shape.outputs / shape.convolutions;
   int32_t padded = 0;
   for (int convolution = 0; convolution < shape.convolutions; ++convolution) {
     for (int done = 0; done < outputs;) {
       const int left = outputs - done;
-      ChannelGroup group;
+      ChannelGroup group = {};
       group.channels = left < tile_width ? left : tile_width;
       group.width = (group.channels + kWidthStep - 1) / kWidthStep * kWidthStep;
       group.first = convolution * outputs + done;
       group.source = convolution * shape.depth;
       group.padded = padded;
-      group.weights = int64_t{padded} * shape.depth * shape.taps;
+      group.packed = !in_place || group.channels != group.width;
       use(group);
-      padded += group.width;
+      if (group.packed) padded += group.width;
       done += group.channels;
     }
   }
@@ -31,18 +31,20 @@ void ForEachGroup(const GroupedShape& shape, int tile_width, const Use& use) {
 
 int CountGroups(const GroupedShape& shape, int tile_width) {
   int count = 0;
-  ForEachGroup(shape, tile_width, [&](const ChannelGroup&) { ++count; });
+  ForEachGroup(shape, tile_width, false, [&](const ChannelGroup&) { ++count; });
   return count;
 }
 
-int64_t PaddedChannels(const GroupedShape& shape, int tile_width) {
+int64_t PackedChannels(const GroupedShape& shape, int tile_width, bool in_place) {
   int64_t channels = 0;
-  ForEachGroup(shape, tile_width, [&](const ChannelGroup& group) { channels += group.width; });
+  ForEachGroup(shape, tile_width, in_place, [&](const ChannelGroup& group) {
+    if (group.packed) channels += group.width;
+  });
   return channels;
 }
 
-void MakeGroups(const GroupedShape& shape, int tile_width, ChannelGroup* groups) {
-  ForEachGroup(shape, tile_width, [&](const ChannelGroup& group) { *groups++ = group; });
+void MakeGroups(const GroupedShape& shape, int tile_width, bool in_place, ChannelGroup* groups) {
+  ForEachGroup(shape, tile_width, in_place, [&](const ChannelGroup& group) { *groups++ = group; });
 }
 
 void PackGroup(const ChannelGroup& group, const GroupedShape& shape, const WeightsView& weights,

@@ -17,8 +17,8 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(kW);
   const GroupedShape shape = ShapeOf(GeometryOf(op));
-  const WeightsView weights = {w.As<const float>(), int64_t{shape.depth} * shape.taps, shape.taps,
-                               1};
+  const int last = w.dims[3] > 1 ? 3 : 2;  // axes of one element may have any stride
+  const WeightsView weights = {w.As<const float>(), w.strides[0], w.strides[1], w.strides[last]};
   const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   return PackWeights(shape, weights, bias, shared);
 }
@@ -31,10 +31,20 @@ TileProduct ConvProduct(const KernelCall& call) {
                          residual);
 }
 
+bool HasOutputsLast(const TensorView& w) {
+  constexpr int kOrder[4] = {0, 1, 3, 2};
+  int64_t expected = 1;
+  for (const int axis : kOrder) {
+    if (w.dims[axis] != 1 && w.strides[axis] != expected) return false;
+    expected *= w.dims[axis];
+  }
+  return true;
+}
+
 Status CheckConvConstants(const OpCall& op) {
   const TensorView& w = op.Input(kW);
-  TENON_ENSURE(w.data != nullptr && w.IsRowMajor(), kUnsupported,
-               "vector convolutions pack constant, dense weights");
+  TENON_ENSURE(w.data != nullptr && (w.IsRowMajor() || HasOutputsLast(w)), kUnsupported,
+               "vector convolutions take constant, dense weights");
   if (op.HasInput(kBias)) {
     TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
                  "vector convolutions take a constant, dense bias");

@@ -17,12 +17,17 @@ constexpr int kBias = 2;
 constexpr int kResidual = 3;
 constexpr int64_t kSmallWork = 60'000;
 
-/// What `load` makes, in one block. Padded to kChannelBlock channels.
+/// What `load` makes, in one block: where weights and bias lie. Read in place if the plan has them
+/// channels-last; else packed, padded to kChannelBlock channels.
 struct DepthwiseWeights {
   const Routines* routines;
   size_t bytes;
-  float* weights;  ///< [channels / kChannelBlock][taps][kChannelBlock]
-  float* bias;
+  const float* weights;
+  const float* bias;
+  int64_t block_step;  ///< see DepthwiseCall
+  int64_t tap_step;
+  float* packed_weights;  ///< [channels / kChannelBlock][taps][kChannelBlock]
+  float* packed_bias;
   float* zeros;
 };
 
@@ -37,16 +42,23 @@ struct Depthwise {
   int tiles_per_row;
 };
 
-DepthwiseWeights* LayOut(BlockLayout& block, const Geometry& geometry) {
+bool ReadsInPlace(const OpCall& op) {
+  const TensorView& w = op.Input(kW);
+  constexpr int kFewestLanes = 4;  // the last vector may not reach beyond the last channel
+  return w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
+}
+
+DepthwiseWeights* LayOut(BlockLayout& block, const Geometry& geometry, bool in_place,
+                         bool has_bias) {
   const auto channels =
       static_cast<size_t>((geometry.outputs + kChannelBlock - 1) / kChannelBlock * kChannelBlock);
   auto* packed = block.Take<DepthwiseWeights>(1);
-  auto* weights = block.Take<float>(channels * static_cast<size_t>(geometry.Taps()));
-  auto* bias = block.Take<float>(channels);
+  auto* weights = block.Take<float>(in_place ? 0 : channels * static_cast<size_t>(geometry.Taps()));
+  auto* bias = block.Take<float>(in_place && has_bias ? 0 : channels);
   auto* zeros = block.Take<float>(channels);
   if (packed == nullptr) return nullptr;
-  packed->weights = weights;
-  packed->bias = bias;
+  packed->packed_weights = weights;
+  packed->packed_bias = bias;
   packed->zeros = zeros;
   return packed;
 }
@@ -59,21 +71,37 @@ int CompactKernel(const Geometry& g) {
   return square && dense && known ? g.kernel_height : 0;
 }
 
+void UseInPlace(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
+  packed.weights = op.Input(kW).As<const float>();
+  packed.bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : packed.packed_bias;
+  packed.block_step = kChannelBlock;
+  packed.tap_step = geometry.outputs;
+}
+
 void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
-  const auto* w = op.Input(kW).As<const float>();
+  const TensorView& w = op.Input(kW);
   const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   const int taps = geometry.Taps();
+  packed.weights = packed.packed_weights;
+  packed.bias = packed.packed_bias;
+  packed.block_step = int64_t{kChannelBlock} * taps;
+  packed.tap_step = kChannelBlock;
   for (int c = 0; c < geometry.outputs; ++c) {
     const int in_block = c % kChannelBlock;
-    float* to = packed.weights + int64_t{c - in_block} * taps + in_block;
-    for (int tap = 0; tap < taps; ++tap) to[tap * kChannelBlock] = w[int64_t{c} * taps + tap];
-    if (bias != nullptr) packed.bias[c] = bias[c];
+    float* to = packed.packed_weights + int64_t{c - in_block} * taps + in_block;
+    for (int tap = 0; tap < taps; ++tap) {
+      const int64_t row = tap / geometry.kernel_width;
+      const int64_t column = tap % geometry.kernel_width;
+      to[tap * kChannelBlock] = w.As<const float>()[int64_t{c} * w.strides[0] + row * w.strides[2] +
+                                                    column * w.strides[3]];
+    }
+    if (bias != nullptr) packed.packed_bias[c] = bias[c];
   }
 }
 
 /// Columns that `pixels` adjacent outputs read, kernel row after kernel row.
-void FillColumns(const Depthwise& state, const float* image, int64_t top, int64_t left,
-                 int pixels, const float** rows) {
+void FillColumns(const Depthwise& state, const float* image, int64_t top, int64_t left, int pixels,
+                 const float** rows) {
   const Geometry& g = state.geometry;
   const int columns = (pixels - 1) * state.compact_stride + state.compact_kernel;
   for (int kh = 0; kh < g.kernel_height; ++kh) {
@@ -81,13 +109,14 @@ void FillColumns(const Depthwise& state, const float* image, int64_t top, int64_
     const bool inside = h >= 0 && h < g.height;
     for (int c = 0; c < columns; ++c) {
       const int64_t w = left + c;
-      *rows++ = inside && w >= 0 && w < g.width ? image + h * g.x.row + w * g.x.pixel : state.packed->zeros;
+      *rows++ = inside && w >= 0 && w < g.width ? image + h * g.x.row + w * g.x.pixel
+                                                : state.packed->zeros;
     }
   }
 }
 
-void FillTaps(const Depthwise& state, const float* image, int64_t top, int64_t left,
-              int pixels, const float** rows) {
+void FillTaps(const Depthwise& state, const float* image, int64_t top, int64_t left, int pixels,
+              const float** rows) {
   const Geometry& g = state.geometry;
   for (int kh = 0; kh < g.kernel_height; ++kh) {
     for (int kw = 0; kw < g.kernel_width; ++kw) {
@@ -123,6 +152,8 @@ void RunItem(const Depthwise& state, int item, const Operands& operands, const f
   }
   call.rows = rows;
   call.weights = state.packed->weights;
+  call.block_step = state.packed->block_step;
+  call.tap_step = state.packed->tap_step;
   call.bias = state.packed->bias;
   call.residual = nullptr;
   call.residual_step = g.residual.pixel;
@@ -154,17 +185,23 @@ Status DepthwiseCheck(const KernelSetup& setup) {
 }
 
 Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
-  const Geometry geometry = GeometryOf(setup.op);
+  const OpCall& op = setup.op;
+  const Geometry geometry = GeometryOf(op);
+  const bool in_place = ReadsInPlace(op);
   BlockLayout sizes(nullptr);
-  LayOut(sizes, geometry);
+  LayOut(sizes, geometry, in_place, op.HasInput(kBias));
   void* memory = AllocateBlock(sizes.bytes());
   TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
                static_cast<int64_t>(sizes.bytes()));
   BlockLayout block(memory);
-  DepthwiseWeights& packed = *LayOut(block, geometry);
+  DepthwiseWeights& packed = *LayOut(block, geometry, in_place, op.HasInput(kBias));
   packed.routines = &ChosenRoutines();
   packed.bytes = sizes.bytes();
-  Pack(setup.op, geometry, packed);
+  if (in_place) {
+    UseInPlace(op, geometry, packed);
+  } else {
+    Pack(op, geometry, packed);
+  }
   *shared = memory;
   return OkStatus();
 }

@@ -55,6 +55,8 @@ void Unload(void* shared);
 
 /// Weights and bias are constant and dense.
 Status CheckConvConstants(const OpCall& op);
+/// Dense weights with output channels innermost, then input channels, then taps.
+[[nodiscard]] bool HasOutputsLast(const TensorView& w);
 /// Channels of every activation are neighbours in memory.
 Status CheckDenseChannels(const OpCall& op);
 

@@ -22,6 +22,12 @@ Geometry ProductGeometry(const OpCall& op) {
   return g;
 }
 
+/// A dense matrix whose columns lie one after the other.
+bool IsColumnMajor(const TensorView& b) {
+  return b.rank == 2 && (b.dims[0] == 1 || b.strides[0] == 1) &&
+         (b.dims[1] == 1 || b.strides[1] == b.dims[0]);
+}
+
 }  // namespace
 
 Status MatMulCheck(const KernelSetup& setup) {
@@ -29,8 +35,9 @@ Status MatMulCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(op)));
   TENON_ENSURE(op.Input(0).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
                "vector products take row-major operands");
-  TENON_ENSURE(op.Input(kB).data != nullptr && op.Input(kB).IsRowMajor(), kUnsupported,
-               "vector products pack constant, dense weights");
+  const TensorView& b = op.Input(kB);
+  TENON_ENSURE(b.data != nullptr && (b.IsRowMajor() || IsColumnMajor(b)), kUnsupported,
+               "vector products take constant, dense weights");
   if (op.HasInput(kBias)) {
     TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
                  "vector products take a constant, dense bias");
@@ -43,10 +50,12 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const TensorView& b = op.Input(kB);
   const GroupedShape shape = ShapeOf(ProductGeometry(op));
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
+  const int64_t row_step = b.strides[b.rank - 2];
+  const int64_t column_step = b.strides[b.rank - 1];
   WeightsView weights;
   weights.data = b.As<const float>();
-  weights.output_step = transposed ? shape.depth : 1;
-  weights.input_step = transposed ? 1 : shape.outputs;
+  weights.output_step = transposed ? row_step : column_step;
+  weights.input_step = transposed ? column_step : row_step;
   weights.tap_step = 0;
   const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   return PackWeights(shape, weights, bias, shared);

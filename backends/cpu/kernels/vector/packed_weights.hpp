@@ -1,6 +1,8 @@
-// What `load` makes for convolutions and matrix products: weights and bias in the order in which
-// register tiles read them. Depends on nothing but these, so that all ops with the same weights
-// (the parts of a convolution that was split) share it.
+// What `load` makes for convolutions and matrix products: where each group of output channels finds
+// its weights and bias in the order in which register tiles read them. That is where they lie in
+// the plan if it has them in that order; other orders, and groups that are no whole number of
+// vectors, are packed. Depends on nothing but these, so that all ops with the same weights (the
+// parts of a convolution that was split) share it.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +20,22 @@ struct PackedWeights {
   GroupedShape shape;
   int group_count;
   ChannelGroup* groups;
-  float* weights;  ///< per group [taps][depth][width]
-  float* bias;     ///< per group [width]; zeros where there is none
+  float* weights;  ///< per packed group [taps][depth][width]
+  float* bias;     ///< per packed group [width]; zeros where there is none
   float* zeros;    ///< as many as input channels, and kMostWidth more
 
-  [[nodiscard]] const float* WeightsOf(const ChannelGroup& group) const {
-    return weights + group.weights;
-  }
-  [[nodiscard]] const float* BiasOf(const ChannelGroup& group) const {
-    return bias + group.padded;
+  /// Where a packed group's weights are written to.
+  [[nodiscard]] float* PackedOf(const ChannelGroup& group) const {
+    return weights + int64_t{group.padded} * shape.depth * shape.taps;
   }
 };
 
-/// Makes the block with its groups and the bias (null: none); weights are left zero. Errors: no
-/// memory.
-Status MakePackedWeights(const GroupedShape& shape, const float* bias, PackedWeights** made);
+/// Makes the block with its groups and the bias (null: none); packed weights are left zero. With
+/// `in_place`, whole groups read those. Errors: no memory.
+Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
+                         PackedWeights** made);
 
-/// Makes and fills it.
+/// Makes and fills it, packing what cannot be read in place.
 Status PackWeights(const GroupedShape& shape, const WeightsView& weights, const float* bias,
                    void** shared);
 

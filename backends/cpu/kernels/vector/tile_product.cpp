@@ -145,8 +145,9 @@ void RunTileOf(const TileProduct& product, int group_index, int64_t first,
                const TileOperands& operands, TileCall call) {
   const PackedWeights& packed = *product.packed;
   const ChannelGroup& group = packed.groups[group_index];
-  call.weights = packed.WeightsOf(group);
-  call.bias = packed.BiasOf(group);
+  call.weights = group.weights;
+  call.weight_step = group.weight_step;
+  call.bias = group.bias;
   call.width = group.width;
   call.channels = group.channels;
   call.low = product.finish.low;

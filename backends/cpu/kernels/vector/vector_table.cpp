@@ -14,8 +14,8 @@ constexpr KernelEntry Entry(const char* id, const OpRow& row, Status (*check)(co
                             void (*packing_key)(const OpCall&, PackingKey*),
                             size_t (*held_bytes)(const void*,
                                                  const void*) = vector::PackedWeightsBytes) {
-  return {id,      &row,           check,      load, vector::Open, run,
-          nullptr, vector::Unload, held_bytes, packing_key};
+  return {id,  &row,    check,          load,       vector::Open,
+          run, nullptr, vector::Unload, held_bytes, packing_key};
 }
 
 constexpr KernelEntry WithoutWeights(const char* id, const OpRow& row,

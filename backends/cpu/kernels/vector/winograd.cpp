@@ -58,17 +58,23 @@ void TransformWeights(const float* w, double* coefficients) {
 }
 
 void Pack(const OpCall& op, const PackedWeights& packed) {
-  const auto* w = op.Input(kW).As<const float>();
+  const TensorView& w = op.Input(kW);
   const int64_t inputs = packed.shape.depth;
   for (int g = 0; g < packed.group_count; ++g) {
     const ChannelGroup& group = packed.groups[g];
+    float* weights = packed.PackedOf(group);
     for (int m = 0; m < group.channels; ++m) {
       for (int64_t k = 0; k < inputs; ++k) {
         double coefficients[kCoefficients];
-        TransformWeights(w + ((group.first + m) * inputs + k) * 9, coefficients);
+        const float* from =
+            w.As<const float>() + (group.first + m) * int64_t{w.strides[0]} + k * w.strides[1];
+        float taps[9];
+        for (int tap = 0; tap < 9; ++tap) {
+          taps[tap] = from[tap / 3 * int64_t{w.strides[2]} + tap % 3 * w.strides[3]];
+        }
+        TransformWeights(taps, coefficients);
         for (int i = 0; i < kCoefficients; ++i) {
-          packed.weights[group.weights + (i * inputs + k) * group.width + m] =
-              static_cast<float>(coefficients[i]);
+          weights[(i * inputs + k) * group.width + m] = static_cast<float>(coefficients[i]);
         }
       }
     }
@@ -115,9 +121,8 @@ void TransformInputs(const Winograd& state, const Operands& operands, const Bloc
     const float* image = operands.x + origin.image * g.x.image;
     for (int r = 0; r < kInputTile; ++r) {
       for (int c = 0; c < kInputTile; ++c) {
-        rows[r * kInputTile + c] =
-            g.Input(image, origin.row - g.pad[0] + r, origin.column - g.pad[1] + c,
-                    state.packed->zeros);
+        rows[r * kInputTile + c] = g.Input(image, origin.row - g.pad[0] + r,
+                                           origin.column - g.pad[1] + c, state.packed->zeros);
       }
     }
     call.coefficients = block.inputs + t * channels;
@@ -136,6 +141,7 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
   call.y_step = group.width;
   call.taps = 1;
   call.depth = state.geometry.inputs;
+  call.weight_step = group.weight_step;
   call.width = group.width;
   call.channels = group.width;
   call.low = -__builtin_inff();
@@ -143,7 +149,7 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
   const int most = state.packed->routines->tile_pixels;
   const int steps = (block.count + most - 1) / most;
   for (int i = 0; i < kCoefficients; ++i) {
-    call.weights = state.packed->WeightsOf(group) + i * call.depth * group.width;
+    call.weights = group.weights + i * call.depth * group.weight_step;
     for (int step = 0; step < steps; ++step) {
       const int first = block.count * step / steps;
       call.pixels = block.count * (step + 1) / steps - first;
@@ -160,7 +166,7 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
                       const Block& block) {
   const Geometry& g = state.geometry;
   WinogradOutputCall call;
-  call.bias = state.packed->BiasOf(group);
+  call.bias = group.bias;
   call.residual = nullptr;
   call.coefficient_step = int64_t{block.count} * group.width;
   call.residual_row_step = g.residual.row;
@@ -188,8 +194,8 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
     if (state.finish.is_clamp) continue;
     for (int r = 0; r < call.y_rows; ++r) {
       for (int c = 0; c < call.y_columns; ++c) {
-        Activate(*state.packed->routines, state.activation, call.y + r * call.y_row_step + c * call.y_step,
-                 group.channels);
+        Activate(*state.packed->routines, state.activation,
+                 call.y + r * call.y_row_step + c * call.y_step, group.channels);
       }
     }
   }
@@ -222,7 +228,7 @@ Status WinogradLoad(const KernelSetup& setup, void** shared) {
   const GroupedShape shape = {w.dims[0], 1, w.dims[1], kCoefficients};
   const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   PackedWeights* packed = nullptr;
-  TENON_RETURN_IF_ERROR(MakePackedWeights(shape, bias, &packed));
+  TENON_RETURN_IF_ERROR(MakePackedWeights(shape, nullptr, bias, &packed));
   Pack(op, *packed);
   *shared = packed;
   return OkStatus();

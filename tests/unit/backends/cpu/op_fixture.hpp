@@ -32,6 +32,7 @@ enum class Layout {
   kRowMajorGaps,        ///< row-major with unused elements after every dimension
   kChannelsLastGaps,    ///< channels innermost with stride 1, gaps outside
   kChannelsLastSpaced,  ///< channels-last order, every stride (the channels' too) with gaps
+  kOutputsLast,         ///< weights: axis 0 innermost, then axis 1, then the others; no gaps
 };
 inline constexpr Layout kAllLayouts[] = {Layout::kRowMajor, Layout::kChannelsLast,
                                          Layout::kRowMajorGaps, Layout::kChannelsLastGaps,
@@ -39,6 +40,13 @@ inline constexpr Layout kAllLayouts[] = {Layout::kRowMajor, Layout::kChannelsLas
 
 /// Strides of `dims` in `layout`, in elements.
 inline std::vector<int32_t> StridesFor(const std::vector<int32_t>& dims, Layout layout) {
+  if (layout == Layout::kOutputsLast) {
+    std::vector<int32_t> strides(dims.size(), 1);
+    if (dims.size() > 1) strides[1] = dims[0];
+    int32_t next = dims.size() > 1 ? dims[0] * dims[1] : 1;
+    for (size_t axis = dims.size(); axis-- > 2; next *= dims[axis]) strides[axis] = next;
+    return strides;
+  }
   const bool channels_last = layout == Layout::kChannelsLast ||
                              layout == Layout::kChannelsLastGaps ||
                              layout == Layout::kChannelsLastSpaced;

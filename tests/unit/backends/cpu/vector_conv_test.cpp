@@ -54,6 +54,7 @@ struct ConvOptions {
   const char* kernel = kTile;
   Layout x = Layout::kChannelsLast;
   Layout y = Layout::kChannelsLast;
+  Layout w = Layout::kRowMajor;
   bool bias = true;
   Residual residual = Residual::kNone;
   int threads = 1;
@@ -65,7 +66,7 @@ double Difference(const ConvCase& c, const ConvOptions& options, Generator& rand
   op.AddInput(Random(c.x, options.x, random));
   // Sums of about 1, so that activations with bounds do not hide the scale that errors go with.
   const float weight = 1.0F / std::sqrt(static_cast<float>(c.w[1] * c.w[2] * c.w[3]));
-  op.AddInput(Random(c.w, Layout::kRowMajor, random, -weight, weight), kConstant);
+  op.AddInput(Random(c.w, options.w, random, -weight, weight), kConstant);
   if (options.bias) {
     op.AddInput(Random({c.w[0]}, Layout::kRowMajor, random), kConstant);
   } else {
@@ -106,6 +107,7 @@ ConvOptions RandomOptions(const char* kernel, Generator& random) {
   constexpr Layout kLayouts[] = {Layout::kChannelsLast, Layout::kChannelsLastGaps};
   options.x = kLayouts[Pick(random, 0, 1)];
   options.y = kLayouts[Pick(random, 0, 1)];
+  options.w = Pick(random, 0, 1) == 0 ? Layout::kRowMajor : Layout::kOutputsLast;
   options.bias = Pick(random, 0, 3) != 0;
   options.residual = static_cast<Residual>(Pick(random, 0, 2));
   options.threads = Pick(random, 1, 3);

@@ -28,7 +28,8 @@ double Difference(const Product& product, Generator& random) {
   y.back() = product.columns;
   PairedOp op(kKernel, "cpu.matmul.portable");
   op.AddInput(Random(product.a, Layout::kRowMajor, random));
-  op.AddInput(Random(b, Layout::kRowMajor, random), kConstant);
+  const bool in_place = Pick(random, 0, 1) == 0;
+  op.AddInput(Random(b, in_place ? Layout::kOutputsLast : Layout::kRowMajor, random), kConstant);
   if (product.bias) op.AddInput(Random({product.columns}, Layout::kRowMajor, random), kConstant);
   op.AddOutput(y, Layout::kRowMajor);
   MatMulAttributes attributes;

@@ -16,7 +16,7 @@ template <int kKernel, int kStride, int kPixels, int kCount, typename LanesT>
     Vector<kCount> w[kKernel];
     TENON_UNROLL
     for (int k = 0; k < kKernel; ++k) {
-      w[k] = Load<kCount>(weights + (h * kKernel + k) * kChannelBlock);
+      w[k] = Load<kCount>(weights + (h * kKernel + k) * call.tap_step);
     }
     TENON_UNROLL
     for (int column = 0; column < kColumns; ++column) {
@@ -36,7 +36,7 @@ template <int kPixels, int kCount, typename LanesT>
                                                   const float* weights, LanesT lanes,
                                                   Vector<kCount>* sums) {
   for (int tap = 0; tap < call.taps; ++tap) {
-    const Vector<kCount> w = Load<kCount>(weights + tap * kChannelBlock);
+    const Vector<kCount> w = Load<kCount>(weights + tap * call.tap_step);
     TENON_UNROLL
     for (int i = 0; i < kPixels; ++i) {
       sums[i] += lanes.Get(call.rows[tap * kPixels + i] + channel) * w;
@@ -50,7 +50,7 @@ template <int kKernel, int kStride, int kPixels, int kCount, bool kPartial>
                                                          int count) {
   const Lanes<kCount, kPartial> lanes = {count};
   const int in_block = channel % kChannelBlock;
-  const float* weights = call.weights + int64_t{channel - in_block} * call.taps + in_block;
+  const float* weights = call.weights + channel / kChannelBlock * call.block_step + in_block;
   Vector<kCount> sums[kPixels];
   TENON_UNROLL
   for (int i = 0; i < kPixels; ++i) sums[i] = Load<kCount>(call.bias + channel);

@@ -26,12 +26,13 @@ struct TileCall {
   const float* const* rows;  ///< [taps][pixels], each pointing at `depth` floats
   /// Null, or [depth] with one tap: value k of a pixel lies offsets[k] floats from its pointer.
   const int64_t* offsets;
-  const float* weights;   ///< [taps][depth][width]
+  const float* weights;   ///< [taps][depth] rows of `width`, `weight_step` floats apart
   const float* bias;      ///< [width]
   const float* residual;  ///< may be null, and may be y
   float* y;
   int64_t taps;
   int64_t depth;
+  int64_t weight_step;
   int64_t residual_step;  ///< floats from pixel to pixel
   int64_t y_step;
   int pixels;    ///< 1 to the routines' `tile_pixels`
@@ -44,16 +45,19 @@ struct TileCall {
   bool in_order;
 };
 
-/// `pixels` adjacent outputs of one row, every channel on its own. Weights and bias are padded to
-/// kChannelBlock channels.
+/// `pixels` adjacent outputs of one row, every channel on its own. Weights and bias can be read up
+/// to the next multiple of 4 channels. Weight of channel c and tap t:
+/// weights[c / kChannelBlock * block_step + t * tap_step + c % kChannelBlock].
 struct DepthwiseCall {
   /// Compact kernels: [kernel_h][(pixels - 1) * stride + kernel_w] columns of the input; others:
   /// [taps][pixels].
   const float* const* rows;
-  const float* weights;   ///< [channels / kChannelBlock][taps][kChannelBlock]
+  const float* weights;
   const float* bias;      ///< [channels]
   const float* residual;  ///< may be null, and may be y
   float* y;
+  int64_t block_step;
+  int64_t tap_step;
   int64_t residual_step;
   int64_t y_step;
   int channels;

@@ -118,6 +118,7 @@ static void Tile(const TileCall& call) {
   TENON_UNROLL
   for (int p = 1; p < kParts; ++p) sums[p].StartAtZero();
   const float* weights = call.weights;
+  const int64_t step = call.weight_step;
   const float* const* rows = call.rows;
   for (int64_t tap = 0; tap < call.taps; ++tap) {
     const float* x[kPixels];
@@ -128,14 +129,14 @@ static void Tile(const TileCall& call) {
     for (; k + kParts <= call.depth; k += kParts) {
       TENON_UNROLL
       for (int p = 0; p < kParts; ++p) {
-        sums[p].Add(x, kOffsets ? call.offsets[k + p] : k + p, weights + p * kWidth);
+        sums[p].Add(x, kOffsets ? call.offsets[k + p] : k + p, weights + p * step);
       }
-      weights += kParts * kWidth;
+      weights += kParts * step;
     }
     if constexpr (kParts > 1) {
       for (; k < call.depth; ++k) {
         sums[0].Add(x, kOffsets ? call.offsets[k] : k, weights);
-        weights += kWidth;
+        weights += step;
       }
     }
   }

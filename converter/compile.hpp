@@ -1,0 +1,97 @@
+// From a graph whose ops are final (fused, split) to a program: kernels, layouts, views, order,
+// placement. The pipeline compiles several candidates and keeps one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/cost/cost_model.hpp"
+#include "converter/map/kernel_choice.hpp"
+#include "converter/memory/arena_plan.hpp"
+#include "converter/order/memory_order.hpp"
+#include "converter/passes/pass.hpp"
+#include "converter/schedule/schedule.hpp"
+
+namespace tenon::converter {
+
+enum class OrderMode {
+  kSource,  ///< as the model has it
+  kSearch,  ///< the best that can be found, by any order
+  kRandom,  ///< one of all orders, by the seed: the baseline that a search must beat
+};
+
+enum class Objective {
+  kLatency,  ///< least predicted time; among equals the smallest arena
+  kMemory,   ///< smallest arena
+};
+
+struct OrderOptions {
+  OrderMode mode = OrderMode::kSearch;
+  Objective objective = Objective::kLatency;
+  int64_t budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
+  uint64_t seed = 1;
+  bool key_nodes = true;              ///< cut at them; else the graph is searched as one
+  std::optional<double> target_ms{};  ///< stop at the first order that is predicted to take less
+};
+
+struct MemoryReport {
+  std::string space;
+  int64_t arena_bytes = 0;
+  int64_t lower_bound = 0;
+  bool proven_optimal = false;
+  int64_t constants_bytes = 0;
+  int64_t packed_bytes = 0;  ///< weights that kernels pack when the plan is loaded, at most
+  int64_t place_work = 0;
+  int64_t source_order_bytes = 0;  ///< the arena that the model's own order would need
+  int64_t unsplit_bytes = 0;       ///< the arena before anything was split for it
+};
+
+struct UnitTime {
+  std::string unit;
+  Picoseconds before = 0;  ///< busy, in the model's own order
+  Picoseconds after = 0;   ///< busy, in the plan
+};
+
+struct TimeReport {
+  Picoseconds before = 0;  ///< one inference in the model's own order
+  Picoseconds after = 0;
+  Picoseconds lower_bound = 0;  ///< no order of these ops takes less
+  std::vector<UnitTime> units;
+  bool measured = false;  ///< a profile was used
+};
+
+struct OrderReport {
+  OrderMode mode = OrderMode::kSource;
+  uint64_t seed = 0;
+  MemoryOrder search;    ///< in live bytes; empty unless searched for memory
+  bool changed = false;  ///< the plan's order is not the model's
+};
+
+struct CompileOptions {
+  const Board* board = nullptr;
+  const CostModel* cost = nullptr;
+  OrderOptions order;
+  int64_t place_budget = PlaceOptions{}.work_budget;
+  KernelChoiceOptions kernels;
+};
+
+struct Compiled {
+  Graph graph;
+  Locations locations;
+  ArenaPlan arena;
+  Schedule schedule;
+  std::vector<PassReport> passes;
+  std::vector<MappedOp> mapping;
+  MemoryReport memory;  ///< constants are not known yet
+  OrderReport order;
+  TimeReport time;
+};
+
+/// Errors (kInput): ops that no kernel runs. Deterministic.
+[[nodiscard]] Result<Compiled> Compile(Graph graph, const CompileOptions& options);
+
+}  // namespace tenon::converter

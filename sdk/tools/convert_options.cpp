@@ -1,0 +1,145 @@
+#include "sdk/tools/convert_options.hpp"
+
+#include <algorithm>
+
+#include "sdk/tools/converter_error.hpp"
+#include "sdk/tools/npy.hpp"
+
+namespace tenon::tool {
+namespace {
+
+std::vector<int64_t> ParseShape(const std::string& text) {
+  std::vector<int64_t> shape;
+  size_t at = 0;
+  while (at <= text.size()) {
+    const size_t cross = std::min(text.find('x', at), text.size());
+    const std::string dim = text.substr(at, cross - at);
+    if (dim.empty() || dim.size() > 9 || dim.find_first_not_of("0123456789") != std::string::npos) {
+      Fail(kUsage, "--shape wants NAME=1x3x224x224, not '...={}'", text);
+    }
+    shape.push_back(std::stoll(dim));
+    at = cross + 1;
+  }
+  return shape;
+}
+
+converter::ImportOptions::Frozen ReadFrozen(const std::string& file) {
+  NpyArray array = ReadNpy(file);
+  if (array.shape.size() > TENON_MAX_RANK) {
+    Fail(kInputRefused, "'{}' has rank {}: {} at most", file, array.shape.size(), TENON_MAX_RANK);
+  }
+  converter::ImportOptions::Frozen frozen;
+  frozen.dtype = static_cast<DType>(array.dtype);
+  frozen.shape.rank = static_cast<int32_t>(array.shape.size());
+  for (size_t i = 0; i < array.shape.size(); ++i) {
+    frozen.shape[static_cast<int32_t>(i)] = static_cast<int32_t>(array.shape[i]);
+  }
+  frozen.bytes = std::move(array.bytes);
+  return frozen;
+}
+
+converter::OrderMode OrderModeOf(const std::string& name) {
+  if (name == "source") return converter::OrderMode::kSource;
+  if (name == "random") return converter::OrderMode::kRandom;
+  return converter::OrderMode::kSearch;
+}
+
+}  // namespace
+
+converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
+  converter::ConvertOptions convert;
+  convert.model = options.model;
+  converter::Result<converter::Board> board = converter::LoadBoard(options.board);
+  if (!board.ok()) FailWith(board.error());
+  convert.board = std::move(*board);
+  for (const std::string& argument : options.memory_limits) {
+    const auto [space, bytes] = SplitAssignment(argument, "--memory-limit");
+    converter::MemorySpace* found = convert.board.FindSpace(space);
+    if (found == nullptr) {
+      Fail(kUsage, "board '{}' has no memory space '{}'", convert.board.name, space);
+    }
+    found->bytes = ParseBytes(bytes, "--memory-limit");
+    found->reserve_bytes = 0;
+    convert.recorded.emplace_back("memory-limit", argument);
+  }
+  convert.import.batch = options.batch;
+  if (options.batch != 0) convert.recorded.emplace_back("batch", std::to_string(options.batch));
+  for (const std::string& argument : options.shapes) {
+    const auto [name, shape] = SplitAssignment(argument, "--shape");
+    if (!convert.import.shapes.emplace(name, ParseShape(shape)).second) {
+      Fail(kUsage, "--shape {} is given twice", name);
+    }
+    convert.recorded.emplace_back("shape", argument);
+  }
+  for (const std::string& argument : options.freeze) {
+    const auto [name, file] = SplitAssignment(argument, "--freeze");
+    if (!convert.import.freeze.emplace(name, ReadFrozen(file)).second) {
+      Fail(kUsage, "--freeze {} is given twice", name);
+    }
+    // The file's path would make equal plans differ from machine to machine.
+    convert.recorded.emplace_back("freeze", name);
+  }
+  convert.fuse = options.fuse == "on";
+  convert.recorded.emplace_back("fuse", options.fuse);
+  convert.order = OrderModeOf(options.order);
+  convert.order_budget = options.order_budget;
+  convert.key_nodes = options.key_nodes == "on";
+  convert.seed = options.seed;
+  convert.recorded.emplace_back("order", options.order);
+  convert.recorded.emplace_back("order-budget", std::to_string(options.order_budget));
+  convert.recorded.emplace_back("key-nodes", options.key_nodes);
+  convert.recorded.emplace_back("seed", std::to_string(options.seed));
+  return convert;
+}
+
+void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
+  command.add_option("MODEL", options.model, "Model file (.onnx)")->required();
+  command.add_option("-o", options.plan, "Plan file to write (.tenon)")->required();
+  command.add_option("--board", options.board, "A board's name (see 'tenon boards') or file")
+      ->required();
+
+  command.add_option("--batch", options.batch, "Value of a free first dimension of the inputs")
+      ->check(AtLeast(1))
+      ->group("Shapes");
+  command.add_option("--shape", options.shapes, "NAME=1x3x224x224: shape of an input")
+      ->allow_extra_args(false)
+      ->group("Shapes");
+  command.add_option("--freeze", options.freeze, "NAME=FILE.npy: makes an input a constant")
+      ->allow_extra_args(false)
+      ->group("Shapes");
+  command
+      .add_option("--memory-limit", options.memory_limits,
+                  "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
+      ->allow_extra_args(false)
+      ->group("Memory");
+  command.add_option("--fuse", options.fuse, "Fuse batch norms, activations, additions, pads")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group("Methods");
+  command
+      .add_option("--order", options.order,
+                  "Order of ops: the model's own, the best that a search finds, or a random one")
+      ->check(CLI::IsMember({"source", "search", "random"}))
+      ->capture_default_str()
+      ->group("Methods");
+  command
+      .add_option("--order-budget", options.order_budget,
+                  "Sets of finished ops that the search may look at")
+      ->check(AtLeast(0))
+      ->capture_default_str()
+      ->group("Methods");
+  command
+      .add_option("--key-nodes", options.key_nodes,
+                  "Cut the graph at nodes that all paths go through, and search part by part")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group("Methods");
+  command.add_option("--seed", options.seed, "Of what is left to chance in searches")
+      ->capture_default_str()
+      ->group("Methods");
+  command.add_option("--json", options.json, "Write every decision there")->group("Reports");
+  command.add_flag("-v", options.verbose, "Print passes and the final graph")->group("Reports");
+  command.add_flag("-q", options.quiet, "Print nothing but errors")->group("Reports");
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,42 @@
+// The options of `tenon convert`: what the user writes, and what the converter is told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "converter/pipeline.hpp"
+#include "sdk/tools/tool.hpp"
+
+namespace tenon::tool {
+
+struct ConvertCommand {
+  std::string model;
+  std::string plan;
+  std::string board;
+  int64_t batch = 0;
+  std::vector<std::string> shapes;
+  std::vector<std::string> freeze;
+  std::vector<std::string> memory_limits;
+  std::string fuse = "on";
+  std::string split = "auto";
+  std::string order = "search";
+  int64_t order_budget = converter::MemoryOrderOptions{}.work_budget;
+  double order_target_ms = 0;
+  std::string key_nodes = "on";
+  std::string objective = "latency";
+  uint64_t seed = 1;
+  std::string profile;
+  std::string target;
+  std::string json;
+  bool verbose = false;
+  bool quiet = false;
+};
+
+/// Adds every option to the subcommand, grouped, with its default.
+void AddConvertOptions(CLI::App& command, ConvertCommand& options);
+
+/// Reads what the options name (board, frozen inputs, profile). Throws Failure.
+[[nodiscard]] converter::ConvertOptions ToConvertOptions(const ConvertCommand& options);
+
+}  // namespace tenon::tool
