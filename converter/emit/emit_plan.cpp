@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <unordered_map>
 
+#include "converter/emit/plan_tables.hpp"
 #include "plan_generated.h"
 #include "runtime/base/crc32c.hpp"
 #include "runtime/format/plan_view.hpp"
@@ -14,59 +14,19 @@ namespace {
 
 namespace fb = tenon::plan;
 
-/// Constants laid one after the other; equal ones once.
-class SectionBuilder {
- public:
-  /// Offset of the bytes in the section.
-  uint64_t Add(const std::vector<std::byte>& bytes) {
-    const uint32_t crc = Crc32c(bytes.data(), bytes.size());
-    const auto key = std::make_pair(bytes.size(), crc);
-    const auto [begin, end] = known_.equal_range(key);
-    for (auto entry = begin; entry != end; ++entry) {
-      if (bytes.empty() ||
-          std::memcmp(data_.data() + entry->second, bytes.data(), bytes.size()) == 0) {
-        return entry->second;
-      }
-    }
-    data_.resize((data_.size() + kAlignment - 1) / kAlignment * kAlignment);
-    const uint64_t offset = data_.size();
-    const auto* start = reinterpret_cast<const uint8_t*>(bytes.data());
-    data_.insert(data_.end(), start, start + bytes.size());
-    known_.emplace(key, offset);
-    return offset;
-  }
-  [[nodiscard]] const std::vector<uint8_t>& data() const { return data_; }
-  /// True if anything lies here, be it an empty constant.
-  [[nodiscard]] bool IsUsed() const { return !known_.empty(); }
-
- private:
-  static constexpr size_t kAlignment = 64;
-  std::vector<uint8_t> data_;
-  std::multimap<std::pair<size_t, uint32_t>, uint64_t> known_;
-};
-
-/// Strings by index, each once, in order of first use.
-class NameTable {
- public:
-  size_t Index(const std::string& name) {
-    const auto [entry, added] = index_.emplace(name, names_.size());
-    if (added) names_.push_back(name);
-    return entry->second;
-  }
-  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-
- private:
-  std::vector<std::string> names_;
-  std::map<std::string, size_t> index_;
-};
-
 class Emitter {
  public:
   Emitter(const Graph& graph, const Locations& locations, const ArenaPlan& arena,
-          const EmitOptions& options)
-      : graph_(graph), locations_(locations), arena_(arena), options_(options) {}
+          const Schedule& schedule, const EmitOptions& options)
+      : graph_(graph),
+        locations_(locations),
+        arena_(arena),
+        schedule_(schedule),
+        options_(options) {}
 
   Result<std::vector<uint8_t>> Run() {
+    if (Status status = NumberWorkers(); !status.ok()) return status.error();
+    NameSpaces();
     NumberStorages();
     NumberTensors();
     const auto program = WriteProgram();
@@ -79,6 +39,50 @@ class Emitter {
   }
 
  private:
+  // --- workers and spaces -------------------------------------------------------------------
+
+  /// Finds each op's index and worker.
+  Status NumberWorkers() {
+    const size_t steps = arena_.steps.size();
+    for (size_t i = 0; i < steps; ++i) {
+      index_of_op_[arena_.steps[i]] = static_cast<uint32_t>(i);
+    }
+    const size_t workers = std::max<size_t>(schedule_.workers.size(), 1);
+    if (workers > kMaxWorkers) {
+      return InternalError("the plan would have {} workers: {} at most", workers, kMaxWorkers);
+    }
+    if (schedule_.workers.empty()) {
+      worker_of_op_.assign(steps, 0);
+      return {};
+    }
+    constexpr uint16_t kNoWorker = UINT16_MAX;
+    worker_of_op_.assign(steps, kNoWorker);
+    size_t scheduled = 0;
+    for (size_t worker = 0; worker < workers; ++worker) {
+      for (const ScheduledStep& step : schedule_.workers[worker]) {
+        const auto found = index_of_op_.find(step.op);
+        if (found == index_of_op_.end() || worker_of_op_[found->second] != kNoWorker) {
+          return InternalError("worker {} runs an op that is no step, or runs twice", worker);
+        }
+        worker_of_op_[found->second] = static_cast<uint16_t>(worker);
+        ++scheduled;
+      }
+    }
+    if (scheduled == steps) return {};
+    return InternalError("the workers run {} of {} steps", scheduled, steps);
+  }
+
+  void NameSpaces() {
+    arenas_ = arena_.arenas;
+    if (arenas_.empty()) arenas_ = {{"", arena_.bytes, arena_.lower_bound, false}};
+    for (const PlannedArena& arena : arenas_) SpaceIndex(arena.space);
+    SpaceIndex(options_.constants_space);
+  }
+
+  uint16_t SpaceIndex(const std::string& space) {
+    return static_cast<uint16_t>(spaces_.Index(space.empty() ? options_.memory_space : space));
+  }
+
   // --- storages and tensors -----------------------------------------------------------------
 
   void NumberStorages() {
@@ -86,9 +90,9 @@ class Emitter {
       const auto index = static_cast<uint32_t>(storages_.size());
       if (storage.root != kNone) storage_of_root_[storage.root] = index;
       if (storage.workspace_of != kNone) workspace_storage_[storage.workspace_of] = index;
-      storages_.push_back(fb::CreateStorage(builder_, fb::StorageHome::arena, 0,
-                                            static_cast<uint64_t>(storage.offset),
-                                            static_cast<uint64_t>(storage.bytes)));
+      storages_.push_back(fb::CreateStorage(
+          builder_, fb::StorageHome::arena, static_cast<uint16_t>(storage.arena),
+          static_cast<uint64_t>(storage.offset), static_cast<uint64_t>(storage.bytes)));
     }
   }
 
@@ -174,30 +178,76 @@ class Emitter {
         arena_.in_place[static_cast<size_t>(id)]);
   }
 
+  using Steps = std::vector<flatbuffers::Offset<fb::Step>>;
+
+  /// A run of neighbouring ops of one backend and worker is a segment: in a topological order such
+  /// runs cannot wait for each other in a circle.
+  [[nodiscard]] bool EndsSegment(size_t step) const {
+    if (step + 1 == arena_.steps.size()) return true;
+    const Op& op = graph_.op(arena_.steps[step]);
+    return graph_.op(arena_.steps[step + 1]).backend != op.backend ||
+           worker_of_op_[step + 1] != worker_of_op_[step];
+  }
+
+  flatbuffers::Offset<fb::Step> WriteStep(const ScheduledStep& step) {
+    std::vector<fb::Wait> waits;
+    for (const ScheduledWait& wait : step.waits) {
+      waits.emplace_back(static_cast<uint16_t>(wait.worker), static_cast<uint32_t>(wait.step));
+    }
+    const uint32_t op = index_of_op_.at(step.op);
+    return waits.empty() ? fb::CreateStep(builder_, op)
+                         : fb::CreateStep(builder_, op, builder_.CreateVectorOfStructs(waits));
+  }
+
+  std::vector<flatbuffers::Offset<fb::Worker>> WriteWorkers(const Steps& in_order) {
+    std::vector<flatbuffers::Offset<fb::Worker>> workers;
+    if (schedule_.workers.empty()) {
+      workers.push_back(fb::CreateWorker(builder_, builder_.CreateVector(in_order)));
+    }
+    for (size_t worker = 0; worker < schedule_.workers.size(); ++worker) {
+      Steps steps;
+      for (const ScheduledStep& step : schedule_.workers[worker]) steps.push_back(WriteStep(step));
+      const bool named = worker < options_.worker_names.size();
+      workers.push_back(
+          fb::CreateWorker(builder_, builder_.CreateVector(steps),
+                           named ? builder_.CreateString(options_.worker_names[worker]) : 0));
+    }
+    return workers;
+  }
+
+  std::vector<flatbuffers::Offset<fb::Arena>> WriteArenas() {
+    std::vector<flatbuffers::Offset<fb::Arena>> arenas;
+    for (const PlannedArena& arena : arenas_) {
+      arenas.push_back(fb::CreateArena(
+          builder_, SpaceIndex(arena.space), static_cast<uint64_t>(arena.bytes),
+          static_cast<uint32_t>(kStorageAlignment), static_cast<uint64_t>(arena.lower_bound)));
+    }
+    return arenas;
+  }
+
   flatbuffers::Offset<fb::Program> WriteProgram() {
     std::vector<flatbuffers::Offset<fb::Op>> ops;
-    std::vector<flatbuffers::Offset<fb::Step>> steps;
+    Steps steps;
     std::vector<flatbuffers::Offset<fb::Segment>> segments;
     std::vector<uint32_t> segment_ops;
     for (size_t i = 0; i < arena_.steps.size(); ++i) {
       const auto index = static_cast<uint32_t>(i);
       const OpId id = arena_.steps[i];
       ops.push_back(WriteOp(id));
-      steps.push_back(fb::CreateStep(builder_, index));
+      if (schedule_.workers.empty()) steps.push_back(fb::CreateStep(builder_, index));
       segment_ops.push_back(index);
-      const bool last = i + 1 == arena_.steps.size() ||
-                        graph_.op(arena_.steps[i + 1]).backend != graph_.op(id).backend;
-      if (!last) continue;
+      if (!EndsSegment(i)) continue;
       segments.push_back(
           fb::CreateSegment(builder_, static_cast<uint16_t>(backends_.Index(graph_.op(id).backend)),
-                            builder_.CreateVector(segment_ops), 0));
+                            builder_.CreateVector(segment_ops), worker_of_op_[i]));
       segment_ops.clear();
     }
-    const std::vector workers{fb::CreateWorker(builder_, builder_.CreateVector(steps))};
-    const std::vector stages{fb::CreateStage(builder_, 0)};
-    const std::vector arenas{fb::CreateArena(builder_, 0, static_cast<uint64_t>(arena_.bytes),
-                                             static_cast<uint32_t>(kStorageAlignment),
-                                             static_cast<uint64_t>(arena_.lower_bound))};
+    const auto workers = WriteWorkers(steps);
+    std::vector<flatbuffers::Offset<fb::Stage>> stages;
+    for (size_t worker = 0; worker < workers.size(); ++worker) {
+      stages.push_back(fb::CreateStage(builder_, static_cast<uint16_t>(worker)));
+    }
+    const auto arenas = WriteArenas();
     return fb::CreateProgram(builder_, builder_.CreateString("sequential"),
                              fb::ProgramMode::sequential, builder_.CreateVector(arenas),
                              builder_.CreateVector(storages_), builder_.CreateVector(tensors_),
@@ -224,16 +274,18 @@ class Emitter {
       options.push_back(
           fb::CreateOption(builder_, builder_.CreateString(name), builder_.CreateString(value)));
     }
-    const std::vector spaces{
-        fb::CreateMemorySpace(builder_, builder_.CreateString(options_.memory_space))};
+    std::vector<flatbuffers::Offset<fb::MemorySpace>> spaces;
+    for (const std::string& space : spaces_.names()) {
+      spaces.push_back(fb::CreateMemorySpace(builder_, builder_.CreateString(space)));
+    }
     std::vector<flatbuffers::Offset<fb::Section>> sections;
     const std::vector<uint8_t>& data = constants_.data();
     if (constants_.IsUsed()) {
       // Defaults are not stored: the offset is patched below and must have its own bytes.
       builder_.ForceDefaults(true);
-      sections.push_back(fb::CreateSection(builder_, builder_.CreateString("constants"), 0, 0,
-                                           data.size(), options_.section_alignment,
-                                           Crc32c(data.data(), data.size())));
+      sections.push_back(fb::CreateSection(
+          builder_, builder_.CreateString("constants"), SpaceIndex(options_.constants_space), 0,
+          data.size(), options_.section_alignment, Crc32c(data.data(), data.size())));
       builder_.ForceDefaults(false);
     }
     const fb::FileHeader header(0, 0);  // patched when the size is known
@@ -284,13 +336,18 @@ class Emitter {
   const Graph& graph_;
   const Locations& locations_;
   const ArenaPlan& arena_;
+  const Schedule& schedule_;
   const EmitOptions& options_;
   flatbuffers::FlatBufferBuilder builder_;
   SectionBuilder constants_;
+  std::vector<PlannedArena> arenas_;
+  std::vector<uint16_t> worker_of_op_;  ///< by index in the plan
+  NameTable spaces_;
   NameTable kernels_;
   NameTable backends_;
   std::vector<flatbuffers::Offset<fb::Storage>> storages_;
   std::vector<flatbuffers::Offset<fb::Tensor>> tensors_;
+  std::unordered_map<OpId, uint32_t> index_of_op_;
   std::unordered_map<TensorId, uint32_t> storage_of_root_;
   std::unordered_map<OpId, uint32_t> workspace_storage_;
   std::unordered_map<OpId, int32_t> workspace_tensor_;
@@ -300,8 +357,14 @@ class Emitter {
 }  // namespace
 
 Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
+                                      const ArenaPlan& arena, const Schedule& schedule,
+                                      const EmitOptions& options) {
+  return Emitter(graph, locations, arena, schedule, options).Run();
+}
+
+Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
                                       const ArenaPlan& arena, const EmitOptions& options) {
-  return Emitter(graph, locations, arena, options).Run();
+  return EmitPlan(graph, locations, arena, Schedule(), options);
 }
 
 }  // namespace tenon::converter

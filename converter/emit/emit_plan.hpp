@@ -7,19 +7,30 @@
 #include <vector>
 
 #include "converter/memory/arena_plan.hpp"
+#include "converter/schedule/schedule.hpp"
 
 namespace tenon::converter {
 
 struct EmitOptions {
   std::string board;  ///< name of the board
   uint64_t board_fingerprint = 0;
-  std::string memory_space = "ram";  ///< of the arena and the constants
+  std::string memory_space = "ram";  ///< of arenas without a space of their own
+  std::string constants_space;       ///< empty: memory_space
+  /// By worker of the schedule: what the board's units are called. May be shorter.
+  std::vector<std::string> worker_names;
   uint32_t section_alignment = 64;
   std::vector<std::pair<std::string, std::string>> options;  ///< recorded as given
 };
 
-/// The bytes of the plan: the same for the same arguments. Errors (kInternal): what cannot be
-/// written down (more than 65535 kernels, say).
+/// The bytes of the plan: the same for the same arguments. With a schedule, every step of the arena
+/// plan is in one worker of it; without (no workers), one worker runs them all in order. Errors
+/// (kInternal): what cannot be written down (more than 65535 kernels, say), steps in no worker.
+[[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
+                                                    const ArenaPlan& arena,
+                                                    const Schedule& schedule,
+                                                    const EmitOptions& options);
+
+/// The same with one worker.
 [[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
                                                     const ArenaPlan& arena,
                                                     const EmitOptions& options);

@@ -61,9 +61,6 @@ Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backend
   view_ = plan;
   program_ = plan.program(0);
   threads_ = threads;
-  TENON_ENSURE(program_.worker_count() == 1, kUnsupported,
-               "the plan's first program has {0} workers: this runtime executes one",
-               static_cast<int64_t>(program_.worker_count()));
   TENON_RETURN_IF_ERROR(CheckArenas());
   // The plan check is done with its scratch, which has more than a byte for each storage.
   TENON_RETURN_IF_ERROR(CheckPorts(scratch.data()));
@@ -76,14 +73,20 @@ Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backend
   MemoryBlock scratch_block(scratch);
   TensorView* views = scratch_block.Take<TensorView>(program_.tensor_count());
   uint64_t* keys = scratch_block.Take<uint64_t>(program_.op_count());
-  TENON_ENSURE(views != nullptr && keys != nullptr, kOutOfMemory, "scratch: {0} bytes given, {1} needed",
-               static_cast<int64_t>(scratch.size()), static_cast<int64_t>(ScratchBytes(plan)));
+  TENON_ENSURE(views != nullptr && keys != nullptr, kOutOfMemory,
+               "scratch: {0} bytes given, {1} needed", static_cast<int64_t>(scratch.size()),
+               static_cast<int64_t>(ScratchBytes(plan)));
   ops_ = Span<BoundOp>(ops, program_.op_count());
   DescribeTensors(view_, program_, views);
 
   for (size_t s = 0; s < program_.segment_count(); ++s) {
     const SegmentInfo segment = program_.segment(s);
     for (const uint32_t op : segment.ops) ops_[op].backend = segment.backend;
+  }
+  for (size_t worker = 0; worker < program_.worker_count(); ++worker) {
+    for (size_t i = 0; i < program_.step_count(worker); ++i) {
+      ops_[program_.step(worker, i).op].worker = static_cast<uint8_t>(worker);
+    }
   }
   for (size_t i = 0; i < ops_.size(); ++i) TENON_RETURN_IF_ERROR(BindOp(i, views));
   return LoadKernels(views, keys);
@@ -106,7 +109,8 @@ void LoadedPlan::Unload() {
 size_t LoadedPlan::PackedBytes() const {
   size_t bytes = 0;
   for (const BoundOp& op : ops_) {
-    if (op.owns_shared && op.kernel->held_bytes != nullptr) bytes += op.kernel->held_bytes(op.shared, nullptr);
+    if (op.owns_shared && op.kernel->held_bytes != nullptr)
+      bytes += op.kernel->held_bytes(op.shared, nullptr);
   }
   return bytes;
 }

@@ -23,6 +23,7 @@ struct BoundOp {
   int32_t workspace = -1;
   uint16_t backend = 0;      ///< index into the plan's backends
   bool owns_shared = false;  ///< of the ops with the same `shared`, the one that unloads it
+  uint8_t worker = 0;
 
   [[nodiscard]] OpCall Call(const TensorView* tensors) const {
     return OpCall{tensors, inputs, outputs, attributes};

@@ -102,17 +102,42 @@ void Session::BindStorage(uint32_t storage_index, void* data) {
 
 Status Session::Run(const OpTimer* timer) {
   const ProgramView& program = plan_->program();
-  const size_t steps = program.step_count(0);
-  for (size_t step = 0; step < steps; ++step) {
-    const size_t op = program.step(0, step).op;
-    const uint64_t start = timer != nullptr ? timer->clock_nanoseconds(timer->context) : 0;
-    if (const Status status = RunOp(op); !status.ok()) {
-      return status.About(program.op(op).name);
-    }
-    if (timer != nullptr) {
-      timer->record(timer->context, op, timer->clock_nanoseconds(timer->context) - start);
+  size_t done[kMaxWorkers] = {};
+  // The plan check has proven that some worker can always go on.
+  for (size_t left = plan_->ops().size(); left > 0;) {
+    left = plan_->ops().size();
+    for (size_t worker = 0; worker < program.worker_count(); ++worker) {
+      TENON_RETURN_IF_ERROR(RunWorker(worker, done, timer));
+      left -= done[worker];
     }
   }
+  return OkStatus();
+}
+
+/// Runs a worker's steps as far as their waits are met by `done`, the number of steps that each
+/// worker has done.
+Status Session::RunWorker(size_t worker, size_t* done, const OpTimer* timer) {
+  const ProgramView& program = plan_->program();
+  const size_t steps = program.step_count(worker);
+  for (; done[worker] < steps; ++done[worker]) {
+    const size_t index = done[worker];
+    const StepInfo step = program.step(worker, index);
+    for (size_t i = 0; i < step.wait_count; ++i) {
+      const WaitInfo wait = program.wait(worker, index, i);
+      if (wait.step >= done[wait.worker]) return OkStatus();
+    }
+    if (const Status status = RunStep(step.op, timer); !status.ok()) {
+      return status.About(program.op(step.op).name);
+    }
+  }
+  return OkStatus();
+}
+
+Status Session::RunStep(size_t op, const OpTimer* timer) {
+  if (timer == nullptr) return RunOp(op);
+  const uint64_t start = timer->clock_nanoseconds(timer->context);
+  TENON_RETURN_IF_ERROR(RunOp(op));
+  timer->record(timer->context, op, timer->clock_nanoseconds(timer->context) - start);
   return OkStatus();
 }
 

@@ -36,7 +36,8 @@ class Session {
   void BindInput(size_t index, void* data);
   void BindOutput(size_t index, void* data);
 
-  /// Executes every step in order. No heap.
+  /// Executes every step on this thread. Several workers take turns, each going on as far as its
+  /// waits allow: the same order every time. No heap.
   Status Run(const OpTimer* timer = nullptr);
 
   [[nodiscard]] const LoadedPlan& plan() const { return *plan_; }
@@ -46,6 +47,8 @@ class Session {
  private:
   void BindStorage(uint32_t storage, void* data);
   [[nodiscard]] uint8_t* ArenaBase(const StorageInfo& storage) const;
+  Status RunWorker(size_t worker, size_t* done, const OpTimer* timer);
+  Status RunStep(size_t op, const OpTimer* timer);
   Status RunOp(size_t index);
 
   const LoadedPlan* plan_ = nullptr;

@@ -93,7 +93,7 @@ inline constexpr Field kStorageFields[] = {kU8, kU16, kU64, kU64};
 inline constexpr Field kTensorFields[] = {kText, kU8, kU8, kU32, kU64, kWords, kWords};
 inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optional(kWords),
                                       kU32,  kU32};
-inline constexpr Field kWorkerFields[] = {TablesOf(kStep)};
+inline constexpr Field kWorkerFields[] = {TablesOf(kStep), kText};
 inline constexpr Field kStepFields[] = {kU32, {FieldKind::kScalarVector, 8, false}};
 inline constexpr Field kSegmentFields[] = {kU16, kWords, kU16};
 inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16};

@@ -173,6 +173,9 @@ OpInfo ProgramView::op(size_t index) const {
 }
 
 size_t ProgramView::worker_count() const { return Count(table_, Program::VT_WORKERS); }
+const char* ProgramView::worker_name(size_t worker) const {
+  return Text(Element(table_, Program::VT_WORKERS, worker), plan::Worker::VT_NAME);
+}
 size_t ProgramView::step_count(size_t worker) const {
   return Count(Element(table_, Program::VT_WORKERS, worker), plan::Worker::VT_STEPS);
 }

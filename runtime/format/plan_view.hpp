@@ -110,6 +110,7 @@ class ProgramView {
   [[nodiscard]] size_t op_count() const;
   [[nodiscard]] OpInfo op(size_t index) const;
   [[nodiscard]] size_t worker_count() const;
+  [[nodiscard]] const char* worker_name(size_t worker) const;  ///< never null, may be empty
   [[nodiscard]] size_t step_count(size_t worker) const;
   [[nodiscard]] StepInfo step(size_t worker, size_t index) const;
   [[nodiscard]] WaitInfo wait(size_t worker, size_t step, size_t index) const;

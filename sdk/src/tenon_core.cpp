@@ -250,6 +250,7 @@ tenon_status tenon_plan_op(const tenon_plan* plan, size_t index, tenon_op_info* 
   info->backend = plan->loaded.view().backend(op.backend);
   info->kernel = op.kernel->id;
   info->planned_kernel = plan->loaded.view().kernel(planned.kernel);
+  info->worker = plan->loaded.program().worker_name(op.worker);
   return TENON_OK;
 }
 

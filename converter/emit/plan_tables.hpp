@@ -1,0 +1,62 @@
+// What a plan lists once and refers to by place: constants and names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/crc32c.hpp"
+
+namespace tenon::converter {
+
+/// Constants laid one after the other; equal ones once.
+class SectionBuilder {
+ public:
+  /// Offset of the bytes in the section.
+  uint64_t Add(const std::vector<std::byte>& bytes) {
+    const uint32_t crc = Crc32c(bytes.data(), bytes.size());
+    const auto key = std::make_pair(bytes.size(), crc);
+    const auto [begin, end] = known_.equal_range(key);
+    for (auto entry = begin; entry != end; ++entry) {
+      if (bytes.empty() ||
+          std::memcmp(data_.data() + entry->second, bytes.data(), bytes.size()) == 0) {
+        return entry->second;
+      }
+    }
+    data_.resize((data_.size() + kAlignment - 1) / kAlignment * kAlignment);
+    const uint64_t offset = data_.size();
+    const auto* start = reinterpret_cast<const uint8_t*>(bytes.data());
+    data_.insert(data_.end(), start, start + bytes.size());
+    known_.emplace(key, offset);
+    return offset;
+  }
+  [[nodiscard]] const std::vector<uint8_t>& data() const { return data_; }
+  /// True if anything lies here, be it an empty constant.
+  [[nodiscard]] bool IsUsed() const { return !known_.empty(); }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  std::vector<uint8_t> data_;
+  std::multimap<std::pair<size_t, uint32_t>, uint64_t> known_;
+};
+
+/// Strings by index, each once, in order of first use.
+class NameTable {
+ public:
+  size_t Index(const std::string& name) {
+    const auto [entry, added] = index_.emplace(name, names_.size());
+    if (added) names_.push_back(name);
+    return entry->second;
+  }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, size_t> index_;
+};
+
+}  // namespace tenon::converter
