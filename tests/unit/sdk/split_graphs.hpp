@@ -31,9 +31,8 @@ inline std::string PatchedConvText(const PatchedConv& shape) {
         "%s{0} = slice(%x) {{begins=[0,0,{1},0], sizes=[1,{2},{3},{4}], "
         "steps=[1,1,1,1]}}\n",
         p, top, shape.channels, bottom - top, shape.width);
-    text += fmt::format(
-        "%c{0} = conv(%s{0}, %w, {1}) {{pads=[{2},1,{3},1]}} \"patch {0}\"\n", p, shape.bias,
-        p == 0 ? 1 : 0, p + 1 == shape.patches ? 1 : 0);
+    text += fmt::format("%c{0} = conv(%s{0}, %w, {1}) {{pads=[{2},1,{3},1]}} \"patch {0}\"\n", p,
+                        shape.bias, p == 0 ? 1 : 0, p + 1 == shape.patches ? 1 : 0);
     parts += fmt::format("{}%c{}", p == 0 ? "" : ", ", p);
   }
   return text + fmt::format("%y = concat({}) {{axis=2}}\noutput %y as \"y\"\n", parts);
