@@ -8,18 +8,9 @@
 namespace tenon::converter {
 namespace {
 
-/// Inputs that lie inside the output's bytes, or the output inside theirs, without work, as a rule.
-uint32_t ViewInputs(const Op& op) {
-  switch (op.kind) {
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kSlice:
-      return 1;
-    case OpKind::kConcat:
-      return op.inputs.size() >= 32 ? 0 : (1U << op.inputs.size()) - 1;
-    default:
-      return 0;
-  }
+/// Where layouts differ, and layouts are chosen by what convolutions and pools like.
+bool IsImage(const Shape& shape) {
+  return shape.rank == 4 && shape[1] > 1 && int64_t{shape[2]} * shape[3] > 1;
 }
 
 }  // namespace
@@ -35,6 +26,37 @@ GraphOrder::GraphOrder(const Graph& graph) : ops(graph.OpOrder()) {
   }
   for (const Graph::Port& port : graph.outputs()) {
     last_use[static_cast<size_t>(port.tensor)] = INT64_MAX;
+  }
+  channels_last.assign(last_use.size(), false);
+  for (const OpId id : ops) {
+    const Op& op = graph.op(id);
+    bool likely =
+        op.kind == OpKind::kConv || op.kind == OpKind::kMaxPool || op.kind == OpKind::kAveragePool;
+    if (op.kind != OpKind::kReshape && op.kind != OpKind::kTranspose) {
+      for (const TensorId input : op.inputs) {
+        likely = likely || (input != kNone && channels_last[static_cast<size_t>(input)]);
+      }
+    }
+    for (const TensorId output : op.outputs) {
+      channels_last[static_cast<size_t>(output)] = likely && IsImage(graph.tensor(output).shape);
+    }
+  }
+}
+
+uint32_t GraphOrder::ViewInputs(const Graph& graph, const Op& op) const {
+  switch (op.kind) {
+    case OpKind::kReshape: {
+      const OpId producer = graph.tensor(op.inputs[0]).producer;
+      const bool turned = producer != kNone && graph.op(producer).kind == OpKind::kTranspose;
+      return turned || channels_last[static_cast<size_t>(op.inputs[0])] ? 0 : 1;
+    }
+    case OpKind::kTranspose:
+    case OpKind::kSlice:
+      return 1;
+    case OpKind::kConcat:
+      return op.inputs.size() >= 32 ? 0 : (1U << op.inputs.size()) - 1;
+    default:
+      return 0;
   }
 }
 
@@ -99,7 +121,7 @@ void ChainBuilder::Append(OpId id, const OpCall& call, int32_t axis,
   added.output = index;
   added.granularity = granularity;
   added.work = work.multiply_accumulates + work.elementary_ops;
-  added.views = ViewInputs(op);
+  added.views = order_.ViewInputs(graph_, op);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const int32_t tensor = TensorOf(op.inputs[i]);
     added.inputs.push_back({tensor, needs[i]});

@@ -8,12 +8,19 @@
 
 namespace tenon::converter {
 
-/// The order of a graph and where in it each tensor is read last.
+/// The order of a graph, and what it says of each tensor.
 struct GraphOrder {
   explicit GraphOrder(const Graph& graph);
 
+  /// Inputs (bit mask) that will share bytes with the op's output without work, as a rule: those of
+  /// views, unless a reshape must first bring the elements into row-major order.
+  [[nodiscard]] uint32_t ViewInputs(const Graph& graph, const Op& op) const;
+
   std::vector<OpId> ops;
   std::vector<int64_t> last_use;  ///< by TensorId: position; INT64_MAX for outputs; -1: never read
+  /// By TensorId: likely to lie channels-last and to look otherwise row-major, since a convolution
+  /// or a pool makes it, or an op that keeps the layout of such a tensor.
+  std::vector<bool> channels_last;
 };
 
 /// Grows a chain op by op.

@@ -92,6 +92,24 @@ std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
   return counts;
 }
 
+/// What the estimate's exits need more, as parts of storages that reach beyond the chain, such as
+/// concatenations: all of one that begins in the chain; nothing of one that is alive before.
+int64_t MemoryPlanSearch::ExitsInLargerStorages(const Chain& chain) const {
+  int64_t more = 0;
+  std::vector<TensorId> counted;
+  for (size_t t = 0; t < chain.tensors.size(); ++t) {
+    if (!chain.IsExit(t)) continue;
+    const ChainTensor& tensor = chain.tensors[t];
+    const LiveProfile::Storage& storage = profile_.storages[static_cast<size_t>(tensor.id)];
+    more -= tensor.row_bytes * tensor.rows;
+    const bool is_new = std::find(counted.begin(), counted.end(), storage.root) == counted.end();
+    if (storage.begin < chain.first || !is_new) continue;
+    counted.push_back(storage.root);
+    more += storage.bytes;
+  }
+  return more;
+}
+
 PlannedChain MemoryPlanSearch::Evaluate(const Chain& chain, const Patching& patching) {
   PlannedChain planned;
   planned.patching = patching;
@@ -99,12 +117,7 @@ PlannedChain MemoryPlanSearch::Evaluate(const Chain& chain, const Patching& patc
   effort_ += planned.estimate.effort;
   planned.cost = CostOf(planned.estimate);
   planned.peak = planned.estimate.peak + profile_.entering[static_cast<size_t>(chain.first)];
-  for (size_t t = 0; t < chain.tensors.size(); ++t) {
-    const ChainTensor& tensor = chain.tensors[t];
-    // Part of a storage that is alive before the chain, such as a concatenation begun earlier.
-    const bool counted = profile_.storage_begin[static_cast<size_t>(tensor.id)] < chain.first;
-    if (chain.IsExit(t) && counted) planned.peak -= tensor.row_bytes * tensor.rows;
-  }
+  planned.peak += ExitsInLargerStorages(chain);
   return planned;
 }
 

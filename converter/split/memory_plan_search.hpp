@@ -63,6 +63,7 @@ class MemoryPlanSearch {
   void Extend(size_t to, int64_t target, std::vector<Reached>& reached);
   [[nodiscard]] bool Cheapest(size_t from, size_t to, int64_t target, Way& best);
   bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best);
+  [[nodiscard]] int64_t ExitsInLargerStorages(const Chain& chain) const;
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);
   const Chain& Longest(int64_t first, SplitDimension dimension);
   [[nodiscard]] std::vector<int32_t> PartCounts(const Chain& chain) const;

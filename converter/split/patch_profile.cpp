@@ -8,32 +8,24 @@
 namespace tenon::converter {
 namespace {
 
-class Profiler {
+/// Tensors that share bytes: by views, and by hand-overs too if `in_place`.
+class Groups {
  public:
-  Profiler(const Graph& graph, const GraphOrder& order) : graph_(graph), order_(order) {
+  Groups(const Graph& graph, const GraphOrder& order, bool in_place)
+      : graph_(graph), order_(order) {
     root_.resize(order.last_use.size());
     std::iota(root_.begin(), root_.end(), TensorId{0});
-  }
-
-  /// Joins tensors that share bytes.
-  void Join() {
     for (size_t position = 0; position < order_.ops.size(); ++position) {
       const Op& op = graph_.op(order_.ops[position]);
       if (op.outputs.size() != 1) continue;
-      switch (op.kind) {
-        case OpKind::kReshape:
-        case OpKind::kTranspose:
-        case OpKind::kSlice:
-          if (!graph_.tensor(op.inputs[0]).IsConstant()) Unite(op.inputs[0], op.outputs[0]);
-          break;
-        case OpKind::kConcat:
-          for (const TensorId input : op.inputs) {
-            if (MayLieInside(input)) Unite(input, op.outputs[0]);
-          }
-          break;
-        default:
-          HandOver(op, static_cast<int64_t>(position));
+      const uint32_t views = order_.ViewInputs(graph_, op);
+      for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
+        const TensorId input = op.inputs[i];
+        if ((views >> i & 1U) == 0 || graph_.tensor(input).IsConstant()) continue;
+        // A graph input is never a part of something else.
+        if (op.kind != OpKind::kConcat || MayLieInside(input)) Unite(input, op.outputs[0]);
       }
+      if (in_place && views == 0) HandOver(op, static_cast<int64_t>(position));
     }
   }
 
@@ -73,7 +65,7 @@ class Profiler {
   std::vector<TensorId> root_;
 };
 
-struct Storage {
+struct Lifetime {
   int64_t begin = INT64_MAX;
   int64_t last = -1;
   int64_t bytes = 0;
@@ -82,12 +74,11 @@ struct Storage {
 }  // namespace
 
 LiveProfile::LiveProfile(const Graph& graph, const GraphOrder& order) {
-  Profiler profiler(graph, order);
-  profiler.Join();
+  Groups groups(graph, order, /*in_place=*/true);
   const auto steps = static_cast<int64_t>(order.ops.size());
-  std::vector<Storage> storages(order.last_use.size());
+  std::vector<Lifetime> lifetimes(order.last_use.size());
   const auto touch = [&](TensorId id, int64_t position) {
-    Storage& storage = storages[static_cast<size_t>(profiler.Root(id))];
+    Lifetime& storage = lifetimes[static_cast<size_t>(groups.Root(id))];
     storage.begin = std::min(storage.begin, position);
     storage.last = std::max({storage.last, order.last_use[static_cast<size_t>(id)], position});
     storage.bytes = std::max(storage.bytes, graph.tensor(id).ByteSize());
@@ -100,7 +91,7 @@ LiveProfile::LiveProfile(const Graph& graph, const GraphOrder& order) {
   }
   std::vector<int64_t> change(static_cast<size_t>(steps + 2), 0);
   std::vector<int64_t> crossing(static_cast<size_t>(steps + 2), 0);
-  for (const Storage& storage : storages) {
+  for (const Lifetime& storage : lifetimes) {
     if (storage.begin == INT64_MAX) continue;
     const int64_t last = std::min(storage.last, steps);
     change[static_cast<size_t>(std::max<int64_t>(storage.begin, 0))] += storage.bytes;
@@ -119,10 +110,27 @@ LiveProfile::LiveProfile(const Graph& graph, const GraphOrder& order) {
     at_step.push_back(live);
     peak = std::max(peak, live);
   }
-  storage_begin.assign(order.last_use.size(), INT64_MAX);
-  for (size_t id = 0; id < storage_begin.size(); ++id) {
-    storage_begin[id] =
-        storages[static_cast<size_t>(profiler.Root(static_cast<TensorId>(id)))].begin;
+  FindStorages(graph, order);
+}
+
+void LiveProfile::FindStorages(const Graph& graph, const GraphOrder& order) {
+  Groups groups(graph, order, /*in_place=*/false);
+  storages.resize(order.last_use.size());
+  const auto touch = [&](TensorId id, int64_t position) {
+    Storage& storage = storages[static_cast<size_t>(groups.Root(id))];
+    storage.begin = std::min(storage.begin, position);
+    storage.bytes = std::max(storage.bytes, graph.tensor(id).ByteSize());
+  };
+  for (const Graph::Port& port : graph.inputs()) touch(port.tensor, -1);
+  for (size_t position = 0; position < order.ops.size(); ++position) {
+    for (const TensorId id : graph.op(order.ops[position]).outputs) {
+      touch(id, static_cast<int64_t>(position));
+    }
+  }
+  for (size_t id = 0; id < storages.size(); ++id) {
+    const TensorId root = groups.Root(static_cast<TensorId>(id));
+    storages[id] = storages[static_cast<size_t>(root)];
+    storages[id].root = root;
   }
 }
 
