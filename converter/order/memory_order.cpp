@@ -158,14 +158,17 @@ void RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget) {
 
 }  // namespace
 
+std::vector<Index> KeyNodesOf(const MemoryProblem& problem) {
+  const auto key_nodes = FindKeyNodes(PrecedenceOf(problem));
+  if (!key_nodes.ok()) return {};  // only a problem that is none has no order
+  return {key_nodes->begin(), key_nodes->end()};
+}
+
 MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptions& options) {
   MemoryOrder result;
   result.source_peak = problem.base_bytes;
   result.peak = result.lower_bound = problem.base_bytes;
   const Dag dag = PrecedenceOf(problem);
-  if (const auto key_nodes = FindKeyNodes(dag); key_nodes.ok()) {
-    result.key_nodes.assign(key_nodes->begin(), key_nodes->end());
-  }
   const auto parts = CutProblem(problem, dag, options);
   std::vector<SubgraphSearch> searches;
   searches.reserve(parts.size());

@@ -40,7 +40,6 @@ struct MemoryOrder {
   int64_t lower_bound = 0;  ///< no order needs less
   bool exact = false;       ///< peak == lower_bound
   int64_t expanded = 0;
-  std::vector<Index> key_nodes;          ///< in the order of execution; see key_nodes.hpp
   std::vector<SubgraphOrder> subgraphs;  ///< in the order of execution
 };
 
@@ -48,6 +47,9 @@ struct MemoryOrder {
 /// whole keeps its source order.
 [[nodiscard]] MemoryOrder FindMemoryOrder(const MemoryProblem& problem,
                                           const MemoryOrderOptions& options);
+
+/// The problem's key nodes (see key_nodes.hpp), in the order of execution.
+[[nodiscard]] std::vector<Index> KeyNodesOf(const MemoryProblem& problem);
 
 /// Topological orders of the nodes, by counting paths over downsets; UINT64_MAX for that many or
 /// more. None if there are more than `most_downsets` downsets.
