@@ -133,6 +133,7 @@ class ProblemMaker {
       }
       task.predecessors.push_back(writer.task);
     }
+    if (graph_.tensor(base).ByteSize() == 0) return;  // nothing to hold or move
     if (graph_.tensor(RootOf(base)).IsConstant() && !memory_.stage_constants) return;
     const Index value = ValueOf(base);
     if (result_.problem.values[value].parts.empty()) {

@@ -191,15 +191,21 @@ Result<TensorId> TransferOps::OnCopy(TensorId shape, TensorId base, TensorId cop
   return last;
 }
 
-/// Shapes that nobody looks at any more.
+/// Shapes that nobody looks at any more, but for those that others lie in.
 void TransferOps::EraseDeadViews() {
+  std::vector<bool> holds_others(locations_.tensors.size(), false);
+  for (const TensorId id : graph_.Tensors()) {
+    const TensorId root = locations_.at(id).root;
+    if (root != id) holds_others[static_cast<size_t>(root)] = true;
+  }
   std::vector<OpId> order = graph_.OpOrder();
   std::reverse(order.begin(), order.end());
   for (const OpId id : order) {
     if (!locations_.elided[static_cast<size_t>(id)]) continue;
     const std::vector<TensorId>& outputs = std::as_const(graph_).op(id).outputs;
-    if (std::none_of(outputs.begin(), outputs.end(),
-                     [&](TensorId output) { return graph_.IsRead(output); })) {
+    if (std::none_of(outputs.begin(), outputs.end(), [&](TensorId output) {
+          return graph_.IsRead(output) || holds_others[static_cast<size_t>(output)];
+        })) {
       graph_.EraseOp(id);
     }
   }
