@@ -17,29 +17,20 @@ int64_t CeilDiv(int64_t value, int64_t divisor) { return (value + divisor - 1) /
 
 int64_t BytesOf(const TensorView& view) { return view.Elements() * DTypeBytes(view.dtype); }
 
+/// The share of a working set that is not found in a cache: one somewhat larger is there in part.
+double ShareBeyond(const MachineFacts& machine, int level, double footprint) {
+  const auto cache = static_cast<double>(machine.cache_bytes[level]);
+  return std::clamp((footprint - cache / 2) / cache, 0.0, 1.0);
+}
+
 void AddTraffic(const Context& context, double bytes, double footprint) {
-  // A working set somewhat above a cache is found there in part.
-  const auto beyond = [&](int level) {
-    const auto cache = static_cast<double>(context.machine.cache_bytes[level]);
-    if (footprint <= cache / 2) return 0.0;
-    return std::min(1.0, (footprint - cache / 2) / cache);
-  };
-  context.terms.Add("l2_bytes", bytes * beyond(0));
-  context.terms.Add("l3_bytes", bytes * beyond(1));
-  context.terms.Add("memory_bytes", bytes * beyond(2));
+  context.terms.Add("l2_bytes", bytes * ShareBeyond(context.machine, 0, footprint));
+  context.terms.Add("l3_bytes", bytes * ShareBeyond(context.machine, 1, footprint));
+  context.terms.Add("memory_bytes", bytes * ShareBeyond(context.machine, 2, footprint));
 }
 
 void AddActivationTraffic(const Context& context) {
-  const OpCall& call = context.call();
-  double bytes = 0;
-  for (int i = 0; i < call.InputCount(); ++i) {
-    if (call.HasInput(i) && call.Input(i).data == nullptr) {
-      bytes += static_cast<double>(BytesOf(call.Input(i)));
-    }
-  }
-  for (size_t i = 0; i < call.output_ids.size(); ++i) {
-    bytes += static_cast<double>(BytesOf(call.Output(static_cast<int>(i))));
-  }
+  const double bytes = ActivationBytes(context.operands);
   AddTraffic(context, bytes, bytes);
 }
 
@@ -125,6 +116,47 @@ CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine
   terms.Add("bytes", bytes);
   features::AddTraffic({operands, machine, 1, terms}, bytes, bytes);
   return terms;
+}
+
+CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineFacts& machine) {
+  constexpr const char* kNames[] = {"weight_l2_bytes", "weight_l3_bytes", "weight_memory_bytes"};
+  CostTerms placed;
+  placed.model = terms.model;
+  for (const CostTerm& term : terms.terms) {
+    if (term.name != "weight_bytes") {
+      placed.terms.push_back(term);
+      continue;
+    }
+    for (int level = 0; level < 3; ++level) {
+      placed.Add(kNames[level], term.amount * features::ShareBeyond(machine, level, network_bytes));
+    }
+  }
+  return placed;
+}
+
+double ConstantBytes(const ProfileOperands& operands) {
+  // Winograd's way keeps 36 coefficients for 9 weights.
+  const double packing = operands.kernel() == "cpu.conv.vector_winograd" ? 4 : 1;
+  const OpCall& call = operands.call();
+  double bytes = 0;
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (!call.HasInput(i) || call.Input(i).data == nullptr) continue;
+    bytes += static_cast<double>(features::BytesOf(call.Input(i))) * packing;
+  }
+  return bytes;
+}
+
+double ActivationBytes(const ProfileOperands& operands) {
+  const OpCall& call = operands.call();
+  double bytes = 0;
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (!call.HasInput(i) || call.Input(i).data != nullptr) continue;
+    bytes += static_cast<double>(features::BytesOf(call.Input(i)));
+  }
+  for (size_t i = 0; i < call.output_ids.size(); ++i) {
+    bytes += static_cast<double>(features::BytesOf(call.Output(static_cast<int>(i))));
+  }
+  return bytes;
 }
 
 namespace {

@@ -47,4 +47,15 @@ struct CostTerms {
 /// The coarse model of the op's kind, "conv": work and bytes, whatever the kernel.
 [[nodiscard]] CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine);
 
+/// Weights come from whichever cache holds the whole network from one run to the next: replaces the
+/// term "weight_bytes" by "weight_l2_bytes", "weight_l3_bytes" and "weight_memory_bytes", the
+/// shares of it that lie beyond the first, second and third cache.
+[[nodiscard]] CostTerms InNetwork(const CostTerms& terms, double network_bytes,
+                                  const MachineFacts& machine);
+
+/// Bytes that one op adds to a run of its network: constants as its kernel packs them.
+[[nodiscard]] double ConstantBytes(const ProfileOperands& operands);
+/// And those of its activations, which other ops' may replace.
+[[nodiscard]] double ActivationBytes(const ProfileOperands& operands);
+
 }  // namespace tenon::converter

@@ -17,6 +17,8 @@ struct Context {
 [[nodiscard]] int64_t CeilDiv(int64_t value, int64_t divisor);
 [[nodiscard]] int64_t BytesOf(const TensorView& view);
 
+[[nodiscard]] double ShareBeyond(const MachineFacts& machine, int level, double footprint);
+
 /// Adds what reading or writing `bytes` costs beside the work, by the cache that a working set of
 /// `footprint` bytes is found in: terms l2_bytes, l3_bytes, memory_bytes.
 void AddTraffic(const Context& context, double bytes, double footprint);

@@ -221,7 +221,7 @@ void Winograd(const Context& context) {
   terms.Add("weight_bytes", weight_bytes);
   const auto l2 = static_cast<double>(context.machine.cache_bytes[1]);
   const double streamed = weight_bytes * (passes - 1);
-  const bool large = weight_bytes > 0.6 * l2;
+  const bool large = weight_bytes > 0.5 * l2;
   terms.Add("streamed_weight_bytes", large ? 0.0 : streamed);
   terms.Add("streamed_far_weight_bytes", large ? streamed : 0.0);
   AddActivation(context, call.AttributesAs<ConvAttributes>().activation);

@@ -1,5 +1,6 @@
 #include "converter/cost/measured_cost_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tenon::converter {
@@ -40,11 +41,27 @@ MeasuredCostModel::Estimate MeasuredCostModel::EstimateOf(const Graph& graph, co
     const auto found = measured_without_strides_.find(WithoutStrides(key));
     if (found != measured_without_strides_.end()) return {CostSource::kMeasured, found->second};
   }
-  const auto ms =
-      profile_.calibration.PredictMs(KernelTerms(operands, profile_.machine, profile_.threads),
-                                     KindTerms(operands, profile_.machine));
+  const CostTerms terms = KernelTerms(operands, profile_.machine, profile_.threads);
+  const auto ms = profile_.calibration.PredictMs(
+      InNetwork(terms, NetworkBytes(graph), profile_.machine),
+      KindTerms(operands, profile_.machine));
   if (!ms.has_value()) return {};
   return {CostSource::kCalibrated, *ms};
+}
+
+double MeasuredCostModel::NetworkBytes(const Graph& graph) const {
+  const std::lock_guard<std::mutex> lock(network_mutex_);
+  if (network_ == &graph) return network_bytes_;
+  double constants = 0;
+  double largest = 0;
+  for (const OpId id : graph.OpOrder()) {
+    const ProfileOperands operands(graph, graph.op(id), locations_);
+    constants += ConstantBytes(operands);
+    largest = std::max(largest, ActivationBytes(operands));
+  }
+  network_ = &graph;
+  network_bytes_ = constants + largest;
+  return network_bytes_;
 }
 
 OpTime MeasuredCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& unit) const {

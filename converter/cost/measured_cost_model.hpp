@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 
@@ -39,6 +40,13 @@ class MeasuredCostModel final : public CostModel {
   std::unordered_map<std::string, double> measured_;  ///< ms by signature
   std::unordered_map<std::string, double> measured_without_strides_;
   std::unordered_map<std::string, bool> units_;  ///< names of units that were profiled
+
+  [[nodiscard]] double NetworkBytes(const Graph& graph) const;
+
+  // Of the graph that was asked about last: it changes little while costs are asked for.
+  mutable std::mutex network_mutex_;
+  mutable const Graph* network_ = nullptr;
+  mutable double network_bytes_ = 0;
 };
 
 /// Errors (kUsage): the profile was made for another board.

@@ -54,20 +54,20 @@ std::vector<CalibrationSample> CalibrationSamples(const Profile& profile,
     double ms = 0;
     int places = 0;
   };
-  std::vector<Sum> sums(profile.entries.size());
+  std::vector<CalibrationSample> samples;
   for (size_t m = 0; m < profile.models.size(); ++m) {
     const ProfiledModel& model = profile.models[m];
     if ((model.sweep && !sweep) || (m < leave_out.size() && leave_out[m])) continue;
+    std::map<int32_t, Sum> sums;
     for (const ProfiledModel::Step& step : model.steps) {
-      sums[static_cast<size_t>(step.entry)].ms += step.mean_ms;
-      ++sums[static_cast<size_t>(step.entry)].places;
+      sums[step.entry].ms += step.mean_ms;
+      ++sums[step.entry].places;
     }
-  }
-  std::vector<CalibrationSample> samples;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    if (sums[i].places == 0) continue;
-    const ProfileEntry& entry = profile.entries[i];
-    samples.push_back({entry.kernel_terms, entry.kind_terms, sums[i].ms / sums[i].places, 1.0});
+    for (const auto& [index, sum] : sums) {
+      const ProfileEntry& entry = profile.entries[static_cast<size_t>(index)];
+      samples.push_back({InNetwork(entry.kernel_terms, model.network_bytes, profile.machine),
+                         entry.kind_terms, sum.ms / sum.places, 1.0});
+    }
   }
   return samples;
 }

@@ -45,6 +45,7 @@ struct ProfiledModel {
   std::string name;
   bool sweep = false;
   Durations latency;
+  double network_bytes = 0;  ///< constants, and the activations of the largest op
   struct Step {
     int32_t entry;   ///< index into Profile::entries
     double mean_ms;  ///< of this op here, as Durations::mean_ms
@@ -67,8 +68,8 @@ struct Profile {
   std::map<std::string, int32_t> by_key_;
 };
 
-/// Samples for Calibrate: every entry with its terms, but of models for which `leave_out` (by
-/// index into `models`) says so. `sweep`: those of the built-in sweep too.
+/// Samples for Calibrate: every entry in every model, but of models for which `leave_out` (by index
+/// into `models`) says so. `sweep`: those of the built-in sweep too.
 [[nodiscard]] std::vector<CalibrationSample> CalibrationSamples(const Profile& profile,
                                                                 const std::vector<bool>& leave_out,
                                                                 bool sweep);

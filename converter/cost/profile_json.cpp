@@ -95,6 +95,8 @@ void ReadModel(ObjectReader& reader, size_t entries, ProfiledModel& model) {
   reader.Required("name", model.name);
   reader.Required("sweep", model.sweep);
   ReadMember(reader, "latency", model.latency, ReadDurations);
+  reader.Required("network_bytes", model.network_bytes);
+  reader.FailIf(!IsAmount(model.network_bytes), "has a 'network_bytes' below 0 or not finite");
   reader.Required("entries", steps);
   reader.Required("mean_ms", times);
   reader.FailIf(steps.size() != times.size(), "has 'entries' and 'mean_ms' of different lengths");
@@ -156,6 +158,7 @@ Json ToJson(const ProfiledModel& model) {
   return {{"name", model.name},
           {"sweep", model.sweep},
           {"latency", ToJson(model.latency)},
+          {"network_bytes", model.network_bytes},
           {"entries", entries},
           {"mean_ms", times}};
 }

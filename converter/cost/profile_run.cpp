@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <random>
 
@@ -19,17 +19,25 @@ namespace {
 
 constexpr double kNanosecondsPerMs = 1e6;
 
-uint64_t Nanoseconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+uint64_t Read(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
+/// Time that this thread was running: on a busy machine, ops that take longer than a time slice are
+/// interrupted in every run. Reading it is a system call, which is too much for small ops.
+uint64_t RunningNanoseconds() { return Read(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t WallNanoseconds() { return Read(CLOCK_MONOTONIC); }
+
+using Clock = uint64_t (*)();
+
 /// What reading the clock adds to the time between two readings: the median of many.
-double ClockNanoseconds() {
+double CostOf(Clock clock) {
   std::vector<uint64_t> gaps(1001);
   for (uint64_t& gap : gaps) {
-    const uint64_t start = Nanoseconds();
-    gap = Nanoseconds() - start;
+    const uint64_t start = clock();
+    gap = clock() - start;
   }
   std::nth_element(gaps.begin(), gaps.begin() + 500, gaps.end());
   return static_cast<double>(gaps[500]);
@@ -86,23 +94,46 @@ std::vector<std::byte> RandomInput(const tenon_port_info& port) {
   return bytes;
 }
 
-/// Nanoseconds of all runs so far.
+/// Nanoseconds of all runs so far; of ops, by op of the plan.
 struct Samples {
   std::vector<double> latency;
-  std::vector<std::vector<double>> ops;  ///< by op of the plan
+  std::vector<std::vector<double>> wall;
+  std::vector<std::vector<double>> running;  ///< empty unless a run is one thread
+
+  [[nodiscard]] Durations OfOp(size_t op) {
+    constexpr double kLongMs = 0.03;
+    const Durations durations = Summarise(wall[op], kNanosecondsPerMs);
+    if (durations.mean_ms < kLongMs || running[op].empty()) return durations;
+    return Summarise(running[op], kNanosecondsPerMs);
+  }
 };
 
 Error RunFailed(const std::string& name, const tenon::Error& error) {
   return Error{ErrorKind::kBackend, fmt::format("{}: {}", name, error.message), {}};
 }
 
+/// One traced run.
 struct Trace {
-  Samples* samples;
-  double clock;
+  std::vector<std::vector<double>>* samples;
+  Clock clock;
+  double clock_cost;
 };
 
-Status RunPlan(const PlanToProfile& subject, int iterations, int threads, double clock,
-               Samples& samples) {
+tenon_trace TraceWith(Trace& run) {
+  tenon_trace trace{};
+  trace.context = &run;
+  trace.record = [](void* context, size_t op, uint64_t nanoseconds) {
+    const auto* running = static_cast<const Trace*>(context);
+    const double spent = static_cast<double>(nanoseconds) - running->clock_cost;
+    (*running->samples)[op].push_back(std::max(spent, 1.0));
+  };
+  trace.clock_nanoseconds = [](void* context) {
+    return static_cast<const Trace*>(context)->clock();
+  };
+  return trace;
+}
+
+Status RunPlan(const PlanToProfile& subject, int iterations, int threads, Samples& samples) {
   TENON_ASSIGN_OR_RETURN(const TemporaryFile file, TemporaryFile::Write(subject.plan));
   auto plan = tenon::Plan::Open(file.path(), threads);
   if (!plan) return RunFailed(subject.name, plan.error());
@@ -115,23 +146,23 @@ Status RunPlan(const PlanToProfile& subject, int iterations, int threads, double
       return RunFailed(subject.name, *error);
     }
   }
-  samples.ops.resize(plan->OpCount());
-  Trace context{&samples, clock};
-  tenon_trace trace{};
-  trace.context = &context;
-  trace.record = [](void* to, size_t op, uint64_t nanoseconds) {
-    const auto* running = static_cast<const Trace*>(to);
-    const double spent = static_cast<double>(nanoseconds) - running->clock;
-    running->samples->ops[op].push_back(std::max(spent, 1.0));
-  };
-  trace.clock_nanoseconds = [](void*) { return Nanoseconds(); };
+  samples.wall.resize(plan->OpCount());
+  samples.running.resize(plan->OpCount());
+  const bool is_one_thread = threads == 1;
+  Trace wall_run{&samples.wall, WallNanoseconds, CostOf(WallNanoseconds)};
+  Trace running_run{&samples.running, RunningNanoseconds, CostOf(RunningNanoseconds)};
+  const tenon_trace wall = TraceWith(wall_run);
+  const tenon_trace running = TraceWith(running_run);
+  const Clock clock = is_one_thread ? RunningNanoseconds : WallNanoseconds;
   constexpr int kWarmUp = 2;
   for (int i = 0; i < iterations + kWarmUp; ++i) {
-    const uint64_t start = Nanoseconds();
+    const uint64_t start = clock();
     if (auto error = session->Run()) return RunFailed(subject.name, *error);
     if (i < kWarmUp) continue;
-    samples.latency.push_back(static_cast<double>(Nanoseconds() - start));
-    if (auto error = session->RunTraced(trace)) return RunFailed(subject.name, *error);
+    samples.latency.push_back(static_cast<double>(clock() - start));
+    if (auto error = session->RunTraced(wall)) return RunFailed(subject.name, *error);
+    if (!is_one_thread) continue;
+    if (auto error = session->RunTraced(running)) return RunFailed(subject.name, *error);
   }
   return {};
 }
@@ -149,9 +180,12 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, Samples& sampl
   model.name = subject.name;
   model.sweep = subject.sweep;
   model.latency = Summarise(samples.latency, kNanosecondsPerMs);
-  for (size_t i = 0; i < program.op_count() && i < samples.ops.size(); ++i) {
-    if (samples.ops[i].empty()) continue;
+  double largest = 0;
+  for (size_t i = 0; i < program.op_count() && i < samples.wall.size(); ++i) {
+    if (samples.wall[i].empty()) continue;
     const ProfileOperands operands(*view, program, i);
+    model.network_bytes += ConstantBytes(operands);
+    largest = std::max(largest, ActivationBytes(operands));
     Op op;
     op.kind = operands.kind();
     op.backend = operands.kernel().substr(0, operands.kernel().find('.'));
@@ -160,12 +194,13 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, Samples& sampl
     entry.signature = ProfileSignature(operands, profile.threads);
     entry.unit = unit != nullptr ? unit->name : op.backend;
     entry.kernel = operands.kernel();
-    entry.durations = Summarise(samples.ops[i], kNanosecondsPerMs);
+    entry.durations = samples.OfOp(i);
     entry.kernel_terms = KernelTerms(operands, profile.machine, profile.threads);
     entry.kind_terms = KindTerms(operands, profile.machine);
     const double mean_ms = entry.durations.mean_ms;
     model.steps.push_back({profile.AddOp(std::move(entry)), mean_ms});
   }
+  model.network_bytes += largest;
   profile.models.push_back(std::move(model));
   return {};
 }
@@ -178,7 +213,6 @@ Result<Profile> MakeProfile(const Board& board, const std::vector<PlanToProfile>
   profile.board = board.name;
   profile.threads = options.threads;
   profile.machine = ThisMachine();
-  const double clock = ClockNanoseconds();
   const int rounds = std::clamp(options.rounds, 1, options.iterations);
   std::vector<Samples> samples(plans.size());
   int turn = 0;
@@ -189,7 +223,7 @@ Result<Profile> MakeProfile(const Board& board, const std::vector<PlanToProfile>
       if (options.progress) {
         options.progress(plans[i].name, turn++, rounds * static_cast<int>(plans.size()));
       }
-      Status status = RunPlan(plans[i], iterations, options.threads, clock, samples[i]);
+      Status status = RunPlan(plans[i], iterations, options.threads, samples[i]);
       if (!status.ok()) return status.error();
     }
   }

@@ -65,6 +65,16 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                return builder.Conv(x, channels, i % 6 == 1 ? 5 : 3, stride, channels, i % 4 == 1);
              });
   }
+  // Images that no cache holds.
+  for (const int size : {160, 224}) {
+    AddChain(fmt::format("large {}", size), size, 12, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int channels = builder.ShapeOf(x)[1];
+               if (i % 3 == 2) return builder.Conv(x, channels, 3, 1, channels, true);
+               return builder.Conv(x, builder.Pick({16, 24, 32, 48, 64}), i % 3 == 0 ? 1 : 3, 1, 1,
+                                   true);
+             });
+  }
   // Strides; few channels; odd numbers of them.
   for (const int size : {16, 30, 56, 112, 160}) {
     AddChain(fmt::format("strided {}", size), size, 10, networks,

@@ -1,4 +1,6 @@
 // The sweep's elementwise, reducing and moving ops.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "converter/cost/profile_sweep.hpp"
@@ -10,19 +12,25 @@ const std::vector<std::vector<int32_t>> kShapes = {{1, 64},        {98, 192},   
                                                    {4, 50, 64},    {1, 98, 768}, {1, 64, 56, 56},
                                                    {1, 96, 96, 96}};
 
+/// Each shape is a network of its own, so that small operands stay in the nearest cache from run to
+/// run, as they do in models, where the op before has just written them.
+std::string NameOf(const char* kind, const char* function, const std::vector<int32_t>& dims) {
+  return fmt::format("{} {} {}", kind, function, fmt::join(dims, "x"));
+}
+
 void AddUnary(std::vector<SweepNetwork>& networks) {
   for (int function = 1; function < kUnaryFunctionCount; ++function) {
     if (static_cast<UnaryFunction>(function) == UnaryFunction::kNot) continue;
-    SweepBuilder builder(fmt::format("unary {}", kUnaryFunctionNames[function]),
-                         static_cast<uint64_t>(function));
     for (const auto& dims : kShapes) {
+      SweepBuilder builder(NameOf("unary", kUnaryFunctionNames[function], dims),
+                           static_cast<uint64_t>(function));
       const TensorId x = builder.Input(dims);
       UnaryAttributes unary;
       unary.function = static_cast<UnaryFunction>(function);
       unary.b = 1;
       builder.Add(OpKind::kUnary, {x}, Attributes(unary), x);
+      networks.push_back(builder.Finish());
     }
-    networks.push_back(builder.Finish());
   }
 }
 
@@ -40,9 +48,9 @@ void AddBinary(std::vector<SweepNetwork>& networks) {
                                            BinaryFunction::kPow, BinaryFunction::kMax};
   for (const BinaryFunction function : kFunctions) {
     const int number = static_cast<int>(function);
-    SweepBuilder builder(fmt::format("binary {}", kBinaryFunctionNames[number]),
-                         static_cast<uint64_t>(number) + 100);
     for (const auto& dims : kShapes) {
+      SweepBuilder builder(NameOf("binary", kBinaryFunctionNames[number], dims),
+                           static_cast<uint64_t>(number) + 100);
       for (int kind = 0; kind < 4; ++kind) {
         BinaryAttributes binary;
         binary.function = function;
@@ -53,8 +61,8 @@ void AddBinary(std::vector<SweepNetwork>& networks) {
         // Chained: what was just written is read again.
         if (kind == 0) builder.Add(OpKind::kBinary, {z, y}, Attributes(binary), z);
       }
+      networks.push_back(builder.Finish());
     }
-    networks.push_back(builder.Finish());
   }
 }
 
@@ -63,9 +71,9 @@ void AddReductions(std::vector<SweepNetwork>& networks) {
                                            ReduceFunction::kMax, ReduceFunction::kL2};
   for (const ReduceFunction function : kFunctions) {
     const int number = static_cast<int>(function);
-    SweepBuilder builder(fmt::format("reduce {}", kReduceFunctionNames[number]),
-                         static_cast<uint64_t>(number) + 200);
     for (const auto& dims : kShapes) {
+      SweepBuilder builder(NameOf("reduce", kReduceFunctionNames[number], dims),
+                           static_cast<uint64_t>(number) + 200);
       const auto rank = static_cast<int>(dims.size());
       for (const int mask : {1 << (rank - 1), 1 << (rank - 2), rank == 4 ? 12 : 1}) {
         const TensorId x = builder.Input(dims);
@@ -74,16 +82,17 @@ void AddReductions(std::vector<SweepNetwork>& networks) {
         reduce.axes_mask = mask;
         builder.Add(OpKind::kReduce, {x}, Attributes(reduce), x);
       }
-      // Over an image that a convolution made: channels are neighbours there.
-      if (rank != 4) continue;
-      const TensorId x = builder.Input(dims);
-      const TensorId y = builder.Conv(x, dims[1], 1, 1, 1, false);
-      ReduceAttributes reduce;
-      reduce.function = function;
-      reduce.axes_mask = 12;
-      builder.Add(OpKind::kReduce, {y}, Attributes(reduce), y);
+      if (rank == 4) {
+        // Over an image that a convolution made: channels are neighbours there.
+        const TensorId x = builder.Input(dims);
+        const TensorId y = builder.Conv(x, dims[1], 1, 1, 1, false);
+        ReduceAttributes reduce;
+        reduce.function = function;
+        reduce.axes_mask = 12;
+        builder.Add(OpKind::kReduce, {y}, Attributes(reduce), y);
+      }
+      networks.push_back(builder.Finish());
     }
-    networks.push_back(builder.Finish());
   }
 }
 
