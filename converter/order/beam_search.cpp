@@ -17,17 +17,22 @@ class Beam {
         table_(state_.words()),
         levels_(count_ + 1) {}
 
-  std::optional<std::vector<Index>> Run(int64_t& expanded) {
+  std::optional<std::vector<Index>> Run(SearchEffort& effort) {
     std::vector<Index> moves;
-    const int64_t end = options_.work < INT64_MAX - expanded ? expanded + options_.work : INT64_MAX;
+    const int64_t end =
+        options_.work < INT64_MAX - effort.work ? effort.work + options_.work : INT64_MAX;
     state_.ApplyForced(options_.target, moves);
     Add(kNoParent, moves);
     for (size_t level = 0; level < count_; ++level) {
       KeepBest(levels_[level]);
       for (const uint32_t number : levels_[level]) {
-        if (expanded >= end) return std::nullopt;
-        ++expanded;
+        if (effort.work >= end) return std::nullopt;
+        const int64_t visits = state_.visits();
+        const size_t known = records_.size();
         Expand(number);
+        ++effort.downsets;
+        effort.work +=
+            ExpansionWork(state_.visits() - visits, records_.size() - known, state_.words());
         if (!levels_[count_].empty()) return OrderOf(levels_[count_].front());
       }
       levels_[level] = {};
@@ -110,8 +115,8 @@ class Beam {
 }  // namespace
 
 std::optional<std::vector<Index>> BeamSearch(const MemoryProblem& problem,
-                                             const BeamOptions& options, int64_t& expanded) {
-  return Beam(problem, options).Run(expanded);
+                                             const BeamOptions& options, SearchEffort& effort) {
+  return Beam(problem, options).Run(effort);
 }
 
 }  // namespace tenon::converter

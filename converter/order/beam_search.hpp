@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "converter/order/memory_problem.hpp"
+#include "converter/order/search_effort.hpp"
 
 namespace tenon::converter {
 
@@ -16,13 +17,13 @@ struct BeamOptions {
   /// Live bytes count for up to this share more, by chance, so that repeated searches differ.
   double noise = 0.0;
   uint64_t seed = 1;
-  int64_t work = INT64_MAX;  ///< downsets that may be expanded
+  int64_t work = INT64_MAX;  ///< that may be spent, see SearchEffort
 };
 
-/// An order with a peak of at most `target`, if one is found. Adds the downsets expanded to
-/// `expanded`: at most `width` times the number of nodes.
+/// An order with a peak of at most `target`, if one is found. Adds to `effort`: at most `width`
+/// downsets times the number of nodes.
 [[nodiscard]] std::optional<std::vector<Index>> BeamSearch(const MemoryProblem& problem,
                                                            const BeamOptions& options,
-                                                           int64_t& expanded);
+                                                           SearchEffort& effort);
 
 }  // namespace tenon::converter

@@ -24,10 +24,10 @@ std::optional<uint64_t> CountOrders(const MemoryProblem& problem, int64_t most_d
   std::vector<Index> ready;
   // Numbers are given breadth first, so a downset's ways are all known when its turn comes.
   for (uint32_t number = 0; number < table.size(); ++number) {
-    if (static_cast<int64_t>(number) >= most_downsets) return std::nullopt;
     state.Load(table[number]);
     state.GetReady(ready);
     for (const Index v : ready) {
+      if (static_cast<int64_t>(table.size()) > most_downsets) return std::nullopt;
       state.Apply(v);
       const auto [next, is_new] = table.Insert(state.done().data());
       state.Undo(v);

@@ -13,7 +13,8 @@ DownsetSearch::DownsetSearch(const MemoryProblem& problem, int64_t bound, int64_
 }
 
 DownsetSearch::Outcome DownsetSearch::Run(int64_t work) {
-  for (int64_t end = expanded_ + work; complete_ == kNoParent;) {
+  const int64_t end = work < INT64_MAX - effort_.work ? effort_.work + work : INT64_MAX;
+  while (complete_ == kNoParent) {
     while (!waiting_.empty() && waiting_.begin()->second.empty()) {
       waiting_.erase(waiting_.begin());
     }
@@ -22,17 +23,21 @@ DownsetSearch::Outcome DownsetSearch::Run(int64_t work) {
       return Outcome::kNoneBelow;
     }
     level_ = waiting_.begin()->first;
-    if (expanded_ >= end) return Outcome::kOutOfWork;
+    if (effort_.work >= end) return Outcome::kOutOfWork;
     std::vector<uint32_t>& waiting = waiting_.begin()->second;
     const uint32_t number = waiting.back();
     waiting.pop_back();
+    const int64_t visits = state_.visits();
+    const size_t known = records_.size();
     Expand(number);
+    ++effort_.downsets;
+    effort_.work +=
+        ExpansionWork(state_.visits() - visits, records_.size() - known, state_.words());
   }
   return Outcome::kFound;
 }
 
 void DownsetSearch::Expand(uint32_t number) {
-  ++expanded_;
   const int64_t seen_up_to = records_[number].expanded;
   records_[number].expanded = level_;
   state_.Load(table_[number]);

@@ -18,6 +18,7 @@
 
 #include "converter/order/downset_table.hpp"
 #include "converter/order/memory_state.hpp"
+#include "converter/order/search_effort.hpp"
 
 namespace tenon::converter {
 
@@ -32,12 +33,12 @@ class DownsetSearch {
     kNoneBelow,  ///< proved: no order has a peak below `upper`
     kOutOfWork,  ///< may be continued
   };
-  /// Expands up to `work` downsets.
+  /// Goes on until `work` more is spent.
   Outcome Run(int64_t work);
 
   [[nodiscard]] std::vector<Index> order() const;  ///< once found
   [[nodiscard]] int64_t lower_bound() const;       ///< proved so far
-  [[nodiscard]] int64_t expanded() const { return expanded_; }
+  [[nodiscard]] const SearchEffort& effort() const { return effort_; }
 
  private:
   static constexpr uint32_t kNoParent = UINT32_MAX;
@@ -62,7 +63,7 @@ class DownsetSearch {
   std::map<int64_t, std::vector<uint32_t>> waiting_;  ///< by level; the last is taken first
   int64_t level_;
   int64_t upper_;
-  int64_t expanded_ = 0;
+  SearchEffort effort_;
   uint32_t complete_ = kNoParent;
 
   std::vector<Index> ready_;  // scratch

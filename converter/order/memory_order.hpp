@@ -11,10 +11,10 @@
 namespace tenon::converter {
 
 struct MemoryOrderOptions {
-  /// Downsets that may be expanded, all subgraphs and searches together: about 2 microseconds each
-  /// in a subgraph of a hundred nodes, 10 in one of a thousand. Not seconds, so that results
-  /// repeat.
-  int64_t work_budget = 200'000;
+  /// Work units, all subgraphs and searches together: one for each downset expanded in a subgraph
+  /// of a hundred nodes, ten in one of a thousand, each about 1.5 microseconds. Not seconds, so
+  /// that results repeat.
+  int64_t work_budget = 1'000'000;
   /// Downsets that counting the orders of a subgraph may take; none are counted beyond.
   int64_t count_budget = 2'000;
   uint64_t seed = 1;

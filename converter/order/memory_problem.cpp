@@ -1,6 +1,7 @@
 #include "converter/order/memory_problem.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "converter/order/memory_state.hpp"
 
@@ -8,6 +9,8 @@ namespace tenon::converter {
 namespace {
 
 constexpr size_t kWordBits = 64;
+
+using BitRow = std::vector<uint64_t>;
 
 /// Square matrix of bits, one row per node.
 class BitRows {
@@ -17,29 +20,36 @@ class BitRows {
   void Set(size_t row, size_t column) {
     bits_[row * words_ + column / kWordBits] |= uint64_t{1} << (column % kWordBits);
   }
-  [[nodiscard]] bool Has(size_t row, size_t column) const {
-    return (bits_[row * words_ + column / kWordBits] >> (column % kWordBits) & 1U) != 0;
-  }
   void Include(size_t row, size_t other) {
     for (size_t w = 0; w < words_; ++w) bits_[row * words_ + w] |= bits_[other * words_ + w];
   }
+  void IncludeInto(BitRow& sum, size_t row) const {
+    for (size_t w = 0; w < words_; ++w) sum[w] |= bits_[row * words_ + w];
+  }
+  [[nodiscard]] size_t words() const { return words_; }
 
  private:
   size_t words_;
   std::vector<uint64_t> bits_;
 };
 
+/// What a hand-over can save, at most.
+int64_t SavedBytes(const MemoryProblem& problem, size_t node) {
+  int64_t saved = 0;
+  for (const HandOver& hand_over : problem.nodes[node].hand_overs) {
+    saved = std::max(saved, problem.storages[hand_over.to].bytes);
+  }
+  return saved;
+}
+
 /// Bytes of what each node touches, less a hand-over, plus what it needs besides.
 std::vector<int64_t> OwnBytes(const MemoryProblem& problem) {
   std::vector<int64_t> bytes;
-  for (const MemoryNode& node : problem.nodes) {
-    int64_t sum = problem.base_bytes + node.transient_bytes;
+  for (size_t v = 0; v < problem.nodes.size(); ++v) {
+    const MemoryNode& node = problem.nodes[v];
+    int64_t sum = problem.base_bytes + node.transient_bytes - SavedBytes(problem, v);
     for (const Index s : node.storages) sum += problem.storages[s].bytes;
-    int64_t saved = 0;
-    for (const HandOver& hand_over : node.hand_overs) {
-      saved = std::max(saved, problem.storages[hand_over.to].bytes);
-    }
-    bytes.push_back(sum - saved);
+    bytes.push_back(sum);
   }
   return bytes;
 }
@@ -55,28 +65,65 @@ BitRows AncestorsOf(const MemoryProblem& problem) {
   return ancestors;
 }
 
-/// Adds the bytes of every storage to the nodes that must run while it lives without touching it.
+BitRows DescendantsOf(const MemoryProblem& problem) {
+  BitRows descendants(problem.nodes.size());
+  for (size_t v = problem.nodes.size(); v-- > 0;) {
+    for (const Index p : problem.nodes[v].predecessors) {
+      descendants.Include(p, v);
+      descendants.Set(p, v);
+    }
+  }
+  return descendants;
+}
+
+/// Adds the bytes of every storage to the nodes that must run while it lives without touching it:
+/// something that touches it comes before them (or it is there from the start), and something
+/// behind them (or it is there to the end).
 void AddBytesAcross(const MemoryProblem& problem, std::vector<int64_t>& bytes) {
-  const size_t count = problem.nodes.size();
   const BitRows ancestors = AncestorsOf(problem);
+  const BitRows descendants = DescendantsOf(problem);
   std::vector<std::vector<Index>> touchers(problem.storages.size());
-  for (size_t v = 0; v < count; ++v) {
+  for (size_t v = 0; v < problem.nodes.size(); ++v) {
     for (const Index s : problem.nodes[v].storages) touchers[s].push_back(static_cast<Index>(v));
   }
   for (size_t s = 0; s < touchers.size(); ++s) {
     const MemoryStorage& storage = problem.storages[s];
-    for (size_t v = 0; v < count; ++v) {
-      bool touches = false;
-      bool open = storage.from_start;
-      bool needed = storage.to_end;
-      for (const Index t : touchers[s]) {
-        touches |= t == v;
-        open = open || ancestors.Has(v, t);
-        needed = needed || ancestors.Has(t, v);
+    BitRow open(ancestors.words(), storage.from_start ? ~uint64_t{0} : 0);
+    BitRow needed(ancestors.words(), storage.to_end ? ~uint64_t{0} : 0);
+    for (const Index t : touchers[s]) {
+      if (!storage.from_start) descendants.IncludeInto(open, t);
+      if (!storage.to_end) ancestors.IncludeInto(needed, t);
+    }
+    for (const Index t : touchers[s]) open[t / kWordBits] &= ~(uint64_t{1} << (t % kWordBits));
+    for (size_t w = 0; w < open.size(); ++w) {
+      for (uint64_t both = open[w] & needed[w]; both != 0; both &= both - 1) {
+        const size_t v = w * kWordBits + static_cast<size_t>(std::countr_zero(both));
+        if (v < bytes.size()) bytes[v] += storage.bytes;
       }
-      if (!touches && open && needed) bytes[v] += storage.bytes;
     }
   }
+}
+
+/// What must be alive while the last node runs, whichever that is: all that stays to the end, and
+/// what it touches besides.
+int64_t BytesAtTheEnd(const MemoryProblem& problem) {
+  std::vector<bool> is_sink(problem.nodes.size(), true);
+  int64_t to_end = problem.base_bytes;
+  for (const MemoryStorage& storage : problem.storages)
+    to_end += storage.to_end ? storage.bytes : 0;
+  for (const MemoryNode& node : problem.nodes) {
+    for (const Index p : node.predecessors) is_sink[p] = false;
+  }
+  int64_t smallest = INT64_MAX;
+  for (size_t v = 0; v < problem.nodes.size(); ++v) {
+    if (!is_sink[v]) continue;
+    int64_t bytes = to_end + problem.nodes[v].transient_bytes - SavedBytes(problem, v);
+    for (const Index s : problem.nodes[v].storages) {
+      if (!problem.storages[s].to_end) bytes += problem.storages[s].bytes;
+    }
+    smallest = std::min(smallest, bytes);
+  }
+  return problem.nodes.empty() ? to_end : smallest;
 }
 
 }  // namespace
@@ -107,7 +154,7 @@ bool IsOrder(const MemoryProblem& problem, const std::vector<Index>& order) {
 int64_t LowerBoundOf(const MemoryProblem& problem) {
   std::vector<int64_t> bytes = OwnBytes(problem);
   if (problem.nodes.size() <= kMostForAncestors) AddBytesAcross(problem, bytes);
-  int64_t bound = problem.base_bytes;
+  int64_t bound = std::max(BytesAtTheEnd(problem), BytesAtTheEnd(Reversed(problem)));
   for (const int64_t b : bytes) bound = std::max(bound, b);
   return bound;
 }
@@ -131,49 +178,6 @@ MemoryProblem Reversed(const MemoryProblem& problem) {
     }
   }
   return result;
-}
-
-MemoryProblem PartOf(const MemoryProblem& problem, const std::vector<Index>& nodes) {
-  constexpr Index kAbsent = UINT32_MAX;
-  std::vector<Index> local_node(problem.nodes.size(), kAbsent);
-  for (size_t i = 0; i < nodes.size(); ++i) local_node[nodes[i]] = static_cast<Index>(i);
-  std::vector<Index> local_storage(problem.storages.size(), kAbsent);
-  MemoryProblem part;
-  part.base_bytes = problem.base_bytes;
-  for (const Index v : nodes) {
-    for (const Index s : problem.nodes[v].storages) {
-      if (local_storage[s] != kAbsent) continue;
-      local_storage[s] = static_cast<Index>(part.storages.size());
-      part.storages.push_back(problem.storages[s]);
-    }
-  }
-  // What nodes before or behind the part touch is alive at its start or end.
-  const Index first = nodes.empty() ? 0 : nodes.front();
-  std::vector<bool> before(problem.storages.size(), false);
-  std::vector<bool> behind(problem.storages.size(), false);
-  for (size_t v = 0; v < problem.nodes.size(); ++v) {
-    if (local_node[v] != kAbsent) continue;
-    for (const Index s : problem.nodes[v].storages) (v < first ? before : behind)[s] = true;
-  }
-  for (size_t s = 0; s < problem.storages.size(); ++s) {
-    const bool from_start = before[s] || problem.storages[s].from_start;
-    const bool to_end = behind[s] || problem.storages[s].to_end;
-    if (local_storage[s] != kAbsent) {
-      part.storages[local_storage[s]].from_start = from_start;
-      part.storages[local_storage[s]].to_end = to_end;
-    } else if (from_start && to_end) {
-      part.base_bytes += problem.storages[s].bytes;
-    }
-  }
-  for (const Index v : nodes) {
-    MemoryNode node = problem.nodes[v];
-    std::erase_if(node.predecessors, [&](Index p) { return local_node[p] == kAbsent; });
-    for (Index& p : node.predecessors) p = local_node[p];
-    for (Index& s : node.storages) s = local_storage[s];
-    for (HandOver& h : node.hand_overs) h = {local_storage[h.from], local_storage[h.to]};
-    part.nodes.push_back(std::move(node));
-  }
-  return part;
 }
 
 }  // namespace tenon::converter

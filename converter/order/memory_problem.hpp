@@ -48,17 +48,14 @@ struct MemoryProblem {
 [[nodiscard]] bool IsOrder(const MemoryProblem& problem, const std::vector<Index>& order);
 
 /// A peak that no order can be below: for some node, what it touches and what must be alive across
-/// it because an ancestor touches it and a descendant does. O(nodes * edges / 64); beyond
-/// `kMostForAncestors` nodes only what a node touches itself counts.
+/// it because an ancestor touches it and a descendant does; and what must be alive while the first
+/// and the last node run. O(nodes * edges / 64); beyond `kMostForAncestors` nodes only what a node
+/// touches itself counts.
 [[nodiscard]] int64_t LowerBoundOf(const MemoryProblem& problem);
 inline constexpr size_t kMostForAncestors = 8192;
 
 /// The same problem backwards in time: node i becomes node count - 1 - i. An order read backwards
 /// has the same peak there.
 [[nodiscard]] MemoryProblem Reversed(const MemoryProblem& problem);
-
-/// One of the parts that key nodes cut a problem into: `nodes` ascending, every other node before
-/// or behind all of them. Node i of the result is nodes[i].
-[[nodiscard]] MemoryProblem PartOf(const MemoryProblem& problem, const std::vector<Index>& nodes);
 
 }  // namespace tenon::converter

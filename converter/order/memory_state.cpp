@@ -64,6 +64,7 @@ void MemoryState::Load(const uint64_t* done) {
   std::fill(ready_.begin(), ready_.end(), 0);
   std::fill(touched_.begin(), touched_.end(), 0);
   done_count_ = 0;
+  visits_ += static_cast<int64_t>(problem_.nodes.size());
   for (Index v = 0; v < problem_.nodes.size(); ++v) {
     const MemoryNode& node = problem_.nodes[v];
     if ((done_[v / kWordBits] >> (v % kWordBits) & 1U) != 0) {
@@ -116,6 +117,7 @@ void MemoryState::GetReady(std::vector<Index>& ready) const {
 }
 
 void MemoryState::Apply(Index node) {
+  ++visits_;
   live_ = CostOf(node).after;
   for (const Index s : problem_.nodes[node].storages) ++touched_[s];
   SetBit(done_, node);
@@ -140,6 +142,7 @@ void MemoryState::Undo(Index node) {
 bool MemoryState::FollowChain(Index node, int64_t level, int64_t target, int depth, int& tries,
                               std::vector<Index>& moves) {
   if (--tries < 0) return false;
+  ++visits_;
   const StepCost cost = CostOf(node);
   if (cost.during > level) return false;
   Apply(node);
@@ -155,10 +158,11 @@ bool MemoryState::FollowChain(Index node, int64_t level, int64_t target, int dep
 }
 
 void MemoryState::GetAffected(const std::vector<Index>& moves, size_t first,
-                              std::vector<Index>& affected) const {
+                              std::vector<Index>& affected) {
   affected.clear();
   for (size_t i = first; i < moves.size(); ++i) {
     for (const Index s : problem_.nodes[moves[i]].storages) {
+      visits_ += static_cast<int64_t>(toucher_begins_[s + 1] - toucher_begins_[s]);
       for (size_t k = toucher_begins_[s]; k < toucher_begins_[s + 1]; ++k) {
         if (IsReady(toucher_nodes_[k])) affected.push_back(toucher_nodes_[k]);
       }

@@ -46,21 +46,14 @@ RunResult RunBound(const tenon_plan& plan, tenon_session& session,
   return result;
 }
 
-}  // namespace
-
-PlanBytes::PlanBytes(const std::vector<uint8_t>& bytes)
-    : blocks_(MakeBlock(bytes.size())), size_(bytes.size()) {
-  if (!bytes.empty()) std::memcpy(blocks_.data(), bytes.data(), bytes.size());
-}
-
-RunResult RunPlan(const std::vector<uint8_t>& plan_bytes,
-                  const std::vector<std::vector<std::byte>>& inputs, const RunSettings& settings) {
+/// Loads a plan and calls `use` with it and a session; what goes wrong in words, or empty.
+template <typename Use>
+std::string WithSession(const std::vector<uint8_t>& plan_bytes, const RunSettings& settings,
+                        const Use& use) {
   const PlanBytes file(plan_bytes);
-  RunResult result;
   tenon_error error{};
-  const auto failed = [&] {
-    result.error = error.message[0] != '\0' ? error.message : "failed without words";
-    return result;
+  const auto failed = [&]() -> std::string {
+    return error.message[0] != '\0' ? error.message : "failed without words";
   };
   size_t scratch_bytes = 0;
   size_t state_bytes = 0;
@@ -82,19 +75,52 @@ RunResult RunPlan(const std::vector<uint8_t>& plan_bytes,
   tenon_session* raw_session = nullptr;
   if (tenon_session_open(plan.get(), &raw_session, &error) != TENON_OK) return failed();
   const std::unique_ptr<tenon_session, SessionCloser> session(raw_session);
-  if (settings.bound) return RunBound(*plan, *session, inputs);
+  return use(*plan, *session);
+}
+
+RunResult RunCopied(const tenon_plan& plan, tenon_session& session,
+                    const std::vector<std::vector<std::byte>>& inputs) {
+  RunResult result;
+  tenon_error error{};
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::copy(inputs[i].begin(), inputs[i].end(),
-              static_cast<std::byte*>(tenon_session_input(session.get(), i)));
+              static_cast<std::byte*>(tenon_session_input(&session, i)));
   }
-  if (tenon_session_run(session.get(), &error) != TENON_OK) return failed();
-  for (size_t i = 0; i < tenon_plan_output_count(plan.get()); ++i) {
+  if (tenon_session_run(&session, &error) != TENON_OK) {
+    result.error = error.message;
+    return result;
+  }
+  for (size_t i = 0; i < tenon_plan_output_count(&plan); ++i) {
     tenon_port_info info;
-    if (tenon_plan_output(plan.get(), i, &info) != TENON_OK) return failed();
-    const auto* data = static_cast<const std::byte*>(tenon_session_output(session.get(), i));
+    if (tenon_plan_output(&plan, i, &info) != TENON_OK) result.error = "no output";
+    const auto* data = static_cast<const std::byte*>(tenon_session_output(&session, i));
     result.outputs.emplace_back(data, data + info.bytes);
   }
   return result;
+}
+
+}  // namespace
+
+PlanBytes::PlanBytes(const std::vector<uint8_t>& bytes)
+    : blocks_(MakeBlock(bytes.size())), size_(bytes.size()) {
+  if (!bytes.empty()) std::memcpy(blocks_.data(), bytes.data(), bytes.size());
+}
+
+RunResult RunPlan(const std::vector<uint8_t>& plan_bytes,
+                  const std::vector<std::vector<std::byte>>& inputs, const RunSettings& settings) {
+  RunResult result;
+  const std::string error =
+      WithSession(plan_bytes, settings, [&](const tenon_plan& plan, tenon_session& session) {
+        result =
+            settings.bound ? RunBound(plan, session, inputs) : RunCopied(plan, session, inputs);
+        return result.error;
+      });
+  result.error = error;
+  return result;
+}
+
+std::string LoadPlan(const std::vector<uint8_t>& plan) {
+  return WithSession(plan, {}, [](const tenon_plan&, tenon_session&) { return std::string(); });
 }
 
 converter::ConvertOptions OptionsFor(const std::string& board) {

@@ -42,6 +42,9 @@ struct RunSettings {
                                 const std::vector<std::vector<std::byte>>& inputs,
                                 const RunSettings& settings = {});
 
+/// Loads, which checks the plan, and opens a session; what goes wrong in words, or empty.
+[[nodiscard]] std::string LoadPlan(const std::vector<uint8_t>& plan);
+
 /// Options for the built-in board `name`.
 [[nodiscard]] converter::ConvertOptions OptionsFor(const std::string& board = "x86-64");
 

@@ -308,13 +308,13 @@ TEST_CASE("BeamSearch: stays within its target, and wide enough finds what there
     BeamOptions options;
     options.width = 100'000;
     options.target = Enumerator(problem).smallest_peak();
-    int64_t expanded = 0;
-    const auto order = BeamSearch(problem, options, expanded);
+    SearchEffort effort;
+    const auto order = BeamSearch(problem, options, effort);
     REQUIRE(order.has_value());
     REQUIRE(IsOrder(problem, *order));
     REQUIRE(NaivePeak(problem, *order) == options.target);
     --options.target;
-    REQUIRE_FALSE(BeamSearch(problem, options, expanded).has_value());
+    REQUIRE_FALSE(BeamSearch(problem, options, effort).has_value());
   }
 }
 
