@@ -1,22 +1,62 @@
 #include "converter/map/kernel_choice.hpp"
 
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
+int64_t WorkspaceBytes(const cpu::KernelCaps& caps, const OpCall& call, int threads) {
+  return caps.workspace_bytes == nullptr
+             ? 0
+             : static_cast<int64_t>(caps.workspace_bytes(call, threads));
+}
+
+int64_t PackedBytes(const cpu::KernelCaps& caps, const OpCall& call) {
+  return caps.packed_bytes == nullptr ? 0 : static_cast<int64_t>(caps.packed_bytes(call));
+}
+
+/// Why the kernel is not to run the op; empty if it may.
+std::string Refusal(const cpu::KernelCaps& caps, const OpCall& call,
+                    const KernelChoiceOptions& options) {
+  if (const char* reason = caps.supports(call)) return reason;
+  if (options.workspace_limit.has_value()) {
+    const int64_t bytes = WorkspaceBytes(caps, call, options.threads);
+    if (bytes > *options.workspace_limit) {
+      return fmt::format("workspace of {} bytes is over the limit of {}", bytes,
+                         *options.workspace_limit);
+    }
+  }
+  if (options.packed_limit.has_value()) {
+    const int64_t bytes = PackedBytes(caps, call);
+    if (bytes > *options.packed_limit) {
+      return fmt::format("packed weights of {} bytes are over the limit of {}", bytes,
+                         *options.packed_limit);
+    }
+  }
+  return {};
+}
+
 /// The first kernel that takes the op, with the reasons of those before it.
-const cpu::KernelCaps* FirstSupporting(const OpCall& call, OpKind kind, bool portable_only,
-                                       MappedOp& mapped) {
+const cpu::KernelCaps* FirstSupporting(const OpCall& call, OpKind kind,
+                                       const KernelChoiceOptions& options, MappedOp& mapped) {
   for (const cpu::KernelCaps& caps : cpu::Kernels()) {
-    if (caps.kind != kind || (portable_only && !cpu::IsPortable(caps))) continue;
-    const char* reason = caps.supports(call);
-    mapped.candidates.push_back({caps.id, reason != nullptr ? reason : ""});
-    if (reason == nullptr) return &caps;
+    if (caps.kind != kind || (options.portable_only && !cpu::IsPortable(caps))) continue;
+    mapped.candidates.push_back({caps.id, Refusal(caps, call, options)});
+    if (mapped.candidates.back().reason.empty()) return &caps;
   }
   return nullptr;
+}
+
+/// Kernels with the same number pack alike.
+size_t PackingForm(const cpu::KernelCaps& caps) {
+  const Span<const cpu::KernelCaps> all = cpu::Kernels();
+  size_t form = 0;
+  while (form < all.size() && all[form].packed_bytes != caps.packed_bytes) ++form;
+  return form;
 }
 
 }  // namespace
@@ -38,6 +78,24 @@ void UsePortableKernel(Op& op) {
   }
 }
 
+int64_t PackedBytes(const Graph& graph) {
+  std::set<std::pair<size_t, PackingKey>> known;
+  int64_t bytes = 0;
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    const cpu::KernelCaps& caps = CapsOf(op);
+    if (caps.packed_bytes == nullptr) continue;
+    const OpCallView view(graph, op);
+    if (caps.packing_key != nullptr) {
+      PackingKey key;
+      caps.packing_key(view.call(), &key);
+      if (!known.emplace(PackingForm(caps), key).second) continue;
+    }
+    bytes += PackedBytes(caps, view.call());
+  }
+  return bytes;
+}
+
 Result<std::vector<MappedOp>> ChooseKernels(Graph& graph, const KernelChoiceOptions& options) {
   std::vector<MappedOp> mapping;
   Error refused{ErrorKind::kInput, "", {}};
@@ -45,8 +103,7 @@ Result<std::vector<MappedOp>> ChooseKernels(Graph& graph, const KernelChoiceOpti
     Op& op = graph.op(id);
     MappedOp mapped{op.name, "cpu", {}};
     const OpCallView view(graph, op);
-    const cpu::KernelCaps* caps =
-        FirstSupporting(view.call(), op.kind, options.portable_only, mapped);
+    const cpu::KernelCaps* caps = FirstSupporting(view.call(), op.kind, options, mapped);
     if (caps == nullptr) {
       std::string line = fmt::format("{} ({}):", op.name, GetOpRow(op.kind).name);
       for (const Candidate& candidate : mapped.candidates) {
@@ -57,10 +114,7 @@ Result<std::vector<MappedOp>> ChooseKernels(Graph& graph, const KernelChoiceOpti
     }
     op.backend = "cpu";
     op.kernel = caps->id;
-    op.workspace_bytes =
-        caps->workspace_bytes == nullptr
-            ? 0
-            : static_cast<int64_t>(caps->workspace_bytes(view.call(), options.threads));
+    op.workspace_bytes = WorkspaceBytes(*caps, view.call(), options.threads);
     mapping.push_back(std::move(mapped));
   }
   if (!refused.details.empty()) {

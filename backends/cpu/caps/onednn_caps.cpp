@@ -212,9 +212,8 @@ size_t MatMulPackedBytes(const OpCall& call) {
   const bool transposed = call.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int32_t rows = b.dims[b.rank - (transposed ? 1 : 2)];
   const int32_t columns = b.dims[b.rank - (transposed ? 2 : 1)];
-  // Only what is constant and one matrix is packed.
-  const bool packs = b.data != nullptr && b.Elements() == int64_t{rows} * columns;
-  return kObjectBytes + (packs ? PackedMatrixBytes(rows, columns) : 0);
+  // Only constants are packed, and only one matrix for all batches.
+  return kObjectBytes + (b.data != nullptr ? PackedMatrixBytes(rows, columns) : 0);
 }
 
 size_t ObjectBytes(const OpCall&) { return kObjectBytes; }
@@ -223,27 +222,24 @@ size_t ObjectBytes(const OpCall&) { return kObjectBytes; }
 
 namespace {
 
+// No packing keys: loaded ops that share a primitive still have a session each.
 constexpr KernelCaps kCaps[] = {
     {"cpu.conv.onednn", OpKind::kConv, onednn::ConvSupports, LayoutNeed::kChannelsLast,
-     onednn::ConvWorkspaceBytes, onednn::ConvPackedBytes, onednn::AddPackingKey<ConvAttributes>},
+     onednn::ConvWorkspaceBytes, onednn::ConvPackedBytes},
     {"cpu.conv.onednn_matmul", OpKind::kConv, onednn::ConvMatMulSupports,
-     LayoutNeed::kChannelsLastStrided, onednn::MatMulWorkspaceBytes, onednn::ConvMatMulPackedBytes,
-     onednn::AddPackingKey<ConvAttributes>},
+     LayoutNeed::kChannelsLastStrided, onednn::MatMulWorkspaceBytes, onednn::ConvMatMulPackedBytes},
     {"cpu.matmul.onednn", OpKind::kMatMul, onednn::MatMulSupports, LayoutNeed::kRowMajor,
-     onednn::MatMulWorkspaceBytes, onednn::MatMulPackedBytes,
-     onednn::AddPackingKey<MatMulAttributes>},
+     onednn::MatMulWorkspaceBytes, onednn::MatMulPackedBytes},
     {"cpu.max_pool.onednn", OpKind::kMaxPool, onednn::MaxPoolSupports, LayoutNeed::kChannelsLast,
-     nullptr, onednn::ObjectBytes, onednn::AddPackingKey<PoolAttributes>},
+     nullptr, onednn::ObjectBytes},
     {"cpu.average_pool.onednn", OpKind::kAveragePool, onednn::AveragePoolSupports,
-     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes,
-     onednn::AddPackingKey<PoolAttributes>},
+     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes},
     {"cpu.softmax.onednn", OpKind::kSoftmax, onednn::SoftmaxSupports, LayoutNeed::kRowMajor,
-     nullptr, onednn::ObjectBytes, onednn::AddPackingKey<SoftmaxAttributes>},
+     nullptr, onednn::ObjectBytes},
     {"cpu.softmax.onednn_channels", OpKind::kSoftmax, onednn::ChannelSoftmaxSupports,
-     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes,
-     onednn::AddPackingKey<SoftmaxAttributes>},
+     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes},
     {"cpu.lrn.onednn", OpKind::kLrn, onednn::LrnSupports, LayoutNeed::kChannelsLast, nullptr,
-     onednn::ObjectBytes, onednn::AddPackingKey<LrnAttributes>},
+     onednn::ObjectBytes},
 };
 
 }  // namespace

@@ -95,5 +95,82 @@ TEST_CASE("UsePortableKernel: every kind of op has one") {
   }
 }
 
+constexpr const char* kWinograd = R"(graph g
+input %x: f32[1,32,16,16]
+const %w: f32[32,32,3,3] = random(1)
+%y = conv(%x, %w) {pads=[1,1,1,1]}
+output %y
+)";
+
+/// The first op's mapping under `options`, and its kernel in `graph`.
+MappedOp Chosen(Graph& graph, const KernelChoiceOptions& options) {
+  const auto mapping = ChooseKernels(graph, options);
+  REQUIRE(mapping.ok());
+  return mapping->front();
+}
+
+TEST_CASE("ChooseKernels: a kernel whose workspace is over the limit gives way, and says so") {
+  Graph free = Parsed(kWinograd);
+  Chosen(free, KernelChoiceOptions());
+  const Op before = free.op(free.OpOrder()[0]);
+  REQUIRE(before.workspace_bytes > 0);
+  Graph graph = Parsed(kWinograd);
+  KernelChoiceOptions options;
+  options.workspace_limit = before.workspace_bytes - 1;
+  const MappedOp mapped = Chosen(graph, options);
+  const Op& op = graph.op(graph.OpOrder()[0]);
+  CHECK(op.kernel != before.kernel);
+  CHECK(op.workspace_bytes <= *options.workspace_limit);
+  const std::string expected = fmt::format("workspace of {} bytes is over the limit of {}",
+                                           before.workspace_bytes, *options.workspace_limit);
+  bool said = false;
+  for (const Candidate& candidate : mapped.candidates) {
+    said = said || (candidate.kernel == before.kernel && candidate.reason == expected);
+  }
+  CHECK(said);
+  options.workspace_limit = before.workspace_bytes;
+  Chosen(graph, options);
+  CHECK(graph.op(graph.OpOrder()[0]).kernel == before.kernel);
+}
+
+TEST_CASE("ChooseKernels: with no packed weights allowed, what runs holds none") {
+  Graph graph = Parsed(kWinograd);
+  KernelChoiceOptions options;
+  options.packed_limit = 0;
+  const MappedOp mapped = Chosen(graph, options);
+  CHECK(PackedBytes(graph) == 0);
+  CHECK(cpu::IsPortable(CapsOf(graph.op(graph.OpOrder()[0]))));
+  bool said = false;
+  for (const Candidate& candidate : mapped.candidates) {
+    said = said || candidate.reason.find("are over the limit of 0") != std::string::npos;
+  }
+  CHECK(said);
+}
+
+TEST_CASE("PackedBytes: ops with the same weights count once, others each") {
+  const auto packed = [](std::string_view text) {
+    Graph graph = Parsed(text);
+    Chosen(graph, KernelChoiceOptions());
+    return PackedBytes(graph);
+  };
+  const int64_t one = packed(kWinograd);
+  CHECK(one >= 32 * 32 * 36 * 4);
+  CHECK(packed(R"(graph g
+input %x: f32[1,32,16,16]
+const %w: f32[32,32,3,3] = random(1)
+%a = conv(%x, %w) {pads=[1,1,1,1]}
+%y = conv(%a, %w) {pads=[1,1,1,1]}
+output %y
+)") == one);
+  CHECK(packed(R"(graph g
+input %x: f32[1,32,16,16]
+const %w: f32[32,32,3,3] = random(1)
+const %v: f32[32,32,3,3] = random(2)
+%a = conv(%x, %w) {pads=[1,1,1,1]}
+%y = conv(%a, %v) {pads=[1,1,1,1]}
+output %y
+)") == 2 * one);
+}
+
 }  // namespace
 }  // namespace tenon::converter
