@@ -71,13 +71,9 @@ int64_t MemoryPlanner::SmallestTarget() {
 }
 
 Status MemoryPlanner::Apply(Graph& graph) const {
-  // From the last to the first, so that positions in the order stay what they are.
-  for (size_t i = chains_.size(); i-- > 0;) {
-    if (Status status = CutIntoPatches(graph, chains_[i].chain, chains_[i].patching);
-        !status.ok()) {
-      return status;
-    }
-  }
+  std::vector<ChainCut> cuts;
+  for (const PlannedChain& planned : chains_) cuts.push_back({&planned.chain, planned.patching});
+  if (Status status = CutIntoPatches(graph, cuts); !status.ok()) return status;
   return chains_.empty() ? Status() : Verify(graph);
 }
 

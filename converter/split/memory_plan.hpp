@@ -26,7 +26,7 @@ struct PlannedChain;
 struct MemorySplitOptions {
   SplittingLimits limits;
   std::vector<PatchPolicy> policies{std::begin(kPatchPolicies), std::end(kPatchPolicies)};
-  int64_t longest = 160;  ///< ops of a chain; along the batch it may be longer
+  int64_t longest = 160;  ///< ops of a chain; a batch may be shared out from the first to the last
   /// Ops looked at by estimates, some 20 nanoseconds each; not seconds, so that results repeat.
   int64_t work_budget = 100'000'000;
 };

@@ -8,9 +8,15 @@ namespace {
 constexpr SplitDimension kDimensions[] = {SplitDimension::kBatch, SplitDimension::kHeight,
                                           SplitDimension::kWidth};
 
-/// Columns of an image do not lie in one piece, so that few kernels take patches of them as views.
-bool PatchesAreViews(const Graph& graph, const Chain& chain) {
-  if (chain.ops.empty() || chain.dimension != SplitDimension::kWidth) return true;
+constexpr size_t kEveryChain = 512;  // cuts of a graph of which every chain is looked at
+constexpr int kPatience = 12;
+constexpr int64_t kOverdraft = 4;  // times the work budget, where no way has been found within it
+
+/// There are rows to share out, and patches are views: columns of an image do not lie in one piece,
+/// so that few kernels take them.
+bool CanBeCut(const Graph& graph, const Chain& chain) {
+  if (chain.ops.empty() || chain.tensors[0].rows < 2) return false;
+  if (chain.dimension != SplitDimension::kWidth) return true;
   for (const ChainTensor& tensor : chain.tensors) {
     const Shape& shape = graph.tensor(tensor.id).shape;
     if (shape.rank == 4 && tensor.axis == 3 && shape[2] != 1) return false;
@@ -27,7 +33,7 @@ MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions&
 
 /// Every position of a small graph; of a large one, those that fewest bytes live across.
 void MemoryPlanSearch::ChooseCuts() {
-  constexpr int64_t kMostCuts = 256;
+  constexpr int64_t kMostCuts = 4096;
   const auto steps = static_cast<int64_t>(order_.ops.size());
   const int64_t stretch = std::max<int64_t>(1, steps / kMostCuts);
   cuts_.push_back(0);
@@ -41,13 +47,10 @@ void MemoryPlanSearch::ChooseCuts() {
     cuts_.push_back(best);
   }
   if (steps > 0) cuts_.push_back(steps);
-}
-
-bool MemoryPlanSearch::AllUnder(int64_t begin, int64_t end, int64_t target) const {
-  for (int64_t position = begin; position < end; ++position) {
-    if (profile_.at_step[static_cast<size_t>(position)] > target) return false;
+  for (size_t i = 0; i + 1 < cuts_.size(); ++i) {
+    const auto live = profile_.at_step.begin();
+    whole_peak_.push_back(*std::max_element(live + cuts_[i], live + cuts_[i + 1]));
   }
-  return true;
 }
 
 int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) {
@@ -63,12 +66,12 @@ const Chain& MemoryPlanSearch::Longest(int64_t first, SplitDimension dimension) 
       longest_.try_emplace(std::make_pair(first, static_cast<int>(dimension)));
   if (is_new) {
     ChainBuilder builder(graph_, order_, first, dimension);
-    const bool batch = dimension == SplitDimension::kBatch;
-    while ((batch || builder.chain().end() - first < options_.longest) && builder.Add()) {
+    const bool whole = dimension == SplitDimension::kBatch && first == 0;
+    while ((whole || builder.chain().end() - first < options_.longest) && builder.Add()) {
     }
     effort_ += 100 * static_cast<int64_t>(builder.chain().ops.size());
     found->second = builder.chain();
-    if (!PatchesAreViews(graph_, found->second)) found->second = Chain{};
+    if (!CanBeCut(graph_, found->second)) found->second = Chain{};
   }
   return found->second;
 }
@@ -152,14 +155,17 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
   bool found = false;
   const auto count = static_cast<size_t>(cuts_[to] - cuts_[from]);
   for (const SplitDimension dimension : kDimensions) {
+    const bool batch = dimension == SplitDimension::kBatch;
+    // A batch is shared out from the start, if at all: nothing is needed twice, however long.
+    if (static_cast<int64_t>(count) > options_.longest && !(batch && from == 0)) continue;
     const Chain& longest = Longest(cuts_[from], dimension);
     if (longest.ops.size() < count) continue;
     const Chain chain = longest.Prefix(count);
     effort_ += 3 * static_cast<int64_t>(count);
     for (const PatchPolicy policy : options_.policies) {
-      if (effort_ > options_.work_budget) return found;
+      if (effort_ > kOverdraft * options_.work_budget) return found;
       found = TryPolicy(chain, target, {from, dimension, {1, policy}, 0, 0}, best) || found;
-      if (dimension == SplitDimension::kBatch) break;  // nothing is needed twice
+      if (batch) break;  // all policies are the same
     }
   }
   return found;
@@ -167,18 +173,30 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
 
 void MemoryPlanSearch::Extend(size_t to, int64_t target, std::vector<Reached>& reached) {
   Reached& here = reached[to];
-  if (reached[to - 1].cost != INT64_MAX && AllUnder(cuts_[to - 1], cuts_[to], target)) {
+  if (reached[to - 1].cost != INT64_MAX && whole_peak_[to - 1] <= target) {
     here.cost = reached[to - 1].cost;
   }
   if (profile_.entering[static_cast<size_t>(cuts_[to])] > target) return;
   bool needed = false;  // some step between is over the target
+  int refused = 0;      // chains in a row; longer ones are not likely to fit then
+  const bool is_large = cuts_.size() > kEveryChain;
+  const auto share =
+      static_cast<int64_t>(static_cast<double>(options_.work_budget) * static_cast<double>(to) /
+                           static_cast<double>(cuts_.size()));
   for (size_t from = to; from-- > 0;) {
-    needed = needed || !AllUnder(cuts_[from], cuts_[from + 1], target);
+    // From the start, a batch could still be shared out.
+    if (is_large && refused >= kPatience) from = 0;
+    if (effort_ > share && here.cost != INT64_MAX) break;
+    needed = needed || whole_peak_[from] > target;
     if (!needed || reached[from].cost == INT64_MAX || reached[from].cost >= here.cost) continue;
     if (profile_.entering[static_cast<size_t>(cuts_[from])] > target) continue;
     Way way;
     way.cost = here.cost == INT64_MAX ? INT64_MAX : here.cost - reached[from].cost;
-    if (!Cheapest(from, to, target, way)) continue;
+    if (!Cheapest(from, to, target, way)) {
+      ++refused;
+      continue;
+    }
+    refused = 0;
     here.cost = reached[from].cost + way.cost;
     here.whole = false;
     here.way = way;
@@ -199,10 +217,7 @@ PlanOfChains MemoryPlanSearch::Collect(const std::vector<Reached>& reached) {
   for (size_t to = cuts_.size() - 1; to > 0;) {
     const Reached& step = reached[to];
     if (step.whole) {
-      for (int64_t p = cuts_[to - 1]; p < cuts_[to]; ++p) {
-        plan.peak = std::max(plan.peak, profile_.at_step[static_cast<size_t>(p)]);
-      }
-      --to;
+      plan.peak = std::max(plan.peak, whole_peak_[--to]);
       continue;
     }
     const int64_t first = cuts_[step.way.from];

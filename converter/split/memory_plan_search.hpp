@@ -59,7 +59,6 @@ class MemoryPlanSearch {
   };
 
   void ChooseCuts();
-  [[nodiscard]] bool AllUnder(int64_t begin, int64_t end, int64_t target) const;
   void Extend(size_t to, int64_t target, std::vector<Reached>& reached);
   [[nodiscard]] bool Cheapest(size_t from, size_t to, int64_t target, Way& best);
   bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best);
@@ -75,6 +74,7 @@ class MemoryPlanSearch {
   GraphOrder order_;
   LiveProfile profile_;
   std::vector<int64_t> cuts_;  ///< positions where chains may begin and end; first 0, last the end
+  std::vector<int64_t> whole_peak_;  ///< by cut: live bytes up to the next one, ops left whole
   std::map<std::pair<int64_t, int>, Chain> longest_;
   std::map<Key, std::pair<int64_t, int64_t>> known_;  ///< peak and cost
   int64_t effort_ = 0;

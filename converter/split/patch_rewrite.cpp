@@ -26,14 +26,14 @@ class PatchRewriter {
         kept_(chain.tensors.size()),
         shares_(chain.tensors.size()) {}
 
-  Status Run() {
-    const std::vector<OpId> old_order = graph_.OpOrder();
+  /// Adds the patches at the end of the order and erases the chain. Returns the new ops in order.
+  Result<std::vector<OpId>> Run() {
     for (part_ = 0; part_ < patching_.parts; ++part_) {
       ranges_.Rows(part_, rows_);
       slices_.clear();
       for (size_t k = 0; k < chain_.ops.size(); ++k) {
-        if (Status status = MakePatch(k); !status.ok()) return status;
-        if (Status status = KeepRowsAfter(k); !status.ok()) return status;
+        if (Status status = MakePatch(k); !status.ok()) return status.error();
+        if (Status status = KeepRowsAfter(k); !status.ok()) return status.error();
       }
     }
     std::vector<std::pair<TensorId, TensorId>> exits;  // old, new
@@ -43,8 +43,7 @@ class PatchRewriter {
       exits.emplace_back(chain_.tensors[t].id, whole);
     }
     Replace(exits);
-    SetOrder(old_order);
-    return {};
+    return std::move(new_ops_);
   }
 
  private:
@@ -218,13 +217,6 @@ class PatchRewriter {
     for (size_t i = 0; i < exits.size(); ++i) graph_.RenameTensor(exits[i].second, names[i]);
   }
 
-  void SetOrder(const std::vector<OpId>& old_order) {
-    std::vector<OpId> order(old_order.begin(), old_order.begin() + chain_.first);
-    order.insert(order.end(), new_ops_.begin(), new_ops_.end());
-    order.insert(order.end(), old_order.begin() + chain_.end(), old_order.end());
-    graph_.SetOrder(std::move(order));
-  }
-
   Graph& graph_;
   const Chain& chain_;
   Patching patching_;
@@ -240,8 +232,28 @@ class PatchRewriter {
 
 }  // namespace
 
-Status CutIntoPatches(Graph& graph, const Chain& chain, const Patching& patching) {
-  return PatchRewriter(graph, chain, patching).Run();
+Status CutIntoPatches(Graph& graph, const std::vector<ChainCut>& cuts) {
+  const std::vector<OpId> old_order = graph.OpOrder();
+  std::vector<std::vector<OpId>> patches(cuts.size());
+  // What a chain reads may be another's exit, which is replaced with its readers up to date.
+  for (size_t i = cuts.size(); i-- > 0;) {
+    auto made = PatchRewriter(graph, *cuts[i].chain, cuts[i].patching).Run();
+    if (!made.ok()) return made.status();
+    patches[i] = std::move(*made);
+  }
+  std::vector<OpId> order;
+  int64_t position = 0;
+  const auto take_until = [&](int64_t end) {
+    order.insert(order.end(), old_order.begin() + position, old_order.begin() + end);
+  };
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    take_until(cuts[i].chain->first);
+    order.insert(order.end(), patches[i].begin(), patches[i].end());
+    position = cuts[i].chain->end();
+  }
+  take_until(static_cast<int64_t>(old_order.size()));
+  graph.SetOrder(std::move(order));
+  return {};
 }
 
 }  // namespace tenon::converter

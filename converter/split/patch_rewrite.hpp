@@ -1,6 +1,8 @@
-// Replaces a chain by its patches.
+// Replaces chains by their patches.
 //
-// Requires:   the chain was made from this graph, which has not been changed since.
+// Requires:   the chains were made from this graph or an equal copy, unchanged since; they follow
+// one
+//             another in its order.
 // Guarantees: the same values, bit by bit, where ops compute an element in one way whatever its
 //             neighbours are (portable kernels do); exits keep their names and readers; constants
 //             are shared by all patches; every other op keeps its place in the order. Patches
@@ -10,12 +12,20 @@
 // `copy` ops between equal layouts.
 #pragma once
 
+#include <vector>
+
 #include "converter/ir/graph.hpp"
 #include "converter/split/chain.hpp"
 
 namespace tenon::converter {
 
-/// Errors (kInternal): the split table gave an op that its shape rule refuses.
-[[nodiscard]] Status CutIntoPatches(Graph& graph, const Chain& chain, const Patching& patching);
+struct ChainCut {
+  const Chain* chain = nullptr;
+  Patching patching;
+};
+
+/// Errors (kInternal): the split table gave an op that its shape rule refuses; the graph is broken
+/// then. O(ops and patches), whatever the number of chains.
+[[nodiscard]] Status CutIntoPatches(Graph& graph, const std::vector<ChainCut>& cuts);
 
 }  // namespace tenon::converter

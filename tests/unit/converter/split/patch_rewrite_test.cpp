@@ -54,7 +54,7 @@ TEST_CASE("Patches: random chains compute bit by bit what the whole ops do, howe
       CAPTURE(Name(policy));
       CAPTURE(patching.parts);
       Graph patched = graph;
-      const Status status = CutIntoPatches(patched, chain, patching);
+      const Status status = CutIntoPatches(patched, {{&chain, patching}});
       REQUIRE_MESSAGE(status.ok(), status.error().message);
       const Status valid = Verify(patched);
       REQUIRE_MESSAGE(valid.ok(), valid.error().message);

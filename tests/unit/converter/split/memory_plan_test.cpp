@@ -1,0 +1,248 @@
+#include "converter/split/memory_plan.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "converter/ir/text.hpp"
+#include "tests/unit/converter/split/chain_testing.hpp"
+#include "tests/unit/converter/split/measure_arena.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using test::OutputsOf;
+using test::RandomInputs;
+using test::RandomNetwork;
+
+Graph Parse(std::string_view text) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) FAIL(graph.error().message);
+  return std::move(*graph);
+}
+
+/// A narrow input, wide images, a narrow output: 64, 1024, 1024 and 64 rows of 4 bytes.
+Graph Hourglass(int32_t batch) {
+  std::string text = R"(graph g
+input %x: f32[BATCH,1,16,4]
+const %w: f32[16,1,3,3] = random(1)
+const %v: f32[16,16,3,3] = random(1)
+const %u: f32[1,16,1,1] = random(1)
+%a = conv(%x, %w) {pads=[1,1,1,1]}
+%b = conv(%a, %v) {pads=[1,1,1,1]}
+%c = conv(%b, %u)
+output %c
+)";
+  text.replace(text.find("BATCH"), 5, fmt::format("{}", batch));
+  return Parse(text);
+}
+
+constexpr int64_t kImage = 16 * 16 * 4 * 4;  // bytes of a wide image of the hourglass
+constexpr int64_t kEnds = 2 * 16 * 4 * 4;    // of input and output
+
+int64_t PortableArena(const Graph& graph) {
+  MeasureOptions options;
+  options.portable = true;
+  const auto placed = PlaceGraph(graph, options);
+  if (!placed.ok()) FAIL(placed.error().message);
+  return placed->arena.bytes;
+}
+
+/// Most bytes of tensors alive at once; workspaces, of which the planner knows nothing, left out.
+int64_t LiveTensorBytes(const Graph& graph) {
+  MeasureOptions options;
+  options.portable = true;
+  const auto placed = PlaceGraph(graph, options);
+  if (!placed.ok()) FAIL(placed.error().message);
+  int64_t most = 0;
+  for (size_t step = 0; step < placed->arena.steps.size(); ++step) {
+    int64_t live = 0;
+    for (const PlannedStorage& storage : placed->arena.storages) {
+      const auto now = static_cast<int64_t>(step);
+      const bool alive = storage.first_step <= now && now <= storage.last_step;
+      live += alive && storage.root != kNone ? storage.bytes : 0;
+    }
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+TEST_CASE("Memory plan: a graph that fits stays as it is") {
+  Graph graph = Hourglass(1);
+  const std::string before = PrintGraph(graph);
+  const auto split = SplitForMemory(graph, 2 * kImage, {});
+  REQUIRE(split.ok());
+  CHECK(split->fits);
+  CHECK(split->chains.empty());
+  CHECK(split->unsplit_peak == 2 * kImage);
+  CHECK(PrintGraph(graph) == before);
+}
+
+TEST_CASE("Memory plan: a target below what any cut reaches changes nothing and says so") {
+  Graph graph = Hourglass(1);
+  const std::string before = PrintGraph(graph);
+  const auto split = SplitForMemory(graph, kEnds, {});
+  REQUIRE(split.ok());
+  CHECK(!split->fits);
+  CHECK(PrintGraph(graph) == before);
+}
+
+TEST_CASE("Memory plan: the arena becomes as small as the estimate says, at every target") {
+  const Graph graph = Hourglass(1);
+  MemoryPlanner planner(graph, {});
+  const int64_t smallest = planner.SmallestTarget();
+  CHECK(smallest < kImage);
+  for (int64_t target = smallest; target < 2 * kImage; target += 256) {
+    CAPTURE(target);
+    const MemorySplit split = planner.Plan(target);
+    REQUIRE(split.fits);
+    CHECK(split.estimated_peak <= target);
+    Graph patched = graph;
+    REQUIRE(planner.Apply(patched).ok());
+    CHECK(LiveTensorBytes(patched) <= target);
+  }
+  CHECK(!planner.Plan(smallest - smallest / 64).fits);
+}
+
+TEST_CASE("Memory plan: looser targets never cost more patches") {
+  const Graph graph = Hourglass(1);
+  MemoryPlanner planner(graph, {});
+  size_t ops = 1'000'000;
+  for (int64_t target = planner.SmallestTarget(); target <= 2 * kImage; target += 512) {
+    Graph patched = graph;
+    REQUIRE(planner.Plan(target).fits);
+    REQUIRE(planner.Apply(patched).ok());
+    CHECK(patched.OpOrder().size() <= ops + 8);  // another policy may take a few ops more
+    ops = std::min(ops, patched.OpOrder().size());
+  }
+  CHECK(ops == 3);
+}
+
+TEST_CASE("Memory plan: a batch is shared out before images are cut") {
+  Graph graph = Hourglass(8);
+  const auto split = SplitForMemory(graph, 8 * kEnds + 2 * kImage, {});
+  REQUIRE(split.ok());
+  REQUIRE(split->chains.size() == 1);
+  CHECK(split->chains[0].dimension == SplitDimension::kBatch);
+  CHECK(split->chains[0].ops == 3);
+  CHECK(split->chains[0].copied_bytes == 0);
+  CHECK(PortableArena(graph) <= 8 * kEnds + 2 * kImage);
+}
+
+TEST_CASE("Memory plan: limits of the board are kept") {
+  Graph graph = Hourglass(1);
+  MemorySplitOptions options;
+  options.limits.most_parts = 3;
+  const int64_t coarse = SmallestTarget(graph, options);
+  options.limits = {};
+  options.limits.smallest_part_rows = 4;
+  const int64_t tall = SmallestTarget(graph, options);
+  const int64_t finest = SmallestTarget(graph, {});
+  CHECK(finest < coarse);
+  CHECK(finest < tall);
+}
+
+TEST_CASE("Memory plan: random networks keep their values under every target that is met") {
+  SplitMix64 dice(11);
+  int cut = 0;
+  for (uint64_t seed = 1000; seed < 1120; ++seed) {
+    CAPTURE(seed);
+    Graph graph = RandomNetwork(seed).Make(12, 1 + static_cast<int32_t>(seed % 2));
+    const auto inputs = RandomInputs(graph, seed);
+    const auto expected = OutputsOf(graph, inputs);
+    MemoryPlanner planner(graph, {});
+    const int64_t smallest = planner.SmallestTarget();
+    const int64_t range = planner.UnsplitPeak() - smallest + 1;
+    const MemorySplit split =
+        planner.Plan(smallest + static_cast<int64_t>(dice.Next() % static_cast<uint64_t>(range)));
+    REQUIRE(split.fits);
+    Graph patched = graph;
+    const Status status = planner.Apply(patched);
+    REQUIRE_MESSAGE(status.ok(), status.error().message);
+    CHECK(OutputsOf(patched, inputs) == expected);
+    cut += split.chains.empty() ? 0 : 1;
+  }
+  CHECK(cut > 40);
+}
+
+TEST_CASE("Memory plan: the same graph gives the same plan") {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Graph first = RandomNetwork(seed).Make(12, 1);
+    Graph second = first;
+    const int64_t target = SmallestTarget(first, {});
+    REQUIRE(SplitForMemory(first, target, {}).ok());
+    REQUIRE(SplitForMemory(second, target, {}).ok());
+    CHECK(PrintGraph(first) == PrintGraph(second));
+  }
+}
+
+TEST_CASE("Memory fit: aims lower until what is measured fits") {
+  Graph graph = Hourglass(1);
+  constexpr int64_t kOverhead = 1000;  // workspaces, say, that no estimate knows of
+  const MeasureMemory measure = [](const Graph& candidate) -> Result<int64_t> {
+    return PortableArena(candidate) + kOverhead;
+  };
+  const int64_t limit = kImage + kOverhead;
+  const auto fit = FitMemory(graph, limit, {}, measure);
+  REQUIRE(fit.ok());
+  CHECK(fit->measured_bytes <= limit);
+  CHECK(fit->tries >= 2);
+  CHECK(!fit->split.chains.empty());
+  CHECK(PortableArena(graph) + kOverhead == fit->measured_bytes);
+}
+
+TEST_CASE("Memory fit: an impossible limit leaves the graph that needs least") {
+  Graph graph = Hourglass(1);
+  const MeasureMemory measure = [](const Graph& candidate) -> Result<int64_t> {
+    return PortableArena(candidate);
+  };
+  Graph smallest = graph;
+  const auto least = FitMemory(smallest, 0, {}, measure);
+  const auto fit = FitMemory(graph, 8, {}, measure);
+  REQUIRE(least.ok());
+  REQUIRE(fit.ok());
+  CHECK(fit->measured_bytes > 8);
+  CHECK(fit->measured_bytes < kImage);
+  CHECK(least->measured_bytes == fit->measured_bytes);
+}
+
+TEST_CASE("Memory fit: an error of the conversion comes through") {
+  Graph graph = Hourglass(1);
+  const MeasureMemory measure = [](const Graph&) -> Result<int64_t> {
+    return InputError("no kernel");
+  };
+  const auto fit = FitMemory(graph, 1, {}, measure);
+  REQUIRE(!fit.ok());
+  CHECK(fit.error().message == "no kernel");
+}
+
+TEST_CASE("Memory plan: ten thousand ops are planned in seconds") {
+  Graph graph;
+  const int32_t dims[] = {1, 4, 64, 8};
+  const int32_t widen[] = {16, 4, 3, 3};
+  const int32_t narrow[] = {4, 16, 3, 3};
+  TensorId x = graph.AddTensor("x", DType::kF32, Shape(dims));
+  graph.AddInput(x, "x");
+  const std::vector<float> values(576, 0.1F);
+  const TensorId weights[] = {graph.AddConstantOf("w", DType::kF32, Shape(widen), values),
+                              graph.AddConstantOf("v", DType::kF32, Shape(narrow), values)};
+  ConvAttributes attributes;
+  std::fill(std::begin(attributes.pads), std::end(attributes.pads), 1);
+  for (int i = 0; i < 10'000; ++i) {
+    auto made =
+        graph.AddOpTensor(OpKind::kConv, "conv", {x, weights[i % 2]}, Attributes(attributes));
+    REQUIRE(made.ok());
+    x = *made;
+  }
+  graph.AddOutput(x, "y");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto split = SplitForMemory(graph, graph.tensor(x).ByteSize() * 7 / 2, {});
+  REQUIRE(split.ok());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  CHECK(split->fits);
+  CHECK(seconds.count() < 60);  // a few, when the machine has nothing else to do
+  MESSAGE("10,000 convolutions: " << seconds.count() << " s");
+}
+
+}  // namespace
+}  // namespace tenon::converter
