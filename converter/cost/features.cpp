@@ -120,17 +120,29 @@ CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine
 
 CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineFacts& machine) {
   constexpr const char* kNames[] = {"weight_l2_bytes", "weight_l3_bytes", "weight_memory_bytes"};
+  // Bytes that come in a cycle while products go on; what matters is where the stalls begin.
+  constexpr double kFromL3 = 16;
+  constexpr double kFromMemory = 8;
   CostTerms placed;
   placed.model = terms.model;
+  double weight_bytes = 0;
+  double cycles = 0;
   for (const CostTerm& term : terms.terms) {
-    if (term.name != "weight_bytes") {
+    if (term.name == "weight_bytes") {
+      weight_bytes += term.amount;
+    } else {
       placed.terms.push_back(term);
-      continue;
     }
-    for (int level = 0; level < 3; ++level) {
-      placed.Add(kNames[level], term.amount * features::ShareBeyond(machine, level, network_bytes));
-    }
+    if (term.name == "tile_cycles") cycles = term.amount;
   }
+  if (weight_bytes == 0) return placed;
+  double shares[3];
+  for (int level = 0; level < 3; ++level) {
+    shares[level] = features::ShareBeyond(machine, level, network_bytes);
+    placed.Add(kNames[level], weight_bytes * shares[level]);
+  }
+  const double coming = weight_bytes * (shares[1] / kFromL3 + shares[2] / kFromMemory);
+  placed.Add("weight_stalls", std::max(0.0, coming - cycles));
   return placed;
 }
 

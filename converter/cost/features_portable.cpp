@@ -290,6 +290,7 @@ void Movement(const Context& context) {
   // All of them copy by the same code; a cast and a padding do more.
   CostTerms& terms = context.terms;
   if (kind != OpKind::kCast && kind != OpKind::kPad) terms.model = "cpu.copy.portable";
+  if (copies.transposed > copies.contiguous + copies.strided) terms.model += " transposed";
   terms.Add("rows", copies.rows);
   terms.Add("contiguous", copies.contiguous);
   terms.Add("strided", copies.strided);

@@ -65,6 +65,27 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                return builder.Conv(x, channels, i % 6 == 1 ? 5 : 3, stride, channels, i % 4 == 1);
              });
   }
+  // All in the second cache, weights and all.
+  for (const int size : {8, 12, 16, 24, 32}) {
+    for (const int kernel : {1, 3}) {
+      AddChain(fmt::format("small {} {}", kernel, size), size, 8, networks,
+               [kernel](SweepBuilder& builder, TensorId x, int i) {
+                 const int channels = builder.ShapeOf(x)[1];
+                 if (i % 4 == 3) return builder.Conv(x, channels, 3, 1, channels, true);
+                 const int wanted = builder.Pick({8, 12, 16, 16, 24, 32, 48, 64});
+                 return builder.Conv(x, wanted, kernel, 1, 1, true, i % 2 == 1);
+               });
+    }
+  }
+  // Weights that no cache holds.
+  for (const int size : {4, 6, 8, 13}) {
+    AddChain(fmt::format("heavy {}", size), size, 16, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int kernel = i % 2 == 0 ? 3 : 1;
+               const int wanted = builder.Pick({192, 256, 288, 320, 384}) * (kernel == 3 ? 1 : 2);
+               return builder.Conv(x, std::min(wanted, 640), kernel, 1, 1, true);
+             });
+  }
   // Images that no cache holds.
   for (const int size : {160, 224}) {
     AddChain(fmt::format("large {}", size), size, 12, networks,
@@ -78,9 +99,9 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
   // Strides; few channels; odd numbers of them.
   for (const int size : {16, 30, 56, 112, 160}) {
     AddChain(fmt::format("strided {}", size), size, 10, networks,
-             [size](SweepBuilder& builder, TensorId, int i) {
+             [](SweepBuilder& builder, TensorId, int i) {
                const int channels = builder.Pick({16, 24, 32, 48, 64, 96, 128, 192});
-               const TensorId x = builder.Input({1, channels, size, size});
+               const TensorId x = builder.Conv(builder.Root(), channels, 1, 1, 1, false);
                const int kernel = i % 3 == 2 ? 1 : 3;
                const int wanted = builder.Pick(kChannels);
                return builder.Conv(x,
@@ -108,10 +129,8 @@ void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
   for (const int size : {7, 14, 28, 55, 112}) {
     AddChain(fmt::format("pools {}", size), size, 12, networks,
              [size](SweepBuilder& builder, TensorId, int i) {
-               const TensorId input = builder.Input(
-                   {1, builder.Pick({10, 16, 24, 64, 96, 192, 480, 832}), size, size});
-               const TensorId x = builder.Conv(input, builder.ShapeOf(input)[1], 1, 1,
-                                               builder.ShapeOf(input)[1], false);
+               const int channels = builder.Pick({10, 16, 24, 64, 96, 192, 480, 832});
+               const TensorId x = builder.Conv(builder.Root(), channels, 1, 1, 1, false);
                PoolAttributes pool;
                const int kernel = i % 4 == 3 ? size : 2 + i % 2;
                const int stride = i % 4 == 3 ? 1 : 1 + i % 3 / 2;
@@ -126,8 +145,8 @@ void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
   }
   for (const int size : {14, 28, 56}) {
     AddChain(fmt::format("lrn {}", size), size, 6, networks,
-             [size](SweepBuilder& builder, TensorId, int i) {
-               const TensorId x = builder.Input({1, 16 << (i % 5), size, size});
+             [](SweepBuilder& builder, TensorId, int i) {
+               const TensorId x = builder.Conv(builder.Root(), 16 << (i % 5), 1, 1, 1, false);
                LrnAttributes lrn;
                lrn.size = i % 2 == 0 ? 5 : 3;
                return builder.Add(OpKind::kLrn, {x}, Attributes(lrn), x);
@@ -135,21 +154,27 @@ void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
   }
 }
 
+void AddLayers(const std::string& name, int rows, int length, std::vector<SweepNetwork>& networks) {
+  SweepBuilder builder(name, static_cast<uint64_t>(rows * 17 + length));
+  TensorId x = builder.Input({rows, 64});
+  const std::vector<int> widths = {8, 10, 12, 64, 100, 128, 192, 256, 384, 512, 640, 768, 1000};
+  for (int i = 0; i < length; ++i) {
+    const int columns = builder.Pick(widths);
+    const TensorId b = builder.Constant({builder.ShapeOf(x)[1], columns});
+    const TensorId bias = builder.Constant({columns});
+    MatMulAttributes product;
+    if (i % 2 == 0) product.activation.function = UnaryFunction::kRelu;
+    x = builder.Add(OpKind::kMatMul, {x, b, bias}, Attributes(product), x);
+  }
+  networks.push_back(builder.Finish());
+}
+
 void AddProductNetworks(std::vector<SweepNetwork>& networks) {
   for (const int rows : {1, 2, 5, 16, 49, 98, 196}) {
-    SweepBuilder builder(fmt::format("products {}", rows), static_cast<uint64_t>(rows) * 17);
-    TensorId x = builder.Input({rows, 64});
-    for (int i = 0; i < 16; ++i) {
-      const int columns =
-          builder.Pick({8, 10, 12, 64, 100, 128, 192, 256, 384, 512, 640, 768, 1000});
-      const TensorId b = builder.Constant({builder.ShapeOf(x)[1], columns});
-      const TensorId bias = builder.Constant({columns});
-      MatMulAttributes product;
-      if (i % 2 == 0) product.activation.function = UnaryFunction::kRelu;
-      x = builder.Add(OpKind::kMatMul, {x, b, bias}, Attributes(product), x);
-    }
-    networks.push_back(builder.Finish());
+    AddLayers(fmt::format("layers {}", rows), rows, 16, networks);
+    AddLayers(fmt::format("few layers {}", rows), rows, 4, networks);
   }
+  AddLayers("many layers 1", 1, 48, networks);
   // Of two activations, as in attention.
   for (const int rows : {16, 50, 98, 197}) {
     SweepBuilder builder(fmt::format("attention {}", rows), static_cast<uint64_t>(rows) * 19);

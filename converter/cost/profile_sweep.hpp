@@ -30,6 +30,8 @@ class SweepBuilder {
   }
   TensorId Input(const std::vector<int32_t>& dims);
   TensorId Constant(const std::vector<int32_t>& dims);
+  /// The first input: what an op finds in the cache after its like has read it, as in a model.
+  [[nodiscard]] TensorId Root() const { return network_.graph.inputs().front().tensor; }
   /// Small integers below `limit`, i64.
   TensorId Indices(int32_t count, int32_t limit);
   /// The op's first output, or `otherwise` if its rule refuses the operands.

@@ -127,14 +127,20 @@ void AddSoftmax(std::vector<SweepNetwork>& networks) {
 /// Ops whose work is moving bytes. A negation behind them keeps them from becoming views of
 /// outputs.
 void AddMovement(std::vector<SweepNetwork>& networks) {
-  SweepBuilder builder("movement", 400);
-  UnaryAttributes negation;
-  negation.function = UnaryFunction::kNeg;
-  const auto use = [&](TensorId id) {
-    builder.Add(OpKind::kUnary, {id}, Attributes(negation), id);
-  };
-  for (const auto& dims : std::vector<std::vector<int32_t>>{
-           {1, 24, 14, 14}, {1, 64, 56, 56}, {1, 3, 96, 96}, {1, 116, 28, 28}, {1, 9, 224, 224}}) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 24, 14, 14},
+                                                            {1, 96, 11, 11},
+                                                            {1, 64, 56, 56},
+                                                            {1, 3, 96, 96},
+                                                            {1, 48, 22, 22},
+                                                            {1, 116, 28, 28},
+                                                            {1, 24, 44, 44},
+                                                            {1, 9, 224, 224}}) {
+    SweepBuilder builder(NameOf("move", "images", dims), 400);
+    UnaryAttributes negation;
+    negation.function = UnaryFunction::kNeg;
+    const auto use = [&](TensorId id) {
+      builder.Add(OpKind::kUnary, {id}, Attributes(negation), id);
+    };
     const TensorId image = builder.Conv(builder.Input(dims), dims[1], 1, 1, 1, false);
     // To row-major, and seen otherwise.
     ReshapeAttributes flat;
@@ -174,14 +180,14 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
       slice.sizes[k] = k == 3 ? dims[3] / 2 : dims[static_cast<size_t>(k)];
     }
     use(builder.Add(OpKind::kSlice, {rows}, Attributes(slice), rows));
+    networks.push_back(builder.Finish());
   }
-  networks.push_back(builder.Finish());
 }
 
 void AddLookUps(std::vector<SweepNetwork>& networks) {
-  SweepBuilder builder("gather and resize", 500);
   for (const auto& dims : std::vector<std::vector<int32_t>>{
            {2, 24, 44, 44}, {2, 48, 22, 22}, {2, 96, 11, 11}, {98, 192}, {1000, 64}}) {
+    SweepBuilder builder(NameOf("gather", "rows", dims), 500);
     for (const int axis : {0, 1}) {
       const int32_t limit = dims[static_cast<size_t>(axis)];
       for (const int32_t count : {1, std::max(limit / 2, 1)}) {
@@ -191,9 +197,11 @@ void AddLookUps(std::vector<SweepNetwork>& networks) {
         builder.Add(OpKind::kGather, {x, builder.Indices(count, limit)}, Attributes(gather), x);
       }
     }
+    networks.push_back(builder.Finish());
   }
   for (const auto& dims :
        std::vector<std::vector<int32_t>>{{1, 16, 14, 14}, {1, 96, 11, 11}, {1, 64, 28, 28}}) {
+    SweepBuilder builder(NameOf("resize", "twice", dims), 501);
     for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear}) {
       for (const bool image : {false, true}) {
         const TensorId input = builder.Input(dims);
@@ -208,8 +216,8 @@ void AddLookUps(std::vector<SweepNetwork>& networks) {
         builder.Add(OpKind::kResize, {x}, Attributes(resize), x);
       }
     }
+    networks.push_back(builder.Finish());
   }
-  networks.push_back(builder.Finish());
 }
 
 }  // namespace
