@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tenon::converter {
 namespace {
@@ -101,7 +102,47 @@ std::vector<double> NonNegativeFit(const std::vector<std::vector<double>>& rows,
   return fit;
 }
 
+std::vector<double> FittedModel::PlaceOf(const CostTerms& terms) const {
+  std::vector<double> place(ms_per_unit.size(), 0.0);
+  for (const CostTerm& term : terms.terms) {
+    const auto found = ms_per_unit.find(term.name);
+    if (found == ms_per_unit.end()) continue;
+    const auto index = static_cast<size_t>(std::distance(ms_per_unit.begin(), found));
+    place[index] = std::log1p(term.amount);
+  }
+  return place;
+}
+
+void FittedModel::AddNeighbour(const CostTerms& terms, double ms) {
+  const std::optional<double> predicted = PredictByTerms(terms);
+  if (!predicted.has_value() || !(*predicted > 0) || !(ms > 0)) return;
+  neighbours_.push_back({PlaceOf(terms), std::log(ms / *predicted)});
+}
+
 std::optional<double> FittedModel::Predict(const CostTerms& terms) const {
+  const std::optional<double> predicted = PredictByTerms(terms);
+  if (!predicted.has_value() || neighbours_.empty()) return predicted;
+  // Amounts that differ by a factor of e^0.5 in one term are half as near.
+  constexpr double kReach = 0.5;
+  // What says that the terms alone are right.
+  constexpr double kPrior = 0.25;
+  const std::vector<double> place = PlaceOf(terms);
+  double sum = 0;
+  double weights = kPrior;
+  for (const Neighbour& neighbour : neighbours_) {
+    double distance = 0;
+    for (size_t i = 0; i < place.size(); ++i) {
+      const double difference = (place[i] - neighbour.place[i]) / kReach;
+      distance += difference * difference;
+    }
+    const double weight = 1 / ((1 + distance) * (1 + distance));
+    sum += weight * neighbour.log_factor;
+    weights += weight;
+  }
+  return *predicted * std::exp(sum / weights);
+}
+
+std::optional<double> FittedModel::PredictByTerms(const CostTerms& terms) const {
   double ms = 0;
   for (const CostTerm& term : terms.terms) {
     if (term.amount == 0) continue;
@@ -135,7 +176,17 @@ Calibration Calibrate(const std::vector<CalibrationSample>& samples) {
   for (auto& [name, model_samples] : by_model) {
     calibration.models[name] = Fit(std::move(model_samples));
   }
+  AddNeighbours(samples, calibration);
   return calibration;
+}
+
+void AddNeighbours(const std::vector<CalibrationSample>& samples, Calibration& calibration) {
+  for (const CalibrationSample& sample : samples) {
+    for (const CostTerms* terms : {&sample.kernel_terms, &sample.kind_terms}) {
+      const auto found = calibration.models.find(terms->model);
+      if (found != calibration.models.end()) found->second.AddNeighbour(*terms, sample.ms);
+    }
+  }
 }
 
 }  // namespace tenon::converter

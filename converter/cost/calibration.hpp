@@ -23,10 +23,25 @@ struct CalibrationSample {
 struct FittedModel {
   std::map<std::string, double> ms_per_unit;
   int64_t samples = 0;
-  double error = 0;  ///< mean of |predicted / measured - 1| over the samples
+  double error = 0;  ///< mean of |predicted / measured - 1| over the samples, by the terms alone
 
-  /// None if a term with an amount has no coefficient.
+  /// The sum of the terms. None if a term with an amount has no coefficient.
+  [[nodiscard]] std::optional<double> PredictByTerms(const CostTerms& terms) const;
+  /// That times the factor by which it is wrong for ops like this one (Nadaraya-Watson regression
+  /// of the logarithm of measured / predicted over the logarithms of the terms' amounts; far from
+  /// all samples the factor is 1).
   [[nodiscard]] std::optional<double> Predict(const CostTerms& terms) const;
+  /// Remembers how wrong the terms are for a measured op.
+  void AddNeighbour(const CostTerms& terms, double ms);
+
+ private:
+  struct Neighbour {
+    std::vector<double> place;  ///< by the terms in the order of ms_per_unit
+    double log_factor;
+  };
+  [[nodiscard]] std::vector<double> PlaceOf(const CostTerms& terms) const;
+
+  std::vector<Neighbour> neighbours_;
 };
 
 struct Calibration {
@@ -38,6 +53,10 @@ struct Calibration {
 };
 
 [[nodiscard]] Calibration Calibrate(const std::vector<CalibrationSample>& samples);
+
+/// Gives every model its neighbours among the samples that it was fitted to: what a profile file
+/// does not hold beside them.
+void AddNeighbours(const std::vector<CalibrationSample>& samples, Calibration& calibration);
 
 /// x >= 0 that makes the sum of (rows[i] x - 1)^2 weights[i] small: coordinate descent, after which
 /// no coordinate alone improves it by more than a part in 10^9 (or 20,000 rounds). `rows` are all

@@ -215,6 +215,7 @@ Result<Profile> ParseProfile(std::string_view json, const std::string& file_name
   ObjectReader reader(parsed, fmt::format("{}: profile", file_name));
   ReadProfile(reader, profile);
   if (!reader.ok()) return InputError("{}", reader.problem());
+  AddNeighbours(CalibrationSamples(profile, {}, true), profile.calibration);
   return profile;
 }
 
