@@ -56,6 +56,7 @@ class PartMaker {
     part_.units = problem_.units;
     part_.fast_bytes = problem_.fast_bytes;
     part_.may_move_out = problem_.may_move_out;
+    part_.with_addresses = problem_.with_addresses;
     MarkShared();
     for (const Index number : numbers_) AddTask(problem_.tasks[number]);
     for (Index v = 0; v < value_.size(); ++v) {

@@ -52,6 +52,9 @@ struct TimeProblem {
   Index units = 1;  ///< without the transfer engine, of which there is one
   int64_t fast_bytes = INT64_MAX / 4;
   bool may_move_out = true;  ///< there is slow memory for what does not fit
+  /// Everything in fast memory gets an address at once, and lies in one piece; else only the sum
+  /// counts, and somebody has to find places later.
+  bool with_addresses = false;
 };
 
 /// Makespans that no schedule of the problem can be below.

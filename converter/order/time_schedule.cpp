@@ -39,6 +39,7 @@ void TimeEvaluator::Reset(const std::vector<Index>& order) {
   order_ = &order;
   position_ = 0;
   free_.Reset(problem_.fast_bytes);
+  memory_.Reset(problem_.fast_bytes);
   transfers_.Reset(shortest_transfer_);
   unit_free_.assign(problem_.units, 0);
   task_end_.assign(problem_.tasks.size(), 0);
@@ -95,9 +96,9 @@ bool TimeEvaluator::Run(const std::vector<Index>& order, Picoseconds limit) {
   for (Index s = 0; s < problem_.storages.size(); ++s) {
     const TimeStorage& storage = problem_.storages[s];
     if (storage.slow || !storage.from_start) continue;
-    if (storage.bytes > free_.total()) return order.empty();
+    if (!MakeRoom(storage.bytes)) return false;
     storage_hold_[s] = NewHold(HoldKind::kStorage, s, storage.bytes);
-    free_.Take(storage.bytes, 0);
+    TakeBytes(storage_hold_[s], 0);
   }
   for (const Index task : order) {
     if (!Step(task, limit)) return false;
@@ -130,10 +131,7 @@ bool TimeEvaluator::Step(Index number, Picoseconds limit) {
   if (record_ != nullptr) Note(number, ready, end);
   Finish(task, ready, end);
   Retire(task);
-  if (free_.pieces() > 64) {
-    free_.Forget(
-        std::min(transfers_.first_idle(), *std::min_element(unit_free_.begin(), unit_free_.end())));
-  }
+  Simplify();
   return true;
 }
 
@@ -211,14 +209,18 @@ int32_t TimeEvaluator::TakeOver(const TimeTask& task, Index storage, Picoseconds
     const int32_t old = storage_hold_[from];
     const Hold before = holds_[static_cast<size_t>(old)];
     const int64_t bytes = problem_.storages[storage].bytes;
-    if (before.busy > ready && free_.total() >= bytes) continue;
+    const bool has_room =
+        problem_.with_addresses ? memory_.HasPlace(bytes) : free_.total() >= bytes;
+    if (before.busy > ready && has_room) continue;
     if (before.fast.bytes != bytes) continue;
     ready = std::max(ready, before.busy);
     const int32_t made = NewHold(HoldKind::kStorage, storage, bytes);
     Hold& hold = holds_[static_cast<size_t>(made)];
     hold.available = ready;
     hold.fast.taken_over = old;
+    hold.fast.offset = before.fast.offset;
     hold.pinned_by = position_;
+    if (problem_.with_addresses) memory_.Rename(hold.fast.offset, old, made);
     Forget(old);
     storage_hold_[from] = -1;
     return made;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "converter/order/fast_memory.hpp"
 #include "converter/order/time_problem.hpp"
 #include "converter/order/time_resources.hpp"
 
@@ -36,6 +37,7 @@ struct FastHold {
   Picoseconds start = 0;
   Picoseconds end = 0;
   int32_t taken_over = -1;  ///< the hold whose bytes this one was handed
+  int64_t offset = 0;       ///< its address, if the problem is one with addresses
 };
 
 struct TimeSchedule {
@@ -98,8 +100,14 @@ class TimeEvaluator {
   [[nodiscard]] int32_t HoldOf(Index value) const;
   int32_t Fetch(Index value);
   void Store(Index value);
+  Picoseconds TakeBytes(int32_t hold, Picoseconds at);
+  [[nodiscard]] Picoseconds TimeForBytes(int64_t bytes) const;
   bool MakeRoom(int64_t bytes);
+  [[nodiscard]] int64_t EvictionScore(const FastHold& hold) const;
   bool EvictOne();
+  bool EvictRun(int64_t bytes);
+  void Evict(int32_t hold);
+  void Simplify();
   [[nodiscard]] Index NextRead(Index value) const;
   [[nodiscard]] Index NextUse(const FastHold& hold) const;
   [[nodiscard]] bool NeedsStore(const FastHold& hold) const;
@@ -118,7 +126,8 @@ class TimeEvaluator {
   // State of one evaluation.
   const std::vector<Index>* order_ = nullptr;
   Index position_ = 0;
-  FreeBytes free_;
+  FreeBytes free_;     ///< without addresses
+  FastMemory memory_;  ///< with them
   TransferTimeline transfers_;
   std::vector<Picoseconds> unit_free_, task_end_;
   std::vector<Picoseconds> stored_at_;  ///< by value: from when on slow memory has it

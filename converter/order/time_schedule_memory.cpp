@@ -28,7 +28,7 @@ int32_t TimeEvaluator::AllocateAt(HoldKind kind, Index owner, int64_t bytes, Pic
   if (!MakeRoom(bytes)) return -1;
   const int32_t number = NewHold(kind, owner, bytes);
   Hold& hold = holds_[static_cast<size_t>(number)];
-  hold.available = free_.Take(bytes, ready);
+  hold.available = TakeBytes(number, ready);
   hold.fast.start = ready = std::max(ready, hold.available);
   hold.pinned_by = position_;
   return number;
@@ -47,7 +47,11 @@ void TimeEvaluator::Forget(int32_t number) {
 void TimeEvaluator::Release(int32_t number) {
   Hold& hold = holds_[static_cast<size_t>(number)];
   hold.fast.end = hold.busy;
-  free_.Add(hold.busy, hold.fast.bytes);
+  if (!problem_.with_addresses) {
+    free_.Add(hold.busy, hold.fast.bytes);
+  } else if (hold.fast.bytes > 0) {
+    memory_.Release(hold.fast.offset, hold.busy);
+  }
   Forget(number);
 }
 
@@ -65,10 +69,10 @@ int32_t TimeEvaluator::Fetch(Index v) {
   }
   if (!MakeRoom(value.bytes)) return -1;
   const Picoseconds start =
-      transfers_.FirstFit(std::max(ready, free_.TimeFor(value.bytes)), value.fetch_time);
+      transfers_.FirstFit(std::max(ready, TimeForBytes(value.bytes)), value.fetch_time);
   const int32_t number = NewHold(HoldKind::kFetched, v, value.bytes);
   Hold& hold = holds_[static_cast<size_t>(number)];
-  hold.available = free_.Take(value.bytes, start);
+  hold.available = TakeBytes(number, start);
   transfers_.Reserve(start, value.fetch_time);
   hold.fast.start = start;
   hold.ready = hold.busy = start + value.fetch_time;
@@ -98,11 +102,41 @@ void TimeEvaluator::Store(Index v) {
   }
 }
 
+Picoseconds TimeEvaluator::TakeBytes(int32_t number, Picoseconds at) {
+  FastHold& fast = holds_[static_cast<size_t>(number)].fast;
+  if (!problem_.with_addresses) return free_.Take(fast.bytes, at);
+  // What is fetched comes and goes; the rest lies at the other end.
+  const auto side =
+      fast.kind == HoldKind::kFetched ? FastMemory::Side::kHigh : FastMemory::Side::kLow;
+  const FastMemory::Window window = memory_.Take(fast.bytes, at, side, number);
+  fast.offset = window.begin;
+  return window.free_from;
+}
+
+Picoseconds TimeEvaluator::TimeForBytes(int64_t bytes) const {
+  return problem_.with_addresses ? memory_.TimeFor(bytes) : free_.TimeFor(bytes);
+}
+
 bool TimeEvaluator::MakeRoom(int64_t bytes) {
+  if (problem_.with_addresses) return memory_.HasPlace(bytes) || EvictRun(bytes);
   while (free_.total() < bytes) {
     if (!EvictOne()) return false;
   }
   return true;
+}
+
+/// Nothing will be taken before the transfer engine or a unit has time.
+void TimeEvaluator::Simplify() {
+  constexpr size_t kManyPieces = 64;
+  const size_t pieces = problem_.with_addresses ? memory_.pieces().size() : free_.pieces();
+  if (pieces <= kManyPieces) return;
+  const Picoseconds time =
+      std::min(transfers_.first_idle(), *std::min_element(unit_free_.begin(), unit_free_.end()));
+  if (problem_.with_addresses) {
+    memory_.Simplify(time);
+  } else {
+    free_.Forget(time);
+  }
 }
 
 void TimeEvaluator::BuildUses() {
@@ -145,7 +179,14 @@ bool TimeEvaluator::MayEvict(const Hold& hold) const {
   return writes_left_[hold.fast.owner] == 0 && !problem_.storages[hold.fast.owner].to_end;
 }
 
-/// Gives up what is needed last (Belady 1966); what slow memory has already counts as twice as far.
+/// How well a hold can be given up: how far away its next use is; what slow memory has already
+/// counts as twice as far.
+int64_t TimeEvaluator::EvictionScore(const FastHold& hold) const {
+  const int64_t distance = static_cast<int64_t>(NextUse(hold)) - position_;
+  return distance * (NeedsStore(hold) ? 1 : 2);
+}
+
+/// Gives up what is needed last (Belady 1966).
 bool TimeEvaluator::EvictOne() {
   BuildUses();
   int32_t victim = -1;
@@ -153,14 +194,52 @@ bool TimeEvaluator::EvictOne() {
   for (const int32_t number : residents_) {
     const Hold& hold = holds_[static_cast<size_t>(number)];
     if (!MayEvict(hold)) continue;
-    const int64_t distance = static_cast<int64_t>(NextUse(hold.fast)) - position_;
-    const int64_t score = distance * (NeedsStore(hold.fast) ? 1 : 2);
+    const int64_t score = EvictionScore(hold.fast);
     if (score > victim_score || (score == victim_score && number < victim)) {
       victim = number;
       victim_score = score;
     }
   }
   if (victim < 0) return false;
+  Evict(victim);
+  return true;
+}
+
+/// Gives up neighbours, so that a place of so many bytes arises: those that cost least to bring
+/// back soon.
+bool TimeEvaluator::EvictRun(int64_t bytes) {
+  BuildUses();
+  const std::vector<FastMemory::Piece>& pieces = memory_.pieces();
+  double best_cost = 0;
+  size_t best_first = pieces.size();
+  size_t best_last = 0;
+  for (size_t first = 0; first < pieces.size(); ++first) {
+    double cost = 0;
+    for (size_t last = first; last < pieces.size(); ++last) {
+      if (pieces[last].hold >= 0) {
+        const Hold& hold = holds_[static_cast<size_t>(pieces[last].hold)];
+        if (!MayEvict(hold)) break;
+        cost += static_cast<double>(hold.fast.bytes) /
+                static_cast<double>(std::max<int64_t>(EvictionScore(hold.fast), 1));
+      }
+      if (best_first < pieces.size() && cost >= best_cost) break;
+      if (pieces[last].end - pieces[first].begin < bytes) continue;
+      best_cost = cost;
+      best_first = first;
+      best_last = last;
+      break;
+    }
+  }
+  if (best_first == pieces.size()) return false;
+  std::vector<int32_t> victims;
+  for (size_t i = best_first; i <= best_last; ++i) {
+    if (pieces[i].hold >= 0) victims.push_back(pieces[i].hold);
+  }
+  for (const int32_t victim : victims) Evict(victim);
+  return true;
+}
+
+void TimeEvaluator::Evict(int32_t victim) {
   const FastHold fast = holds_[static_cast<size_t>(victim)].fast;
   if (fast.kind == HoldKind::kStorage) {
     for (const Index v : values_of_storage_[fast.owner]) {
@@ -173,7 +252,6 @@ bool TimeEvaluator::EvictOne() {
     value_hold_[fast.owner] = -1;
   }
   Release(victim);
-  return true;
 }
 
 }  // namespace tenon::converter

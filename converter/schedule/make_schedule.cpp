@@ -70,36 +70,47 @@ class Scheduler {
 
  private:
   /// Storages that are too large for fast memory lie in slow memory, always. Whether others had
-  /// better do so too, to leave room, is tried on the two orders that cost nothing to find.
+  /// better do so too, to leave room, is tried on the two orders that cost nothing to find. Where
+  /// gaps between addresses leave no way at all, places are found afterwards.
   Status ChooseRoots() {
+    const bool has_slow = MemoryOf(board_).slow != nullptr;
     constexpr std::array<int64_t, 5> kShares = {1, 2, 4, 8, 1 << 20};
-    OrderTime best;
-    Index stuck = 0;
-    for (const int64_t share : kShares) {
-      ProblemOptions problem;
-      problem.in_place = options_.arena.in_place;
-      problem.largest_fast_root = board_.ArenaSpace()->usable_bytes() / share;
-      auto made = MakeProgramProblem(graph_, locations_, board_, model_, problem);
-      if (!made.ok()) return made.status();
-      if (share == 1) bound_ = TimeBoundOf(made->problem);
-      TimeEvaluator evaluator(made->problem);
-      OrderTime time;
-      for (const auto& order : {SourceOrderOf(made->problem), ListOrderOf(made->problem)}) {
-        const TimeOutcome outcome = evaluator.Evaluate(order);
-        if (outcome.fits) time = std::min(time.value_or(INT64_MAX), outcome.makespan);
-        if (!outcome.fits) stuck = outcome.stuck;
+    for (const bool with_addresses : {true, false}) {
+      for (const int64_t share : kShares) {
+        if (Status status = TryRoots(share, with_addresses && has_slow); !status.ok()) {
+          return status;
+        }
+        // With room for all of it there is nothing to gain.
+        if (!has_slow || (first_time_.has_value() && *first_time_ <= bound_.bound)) return {};
       }
-      const bool better = time.has_value() && (!best.has_value() || *time < *best);
-      if (better || !program_.has_value()) {
-        best = time;
-        program_ = std::move(*made);
-        result_.largest_fast_root = problem.largest_fast_root;
-      }
-      if (MemoryOf(board_).slow == nullptr) break;
-      // With room for all of it there is nothing to gain.
-      if (time.has_value() && *time <= bound_.bound) break;
+      if (first_time_.has_value()) return {};
     }
-    if (!best.has_value() && MemoryOf(board_).slow != nullptr) return DoesNotFit(stuck);
+    return DoesNotFit(stuck_);
+  }
+
+  Status TryRoots(int64_t share, bool with_addresses) {
+    ProblemOptions options;
+    options.in_place = options_.arena.in_place;
+    options.largest_fast_root = board_.ArenaSpace()->usable_bytes() / share;
+    TENON_ASSIGN_OR_RETURN(ProgramProblem made,
+                           MakeProgramProblem(graph_, locations_, board_, model_, options));
+    made.problem.with_addresses = with_addresses;
+    if (share == 1) bound_ = TimeBoundOf(made.problem);
+    TimeEvaluator evaluator(made.problem);
+    OrderTime time;
+    for (const auto& order : {SourceOrderOf(made.problem), ListOrderOf(made.problem)}) {
+      const TimeOutcome outcome = evaluator.Evaluate(order);
+      if (outcome.fits) {
+        time = std::min(time.value_or(INT64_MAX), outcome.makespan);
+      } else {
+        stuck_ = outcome.stuck;
+      }
+    }
+    const bool better = time.has_value() && (!first_time_.has_value() || *time < *first_time_);
+    if (!better && program_.has_value()) return {};
+    first_time_ = time;
+    program_ = std::move(made);
+    result_.largest_fast_root = options.largest_fast_root;
     return {};
   }
 
@@ -120,28 +131,54 @@ class Scheduler {
     return error;
   }
 
-  /// Live bytes know nothing of gaps: where the placer needs more than there is, the schedule has
-  /// to do with less.
+  /// The search's own addresses, or those that the placer finds for a schedule made without: what
+  /// takes less time, and else what needs less memory.
   Status Place() {
-    TimeProblem problem = program_->problem;
-    const int64_t limit = problem.fast_bytes;
-    constexpr int kMostTries = 24;
-    for (int i = 0; i < kMostTries; ++i) {
-      schedule_ = TimeEvaluator(problem).Record(result_.order.order);
-      if (schedule_.events.empty() && !problem.tasks.empty()) break;
-      placed_ = PlaceHolds(schedule_, limit, options_.arena.work_budget / kMostTries);
-      result_.fast_bytes = problem.fast_bytes;
-      if (placed_.bytes <= limit) return {};
-      // Part of the excess: other schedules have other gaps.
-      const int64_t excess = placed_.bytes - limit;
-      problem.fast_bytes -= std::clamp<int64_t>(excess / 2, limit / 200, limit / 20);
+    const int64_t limit = program_->problem.fast_bytes;
+    if (program_->problem.with_addresses) {
+      schedule_ = TimeEvaluator(program_->problem).Record(result_.order.order);
+      placed_ = PlacedHolds{};
+      for (const FastHold& hold : schedule_.holds) {
+        placed_.offsets.push_back(hold.offset);
+        placed_.bytes = std::max(placed_.bytes, hold.offset + hold.bytes);
+      }
+      placed_.lower_bound = schedule_.peak_bytes;
+      result_.fast_bytes = limit;
     }
+    PlaceAfterwards();
+    if (placed_.bytes <= limit && !placed_.offsets.empty()) return {};
+    if (program_->problem.tasks.empty()) return {};
     Error error{ErrorKind::kDoesNotFit, "", {}};
     error.message = fmt::format(
         "no placement of the schedule in '{}' was found: {} bytes, {} are "
         "available",
         board_.ArenaSpace()->name, placed_.bytes, limit);
     return error;
+  }
+
+  /// Sums of live bytes know nothing of gaps: where the placer needs more than there is, the
+  /// schedule has to do with less.
+  void PlaceAfterwards() {
+    TimeProblem problem = program_->problem;
+    problem.with_addresses = false;
+    const int64_t limit = problem.fast_bytes;
+    constexpr int kMostTries = 12;
+    for (int i = 0; i < kMostTries; ++i) {
+      TimeSchedule schedule = TimeEvaluator(problem).Record(result_.order.order);
+      const bool fits = !schedule.events.empty();
+      if (!fits || (!placed_.offsets.empty() && schedule.makespan > schedule_.makespan)) return;
+      PlacedHolds placed = PlaceHolds(schedule, limit, options_.arena.work_budget / kMostTries / 4);
+      if (placed.bytes <= limit || placed_.offsets.empty()) {
+        schedule_ = std::move(schedule);
+        placed_ = std::move(placed);
+        result_.fast_bytes = problem.fast_bytes;
+        if (placed_.bytes <= limit) return;
+        placed_.offsets.clear();
+      }
+      // Part of the excess: other schedules have other gaps.
+      const int64_t excess = placed.bytes - limit;
+      problem.fast_bytes -= std::clamp<int64_t>(excess / 2, limit / 200, limit / 20);
+    }
   }
 
   Graph& graph_;
@@ -152,6 +189,8 @@ class Scheduler {
   ScheduledProgram result_;
   std::optional<ProgramProblem> program_;
   TimeBound bound_;
+  OrderTime first_time_;  ///< of orders that cost nothing to find
+  Index stuck_ = 0;       ///< a task there was no room for
   TimeSchedule schedule_;
   PlacedHolds placed_;
 };

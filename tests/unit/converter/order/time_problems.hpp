@@ -153,6 +153,18 @@ inline std::string WrongWith(const TimeProblem& problem, const TimeSchedule& sch
       if (intervals[i].first < intervals[i - 1].second) return "two things at a time on one unit";
     }
   }
+  for (size_t a = 0; a < schedule.holds.size() && problem.with_addresses; ++a) {
+    const FastHold& first = schedule.holds[a];
+    if (first.offset < 0 || first.offset + first.bytes > problem.fast_bytes) return "outside";
+    for (size_t b = 0; b < a; ++b) {
+      const FastHold& second = schedule.holds[b];
+      if (first.start < second.end && second.start < first.end &&
+          first.offset < second.offset + second.bytes &&
+          second.offset < first.offset + first.bytes) {
+        return "two holds in one place";
+      }
+    }
+  }
   for (const FastHold& at : schedule.holds) {
     int64_t live = 0;
     for (const FastHold& hold : schedule.holds) {
