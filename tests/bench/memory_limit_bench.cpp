@@ -130,7 +130,7 @@ class LoadedPlan {
 /// Turn about, so that what else the machine does weighs on both.
 void Time(const Graph& whole, const Graph& patches, const Settings& settings) {
   Settings fast = settings;
-  fast.measure.most_workspace = INT64_MAX;
+  fast.measure.most_workspace.reset();
   LoadedPlan first(whole, fast);
   LoadedPlan second(patches, settings);
   double before = 1e30;

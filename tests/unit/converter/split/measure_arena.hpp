@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,7 @@ namespace tenon::converter {
 struct MeasureOptions {
   bool portable = false;
   int threads = 1;
-  /// Kernels that want a larger workspace are passed over where another runs the op.
-  int64_t most_workspace = INT64_MAX;
+  std::optional<int64_t> most_workspace = {};  ///< of one op
   int64_t order_budget = 0;  ///< 0: the graph's own order; patches stand in a good one
   int64_t place_budget = 200'000;
 };
@@ -31,33 +31,13 @@ struct MeasuredArena {
   std::vector<PassReport> passes;
 };
 
-/// Gives ops the first kernel whose workspace is small enough, if there is one.
-inline void LimitWorkspaces(Graph& graph, const MeasureOptions& options) {
-  for (const OpId id : graph.OpOrder()) {
-    Op& op = graph.op(id);
-    if (op.workspace_bytes <= options.most_workspace) continue;
-    const OpCallView view(graph, op);
-    for (const cpu::KernelCaps& caps : cpu::Kernels()) {
-      if (caps.kind != op.kind || caps.supports(view.call()) != nullptr) continue;
-      const int64_t bytes =
-          caps.workspace_bytes == nullptr
-              ? 0
-              : static_cast<int64_t>(caps.workspace_bytes(view.call(), options.threads));
-      if (bytes > options.most_workspace) continue;
-      op.kernel = caps.id;
-      op.workspace_bytes = bytes;
-      break;
-    }
-  }
-}
-
 [[nodiscard]] inline Result<MeasuredArena> PlaceGraph(Graph graph, const MeasureOptions& options) {
   MeasuredArena result;
   KernelChoiceOptions kernels;
   kernels.portable_only = options.portable;
   kernels.threads = options.threads;
+  kernels.workspace_limit = options.most_workspace;
   TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, ChooseKernels(graph, kernels));
-  LimitWorkspaces(graph, options);
   if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, result.passes);
       !status.ok()) {
     return status.error();
