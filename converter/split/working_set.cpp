@@ -61,7 +61,9 @@ class Splitter {
       // right, and are looked at again all the same.
       if (!graph_.IsOp(id) || Fits(graph_.op(id))) continue;
       const GridParts& grid_parts = FindParts(graph_.op(id));
-      if (grid_parts.empty()) {
+      const bool cuts = std::any_of(grid_parts.begin(), grid_parts.end(),
+                                    [](int32_t parts) { return parts > 1; });
+      if (!cuts) {
         return InternalError("part \"{}\" is over its limit", graph_.op(id).name);
       }
       TENON_ASSIGN_OR_RETURN(const std::vector<OpId> parts, Apply(PlanOf(id, grid_parts)));

@@ -25,10 +25,12 @@ struct GridAxis {
   int32_t extent = 0;
   int32_t granularity = 1;  ///< of boundaries, the board's wishes included
 
-  /// A number of parts, and the longest piece of each operand then (-1: not cut), output last.
+  /// A number of parts, and of each operand then, output last: the longest piece, and all pieces
+  /// together, which overlap where windows do. -1: not cut.
   struct Option {
     int32_t parts = 1;
-    std::vector<int32_t> lengths;
+    std::vector<int32_t> longest;
+    std::vector<int64_t> together;
   };
   std::vector<int32_t> operand_axes;  ///< cut of each operand, output last; -1: none
   std::vector<Option> options;        ///< by parts, ascending, from 1
@@ -48,10 +50,19 @@ class WorkingSetGrid {
 
   /// Parts per axis so that the largest part's working set is at most `bytes`; nothing if there is
   /// no such grid within the board's number of parts.
+  ///
+  /// Along the first single dimension that is enough, in as few parts as that takes, unless some
+  /// grid has two thirds of its price or less; the batch is taken at any price. Where no single
+  /// dimension is taken, the cheapest grid, with sums over input channels cut only where that saves
+  /// a quarter.
   [[nodiscard]] std::optional<GridParts> Find(int64_t bytes) const;
 
   /// The working set of the largest part. `parts` are numbers that options have.
   [[nodiscard]] int64_t Bytes(const GridParts& parts) const;
+
+  /// An estimate of what all parts together cost, in bytes moved: every part reads and writes its
+  /// own, sums are read again by the next part, and every start takes a fixed time.
+  [[nodiscard]] int64_t Price(const GridParts& parts) const;
 
   /// The smallest `bytes` for which Find finds a grid.
   [[nodiscard]] int64_t Smallest() const;
@@ -72,9 +83,14 @@ class WorkingSetGrid {
   void AddOptions(GridAxis& axis, const std::vector<InputSplit>& splits, int32_t smallest_length);
   [[nodiscard]] int64_t BytesOf(const Choice& choice) const;
   [[nodiscard]] int64_t OperandBytes(size_t operand, const Choice& choice) const;
-  [[nodiscard]] std::optional<Choice> FindAlongOne(int64_t bytes) const;
+  [[nodiscard]] int64_t TrafficOf(size_t operand, const Choice& choice) const;
+  [[nodiscard]] int64_t PriceOf(const Choice& choice) const;
+  [[nodiscard]] bool Accumulates(const Choice& choice) const;
+  [[nodiscard]] std::optional<Choice> FindCheapest(int64_t bytes) const;
+  [[nodiscard]] std::optional<Choice> FindAlong(size_t axis, int64_t bytes) const;
   template <typename Visit>
-  void ForEachChoice(bool accumulating, const Visit& visit) const;
+  void ForEachChoice(const Visit& visit) const;
+  [[nodiscard]] Choice ChoiceOf(const GridParts& parts) const;
   [[nodiscard]] GridParts PartsOf(const Choice& choice) const;
 
   SplittingLimits splitting_;
