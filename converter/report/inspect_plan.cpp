@@ -46,6 +46,7 @@ class Inspector {
     json["tensors"] = Json::array();
     for (size_t i = 0; i < program_.tensor_count(); ++i) json["tensors"].push_back(TensorJson(i));
     json["ops"] = Ops();
+    json["workers"] = Workers();
     json["segments"] = Segments();
     json["channels"] = Channels();
     json["stages"] = Json::array();
@@ -67,12 +68,38 @@ class Inspector {
     life.last = std::max(life.last, step);
   }
 
+  /// Ops in the order in which one thread runs them: workers take turns, each going on as far as
+  /// its waits allow.
+  [[nodiscard]] std::vector<uint32_t> OrderOfSteps() const {
+    std::vector<uint32_t> order;
+    std::vector<size_t> done(program_.worker_count(), 0);
+    for (size_t before = SIZE_MAX; before != order.size();) {
+      before = order.size();
+      for (size_t worker = 0; worker < done.size(); ++worker) {
+        while (done[worker] < program_.step_count(worker) && MayRun(worker, done)) {
+          order.push_back(program_.step(worker, done[worker]++).op);
+        }
+      }
+    }
+    return order;
+  }
+
+  [[nodiscard]] bool MayRun(size_t worker, const std::vector<size_t>& done) const {
+    const size_t step = done[worker];
+    for (size_t i = 0; i < program_.step(worker, step).wait_count; ++i) {
+      const WaitInfo wait = program_.wait(worker, step, i);
+      if (wait.step >= done[wait.worker]) return false;
+    }
+    return true;
+  }
+
   void MeasureLifetimes() {
     lifetimes_.resize(program_.storage_count());
     for (size_t i = 0; i < program_.input_count(); ++i) Touch(program_.input(i).tensor, 0);
-    const size_t steps = program_.step_count(0);
+    const std::vector<uint32_t> order = OrderOfSteps();
+    const size_t steps = order.size();
     for (size_t step = 0; step < steps; ++step) {
-      const OpInfo op = program_.op(program_.step(0, step).op);
+      const OpInfo op = program_.op(order[step]);
       for (const int32_t tensor : op.inputs) Touch(tensor, static_cast<int64_t>(step));
       for (const int32_t tensor : op.outputs) Touch(tensor, static_cast<int64_t>(step));
       Touch(op.workspace, static_cast<int64_t>(step));
@@ -137,6 +164,24 @@ class Inspector {
       ops.push_back(std::move(json));
     }
     return ops;
+  }
+
+  [[nodiscard]] Json Workers() const {
+    Json workers = Json::array();
+    for (size_t worker = 0; worker < program_.worker_count(); ++worker) {
+      Json steps = Json::array();
+      for (size_t step = 0; step < program_.step_count(worker); ++step) {
+        const StepInfo info = program_.step(worker, step);
+        Json json = {{"op", info.op}};
+        for (size_t i = 0; i < info.wait_count; ++i) {
+          const WaitInfo wait = program_.wait(worker, step, i);
+          json["waits"].push_back({{"worker", wait.worker}, {"step", wait.step}});
+        }
+        steps.push_back(std::move(json));
+      }
+      workers.push_back({{"name", program_.worker_name(worker)}, {"steps", std::move(steps)}});
+    }
+    return workers;
   }
 
   [[nodiscard]] Json Segments() const {
@@ -226,6 +271,16 @@ std::string DescribeInspection(const Json& json) {
   }
   text += fmt::format("{} segment(s), {} channel(s), {} stage(s)\n", json["segments"].size(),
                       json["channels"].size(), json["stages"].size());
+  if (json["workers"].size() > 1) {
+    for (const Json& worker : json["workers"]) {
+      size_t waits = 0;
+      for (const Json& step : worker["steps"]) {
+        waits += step.contains("waits") ? step["waits"].size() : 0;
+      }
+      text += fmt::format("worker {}: {} steps, {} waits\n", worker["name"].get<std::string>(),
+                          worker["steps"].size(), waits);
+    }
+  }
   for (const auto& [name, value] : json["options"].items()) {
     text += fmt::format("option {} = {}\n", name, value.get<std::string>());
   }

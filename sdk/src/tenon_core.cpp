@@ -267,6 +267,10 @@ tenon_status tenon_plan_arena(const tenon_plan* plan, size_t index, tenon_arena_
   return TENON_OK;
 }
 
+size_t tenon_plan_state_bytes(const tenon_plan* plan) {
+  return plan == nullptr ? 0 : tenon::sdk::PlanStateBytes(plan->loaded.view());
+}
+
 size_t tenon_plan_packed_bytes(const tenon_plan* plan) {
   return plan == nullptr ? 0 : plan->loaded.PackedBytes();
 }

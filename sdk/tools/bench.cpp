@@ -83,8 +83,8 @@ Measurement Measure(const Plan& plan, const BenchOptions& options) {
   for (size_t i = 0; i < plan.ArenaCount(); ++i) {
     result.memory[plan.Arena(i).space] += plan.Arena(i).bytes;
   }
-  size_t beside =
-      plan.PackedBytes() + session.PackedBytes() + tenon_session_state_size(plan.handle());
+  size_t beside = plan.StateBytes() + plan.PackedBytes() + tenon_session_state_size(plan.handle()) +
+                  session.PackedBytes();
   for (size_t i = 0; i < plan.InputCount(); ++i) {
     inputs.push_back(RandomInput(plan.Input(i)));
     beside += inputs[i].size();
@@ -126,6 +126,7 @@ Json ToJson(const Plan& plan, const Measurement& result, const BenchOptions& opt
                            {"backend", op.backend},
                            {"kernel", op.kernel},
                            {"ms", result.op_ms[i]}});
+    if (op.worker[0] != '\0') json["ops"].back()["worker"] = op.worker;
   }
   json["settings"] = {{"plan", options.plan},        {"iterations", options.iterations},
                       {"warmup", options.warmup},    {"threads", threads},
@@ -140,8 +141,9 @@ void PrintOps(const Plan& plan, const Measurement& result) {
   std::cout << fmt::format("{:>9} {:>6}  {:<10} {:<28} {}\n", "ms", "%", "kind", "kernel", "op");
   for (size_t i = 0; i < result.op_ms.size(); ++i) {
     const tenon_op_info op = plan.Op(i);
-    std::cout << fmt::format("{:9.4f} {:6.2f}  {:<10} {:<28} {}\n", result.op_ms[i],
-                             100 * result.op_ms[i] / total, op.kind, op.kernel, op.name);
+    const std::string worker = op.worker[0] == '\0' ? "" : fmt::format(" on {}", op.worker);
+    std::cout << fmt::format("{:9.4f} {:6.2f}  {:<10} {:<28} {}{}\n", result.op_ms[i],
+                             100 * result.op_ms[i] / total, op.kind, op.kernel, op.name, worker);
   }
 }
 

@@ -222,6 +222,9 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_run_traced(tenon_session* s
                                                                 const tenon_trace* trace,
                                                                 tenon_error* error);
 
+/* Writable bytes of the loaded plan's own state: what tenon_plan_state_size asked for. */
+TENON_API size_t tenon_plan_state_bytes(const tenon_plan* plan);
+
 /* Heap bytes that kernels hold beside arenas and states (packed weights and the like). */
 TENON_API size_t tenon_plan_packed_bytes(const tenon_plan* plan);
 TENON_API size_t tenon_session_packed_bytes(const tenon_session* session);

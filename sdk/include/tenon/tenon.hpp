@@ -112,6 +112,8 @@ class Plan {
     if (tenon_plan_arena(handle_, index, &info) != TENON_OK) info = {};
     return info;
   }
+  /// Bytes of the plan's own state.
+  [[nodiscard]] size_t StateBytes() const { return tenon_plan_state_bytes(handle_); }
   /// Heap bytes that kernels hold for this plan (packed weights).
   [[nodiscard]] size_t PackedBytes() const { return tenon_plan_packed_bytes(handle_); }
 

@@ -35,6 +35,44 @@ struct Counter {
 };
 Counter counter;
 
+/// Bytes asked for and not yet given back, of blocks that came while it was on. One thread only.
+struct Ledger {
+  static constexpr size_t kMost = 1U << 16U;
+  bool on = false;
+  bool full = false;
+  size_t bytes = 0;
+  struct Entry {
+    const void* memory;
+    size_t bytes;
+  } entries[kMost] = {};
+
+  void Add(const void* memory, size_t size) {
+    if (!on || memory == nullptr) return;
+    for (Entry& entry : entries) {
+      if (entry.memory != nullptr) continue;
+      entry = {memory, size};
+      bytes += size;
+      return;
+    }
+    full = true;
+  }
+  void Remove(const void* memory) {
+    if (!on || memory == nullptr) return;
+    for (Entry& entry : entries) {
+      if (entry.memory != memory) continue;
+      bytes -= entry.bytes;
+      entry = {};
+      return;
+    }
+  }
+};
+Ledger ledger;
+
+void* Noted(void* memory, size_t bytes) {
+  ledger.Add(memory, bytes);
+  return memory;
+}
+
 }  // namespace
 }  // namespace tenon::test
 
@@ -44,38 +82,44 @@ void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* memory, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void* memory);
 
 void* malloc(size_t bytes) {
   tenon::test::counter.Note(__builtin_return_address(0));
-  return __libc_malloc(bytes);
+  return tenon::test::Noted(__libc_malloc(bytes), bytes);
+}
+void free(void* memory) {
+  tenon::test::ledger.Remove(memory);
+  __libc_free(memory);
 }
 void* calloc(size_t count, size_t bytes) {
   tenon::test::counter.Note(__builtin_return_address(0));
-  return __libc_calloc(count, bytes);
+  return tenon::test::Noted(__libc_calloc(count, bytes), count * bytes);
 }
 void* realloc(void* memory, size_t bytes) {
   tenon::test::counter.Note(__builtin_return_address(0));
-  return __libc_realloc(memory, bytes);
+  tenon::test::ledger.Remove(memory);
+  return tenon::test::Noted(__libc_realloc(memory, bytes), bytes);
 }
 void* aligned_alloc(size_t alignment, size_t bytes) {
   tenon::test::counter.Note(__builtin_return_address(0));
-  return __libc_memalign(alignment, bytes);
+  return tenon::test::Noted(__libc_memalign(alignment, bytes), bytes);
 }
 int posix_memalign(void** memory, size_t alignment, size_t bytes) {
   tenon::test::counter.Note(__builtin_return_address(0));
-  *memory = __libc_memalign(alignment, bytes);
+  *memory = tenon::test::Noted(__libc_memalign(alignment, bytes), bytes);
   return *memory == nullptr ? 12 : 0;  // ENOMEM
 }
 }  // extern "C"
 
 void* operator new(size_t bytes) {
   tenon::test::counter.Note(__builtin_return_address(0));
-  if (void* memory = __libc_malloc(bytes)) return memory;
+  if (void* memory = __libc_malloc(bytes)) return tenon::test::Noted(memory, bytes);
   std::abort();
 }
 void* operator new[](size_t bytes) {
   tenon::test::counter.Note(__builtin_return_address(0));
-  if (void* memory = __libc_malloc(bytes)) return memory;
+  if (void* memory = __libc_malloc(bytes)) return tenon::test::Noted(memory, bytes);
   std::abort();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
@@ -149,6 +193,74 @@ TEST_CASE("tenon_session_run: with every kernel, nothing of ours touches the hea
     MESSAGE(threads << " thread(s): " << allocations.others << " allocations by libraries"
                     << files);
   }
+}
+
+/// Convolutions of every kind that our own kernels pack weights for, and a product.
+constexpr const char* kPackedModel = R"(graph packed
+input %x as "x": f32[1,3,16,16]
+const %first: f32[20,3,3,3] = random(1)
+const %wide: f32[24,20,3,3] = random(2)
+const %depth: f32[24,1,3,3] = random(3)
+const %point: f32[10,24,1,1] = random(4)
+const %matrix: f32[10,7] = random(5)
+const %bias: f32[24] = random(6)
+%a = conv(%x, %first) {pads=[1,1,1,1]}
+%b = conv(%a, %wide, %bias) {pads=[1,1,1,1]}
+%c = conv(%b, %depth, %bias) {group=24, pads=[1,1,1,1]}
+%d = conv(%c, %point)
+%e = reduce(%d) {function=mean, axes_mask=12, keep_dims=0}
+%y = matmul(%e, %matrix)
+output %y as "y"
+)";
+
+TEST_CASE("Packed bytes: what kernels say they hold is every byte of heap that they hold") {
+  if (TENON_COUNTS_ALLOCATIONS == 0) {
+    MESSAGE("skipped: sanitizers bring their own malloc");
+    return;
+  }
+  const PlanBytes file(PlanOf(kPackedModel, /*portable=*/false));
+  size_t scratch_bytes = 0;
+  size_t state_bytes = 0;
+  REQUIRE(tenon_plan_scratch_size(file.data(), file.size(), &scratch_bytes, nullptr) == TENON_OK);
+  REQUIRE(tenon_plan_state_size(file.data(), file.size(), &state_bytes, nullptr) == TENON_OK);
+  Memory scratch = MakeMemory(scratch_bytes);
+  Memory state = MakeMemory(state_bytes);
+  const tenon_backend* backend = tenon_backend_cpu();
+  const tenon_backends backends{&backend, 1};
+  tenon_plan* plan = nullptr;
+  ledger.on = true;
+  const tenon_status status =
+      tenon_plan_load(file.data(), file.size(), &backends, 1, state.data(), state_bytes,
+                      scratch.data(), scratch_bytes, &plan, nullptr);
+  const size_t after_load = ledger.bytes;
+  ledger.on = false;
+  REQUIRE(status == TENON_OK);
+  for (size_t i = 0; i < tenon_plan_op_count(plan); ++i) {
+    tenon_op_info op;
+    REQUIRE(tenon_plan_op(plan, i, &op) == TENON_OK);
+    REQUIRE(std::strstr(op.kernel, "onednn") == nullptr);  // whose own objects are not counted
+  }
+  Memory session_state = MakeMemory(tenon_session_state_size(plan));
+  tenon_arena_info arena;
+  REQUIRE(tenon_plan_arena(plan, 0, &arena) == TENON_OK);
+  void* memory = std::aligned_alloc(arena.alignment, (arena.bytes + 63) / 64 * 64);
+  tenon_session* session = nullptr;
+  ledger.on = true;
+  const tenon_status opened = tenon_session_create(
+      plan, session_state.data(), tenon_session_state_size(plan), &memory, &session, nullptr);
+  const size_t after_open = ledger.bytes;
+  ledger.on = false;
+  REQUIRE(opened == TENON_OK);
+  CHECK(tenon_plan_packed_bytes(plan) > 20 * 3 * 9 * sizeof(float));
+  CHECK(after_load == tenon_plan_packed_bytes(plan));
+  CHECK(after_open - after_load == tenon_session_packed_bytes(session));
+  ledger.on = true;
+  tenon_session_destroy(session);
+  tenon_plan_unload(plan);
+  ledger.on = false;
+  CHECK(ledger.bytes == 0);
+  CHECK_FALSE(ledger.full);
+  std::free(memory);
 }
 
 }  // namespace
