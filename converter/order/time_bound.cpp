@@ -104,10 +104,15 @@ class BoundMaker {
     return head + value.fetch_time;
   }
 
+  void Push(Index cut, Picoseconds time, std::vector<Picoseconds>& earliest) const {
+    cuts_.Push(cut, time, earliest);
+    cuts_.PushWork(cut, time, earliest);
+  }
+
   void FindHeads(bool with_cuts) {
     const size_t count = cuts_.cuts().size();
     std::vector<Picoseconds> earliest(count + 1, 0);
-    if (with_cuts) cuts_.Push(static_cast<Index>(count), 0, earliest);
+    if (with_cuts) Push(static_cast<Index>(count), 0, earliest);
     std::vector<Picoseconds> complete(problem_.storages.size(), 0);
     std::vector<size_t> writes_left(problem_.storages.size(), 0);
     for (const TimeTask& task : problem_.tasks) {
@@ -132,7 +137,7 @@ class BoundMaker {
       const Index cut = cuts_.cut_of_task()[t];
       if (with_cuts && cut != kNobody) {
         head = std::max(head, earliest[cut]);
-        cuts_.Push(cut, head, earliest);
+        Push(cut, head, earliest);
       }
       heads_[t] = head;
       for (const Index v : task.writes) {
@@ -141,7 +146,7 @@ class BoundMaker {
         const Index point = cuts_.cut_of_storage()[storage];
         if (--writes_left[storage] > 0 || !with_cuts || point == kNobody) continue;
         complete[storage] = std::max(complete[storage], earliest[point]);
-        cuts_.Push(point, complete[storage], earliest);
+        Push(point, complete[storage], earliest);
       }
     }
     end_ = earliest[count];
