@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/op_host_row.hpp"
@@ -234,7 +235,15 @@ class LocationAssigner {
     if (view != ViewKind::kSameElements && view != ViewKind::kOutputInsideInput) return;
     const TensorId input = op.inputs[0];
     const TensorId output = op.outputs[0];
-    const std::optional<Location> window = ForwardWindow(op, result_.at(input));
+    std::optional<Location> window = ForwardWindow(op, result_.at(input));
+    if (window.has_value()) {
+      // Strides of dimensions of 1 say nothing: a window without gaps gets those of a dense tensor,
+      // so that it may be handed over to one.
+      Strides dense = DenseStrides(graph_.tensor(output).shape, graph_.tensor(output).layout);
+      if (SameStrides(graph_.tensor(output).shape, window->strides, dense)) {
+        window->strides = std::move(dense);
+      }
+    }
     if (!window.has_value() || !OwnsBytes(output) || moved_onto_[output] ||
         !ReadersTake(output, window->strides)) {
       return;

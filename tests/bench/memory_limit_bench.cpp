@@ -34,29 +34,39 @@ struct Settings {
   MeasureOptions measure;
 };
 
+/// Storages alive at a step; of those that hand over their bytes there, one.
+std::vector<const PlannedStorage*> LiveAt(const ArenaPlan& arena, int64_t step) {
+  std::vector<const PlannedStorage*> live;
+  for (const PlannedStorage& storage : arena.storages) {
+    if (storage.first_step > step || step > storage.last_step) continue;
+    const bool shared = std::any_of(live.begin(), live.end(), [&](const PlannedStorage* other) {
+      return other->offset == storage.offset;
+    });
+    if (!shared && storage.bytes > 0) live.push_back(&storage);
+  }
+  return live;
+}
+
 void PrintLive(const Graph& graph, const ArenaPlan& arena) {
   int64_t most = 0;
-  size_t at = 0;
-  for (size_t step = 0; step < arena.steps.size(); ++step) {
+  int64_t at = 0;
+  const auto steps = static_cast<int64_t>(arena.steps.size());
+  for (int64_t step = 0; step < steps; ++step) {
     int64_t live = 0;
-    for (const PlannedStorage& storage : arena.storages) {
-      const auto s = static_cast<int64_t>(step);
-      if (storage.first_step <= s && s <= storage.last_step) live += storage.bytes;
-    }
-    if (live > most) {
-      most = live;
-      at = step;
-    }
+    for (const PlannedStorage* storage : LiveAt(arena, step)) live += storage->bytes;
+    if (live > most) at = step;
+    most = std::max(most, live);
   }
-  std::printf("  worst step %zu of %zu: %s (%s)\n", at, arena.steps.size(),
-              graph.op(arena.steps[at]).name.c_str(), graph.op(arena.steps[at]).kernel.c_str());
-  for (const PlannedStorage& storage : arena.storages) {
-    const auto s = static_cast<int64_t>(at);
-    if (storage.first_step > s || s > storage.last_step) continue;
-    std::printf("    %10lld  %5lld..%-5lld %s\n", static_cast<long long>(storage.bytes),
-                static_cast<long long>(storage.first_step),
-                static_cast<long long>(storage.last_step),
-                storage.root != kNone ? graph.tensor(storage.root).name.c_str() : "(workspace)");
+  const Op& op = graph.op(arena.steps[static_cast<size_t>(at)]);
+  std::printf("  most bytes live: %lld, at step %lld of %lld: %s (%s)\n",
+              static_cast<long long>(most), static_cast<long long>(at),
+              static_cast<long long>(steps), op.name.c_str(), op.kernel.c_str());
+  for (const PlannedStorage* storage : LiveAt(arena, at)) {
+    const char* name =
+        storage->root != kNone ? graph.tensor(storage->root).name.c_str() : "(workspace)";
+    std::printf("    %10lld  %5lld..%-5lld %s\n", static_cast<long long>(storage->bytes),
+                static_cast<long long>(storage->first_step),
+                static_cast<long long>(storage->last_step), name);
   }
 }
 

@@ -136,6 +136,19 @@ output %y
   CHECK(plan.Of("x").offset == plan.Of("y").offset);
 }
 
+TEST_CASE(
+    "PlanArena: a view of another rank is taken over, whatever stride its dimension of 1 has") {
+  const Planned plan = Plan(R"(graph g
+input %x: f32[1,3,4]
+%a = unary(%x) {function=exp}
+%r = reshape(%a) {dims=[1,12]}
+%y = unary(%r) {function=relu}
+%z = reduce(%y) {function=sum, axes_mask=2}
+output %z
+)");
+  CHECK(plan.InPlace("y") == 0);
+}
+
 TEST_CASE("PlanArena: a convolution takes over its residual") {
   const Planned plan = Plan(R"(graph g
 input %x: f32[1,2,4,4]
