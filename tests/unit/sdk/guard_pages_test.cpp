@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/support/shared_folder.hpp"
 #include "tests/unit/sdk/guarded_memory.hpp"
@@ -50,6 +52,18 @@ class GuardedRun {
   ~GuardedRun() {
     tenon_session_destroy(session_);
     tenon_plan_unload(plan_);
+  }
+
+  /// Every writable byte beside inputs and outputs bound elsewhere: arenas, states, kernels' heap.
+  [[nodiscard]] size_t WritableBytes() const {
+    size_t bytes = tenon_plan_state_bytes(plan_) + tenon_session_state_size(plan_) +
+                   tenon_plan_packed_bytes(plan_) + tenon_session_packed_bytes(session_);
+    for (size_t i = 0; i < tenon_plan_arena_count(plan_); ++i) {
+      tenon_arena_info arena;
+      REQUIRE(tenon_plan_arena(plan_, i, &arena) == TENON_OK);
+      bytes += arena.bytes;
+    }
+    return bytes;
   }
 
   /// The outputs of one run; without inputs given, of whatever the memory holds.
@@ -193,6 +207,32 @@ TEST_CASE("Guard pages: the digits model stays inside") {
   const char* source = std::getenv("TENON_SOURCE_DIR");
   REQUIRE(source != nullptr);
   RunGuarded(PlanOfModel(std::filesystem::path(source) / "sdk/models/digits/digits.onnx"), true);
+}
+
+TEST_CASE(
+    "Writable bytes: `tenon bench` reports what the guarded blocks and the kernels' heap hold") {
+  const char* binaries = std::getenv("TENON_BINARY_DIR");
+  REQUIRE(binaries != nullptr);
+  const std::filesystem::path tool = std::filesystem::path(binaries) / "bin" / "tenon";
+  const std::vector<uint8_t> plan = PlanOf(kSmallModel, /*portable=*/false);
+  size_t expected = GuardedRun(plan, Setting()).WritableBytes();
+  for (const auto& input : InputsOf(plan)) expected += input.size();  // which bench binds
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("tenon_guard_{}", getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "p.tenon", std::ios::binary)
+      .write(reinterpret_cast<const char*>(plan.data()), static_cast<std::streamsize>(plan.size()));
+  const std::string command =
+      fmt::format("'{}' bench '{}' --iterations 1 --warmup 0 --threads 1 --json '{}' > /dev/null",
+                  tool.string(), (folder / "p.tenon").string(), (folder / "b.json").string());
+  const int status = std::system(command.c_str());
+  nlohmann::json json;
+  if (status == 0) json = nlohmann::json::parse(std::ifstream(folder / "b.json"));
+  std::filesystem::remove_all(folder);
+  REQUIRE(status == 0);
+  size_t reported = 0;
+  for (const auto& [space, bytes] : json["memory_bytes"].items()) reported += bytes.get<size_t>();
+  CHECK(reported == expected);
 }
 
 TEST_CASE("Guard pages: every shared model stays inside" * doctest::skip()) {

@@ -1,0 +1,190 @@
+#include "sdk/tools/measure_target.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "sdk/tools/tool.hpp"
+
+namespace tenon::tool {
+namespace {
+
+/// A folder of its own, removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "measure-target-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string File(const std::string& name) const { return (path_ / name).string(); }
+  /// A program that does what `script` says.
+  [[nodiscard]] std::string Program(const std::string& script) const {
+    const std::string path = File("target");
+    std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TargetOptions OptionsFor(const std::string& command, double timeout_seconds = 20) {
+  TargetOptions options;
+  options.command = command;
+  options.timeout_seconds = timeout_seconds;
+  return options;
+}
+
+Failure FailureOf(const TargetOptions& options, const std::string& plan = "a.tenon") {
+  try {
+    (void)MeasureOnTarget(options, plan);
+  } catch (const Failure& failure) {
+    return failure;
+  }
+  FAIL("the measurement succeeded");
+  return {};
+}
+
+constexpr const char* kPrintsLatency =
+    "echo 'latency ms: for people'; "
+    "echo '{\"latency_ms\": {\"min\": 1.5, \"median\": 2.25, \"p99\": 3}}'";
+
+TEST_CASE("The latency that the target prints is read, whatever stands around it") {
+  const Folder folder;
+  const TargetLatency latency =
+      MeasureOnTarget(OptionsFor(folder.Program(kPrintsLatency)), "a.tenon");
+  CHECK(latency.min_ms == 1.5);
+  CHECK(latency.median_ms == 2.25);
+}
+
+TEST_CASE("The target gets the bench command with the plan and the settings") {
+  const Folder folder;
+  const std::string seen = folder.File("seen");
+  TargetOptions options =
+      OptionsFor(folder.Program("printf '%s|' \"$@\" > '" + seen + "'; " + kPrintsLatency));
+  options.iterations = 7;
+  options.warmup = 2;
+  options.threads = 3;
+  (void)MeasureOnTarget(options, "some plan.tenon");
+  std::string arguments;
+  std::getline(std::ifstream(seen), arguments);
+  CHECK(arguments ==
+        "bench|some plan.tenon|--json|/dev/stdout|--iterations|7|--warmup|2|--threads|3|");
+}
+
+TEST_CASE("No shell reads the plan's path") {
+  const Folder folder;
+  const std::string witness = folder.File("witness");
+  const std::string program = folder.Program(kPrintsLatency);
+  for (const std::string& plan : {"$(touch '" + witness + "')", "`touch " + witness + "`",
+                                  "'; touch " + witness + " '", "a\"; touch " + witness + " \"b"}) {
+    (void)MeasureOnTarget(OptionsFor(program), plan);
+    CHECK_MESSAGE(!std::filesystem::exists(witness), plan);
+  }
+}
+
+TEST_CASE("A command of several words is the shell's") {
+  const Folder folder;
+  const TargetOptions options =
+      OptionsFor("TARGET_NAME=board sh -c 'test $TARGET_NAME = board && " +
+                 folder.Program(kPrintsLatency) + "'");
+  CHECK(MeasureOnTarget(options, "a.tenon").min_ms == 1.5);
+}
+
+TEST_CASE("A target that fails is a device failure with what it said") {
+  const Folder folder;
+  const Failure failure =
+      FailureOf(OptionsFor(folder.Program("echo first >&2; echo no such board >&2; exit 9")));
+  CHECK(failure.exit == kDeviceFailure);
+  CHECK(failure.message == "the target failed with exit status 9");
+  REQUIRE(failure.details.size() == 2);
+  CHECK(failure.details[1] == "no such board");
+}
+
+TEST_CASE("A target that a signal ends is a device failure") {
+  const Folder folder;
+  const Failure failure = FailureOf(OptionsFor("exec " + folder.Program("kill -SEGV $$")));
+  CHECK(failure.exit == kDeviceFailure);
+  CHECK(failure.message.find("signal 11") != std::string::npos);
+}
+
+TEST_CASE("A command that is not there is a device failure that names it") {
+  const Failure failure = FailureOf(OptionsFor("/nowhere/at/all"));
+  CHECK(failure.exit == kDeviceFailure);
+  REQUIRE_FALSE(failure.details.empty());
+  CHECK(failure.details[0].find("/nowhere/at/all") != std::string::npos);
+}
+
+TEST_CASE("A target that hangs is ended with its children when the time is over") {
+  const Folder folder;
+  const std::string witness = folder.File("witness");
+  // The grandchild holds the output open, and would leave a witness.
+  const std::string program =
+      folder.Program("(sleep 2; touch '" + witness + "') & echo waiting >&2; sleep 30");
+  const auto start = std::chrono::steady_clock::now();
+  const Failure failure = FailureOf(OptionsFor(program, 0.3));
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  CHECK(failure.exit == kDeviceFailure);
+  CHECK(failure.message.find("took longer than 0.3 s") != std::string::npos);
+  REQUIRE_FALSE(failure.details.empty());
+  CHECK(failure.details[0] == "waiting");
+  CHECK(spent.count() < 10);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  CHECK_FALSE(std::filesystem::exists(witness));
+}
+
+TEST_CASE("A target that closes its output and stays is ended, too") {
+  const Folder folder;
+  const Failure failure = FailureOf(OptionsFor(folder.Program("exec >&- 2>&-; sleep 30"), 0.3));
+  CHECK(failure.message.find("took longer") != std::string::npos);
+}
+
+TEST_CASE("Output that is no bench report is a device failure") {
+  const Folder folder;
+  for (const char* script :
+       {"true", "echo hello", "echo '{'", "echo '{}'", "echo '{\"latency_ms\": 3}'",
+        "echo '{\"latency_ms\": {\"min\": \"fast\", \"median\": 1}}'",
+        "echo '{\"latency_ms\": {\"min\": -1, \"median\": 1}}'",
+        "echo '{\"latency_ms\": {\"min\": 2, \"median\": 1}}'", "echo '}{'"}) {
+    const Failure failure = FailureOf(OptionsFor(folder.Program(script)));
+    CHECK_MESSAGE(failure.exit == kDeviceFailure, script);
+    CHECK_MESSAGE(failure.message.find("latency") != std::string::npos, script);
+  }
+}
+
+TEST_CASE("Endless output does not fill the memory") {
+  const Folder folder;
+  const Failure failure =
+      FailureOf(OptionsFor(folder.Program("head -c 30000000 /dev/zero; exit 4")));
+  CHECK(failure.message == "the target failed with exit status 4");
+}
+
+TEST_CASE("Candidates take turns and keep their best figures") {
+  const Folder folder;
+  const std::string runs = folder.File("runs");
+  const std::string program = folder.Program(
+      "echo \"$2\" >> '" + runs + "'; n=$(wc -l < '" + runs +
+      "'); echo \"{\\\"latency_ms\\\": {\\\"min\\\": $((20 - n)), \\\"median\\\": $((30 - n))}}\"");
+  const auto latencies = MeasureCandidates(OptionsFor(program), {"one", "two"}, 2);
+  REQUIRE(latencies.size() == 2);
+  CHECK(latencies[0].min_ms == 17);  // runs 1 and 3
+  CHECK(latencies[1].min_ms == 16);  // runs 2 and 4
+  CHECK(latencies[0].median_ms == 27);
+}
+
+}  // namespace
+}  // namespace tenon::tool
