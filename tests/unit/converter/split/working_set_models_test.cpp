@@ -197,5 +197,27 @@ TEST_CASE("ResNet20 at batch 8 fits into the working set of batch 1, split along
   for (const SplitRecord& split : report.splits) CHECK(split.dimension == "batch");
 }
 
+TEST_CASE("MobileNetV2 under 512 KiB becomes a plan whose slices and joins are views") {
+  const std::filesystem::path path = test::SharedPath("models/mobilenet_v2_224/model_fp32.onnx");
+  if (path.empty()) return;
+  Graph graph = Load(path);
+  const auto inputs = test::RandomInputs(graph, 5);
+  const TensorId output = graph.outputs()[0].tensor;
+  const std::vector<std::byte> wanted = test::EvaluateGraph(graph, inputs).values.at(output);
+  SplitReport report;
+  REQUIRE(SplitToWorkingSet(graph, UniformLimit(512 << 10, false), report).ok());
+  size_t working = 0;
+  for (const OpId id : graph.OpOrder()) working += HasWorkingSet(graph.op(id).kind) ? 1U : 0U;
+  ConvertOptions options = test::OptionsFor();
+  options.order = OrderMode::kSource;
+  const Result<Conversion> conversion = ConvertGraph(graph, options);
+  REQUIRE_MESSAGE(conversion.ok(), (conversion.ok() ? "" : conversion.error().message));
+  CHECK(working > 120);
+  CHECK(conversion->ops_executed <= working);
+  const test::RunResult run = test::RunPlan(conversion->plan, inputs);
+  REQUIRE(run.error == "");
+  CHECK(test::RelativeDifference(run.outputs[0], wanted) < 1e-5);
+}
+
 }  // namespace
 }  // namespace tenon::converter
