@@ -51,11 +51,12 @@ TEST_CASE("Packed weights: 100 patches of a convolution hold what one of them ho
 TEST_CASE("Packed weights: patches of a first layer share them too") {
   PatchedConv shape;
   shape.channels = 3;
+  shape.outputs = 20;  // the last ones fill no vector, so that they are packed
   shape.patches = 1;
   const size_t one = PackedBytes(PatchedConvText(shape));
   shape.patches = 20;
   const std::string text = PatchedConvText(shape);
-  CHECK(one > 16 * 3 * 9 * sizeof(float));
+  CHECK(one > 4 * 3 * 9 * sizeof(float));
   CHECK(PackedBytes(text) == one);
   CheckRunsRight(text);
 }
