@@ -33,11 +33,10 @@ struct KernelSetup {
 /// best first, portable reference last. Ids read `backend.op.implementation`.
 ///
 /// Life of an op: `check` (always; no heap), `load` once per loaded plan (may be null; where
-/// weights are packed; several ops may share what it made, see `packing_key`), `open` once per session (may be null), `run` many times, `close`,
-/// `unload`. After `open` nothing allocates. `load` and `open` may use the heap; kernels meant for
-/// firmware have neither.
-/// Threads: different sessions may run at once on what one `load` made; one session never runs
-/// twice at once.
+/// weights are packed; several ops may share what it made, see `packing_key`), `open` once per
+/// session (may be null), `run` many times, `close`, `unload`. After `open` nothing allocates.
+/// `load` and `open` may use the heap; kernels meant for firmware have neither. Threads: different
+/// sessions may run at once on what one `load` made; one session never runs twice at once.
 struct KernelEntry {
   const char* id;
   const OpRow* row;

@@ -150,7 +150,8 @@ typedef struct tenon_op_info {
   const char* backend; /* "cpu" */
   const char* kernel;  /* "cpu.conv.portable" */
   const char* planned_kernel;
-  const char* worker; /* the board's unit that it is planned for; "" where the plan has one worker */
+  const char*
+      worker; /* the board's unit that it is planned for; "" where the plan has one worker */
 } tenon_op_info;
 TENON_API size_t tenon_plan_op_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_op(const tenon_plan* plan, size_t index,
