@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "converter/map/kernel_choice.hpp"
 
@@ -54,7 +55,13 @@ class Assigner {
   Assigner(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
 
   Status Run() {
-    for (const OpId id : graph_.OpOrder()) {
+    const std::vector<OpId> order = graph_.OpOrder();
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto id = static_cast<size_t>(order[i]);
+      if (next_.size() <= id) next_.resize(id + 1, kNone);
+      if (i + 1 < order.size()) next_[id] = order[i + 1];
+    }
+    for (const OpId id : order) {
       if (Status status = AssignOp(id); !status.ok()) return status;
     }
     return ConvertOutputs();
@@ -71,14 +78,30 @@ class Assigner {
       const std::optional<Layout> wanted = InputLayout(graph_.op(id), i, need, output_layout);
       if (!wanted.has_value()) continue;
       TENON_ASSIGN_OR_RETURN(const TensorId converted,
-                             Converted(graph_.op(id).inputs[i], *wanted, id));
+                             Converted(graph_.op(id).inputs[i], *wanted, PlaceOfCopy(id, i)));
       graph_.op(id).inputs[i] = converted;
     }
     return {};
   }
 
+  /// A graph output joined from parts is row-major part by part, each as soon as it is made: then
+  /// the parts need not live until the end, nor a channels-last whole.
+  [[nodiscard]] bool JoinsOutput(const Op& op) const {
+    return op.kind == OpKind::kConcat && graph_.IsOutput(op.outputs[0]);
+  }
+
+  /// The op before which an input of `id` is converted.
+  [[nodiscard]] OpId PlaceOfCopy(OpId id, size_t input) const {
+    const Op& op = graph_.op(id);
+    const OpId producer = graph_.tensor(op.inputs[input]).producer;
+    if (!JoinsOutput(op) || producer == kNone) return id;
+    const auto k = static_cast<size_t>(producer);
+    return k < next_.size() && next_[k] != kNone ? next_[k] : id;
+  }
+
   [[nodiscard]] Layout OutputLayout(const Op& op, LayoutNeed need) const {
     if (const auto fixed = FixedLayout(need)) return *fixed;
+    if (JoinsOutput(op)) return Layout::kRowMajor;
     switch (op.kind) {
       case OpKind::kConv:
       case OpKind::kMaxPool:
@@ -152,6 +175,7 @@ class Assigner {
   Graph& graph_;
   PassReport& report_;
   std::map<std::pair<TensorId, Layout>, TensorId> converted_;
+  std::vector<OpId> next_;  ///< by OpId: the op that followed it before copies were inserted
 };
 
 }  // namespace

@@ -109,6 +109,24 @@ output %b
   CHECK_FALSE(LayoutsCoincide(Shape({1, 2, 1, 7})));
 }
 
+TEST_CASE("AssignLayouts: parts of an output become row-major as soon as each is made") {
+  const Graph graph = LaidOut(R"(input %x: f32[1,2,3,3]
+const %w: f32[2,2,1,1] = random(1)
+%a = conv(%x, %w)
+%b = conv(%x, %w)
+%c = concat(%a, %b) {axis=2}
+output %c
+)");
+  CHECK(LayoutOf(graph, "c") == Layout::kRowMajor);
+  CHECK(graph.outputs()[0].tensor == graph.FindTensor("c"));
+  std::vector<std::string> order;
+  for (const OpId id : graph.OpOrder()) {
+    order.push_back(graph.tensor(graph.op(id).outputs[0]).name);
+  }
+  const std::vector<std::string> expected = {"a", "a.row_major", "b", "b.row_major", "c"};
+  CHECK(order == expected);
+}
+
 TEST_CASE("AssignLayouts: operands of an elementwise op come to one layout") {
   const Graph graph = LaidOut(R"(input %x: f32[1,2,3,3]
 const %w: f32[2,2,1,1] = random(1)

@@ -129,6 +129,22 @@ TEST_CASE("Memory plan: a batch is shared out before images are cut") {
   CHECK(PortableArena(graph) <= 8 * kEnds + 2 * kImage);
 }
 
+TEST_CASE("Memory plan: an output of several channels is not held twice for its layout") {
+  Graph graph = Parse(R"(graph g
+input %x: f32[1,1,32,16]
+const %w: f32[32,1,3,3] = random(1)
+const %u: f32[16,32,1,1] = random(2)
+%a = conv(%x, %w) {pads=[1,1,1,1]}
+%b = conv(%a, %u)
+output %b
+)");
+  constexpr int64_t kOutput = int64_t{16} * 32 * 16 * 4;
+  const auto fit = FitMemory(graph, 0, {}, MeasureWith({}));
+  REQUIRE(fit.ok());
+  REQUIRE(fit->split.chains.size() == 1);
+  CHECK(fit->measured_bytes < kOutput * 3 / 2);
+}
+
 TEST_CASE("Memory plan: limits of the board are kept") {
   Graph graph = Hourglass(1);
   MemorySplitOptions options;
