@@ -1,8 +1,9 @@
 // The smallest arena of a model, or the cheapest way under a limit:
 //   memory_limit_bench [--limit BYTES] [--batch N] [--shape INPUT=NxCxHxW] [--portable]
-//                      [--verbose] [--time RUNS] MODEL.onnx...
+//                      [--verbose] [--time RUNS [--within RATIO]] MODEL.onnx...
 // Prints the arena of the whole ops, the arena of the patches, and how chains were cut; with --time
-// the processor time of one inference of both plans on one thread, least of RUNS.
+// the processor time of one inference of both plans on one thread, least of RUNS,
+// and the smallest arena with which that is at most RATIO times as much.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "converter/emit/emit_plan.hpp"
@@ -31,6 +33,7 @@ struct Settings {
   std::vector<int64_t> shape;
   bool verbose = false;
   int runs = 0;
+  double within = 0;
   MeasureOptions measure;
 };
 
@@ -83,8 +86,8 @@ struct SessionCloser {
 /// A plan that is loaded and can be run again and again.
 class LoadedPlan {
  public:
-  LoadedPlan(const Graph& graph, const Settings& settings) {
-    const auto placed = PlaceGraph(graph, settings.measure);
+  LoadedPlan(const Graph& graph, const MeasureOptions& options) {
+    const auto placed = PlaceGraph(graph, options);
     if (!placed.ok()) return;
     const auto bytes = EmitPlan(placed->graph, placed->locations, placed->arena, EmitOptions{});
     if (!bytes.ok()) return;
@@ -102,9 +105,8 @@ class LoadedPlan {
     const tenon_backends backends{&backend, 1};
     tenon_plan* plan = nullptr;
     tenon_session* session = nullptr;
-    if (tenon_plan_load(file_->data(), file_->size(), &backends, settings.measure.threads,
-                        state_.data(), state_bytes, scratch_.data(), scratch_bytes, &plan,
-                        &error) != TENON_OK ||
+    if (tenon_plan_load(file_->data(), file_->size(), &backends, options.threads, state_.data(),
+                        state_bytes, scratch_.data(), scratch_bytes, &plan, &error) != TENON_OK ||
         tenon_session_open(plan, &session, &error) != TENON_OK) {
       std::printf("  %s\n", error.message);
       return;
@@ -137,69 +139,44 @@ class LoadedPlan {
   std::unique_ptr<tenon_session, SessionCloser> session_;
 };
 
-/// Turn about, so that what else the machine does weighs on both.
-void Time(const Graph& whole, const Graph& patches, const Settings& settings) {
-  Settings fast = settings;
-  fast.measure.most_workspace.reset();
-  LoadedPlan first(whole, fast);
-  LoadedPlan second(patches, settings);
-  double before = 1e30;
-  double after = 1e30;
+/// A way of running a model in less memory.
+struct Fitted {
+  Graph graph;
+  MemoryFit fit;
+  MeasureOptions measure;  ///< and the kernels that go with it
+};
+
+/// Least processor times of whole ops and of patches, in milliseconds. Runs take turns, so that
+/// what else the machine does weighs on both.
+std::pair<double, double> Time(const Graph& whole, const Fitted& fitted, const Settings& settings) {
+  LoadedPlan first(whole, settings.measure);
+  LoadedPlan second(fitted.graph, fitted.measure);
+  std::pair<double, double> least{1e30, 1e30};
   for (int run = 0; run < settings.runs; ++run) {
-    before = std::min(before, first.Run());
-    after = std::min(after, second.Run());
+    least.first = std::min(least.first, first.Run());
+    least.second = std::min(least.second, second.Run());
   }
-  std::printf("  one inference: %.3f ms -> %.3f ms (%.3f)\n", before, after, after / before);
+  return least;
 }
 
-int Run(const char* path, Settings settings) {
-  ImportOptions import;
-  import.batch = settings.batch;
-  if (!settings.input.empty()) import.shapes[settings.input] = settings.shape;
-  Result<Graph> graph = ImportOnnx(path, import, FoldTensors);
-  if (!graph.ok()) {
-    std::printf("%s: %s\n", path, graph.error().message.c_str());
-    return 1;
-  }
-  std::vector<PassReport> reports;
-  if (Status status = Canonicalise(*graph, true, reports); !status.ok()) return 1;
-  int64_t in = 0;
-  int64_t out = 0;
-  for (const Graph::Port& port : graph->inputs()) in += graph->tensor(port.tensor).ByteSize();
-  for (const Graph::Port& port : graph->outputs()) out += graph->tensor(port.tensor).ByteSize();
-  const Result<int64_t> whole = MeasureWith(settings.measure)(*graph);
-  if (!whole.ok()) {
-    std::printf("%s: %s\n", path, whole.error().message.c_str());
-    return 1;
-  }
-  MemorySplitOptions options;
-  Graph fitted = *graph;
-  Result<MemoryFit> fit = FitMemory(fitted, settings.limit, options, MeasureWith(settings.measure));
-  // Fast kernels first; then those that need no workspace.
-  if (fit.ok() && fit->measured_bytes > settings.limit) {
-    Settings lean = settings;
-    lean.measure.most_workspace = 0;
-    Graph other = *graph;
-    Result<MemoryFit> lean_fit =
-        FitMemory(other, settings.limit, options, MeasureWith(lean.measure));
-    if (lean_fit.ok() && lean_fit->measured_bytes < fit->measured_bytes) {
-      fit = std::move(lean_fit);
-      fitted = std::move(other);
-      settings.measure = lean.measure;
-    }
-  }
-  if (!fit.ok()) {
-    std::printf("%s: %s\n", path, fit.error().message.c_str());
-    return 1;
-  }
-  std::printf(
-      "%s: inputs %lld outputs %lld arena %lld -> %lld (%.3f), estimate %lld -> %lld, %d tries\n",
-      path, static_cast<long long>(in), static_cast<long long>(out), static_cast<long long>(*whole),
-      static_cast<long long>(fit->measured_bytes),
-      static_cast<double>(fit->measured_bytes) / static_cast<double>(*whole),
-      static_cast<long long>(fit->split.unsplit_peak),
-      static_cast<long long>(fit->split.estimated_peak), fit->tries);
-  for (const SplitChain& chain : fit->split.chains) {
+/// Under the limit with the fastest kernels, or else with those that need no workspace.
+Result<Fitted> Fit(const Graph& graph, const Settings& settings, int64_t limit) {
+  Fitted fast{graph, {}, settings.measure};
+  TENON_ASSIGN_OR_RETURN(fast.fit, FitMemory(fast.graph, limit, {}, MeasureWith(fast.measure)));
+  if (fast.fit.measured_bytes <= limit) return fast;
+  Fitted lean{graph, {}, settings.measure};
+  lean.measure.most_workspace = 0;
+  TENON_ASSIGN_OR_RETURN(lean.fit, FitMemory(lean.graph, limit, {}, MeasureWith(lean.measure)));
+  return lean.fit.measured_bytes < fast.fit.measured_bytes ? std::move(lean) : std::move(fast);
+}
+
+void Print(const Graph& graph, const Fitted& fitted, const Settings& settings) {
+  const MemorySplit& split = fitted.fit.split;
+  std::printf("  arena %lld, estimate %lld -> %lld, %d tries\n",
+              static_cast<long long>(fitted.fit.measured_bytes),
+              static_cast<long long>(split.unsplit_peak),
+              static_cast<long long>(split.estimated_peak), fitted.fit.tries);
+  for (const SplitChain& chain : split.chains) {
     std::printf("  %lld ops %s .. %s: %s in %d (%s), peak %lld -> %lld, copies %lld, again %lld\n",
                 static_cast<long long>(chain.ops), chain.first_op.c_str(), chain.last_op.c_str(),
                 Name(chain.dimension), chain.patching.parts, Name(chain.patching.policy),
@@ -207,12 +184,55 @@ int Run(const char* path, Settings settings) {
                 static_cast<long long>(chain.copied_bytes),
                 static_cast<long long>(chain.recomputed_work));
   }
-  if (settings.runs > 0) Time(*graph, fitted, settings);
-  if (settings.verbose) {
-    const auto placed = PlaceGraph(fitted, settings.measure);
-    if (placed.ok()) PrintLive(placed->graph, placed->arena);
+  if (settings.runs > 0) {
+    const auto [before, after] = Time(graph, fitted, settings);
+    std::printf("  one inference: %.3f ms -> %.3f ms (%.3f)\n", before, after, after / before);
   }
-  return 0;
+  if (!settings.verbose) return;
+  const auto placed = PlaceGraph(fitted.graph, fitted.measure);
+  if (placed.ok()) PrintLive(placed->graph, placed->arena);
+}
+
+/// The smallest limit, a twelfth apart, at which patches take at most `settings.within` times as
+/// long as whole ops.
+Status PrintSmallestWithin(const Graph& graph, const Settings& settings, int64_t smallest,
+                           int64_t whole) {
+  for (int64_t limit = smallest; limit < whole; limit += std::max<int64_t>(1, limit / 12)) {
+    TENON_ASSIGN_OR_RETURN(const Fitted fitted, Fit(graph, settings, limit));
+    const auto [before, after] = Time(graph, fitted, settings);
+    if (after > settings.within * before) continue;
+    std::printf(" within %.2f times the time:\n", settings.within);
+    Print(graph, fitted, settings);
+    return {};
+  }
+  std::printf(" within %.2f times the time: only whole\n", settings.within);
+  return {};
+}
+
+Result<Graph> Load(const char* path, const Settings& settings) {
+  ImportOptions import;
+  import.batch = settings.batch;
+  if (!settings.input.empty()) import.shapes[settings.input] = settings.shape;
+  TENON_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(path, import, FoldTensors));
+  std::vector<PassReport> reports;
+  if (Status status = Canonicalise(graph, true, reports); !status.ok()) return status.error();
+  return graph;
+}
+
+Status Run(const char* path, const Settings& settings) {
+  TENON_ASSIGN_OR_RETURN(const Graph graph, Load(path, settings));
+  int64_t ports = 0;
+  for (const Graph::Port& port : graph.inputs()) ports += graph.tensor(port.tensor).ByteSize();
+  for (const Graph::Port& port : graph.outputs()) ports += graph.tensor(port.tensor).ByteSize();
+  TENON_ASSIGN_OR_RETURN(const int64_t whole, MeasureWith(settings.measure)(graph));
+  TENON_ASSIGN_OR_RETURN(const Fitted fitted, Fit(graph, settings, settings.limit));
+  std::printf("%s: inputs and outputs %lld, arena %lld -> %lld (%.3f)\n", path,
+              static_cast<long long>(ports), static_cast<long long>(whole),
+              static_cast<long long>(fitted.fit.measured_bytes),
+              static_cast<double>(fitted.fit.measured_bytes) / static_cast<double>(whole));
+  Print(graph, fitted, settings);
+  if (settings.within <= 0 || settings.runs <= 0) return {};
+  return PrintSmallestWithin(graph, settings, fitted.fit.measured_bytes, whole);
 }
 
 /// NAME=1x3x224x224
@@ -242,8 +262,11 @@ int Main(int argc, char** argv) {
       settings.measure.portable = true;
     } else if (argument == "--verbose") {
       settings.verbose = true;
-    } else {
-      failures += Run(argv[i], settings);
+    } else if (argument == "--within" && i + 1 < argc) {
+      settings.within = std::atof(argv[++i]);
+    } else if (const Status status = Run(argv[i], settings); !status.ok()) {
+      std::printf("%s: %s\n", argv[i], status.error().message.c_str());
+      ++failures;
     }
   }
   return failures == 0 ? 0 : 1;

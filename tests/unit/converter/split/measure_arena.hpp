@@ -12,6 +12,7 @@
 #include "converter/order/memory_order.hpp"
 #include "converter/order/order_graph.hpp"
 #include "converter/passes/assign_layouts.hpp"
+#include "converter/passes/lay_out_weights.hpp"
 #include "converter/split/memory_plan.hpp"
 
 namespace tenon::converter {
@@ -38,9 +39,9 @@ struct MeasuredArena {
   kernels.threads = options.threads;
   kernels.workspace_limit = options.most_workspace;
   TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, ChooseKernels(graph, kernels));
-  if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, result.passes);
-      !status.ok()) {
-    return status.error();
+  for (const Pass& pass :
+       {Pass{"assign-layouts", AssignLayouts}, Pass{"lay-out-weights", LayOutWeights}}) {
+    if (Status status = RunPass(pass, graph, result.passes); !status.ok()) return status.error();
   }
   PassReport views{"assign-locations", 0, {}};
   TENON_ASSIGN_OR_RETURN(result.locations, AssignLocations(graph, views));
