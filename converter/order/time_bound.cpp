@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <queue>
 
 #include "converter/order/time_cuts.hpp"
@@ -43,6 +44,33 @@ Picoseconds OneMachineBound(std::vector<Job> jobs) {
   return bound;
 }
 
+/// Rows of bits, one per task.
+class BitRows {
+ public:
+  BitRows(size_t rows, size_t columns) : words_((columns + 63) / 64), bits_(rows * words_, 0) {}
+  void Set(size_t row, size_t column) {
+    bits_[row * words_ + column / 64] |= uint64_t{1} << (column % 64);
+  }
+  void Include(size_t row, size_t other) {
+    for (size_t w = 0; w < words_; ++w) bits_[row * words_ + w] |= bits_[other * words_ + w];
+  }
+  template <typename Use>
+  void ForEach(size_t row, const Use& use) const {
+    for (size_t w = 0; w < words_; ++w) {
+      for (uint64_t bits = bits_[row * words_ + w]; bits != 0; bits &= bits - 1) {
+        use(w * 64 + static_cast<size_t>(std::countr_zero(bits)));
+      }
+    }
+  }
+
+ private:
+  size_t words_;
+  std::vector<uint64_t> bits_;
+};
+
+/// Beyond so many tasks what all their ancestors take together is not added up.
+constexpr size_t kMostForAncestors = 6000;
+
 class BoundMaker {
  public:
   explicit BoundMaker(const TimeProblem& problem)
@@ -62,6 +90,7 @@ class BoundMaker {
 
   TimeBound Run() {
     TimeBound result;
+    FindAncestorWork();
     // With paths and unavoidable transfers alone, then with all that is known of the cuts.
     FindHeads(false);
     for (Index t = 0; t < heads_.size(); ++t) {
@@ -72,7 +101,7 @@ class BoundMaker {
     for (Index t = 0; t < heads_.size(); ++t) {
       result.bound = std::max(result.bound, heads_[t] + tails_[t]);
     }
-    result.bound = std::max(result.bound, end_);
+    result.bound = std::max({result.bound, end_, LateFetchBound()});
     for (const std::vector<Job>& jobs : Jobs()) {
       Picoseconds busy = 0;
       for (const Job& job : jobs) busy += job.length;
@@ -104,6 +133,62 @@ class BoundMaker {
     return head + value.fetch_time;
   }
 
+  /// No task starts before each unit and the engine have done what its ancestors need of them.
+  void FindAncestorWork() {
+    const size_t count = problem_.tasks.size();
+    after_work_.assign(count, 0);
+    if (count > kMostForAncestors) return;
+    BitRows ancestors(count, count);
+    BitRows fetched(count, problem_.values.size());
+    std::vector<Picoseconds> work(problem_.units);
+    for (Index t = 0; t < count; ++t) {
+      for (const Index p : problem_.tasks[t].predecessors) {
+        ancestors.Set(t, p);
+        ancestors.Include(t, p);
+        fetched.Include(t, p);
+      }
+      for (const Index v : problem_.tasks[t].reads) {
+        if (MustFetch(v)) fetched.Set(t, v);
+      }
+      std::fill(work.begin(), work.end(), 0);
+      ancestors.ForEach(
+          t, [&](size_t a) { work[problem_.tasks[a].unit] += problem_.tasks[a].duration; });
+      Picoseconds transfers = 0;
+      fetched.ForEach(t, [&](size_t v) { transfers += problem_.values[v].fetch_time; });
+      after_work_[t] = std::max(transfers, *std::max_element(work.begin(), work.end()));
+    }
+  }
+
+  /// Whenever it is, what has been fetched for tasks that cannot have started yet still lies in
+  /// fast memory; so no more than that holds has been fetched for them, and the rest comes later.
+  [[nodiscard]] Picoseconds LateFetchBound() const {
+    std::vector<Picoseconds> first_use(problem_.values.size(), INT64_MAX);
+    for (Index t = 0; t < heads_.size(); ++t) {
+      for (const Index v : problem_.tasks[t].reads) {
+        first_use[v] = std::min(first_use[v], heads_[t]);
+      }
+    }
+    std::vector<Index> late;
+    for (Index v = 0; v < problem_.values.size(); ++v) {
+      if (MustFetch(v)) late.push_back(v);
+    }
+    std::sort(late.begin(), late.end(), [&](Index a, Index b) {
+      return first_use[a] != first_use[b] ? first_use[a] > first_use[b] : a < b;
+    });
+    FetchedBefore before(problem_.fast_bytes);
+    Picoseconds total = 0;
+    Picoseconds tail = INT64_MAX;
+    Picoseconds bound = 0;
+    for (const Index v : late) {
+      total += problem_.values[v].fetch_time;
+      tail = std::min(tail, read_tail_[v]);
+      before.Add(problem_.values[v].fetch_time, problem_.values[v].bytes);
+      const Picoseconds rest = total - before.time();
+      if (rest > 0) bound = std::max(bound, first_use[v] + rest + tail);
+    }
+    return bound;
+  }
+
   void Push(Index cut, Picoseconds time, std::vector<Picoseconds>& earliest) const {
     cuts_.Push(cut, time, earliest);
     cuts_.PushWork(cut, time, earliest);
@@ -133,7 +218,7 @@ class BoundMaker {
           head = std::max(head, complete[storage]);
         }
       }
-      head = std::max(head, own_fetches);
+      head = std::max({head, own_fetches, after_work_[t]});
       const Index cut = cuts_.cut_of_task()[t];
       if (with_cuts && cut != kNobody) {
         head = std::max(head, earliest[cut]);
@@ -181,8 +266,9 @@ class BoundMaker {
   const std::vector<Picoseconds> tails_;
   const TimeCuts cuts_;
   std::vector<Index> writer_;
-  std::vector<Picoseconds> heads_;      ///< by task: no schedule starts it earlier
-  std::vector<Picoseconds> read_tail_;  ///< by value: longest tail of a reader; -1 without one
+  std::vector<Picoseconds> heads_;       ///< by task: no schedule starts it earlier
+  std::vector<Picoseconds> after_work_;  ///< by task: what its ancestors take, unit by unit
+  std::vector<Picoseconds> read_tail_;   ///< by value: longest tail of a reader; -1 without one
   Picoseconds end_ = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "converter/order/time_cuts.hpp"
 
 #include <algorithm>
-#include <queue>
 
 #include "converter/order/key_nodes.hpp"
 
@@ -31,6 +30,24 @@ std::vector<bool> CompleteStorages(const TimeProblem& problem) {
 }
 
 }  // namespace
+
+void FetchedBefore::Add(Picoseconds time, int64_t bytes) {
+  items_.push({time, std::max<int64_t>(bytes, 1)});
+  bytes_ += std::max<int64_t>(bytes, 1);
+  time_ += time;
+  while (!items_.empty() && bytes_ - items_.top().bytes >= room_) {
+    bytes_ -= items_.top().bytes;
+    time_ -= items_.top().time;
+    items_.pop();
+  }
+}
+
+Picoseconds FetchedBefore::time() const {
+  if (bytes_ <= room_ || items_.empty()) return time_;
+  const Item& last = items_.top();
+  const double share = static_cast<double>(bytes_ - room_) / static_cast<double>(last.bytes);
+  return time_ - static_cast<Picoseconds>(share * static_cast<double>(last.time));
+}
 
 TimeCuts::TimeCuts(const TimeProblem& problem) : problem_(problem) {
   FindCuts();
@@ -174,15 +191,7 @@ void TimeCuts::PushWork(Index from, Picoseconds time, std::vector<Picoseconds>& 
 void TimeCuts::Push(Index from, Picoseconds time, std::vector<Picoseconds>& earliest) const {
   const bool at_start = from == cuts_.size();
   const int64_t room = at_start ? 0 : std::max<int64_t>(problem_.fast_bytes - cuts_[from].bytes, 0);
-  // What fits into that room might have been fetched before: at best what takes the engine longest
-  // for its bytes (a fractional knapsack).
-  const auto slower = [](const Transfer& a, const Transfer& b) {
-    return static_cast<double>(a.time) / static_cast<double>(a.bytes) >
-           static_cast<double>(b.time) / static_cast<double>(b.bytes);
-  };
-  std::priority_queue<Transfer, std::vector<Transfer>, decltype(slower)> before(slower);
-  int64_t before_bytes = 0;
-  Picoseconds before_time = 0;
+  FetchedBefore before(room);  // what fits into that room might have been
   Picoseconds total = 0;
   constexpr size_t kMostTransfers = 4000;
   size_t seen = 0;
@@ -194,23 +203,9 @@ void TimeCuts::Push(Index from, Picoseconds time, std::vector<Picoseconds>& earl
         continue;
       }
       total += transfer.time;
-      before.push(transfer);
-      before_bytes += transfer.bytes;
-      before_time += transfer.time;
-      while (!before.empty() && before_bytes - before.top().bytes >= room) {
-        before_bytes -= before.top().bytes;
-        before_time -= before.top().time;
-        before.pop();
-      }
+      before.Add(transfer.time, transfer.bytes);
     }
-    Picoseconds saved = before_time;
-    if (before_bytes > room && !before.empty()) {
-      const Transfer& last = before.top();
-      const double share =
-          static_cast<double>(before_bytes - room) / static_cast<double>(last.bytes);
-      saved -= static_cast<Picoseconds>(share * static_cast<double>(last.time));
-    }
-    earliest[level] = std::max(earliest[level], time + total - saved);
+    earliest[level] = std::max(earliest[level], time + total - before.time());
     if (seen > kMostTransfers && !at_start) break;
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <queue>
 #include <vector>
 
 #include "converter/order/time_problem.hpp"
@@ -15,6 +16,30 @@ struct TimeCut {
   Index task = UINT32_MAX;     ///< or
   Index storage = UINT32_MAX;  ///< this
   int64_t bytes = 0;           ///< of fast memory that are taken then
+};
+
+/// At best how long the engine has worked for transfers added so far if no more bytes of them than
+/// `room` have been moved: those that take it longest for their bytes (a fractional knapsack).
+class FetchedBefore {
+ public:
+  explicit FetchedBefore(int64_t room) : room_(room) {}
+  void Add(Picoseconds time, int64_t bytes);
+  [[nodiscard]] Picoseconds time() const;
+
+ private:
+  struct Item {
+    Picoseconds time = 0;
+    int64_t bytes = 0;
+    /// The fastest for its bytes comes out first.
+    friend bool operator<(const Item& a, const Item& b) {
+      return static_cast<double>(a.time) * static_cast<double>(b.bytes) >
+             static_cast<double>(b.time) * static_cast<double>(a.bytes);
+    }
+  };
+  int64_t room_;
+  std::priority_queue<Item> items_;
+  int64_t bytes_ = 0;
+  Picoseconds time_ = 0;
 };
 
 class TimeCuts {

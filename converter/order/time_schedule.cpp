@@ -120,7 +120,12 @@ bool TimeEvaluator::Step(Index number, Picoseconds limit) {
   fresh_.clear();
   transient_.clear();
   Pin(number);
-  if (!PrepareReads(task, ready) || !PrepareWrites(number, ready)) return false;
+  if (!PrepareReads(task, ready) || !PrepareWrites(number, ready)) {
+    // What the task itself needs may be in its own way: everything goes, and comes back closely
+    // packed.
+    if (!MoveAllOut()) return false;
+    if (!PrepareReads(task, ready) || !PrepareWrites(number, ready)) return false;
+  }
   if (ready > limit - tails_[number]) {
     makespan_ = std::max(makespan_, ready + tails_[number]);
     return true;

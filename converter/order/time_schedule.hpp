@@ -107,6 +107,7 @@ class TimeEvaluator {
   bool EvictOne();
   bool EvictRun(int64_t bytes);
   void Evict(int32_t hold);
+  bool MoveAllOut();
   void Simplify();
   [[nodiscard]] Index NextRead(Index value) const;
   [[nodiscard]] Index NextUse(const FastHold& hold) const;

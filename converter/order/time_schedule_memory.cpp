@@ -254,4 +254,31 @@ void TimeEvaluator::Evict(int32_t victim) {
   Release(victim);
 }
 
+/// Gives up everything that can be brought back, what the current task has begun to collect too.
+/// False where that is of no use.
+bool TimeEvaluator::MoveAllOut() {
+  if (!problem_.with_addresses) return false;
+  for (const int32_t made : fresh_) {
+    if (holds_[static_cast<size_t>(made)].fast.taken_over >= 0) return false;
+  }
+  for (const auto* list : {&fresh_, &transient_}) {
+    for (const int32_t made : *list) {
+      const Hold& hold = holds_[static_cast<size_t>(made)];
+      if (hold.fast.kind == HoldKind::kStorage) storage_hold_[hold.fast.owner] = -1;
+      if (hold.fast.kind == HoldKind::kWritten) value_hold_[hold.fast.owner] = -1;
+      holds_[static_cast<size_t>(made)].busy = hold.fast.start;
+      Release(made);
+    }
+  }
+  fresh_.clear();
+  transient_.clear();
+  BuildUses();
+  for (const int32_t number : std::vector<int32_t>(residents_)) {
+    Hold& hold = holds_[static_cast<size_t>(number)];
+    hold.pinned_by = kNobody;
+    if (MayEvict(hold)) Evict(number);
+  }
+  return true;
+}
+
 }  // namespace tenon::converter

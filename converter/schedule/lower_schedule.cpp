@@ -188,6 +188,7 @@ class Lowering {
     arena.in_place.assign(static_cast<size_t>(last + 1), -1);
     for (size_t h = 0; h < schedule_.holds.size(); ++h) {
       const FastHold& hold = schedule_.holds[h];
+      if (uses_[h].users.empty()) continue;  // given up before anything was put there
       PlannedStorage storage;
       storage.root = transfers_.root_of_hold()[h];
       if (hold.kind == HoldKind::kTransient) {
