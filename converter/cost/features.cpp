@@ -34,12 +34,42 @@ void AddActivationTraffic(const Context& context) {
   AddTraffic(context, bytes, bytes);
 }
 
+namespace {
+
+/// How functions compare, beside a clamp, which the products' kernels apply in registers.
+double ActivationWeight(UnaryFunction function) {
+  switch (function) {
+    case UnaryFunction::kIdentity:
+    case UnaryFunction::kRelu:
+    case UnaryFunction::kClip:
+      return 0;
+    case UnaryFunction::kLeakyRelu:
+    case UnaryFunction::kHardSigmoid:
+    case UnaryFunction::kHardSwish:
+    case UnaryFunction::kAbs:
+    case UnaryFunction::kNeg:
+    case UnaryFunction::kFloor:
+    case UnaryFunction::kCeil:
+    case UnaryFunction::kRound:
+    case UnaryFunction::kSign:
+      return 1;
+    case UnaryFunction::kSqrt:
+    case UnaryFunction::kReciprocal:
+    case UnaryFunction::kSoftsign:
+      return 2;
+    case UnaryFunction::kSoftplus:
+    case UnaryFunction::kMish:
+      return 10;
+    default:
+      return 5;
+  }
+}
+
+}  // namespace
+
 void AddActivation(const Context& context, const Activation& activation) {
-  const bool clamps = activation.function == UnaryFunction::kIdentity ||
-                      activation.function == UnaryFunction::kRelu ||
-                      activation.function == UnaryFunction::kClip;
   const auto elements = static_cast<double>(context.call().Output().Elements());
-  context.terms.Add("activated", clamps ? 0.0 : elements);
+  context.terms.Add("activated", elements * ActivationWeight(activation.function));
 }
 
 namespace {
@@ -89,6 +119,13 @@ constexpr KernelModel kModels[] = {
     {"cpu.copy.portable", Movement},
 };
 
+const KernelModel* FindModel(const std::string& kernel) {
+  for (const KernelModel& model : kModels) {
+    if (kernel == model.kernel) return &model;
+  }
+  return nullptr;
+}
+
 }  // namespace
 }  // namespace features
 
@@ -97,13 +134,13 @@ CostTerms KernelTerms(const ProfileOperands& operands, const MachineFacts& machi
   terms.model = operands.kernel();
   terms.Add("start", 1);
   if (operands.call().Output().Elements() == 0) return terms;
-  for (const features::KernelModel& model : features::kModels) {
-    if (operands.kernel() != model.kernel) continue;
-    model.add({operands, machine, threads, terms});
-    return terms;
-  }
-  return KindTerms(operands, machine);
+  const features::KernelModel* model = features::FindModel(operands.kernel());
+  if (model == nullptr) return KindTerms(operands, machine);
+  model->add({operands, machine, threads, terms});
+  return terms;
 }
+
+bool HasKernelTerms(const std::string& kernel) { return features::FindModel(kernel) != nullptr; }
 
 CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine) {
   CostTerms terms;
@@ -119,10 +156,9 @@ CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine
 }
 
 CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineFacts& machine) {
-  constexpr const char* kNames[] = {"weight_l2_bytes", "weight_l3_bytes", "weight_memory_bytes"};
+  constexpr const char* kNames[] = {"weight_l2_stalls", "weight_l3_stalls", "weight_memory_stalls"};
   // Bytes that come in a cycle while products go on; what matters is where the stalls begin.
-  constexpr double kFromL3 = 16;
-  constexpr double kFromMemory = 8;
+  constexpr double kBytesPerCycle[] = {32, 16, 7};
   CostTerms placed;
   placed.model = terms.model;
   double weight_bytes = 0;
@@ -136,13 +172,10 @@ CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineF
     if (term.name == "tile_cycles") cycles = term.amount;
   }
   if (weight_bytes == 0) return placed;
-  double shares[3];
   for (int level = 0; level < 3; ++level) {
-    shares[level] = features::ShareBeyond(machine, level, network_bytes);
-    placed.Add(kNames[level], weight_bytes * shares[level]);
+    const double bytes = weight_bytes * features::ShareBeyond(machine, level, network_bytes);
+    placed.Add(kNames[level], std::max(0.0, bytes / kBytesPerCycle[level] - cycles));
   }
-  const double coming = weight_bytes * (shares[1] / kFromL3 + shares[2] / kFromMemory);
-  placed.Add("weight_stalls", std::max(0.0, coming - cycles));
   return placed;
 }
 

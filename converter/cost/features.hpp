@@ -39,6 +39,9 @@ struct CostTerms {
   void Add(std::string name, double amount) { terms.push_back({std::move(name), amount}); }
 };
 
+/// True for the kernels that KernelTerms knows.
+[[nodiscard]] bool HasKernelTerms(const std::string& kernel);
+
 /// The kernel's own model: "cpu.conv.vector", or with a variant, "cpu.unary.portable tanh". For
 /// kernels that have none, that of the op's kind.
 [[nodiscard]] CostTerms KernelTerms(const ProfileOperands& operands, const MachineFacts& machine,

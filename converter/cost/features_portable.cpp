@@ -51,13 +51,17 @@ class Nest {
   [[nodiscard]] int64_t RowStride(int operand) const {
     return loops_.empty() ? 1 : loops_.back().strides[static_cast<size_t>(operand)];
   }
-  /// True if operand 1 moves faster along an outer loop than along the rows.
-  [[nodiscard]] bool CrossesSource() const {
+  /// Size of the outer loop along which operand 1 moves faster than along the rows; 0: none.
+  [[nodiscard]] int64_t CrossingLoop() const {
+    int64_t smallest = std::abs(RowStride(1));
+    int64_t size = 0;
     for (size_t i = 0; i + 1 < loops_.size(); ++i) {
       const int64_t stride = std::abs(loops_[i].strides[1]);
-      if (stride != 0 && stride < std::abs(RowStride(1))) return true;
+      if (stride == 0 || stride >= smallest) continue;
+      smallest = stride;
+      size = loops_[i].size;
     }
-    return false;
+    return size;
   }
 
  private:
@@ -214,11 +218,20 @@ struct Copies {
   double contiguous = 0;
   double strided = 0;
   double transposed = 0;
+  double single = 0;
+  double tiles = 0;
 
   void Take(Nest nest, double elements, bool same_type) {
     nest.Simplify();
-    if (nest.CrossesSource()) {
-      transposed += elements;
+    if (const int64_t across = nest.CrossingLoop(); across > 0) {
+      // Blocks of 4 x 4 in registers, what is left one by one; tiles of 32 x 32.
+      const auto row = static_cast<int64_t>(nest.Row());
+      const double blocked =
+          static_cast<double>((across / 4 * 4) * (row / 4 * 4)) / static_cast<double>(across * row);
+      transposed += elements * blocked;
+      single += elements * (1 - blocked);
+      tiles += elements / static_cast<double>(across * row) *
+               static_cast<double>(CeilDiv(across, 32) * CeilDiv(row, 32));
     } else {
       rows += elements / nest.Row();
       const bool runs = nest.RowStride(0) == 1 && nest.RowStride(1) == 1;
@@ -247,16 +260,18 @@ Nest NestOfMovement(const Context& context, const TensorView& x) {
       break;
     }
     case OpKind::kReshape: {
-      // Rows are as long as both sides allow.
-      if (x.IsRowMajor() && y.IsRowMajor()) {
-        nest.Add(y.Elements(), {1, 1, 0});
-        break;
+      // Both sides have the elements in one order: where one is dense, its strides under the
+      // other's dimensions are known.
+      const TensorView& dims = y.IsRowMajor() ? x : y;
+      const TensorView& dense = y.IsRowMajor() ? y : x;
+      int64_t stride = dense.Elements();
+      for (int k = 0; k < dims.rank; ++k) {
+        stride /= std::max(dims.dims[k], 1);
+        const int64_t other = dims.strides[k];
+        nest.Add(dims.dims[k], y.IsRowMajor()
+                                   ? std::array<int64_t, kMostOperands>{stride, other, 0}
+                                   : std::array<int64_t, kMostOperands>{other, stride, 0});
       }
-      const int64_t row =
-          std::min(x.rank > 0 ? x.dims[x.rank - 1] : 1, y.rank > 0 ? y.dims[y.rank - 1] : 1);
-      nest.Add(y.Elements() / std::max<int64_t>(row, 1), {INT32_MAX, INT32_MAX - 1, 0});
-      nest.Add(row,
-               {y.rank > 0 ? y.strides[y.rank - 1] : 1, x.rank > 0 ? x.strides[x.rank - 1] : 1, 0});
       break;
     }
     case OpKind::kExpand:
@@ -290,11 +305,13 @@ void Movement(const Context& context) {
   // All of them copy by the same code; a cast and a padding do more.
   CostTerms& terms = context.terms;
   if (kind != OpKind::kCast && kind != OpKind::kPad) terms.model = "cpu.copy.portable";
-  if (copies.transposed > copies.contiguous + copies.strided) terms.model += " transposed";
+  if (copies.tiles > 0) terms.model += " transposed";
   terms.Add("rows", copies.rows);
   terms.Add("contiguous", copies.contiguous);
   terms.Add("strided", copies.strided);
   terms.Add("transposed", copies.transposed);
+  terms.Add("transposed_singly", copies.single);
+  terms.Add("tiles", copies.tiles);
   if (kind == OpKind::kPad) terms.Add("outputs", static_cast<double>(call.Output().Elements()));
   AddActivationTraffic(context);
 }

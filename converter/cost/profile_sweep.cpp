@@ -97,7 +97,7 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
              });
   }
   // Strides; few channels; odd numbers of them.
-  for (const int size : {16, 30, 56, 112, 160}) {
+  for (const int size : {16, 30, 56, 112, 160, 224}) {
     AddChain(fmt::format("strided {}", size), size, 10, networks,
              [](SweepBuilder& builder, TensorId, int i) {
                const int channels = builder.Pick({16, 24, 32, 48, 64, 96, 128, 192});
@@ -237,6 +237,8 @@ TensorId SweepBuilder::Conv(TensorId x, int outputs, int kernel, int stride, int
     conv.pads[k] = conv.pads[k + 2] = kernel / 2;
   }
   if (relu) conv.activation.function = UnaryFunction::kRelu;
+  // Now and then another function than those that come for nothing.
+  if (!relu && outputs % 5 == 0) conv.activation.function = UnaryFunction::kSilu;
   const bool same = residual && stride == 1 && outputs == ShapeOf(x)[1];
   const std::vector<TensorId> inputs =
       same ? std::vector<TensorId>{x, w, bias, x} : std::vector<TensorId>{x, w, bias};

@@ -58,6 +58,14 @@ void AddBinary(std::vector<SweepNetwork>& networks) {
         const TensorId y = kind == 2 ? builder.Constant(Broadcast(dims, kind))
                                      : builder.Input(Broadcast(dims, kind));
         const TensorId z = builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
+        if (function == BinaryFunction::kMul && kind % 3 == 0) {
+          for (const UnaryFunction activation :
+               {UnaryFunction::kTanh, UnaryFunction::kSigmoid, UnaryFunction::kRelu}) {
+            binary.activation.function = activation;
+            builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
+          }
+          binary.activation.function = UnaryFunction::kIdentity;
+        }
         // Chained: what was just written is read again.
         if (kind == 0) builder.Add(OpKind::kBinary, {z, y}, Attributes(binary), z);
       }

@@ -1,0 +1,163 @@
+#include "converter/cost/features.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backends/cpu/caps/cpu_caps.hpp"
+#include "converter/ir/text.hpp"
+
+namespace tenon::converter {
+namespace {
+
+struct Terms {
+  std::string model;
+  std::map<std::string, double> amounts;
+};
+
+Terms Named(const CostTerms& terms) {
+  Terms named;
+  named.model = terms.model;
+  for (const CostTerm& term : terms.terms) {
+    CHECK_MESSAGE(named.amounts.emplace(term.name, term.amount).second, term.name);
+    CHECK_MESSAGE(term.amount >= 0, term.name);
+    CHECK_MESSAGE(std::isfinite(term.amount), term.name);
+  }
+  CHECK(named.amounts.at("start") == 1);
+  return named;
+}
+
+/// Terms of the op that makes `%y`, dense.
+Terms TermsOf(std::string_view text) {
+  const Result<Graph> graph = ParseGraph(text);
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  const Op& op = graph->op(graph->tensor(graph->FindTensor("y")).producer);
+  return Named(KernelTerms(ProfileOperands(*graph, op, nullptr), MachineFacts(), 1));
+}
+
+Terms PointwiseConv(int inputs, int outputs, int size) {
+  return TermsOf(fmt::format(
+      "graph g\ninput %x: f32[1,{},{},{}]\nconst %w: f32[{},{},1,1] = random(1)\n"
+      "%y: f32[1,{},{},{}] channels_last = conv(%x, %w) @cpu/cpu.conv.vector\noutput %y\n",
+      inputs, size, size, outputs, inputs, outputs, size, size));
+}
+
+TEST_CASE("Register tiles of a product, by hand") {
+  // 7 x 7 = 49 pixels: 4 tiles, three of 12 and one of 13. 40 channels: groups of 32 and of 8.
+  // A step takes pixels x width / 16 cycles, or half the pixels, or the latency of 4.
+  const Terms terms = PointwiseConv(16, 40, 7);
+  CHECK(terms.model == "cpu.conv.vector");
+  CHECK(terms.amounts.at("tiles") == 8);
+  const double wide = 3 * 12 * 2 + 13 * 2;
+  const double narrow = 3 * 6 + 6.5;
+  CHECK(terms.amounts.at("tile_cycles") == doctest::Approx(16 * (wide + narrow)));
+  CHECK(terms.amounts.at("weight_bytes") == 40 * 16 * 4);
+  CHECK(terms.amounts.at("narrow_outputs") == 0);
+  CHECK(terms.amounts.at("pointers") == 0);
+}
+
+TEST_CASE("Channels that fill no vector go through a buffer") {
+  CHECK(PointwiseConv(16, 36, 7).amounts.at("narrow_outputs") == 49 * 4);
+}
+
+TEST_CASE("A pool's windows and taps, by hand") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[1,40,8,8]
+%y: f32[1,40,4,4] channels_last = max_pool(%x) {kernel=[2,2], strides=[2,2]} @cpu/cpu.max_pool.vector
+output %y
+)");
+  // 40 channels: two vectors of 16 and one of 8.
+  CHECK(terms.amounts.at("windows") == 16);
+  CHECK(terms.amounts.at("window_vectors") == 48);
+  CHECK(terms.amounts.at("tap_vectors") == 192);
+}
+
+TEST_CASE("Rows of elementwise ops merge as the kernels merge them") {
+  const auto rows = [](const char* x, const char* y) {
+    const Terms terms = TermsOf(
+        fmt::format("graph g\ninput %a: f32{}\ninput %b: f32{}\n"
+                    "%y = binary(%a, %b) {{function=add}} @cpu/cpu.binary.portable\noutput %y\n",
+                    x, y));
+    return terms.amounts.at("rows") + terms.amounts.at("staged_rows");
+  };
+  CHECK(rows("[4,50,64]", "[4,50,64]") == 1);
+  CHECK(rows("[4,50,64]", "[64]") == 200);
+  CHECK(rows("[4,50,64]", "[4,50,1]") == 200);
+  CHECK(rows("[4,50,64]", "[]") == 1);
+}
+
+TEST_CASE("A transposition counts blocks, and what is left of them one by one") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[10,21]
+%y = transpose(%x) {permutation=[1,0]} @cpu/cpu.transpose.portable
+output %y
+)");
+  CHECK(terms.model == "cpu.copy.portable transposed");
+  CHECK(terms.amounts.at("transposed") == doctest::Approx(8 * 20));
+  CHECK(terms.amounts.at("transposed_singly") == doctest::Approx(210 - 160));
+  CHECK(terms.amounts.at("tiles") == 1);
+}
+
+TEST_CASE("A working set is found in a cache, in part, or beyond it") {
+  const auto l2_bytes = [](int size) {
+    return TermsOf(fmt::format("graph g\ninput %x: f32[{}]\n%y = unary(%x) {{function=neg}} "
+                               "@cpu/cpu.unary.portable\noutput %y\n",
+                               size))
+        .amounts.at("l2_bytes");
+  };
+  const MachineFacts machine;
+  const auto elements = static_cast<int>(machine.cache_bytes[0] / 8);  // fills it: input, output
+  CHECK(l2_bytes(elements / 2) == 0);
+  CHECK(l2_bytes(elements) == doctest::Approx(elements * 8 * 0.5));
+  CHECK(l2_bytes(elements * 2) == doctest::Approx(elements * 16));
+}
+
+TEST_CASE("Weights stall where they come slower than they are used") {
+  const MachineFacts machine;
+  CostTerms terms;
+  terms.Add("start", 1);
+  terms.Add("weight_bytes", 7e6);
+  terms.Add("tile_cycles", 4e5);
+  const Terms small = Named(InNetwork(terms, 1000, machine));
+  CHECK(small.amounts.at("weight_l2_stalls") == 0);
+  CHECK(small.amounts.at("weight_memory_stalls") == 0);
+  const Terms large = Named(InNetwork(terms, 1e9, machine));
+  CHECK(large.amounts.at("weight_memory_stalls") == doctest::Approx(1e6 - 4e5));
+  CHECK(large.amounts.at("weight_l3_stalls") == doctest::Approx(7e6 / 16 - 4e5));
+  CHECK(large.amounts.at("weight_l2_stalls") == 0);
+  CHECK_FALSE(large.amounts.contains("weight_bytes"));
+}
+
+TEST_CASE("Every kernel of the CPU but one has terms of its own") {
+  // Select is so rare that its kind's terms do.
+  for (const cpu::KernelCaps& caps : cpu::Kernels()) {
+    const std::string id = caps.id;
+    CHECK_MESSAGE(HasKernelTerms(id) == (id != "cpu.select.portable"), id);
+  }
+}
+
+TEST_CASE("An op without elements takes its start only") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[0,4]
+%y = unary(%x) {function=neg} @cpu/cpu.unary.portable
+output %y
+)");
+  CHECK(terms.amounts.size() == 1);
+}
+
+TEST_CASE("A kernel that nobody described has the terms of its kind") {
+  const Terms terms = TermsOf(R"(graph g
+input %x: f32[4,4]
+%y = unary(%x) {function=neg} @gpu/gpu.unary
+output %y
+)");
+  CHECK(terms.model == "unary");
+  CHECK(terms.amounts.at("bytes") == 128);
+}
+
+}  // namespace
+}  // namespace tenon::converter
