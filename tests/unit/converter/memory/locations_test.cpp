@@ -52,6 +52,19 @@ output %y
   CHECK(at.Executed() == Strings{"a", "y"});
 }
 
+TEST_CASE("Locations: a copy between equal layouts stays, so that its source may die") {
+  const Located at = Locate(R"(graph g
+input %x: f32[4,6]
+%a = unary(%x) {function=relu}
+%s = slice(%a) {begins=[2,0], sizes=[2,6], steps=[1,1]}
+%kept = copy(%s)
+%y = unary(%kept) {function=exp}
+output %y
+)");
+  CHECK(at.OwnsBytes("kept"));
+  CHECK(at.Executed() == Strings{"a", "kept", "y"});
+}
+
 TEST_CASE("Locations: a slice of a slice and a reshape of that are windows on the first") {
   const Located at = Locate(R"(graph g
 input %x: f32[4,6]
