@@ -68,10 +68,11 @@ struct SplitReport {
   int64_t parts = 0;  ///< that replaced them
 };
 
-/// Splits ops until each one's working set is within its limit: along one dimension, in the order
-/// of the op's split row, by the fewest parts that fit, with input channels right after output
-/// channels; along several where none alone is enough, by the fewest parts in all. Results stay
-/// bit-equal, but for sums over input channels. Deterministic.
+/// Splits ops until each one's working set is within its limit. An op is cut along the batch if
+/// that is enough, else along the first dimension of its split row that is, by the fewest parts
+/// that fit (WorkingSetGrid::Find says when a much cheaper grid goes before). Sums over input
+/// channels are cut where nothing exact is nearly as cheap. Results stay bit-equal, but for such
+/// sums. Deterministic.
 ///
 /// Errors (kDoesNotFit): some op fits by no split that the board allows. Names the op that needs
 /// most, its bytes, the limit, and the smallest limit that would do for the whole graph. The graph

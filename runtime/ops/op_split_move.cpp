@@ -121,8 +121,10 @@ bool ReshapeSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t*
   const int64_t y_run = Product(y.dims, axis + 1, y.rank);
   const int64_t x_run = Product(x.dims, x_axis + 1, x.rank);
   const int64_t common = GreatestCommonDivisor(y_run, x_run);
-  *granularity = static_cast<int32_t>(x_run / common);
-  inputs[0] = InGroups(x_axis, static_cast<int32_t>(y_run / common), *granularity);
+  const auto outputs = static_cast<int32_t>(x_run / common);
+  if (outputs == 0) return false;  // never, but the analyser does not know that x has elements
+  *granularity = outputs;
+  inputs[0] = InGroups(x_axis, static_cast<int32_t>(y_run / common), outputs);
   return true;
 }
 
