@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -37,23 +39,70 @@ int64_t StackHeight(const std::vector<const Buffer*>& live) {
   return height == kLargest ? kLargest : height - largest_padding;
 }
 
-}  // namespace
-
-int64_t LowerBound(const std::vector<Buffer>& buffers) {
-  int64_t bound = 0;
-  std::map<int64_t, std::vector<const Buffer*>> starts;
+/// The divisor of every stack, if it is the same whatever is live.
+std::optional<int64_t> CommonDivisor(const std::vector<Buffer>& buffers) {
+  const int64_t divisor = buffers.empty() ? 1 : buffers[0].alignment;
   for (const Buffer& buffer : buffers) {
-    bound = std::max(bound, Add(buffer.offset.value_or(0), buffer.size));
-    if (buffer.lower < buffer.upper && buffer.size > 0) starts[buffer.lower].push_back(&buffer);
+    if (buffer.alignment != divisor || buffer.offset.value_or(0) % divisor != 0) {
+      return std::nullopt;
+    }
   }
-  // The live set grows only where a buffer starts, so the largest stack stands at some start.
+  return divisor;
+}
+
+using Starts = std::map<int64_t, std::vector<const Buffer*>>;  // by step
+
+int64_t HighestStack(const Starts& starts) {
+  int64_t highest = 0;
   std::vector<const Buffer*> live;
   for (const auto& [step, started] : starts) {
     std::erase_if(live, [now = step](const Buffer* buffer) { return buffer->upper <= now; });
     live.insert(live.end(), started.begin(), started.end());
-    bound = std::max(bound, StackHeight(live));
+    highest = std::max(highest, StackHeight(live));
   }
-  return bound;
+  return highest;
+}
+
+/// The same where every stack has one divisor, in O(n log n): a sum and its largest padding follow
+/// the live set.
+int64_t HighestStack(const Starts& starts, int64_t divisor) {
+  int64_t highest = 0;
+  int64_t height = 0;
+  std::multimap<int64_t, std::pair<int64_t, int64_t>> ends;  // step to size, padding
+  std::multiset<int64_t> paddings;
+  for (const auto& [step, started] : starts) {
+    for (; !ends.empty() && ends.begin()->first <= step; ends.erase(ends.begin())) {
+      const auto [size, padding] = ends.begin()->second;
+      height -= size + padding;
+      paddings.erase(paddings.find(padding));
+    }
+    for (const Buffer* buffer : started) {
+      const int64_t padding = (divisor - buffer->size % divisor) % divisor;
+      height += buffer->size + padding;
+      paddings.insert(padding);
+      ends.emplace(buffer->upper, std::pair(buffer->size, padding));
+    }
+    highest = std::max(highest, height - *paddings.rbegin());
+  }
+  return highest;
+}
+
+}  // namespace
+
+int64_t LowerBound(const std::vector<Buffer>& buffers) {
+  int64_t bound = 0;
+  int64_t sum = 0;
+  Starts starts;
+  for (const Buffer& buffer : buffers) {
+    bound = std::max(bound, Add(buffer.offset.value_or(0), buffer.size));
+    if (buffer.lower >= buffer.upper || buffer.size <= 0) continue;
+    starts[buffer.lower].push_back(&buffer);
+    sum = Add(sum, Add(buffer.size, buffer.alignment));
+  }
+  // The live set grows only where a buffer starts, so the largest stack stands at some start.
+  const auto divisor = CommonDivisor(buffers);
+  const bool simple = divisor.has_value() && sum < kLargest;
+  return std::max(bound, simple ? HighestStack(starts, *divisor) : HighestStack(starts));
 }
 
 bool IsValidPlacement(const std::vector<Buffer>& buffers, const std::vector<int64_t>& offsets) {

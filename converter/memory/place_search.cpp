@@ -14,6 +14,8 @@ constexpr int64_t kWorkPerClockCheck = 1000;
 constexpr size_t kSmallestNogood = 3;
 // Sections looked at to choose the next buffer.
 constexpr int kWindow = 256;
+// Sections walked past in the time that it takes to examine one.
+constexpr int kSectionsPerWork = 64;
 // More than any number of choices.
 constexpr double kAboveAllScores = 1e9;
 
@@ -161,6 +163,7 @@ int PlacementSearch::CountUnplaced(Range range) const {
 // Splits a range where no unplaced buffer crosses and pushes the list of its parts.
 void PlacementSearch::PushParts(Range range) {
   const size_t begin = parts_.size();
+  branches_ += (range.last - range.first + 1) / kSectionsPerWork;
   int first = -1;
   for (int section = range.first; section <= range.last; ++section) {
     if (state_.UnplacedCount(section) == 0) continue;

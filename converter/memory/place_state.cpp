@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "converter/memory/place_reach.hpp"
 
@@ -226,6 +227,7 @@ void PlacementState::MarkDirty(int buffer) {
   const InstanceBuffer& entry = instance_.buffers[Index(buffer)];
   const size_t first = Index(entry.first_section);
   const size_t last = Index(entry.last_section);
+  first_dirty_ = std::min(first_dirty_, first / 64);
   const uint64_t from = ~uint64_t{0} << (first % 64);
   const uint64_t to = ~uint64_t{0} >> (63 - last % 64);
   if (first / 64 == last / 64) {
@@ -238,7 +240,7 @@ void PlacementState::MarkDirty(int buffer) {
 }
 
 bool PlacementState::Propagate() {
-  for (size_t word = 0; word < dirty_.size();) {
+  for (size_t word = std::exchange(first_dirty_, dirty_.size()); word < dirty_.size();) {
     if (dirty_[word] == 0) {
       ++word;
       continue;
@@ -250,7 +252,8 @@ bool PlacementState::Propagate() {
       failures_[Index(section)] += 1.0;
       return false;
     }
-    word = 0;  // a raise marks sections on either side
+    // A raise marks sections on either side.
+    word = std::min(word, std::exchange(first_dirty_, dirty_.size()));
   }
   return true;
 }

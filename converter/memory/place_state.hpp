@@ -117,6 +117,7 @@ class PlacementState {
   std::vector<double> failures_;
 
   std::vector<uint64_t> dirty_;  // bit set of sections to be examined
+  size_t first_dirty_ = 0;       // no word before it has a bit set
   std::vector<Change> trail_;
   std::vector<std::pair<int64_t, int>> sorted_;
 };

@@ -15,7 +15,8 @@ uint64_t SaturatingSum(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-std::optional<uint64_t> CountOrders(const MemoryProblem& problem, int64_t most_downsets) {
+std::optional<uint64_t> CountOrders(const MemoryProblem& problem, int64_t most_downsets,
+                                    int64_t* downsets) {
   if (problem.nodes.empty()) return 1;
   MemoryState state(problem);
   DownsetTable table(state.words());
@@ -27,6 +28,7 @@ std::optional<uint64_t> CountOrders(const MemoryProblem& problem, int64_t most_d
     state.Load(table[number]);
     state.GetReady(ready);
     for (const Index v : ready) {
+      if (downsets != nullptr) *downsets = static_cast<int64_t>(table.size());
       if (static_cast<int64_t>(table.size()) > most_downsets) return std::nullopt;
       state.Apply(v);
       const auto [next, is_new] = table.Insert(state.done().data());

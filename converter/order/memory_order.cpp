@@ -85,11 +85,14 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
   std::vector<SubgraphSearch> searches;
   searches.reserve(cut.size());
   size_t begin = 0;
+  int64_t count_left = 100 * options.count_budget;
   for (const std::vector<Index>& nodes : cut) {
     const MemoryProblem part = parts.Part(begin, begin + nodes.size());
     begin += nodes.size();
     SubgraphOrder subgraph;
-    subgraph.orders = CountOrders(part, options.count_budget);
+    int64_t downsets = 0;
+    subgraph.orders = CountOrders(part, std::min(options.count_budget, count_left), &downsets);
+    count_left -= downsets;
     result.subgraphs.push_back(subgraph);
     searches.emplace_back(part, options.seed);
   }

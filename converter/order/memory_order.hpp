@@ -15,7 +15,8 @@ struct MemoryOrderOptions {
   /// of a hundred nodes, ten in one of a thousand, each about 1.5 microseconds. Not seconds, so
   /// that results repeat.
   int64_t work_budget = 1'000'000;
-  /// Downsets that counting the orders of a subgraph may take; none are counted beyond.
+  /// Downsets that counting the orders of a subgraph may take, and a hundredth of what all
+  /// subgraphs together may; none are counted beyond.
   int64_t count_budget = 2'000;
   uint64_t seed = 1;
   int smallest_subgraph = 4;  ///< smaller ones join a neighbour
@@ -52,8 +53,9 @@ struct MemoryOrder {
 [[nodiscard]] std::vector<Index> KeyNodesOf(const MemoryProblem& problem);
 
 /// Topological orders of the nodes, by counting paths over downsets; UINT64_MAX for that many or
-/// more. None if there are more than `most_downsets` downsets.
+/// more. None if there are more than `most_downsets` downsets. Says how many it has seen.
 [[nodiscard]] std::optional<uint64_t> CountOrders(const MemoryProblem& problem,
-                                                  int64_t most_downsets);
+                                                  int64_t most_downsets,
+                                                  int64_t* downsets = nullptr);
 
 }  // namespace tenon::converter

@@ -86,10 +86,29 @@ uint64_t CommonBytes(ProgramCheck& check, const Region& a, const Region& b) {
   return bytes;
 }
 
+/// True if the regions are columns of one table, the first writer's rows and pitch, and stand side
+/// by side in the order of their offsets: parts of a concatenation, of which there may be
+/// thousands. They share nothing then. False says nothing.
+bool AreColumns(const ProgramCheck& check, const Access* writers, size_t count) {
+  const Region first = MakeRegion(check.program.tensor(TensorOf(writers[0])));
+  if (first.levels != 2 || !first.distinct) return false;
+  uint64_t taken = first.offset;
+  for (size_t i = 0; i < count; ++i) {
+    const Region region = MakeRegion(check.program.tensor(TensorOf(writers[i])));
+    if (region.levels != 2 || !region.distinct || region.pitch[1] != first.pitch[1] ||
+        region.count[1] != first.count[1] || region.offset < taken) {
+      return false;
+    }
+    taken = region.offset + region.count[0];
+  }
+  return taken - first.offset <= first.pitch[1];
+}
+
 /// Writers must not share bytes, with each other or with themselves. Returns how many bytes they
 /// write together.
 uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) {
   uint64_t bytes = 0;
+  const bool apart = count > 2 && AreColumns(check, writers, count);
   for (size_t i = 0; i < count; ++i) {
     const TensorInfo tensor = check.program.tensor(TensorOf(writers[i]));
     const Region region = MakeRegion(tensor);
@@ -99,7 +118,7 @@ uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) 
                  TensorOf(writers[i]));
     }
     // Sorted by offset: who begins behind this one's end is out of its way, and so are the rest.
-    for (size_t k = i + 1; k < count; ++k) {
+    for (size_t k = i + 1; k < count && !apart; ++k) {
       const TensorInfo other = check.program.tensor(TensorOf(writers[k]));
       if (other.offset >= region.end || !check.Spend()) break;
       if (CommonBytes(check, region, MakeRegion(other)) != 0) {
@@ -111,11 +130,20 @@ uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) 
   return bytes;
 }
 
-/// True if everything that `reader` reads has been written by then.
+/// True if everything that `reader` reads has been written by then. Looks at the writer that begins
+/// where the reader does first, and then at those around it: for parts of a concatenation that is
+/// all there is to do.
 bool IsWritten(ProgramCheck& check, Access reader, const Access* writers, size_t count) {
   const Region region = MakeRegion(check.program.tensor(TensorOf(reader)));
+  size_t first = 0;
+  for (size_t end = count; first < end;) {
+    const size_t middle = first + (end - first) / 2;
+    const bool before = check.program.tensor(TensorOf(writers[middle])).offset < region.offset;
+    (before ? first : end) = before ? middle + 1 : middle;
+  }
   uint64_t written = 0;
-  for (size_t i = 0; i < count && written < region.bytes && check.Spend(); ++i) {
+  for (size_t step = 0; step < count && written < region.bytes && check.Spend(); ++step) {
+    const size_t i = (first + step) % count;
     if (!check.HappensBefore(OpOf(writers[i]), OpOf(reader))) continue;
     const uint64_t bytes =
         CommonBytes(check, region, MakeRegion(check.program.tensor(TensorOf(writers[i]))));

@@ -16,7 +16,8 @@ template <typename To, typename From>
   using Limits = std::numeric_limits<To>;
   // Both are powers of two (or 0), which a float holds exactly; the largest To is not.
   constexpr auto kLowest = static_cast<From>(Limits::min());
-  constexpr auto kEnd = static_cast<From>(Limits::max() / 2 + 1) * 2;
+  constexpr auto kHalf = static_cast<To>(Limits::max() / 2 + 1);
+  constexpr auto kEnd = static_cast<From>(kHalf) * 2;
   // A conversion through i32 is one instruction per vector where one to a byte is many.
   using Wide = std::conditional_t<(sizeof(To) < 4), int32_t, To>;
   From safe = x >= kLowest ? x : kLowest;

@@ -221,6 +221,7 @@ void RunChunk(const TileProduct& product, const Block& block, Chunk& chunk, int 
   } else {
     RunPositions<false>(product, block, chunk, begin, end);
   }
+  chunk.w = nullptr;  // perhaps on this function's stack
 }
 
 /// Sets the columns [begin, end) whose taps all lie inside x; empty if there are none.
