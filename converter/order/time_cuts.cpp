@@ -75,7 +75,9 @@ int64_t TimeCuts::BytesOf(Index number) const {
   for (const Index s : storages) bytes += problem_.storages[s].bytes;
   int64_t handed = 0;
   for (const HandOver& hand_over : task.hand_overs) {
-    handed = std::max(handed, problem_.storages[hand_over.to].bytes);
+    const bool slow =
+        problem_.storages[hand_over.from].slow || problem_.storages[hand_over.to].slow;
+    if (!slow) handed = std::max(handed, problem_.storages[hand_over.to].bytes);
   }
   return bytes - handed;
 }

@@ -46,7 +46,10 @@ MemoryProblem MemoryViewOf(const TimeProblem& problem) {
     MemoryNode node;
     node.predecessors = task.predecessors;
     node.transient_bytes = task.transient_bytes;
-    node.hand_overs = task.hand_overs;
+    for (const HandOver& hand_over : task.hand_overs) {
+      if (problem.storages[hand_over.from].slow || problem.storages[hand_over.to].slow) continue;
+      node.hand_overs.push_back(hand_over);
+    }
     const auto touch = [&](Index v) {
       const TimeValue& value = problem.values[v];
       if (problem.storages[value.storage].slow) {

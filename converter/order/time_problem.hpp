@@ -41,7 +41,7 @@ struct TimeTask {
   std::vector<Index> reads;          ///< values, each once
   std::vector<Index> writes;         ///< values, each once; no value is written twice
   int64_t transient_bytes = 0;       ///< of fast memory, needed besides while this task runs
-  std::vector<HandOver> hand_overs;  ///< between fast storages, see there
+  std::vector<HandOver> hand_overs;  ///< see there; without effect if one is slow
 };
 
 /// The numbers of the tasks are an order that respects the predecessors: the source order.

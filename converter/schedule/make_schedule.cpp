@@ -6,6 +6,7 @@
 
 #include "converter/cost/simulated_board.hpp"
 #include "converter/order/time_orders.hpp"
+#include "converter/schedule/choose_roots.hpp"
 #include "converter/schedule/lower_schedule.hpp"
 #include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
@@ -46,6 +47,8 @@ class Scheduler {
 
   Result<ScheduledProgram> Run() {
     if (Status status = ChooseRoots(); !status.ok()) return status.error();
+    const int64_t work = options_.search.work_budget / 2;
+    ImproveRoots(program_->problem, first_order_, program_->fixed, work);
     if (options_.search_order) {
       result_.order = FindTimeOrder(program_->problem, options_.search);
     } else {
@@ -54,6 +57,12 @@ class Scheduler {
           TimeEvaluator(program_->problem).Evaluate(result_.order.order).makespan;
     }
     result_.order.bound = bound_;
+    if (result_.order.chosen.has_value() &&
+        ImproveRoots(program_->problem, result_.order.order, program_->fixed, work)) {
+      const TimeOutcome outcome = TimeEvaluator(program_->problem).Evaluate(result_.order.order);
+      result_.order.chosen = outcome.makespan;
+      result_.order.peak_bytes = outcome.peak_bytes;
+    }
     if (!result_.order.chosen.has_value()) return DoesNotFit(result_.order.stuck);
     if (Status status = Place(); !status.ok()) return status.error();
     TENON_ASSIGN_OR_RETURN(
@@ -98,9 +107,11 @@ class Scheduler {
     if (share == 1) bound_ = TimeBoundOf(made.problem);
     TimeEvaluator evaluator(made.problem);
     OrderTime time;
+    std::vector<Index> best = SourceOrderOf(made.problem);
     for (const auto& order : {SourceOrderOf(made.problem), ListOrderOf(made.problem)}) {
       const TimeOutcome outcome = evaluator.Evaluate(order);
       if (outcome.fits) {
+        if (!time.has_value() || outcome.makespan < *time) best = order;
         time = std::min(time.value_or(INT64_MAX), outcome.makespan);
       } else {
         stuck_ = outcome.stuck;
@@ -109,6 +120,7 @@ class Scheduler {
     const bool better = time.has_value() && (!first_time_.has_value() || *time < *first_time_);
     if (!better && program_.has_value()) return {};
     first_time_ = time;
+    first_order_ = std::move(best);
     program_ = std::move(made);
     result_.largest_fast_root = options.largest_fast_root;
     return {};
@@ -189,8 +201,9 @@ class Scheduler {
   ScheduledProgram result_;
   std::optional<ProgramProblem> program_;
   TimeBound bound_;
-  OrderTime first_time_;  ///< of orders that cost nothing to find
-  Index stuck_ = 0;       ///< a task there was no room for
+  OrderTime first_time_;            ///< of orders that cost nothing to find
+  std::vector<Index> first_order_;  ///< the best of those
+  Index stuck_ = 0;                 ///< a task there was no room for
   TimeSchedule schedule_;
   PlacedHolds placed_;
 };

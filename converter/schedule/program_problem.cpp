@@ -115,7 +115,7 @@ class ProblemMaker {
       for (const size_t input : HandOverInputs(graph_, locations_, op)) {
         const Index from = StorageOf(RootOf(op.inputs[input]));
         const Index to = StorageOf(RootOf(op.outputs[0]));
-        if (!IsSlow(from) && !IsSlow(to)) task.hand_overs.push_back({from, to});
+        task.hand_overs.push_back({from, to});
       }
     }
     result_.op_of_task.push_back(id);
@@ -175,9 +175,11 @@ class ProblemMaker {
       storage = static_cast<Index>(result_.problem.storages.size());
       TimeStorage made;
       made.bytes = Padded(graph_.tensor(root).ByteSize());
-      made.slow = memory_.slow != nullptr &&
-                  (graph_.tensor(root).IsConstant() || IsPort(root) ||
-                   made.bytes > std::min(options_.largest_fast_root, result_.problem.fast_bytes));
+      const bool must_be_slow = graph_.tensor(root).IsConstant() || IsPort(root) ||
+                                made.bytes > result_.problem.fast_bytes;
+      made.slow =
+          memory_.slow != nullptr && (must_be_slow || made.bytes > options_.largest_fast_root);
+      result_.fixed.push_back(memory_.slow == nullptr || must_be_slow);
       result_.problem.storages.push_back(made);
       result_.root_of_storage.push_back(root);
     }

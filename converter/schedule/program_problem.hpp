@@ -28,6 +28,9 @@ struct ProgramProblem {
   std::vector<OpId> op_of_task;
   std::vector<TensorId> tensor_of_value;
   std::vector<TensorId> root_of_storage;
+  /// By storage: it must lie where it does (constants, inputs, outputs, what is too large); of the
+  /// others TimeStorage::slow may be changed.
+  std::vector<bool> fixed;
   std::vector<Index> value_of_tensor;  ///< by tensor: UINT32_MAX for what is not moved
   /// By tensor: itself, or the tensor with the same elements in the same places of which it is but
   /// another shape; that one is moved, and the shape is seen on the copy.
