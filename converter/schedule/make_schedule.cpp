@@ -10,6 +10,7 @@
 #include "converter/schedule/lower_schedule.hpp"
 #include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
+#include "converter/schedule/split_copies.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -46,6 +47,13 @@ class Scheduler {
       : graph_(graph), locations_(locations), board_(board), model_(model), options_(options) {}
 
   Result<ScheduledProgram> Run() {
+    constexpr int64_t kShareOfCopies = 4;  // so that something else can go on beside
+    if (MemoryOf(board_).slow != nullptr) {
+      const int64_t most = board_.ArenaSpace()->usable_bytes() / kShareOfCopies;
+      if (Status status = SplitCopies(graph_, locations_, most); !status.ok()) {
+        return status.error();
+      }
+    }
     if (Status status = ChooseRoots(); !status.ok()) return status.error();
     const int64_t work = options_.search.work_budget / 2;
     ImproveRoots(program_->problem, first_order_, program_->fixed, work);

@@ -155,6 +155,19 @@ TEST_CASE("an op that fast memory cannot hold is refused by name") {
   CHECK(scheduled.error().message.find("16640 bytes") != std::string::npos);
 }
 
+TEST_CASE("a copy that is too large for fast memory is made window by window") {
+  const Graph graph = Parsed(R"(graph g
+input %x as "x": f32[1,16,32,32]
+%t = transpose(%x) {permutation=[0,2,3,1]}
+%y = copy(%t)
+output %y as "y"
+)");
+  const auto scheduled = Schedule(graph, Npu(32 << 10));
+  REQUIRE(scheduled.ok());
+  CHECK(scheduled->program.stores > 8);  // 64 KB in pieces of an eighth of 32 KB
+  CHECK(WrongValues(graph, *scheduled, 5) == "");
+}
+
 TEST_CASE("scheduled random graphs give the values of their ops, with little fast memory") {
   size_t moved = 0;
   int scheduled_count = 0;
