@@ -99,6 +99,13 @@ const char* WinogradSupports(const OpCall& call) {
     return "Winograd's weights, four times as large, would fill the cache";
   }
   if (w.dims[0] < 8 || w.dims[1] < 8) return "too few channels to pay for Winograd's transforms";
+  // It gains 3 to 4 times where its tiles of 4x4 outputs are full. A single row, the thinnest part
+  // of a split image, fills a quarter of them.
+  const TensorView& y = call.Output();
+  const int64_t computed = int64_t{RoundUp(y.dims[2], 4)} * RoundUp(y.dims[3], 4);
+  if (computed > 3 * int64_t{y.dims[2]} * y.dims[3]) {
+    return "so few rows or columns that Winograd's tiles would be mostly empty";
+  }
   return nullptr;
 }
 
