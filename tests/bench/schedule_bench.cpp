@@ -36,7 +36,8 @@ struct Split {
   int64_t chains = 0;
   int64_t ops = 8;
 };
-constexpr Split kSplits[] = {{0, 8}, {0, 4}, {0, 2}, {6, 8}, {6, 4}, {6, 2}, {4, 4}, {4, 2}};
+constexpr Split kSplits[] = {{0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},
+                             {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
 
 Result<ScheduledProgram> Schedule(Graph graph, const Board& board, const Split& split,
                                   const ScheduleOptions& options) {
@@ -44,7 +45,11 @@ Result<ScheduledProgram> Schedule(Graph graph, const Board& board, const Split& 
   if (split.chains > 0) {
     MemorySplitOptions chains;
     chains.limits = board.splitting;
-    auto cut = SplitForMemory(graph, memory * split.chains / 8, chains);
+    // Inputs and outputs lie in slow memory here, which the planner does not know: its target may
+    // be out of reach, and what comes near is of use all the same.
+    int64_t target = memory * split.chains / 8;
+    target = std::max(target, SmallestTarget(graph, chains));
+    auto cut = SplitForMemory(graph, target, chains);
     if (!cut.ok()) return cut.error();
     if (cut->chains.empty()) return UsageError("no chain is cut");
   }
