@@ -44,8 +44,9 @@ void AddCommands(CLI::App& app) {
   tenon::tool::AddInspect(app);
   tenon::tool::AddBoards(app);
   tenon::tool::AddPlace(app);
+  tenon::tool::AddProfile(app);
 #else
-  for (const char* name : {"inspect", "boards", "place"}) AddMissing(app, name);
+  for (const char* name : {"inspect", "boards", "place", "profile"}) AddMissing(app, name);
 #endif
 }
 

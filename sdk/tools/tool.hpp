@@ -40,6 +40,7 @@ void AddInspect(CLI::App& app);
 void AddCheck(CLI::App& app);
 void AddBoards(CLI::App& app);
 void AddPlace(CLI::App& app);
+void AddProfile(CLI::App& app);
 
 /// Splits "NAME=VALUE" of option `option`; usage error if there is no '=' or an empty side.
 [[nodiscard]] std::pair<std::string, std::string> SplitAssignment(const std::string& text,
