@@ -22,7 +22,7 @@ import onnx_writer as onnx
 
 TENON = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "tenon"
 BOARD = ["--board", "x86-64"]
-COMMANDS = ["convert", "run", "bench", "check", "inspect", "boards", "place"]
+COMMANDS = ["convert", "run", "bench", "check", "inspect", "boards", "place", "profile"]
 
 
 def npy(shape, values, descr="<f4", order="False", magic=b"\x93NUMPY\x01\x00"):

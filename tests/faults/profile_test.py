@@ -1,0 +1,94 @@
+"""`tenon profile` and `tenon convert --profile` as a user meets them.
+
+usage: profile_test.py TENON
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import onnx_writer as onnx
+
+TENON = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "tenon"
+
+
+def chain(length):
+    names = ["x"] + [f"t{i}" for i in range(length)]
+    kinds = ["Exp", "Tanh", "Neg"]
+    nodes = [onnx.node(kinds[i % 3], [names[i]], [names[i + 1]]) for i in range(length)]
+    return onnx.model(nodes, [onnx.value("x", [1, 5000])], [onnx.value(names[-1], [1, 5000])])
+
+
+class ProfileTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "a.onnx").write_bytes(chain(3))
+
+    def tenon(self, *arguments):
+        return subprocess.run([TENON, *arguments], cwd=self.folder, capture_output=True, text=True,
+                              timeout=300)
+
+    def profile(self, *arguments):
+        return self.tenon("profile", "--board", "x86-64", "--sweep", "off", "--iterations", "4",
+                          *arguments)
+
+    def files(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def refused(self, status, word, *arguments):
+        before = self.files()
+        result = self.profile(*arguments)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertTrue(result.stderr.startswith("tenon: error: "), result.stderr)
+        self.assertIn(word, result.stderr)
+        self.assertEqual(self.files(), before)
+
+    def test_a_profile_holds_every_op_of_the_model(self):
+        result = self.profile("--model", "a.onnx", "-o", "p.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        profile = json.loads((self.folder / "p.json").read_text())
+        self.assertEqual(profile["board"], "x86-64")
+        self.assertEqual(profile["threads"], 1)
+        self.assertEqual(len(profile["models"]), 1)
+        self.assertEqual(len(profile["models"][0]["entries"]), 3)
+        for entry in profile["entries"]:
+            self.assertTrue(entry["signature"].startswith("unary cpu.unary.portable (f32[1,5000])"))
+            self.assertGreaterEqual(entry["durations"]["runs"], 4)
+            self.assertGreater(entry["durations"]["min_ms"], 0)
+        self.assertEqual(self.files(), ["a.onnx", "p.json"])
+
+    def test_conversions_take_a_profile_of_their_board_only(self):
+        self.assertEqual(self.profile("--model", "a.onnx", "-o", "p.json").returncode, 0)
+        convert = ["convert", "a.onnx", "-o", "a.tenon", "--profile", "p.json"]
+        result = self.tenon(*convert, "--board", "x86-64")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.tenon(*convert, "--board", "cortex-m55")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("'x86-64'", result.stderr)
+
+    def test_a_damaged_profile_is_refused_by_name(self):
+        self.assertEqual(self.profile("--model", "a.onnx", "-o", "p.json").returncode, 0)
+        text = (self.folder / "p.json").read_text()
+        for damaged in (text[:len(text) // 2], text.replace('"board"', '"bord"'), "[]", ""):
+            (self.folder / "p.json").write_text(damaged)
+            result = self.tenon("convert", "a.onnx", "-o", "a.tenon", "--profile", "p.json",
+                                "--board", "x86-64")
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertIn("p.json", result.stderr)
+
+    def test_wrong_use_leaves_nothing_behind(self):
+        self.refused(2, "--board", "-o", "p.json", "--board", "none such")
+        self.refused(2, "--sweep", "-o", "p.json")
+        self.refused(2, "--iterations", "-o", "p.json", "--model", "a.onnx", "--iterations", "0")
+        self.refused(2, "--threads", "-o", "p.json", "--model", "a.onnx", "--threads", "none")
+        self.refused(3, "b.onnx", "-o", "p.json", "--model", "b.onnx")
+        self.refused(5, "no/p.json", "-o", "no/p.json", "--model", "a.onnx")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
