@@ -1,48 +1,14 @@
 #include <algorithm>
 #include <bit>
-#include <queue>
 
 #include "converter/order/time_cuts.hpp"
 #include "converter/order/time_problem.hpp"
+#include "converter/order/time_segments.hpp"
 
 namespace tenon::converter {
 namespace {
 
 constexpr Index kNobody = UINT32_MAX;
-
-/// One job of a machine: not before `head`, then `length`, then at least `tail` more.
-struct Job {
-  Picoseconds head = 0;
-  Picoseconds length = 0;
-  Picoseconds tail = 0;
-};
-
-/// Makespan of the jobs on one machine if they may be interrupted: always the one with the longest
-/// tail first (J. R. Jackson 1955; Carlier 1982). No schedule without interruptions is shorter.
-Picoseconds OneMachineBound(std::vector<Job> jobs) {
-  std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.head < b.head; });
-  const auto shorter_tail = [](const Job& a, const Job& b) { return a.tail < b.tail; };
-  std::priority_queue<Job, std::vector<Job>, decltype(shorter_tail)> ready(shorter_tail);
-  Picoseconds now = 0;
-  Picoseconds bound = 0;
-  size_t next = 0;
-  while (next < jobs.size() || !ready.empty()) {
-    if (ready.empty()) now = std::max(now, jobs[next].head);
-    while (next < jobs.size() && jobs[next].head <= now) ready.push(jobs[next++]);
-    Job job = ready.top();
-    ready.pop();
-    const Picoseconds until = next < jobs.size() ? jobs[next].head : now + job.length;
-    const Picoseconds worked = std::min(job.length, until - now);
-    now += worked;
-    job.length -= worked;
-    if (job.length > 0) {
-      ready.push(job);
-    } else {
-      bound = std::max(bound, now + job.tail);
-    }
-  }
-  return bound;
-}
 
 /// Rows of bits, one per task.
 class BitRows {
@@ -91,6 +57,7 @@ class BoundMaker {
   TimeBound Run() {
     TimeBound result;
     FindAncestorWork();
+    segments_ = SegmentBounds(problem_, cuts_, tails_, ancestor_work_);
     // With paths and unavoidable transfers alone, then with all that is known of the cuts.
     FindHeads(false);
     for (Index t = 0; t < heads_.size(); ++t) {
@@ -102,9 +69,9 @@ class BoundMaker {
       result.bound = std::max(result.bound, heads_[t] + tails_[t]);
     }
     result.bound = std::max({result.bound, end_, LateFetchBound()});
-    for (const std::vector<Job>& jobs : Jobs()) {
+    for (const std::vector<MachineJob>& jobs : Jobs()) {
       Picoseconds busy = 0;
-      for (const Job& job : jobs) busy += job.length;
+      for (const MachineJob& job : jobs) busy += job.length;
       result.busiest_unit = std::max(result.busiest_unit, busy);
       result.bound = std::max(result.bound, OneMachineBound(jobs));
     }
@@ -138,6 +105,7 @@ class BoundMaker {
     const size_t count = problem_.tasks.size();
     after_work_.assign(count, 0);
     if (count > kMostForAncestors) return;
+    ancestor_work_.assign(count * problem_.units, 0);
     BitRows ancestors(count, count);
     BitRows fetched(count, problem_.values.size());
     std::vector<Picoseconds> work(problem_.units);
@@ -153,6 +121,8 @@ class BoundMaker {
       std::fill(work.begin(), work.end(), 0);
       ancestors.ForEach(
           t, [&](size_t a) { work[problem_.tasks[a].unit] += problem_.tasks[a].duration; });
+      std::copy(work.begin(), work.end(),
+                ancestor_work_.begin() + static_cast<std::ptrdiff_t>(t * problem_.units));
       Picoseconds transfers = 0;
       fetched.ForEach(t, [&](size_t v) { transfers += problem_.values[v].fetch_time; });
       after_work_[t] = std::max(transfers, *std::max_element(work.begin(), work.end()));
@@ -191,7 +161,8 @@ class BoundMaker {
 
   void Push(Index cut, Picoseconds time, std::vector<Picoseconds>& earliest) const {
     cuts_.Push(cut, time, earliest);
-    cuts_.PushWork(cut, time, earliest);
+    const Index next = cut == cuts_.cuts().size() ? 0 : cut + 1;
+    earliest[next] = std::max(earliest[next], time + segments_[next]);
   }
 
   void FindHeads(bool with_cuts) {
@@ -238,9 +209,9 @@ class BoundMaker {
   }
 
   /// By unit, the transfer engine last.
-  [[nodiscard]] std::vector<std::vector<Job>> Jobs() const {
-    std::vector<std::vector<Job>> jobs(problem_.units + 1);
-    std::vector<Job>& transfers = jobs.back();
+  [[nodiscard]] std::vector<std::vector<MachineJob>> Jobs() const {
+    std::vector<std::vector<MachineJob>> jobs(problem_.units + 1);
+    std::vector<MachineJob>& transfers = jobs.back();
     std::vector<Picoseconds> stored_tail(problem_.values.size(), -1);
     for (Index v = 0; v < problem_.values.size(); ++v) {
       const TimeValue& value = problem_.values[v];
@@ -266,9 +237,11 @@ class BoundMaker {
   const std::vector<Picoseconds> tails_;
   const TimeCuts cuts_;
   std::vector<Index> writer_;
-  std::vector<Picoseconds> heads_;       ///< by task: no schedule starts it earlier
-  std::vector<Picoseconds> after_work_;  ///< by task: what its ancestors take, unit by unit
-  std::vector<Picoseconds> read_tail_;   ///< by value: longest tail of a reader; -1 without one
+  std::vector<Picoseconds> heads_;          ///< by task: no schedule starts it earlier
+  std::vector<Picoseconds> after_work_;     ///< by task: what its ancestors take, unit by unit
+  std::vector<Picoseconds> read_tail_;      ///< by value: longest tail of a reader; -1 without one
+  std::vector<Picoseconds> ancestor_work_;  ///< the same by task and unit; empty for large problems
+  std::vector<Picoseconds> segments_;       ///< by level: from one cut to the next
   Picoseconds end_ = 0;
 };
 

@@ -53,7 +53,6 @@ TimeCuts::TimeCuts(const TimeProblem& problem) : problem_(problem) {
   FindCuts();
   FindLevels();
   FindTransfers();
-  FindWork();
 }
 
 int64_t TimeCuts::BytesOf(Index number) const {
@@ -167,26 +166,6 @@ void TimeCuts::FindTransfers() {
   for (Index v = 0; v < problem_.values.size(); ++v) {
     if (stored_for[v] == kNobody || writer[v] == kNobody) continue;
     needed_[stored_for[v]].push_back({problem_.values[v].store_time, 0, levels_[writer[v]]});
-  }
-}
-
-void TimeCuts::FindWork() {
-  work_.assign((cuts_.size() + 1) * problem_.units, 0);
-  for (Index t = 0; t < problem_.tasks.size(); ++t) {
-    if (cut_of_task_[t] != kNobody) continue;
-    work_[levels_[t] * problem_.units + problem_.tasks[t].unit] += problem_.tasks[t].duration;
-  }
-}
-
-void TimeCuts::PushWork(Index from, Picoseconds time, std::vector<Picoseconds>& earliest) const {
-  const bool at_start = from == cuts_.size();
-  const Index level = at_start ? 0 : from + 1;
-  for (Index unit = 0; unit < problem_.units; ++unit) {
-    Picoseconds end = time + work_[level * problem_.units + unit];
-    if (!at_start && cuts_[from].task != kNobody && problem_.tasks[cuts_[from].task].unit == unit) {
-      end += problem_.tasks[cuts_[from].task].duration;
-    }
-    earliest[level] = std::max(earliest[level], end);
   }
 }
 

@@ -58,8 +58,6 @@ class TimeCuts {
   /// fit beside what the cut itself takes, is fetched later. `from` = cut count: from the start,
   /// where nothing has been fetched.
   void Push(Index from, Picoseconds time, std::vector<Picoseconds>& earliest) const;
-  /// The same for the next cut alone and what the units have to do until then.
-  void PushWork(Index from, Picoseconds time, std::vector<Picoseconds>& earliest) const;
 
  private:
   struct Transfer {
@@ -70,14 +68,12 @@ class TimeCuts {
   void FindCuts();
   void FindLevels();
   void FindTransfers();
-  void FindWork();
   [[nodiscard]] int64_t BytesOf(Index task) const;
 
   const TimeProblem& problem_;
   std::vector<TimeCut> cuts_;
   std::vector<Index> levels_, cut_of_task_, cut_of_storage_;
   std::vector<std::vector<Transfer>> needed_;  ///< by level at which they must have been made
-  std::vector<Picoseconds> work_;  ///< by level and unit: of the tasks there that are no cuts
 };
 
 }  // namespace tenon::converter
