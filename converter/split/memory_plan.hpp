@@ -92,8 +92,9 @@ struct MemoryFit {
 using MeasureMemory = std::function<Result<int64_t>(const Graph& graph)>;
 
 /// Cuts the graph until `measure` says at most `limit_bytes`, aiming lower by what was missed; at
-/// most `most_tries` conversions. If none fits, the graph becomes the one that needs least: compare
-/// `measured_bytes`. A limit of 0 asks for the smallest that can be reached.
+/// most `most_tries` conversions, and one more for the smallest target. If none fits, the graph
+/// becomes the one that needs least: compare `measured_bytes`. A limit of 0 asks for the smallest
+/// that can be reached.
 [[nodiscard]] Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes,
                                           const MemorySplitOptions& options,
                                           const MeasureMemory& measure, int most_tries = 8);

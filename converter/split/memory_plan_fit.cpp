@@ -12,12 +12,13 @@ class Fitter {
   Fitter(const Graph& graph, const MemorySplitOptions& options, const MeasureMemory& measure)
       : graph_(graph), measure_(measure), planner_(graph, options) {}
 
-  /// Cuts and measures; keeps the result if it needs least so far.
-  Status Try(int64_t target) {
+  /// Cuts and measures; keeps the result if it needs least so far. False if there is no such plan.
+  Result<bool> Try(int64_t target) {
     tried_.insert(target);
-    Graph candidate = graph_;
     MemorySplit split = planner_.Plan(target);
-    if (Status status = planner_.Apply(candidate); !status.ok()) return status;
+    if (!split.fits) return false;
+    Graph candidate = graph_;
+    if (Status status = planner_.Apply(candidate); !status.ok()) return status.error();
     TENON_ASSIGN_OR_RETURN(last_, measure_(candidate));
     ++fit_.tries;
     if (fit_.tries == 1 || last_ < fit_.measured_bytes) {
@@ -25,11 +26,12 @@ class Fitter {
       fit_.split = std::move(split);
       best_ = std::move(candidate);
     }
-    return {};
+    return true;
   }
 
   [[nodiscard]] bool Tried(int64_t target) const { return tried_.count(target) != 0; }
   [[nodiscard]] int64_t last() const { return last_; }
+  [[nodiscard]] int tries() const { return fit_.tries; }
   [[nodiscard]] MemoryPlanner& planner() { return planner_; }
 
   MemoryFit Finish(Graph& graph) {
@@ -48,13 +50,27 @@ class Fitter {
 };
 
 /// Targets upwards from the smallest: what is best by estimate may be worse in truth.
-Status SearchSmallest(Fitter& fitter, int64_t smallest, int most_tries) {
+Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
+  const int64_t smallest = fitter.planner().SmallestTarget();
   constexpr int64_t kSteps[] = {0, 4, 8, 16, 32, 64};  // 64ths above it
   for (const int64_t step : kSteps) {
     const int64_t target = smallest + smallest * step / 64;
-    if (most_tries-- <= 0 || fitter.Tried(target)) break;
+    if (step > 0 && fitter.tries() >= most_tries) break;
+    if (fitter.Tried(target)) continue;
     if (target > fitter.planner().UnsplitPeak()) break;
-    if (Status status = fitter.Try(target); !status.ok()) return status;
+    if (const Result<bool> made = fitter.Try(target); !made.ok()) return made.status();
+    if (fitter.last() <= limit_bytes) break;
+  }
+  return {};
+}
+
+/// Aims at the limit, then lower by what was missed, as long as there are plans.
+Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries) {
+  for (int64_t target = limit_bytes; target > 0 && fitter.tries() < most_tries;) {
+    const Result<bool> made = fitter.Try(target);
+    if (!made.ok()) return made.status();
+    if (!*made || fitter.last() <= limit_bytes) break;
+    target -= std::max({fitter.last() - limit_bytes, target / 64, int64_t{1}});
   }
   return {};
 }
@@ -65,17 +81,13 @@ Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes, const MemorySplit
                             const MeasureMemory& measure, int most_tries) {
   Fitter fitter(graph, options, measure);
   // A target that the graph meets as it is changes nothing: the first measurement is of that.
-  if (Status status = fitter.Try(INT64_MAX); !status.ok()) return status.error();
+  if (const Result<bool> whole = fitter.Try(INT64_MAX); !whole.ok()) return whole.error();
   if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
-  const int64_t smallest = fitter.planner().SmallestTarget();
-  int64_t target = std::max(limit_bytes, smallest);
-  for (int tries = 1; tries < most_tries && limit_bytes > 0 && !fitter.Tried(target); ++tries) {
-    if (Status status = fitter.Try(target); !status.ok()) return status.error();
-    if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
-    const int64_t missed = fitter.last() - limit_bytes;
-    target = std::max(smallest, target - std::max(missed, target / 64));
+  if (Status status = AimAtLimit(fitter, limit_bytes, most_tries); !status.ok()) {
+    return status.error();
   }
-  if (Status status = SearchSmallest(fitter, smallest, most_tries); !status.ok()) {
+  if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
+  if (Status status = SearchSmallest(fitter, limit_bytes, most_tries); !status.ok()) {
     return status.error();
   }
   return fitter.Finish(graph);

@@ -12,16 +12,17 @@ constexpr size_t kEveryChain = 512;  // cuts of a graph of which every chain is 
 constexpr int kPatience = 12;
 constexpr int64_t kOverdraft = 4;  // times the work budget, where no way has been found within it
 
-/// There are rows to share out, and patches are views: columns of an image do not lie in one piece,
-/// so that few kernels take them.
+constexpr int64_t kEffortOfGrowing = 100;
+constexpr int64_t kEffortOfPrefix = 3;
+
+/// There are rows to share out, and patches of the last op's output are views: columns of an image
+/// do not lie in one piece, so that few kernels take them.
 bool CanBeCut(const Graph& graph, const Chain& chain) {
-  if (chain.ops.empty() || chain.tensors[0].rows < 2) return false;
-  if (chain.dimension != SplitDimension::kWidth) return true;
-  for (const ChainTensor& tensor : chain.tensors) {
-    const Shape& shape = graph.tensor(tensor.id).shape;
-    if (shape.rank == 4 && tensor.axis == 3 && shape[2] != 1) return false;
-  }
-  return true;
+  if (chain.tensors[0].rows < 2) return false;
+  const ChainTensor& last = chain.tensors.back();
+  const Shape& shape = graph.tensor(last.id).shape;
+  return chain.dimension != SplitDimension::kWidth || shape.rank != 4 || last.axis != 3 ||
+         shape[2] == 1;
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions&
 
 /// Every position of a small graph; of a large one, those that fewest bytes live across.
 void MemoryPlanSearch::ChooseCuts() {
-  constexpr int64_t kMostCuts = 4096;
+  constexpr int64_t kMostCuts = 16'384;
   const auto steps = static_cast<int64_t>(order_.ops.size());
   const int64_t stretch = std::max<int64_t>(1, steps / kMostCuts);
   cuts_.push_back(0);
@@ -61,19 +62,25 @@ int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) {
          estimate.ops * kBytesPerOp;
 }
 
-const Chain& MemoryPlanSearch::Longest(int64_t first, SplitDimension dimension) {
-  const auto [found, is_new] =
-      longest_.try_emplace(std::make_pair(first, static_cast<int>(dimension)));
-  if (is_new) {
-    ChainBuilder builder(graph_, order_, first, dimension);
-    const bool whole = dimension == SplitDimension::kBatch && first == 0;
-    while ((whole || builder.chain().end() - first < options_.longest) && builder.Add()) {
-    }
-    effort_ += 100 * static_cast<int64_t>(builder.chain().ops.size());
-    found->second = builder.chain();
-    if (!CanBeCut(graph_, found->second)) found->second = Chain{};
+/// The chain of `count` ops from a position, or none. Chains grow as they are asked for.
+std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dimension,
+                                               size_t count) {
+  const auto key = std::make_pair(first, static_cast<int>(dimension));
+  auto found = growing_.find(key);
+  if (found == growing_.end()) {
+    found = growing_.try_emplace(key, ChainBuilder(graph_, order_, first, dimension)).first;
   }
-  return found->second;
+  Growing& growing = found->second;
+  const Chain& chain = growing.builder.chain();
+  while (!growing.ended && chain.ops.size() < count) {
+    effort_ += kEffortOfGrowing;
+    growing.ended = !growing.builder.Add() || !CanBeCut(graph_, chain);
+    if (growing.ended) break;
+    growing.usable = chain.ops.size();
+  }
+  if (growing.usable < count) return std::nullopt;
+  effort_ += kEffortOfPrefix * static_cast<int64_t>(count);
+  return chain.Prefix(count);
 }
 
 /// Numbers of patches worth trying, ascending: each the smallest with so many rows of the tallest
@@ -158,13 +165,11 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
     const bool batch = dimension == SplitDimension::kBatch;
     // A batch is shared out from the start, if at all: nothing is needed twice, however long.
     if (static_cast<int64_t>(count) > options_.longest && !(batch && from == 0)) continue;
-    const Chain& longest = Longest(cuts_[from], dimension);
-    if (longest.ops.size() < count) continue;
-    const Chain chain = longest.Prefix(count);
-    effort_ += 3 * static_cast<int64_t>(count);
+    const std::optional<Chain> chain = ChainOf(cuts_[from], dimension, count);
+    if (!chain.has_value()) continue;
     for (const PatchPolicy policy : options_.policies) {
       if (effort_ > kOverdraft * options_.work_budget) return found;
-      found = TryPolicy(chain, target, {from, dimension, {1, policy}, 0, 0}, best) || found;
+      found = TryPolicy(*chain, target, {from, dimension, {1, policy}, 0, 0}, best) || found;
       if (batch) break;  // all policies are the same
     }
   }
@@ -221,10 +226,10 @@ PlanOfChains MemoryPlanSearch::Collect(const std::vector<Reached>& reached) {
       continue;
     }
     const int64_t first = cuts_[step.way.from];
-    const Chain chain =
-        Longest(first, step.way.dimension).Prefix(static_cast<size_t>(cuts_[to] - first));
-    PlannedChain planned = Evaluate(chain, step.way.patching);
-    planned.chain = chain;
+    std::optional<Chain> chain =
+        ChainOf(first, step.way.dimension, static_cast<size_t>(cuts_[to] - first));
+    PlannedChain planned = Evaluate(*chain, step.way.patching);
+    planned.chain = std::move(*chain);
     plan.peak = std::max(plan.peak, planned.peak);
     plan.chains.push_back(std::move(planned));
     to = step.way.from;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "converter/split/chain_builder.hpp"
@@ -58,13 +59,20 @@ class MemoryPlanSearch {
     Way way;
   };
 
+  struct Growing {
+    explicit Growing(ChainBuilder chain_builder) : builder(std::move(chain_builder)) {}
+    ChainBuilder builder;
+    size_t usable = 0;   ///< ops that can be cut
+    bool ended = false;  ///< no further op can
+  };
+
   void ChooseCuts();
   void Extend(size_t to, int64_t target, std::vector<Reached>& reached);
   [[nodiscard]] bool Cheapest(size_t from, size_t to, int64_t target, Way& best);
   bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best);
   [[nodiscard]] int64_t ExitsInLargerStorages(const Chain& chain) const;
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);
-  const Chain& Longest(int64_t first, SplitDimension dimension);
+  std::optional<Chain> ChainOf(int64_t first, SplitDimension dimension, size_t count);
   [[nodiscard]] std::vector<int32_t> PartCounts(const Chain& chain) const;
   [[nodiscard]] PlanOfChains Collect(const std::vector<Reached>& reached);
 
@@ -75,8 +83,8 @@ class MemoryPlanSearch {
   LiveProfile profile_;
   std::vector<int64_t> cuts_;  ///< positions where chains may begin and end; first 0, last the end
   std::vector<int64_t> whole_peak_;  ///< by cut: live bytes up to the next one, ops left whole
-  std::map<std::pair<int64_t, int>, Chain> longest_;
-  std::map<Key, std::pair<int64_t, int64_t>> known_;  ///< peak and cost
+  std::map<std::pair<int64_t, int>, Growing> growing_;  ///< by first position and dimension
+  std::map<Key, std::pair<int64_t, int64_t>> known_;    ///< peak and cost
   int64_t effort_ = 0;
 };
 

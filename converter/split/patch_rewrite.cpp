@@ -9,6 +9,16 @@
 namespace tenon::converter {
 namespace {
 
+/// What has been made for a chain.
+struct Patches {
+  std::vector<OpId> ops;  ///< in order
+  struct Exit {
+    TensorId old;
+    TensorId whole;  ///< read in its stead
+  };
+  std::vector<Exit> exits;
+};
+
 /// Some rows of a tensor of the chain, as a tensor of the new graph.
 struct Piece {
   TensorId id = kNone;
@@ -26,8 +36,9 @@ class PatchRewriter {
         kept_(chain.tensors.size()),
         shares_(chain.tensors.size()) {}
 
-  /// Adds the patches at the end of the order and erases the chain. Returns the new ops in order.
-  Result<std::vector<OpId>> Run() {
+  /// Adds the patches at the end of the order and gives them the readers of the chain, which then
+  /// nobody needs.
+  Result<Patches> Run() {
     for (part_ = 0; part_ < patching_.parts; ++part_) {
       ranges_.Rows(part_, rows_);
       slices_.clear();
@@ -36,14 +47,15 @@ class PatchRewriter {
         if (Status status = KeepRowsAfter(k); !status.ok()) return status.error();
       }
     }
-    std::vector<std::pair<TensorId, TensorId>> exits;  // old, new
+    Patches patches;
     for (size_t t = 0; t < chain_.tensors.size(); ++t) {
       if (!chain_.IsExit(t)) continue;
       TENON_ASSIGN_OR_RETURN(const TensorId whole, JoinShares(t));
-      exits.emplace_back(chain_.tensors[t].id, whole);
+      patches.exits.push_back({chain_.tensors[t].id, whole});
     }
-    Replace(exits);
-    return std::move(new_ops_);
+    for (const Patches::Exit& exit : patches.exits) graph_.ReplaceUses(exit.old, exit.whole);
+    patches.ops = std::move(new_ops_);
+    return patches;
   }
 
  private:
@@ -207,16 +219,6 @@ class PatchRewriter {
                Attributes(ConcatAttributes{chain_.tensors[t].axis}));
   }
 
-  void Replace(const std::vector<std::pair<TensorId, TensorId>>& exits) {
-    std::vector<std::string> names;
-    for (const auto& [old, whole] : exits) {
-      names.push_back(graph_.tensor(old).name);
-      graph_.ReplaceUses(old, whole);
-    }
-    for (size_t k = chain_.ops.size(); k-- > 0;) graph_.EraseOp(chain_.ops[k].id);
-    for (size_t i = 0; i < exits.size(); ++i) graph_.RenameTensor(exits[i].second, names[i]);
-  }
-
   Graph& graph_;
   const Chain& chain_;
   Patching patching_;
@@ -230,29 +232,51 @@ class PatchRewriter {
   int32_t part_ = 0;
 };
 
-}  // namespace
-
-Status CutIntoPatches(Graph& graph, const std::vector<ChainCut>& cuts) {
-  const std::vector<OpId> old_order = graph.OpOrder();
-  std::vector<std::vector<OpId>> patches(cuts.size());
-  // What a chain reads may be another's exit, which is replaced with its readers up to date.
-  for (size_t i = cuts.size(); i-- > 0;) {
-    auto made = PatchRewriter(graph, *cuts[i].chain, cuts[i].patching).Run();
-    if (!made.ok()) return made.status();
-    patches[i] = std::move(*made);
-  }
+/// The old order with every chain replaced by its patches; the chains' ops come last.
+std::vector<OpId> NewOrder(const std::vector<OpId>& old_order, const std::vector<ChainCut>& cuts,
+                           const std::vector<Patches>& patches) {
   std::vector<OpId> order;
   int64_t position = 0;
   const auto take_until = [&](int64_t end) {
     order.insert(order.end(), old_order.begin() + position, old_order.begin() + end);
+    position = end;
   };
   for (size_t i = 0; i < cuts.size(); ++i) {
     take_until(cuts[i].chain->first);
-    order.insert(order.end(), patches[i].begin(), patches[i].end());
+    order.insert(order.end(), patches[i].ops.begin(), patches[i].ops.end());
     position = cuts[i].chain->end();
   }
   take_until(static_cast<int64_t>(old_order.size()));
-  graph.SetOrder(std::move(order));
+  for (const ChainCut& cut : cuts) {
+    for (const ChainOp& op : cut.chain->ops) order.push_back(op.id);
+  }
+  return order;
+}
+
+}  // namespace
+
+Status CutIntoPatches(Graph& graph, const std::vector<ChainCut>& cuts) {
+  const std::vector<OpId> old_order = graph.OpOrder();
+  std::vector<Patches> patches(cuts.size());
+  // What a chain reads may be another's exit: that is replaced after its readers have their
+  // patches.
+  for (size_t i = cuts.size(); i-- > 0;) {
+    TENON_ASSIGN_OR_RETURN(patches[i],
+                           PatchRewriter(graph, *cuts[i].chain, cuts[i].patching).Run());
+  }
+  graph.SetOrder(NewOrder(old_order, cuts, patches));
+  // From the end of the order, where erasing moves nothing.
+  for (size_t i = cuts.size(); i-- > 0;) {
+    const std::vector<ChainOp>& ops = cuts[i].chain->ops;
+    for (size_t k = ops.size(); k-- > 0;) {
+      const TensorId output = graph.op(ops[k].id).outputs[0];
+      std::string name = graph.tensor(output).name;
+      graph.EraseOp(ops[k].id);
+      for (const Patches::Exit& exit : patches[i].exits) {
+        if (exit.old == output) graph.RenameTensor(exit.whole, name);
+      }
+    }
+  }
   return {};
 }
 
