@@ -127,7 +127,10 @@ class ProblemMaker {
     const TensorId base = BaseOf(input);
     std::vector<Index> parts;
     for (const Writer& writer : WritersOf(base)) {
-      if (RootOf(writer.tensor) == RootOf(base)) {
+      // What has no bytes overlaps nothing, but comes in order all the same.
+      const bool empty =
+          graph_.tensor(writer.tensor).ByteSize() == 0 || graph_.tensor(base).ByteSize() == 0;
+      if (!empty && RootOf(writer.tensor) == RootOf(base)) {
         if (!MayOverlap(graph_, locations_, writer.tensor, base)) continue;
         parts.push_back(ValueOf(writer.tensor));
       }

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/passes/assign_layouts.hpp"
+#include "converter/passes/isolate_outputs.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"
@@ -32,11 +34,12 @@ struct Scheduled {
 
 /// Chooses kernels, layouts and views, then schedules.
 Result<Scheduled> Schedule(Graph graph, const Board& board, const ScheduleOptions& options = {}) {
+  std::vector<PassReport> passes;
+  REQUIRE(RunPass({"isolate-outputs", IsolateOutputs}, graph, passes).ok());
   KernelChoiceOptions kernels;
   kernels.portable_only = true;
   const auto mapping = ChooseKernels(graph, kernels);
   REQUIRE(mapping.ok());
-  std::vector<PassReport> passes;
   REQUIRE(RunPass({"assign-layouts", AssignLayouts}, graph, passes).ok());
   PassReport views;
   auto locations = AssignLocations(graph, views);
@@ -193,6 +196,37 @@ TEST_CASE("scheduled random graphs give the values of their ops, with little fas
   }
   CHECK(scheduled_count > 230);
   CHECK(moved > 20);
+}
+
+TEST_CASE("plans of schedules pass the plan check, and run as the ops would one by one") {
+  int ran = 0;
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    test::RandomGraphOptions random;
+    random.most_ops = 6 + static_cast<int>(seed % 20);
+    const Graph graph = test::RandomGraph(seed, random);
+    ScheduleOptions options;
+    options.search.work_budget = 2'000;
+    const int64_t sram = LargestWorkingSet(graph) * static_cast<int64_t>(1 + seed % 3) + 1024;
+    const auto scheduled = Schedule(graph, Npu(sram), options);
+    if (!scheduled.ok()) continue;
+    EmitOptions emit;
+    emit.memory_space = "sram";
+    emit.constants_space = "ddr";
+    const auto plan = EmitPlan(scheduled->graph, scheduled->locations, scheduled->program.arena,
+                               scheduled->program.schedule, emit);
+    CAPTURE(seed);
+    REQUIRE(plan.ok());
+    const auto inputs = test::RandomInputs(graph, seed);
+    const test::Evaluation expected = test::EvaluateGraph(graph, inputs);
+    const test::RunResult run = test::RunPlan(*plan, inputs, {true, 1, false});
+    CHECK(run.error == "");
+    if (!run.error.empty()) continue;
+    for (size_t i = 0; i < run.outputs.size(); ++i) {
+      CHECK(run.outputs[i] == expected.values.at(graph.outputs()[i].tensor));
+    }
+    ++ran;
+  }
+  CHECK(ran > 70);
 }
 
 TEST_CASE("the same graph gives the same schedule") {
