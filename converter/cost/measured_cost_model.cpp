@@ -42,9 +42,9 @@ MeasuredCostModel::Estimate MeasuredCostModel::EstimateOf(const Graph& graph, co
     if (found != measured_without_strides_.end()) return {CostSource::kMeasured, found->second};
   }
   const CostTerms terms = KernelTerms(operands, profile_.machine, profile_.threads);
-  const auto ms = profile_.calibration.PredictMs(
-      InNetwork(terms, NetworkBytes(graph), profile_.machine),
-      KindTerms(operands, profile_.machine));
+  const auto ms =
+      profile_.calibration.PredictMs(InNetwork(terms, NetworkBytes(graph), profile_.machine),
+                                     KindTerms(operands, profile_.machine));
   if (!ms.has_value()) return {};
   return {CostSource::kCalibrated, *ms};
 }

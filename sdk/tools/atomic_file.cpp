@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <optional>
 #include <string>
 
 #include "sdk/tools/tool.hpp"
@@ -38,6 +41,20 @@ void WriteDirectly(const std::filesystem::path& path, const char* data, size_t b
   if (!written) FailToWrite(path, error);
 }
 
+/// The open file that the path is a name of: replacing "/dev/stdout" by a file would be fatal.
+std::optional<int> DescriptorOf(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    int descriptor = -1;
+    const char* end = path.data() + path.size();
+    const auto [rest, error] = std::from_chars(path.data() + folder.size(), end, descriptor);
+    if (error == std::errc() && rest == end && descriptor >= 0) return descriptor;
+  }
+  return std::nullopt;
+}
+
 /// Permissions of a new file under the process's mask; mkstemp gives only the owner's.
 mode_t NewFileMode() {
   const mode_t mask = umask(0);
@@ -48,6 +65,11 @@ mode_t NewFileMode() {
 }  // namespace
 
 void WriteFile(const std::filesystem::path& path, const void* data, size_t bytes) {
+  if (const std::optional<int> descriptor = DescriptorOf(path.string())) {
+    std::cout.flush();
+    if (!WriteAll(*descriptor, static_cast<const char*>(data), bytes)) FailToWrite(path, errno);
+    return;
+  }
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) FailToWrite(path, EISDIR);

@@ -9,7 +9,8 @@ namespace tenon::tool {
 
 /// Writes to a temporary name in the same folder, flushes it to the disk, and renames it over
 /// `path`. Throws Failure (kDeviceFailure) and leaves nothing behind if any of that fails. A `path`
-/// that is no regular file (a pipe, /dev/stdout) is written directly.
+/// that is no regular file (a pipe) is written directly, /dev/stdout and the like to the open file
+/// that they stand for, whatever that is.
 void WriteFile(const std::filesystem::path& path, const void* data, size_t bytes);
 void WriteFile(const std::filesystem::path& path, std::string_view text);
 

@@ -10,7 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "converter/ir/text.hpp"
 #include "sdk/tools/tool.hpp"
+#include "tests/support/convert_and_run.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -184,6 +186,63 @@ TEST_CASE("Candidates take turns and keep their best figures") {
   CHECK(latencies[0].min_ms == 17);  // runs 1 and 3
   CHECK(latencies[1].min_ms == 16);  // runs 2 and 4
   CHECK(latencies[0].median_ms == 27);
+}
+
+/// A small plan in `folder`, and the path of the built command; empty if that was not built.
+std::string WritePlan(const Folder& folder, std::string& plan) {
+  const char* binary = std::getenv("TENON_BINARY_DIR");
+  const std::filesystem::path program =
+      std::filesystem::path(binary != nullptr ? binary : ".") / "bin/tenon";
+  if (!std::filesystem::exists(program)) return {};
+  const auto graph = converter::ParseGraph(R"(graph g
+input %x: f32[1,16,12,12]
+const %w: f32[16,16,3,3] = random(1)
+%y = conv(%x, %w) {pads=[1,1,1,1]}
+output %y
+)");
+  REQUIRE(graph.ok());
+  const auto conversion = converter::ConvertGraph(*graph, test::OptionsFor());
+  REQUIRE(conversion.ok());
+  plan = folder.File("a 'small' plan.tenon");
+  std::ofstream(plan, std::ios::binary)
+      .write(reinterpret_cast<const char*>(conversion->plan.data()),
+             static_cast<std::streamsize>(conversion->plan.size()));
+  return program.string();
+}
+
+TEST_CASE("The command itself is a target") {
+  const Folder folder;
+  std::string plan;
+  const std::string program = WritePlan(folder, plan);
+  if (program.empty()) {
+    MESSAGE("skipped: the command is not built");
+    return;
+  }
+  const TargetLatency latency = MeasureOnTarget(OptionsFor("'" + program + "'"), plan);
+  CHECK(latency.min_ms > 0);
+  CHECK(latency.min_ms < 100);
+  const Failure failure = FailureOf(OptionsFor("'" + program + "'"), folder.File("none.tenon"));
+  CHECK(failure.message == "the target failed with exit status 3");
+  REQUIRE_FALSE(failure.details.empty());
+  CHECK(failure.details[0].find("none.tenon") != std::string::npos);
+}
+
+TEST_CASE("An emulated processor is a target") {
+  if (std::system("command -v qemu-x86_64 > /dev/null") != 0) {
+    MESSAGE("skipped: qemu-x86_64 is not installed");
+    return;
+  }
+  const Folder folder;
+  std::string plan;
+  const std::string program = WritePlan(folder, plan);
+  if (program.empty()) {
+    MESSAGE("skipped: the command is not built");
+    return;
+  }
+  TargetOptions options = OptionsFor("qemu-x86_64 '" + program + "'", 120);
+  options.iterations = 2;
+  options.warmup = 0;
+  CHECK(MeasureOnTarget(options, plan).min_ms > 0);
 }
 
 }  // namespace
