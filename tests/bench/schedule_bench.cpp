@@ -111,15 +111,16 @@ bool Run(const std::string& path, const Board& board, const Settings& settings) 
     fmt::print("{:<26} {}\n", name, graph.error().message);
     return false;
   }
+  // A quick search for each way to split, a long one for the best of them.
+  ScheduleOptions quick = settings.schedule;
+  quick.search.work_budget /= 8;
   std::optional<ScheduledProgram> best;
   Split best_split;
   std::string why_not;
   for (const Split& split : kSplits) {
-    auto program = Schedule(*graph, board, split, settings.schedule);
+    auto program = Schedule(*graph, board, split, quick);
     if (!program.ok()) {
       why_not = program.error().message;
-      if (settings.every_split)
-        fmt::print("{:<26} {:>3}{:>2} {}\n", name, split.chains, split.ops, why_not);
       continue;
     }
     if (settings.every_split) PrintLine(name, split, *program, seconds());
@@ -130,6 +131,10 @@ bool Run(const std::string& path, const Board& board, const Settings& settings) 
   if (!best.has_value()) {
     fmt::print("{:<26} {}\n", name, why_not);
     return false;
+  }
+  auto longest = Schedule(*graph, board, best_split, settings.schedule);
+  if (longest.ok() && longest->simulation.makespan <= best->simulation.makespan) {
+    best = std::move(*longest);
   }
   PrintLine(name, best_split, *best, seconds());
   return true;
