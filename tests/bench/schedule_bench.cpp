@@ -36,7 +36,7 @@ struct Split {
   int64_t chains = 0;
   int64_t ops = 8;
 };
-constexpr Split kSplits[] = {{0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},
+constexpr Split kSplits[] = {{0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2}, {8, 1},
                              {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
 
 Result<ScheduledProgram> Schedule(Graph graph, const Board& board, const Split& split,
