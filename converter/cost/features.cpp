@@ -17,16 +17,32 @@ int64_t CeilDiv(int64_t value, int64_t divisor) { return (value + divisor - 1) /
 
 int64_t BytesOf(const TensorView& view) { return view.Elements() * DTypeBytes(view.dtype); }
 
-/// The share of a working set that is not found in a cache: one somewhat larger is there in part.
-double ShareBeyond(const MachineFacts& machine, int level, double footprint) {
-  const auto cache = static_cast<double>(machine.cache_bytes[level]);
+double ShareBeyond(const MachineFacts& machine, Level level, double footprint) {
+  // The last cache serves other processors, too.
+  constexpr double kShare = 0.25;
+  double cache = 0;
+  switch (level) {
+    case Level::kL1:
+    case Level::kL2:
+      cache = static_cast<double>(machine.cache_bytes[static_cast<int>(level)]);
+      break;
+    case Level::kShareOfL3:
+      cache = kShare * static_cast<double>(machine.cache_bytes[2]);
+      break;
+    case Level::kL3:
+      cache = static_cast<double>(machine.cache_bytes[2]);
+      break;
+  }
+  // A working set somewhat larger than the cache is there in part.
   return std::clamp((footprint - cache / 2) / cache, 0.0, 1.0);
 }
 
 void AddTraffic(const Context& context, double bytes, double footprint) {
-  context.terms.Add("l2_bytes", bytes * ShareBeyond(context.machine, 0, footprint));
-  context.terms.Add("l3_bytes", bytes * ShareBeyond(context.machine, 1, footprint));
-  context.terms.Add("memory_bytes", bytes * ShareBeyond(context.machine, 2, footprint));
+  const MachineFacts& machine = context.machine;
+  context.terms.Add("l2_bytes", bytes * ShareBeyond(machine, Level::kL1, footprint));
+  context.terms.Add("l3_bytes", bytes * ShareBeyond(machine, Level::kL2, footprint));
+  context.terms.Add("far_bytes", bytes * ShareBeyond(machine, Level::kShareOfL3, footprint));
+  context.terms.Add("memory_bytes", bytes * ShareBeyond(machine, Level::kL3, footprint));
 }
 
 void AddActivationTraffic(const Context& context) {
@@ -156,9 +172,15 @@ CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine
 }
 
 CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineFacts& machine) {
-  constexpr const char* kNames[] = {"weight_l2_stalls", "weight_l3_stalls", "weight_memory_stalls"};
-  // Bytes that come in a cycle while products go on; what matters is where the stalls begin.
-  constexpr double kBytesPerCycle[] = {32, 16, 7};
+  struct Source {
+    features::Level beyond;
+    const char* term;
+    double bytes_per_cycle;  ///< while products go on: what matters is where the stalls begin
+  };
+  constexpr Source kSources[] = {{features::Level::kL1, "weight_l2_stalls", 32},
+                                 {features::Level::kL2, "weight_l3_stalls", 16},
+                                 {features::Level::kShareOfL3, "weight_far_stalls", 7},
+                                 {features::Level::kL3, "weight_memory_stalls", 4}};
   CostTerms placed;
   placed.model = terms.model;
   double weight_bytes = 0;
@@ -172,9 +194,10 @@ CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineF
     if (term.name == "tile_cycles") cycles = term.amount;
   }
   if (weight_bytes == 0) return placed;
-  for (int level = 0; level < 3; ++level) {
-    const double bytes = weight_bytes * features::ShareBeyond(machine, level, network_bytes);
-    placed.Add(kNames[level], std::max(0.0, bytes / kBytesPerCycle[level] - cycles));
+  for (const Source& source : kSources) {
+    const double bytes =
+        weight_bytes * features::ShareBeyond(machine, source.beyond, network_bytes);
+    placed.Add(source.term, std::max(0.0, bytes / source.bytes_per_cycle - cycles));
   }
   return placed;
 }

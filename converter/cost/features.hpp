@@ -51,8 +51,8 @@ struct CostTerms {
 [[nodiscard]] CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine);
 
 /// Weights come from whichever cache holds the whole network from one run to the next: replaces the
-/// term "weight_bytes" by "weight_l2_bytes", "weight_l3_bytes" and "weight_memory_bytes", the
-/// shares of it that lie beyond the first, second and third cache.
+/// term "weight_bytes" by the cycles that the shares of it that lie beyond each level of memory
+/// take longer to come than the products take ("weight_l2_stalls", ...).
 [[nodiscard]] CostTerms InNetwork(const CostTerms& terms, double network_bytes,
                                   const MachineFacts& machine);
 

@@ -17,10 +17,14 @@ struct Context {
 [[nodiscard]] int64_t CeilDiv(int64_t value, int64_t divisor);
 [[nodiscard]] int64_t BytesOf(const TensorView& view);
 
-[[nodiscard]] double ShareBeyond(const MachineFacts& machine, int level, double footprint);
+/// Levels of memory, nearest first: three caches, and what one processor can count on of the last.
+enum class Level { kL1, kL2, kShareOfL3, kL3 };
+
+/// The share of a working set of `footprint` bytes that is not found in a cache.
+[[nodiscard]] double ShareBeyond(const MachineFacts& machine, Level level, double footprint);
 
 /// Adds what reading or writing `bytes` costs beside the work, by the cache that a working set of
-/// `footprint` bytes is found in: terms l2_bytes, l3_bytes, memory_bytes.
+/// `footprint` bytes is found in: terms l2_bytes, l3_bytes, far_bytes, memory_bytes.
 void AddTraffic(const Context& context, double bytes, double footprint);
 /// That of the op's activations: inputs from `first_input` and outputs, once each.
 void AddActivationTraffic(const Context& context);

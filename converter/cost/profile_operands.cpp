@@ -37,7 +37,8 @@ std::string OperandText(const TensorView& view) {
   text += '[';
   for (int i = 0; i < view.rank; ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", view.dims[i]);
   text += ']';
-  const std::string place = Place(view);
+  // Kernels pack constants as they like them.
+  const std::string place = view.data != nullptr ? "" : Place(view);
   return place.empty() ? text : fmt::format("{}:{}", text, place);
 }
 

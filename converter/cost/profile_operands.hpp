@@ -46,7 +46,8 @@ class ProfileOperands {
 /// The op as canonical text: the same for ops that take the same time, whatever they are called.
 ///   conv cpu.conv.vector (f32[1,32,56,56]:last, f32[64,32,1,1], f32[64]) -> f32[1,64,56,56]:last
 ///   {activation=1} threads=1
-/// One line. After a shape stands how the tensor lies in memory where that is not row-major:
+/// One line. After a shape stands how a tensor that is no constant lies in memory where that is not
+/// row-major:
 /// "last" (channels last), "gaps" or "last-gaps" (the same with space between), "strided"
 /// (anything else). Absent operands are `_`. Attributes are their words, named, where they differ
 /// from the defaults. A power's constant exponent is an attribute too, as kernels treat it so.

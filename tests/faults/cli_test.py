@@ -412,19 +412,6 @@ class Outputs(CliTest):
                 self.fails(5, *call, stdout=full)
         self.fails(5, "boards", stdout=None, preexec_fn=lambda: os.close(1))
 
-    def test_standard_output_by_name_is_written_and_never_replaced(self):
-        self.convert()
-        for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]:
-            before = os.lstat("/dev/stdout")
-            with open(self.folder / "out.txt", "wb") as out:
-                result = self.tenon("bench", "ok.tenon", "--iterations", "1", "--json", name, stdout=out)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            text = (self.folder / "out.txt").read_text()
-            self.assertIn("throughput:", text)
-            report = json.loads(text[text.index("{"):text.rindex("}") + 1])
-            self.assertGreater(report["latency_ms"]["min"], 0)
-            self.assertEqual(os.lstat("/dev/stdout").st_ino, before.st_ino)
-
     def test_a_reader_that_goes_away_ends_the_command_quietly(self):
         self.convert()
         read, write = os.pipe()

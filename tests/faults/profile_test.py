@@ -81,6 +81,21 @@ class ProfileTest(unittest.TestCase):
             self.assertEqual(result.returncode, 3, result.stderr)
             self.assertIn("p.json", result.stderr)
 
+    def test_standard_output_by_name_is_written_and_never_replaced(self):
+        # As commands on targets are asked for their figures.
+        self.assertEqual(self.tenon("convert", "a.onnx", "-o", "a.tenon", "--board", "x86-64").returncode, 0)
+        for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]:
+            before = os.lstat("/dev/stdout")
+            with open(self.folder / "out.txt", "wb") as out:
+                result = subprocess.run([TENON, "bench", "a.tenon", "--iterations", "1", "--json", name],
+                                        cwd=self.folder, stdout=out, stderr=subprocess.PIPE, timeout=300)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            text = (self.folder / "out.txt").read_text()
+            self.assertIn("throughput:", text)
+            report = json.loads(text[text.index("{"):text.rindex("}") + 1])
+            self.assertGreater(report["latency_ms"]["min"], 0)
+            self.assertEqual(os.lstat("/dev/stdout").st_ino, before.st_ino)
+
     def test_wrong_use_leaves_nothing_behind(self):
         self.refused(2, "--board", "-o", "p.json", "--board", "none such")
         self.refused(2, "--sweep", "-o", "p.json")

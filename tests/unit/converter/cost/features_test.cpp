@@ -126,7 +126,8 @@ TEST_CASE("Weights stall where they come slower than they are used") {
   CHECK(small.amounts.at("weight_l2_stalls") == 0);
   CHECK(small.amounts.at("weight_memory_stalls") == 0);
   const Terms large = Named(InNetwork(terms, 1e9, machine));
-  CHECK(large.amounts.at("weight_memory_stalls") == doctest::Approx(1e6 - 4e5));
+  CHECK(large.amounts.at("weight_far_stalls") == doctest::Approx(1e6 - 4e5));
+  CHECK(large.amounts.at("weight_memory_stalls") == doctest::Approx(7e6 / 4 - 4e5));
   CHECK(large.amounts.at("weight_l3_stalls") == doctest::Approx(7e6 / 16 - 4e5));
   CHECK(large.amounts.at("weight_l2_stalls") == 0);
   CHECK_FALSE(large.amounts.contains("weight_bytes"));
