@@ -213,6 +213,7 @@ class Finder {
   }
 
   void TryBaselines() {
+    if (!options_.start.empty()) search_.Try(options_.start);
     result_.source = search_.Try(SourceOrderOf(problem_));
     result_.list = search_.Try(ListOrderOf(problem_));
     const auto count = static_cast<int64_t>(std::max<size_t>(problem_.tasks.size(), 1));

@@ -21,6 +21,7 @@ struct TimeSearchOptions {
   int64_t count_budget = 2'000;  ///< downsets that counting the orders may take
   int smallest_subgraph = 4;     ///< of those between key nodes; smaller ones join a neighbour
   Picoseconds target = 0;        ///< stop at the first order that is as short
+  std::vector<Index> start;      ///< an order known to be good; may be empty
 };
 
 struct TimeSubgraph {

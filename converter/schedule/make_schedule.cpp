@@ -55,22 +55,17 @@ class Scheduler {
       }
     }
     if (Status status = ChooseRoots(); !status.ok()) return status.error();
-    const int64_t work = options_.search.work_budget / 2;
-    ImproveRoots(program_->problem, first_order_, program_->fixed, work);
     if (options_.search_order) {
-      result_.order = FindTimeOrder(program_->problem, options_.search);
+      Search();
     } else {
+      const int64_t work = options_.search.work_budget / 2;
+      ImproveRoots(program_->problem, SourceOrderOf(program_->problem), program_->fixed, work);
       result_.order.order = SourceOrderOf(program_->problem);
-      result_.order.chosen = result_.order.source =
-          TimeEvaluator(program_->problem).Evaluate(result_.order.order).makespan;
+      const TimeOutcome outcome = TimeEvaluator(program_->problem).Evaluate(result_.order.order);
+      if (outcome.fits) result_.order.chosen = result_.order.source = outcome.makespan;
+      result_.order.stuck = outcome.stuck;
     }
     result_.order.bound = bound_;
-    if (result_.order.chosen.has_value() &&
-        ImproveRoots(program_->problem, result_.order.order, program_->fixed, work)) {
-      const TimeOutcome outcome = TimeEvaluator(program_->problem).Evaluate(result_.order.order);
-      result_.order.chosen = outcome.makespan;
-      result_.order.peak_bytes = outcome.peak_bytes;
-    }
     if (!result_.order.chosen.has_value()) return DoesNotFit(result_.order.stuck);
     if (Status status = Place(); !status.ok()) return status.error();
     TENON_ASSIGN_OR_RETURN(
@@ -132,6 +127,28 @@ class Scheduler {
     program_ = std::move(made);
     result_.largest_fast_root = options.largest_fast_root;
     return {};
+  }
+
+  /// Where storages lie and in which order tasks run depend on each other: both in turns.
+  void Search() {
+    constexpr int kRounds = 3;
+    TimeSearchOptions search = options_.search;
+    search.work_budget /= kRounds;
+    search.start = first_order_;
+    const int64_t work = search.work_budget / 2;
+    for (int round = 0; round < kRounds; ++round) {
+      ImproveRoots(program_->problem, search.start, program_->fixed, work);
+      TimeOrder found = FindTimeOrder(program_->problem, search);
+      const int64_t tried = result_.order.tried + found.tried;
+      if (round == 0 || (found.chosen.has_value() && *found.chosen <= *result_.order.chosen)) {
+        result_.order = std::move(found);
+      }
+      result_.order.tried = tried;
+      const OrderTime& chosen = result_.order.chosen;
+      if (!chosen.has_value() || result_.order.exact || *chosen <= search.target) return;
+      search.start = result_.order.order;
+      ++search.seed;
+    }
   }
 
   [[nodiscard]] Error DoesNotFit(Index task) const {
