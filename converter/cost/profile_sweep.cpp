@@ -86,6 +86,13 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                return builder.Conv(x, std::min(wanted, 640), kernel, 1, 1, true);
              });
   }
+  // One pixel, as classifiers end: as fast as the weights come.
+  for (const int length : {2, 4, 10}) {
+    AddChain(fmt::format("one pixel {}", length), 1, length, networks,
+             [](SweepBuilder& builder, TensorId x, int) {
+               return builder.Conv(x, builder.Pick({320, 512, 1001, 1024, 1280}), 1, 1, 1, true);
+             });
+  }
   // Images that no cache holds.
   for (const int size : {160, 224}) {
     AddChain(fmt::format("large {}", size), size, 12, networks,

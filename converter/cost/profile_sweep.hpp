@@ -17,7 +17,7 @@ struct SweepNetwork {
   Graph graph;
 };
 
-/// The same networks every time; about 1000 ops, each of at most 60 million multiply-accumulates.
+/// The same networks every time; about 2000 ops, most of at most 60 million multiply-accumulates.
 [[nodiscard]] std::vector<SweepNetwork> SweepNetworks();
 
 /// Adds ops in chains; ops that their shape rules refuse are left out.
