@@ -8,6 +8,7 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import onnx_writer as onnx
 
 TENON = os.path.abspath(sys.argv[1])

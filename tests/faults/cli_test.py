@@ -18,6 +18,7 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import onnx_writer as onnx
 
 TENON = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "tenon"

@@ -1,4 +1,4 @@
-"""Writes small ONNX files without the onnx package: the few messages of onnx.proto3 that tests need."""
+"""Writes ONNX files without the onnx package: the few messages of onnx.proto3 that scripts and tests need."""
 import struct
 
 FLOAT, INT32, INT64, BOOL = 1, 6, 7, 9
