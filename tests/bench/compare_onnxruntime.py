@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Latency of Tenon beside ONNX Runtime's, model by model, in one run.
 
-usage: compare_onnxruntime.py TENON MODELS_FOLDER [--threads 1 2] [--rounds 5] [--markdown]
+usage: compare_onnxruntime.py TENON MODELS_FOLDER [--threads 1 2] [--rounds 5] [--seconds 0.5]
+           [--only NAME]
 
 TENON is the built command. ONNX Runtime comes from PyPI and belongs to the benchmark's own
 environment (python3 -m venv, pip install onnxruntime numpy); the product never needs it. The two
