@@ -54,8 +54,8 @@ FittedModel Fit(ModelSamples samples) {
   }
   FittedModel model;
   model.samples = static_cast<int64_t>(samples.rows.size());
-  for (size_t i = 0; i < samples.rows.size(); ++i) {
-    model.error += std::abs(Dot(samples.rows[i], fit) - 1) / static_cast<double>(model.samples);
+  for (const std::vector<double>& row : samples.rows) {
+    model.error += std::abs(Dot(row, fit) - 1) / static_cast<double>(model.samples);
   }
   for (size_t c = 0; c < columns; ++c) model.ms_per_unit[samples.names[c]] = fit[c];
   return model;

@@ -194,9 +194,8 @@ void Reduce(const Context& context) {
   const auto elements = static_cast<double>(x.Elements());
   const int64_t lanes = lane < 0 ? 1 : x.dims[lane];
   const bool side_by_side = lane >= 0 && x.strides[lane] == 1;
-  const double share =
-      side_by_side ? static_cast<double>(lanes / kLanes * kLanes) / static_cast<double>(lanes)
-                   : 0.0;
+  const int64_t in_vectors = side_by_side ? lanes / kLanes * kLanes : 0;
+  const double share = static_cast<double>(in_vectors) / static_cast<double>(lanes);
   const double outputs = elements / std::max(reduced, 1.0);
   const double blocks =
       outputs / static_cast<double>(lanes) * static_cast<double>(CeilDiv(lanes, kLanes));
@@ -226,8 +225,8 @@ struct Copies {
     if (const int64_t across = nest.CrossingLoop(); across > 0) {
       // Blocks of 4 x 4 in registers, what is left one by one; tiles of 32 x 32.
       const auto row = static_cast<int64_t>(nest.Row());
-      const double blocked =
-          static_cast<double>((across / 4 * 4) * (row / 4 * 4)) / static_cast<double>(across * row);
+      const int64_t in_blocks = (across / 4 * 4) * (row / 4 * 4);
+      const double blocked = static_cast<double>(in_blocks) / static_cast<double>(across * row);
       transposed += elements * blocked;
       single += elements * (1 - blocked);
       tiles += elements / static_cast<double>(across * row) *

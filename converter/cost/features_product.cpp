@@ -81,8 +81,8 @@ void AddTiles(const Product& product, const MachineFacts& machine, int64_t pixel
 TileSums SumTiles(const Product& product, const MachineFacts& machine) {
   TileSums sums;
   const int64_t row = product.pixels_per_row > 0 ? product.pixels_per_row : product.pixels;
-  const auto rows = static_cast<double>(product.pixels / std::max<int64_t>(row, 1));
-  AddTiles(product, machine, row, rows * static_cast<double>(product.convolutions), sums);
+  const int64_t rows = product.pixels / std::max<int64_t>(row, 1);
+  AddTiles(product, machine, row, static_cast<double>(rows * product.convolutions), sums);
   const int64_t width = CeilDiv(product.outputs, kWidthStep) * kWidthStep;
   sums.weight_bytes =
       static_cast<double>(width * product.convolutions * product.depth * product.taps) * 4;
@@ -169,11 +169,11 @@ void FirstConv(const Context& context) {
   terms.Add("tiles", sums.tiles);
   terms.Add("narrow_outputs", sums.narrow_outputs);
   const TensorView& x = call.Input(0);
-  const double rows = static_cast<double>(product.pixels / std::max(call.Output().dims[3], 1));
-  const double copied = rows * taps_high * static_cast<double>(int64_t{x.dims[1]} * x.dims[3]);
+  const int64_t rows = product.pixels / std::max(call.Output().dims[3], 1);
+  const double row_reads = static_cast<double>(rows) * taps_high;
+  const double copied = row_reads * static_cast<double>(int64_t{x.dims[1]} * x.dims[3]);
   const bool runs = x.strides[3] == 1 || x.strides[1] == 1;
-  terms.Add("copied_rows",
-            rows * taps_high * static_cast<double>(x.strides[1] == 1 ? 1 : x.dims[1]));
+  terms.Add("copied_rows", row_reads * static_cast<double>(x.strides[1] == 1 ? 1 : x.dims[1]));
   terms.Add("copied", runs ? copied : 0.0);
   terms.Add("copied_apart", runs ? 0.0 : copied);
   const bool scattered = call.Output().dims[1] > 1 && call.Output().strides[1] != 1;
@@ -244,7 +244,8 @@ void LibraryProduct(const Context& context) {
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = b.dims[attributes.transpose_b != 0 ? b.rank - 1 : b.rank - 2];
     columns = static_cast<double>(CeilDiv(y.dims[y.rank - 1], 16) * 16);
-    rows = static_cast<double>(y.Elements() / std::max(y.dims[y.rank - 1], 1));
+    const int64_t all_rows = y.Elements() / std::max(y.dims[y.rank - 1], 1);
+    rows = static_cast<double>(all_rows);
   }
   context.terms.Add("padded_products", depth * rows * columns);
   context.terms.Add("padded_outputs", rows * columns);

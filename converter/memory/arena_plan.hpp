@@ -13,6 +13,10 @@ namespace tenon::converter {
 
 /// Offsets of storages in an arena are multiples of this: a cache line, and a vector register.
 inline constexpr int64_t kStorageAlignment = 64;
+/// What a storage takes with the gap to the next one.
+[[nodiscard]] constexpr int64_t PaddedBytes(int64_t bytes) {
+  return (bytes + kStorageAlignment - 1) / kStorageAlignment * kStorageAlignment;
+}
 
 struct PlannedStorage {
   TensorId root = kNone;      ///< the tensor that owns the bytes; kNone for a workspace

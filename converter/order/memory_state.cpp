@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "converter/order/sort_and_unique.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -168,8 +170,7 @@ void MemoryState::GetAffected(const std::vector<Index>& moves, size_t first,
       }
     }
   }
-  std::sort(affected.begin(), affected.end());
-  affected.erase(std::unique(affected.begin(), affected.end()), affected.end());
+  SortAndUnique(affected);
 }
 
 void MemoryState::ApplyForced(int64_t level, std::vector<Index>& moves) {

@@ -1,22 +1,12 @@
 #include "converter/order/order_graph.hpp"
 
-#include <algorithm>
-
 #include "converter/memory/arena_plan.hpp"
+#include "converter/order/sort_and_unique.hpp"
 
 namespace tenon::converter {
 namespace {
 
 constexpr Index kNoIndex = UINT32_MAX;
-
-int64_t Padded(int64_t bytes) {
-  return (bytes + kStorageAlignment - 1) / kStorageAlignment * kStorageAlignment;
-}
-
-void SortAndUnique(std::vector<Index>& values) {
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-}
 
 class ProblemMaker {
  public:
@@ -70,7 +60,7 @@ class ProblemMaker {
     for (const TensorId input : op.inputs) Touch(node, input);
     for (const TensorId output : op.outputs) Touch(node, output);
     SortAndUnique(node.storages);
-    node.transient_bytes = Padded(op.workspace_bytes);
+    node.transient_bytes = PaddedBytes(op.workspace_bytes);
     for (const size_t input : HandOverInputs(graph_, locations_, op)) {
       node.hand_overs.push_back({StorageOf(op.inputs[input]), StorageOf(op.outputs[0])});
     }
@@ -90,7 +80,8 @@ class ProblemMaker {
     Index& storage = storage_of_[static_cast<size_t>(root)];
     if (storage == kNoIndex) {
       storage = static_cast<Index>(result_.problem.storages.size());
-      result_.problem.storages.push_back({Padded(graph_.tensor(root).ByteSize()), false, false});
+      result_.problem.storages.push_back(
+          {PaddedBytes(graph_.tensor(root).ByteSize()), false, false});
     }
     return storage;
   }

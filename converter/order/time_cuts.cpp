@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converter/order/key_nodes.hpp"
+#include "converter/order/sort_and_unique.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -69,8 +70,7 @@ int64_t TimeCuts::BytesOf(Index number) const {
   };
   for (const Index v : task.reads) touch(v);
   for (const Index v : task.writes) touch(v);
-  std::sort(storages.begin(), storages.end());
-  storages.erase(std::unique(storages.begin(), storages.end()), storages.end());
+  SortAndUnique(storages);
   for (const Index s : storages) bytes += problem_.storages[s].bytes;
   int64_t handed = 0;
   for (const HandOver& hand_over : task.hand_overs) {

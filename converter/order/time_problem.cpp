@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "converter/order/sort_and_unique.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -60,9 +62,7 @@ MemoryProblem MemoryViewOf(const TimeProblem& problem) {
     };
     for (const Index v : task.reads) touch(v);
     for (const Index v : task.writes) touch(v);
-    std::sort(node.storages.begin(), node.storages.end());
-    node.storages.erase(std::unique(node.storages.begin(), node.storages.end()),
-                        node.storages.end());
+    SortAndUnique(node.storages);
     view.nodes.push_back(std::move(node));
   }
   return view;

@@ -205,15 +205,15 @@ class Scheduler {
       const bool fits = !schedule.events.empty();
       if (!fits || (!placed_.offsets.empty() && schedule.makespan > schedule_.makespan)) return;
       PlacedHolds placed = PlaceHolds(schedule, limit, options_.arena.work_budget / kMostTries / 4);
-      if (placed.bytes <= limit || placed_.offsets.empty()) {
+      const int64_t excess = placed.bytes - limit;
+      if (excess <= 0 || placed_.offsets.empty()) {
         schedule_ = std::move(schedule);
         placed_ = std::move(placed);
         result_.fast_bytes = problem.fast_bytes;
-        if (placed_.bytes <= limit) return;
+        if (excess <= 0) return;
         placed_.offsets.clear();
       }
       // Part of the excess: other schedules have other gaps.
-      const int64_t excess = placed.bytes - limit;
       problem.fast_bytes -= std::clamp<int64_t>(excess / 2, limit / 200, limit / 20);
     }
   }

@@ -4,6 +4,7 @@
 
 #include "converter/memory/arena_plan.hpp"
 #include "converter/memory/place.hpp"
+#include "converter/order/sort_and_unique.hpp"
 
 namespace tenon::converter {
 
@@ -14,8 +15,7 @@ PlacedHolds PlaceHolds(const TimeSchedule& schedule, int64_t limit, int64_t work
     times.push_back(hold.start);
     times.push_back(hold.end);
   }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
+  SortAndUnique(times);
   const auto rank = [&](Picoseconds time) {
     return std::lower_bound(times.begin(), times.end(), time) - times.begin();
   };

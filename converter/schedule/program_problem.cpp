@@ -4,21 +4,13 @@
 #include <numeric>
 
 #include "converter/memory/arena_plan.hpp"
+#include "converter/order/sort_and_unique.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
 constexpr Index kNobody = UINT32_MAX;
-
-int64_t Padded(int64_t bytes) {
-  return (bytes + kStorageAlignment - 1) / kStorageAlignment * kStorageAlignment;
-}
-
-void SortAndUnique(std::vector<Index>& values) {
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-}
 
 class ProblemMaker {
  public:
@@ -99,7 +91,7 @@ class ProblemMaker {
     // At least 1, so that what comes later in order also comes later in time.
     task.duration = std::max<Picoseconds>(
         1, model_.TimeOf(graph_, op, *unit).Alone(board_.PortBytesPerSecond(*unit)));
-    task.transient_bytes = Padded(op.workspace_bytes);
+    task.transient_bytes = PaddedBytes(op.workspace_bytes);
     for (const TensorId input : op.inputs) {
       if (input != kNone) AddRead(task, input);
     }
@@ -157,7 +149,7 @@ class ProblemMaker {
       TimeValue made;
       made.storage = StorageOf(RootOf(id));
       const int64_t bytes = graph_.tensor(id).ByteSize();
-      made.bytes = Padded(bytes);
+      made.bytes = PaddedBytes(bytes);
       made.fetch_time = TransferOf(memory_.fetch_link, bytes);
       made.store_time = TransferOf(memory_.store_link, bytes);
       result_.problem.values.push_back(std::move(made));
@@ -177,7 +169,7 @@ class ProblemMaker {
     if (storage == kNobody) {
       storage = static_cast<Index>(result_.problem.storages.size());
       TimeStorage made;
-      made.bytes = Padded(graph_.tensor(root).ByteSize());
+      made.bytes = PaddedBytes(graph_.tensor(root).ByteSize());
       const bool must_be_slow = graph_.tensor(root).IsConstant() || IsPort(root) ||
                                 made.bytes > result_.problem.fast_bytes;
       made.slow =

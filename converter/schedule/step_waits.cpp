@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "converter/order/sort_and_unique.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -27,8 +29,7 @@ class LastUsers {
       }
     }
     pieces_[begin] = {end, user};
-    std::sort(before.begin(), before.end());
-    before.erase(std::unique(before.begin(), before.end()), before.end());
+    SortAndUnique(before);
     return before;
   }
 

@@ -163,17 +163,18 @@ Result<TensorId> TransferOps::OnCopy(TensorId shape, TensorId base, TensorId cop
   for (TensorId id = shape; id != base; id = graph_.op(graph_.tensor(id).producer).inputs[0]) {
     chain.push_back(id);
   }
+  std::reverse(chain.begin(), chain.end());
   TensorId last = copy;
-  for (auto id = chain.rbegin(); id != chain.rend(); ++id) {
-    const auto known = seen_on_copy_.find({*id, copy});
+  for (const TensorId id : chain) {
+    const auto known = seen_on_copy_.find({id, copy});
     if (known != seen_on_copy_.end()) {
       last = known->second;
       continue;
     }
-    const Op view = graph_.op(graph_.tensor(*id).producer);
+    const Op view = graph_.op(graph_.tensor(id).producer);
     TENON_ASSIGN_OR_RETURN(
         const OpId made,
-        graph_.AddOp(view.kind, view.name, {last}, view.attributes, {graph_.tensor(*id).name}));
+        graph_.AddOp(view.kind, view.name, {last}, view.attributes, {graph_.tensor(id).name}));
     graph_.op(made).backend = view.backend;
     graph_.op(made).kernel = view.kernel;
     if (static_cast<size_t>(made) >= locations_.elided.size()) {
@@ -181,12 +182,12 @@ Result<TensorId> TransferOps::OnCopy(TensorId shape, TensorId base, TensorId cop
     }
     locations_.elided[static_cast<size_t>(made)] = true;
     last = graph_.op(made).outputs[0];
-    graph_.tensor(last).layout = graph_.tensor(*id).layout;
+    graph_.tensor(last).layout = graph_.tensor(id).layout;
     GiveRoot(last);
     Location& location = locations_.tensors[static_cast<size_t>(last)];
     location.root = copy;
-    location.strides = locations_.at(*id).strides;
-    seen_on_copy_[{*id, copy}] = last;
+    location.strides = locations_.at(id).strides;
+    seen_on_copy_[{id, copy}] = last;
   }
   return last;
 }

@@ -30,20 +30,4 @@ const char* Name(PatchPolicy policy) {
   return "";
 }
 
-const char* Name(SplitDimension dimension) {
-  switch (dimension) {
-    case SplitDimension::kBatch:
-      return "batch";
-    case SplitDimension::kChannel:
-      return "channel";
-    case SplitDimension::kHeight:
-      return "height";
-    case SplitDimension::kWidth:
-      return "width";
-    case SplitDimension::kOther:
-      return "other";
-  }
-  return "";
-}
-
 }  // namespace tenon::converter

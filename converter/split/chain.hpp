@@ -69,6 +69,5 @@ struct Patching {
 };
 
 [[nodiscard]] const char* Name(PatchPolicy policy);
-[[nodiscard]] const char* Name(SplitDimension dimension);
 
 }  // namespace tenon::converter

@@ -9,22 +9,6 @@
 namespace tenon::converter {
 namespace {
 
-std::string_view NameOf(SplitDimension dimension) {
-  switch (dimension) {
-    case SplitDimension::kBatch:
-      return "batch";
-    case SplitDimension::kChannel:
-      return "channel";
-    case SplitDimension::kHeight:
-      return "height";
-    case SplitDimension::kWidth:
-      return "width";
-    case SplitDimension::kOther:
-      break;
-  }
-  return "other";
-}
-
 /// The least common multiple; one of them where that is no 32-bit number.
 int32_t CommonMultiple(int32_t a, int32_t b) {
   const int64_t multiple = std::lcm(int64_t{a}, int64_t{b});
@@ -89,7 +73,7 @@ void WorkingSetGrid::AddAxis(const Graph& graph, const Op& op, SplitDimension di
   const std::optional<OpCut> cut = FindCut(graph, op, axis);
   if (!cut.has_value() || cut->extent < 2) return;
   GridAxis added;
-  added.dimension = NameOf(dimension);
+  added.dimension = Name(dimension);
   added.axis = axis;
   added.extent = cut->extent;
   added.granularity = cut->granularity;
@@ -278,7 +262,7 @@ std::optional<GridParts> WorkingSetGrid::Find(int64_t bytes) const {
     if (axes_[i].accumulates) continue;
     const std::optional<Choice> along = FindAlong(i, bytes);
     if (!along.has_value()) continue;
-    const bool is_batch = axes_[i].dimension == NameOf(SplitDimension::kBatch);
+    const bool is_batch = axes_[i].dimension == Name(SplitDimension::kBatch);
     if (is_batch || 2 * PriceOf(*along) <= 3 * least) return PartsOf(*along);
   }
   return PartsOf(*cheapest);

@@ -74,4 +74,20 @@ IndexRange InputRange(const InputSplit& split, const IndexRange& out, int32_t in
 
 const OpSplitRow& GetOpSplitRow(OpKind kind) { return kRows[static_cast<size_t>(kind)]; }
 
+const char* Name(SplitDimension dimension) {
+  switch (dimension) {
+    case SplitDimension::kBatch:
+      return "batch";
+    case SplitDimension::kChannel:
+      return "channel";
+    case SplitDimension::kHeight:
+      return "height";
+    case SplitDimension::kWidth:
+      return "width";
+    case SplitDimension::kOther:
+      return "other";
+  }
+  return "";
+}
+
 }  // namespace tenon

@@ -18,6 +18,7 @@ struct IndexRange {
 
 /// What an axis of an op's output means, for the order in which dimensions are tried.
 enum class SplitDimension : uint8_t { kBatch, kChannel, kHeight, kWidth, kOther };
+[[nodiscard]] const char* Name(SplitDimension dimension);
 
 /// What a part of the output needs of one input.
 struct InputSplit {

@@ -20,14 +20,7 @@ Status LrnLoad(const KernelSetup& setup, void** shared) {
   TENON_RETURN_IF_DNNL_ERROR(dnnl_lrn_forward_desc_init(
       &desc, dnnl_forward_inference, dnnl_lrn_across_channels, &x, attributes.size,
       attributes.alpha, attributes.beta, attributes.bias));
-  AttributesHandle no_post_ops;
-  TENON_RETURN_IF_ERROR(MakeAttributes({}, /*add_destination=*/false, no_post_ops));
-  const Binding bindings[] = {{DNNL_ARG_SRC, 0}, {DNNL_ARG_DST, kOutput}};
-  PrimitiveSpec spec;
-  spec.op_desc = &desc;
-  spec.attributes = no_post_ops.get();
-  spec.bindings = bindings;
-  return MakePrimitive(setup, spec, shared);
+  return MakePlainPrimitive(setup, &desc, shared);
 }
 
 }  // namespace tenon::cpu::onednn

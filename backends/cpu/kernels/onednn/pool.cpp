@@ -38,14 +38,7 @@ Status Load(const KernelSetup& setup, dnnl_alg_kind_t algorithm, void** shared) 
   TENON_RETURN_IF_DNNL_ERROR(dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference,
                                                                algorithm, &x, &y, strides, kernel,
                                                                dilations, pads_begin, pads_end));
-  AttributesHandle no_post_ops;
-  TENON_RETURN_IF_ERROR(MakeAttributes({}, /*add_destination=*/false, no_post_ops));
-  const Binding bindings[] = {{DNNL_ARG_SRC, 0}, {DNNL_ARG_DST, kOutput}};
-  PrimitiveSpec spec;
-  spec.op_desc = &desc;
-  spec.attributes = no_post_ops.get();
-  spec.bindings = bindings;
-  return MakePrimitive(setup, spec, shared);
+  return MakePlainPrimitive(setup, &desc, shared);
 }
 
 }  // namespace

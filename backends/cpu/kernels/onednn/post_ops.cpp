@@ -79,4 +79,15 @@ Status MakeAttributes(const Activation& activation, bool add_destination, Attrib
   return FromDnnl(dnnl_primitive_attr_set_post_ops(made.get(), post_ops.get()));
 }
 
+Status MakePlainPrimitive(const KernelSetup& setup, const_dnnl_op_desc_t op_desc, void** shared) {
+  AttributesHandle no_post_ops;
+  TENON_RETURN_IF_ERROR(MakeAttributes({}, /*add_destination=*/false, no_post_ops));
+  const Binding bindings[] = {{DNNL_ARG_SRC, 0}, {DNNL_ARG_DST, kOutput}};
+  PrimitiveSpec spec;
+  spec.op_desc = op_desc;
+  spec.attributes = no_post_ops.get();
+  spec.bindings = bindings;
+  return MakePrimitive(setup, spec, shared);
+}
+
 }  // namespace tenon::cpu::onednn

@@ -10,4 +10,7 @@ namespace tenon::cpu::onednn {
 /// held before, if `add_destination`). `activation` must satisfy HasPostOps.
 Status MakeAttributes(const Activation& activation, bool add_destination, AttributesHandle& made);
 
+/// MakePrimitive of an op that reads input 0 alone, without weights or post-ops.
+Status MakePlainPrimitive(const KernelSetup& setup, const_dnnl_op_desc_t op_desc, void** shared);
+
 }  // namespace tenon::cpu::onednn

@@ -32,14 +32,7 @@ Status SoftmaxLoad(const KernelSetup& setup, void** shared) {
   TENON_RETURN_IF_DNNL_ERROR(dnnl_softmax_v2_forward_desc_init(
       &desc, dnnl_forward_inference, attributes.log != 0 ? dnnl_softmax_log : dnnl_softmax_accurate,
       &rows, &rows, 1));
-  AttributesHandle no_post_ops;
-  TENON_RETURN_IF_ERROR(MakeAttributes({}, /*add_destination=*/false, no_post_ops));
-  const Binding bindings[] = {{DNNL_ARG_SRC, 0}, {DNNL_ARG_DST, kOutput}};
-  PrimitiveSpec spec;
-  spec.op_desc = &desc;
-  spec.attributes = no_post_ops.get();
-  spec.bindings = bindings;
-  return MakePrimitive(setup, spec, shared);
+  return MakePlainPrimitive(setup, &desc, shared);
 }
 
 }  // namespace tenon::cpu::onednn

@@ -254,7 +254,10 @@ Status WinogradRun(const KernelCall& call) {
       call.parallel != nullptr && state.geometry.Work() >= kSmallWork ? call.parallel->threads : 1;
   int parts = threads < kMostWinogradParts ? threads : kMostWinogradParts;
   if (parts > sizes.tiles) parts = sizes.tiles;
-  while (static_cast<size_t>(parts) * sizes.PartBytes(parts) > call.workspace_bytes) --parts;
+  const auto fits = [&](int count) {
+    return static_cast<size_t>(count) * sizes.PartBytes(count) <= call.workspace_bytes;
+  };
+  while (parts > 1 && !fits(parts)) --parts;  // WinogradCheck: one fits
   const size_t part_bytes = sizes.PartBytes(parts);
   // As many blocks as fit the cache, and the same number for every part.
   int blocks = (sizes.tiles + sizes.block_tiles - 1) / sizes.block_tiles;
