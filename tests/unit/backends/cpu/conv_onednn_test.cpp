@@ -4,31 +4,13 @@
 
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
-#include "tests/unit/backends/cpu/paired_op.hpp"
+#include "tests/unit/backends/cpu/paired_conv.hpp"
 
 namespace tenon::cpu::testing {
 namespace {
 
 // Sums of up to 2304 products in another order, and oneDNN's own approximations of activations.
 constexpr double kTolerance = 2e-5;
-
-enum class Residual { kNone, kSeparate, kIsOutput };
-
-struct ConvCase {
-  const char* name;
-  std::vector<int32_t> x;
-  std::vector<int32_t> w;
-  ConvAttributes attributes;
-};
-
-ConvAttributes Conv(int32_t group, int32_t stride, int32_t pad, int32_t dilation = 1) {
-  ConvAttributes attributes;
-  attributes.group = group;
-  for (int32_t& value : attributes.strides) value = stride;
-  for (int32_t& value : attributes.pads) value = pad;
-  for (int32_t& value : attributes.dilations) value = dilation;
-  return attributes;
-}
 
 ConvAttributes UnevenPads() {
   ConvAttributes attributes = Conv(1, 2, 0);
@@ -40,38 +22,28 @@ ConvAttributes UnevenPads() {
 /// One case for every class of shapes that networks have, and the odd ones between.
 std::vector<ConvCase> Cases() {
   return {
-      {"3x3", {1, 32, 9, 11}, {48, 32, 3, 3}, Conv(1, 1, 1)},
-      {"3x3, odd channels", {2, 5, 8, 7}, {7, 5, 3, 3}, Conv(1, 1, 1)},
-      {"first layer", {1, 3, 32, 32}, {16, 3, 3, 3}, Conv(1, 2, 1)},
-      {"7x7 first layer", {1, 3, 33, 33}, {64, 3, 7, 7}, Conv(1, 2, 3)},
-      {"one channel", {1, 1, 28, 28}, {8, 1, 5, 5}, Conv(1, 1, 2)},
-      {"uneven pads", {1, 8, 10, 10}, {8, 8, 3, 3}, UnevenPads()},
-      {"dilated", {1, 16, 15, 15}, {16, 16, 3, 3}, Conv(1, 1, 2, 2)},
-      {"padding beyond the kernel", {1, 16, 6, 6}, {16, 16, 3, 3}, Conv(1, 1, 4)},
-      {"rows only", {1, 16, 1, 40}, {24, 16, 1, 5}, Conv(1, 1, 0)},
-      {"1x1", {1, 24, 14, 14}, {144, 24, 1, 1}, Conv(1, 1, 0)},
-      {"1x1, odd channels", {2, 7, 5, 3}, {9, 7, 1, 1}, Conv(1, 1, 0)},
-      {"1x1, stride 2", {1, 64, 14, 14}, {128, 64, 1, 1}, Conv(1, 2, 0)},
-      {"1x1, many channels", {1, 1024, 4, 4}, {64, 1024, 1, 1}, Conv(1, 1, 0)},
-      {"depthwise", {1, 144, 14, 14}, {144, 1, 3, 3}, Conv(144, 1, 1)},
-      {"depthwise, stride 2", {2, 24, 15, 15}, {24, 1, 3, 3}, Conv(24, 2, 1)},
-      {"depthwise 5x5, odd channels", {1, 10, 14, 14}, {10, 1, 5, 5}, Conv(10, 1, 2)},
-      {"depthwise, dilated", {1, 32, 14, 14}, {32, 1, 3, 3}, Conv(32, 1, 2, 2)},
-      {"two groups", {1, 96, 9, 9}, {64, 48, 5, 5}, Conv(2, 1, 2)},
-      {"32 groups of 4", {1, 128, 7, 7}, {128, 4, 3, 3}, Conv(32, 1, 1)},
-      {"shuffle's 1x1", {1, 48, 14, 14}, {96, 16, 1, 1}, Conv(3, 1, 0)},
-      {"one pixel", {1, 64, 1, 1}, {10, 64, 1, 1}, Conv(1, 1, 0)},
+      {{1, 32, 9, 11}, {48, 32, 3, 3}, Conv(1, 1, 1), "3x3"},
+      {{2, 5, 8, 7}, {7, 5, 3, 3}, Conv(1, 1, 1), "3x3, odd channels"},
+      {{1, 3, 32, 32}, {16, 3, 3, 3}, Conv(1, 2, 1), "first layer"},
+      {{1, 3, 33, 33}, {64, 3, 7, 7}, Conv(1, 2, 3), "7x7 first layer"},
+      {{1, 1, 28, 28}, {8, 1, 5, 5}, Conv(1, 1, 2), "one channel"},
+      {{1, 8, 10, 10}, {8, 8, 3, 3}, UnevenPads(), "uneven pads"},
+      {{1, 16, 15, 15}, {16, 16, 3, 3}, Conv(1, 1, 2, 2), "dilated"},
+      {{1, 16, 6, 6}, {16, 16, 3, 3}, Conv(1, 1, 4), "padding beyond the kernel"},
+      {{1, 16, 1, 40}, {24, 16, 1, 5}, Conv(1, 1, 0), "rows only"},
+      {{1, 24, 14, 14}, {144, 24, 1, 1}, Conv(1, 1, 0), "1x1"},
+      {{2, 7, 5, 3}, {9, 7, 1, 1}, Conv(1, 1, 0), "1x1, odd channels"},
+      {{1, 64, 14, 14}, {128, 64, 1, 1}, Conv(1, 2, 0), "1x1, stride 2"},
+      {{1, 1024, 4, 4}, {64, 1024, 1, 1}, Conv(1, 1, 0), "1x1, many channels"},
+      {{1, 144, 14, 14}, {144, 1, 3, 3}, Conv(144, 1, 1), "depthwise"},
+      {{2, 24, 15, 15}, {24, 1, 3, 3}, Conv(24, 2, 1), "depthwise, stride 2"},
+      {{1, 10, 14, 14}, {10, 1, 5, 5}, Conv(10, 1, 2), "depthwise 5x5, odd channels"},
+      {{1, 32, 14, 14}, {32, 1, 3, 3}, Conv(32, 1, 2, 2), "depthwise, dilated"},
+      {{1, 96, 9, 9}, {64, 48, 5, 5}, Conv(2, 1, 2), "two groups"},
+      {{1, 128, 7, 7}, {128, 4, 3, 3}, Conv(32, 1, 1), "32 groups of 4"},
+      {{1, 48, 14, 14}, {96, 16, 1, 1}, Conv(3, 1, 0), "shuffle's 1x1"},
+      {{1, 64, 1, 1}, {10, 64, 1, 1}, Conv(1, 1, 0), "one pixel"},
   };
-}
-
-std::vector<int32_t> OutputDims(const ConvCase& c) {
-  std::vector<int32_t> dims = {c.x[0], c.w[0], 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    const ConvAttributes& a = c.attributes;
-    const int32_t reach = (c.w[2 + i] - 1) * a.dilations[i] + 1;
-    dims[2 + i] = (c.x[2 + i] + a.pads[i] + a.pads[2 + i] - reach) / a.strides[i] + 1;
-  }
-  return dims;
 }
 
 struct ConvOptions {
@@ -90,25 +62,7 @@ PairedOp MakeOp(const ConvCase& c, const ConvOptions& options, Generator& random
   PairedOp op(options.kernel, "cpu.conv.portable");
   op.AddInput(Random(c.x, options.x, random));
   op.AddInput(Random(c.w, Layout::kRowMajor, random), options.constant_weights);
-  if (options.bias) {
-    op.AddInput(Random({c.w[0]}, Layout::kRowMajor, random), kConstant);
-  } else {
-    op.AddAbsentInput();
-  }
-  const std::vector<int32_t> y = OutputDims(c);
-  const auto count = static_cast<size_t>(y[0] * y[1] * y[2] * y[3]);
-  switch (options.residual) {
-    case Residual::kNone:
-      op.AddOutput(y, options.y);
-      break;
-    case Residual::kSeparate:
-      op.AddInput(Random(y, options.y, random));
-      op.AddOutput(y, options.y);
-      break;
-    case Residual::kIsOutput:
-      op.AddInputThatIsOutput(y, options.y, RandomValues(count, random));
-      break;
-  }
+  AddBiasAndOutput(c, options.bias, options.residual, options.y, random, op);
   op.set_workspace_bytes(options.workspace_bytes);
   return op;
 }
@@ -226,7 +180,7 @@ TEST_CASE("Conv on oneDNN: refuses layouts and dtypes that it would run slowly")
 
 TEST_CASE("Conv on oneDNN: refuses groups of few channels, with a reason") {
   Generator random(9);
-  const ConvCase c = {"multiplier 2", {1, 32, 8, 8}, {64, 1, 3, 3}, Conv(32, 1, 1)};
+  const ConvCase c = {{1, 32, 8, 8}, {64, 1, 3, 3}, Conv(32, 1, 1), "multiplier 2"};
   const Status status = MakeOp(c, {}, random).Check(c.attributes);
   CHECK(status.code() == StatusCode::kUnsupported);
   CHECK(std::strstr(status.message(), "groups") != nullptr);

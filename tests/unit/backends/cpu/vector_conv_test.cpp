@@ -8,7 +8,8 @@
 #include "backends/cpu/kernels/portable/activation.hpp"
 #include "backends/cpu/kernels/vector/choose_routines.hpp"
 #include "runtime/ops/attributes.hpp"
-#include "tests/unit/backends/cpu/paired_op.hpp"
+#include "tests/unit/backends/cpu/paired_conv.hpp"
+#include "tests/unit/backends/cpu/vector_fixture.hpp"
 
 namespace tenon::cpu::testing {
 namespace {
@@ -22,33 +23,6 @@ constexpr const char* kTile = "cpu.conv.vector";
 constexpr const char* kFirst = "cpu.conv.vector_first";
 constexpr const char* kDepthwise = "cpu.conv.vector_depthwise";
 constexpr const char* kWinograd = "cpu.conv.vector_winograd";
-
-enum class Residual { kNone, kSeparate, kIsOutput };
-
-struct ConvCase {
-  std::vector<int32_t> x;
-  std::vector<int32_t> w;
-  ConvAttributes attributes;
-};
-
-ConvAttributes Conv(int32_t group, int32_t stride, int32_t pad, int32_t dilation = 1) {
-  ConvAttributes attributes;
-  attributes.group = group;
-  for (int32_t& value : attributes.strides) value = stride;
-  for (int32_t& value : attributes.pads) value = pad;
-  for (int32_t& value : attributes.dilations) value = dilation;
-  return attributes;
-}
-
-std::vector<int32_t> OutputDims(const ConvCase& c) {
-  std::vector<int32_t> dims = {c.x[0], c.w[0], 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    const ConvAttributes& a = c.attributes;
-    const int32_t reach = (c.w[2 + i] - 1) * a.dilations[i] + 1;
-    dims[2 + i] = (c.x[2 + i] + a.pads[i] + a.pads[2 + i] - reach) / a.strides[i] + 1;
-  }
-  return dims;
-}
 
 struct ConvOptions {
   const char* kernel = kTile;
@@ -67,38 +41,9 @@ double Difference(const ConvCase& c, const ConvOptions& options, Generator& rand
   // Sums of about 1, so that activations with bounds do not hide the scale that errors go with.
   const float weight = 1.0F / std::sqrt(static_cast<float>(c.w[1] * c.w[2] * c.w[3]));
   op.AddInput(Random(c.w, options.w, random, -weight, weight), kConstant);
-  if (options.bias) {
-    op.AddInput(Random({c.w[0]}, Layout::kRowMajor, random), kConstant);
-  } else {
-    op.AddAbsentInput();
-  }
-  const std::vector<int32_t> y = OutputDims(c);
-  const auto count = static_cast<size_t>(y[0] * y[1] * y[2] * y[3]);
-  switch (options.residual) {
-    case Residual::kNone:
-      op.AddOutput(y, options.y);
-      break;
-    case Residual::kSeparate:
-      op.AddInput(Random(y, options.y, random));
-      op.AddOutput(y, options.y);
-      break;
-    case Residual::kIsOutput:
-      op.AddInputThatIsOutput(y, options.y, RandomValues(count, random));
-      break;
-  }
+  AddBiasAndOutput(c, options.bias, options.residual, options.y, random, op);
   op.set_workspace_bytes(options.workspace_bytes);
   return op.Difference(c.attributes, options.threads);
-}
-
-/// Runs `body` once for every instruction set that this processor has.
-template <typename Body>
-void ForEachInstructionSet(const Body& body) {
-  for (const vector::Routines* routines : vector::UsableRoutines()) {
-    vector::OverrideRoutines(routines);
-    CAPTURE(routines->name);
-    body();
-  }
-  vector::OverrideRoutines(nullptr);
 }
 
 ConvOptions RandomOptions(const char* kernel, Generator& random) {

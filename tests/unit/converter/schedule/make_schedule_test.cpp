@@ -73,6 +73,23 @@ int64_t LargestWorkingSet(const Graph& graph) {
   return largest;
 }
 
+Graph SmallGraph(uint64_t seed) {
+  test::RandomGraphOptions random;
+  random.most_ops = 6 + static_cast<int>(seed % 20);
+  return test::RandomGraph(seed, random);
+}
+
+/// Fast memory that holds the op with the largest working set, or two or three such.
+int64_t LittleMemory(const Graph& graph, uint64_t seed) {
+  return LargestWorkingSet(graph) * static_cast<int64_t>(1 + seed % 3) + 1024;
+}
+
+ScheduleOptions QuickSearch() {
+  ScheduleOptions options;
+  options.search.work_budget = 2'000;
+  return options;
+}
+
 /// Empty if all outputs are what the graph's own ops give, whichever worker runs ahead.
 std::string WrongValues(const Graph& original, const Scheduled& scheduled, uint64_t seed) {
   const auto inputs = test::RandomInputs(original, seed);
@@ -175,13 +192,9 @@ TEST_CASE("scheduled random graphs give the values of their ops, with little fas
   size_t moved = 0;
   int scheduled_count = 0;
   for (uint64_t seed = 0; seed < 250; ++seed) {
-    test::RandomGraphOptions random;
-    random.most_ops = 6 + static_cast<int>(seed % 20);
-    const Graph graph = test::RandomGraph(seed, random);
-    ScheduleOptions options;
-    options.search.work_budget = 2'000;
-    const int64_t sram = LargestWorkingSet(graph) * static_cast<int64_t>(1 + seed % 3) + 1024;
-    const auto scheduled = Schedule(graph, Npu(sram), options);
+    const Graph graph = SmallGraph(seed);
+    const int64_t sram = LittleMemory(graph, seed);
+    const auto scheduled = Schedule(graph, Npu(sram), QuickSearch());
     CAPTURE(seed);
     if (!scheduled.ok()) {
       // Copies that layouts and views put in may need more than the model's own ops.
@@ -201,13 +214,9 @@ TEST_CASE("scheduled random graphs give the values of their ops, with little fas
 TEST_CASE("plans of schedules pass the plan check, and run as the ops would one by one") {
   int ran = 0;
   for (uint64_t seed = 0; seed < 80; ++seed) {
-    test::RandomGraphOptions random;
-    random.most_ops = 6 + static_cast<int>(seed % 20);
-    const Graph graph = test::RandomGraph(seed, random);
-    ScheduleOptions options;
-    options.search.work_budget = 2'000;
-    const int64_t sram = LargestWorkingSet(graph) * static_cast<int64_t>(1 + seed % 3) + 1024;
-    const auto scheduled = Schedule(graph, Npu(sram), options);
+    const Graph graph = SmallGraph(seed);
+    const int64_t sram = LittleMemory(graph, seed);
+    const auto scheduled = Schedule(graph, Npu(sram), QuickSearch());
     if (!scheduled.ok()) continue;
     EmitOptions emit;
     emit.memory_space = "sram";
