@@ -49,7 +49,7 @@ void Graph::AddInput(TensorId id, std::string_view port_name) {
 }
 
 void Graph::AddOutput(TensorId id, std::string_view port_name) {
-  ++tensors_[static_cast<size_t>(id)].output_ports;
+  tensors_[static_cast<size_t>(id)].output_ports.push_back(outputs_.size());
   outputs_.push_back({std::string(port_name), id});
 }
 
@@ -104,29 +104,34 @@ bool Graph::IsInput(TensorId id) const {
 }
 
 bool Graph::IsOutput(TensorId id) const {
-  return IsTensor(id) && tensors_[static_cast<size_t>(id)].output_ports > 0;
+  return IsTensor(id) && !tensors_[static_cast<size_t>(id)].output_ports.empty();
 }
 
 std::vector<OpId> Graph::Consumers(TensorId id) const {
   assert(IsTensor(id));
   Sync();
-  std::vector<OpId> readers = tensors_[static_cast<size_t>(id)].readers;
-  std::sort(readers.begin(), readers.end(), [this](OpId a, OpId b) {
-    return ops_[static_cast<size_t>(a)].label < ops_[static_cast<size_t>(b)].label;
-  });
+  const auto label = [this](OpId reader) { return ops_[static_cast<size_t>(reader)].label; };
+  std::vector<OpId> readers;
+  for (const Use& use : tensors_[static_cast<size_t>(id)].uses) readers.push_back(use.op);
+  std::sort(readers.begin(), readers.end(),
+            [&](OpId a, OpId b) { return label(a) != label(b) ? label(a) < label(b) : a < b; });
+  readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
   return readers;
 }
 
 bool Graph::IsRead(TensorId id) const {
   Sync();
-  return IsOutput(id) || !tensors_[static_cast<size_t>(id)].readers.empty();
+  return IsOutput(id) || !tensors_[static_cast<size_t>(id)].uses.empty();
 }
 
 OpId Graph::OnlyConsumer(TensorId id) const {
   assert(IsTensor(id));
   Sync();
   const TensorSlot& slot = tensors_[static_cast<size_t>(id)];
-  return slot.readers.size() == 1 && slot.output_ports == 0 ? slot.readers.front() : kNone;
+  if (slot.uses.empty() || !slot.output_ports.empty()) return kNone;
+  const OpId reader = slot.uses.front().op;
+  const auto is_reader = [&](const Use& use) { return use.op == reader; };
+  return std::all_of(slot.uses.begin(), slot.uses.end(), is_reader) ? reader : kNone;
 }
 
 bool Graph::IsBefore(OpId a, OpId b) const {
@@ -136,7 +141,14 @@ bool Graph::IsBefore(OpId a, OpId b) const {
 
 // --- changing -----------------------------------------------------------------------------------
 
-void Graph::SetInput(OpId id, size_t index, TensorId input) { op(id).inputs[index] = input; }
+void Graph::SetInput(OpId id, size_t index, TensorId input) {
+  assert(IsOp(id));
+  OpSlot& slot = ops_[static_cast<size_t>(id)];
+  slot.op.inputs[index] = input;
+  if (slot.touched || index >= slot.indexed.size()) return Touch(id);  // Sync will see it
+  RemoveUse(id, index);
+  AddUse(id, index, input);
+}
 
 void Graph::RenameTensor(TensorId id, std::string_view new_name) {
   std::string& current = tensor(id).name;
@@ -149,14 +161,14 @@ void Graph::RenameTensor(TensorId id, std::string_view new_name) {
 
 void Graph::ReplaceUses(TensorId from, TensorId to) {
   if (from == to) return;
-  for (OpId reader : Consumers(from)) {
-    std::vector<TensorId>& inputs = op(reader).inputs;
-    std::replace(inputs.begin(), inputs.end(), from, to);
+  assert(IsTensor(from));
+  Sync();
+  const TensorSlot& slot = tensors_[static_cast<size_t>(from)];
+  while (!slot.uses.empty()) {
+    const Use use = slot.uses.back();
+    SetInput(use.op, static_cast<size_t>(use.input), to);
   }
-  if (!IsOutput(from)) return;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i].tensor == from) SetPortTensor(true, i, to);
-  }
+  while (!slot.output_ports.empty()) SetPortTensor(true, slot.output_ports.back(), to);
 }
 
 void Graph::EraseOp(OpId id) {
@@ -200,13 +212,20 @@ void Graph::MakeConstant(TensorId id, std::vector<std::byte> bytes) {
 
 void Graph::SetPortTensor(bool output, size_t index, TensorId id) {
   Port& port = output ? outputs_[index] : inputs_[index];
-  const auto count = [&](TensorId which) -> int& {
-    TensorSlot& slot = tensors_[static_cast<size_t>(which)];
-    return output ? slot.output_ports : slot.input_ports;
-  };
-  --count(port.tensor);
-  ++count(id);
+  TensorSlot& old_slot = tensors_[static_cast<size_t>(port.tensor)];
+  TensorSlot& new_slot = tensors_[static_cast<size_t>(id)];
   port.tensor = id;
+  if (output) {
+    std::vector<size_t>& ports = old_slot.output_ports;
+    // ReplaceUses takes the last one, so one tensor behind many outputs is no trouble.
+    const auto found = std::find(ports.rbegin(), ports.rend(), index);
+    std::swap(*found, ports.back());
+    ports.pop_back();
+    new_slot.output_ports.push_back(index);
+  } else {
+    --old_slot.input_ports;
+    ++new_slot.input_ports;
+  }
 }
 
 // --- order --------------------------------------------------------------------------------------
@@ -263,27 +282,49 @@ void Graph::Sync() const {
   for (OpId id : touched_) {
     OpSlot& slot = ops_[static_cast<size_t>(id)];
     slot.touched = false;
-    if (slot.op.inputs != slot.indexed) IndexInputs(id);
+    if (!IsIndexed(slot)) IndexInputs(id);
   }
   touched_.clear();
 }
 
+bool Graph::IsIndexed(const OpSlot& slot) {
+  return std::equal(slot.op.inputs.begin(), slot.op.inputs.end(), slot.indexed.begin(),
+                    slot.indexed.end(),
+                    [](TensorId a, const IndexedInput& b) { return a == b.tensor; });
+}
+
 void Graph::IndexInputs(OpId id) const {
   OpSlot& slot = ops_[static_cast<size_t>(id)];
-  const auto readers = [this](TensorId input) -> std::vector<OpId>* {
-    const bool known = input >= 0 && static_cast<size_t>(input) < tensors_.size();
-    return known ? &tensors_[static_cast<size_t>(input)].readers : nullptr;
-  };
-  for (TensorId input : slot.indexed) {
-    if (std::vector<OpId>* list = readers(input)) std::erase(*list, id);
+  const std::vector<TensorId>& inputs = slot.op.inputs;
+  for (size_t i = inputs.size(); i < slot.indexed.size(); ++i) RemoveUse(id, i);
+  slot.indexed.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (slot.indexed[i].tensor == inputs[i]) continue;
+    RemoveUse(id, i);
+    AddUse(id, i, inputs[i]);
   }
-  slot.indexed = slot.op.inputs;
-  for (TensorId input : slot.indexed) {
-    std::vector<OpId>* list = readers(input);
-    if (list == nullptr) continue;
-    // An op reads a tensor once even if several of its inputs name it; its own entry is the last.
-    if (list->empty() || list->back() != id) list->push_back(id);
-  }
+}
+
+void Graph::AddUse(OpId id, size_t input, TensorId tensor) const {
+  IndexedInput& indexed = ops_[static_cast<size_t>(id)].indexed[input];
+  indexed = {tensor, kNoUse};
+  // Absent, or a breach that Verify reports.
+  if (tensor < 0 || static_cast<size_t>(tensor) >= tensors_.size()) return;
+  std::vector<Use>& uses = tensors_[static_cast<size_t>(tensor)].uses;
+  indexed.use = uses.size();
+  uses.push_back({id, static_cast<int32_t>(input)});
+}
+
+/// The last use takes the place of the removed one, so that no list is searched or moved.
+void Graph::RemoveUse(OpId id, size_t input) const {
+  const IndexedInput removed = ops_[static_cast<size_t>(id)].indexed[input];
+  if (removed.use == kNoUse) return;
+  std::vector<Use>& uses = tensors_[static_cast<size_t>(removed.tensor)].uses;
+  const Use last = uses.back();
+  uses.pop_back();
+  if (removed.use == uses.size()) return;
+  uses[removed.use] = last;
+  ops_[static_cast<size_t>(last.op)].indexed[static_cast<size_t>(last.input)].use = removed.use;
 }
 
 }  // namespace tenon::converter

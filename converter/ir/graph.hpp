@@ -159,9 +159,9 @@ class Graph {
   [[nodiscard]] bool IsBefore(OpId a, OpId b) const;
 
   // --- changing -----------------------------------------------------------------------------
-  void SetInput(OpId op, size_t index, TensorId tensor);
+  void SetInput(OpId op, size_t index, TensorId tensor);  ///< O(1), also of an op with many inputs
   void RenameTensor(TensorId id, std::string_view name);  ///< made unique as by AddTensor
-  /// Makes every reader of `from` (and graph outputs) use `to` instead.
+  /// Makes every reader of `from` (and graph outputs) use `to` instead. O(their number).
   void ReplaceUses(TensorId from, TensorId to);
   /// Removes an op; its outputs must have no readers left and are removed too.
   void EraseOp(OpId id);
@@ -178,19 +178,28 @@ class Graph {
  private:
   friend Status Verify(const Graph& graph);
 
+  struct Use {
+    OpId op;
+    int32_t input;
+  };
   struct TensorSlot {
     Tensor tensor;
     bool alive = false;
     int input_ports = 0;
-    int output_ports = 0;
-    std::vector<OpId> readers;  ///< each once, in no order; see Sync
+    std::vector<size_t> output_ports;  ///< positions in outputs_, in no order
+    std::vector<Use> uses;             ///< in no order; see Sync
+  };
+  static constexpr size_t kNoUse = SIZE_MAX;
+  struct IndexedInput {
+    TensorId tensor = kNone;
+    size_t use = kNoUse;  ///< position in the tensor's `uses`
   };
   struct OpSlot {
     Op op;
     bool alive = false;
-    bool touched = false;           ///< somebody may have changed op.inputs since Sync
-    int64_t label = 0;              ///< grows along the order
-    std::vector<TensorId> indexed;  ///< the inputs that `readers` know of
+    bool touched = false;               ///< somebody may have changed op.inputs since Sync
+    int64_t label = 0;                  ///< grows along the order
+    std::vector<IndexedInput> indexed;  ///< the inputs that `uses` know of
   };
   struct NameHash {
     using is_transparent = void;
@@ -205,7 +214,10 @@ class Graph {
   void PlaceInOrder(OpId id, OpId position);
   void RelabelOrder();
   void Sync() const;
+  [[nodiscard]] static bool IsIndexed(const OpSlot& slot);
   void IndexInputs(OpId id) const;
+  void AddUse(OpId id, size_t input, TensorId tensor) const;
+  void RemoveUse(OpId id, size_t input) const;
 
   // Deques, so that references outlive additions. Mutable: the use lists are brought up to date
   // by the first question after a change.

@@ -130,7 +130,7 @@ Status Verify(const Graph& graph) {
     }
   }
   for (const Graph::OpSlot& slot : graph.ops_) {
-    if (slot.alive && slot.op.inputs != slot.indexed) {
+    if (slot.alive && !Graph::IsIndexed(slot)) {
       return Broken("inputs of \"{}\" were changed through an old reference", slot.op.name);
     }
   }

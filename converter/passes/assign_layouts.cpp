@@ -79,7 +79,7 @@ class Assigner {
       if (!wanted.has_value()) continue;
       TENON_ASSIGN_OR_RETURN(const TensorId converted,
                              Converted(graph_.op(id).inputs[i], *wanted, PlaceOfCopy(id, i)));
-      graph_.op(id).inputs[i] = converted;
+      graph_.SetInput(id, i, converted);
     }
     return {};
   }

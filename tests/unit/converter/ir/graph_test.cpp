@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "converter/ir/text.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -98,6 +101,85 @@ TEST_CASE("Graph: replacing uses moves readers and output ports") {
   CHECK(chain.graph.outputs()[0].name == "c");
   CHECK(chain.graph.IsOutput(chain.b));
   CHECK_FALSE(chain.graph.IsOutput(chain.c));
+}
+
+TEST_CASE("Graph: after any changes the readers are those that a walk over all ops finds") {
+  std::mt19937 random(17);
+  Graph graph;
+  std::vector<TensorId> tensors;
+  for (int i = 0; i < 6; ++i) {
+    tensors.push_back(graph.AddTensor("x", DType::kF32, kShape));
+    graph.AddInput(tensors.back(), fmt::format("x{}", i));
+    graph.AddOutput(tensors.back(), fmt::format("y{}", i));
+  }
+  const auto any = [&] { return tensors[random() % tensors.size()]; };
+  std::vector<OpId> ops;
+  for (int step = 0; step < 2000; ++step) {
+    const size_t at = ops.empty() ? 0 : random() % ops.size();
+    const auto kind = ops.size() < 4 ? 0 : random() % 7;
+    if (kind == 0) {
+      std::vector<TensorId> inputs(1 + random() % 5);
+      std::generate(inputs.begin(), inputs.end(), any);
+      ops.push_back(*graph.AddOp(OpKind::kConcat, "join", inputs, Attributes(ConcatAttributes{})));
+    } else if (kind == 1) {
+      graph.EraseOp(ops[at]);
+      ops.erase(ops.begin() + static_cast<std::ptrdiff_t>(at));
+    } else if (kind == 2) {
+      graph.ReplaceUses(any(), any());
+    } else if (kind == 3) {
+      graph.SetInput(ops[at], 0, any());
+    } else if (kind == 4) {
+      graph.op(ops[at]).inputs.push_back(any());
+    } else if (kind == 5) {
+      std::vector<TensorId>& inputs = graph.op(ops[at]).inputs;
+      if (inputs.size() > 1) inputs.erase(inputs.begin());
+    } else {
+      graph.op(ops[at]).inputs.back() = any();
+      graph.SetInput(ops[at], 0, any());  // while the index does not know of the line above
+    }
+    if (step % 3 == 0) continue;  // several changes before a question
+    for (const TensorId tensor : tensors) {
+      std::vector<OpId> expected;
+      for (const OpId id : graph.OpOrder()) {
+        const std::vector<TensorId>& inputs = std::as_const(graph).op(id).inputs;
+        if (std::count(inputs.begin(), inputs.end(), tensor) > 0) expected.push_back(id);
+      }
+      const auto is_port = [&](const Graph::Port& port) { return port.tensor == tensor; };
+      const bool is_output = std::any_of(graph.outputs().begin(), graph.outputs().end(), is_port);
+      REQUIRE(graph.Consumers(tensor) == expected);
+      REQUIRE(graph.IsOutput(tensor) == is_output);
+      REQUIRE(graph.IsRead(tensor) == (is_output || !expected.empty()));
+      const bool only = expected.size() == 1 && !is_output;
+      REQUIRE(graph.OnlyConsumer(tensor) == (only ? expected[0] : kNone));
+    }
+  }
+}
+
+TEST_CASE("Graph: fifty thousand readers and fifty thousand inputs are changed one by one") {
+  constexpr int kMany = 50'000;
+  Graph graph;
+  const TensorId x = graph.AddTensor("x", DType::kF32, kShape);
+  const TensorId one = graph.AddTensor("one", DType::kF32, kShape);
+  const TensorId two = graph.AddTensor("two", DType::kF32, kShape);
+  graph.AddInput(x, "x");
+  graph.AddInput(one, "one");
+  std::vector<TensorId> parts;
+  for (int i = 0; i < kMany; ++i) {
+    parts.push_back(
+        *graph.AddOpTensor(OpKind::kBinary, "sum", {x, one}, Attributes(BinaryAttributes{})));
+  }
+  const TensorId whole =
+      *graph.AddOpTensor(OpKind::kConcat, "join", parts, Attributes(ConcatAttributes{}));
+  graph.AddOutput(whole, "y");
+  // Quadratic work here would be billions of steps: minutes.
+  for (const TensorId part : parts) {
+    graph.SetInput(std::as_const(graph).tensor(part).producer, 1, two);
+    graph.ReplaceUses(part, x);
+    REQUIRE_FALSE(graph.IsRead(part));
+  }
+  CHECK(graph.Consumers(one).empty());
+  CHECK(graph.Consumers(two).size() == kMany);
+  CHECK(graph.Consumers(x).size() == kMany + 1);
 }
 
 TEST_CASE("Graph: erasing an op erases its outputs and frees its inputs") {
