@@ -52,13 +52,13 @@ class SegmentMaker {
       }
     }
     std::vector<std::vector<MachineJob>> jobs(problem_.units);
-    for (auto t = tasks.rbegin(); t != tasks.rend(); ++t) {
-      const TimeTask& task = problem_.tasks[*t];
-      if (last) tail_[*t] = tails_[*t] - task.duration;
+    for (const Index t : std::vector<Index>(tasks.rbegin(), tasks.rend())) {
+      const TimeTask& task = problem_.tasks[t];
+      if (last) tail_[t] = tails_[t] - task.duration;
       for (const Index p : task.predecessors) {
-        if (SegmentOf(p) == level) tail_[p] = std::max(tail_[p], task.duration + tail_[*t]);
+        if (SegmentOf(p) == level) tail_[p] = std::max(tail_[p], task.duration + tail_[t]);
       }
-      jobs[task.unit].push_back({head_[*t], task.duration, tail_[*t]});
+      jobs[task.unit].push_back({head_[t], task.duration, tail_[t]});
     }
     Picoseconds bound = 0;
     for (Index unit = 0; unit < problem_.units; ++unit) {

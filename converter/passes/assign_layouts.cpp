@@ -117,9 +117,9 @@ class Assigner {
       default:
         break;
     }
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] == kNone) continue;
-      const Tensor& input = graph_.tensor(op.inputs[i]);
+    for (const TensorId id : op.inputs) {
+      if (id == kNone) continue;
+      const Tensor& input = graph_.tensor(id);
       if (IsImage(input) && !input.IsConstant() && input.layout == Layout::kChannelsLast) {
         return Layout::kChannelsLast;
       }
