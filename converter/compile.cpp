@@ -1,6 +1,5 @@
 #include "converter/compile.hpp"
 
-#include <random>
 #include <utility>
 
 #include "converter/order/order_graph.hpp"
@@ -83,17 +82,96 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   return {};
 }
 
+/// Names of the key nodes of the ops that execute.
+std::vector<std::string> KeyNodeNames(const Graph& graph, const OrderProblem& problem) {
+  std::vector<std::string> names;
+  for (const Index node : KeyNodesOf(problem.problem)) {
+    names.push_back(graph.op(problem.steps[node]).name);
+  }
+  return names;
+}
+
+std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledProgram& after) {
+  std::vector<UnitTime> units;
+  for (size_t i = 0; i < after.program.units.size(); ++i) {
+    const Picoseconds was = i < before.simulation.busy.size() ? before.simulation.busy[i] : 0;
+    units.push_back({after.program.units[i], was, after.simulation.busy[i]});
+  }
+  return units;
+}
+
+ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
+  constexpr double kPicosecondsPerMillisecond = 1e9;
+  ScheduleOptions schedule;
+  schedule.search.work_budget = options.order.budget;
+  schedule.search.seed = options.order.seed;
+  schedule.search.target =
+      static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
+  schedule.search_order = options.order.mode == OrderMode::kSearch;
+  schedule.arena.work_budget = options.place_budget;
+  return schedule;
+}
+
+Status SetRandomOrder(uint64_t seed, Compiled& compiled) {
+  const OrderProblem problem = MakeOrderProblem(compiled.graph, compiled.locations);
+  std::vector<OpId> steps;
+  for (const Index node : RandomOrder(problem.problem, seed)) steps.push_back(problem.steps[node]);
+  compiled.graph.SetOrder(WithElidedOps(compiled.graph, compiled.locations, steps));
+  return Verify(compiled.graph);
+}
+
+/// The program in the model's own order, to compare with. None if it does not fit.
+std::optional<ScheduledProgram> ScheduleSourceOrder(const CompileOptions& options,
+                                                    const Compiled& compiled) {
+  Graph graph = compiled.graph;
+  Locations locations = compiled.locations;
+  const auto model = MakeCostModel(*options.board, options.profile, &locations);
+  ScheduleOptions schedule = ScheduleOptionsOf(options);
+  schedule.search_order = false;
+  auto program = MakeSchedule(graph, locations, *options.board, *model, schedule);
+  if (!program.ok()) return std::nullopt;
+  return std::move(*program);
+}
+
+/// Units side by side: order, transfers and placement depend on each other and on time.
+Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
+  OrderReport& order = compiled.order;
+  order.mode = options.order.mode;
+  order.seed = options.order.seed;
+  std::optional<ScheduledProgram> before;
+  if (options.order.mode != OrderMode::kSource) before = ScheduleSourceOrder(options, compiled);
+  if (options.order.mode == OrderMode::kRandom) {
+    if (Status status = SetRandomOrder(options.order.seed, compiled); !status.ok()) return status;
+  }
+  const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
+  TENON_ASSIGN_OR_RETURN(ScheduledProgram after,
+                         MakeSchedule(compiled.graph, compiled.locations, *options.board, *model,
+                                      ScheduleOptionsOf(options)));
+  const ScheduledProgram& source = before ? *before : after;
+  compiled.time.before = source.simulation.makespan;
+  compiled.time.after = after.simulation.makespan;
+  compiled.time.lower_bound = after.order.bound.bound;
+  compiled.time.units = UnitTimes(source, after);
+  compiled.time.measured = options.profile != nullptr;
+  compiled.memory.source_order_bytes = source.arena.bytes;
+  compiled.memory.place_work = after.arena.place_work;
+  order.changed = options.order.mode != OrderMode::kSource;
+  order.time = std::move(after.order);
+  compiled.arena = std::move(after.arena);
+  compiled.schedule = std::move(after.schedule);
+  return {};
+}
+
 /// On one unit every order takes the same time: the sum of the ops'.
 void PredictOnOneUnit(const CompileOptions& options, Compiled& compiled) {
-  if (options.cost == nullptr) return;
   const Unit* unit = ComputeUnit(*options.board);
   if (unit == nullptr) return;
-  double bandwidth = unit->port_bytes_per_second;
-  if (bandwidth == 0) bandwidth = options.board->ArenaSpace()->bandwidth_bytes_per_second;
+  const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
+  const double bandwidth = options.board->PortBytesPerSecond(*unit);
   Picoseconds total = 0;
   TimeReport& time = compiled.time;
   for (const OpId id : compiled.arena.steps) {
-    const OpTime op = options.cost->TimeOf(compiled.graph, compiled.graph.op(id), *unit);
+    const OpTime op = model->TimeOf(compiled.graph, compiled.graph.op(id), *unit);
     total += op.Alone(bandwidth);
     time.measured = time.measured || op.measured;
   }
@@ -109,8 +187,14 @@ Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
   if (Status status = ChooseKernelsAndLayouts(options, compiled); !status.ok()) {
     return status.error();
   }
-  if (Status status = OrderAndPlace(options, compiled); !status.ok()) return status.error();
-  PredictOnOneUnit(options, compiled);
+  compiled.order.key_nodes =
+      KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
+  if (NeedsSchedule(*options.board)) {
+    if (Status status = ScheduleUnits(options, compiled); !status.ok()) return status.error();
+  } else {
+    if (Status status = OrderAndPlace(options, compiled); !status.ok()) return status.error();
+    PredictOnOneUnit(options, compiled);
+  }
   MemoryReport& memory = compiled.memory;
   memory.space = options.board->ArenaSpace()->name;
   memory.arena_bytes = compiled.arena.bytes;

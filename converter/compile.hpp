@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "converter/board/board.hpp"
-#include "converter/cost/cost_model.hpp"
+#include "converter/cost/measured_cost_model.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/memory/arena_plan.hpp"
 #include "converter/order/memory_order.hpp"
 #include "converter/passes/pass.hpp"
-#include "converter/schedule/schedule.hpp"
+#include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
 
@@ -24,18 +24,12 @@ enum class OrderMode {
   kRandom,  ///< one of all orders, by the seed: the baseline that a search must beat
 };
 
-enum class Objective {
-  kLatency,  ///< least predicted time; among equals the smallest arena
-  kMemory,   ///< smallest arena
-};
-
 struct OrderOptions {
   OrderMode mode = OrderMode::kSearch;
-  Objective objective = Objective::kLatency;
   int64_t budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
   uint64_t seed = 1;
-  bool key_nodes = true;              ///< cut at them; else the graph is searched as one
-  std::optional<double> target_ms{};  ///< stop at the first order that is predicted to take less
+  bool key_nodes = true;  ///< cut at them; else the graph is searched as one
+  double target_ms = 0;   ///< stop at the first order predicted to take no longer; 0: none
 };
 
 struct MemoryReport {
@@ -67,13 +61,15 @@ struct TimeReport {
 struct OrderReport {
   OrderMode mode = OrderMode::kSource;
   uint64_t seed = 0;
-  MemoryOrder search;    ///< in live bytes; empty unless searched for memory
-  bool changed = false;  ///< the plan's order is not the model's
+  MemoryOrder search;                  ///< in live bytes; empty unless searched for memory
+  TimeOrder time;                      ///< in time; empty unless the board has units side by side
+  std::vector<std::string> key_nodes;  ///< names of ops, in the order of execution
+  bool changed = false;                ///< the plan's order is not the model's
 };
 
 struct CompileOptions {
   const Board* board = nullptr;
-  const CostModel* cost = nullptr;
+  const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
   OrderOptions order;
   int64_t place_budget = PlaceOptions{}.work_budget;
   KernelChoiceOptions kernels;

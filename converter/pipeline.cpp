@@ -64,42 +64,52 @@ Result<int64_t> CheckEmitted(const std::vector<uint8_t>& plan) {
   return constants;
 }
 
-Status CheckFits(const Board& board, const Conversion& conversion) {
-  const MemorySpace& space = *board.ArenaSpace();
-  const MemoryReport& memory = conversion.memory;
-  const int64_t needed = memory.arena_bytes + (space.holds_constants ? memory.constants_bytes : 0);
-  if (needed <= space.usable_bytes()) return {};
-  Error error{ErrorKind::kDoesNotFit, "", {}};
-  error.message = fmt::format("the model needs {} bytes of '{}', {} are available", needed,
-                              space.name, space.usable_bytes());
-  const OrderReport& order = conversion.order;
-  const bool searched = order.mode == OrderMode::kSearch;
-  error.details.push_back(fmt::format(
-      "arena: {} bytes ({} needs less than {})", memory.arena_bytes,
-      searched ? "no order of the same ops" : "no placement of the model's order",
-      std::min(searched ? order.search.lower_bound : memory.lower_bound, memory.arena_bytes)));
-  if (space.holds_constants) {
+/// CompileToFit has seen to the arena; that leaves constants, whose bytes are known only now.
+Status CheckConstantsFit(const Board& board, const MemoryReport& memory) {
+  const MemorySpace& arena_space = *board.ArenaSpace();
+  for (const MemorySpace& space : board.memory_spaces) {
+    if (!space.holds_constants) continue;
+    int64_t needed = memory.constants_bytes;
+    if (space.name == arena_space.name) needed += memory.arena_bytes + memory.packed_bytes;
+    if (needed <= space.usable_bytes()) return {};
+    Error error{ErrorKind::kDoesNotFit, "", {}};
+    error.message = fmt::format("the model needs {} bytes of '{}', {} are available", needed,
+                                space.name, space.usable_bytes());
     error.details.push_back(fmt::format("constants: {} bytes", memory.constants_bytes));
+    error.details.push_back(
+        fmt::format("the smallest limit that works is --memory-limit {}={}", space.name, needed));
+    return error;
   }
-  error.details.push_back(
-      fmt::format("the smallest limit that works is --memory-limit {}={}", space.name, needed));
-  return error;
+  return {};
 }
 
-CompileOptions CompileOptionsOf(const ConvertOptions& options, const CostModel& cost) {
-  CompileOptions compile;
+/// Where constants lie: the first space that takes them.
+std::string ConstantsSpace(const Board& board) {
+  for (const MemorySpace& space : board.memory_spaces) {
+    if (space.holds_constants) return space.name;
+  }
+  return board.ArenaSpace()->name;
+}
+
+FitOptions FitOptionsOf(const ConvertOptions& options) {
+  FitOptions fit;
+  fit.split = options.split;
+  fit.split_budget = options.split_budget;
+  fit.objective = options.objective;
+  CompileOptions& compile = fit.compile;
   compile.board = &options.board;
-  compile.cost = &cost;
+  compile.profile = options.profile.get();
   compile.order.mode = options.order;
   compile.order.budget = options.order_budget;
   compile.order.seed = options.seed;
   compile.order.key_nodes = options.key_nodes;
+  compile.order.target_ms = options.order_target_ms;
   compile.place_budget = options.place_budget;
   if (const Unit* unit = ComputeUnit(options.board)) {
     compile.kernels.portable_only = unit->portable_kernels_only;
     compile.kernels.threads = unit->threads;
   }
-  return compile;
+  return fit;
 }
 
 }  // namespace
@@ -123,32 +133,40 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     return status.error();
   }
 
-  progress("ordering and placing", 2);
-  const AnalyticCostModel analytic;
-  TENON_ASSIGN_OR_RETURN(Compiled compiled,
-                         Compile(std::move(graph), CompileOptionsOf(options, analytic)));
+  progress("splitting, ordering and placing", 2);
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, FitOptionsOf(options)));
+  Compiled& compiled = fitted.compiled;
 
   progress("writing", 3);
-  const MemorySpace& space = *options.board.ArenaSpace();
   EmitOptions emit;
   emit.board = options.board.name;
   emit.board_fingerprint = options.board.fingerprint;
-  emit.memory_space = space.name;
-  emit.section_alignment = space.alignment_bytes;
+  emit.memory_space = options.board.ArenaSpace()->name;
+  emit.constants_space = ConstantsSpace(options.board);
+  emit.section_alignment = options.board.ArenaSpace()->alignment_bytes;
+  for (const int32_t unit : compiled.schedule.unit_of_worker) {
+    emit.worker_names.push_back(options.board.units[static_cast<size_t>(unit)].name);
+  }
   emit.options = options.recorded;
-  TENON_ASSIGN_OR_RETURN(conversion.plan,
-                         EmitPlan(compiled.graph, compiled.locations, compiled.arena, emit));
+  TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(compiled.graph, compiled.locations,
+                                                   compiled.arena, compiled.schedule, emit));
   conversion.graph_text = PrintGraph(compiled.graph);
   conversion.ops_executed = compiled.arena.steps.size();
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
   conversion.mapping = std::move(compiled.mapping);
   conversion.memory = std::move(compiled.memory);
+  conversion.memory.packed_bytes = PackedBytes(compiled.graph);
   conversion.order = std::move(compiled.order);
   conversion.time = std::move(compiled.time);
+  conversion.op_splits = std::move(fitted.ops);
+  conversion.chain_splits = std::move(fitted.chains);
+  conversion.lean_kernels = fitted.lean;
 
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
-  if (Status status = CheckFits(options.board, conversion); !status.ok()) return status.error();
+  if (Status status = CheckConstantsFit(options.board, conversion.memory); !status.ok()) {
+    return status.error();
+  }
   return conversion;
 }
 

@@ -5,13 +5,14 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "converter/board/board.hpp"
-#include "converter/compile.hpp"
+#include "converter/fit.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/passes/pass.hpp"
 
@@ -26,7 +27,12 @@ struct ConvertOptions {
   OrderMode order = OrderMode::kSearch;
   int64_t order_budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
   uint64_t seed = 1;
-  bool key_nodes = true;  ///< cut the graph at them before orders are searched
+  bool key_nodes = true;       ///< cut the graph at them before orders are searched
+  double order_target_ms = 0;  ///< stop searching at an order predicted to take no longer; 0: none
+  bool split = true;           ///< split ops and chains that do not fit the board's memory
+  int64_t split_budget = FitOptions{}.split_budget;
+  Objective objective = Objective::kLatency;
+  std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
   /// What the user asked for, recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
   /// Told when a phase begins: its name and its place among all. May be empty.
@@ -41,6 +47,9 @@ struct Conversion {
   MemoryReport memory;
   OrderReport order;
   TimeReport time;
+  SplitReport op_splits;
+  MemorySplit chain_splits;
+  bool lean_kernels = false;  ///< see Fitted::lean
   size_t ops_imported = 0;
   size_t ops_executed = 0;
 };

@@ -58,7 +58,7 @@ int64_t MemoryPlanner::SmallestTarget() {
   constexpr int64_t kPrecision = 256;
   int64_t reachable = UnsplitPeak();
   int64_t unreachable = 0;
-  while (reachable - unreachable > reachable / kPrecision) {
+  while (reachable - unreachable > std::max<int64_t>(reachable / kPrecision, 1)) {
     const int64_t middle = unreachable + (reachable - unreachable) / 2;
     const std::optional<PlanOfChains> plan = search_->Find(middle);
     if (plan.has_value()) {
