@@ -26,7 +26,7 @@ constexpr double kNoise = 0.2;
 class Placer {
  public:
   Placer(const std::vector<Buffer>& buffers, const PlaceOptions& options)
-      : buffers_(buffers), options_(options) {
+      : buffers_(buffers), options_(options), progress_(options.progress, options.work_budget) {
     if (options.time_limit_seconds) {
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                      std::chrono::duration<double>(*options.time_limit_seconds));
@@ -39,7 +39,7 @@ class Placer {
     if (!Done() && !best_.stopped_by_clock) {
       if (const auto instance = MakeInstance(buffers_)) {
         instance_ = &*instance;
-        search_.emplace(*instance);
+        search_.emplace(*instance, progress_);
         Search();
         best_.work = search_->work();
       }
@@ -98,6 +98,7 @@ class Placer {
 
   const std::vector<Buffer>& buffers_;
   const PlaceOptions& options_;
+  Progress progress_;
   std::optional<Clock::time_point> deadline_;
   const Instance* instance_ = nullptr;
   std::optional<PlacementSearch> search_;

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "converter/progress.hpp"
+
 namespace tenon::converter {
 
 /// Alive from step `lower` up to but not including `upper`. `size` in bytes, >= 0.
@@ -27,6 +29,7 @@ struct PlaceOptions {
   /// Wall-clock stop in seconds; makes the result depend on the machine. None: no clock.
   std::optional<double> time_limit_seconds;
   uint64_t seed = 1;
+  ProgressFunction progress;  ///< may be empty; of the exact search
 };
 
 struct Placement {

@@ -21,7 +21,8 @@ constexpr double kAboveAllScores = 1e9;
 
 }  // namespace
 
-PlacementSearch::PlacementSearch(const Instance& instance) : instance_(instance), state_(instance) {
+PlacementSearch::PlacementSearch(const Instance& instance, Progress& progress)
+    : instance_(instance), progress_(progress), state_(instance) {
   rank_.resize(instance.buffers.size());
   lowest_top_.resize(static_cast<size_t>(instance.sections));
   choices_.resize(static_cast<size_t>(instance.sections));
@@ -241,6 +242,7 @@ SearchOutcome PlacementSearch::Run(const SearchStrategy& strategy, int64_t work_
   int64_t next_clock_check = work();
   PushParts({0, instance_.sections - 1});
   while (!frames_.empty()) {
+    progress_.Report(work());
     if (work() >= work_end) return SearchOutcome::kOutOfWork;
     if (deadline && work() >= next_clock_check) {
       next_clock_check = work() + kWorkPerClockCheck;

@@ -26,6 +26,7 @@
 #include "converter/memory/place_instance.hpp"
 #include "converter/memory/place_nogoods.hpp"
 #include "converter/memory/place_state.hpp"
+#include "converter/progress.hpp"
 
 namespace tenon::converter {
 
@@ -51,8 +52,8 @@ struct SearchStrategy {
 
 class PlacementSearch {
  public:
-  /// `instance` must outlive the search.
-  explicit PlacementSearch(const Instance& instance);
+  /// Both must outlive the search; `progress` hears of the work() done.
+  PlacementSearch(const Instance& instance, Progress& progress);
 
   /// The limit of the next runs, in bytes. What was learnt about larger limits is kept.
   void SetLimit(int64_t limit_bytes);
@@ -102,6 +103,7 @@ class PlacementSearch {
   uint64_t DescribeState(Range range);
 
   const Instance& instance_;
+  Progress& progress_;
   PlacementState state_;
   NogoodCache nogoods_;
   int64_t limit_bytes_ = -1;

@@ -36,6 +36,7 @@ class Beam {
         if (!levels_[count_].empty()) return OrderOf(levels_[count_].front());
       }
       levels_[level] = {};
+      if (options_.report) options_.report(effort.work);
     }
     if (levels_[count_].empty()) return std::nullopt;
     return OrderOf(levels_[count_].front());

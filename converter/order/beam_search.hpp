@@ -18,6 +18,7 @@ struct BeamOptions {
   double noise = 0.0;
   uint64_t seed = 1;
   int64_t work = INT64_MAX;  ///< that may be spent, see SearchEffort
+  WorkReport report;         ///< may be empty; hears of `effort.work`
 };
 
 /// An order with a peak of at most `target`, if one is found. Adds to `effort`: at most `width`

@@ -96,7 +96,8 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
     result.subgraphs.push_back(subgraph);
     searches.emplace_back(part, options.seed);
   }
-  RunSearches(searches, options.work_budget);
+  Progress progress(options.progress, options.work_budget);
+  RunSearches(searches, options.work_budget, [&](int64_t spent) { progress.Report(spent); });
   TakeResults(searches, parts, result);
   result.exact = result.peak == result.lower_bound;
   return result;

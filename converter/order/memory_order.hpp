@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "converter/order/memory_problem.hpp"
+#include "converter/progress.hpp"
 
 namespace tenon::converter {
 
@@ -21,6 +22,7 @@ struct MemoryOrderOptions {
   uint64_t seed = 1;
   int smallest_subgraph = 4;  ///< smaller ones join a neighbour
   bool key_nodes = true;      ///< cut at them; else all nodes are searched as one subgraph
+  ProgressFunction progress;  ///< may be empty
 };
 
 struct SubgraphOrder {

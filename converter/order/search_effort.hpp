@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace tenon::converter {
 
@@ -11,6 +12,9 @@ struct SearchEffort {
   /// One for each downset, and one for so many nodes looked at: about 1.5 microseconds.
   int64_t work = 0;
 };
+
+/// Hears of the work spent so far, again and again.
+using WorkReport = std::function<void(int64_t spent)>;
 
 inline constexpr int64_t kVisitsPerWork = 128;
 

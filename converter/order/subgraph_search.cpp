@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "converter/order/beam_search.hpp"
-#include "converter/order/downset_search.hpp"
 #include "converter/order/greedy_order.hpp"
 #include "converter/order/problem_parts.hpp"
 
@@ -31,20 +30,20 @@ SubgraphSearch::SubgraphSearch(const MemoryProblem& problem, uint64_t seed)
 
 int64_t SubgraphSearch::Floor() const { return std::max(enough_, lower_bound_); }
 
-void SubgraphSearch::Run(int64_t enough, int64_t work_budget) {
+void SubgraphSearch::Run(int64_t enough, int64_t work_budget, const WorkReport& report) {
   enough_ = enough;
   end_ = effort_.work + work_budget;
   if (IsDone() || !HasWork()) return;
   TryGreedy();
   if (nodes() > kMostNodesAtOnce) {
-    RunWindows();
+    RunWindows(report);
     return;
   }
-  TryBeam(kFirstWidth, 0.0);
-  RunExact((end_ - effort_.work) / 2);
+  TryBeam(kFirstWidth, 0.0, report);
+  RunExact((end_ - effort_.work) / 2, report);
   for (size_t width = 2 * kFirstWidth; !IsDone() && HasWork(); width += width / 2) {
-    TryBeam(width, 0.0);
-    TryBeam(width, kNoise);
+    TryBeam(width, 0.0, report);
+    TryBeam(width, kNoise, report);
   }
 }
 
@@ -72,12 +71,13 @@ void SubgraphSearch::TryGreedy() {
 }
 
 /// Halves the gap between what is known and what cannot be, as far as a beam of this width goes.
-void SubgraphSearch::TryBeam(size_t width, double noise) {
+void SubgraphSearch::TryBeam(size_t width, double noise, const WorkReport& report) {
   int64_t low = Floor();
   while (low < peak_ && HasWork()) {
     BeamOptions options;
     options.target = low + (peak_ - low) / 2;
     options.width = width;
+    options.report = report;
     options.noise = noise;
     options.seed = seed_++;
     bool found = false;
@@ -93,18 +93,14 @@ void SubgraphSearch::TryBeam(size_t width, double noise) {
 }
 
 /// Turns by turns in both directions, in slices that grow.
-void SubgraphSearch::RunExact(int64_t work) {
+void SubgraphSearch::RunExact(int64_t work, const WorkReport& report) {
   std::array<DownsetSearch, 2> searches = {DownsetSearch(directions_[0], Floor(), peak_),
                                            DownsetSearch(directions_[1], Floor(), peak_)};
   const int64_t end = effort_.work + work;
   for (int64_t slice = 512; !IsDone() && effort_.work < end; slice *= 2) {
     for (size_t d = 0; d < searches.size() && !IsDone(); ++d) {
       DownsetSearch& search = searches[d];
-      const SearchEffort before = search.effort();
-      const auto outcome = search.Run(std::min(slice, end - effort_.work));
-      effort_.downsets += search.effort().downsets - before.downsets;
-      effort_.work += search.effort().work - before.work;
-      if (outcome == DownsetSearch::Outcome::kFound) Take(search.order(), d);
+      if (RunSlice(search, std::min(slice, end - effort_.work), report)) Take(search.order(), d);
       // Levels at or below `enough` have not been looked at.
       if (search.lower_bound() > enough_) {
         lower_bound_ = std::max(lower_bound_, search.lower_bound());
@@ -113,9 +109,24 @@ void SubgraphSearch::RunExact(int64_t work) {
   }
 }
 
+/// True if an order is found. In pieces that nothing but the report depends on.
+bool SubgraphSearch::RunSlice(DownsetSearch& search, int64_t work, const WorkReport& report) {
+  constexpr int64_t kPiece = 1024;
+  const int64_t slice_end = search.effort().work + work;
+  auto outcome = DownsetSearch::Outcome::kOutOfWork;
+  while (outcome == DownsetSearch::Outcome::kOutOfWork && search.effort().work < slice_end) {
+    const SearchEffort before = search.effort();
+    outcome = search.Run(std::min(kPiece, slice_end - before.work));
+    effort_.downsets += search.effort().downsets - before.downsets;
+    effort_.work += search.effort().work - before.work;
+    report(effort_.work);
+  }
+  return outcome == DownsetSearch::Outcome::kFound;
+}
+
 /// Cuts the best order known into windows and searches each as a subgraph, then with the cuts
 /// elsewhere, until two rounds have changed nothing. What a window proves holds for that cut only.
-void SubgraphSearch::RunWindows() {
+void SubgraphSearch::RunWindows(const WorkReport& report) {
   int useless = 0;
   for (int round = 0; round < kMostWindowRounds && useless < 2 && !IsDone() && HasWork(); ++round) {
     ProblemParts parts(directions_[0], order_);
@@ -126,7 +137,8 @@ void SubgraphSearch::RunWindows() {
       begins.push_back(begin);
       searches.emplace_back(parts.Part(begin, std::min(end, nodes())), seed_++);
     }
-    (void)RunSearches(searches, end_ - effort_.work);
+    (void)RunSearches(searches, end_ - effort_.work,
+                      [&](int64_t spent) { report(effort_.work + spent); });
     for (size_t i = 0; i < searches.size(); ++i) {
       effort_.downsets += searches[i].effort().downsets;
       effort_.work += searches[i].effort().work;
@@ -138,7 +150,8 @@ void SubgraphSearch::RunWindows() {
   }
 }
 
-int64_t RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget) {
+int64_t RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget,
+                    const WorkReport& report) {
   std::vector<size_t> by_peak(searches.size());
   std::iota(by_peak.begin(), by_peak.end(), size_t{0});
   std::stable_sort(by_peak.begin(), by_peak.end(), [&](size_t a, size_t b) {
@@ -149,7 +162,10 @@ int64_t RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget) 
   int64_t spent = 0;
   for (const size_t i : by_peak) {
     // Half of what is left, so that a hopeless one leaves something for the next.
-    if (searches[i].peak() > enough) searches[i].Run(enough, (work_budget - spent) / 2);
+    if (searches[i].peak() > enough) {
+      searches[i].Run(enough, (work_budget - spent) / 2,
+                      [&](int64_t more) { report(spent + more); });
+    }
     spent += searches[i].effort().work;
     enough = std::max(enough, searches[i].peak());
   }

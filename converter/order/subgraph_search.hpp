@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "converter/order/downset_search.hpp"
 #include "converter/order/memory_problem.hpp"
 #include "converter/order/search_effort.hpp"
 
@@ -17,7 +18,7 @@ class SubgraphSearch {
   SubgraphSearch(const MemoryProblem& problem, uint64_t seed);
 
   /// Peaks of `enough` and below are as good as any. Without work the source order stays.
-  void Run(int64_t enough, int64_t work_budget);
+  void Run(int64_t enough, int64_t work_budget, const WorkReport& report);
 
   [[nodiscard]] size_t nodes() const { return directions_[0].nodes.size(); }
   [[nodiscard]] const std::vector<Index>& order() const { return order_; }
@@ -32,9 +33,10 @@ class SubgraphSearch {
   [[nodiscard]] bool HasWork() const { return effort_.work < end_; }
   void Take(std::vector<Index> order, size_t direction);
   void TryGreedy();
-  void TryBeam(size_t width, double noise);
-  void RunExact(int64_t work);
-  void RunWindows();
+  void TryBeam(size_t width, double noise, const WorkReport& report);
+  void RunExact(int64_t work, const WorkReport& report);
+  bool RunSlice(DownsetSearch& search, int64_t work, const WorkReport& report);
+  void RunWindows(const WorkReport& report);
 
   std::array<MemoryProblem, 2> directions_;  ///< forwards and backwards in time
   uint64_t seed_;
@@ -49,6 +51,7 @@ class SubgraphSearch {
 
 /// Searches subgraphs that run one after the other: their peak is the largest one's, so that one
 /// comes first, and the others need only come below what is left of it then. Gives the work spent.
-int64_t RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget);
+int64_t RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget,
+                    const WorkReport& report);
 
 }  // namespace tenon::converter

@@ -28,6 +28,7 @@ class OrderSearch {
   OrderTime Try(const std::vector<Index>& order, Picoseconds limit = INT64_MAX) {
     work_ += static_cast<int64_t>(order.size());
     ++tried_;
+    if (progress_ != nullptr) progress_->Report(work_before_ + work_);
     const TimeOutcome outcome = evaluator_.Evaluate(order, limit);
     if (!outcome.fits) {
       if (!best_.has_value()) stuck_ = outcome.stuck;
@@ -41,6 +42,12 @@ class OrderSearch {
       order_ = order;
     }
     return outcome.makespan;
+  }
+
+  /// From now on reports what is spent, on top of `work_before` by others.
+  void ReportTo(Progress& progress, int64_t work_before) {
+    progress_ = &progress;
+    work_before_ = work_before;
   }
 
   [[nodiscard]] bool IsDone() const { return best_.has_value() && *best_ <= enough_; }
@@ -71,6 +78,8 @@ class OrderSearch {
   int64_t tried_ = 0;
   int64_t work_ = 0;
   Index stuck_ = 0;
+  Progress* progress_ = nullptr;
+  int64_t work_before_ = 0;
 };
 
 void OrderSearch::TryAll() {
@@ -182,13 +191,17 @@ std::vector<std::vector<Index>> Subgraphs(const TimeProblem& problem, int smalle
   return result;
 }
 
+// Subgraphs by themselves get this part of the budget, besides.
+constexpr int64_t kSubgraphPart = 4;
+
 class Finder {
  public:
   Finder(const TimeProblem& problem, const TimeSearchOptions& options)
       : problem_(problem),
         options_(options),
         view_(MemoryViewOf(problem)),
-        search_(problem, Enough(), options.seed) {}
+        search_(problem, Enough(), options.seed),
+        progress_(options.progress, WithSubgraphs(options.work_budget)) {}
 
   TimeOrder Run() {
     TryBaselines();
@@ -206,6 +219,10 @@ class Finder {
   }
 
  private:
+  static int64_t WithSubgraphs(int64_t budget) {
+    return std::min(budget, INT64_MAX / 2) + budget / kSubgraphPart;
+  }
+
   /// What is as good as any.
   Picoseconds Enough() {
     result_.bound = TimeBoundOf(problem_);
@@ -227,6 +244,7 @@ class Finder {
   }
 
   void Search() {
+    search_.ReportTo(progress_, 0);
     const auto count = static_cast<int64_t>(problem_.tasks.size());
     if (result_.orders.has_value() &&
         *result_.orders <= static_cast<uint64_t>(options_.work_budget / 2 / count)) {
@@ -255,7 +273,7 @@ class Finder {
     const auto parts = Subgraphs(problem_, options_.smallest_subgraph);
     std::map<std::string, std::pair<std::vector<Index>, TimeSubgraph>> known;
     std::vector<Index> order;
-    const int64_t budget = options_.work_budget / 4;
+    const int64_t budget = options_.work_budget / kSubgraphPart;
     for (const std::vector<Index>& numbers : parts) {
       const TimeProblem part = TimePartOf(problem_, numbers);
       const auto [entry, is_new] = known.try_emplace(CanonicalForm(part));
@@ -271,11 +289,13 @@ class Finder {
       for (const Index t : part_order) order.push_back(numbers[t]);
       result_.subgraphs.push_back(report);
     }
+    search_.ReportTo(progress_, part_work_);
     search_.Try(order);
   }
 
   std::pair<std::vector<Index>, TimeSubgraph> SearchPart(const TimeProblem& part, int64_t work) {
     OrderSearch search(part, TimeBoundOf(part).bound, options_.seed);
+    search.ReportTo(progress_, search_.work() + part_work_);
     TimeSubgraph report;
     report.tasks = part.tasks.size();
     report.orders = CountOrders(MemoryViewOf(part), options_.count_budget);
@@ -288,6 +308,7 @@ class Finder {
     } else {
       search.Anneal(work - search.work());
     }
+    part_work_ += search.work();
     report.tried = search.tried();
     report.exact = report.exact || search.IsDone();
     return {search.best().has_value() ? search.order() : SourceOrderOf(part), report};
@@ -298,6 +319,8 @@ class Finder {
   TimeOrder result_;
   MemoryProblem view_;
   OrderSearch search_;
+  Progress progress_;
+  int64_t part_work_ = 0;  ///< spent on subgraphs
 };
 
 }  // namespace

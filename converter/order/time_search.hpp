@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converter/order/time_problem.hpp"
+#include "converter/progress.hpp"
 
 namespace tenon::converter {
 
@@ -22,6 +23,8 @@ struct TimeSearchOptions {
   int smallest_subgraph = 4;     ///< of those between key nodes; smaller ones join a neighbour
   Picoseconds target = 0;        ///< stop at the first order that is as short
   std::vector<Index> start;      ///< an order known to be good; may be empty
+  /// May be empty. Of the search behind the baselines; subgraphs get a quarter of the budget more.
+  ProgressFunction progress;
 };
 
 struct TimeSubgraph {

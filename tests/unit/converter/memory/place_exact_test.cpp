@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converter/memory/place.hpp"
+#include "tests/support/progress_log.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -204,6 +205,24 @@ TEST_CASE("Place: the budget bounds the work") {
   CHECK(IsValidPlacement(buffers, placement.offsets));
   // One placement and all that follows from it may exceed the budget.
   CHECK(placement.work < 60'000);
+}
+
+TEST_CASE("Place: progress of the search goes up to its budget, and is silent without a search") {
+  std::mt19937_64 random(13);
+  test::ProgressLog log;
+  PlaceOptions options;
+  options.work_budget = 50'000;
+  options.progress = log.Listener();
+  const Placement placement = PlaceBuffers(HiddenPacking(random, 300, 200, 1024), options);
+  REQUIRE_FALSE(placement.proven_optimal);
+  CHECK(log.IsOrderly());
+  CHECK(log.shares().size() > 10);
+  CHECK(log.shares().back() > 0.9);
+
+  test::ProgressLog silent;
+  options.progress = silent.Listener();
+  (void)PlaceBuffers({{0, 2, 8}, {1, 3, 8}}, options);
+  CHECK(silent.shares().empty());
 }
 
 TEST_CASE("Place: the clock stops the search") {

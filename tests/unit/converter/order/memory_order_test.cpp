@@ -11,6 +11,7 @@
 
 #include "converter/order/beam_search.hpp"
 #include "converter/order/downset_search.hpp"
+#include "tests/support/progress_log.hpp"
 #include "tests/unit/converter/order/dag_problems.hpp"
 
 namespace tenon::converter {
@@ -344,6 +345,42 @@ TEST_CASE("FindMemoryOrder: the same seed gives the same order") {
   std::mt19937 random(8);
   const MemoryProblem problem = RandomProblem(random, 60, 1000);
   CHECK(Find(problem, 3000, 9).order == Find(problem, 3000, 9).order);
+}
+
+TEST_CASE("FindMemoryOrder: a search that uses up its budget tells its progress to the end") {
+  std::mt19937 random(18);
+  for (const size_t nodes : {200, 4000}) {  // at once, and in windows
+    test::ProgressLog log;
+    MemoryOrderOptions options;
+    options.work_budget = 20'000;
+    options.progress = log.Listener();
+    (void)FindMemoryOrder(RandomProblem(random, nodes, 1000), options);
+    CAPTURE(nodes);
+    CHECK(log.IsOrderly());
+    CHECK(log.shares().size() > 10);
+    CHECK(log.shares().back() > 0.3);  // one subgraph gets half of the budget, at most
+  }
+}
+
+TEST_CASE("FindMemoryOrder: nothing to search, no progress") {
+  test::ProgressLog log;
+  MemoryOrderOptions options;
+  options.progress = log.Listener();
+  ProblemBuilder builder;
+  (void)builder.Chain({}, {100, 200, 4});
+  (void)FindMemoryOrder(std::move(builder).Build(), options);
+  options.work_budget = 0;
+  (void)FindMemoryOrder(TwoHills(), options);
+  CHECK(log.shares().empty());
+}
+
+TEST_CASE("Progress: steps of a hundredth, nothing twice, 1 is the end") {
+  test::ProgressLog log;
+  Progress progress(log.Listener(), 1000);
+  for (const int64_t spent : {0, 9, 10, 11, 19, 20, 500, 504, 999, 1200, 1300}) {
+    progress.Report(spent);
+  }
+  CHECK(log.shares() == std::vector<double>{0.01, 0.02, 0.5, 0.999, 1.0});
 }
 
 TEST_CASE("FindMemoryOrder: nothing, and one node") {

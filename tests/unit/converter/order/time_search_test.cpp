@@ -7,6 +7,7 @@
 
 #include "converter/order/time_orders.hpp"
 #include "converter/order/time_schedule.hpp"
+#include "tests/support/progress_log.hpp"
 #include "tests/unit/converter/order/time_problems.hpp"
 
 namespace tenon::converter {
@@ -167,6 +168,25 @@ TEST_CASE("an order of ten thousand tasks is found within its budget") {
   const TimeOrder found = FindTimeOrder(problem, options);
   CHECK(*found.chosen <= *found.source);
   CHECK(found.tried * static_cast<int64_t>(problem.tasks.size()) <= 600'000);
+}
+
+TEST_CASE("progress of a search goes up to its budget, and is silent without a search") {
+  test::ProgressLog log;
+  TimeSearchOptions options;
+  options.work_budget = 200'000;
+  options.progress = log.Listener();
+  const TimeOrder found = FindTimeOrder(Blocks(12), options);
+  CHECK(log.IsOrderly());
+  REQUIRE_FALSE(found.exact);
+  CHECK(log.shares().size() > 10);
+  CHECK(log.shares().back() > 0.5);
+
+  test::ProgressLog silent;
+  options.progress = silent.Listener();
+  options.target = *found.source;  // good enough before any search
+  (void)FindTimeOrder(Blocks(12), options);
+  (void)FindTimeOrder({}, options);
+  CHECK(silent.shares().empty());
 }
 
 TEST_CASE("nothing to do takes no time") {
