@@ -1,12 +1,15 @@
 #include "converter/passes/eliminate_dead_code.hpp"
 
-#include <ranges>
+#include <algorithm>
+#include <vector>
 
 namespace tenon::converter {
 
 Status EliminateDeadCode(Graph& graph, PassReport& report) {
   const Graph& reading = graph;  // asking for a changeable op would reindex its inputs
-  for (OpId id : std::views::reverse(graph.OpOrder())) {
+  std::vector<OpId> order = graph.OpOrder();
+  std::reverse(order.begin(), order.end());
+  for (const OpId id : order) {
     const std::vector<TensorId>& outputs = reading.op(id).outputs;
     if (std::any_of(outputs.begin(), outputs.end(), [&](TensorId t) { return graph.IsRead(t); })) {
       continue;
