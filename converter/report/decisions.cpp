@@ -37,9 +37,18 @@ Json MappingJson(const Conversion& conversion) {
   return mapping;
 }
 
+constexpr double kPicosecondsPerMillisecond = 1e9;
+
+double Milliseconds(Picoseconds time) {
+  return static_cast<double>(time) / kPicosecondsPerMillisecond;
+}
+
+Json OrNull(const std::optional<Picoseconds>& time) {
+  return time ? Json(Milliseconds(*time)) : Json(nullptr);
+}
+
 /// `orders` is null where they were too many to count, `tried` the downsets of ops expanded.
-Json OrderJson(const OrderReport& report) {
-  const MemoryOrder& search = report.search;
+Json MemorySubgraphs(const MemoryOrder& search) {
   Json subgraphs = Json::array();
   for (const SubgraphOrder& subgraph : search.subgraphs) {
     subgraphs.push_back({{"ops", subgraph.nodes},
@@ -50,32 +59,143 @@ Json OrderJson(const OrderReport& report) {
                          {"live_bytes", subgraph.peak},
                          {"lower_bound", subgraph.lower_bound}});
   }
-  const bool searched = report.mode == OrderMode::kSearch;
-  return {{"mode", searched ? "search" : "source"},
-          {"changed", report.changed},
-          {"source_live_bytes", searched ? Json(search.source_peak) : Json(nullptr)},
-          {"live_bytes", searched ? Json(search.peak) : Json(nullptr)},
-          {"lower_bound", searched ? Json(search.lower_bound) : Json(nullptr)},
-          {"exact", searched ? Json(search.exact) : Json(nullptr)},
-          {"subgraphs", subgraphs},
-          {"seed", report.seed}};
+  return subgraphs;
+}
+
+/// `tried` counts orders; `shared`: searched once with an identical subgraph.
+Json TimeSubgraphs(const TimeOrder& search) {
+  Json subgraphs = Json::array();
+  for (const TimeSubgraph& subgraph : search.subgraphs) {
+    subgraphs.push_back({{"ops", subgraph.tasks},
+                         {"orders", subgraph.orders ? Json(*subgraph.orders) : Json(nullptr)},
+                         {"tried", subgraph.tried},
+                         {"exact", subgraph.exact},
+                         {"shared", subgraph.shared}});
+  }
+  return subgraphs;
+}
+
+/// Searched for time on units side by side, for memory on one.
+Json OrderJson(const OrderReport& report) {
+  const MemoryOrder& memory = report.search;
+  const TimeOrder& time = report.time;
+  const bool for_time = !time.subgraphs.empty();
+  const bool for_memory = !memory.subgraphs.empty();
+  Json json = {{"mode", Name(report.mode)},
+               {"changed", report.changed},
+               {"key_nodes", report.key_nodes},
+               {"source_live_bytes", for_memory ? Json(memory.source_peak) : Json(nullptr)},
+               {"live_bytes", for_memory ? Json(memory.peak) : Json(nullptr)},
+               {"lower_bound", for_memory ? Json(memory.lower_bound) : Json(nullptr)},
+               {"exact", for_memory ? Json(memory.exact) : Json(nullptr)}};
+  if (for_time) {
+    json["exact"] = time.exact;
+    json["tried"] = time.tried;
+    json["orders"] = time.orders ? Json(*time.orders) : Json(nullptr);
+    json["ms"] = {{"source", OrNull(time.source)},
+                  {"random", OrNull(time.random)},
+                  {"list", OrNull(time.list)},
+                  {"chosen", OrNull(time.chosen)},
+                  {"lower_bound", Milliseconds(time.bound.bound)}};
+  }
+  json["subgraphs"] = for_time ? TimeSubgraphs(time) : MemorySubgraphs(memory);
+  json["seed"] = report.seed;
+  return json;
+}
+
+/// Single ops first, then chains of ops (`op` is the first of them, `last_op` the last).
+Json SplitsJson(const Conversion& conversion) {
+  Json splits = Json::array();
+  for (const SplitRecord& split : conversion.op_splits.splits) {
+    splits.push_back({{"op", split.op},
+                      {"dimension", split.dimension},
+                      {"parts", split.parts},
+                      {"bytes_before", split.bytes_before},
+                      {"bytes_after", split.bytes_after},
+                      {"limit", split.limit},
+                      {"reason", split.reason}});
+  }
+  for (const SplitChain& chain : conversion.chain_splits.chains) {
+    splits.push_back({{"op", chain.first_op},
+                      {"last_op", chain.last_op},
+                      {"ops", chain.ops},
+                      {"dimension", Name(chain.dimension)},
+                      {"parts", chain.patching.parts},
+                      {"halo", Name(chain.patching.policy)},
+                      {"bytes_before", chain.peak_before},
+                      {"bytes_after", chain.peak_after},
+                      {"copied_bytes", chain.copied_bytes},
+                      {"recomputed_work", chain.recomputed_work},
+                      {"reason", chain.reason}});
+  }
+  return splits;
+}
+
+/// `same_as` and `dropped` are there only where they say something.
+Json MeasuredJson(const std::vector<MeasuredOrder>& measured) {
+  Json orders = Json::array();
+  for (const MeasuredOrder& order : measured) {
+    Json json = {{"order", Name(order.mode)},
+                 {"seed", order.seed},
+                 {"ms", order.ms ? Json(*order.ms) : Json(nullptr)},
+                 {"arena_bytes", order.arena_bytes ? Json(*order.arena_bytes) : Json(nullptr)},
+                 {"chosen", order.chosen}};
+    if (order.same_as) json["same_as"] = *order.same_as;
+    if (!order.dropped.empty()) json["dropped"] = order.dropped;
+    orders.push_back(std::move(json));
+  }
+  return orders;
+}
+
+/// Predicted, of one inference: in the model's own order and in the plan's.
+Json TimeJson(const TimeReport& time) {
+  Json units = Json::array();
+  for (const UnitTime& unit : time.units) {
+    units.push_back({{"unit", unit.unit},
+                     {"busy_ms_before", Milliseconds(unit.before)},
+                     {"busy_ms", Milliseconds(unit.after)}});
+  }
+  return {{"source_order_ms", Milliseconds(time.before)},
+          {"ms", Milliseconds(time.after)},
+          {"lower_bound_ms", Milliseconds(time.lower_bound)},
+          {"costs", time.measured ? "measured" : "analytic"},
+          {"units", units}};
 }
 
 }  // namespace
 
-Json DecisionsJson(const Conversion& conversion) {
+const char* Name(OrderMode mode) {
+  switch (mode) {
+    case OrderMode::kSource:
+      return "source";
+    case OrderMode::kSearch:
+      return "search";
+    case OrderMode::kRandom:
+      return "random";
+  }
+  return "";
+}
+
+Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder>& measured) {
   const MemoryReport& memory = conversion.memory;
   Json json;
-  json["predicted"] = {{"latency_ms", nullptr},
-                       {"throughput_per_s", nullptr},
-                       {"peak_bytes", {{memory.space, memory.arena_bytes}}}};
+  const double latency_ms = Milliseconds(conversion.time.after);
+  json["predicted"] = {
+      {"latency_ms", latency_ms},
+      {"throughput_per_s", latency_ms > 0 ? Json(1e3 / latency_ms) : Json(nullptr)},
+      {"peak_bytes", {{memory.space, memory.arena_bytes + memory.packed_bytes}}}};
   json["passes"] = PassesJson(conversion);
   json["mapping"] = MappingJson(conversion);
-  json["splits"] = Json::array();
+  json["splits"] = SplitsJson(conversion);
   json["order"] = OrderJson(conversion.order);
+  if (!measured.empty()) json["order"]["measured"] = MeasuredJson(measured);
+  json["time"] = TimeJson(conversion.time);
   json["memory"] = {{"space", memory.space},
                     {"arena_bytes", memory.arena_bytes},
                     {"source_order_bytes", memory.source_order_bytes},
+                    {"unsplit_bytes", memory.unsplit_bytes},
+                    {"packed_bytes", memory.packed_bytes},
+                    {"lean_kernels", conversion.lean_kernels},
                     {"lower_bound", memory.lower_bound},
                     {"gap", memory.arena_bytes - memory.lower_bound},
                     {"proven_optimal", memory.proven_optimal},

@@ -39,6 +39,37 @@ class Progress {
   bool shown_ = false;
 };
 
+void PrintSplits(const converter::Conversion& conversion) {
+  const converter::SplitReport& ops = conversion.op_splits;
+  if (ops.ops_split > 0) {
+    std::cout << fmt::format("split: {} ops into {} parts\n", ops.ops_split, ops.parts);
+  }
+  for (const converter::SplitChain& chain : conversion.chain_splits.chains) {
+    std::cout << fmt::format("split: {} ops from {} to {} into {} patches by {}\n", chain.ops,
+                             chain.first_op, chain.last_op, chain.patching.parts,
+                             Name(chain.dimension));
+  }
+}
+
+void PrintMeasured(const std::vector<converter::MeasuredOrder>& orders, bool here) {
+  for (size_t i = 0; i < orders.size(); ++i) {
+    const converter::MeasuredOrder& order = orders[i];
+    std::string name = converter::Name(order.mode);
+    if (order.mode == converter::OrderMode::kRandom) name += fmt::format(", seed {}", order.seed);
+    std::string result;
+    if (!order.dropped.empty()) {
+      result = "dropped: " + order.dropped;
+    } else if (order.same_as) {
+      result = fmt::format("the same plan as order {}", *order.same_as + 1);
+    } else {
+      result = fmt::format("{:.4f} ms {}, arena {} bytes{}", order.ms.value_or(0),
+                           here ? "on this machine" : "on the target",
+                           order.arena_bytes.value_or(0), order.chosen ? ", chosen" : "");
+    }
+    std::cout << fmt::format("measured: order {} ({}): {}\n", i + 1, name, result);
+  }
+}
+
 void PrintSummary(const converter::Conversion& conversion, const ConvertCommand& options,
                   double seconds) {
   const converter::MemoryReport& memory = conversion.memory;
@@ -54,9 +85,16 @@ void PrintSummary(const converter::Conversion& conversion, const ConvertCommand&
       "bytes\n",
       memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
       memory.constants_bytes);
-  if (conversion.order.changed) {
+  PrintSplits(conversion);
+  if (conversion.order.changed && memory.source_order_bytes > 0) {
     std::cout << fmt::format("order: another than the model's, which needs {} bytes\n",
                              memory.source_order_bytes);
+  }
+  if (conversion.time.after > 0) {
+    constexpr double kPerMillisecond = 1e9;
+    std::cout << fmt::format(
+        "predicted: {:.3f} ms ({})\n", static_cast<double>(conversion.time.after) / kPerMillisecond,
+        conversion.time.measured ? "from measurements" : "from the board's figures");
   }
   if (!options.verbose) return;
   for (const converter::PassReport& pass : conversion.passes) {
@@ -89,6 +127,16 @@ void CheckOutputs(const ConvertCommand& options) {
   }
 }
 
+MeasuredConversion ConvertOrMeasure(const ConvertCommand& options,
+                                    const converter::ConvertOptions& convert) {
+  if (options.order == "measured") {
+    return ConvertMeasured(convert, ToMeasureOptions(options, convert.board));
+  }
+  converter::Result<converter::Conversion> conversion = converter::Convert(convert);
+  if (!conversion.ok()) FailWith(conversion.error());
+  return {std::move(*conversion), {}};
+}
+
 void Run(const ConvertCommand& options) {
   const auto start = Clock::now();
   CheckOutputs(options);
@@ -99,15 +147,17 @@ void Run(const ConvertCommand& options) {
       progress.Show(phase, index, count);
     };
   }
-  const converter::Result<converter::Conversion> conversion = converter::Convert(convert);
+  const MeasuredConversion made = ConvertOrMeasure(options, convert);
   progress.Clear();
-  if (!conversion.ok()) FailWith(conversion.error());
-  WriteFile(options.plan, conversion->plan.data(), conversion->plan.size());
+  const converter::Conversion& conversion = made.conversion;
+  WriteFile(options.plan, conversion.plan.data(), conversion.plan.size());
   if (!options.json.empty()) {
-    WriteFile(options.json, converter::DecisionsJson(*conversion).dump(2) + "\n");
+    WriteFile(options.json, converter::DecisionsJson(conversion, made.candidates).dump(2) + "\n");
   }
   const std::chrono::duration<double> elapsed = Clock::now() - start;
-  if (!options.quiet) PrintSummary(*conversion, options, elapsed.count());
+  if (options.quiet) return;
+  PrintMeasured(made.candidates, options.measure.target.command.empty());
+  PrintSummary(conversion, options, elapsed.count());
 }
 
 }  // namespace

@@ -38,15 +38,55 @@ converter::ImportOptions::Frozen ReadFrozen(const std::string& file) {
   return frozen;
 }
 
+std::shared_ptr<const converter::Profile> ReadProfile(const std::string& file,
+                                                      const converter::Board& board) {
+  converter::Result<converter::Profile> profile = converter::LoadProfile(file);
+  if (!profile.ok()) FailWith(profile.error());
+  if (converter::Status status = converter::CheckProfileFits(*profile, board); !status.ok()) {
+    FailWith(status.error());
+  }
+  return std::make_shared<const converter::Profile>(std::move(*profile));
+}
+
 converter::OrderMode OrderModeOf(const std::string& name) {
   if (name == "source") return converter::OrderMode::kSource;
   if (name == "random") return converter::OrderMode::kRandom;
   return converter::OrderMode::kSearch;
 }
 
+/// Takes the option's value, and notes that it is of use with measured orders only.
+template <typename T>
+CLI::Option* AddMeasureOption(CLI::App& command, ConvertCommand& options, const std::string& name,
+                              T& value, const std::string& description) {
+  return command.add_option(name, value, description)
+      ->each([&options, name](const std::string&) { options.only_measured = name; })
+      ->group("Methods");
+}
+
+void AddMeasureOptions(CLI::App& command, ConvertCommand& options) {
+  const CLI::Validator not_empty(
+      [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, "");
+  AddMeasureOption(command, options, "--target", options.measure.target.command,
+                   "COMMAND that runs 'tenon' on the target, for --order=measured: a shell adds "
+                   "'bench PLAN --json /dev/stdout ...' to it; without, this machine is measured")
+      ->check(not_empty);
+  AddMeasureOption(command, options, "--target-timeout", options.measure.target.timeout_seconds,
+                   "Seconds after which a run of the target's command is ended")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+  AddMeasureOption(command, options, "--measure-orders", options.measure.orders,
+                   "Orders to measure: the search's, the model's own, the rest at random")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
+  const bool measured = options.order == "measured";
+  if (!measured && !options.only_measured.empty()) {
+    Fail(kUsage, "{} needs --order=measured", options.only_measured);
+  }
   converter::ConvertOptions convert;
   convert.model = options.model;
   converter::Result<converter::Board> board = converter::LoadBoard(options.board);
@@ -84,12 +124,33 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   convert.order = OrderModeOf(options.order);
   convert.order_budget = options.order_budget;
   convert.key_nodes = options.key_nodes == "on";
+  convert.order_target_ms = options.order_target_ms;
+  convert.split = options.split == "auto";
+  convert.objective = options.objective == "memory" ? converter::Objective::kMemory
+                                                    : converter::Objective::kLatency;
+  if (!options.profile.empty()) convert.profile = ReadProfile(options.profile, convert.board);
   convert.seed = options.seed;
   convert.recorded.emplace_back("order", options.order);
+  if (measured) {
+    // Not the command itself: it names machines and people.
+    convert.recorded.emplace_back("target",
+                                  options.measure.target.command.empty() ? "here" : "command");
+    convert.recorded.emplace_back("measure-orders", std::to_string(options.measure.orders));
+  }
   convert.recorded.emplace_back("order-budget", std::to_string(options.order_budget));
   convert.recorded.emplace_back("key-nodes", options.key_nodes);
+  convert.recorded.emplace_back("split", options.split);
+  convert.recorded.emplace_back("objective", options.objective);
   convert.recorded.emplace_back("seed", std::to_string(options.seed));
   return convert;
+}
+
+MeasureOptions ToMeasureOptions(const ConvertCommand& options, const converter::Board& board) {
+  MeasureOptions measure = options.measure;
+  if (const converter::Unit* unit = converter::ComputeUnit(board)) {
+    measure.target.threads = std::max(1, static_cast<int>(unit->threads));
+  }
+  return measure;
 }
 
 void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
@@ -112,21 +173,42 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
                   "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
       ->allow_extra_args(false)
       ->group("Memory");
+  command
+      .add_option("--split", options.split,
+                  "Split ops and chains of ops that do not fit the board's memory, or refuse them")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->capture_default_str()
+      ->group("Memory");
+  command
+      .add_option("--objective", options.objective,
+                  "Least predicted time, or the smallest arena at the price of time")
+      ->check(CLI::IsMember({"latency", "memory"}))
+      ->capture_default_str()
+      ->group("Methods");
+  command.add_option("--profile", options.profile, "Measured costs, by 'tenon profile'")
+      ->group("Methods");
   command.add_option("--fuse", options.fuse, "Fuse batch norms, activations, additions, pads")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
       ->group("Methods");
   command
-      .add_option("--order", options.order,
-                  "Order of ops: the model's own, the best that a search finds, or a random one")
-      ->check(CLI::IsMember({"source", "search", "random"}))
+      .add_option(
+          "--order", options.order,
+          "Order of ops: the model's own, the best that a search finds, a random one, or of "
+          "several the one that runs fastest on the target")
+      ->check(CLI::IsMember({"source", "search", "random", "measured"}))
       ->capture_default_str()
       ->group("Methods");
   command
       .add_option("--order-budget", options.order_budget,
-                  "Sets of finished ops that the search may look at")
+                  "Work of the search: about two microseconds each, the same on every machine")
       ->check(AtLeast(0))
       ->capture_default_str()
+      ->group("Methods");
+  command
+      .add_option("--order-target", options.order_target_ms,
+                  "Stop the search at the first order predicted to take at most so many ms")
+      ->check(CLI::NonNegativeNumber)
       ->group("Methods");
   command
       .add_option("--key-nodes", options.key_nodes,
@@ -134,6 +216,7 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
       ->group("Methods");
+  AddMeasureOptions(command, options);
   command.add_option("--seed", options.seed, "Of what is left to chance in searches")
       ->capture_default_str()
       ->group("Methods");

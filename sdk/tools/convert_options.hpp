@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "converter/pipeline.hpp"
+#include "sdk/tools/convert_measured.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -27,7 +28,8 @@ struct ConvertCommand {
   std::string objective = "latency";
   uint64_t seed = 1;
   std::string profile;
-  std::string target;
+  MeasureOptions measure;
+  std::string only_measured;  ///< an option that was given and needs --order=measured
   std::string json;
   bool verbose = false;
   bool quiet = false;
@@ -36,7 +38,12 @@ struct ConvertCommand {
 /// Adds every option to the subcommand, grouped, with its default.
 void AddConvertOptions(CLI::App& command, ConvertCommand& options);
 
-/// Reads what the options name (board, frozen inputs, profile). Throws Failure.
+/// Reads what the options name (board, frozen inputs, profile). With --order=measured the order is
+/// the search's, and the rest is in `measure`. Throws Failure.
 [[nodiscard]] converter::ConvertOptions ToConvertOptions(const ConvertCommand& options);
+
+/// How --order=measured measures for that board.
+[[nodiscard]] MeasureOptions ToMeasureOptions(const ConvertCommand& options,
+                                              const converter::Board& board);
 
 }  // namespace tenon::tool

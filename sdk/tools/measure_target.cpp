@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +70,8 @@ std::vector<std::string> ArgumentsOf(const TargetOptions& options, const std::st
 /// In the child: nothing but what may follow a fork.
 [[noreturn]] void Exec(char* const* arguments, int output, int errors) {
   setpgid(0, 0);
+  // In a group of its own Ctrl-C does not reach it: it ends when this program does.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -194,11 +197,13 @@ TargetLatency MeasureOnTarget(const TargetOptions& options, const std::string& p
   return latency;
 }
 
-std::vector<TargetLatency> MeasureCandidates(const TargetOptions& options,
-                                             const std::vector<std::string>& plans, int rounds) {
+std::vector<TargetLatency> MeasureCandidates(
+    const TargetOptions& options, const std::vector<std::string>& plans, int rounds,
+    const std::function<void(int round, size_t plan)>& progress) {
   std::vector<TargetLatency> best(plans.size());
   for (int round = 0; round < std::max(rounds, 1); ++round) {
     for (size_t i = 0; i < plans.size(); ++i) {
+      if (progress) progress(round, i);
       const TargetLatency latency = MeasureOnTarget(options, plans[i]);
       const bool first = round == 0;
       best[i].min_ms = first ? latency.min_ms : std::min(best[i].min_ms, latency.min_ms);

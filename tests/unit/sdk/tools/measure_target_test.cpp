@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "converter/ir/text.hpp"
 #include "sdk/tools/tool.hpp"
@@ -186,6 +188,14 @@ TEST_CASE("Candidates take turns and keep their best figures") {
   CHECK(latencies[0].min_ms == 17);  // runs 1 and 3
   CHECK(latencies[1].min_ms == 16);  // runs 2 and 4
   CHECK(latencies[0].median_ms == 27);
+}
+
+TEST_CASE("Progress is told before each measurement, candidates by turns") {
+  const Folder folder;
+  std::vector<std::pair<int, size_t>> told;
+  (void)MeasureCandidates(OptionsFor(folder.Program(kPrintsLatency)), {"one", "two"}, 2,
+                          [&](int round, size_t plan) { told.emplace_back(round, plan); });
+  CHECK(told == std::vector<std::pair<int, size_t>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
 }
 
 /// A small plan in `folder`, and the path of the built command; empty if that was not built.
