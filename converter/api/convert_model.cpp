@@ -29,6 +29,71 @@ ConvertError ToPublic(const converter::Error& error) {
   return out;
 }
 
+/// The importer compares dtype, shape and bytes with what the model says.
+converter::Result<converter::ImportOptions::Frozen> FrozenOf(
+    const std::string& name, const ConvertRequest::Constant& constant) {
+  converter::ImportOptions::Frozen frozen;
+  int dtype = 0;
+  while (dtype < kDTypeCount && constant.dtype != DTypeName(static_cast<DType>(dtype))) ++dtype;
+  if (dtype == kDTypeCount) {
+    return converter::UsageError("freeze '{}': no dtype '{}'", name, constant.dtype);
+  }
+  frozen.dtype = static_cast<DType>(dtype);
+  if (constant.shape.size() > static_cast<size_t>(kMaxRank)) {
+    return converter::UsageError("freeze '{}': rank {}, {} at most", name, constant.shape.size(),
+                                 kMaxRank);
+  }
+  for (const int64_t dim : constant.shape) {
+    if (dim < 0 || dim > INT32_MAX) {
+      return converter::UsageError("freeze '{}': no tensor has a dimension of {}", name, dim);
+    }
+    frozen.shape.dims[frozen.shape.rank++] = static_cast<int32_t>(dim);
+  }
+  frozen.bytes = constant.bytes;
+  return frozen;
+}
+
+converter::OrderMode ModeOf(ConvertRequest::Order order) {
+  switch (order) {
+    case ConvertRequest::Order::kSource:
+      return converter::OrderMode::kSource;
+    case ConvertRequest::Order::kRandom:
+      return converter::OrderMode::kRandom;
+    case ConvertRequest::Order::kSearch:
+      break;
+  }
+  return converter::OrderMode::kSearch;
+}
+
+/// Everything but the model, the board and its limits.
+converter::Status ReadMethods(const ConvertRequest& request, converter::ConvertOptions& options) {
+  if (request.batch < 0) return converter::UsageError("batch {} < 0", request.batch);
+  options.import.batch = request.batch;
+  options.import.shapes = request.shapes;
+  for (const auto& [name, constant] : request.freeze) {
+    TENON_ASSIGN_OR_RETURN(options.import.freeze[name], FrozenOf(name, constant));
+  }
+  options.fuse = request.fuse;
+  options.order = ModeOf(request.order);
+  if (request.order_budget) {
+    if (*request.order_budget < 0) {
+      return converter::UsageError("order budget {} < 0", *request.order_budget);
+    }
+    options.order_budget = *request.order_budget;
+  }
+  options.seed = request.seed;
+  options.key_nodes = request.key_nodes;
+  options.split = request.split;
+  options.objective = request.objective == ConvertRequest::Objective::kMemory
+                          ? converter::Objective::kMemory
+                          : converter::Objective::kLatency;
+  if (request.profile.empty()) return {};
+  TENON_ASSIGN_OR_RETURN(converter::Profile profile, converter::LoadProfile(request.profile));
+  TENON_RETURN_IF_ERROR(converter::CheckProfileFits(profile, options.board));
+  options.profile = std::make_shared<const converter::Profile>(std::move(profile));
+  return {};
+}
+
 ConvertOutcome ConvertOrThrow(const ConvertRequest& request) {
   converter::ConvertOptions options;
   options.model = request.model;
@@ -45,10 +110,9 @@ ConvertOutcome ConvertOrThrow(const ConvertRequest& request) {
     space->bytes = bytes;
     space->reserve_bytes = 0;
   }
-  if (request.batch < 0) return ToPublic(converter::UsageError("batch {} < 0", request.batch));
-  options.import.batch = request.batch;
-  options.import.shapes = request.shapes;
-  options.fuse = request.fuse;
+  if (converter::Status status = ReadMethods(request, options); !status.ok()) {
+    return ToPublic(status.error());
+  }
   converter::Result<converter::Conversion> conversion = converter::Convert(options);
   if (!conversion.ok()) return ToPublic(conversion.error());
   return ConvertedPlan{std::move(conversion->plan),

@@ -10,6 +10,7 @@
 // Threads: calls are independent of each other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,7 +21,8 @@
 namespace tenon {
 inline namespace api_v1 {
 
-/// The same as the options of `tenon convert`, which has the words for each.
+/// The same as the options of `tenon convert`, which has the words for each; orders are measured by
+/// the command alone.
 struct ConvertRequest {
   std::string model;  ///< path of an .onnx file
   std::string board;  ///< a built-in board's name, or the path of a board file
@@ -28,6 +30,32 @@ struct ConvertRequest {
   std::map<std::string, std::vector<int64_t>> shapes;  ///< full shape, by input
   std::map<std::string, int64_t> memory_limits;        ///< bytes, by memory space; hard
   bool fuse = true;
+
+  /// A constant for an input that the plan then no longer has.
+  struct Constant {
+    std::string dtype;             ///< "f32", "f16", "i32", ...: as `tenon inspect` prints them
+    std::vector<int64_t> shape;    ///< of the model's input
+    std::vector<std::byte> bytes;  ///< row-major, in this machine's byte order
+  };
+  std::map<std::string, Constant> freeze;  ///< by input
+
+  enum class Order {
+    kSource,  ///< the model's own
+    kSearch,  ///< the best that is found, by predicted time or memory
+    kRandom,  ///< one of all, by the seed: a baseline for comparisons
+  };
+  Order order = Order::kSearch;
+  std::optional<int64_t> order_budget;  ///< work of the search, at least 0; none: the default
+  uint64_t seed = 1;                    ///< of what is left to chance in searches
+  bool key_nodes = true;  ///< cut the graph at nodes that all paths go through before searching
+  bool split = true;      ///< split ops and chains that do not fit the board's memory
+
+  enum class Objective {
+    kLatency,  ///< least predicted time
+    kMemory,   ///< the smallest arena, at the price of time
+  };
+  Objective objective = Objective::kLatency;
+  std::string profile;  ///< path of costs measured by `tenon profile`; empty: the board's figures
 };
 
 struct ConvertError {
