@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "converter/order/beam_search.hpp"
+#include "converter/order/equal_branches.hpp"
 #include "converter/order/greedy_order.hpp"
 #include "converter/order/problem_parts.hpp"
 
@@ -22,10 +23,12 @@ constexpr int kMostWindowRounds = 8;
 }  // namespace
 
 SubgraphSearch::SubgraphSearch(const MemoryProblem& problem, uint64_t seed)
-    : directions_{problem, Reversed(problem)}, seed_(seed), order_(problem.nodes.size()) {
+    : seed_(seed), order_(problem.nodes.size()) {
+  directions_[0] = WithEqualBranchesInTurn(problem);
+  directions_[1] = Reversed(directions_[0]);
   std::iota(order_.begin(), order_.end(), Index{0});
   source_peak_ = peak_ = PeakOf(problem, order_);
-  lower_bound_ = LowerBoundOf(problem);
+  lower_bound_ = LowerBoundOf(directions_[0]);
 }
 
 int64_t SubgraphSearch::Floor() const { return std::max(enough_, lower_bound_); }
