@@ -27,9 +27,17 @@ Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled
   return Verify(graph);
 }
 
+/// Passes on how far one search has come.
+ProgressFunction ProgressOf(const CompileOptions& options, const char* what) {
+  if (!options.progress) return {};
+  return [&options, what](double share) { options.progress(what, share); };
+}
+
 /// The order of nodes that the mode asks for, or none to keep the model's.
 std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
-                                               const OrderOptions& options, OrderReport& report) {
+                                               const CompileOptions& compile_options,
+                                               OrderReport& report) {
+  const OrderOptions& options = compile_options.order;
   switch (options.mode) {
     case OrderMode::kSource:
       return std::nullopt;
@@ -42,6 +50,7 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
   search.work_budget = options.budget;
   search.seed = options.seed;
   search.key_nodes = options.key_nodes;
+  search.progress = ProgressOf(compile_options, "ordering");
   report.search = FindMemoryOrder(problem, search);
   if (report.search.peak >= report.search.source_peak) return std::nullopt;
   return report.search.order;
@@ -53,6 +62,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   Graph& graph = compiled.graph;
   ArenaOptions arena_options;
   arena_options.work_budget = options.place_budget;
+  arena_options.progress = ProgressOf(options, "placing");
   compiled.arena = PlanArena(graph, compiled.locations, arena_options);
   MemoryReport& memory = compiled.memory;
   memory.source_order_bytes = compiled.arena.bytes;
@@ -62,7 +72,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   report.seed = options.order.seed;
   if (options.order.mode == OrderMode::kSource) return {};
   const OrderProblem problem = MakeOrderProblem(graph, compiled.locations);
-  const auto proposed = ProposeOrder(problem.problem, options.order, report);
+  const auto proposed = ProposeOrder(problem.problem, options, report);
   if (!proposed) return {};
   const std::vector<OpId> source_order = graph.OpOrder();
   std::vector<OpId> steps;
@@ -109,6 +119,8 @@ ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
       static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
   schedule.search_order = options.order.mode == OrderMode::kSearch;
   schedule.arena.work_budget = options.place_budget;
+  schedule.search.progress = ProgressOf(options, "ordering");
+  schedule.arena.progress = ProgressOf(options, "placing");
   return schedule;
 }
 

@@ -73,6 +73,8 @@ struct CompileOptions {
   OrderOptions order;
   int64_t place_budget = PlaceOptions{}.work_budget;
   KernelChoiceOptions kernels;
+  /// Told what is searched for and how far it has come. May be empty.
+  std::function<void(const char* what, double share)> progress = {};
 };
 
 struct Compiled {

@@ -134,7 +134,13 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   }
 
   progress("splitting, ordering and placing", 2);
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, FitOptionsOf(options)));
+  FitOptions fit = FitOptionsOf(options);
+  if (options.progress) {
+    fit.compile.progress = [&](const char* what, double share) {
+      options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
+    };
+  }
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, fit));
   Compiled& compiled = fitted.compiled;
 
   progress("writing", 3);

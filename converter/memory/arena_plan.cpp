@@ -121,6 +121,7 @@ class ArenaPlanner {
     }
     PlaceOptions options;
     options.work_budget = options_.work_budget;
+    options.progress = options_.progress;
     const Placement placement = PlaceBuffers(buffers, options);
     for (size_t i = 0; i < plan_.storages.size(); ++i) {
       plan_.storages[i].offset = placement.offsets[buffer_of_group[group_[i]]];

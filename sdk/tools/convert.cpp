@@ -86,12 +86,16 @@ void PrintSummary(const converter::Conversion& conversion, const ConvertCommand&
       memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
       memory.constants_bytes);
   PrintSplits(conversion);
-  if (conversion.order.changed && memory.source_order_bytes > 0) {
+  constexpr double kPerMillisecond = 1e9;
+  if (conversion.order.changed && memory.source_order_bytes > memory.arena_bytes) {
     std::cout << fmt::format("order: another than the model's, which needs {} bytes\n",
                              memory.source_order_bytes);
   }
+  if (conversion.time.before > conversion.time.after) {
+    std::cout << fmt::format("order: another than the model's, which takes {:.3f} ms\n",
+                             static_cast<double>(conversion.time.before) / kPerMillisecond);
+  }
   if (conversion.time.after > 0) {
-    constexpr double kPerMillisecond = 1e9;
     std::cout << fmt::format(
         "predicted: {:.3f} ms ({})\n", static_cast<double>(conversion.time.after) / kPerMillisecond,
         conversion.time.measured ? "from measurements" : "from the board's figures");

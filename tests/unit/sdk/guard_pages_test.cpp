@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "converter/ir/text.hpp"
 #include "tests/support/shared_folder.hpp"
 #include "tests/unit/sdk/guarded_memory.hpp"
 #include "tests/unit/sdk/sdk_testing.hpp"
@@ -200,6 +201,32 @@ TEST_CASE("Guard pages: patches of convolutions stay inside, whatever their chan
       shape.width = 9;
       RunGuarded(PlanOf(PatchedConvText(shape), /*portable=*/false), true);
     }
+  }
+}
+
+TEST_CASE("Guard pages: what the converter split to a limit stays inside, and within it") {
+  const auto graph = converter::ParseGraph(R"(input %x: f32[1,2,24,24]
+const %w1: f32[16,2,3,3] = random(1)
+const %w2: f32[16,16,3,3] = random(2)
+const %w3: f32[2,16,3,3] = random(3)
+%a = conv(%x, %w1) {pads=[1,1,1,1]}
+%b = conv(%a, %w2) {pads=[1,1,1,1]}
+%y = conv(%b, %w3) {pads=[1,1,1,1]}
+output %y
+)");
+  REQUIRE(graph.ok());
+  for (const int64_t limit : {60'000, 40'000}) {
+    CAPTURE(limit);
+    converter::ConvertOptions options = OptionsFor();
+    options.board.FindSpace("ram")->bytes = limit;
+    const auto conversion = converter::ConvertGraph(*graph, options);
+    REQUIRE(conversion.ok());
+    CHECK(conversion->chain_splits.chains.size() == 1);
+    RunGuarded(conversion->plan, true);
+    const LoadedForTest plan(conversion->plan);
+    tenon_arena_info arena;
+    REQUIRE(tenon_plan_arena(plan.get(), 0, &arena) == TENON_OK);
+    CHECK(static_cast<int64_t>(arena.bytes + tenon_plan_packed_bytes(plan.get())) <= limit);
   }
 }
 
