@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "converter/order/key_nodes.hpp"
+#include "converter/order/memory_state.hpp"
 #include "converter/order/problem_parts.hpp"
 #include "converter/order/subgraph_search.hpp"
 
@@ -64,6 +65,30 @@ void TakeResults(const std::vector<SubgraphSearch>& searches, ProblemParts& part
   result.order = parts.order();
 }
 
+/// The subgraphs are searched without first_node_bytes, which few graphs have and which tell one
+/// order from another at its first node only: what was found is priced with them afterwards.
+void AddFirstNodeBytes(const MemoryProblem& problem, MemoryOrder& result) {
+  if (problem.first_node_bytes == 0 || problem.nodes.empty()) return;
+  const std::vector<Index> source = SourceOrder(problem.nodes.size());
+  result.source_peak = PeakOf(problem, source);
+  const int64_t without = result.peak;
+  result.peak = PeakOf(problem, result.order);
+  if (result.peak >= result.source_peak) {
+    result.peak = result.source_peak;
+    result.order = source;
+  }
+  const MemoryState start(problem);
+  int64_t smallest = INT64_MAX;
+  for (const Index v : source) {
+    if (!problem.nodes[v].predecessors.empty()) continue;
+    smallest = std::min(smallest, start.CostOf(v).during + problem.first_node_bytes);
+  }
+  result.lower_bound = std::max(result.lower_bound, smallest);
+  if (result.peak == without) return;
+  const bool exact = result.peak == result.lower_bound;
+  for (SubgraphOrder& subgraph : result.subgraphs) subgraph.exact = exact;
+}
+
 }  // namespace
 
 std::vector<Index> KeyNodesOf(const MemoryProblem& problem) {
@@ -99,6 +124,7 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
   Progress progress(options.progress, options.work_budget);
   RunSearches(searches, options.work_budget, [&](int64_t spent) { progress.Report(spent); });
   TakeResults(searches, parts, result);
+  AddFirstNodeBytes(problem, result);
   result.exact = result.peak == result.lower_bound;
   return result;
 }

@@ -132,7 +132,8 @@ int64_t PeakOf(const MemoryProblem& problem, const std::vector<Index>& order) {
   MemoryState state(problem);
   int64_t peak = problem.base_bytes;
   for (const Index v : order) {
-    peak = std::max(peak, state.CostOf(v).during);
+    const int64_t besides = state.done_count() == 0 ? problem.first_node_bytes : 0;
+    peak = std::max(peak, state.CostOf(v).during + besides);
     state.Apply(v);
   }
   return peak;

@@ -37,11 +37,14 @@ struct MemoryProblem {
   std::vector<MemoryNode> nodes;
   std::vector<MemoryStorage> storages;
   int64_t base_bytes = 0;  ///< alive all the time
+  /// Alive while the first node runs, whichever it is: graph inputs that no node touches.
+  int64_t first_node_bytes = 0;
 };
 
 /// Largest sum of live bytes while a node runs: of the storages opened by it or before it and not
-/// closed before it, less a hand-over, plus what it needs besides. `order` must be a permutation
-/// of the nodes that respects the predecessors. base_bytes without nodes.
+/// closed before it, less a hand-over, plus what it needs besides; for the first one also
+/// first_node_bytes. `order` must be a permutation of the nodes that respects the predecessors.
+/// base_bytes without nodes.
 [[nodiscard]] int64_t PeakOf(const MemoryProblem& problem, const std::vector<Index>& order);
 
 /// True if `order` holds every node once and respects the predecessors.
@@ -55,7 +58,7 @@ struct MemoryProblem {
 inline constexpr size_t kMostForAncestors = 8192;
 
 /// The same problem backwards in time: node i becomes node count - 1 - i. An order read backwards
-/// has the same peak there.
+/// has the same peak there, first_node_bytes apart, which are left out.
 [[nodiscard]] MemoryProblem Reversed(const MemoryProblem& problem);
 
 }  // namespace tenon::converter

@@ -1,5 +1,7 @@
 #include "converter/order/order_graph.hpp"
 
+#include <algorithm>
+
 #include "converter/memory/arena_plan.hpp"
 #include "converter/order/sort_and_unique.hpp"
 
@@ -30,6 +32,7 @@ class ProblemMaker {
     for (const Graph::Port& port : graph_.outputs()) {
       if (MemoryStorage* storage = FindStorage(port.tensor)) storage->to_end = true;
     }
+    AddUntouchedInputs();
     return std::move(result_);
   }
 
@@ -84,6 +87,28 @@ class ProblemMaker {
           {PaddedBytes(graph_.tensor(root).ByteSize()), false, false});
     }
     return storage;
+  }
+
+  /// Unread inputs, and those that only views nobody reads are made of: the placer keeps their
+  /// bytes apart from what the first step touches, and until the end where the input is an output
+  /// too.
+  void AddUntouchedInputs() {
+    std::vector<TensorId> roots;
+    for (const Graph::Port& port : graph_.inputs()) {
+      if (FindStorage(port.tensor) == nullptr) roots.push_back(locations_.at(port.tensor).root);
+    }
+    SortAndUnique(roots);
+    std::vector<TensorId> output_roots;
+    for (const Graph::Port& port : graph_.outputs()) {
+      output_roots.push_back(locations_.at(port.tensor).root);
+    }
+    SortAndUnique(output_roots);
+    MemoryProblem& problem = result_.problem;
+    for (const TensorId root : roots) {
+      const bool to_end = std::binary_search(output_roots.begin(), output_roots.end(), root);
+      (to_end ? problem.base_bytes : problem.first_node_bytes) +=
+          PaddedBytes(graph_.tensor(root).ByteSize());
+    }
   }
 
   /// Null for what no step touches.
