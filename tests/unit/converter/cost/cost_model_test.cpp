@@ -148,7 +148,7 @@ TEST_CASE("AnalyticCostModel: constants in flash come at its bandwidth") {
 
 TEST_CASE("AnalyticCostModel: constants that are staged or lie in the arena's space do not") {
   const Graph graph = Parse(kProduct);
-  for (const char* name : {"npu-3unit", "x86-64"}) {
+  for (const char* name : {"npu-3unit", "rk3588"}) {
     Board board = Load(name);
     for (MemorySpace& space : board.memory_spaces) space.bandwidth_bytes_per_second = 1;
     const OpTime time =
