@@ -115,6 +115,7 @@ ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
   ScheduleOptions schedule;
   schedule.search.work_budget = options.order.budget;
   schedule.search.seed = options.order.seed;
+  if (!options.order.key_nodes) schedule.search.smallest_subgraph = INT32_MAX;
   schedule.search.target =
       static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
   schedule.search_order = options.order.mode == OrderMode::kSearch;

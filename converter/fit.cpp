@@ -325,7 +325,15 @@ int64_t NeededBytes(const Compiled& compiled, const Board& board) {
 
 Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options) {
   const Board& board = *options.compile.board;
-  if (NeedsSchedule(board)) return SeveralUnitsFitter(graph, options).Fastest();
+  if (NeedsSchedule(board)) {
+    if (options.objective == Objective::kMemory) {
+      return UsageError(
+          "the objective memory is for boards with one unit: '{}' has several, which are scheduled "
+          "for time within '{}'",
+          board.name, board.ArenaSpace()->name);
+    }
+    return SeveralUnitsFitter(graph, options).Fastest();
+  }
   if (options.objective == Objective::kMemory) {
     TENON_ASSIGN_OR_RETURN(Fitted smallest, OneUnitFitter(graph, options, board).Smallest());
     if (NeededBytes(smallest.compiled, board) <= board.ArenaSpace()->usable_bytes()) {

@@ -38,7 +38,8 @@ struct Fitted {
 [[nodiscard]] int64_t NeededBytes(const Compiled& compiled, const Board& board);
 
 /// Errors (kDoesNotFit): names the op that needs most, its bytes, the limit, and the smallest limit
-/// that works; (kInput): ops that no kernel runs.
+/// that works; (kInput): ops that no kernel runs; (kUsage): the objective memory on a board with
+/// several units.
 [[nodiscard]] Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options);
 
 }  // namespace tenon::converter

@@ -82,7 +82,7 @@ Status CheckProfileFits(const Profile& profile, const Board& board) {
 std::unique_ptr<CostModel> MakeCostModel(const Board& board, const Profile* profile,
                                          const Locations* locations) {
   if (profile == nullptr || !CheckProfileFits(*profile, board).ok()) {
-    return std::make_unique<AnalyticCostModel>();
+    return std::make_unique<AnalyticCostModel>(board);
   }
   return std::make_unique<MeasuredCostModel>(*profile, locations);
 }

@@ -79,7 +79,7 @@ Json TimeSubgraphs(const TimeOrder& search) {
 Json OrderJson(const OrderReport& report) {
   const MemoryOrder& memory = report.search;
   const TimeOrder& time = report.time;
-  const bool for_time = !time.subgraphs.empty();
+  const bool for_time = time.chosen.has_value();
   const bool for_memory = !memory.subgraphs.empty();
   Json json = {{"mode", Name(report.mode)},
                {"changed", report.changed},

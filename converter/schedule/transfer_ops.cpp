@@ -148,11 +148,12 @@ Status TransferOps::AddStore(const TimeEvent& event, OpId& made) {
   }
   const TensorId from = root_of_hold_[static_cast<size_t>(event.hold)];
   TENON_ASSIGN_OR_RETURN(made, AddCopy(from, graph_.tensor(tensor).name + ".store"));
-  const TensorId placeholder = graph_.op(made).outputs[0];
+  // The copy writes the tensor itself, which has lost its producer, instead of one of its own.
+  const TensorId own = graph_.op(made).outputs[0];
   graph_.op(made).outputs[0] = tensor;
   graph_.tensor(tensor).producer = made;
-  graph_.tensor(placeholder).producer = kNone;
-  graph_.EraseTensor(placeholder);
+  graph_.tensor(own).producer = kNone;
+  graph_.EraseTensor(own);
   return {};
 }
 

@@ -139,6 +139,11 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   }
   convert.recorded.emplace_back("order-budget", std::to_string(options.order_budget));
   convert.recorded.emplace_back("key-nodes", options.key_nodes);
+  if (options.order_target_ms > 0) {
+    convert.recorded.emplace_back("order-target", fmt::format("{}", options.order_target_ms));
+  }
+  // As for frozen inputs: that there was one, not where.
+  if (!options.profile.empty()) convert.recorded.emplace_back("profile", "given");
   convert.recorded.emplace_back("split", options.split);
   convert.recorded.emplace_back("objective", options.objective);
   convert.recorded.emplace_back("seed", std::to_string(options.seed));

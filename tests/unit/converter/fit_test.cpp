@@ -186,6 +186,14 @@ TEST_CASE("Fit: random graphs on units side by side compute the same bits as on 
   CHECK(ran > 40);
 }
 
+TEST_CASE("Fit: on units side by side the objective memory is refused, not ignored") {
+  ConvertOptions options = test::OptionsFor("npu-3unit");
+  options.objective = Objective::kMemory;
+  const auto refused = ConvertGraph(Parsed(kChain), options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kUsage);
+}
+
 TEST_CASE("Fit: the same graph and options give the same bytes, split and scheduled") {
   const Graph graph = Parsed(kChain);
   ConvertOptions units = test::OptionsFor("npu-3unit");
