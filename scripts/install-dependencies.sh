@@ -4,7 +4,8 @@ set -eu
 
 # Compiler and tools; FlatBuffers (runtime and converter); oneDNN, whose CMake package wants OpenCL
 # (CPU backend); ONNX and Protobuf, JSON, command line and text formatting (converter and `tenon`);
-# doctest, Python and pkg-config (tests); benchmark (micro-benchmarks).
+# doctest, Python and pkg-config (tests); benchmark (micro-benchmarks); PoCL, an OpenCL device made of
+# CPU cores, and oclgrind, which checks kernels (OpenCL backend).
 packages="
   cmake g++ ninja-build pkg-config python3
   libflatbuffers-dev flatbuffers-compiler
@@ -12,6 +13,7 @@ packages="
   libonnx-dev libprotobuf-dev protobuf-compiler
   nlohmann-json3-dev libcli11-dev libfmt-dev
   doctest-dev libbenchmark-dev
+  pocl-opencl-icd oclgrind
 "
 
 missing=""

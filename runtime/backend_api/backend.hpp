@@ -1,6 +1,7 @@
 // A backend: a name and an ordered kernel table.
 #pragma once
 
+#include "runtime/backend_api/device.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/span.hpp"
 
@@ -15,6 +16,8 @@ struct Backend {
   /// run on the calling thread. May use the heap and create threads; `free_runner` ends them.
   ParallelRunner (*make_runner)(int threads);
   void (*free_runner)(ParallelRunner& runner);
+  /// Null: kernels do their work on the calling thread. Otherwise they enqueue it.
+  const DeviceApi* device = nullptr;
 };
 
 }  // namespace tenon

@@ -20,13 +20,16 @@ struct KernelCall {
   size_t workspace_bytes = 0;
   void* state = nullptr;  ///< what `open` made, or null
   const ParallelRunner* parallel = nullptr;
+  void* stream = nullptr;  ///< of the backend's device (see device.hpp), or null
 };
 
 /// What `load` and `open` are told. Constant inputs have data, all others have null.
 struct KernelSetup {
   OpCall op;
   size_t workspace_bytes = 0;
-  int threads = 1;  ///< the most threads a run will use
+  int threads = 1;         ///< the most threads a run will use
+  void* device = nullptr;  ///< of the backend (see device.hpp), or null
+  void* stream = nullptr;  ///< in `open`: the one that runs will use, or null
 };
 
 /// A kernel of one op. Entries are constants in a backend's table; the table's order is priority,
@@ -37,6 +40,8 @@ struct KernelSetup {
 /// session (may be null), `run` many times, `close`, `unload`. After `open` nothing allocates.
 /// `load` and `open` may use the heap; kernels meant for firmware have neither. Threads: different
 /// sessions may run at once on what one `load` made; one session never runs twice at once.
+/// On a backend with a device `run` only enqueues; operands' data are addresses in the session's
+/// arenas, which may differ from run to run (ring slots).
 struct KernelEntry {
   const char* id;
   const OpRow* row;

@@ -49,4 +49,6 @@ bool IsPortable(const KernelCaps& caps) {
   return false;
 }
 
+BackendCaps CpuCaps() { return {"cpu", Kernels(), IsPortable}; }
+
 }  // namespace tenon::cpu

@@ -2,52 +2,21 @@
 // these, without linking the kernels.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
 #include "runtime/base/span.hpp"
-#include "runtime/ops/op_row.hpp"
-#include "runtime/ops/packing_key.hpp"
+#include "runtime/ops/kernel_caps.hpp"
 
 namespace tenon::cpu {
 
-/// Physical order that a kernel wants an operand in.
-enum class LayoutNeed : uint8_t {
-  kAny,                  ///< any strides
-  kDense,                ///< no gaps; row-major or channels-last, all rank 4 operands alike
-  kRowMajor,             ///< row-major without gaps
-  kChannelsLast,         ///< channels-last without gaps
-  kChannelsLastStrided,  ///< channels innermost with stride 1; outer strides may leave gaps
-};
-
-/// Order in which a kernel reads constant weights (input 1) without packing them. It takes
-/// row-major ones too.
-enum class WeightsOrder : uint8_t {
-  kRowMajor,
-  kOutputsLast,  ///< output channels innermost, then input channels, then taps
-};
-
-struct KernelCaps {
-  const char* id;  ///< the KernelEntry's id: "cpu.conv.portable"
-  OpKind kind;
-  /// Null if the kernel runs this op, else why not (a constant text: "group > 1 needs ..."). Reads
-  /// dims, dtypes and attributes, not strides; constant inputs have data, all others null.
-  const char* (*supports)(const OpCall& call);
-  LayoutNeed activations;  ///< of every operand that is neither weight nor bias
-  /// Bytes of workspace with at most `threads` threads. Null: none.
-  size_t (*workspace_bytes)(const OpCall& call, int threads);
-  /// Heap bytes that the kernel holds for this op once it is loaded and opened, with weights in the
-  /// order that `weights` names: never less than KernelEntry::held_bytes then says. Null: none.
-  size_t (*packed_bytes)(const OpCall& call) = nullptr;
-  /// Ops whose kernels have the same `packed_bytes` and give equal keys hold them together: the
-  /// KernelEntry's packing_key. Null: each holds its own.
-  void (*packing_key)(const OpCall& call, PackingKey* key) = nullptr;
-  WeightsOrder weights = WeightsOrder::kRowMajor;
-};
+using tenon::KernelCaps;
+using tenon::LayoutNeed;
+using tenon::WeightsOrder;
 
 /// Every kernel in order of priority: the first of an op's kind that supports it is taken.
 /// `portable_only` leaves out what needs a library or an instruction set.
 [[nodiscard]] Span<const KernelCaps> Kernels();
 [[nodiscard]] bool IsPortable(const KernelCaps& caps);
+
+/// The same, as the mapper takes it.
+[[nodiscard]] BackendCaps CpuCaps();
 
 }  // namespace tenon::cpu

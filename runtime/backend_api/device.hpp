@@ -1,0 +1,75 @@
+// The seam to devices that work beside the host: what a backend gives whose kernels only *enqueue*
+// work. Backends whose kernels do the work on the calling thread (CPU) give none.
+//
+// How the engine drives a device, for every segment of it:
+//   start, upload per tensor that others wrote, KernelEntry::run per op (which enqueues),
+//   signal per tensor that others will read, submit.
+// and, at the place where another worker first needs such a tensor: wait. Nothing else waits: a
+// device runs ahead of the host as far as the plan's explicit waits allow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/base/tensor_view.hpp"
+
+namespace tenon {
+
+/// One arena of a session, all ring slots of it.
+struct ArenaMemory {
+  void* base = nullptr;
+  size_t bytes = 0;
+};
+
+/// A tensor that host and device both use. `planned` is where the plan puts it, inside an arena:
+/// the address that kernels are given. `actual` is where the host has it: the same, or memory of
+/// the caller's that is bound to an input or output.
+struct SharedTensor {
+  const TensorView* planned = nullptr;
+  void* actual = nullptr;
+};
+
+/// A moment on the monotonic clock, in nanoseconds; kNoDeadline: never.
+using Deadline = uint64_t;
+inline constexpr Deadline kNoDeadline = UINT64_MAX;
+
+/// Functions of one kind of device. All but `open` and `close` may be called on any thread, but on
+/// one stream by one thread at a time (`wait` and `drain` too). A call that fails leaves the stream
+/// in a state in which only `drain` and `close_stream` are allowed, until `drain` has succeeded.
+struct DeviceApi {
+  /// Finds and prepares the device, once per loaded plan. `threads`: for devices that are made of
+  /// host cores, the most that may be used. Errors: kUnsupported (there is none: says what was
+  /// looked for), kBackendFailure.
+  Status (*open)(int threads, void** device);
+  void (*close)(void* device);
+
+  /// An in-order queue with the memory that a session gives it: `arenas` by index as in the
+  /// program, borrowed until close_stream. A session opens one stream per worker of the device.
+  Status (*open_stream)(void* device, Span<const ArenaMemory> arenas, void** stream);
+  void (*close_stream)(void* stream);  ///< drains first
+
+  /// A segment begins.
+  Status (*start)(void* stream);
+  /// The host has written `tensor`; kernels enqueued from here on see that. `actual` stays
+  /// unchanged until the work enqueued so far is done.
+  Status (*upload)(void* stream, const SharedTensor& tensor);
+  /// Once everything enqueued so far is done, `tensor` becomes visible to the host, at `actual`.
+  /// With `tensor.planned` null: nothing but the moment counts. `event`: for `wait`.
+  Status (*signal)(void* stream, const SharedTensor& tensor, void** event);
+  /// The segment is complete: the device works on it from now on, at the latest. Does not wait.
+  Status (*submit)(void* stream);
+
+  /// Waits for a signal and frees it (in every case). Errors: kBackendFailure (what went wrong on
+  /// the device), kDeadlineExceeded.
+  Status (*wait)(void* stream, void* event, Deadline deadline);
+  /// Waits until nothing is enqueued any more. Same errors.
+  Status (*drain)(void* stream, Deadline deadline);
+
+  /// Bytes that a stream holds beside the session's arenas (copies of arenas on devices with
+  /// memory of their own), for memory reports. May be null.
+  size_t (*held_bytes)(const void* stream);
+};
+
+}  // namespace tenon
