@@ -2,87 +2,14 @@
 // ONNX Runtime gave for the same inputs.
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
-#include <vector>
 
 #include "tests/support/convert_and_run.hpp"
+#include "tests/support/float_models.hpp"
 #include "tests/support/shared_folder.hpp"
 
 namespace tenon::test {
 namespace {
-
-namespace fs = std::filesystem;
-using Arrays = std::vector<std::vector<std::byte>>;
-
-struct Model {
-  const char* folder;
-  const char* file;    ///< without ".onnx"
-  const char* prefix;  ///< of the arrays' names
-};
-
-constexpr Model kModels[] = {
-    {"mnist_cnn", "mnist", ""},
-    {"mlperf_kws_dscnn", "model_fp32", "model_fp32."},
-    {"mlperf_resnet8_cifar10", "model_fp32", "model_fp32."},
-    {"mlperf_ad01_autoencoder", "model_fp32", "model_fp32."},
-    {"resnet20_cifar10", "model", ""},
-    {"mobilenet_v2_224", "model_fp32", "model_fp32."},
-    {"squeezenet1.1", "model_fp32", "model_fp32."},
-    {"googlenet_random", "model", ""},
-    {"ultraface_rfb320", "model", "model."},
-    {"ultraface_rfb320", "model_simplified", "model_simplified."},
-    {"super_resolution_espcn", "model", ""},
-    {"fastestdet_352", "model", ""},
-    {"kwt1_transformer", "model", "model."},
-};
-
-/// The f32 elements of a .npy file, format 1.0.
-std::vector<std::byte> ReadFloats(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  constexpr size_t kPrefix = 10;  // magic, version, header length
-  REQUIRE_MESSAGE(text.size() > kPrefix, path.string());
-  const size_t header = static_cast<uint8_t>(text[8]) + 256U * static_cast<uint8_t>(text[9]);
-  REQUIRE_MESSAGE(text.substr(kPrefix, header).find("'<f4'") != std::string::npos, path.string());
-  REQUIRE(text.size() >= kPrefix + header);
-  const auto* data = reinterpret_cast<const std::byte*>(text.data()) + kPrefix + header;
-  return {data, reinterpret_cast<const std::byte*>(text.data()) + text.size()};
-}
-
-Arrays ReadArrays(const fs::path& folder, const Model& model, const char* kind) {
-  Arrays arrays;
-  for (int i = 0;; ++i) {
-    const fs::path path = folder / fmt::format("{}{}_{}.npy", model.prefix, kind, i);
-    if (!fs::exists(path)) return arrays;
-    arrays.push_back(ReadFloats(path));
-  }
-}
-
-float At(const std::vector<std::byte>& array, size_t index) {
-  float value = 0;
-  std::memcpy(&value, array.data() + index * sizeof value, sizeof value);
-  return value;
-}
-
-/// Largest |a - b| over (1e-5 + 1e-4 x the largest |b|): at most 1 if the arrays agree.
-double Deviation(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  if (a.size() != b.size() || b.empty()) return INFINITY;
-  double largest = 0;
-  double difference = 0;
-  for (size_t i = 0; i < b.size() / sizeof(float); ++i) {
-    const double x = At(a, i);
-    const double y = At(b, i);
-    if (!std::isfinite(x) || !std::isfinite(y)) return INFINITY;
-    largest = std::max(largest, std::abs(y));
-    difference = std::max(difference, std::abs(x - y));
-  }
-  return difference / (1e-5 + 1e-4 * largest);
-}
 
 void CheckRun(const converter::Conversion& conversion, const Arrays& inputs, const Arrays& expected,
               const RunSettings& settings) {
@@ -102,11 +29,11 @@ void CheckMemory(const converter::MemoryReport& memory) {
   CHECK(static_cast<double>(memory.arena_bytes) <= 1.02 * static_cast<double>(memory.lower_bound));
 }
 
-void CheckModel(const fs::path& folder, const Model& model) {
+void CheckModel(const std::filesystem::path& models, const FloatModel& model) {
   converter::ConvertOptions options = OptionsFor();
-  options.model = folder / fmt::format("{}.onnx", model.file);
-  const Arrays inputs = ReadArrays(folder, model, "input");
-  const Arrays expected = ReadArrays(folder, model, "output");
+  options.model = ModelPath(models, model);
+  const Arrays inputs = ReadArrays(models, model, "input");
+  const Arrays expected = ReadArrays(models, model, "output");
   REQUIRE(!inputs.empty());
   REQUIRE(!expected.empty());
   for (const bool fuse : {true, false}) {
@@ -131,14 +58,13 @@ void CheckModel(const fs::path& folder, const Model& model) {
 }
 
 TEST_CASE("Models: every float model agrees with ONNX Runtime, however it is converted and run") {
-  const fs::path models = SharedPath("models");
+  const std::filesystem::path models = SharedPath("models");
   if (models.empty()) return;
-  for (const Model& model : kModels) {
-    const fs::path folder = models / model.folder;
+  for (const FloatModel& model : FloatModels()) {
     CAPTURE(model.folder);
     CAPTURE(model.file);
-    REQUIRE(fs::exists(folder));
-    CheckModel(folder, model);
+    REQUIRE(std::filesystem::exists(ModelPath(models, model)));
+    CheckModel(models, model);
   }
 }
 
