@@ -34,6 +34,7 @@ struct PlannedArena {
   int64_t bytes = 0;
   int64_t lower_bound = 0;  ///< largest sum of live bytes
   bool proven_optimal = false;
+  int32_t slots = 1;  ///< above 1: a ring, `bytes` is one slot's
 };
 
 struct ArenaPlan {

@@ -1,0 +1,305 @@
+#include "converter/emit/program_writer.hpp"
+
+#include <algorithm>
+
+#include "runtime/format/plan_view.hpp"
+
+namespace tenon::converter {
+namespace {
+
+namespace fb = tenon::plan;
+
+const Schedule& NoSchedule() {
+  static const Schedule kNone;
+  return kNone;
+}
+
+uint8_t LayoutCode(const Shape& shape, const std::vector<int32_t>& strides) {
+  TensorView view;
+  view.dims = shape.dims;
+  view.strides = strides.data();
+  view.rank = static_cast<uint8_t>(shape.rank);
+  if (view.IsRowMajor()) return 0;
+  return view.IsChannelsLast() ? 1 : 2;
+}
+
+}  // namespace
+
+ProgramWriter::ProgramWriter(const ProgramToEmit& program, PlanTables& tables)
+    : program_(program),
+      graph_(*program.graph),
+      locations_(*program.locations),
+      arena_(*program.arena),
+      schedule_(program.schedule != nullptr ? *program.schedule : NoSchedule()),
+      tables_(tables),
+      builder_(tables.builder) {}
+
+// --- workers and spaces
+// ---------------------------------------------------------------------------
+
+/// Finds each op's index and worker.
+Status ProgramWriter::NumberWorkers() {
+  const size_t steps = arena_.steps.size();
+  for (size_t i = 0; i < steps; ++i) index_of_op_[arena_.steps[i]] = static_cast<uint32_t>(i);
+  const size_t workers = std::max<size_t>(schedule_.workers.size(), 1);
+  if (workers > kMaxWorkers) {
+    return InternalError("the plan would have {} workers: {} at most", workers, kMaxWorkers);
+  }
+  if (schedule_.workers.empty()) {
+    worker_of_op_.assign(steps, 0);
+    return {};
+  }
+  constexpr uint16_t kNoWorker = UINT16_MAX;
+  worker_of_op_.assign(steps, kNoWorker);
+  size_t scheduled = 0;
+  for (size_t worker = 0; worker < workers; ++worker) {
+    for (const ScheduledStep& step : schedule_.workers[worker]) {
+      const auto found = index_of_op_.find(step.op);
+      if (found == index_of_op_.end() || worker_of_op_[found->second] != kNoWorker) {
+        return InternalError("worker {} runs an op that is no step, or runs twice", worker);
+      }
+      worker_of_op_[found->second] = static_cast<uint16_t>(worker);
+      ++scheduled;
+    }
+  }
+  if (scheduled == steps) return {};
+  return InternalError("the workers run {} of {} steps", scheduled, steps);
+}
+
+void ProgramWriter::NameSpaces() {
+  arenas_ = arena_.arenas;
+  if (arenas_.empty()) arenas_ = {{"", arena_.bytes, arena_.lower_bound, false}};
+  for (const PlannedArena& arena : arenas_) tables_.SpaceIndex(arena.space);
+  tables_.SpaceIndex(tables_.constants_space);
+}
+
+// --- storages and tensors
+// -------------------------------------------------------------------------
+
+void ProgramWriter::NumberStorages() {
+  for (const PlannedStorage& storage : arena_.storages) {
+    const auto index = static_cast<uint32_t>(storages_.size());
+    if (storage.root != kNone) storage_of_root_[storage.root] = index;
+    if (storage.workspace_of != kNone) workspace_storage_[storage.workspace_of] = index;
+    storages_.push_back(fb::CreateStorage(
+        builder_, fb::StorageHome::arena, static_cast<uint16_t>(storage.arena),
+        static_cast<uint64_t>(storage.offset), static_cast<uint64_t>(storage.bytes)));
+  }
+}
+
+uint32_t ProgramWriter::StorageOfRoot(TensorId root) {
+  const auto found = storage_of_root_.find(root);
+  if (found != storage_of_root_.end()) return found->second;
+  const Tensor& tensor = graph_.tensor(root);  // a constant: all others have been numbered
+  const uint64_t offset = tables_.constants.Add(*tensor.constant);
+  const auto index = static_cast<uint32_t>(storages_.size());
+  storages_.push_back(
+      fb::CreateStorage(builder_, fb::StorageHome::section, 0, offset, tensor.constant->size()));
+  storage_of_root_[root] = index;
+  return index;
+}
+
+void ProgramWriter::NumberTensors() {
+  for (const Graph::Port& port : graph_.inputs()) AddTensor(port.tensor);
+  for (const OpId id : arena_.steps) {
+    const Op& op = graph_.op(id);
+    for (const TensorId input : op.inputs) {
+      if (input != kNone) AddTensor(input);
+    }
+    for (const TensorId output : op.outputs) AddTensor(output);
+    if (workspace_storage_.contains(id)) AddWorkspace(id);
+  }
+  for (const Graph::Port& port : graph_.outputs()) AddTensor(port.tensor);
+}
+
+void ProgramWriter::AddTensor(TensorId id) {
+  if (index_of_tensor_.contains(id)) return;
+  const Tensor& tensor = graph_.tensor(id);
+  const Location& location = locations_.at(id);
+  const uint32_t storage = StorageOfRoot(location.root);
+  index_of_tensor_[id] = static_cast<int32_t>(tensors_.size());
+  tensors_.push_back(WriteTensor(tensor.name, tensor.dtype, tensor.shape, location.strides, storage,
+                                 static_cast<uint64_t>(location.offset)));
+}
+
+void ProgramWriter::AddWorkspace(OpId id) {
+  const Op& op = graph_.op(id);
+  const int32_t bytes = static_cast<int32_t>(op.workspace_bytes);
+  const Shape shape({bytes});
+  workspace_tensor_[id] = static_cast<int32_t>(tensors_.size());
+  tensors_.push_back(
+      WriteTensor(op.name + ".workspace", DType::kU8, shape, {1}, workspace_storage_.at(id), 0));
+}
+
+flatbuffers::Offset<fb::Tensor> ProgramWriter::WriteTensor(const std::string& name, DType dtype,
+                                                           const Shape& shape,
+                                                           const std::vector<int32_t>& strides,
+                                                           uint32_t storage, uint64_t offset) {
+  const std::vector<int32_t> dims(shape.dims, shape.dims + shape.rank);
+  return fb::CreateTensor(builder_, builder_.CreateSharedString(name), static_cast<uint8_t>(dtype),
+                          LayoutCode(shape, strides), storage, offset, builder_.CreateVector(dims),
+                          builder_.CreateVector(strides));
+}
+
+// --- ops, steps, segments, channels
+// ---------------------------------------------------------------
+
+std::vector<int32_t> ProgramWriter::Indices(const std::vector<TensorId>& ids) const {
+  std::vector<int32_t> indices;
+  for (const TensorId id : ids) indices.push_back(id == kNone ? -1 : index_of_tensor_.at(id));
+  return indices;
+}
+
+flatbuffers::Offset<fb::Op> ProgramWriter::WriteOp(OpId id) {
+  const Op& op = graph_.op(id);
+  const auto workspace = workspace_tensor_.find(id);
+  return fb::CreateOp(
+      builder_, builder_.CreateSharedString(op.name), static_cast<uint16_t>(op.kind),
+      static_cast<uint16_t>(tables_.kernels.Index(op.kernel)),
+      builder_.CreateVector(Indices(op.inputs)), builder_.CreateVector(Indices(op.outputs)),
+      builder_.CreateVector(op.attributes.words()),
+      workspace == workspace_tensor_.end() ? -1 : workspace->second,
+      arena_.in_place[static_cast<size_t>(id)]);
+}
+
+/// A run of neighbouring ops of one backend and worker is a segment: in a topological order such
+/// runs cannot wait for each other in a circle.
+bool ProgramWriter::EndsSegment(size_t step) const {
+  if (step + 1 == arena_.steps.size()) return true;
+  const Op& op = graph_.op(arena_.steps[step]);
+  return graph_.op(arena_.steps[step + 1]).backend != op.backend ||
+         worker_of_op_[step + 1] != worker_of_op_[step];
+}
+
+ProgramWriter::Offsets<fb::Segment> ProgramWriter::WriteSegments() {
+  Offsets<fb::Segment> segments;
+  std::vector<OpId> ops;
+  for (size_t i = 0; i < arena_.steps.size(); ++i) {
+    ops.push_back(arena_.steps[i]);
+    if (!EndsSegment(i)) continue;
+    std::vector<uint32_t> indices;
+    for (const OpId id : ops) indices.push_back(index_of_op_.at(id));
+    const size_t backend = tables_.backends.Index(graph_.op(ops.front()).backend);
+    segments.push_back(fb::CreateSegment(builder_, static_cast<uint16_t>(backend),
+                                         builder_.CreateVector(indices), worker_of_op_[i]));
+    segments_.push_back(std::move(ops));
+    ops.clear();
+  }
+  return segments;
+}
+
+/// The segments of a channel's ends: the last of each stage that touches what it carries.
+Result<ProgramWriter::Offsets<fb::Channel>> ProgramWriter::WriteChannels() {
+  Offsets<fb::Channel> channels;
+  for (const PlannedChannel& channel : program_.channels) {
+    std::vector<TensorId> roots;
+    for (const TensorId id : channel.tensors) roots.push_back(locations_.at(id).root);
+    const auto carries = [&](TensorId id) {
+      return id != kNone &&
+             std::find(roots.begin(), roots.end(), locations_.at(id).root) != roots.end();
+    };
+    size_t from = segments_.size();
+    size_t to = segments_.size();
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      const int32_t stage = worker_of_op_[index_of_op_.at(segments_[s].front())];
+      if (stage != channel.from && stage != channel.to) continue;
+      for (const OpId id : segments_[s]) {
+        const Op& op = graph_.op(id);
+        const bool writes = stage == channel.from;
+        const std::vector<TensorId>& operands = writes ? op.outputs : op.inputs;
+        if (std::any_of(operands.begin(), operands.end(), carries)) (writes ? from : to) = s;
+      }
+    }
+    if (from == segments_.size() || to == segments_.size()) {
+      return InternalError("the channel from stage {} to stage {} carries nothing between them",
+                           channel.from, channel.to);
+    }
+    std::vector<uint32_t> tensors;
+    for (const int32_t index : Indices(channel.tensors)) {
+      tensors.push_back(static_cast<uint32_t>(index));
+    }
+    const int32_t depth = arenas_.at(static_cast<size_t>(channel.arena)).slots;
+    channels.push_back(fb::CreateChannel(builder_, static_cast<uint16_t>(from),
+                                         static_cast<uint16_t>(to), builder_.CreateVector(tensors),
+                                         static_cast<uint16_t>(depth),
+                                         static_cast<uint16_t>(channel.arena)));
+  }
+  return channels;
+}
+
+flatbuffers::Offset<fb::Step> ProgramWriter::WriteStep(const ScheduledStep& step) {
+  std::vector<fb::Wait> waits;
+  for (const ScheduledWait& wait : step.waits) {
+    waits.emplace_back(static_cast<uint16_t>(wait.worker), static_cast<uint32_t>(wait.step));
+  }
+  const uint32_t op = index_of_op_.at(step.op);
+  return waits.empty() ? fb::CreateStep(builder_, op)
+                       : fb::CreateStep(builder_, op, builder_.CreateVectorOfStructs(waits));
+}
+
+ProgramWriter::Offsets<fb::Worker> ProgramWriter::WriteWorkers(const Steps& in_order) {
+  Offsets<fb::Worker> workers;
+  if (schedule_.workers.empty()) {
+    workers.push_back(fb::CreateWorker(builder_, builder_.CreateVector(in_order)));
+  }
+  for (size_t worker = 0; worker < schedule_.workers.size(); ++worker) {
+    Steps steps;
+    for (const ScheduledStep& step : schedule_.workers[worker]) steps.push_back(WriteStep(step));
+    const bool named = worker < program_.worker_names.size();
+    workers.push_back(
+        fb::CreateWorker(builder_, builder_.CreateVector(steps),
+                         named ? builder_.CreateString(program_.worker_names[worker]) : 0));
+  }
+  return workers;
+}
+
+ProgramWriter::Offsets<fb::Arena> ProgramWriter::WriteArenas() {
+  Offsets<fb::Arena> arenas;
+  for (const PlannedArena& arena : arenas_) {
+    arenas.push_back(fb::CreateArena(
+        builder_, tables_.SpaceIndex(arena.space), static_cast<uint64_t>(arena.bytes),
+        static_cast<uint32_t>(kStorageAlignment), static_cast<uint64_t>(arena.lower_bound),
+        static_cast<uint16_t>(arena.slots)));
+  }
+  return arenas;
+}
+
+ProgramWriter::Ports ProgramWriter::WritePorts(const std::vector<Graph::Port>& ports) {
+  Offsets<fb::Port> written;
+  for (const Graph::Port& port : ports) {
+    written.push_back(fb::CreatePort(builder_, builder_.CreateString(port.name),
+                                     static_cast<uint32_t>(index_of_tensor_.at(port.tensor))));
+  }
+  return builder_.CreateVector(written);
+}
+
+Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
+  if (Status status = NumberWorkers(); !status.ok()) return status.error();
+  NameSpaces();
+  NumberStorages();
+  NumberTensors();
+  Offsets<fb::Op> ops;
+  Steps steps;
+  for (size_t i = 0; i < arena_.steps.size(); ++i) {
+    ops.push_back(WriteOp(arena_.steps[i]));
+    if (schedule_.workers.empty()) {
+      steps.push_back(fb::CreateStep(builder_, static_cast<uint32_t>(i)));
+    }
+  }
+  const auto segments = WriteSegments();
+  TENON_ASSIGN_OR_RETURN(const auto channels, WriteChannels());
+  const auto workers = WriteWorkers(steps);
+  Offsets<fb::Stage> stages;
+  for (size_t worker = 0; worker < workers.size(); ++worker) {
+    stages.push_back(fb::CreateStage(builder_, static_cast<uint16_t>(worker)));
+  }
+  const auto arenas = WriteArenas();
+  return fb::CreateProgram(
+      builder_, builder_.CreateString(program_.name), static_cast<fb::ProgramMode>(program_.mode),
+      builder_.CreateVector(arenas), builder_.CreateVector(storages_),
+      builder_.CreateVector(tensors_), builder_.CreateVector(ops), builder_.CreateVector(workers),
+      builder_.CreateVector(segments), channels.empty() ? 0 : builder_.CreateVector(channels),
+      builder_.CreateVector(stages), WritePorts(graph_.inputs()), WritePorts(graph_.outputs()));
+}
+
+}  // namespace tenon::converter

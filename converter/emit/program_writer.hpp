@@ -1,0 +1,85 @@
+// Writes one program into a plan that is being built.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "converter/emit/plan_tables.hpp"
+#include "converter/emit/program_to_emit.hpp"
+#include "plan_generated.h"
+
+namespace tenon::converter {
+
+/// What all programs of a plan share.
+struct PlanTables {
+  std::string memory_space;     ///< of arenas without a space of their own
+  std::string constants_space;  ///< empty: memory_space
+  flatbuffers::FlatBufferBuilder builder;
+  SectionBuilder constants;
+  NameTable spaces;
+  NameTable kernels;
+  NameTable backends;
+
+  uint16_t SpaceIndex(const std::string& space) {
+    return static_cast<uint16_t>(spaces.Index(space.empty() ? memory_space : space));
+  }
+};
+
+/// Used once: construct, Write.
+class ProgramWriter {
+ public:
+  ProgramWriter(const ProgramToEmit& program, PlanTables& tables);
+
+  /// Errors (kInternal): steps in no worker or in two; too many workers or segments.
+  [[nodiscard]] Result<flatbuffers::Offset<tenon::plan::Program>> Write();
+
+ private:
+  template <typename T>
+  using Offsets = std::vector<flatbuffers::Offset<T>>;
+  using Ports = flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tenon::plan::Port>>>;
+  using Steps = Offsets<tenon::plan::Step>;
+
+  [[nodiscard]] Status NumberWorkers();
+  void NameSpaces();
+  void NumberStorages();
+  uint32_t StorageOfRoot(TensorId root);
+  void NumberTensors();
+  void AddTensor(TensorId id);
+  void AddWorkspace(OpId id);
+  flatbuffers::Offset<tenon::plan::Tensor> WriteTensor(const std::string& name, DType dtype,
+                                                       const Shape& shape,
+                                                       const std::vector<int32_t>& strides,
+                                                       uint32_t storage, uint64_t offset);
+  [[nodiscard]] std::vector<int32_t> Indices(const std::vector<TensorId>& ids) const;
+  flatbuffers::Offset<tenon::plan::Op> WriteOp(OpId id);
+  [[nodiscard]] bool EndsSegment(size_t step) const;
+  Offsets<tenon::plan::Segment> WriteSegments();
+  [[nodiscard]] Result<Offsets<tenon::plan::Channel>> WriteChannels();
+  flatbuffers::Offset<tenon::plan::Step> WriteStep(const ScheduledStep& step);
+  Offsets<tenon::plan::Worker> WriteWorkers(const Steps& in_order);
+  Offsets<tenon::plan::Arena> WriteArenas();
+  Ports WritePorts(const std::vector<Graph::Port>& ports);
+
+  const ProgramToEmit& program_;
+  const Graph& graph_;
+  const Locations& locations_;
+  const ArenaPlan& arena_;
+  const Schedule& schedule_;
+  PlanTables& tables_;
+  flatbuffers::FlatBufferBuilder& builder_;
+  std::vector<PlannedArena> arenas_;
+  std::vector<uint16_t> worker_of_op_;       ///< by index in the plan
+  std::vector<std::vector<OpId>> segments_;  ///< as written
+  std::vector<flatbuffers::Offset<tenon::plan::Storage>> storages_;
+  std::vector<flatbuffers::Offset<tenon::plan::Tensor>> tensors_;
+  std::unordered_map<OpId, uint32_t> index_of_op_;
+  std::unordered_map<TensorId, uint32_t> storage_of_root_;
+  std::unordered_map<OpId, uint32_t> workspace_storage_;
+  std::unordered_map<OpId, int32_t> workspace_tensor_;
+  std::unordered_map<TensorId, int32_t> index_of_tensor_;
+};
+
+}  // namespace tenon::converter
