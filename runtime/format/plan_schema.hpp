@@ -88,15 +88,15 @@ inline constexpr Field kProgramFields[] = {kName,
                                            TablesOf(kStage),
                                            TablesOf(kPort),
                                            TablesOf(kPort)};
-inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64};
+inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64, kU16};
 inline constexpr Field kStorageFields[] = {kU8, kU16, kU64, kU64};
 inline constexpr Field kTensorFields[] = {kText, kU8, kU8, kU32, kU64, kWords, kWords};
 inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optional(kWords),
-                                      kU32,  kU32};
+                                      kU32,  kU32, kU32, kU32};
 inline constexpr Field kWorkerFields[] = {TablesOf(kStep), kText};
 inline constexpr Field kStepFields[] = {kU32, {FieldKind::kScalarVector, 8, false}};
-inline constexpr Field kSegmentFields[] = {kU16, kWords, kU16};
-inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16};
+inline constexpr Field kSegmentFields[] = {kU16, kWords, kU16, Optional(kWords), Optional(kWords)};
+inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16, kU16};
 inline constexpr Field kStageFields[] = {kU16};
 inline constexpr Field kPortFields[] = {kName, kU32};
 

@@ -132,7 +132,8 @@ ArenaInfo ProgramView::arena(size_t index) const {
   const void* arena = Element(table_, Program::VT_ARENAS, index);
   return {Scalar<uint16_t>(arena, Arena::VT_SPACE), Scalar<uint64_t>(arena, Arena::VT_BYTES),
           Scalar<uint32_t>(arena, Arena::VT_ALIGNMENT),
-          Scalar<uint64_t>(arena, Arena::VT_LOWER_BOUND)};
+          Scalar<uint64_t>(arena, Arena::VT_LOWER_BOUND),
+          Scalar<uint16_t>(arena, Arena::VT_SLOTS, 1)};
 }
 
 size_t ProgramView::storage_count() const { return Count(table_, Program::VT_STORAGES); }
@@ -169,7 +170,9 @@ OpInfo ProgramView::op(size_t index) const {
           Integers(op, Op::VT_OUTPUTS),
           Integers(op, Op::VT_ATTRIBUTES),
           Scalar<int32_t>(op, Op::VT_WORKSPACE, -1),
-          Scalar<int32_t>(op, Op::VT_IN_PLACE, -1)};
+          Scalar<int32_t>(op, Op::VT_IN_PLACE, -1),
+          Scalar<int32_t>(op, Op::VT_FALLBACK_KERNEL, -1),
+          Scalar<int32_t>(op, Op::VT_FALLBACK_WORKSPACE, -1)};
 }
 
 size_t ProgramView::worker_count() const { return Count(table_, Program::VT_WORKERS); }
@@ -197,7 +200,8 @@ SegmentInfo ProgramView::segment(size_t index) const {
   using plan::Segment;
   const void* segment = Element(table_, Program::VT_SEGMENTS, index);
   return {Scalar<uint16_t>(segment, Segment::VT_BACKEND), Words(segment, Segment::VT_OPS),
-          Scalar<uint16_t>(segment, Segment::VT_STAGE)};
+          Scalar<uint16_t>(segment, Segment::VT_STAGE), Words(segment, Segment::VT_READS),
+          Words(segment, Segment::VT_WRITES)};
 }
 
 size_t ProgramView::channel_count() const { return Count(table_, Program::VT_CHANNELS); }
@@ -205,7 +209,8 @@ ChannelInfo ProgramView::channel(size_t index) const {
   using plan::Channel;
   const void* channel = Element(table_, Program::VT_CHANNELS, index);
   return {Scalar<uint16_t>(channel, Channel::VT_FROM), Scalar<uint16_t>(channel, Channel::VT_TO),
-          Words(channel, Channel::VT_TENSORS), Scalar<uint16_t>(channel, Channel::VT_DEPTH)};
+          Words(channel, Channel::VT_TENSORS), Scalar<uint16_t>(channel, Channel::VT_DEPTH),
+          Scalar<uint16_t>(channel, Channel::VT_ARENA)};
 }
 
 size_t ProgramView::stage_count() const { return Count(table_, Program::VT_STAGES); }

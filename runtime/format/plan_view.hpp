@@ -20,6 +20,7 @@ inline constexpr size_t kMaxAttributeWords = 64;
 inline constexpr size_t kPlanAlignment = 16;
 
 enum class StorageHome : uint8_t { kArena = 0, kSection = 1 };
+enum class ProgramMode : uint8_t { kSequential = 0, kPipeline = 1, kReplicas = 2, kFallback = 3 };
 
 struct SectionInfo {
   const char* name;
@@ -35,7 +36,17 @@ struct ArenaInfo {
   uint64_t bytes;
   uint32_t alignment;
   uint64_t lower_bound;
+  uint16_t slots;  ///< of a ring; `bytes` is one slot
 };
+
+/// Bytes from one slot of a ring to the next. Only for arenas that the plan check has passed.
+[[nodiscard]] constexpr uint64_t SlotStride(const ArenaInfo& arena) {
+  return (arena.bytes + arena.alignment - 1) / arena.alignment * arena.alignment;
+}
+/// What a session needs for the arena, all its slots.
+[[nodiscard]] constexpr uint64_t ArenaBytes(const ArenaInfo& arena) {
+  return arena.slots == 1 ? arena.bytes : arena.slots * SlotStride(arena);
+}
 
 struct StorageInfo {
   StorageHome home;
@@ -63,6 +74,8 @@ struct OpInfo {
   Span<const int32_t> attributes;
   int32_t workspace;
   int32_t in_place;
+  int32_t fallback_kernel;  ///< -1: none
+  int32_t fallback_workspace;
 };
 
 struct WaitInfo {
@@ -79,6 +92,8 @@ struct SegmentInfo {
   uint16_t backend;
   Span<const uint32_t> ops;
   uint16_t stage;
+  Span<const uint32_t> reads;
+  Span<const uint32_t> writes;
 };
 
 struct ChannelInfo {
@@ -86,6 +101,7 @@ struct ChannelInfo {
   uint16_t to;
   Span<const uint32_t> tensors;
   uint16_t depth;
+  uint16_t arena;
 };
 
 struct PortInfo {

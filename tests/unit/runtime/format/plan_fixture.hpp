@@ -46,6 +46,8 @@ struct OpSpec {
   std::vector<int32_t> attributes = {0, 0, 0};
   int32_t workspace = -1;
   int32_t in_place = -1;
+  int32_t fallback_kernel = -1;
+  int32_t fallback_workspace = -1;
 };
 
 struct StepSpec {
@@ -57,6 +59,8 @@ struct SegmentSpec {
   std::vector<uint32_t> ops;
   uint16_t backend = 0;
   uint16_t stage = 0;
+  std::vector<uint32_t> reads = {};
+  std::vector<uint32_t> writes = {};
 };
 
 struct ChannelSpec {
@@ -64,12 +68,14 @@ struct ChannelSpec {
   uint16_t to = 0;
   std::vector<uint32_t> tensors;
   uint16_t depth = 1;
+  uint16_t arena = 0;
 };
 
 struct ArenaSpec {
   uint64_t bytes = 4096;
   uint32_t alignment = 64;
   uint16_t space = 0;
+  uint16_t slots = 1;
 };
 
 struct PortSpec {
@@ -153,7 +159,7 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
     flatbuffers::FlatBufferBuilder& builder) const {
   std::vector<flatbuffers::Offset<plan::Arena>> arena_list;
   for (const auto& a : arenas) {
-    arena_list.push_back(plan::CreateArena(builder, a.space, a.bytes, a.alignment, 0));
+    arena_list.push_back(plan::CreateArena(builder, a.space, a.bytes, a.alignment, 0, a.slots));
   }
   std::vector<flatbuffers::Offset<plan::Storage>> storage_list;
   for (const auto& s : storages) {
@@ -169,7 +175,8 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   std::vector<flatbuffers::Offset<plan::Op>> op_list;
   for (const auto& o : ops) {
     op_list.push_back(plan::CreateOpDirect(builder, o.name.c_str(), o.kind, o.kernel, &o.inputs,
-                                           &o.outputs, &o.attributes, o.workspace, o.in_place));
+                                           &o.outputs, &o.attributes, o.workspace, o.in_place,
+                                           o.fallback_kernel, o.fallback_workspace));
   }
   std::vector<flatbuffers::Offset<plan::Worker>> worker_list;
   for (const auto& steps : workers) {
@@ -183,11 +190,13 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   }
   std::vector<flatbuffers::Offset<plan::Segment>> segment_list;
   for (const auto& s : segments) {
-    segment_list.push_back(plan::CreateSegmentDirect(builder, s.backend, &s.ops, s.stage));
+    segment_list.push_back(
+        plan::CreateSegmentDirect(builder, s.backend, &s.ops, s.stage, &s.reads, &s.writes));
   }
   std::vector<flatbuffers::Offset<plan::Channel>> channel_list;
   for (const auto& c : channels) {
-    channel_list.push_back(plan::CreateChannelDirect(builder, c.from, c.to, &c.tensors, c.depth));
+    channel_list.push_back(
+        plan::CreateChannelDirect(builder, c.from, c.to, &c.tensors, c.depth, c.arena));
   }
   std::vector<flatbuffers::Offset<plan::Stage>> stage_list;
   for (const uint16_t worker : stages) stage_list.push_back(plan::CreateStage(builder, worker));

@@ -64,6 +64,33 @@ TEST_CASE("PlanView: an opened plan shows what was written") {
   CHECK(program.channel_count() == 0);
 }
 
+TEST_CASE("PlanView: rings, fall-back kernels and what segments exchange are shown") {
+  PlanSpec spec = Chain();
+  spec.arenas[0] = {100, 64, 0, 3};
+  spec.ops[1].fallback_kernel = 0;
+  spec.ops[1].fallback_workspace = 2;
+  spec.segments[0].reads = {0};
+  spec.segments[0].writes = {1, 2};
+  spec.channels = {{0, 0, {1}, 3, 0}};
+  const auto file = spec.Write();
+  const auto view = PlanView::Open(Span<const uint8_t>(file.data(), file.size()));
+  REQUIRE(view.ok());
+  const ProgramView program = view->program(0);
+  CHECK(program.arena(0).slots == 3);
+  CHECK(SlotStride(program.arena(0)) == 128);
+  CHECK(ArenaBytes(program.arena(0)) == 384);
+  CHECK(program.op(0).fallback_kernel == -1);
+  CHECK(program.op(0).fallback_workspace == -1);
+  CHECK(program.op(1).fallback_kernel == 0);
+  CHECK(program.op(1).fallback_workspace == 2);
+  REQUIRE(program.segment(0).reads.size() == 1);
+  CHECK(program.segment(0).reads[0] == 0);
+  REQUIRE(program.segment(0).writes.size() == 2);
+  CHECK(program.segment(0).writes[1] == 2);
+  CHECK(program.channel(0).depth == 3);
+  CHECK(program.channel(0).arena == 0);
+}
+
 TEST_CASE("PlanView: an address that is not a multiple of 16 is refused") {
   auto file = Chain().Write();
   file.insert(file.begin(), 4, 0);
