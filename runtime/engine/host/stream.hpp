@@ -1,0 +1,200 @@
+// A stream of inputs through stages that work at the same time, each on a thread of its own.
+//
+// The stream has *lanes*: independent copies of one execution (replicas), each with the same
+// *stages*. Inputs are dealt to lanes as these come free; inside a lane every stage takes them in
+// order. A stage starts input n when every stage that it reads from has done n, and when every ring
+// that it writes to has a slot left: slots are freed by the ring's readers (back-pressure). Nothing
+// is dropped or overtaken inside a lane. Since rings only lead to later stages and have a slot at
+// least, the last stage that is behind can always go on: there is no deadlock.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "runtime/backend_api/device.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/engine/host/thread.hpp"
+
+namespace tenon {
+
+/// Where one input's arrays are, by index of the program's inputs and outputs. The caller's memory.
+struct StreamRequest {
+  Span<const void*> inputs;
+  Span<void*> outputs;
+};
+
+/// What the stages do. Stages of one lane, and lanes, run at the same time; one stage of one lane
+/// never runs twice at once.
+class StageWork {
+ public:
+  /// Runs `stage` for the input that is `number`-th (from 0) of all that `lane` was given. Returns
+  /// when what it writes can be read; waits for devices must end (deadlines).
+  virtual Status Run(size_t lane, size_t stage, uint64_t number, const StreamRequest& request) = 0;
+
+ protected:
+  ~StageWork() = default;
+};
+
+/// A ring of `depth` slots that stage `from` writes and stage `to`, a later one, reads. A ring with
+/// several readers is several of these with the same `channel`.
+struct StreamEdge {
+  uint16_t from = 0;
+  uint16_t to = 0;
+  uint16_t depth = 1;
+  uint16_t channel = 0;  ///< for figures
+};
+
+struct StreamShape {
+  size_t lanes = 1;
+  size_t stages = 1;
+  Span<const StreamEdge> edges;
+  size_t channels = 0;  ///< more than any edge's `channel`
+  size_t inputs = 0;    ///< arrays per request
+  size_t outputs = 0;
+  size_t queue = 0;    ///< inputs that may wait for a lane; 0: one per lane
+  size_t results = 0;  ///< outcomes kept for their waiters; 0: 1024, always room for all in flight
+};
+
+inline constexpr size_t kMostStages = 64;
+
+/// What a stage has done so far, in nanoseconds. Times of waits that are not over are not in it.
+struct StageFigures {
+  uint64_t inputs = 0;   ///< done, failed and skipped ones too
+  uint64_t failed = 0;   ///< that failed in this stage
+  uint64_t busy = 0;     ///< inside StageWork::Run
+  uint64_t starved = 0;  ///< waited for the input, or for an earlier stage
+  uint64_t blocked = 0;  ///< waited for a free slot in a ring that it writes
+};
+
+/// How often and how long the writer of a ring waited for a free slot, over all lanes.
+struct ChannelFigures {
+  uint64_t stalls = 0;
+  uint64_t stalled = 0;  ///< nanoseconds
+};
+
+struct StreamFigures {
+  uint64_t submitted = 0;
+  uint64_t completed = 0;  ///< with a result or an error
+  uint64_t failed = 0;
+  uint64_t most_in_flight = 0;  ///< submitted and not completed, at once
+  uint64_t submit_stalls = 0;   ///< submits that had to wait
+};
+
+class Stream {
+ public:
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { Close(); }
+
+  /// Starts lanes x stages threads. `work` and the shape's edges are borrowed until Close.
+  /// Errors: kInvalidArgument (an edge that does not lead to a later stage, or without a slot),
+  /// kOutOfMemory.
+  Status Open(const StreamShape& shape, StageWork* work);
+  /// Waits until every input is completed, then ends the threads. No call may be under way.
+  void Close();
+
+  /// Hands in one input (arrays as in StreamShape; the pointers are copied) and gives its ticket,
+  /// never 0. Waits while `in_flight_limit` inputs are in flight. Any thread.
+  /// Errors, after which nothing was submitted: kDeadlineExceeded; kFailedPrecondition (so many
+  /// outcomes wait to be collected that there is no room for another).
+  Status Submit(const void* const* inputs, void* const* outputs, Deadline deadline,
+                uint64_t* ticket);
+
+  /// The outcome of the input with this ticket, once; waits for it. Any thread, any order.
+  /// `is_over` is false only where the wait ended and the input did not: then the ticket can be
+  /// waited for again. Errors: the input's own; kDeadlineExceeded with `is_over` false;
+  /// kInvalidArgument (no such ticket, or its outcome has been given already).
+  Status Wait(uint64_t ticket, Deadline deadline, bool* is_over);
+
+  /// Submit waits when this many inputs are submitted and not completed: what rings and lanes hold
+  /// plus the queue.
+  [[nodiscard]] size_t in_flight_limit() const { return in_flight_limit_; }
+  [[nodiscard]] size_t results() const { return result_count_; }
+
+  [[nodiscard]] StreamFigures Figures() const;
+  [[nodiscard]] StageFigures FiguresOfStage(size_t lane, size_t stage) const;
+  [[nodiscard]] ChannelFigures FiguresOfChannel(size_t channel) const;
+
+ private:
+  /// Why a stage cannot start its next input: nothing is submitted; its lane is full; an earlier
+  /// stage has not done it; a ring that it writes is full.
+  enum class Obstacle : uint8_t { kNone, kQueueEmpty, kLaneFull, kNoData, kRingFull };
+  enum class RecordState : uint8_t { kFree, kInFlight, kCompleted };
+
+  /// One submitted input, until its outcome has been collected.
+  struct Record {
+    RecordState state = RecordState::kFree;
+    uint64_t ticket = 0;
+    Status status;
+    size_t failed_stage = 0;
+    StreamRequest request;
+  };
+
+  struct Lane {
+    uint64_t accepted = 0;                ///< inputs given to this lane
+    uint64_t completed = 0;               ///< done by all stages
+    std::unique_ptr<uint64_t[]> tickets;  ///< of accepted ones, a ring of `lane_capacity_`
+  };
+
+  /// One stage of one lane with its thread.
+  struct Worker {
+    Stream* stream = nullptr;
+    size_t lane = 0;
+    size_t stage = 0;
+    uint64_t done = 0;
+    std::atomic<uint32_t> signal{0};      ///< grows when what it waits for may have happened
+    Obstacle obstacle = Obstacle::kNone;  ///< what it waits for
+    bool is_asleep = false;
+    std::condition_variable wake;
+    StageFigures figures;
+    Thread thread;
+  };
+
+  Status Allocate();
+  [[nodiscard]] Worker& WorkerOf(size_t lane, size_t stage) const {
+    return workers_[lane * shape_.stages + stage];
+  }
+  [[nodiscard]] Record& RecordOf(uint64_t ticket) const { return records_[ticket % result_count_]; }
+
+  void WorkerLoop(Worker& worker);
+  bool AwaitInput(Worker& worker, std::unique_lock<std::mutex>& lock);
+  void AwaitEndOf(Obstacle obstacle, size_t channel, Worker& worker,
+                  std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] Obstacle WhatHinders(const Worker& worker, size_t* channel) const;
+  void AwaitSignal(Worker& worker, std::unique_lock<std::mutex>& lock);
+  void AcceptInput(size_t lane);
+  void FinishStage(Worker& worker, Record& record, const Status& status);
+  void CompleteInputs(size_t lane);
+  static void Signal(Worker& worker);
+  void SignalForInput();
+  void SignalLane(size_t lane, Obstacle obstacle);
+  void SignalNeighbours(const Worker& worker);
+
+  StreamShape shape_;
+  StageWork* work_ = nullptr;
+  size_t lane_capacity_ = 1;
+  size_t in_flight_limit_ = 1;
+  size_t result_count_ = 0;
+
+  mutable std::mutex mutex_;  ///< of everything below
+  std::condition_variable room_;
+  std::condition_variable completion_;
+  std::unique_ptr<Lane[]> lanes_;
+  std::unique_ptr<Worker[]> workers_;
+  std::unique_ptr<Record[]> records_;
+  std::unique_ptr<const void*[]> input_pointers_;
+  std::unique_ptr<void*[]> output_pointers_;
+  std::unique_ptr<ChannelFigures[]> channel_figures_;
+  uint64_t submitted_ = 0;
+  uint64_t accepted_ = 0;
+  StreamFigures figures_;
+  bool is_stopping_ = false;
+};
+
+}  // namespace tenon
