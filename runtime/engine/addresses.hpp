@@ -1,0 +1,56 @@
+// Where the tensors of a program lie for one who executes it, or a part of it: in arenas, in memory
+// that the caller has bound, in slots of rings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/backend_api/device.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/base/tensor_view.hpp"
+#include "runtime/engine/loaded_plan.hpp"
+
+namespace tenon {
+
+/// Not safe to use from two threads at once: every stage of a pipeline has its own, on the same
+/// arenas.
+class Addresses {
+ public:
+  /// Bytes that `Open` needs.
+  [[nodiscard]] static size_t StateBytes(const LoadedPlan& plan);
+
+  /// `arenas`: the address of each arena of the program (ArenaBytes long, all ring slots of it).
+  /// `plan`, `state` and the arenas are borrowed. Every tensor lies in its arena, in slot 0.
+  /// Errors: kInvalidArgument (an arena null or misaligned), kOutOfMemory (state too small).
+  Status Open(const LoadedPlan& plan, void* const* arenas, Span<uint8_t> state);
+
+  /// By tensor: where the host has it.
+  [[nodiscard]] const TensorView* host() const { return host_.data(); }
+  /// By tensor: where the plan puts it, whatever the caller has bound. What devices are told.
+  [[nodiscard]] const TensorView* planned() const { return planned_.data(); }
+  [[nodiscard]] Span<const ArenaMemory> arenas() const { return arenas_; }
+
+  /// Uses `data` for the port's storage from now on; null goes back to the arena.
+  void BindInput(size_t index, void* data);
+  void BindOutput(size_t index, void* data);
+  /// For input number `input` of a stream: every ring shows slot `input` modulo its slots.
+  void UseSlots(uint64_t input);
+
+ private:
+  void GroupTensors();
+  void Move(uint32_t storage, uint8_t* host, uint8_t* planned);
+  [[nodiscard]] uint8_t* InArena(uint32_t storage, uint64_t slot) const;
+  void BindStorage(uint32_t storage, void* data);
+
+  const LoadedPlan* plan_ = nullptr;
+  Span<TensorView> host_;
+  Span<TensorView> planned_;  ///< the same array as host_ in programs without devices
+  Span<ArenaMemory> arenas_;
+  // Tensors by storage: those of storage s are tensor_[first_[s]] up to tensor_[first_[s + 1]].
+  Span<uint32_t> first_;
+  Span<uint32_t> tensor_;
+  Span<uint32_t> ring_storage_;  ///< storages in arenas of several slots
+};
+
+}  // namespace tenon

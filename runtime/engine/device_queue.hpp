@@ -1,0 +1,72 @@
+// A stream of a device with the signals that have not been waited for yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/backend_api/device.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon {
+
+/// Counts a worker's steps as the device is told of them and as they are known to be done. Its
+/// kernels run in order, so a signal that has come tells of every step before it too.
+class DeviceQueue {
+ public:
+  /// A signal for the host after a step.
+  struct Signal {
+    void* event = nullptr;
+    size_t step = 0;
+  };
+
+  /// `signals`: room for as many as one run makes. All borrowed.
+  Status Open(const DeviceApi& api, void* device, Span<const ArenaMemory> arenas,
+              Span<Signal> signals);
+  /// False if the device still works on the arenas: then the stream stays open.
+  bool Close();
+  [[nodiscard]] bool is_open() const { return stream_ != nullptr; }
+  [[nodiscard]] void* stream() const { return stream_; }
+  [[nodiscard]] size_t HeldBytes() const;
+
+  /// A run begins. Errors: kDeadlineExceeded if the device is still busy with an earlier one.
+  Status Reset();
+  /// True if nothing can be enqueued any more, whatever the device does.
+  [[nodiscard]] bool is_broken() const { return broken_; }
+  /// True if the device may still touch the arenas though nobody waits for it.
+  [[nodiscard]] bool is_busy() const { return busy_; }
+
+  Status Start();
+  Status Upload(const SharedTensor& tensor);
+  /// `step` has been enqueued last. With `tensor.planned` null: only the moment counts.
+  Status AddSignal(const SharedTensor& tensor, size_t step);
+  [[nodiscard]] bool HasSignalAt(size_t step) const;
+  Status Submit();
+  /// Steps below `steps` have been enqueued.
+  void SetEnqueued(size_t steps) { enqueued_ = steps; }
+
+  /// Steps that are done for certain.
+  [[nodiscard]] size_t done() const { return done_; }
+  /// Waits until `step` is done, and for every signal up to it.
+  Status WaitFor(size_t step, Deadline deadline);
+  /// Waits until the device has nothing left to do; forgets all signals.
+  Status Drain(Deadline deadline);
+  /// The same after an error, whose cause the device may tell again.
+  Status Quieten(Deadline deadline);
+
+ private:
+  void ForgetSignals();
+
+  const DeviceApi* api_ = nullptr;
+  void* stream_ = nullptr;
+  Span<Signal> signals_;
+  size_t first_ = 0;  ///< signals_[first_, end_) have not been waited for
+  size_t end_ = 0;
+  size_t enqueued_ = 0;
+  size_t done_ = 0;
+  bool touched_ = false;  ///< since the last drain, something may have been enqueued
+  bool busy_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace tenon

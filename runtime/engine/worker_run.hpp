@@ -1,0 +1,103 @@
+// Executes the steps of one worker: on the calling thread, or, where they belong to a device, by
+// telling the device. What decides when a step may begin is outside: a session that gives several
+// workers turns on one thread, or one thread per worker.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/engine/addresses.hpp"
+#include "runtime/engine/device_queue.hpp"
+#include "runtime/engine/loaded_plan.hpp"
+#include "runtime/engine/run_options.hpp"
+
+namespace tenon {
+
+/// Steps come in pieces: steps of one segment of which only the first has waits. A piece of the CPU
+/// is executed at once. A piece of a device is enqueued: it is started then, and done when WaitFor
+/// says so. Where the plan carries the CPU's form of a device's ops, a piece that fails there is
+/// executed on the CPU instead, as is the rest of the run (each piece is then waited for before the
+/// next begins).
+///
+/// One thread at a time. Different workers of one program may run on different threads if each has
+/// its own WorkerRun and their Addresses are not moved meanwhile (Session: one for all; pipeline
+/// stages: one each). Allocates nothing after Open.
+class WorkerRun {
+ public:
+  /// Bytes that `Open` needs.
+  [[nodiscard]] static size_t StateBytes(const LoadedPlan& plan, size_t worker);
+
+  /// Opens the worker's kernels and, if it has ops of a device, a stream. All arguments are
+  /// borrowed. Call Close whether this succeeds or not.
+  Status Open(const LoadedPlan& plan, size_t worker, const Addresses& addresses,
+              Span<uint8_t> state);
+  /// False if a device still works on the arenas, which must then never be freed.
+  bool Close();
+
+  void SetNoticeSink(const NoticeSink& sink) { sink_ = sink; }
+
+  /// A run begins: no step is started. `options.timer` is borrowed until Finish or Abandon.
+  /// Errors: kDeadlineExceeded, kBackendFailure (the device is in quarantine, and the plan has no
+  /// fall-back; or it still works on what an earlier run gave it).
+  Status Begin(const RunOptions& options);
+
+  [[nodiscard]] size_t steps() const { return steps_; }
+  /// Steps that are executed or enqueued, and those of them that are known to be done.
+  [[nodiscard]] size_t started() const { return started_; }
+  [[nodiscard]] size_t done() const;
+  [[nodiscard]] bool all_started() const { return started_ == steps_; }
+  /// True if the next piece would be enqueued rather than executed.
+  [[nodiscard]] bool IsDeviceNext() const;
+
+  /// Executes or enqueues the next piece. The caller has seen to it that all its waits are met:
+  /// the steps that the first step waits for are done, not only started.
+  /// Errors: the kernel's, naming the op; kBackendFailure or kDeadlineExceeded naming backend and
+  /// op (the text lives in this object until its next error).
+  Status StartPiece();
+  /// Waits until `step`, which has been started, is done and what it writes is there for the host.
+  Status WaitFor(size_t step);
+  /// Waits for all that has been started.
+  Status Finish();
+  /// After an error, of this worker or another: waits until the device, if any, touches no arena
+  /// any more. What is left undone stays so.
+  void Abandon();
+
+  /// Begin, every piece, Finish; Abandon after an error. For workers without waits (stages).
+  Status RunAll(const RunOptions& options);
+
+  /// Heap bytes held by kernels for this worker, and by its stream.
+  [[nodiscard]] size_t HeldBytes() const;
+
+ private:
+  [[nodiscard]] uint32_t OpAt(size_t step) const;
+  [[nodiscard]] size_t PieceEnd(size_t first) const;
+  [[nodiscard]] bool IsOfDevice(size_t step) const;
+  Status OpenKernels();
+  Status RunOnHost(size_t end);
+  Status RunOnDevice(size_t end);
+  Status Enqueue(size_t end);
+  Status EnqueueOps(size_t end);
+  Status TakeOver(size_t end, const Status& failure);
+  Status RunKernel(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index);
+  Status Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index);
+  Status Failure(const Status& reason, size_t step);
+  void Notify(const Status& failure);
+
+  const LoadedPlan* plan_ = nullptr;
+  const Addresses* addresses_ = nullptr;
+  size_t worker_ = 0;
+  size_t steps_ = 0;
+  size_t started_ = 0;
+  Span<void*> states_;           ///< by step: what the kernel's `open` made
+  Span<void*> fallback_states_;  ///< the same for fall-back kernels; empty without
+  DeviceQueue queue_;            ///< open if the worker has ops of a device
+  size_t backend_ = 0;           ///< of the queue
+  bool on_host_ = false;         ///< in this run, the device's ops are executed on the CPU
+  RunOptions options_;
+  NoticeSink sink_;
+  char text_[192] = {};
+};
+
+}  // namespace tenon
