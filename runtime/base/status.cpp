@@ -74,6 +74,11 @@ const char* StatusCodeText(StatusCode code) {
 size_t Status::Format(Span<char> buffer) const {
   if (buffer.empty()) return 0;
   Writer writer(buffer);
+  for (const char* place : places_) {
+    if (place == nullptr || place[0] == '\0') continue;
+    writer.Put(place);
+    writer.Put(": ");
+  }
   const char* subject = subject_ != nullptr ? subject_ : "";
   if (subject[0] != '\0' && !HasSubjectPlaceholder(message_)) {
     writer.Put(subject);

@@ -43,6 +43,15 @@ class [[nodiscard]] Status {
     return copy;
   }
 
+  /// The same error, saying where it happened: "opencl: conv_5: ..." for `.In("conv_5")` and then
+  /// `.In("opencl")`. Keeps the last two. `place` is borrowed like a subject.
+  [[nodiscard]] constexpr Status In(const char* place) const {
+    Status copy = *this;
+    copy.places_[1] = places_[0];
+    copy.places_[0] = place;
+    return copy;
+  }
+
   [[nodiscard]] constexpr bool ok() const { return code_ == StatusCode::kOk; }
   [[nodiscard]] constexpr StatusCode code() const { return code_; }
   [[nodiscard]] constexpr const char* message() const { return message_; }
@@ -58,6 +67,7 @@ class [[nodiscard]] Status {
   StatusCode code_ = StatusCode::kOk;
   const char* message_ = "";
   const char* subject_ = nullptr;
+  const char* places_[2] = {};  ///< outermost first
   int64_t arguments_[3] = {};
 };
 

@@ -97,7 +97,6 @@ class WorkerRun {
   bool on_host_ = false;         ///< in this run, the device's ops are executed on the CPU
   RunOptions options_;
   NoticeSink sink_;
-  char text_[192] = {};
 };
 
 }  // namespace tenon

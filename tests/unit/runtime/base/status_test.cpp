@@ -34,6 +34,13 @@ TEST_CASE("Status: a subject with a place stands there only") {
         "no kernel for conv_1");
 }
 
+TEST_CASE("Status: places stand before all else, the outermost first") {
+  const Status status = Status(StatusCode::kBackendFailure, "{s} ({0})", -5).About("no memory");
+  CHECK(Text(status.In("conv_1")) == "conv_1: no memory (-5)");
+  CHECK(Text(status.In("conv_1").In("opencl")) == "opencl: conv_1: no memory (-5)");
+  CHECK(Text(status.In("innermost").In("conv_1").In("opencl")) == "opencl: conv_1: no memory (-5)");
+}
+
 TEST_CASE("Status: a message longer than the buffer is cut and ends in NUL") {
   char buffer[8];
   const size_t size =
