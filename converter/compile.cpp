@@ -12,7 +12,11 @@ namespace {
 
 Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
   Graph& graph = compiled.graph;
-  TENON_ASSIGN_OR_RETURN(compiled.mapping, ChooseKernels(graph, options.kernels));
+  const auto costs = MakeCostModel(*options.board, options.profile);
+  KernelChoiceOptions choice = options.kernels;
+  choice.board = options.board;
+  choice.costs = costs.get();
+  TENON_ASSIGN_OR_RETURN(compiled.mapping, ChooseKernels(graph, choice));
   if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, compiled.passes);
       !status.ok()) {
     return status.error();

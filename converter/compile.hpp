@@ -72,7 +72,7 @@ struct CompileOptions {
   const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
   OrderOptions order;
   int64_t place_budget = PlaceOptions{}.work_budget;
-  KernelChoiceOptions kernels;
+  KernelChoiceOptions kernels;  ///< board and costs are filled in
   /// Told what is searched for and how far it has come. May be empty.
   std::function<void(const char* what, double share)> progress = {};
 };

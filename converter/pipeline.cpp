@@ -105,6 +105,8 @@ FitOptions FitOptionsOf(const ConvertOptions& options) {
   compile.order.key_nodes = options.key_nodes;
   compile.order.target_ms = options.order_target_ms;
   compile.place_budget = options.place_budget;
+  compile.kernels.pins = options.pins;
+  compile.kernels.backends = options.backends;
   if (const Unit* unit = ComputeUnit(options.board)) {
     compile.kernels.portable_only = unit->portable_kernels_only;
     compile.kernels.threads = unit->threads;

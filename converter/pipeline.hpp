@@ -33,6 +33,9 @@ struct ConvertOptions {
   int64_t split_budget = FitOptions{}.split_budget;
   Objective objective = Objective::kLatency;
   std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
+  std::vector<Pin> pins;                   ///< ops given to backends by name, see ParsePins
+  /// Whose kernels may be used; empty: those that this build knows. The board says which take part.
+  std::vector<BackendCaps> backends;
   /// What the user asked for, recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
   /// Told when a phase begins: its name and its place among all. May be empty.

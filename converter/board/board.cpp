@@ -52,6 +52,9 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Required("threads", unit.threads);
   reader.Optional("kernels", kernels);
   reader.Optional("launch_overhead_us", unit.launch_overhead_us);
+  double enqueue = unit.launch_overhead_us;
+  reader.Optional("enqueue_overhead_us", enqueue);
+  unit.enqueue_overhead_us = enqueue;
   ReadRates(reader, unit);
   reader.Optional("depthwise_fraction", unit.depthwise_fraction);
   reader.Optional("ops", unit.ops);
@@ -63,6 +66,9 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
                 "has 'kernels' other than \"all\" or \"portable\"");
   reader.FailIf(unit.threads < 1, "has 'threads' below 1");
   reader.FailIf(unit.launch_overhead_us < 0, "has a 'launch_overhead_us' below 0");
+  reader.FailIf(enqueue < 0, "has an 'enqueue_overhead_us' below 0");
+  reader.FailIf(enqueue > unit.launch_overhead_us,
+                "has an 'enqueue_overhead_us' above its 'launch_overhead_us', which includes it");
   reader.FailIf(!(unit.depthwise_fraction > 0 && unit.depthwise_fraction <= 1),
                 "has a 'depthwise_fraction' that is not above 0 and at most 1");
   reader.FailIf(unit.port_bytes_per_second < 0, "has a 'port_bytes_per_second' below 0");
@@ -113,10 +119,31 @@ void ReadLink(ObjectReader& reader, Link& link) {
   reader.FailIf(link.from == link.to, "has the same space in 'from' and 'to'");
 }
 
+void ReadConstraints(ObjectReader& reader, PriorityConstraints& when) {
+  reader.Optional("dtypes", when.dtypes);
+  reader.Optional("rank", when.rank);
+  reader.Optional("min_kernel", when.min_kernel);
+  reader.Optional("max_kernel", when.max_kernel);
+  reader.Optional("min_channels", when.min_channels);
+  reader.Optional("max_channels", when.max_channels);
+  reader.Optional("min_elements", when.min_elements);
+  reader.Optional("max_elements", when.max_elements);
+  for (const std::string& dtype : when.dtypes) {
+    if (!IsDTypeName(dtype)) reader.Fail(fmt::format("has the unknown dtype '{}'", dtype));
+  }
+  reader.FailIf(
+      when.rank < -1 || when.min_kernel < 0 || when.min_channels < 0 || when.min_elements < 0,
+      "has a bound below 0");
+  reader.FailIf(when.min_kernel > when.max_kernel || when.min_channels > when.max_channels ||
+                    when.min_elements > when.max_elements,
+                "has a lower bound above the upper one");
+}
+
 void ReadPriority(ObjectReader& reader, Priority& row) {
   reader.Required("backend", row.backend);
   reader.Required("op", row.op);
   reader.Required("priority", row.priority);
+  reader.OptionalObject("when", [&](ObjectReader& when) { ReadConstraints(when, row.when); });
   reader.FailIf(row.priority < 1, "has a 'priority' below 1");
   if (row.op != "*" && FindOpRow(row.op.c_str()) == nullptr) {
     reader.Fail(fmt::format("has the unknown op kind '{}' in 'op'", row.op));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,10 @@ struct Unit {
   std::string kind;  ///< "cpu", ...
   int threads = 1;   ///< the most that a run may use
   bool portable_kernels_only = false;
-  double launch_overhead_us = 0;
+  double launch_overhead_us = 0;  ///< of one start: a segment's, or an op's where each is a start
+  /// What every op of a segment costs beside its work; a start costs the difference once more.
+  /// None: as much as a launch, that is, every op is a start.
+  std::optional<double> enqueue_overhead_us = {};
   /// Multiply-accumulates per second and thread, by dtype name.
   /// A dtype that is missing has the rate of f32, or without one half the elementary rate.
   std::map<std::string, double> multiply_accumulates_per_second;
@@ -35,6 +39,11 @@ struct Unit {
   double port_bytes_per_second = 0;
 
   [[nodiscard]] bool IsTransferOnly() const { return kind == "dma"; }
+  [[nodiscard]] double op_overhead_us() const {
+    return enqueue_overhead_us.value_or(launch_overhead_us);
+  }
+  /// Of starting a segment, beside what each of its ops costs.
+  [[nodiscard]] double start_overhead_us() const { return launch_overhead_us - op_overhead_us(); }
 };
 
 struct MemorySpace {
@@ -67,12 +76,26 @@ struct Link {
   double latency_ns = 0;
 };
 
-/// One row of the mapping list: `op` ("*": every op) on `backend`; 1 is best. An op without a row
-/// for a backend is not given to it.
+/// What an op must be for a row of the mapping list to hold. All of it, each bound included.
+struct PriorityConstraints {
+  std::vector<std::string> dtypes;  ///< of input 0, by name; empty: any
+  int32_t rank = -1;                ///< of input 0; -1: any
+  int32_t min_kernel = 0;           ///< longer side of a convolution's or pooling's window
+  int32_t max_kernel = INT32_MAX;
+  int32_t min_channels = 0;  ///< dimension 1 of input 0, if it has one
+  int32_t max_channels = INT32_MAX;
+  int64_t min_elements = 0;  ///< of output 0
+  int64_t max_elements = INT64_MAX;
+};
+
+/// One row of the mapping list: `op` ("*": every op without a row of its own) on `backend`; 1 is
+/// best. Of an op's rows the first that holds counts; an op without one is not given to the
+/// backend.
 struct Priority {
   std::string backend;
   std::string op;
   int priority = 1;
+  PriorityConstraints when = {};
 };
 
 /// How far the splitter may go.

@@ -55,7 +55,7 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   const OpWork work = GetOpHostRow(op.kind).work(view.call());
   const double threads = std::max(1, std::min(threads_, unit.threads));
   OpTime time;
-  time.fixed = TimeAtRate(unit.launch_overhead_us, 1e6);
+  time.fixed = TimeAtRate(unit.op_overhead_us(), 1e6);
   time.bytes = work.bytes_read + work.bytes_written;
   if (work.multiply_accumulates > 0) {
     time.compute = TimeAtRate(static_cast<double>(work.multiply_accumulates),

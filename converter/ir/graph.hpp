@@ -17,6 +17,7 @@
 #include "runtime/base/dtype.hpp"
 #include "runtime/base/shape.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_caps.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::converter {
@@ -82,6 +83,8 @@ struct Op {
   // Decisions of later passes.
   std::string backend;  ///< "cpu", once mapped
   std::string kernel;   ///< kernel id, once chosen
+  /// Of that kernel, from the backend's table; null where only its id is known.
+  const KernelCaps* caps = nullptr;
   int64_t workspace_bytes = 0;
   std::string source_ops;  ///< names of source nodes fused into this one, comma-separated
 };
@@ -97,6 +100,8 @@ struct Op {
 class Graph {
  public:
   std::string name;
+  /// That ops have been given to: passes that insert ops take a kernel of theirs.
+  std::vector<BackendCaps> backends;
 
   // --- building -----------------------------------------------------------------------------
   /// Adds a tensor; a taken name is made unique by a suffix, an empty one becomes "tensor".

@@ -1,7 +1,7 @@
 #include "converter/map/kernel_choice.hpp"
 
+#include <algorithm>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "runtime/ops/op_table.hpp"
@@ -9,119 +9,208 @@
 namespace tenon::converter {
 namespace {
 
-int64_t WorkspaceBytes(const cpu::KernelCaps& caps, const OpCall& call, int threads) {
-  return caps.workspace_bytes == nullptr
-             ? 0
-             : static_cast<int64_t>(caps.workspace_bytes(call, threads));
-}
+constexpr double kPicosecondsPerMillisecond = 1e9;
 
-int64_t PackedBytes(const cpu::KernelCaps& caps, const OpCall& call) {
-  return caps.packed_bytes == nullptr ? 0 : static_cast<int64_t>(caps.packed_bytes(call));
-}
+/// Which of an op's marks it is given, and why not the others.
+struct Decision {
+  const Mark* mark = nullptr;
+  std::string against_others;  ///< empty: their priority
+};
 
-/// Why the kernel is not to run the op; empty if it may.
-std::string Refusal(const cpu::KernelCaps& caps, const OpCall& call,
-                    const KernelChoiceOptions& options) {
-  if (const char* reason = caps.supports(call)) return reason;
-  if (options.workspace_limit.has_value()) {
-    const int64_t bytes = WorkspaceBytes(caps, call, options.threads);
-    if (bytes > *options.workspace_limit) {
-      return fmt::format("workspace of {} bytes is over the limit of {}", bytes,
-                         *options.workspace_limit);
+class Chooser {
+ public:
+  Chooser(Graph& graph, const KernelChoiceOptions& options) : graph_(graph), options_(options) {
+    marking_ = options;
+    marking_.backends = BackendsOf(options);
+  }
+
+  Result<std::vector<MappedOp>> Run() {
+    if (Status status = CheckPins(); !status.ok()) return status.error();
+    graph_.backends = marking_.backends;
+    for (const OpId id : graph_.OpOrder()) {
+      Op& op = graph_.op(id);
+      const std::vector<Mark> marks = MarkOp(graph_, op, marking_);
+      const Decision decision = Decide(id, marks);
+      if (decision.mark == nullptr) {
+        Refuse(op, marks);
+        continue;
+      }
+      UseKernel(op, decision.mark->backend, *decision.mark->kernel);
+      op.workspace_bytes = decision.mark->workspace_bytes;
+      mapping_.push_back(Record(op, marks, decision));
     }
-  }
-  if (options.packed_limit.has_value()) {
-    const int64_t bytes = PackedBytes(caps, call);
-    if (bytes > *options.packed_limit) {
-      return fmt::format("packed weights of {} bytes are over the limit of {}", bytes,
-                         *options.packed_limit);
+    if (!pin_errors_.empty()) return PinError();
+    if (!refused_.details.empty()) {
+      refused_.message =
+          fmt::format("no kernel runs {} op(s) of this model", refused_.details.size());
+      return refused_;
     }
+    return std::move(mapping_);
   }
-  return {};
-}
 
-/// The first kernel that takes the op, with the reasons of those before it.
-const cpu::KernelCaps* FirstSupporting(const OpCall& call, OpKind kind,
-                                       const KernelChoiceOptions& options, MappedOp& mapped) {
-  for (const cpu::KernelCaps& caps : cpu::Kernels()) {
-    if (caps.kind != kind || (options.portable_only && !cpu::IsPortable(caps))) continue;
-    mapped.candidates.push_back({caps.id, Refusal(caps, call, options)});
-    if (mapped.candidates.back().reason.empty()) return &caps;
+ private:
+  Status CheckPins() {
+    for (const Pin& pin : options_.pins) {
+      if (FindBackend(marking_.backends, pin.backend) == nullptr) {
+        std::string known;
+        for (const BackendCaps& backend : marking_.backends) {
+          known += fmt::format("{}{}", known.empty() ? "" : ", ", backend.name);
+        }
+        return UsageError("map '{}={}': no backend '{}'; there are {}", pin.pattern, pin.backend,
+                          pin.backend, known);
+      }
+      bool matches = false;
+      std::string fused_into;
+      for (const OpId id : graph_.OpOrder()) {
+        const Op& op = std::as_const(graph_).op(id);
+        matches = matches || PinMatches(pin, op.name);
+        if (fused_into.empty() && FusesMatch(pin, op)) fused_into = op.name;
+      }
+      if (matches) continue;
+      if (!fused_into.empty()) {
+        return UsageError("map '{}={}': no op of that name is left: it was fused into '{}'",
+                          pin.pattern, pin.backend, fused_into);
+      }
+      return UsageError("map '{}={}': no op has such a name", pin.pattern, pin.backend);
+    }
+    return {};
   }
-  return nullptr;
-}
 
-/// Kernels with the same number pack alike.
-size_t PackingForm(const cpu::KernelCaps& caps) {
-  const Span<const cpu::KernelCaps> all = cpu::Kernels();
-  size_t form = 0;
-  while (form < all.size() && all[form].packed_bytes != caps.packed_bytes) ++form;
-  return form;
-}
+  static bool FusesMatch(const Pin& pin, const Op& op) {
+    for (size_t begin = 0; begin < op.source_ops.size();) {
+      const size_t end = std::min(op.source_ops.find(',', begin), op.source_ops.size());
+      if (PinMatches(pin, std::string_view(op.source_ops).substr(begin, end - begin))) return true;
+      begin = end + 1;
+    }
+    return false;
+  }
+
+  static const Mark* MarkOf(const std::vector<Mark>& marks, const std::string& backend) {
+    for (const Mark& mark : marks) {
+      if (mark.backend == backend) return &mark;
+    }
+    return nullptr;
+  }
+
+  Decision Decide(OpId id, const std::vector<Mark>& marks) {
+    const Op& op = std::as_const(graph_).op(id);
+    if (const Pin* pin = FindPin(options_.pins, op.name)) {
+      const Mark* mark = MarkOf(marks, pin->backend);
+      if (mark != nullptr && mark->CanRun()) {
+        return {mark, fmt::format("pinned by '{}={}'", pin->pattern, pin->backend)};
+      }
+      pin_errors_.push_back(
+          fmt::format("map '{}={}': '{}' ({}) cannot run there: {}", pin->pattern, pin->backend,
+                      op.name, GetOpRow(op.kind).name,
+                      mark == nullptr ? fmt::format("the board has no unit of '{}'", pin->backend)
+                                      : mark->reason));
+    }
+    const auto k = static_cast<size_t>(id);
+    if (k < options_.assigned.size() && !options_.assigned[k].empty()) {
+      const Mark* mark = MarkOf(marks, options_.assigned[k]);
+      if (mark != nullptr && mark->CanRun()) {
+        return {mark, fmt::format("the optimal mapping gives it to '{}'", mark->backend)};
+      }
+    }
+    Decision best;
+    for (const Mark& mark : marks) {
+      if (!mark.IsListed()) continue;
+      if (best.mark == nullptr || mark.priority < best.mark->priority) best.mark = &mark;
+    }
+    return best;
+  }
+
+  static MappedOp Record(const Op& op, const std::vector<Mark>& marks, const Decision& decision) {
+    MappedOp mapped{op.name, op.backend, op.kernel, {}};
+    for (const Mark& mark : marks) {
+      for (const auto& [kernel, reason] : mark.refused) {
+        mapped.candidates.push_back({mark.backend, kernel, mark.priority, reason});
+      }
+      if (mark.kernel == nullptr) {
+        if (mark.refused.empty()) {
+          mapped.candidates.push_back({mark.backend, "", mark.priority, mark.reason});
+        }
+        continue;
+      }
+      Candidate candidate{mark.backend, mark.kernel->id, mark.priority, ""};
+      if (mark.time) {
+        candidate.ms = static_cast<double>(*mark.time) / kPicosecondsPerMillisecond;
+      }
+      if (&mark != decision.mark) candidate.reason = WhyNot(mark, decision);
+      mapped.candidates.push_back(std::move(candidate));
+    }
+    return mapped;
+  }
+
+  static std::string WhyNot(const Mark& mark, const Decision& decision) {
+    if (!decision.against_others.empty()) return decision.against_others;
+    if (!mark.reason.empty()) return mark.reason;
+    if (mark.priority == decision.mark->priority) {
+      return fmt::format("same priority, but '{}' stands before it on the board",
+                         decision.mark->backend);
+    }
+    return fmt::format("priority {}, '{}' has {}", mark.priority, decision.mark->backend,
+                       decision.mark->priority);
+  }
+
+  void Refuse(const Op& op, const std::vector<Mark>& marks) {
+    std::string line = fmt::format("{} ({}):", op.name, GetOpRow(op.kind).name);
+    for (const Mark& mark : marks) {
+      for (const auto& [kernel, reason] : mark.refused) {
+        line += fmt::format(" {}: {};", kernel, reason);
+      }
+      if (mark.refused.empty() || mark.CanRun()) {
+        line += fmt::format(" {}: {};", mark.backend, mark.reason);
+      }
+    }
+    refused_.details.push_back(std::move(line));
+  }
+
+  Error PinError() const {
+    Error error{ErrorKind::kUsage, pin_errors_.front(), {}};
+    error.details.assign(pin_errors_.begin() + 1, pin_errors_.end());
+    return error;
+  }
+
+  Graph& graph_;
+  const KernelChoiceOptions& options_;
+  MarkOptions marking_;
+  std::vector<MappedOp> mapping_;
+  Error refused_{ErrorKind::kInput, "", {}};
+  std::vector<std::string> pin_errors_;
+};
 
 }  // namespace
 
-const cpu::KernelCaps& CapsOf(const Op& op) {
-  const Span<const cpu::KernelCaps> all = cpu::Kernels();
-  for (const cpu::KernelCaps& caps : all) {
-    if (op.kernel == caps.id) return caps;
-  }
-  return all[0];  // ChooseKernels gives no other ids
+std::vector<BackendCaps> BackendsOf(const KernelChoiceOptions& options) {
+  if (!options.backends.empty()) return options.backends;
+  std::vector<BackendCaps> backends = BuiltInBackends();
+  if (options.board == nullptr) backends.resize(1);
+  return backends;
 }
 
-void UsePortableKernel(Op& op) {
-  for (const cpu::KernelCaps& caps : cpu::Kernels()) {
-    if (caps.kind == op.kind && cpu::IsPortable(caps)) {
-      op.backend = "cpu";
-      op.kernel = caps.id;
-    }
-  }
+Result<std::vector<MappedOp>> ChooseKernels(Graph& graph, const KernelChoiceOptions& options) {
+  return Chooser(graph, options).Run();
 }
 
 int64_t PackedBytes(const Graph& graph) {
-  std::set<std::pair<size_t, PackingKey>> known;
+  using PackedBytesFunction = size_t (*)(const OpCall&);
+  // Kernels with the same function pack alike.
+  std::set<std::pair<PackedBytesFunction, PackingKey>> known;
   int64_t bytes = 0;
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    const cpu::KernelCaps& caps = CapsOf(op);
+    const KernelCaps& caps = CapsOf(op);
     if (caps.packed_bytes == nullptr) continue;
     const OpCallView view(graph, op);
     if (caps.packing_key != nullptr) {
       PackingKey key;
       caps.packing_key(view.call(), &key);
-      if (!known.emplace(PackingForm(caps), key).second) continue;
+      if (!known.emplace(caps.packed_bytes, key).second) continue;
     }
-    bytes += PackedBytes(caps, view.call());
+    bytes += static_cast<int64_t>(caps.packed_bytes(view.call()));
   }
   return bytes;
-}
-
-Result<std::vector<MappedOp>> ChooseKernels(Graph& graph, const KernelChoiceOptions& options) {
-  std::vector<MappedOp> mapping;
-  Error refused{ErrorKind::kInput, "", {}};
-  for (const OpId id : graph.OpOrder()) {
-    Op& op = graph.op(id);
-    MappedOp mapped{op.name, "cpu", {}};
-    const OpCallView view(graph, op);
-    const cpu::KernelCaps* caps = FirstSupporting(view.call(), op.kind, options, mapped);
-    if (caps == nullptr) {
-      std::string line = fmt::format("{} ({}):", op.name, GetOpRow(op.kind).name);
-      for (const Candidate& candidate : mapped.candidates) {
-        line += fmt::format(" {}: {};", candidate.kernel, candidate.reason);
-      }
-      refused.details.push_back(line);
-      continue;
-    }
-    op.backend = "cpu";
-    op.kernel = caps->id;
-    op.workspace_bytes = WorkspaceBytes(*caps, view.call(), options.threads);
-    mapping.push_back(std::move(mapped));
-  }
-  if (!refused.details.empty()) {
-    refused.message = fmt::format("no kernel runs {} op(s) of this model", refused.details.size());
-    return refused;
-  }
-  return mapping;
 }
 
 }  // namespace tenon::converter

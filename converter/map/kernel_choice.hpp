@@ -1,4 +1,5 @@
-// Gives every op a backend and a kernel, by the same predicates (caps) that the backend declares.
+// Gives every op a backend and a kernel (methods M1, M2): the board's priority table decides among
+// the backends that can run it, by the same predicates (caps) that the backends declare.
 #pragma once
 
 #include <cstdint>
@@ -8,43 +9,49 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "converter/ir/graph.hpp"
+#include "converter/map/backends.hpp"
+#include "converter/map/mark.hpp"
+#include "converter/map/pins.hpp"
 
 namespace tenon::converter {
 
 struct Candidate {
-  std::string kernel;
-  std::string reason;  ///< why not; empty for the one chosen and those after it
+  std::string backend;
+  std::string kernel;             ///< empty: the backend has none for this kind of op
+  int priority = 0;               ///< in the board's table; 0: not there
+  std::string reason;             ///< why not; empty for the one chosen
+  std::optional<double> ms = {};  ///< alone on its unit; none: not known
 };
 
 struct MappedOp {
   std::string op;
   std::string backend;
+  std::string kernel;
+  /// Of every backend of the board: the kernels refused, then the one that would run the op.
   std::vector<Candidate> candidates;
 };
 
-struct KernelChoiceOptions {
-  bool portable_only = false;  ///< leave out kernels that need a library or an instruction set
-  int threads = 1;             ///< the most that a run will use: decides workspace bounds
-  /// Kernels that would scribble in more bytes, or hold more packed weights, per op are left out
-  /// in favour of later ones. None: no limit.
-  std::optional<int64_t> workspace_limit = {};
-  std::optional<int64_t> packed_limit = {};
+/// Of the limits: kernels that would scribble in more bytes, or hold more packed weights, per op
+/// are left out in favour of later ones. None: no limit.
+struct KernelChoiceOptions : MarkOptions {
+  /// `MarkOptions::backends` empty: the built-in ones. Without a board: only the CPU of those.
+  std::vector<Pin> pins;  ///< beat the table: all that counts is that the backend can run the op
+  /// By OpId, from a search: beats the table, but not pins. Empty names: by the table.
+  std::vector<std::string> assigned;
 };
 
-/// Sets `backend`, `kernel` and `workspace_bytes` of every op. Errors (kInput): ops that no
-/// kernel runs, all of them at once with every kernel's reason.
+/// Sets `backend`, `kernel`, `caps` and `workspace_bytes` of every op, and the graph's backends:
+/// pinned or assigned ones, else the best priority, ties by the board's order of units. Errors:
+/// kInput, ops that no kernel runs, all of them at once with every kernel's reason; kUsage, a pin
+/// that matches no op, or names a backend that is unknown or cannot run the op (says why).
 [[nodiscard]] Result<std::vector<MappedOp>> ChooseKernels(Graph& graph,
                                                           const KernelChoiceOptions& options);
 
-/// Gives `op` the portable kernel of its kind, which runs any operands that the op's rule allows:
-/// for ops that later passes insert (copies).
-void UsePortableKernel(Op& op);
+/// The backends that options without a list mean.
+[[nodiscard]] std::vector<BackendCaps> BackendsOf(const KernelChoiceOptions& options);
 
 /// Heap bytes that the kernels of all ops hold once the plan is loaded and one session is open, at
 /// most; what several ops share counts once. Kernels have been chosen.
 [[nodiscard]] int64_t PackedBytes(const Graph& graph);
-
-/// The caps of the kernel that ChooseKernels gave to `op`.
-[[nodiscard]] const cpu::KernelCaps& CapsOf(const Op& op);
 
 }  // namespace tenon::converter

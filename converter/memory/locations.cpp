@@ -47,7 +47,8 @@ bool IsWeight(const Op& op, size_t input) {
 /// Walks concatenations backwards and other views forwards.
 class LocationAssigner {
  public:
-  LocationAssigner(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
+  LocationAssigner(Graph& graph, PassReport& report, std::vector<int32_t>* stage_of_op)
+      : graph_(graph), report_(report), stage_of_op_(stage_of_op) {}
 
   Result<Locations> Run() {
     Resize();
@@ -112,7 +113,8 @@ class LocationAssigner {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const int32_t extent = graph_.tensor(op.inputs[i]).shape[axis];
       // Nothing need be done for an empty part, and a window at the end would lie outside.
-      placed[i] = extent == 0 || PlacePart(op.inputs[i], whole, axis, begin, 0);
+      placed[i] = extent == 0 || (IsOfStage(op.inputs[i], id) &&
+                                  PlacePart(op.inputs[i], whole, axis, begin, 0));
       placed_count += placed[i] && extent > 0 ? 1 : 0;
       begin += extent;
     }
@@ -135,11 +137,14 @@ class LocationAssigner {
         const std::string name = fmt::format("{}.part_{}", graph_.op(id).name, i);
         TENON_ASSIGN_OR_RETURN(const OpId copy, graph_.InsertOp(id, OpKind::kCopy, name, {part},
                                                                 Attributes(), {name}));
-        UsePortableKernel(graph_.op(copy));
+        UseKernelOfNeighbour(graph_, copy);
         const TensorId copied = graph_.op(copy).outputs[0];
         graph_.tensor(copied).layout = graph_.tensor(part).layout;
         graph_.op(id).inputs[i] = copied;
-        copies_.push_back(copy);
+        if (stage_of_op_ != nullptr) {
+          stage_of_op_->resize(static_cast<size_t>(copy) + 1, 0);
+          stage_of_op_->back() = StageOf(id);
+        }
         Resize();
         moved_onto_.Grow(copied);
         PlaceAt(copied, Window(whole, axis, begin));
@@ -153,6 +158,16 @@ class LocationAssigner {
     result_.elided[static_cast<size_t>(id)] = true;
     ++report_.changed;
     return {};
+  }
+
+  [[nodiscard]] int32_t StageOf(OpId id) const {
+    return stage_of_op_ == nullptr ? 0 : stage_of_op_->at(static_cast<size_t>(id));
+  }
+
+  /// True if the tensor is made in the stage of `op`.
+  [[nodiscard]] bool IsOfStage(TensorId id, OpId op) const {
+    const OpId producer = graph_.tensor(id).producer;
+    return producer == kNone || StageOf(producer) == StageOf(op);
   }
 
   /// The part of `whole` that starts at `begin` along `axis`.
@@ -186,7 +201,7 @@ class LocationAssigner {
     constexpr int kDeepestChain = 16;
     if (depth < kDeepestChain && GetOpHostRow(op.kind).view == ViewKind::kSameElements) {
       const std::optional<Strides> source = SourceStrides(op, location.strides);
-      if (source.has_value() &&
+      if (source.has_value() && IsOfStage(op.inputs[0], producer) &&
           PlaceBackwards(op.inputs[0], Location{location.root, location.offset, *source},
                          depth + 1)) {
         PlaceAt(id, location);
@@ -335,7 +350,7 @@ class LocationAssigner {
   PassReport& report_;
   Locations result_;
   RootMarks moved_onto_;
-  std::vector<OpId> copies_;
+  std::vector<int32_t>* stage_of_op_;  ///< null: all ops are in one
 };
 
 }  // namespace
@@ -380,8 +395,9 @@ std::vector<int32_t> ReshapeStrides(const Shape& dims, const std::vector<int32_t
   return result;
 }
 
-Result<Locations> AssignLocations(Graph& graph, PassReport& report) {
-  return LocationAssigner(graph, report).Run();
+Result<Locations> AssignLocations(Graph& graph, PassReport& report,
+                                  std::vector<int32_t>* stage_of_op) {
+  return LocationAssigner(graph, report, stage_of_op).Run();
 }
 
 }  // namespace tenon::converter

@@ -10,8 +10,6 @@
 namespace tenon::converter {
 namespace {
 
-using cpu::LayoutNeed;
-
 bool IsImage(const Tensor& tensor) { return tensor.shape.rank == 4; }
 
 /// Weights and biases keep the row-major order of the model: kernels know them by their role.
@@ -78,7 +76,7 @@ class Assigner {
       const std::optional<Layout> wanted = InputLayout(graph_.op(id), i, need, output_layout);
       if (!wanted.has_value()) continue;
       TENON_ASSIGN_OR_RETURN(const TensorId converted,
-                             Converted(graph_.op(id).inputs[i], *wanted, PlaceOfCopy(id, i)));
+                             Converted(graph_.op(id).inputs[i], *wanted, PlaceOfCopy(id, i), id));
       graph_.SetInput(id, i, converted);
     }
     return {};
@@ -142,7 +140,8 @@ class Assigner {
     return output_layout;
   }
 
-  Result<TensorId> Converted(TensorId tensor, Layout layout, OpId before) {
+  /// `reader`: the op that needs it, or kNone.
+  Result<TensorId> Converted(TensorId tensor, Layout layout, OpId before, OpId reader) {
     if (graph_.tensor(tensor).layout == layout) return tensor;
     const auto key = std::make_pair(tensor, layout);
     if (const auto found = converted_.find(key); found != converted_.end()) return found->second;
@@ -153,7 +152,7 @@ class Assigner {
                                                             Attributes(), {name}));
     const TensorId result = graph_.op(copy).outputs[0];
     graph_.tensor(result).layout = layout;
-    UsePortableKernel(graph_.op(copy));
+    UseKernelOfNeighbour(graph_, copy, reader);
     converted_[key] = result;
     ++report_.changed;
     return result;
@@ -166,7 +165,8 @@ class Assigner {
         graph_.tensor(tensor).layout = Layout::kRowMajor;
         continue;
       }
-      TENON_ASSIGN_OR_RETURN(const TensorId converted, Converted(tensor, Layout::kRowMajor, kNone));
+      TENON_ASSIGN_OR_RETURN(const TensorId converted,
+                             Converted(tensor, Layout::kRowMajor, kNone, kNone));
       graph_.SetPortTensor(/*output=*/true, i, converted);
     }
     return {};

@@ -12,7 +12,7 @@ constexpr size_t kWeights = 1;
 
 /// True if the op's kernel reads its weights, as they are now, in place in this order only.
 bool WantsOutputsLast(const Graph& graph, const Op& op) {
-  if (CapsOf(op).weights != cpu::WeightsOrder::kOutputsLast || op.inputs.size() <= kWeights) {
+  if (CapsOf(op).weights != WeightsOrder::kOutputsLast || op.inputs.size() <= kWeights) {
     return false;
   }
   const Tensor& weights = graph.tensor(op.inputs[kWeights]);

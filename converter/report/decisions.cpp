@@ -17,21 +17,23 @@ Json PassesJson(const Conversion& conversion) {
   return passes;
 }
 
-/// Only one backend competes so far, so priorities are 1; times come with the cost model.
+/// `priority` is null where the board's table does not give the op to that backend, `ms` where no
+/// cost is known, `reason` empty for the candidate chosen.
 Json MappingJson(const Conversion& conversion) {
   Json mapping = Json::array();
   for (const MappedOp& op : conversion.mapping) {
     Json candidates = Json::array();
     for (const Candidate& candidate : op.candidates) {
-      candidates.push_back({{"backend", op.backend},
-                            {"kernel", candidate.kernel},
-                            {"priority", 1},
-                            {"ms", nullptr},
-                            {"reason", candidate.reason}});
+      candidates.push_back(
+          {{"backend", candidate.backend},
+           {"kernel", candidate.kernel.empty() ? Json(nullptr) : Json(candidate.kernel)},
+           {"priority", candidate.priority == 0 ? Json(nullptr) : Json(candidate.priority)},
+           {"ms", candidate.ms ? Json(*candidate.ms) : Json(nullptr)},
+           {"reason", candidate.reason}});
     }
     mapping.push_back({{"op", op.op},
                        {"backend", op.backend},
-                       {"kernel", op.candidates.back().kernel},
+                       {"kernel", op.kernel},
                        {"candidates", candidates}});
   }
   return mapping;

@@ -178,6 +178,7 @@ Result<TensorId> TransferOps::OnCopy(TensorId shape, TensorId base, TensorId cop
         graph_.AddOp(view.kind, view.name, {last}, view.attributes, {graph_.tensor(id).name}));
     graph_.op(made).backend = view.backend;
     graph_.op(made).kernel = view.kernel;
+    graph_.op(made).caps = view.caps;
     if (static_cast<size_t>(made) >= locations_.elided.size()) {
       locations_.elided.resize(static_cast<size_t>(made) + 1, false);
     }

@@ -270,6 +270,52 @@ TEST_CASE("ParseBoard: memory spaces and links must fit together") {
   CheckRefused(board, "\"stage_constants\": true for 'ddr' without a link to 'sram'");
 }
 
+TEST_CASE("ParseBoard: a priority may be limited to ops of some kind") {
+  Json json = SmallBoard();
+  json["priorities"][0]["when"] = {{"dtypes", {"f32", "f16"}}, {"rank", 4},
+                                   {"min_kernel", 1},          {"max_kernel", 7},
+                                   {"min_channels", 8},        {"max_channels", 64},
+                                   {"min_elements", 100},      {"max_elements", 5000000000}};
+  const auto board = ParseBoard(json.dump(), "test");
+  REQUIRE(board.ok());
+  const PriorityConstraints& when = board->priorities[0].when;
+  CHECK(when.dtypes == std::vector<std::string>{"f32", "f16"});
+  CHECK(when.rank == 4);
+  CHECK(when.min_kernel == 1);
+  CHECK(when.max_kernel == 7);
+  CHECK(when.min_channels == 8);
+  CHECK(when.max_channels == 64);
+  CHECK(when.min_elements == 100);
+  CHECK(when.max_elements == 5000000000);
+  const auto with = [&](const char* key, const Json& value) {
+    Json changed = json;
+    changed["priorities"][0]["when"][key] = value;
+    return changed;
+  };
+  CheckRefused(with("dtypes", Json::array({"f33"})), "unknown dtype 'f33'");
+  CheckRefused(with("rank", -2), "below 0");
+  CheckRefused(with("min_kernel", 8), "lower bound above the upper one");
+  CheckRefused(with("kernel", 3), "unknown key 'kernel'");
+}
+
+TEST_CASE("ParseBoard: without an overhead to enqueue, every op is a start") {
+  Json json = SmallBoard();
+  json["units"][0]["launch_overhead_us"] = 20;
+  const auto start = ParseBoard(json.dump(), "test");
+  REQUIRE(start.ok());
+  CHECK(start->units[0].op_overhead_us() == 20);
+  CHECK(start->units[0].start_overhead_us() == 0);
+  json["units"][0]["enqueue_overhead_us"] = 5;
+  const auto enqueued = ParseBoard(json.dump(), "test");
+  REQUIRE(enqueued.ok());
+  CHECK(enqueued->units[0].op_overhead_us() == 5);
+  CHECK(enqueued->units[0].start_overhead_us() == 15);
+  json["units"][0]["enqueue_overhead_us"] = 21;
+  CheckRefused(json, "'enqueue_overhead_us' above");
+  json["units"][0]["enqueue_overhead_us"] = -1;
+  CheckRefused(json, "'enqueue_overhead_us' below 0");
+}
+
 TEST_CASE("ParseBoard: names in links and priorities are of things that exist") {
   const auto with_link = [](const char* key, const Json& value) {
     Json board = ChipBoard();

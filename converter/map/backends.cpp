@@ -1,0 +1,90 @@
+#include "converter/map/backends.hpp"
+
+#include <utility>
+
+#include "backends/cpu/caps/cpu_caps.hpp"
+#ifdef TENON_HAS_OPENCL_CAPS
+#include "backends/opencl/caps/opencl_caps.hpp"
+#endif
+
+namespace tenon::converter {
+namespace {
+
+/// Runs any operands of this op that its rule allows, on this backend.
+const KernelCaps* AnyStridesKernel(const BackendCaps& backend, const Graph& graph, const Op& op) {
+  const OpCallView view(graph, op);
+  for (const KernelCaps& caps : backend.kernels) {
+    if (caps.kind == op.kind && caps.activations == LayoutNeed::kAny &&
+        caps.workspace_bytes == nullptr && caps.supports(view.call()) == nullptr) {
+      return &caps;
+    }
+  }
+  return nullptr;
+}
+
+bool TakeKernelOf(Graph& graph, OpId copy, OpId neighbour) {
+  if (neighbour == kNone) return false;
+  const std::string name = std::as_const(graph).op(neighbour).backend;
+  if (name == "cpu") {
+    UsePortableKernel(graph.op(copy));
+    return true;
+  }
+  const BackendCaps* backend = FindBackend(graph.backends, name);
+  if (backend == nullptr) return false;
+  const KernelCaps* caps = AnyStridesKernel(*backend, graph, std::as_const(graph).op(copy));
+  if (caps == nullptr) return false;
+  UseKernel(graph.op(copy), name, *caps);
+  return true;
+}
+
+}  // namespace
+
+std::vector<BackendCaps> BuiltInBackends() {
+  std::vector<BackendCaps> backends = {cpu::CpuCaps()};
+#ifdef TENON_HAS_OPENCL_CAPS
+  backends.push_back(opencl::OpenclCaps());
+#endif
+  return backends;
+}
+
+const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends, std::string_view name) {
+  for (const BackendCaps& backend : backends) {
+    if (name == backend.name) return &backend;
+  }
+  return nullptr;
+}
+
+const KernelCaps& CapsOf(const Op& op) {
+  if (op.caps != nullptr && op.kernel == op.caps->id) return *op.caps;
+  const Span<const KernelCaps> all = cpu::Kernels();
+  for (const KernelCaps& caps : all) {
+    if (op.kernel == caps.id) return caps;
+  }
+  return all[0];  // ChooseKernels gives no other ids
+}
+
+void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps) {
+  op.backend = backend;
+  op.kernel = caps.id;
+  op.caps = &caps;
+}
+
+void UsePortableKernel(Op& op) {
+  for (const KernelCaps& caps : cpu::Kernels()) {
+    if (caps.kind == op.kind && cpu::IsPortable(caps)) UseKernel(op, "cpu", caps);
+  }
+}
+
+void UseKernelOfNeighbour(Graph& graph, OpId copy, OpId reader) {
+  const Op& op = std::as_const(graph).op(copy);
+  const OpId producer = graph.tensor(op.inputs[0]).producer;
+  if (TakeKernelOf(graph, copy, producer)) return;
+  std::vector<OpId> readers = graph.Consumers(op.outputs[0]);
+  if (reader != kNone) readers.insert(readers.begin(), reader);
+  for (const OpId id : readers) {
+    if (TakeKernelOf(graph, copy, id)) return;
+  }
+  UsePortableKernel(graph.op(copy));
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,36 @@
+// The backends whose kernels the converter knows.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "runtime/ops/kernel_caps.hpp"
+
+namespace tenon::converter {
+
+/// Those that this build was made with, "cpu" first. Others are registered by listing them beside
+/// these (KernelChoiceOptions::backends).
+[[nodiscard]] std::vector<BackendCaps> BuiltInBackends();
+
+/// By name; null if there is none.
+[[nodiscard]] const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends,
+                                             std::string_view name);
+
+/// The caps of the kernel that ChooseKernels gave to `op`.
+[[nodiscard]] const KernelCaps& CapsOf(const Op& op);
+
+/// Gives `op` the kernel `caps` of `backend`.
+void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps);
+
+/// Gives `op` the portable kernel of its kind on the CPU, which runs any operands that the op's
+/// rule allows.
+void UsePortableKernel(Op& op);
+
+/// Gives a copy that a pass has inserted the kernel of a backend beside it, so that it adds no
+/// crossing between backends: where its input is made, else where its output is read (`reader`:
+/// the op that will read it; kNone: as the graph says). The kernel must take any strides, without a
+/// workspace; where there is none, it is the CPU's portable one.
+void UseKernelOfNeighbour(Graph& graph, OpId copy, OpId reader = kNone);
+
+}  // namespace tenon::converter

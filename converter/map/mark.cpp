@@ -1,0 +1,117 @@
+#include "converter/map/mark.hpp"
+
+#include <algorithm>
+
+#include "converter/map/mapping_list.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+namespace {
+
+int64_t WorkspaceBytes(const KernelCaps& caps, const OpCall& call, int threads) {
+  return caps.workspace_bytes == nullptr
+             ? 0
+             : static_cast<int64_t>(caps.workspace_bytes(call, threads));
+}
+
+/// Why the kernel is not to run the op; empty if it may.
+std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOptions& options) {
+  if (const char* reason = caps.supports(call)) return reason;
+  if (options.workspace_limit.has_value()) {
+    const int64_t bytes = WorkspaceBytes(caps, call, options.threads);
+    if (bytes > *options.workspace_limit) {
+      return fmt::format("workspace of {} bytes is over the limit of {}", bytes,
+                         *options.workspace_limit);
+    }
+  }
+  if (options.packed_limit.has_value() && caps.packed_bytes != nullptr) {
+    const auto bytes = static_cast<int64_t>(caps.packed_bytes(call));
+    if (bytes > *options.packed_limit) {
+      return fmt::format("packed weights of {} bytes are over the limit of {}", bytes,
+                         *options.packed_limit);
+    }
+  }
+  return {};
+}
+
+/// The first kernel that takes the op, with the reasons of those before it.
+void FindKernel(const BackendCaps& backend, const OpCall& call, OpKind kind,
+                const MarkOptions& options, Mark& mark) {
+  const bool portable_only = options.portable_only && std::string_view(backend.name) == "cpu";
+  for (const KernelCaps& caps : backend.kernels) {
+    if (caps.kind != kind) continue;
+    if (portable_only && (backend.is_portable == nullptr || !backend.is_portable(caps))) continue;
+    std::string refusal = Refusal(caps, call, options);
+    if (refusal.empty()) {
+      mark.kernel = &caps;
+      mark.workspace_bytes = WorkspaceBytes(caps, call, options.threads);
+      return;
+    }
+    mark.refused.emplace_back(caps.id, std::move(refusal));
+  }
+  mark.reason = mark.refused.empty()
+                    ? fmt::format("'{}' has no kernel for {}", backend.name, GetOpRow(kind).name)
+                    : mark.refused.back().second;
+}
+
+/// The op as it would be on the marked backend.
+Op OnBackend(const Op& op, const Mark& mark) {
+  Op mapped = op;
+  mapped.backend = mark.backend;
+  if (mark.kernel != nullptr) UseKernel(mapped, mark.backend, *mark.kernel);
+  return mapped;
+}
+
+Mark MarkBackend(const Graph& graph, const Op& op, const OpCall& call, const std::string& name,
+                 const MarkOptions& options) {
+  Mark mark;
+  mark.backend = name;
+  const BackendCaps* backend = FindBackend(options.backends, name);
+  if (backend == nullptr) {
+    mark.reason = fmt::format("this converter does not know the kernels of '{}'", name);
+    return mark;
+  }
+  mark.priority = 1;
+  if (options.board != nullptr) {
+    Ranking ranking = RankingOf(*options.board, name, graph, op);
+    mark.priority = ranking.priority;
+    mark.reason = std::move(ranking.reason);
+    if (UnitFor(*options.board, OnBackend(op, mark)) == nullptr) {
+      mark.reason = fmt::format("no unit of '{}' runs {}", name, GetOpRow(op.kind).name);
+      return mark;
+    }
+  }
+  FindKernel(*backend, call, op.kind, options, mark);
+  if (mark.kernel != nullptr && options.costs != nullptr && options.board != nullptr) {
+    const Op mapped = OnBackend(op, mark);
+    const Unit& unit = *UnitFor(*options.board, mapped);
+    mark.time =
+        options.costs->TimeOf(graph, mapped, unit).Alone(options.board->PortBytesPerSecond(unit));
+  }
+  return mark;
+}
+
+}  // namespace
+
+std::vector<Mark> MarkOp(const Graph& graph, const Op& op, const MarkOptions& options) {
+  std::vector<std::string> names;
+  if (options.board == nullptr) {
+    for (const BackendCaps& backend : options.backends) names.emplace_back(backend.name);
+  } else {
+    for (const Unit& unit : options.board->units) {
+      if (!unit.IsTransferOnly() &&
+          std::find(names.begin(), names.end(), unit.backend) == names.end()) {
+        names.push_back(unit.backend);
+      }
+    }
+  }
+  const OpCallView view(graph, op);
+  std::vector<Mark> marks;
+  marks.reserve(names.size());
+  for (const std::string& name : names) {
+    marks.push_back(MarkBackend(graph, op, view.call(), name, options));
+  }
+  return marks;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,46 @@
+// Marks each op with every backend that can run it (methods M2).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/cost/cost_model.hpp"
+#include "converter/map/backends.hpp"
+
+namespace tenon::converter {
+
+/// What marking needs to know beside the graph.
+struct MarkOptions {
+  /// Its units and priority table; null: every backend given has priority 1.
+  const Board* board = nullptr;
+  std::vector<BackendCaps> backends;  ///< whose kernels may be used
+  const CostModel* costs = nullptr;   ///< null: no times
+  bool portable_only = false;  ///< on the CPU, without what needs a library or an instruction set
+  int threads = 1;             ///< the most that a run will use: decides workspace bounds
+  std::optional<int64_t> workspace_limit = {};  ///< see KernelChoiceOptions
+  std::optional<int64_t> packed_limit = {};
+};
+
+/// One backend of the board, for one op.
+struct Mark {
+  std::string backend;
+  int priority = 0;                      ///< 0: the table does not give it the op
+  const KernelCaps* kernel = nullptr;    ///< the one that would run it; null: none can
+  int64_t workspace_bytes = 0;           ///< of that kernel
+  std::optional<Picoseconds> time = {};  ///< of that kernel, where the cost model knows
+  std::string reason;                    ///< why the backend cannot have the op; empty if it can
+  /// Kernels tried before that one, with the reason against each.
+  std::vector<std::pair<std::string, std::string>> refused;
+
+  [[nodiscard]] bool CanRun() const { return kernel != nullptr; }
+  [[nodiscard]] bool IsListed() const { return CanRun() && priority > 0; }
+};
+
+/// One mark per backend, in the order of the board's units (without a board: of the backends).
+[[nodiscard]] std::vector<Mark> MarkOp(const Graph& graph, const Op& op,
+                                       const MarkOptions& options);
+
+}  // namespace tenon::converter
