@@ -1,0 +1,34 @@
+// Which ops the kernels run: asked by the converter (through opencl_caps.hpp) and by the kernels'
+// own checks, so that the two cannot disagree.
+//
+// Each returns null for yes, else the reason as a constant text. They read dims, dtypes,
+// attributes and whether inputs are constant, of operands that passed CheckOpCall; never strides.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::opencl {
+
+[[nodiscard]] const char* UnarySupports(const OpCall& call);
+[[nodiscard]] const char* BinarySupports(const OpCall& call);
+[[nodiscard]] const char* SelectSupports(const OpCall& call);
+[[nodiscard]] const char* PoolSupports(const OpCall& call);
+[[nodiscard]] const char* ReduceSupports(const OpCall& call);
+[[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
+[[nodiscard]] const char* LrnSupports(const OpCall& call);
+/// Concat, slice, transpose, expand, reshape and copy: any dtype.
+[[nodiscard]] const char* MoveSupports(const OpCall& call);
+[[nodiscard]] const char* PadSupports(const OpCall& call);
+[[nodiscard]] const char* ResizeSupports(const OpCall& call);
+/// Along constant indices.
+[[nodiscard]] const char* GatherSupports(const OpCall& call);
+[[nodiscard]] const char* CastSupports(const OpCall& call);
+
+/// KernelCaps::packed_bytes: constant inputs as they lie, and the kernel's tables.
+[[nodiscard]] size_t HeldConstants(const OpCall& call);
+[[nodiscard]] size_t GatherHeld(const OpCall& call);
+[[nodiscard]] size_t ResizeHeld(const OpCall& call);
+
+}  // namespace tenon::opencl

@@ -1,0 +1,44 @@
+// The OpenCL 1.2 functions that this backend calls, found when the program runs: a program that has
+// this backend built in starts, and runs plans of other backends, where no OpenCL is installed.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+namespace tenon::opencl {
+
+// clCreateCommandQueue, not ...WithProperties: the latter is not in OpenCL 1.2.
+#define TENON_OPENCL_FUNCTIONS(X)                                                                  \
+  X(GetPlatformIDs)                                                                                \
+  X(GetPlatformInfo) X(GetDeviceIDs) X(GetDeviceInfo) X(CreateSubDevices) X(ReleaseDevice)         \
+      X(CreateContext) X(ReleaseContext) X(CreateCommandQueue) X(ReleaseCommandQueue)              \
+          X(CreateBuffer) X(ReleaseMemObject) X(CreateProgramWithSource)                           \
+              X(CreateProgramWithBinary) X(BuildProgram) X(GetProgramInfo) X(GetProgramBuildInfo)  \
+                  X(ReleaseProgram) X(CreateKernel) X(ReleaseKernel) X(SetKernelArg)               \
+                      X(GetKernelWorkGroupInfo) X(EnqueueNDRangeKernel) X(EnqueueReadBuffer)       \
+                          X(EnqueueWriteBuffer) X(EnqueueReadBufferRect) X(EnqueueWriteBufferRect) \
+                              X(EnqueueMapBuffer) X(EnqueueUnmapMemObject)                         \
+                                  X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList)       \
+                                      X(Flush) X(Finish) X(GetEventInfo) X(WaitForEvents)          \
+                                          X(ReleaseEvent) X(RetainEvent) X(CreateUserEvent)        \
+                                              X(SetUserEventStatus)
+
+/// Members are called as the functions without "cl".
+struct ClFunctions {
+#define TENON_OPENCL_MEMBER(name) decltype(&::cl##name) name = nullptr;
+  TENON_OPENCL_FUNCTIONS(TENON_OPENCL_MEMBER)
+#undef TENON_OPENCL_MEMBER
+};
+
+/// The library's functions, looked for once: TENON_OPENCL_LIBRARY names it, else it is the ICD
+/// loader. Null if there is none or it lacks a function. Any thread.
+[[nodiscard]] const ClFunctions* FindClFunctions();
+
+/// What this backend calls; only after FindClFunctions has given some. Any thread.
+[[nodiscard]] const ClFunctions& Cl();
+
+/// Puts other functions in the library's place, to count calls or to make them fail; null puts the
+/// library back. They must outlive every call. Not while another thread uses this backend.
+void InterceptClFunctions(const ClFunctions* functions);
+
+}  // namespace tenon::opencl

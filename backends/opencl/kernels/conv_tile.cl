@@ -1,0 +1,193 @@
+// Convolution and matrix product as register tiles: TILE_PIXELS rows of the product (output pixels)
+// by TILE_VECTORS vectors of TILE_LANES output channels stay in registers while taps and input
+// channels go by. Local memory is not used: on processors it is one more copy, and on graphics
+// devices the caches serve the weights, which all work-items of a group share.
+//
+// Packed weights, for every group one block per TILE_WIDTH output channels, the last one filled up
+// with zeros: bias [TILE_WIDTH], then [tap][input channel][TILE_WIDTH]. Behind the last block stand
+// as many zeros as a group has input channels: what padding reads.
+//
+// Given by the host, beside what the prelude names: the four TILE_ names, FUNCTION (the number of
+// the activation), and TILE_GROUP, an attribute or nothing.
+
+#define TILE_WIDTH (TILE_LANES * TILE_VECTORS)
+#define VECTOR JOIN(DTYPE, TILE_LANES)
+#define LOAD(index, pointer) JOIN(vload, TILE_LANES)(index, pointer)
+#define STORE(vector, pointer) JOIN(vstore, TILE_LANES)(vector, 0, pointer)
+#define UNROLL _Pragma("unroll")
+
+DEFINE_FUNCTION(VECTOR, activate, FUNCTION)
+
+// As in tile_parameters.hpp. Strides count elements.
+typedef struct {
+  int pixels;          // rows of the product: images * output rows * output columns
+  int tiles_per_item;  // tiles that a work-item computes one after another
+  int channels;        // of the input, per group
+  int outputs;         // channels of the output, per group
+  int blocks;          // of packed weights, per group
+  int weight_groups;   // beyond these, groups use the weights of the first ones again
+  int output_rows, output_columns;
+  int input_rows, input_columns;
+  int taps_y, taps_x;
+  int stride_y, stride_x;
+  int dilation_y, dilation_x;
+  int pad_top, pad_left;
+  int x_group, x_channel, x_image, x_row, x_pixel;
+  int y_group, y_channel, y_image, y_row, y_pixel;
+  int residual_group, residual_channel, residual_image, residual_row, residual_pixel;
+  int has_residual;
+  DTYPE a, b;  // of the activation
+} TileParameters;
+
+// Adds the residual to `sum`, applies the activation and stores the first `lanes` of it.
+static inline void finish(VECTOR sum, const int lanes, __global const DTYPE* residual,
+                          __global DTYPE* y, const TileParameters* p) {
+  if (lanes >= TILE_LANES && p->y_channel == 1) {
+    if (p->has_residual) sum += LOAD(0, residual);
+    STORE(activate(sum, p->a, p->b), y);
+    return;
+  }
+  DTYPE values[TILE_LANES];
+  const int count = min(lanes, TILE_LANES);
+  STORE(sum, values);
+  if (p->has_residual) {
+    for (int i = 0; i < count; ++i) values[i] += residual[i * p->residual_channel];
+  }
+  STORE(activate(LOAD(0, values), p->a, p->b), values);
+  for (int i = 0; i < count; ++i) y[i * p->y_channel] = values[i];
+}
+
+// sums += x * weights over `channels`; gives the weights behind those.
+static inline __global const DTYPE* multiply(VECTOR sums[TILE_PIXELS][TILE_VECTORS],
+                                             __global const DTYPE* at[TILE_PIXELS],
+                                             __global const DTYPE* weights, const int channels,
+                                             const int x_channel) {
+  for (int k = 0, offset = 0; k < channels; ++k, offset += x_channel) {
+    VECTOR value[TILE_VECTORS];
+    UNROLL for (int v = 0; v < TILE_VECTORS; ++v) value[v] = LOAD(v, weights);
+    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+      const VECTOR one = (VECTOR)(at[i][offset]);
+      UNROLL for (int v = 0; v < TILE_VECTORS; ++v) {
+        sums[i][v] = fma(value[v], one, sums[i][v]);
+      }
+    }
+    weights += TILE_WIDTH;
+  }
+  return weights;
+}
+
+static inline void start(VECTOR sums[TILE_PIXELS][TILE_VECTORS], __global const DTYPE* bias) {
+  UNROLL for (int v = 0; v < TILE_VECTORS; ++v) {
+    const VECTOR value = LOAD(v, bias);
+    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) sums[i][v] = value;
+  }
+}
+
+// Work-items: blocks of weights, runs of tiles, groups.
+__kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset,
+                                   __global const DTYPE* weights, __global DTYPE* y,
+                                   const ulong y_offset, __global const DTYPE* residual,
+                                   const ulong residual_offset, const TileParameters p) {
+  const int block = get_global_id(0);
+  const int group = get_global_id(2);
+  if (block >= p.blocks) return;
+  const int block_size = (p.taps_y * p.taps_x * p.channels + 1) * TILE_WIDTH;
+  __global const DTYPE* bias = weights + (size_t)(group * p.blocks + block) * block_size;
+  __global const DTYPE* zeros = weights + (size_t)(p.weight_groups * p.blocks) * block_size;
+  x += x_offset + (size_t)group * p.x_group;
+  y += y_offset + (size_t)group * p.y_group + block * TILE_WIDTH * p.y_channel;
+  residual += residual_offset + (size_t)group * p.residual_group +
+              block * TILE_WIDTH * p.residual_channel;
+  const int lanes = p.outputs - block * TILE_WIDTH;
+
+  int pixel = get_global_id(1) * p.tiles_per_item * TILE_PIXELS;
+  const int end = min(pixel + p.tiles_per_item * TILE_PIXELS, p.pixels);
+  for (; pixel < end; pixel += TILE_PIXELS) {
+    int row = pixel / p.output_columns;
+    int column = pixel - row * p.output_columns;
+    int image = row / p.output_rows;
+    row -= image * p.output_rows;
+    int top[TILE_PIXELS], left[TILE_PIXELS], to[TILE_PIXELS], add[TILE_PIXELS];
+    __global const DTYPE* from[TILE_PIXELS];
+    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+      top[i] = row * p.stride_y - p.pad_top;
+      left[i] = column * p.stride_x - p.pad_left;
+      from[i] = x + image * p.x_image;
+      to[i] = image * p.y_image + row * p.y_row + column * p.y_pixel;
+      add[i] = image * p.residual_image + row * p.residual_row + column * p.residual_pixel;
+      // Beyond the last pixel that one is computed again, and not stored.
+      if (pixel + i + 1 < p.pixels && ++column == p.output_columns) {
+        column = 0;
+        if (++row == p.output_rows) {
+          row = 0;
+          ++image;
+        }
+      }
+    }
+    VECTOR sums[TILE_PIXELS][TILE_VECTORS];
+    start(sums, bias);
+    __global const DTYPE* w = bias + TILE_WIDTH;
+    for (int tap_y = 0; tap_y < p.taps_y; ++tap_y) {
+      for (int tap_x = 0; tap_x < p.taps_x; ++tap_x) {
+        __global const DTYPE* at[TILE_PIXELS];
+        UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+          const int in_row = top[i] + tap_y * p.dilation_y;
+          const int in_column = left[i] + tap_x * p.dilation_x;
+          const bool inside =
+              (uint)in_row < (uint)p.input_rows && (uint)in_column < (uint)p.input_columns;
+          at[i] = inside ? from[i] + (in_row * p.x_row + in_column * p.x_pixel) : zeros;
+        }
+        w = multiply(sums, at, w, p.channels, p.x_channel);
+      }
+    }
+    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+      UNROLL for (int v = 0; v < TILE_VECTORS; ++v) {
+        const int first = v * TILE_LANES;
+        if (pixel + i < p.pixels && lanes > first) {
+          finish(sums[i][v], lanes - first, residual + (add[i] + first * p.residual_channel),
+                 y + (to[i] + first * p.y_channel), &p);
+        }
+      }
+    }
+  }
+}
+
+// The same for one tap without padding and pixels (rows) at equal distances.
+__kernel TILE_GROUP void product_tile(__global const DTYPE* x, const ulong x_offset,
+                                      __global const DTYPE* weights, const ulong weights_offset,
+                                      __global DTYPE* y, const ulong y_offset,
+                                      __global const DTYPE* residual, const ulong residual_offset,
+                                      const TileParameters p) {
+  const int block = get_global_id(0);
+  const int group = get_global_id(2);
+  if (block >= p.blocks) return;
+  const int block_size = (p.channels + 1) * TILE_WIDTH;
+  const int weight_group = group % p.weight_groups;
+  __global const DTYPE* bias =
+      weights + weights_offset + (size_t)(weight_group * p.blocks + block) * block_size;
+  x += x_offset + (size_t)group * p.x_group;
+  y += y_offset + (size_t)group * p.y_group + block * TILE_WIDTH;
+  residual += residual_offset + (size_t)group * p.residual_group + block * TILE_WIDTH;
+  const int lanes = p.outputs - block * TILE_WIDTH;
+
+  int pixel = get_global_id(1) * p.tiles_per_item * TILE_PIXELS;
+  const int end = min(pixel + p.tiles_per_item * TILE_PIXELS, p.pixels);
+  for (; pixel < end; pixel += TILE_PIXELS) {
+    __global const DTYPE* at[TILE_PIXELS];
+    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+      at[i] = x + min(pixel + i, p.pixels - 1) * p.x_pixel;
+    }
+    VECTOR sums[TILE_PIXELS][TILE_VECTORS];
+    start(sums, bias);
+    multiply(sums, at, bias + TILE_WIDTH, p.channels, p.x_channel);
+    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+      UNROLL for (int v = 0; v < TILE_VECTORS; ++v) {
+        const int first = v * TILE_LANES;
+        if (pixel + i < p.pixels && lanes > first) {
+          finish(sums[i][v], lanes - first, residual + ((pixel + i) * p.residual_pixel + first),
+                 y + ((pixel + i) * p.y_pixel + first), &p);
+        }
+      }
+    }
+  }
+}

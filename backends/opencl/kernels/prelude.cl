@@ -1,0 +1,91 @@
+// Stands before the source of every program.
+//
+// Given by the host: DTYPE, the type of floats; VEC, how many of them a work-item should handle at
+// once (4, 8 or 16); ON_CPU, where the device is made of a CPU's cores.
+//
+// Operands come as a buffer and an offset in elements: `__global const DTYPE* x_buffer, ulong
+// x_offset`. Input and output may be the same memory, element by element.
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define VTYPE JOIN(DTYPE, VEC)
+#define VLOAD(pointer) JOIN(vload, VEC)(0, pointer)
+#define VSTORE(vector, pointer) JOIN(vstore, VEC)(vector, 0, pointer)
+
+// DEFINE_FUNCTION(T, name, number) makes `T name(T x, DTYPE a, DTYPE b)` of the UnaryFunction of
+// that number (runtime/ops/functions.hpp), T being DTYPE or a vector of it. NaN stays NaN.
+#define DEFINE_FUNCTION(T, name, number) \
+  T name(T x, DTYPE a, DTYPE b) { return JOIN(FUNCTION_, number)(T); }
+
+#define AT_LEAST(T, value, bound) ((value) < (T)(bound) ? (T)(bound) : (value))
+#define AT_MOST(T, value, bound) ((value) > (T)(bound) ? (T)(bound) : (value))
+#define CLIP(T, value, low, high) AT_MOST(T, AT_LEAST(T, value, low), high)
+// Infinity times 0 would be NaN where the function has a limit.
+#define FINITE_BELOW(T) AT_LEAST(T, x, -FLT_MAX)
+
+#define FUNCTION_0(T) x
+#define FUNCTION_1(T) AT_LEAST(T, x, 0.0f)
+#define FUNCTION_2(T) CLIP(T, x, a, b)
+#define FUNCTION_3(T) (x < (T)(0.0f) ? a * x : x)
+#define FUNCTION_4(T) (1.0f / (1.0f + exp(-x)))
+#define FUNCTION_5(T) tanh(x)
+#define FUNCTION_6(T) CLIP(T, a* x + b, 0.0f, 1.0f)
+#define FUNCTION_7(T) (FINITE_BELOW(T) * CLIP(T, x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f))
+#define FUNCTION_8(T) (x < (T)(0.0f) ? a * expm1(x) : x)
+#define FUNCTION_9(T) (b * (x < (T)(0.0f) ? a * expm1(x) : x))
+#define FUNCTION_10(T) (FINITE_BELOW(T) / (1.0f + exp(-x)))
+#define FUNCTION_11(T) (0.5f * FINITE_BELOW(T) * erfc(-0.707106781f * x))
+#define FUNCTION_12(T) (AT_LEAST(T, x, 0.0f) + log1p(exp(-fabs(x))))
+#define FUNCTION_13(T) (CLIP(T, x, -FLT_MAX, FLT_MAX) / (1.0f + fabs(CLIP(T, x, -FLT_MAX, FLT_MAX))))
+#define FUNCTION_14(T) (FINITE_BELOW(T) * tanh(AT_LEAST(T, x, 0.0f) + log1p(exp(-fabs(x)))))
+#define FUNCTION_15(T) exp(x)
+#define FUNCTION_16(T) log(x)
+#define FUNCTION_17(T) sqrt(x)
+#define FUNCTION_18(T) (1.0f / x)
+#define FUNCTION_19(T) erf(x)
+#define FUNCTION_20(T) fabs(x)
+#define FUNCTION_21(T) (-x)
+#define FUNCTION_22(T) floor(x)
+#define FUNCTION_23(T) ceil(x)
+#define FUNCTION_24(T) rint(x)
+#define FUNCTION_25(T) (x == x ? sign(x) : x)
+#define FUNCTION_26(T) sin(x)
+#define FUNCTION_27(T) cos(x)
+
+// Where a work-item stands in up to three nested loops over rows: `first` to `first + count` of a
+// row, and the row's position.
+typedef struct {
+  int first;
+  int count;  // not above 0: there is nothing to do
+  int row[3];
+} RowPart;
+
+// dims.w: length of a row; dims.xyz: how many rows, outermost first. Divisions cost as much as the
+// work itself, so that one long row, the common case, has none.
+static inline RowPart FindRowPart(const size_t work_item, const int4 dims) {
+  RowPart part;
+  uint vector = (uint)work_item;
+  uint row = 0;
+  const int rows = dims.x * dims.y * dims.z;
+  if (rows != 1) {
+    const uint vectors = ((uint)dims.w + VEC - 1) / VEC;
+    row = vector / vectors;
+    vector -= row * vectors;
+  }
+  part.first = (int)(vector * VEC);
+  part.count = row < (uint)rows ? min(VEC, dims.w - part.first) : 0;
+  part.row[0] = part.row[1] = 0;
+  part.row[2] = (int)row;
+  if (dims.x * dims.y != 1) {
+    const uint outer = row / (uint)dims.z;
+    part.row[2] = (int)(row - outer * (uint)dims.z);
+    part.row[0] = (int)(outer / (uint)dims.y);
+    part.row[1] = (int)(outer - (uint)part.row[0] * (uint)dims.y);
+  }
+  return part;
+}
+
+static inline int RowOffset(const RowPart part, const int4 strides) {
+  return part.row[0] * strides.x + part.row[1] * strides.y + part.row[2] * strides.z +
+         part.first * strides.w;
+}

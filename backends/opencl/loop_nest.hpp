@@ -1,0 +1,170 @@
+// Loops over several strided operands at once, as the kernels that work by rows want them: in the
+// order in which the output lies in memory, merged where they can be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "backends/opencl/kernel_support.hpp"
+#include "runtime/base/tensor_view.hpp"
+
+namespace tenon::opencl {
+
+/// Nested loops over N operands; operand 0 is the output. Strides are in elements and may be
+/// negative.
+template <int N>
+struct LoopNest {
+  static constexpr int kMostLoops = 2 * kMaxRank;  // reshape walks two shapes
+
+  int rank = 0;
+  int32_t dims[kMostLoops] = {};
+  int32_t strides[N][kMostLoops] = {};
+
+  /// A loop inside those added so far. Loops of one step are left out.
+  template <typename... Strides>
+  void Add(int32_t dim, Strides... values) {
+    static_assert(sizeof...(Strides) == N, "one stride per operand");
+    if (dim == 1) return;
+    const int32_t given[N] = {static_cast<int32_t>(values)...};
+    for (int i = 0; i < N; ++i) strides[i][rank] = given[i];
+    dims[rank++] = dim;
+  }
+
+  /// Orders the loops by the output's strides, largest outermost, and merges neighbours that every
+  /// operand passes through evenly.
+  void Simplify() {
+    for (int k = 1; k < rank; ++k) {
+      for (int j = k; j > 0 && strides[0][j - 1] < strides[0][j]; --j) Swap(j - 1, j);
+    }
+    int last = 0;
+    for (int k = 1; k < rank; ++k) {
+      if (Merges(last, k)) {
+        dims[last] *= dims[k];
+      } else {
+        dims[++last] = dims[k];
+      }
+      for (int i = 0; i < N; ++i) strides[i][last] = strides[i][k];
+    }
+    if (rank > 0) rank = last + 1;
+  }
+
+  /// Makes loop `k` the innermost.
+  void MoveInnermost(int k) {
+    for (; k + 1 < rank; ++k) Swap(k, k + 1);
+  }
+
+  [[nodiscard]] int64_t Elements() const {
+    int64_t count = 1;
+    for (int k = 0; k < rank; ++k) count *= dims[k];
+    return count;
+  }
+
+ private:
+  void Swap(int j, int k) {
+    std::swap(dims[j], dims[k]);
+    for (int i = 0; i < N; ++i) std::swap(strides[i][j], strides[i][k]);
+  }
+
+  [[nodiscard]] bool Merges(int outer, int inner) const {
+    for (int i = 0; i < N; ++i) {
+      if (strides[i][outer] != strides[i][inner] * dims[inner]) return false;
+    }
+    return true;
+  }
+};
+
+/// Stride, in elements, of `view` along dimension `axis` of an output of rank `rank` that it
+/// broadcasts to.
+[[nodiscard]] inline int32_t BroadcastStride(const TensorView& view, int rank, int axis) {
+  const int own = axis - (rank - view.rank);
+  if (own < 0 || view.dims[own] == 1) return 0;
+  return view.strides[own];
+}
+
+/// The innermost four loops of a nest, as the kernels take them (see FindRowPart in prelude.cl).
+template <int N>
+struct RowLoops {
+  Int4 dims;
+  Int4 strides[N];
+
+  explicit RowLoops(const LoopNest<N>& nest) {
+    for (int32_t& dim : dims.v) dim = 1;
+    for (int k = 0; k < 4 && k < nest.rank; ++k) {
+      dims.v[3 - k] = nest.dims[nest.rank - 1 - k];
+      for (int i = 0; i < N; ++i) strides[i].v[3 - k] = nest.strides[i][nest.rank - 1 - k];
+    }
+    // A row of one element lies as well as any.
+    if (nest.rank == 0) {
+      for (int i = 0; i < N; ++i) strides[i].v[3] = 1;
+    }
+  }
+
+  /// Work-items that do `vector` elements of a row each.
+  [[nodiscard]] size_t WorkItems(int vector) const {
+    const auto rows = static_cast<size_t>(dims.v[0]) * static_cast<size_t>(dims.v[1]) *
+                      static_cast<size_t>(dims.v[2]);
+    return rows * static_cast<size_t>((dims.v[3] + vector - 1) / vector);
+  }
+};
+
+/// Calls `body(offsets)` for every position of the loops outside the innermost four: `offsets[i]`
+/// is where operand i then starts, in elements. Once for nearly every op. `body` gives a Status;
+/// the first error ends it.
+template <int N, typename Body>
+Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
+  const int outer = nest.rank > 4 ? nest.rank - 4 : 0;
+  int32_t index[LoopNest<N>::kMostLoops] = {};
+  int64_t offsets[N] = {};
+  for (;;) {
+    TENON_RETURN_IF_ERROR(body(offsets));
+    int k = outer - 1;
+    for (; k >= 0; --k) {
+      for (int i = 0; i < N; ++i) offsets[i] += nest.strides[i][k];
+      if (++index[k] < nest.dims[k]) break;
+      for (int i = 0; i < N; ++i) offsets[i] -= int64_t{nest.strides[i][k]} * nest.dims[k];
+      index[k] = 0;
+    }
+    if (k < 0) return OkStatus();
+  }
+}
+
+/// The work-group size of all kernels that go by rows: one size, since drivers that compile for a
+/// size when a kernel is first launched with it would do so for each.
+inline constexpr size_t kRowGroup = 64;
+
+/// An operand of a launch by rows.
+struct RowOperand {
+  int input = -1;                       ///< -1: the output
+  int64_t start = 0;                    ///< elements from the operand's first
+  const DeviceBuffer* table = nullptr;  ///< in place of both
+};
+
+/// Launches the call's function over a nest. Its parameters: a buffer and an offset of each
+/// operand, the dims, the strides of each operand, then `extras`.
+template <int N, typename... Extras>
+Status LaunchRows(const KernelCall& call, const LoopNest<N>& nest, const RowOperand (&operands)[N],
+                  const Extras&... extras) {
+  const RowLoops<N> loops(nest);
+  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
+  Launch launch(call);
+  return ForEachLaunch(nest, [&](const int64_t(&offsets)[N]) {
+    launch.From(0);
+    for (int i = 0; i < N; ++i) {
+      const int64_t start = operands[i].start + offsets[i];
+      if (operands[i].table != nullptr) {
+        launch.Table(*operands[i].table, start);
+      } else if (operands[i].input >= 0) {
+        launch.Input(operands[i].input, start);
+      } else {
+        launch.Output(0, start);
+      }
+    }
+    launch.Value(loops.dims);
+    for (const Int4& strides : loops.strides) launch.Value(strides);
+    (launch.Value(extras), ...);
+    return launch.Enqueue(loops.WorkItems(vector), kRowGroup);
+  });
+}
+
+}  // namespace tenon::opencl

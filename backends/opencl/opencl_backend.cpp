@@ -1,0 +1,63 @@
+#include "backends/opencl/opencl_backend.hpp"
+
+#include <memory>
+#include <new>
+
+#include "backends/opencl/device.hpp"
+#include "backends/opencl/kernel_table.hpp"
+#include "backends/opencl/stream.hpp"
+
+namespace tenon::opencl {
+namespace {
+
+Stream& AsStream(void* stream) { return *static_cast<Stream*>(stream); }
+
+Status OpenDevice(int threads, void** device) {
+  std::unique_ptr<Device> opened(new (std::nothrow) Device());
+  TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL device");
+  TENON_RETURN_IF_ERROR(opened->Open(threads));
+  *device = opened.release();
+  return OkStatus();
+}
+
+void CloseDevice(void* device) { delete static_cast<Device*>(device); }
+
+Status OpenStream(void* device, Span<const ArenaMemory> arenas, void** stream) {
+  std::unique_ptr<Stream> opened(new (std::nothrow) Stream(*static_cast<Device*>(device)));
+  TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL stream");
+  TENON_RETURN_IF_ERROR(opened->Open(arenas));
+  *stream = opened.release();
+  return OkStatus();
+}
+
+void CloseStream(void* stream) { delete static_cast<Stream*>(stream); }
+
+Status Start(void*) { return OkStatus(); }
+
+Status Upload(void* stream, const SharedTensor& tensor) { return AsStream(stream).Upload(tensor); }
+
+Status Signal(void* stream, const SharedTensor& tensor, void** event) {
+  return AsStream(stream).Signal(tensor, event);
+}
+
+Status Submit(void* stream) { return AsStream(stream).Submit(); }
+
+Status Wait(void* stream, void* event, Deadline deadline) {
+  return AsStream(stream).Wait(event, deadline);
+}
+
+Status Drain(void* stream, Deadline deadline) { return AsStream(stream).Drain(deadline); }
+
+size_t StreamBytes(const void* stream) { return static_cast<const Stream*>(stream)->held_bytes(); }
+
+constexpr DeviceApi kDevice = {OpenDevice, CloseDevice, OpenStream, CloseStream, Start,      Upload,
+                               Signal,     Submit,      Wait,       Drain,       StreamBytes};
+
+}  // namespace
+
+const Backend& OpenclBackend() {
+  static const Backend kBackend = {"opencl", KernelTable(), nullptr, nullptr, &kDevice};
+  return kBackend;
+}
+
+}  // namespace tenon::opencl
