@@ -30,7 +30,10 @@ struct Locations {
   [[nodiscard]] const Location& at(TensorId id) const { return tensors[static_cast<size_t>(id)]; }
 };
 
-[[nodiscard]] Result<Locations> AssignLocations(Graph& graph, PassReport& report);
+/// With `stage_of_op` (by OpId; grows with the copies that are inserted) no storage is written in
+/// more than one stage of a pipeline: parts of a concatenation that other stages make are copied.
+[[nodiscard]] Result<Locations> AssignLocations(Graph& graph, PassReport& report,
+                                                std::vector<int32_t>* stage_of_op = nullptr);
 
 /// Strides of the elements of a tensor (`dims`, `strides`) seen under other `new_dims` with the
 /// same row-major order of elements; empty if no strides express that. (NumPy's reshape without a
