@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kDefaultResults = 1024;
+constexpr size_t kDefaultResults = 256;
 /// How long a stage looks out for its next input before it sleeps: about what sleeping and waking
 /// cost, so that no more than twice the least is spent.
 constexpr uint64_t kSpinNanoseconds = 30'000;
@@ -115,23 +115,31 @@ void Stream::Close() {
 Status Stream::Submit(const void* const* inputs, void* const* outputs, Deadline deadline,
                       uint64_t* ticket) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto has_room = [this] {
-    return figures_.submitted - figures_.completed < in_flight_limit_;
+  const auto next_record = [this]() -> Record& { return RecordOf(figures_.submitted + 1); };
+  const auto is_full = [this] {
+    return figures_.submitted - figures_.completed >= in_flight_limit_;
   };
+  const auto has_room = [&] { return !is_full() && next_record().state == RecordState::kFree; };
   if (!has_room()) {
     ++figures_.submit_stalls;
-    TENON_ENSURE(room_.wait_until(lock, TimePointOf(deadline), has_room), kDeadlineExceeded,
-                 "{0} inputs are in flight and none was completed in time: nothing was submitted",
-                 static_cast<int64_t>(in_flight_limit_));
+    if (!room_.wait_until(lock, TimePointOf(deadline), has_room)) {
+      if (is_full()) {
+        return Status(StatusCode::kDeadlineExceeded,
+                      "nothing submitted: none of the {0} inputs in flight was completed in time",
+                      static_cast<int64_t>(in_flight_limit_));
+      }
+      return Status(
+          StatusCode::kDeadlineExceeded,
+          "nothing submitted: no room for another outcome; wait for ticket {0} first ({1} "
+          "are kept)",
+          static_cast<int64_t>(next_record().ticket), static_cast<int64_t>(result_count_));
+    }
   }
+  Record& record = next_record();
   const uint64_t next = figures_.submitted + 1;
-  Record& record = RecordOf(next);
-  TENON_ENSURE(record.state == RecordState::kFree, kFailedPrecondition,
-               "no room for another outcome: wait for ticket {0} first ({1} are kept)",
-               static_cast<int64_t>(record.ticket), static_cast<int64_t>(result_count_));
   record.state = RecordState::kInFlight;
   record.ticket = next;
-  record.status = OkStatus();
+  record.outcome = StreamOutcome();
   std::copy_n(inputs, shape_.inputs, record.request.inputs.data());
   std::copy_n(outputs, shape_.outputs, record.request.outputs.data());
   figures_.submitted = next;
@@ -141,8 +149,7 @@ Status Stream::Submit(const void* const* inputs, void* const* outputs, Deadline 
   return OkStatus();
 }
 
-Status Stream::Wait(uint64_t ticket, Deadline deadline, bool* is_over) {
-  *is_over = true;
+Status Stream::Wait(uint64_t ticket, Deadline deadline, StreamOutcome* outcome) {
   std::unique_lock<std::mutex> lock(mutex_);
   TENON_ENSURE(ticket > 0 && ticket <= figures_.submitted, kInvalidArgument,
                "ticket {0} was never given: {1} have been", static_cast<int64_t>(ticket),
@@ -154,16 +161,15 @@ Status Stream::Wait(uint64_t ticket, Deadline deadline, bool* is_over) {
   const bool in_time = completion_.wait_until(lock, TimePointOf(deadline), [&] {
     return is_gone() || record.state == RecordState::kCompleted;
   });
-  if (!in_time) {
-    *is_over = false;
-    return Status(StatusCode::kDeadlineExceeded,
-                  "ticket {0} is not over yet: its memory is still in use; wait again",
-                  static_cast<int64_t>(ticket));
-  }
+  TENON_ENSURE(in_time, kDeadlineExceeded,
+               "ticket {0} is not over yet: its memory is still in use; wait again",
+               static_cast<int64_t>(ticket));
   TENON_ENSURE(!is_gone(), kInvalidArgument, "the outcome of ticket {0} has been given already",
                static_cast<int64_t>(ticket));
   record.state = RecordState::kFree;
-  return record.status;
+  *outcome = record.outcome;
+  room_.notify_all();
+  return OkStatus();
 }
 
 void Stream::WorkerLoop(Worker& worker) {
@@ -174,7 +180,7 @@ void Stream::WorkerLoop(Worker& worker) {
     Record& record = RecordOf(lane.tickets[number % lane_capacity_]);
     Status status;
     // An input that has failed in another stage has nothing to work on here.
-    if (record.status.ok()) {
+    if (record.outcome.code == StatusCode::kOk) {
       lock.unlock();
       const Deadline start = MonotonicNow();
       status = work_->Run(worker.lane, worker.stage, number, record.request);
@@ -276,8 +282,10 @@ void Stream::FinishStage(Worker& worker, Record& record, const Status& status) {
   if (!status.ok()) {
     ++worker.figures.failed;
     // Stages of one input may run at once: which error it ends with does not depend on the clock.
-    if (record.status.ok() || worker.stage < record.failed_stage) {
-      record.status = status;
+    StreamOutcome& outcome = record.outcome;
+    if (outcome.code == StatusCode::kOk || worker.stage < record.failed_stage) {
+      outcome.code = status.code();
+      status.Format(Span<char>(outcome.text, sizeof outcome.text));
       record.failed_stage = worker.stage;
     }
   }
@@ -297,7 +305,7 @@ void Stream::CompleteInputs(size_t lane_index) {
     Record& record = RecordOf(lane.tickets[lane.completed % lane_capacity_]);
     record.state = RecordState::kCompleted;
     ++figures_.completed;
-    figures_.failed += record.status.ok() ? 0 : 1;
+    figures_.failed += record.outcome.code == StatusCode::kOk ? 0 : 1;
   }
   SignalLane(lane_index, Obstacle::kLaneFull);
   completion_.notify_all();
@@ -328,6 +336,13 @@ void Stream::SignalNeighbours(const Worker& worker) {
       if (writer.obstacle == Obstacle::kRingFull) Signal(writer);
     }
   }
+}
+
+size_t Stream::HeldBytes() const {
+  const size_t per_record = sizeof(Record) + (shape_.inputs + shape_.outputs) * sizeof(void*);
+  return shape_.lanes * (sizeof(Lane) + lane_capacity_ * sizeof(uint64_t)) +
+         shape_.lanes * shape_.stages * sizeof(Worker) + result_count_ * per_record +
+         shape_.channels * sizeof(ChannelFigures);
 }
 
 StreamFigures Stream::Figures() const {

@@ -28,6 +28,12 @@ struct StreamRequest {
   Span<void*> outputs;
 };
 
+/// How one input ended.
+struct StreamOutcome {
+  StatusCode code = StatusCode::kOk;
+  char text[200] = {};  ///< of the error, NUL-terminated
+};
+
 /// What the stages do. Stages of one lane, and lanes, run at the same time; one stage of one lane
 /// never runs twice at once.
 class StageWork {
@@ -57,7 +63,7 @@ struct StreamShape {
   size_t inputs = 0;    ///< arrays per request
   size_t outputs = 0;
   size_t queue = 0;    ///< inputs that may wait for a lane; 0: one per lane
-  size_t results = 0;  ///< outcomes kept for their waiters; 0: 1024, always room for all in flight
+  size_t results = 0;  ///< outcomes kept until collected; 0: 256. Never fewer than may be in flight
 };
 
 inline constexpr size_t kMostStages = 64;
@@ -100,22 +106,23 @@ class Stream {
   void Close();
 
   /// Hands in one input (arrays as in StreamShape; the pointers are copied) and gives its ticket,
-  /// never 0. Waits while `in_flight_limit` inputs are in flight. Any thread.
-  /// Errors, after which nothing was submitted: kDeadlineExceeded; kFailedPrecondition (so many
-  /// outcomes wait to be collected that there is no room for another).
+  /// never 0. Waits while `in_flight_limit` inputs are in flight, or `results` outcomes have not
+  /// been collected. Any thread. Errors: kDeadlineExceeded; then nothing was submitted.
   Status Submit(const void* const* inputs, void* const* outputs, Deadline deadline,
                 uint64_t* ticket);
 
-  /// The outcome of the input with this ticket, once; waits for it. Any thread, any order.
-  /// `is_over` is false only where the wait ended and the input did not: then the ticket can be
-  /// waited for again. Errors: the input's own; kDeadlineExceeded with `is_over` false;
-  /// kInvalidArgument (no such ticket, or its outcome has been given already).
-  Status Wait(uint64_t ticket, Deadline deadline, bool* is_over);
+  /// Waits for the input with this ticket and gives its outcome, once. Any thread, any order.
+  /// Errors: kDeadlineExceeded (not over yet: wait again); kInvalidArgument (no such ticket, or its
+  /// outcome has been given already).
+  Status Wait(uint64_t ticket, Deadline deadline, StreamOutcome* outcome);
 
   /// Submit waits when this many inputs are submitted and not completed: what rings and lanes hold
   /// plus the queue.
   [[nodiscard]] size_t in_flight_limit() const { return in_flight_limit_; }
   [[nodiscard]] size_t results() const { return result_count_; }
+
+  /// Heap bytes that it holds: they do not change after Open.
+  [[nodiscard]] size_t HeldBytes() const;
 
   [[nodiscard]] StreamFigures Figures() const;
   [[nodiscard]] StageFigures FiguresOfStage(size_t lane, size_t stage) const;
@@ -131,7 +138,7 @@ class Stream {
   struct Record {
     RecordState state = RecordState::kFree;
     uint64_t ticket = 0;
-    Status status;
+    StreamOutcome outcome;
     size_t failed_stage = 0;
     StreamRequest request;
   };

@@ -69,11 +69,13 @@ inline uint64_t SubmitId(Stream& stream, const uint64_t& id, double seconds = 60
   return ticket;
 }
 
-inline Status WaitFor(Stream& stream, uint64_t ticket, double seconds = 60) {
-  bool is_over = false;
-  const Status status = stream.Wait(ticket, InSeconds(seconds), &is_over);
-  REQUIRE_MESSAGE(is_over, "a ticket did not end in time: " << ticket);
-  return status;
+/// The outcome's text, empty for success.
+inline std::string WaitFor(Stream& stream, uint64_t ticket, double seconds = 60) {
+  StreamOutcome outcome;
+  const Status status = stream.Wait(ticket, InSeconds(seconds), &outcome);
+  REQUIRE_MESSAGE(status.ok(), TextOf(status));
+  CHECK((outcome.code == StatusCode::kOk) == (outcome.text[0] == '\0'));
+  return outcome.text;
 }
 
 }  // namespace tenon::test
