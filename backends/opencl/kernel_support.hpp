@@ -60,7 +60,7 @@ class Kernel {
   Status SetArgument(cl_uint index, const void* value, size_t bytes);
   [[nodiscard]] cl_kernel kernel() const { return kernel_; }
 
-  static constexpr size_t kMostArgumentBytes = 32;
+  static constexpr size_t kMostArgumentBytes = 256;
 
  private:
   struct Argument {
