@@ -18,7 +18,7 @@ struct PlannedChannel {
   int32_t from = 0;               ///< stage that writes
   int32_t to = 0;                 ///< last stage that reads
   int32_t arena = 0;              ///< index into ArenaPlan::arenas; its slots are the depth
-  std::vector<TensorId> tensors;  ///< that ops of `to` read
+  std::vector<TensorId> tensors;  ///< as ops of `from` write them
 };
 
 /// Borrowed pointers: they outlive the emission. Without a schedule (null, or no workers) one

@@ -75,11 +75,14 @@ class PipelineSimulator {
   [[nodiscard]] bool IsReady(size_t stage) const {
     const int32_t input = started_[stage];
     if (input >= inputs_ || ends_[stage] != kIdle) return false;
+    const auto at = static_cast<int32_t>(stage);
     return std::all_of(channels_.begin(), channels_.end(), [&](const PipelineChannel& channel) {
-      const auto from = static_cast<size_t>(channel.from);
-      const auto to = static_cast<size_t>(channel.to);
-      if (to == stage && done_[from] <= input) return false;
-      return from != stage || done_[to] + channel.depth > input;
+      if (channel.from < at && at <= channel.to) {
+        return done_[static_cast<size_t>(channel.from)] > input;
+      }
+      if (channel.from != at) return true;
+      const auto first = done_.begin() + channel.from + 1;
+      return *std::min_element(first, done_.begin() + channel.to + 1) + channel.depth > input;
     });
   }
 

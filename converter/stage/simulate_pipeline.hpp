@@ -13,7 +13,8 @@ struct PipelineStage {
   int32_t unit = 0;  ///< runs one stage at a time
 };
 
-/// `from` waits until a slot is free: until `to` is done with the input `depth` before.
+/// Stages after `from` up to `to` start on an input when `from` is done with it; `from` starts when
+/// they are all done with the input `depth` before.
 struct PipelineChannel {
   int32_t from = 0;
   int32_t to = 0;

@@ -1,0 +1,80 @@
+// A model as a pipeline (methods M4, R1): stages on the board's units that work on successive
+// inputs at the same time, and channels between them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "converter/cost/measured_cost_model.hpp"
+#include "converter/map/kernel_choice.hpp"
+#include "converter/schedule/schedule.hpp"
+#include "converter/stage/cut_stages.hpp"
+#include "converter/stage/stage_arenas.hpp"
+#include "converter/stage/staged_graph.hpp"
+
+namespace tenon::converter {
+
+struct PipelineOptions {
+  const Board* board = nullptr;
+  const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
+  KernelChoiceOptions kernels;       ///< board and costs are filled in
+  int threads = 1;                   ///< cores of the CPU that stages may have
+  int32_t most_stages = 8;
+  int32_t depth = 0;  ///< of every channel; 0: from the stages' times
+  /// True: the cut chooses the unit of every op that is not pinned, among the backends that the
+  /// board's table lists for it. False: the table has chosen, the cut follows.
+  bool choose_units = true;
+  CutOptions cut;
+  ImproveOptions improve;
+  ArenaOptions arena;
+};
+
+struct PipelineReport {
+  struct Stage {
+    std::string unit;
+    size_t ops = 0;  ///< that execute
+    Picoseconds time = 0;
+    int64_t arena_bytes = 0;  ///< its own
+  };
+  struct Channel {
+    int32_t from = 0;
+    int32_t to = 0;
+    int32_t depth = 0;
+    int64_t slot_bytes = 0;
+  };
+  std::vector<Stage> stages;
+  std::vector<Channel> channels;
+  Picoseconds period = 0;    ///< simulated, with the depths chosen
+  Picoseconds bound = 0;     ///< largest sum of the times of one unit's stages
+  Picoseconds latency = 0;   ///< of one input alone
+  int64_t memory_bytes = 0;  ///< all arenas, every slot counted
+  bool exact = false;        ///< no cut of the ops' order has a shorter period, by the model
+};
+
+struct PipelineProgram {
+  StagedGraph staged;
+  StageArenas arenas;
+  Schedule schedule;                      ///< worker i is stage i
+  std::vector<std::string> worker_names;  ///< of the units
+  std::vector<MappedOp> mapping;
+  std::vector<PassReport> passes;
+  PipelineReport report;
+
+  /// Borrows from this.
+  [[nodiscard]] ProgramToEmit ToEmit() const;
+};
+
+/// `graph` is canonical (fused), without kernels. Errors: kInput, kUsage as ChooseKernels; kUsage,
+/// a board on which no pipeline can be made, or a mapping that leaves too few stages for its
+/// changes of backend. Deterministic.
+[[nodiscard]] Result<PipelineProgram> BuildPipeline(const Graph& graph,
+                                                    const PipelineOptions& options);
+
+/// The same with the cut given: the stage of every op (by OpId) and the unit of every stage (index
+/// into Board::units). Elements of ops that are not there are ignored.
+[[nodiscard]] Result<PipelineProgram> BuildPipelineFromCut(
+    const Graph& graph, const PipelineOptions& options, const std::vector<int32_t>& stage_of_op,
+    const std::vector<int32_t>& unit_of_stage);
+
+}  // namespace tenon::converter

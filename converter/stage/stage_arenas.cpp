@@ -1,0 +1,261 @@
+#include "converter/stage/stage_arenas.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace tenon::converter {
+namespace {
+
+class StagePlanner {
+ public:
+  StagePlanner(const StagedGraph& staged, int32_t stages, const ArenaOptions& options)
+      : graph_(staged.graph),
+        locations_(staged.locations),
+        staged_(staged),
+        stages_(static_cast<size_t>(stages)),
+        options_(options),
+        first_step_(stages_, 0),
+        last_step_(stages_, 0) {
+    plan().steps = staged.steps;
+  }
+
+  StageArenas Run() {
+    NumberSteps();
+    TouchPorts();
+    for (size_t step = 0; step < plan().steps.size(); ++step) TouchOperands(step);
+    AddWorkspaces();
+    HandOver();
+    for (size_t stage = 0; stage < stages_; ++stage) PlaceStage(static_cast<int32_t>(stage));
+    PlaceRings();
+    SetDepths(std::vector<int32_t>(result_.channels.size(), 1), result_);
+    return std::move(result_);
+  }
+
+ private:
+  /// What is known of a storage beside its place.
+  struct Use {
+    int32_t writer = -1;       ///< stage
+    int32_t last_reader = -1;  ///< stage, at least `writer`
+    bool is_input = false;
+    size_t group = 0;  ///< the first storage of its chain of hand-overs
+  };
+
+  ArenaPlan& plan() { return result_.plan; }
+  [[nodiscard]] int32_t StageOf(size_t step) const {
+    return staged_.stage_of_op[static_cast<size_t>(staged_.steps[step])];
+  }
+
+  void NumberSteps() {
+    OpId last = kNone;
+    for (const OpId id : graph_.OpOrder()) last = std::max(last, id);
+    plan().in_place.assign(static_cast<size_t>(last + 1), -1);
+    for (size_t step = 0; step < plan().steps.size(); ++step) {
+      const auto stage = static_cast<size_t>(StageOf(step));
+      const bool begins = step == 0 || StageOf(step - 1) != StageOf(step);
+      if (begins) first_step_[stage] = static_cast<int64_t>(step);
+      last_step_[stage] = static_cast<int64_t>(step);
+    }
+  }
+
+  size_t Add(PlannedStorage storage) {
+    Use use;
+    use.group = plan().storages.size();
+    uses_.push_back(use);
+    plan().storages.push_back(storage);
+    return use.group;
+  }
+
+  /// The storage of a tensor that is no constant.
+  size_t StorageOf(TensorId id) {
+    const TensorId root = locations_.at(id).root;
+    const auto found = storage_of_root_.find(root);
+    if (found != storage_of_root_.end()) return found->second;
+    PlannedStorage storage;
+    storage.root = root;
+    storage.bytes = graph_.tensor(root).ByteSize();
+    storage.first_step = INT64_MAX;
+    storage.last_step = -1;
+    return storage_of_root_[root] = Add(storage);
+  }
+  [[nodiscard]] bool IsConstant(TensorId id) const {
+    return graph_.tensor(locations_.at(id).root).IsConstant();
+  }
+
+  void Touch(size_t storage, int64_t step) {
+    PlannedStorage& planned = plan().storages[storage];
+    planned.first_step = std::min(planned.first_step, step);
+    planned.last_step = std::max(planned.last_step, step);
+  }
+
+  void TouchPorts() {
+    for (const Graph::Port& port : graph_.inputs()) uses_[StorageOf(port.tensor)].is_input = true;
+    for (const Graph::Port& port : graph_.outputs()) StorageOf(port.tensor);
+  }
+
+  void TouchOperands(size_t step) {
+    const Op& op = graph_.op(plan().steps[step]);
+    const int32_t stage = StageOf(step);
+    const auto touch = [&](TensorId id, bool writes) {
+      if (id == kNone || IsConstant(id)) return;
+      const size_t storage = StorageOf(id);
+      Touch(storage, static_cast<int64_t>(step));
+      Use& use = uses_[storage];
+      if (writes || use.is_input) use.writer = stage;
+      use.last_reader = std::max(use.last_reader, stage);
+    };
+    for (const TensorId input : op.inputs) touch(input, false);
+    for (const TensorId output : op.outputs) touch(output, true);
+  }
+
+  void AddWorkspaces() {
+    for (size_t step = 0; step < plan().steps.size(); ++step) {
+      const OpId id = plan().steps[step];
+      if (graph_.op(id).workspace_bytes == 0) continue;
+      PlannedStorage storage;
+      storage.workspace_of = id;
+      storage.bytes = graph_.op(id).workspace_bytes;
+      storage.first_step = storage.last_step = static_cast<int64_t>(step);
+      const size_t index = Add(storage);
+      uses_[index].writer = uses_[index].last_reader = StageOf(step);
+    }
+    // Ports are the caller's before and after a stage's steps; what nobody touches is stage 0's.
+    for (const bool output : {false, true}) {
+      for (const Graph::Port& port : output ? graph_.outputs() : graph_.inputs()) {
+        if (IsConstant(port.tensor)) continue;
+        const size_t index = StorageOf(port.tensor);
+        Use& use = uses_[index];
+        if (use.writer < 0) use.writer = use.last_reader = 0;
+        const auto stage = static_cast<size_t>(use.writer);
+        Touch(index, (output ? last_step_ : first_step_)[stage]);
+      }
+    }
+  }
+
+  [[nodiscard]] bool IsPrivate(size_t storage) const {
+    return uses_[storage].writer == uses_[storage].last_reader;
+  }
+
+  /// Lets outputs take over inputs that die there, inside a stage.
+  void HandOver() {
+    if (!options_.in_place) return;
+    for (size_t step = 0; step < plan().steps.size(); ++step) {
+      const OpId id = plan().steps[step];
+      const Op& op = graph_.op(id);
+      for (const size_t i : HandOverInputs(graph_, locations_, op)) {
+        const size_t from = StorageOf(op.inputs[i]);
+        const size_t to = StorageOf(op.outputs[0]);
+        const auto at = static_cast<int64_t>(step);
+        if (!IsPrivate(from) || !IsPrivate(to) || uses_[from].is_input ||
+            plan().storages[from].last_step != at || plan().storages[to].first_step != at) {
+          continue;
+        }
+        uses_[to].group = uses_[from].group;
+        plan().in_place[static_cast<size_t>(id)] = static_cast<int>(i);
+        break;
+      }
+    }
+  }
+
+  /// One buffer per chain of hand-overs.
+  void PlaceStage(int32_t stage) {
+    std::map<size_t, size_t> buffer_of_group;
+    std::vector<Buffer> buffers;
+    for (size_t i = 0; i < plan().storages.size(); ++i) {
+      const PlannedStorage& storage = plan().storages[i];
+      if (!IsPrivate(i) || uses_[i].writer != stage) continue;
+      const auto [entry, is_new] = buffer_of_group.try_emplace(uses_[i].group, buffers.size());
+      if (is_new) {
+        buffers.push_back({storage.first_step, storage.last_step + 1, storage.bytes,
+                           kStorageAlignment, std::nullopt});
+        continue;
+      }
+      Buffer& buffer = buffers[entry->second];
+      buffer.lower = std::min(buffer.lower, storage.first_step);
+      buffer.upper = std::max(buffer.upper, storage.last_step + 1);
+      buffer.size = std::max(buffer.size, storage.bytes);
+    }
+    result_.arena_of_stage.push_back(-1);
+    if (buffers.empty()) return;
+    result_.arena_of_stage.back() = static_cast<int32_t>(plan().arenas.size());
+    PlaceOptions options;
+    options.work_budget = options_.work_budget / static_cast<int64_t>(stages_);
+    options.progress = options_.progress;
+    const Placement placement = PlaceBuffers(buffers, options);
+    for (size_t i = 0; i < plan().storages.size(); ++i) {
+      if (!IsPrivate(i) || uses_[i].writer != stage) continue;
+      plan().storages[i].arena = result_.arena_of_stage.back();
+      plan().storages[i].offset = placement.offsets[buffer_of_group.at(uses_[i].group)];
+    }
+    plan().arenas.push_back(
+        {"", placement.peak, placement.lower_bound, placement.proven_optimal, 1});
+    plan().place_work += placement.work;
+  }
+
+  void PlaceRings() {
+    std::map<std::pair<int32_t, int32_t>, std::vector<size_t>> rings;
+    for (size_t i = 0; i < plan().storages.size(); ++i) {
+      if (!IsPrivate(i)) rings[{uses_[i].writer, uses_[i].last_reader}].push_back(i);
+    }
+    for (const auto& [ends, storages] : rings) {
+      PlannedArena arena;
+      arena.proven_optimal = true;
+      PlannedChannel channel;
+      channel.from = ends.first;
+      channel.to = ends.second;
+      channel.arena = static_cast<int32_t>(plan().arenas.size());
+      for (const size_t i : storages) {
+        plan().storages[i].arena = channel.arena;
+        plan().storages[i].offset = arena.bytes;
+        arena.bytes += PaddedBytes(plan().storages[i].bytes);
+        AddWritten(plan().storages[i].root, channel);
+      }
+      arena.lower_bound = arena.bytes;
+      plan().arenas.push_back(arena);
+      result_.channels.push_back(std::move(channel));
+    }
+  }
+
+  /// The tensors on `root` as ops write them.
+  void AddWritten(TensorId root, PlannedChannel& channel) const {
+    for (const OpId id : staged_.steps) {
+      for (const TensorId output : graph_.op(id).outputs) {
+        if (locations_.at(output).root == root) channel.tensors.push_back(output);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Locations& locations_;
+  const StagedGraph& staged_;
+  size_t stages_;
+  const ArenaOptions& options_;
+  StageArenas result_;
+  std::vector<Use> uses_;  ///< by storage
+  std::map<TensorId, size_t> storage_of_root_;
+  std::vector<int64_t> first_step_, last_step_;  ///< by stage
+};
+
+}  // namespace
+
+StageArenas PlanStageArenas(const StagedGraph& staged, int32_t stages,
+                            const ArenaOptions& options) {
+  return StagePlanner(staged, stages, options).Run();
+}
+
+void SetDepths(const std::vector<int32_t>& depth_of_channel, StageArenas& arenas) {
+  for (size_t i = 0; i < arenas.channels.size(); ++i) {
+    arenas.plan.arenas[static_cast<size_t>(arenas.channels[i].arena)].slots = depth_of_channel[i];
+  }
+  ArenaPlan& plan = arenas.plan;
+  plan.bytes = plan.lower_bound = 0;
+  plan.proven_optimal = true;
+  for (const PlannedArena& arena : plan.arenas) {
+    plan.bytes += arena.slots * PaddedBytes(arena.bytes);
+    plan.lower_bound += arena.slots * PaddedBytes(arena.lower_bound);
+    plan.proven_optimal = plan.proven_optimal && arena.proven_optimal;
+  }
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,31 @@
+// A graph whose ops belong to the stages of a pipeline.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "converter/memory/locations.hpp"
+#include "converter/passes/pass.hpp"
+
+namespace tenon::converter {
+
+/// Guarantees: the order runs stage by stage and no op reads what a later stage writes; every
+/// storage is written in one stage only; what the caller hands in or takes out is touched by one
+/// stage only (others read copies); what crosses stages is a storage that nobody but ops touch.
+struct StagedGraph {
+  Graph graph;
+  Locations locations;
+  std::vector<OpId> steps;           ///< ops that execute, stage by stage
+  std::vector<int32_t> stage_of_op;  ///< by OpId
+};
+
+/// Requires: kernels chosen, layouts assigned. `stage_of_op` (by OpId) is -1 or missing for ops
+/// that passes have inserted since the cut: they go where their backend is (`backend_of_stage`),
+/// with what they read rather than with what reads them. Finds the locations and inserts copies of
+/// ports that several stages would touch. Errors (kInternal): values that go backwards.
+[[nodiscard]] Result<StagedGraph> PlaceInStages(Graph graph, std::vector<int32_t> stage_of_op,
+                                                const std::vector<std::string>& backend_of_stage,
+                                                PassReport& report);
+
+}  // namespace tenon::converter

@@ -1,0 +1,192 @@
+#include "converter/stage/build_pipeline.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "converter/ir/text.hpp"
+#include "converter/pipeline.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/random_graph.hpp"
+#include "tests/support/twin_backend.hpp"
+#include "tests/unit/converter/stage/run_pipeline.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// The twin's units at equal rates, so that a pipeline of both is worth its while.
+struct Case {
+  Board board = test::TwinBoard();
+  PipelineOptions options;
+
+  Case() {
+    options.board = &board;
+    options.kernels.backends = test::CpuAndTwin();
+    options.kernels.portable_only = true;
+  }
+  Case(const Case&) = delete;
+};
+
+Graph Parsed(std::string_view text) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) FAIL(graph.error().message);
+  return std::move(*graph);
+}
+
+PipelineProgram Built(const Graph& graph, const PipelineOptions& options) {
+  auto program = BuildPipeline(graph, options);
+  if (!program.ok()) FAIL(program.error().message);
+  return std::move(*program);
+}
+
+/// Stages that grow along the order at random places, on units 0 and 1 of the board by turns.
+struct RandomCut {
+  std::vector<int32_t> stage_of_op;
+  std::vector<int32_t> unit_of_stage;
+};
+RandomCut MakeRandomCut(const Graph& graph, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<OpId> order = graph.OpOrder();
+  RandomCut cut;
+  cut.stage_of_op.resize(static_cast<size_t>(*std::max_element(order.begin(), order.end())) + 1);
+  const size_t stages = std::min<size_t>(1 + random() % 5, order.size());
+  int32_t stage = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t ops_left = order.size() - i;
+    const size_t stages_left = stages - static_cast<size_t>(stage) - 1;
+    if (i > 0 && stages_left > 0 && (random() % 3 == 0 || ops_left <= stages_left)) ++stage;
+    cut.stage_of_op[static_cast<size_t>(order[i])] = stage;
+  }
+  for (int32_t s = 0; s <= stage; ++s) cut.unit_of_stage.push_back(s % 2);
+  return cut;
+}
+
+std::vector<Arrays> RandomStream(const Graph& graph, size_t count) {
+  std::vector<Arrays> stream;
+  for (size_t i = 0; i < count; ++i) stream.push_back(test::RandomInputs(graph, 100 + i));
+  return stream;
+}
+
+constexpr const char* kTwoBranches = R"(graph g
+input %x: f32[1,8,16,16]
+const %w1: f32[8,8,3,3] = random(1)
+const %w2: f32[8,8,3,3] = random(2)
+const %w3: f32[8,16,1,1] = random(3)
+%a = conv(%x, %w1) {pads=[1,1,1,1]} "a"
+%b = conv(%a, %w2) {pads=[1,1,1,1]} "b"
+%c = concat(%a, %b) {axis=1} "c"
+%d = conv(%c, %w3) "d"
+%y = unary(%d) {function=relu} "y"
+output %y
+)";
+
+TEST_CASE("BuildPipeline: units of equal rates share the work, and the stream takes the bound") {
+  Case with;
+  const PipelineProgram program = Built(Parsed(kTwoBranches), with.options);
+  const PipelineReport& report = program.report;
+  REQUIRE(report.stages.size() >= 2);
+  CHECK(report.exact);
+  CHECK(report.period <= report.bound + report.bound / 100);
+  CHECK(report.period < report.latency);
+  CHECK(program.worker_names.size() == report.stages.size());
+  for (size_t s = 1; s < report.stages.size(); ++s) {
+    CHECK(report.stages[s].unit != report.stages[s - 1].unit);
+  }
+}
+
+TEST_CASE("BuildPipeline: memory is the stages' own arenas and depth times each ring's slot") {
+  Case with;
+  for (const int32_t depth : {1, 2, 5}) {
+    with.options.depth = depth;
+    const PipelineProgram program = Built(Parsed(kTwoBranches), with.options);
+    int64_t bytes = 0;
+    for (const auto& stage : program.report.stages) bytes += PaddedBytes(stage.arena_bytes);
+    REQUIRE(!program.report.channels.empty());
+    for (const auto& channel : program.report.channels) {
+      CHECK(channel.depth == depth);
+      bytes += depth * channel.slot_bytes;
+    }
+    CHECK(program.report.memory_bytes == bytes);
+  }
+}
+
+TEST_CASE("BuildPipeline: what a ring carries is what crosses") {
+  Case with;
+  with.options.depth = 2;
+  const Graph graph = Parsed(kTwoBranches);
+  std::vector<int32_t> stage_of_op = {0, 1, 1, 1, 1};
+  const auto program = BuildPipelineFromCut(graph, with.options, stage_of_op, {0, 1});
+  REQUIRE(program.ok());
+  REQUIRE(program->report.channels.size() == 1);
+  CHECK(program->report.channels[0].slot_bytes == 8 * 16 * 16 * 4);  // %a
+}
+
+TEST_CASE("BuildPipeline: a pinned op keeps its backend") {
+  Case with;
+  with.options.kernels.pins = {{"b", "cpu"}, {"d", "twin"}};
+  const PipelineProgram program = Built(Parsed(kTwoBranches), with.options);
+  for (const OpId id : program.staged.steps) {
+    const Op& op = program.staged.graph.op(id);
+    if (op.name == "b") CHECK(op.backend == "cpu");
+    if (op.name == "d") CHECK(op.backend == "twin");
+  }
+}
+
+TEST_CASE("BuildPipeline: cores of one CPU are stages too") {
+  Case with;
+  with.board.units.resize(1);
+  with.board.units[0].threads = 4;
+  with.board.priorities.resize(0);
+  with.board.priorities = {{"cpu", "*", 1}};
+  with.options.threads = 3;
+  const Graph graph = Parsed(kTwoBranches);
+  CHECK(Built(graph, with.options).report.stages.size() >= 2);
+  with.options.threads = 1;
+  CHECK(Built(graph, with.options).report.stages.size() == 1);
+}
+
+TEST_CASE("BuildPipeline: a mapping that changes too often for its stages is refused") {
+  Case with;
+  with.options.most_stages = 2;
+  with.options.kernels.pins = {{"a", "cpu"}, {"b", "twin"}, {"d", "cpu"}};
+  const auto program = BuildPipeline(Parsed(kTwoBranches), with.options);
+  REQUIRE_FALSE(program.ok());
+  CHECK(program.error().kind == ErrorKind::kUsage);
+}
+
+TEST_CASE("BuildPipeline: random graphs, cut at random, give the same bits as in one stage") {
+  Case with;
+  size_t with_channels = 0;
+  size_t skipping = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    CAPTURE(seed);
+    Graph graph = test::RandomGraph(seed);
+    std::vector<PassReport> reports;
+    REQUIRE(Canonicalise(graph, true, reports).ok());
+    if (graph.OpOrder().empty()) continue;
+    const RandomCut cut = MakeRandomCut(graph, seed);
+    const std::vector<int32_t> together(cut.stage_of_op.size(), 0);
+    with.options.depth = 0;
+    const auto whole = BuildPipelineFromCut(graph, with.options, together, {0});
+    with.options.depth = static_cast<int32_t>(seed % 4);
+    const auto staged =
+        BuildPipelineFromCut(graph, with.options, cut.stage_of_op, cut.unit_of_stage);
+    if (!whole.ok()) FAIL(whole.error().message);
+    if (!staged.ok()) FAIL(staged.error().message);
+    const std::vector<Arrays> stream = RandomStream(graph, 5);
+    std::string error;
+    const auto expected = PipelineRunner(*whole).Run(stream, 1, error);
+    const auto got = PipelineRunner(*staged).Run(stream, seed, error);
+    REQUIRE(error == "");
+    for (size_t i = 0; i < stream.size(); ++i) CHECK(got[i] == expected[i]);
+    with_channels += staged->arenas.channels.empty() ? 0 : 1;
+    for (const PlannedChannel& channel : staged->arenas.channels) {
+      skipping += channel.to - channel.from > 1 ? 1 : 0;
+    }
+  }
+  CHECK(with_channels > 100);
+  CHECK(skipping > 20);
+}
+
+}  // namespace
+}  // namespace tenon::converter
