@@ -71,6 +71,23 @@ const char* StatusCodeText(StatusCode code) {
   return "unknown status";
 }
 
+Status MakeError(StatusCode code, const char* message, int64_t a, int64_t b, int64_t c) {
+  return Status(code, message, a, b, c);
+}
+
+Status Status::About(const char* subject) const {
+  Status copy = *this;
+  copy.subject_ = subject;
+  return copy;
+}
+
+Status Status::In(const char* place) const {
+  Status copy = *this;
+  copy.places_[1] = places_[0];
+  copy.places_[0] = place;
+  return copy;
+}
+
 size_t Status::Format(Span<char> buffer) const {
   if (buffer.empty()) return 0;
   Writer writer(buffer);

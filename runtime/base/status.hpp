@@ -37,20 +37,11 @@ class [[nodiscard]] Status {
       : code_(code), message_(message), arguments_{a, b, c} {}
 
   /// The same error, naming what it is about.
-  [[nodiscard]] constexpr Status About(const char* subject) const {
-    Status copy = *this;
-    copy.subject_ = subject;
-    return copy;
-  }
+  [[nodiscard]] Status About(const char* subject) const;
 
   /// The same error, saying where it happened: "opencl: conv_5: ..." for `.In("conv_5")` and then
   /// `.In("opencl")`. Keeps the last two. `place` is borrowed like a subject.
-  [[nodiscard]] constexpr Status In(const char* place) const {
-    Status copy = *this;
-    copy.places_[1] = places_[0];
-    copy.places_[0] = place;
-    return copy;
-  }
+  [[nodiscard]] Status In(const char* place) const;
 
   [[nodiscard]] constexpr bool ok() const { return code_ == StatusCode::kOk; }
   [[nodiscard]] constexpr StatusCode code() const { return code_; }
@@ -72,6 +63,10 @@ class [[nodiscard]] Status {
 };
 
 [[nodiscard]] constexpr Status OkStatus() { return Status(); }
+
+/// Status(...) in a function of its own: there are hundreds of errors, all of them rare.
+[[nodiscard]] Status MakeError(StatusCode code, const char* message, int64_t a = 0, int64_t b = 0,
+                               int64_t c = 0);
 
 /// A value or the Status that says why there is none. T must be default-constructible and cheap
 /// to copy: Result is for views and handles, not for containers.
@@ -103,9 +98,9 @@ class [[nodiscard]] Result {
   } while (false)
 
 /// Returns Status(StatusCode::code, message, ...) from the enclosing function unless `condition`.
-#define TENON_ENSURE(condition, code, ...)                            \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      return ::tenon::Status(::tenon::StatusCode::code, __VA_ARGS__); \
-    }                                                                 \
+#define TENON_ENSURE(condition, code, ...)                               \
+  do {                                                                   \
+    if (!(condition)) {                                                  \
+      return ::tenon::MakeError(::tenon::StatusCode::code, __VA_ARGS__); \
+    }                                                                    \
   } while (false)

@@ -29,10 +29,10 @@ class DeviceQueue {
   [[nodiscard]] void* stream() const { return stream_; }
   [[nodiscard]] size_t HeldBytes() const;
 
-  /// A run begins. Errors: kDeadlineExceeded if the device is still busy with an earlier one.
-  Status Reset();
+  /// A run begins. The device is not busy.
+  void Reset();
   /// True if nothing can be enqueued any more, whatever the device does.
-  [[nodiscard]] bool is_broken() const { return broken_; }
+  [[nodiscard]] bool is_broken() const { return is_broken_; }
   /// True if the device may still touch the arenas though nobody waits for it.
   [[nodiscard]] bool is_busy() const { return busy_; }
 
@@ -40,19 +40,27 @@ class DeviceQueue {
   Status Upload(const SharedTensor& tensor);
   /// `step` has been enqueued last. With `tensor.planned` null: only the moment counts.
   Status AddSignal(const SharedTensor& tensor, size_t step);
-  [[nodiscard]] bool HasSignalAt(size_t step) const;
   Status Submit();
   /// Steps below `steps` have been enqueued.
   void SetEnqueued(size_t steps) { enqueued_ = steps; }
 
-  /// Steps that are done for certain.
-  [[nodiscard]] size_t done() const { return done_; }
+  /// Steps that are done for certain, and what they signal with them.
+  [[nodiscard]] size_t done() const {
+    return first_ != end_ && signals_[first_].step < done_ ? signals_[first_].step : done_;
+  }
+  /// Steps below `steps` were not the device's, and are done.
+  void SkipTo(size_t steps) { done_ = steps; }
   /// Waits until `step` is done, and for every signal up to it.
   Status WaitFor(size_t step, Deadline deadline);
   /// Waits until the device has nothing left to do; forgets all signals.
   Status Drain(Deadline deadline);
   /// The same after an error, whose cause the device may tell again.
   Status Quieten(Deadline deadline);
+  /// False if the device may still touch the arenas though nobody waits for it.
+  bool TryToQuieten() {
+    if (busy_) (void)Quieten(0);
+    return !busy_;
+  }
 
  private:
   void ForgetSignals();
@@ -64,9 +72,9 @@ class DeviceQueue {
   size_t end_ = 0;
   size_t enqueued_ = 0;
   size_t done_ = 0;
-  bool touched_ = false;  ///< since the last drain, something may have been enqueued
+  bool is_idle_ = true;  ///< nothing has been enqueued since the last drain
   bool busy_ = false;
-  bool broken_ = false;
+  bool is_broken_ = false;
 };
 
 }  // namespace tenon

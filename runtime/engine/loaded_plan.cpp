@@ -5,10 +5,18 @@
 
 #include "runtime/engine/memory_block.hpp"
 #include "runtime/format/plan_check.hpp"
-#include "runtime/format/rank_set.hpp"
 
 namespace tenon {
 namespace {
+
+constexpr char kCpu[] = "cpu";
+
+bool HasFallback(const ProgramView& program) {
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    if (program.op(i).fallback_kernel >= 0) return true;
+  }
+  return false;
+}
 
 bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
   const StorageInfo storage = program.storage(tensor.storage);
@@ -23,14 +31,17 @@ bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
 
 }  // namespace
 
-size_t LoadedPlan::StateBytes(const PlanView& plan) {
-  return plan.program(0).op_count() * sizeof(BoundOp) + alignof(BoundOp);
+size_t LoadedPlan::StateBytes(const PlanView& plan, size_t program) {
+  const ProgramView view = plan.program(program);
+  const size_t forms = HasFallback(view) ? 2 : 1;
+  return forms * view.op_count() * sizeof(BoundOp) + alignof(BoundOp);
 }
 
-size_t LoadedPlan::ScratchBytes(const PlanView& plan) {
+size_t LoadedPlan::ScratchBytes(const PlanView& plan, size_t program) {
+  const ProgramView view = plan.program(program);
   const size_t check = PlanCheckScratchBytes(plan);
-  const size_t views = plan.program(0).tensor_count() * sizeof(TensorView) + alignof(TensorView);
-  const size_t binding = views + (plan.program(0).op_count() + 1) * sizeof(uint64_t);
+  const size_t views = view.tensor_count() * sizeof(TensorView) + alignof(TensorView);
+  const size_t binding = views + (view.op_count() + 1) * sizeof(uint64_t);
   return check > binding ? check : binding;
 }
 
@@ -52,86 +63,168 @@ void DescribeTensors(const PlanView& plan, const ProgramView& program, TensorVie
   }
 }
 
-Status LoadedPlan::Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
-                        Span<uint8_t> state, Span<uint8_t> scratch) {
+Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend* const> backends,
+                        int threads, Span<uint8_t> state, Span<uint8_t> scratch) {
   TENON_ENSURE(threads >= 1 && threads <= kMostThreads, kInvalidArgument,
                "{0} threads asked for: give 1 to {1}", threads, kMostThreads);
   TENON_ENSURE(plan.program_count() > 0, kCorruptPlan, "the plan holds no program");
+  TENON_ENSURE(program < plan.program_count(), kInvalidArgument,
+               "program {0} asked for: the plan has {1}", static_cast<int64_t>(program),
+               static_cast<int64_t>(plan.program_count()));
   TENON_RETURN_IF_ERROR(CheckPlan(plan, scratch));
   view_ = plan;
-  program_ = plan.program(0);
+  program_ = plan.program(program);
   threads_ = threads;
   TENON_RETURN_IF_ERROR(CheckArenas());
   // The plan check is done with its scratch, which has more than a byte for each storage.
   TENON_RETURN_IF_ERROR(CheckPorts(scratch.data()));
-  TENON_RETURN_IF_ERROR(FindBackends(backends));
-
-  MemoryBlock state_block(state);
-  BoundOp* ops = state_block.Take<BoundOp>(program_.op_count());
-  TENON_ENSURE(ops != nullptr, kOutOfMemory, "plan state: {0} bytes given, {1} needed",
-               static_cast<int64_t>(state.size()), static_cast<int64_t>(StateBytes(plan)));
+  TENON_RETURN_IF_ERROR(TakeState(state));
   MemoryBlock scratch_block(scratch);
   TensorView* views = scratch_block.Take<TensorView>(program_.tensor_count());
   uint64_t* keys = scratch_block.Take<uint64_t>(program_.op_count());
   TENON_ENSURE(views != nullptr && keys != nullptr, kOutOfMemory,
                "scratch: {0} bytes given, {1} needed", static_cast<int64_t>(scratch.size()),
-               static_cast<int64_t>(ScratchBytes(plan)));
-  ops_ = Span<BoundOp>(ops, program_.op_count());
+               static_cast<int64_t>(ScratchBytes(plan, program)));
   DescribeTensors(view_, program_, views);
-
-  for (size_t s = 0; s < program_.segment_count(); ++s) {
-    const SegmentInfo segment = program_.segment(s);
-    for (const uint32_t op : segment.ops) ops_[op].backend = segment.backend;
+  PlaceOps();
+  TENON_RETURN_IF_ERROR(FindBackends(backends));
+  for (;;) {
+    size_t failed = kNoBackend;
+    const Status status = BindAll(views, keys, &failed);
+    // Each round replaces one more backend.
+    if (status.ok() || failed == kNoBackend || !Replace(failed, status)) return status;
+    UnloadKernels();
   }
-  for (size_t worker = 0; worker < program_.worker_count(); ++worker) {
-    for (size_t i = 0; i < program_.step_count(worker); ++i) {
-      ops_[program_.step(worker, i).op].worker = static_cast<uint8_t>(worker);
-    }
-  }
-  for (size_t i = 0; i < ops_.size(); ++i) TENON_RETURN_IF_ERROR(BindOp(i, views));
-  return LoadKernels(views, keys);
 }
 
 void LoadedPlan::Unload() {
-  for (BoundOp& op : ops_) {
-    if (op.owns_shared && op.kernel->unload != nullptr) op.kernel->unload(op.shared);
-    op = BoundOp{};
-  }
+  UnloadKernels();
   ops_ = {};
-  for (size_t i = 0; i < kMaxBackends; ++i) {
-    if (backends_[i] != nullptr && backends_[i]->free_runner != nullptr) {
-      backends_[i]->free_runner(runners_[i]);
-    }
-    backends_[i] = nullptr;
+  fallback_ops_ = {};
+  for (size_t i = 0; i <= kMaxBackends; ++i) CloseBackend(i);
+}
+
+void LoadedPlan::CloseBackend(size_t index) {
+  const Backend* backend = backends_[index];
+  if (backend == nullptr) return;
+  if (backend->free_runner != nullptr) backend->free_runner(runners_[index]);
+  if (devices_[index] != nullptr) backend->device->close(devices_[index]);
+  runners_[index] = ParallelRunner{};
+  devices_[index] = nullptr;
+  backends_[index] = nullptr;
+}
+
+Status LoadedPlan::TakeState(Span<uint8_t> state) {
+  MemoryBlock block(state);
+  const size_t count = program_.op_count();
+  BoundOp* ops = block.Take<BoundOp>(count);
+  const bool twice = HasFallback(program_);
+  BoundOp* fallback_ops = twice ? block.Take<BoundOp>(count) : nullptr;
+  TENON_ENSURE(ops != nullptr && (fallback_ops != nullptr || !twice), kOutOfMemory,
+               "plan state: {0} bytes given, more are needed", static_cast<int64_t>(state.size()));
+  ops_ = Span<BoundOp>(ops, count);
+  if (twice) fallback_ops_ = Span<BoundOp>(fallback_ops, count);
+  return OkStatus();
+}
+
+/// Finds each op's segment and worker, and who is waited for.
+void LoadedPlan::PlaceOps() {
+  for (size_t s = 0; s < program_.segment_count(); ++s) {
+    for (const uint32_t op : program_.segment(s).ops) ops_[op].segment = static_cast<uint32_t>(s);
   }
+  for (size_t worker = 0; worker < program_.worker_count(); ++worker) {
+    for (size_t i = 0; i < program_.step_count(worker); ++i) {
+      const StepInfo step = program_.step(worker, i);
+      ops_[step.op].worker = static_cast<uint8_t>(worker);
+      for (size_t k = 0; k < step.wait_count; ++k) {
+        const WaitInfo wait = program_.wait(worker, i, k);
+        if (wait.worker != worker) ops_[program_.step(wait.worker, wait.step).op].is_awaited = true;
+      }
+    }
+  }
+}
+
+/// Those that the program uses: others may be missing.
+Status LoadedPlan::FindBackends(Span<const Backend* const> backends) {
+  const size_t count = view_.backend_count();
+  TENON_ENSURE(count <= kMaxBackends, kUnsupported,
+               "the plan uses {0} backends, this runtime takes {1}", static_cast<int64_t>(count),
+               kMaxBackends);
+  for (const Backend* candidate : backends) {
+    TENON_ENSURE(candidate != nullptr, kInvalidArgument, "a backend in the list is NULL");
+  }
+  if (!fallback_ops_.empty()) {
+    cpu_ = count;
+    for (size_t i = 0; i < count; ++i) {
+      if (std::strcmp(view_.backend(i), kCpu) == 0) cpu_ = i;
+    }
+    if (!FindBackend(cpu_, kCpu, backends).ok()) fallback_ops_ = {};
+  }
+  for (size_t s = 0; s < program_.segment_count(); ++s) {
+    const size_t index = program_.segment(s).backend;
+    if (backends_[index] != nullptr || replaced_[index]) continue;
+    const Status status = FindBackend(index, view_.backend(index), backends);
+    if (!status.ok() && !Replace(index, status)) return status;
+  }
+  return OkStatus();
+}
+
+Status LoadedPlan::FindBackend(size_t index, const char* name,
+                               Span<const Backend* const> backends) {
+  const Backend* found = nullptr;
+  for (const Backend* candidate : backends) {
+    if (std::strcmp(candidate->name, name) == 0) found = candidate;
+  }
+  if (found == nullptr) {
+    return Status(StatusCode::kUnsupported,
+                  "the plan needs backend '{s}', which this program was built without")
+        .About(name);
+  }
+  if (found->device != nullptr) {
+    const Status status = found->device->open(threads_, &devices_[index]);
+    if (!status.ok()) {
+      devices_[index] = nullptr;
+      return status.In(found->name);
+    }
+    has_devices_ = true;
+  }
+  backends_[index] = found;
+  if (found->make_runner != nullptr) runners_[index] = found->make_runner(threads_);
+  return OkStatus();
+}
+
+/// Lets the CPU stand in for a backend. False if it cannot, for some op.
+bool LoadedPlan::Replace(size_t backend, const Status& reason) {
+  if (fallback_ops_.empty() || replaced_[backend] || backend == cpu_) return false;
+  for (size_t s = 0; s < program_.segment_count(); ++s) {
+    const SegmentInfo segment = program_.segment(s);
+    if (segment.backend != backend) continue;
+    for (const uint32_t op : segment.ops) {
+      if (program_.op(op).fallback_kernel < 0) return false;
+    }
+  }
+  CloseBackend(backend);
+  replaced_[backend] = true;
+  constexpr char kInstead[] = "; its ops run on the CPU";
+  size_t used = std::strlen(notice_);
+  // Room for what follows the reason, which may be long.
+  used += reason.Format(Span<char>(notice_ + used, sizeof notice_ - used));
+  if (used > sizeof notice_ - sizeof kInstead) used = sizeof notice_ - sizeof kInstead;
+  std::memcpy(notice_ + used, kInstead, sizeof kInstead);
+  return true;
 }
 
 size_t LoadedPlan::PackedBytes() const {
   size_t bytes = 0;
-  for (const BoundOp& op : ops_) {
-    if (op.owns_shared && op.kernel->held_bytes != nullptr)
-      bytes += op.kernel->held_bytes(op.shared, nullptr);
+  const Span<BoundOp> forms[] = {ops_, fallback_ops_};
+  for (const Span<BoundOp> ops : forms) {
+    for (const BoundOp& op : ops) {
+      if (op.owns_shared && op.kernel->held_bytes != nullptr) {
+        bytes += op.kernel->held_bytes(op.shared, nullptr);
+      }
+    }
   }
   return bytes;
-}
-
-Status LoadedPlan::FindBackends(Span<const Backend* const> backends) {
-  TENON_ENSURE(view_.backend_count() <= kMaxBackends, kUnsupported,
-               "the plan uses {0} backends, this runtime takes {1}",
-               static_cast<int64_t>(view_.backend_count()), kMaxBackends);
-  for (size_t i = 0; i < view_.backend_count(); ++i) {
-    for (const Backend* candidate : backends) {
-      TENON_ENSURE(candidate != nullptr, kInvalidArgument, "a backend in the list is NULL");
-      if (std::strcmp(candidate->name, view_.backend(i)) == 0) backends_[i] = candidate;
-    }
-    if (backends_[i] == nullptr) {
-      return Status(StatusCode::kUnsupported,
-                    "the plan needs backend '{s}', which this program was built without")
-          .About(view_.backend(i));
-    }
-    if (backends_[i]->make_runner != nullptr) runners_[i] = backends_[i]->make_runner(threads_);
-  }
-  return OkStatus();
 }
 
 /// All arenas together can be addressed, with room for their alignment: sums of their sizes do not
@@ -140,10 +233,12 @@ Status LoadedPlan::CheckArenas() const {
   uint64_t left = PTRDIFF_MAX;
   for (size_t i = 0; i < program_.arena_count(); ++i) {
     const ArenaInfo arena = program_.arena(i);
-    TENON_ENSURE(arena.alignment <= left && arena.bytes <= left - arena.alignment, kOutOfMemory,
-                 "arena {0} has more bytes than this processor can address",
+    // The plan check has bounded what a slot takes, so that only the product can overflow.
+    const uint64_t slot = SlotStride(arena);
+    TENON_ENSURE(arena.alignment <= left && slot <= (left - arena.alignment) / arena.slots,
+                 kOutOfMemory, "arena {0} has more bytes than this processor can address",
                  static_cast<int64_t>(i));
-    left -= arena.bytes + arena.alignment;
+    left -= slot * arena.slots + arena.alignment;
   }
   return OkStatus();
 }
@@ -169,144 +264,6 @@ Status LoadedPlan::CheckPorts(uint8_t* marks) const {
         check(program_.output(i), "output '{s}' is not a row-major array of its own"));
   }
   return OkStatus();
-}
-
-Status LoadedPlan::BindOp(size_t index, const TensorView* tensors) {
-  const OpInfo info = program_.op(index);
-  BoundOp& op = ops_[index];
-  op.inputs = info.inputs;
-  op.outputs = info.outputs;
-  op.attributes = info.attributes.data();
-  op.workspace = info.workspace;
-
-  if (op.workspace >= 0) {
-    const TensorInfo workspace = program_.tensor(static_cast<size_t>(op.workspace));
-    const StorageInfo storage = program_.storage(workspace.storage);
-    if (program_.arena(storage.index).alignment < kWorkspaceAlignment ||
-        (storage.offset + workspace.offset) % kWorkspaceAlignment != 0) {
-      return Status(StatusCode::kCorruptPlan, "the workspace is not aligned to {0} bytes",
-                    kWorkspaceAlignment)
-          .About(info.name);
-    }
-  }
-  return ChooseKernel(info, SetupOf(index, tensors), op).About(info.name);
-}
-
-KernelSetup LoadedPlan::SetupOf(size_t index, const TensorView* tensors) const {
-  const BoundOp& op = ops_[index];
-  KernelSetup setup;
-  setup.op = op.Call(tensors);
-  setup.threads = threads_;
-  if (op.workspace >= 0) {
-    setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
-  }
-  return setup;
-}
-
-/// Ops that pack the same stand next to each other once sorted by a hash of what they pack. Where
-/// different ones have the same hash, some are loaded more often than they need be: never wrong,
-/// and no list of hashes can make it slow.
-///
-/// `keys` has a word per op.
-Status LoadedPlan::LoadKernels(const TensorView* tensors, uint64_t* keys) {
-  size_t count = 0;
-  for (size_t i = 0; i < ops_.size(); ++i) {
-    const KernelEntry& kernel = *ops_[i].kernel;
-    if (kernel.load == nullptr) continue;
-    if (kernel.packing_key == nullptr) {
-      TENON_RETURN_IF_ERROR(LoadKernel(i, tensors));
-      continue;
-    }
-    PackingKey key;
-    kernel.packing_key(ops_[i].Call(tensors), &key);
-    keys[count++] = uint64_t{key.Hash()} << 32 | i;
-  }
-  SortKeys(
-      keys, count, [](const void*, uint64_t a, uint64_t b) { return a < b; }, nullptr);
-  PackingKey loaded_key;
-  const BoundOp* loaded = nullptr;
-  for (size_t i = 0; i < count; ++i) {
-    const auto index = static_cast<uint32_t>(keys[i]);
-    BoundOp& op = ops_[index];
-    PackingKey key;
-    op.kernel->packing_key(op.Call(tensors), &key);
-    if (loaded != nullptr && loaded->kernel->load == op.kernel->load && key.Equals(loaded_key)) {
-      op.shared = loaded->shared;
-      continue;
-    }
-    TENON_RETURN_IF_ERROR(LoadKernel(index, tensors));
-    loaded = &op;
-    loaded_key = key;
-  }
-  return OkStatus();
-}
-
-Status LoadedPlan::LoadKernel(size_t index, const TensorView* tensors) {
-  BoundOp& op = ops_[index];
-  const Status status = op.kernel->load(SetupOf(index, tensors), &op.shared);
-  op.owns_shared = status.ok() && op.shared != nullptr;
-  return status.ok() ? status : status.About(program_.op(index).name);
-}
-
-/// The plan check has proven that what the op takes over is exactly what it writes; only the op's
-/// row knows whether every kernel reads each element before it writes the one in its place.
-Status LoadedPlan::CheckInPlace(const OpRow& row, const OpInfo& info) const {
-  if (info.in_place < 0) return OkStatus();
-  const auto storage_of = [&](int32_t tensor) {
-    return program_.tensor(static_cast<size_t>(tensor)).storage;
-  };
-  const uint32_t taken = storage_of(info.inputs[static_cast<size_t>(info.in_place)]);
-  for (size_t i = 0; i < info.inputs.size(); ++i) {
-    if (info.inputs[i] < 0 || storage_of(info.inputs[i]) != taken) continue;
-    TENON_ENSURE(i < 32 && (row.in_place_inputs >> i & 1U) != 0, kCorruptPlan,
-                 "the output takes over the memory of input {0}, which this op reads again",
-                 static_cast<int64_t>(i));
-  }
-  return OkStatus();
-}
-
-/// The kernel that the plan names; where this build or processor lacks it, the best other one of
-/// the same backend that takes the same operands and no more workspace.
-Status LoadedPlan::ChooseKernel(const OpInfo& info, const KernelSetup& setup, BoundOp& op) const {
-  const Backend& backend = *backends_[op.backend];
-  const char* id = view_.kernel(info.kernel);
-  const KernelEntry* named = nullptr;
-  const KernelEntry* sibling = nullptr;
-  for (const KernelEntry& entry : backend.kernels) {
-    if (entry.row->kind != static_cast<OpKind>(info.kind)) continue;
-    if (sibling == nullptr) sibling = &entry;
-    if (std::strcmp(entry.id, id) == 0) named = &entry;
-  }
-  if (sibling == nullptr) {
-    return Status(StatusCode::kUnsupported,
-                  "backend has no kernel for op kind {0}: build it with the op's kernels",
-                  info.kind);
-  }
-  const OpRow& row = *sibling->row;
-  TENON_ENSURE(info.attributes.size() == row.attribute_words, kCorruptPlan,
-               "{0} attribute words, {1} expected", static_cast<int64_t>(info.attributes.size()),
-               static_cast<int64_t>(row.attribute_words));
-  if (const Status status = CheckOpCall(row, setup.op); !status.ok()) {
-    // What is wrong with the operands is the plan's fault here, not the caller's.
-    return Status(StatusCode::kCorruptPlan, status.message(), status.argument(0),
-                  status.argument(1), status.argument(2));
-  }
-  TENON_RETURN_IF_ERROR(CheckInPlace(row, info));
-  Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
-  if (named != nullptr) {
-    reason = named->check(setup);
-    if (reason.ok()) {
-      op.kernel = named;
-      return reason;
-    }
-  }
-  for (const KernelEntry& entry : backend.kernels) {
-    if (entry.row->kind == row.kind && entry.check(setup).ok()) {
-      op.kernel = &entry;
-      return OkStatus();
-    }
-  }
-  return reason;
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 // by all its sessions.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,8 +22,10 @@ struct BoundOp {
   Span<const int32_t> outputs;
   const void* attributes = nullptr;
   int32_t workspace = -1;
-  uint16_t backend = 0;      ///< index into the plan's backends
+  uint32_t segment = 0;
+  uint16_t backend = 0;      ///< index for LoadedPlan::backend
   bool owns_shared = false;  ///< of the ops with the same `shared`, the one that unloads it
+  bool is_awaited = false;   ///< another worker waits for its step
   uint8_t worker = 0;
 
   [[nodiscard]] OpCall Call(const TensorView* tensors) const {
@@ -35,49 +38,87 @@ inline constexpr size_t kMaxBackends = 8;
 /// More threads than this are a mistake, and thread libraries end the program over it.
 inline constexpr int kMostThreads = 1024;
 
+/// One program of a plan. Threads: any number may use it once it is loaded.
 class LoadedPlan {
  public:
-  /// Bytes that `Load` needs for the ops of this plan and, for the call's duration, as scratch.
-  [[nodiscard]] static size_t StateBytes(const PlanView& plan);
-  [[nodiscard]] static size_t ScratchBytes(const PlanView& plan);
+  /// Bytes that `Load` needs for the ops of this program and, for the call's duration, as scratch.
+  [[nodiscard]] static size_t StateBytes(const PlanView& plan, size_t program);
+  [[nodiscard]] static size_t ScratchBytes(const PlanView& plan, size_t program);
 
-  /// Runs the plan check, binds every op to a kernel, checks shapes against the ops' rules, and
-  /// lets kernels pack weights (the only heap use, and only by kernels that have a `load`). All
-  /// arguments are borrowed; `state` must outlive this object, `scratch` need not.
+  /// Runs the plan check, opens devices, binds every op of the program to a kernel, checks shapes
+  /// against the ops' rules, and lets kernels pack weights (the only heap use, and only by kernels
+  /// that have a `load`). Where the plan carries fall-back kernels those are made ready too; a
+  /// backend that is missing or fails here is then replaced by the CPU, and `notice` says so.
+  /// All arguments are borrowed; `state` must outlive this object, `scratch` need not.
   /// Call Unload whether this succeeds or not.
-  /// Errors: CheckPlan's; kInvalidArgument (threads not in 1..kMostThreads, a null backend);
-  /// kUnsupported (missing backend or kernel); kCorruptPlan (operands that an op's rule refuses);
-  /// kOutOfMemory.
-  Status Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
-              Span<uint8_t> state, Span<uint8_t> scratch);
+  /// Errors: CheckPlan's; kInvalidArgument (no such program, threads not in 1..kMostThreads, a null
+  /// backend); kUnsupported (missing backend, device or kernel); kBackendFailure; kCorruptPlan
+  /// (operands that an op's rule refuses); kOutOfMemory.
+  Status Load(const PlanView& plan, size_t program, Span<const Backend* const> backends,
+              int threads, Span<uint8_t> state, Span<uint8_t> scratch);
   void Unload();
 
   [[nodiscard]] const PlanView& view() const { return view_; }
   [[nodiscard]] const ProgramView& program() const { return program_; }
   [[nodiscard]] Span<const BoundOp> ops() const { return ops_; }
+  /// By op: the CPU's form of a device's op, its `kernel` null for other ops. Empty without any.
+  [[nodiscard]] Span<const BoundOp> fallback_ops() const { return fallback_ops_; }
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const Backend* backend(size_t index) const { return backends_[index]; }
   [[nodiscard]] const ParallelRunner& runner(size_t index) const { return runners_[index]; }
+  /// True if kernels of this backend enqueue their work.
+  [[nodiscard]] bool IsDevice(size_t index) const { return backends_[index]->device != nullptr; }
+  [[nodiscard]] void* device(size_t index) const { return devices_[index]; }
+  [[nodiscard]] bool has_devices() const { return has_devices_; }
   /// Heap bytes held by kernels for this plan; what several ops share counts once.
   [[nodiscard]] size_t PackedBytes() const;
+  /// Which backends the CPU stands in for, and why; empty if none.
+  [[nodiscard]] const char* notice() const { return notice_; }
+
+  /// A device that did not answer is left alone from then on, by all runs.
+  void Quarantine(size_t backend) const { quarantined_[backend].store(true); }
+  [[nodiscard]] bool IsQuarantined(size_t backend) const { return quarantined_[backend].load(); }
+
+  /// What a kernel's `load` and `open` are told of an op; its stream left out.
+  [[nodiscard]] KernelSetup SetupOf(const BoundOp& op, const TensorView* tensors) const;
 
  private:
+  static constexpr size_t kNoBackend = SIZE_MAX;
+
+  Status TakeState(Span<uint8_t> state);
+  void PlaceOps();
   Status FindBackends(Span<const Backend* const> backends);
+  Status FindBackend(size_t index, const char* name, Span<const Backend* const> backends);
+  bool Replace(size_t backend, const Status& reason);
+  void CloseBackend(size_t index);
   Status CheckArenas() const;
   Status CheckPorts(uint8_t* marks) const;
+
+  // kernel_binding.cpp
+  Status BindAll(const TensorView* tensors, uint64_t* keys, size_t* failed);
   Status CheckInPlace(const OpRow& row, const OpInfo& info) const;
-  Status BindOp(size_t index, const TensorView* tensors);
-  [[nodiscard]] KernelSetup SetupOf(size_t index, const TensorView* tensors) const;
-  Status LoadKernels(const TensorView* tensors, uint64_t* keys);
-  Status LoadKernel(size_t index, const TensorView* tensors);
-  Status ChooseKernel(const OpInfo& info, const KernelSetup& setup, BoundOp& op) const;
+  Status CheckWorkspace(int32_t workspace) const;
+  Status BindOp(size_t index, bool fallback, const TensorView* tensors, BoundOp& op);
+  Status LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uint64_t* keys, size_t* failed);
+  Status LoadKernel(BoundOp& op, size_t index, const TensorView* tensors, size_t* failed);
+  Status ChooseKernel(const OpInfo& info, const char* id, const KernelSetup& setup,
+                      BoundOp& op) const;
+  void UnloadKernels();
 
   PlanView view_;
   ProgramView program_;
   Span<BoundOp> ops_;
+  Span<BoundOp> fallback_ops_;
   int threads_ = 1;
-  const Backend* backends_[kMaxBackends] = {};
-  ParallelRunner runners_[kMaxBackends] = {};
+  // By index of the plan's backends; "cpu" stands behind them if only fall-back kernels need it.
+  const Backend* backends_[kMaxBackends + 1] = {};
+  ParallelRunner runners_[kMaxBackends + 1] = {};
+  void* devices_[kMaxBackends + 1] = {};
+  bool replaced_[kMaxBackends + 1] = {};
+  mutable std::atomic<bool> quarantined_[kMaxBackends + 1] = {};
+  size_t cpu_ = kNoBackend;  ///< of fall-back kernels
+  bool has_devices_ = false;
+  char notice_[200] = {};
 };
 
 /// Fills `views` (one per tensor of the program) with dims, strides and dtype, and with the data

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/backend_api/device.hpp"
+#include "runtime/base/status.hpp"
 
 namespace tenon {
 
@@ -22,9 +23,10 @@ struct RunOptions {
   Deadline deadline = kNoDeadline;
 };
 
-/// Hears in words when a device failed and the CPU took over. The text is gone after the call.
+/// Hears of a device that failed or is missing, where the CPU took over from there. What the status
+/// borrows lives as long as the plan and the backends.
 struct NoticeSink {
-  void (*report)(void* context, const char* text) = nullptr;
+  void (*report)(void* context, const Status& failure) = nullptr;
   void* context = nullptr;
 };
 

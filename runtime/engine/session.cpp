@@ -3,164 +3,148 @@
 #include "runtime/engine/memory_block.hpp"
 
 namespace tenon {
+namespace {
+
+/// What the memory of a part is counted in.
+struct alignas(std::max_align_t) Unit {
+  uint8_t bytes[alignof(std::max_align_t)];
+};
+
+size_t RoundUp(size_t bytes) { return (bytes + sizeof(Unit) - 1) / sizeof(Unit) * sizeof(Unit); }
+
+}  // namespace
 
 size_t Session::StateBytes(const LoadedPlan& plan) {
-  const ProgramView& program = plan.program();
-  return program.tensor_count() * sizeof(TensorView) + alignof(TensorView) +
-         program.op_count() * sizeof(void*) + program.arena_count() * sizeof(uint8_t*) +
-         2 * alignof(void*);
+  const size_t workers = plan.program().worker_count();
+  size_t bytes = RoundUp(workers * sizeof(WorkerRun)) + RoundUp(Addresses::StateBytes(plan));
+  for (size_t i = 0; i < workers; ++i) bytes += RoundUp(WorkerRun::StateBytes(plan, i));
+  return bytes + sizeof(Unit);
 }
 
 Status Session::Open(const LoadedPlan& plan, Span<uint8_t> state, void* const* arenas) {
-  const ProgramView& program = plan.program();
+  const size_t workers = plan.program().worker_count();
   MemoryBlock block(state);
-  auto* tensors = block.Take<TensorView>(program.tensor_count());
-  auto* states = block.Take<void*>(program.op_count());
-  auto* bases = block.Take<uint8_t*>(program.arena_count());
-  TENON_ENSURE(tensors != nullptr && states != nullptr && bases != nullptr, kOutOfMemory,
-               "session state: {0} bytes given, {1} needed", static_cast<int64_t>(state.size()),
-               static_cast<int64_t>(StateBytes(plan)));
+  auto* runs = block.Take<WorkerRun>(workers);
+  const auto part = [&](size_t bytes) {
+    auto* units = block.Take<Unit>(RoundUp(bytes) / sizeof(Unit));
+    return Span<uint8_t>(reinterpret_cast<uint8_t*>(units), units == nullptr ? 0 : RoundUp(bytes));
+  };
+  TENON_ENSURE(runs != nullptr, kOutOfMemory, "session state: {0} bytes given, {1} needed",
+               static_cast<int64_t>(state.size()), static_cast<int64_t>(StateBytes(plan)));
   plan_ = &plan;
-  tensors_ = Span<TensorView>(tensors, program.tensor_count());
-  arenas_ = Span<uint8_t*>(bases, program.arena_count());
-  for (size_t i = 0; i < arenas_.size(); ++i) {
-    const ArenaInfo info = program.arena(i);
-    const auto address = reinterpret_cast<uintptr_t>(arenas[i]);
-    TENON_ENSURE(arenas[i] != nullptr || info.bytes == 0, kInvalidArgument,
-                 "arena {0} is null: give {1} bytes", static_cast<int64_t>(i),
-                 static_cast<int64_t>(info.bytes));
-    TENON_ENSURE(address % info.alignment == 0, kInvalidArgument,
-                 "arena {0} is misaligned: it must start at a multiple of {1}",
-                 static_cast<int64_t>(i), info.alignment);
-    arenas_[i] = static_cast<uint8_t*>(arenas[i]);
-  }
-  DescribeTensors(plan.view(), program, tensors);
-  for (size_t i = 0; i < tensors_.size(); ++i) {
-    const TensorInfo info = program.tensor(i);
-    const StorageInfo storage = program.storage(info.storage);
-    if (storage.home == StorageHome::kArena) tensors_[i].data = ArenaBase(storage) + info.offset;
-  }
-
-  states_ = Span<void*>(states, program.op_count());
-  for (size_t i = 0; i < states_.size(); ++i) {
-    const BoundOp& op = plan.ops()[i];
-    if (op.kernel->open == nullptr) continue;
-    KernelSetup setup;
-    setup.op = op.Call(tensors_.data());
-    setup.threads = plan.threads();
-    if (op.workspace >= 0) {
-      setup.workspace_bytes =
-          static_cast<size_t>(tensors_[static_cast<size_t>(op.workspace)].Elements());
-    }
-    if (const Status status = op.kernel->open(setup, op.shared, &states_[i]); !status.ok()) {
-      return status.About(program.op(i).name);
-    }
+  workers_ = Span<WorkerRun>(runs, workers);
+  TENON_RETURN_IF_ERROR(addresses_.Open(plan, arenas, part(Addresses::StateBytes(plan))));
+  for (size_t i = 0; i < workers; ++i) {
+    TENON_RETURN_IF_ERROR(runs[i].Open(plan, i, addresses_, part(WorkerRun::StateBytes(plan, i))));
   }
   return OkStatus();
 }
 
-void Session::Close() {
-  for (size_t i = 0; i < states_.size(); ++i) {
-    const KernelEntry& kernel = *plan_->ops()[i].kernel;
-    if (states_[i] != nullptr && kernel.close != nullptr) kernel.close(states_[i]);
-    states_[i] = nullptr;
-  }
-  states_ = {};
+bool Session::Close() {
+  bool is_closed = true;
+  for (WorkerRun& run : workers_) is_closed &= run.Close();
+  return is_closed;
 }
 
-uint8_t* Session::ArenaBase(const StorageInfo& storage) const {
-  return arenas_[storage.index] + storage.offset;
+bool Session::IsBusy() {
+  bool is_busy = false;
+  for (WorkerRun& run : workers_) is_busy |= run.IsBusy();
+  return is_busy;
 }
 
 void* Session::InputData(size_t index) const {
-  return tensors_[plan_->program().input(index).tensor].data;
+  return addresses_.host()[plan_->program().input(index).tensor].data;
 }
 
 void* Session::OutputData(size_t index) const {
-  return tensors_[plan_->program().output(index).tensor].data;
+  return addresses_.host()[plan_->program().output(index).tensor].data;
 }
 
-void Session::BindInput(size_t index, void* data) {
-  const ProgramView& program = plan_->program();
-  BindStorage(program.tensor(program.input(index).tensor).storage, data);
+void Session::SetNoticeSink(const NoticeSink& sink) {
+  for (WorkerRun& run : workers_) run.SetNoticeSink(sink);
 }
 
-void Session::BindOutput(size_t index, void* data) {
-  const ProgramView& program = plan_->program();
-  BindStorage(program.tensor(program.output(index).tensor).storage, data);
+void Session::SetTimeout(uint64_t nanoseconds, uint64_t (*clock_nanoseconds)()) {
+  timeout_ = nanoseconds;
+  clock_ = clock_nanoseconds;
 }
 
-void Session::BindStorage(uint32_t storage_index, void* data) {
-  const ProgramView& program = plan_->program();
-  const StorageInfo storage = program.storage(storage_index);
-  uint8_t* base = data != nullptr ? static_cast<uint8_t*>(data) : ArenaBase(storage);
-  for (size_t i = 0; i < tensors_.size(); ++i) {
-    const TensorInfo info = program.tensor(i);
-    if (info.storage == storage_index) tensors_[i].data = base + info.offset;
+Status Session::Run(const RunOptions& options) {
+  RunOptions limited = options;
+  if (limited.deadline == kNoDeadline && timeout_ != 0) {
+    const uint64_t now = clock_();
+    if (timeout_ < kNoDeadline - now) limited.deadline = now + timeout_;
   }
+  const Status status = RunAll(limited);
+  for (size_t i = 0; !status.ok() && i < workers_.size(); ++i) workers_[i].Abandon();
+  return status;
 }
 
-Status Session::Run(const OpTimer* timer) {
+Status Session::RunAll(const RunOptions& options) {
+  for (WorkerRun& run : workers_) TENON_RETURN_IF_ERROR(run.Begin(options));
+  // The plan check has proven that some worker can always go on, once its devices have.
+  for (bool all_started = false; !all_started;) {
+    bool progress = false;
+    // Devices first: what they are given runs beside all that follows.
+    if (plan_->has_devices()) TENON_RETURN_IF_ERROR(TakeTurn(/*of_devices=*/true, &progress));
+    TENON_RETURN_IF_ERROR(TakeTurn(/*of_devices=*/false, &progress));
+    if (!progress) TENON_RETURN_IF_ERROR(WaitForDevices());
+    all_started = true;
+    for (const WorkerRun& run : workers_) all_started &= run.all_started();
+  }
+  for (WorkerRun& run : workers_) TENON_RETURN_IF_ERROR(run.Finish());
+  return OkStatus();
+}
+
+Session::Obstacle Session::FindObstacle(const WorkerRun& run, size_t worker) const {
   const ProgramView& program = plan_->program();
-  size_t done[kMaxWorkers] = {};
-  // The plan check has proven that some worker can always go on.
-  for (size_t left = plan_->ops().size(); left > 0;) {
-    left = plan_->ops().size();
-    for (size_t worker = 0; worker < program.worker_count(); ++worker) {
-      TENON_RETURN_IF_ERROR(RunWorker(worker, done, timer));
-      left -= done[worker];
+  const size_t waits = program.step(worker, run.started()).wait_count;
+  Obstacle obstacle = Obstacle::kNone;
+  for (size_t i = 0; i < waits; ++i) {
+    const WaitInfo wait = program.wait(worker, run.started(), i);
+    const WorkerRun& other = workers_[wait.worker];
+    if (wait.step >= other.started()) return Obstacle::kStep;
+    // A step of the same device comes after those before it anyway.
+    if (wait.worker != worker && wait.step >= other.done()) obstacle = Obstacle::kDevice;
+  }
+  return obstacle;
+}
+
+/// Every piece for a device that can be enqueued; or one piece of the CPU, after which there may be
+/// something for a device to do (all of them, where there are no devices).
+Status Session::TakeTurn(bool of_devices, bool* progress) {
+  for (size_t worker = 0; worker < workers_.size(); ++worker) {
+    WorkerRun& run = workers_[worker];
+    while (!run.all_started() && run.IsDeviceNext() == of_devices &&
+           FindObstacle(run, worker) == Obstacle::kNone) {
+      TENON_RETURN_IF_ERROR(run.StartPiece());
+      *progress = true;
+      if (!of_devices && plan_->has_devices()) return OkStatus();
     }
   }
   return OkStatus();
 }
 
-/// Runs a worker's steps as far as their waits are met by `done`, the number of steps that each
-/// worker has done.
-Status Session::RunWorker(size_t worker, size_t* done, const OpTimer* timer) {
+/// Waits for what keeps the first worker that only devices keep.
+Status Session::WaitForDevices() {
   const ProgramView& program = plan_->program();
-  const size_t steps = program.step_count(worker);
-  for (; done[worker] < steps; ++done[worker]) {
-    const size_t index = done[worker];
-    const StepInfo step = program.step(worker, index);
-    for (size_t i = 0; i < step.wait_count; ++i) {
-      const WaitInfo wait = program.wait(worker, index, i);
-      if (wait.step >= done[wait.worker]) return OkStatus();
+  for (size_t worker = 0; worker < workers_.size(); ++worker) {
+    const WorkerRun& run = workers_[worker];
+    if (run.all_started() || FindObstacle(run, worker) != Obstacle::kDevice) continue;
+    for (size_t i = 0; i < program.step(worker, run.started()).wait_count; ++i) {
+      const WaitInfo wait = program.wait(worker, run.started(), i);
+      if (wait.worker != worker) {
+        TENON_RETURN_IF_ERROR(workers_[wait.worker].WaitFor(wait.step));
+      }
     }
-    if (const Status status = RunStep(step.op, timer); !status.ok()) {
-      return status.About(program.op(step.op).name);
-    }
+    return OkStatus();
   }
   return OkStatus();
-}
-
-Status Session::RunStep(size_t op, const OpTimer* timer) {
-  if (timer == nullptr) return RunOp(op);
-  const uint64_t start = timer->clock_nanoseconds(timer->context);
-  TENON_RETURN_IF_ERROR(RunOp(op));
-  timer->record(timer->context, op, timer->clock_nanoseconds(timer->context) - start);
-  return OkStatus();
-}
-
-Status Session::RunOp(size_t index) {
-  const BoundOp& op = plan_->ops()[index];
-  KernelCall call;
-  call.op = op.Call(tensors_.data());
-  if (op.workspace >= 0) {
-    const TensorView& workspace = tensors_[static_cast<size_t>(op.workspace)];
-    call.workspace = workspace.data;
-    call.workspace_bytes = static_cast<size_t>(workspace.Elements());
-  }
-  call.state = states_[index];
-  call.parallel = &plan_->runner(op.backend);
-  return op.kernel->run(call);
 }
 
 size_t Session::PackedBytes() const {
   size_t bytes = 0;
-  for (size_t i = 0; i < states_.size(); ++i) {
-    const KernelEntry& kernel = *plan_->ops()[i].kernel;
-    if (kernel.held_bytes != nullptr) bytes += kernel.held_bytes(nullptr, states_[i]);
-  }
+  for (const WorkerRun& run : workers_) bytes += run.HeldBytes();
   return bytes;
 }
 

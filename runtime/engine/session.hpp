@@ -6,55 +6,67 @@
 
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
-#include "runtime/base/tensor_view.hpp"
+#include "runtime/engine/addresses.hpp"
 #include "runtime/engine/loaded_plan.hpp"
+#include "runtime/engine/run_options.hpp"
+#include "runtime/engine/worker_run.hpp"
 
 namespace tenon {
-
-/// Told after every op how long it took.
-struct OpTimer {
-  void (*record)(void* context, size_t op, uint64_t nanoseconds) = nullptr;
-  void* context = nullptr;
-  uint64_t (*clock_nanoseconds)(void* context) = nullptr;
-};
 
 class Session {
  public:
   /// Bytes that `Open` needs for tensors and kernel states, arenas apart.
   [[nodiscard]] static size_t StateBytes(const LoadedPlan& plan);
 
-  /// `plan`, `state` and each arena (size and alignment as the plan says) are borrowed and must
-  /// outlive the session. Call Close whether this succeeds or not.
+  /// `plan`, `state` and each arena (ArenaBytes and alignment as the plan says) are borrowed and
+  /// must outlive the session. Call Close whether this succeeds or not.
   Status Open(const LoadedPlan& plan, Span<uint8_t> state, void* const* arenas);
-  void Close();
+  /// False if a device that does not answer may still touch the arenas: they and `state` must then
+  /// never be freed.
+  bool Close();
+
+  /// True if such a device has not stopped yet.
+  [[nodiscard]] bool IsBusy();
 
   /// Where input / output `index` lies now.
   [[nodiscard]] void* InputData(size_t index) const;
   [[nodiscard]] void* OutputData(size_t index) const;
 
   /// Uses `data` for the port's storage from now on; null goes back to the arena.
-  void BindInput(size_t index, void* data);
-  void BindOutput(size_t index, void* data);
+  void BindInput(size_t index, void* data) { addresses_.BindInput(index, data); }
+  void BindOutput(size_t index, void* data) { addresses_.BindOutput(index, data); }
 
-  /// Executes every step on this thread. Several workers take turns, each going on as far as its
-  /// waits allow: the same order every time. No heap.
-  Status Run(const OpTimer* timer = nullptr);
+  /// Told whenever the CPU takes over from a device that failed.
+  void SetNoticeSink(const NoticeSink& sink);
+  /// A run whose options say nothing else has `nanoseconds` from its start, by a clock that devices
+  /// share: the monotonic one. 0: as long as it takes. The clock may be null then.
+  void SetTimeout(uint64_t nanoseconds, uint64_t (*clock_nanoseconds)());
+
+  /// Executes every step, those of devices beside this thread, all others on it. Several workers
+  /// take turns, each going on as far as its waits allow: the same order every time. No heap.
+  /// Errors: the kernels', naming the op; kBackendFailure, kDeadlineExceeded naming backend and op.
+  /// The session can be used again after any of them.
+  Status Run(const RunOptions& options = {});
 
   [[nodiscard]] const LoadedPlan& plan() const { return *plan_; }
-  /// Heap bytes held by kernels for this session.
+  /// Heap bytes held by kernels and devices for this session.
   [[nodiscard]] size_t PackedBytes() const;
 
  private:
-  void BindStorage(uint32_t storage, void* data);
-  [[nodiscard]] uint8_t* ArenaBase(const StorageInfo& storage) const;
-  Status RunWorker(size_t worker, size_t* done, const OpTimer* timer);
-  Status RunStep(size_t op, const OpTimer* timer);
-  Status RunOp(size_t index);
+  /// What keeps a worker's next piece: nothing, a device that has not told yet, a step that has not
+  /// been started.
+  enum class Obstacle : uint8_t { kNone, kDevice, kStep };
+
+  [[nodiscard]] Obstacle FindObstacle(const WorkerRun& run, size_t worker) const;
+  Status RunAll(const RunOptions& options);
+  Status TakeTurn(bool of_devices, bool* progress);
+  Status WaitForDevices();
 
   const LoadedPlan* plan_ = nullptr;
-  Span<TensorView> tensors_;
-  Span<void*> states_;  ///< per op, what the kernel's `open` made
-  Span<uint8_t*> arenas_;
+  Addresses addresses_;
+  Span<WorkerRun> workers_;
+  uint64_t timeout_ = 0;
+  uint64_t (*clock_)() = nullptr;
 };
 
 }  // namespace tenon

@@ -35,7 +35,10 @@ class WorkerRun {
               Span<uint8_t> state);
   /// False if a device still works on the arenas, which must then never be freed.
   bool Close();
+  /// True if a device still works on the arenas though a run has given it up.
+  [[nodiscard]] bool IsBusy() { return has_device_ && !queue_.TryToQuieten(); }
 
+  /// Told on the thread that runs.
   void SetNoticeSink(const NoticeSink& sink) { sink_ = sink; }
 
   /// A run begins: no step is started. `options.timer` is borrowed until Finish or Abandon.
@@ -73,16 +76,13 @@ class WorkerRun {
  private:
   [[nodiscard]] uint32_t OpAt(size_t step) const;
   [[nodiscard]] size_t PieceEnd(size_t first) const;
-  [[nodiscard]] bool IsOfDevice(size_t step) const;
   Status OpenKernels();
+  Status GiveUpDevice(const Status& reason);
   Status RunOnHost(size_t end);
   Status RunOnDevice(size_t end);
   Status Enqueue(size_t end);
-  Status EnqueueOps(size_t end);
-  Status TakeOver(size_t end, const Status& failure);
-  Status RunKernel(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index);
   Status Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index);
-  Status Failure(const Status& reason, size_t step);
+  [[nodiscard]] Status Failure(const Status& reason, size_t step) const;
   void Notify(const Status& failure);
 
   const LoadedPlan* plan_ = nullptr;
@@ -92,9 +92,13 @@ class WorkerRun {
   size_t started_ = 0;
   Span<void*> states_;           ///< by step: what the kernel's `open` made
   Span<void*> fallback_states_;  ///< the same for fall-back kernels; empty without
-  DeviceQueue queue_;            ///< open if the worker has ops of a device
-  size_t backend_ = 0;           ///< of the queue
-  bool on_host_ = false;         ///< in this run, the device's ops are executed on the CPU
+  DeviceQueue queue_;
+  bool has_device_ = false;  ///< some of its ops are a device's
+  size_t backend_ = 0;       ///< of the device
+  size_t device_end_ = 0;    ///< in this run, the steps of the device that are enqueued end here
+  bool on_host_ = false;     ///< in this run, the device's ops are executed on the CPU
+  Status unusable_;          ///< why the device is not used, if it is not
+  bool is_reported_ = false;
   RunOptions options_;
   NoticeSink sink_;
 };

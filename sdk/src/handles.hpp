@@ -18,12 +18,24 @@ struct tenon_session {
   tenon::Session session;
   // Set only by tenon_session_open: one block with state and arenas.
   void* allocation = nullptr;
+  tenon_error notice = {};  // the last
+  void (*report)(void* context, const char* notice) = nullptr;
+  void* context = nullptr;
 };
 
 namespace tenon::sdk {
 
+/// The program that tenon_plan_load makes ready.
+inline constexpr size_t kFirstProgram = 0;
+
 /// Fills `error` (may be null) and gives the code of the C interface.
 tenon_status Report(const Status& status, tenon_error* error);
+
+Status NullArgument(const char* name);
+[[nodiscard]] bool IsAligned(const void* pointer, size_t alignment);
+/// That the caller's memory is there, aligned and large enough.
+Status CheckMemory(const char* name, const void* memory, size_t given, size_t needed);
+tenon_status FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info* info);
 
 /// The state memory of a handle: the handle itself, then what follows it.
 inline constexpr size_t kStateAlignment = 16;
@@ -36,5 +48,6 @@ Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t th
                 Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan);
 
 [[nodiscard]] size_t PlanStateBytes(const PlanView& view);
+[[nodiscard]] size_t PlanScratchBytes(const PlanView& view);
 
 }  // namespace tenon::sdk

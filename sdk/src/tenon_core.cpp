@@ -13,9 +13,20 @@ using tenon::Result;
 using tenon::Span;
 using tenon::Status;
 using tenon::StatusCode;
+using tenon::sdk::CheckMemory;
+using tenon::sdk::FillPort;
 using tenon::sdk::kHandleBytes;
 using tenon::sdk::kStateAlignment;
+using tenon::sdk::NullArgument;
 using tenon::sdk::Report;
+
+Span<const uint8_t> FileSpan(const void* bytes, size_t size) {
+  return {static_cast<const uint8_t*>(bytes), size};
+}
+
+}  // namespace
+
+namespace tenon::sdk {
 
 Status NullArgument(const char* name) {
   return Status(StatusCode::kInvalidArgument, "argument '{s}' is NULL").About(name);
@@ -23,10 +34,6 @@ Status NullArgument(const char* name) {
 
 bool IsAligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
-}
-
-Span<const uint8_t> FileSpan(const void* bytes, size_t size) {
-  return {static_cast<const uint8_t*>(bytes), size};
 }
 
 Status CheckMemory(const char* name, const void* memory, size_t given, size_t needed) {
@@ -44,9 +51,8 @@ Status CheckMemory(const char* name, const void* memory, size_t given, size_t ne
   return OkStatus();
 }
 
-tenon_status FillPort(const tenon::ProgramView& program, const tenon::PortInfo& port,
-                      tenon_port_info* info) {
-  const tenon::TensorInfo tensor = program.tensor(port.tensor);
+tenon_status FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info* info) {
+  const TensorInfo tensor = program.tensor(port.tensor);
   *info = tenon_port_info{};
   info->name = port.name;
   info->dtype = static_cast<tenon_dtype>(tensor.dtype);
@@ -60,30 +66,6 @@ tenon_status FillPort(const tenon::ProgramView& program, const tenon::PortInfo& 
   return TENON_OK;
 }
 
-/// The port's bytes, or an error if binding `bytes` at `data` is not possible.
-Status CheckBinding(const tenon::ProgramView& program, const tenon::PortInfo& port,
-                    const void* data, size_t bytes) {
-  tenon_port_info info;
-  (void)FillPort(program, port, &info);
-  if (data == nullptr) return OkStatus();
-  if (bytes != info.bytes) {
-    return Status(StatusCode::kInvalidArgument, "'{s}' has {0} bytes, {1} were given",
-                  static_cast<int64_t>(info.bytes), static_cast<int64_t>(bytes))
-        .About(port.name);
-  }
-  const size_t element_bytes = tenon_dtype_bytes(info.dtype);
-  if (element_bytes != 0 && !IsAligned(data, element_bytes)) {
-    return Status(StatusCode::kInvalidArgument, "memory for '{s}' must be aligned to {0} bytes",
-                  static_cast<int64_t>(element_bytes))
-        .About(port.name);
-  }
-  return OkStatus();
-}
-
-}  // namespace
-
-namespace tenon::sdk {
-
 tenon_status Report(const Status& status, tenon_error* error) {
   if (error != nullptr) {
     if (status.ok()) {
@@ -95,8 +77,13 @@ tenon_status Report(const Status& status, tenon_error* error) {
   return static_cast<tenon_status>(status.code());
 }
 
+size_t PlanScratchBytes(const PlanView& view) {
+  return view.program_count() == 0 ? PlanCheckScratchBytes(view)
+                                   : LoadedPlan::ScratchBytes(view, kFirstProgram);
+}
+
 size_t PlanStateBytes(const PlanView& view) {
-  return kHandleBytes<tenon_plan> + LoadedPlan::StateBytes(view);
+  return kHandleBytes<tenon_plan> + LoadedPlan::StateBytes(view, kFirstProgram);
 }
 
 Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
@@ -105,9 +92,9 @@ Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t th
   if (backends.list == nullptr && backends.count > 0) return NullArgument("backends.list");
   auto* handle = new (state.data()) tenon_plan();
   const auto* list = reinterpret_cast<const Backend* const*>(backends.list);
-  const Status status =
-      handle->loaded.Load(view, Span<const Backend* const>(list, backends.count), threads,
-                          Span<uint8_t>(state.data() + kHandle, state.size() - kHandle), scratch);
+  const Status status = handle->loaded.Load(
+      view, kFirstProgram, Span<const Backend* const>(list, backends.count), threads,
+      Span<uint8_t>(state.data() + kHandle, state.size() - kHandle), scratch);
   if (!status.ok()) {
     handle->loaded.Unload();
     return status;
@@ -141,8 +128,7 @@ tenon_status tenon_plan_scratch_size(const void* bytes, size_t size, size_t* scr
   if (scratch_size == nullptr) return Report(NullArgument("scratch_size"), error);
   const Result<PlanView> view = PlanView::Open(FileSpan(bytes, size), /*skip_section_crc=*/true);
   if (!view.ok()) return Report(view.status(), error);
-  *scratch_size = view->program_count() == 0 ? tenon::PlanCheckScratchBytes(*view)
-                                             : tenon::LoadedPlan::ScratchBytes(*view);
+  *scratch_size = tenon::sdk::PlanScratchBytes(*view);
   return Report(OkStatus(), error);
 }
 
@@ -206,7 +192,7 @@ tenon_status tenon_plan_load(const void* bytes, size_t size, const tenon_backend
   }
   Status status = CheckMemory("state", state, state_size, tenon::sdk::PlanStateBytes(*view));
   if (!status.ok()) return Report(status, error);
-  status = CheckMemory("scratch", scratch, scratch_size, tenon::LoadedPlan::ScratchBytes(*view));
+  status = CheckMemory("scratch", scratch, scratch_size, tenon::sdk::PlanScratchBytes(*view));
   if (!status.ok()) return Report(status, error);
   return Report(
       tenon::sdk::LoadInto(*view, *backends, threads,
@@ -247,7 +233,7 @@ tenon_status tenon_plan_op(const tenon_plan* plan, size_t index, tenon_op_info* 
   const tenon::OpInfo planned = plan->loaded.program().op(index);
   info->name = planned.name;
   info->kind = op.kernel->row->name;
-  info->backend = plan->loaded.view().backend(op.backend);
+  info->backend = plan->loaded.backend(op.backend)->name;
   info->kernel = op.kernel->id;
   info->planned_kernel = plan->loaded.view().kernel(planned.kernel);
   info->worker = plan->loaded.program().worker_name(op.worker);
@@ -262,7 +248,7 @@ tenon_status tenon_plan_arena(const tenon_plan* plan, size_t index, tenon_arena_
   if (info == nullptr || index >= tenon_plan_arena_count(plan)) return TENON_INVALID_ARGUMENT;
   const tenon::ArenaInfo arena = plan->loaded.program().arena(index);
   info->space = plan->loaded.view().space_name(arena.space);
-  info->bytes = static_cast<size_t>(arena.bytes);
+  info->bytes = static_cast<size_t>(tenon::ArenaBytes(arena));
   info->alignment = arena.alignment;
   return TENON_OK;
 }
@@ -271,106 +257,12 @@ size_t tenon_plan_state_bytes(const tenon_plan* plan) {
   return plan == nullptr ? 0 : tenon::sdk::PlanStateBytes(plan->loaded.view());
 }
 
+const char* tenon_plan_notice(const tenon_plan* plan) {
+  return plan == nullptr ? "" : plan->loaded.notice();
+}
+
 size_t tenon_plan_packed_bytes(const tenon_plan* plan) {
   return plan == nullptr ? 0 : plan->loaded.PackedBytes();
-}
-
-size_t tenon_session_state_size(const tenon_plan* plan) {
-  if (plan == nullptr) return 0;
-  return kHandleBytes<tenon_session> + tenon::Session::StateBytes(plan->loaded);
-}
-
-tenon_status tenon_session_create(const tenon_plan* plan, void* state, size_t state_size,
-                                  void* const* arenas, tenon_session** session,
-                                  tenon_error* error) {
-  if (plan == nullptr) return Report(NullArgument("plan"), error);
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  *session = nullptr;
-  if (arenas == nullptr && tenon_plan_arena_count(plan) > 0) {
-    return Report(NullArgument("arenas"), error);
-  }
-  Status status = CheckMemory("state", state, state_size, tenon_session_state_size(plan));
-  if (!status.ok()) return Report(status, error);
-  constexpr size_t kHandle = kHandleBytes<tenon_session>;
-  auto* handle = new (state) tenon_session();
-  status = handle->session.Open(
-      plan->loaded, Span<uint8_t>(static_cast<uint8_t*>(state) + kHandle, state_size - kHandle),
-      arenas);
-  if (!status.ok()) {
-    handle->session.Close();
-    return Report(status, error);
-  }
-  *session = handle;
-  return Report(status, error);
-}
-
-void tenon_session_destroy(tenon_session* session) {
-  if (session != nullptr) session->session.Close();
-}
-
-void* tenon_session_input(tenon_session* session, size_t index) {
-  if (session == nullptr || index >= session->session.plan().program().input_count()) {
-    return nullptr;
-  }
-  return session->session.InputData(index);
-}
-
-const void* tenon_session_output(const tenon_session* session, size_t index) {
-  if (session == nullptr || index >= session->session.plan().program().output_count()) {
-    return nullptr;
-  }
-  return session->session.OutputData(index);
-}
-
-tenon_status tenon_session_bind_input(tenon_session* session, size_t index, const void* data,
-                                      size_t bytes, tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  const tenon::ProgramView& program = session->session.plan().program();
-  if (index >= program.input_count()) {
-    return Report(Status(StatusCode::kInvalidArgument, "input {0} of {1}",
-                         static_cast<int64_t>(index), static_cast<int64_t>(program.input_count())),
-                  error);
-  }
-  const Status status = CheckBinding(program, program.input(index), data, bytes);
-  // The plan check has proven that no op writes to an input's storage.
-  if (status.ok()) session->session.BindInput(index, const_cast<void*>(data));
-  return Report(status, error);
-}
-
-tenon_status tenon_session_bind_output(tenon_session* session, size_t index, void* data,
-                                       size_t bytes, tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  const tenon::ProgramView& program = session->session.plan().program();
-  if (index >= program.output_count()) {
-    return Report(Status(StatusCode::kInvalidArgument, "output {0} of {1}",
-                         static_cast<int64_t>(index), static_cast<int64_t>(program.output_count())),
-                  error);
-  }
-  const Status status = CheckBinding(program, program.output(index), data, bytes);
-  if (status.ok()) session->session.BindOutput(index, data);
-  return Report(status, error);
-}
-
-tenon_status tenon_session_run(tenon_session* session, tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  return Report(session->session.Run(), error);
-}
-
-tenon_status tenon_session_run_traced(tenon_session* session, const tenon_trace* trace,
-                                      tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  if (trace == nullptr || trace->record == nullptr || trace->clock_nanoseconds == nullptr) {
-    return Report(NullArgument("trace"), error);
-  }
-  tenon::OpTimer timer;
-  timer.record = trace->record;
-  timer.context = trace->context;
-  timer.clock_nanoseconds = trace->clock_nanoseconds;
-  return Report(session->session.Run(&timer), error);
-}
-
-size_t tenon_session_packed_bytes(const tenon_session* session) {
-  return session == nullptr ? 0 : session->session.PackedBytes();
 }
 
 }  // extern "C"

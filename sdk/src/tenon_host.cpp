@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -91,7 +92,7 @@ Status LoadMapped(const PlanView& view, const tenon_backends& backends, int32_t 
                   tenon_plan** plan) {
   TENON_ENSURE(view.program_count() > 0, kCorruptPlan, "the plan holds no program");
   const size_t state_bytes = tenon::sdk::PlanStateBytes(view);
-  const size_t scratch_bytes = tenon::LoadedPlan::ScratchBytes(view);
+  const size_t scratch_bytes = tenon::sdk::PlanScratchBytes(view);
   HeapBlock state(state_bytes, 64);
   HeapBlock scratch(scratch_bytes, 64);
   TENON_ENSURE(state.ok() && scratch.ok(), kOutOfMemory, "cannot allocate {0} + {1} bytes",
@@ -117,6 +118,15 @@ tenon_status OpenPlan(const char* path, const tenon_backends& backends, int32_t 
   return code;
 }
 
+// No model that is worth running takes a device so long.
+constexpr uint64_t kDefaultTimeout = uint64_t{60} * 1000 * 1000 * 1000;
+
+uint64_t MonotonicClock() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000U + static_cast<uint64_t>(now.tv_nsec);
+}
+
 /// State and arenas in one block, each arena at its own alignment.
 Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error* error,
                    tenon_status* code) {
@@ -127,7 +137,7 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
   for (size_t i = 0; i < arena_count; ++i) {
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
     alignment = info.alignment > alignment ? info.alignment : alignment;
-    bytes = RoundUp(bytes, info.alignment) + info.bytes;
+    bytes = RoundUp(bytes, info.alignment) + tenon::ArenaBytes(info);
   }
   // One pointer per arena, needed only while the session is created.
   HeapBlock bases(RoundUp(arena_count * sizeof(void*) + 1, 16), 16);
@@ -140,12 +150,13 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
     offset = RoundUp(offset, info.alignment);
     arenas[i] = block.bytes().data() + offset;
-    offset += info.bytes;
+    offset += tenon::ArenaBytes(info);
   }
   *code = tenon_session_create(plan, block.bytes().data(), state_bytes, arenas, session, error);
   if (*code == TENON_OK) {
     (*session)->allocation = block.bytes().data();
     block.Release();
+    tenon_session_set_timeout(*session, kDefaultTimeout, MonotonicClock);
   }
   return OkStatus();
 }
@@ -189,8 +200,8 @@ tenon_status tenon_session_open(const tenon_plan* plan, tenon_session** session,
 
 void tenon_session_close(tenon_session* session) {
   if (session == nullptr) return;
-  session->session.Close();
-  std::free(session->allocation);
+  // A device that has not answered may write there yet: better lost than used twice.
+  if (session->session.Close()) std::free(session->allocation);
 }
 
 }  // extern "C"

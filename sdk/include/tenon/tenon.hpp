@@ -12,6 +12,7 @@
 // thread at a time, a plan outlives its sessions.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -117,6 +118,9 @@ class Plan {
   /// Heap bytes that kernels hold for this plan (packed weights).
   [[nodiscard]] size_t PackedBytes() const { return tenon_plan_packed_bytes(handle_); }
 
+  /// Which backends the CPU stands in for, and why; empty if none.
+  [[nodiscard]] std::string_view Notice() const { return tenon_plan_notice(handle_); }
+
   [[nodiscard]] const tenon_plan* handle() const { return handle_; }
 
  private:
@@ -167,6 +171,17 @@ class Session {
     tenon_error error;
     return Check(tenon_session_run_traced(handle_, &trace, &error), error);
   }
+  /// Limits how long a run may wait for devices; see tenon.h. 0: no limit.
+  void SetTimeout(std::chrono::nanoseconds timeout) {
+    tenon_session_set_timeout(handle_, static_cast<uint64_t>(timeout.count()), [] {
+      const auto now = std::chrono::steady_clock::now().time_since_epoch();
+      return static_cast<uint64_t>(
+          std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+    });
+  }
+  /// Words of the last time that the CPU took over from a device that failed; empty if it never had
+  /// to.
+  [[nodiscard]] std::string_view Notice() const { return tenon_session_notice(handle_); }
   [[nodiscard]] size_t PackedBytes() const { return tenon_session_packed_bytes(handle_); }
 
   [[nodiscard]] tenon_session* handle() const { return handle_; }
@@ -178,6 +193,79 @@ class Session {
     return Error{status, error.message};
   }
   tenon_session* handle_ = nullptr;
+};
+
+/// Successive inputs of a plan, several under way at once; see tenon.h. It must not outlive the
+/// plan. Movable; closes itself, which completes what was handed in. Any number of threads may
+/// submit and wait.
+class Stream {
+ public:
+  using Nanoseconds = std::chrono::nanoseconds;
+  static constexpr Nanoseconds kForever = Nanoseconds::max();
+
+  [[nodiscard]] static Expected<Stream> Open(const Plan& plan,
+                                             const tenon_stream_options& options = {}) {
+    tenon_stream* handle = nullptr;
+    tenon_error error;
+    const tenon_status status = tenon_stream_open(plan.handle(), &options, &handle, &error);
+    if (status != TENON_OK) return Error{status, error.message};
+    return Stream(handle);
+  }
+
+  Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { tenon_stream_close(handle_); }
+
+  /// Hands in one input: an address per input and output of the plan, used until the ticket is
+  /// over. The ticket to wait for.
+  [[nodiscard]] Expected<uint64_t> Submit(const void* const* inputs, void* const* outputs,
+                                          Nanoseconds timeout = kForever) {
+    uint64_t ticket = 0;
+    tenon_error error;
+    const tenon_status status =
+        tenon_stream_submit(handle_, inputs, outputs, Count(timeout), &ticket, &error);
+    if (status != TENON_OK) return Error{status, error.message};
+    return ticket;
+  }
+  /// Waits for a ticket. None, or what went wrong; TENON_DEADLINE_EXCEEDED: not over yet.
+  [[nodiscard]] std::optional<Error> Wait(uint64_t ticket, Nanoseconds timeout = kForever) {
+    tenon_error error;
+    const tenon_status status = tenon_stream_wait(handle_, ticket, Count(timeout), &error);
+    if (status == TENON_OK) return std::nullopt;
+    return Error{status, error.message};
+  }
+
+  [[nodiscard]] tenon_stream_stats Stats() const {
+    tenon_stream_stats stats{};
+    if (tenon_stream_get_stats(handle_, &stats) != TENON_OK) stats = {};
+    return stats;
+  }
+  /// Indices below Stats().replicas, .stages and .channels.
+  [[nodiscard]] tenon_stage_stats StageStats(size_t replica, size_t stage) const {
+    tenon_stage_stats stats{};
+    if (tenon_stream_get_stage_stats(handle_, replica, stage, &stats) != TENON_OK) stats = {};
+    return stats;
+  }
+  [[nodiscard]] tenon_channel_stats ChannelStats(size_t channel) const {
+    tenon_channel_stats stats{};
+    if (tenon_stream_get_channel_stats(handle_, channel, &stats) != TENON_OK) stats = {};
+    return stats;
+  }
+
+  [[nodiscard]] tenon_stream* handle() const { return handle_; }
+
+ private:
+  explicit Stream(tenon_stream* handle) : handle_(handle) {}
+  static uint64_t Count(Nanoseconds timeout) {
+    if (timeout == kForever) return UINT64_MAX;
+    return timeout.count() < 0 ? 0 : static_cast<uint64_t>(timeout.count());
+  }
+  tenon_stream* handle_ = nullptr;
 };
 
 }  // namespace api_v1

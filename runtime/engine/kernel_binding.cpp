@@ -1,0 +1,188 @@
+// How a loaded plan's ops come to their kernels.
+#include <cstring>
+
+#include "runtime/engine/loaded_plan.hpp"
+#include "runtime/format/rank_set.hpp"
+
+namespace tenon {
+
+/// `keys` has a word per op. Where a backend other than the CPU is at fault, `failed` says which.
+Status LoadedPlan::BindAll(const TensorView* tensors, uint64_t* keys, size_t* failed) {
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    const size_t planned = program_.segment(ops_[i].segment).backend;
+    const bool is_replaced = replaced_[planned];
+    ops_[i].backend = static_cast<uint16_t>(is_replaced ? cpu_ : planned);
+    if (const Status status = BindOp(i, is_replaced, tensors, ops_[i]); !status.ok()) {
+      if (!is_replaced && planned != cpu_) *failed = planned;
+      return status;
+    }
+    const bool has_fallback = program_.op(i).fallback_kernel >= 0;
+    if (fallback_ops_.empty() || is_replaced || !has_fallback) continue;
+    fallback_ops_[i].segment = ops_[i].segment;
+    fallback_ops_[i].worker = ops_[i].worker;
+    fallback_ops_[i].backend = static_cast<uint16_t>(cpu_);
+    TENON_RETURN_IF_ERROR(BindOp(i, /*fallback=*/true, tensors, fallback_ops_[i]));
+  }
+  TENON_RETURN_IF_ERROR(LoadKernels(ops_, tensors, keys, failed));
+  return LoadKernels(fallback_ops_, tensors, keys, failed);
+}
+
+void LoadedPlan::UnloadKernels() {
+  const Span<BoundOp> forms[] = {ops_, fallback_ops_};
+  for (const Span<BoundOp> ops : forms) {
+    for (BoundOp& op : ops) {
+      if (op.owns_shared && op.kernel->unload != nullptr) op.kernel->unload(op.shared);
+      op.owns_shared = false;
+      op.shared = nullptr;
+      op.kernel = nullptr;
+    }
+  }
+}
+
+Status LoadedPlan::CheckWorkspace(int32_t workspace) const {
+  if (workspace < 0) return OkStatus();
+  const TensorInfo tensor = program_.tensor(static_cast<size_t>(workspace));
+  const StorageInfo storage = program_.storage(tensor.storage);
+  TENON_ENSURE(program_.arena(storage.index).alignment >= kWorkspaceAlignment &&
+                   (storage.offset + tensor.offset) % kWorkspaceAlignment == 0,
+               kCorruptPlan, "the workspace is not aligned to {0} bytes", kWorkspaceAlignment);
+  return OkStatus();
+}
+
+Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors, BoundOp& op) {
+  const OpInfo info = program_.op(index);
+  op.inputs = info.inputs;
+  op.outputs = info.outputs;
+  op.attributes = info.attributes.data();
+  op.workspace = fallback ? info.fallback_workspace : info.workspace;
+  if (const Status status = CheckWorkspace(op.workspace); !status.ok()) {
+    return status.About(info.name);
+  }
+  const auto kernel = fallback ? static_cast<size_t>(info.fallback_kernel) : info.kernel;
+  return ChooseKernel(info, view_.kernel(kernel), SetupOf(op, tensors), op).About(info.name);
+}
+
+KernelSetup LoadedPlan::SetupOf(const BoundOp& op, const TensorView* tensors) const {
+  KernelSetup setup;
+  setup.op = op.Call(tensors);
+  setup.threads = threads_;
+  setup.device = devices_[op.backend];
+  if (op.workspace >= 0) {
+    setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
+  }
+  return setup;
+}
+
+/// Ops that pack the same stand next to each other once sorted by a hash of what they pack. Where
+/// different ones have the same hash, some are loaded more often than they need be: never wrong,
+/// and no list of hashes can make it slow.
+///
+/// `keys` has a word per op.
+Status LoadedPlan::LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uint64_t* keys,
+                               size_t* failed) {
+  size_t count = 0;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const KernelEntry* kernel = ops[i].kernel;
+    if (kernel == nullptr || kernel->load == nullptr) continue;
+    if (kernel->packing_key == nullptr) {
+      TENON_RETURN_IF_ERROR(LoadKernel(ops[i], i, tensors, failed));
+      continue;
+    }
+    PackingKey key;
+    kernel->packing_key(ops[i].Call(tensors), &key);
+    keys[count++] = uint64_t{key.Hash()} << 32 | i;
+  }
+  SortKeys(
+      keys, count, [](const void*, uint64_t a, uint64_t b) { return a < b; }, nullptr);
+  PackingKey loaded_key;
+  const BoundOp* loaded = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<uint32_t>(keys[i]);
+    BoundOp& op = ops[index];
+    PackingKey key;
+    op.kernel->packing_key(op.Call(tensors), &key);
+    if (loaded != nullptr && loaded->kernel->load == op.kernel->load && key.Equals(loaded_key)) {
+      op.shared = loaded->shared;
+      continue;
+    }
+    TENON_RETURN_IF_ERROR(LoadKernel(op, index, tensors, failed));
+    loaded = &op;
+    loaded_key = key;
+  }
+  return OkStatus();
+}
+
+Status LoadedPlan::LoadKernel(BoundOp& op, size_t index, const TensorView* tensors,
+                              size_t* failed) {
+  const Status status = op.kernel->load(SetupOf(op, tensors), &op.shared);
+  op.owns_shared = status.ok() && op.shared != nullptr;
+  if (status.ok()) return status;
+  op.shared = nullptr;
+  const char* name = program_.op(index).name;
+  if (!IsDevice(op.backend)) return status.About(name);
+  *failed = op.backend;
+  return status.In(name).In(backends_[op.backend]->name);
+}
+
+/// The plan check has proven that what the op takes over is exactly what it writes; only the op's
+/// row knows whether every kernel reads each element before it writes the one in its place.
+Status LoadedPlan::CheckInPlace(const OpRow& row, const OpInfo& info) const {
+  if (info.in_place < 0) return OkStatus();
+  const auto storage_of = [&](int32_t tensor) {
+    return program_.tensor(static_cast<size_t>(tensor)).storage;
+  };
+  const uint32_t taken = storage_of(info.inputs[static_cast<size_t>(info.in_place)]);
+  for (size_t i = 0; i < info.inputs.size(); ++i) {
+    if (info.inputs[i] < 0 || storage_of(info.inputs[i]) != taken) continue;
+    TENON_ENSURE(i < 32 && (row.in_place_inputs >> i & 1U) != 0, kCorruptPlan,
+                 "the output takes over the memory of input {0}, which this op reads again",
+                 static_cast<int64_t>(i));
+  }
+  return OkStatus();
+}
+
+/// The kernel called `id`; where this build or processor lacks it, the best other one of the same
+/// backend that takes the same operands and no more workspace.
+Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* id, const KernelSetup& setup,
+                                BoundOp& op) const {
+  const Backend& backend = *backends_[op.backend];
+  const KernelEntry* named = nullptr;
+  const KernelEntry* sibling = nullptr;
+  for (const KernelEntry& entry : backend.kernels) {
+    if (entry.row->kind != static_cast<OpKind>(info.kind)) continue;
+    if (sibling == nullptr) sibling = &entry;
+    if (std::strcmp(entry.id, id) == 0) named = &entry;
+  }
+  if (sibling == nullptr) {
+    return Status(StatusCode::kUnsupported,
+                  "backend has no kernel for op kind {0}: build it with the op's kernels",
+                  info.kind);
+  }
+  const OpRow& row = *sibling->row;
+  TENON_ENSURE(info.attributes.size() == row.attribute_words, kCorruptPlan,
+               "{0} attribute words, {1} expected", static_cast<int64_t>(info.attributes.size()),
+               static_cast<int64_t>(row.attribute_words));
+  if (const Status status = CheckOpCall(row, setup.op); !status.ok()) {
+    // What is wrong with the operands is the plan's fault here, not the caller's.
+    return Status(StatusCode::kCorruptPlan, status.message(), status.argument(0),
+                  status.argument(1), status.argument(2));
+  }
+  TENON_RETURN_IF_ERROR(CheckInPlace(row, info));
+  Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
+  if (named != nullptr) {
+    reason = named->check(setup);
+    if (reason.ok()) {
+      op.kernel = named;
+      return reason;
+    }
+  }
+  for (const KernelEntry& entry : backend.kernels) {
+    if (entry.row->kind == row.kind && entry.check(setup).ok()) {
+      op.kernel = &entry;
+      return OkStatus();
+    }
+  }
+  return reason;
+}
+
+}  // namespace tenon

@@ -1,0 +1,308 @@
+#include "runtime/engine/worker_run.hpp"
+
+#include "runtime/engine/memory_block.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr char kStillBusy[] =
+    "the device still works on what an earlier run gave it: run again later, or open another "
+    "session";
+constexpr char kNotUsedAnyMore[] =
+    "the device failed or did not answer, and is not used any more: load the plan again, or "
+    "convert it with --fallback";
+
+/// Signals that one run makes: per segment what it writes for others, and its end.
+size_t CountSignals(const LoadedPlan& plan, size_t worker) {
+  size_t count = 0;
+  for (size_t s = 0; s < plan.program().segment_count(); ++s) {
+    const SegmentInfo segment = plan.program().segment(s);
+    if (segment.ops.empty()) continue;
+    const BoundOp& op = plan.ops()[segment.ops[0]];
+    if (op.worker == worker && plan.IsDevice(op.backend)) count += segment.writes.size() + 1;
+  }
+  return count;
+}
+
+bool Contains(Span<const int32_t> outputs, uint32_t tensor) {
+  for (const int32_t output : outputs) {
+    if (output == static_cast<int32_t>(tensor)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+size_t WorkerRun::StateBytes(const LoadedPlan& plan, size_t worker) {
+  const size_t forms = plan.fallback_ops().empty() ? 1 : 2;
+  return forms * plan.program().step_count(worker) * sizeof(void*) +
+         CountSignals(plan, worker) * sizeof(DeviceQueue::Signal) + alignof(void*) +
+         alignof(DeviceQueue::Signal);
+}
+
+Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& addresses,
+                       Span<uint8_t> state) {
+  const size_t steps = plan.program().step_count(worker);
+  const size_t signals = CountSignals(plan, worker);
+  const bool has_fallback = !plan.fallback_ops().empty();
+  MemoryBlock block(state);
+  auto** states = block.Take<void*>(steps);
+  auto** fallback_states = has_fallback ? block.Take<void*>(steps) : states;
+  auto* room = block.Take<DeviceQueue::Signal>(signals);
+  TENON_ENSURE(states != nullptr && fallback_states != nullptr && room != nullptr, kOutOfMemory,
+               "state of a worker: {0} bytes given, {1} needed", static_cast<int64_t>(state.size()),
+               static_cast<int64_t>(StateBytes(plan, worker)));
+  plan_ = &plan;
+  addresses_ = &addresses;
+  worker_ = worker;
+  steps_ = steps;
+  states_ = Span<void*>(states, steps);
+  if (has_fallback) fallback_states_ = Span<void*>(fallback_states, steps);
+  for (size_t step = 0; step < steps && !has_device_; ++step) {
+    const size_t backend = plan.ops()[OpAt(step)].backend;
+    if (!plan.IsDevice(backend)) continue;
+    has_device_ = true;
+    backend_ = backend;
+    const Status status = queue_.Open(*plan.backend(backend)->device, plan.device(backend),
+                                      addresses.arenas(), Span<DeviceQueue::Signal>(room, signals));
+    if (!status.ok()) TENON_RETURN_IF_ERROR(GiveUpDevice(status.In(plan.backend(backend)->name)));
+  }
+  return OpenKernels();
+}
+
+/// The rest of this object's life is spent without the device. The reason, if that cannot be.
+Status WorkerRun::GiveUpDevice(const Status& reason) {
+  if (fallback_states_.empty()) return reason;
+  unusable_ = reason;
+  is_reported_ = false;
+  return OkStatus();
+}
+
+Status WorkerRun::OpenKernels() {
+  const auto open = [&](const BoundOp& op, void** state, uint32_t index) {
+    KernelSetup setup = plan_->SetupOf(op, addresses_->planned());
+    if (plan_->IsDevice(op.backend)) setup.stream = queue_.stream();
+    return op.kernel->open(setup, op.shared, state).About(plan_->program().op(index).name);
+  };
+  for (size_t step = 0; step < steps_; ++step) {
+    const uint32_t index = OpAt(step);
+    const BoundOp& op = plan_->ops()[index];
+    const bool is_of_device = plan_->IsDevice(op.backend);
+    if (op.kernel->open != nullptr && (!is_of_device || unusable_.ok())) {
+      const Status status = open(op, &states_[step], index);
+      if (!status.ok() && !is_of_device) return status;
+      if (!status.ok()) TENON_RETURN_IF_ERROR(GiveUpDevice(Failure(status, step)));
+    }
+    if (fallback_states_.empty()) continue;
+    const BoundOp& fallback = plan_->fallback_ops()[index];
+    if (fallback.kernel == nullptr || fallback.kernel->open == nullptr) continue;
+    TENON_RETURN_IF_ERROR(open(fallback, &fallback_states_[step], index));
+  }
+  return OkStatus();
+}
+
+bool WorkerRun::Close() {
+  if (!queue_.Close()) return false;  // its kernels may be at work, too
+  const auto close = [](const BoundOp& op, void*& state) {
+    if (state != nullptr && op.kernel->close != nullptr) op.kernel->close(state);
+    state = nullptr;
+  };
+  for (size_t step = 0; step < states_.size(); ++step) {
+    close(plan_->ops()[OpAt(step)], states_[step]);
+    if (!fallback_states_.empty()) close(plan_->fallback_ops()[OpAt(step)], fallback_states_[step]);
+  }
+  states_ = {};
+  fallback_states_ = {};
+  return true;
+}
+
+uint32_t WorkerRun::OpAt(size_t step) const { return plan_->program().step(worker_, step).op; }
+
+/// One behind the last step of the piece that begins at `first`.
+size_t WorkerRun::PieceEnd(size_t first) const {
+  const uint32_t segment = plan_->ops()[OpAt(first)].segment;
+  size_t end = first + 1;
+  while (end < steps_) {
+    const StepInfo step = plan_->program().step(worker_, end);
+    if (step.wait_count > 0 || plan_->ops()[step.op].segment != segment) break;
+    ++end;
+  }
+  return end;
+}
+
+size_t WorkerRun::done() const {
+  return has_device_ && queue_.done() < device_end_ ? queue_.done() : started_;
+}
+
+bool WorkerRun::IsDeviceNext() const {
+  return has_device_ && !on_host_ && !all_started() &&
+         plan_->IsDevice(plan_->ops()[OpAt(started_)].backend);
+}
+
+Status WorkerRun::Begin(const RunOptions& options) {
+  options_ = options;
+  started_ = 0;
+  device_end_ = 0;
+  on_host_ = false;
+  if (!has_device_) return OkStatus();
+  const char* name = plan_->backend(backend_)->name;
+  if (!queue_.TryToQuieten()) return Status(StatusCode::kDeadlineExceeded, kStillBusy).In(name);
+  queue_.Reset();
+  if (unusable_.ok() && (queue_.is_broken() || plan_->IsQuarantined(backend_))) {
+    TENON_RETURN_IF_ERROR(
+        GiveUpDevice(Status(StatusCode::kBackendFailure, kNotUsedAnyMore).In(name)));
+  }
+  on_host_ = !unusable_.ok();
+  if (on_host_ && !is_reported_) Notify(unusable_);
+  return OkStatus();
+}
+
+Status WorkerRun::StartPiece() {
+  const size_t end = PieceEnd(started_);
+  if (IsDeviceNext()) return RunOnDevice(end);
+  // The CPU's turn in a worker that has both: the worker's order holds for the device too.
+  if (done() < started_) TENON_RETURN_IF_ERROR(WaitFor(started_ - 1));
+  return RunOnHost(end);
+}
+
+Status WorkerRun::RunOnHost(size_t end) {
+  for (; started_ < end; ++started_) {
+    const uint32_t index = OpAt(started_);
+    const BoundOp* op = &plan_->ops()[index];
+    void* state = states_[started_];
+    if (plan_->IsDevice(op->backend)) {
+      op = &plan_->fallback_ops()[index];
+      state = fallback_states_[started_];
+      if (op->kernel == nullptr) return Failure(unusable_, started_);
+    }
+    const Status status = Timed(*op, state, addresses_->host(), index);
+    if (!status.ok()) return status.About(plan_->program().op(index).name);
+  }
+  return OkStatus();
+}
+
+Status WorkerRun::RunOnDevice(size_t end) {
+  const size_t first = started_;
+  const bool has_fallback =
+      !fallback_states_.empty() && plan_->fallback_ops()[OpAt(first)].kernel != nullptr;
+  if (done() == first) queue_.SkipTo(first);
+  Status status = Enqueue(end);
+  if (status.ok()) {
+    started_ = end;
+    device_end_ = end;
+    // What fails later could not be run again: the next piece may overwrite what this one reads.
+    if (has_fallback) status = queue_.WaitFor(end - 1, options_.deadline);
+    if (status.ok()) return status;
+  }
+  const Status failure = Failure(status, started_ == end ? end - 1 : started_);
+  Abandon();
+  if (status.code() == StatusCode::kDeadlineExceeded) plan_->Quarantine(backend_);
+  if (!has_fallback || queue_.is_busy()) return failure;
+  started_ = first;
+  device_end_ = 0;  // all pieces before this one are done
+  on_host_ = true;
+  Notify(failure);
+  return RunOnHost(end);
+}
+
+/// On an error, `started_` is the step that it is about.
+Status WorkerRun::Enqueue(size_t end) {
+  const size_t first = started_;
+  const SegmentInfo segment = plan_->program().segment(plan_->ops()[OpAt(first)].segment);
+  const auto shared = [&](uint32_t tensor) {
+    return SharedTensor{&addresses_->planned()[tensor], addresses_->host()[tensor].data};
+  };
+  TENON_RETURN_IF_ERROR(queue_.Start());
+  for (const uint32_t tensor : segment.reads) TENON_RETURN_IF_ERROR(queue_.Upload(shared(tensor)));
+  size_t written = 0;
+  bool is_end_awaited = false;
+  for (; started_ < end; ++started_) {
+    const uint32_t index = OpAt(started_);
+    const BoundOp& op = plan_->ops()[index];
+    queue_.SetEnqueued(started_ + 1);
+    TENON_RETURN_IF_ERROR(Timed(op, states_[started_], addresses_->planned(), index));
+    is_end_awaited |= op.is_awaited;
+    for (; written < segment.writes.size() && Contains(op.outputs, segment.writes[written]);
+         ++written) {
+      TENON_RETURN_IF_ERROR(queue_.AddSignal(shared(segment.writes[written]), started_));
+      is_end_awaited = false;
+    }
+  }
+  started_ = end - 1;
+  if (is_end_awaited) TENON_RETURN_IF_ERROR(queue_.AddSignal(SharedTensor{}, started_));
+  TENON_RETURN_IF_ERROR(queue_.Submit());
+  started_ = first;
+  return OkStatus();
+}
+
+/// Executes or enqueues one op. With a timer, waits for it too.
+Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index) {
+  KernelCall call;
+  call.op = op.Call(tensors);
+  if (op.workspace >= 0) {
+    const TensorView& workspace = tensors[static_cast<size_t>(op.workspace)];
+    call.workspace = workspace.data;
+    call.workspace_bytes = static_cast<size_t>(workspace.Elements());
+  }
+  call.state = state;
+  call.parallel = &plan_->runner(op.backend);
+  const bool is_of_device = plan_->IsDevice(op.backend);
+  if (is_of_device) call.stream = queue_.stream();
+  const OpTimer* timer = options_.timer;
+  if (timer == nullptr) return op.kernel->run(call);
+  const uint64_t start = timer->clock_nanoseconds(timer->context);
+  TENON_RETURN_IF_ERROR(op.kernel->run(call));
+  if (is_of_device) TENON_RETURN_IF_ERROR(queue_.Drain(options_.deadline));
+  timer->record(timer->context, index, timer->clock_nanoseconds(timer->context) - start);
+  return OkStatus();
+}
+
+Status WorkerRun::WaitFor(size_t step) {
+  if (!has_device_ || step >= device_end_ || step < queue_.done()) return OkStatus();
+  const Status status = queue_.WaitFor(step, options_.deadline);
+  if (status.ok()) return status;
+  if (status.code() == StatusCode::kDeadlineExceeded) plan_->Quarantine(backend_);
+  return Failure(status, step);
+}
+
+Status WorkerRun::Finish() { return started_ == 0 ? OkStatus() : WaitFor(started_ - 1); }
+
+void WorkerRun::Abandon() {
+  if (!queue_.is_open()) return;
+  const Status status = queue_.Quieten(options_.deadline);
+  if (status.code() == StatusCode::kDeadlineExceeded) plan_->Quarantine(backend_);
+}
+
+Status WorkerRun::RunAll(const RunOptions& options) {
+  TENON_RETURN_IF_ERROR(Begin(options));
+  Status status;
+  while (status.ok() && !all_started()) status = StartPiece();
+  if (status.ok()) status = Finish();
+  if (!status.ok()) Abandon();
+  return status;
+}
+
+Status WorkerRun::Failure(const Status& reason, size_t step) const {
+  return reason.In(plan_->program().op(OpAt(step)).name).In(plan_->backend(backend_)->name);
+}
+
+void WorkerRun::Notify(const Status& failure) {
+  is_reported_ = true;
+  if (sink_.report != nullptr) sink_.report(sink_.context, failure);
+}
+
+size_t WorkerRun::HeldBytes() const {
+  size_t bytes = queue_.HeldBytes();
+  const auto count = [&](const BoundOp& op, const void* state) {
+    if (op.kernel != nullptr && op.kernel->held_bytes != nullptr) {
+      bytes += op.kernel->held_bytes(nullptr, state);
+    }
+  };
+  for (size_t step = 0; step < states_.size(); ++step) {
+    count(plan_->ops()[OpAt(step)], states_[step]);
+    if (!fallback_states_.empty()) count(plan_->fallback_ops()[OpAt(step)], fallback_states_[step]);
+  }
+  return bytes;
+}
+
+}  // namespace tenon
