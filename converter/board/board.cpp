@@ -9,21 +9,15 @@
 #include <utility>
 
 #include "converter/board/built_in_boards.hpp"
+#include "converter/board/dtype_names.hpp"
 #include "converter/board/object_reader.hpp"
-#include "runtime/base/dtype.hpp"
+#include "converter/board/priority_json.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
 using Json = nlohmann::json;
-
-bool IsDTypeName(std::string_view name) {
-  for (int i = 0; i < kDTypeCount; ++i) {
-    if (name == DTypeName(static_cast<DType>(i))) return true;
-  }
-  return false;
-}
 
 void ReadRates(ObjectReader& reader, Unit& unit) {
   if (unit.IsTransferOnly()) {
@@ -117,37 +111,6 @@ void ReadLink(ObjectReader& reader, Link& link) {
                 "has a 'bandwidth_bytes_per_second' of 0 or less");
   reader.FailIf(link.latency_ns < 0, "has a 'latency_ns' below 0");
   reader.FailIf(link.from == link.to, "has the same space in 'from' and 'to'");
-}
-
-void ReadConstraints(ObjectReader& reader, PriorityConstraints& when) {
-  reader.Optional("dtypes", when.dtypes);
-  reader.Optional("rank", when.rank);
-  reader.Optional("min_kernel", when.min_kernel);
-  reader.Optional("max_kernel", when.max_kernel);
-  reader.Optional("min_channels", when.min_channels);
-  reader.Optional("max_channels", when.max_channels);
-  reader.Optional("min_elements", when.min_elements);
-  reader.Optional("max_elements", when.max_elements);
-  for (const std::string& dtype : when.dtypes) {
-    if (!IsDTypeName(dtype)) reader.Fail(fmt::format("has the unknown dtype '{}'", dtype));
-  }
-  reader.FailIf(
-      when.rank < -1 || when.min_kernel < 0 || when.min_channels < 0 || when.min_elements < 0,
-      "has a bound below 0");
-  reader.FailIf(when.min_kernel > when.max_kernel || when.min_channels > when.max_channels ||
-                    when.min_elements > when.max_elements,
-                "has a lower bound above the upper one");
-}
-
-void ReadPriority(ObjectReader& reader, Priority& row) {
-  reader.Required("backend", row.backend);
-  reader.Required("op", row.op);
-  reader.Required("priority", row.priority);
-  reader.OptionalObject("when", [&](ObjectReader& when) { ReadConstraints(when, row.when); });
-  reader.FailIf(row.priority < 1, "has a 'priority' below 1");
-  if (row.op != "*" && FindOpRow(row.op.c_str()) == nullptr) {
-    reader.Fail(fmt::format("has the unknown op kind '{}' in 'op'", row.op));
-  }
 }
 
 void ReadSplitting(ObjectReader& reader, SplittingLimits& splitting) {
@@ -339,6 +302,17 @@ Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   if (!reader.ok()) return UsageError("{}", reader.problem());
   board.fingerprint = Fnv1a(json.dump());
   return board;
+}
+
+std::vector<std::string> BackendsOfUnits(const Board& board) {
+  std::vector<std::string> backends;
+  for (const Unit& unit : board.units) {
+    if (unit.IsTransferOnly()) continue;
+    if (std::find(backends.begin(), backends.end(), unit.backend) == backends.end()) {
+      backends.push_back(unit.backend);
+    }
+  }
+  return backends;
 }
 
 Result<Board> LoadBoard(const std::string& name_or_path) {

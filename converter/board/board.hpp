@@ -133,6 +133,9 @@ struct Board {
 /// The first unit of backend "cpu" that runs ops; null if there is none.
 [[nodiscard]] const Unit* ComputeUnit(const Board& board);
 
+/// The backends of the units that run ops, each once, in the order of the units.
+[[nodiscard]] std::vector<std::string> BackendsOfUnits(const Board& board);
+
 /// Reads a board; unknown keys, missing ones and wrong types are errors that name the key.
 [[nodiscard]] Result<Board> ParseBoard(std::string_view json, std::string_view file_name);
 

@@ -38,6 +38,7 @@ class ObjectReader {
     known_.insert(key);
     if (ok() && object_.contains(key)) Read(key, value);
   }
+  [[nodiscard]] bool Has(const char* key) const { return ok() && object_.contains(key); }
   /// Calls `read` for each object in the array `key`.
   template <typename Function>
   void Array(const char* key, const Function& read) {

@@ -158,9 +158,20 @@ CostTerms KernelTerms(const ProfileOperands& operands, const MachineFacts& machi
 
 bool HasKernelTerms(const std::string& kernel) { return features::FindModel(kernel) != nullptr; }
 
+namespace {
+
+/// "conv" on the CPU, "opencl.conv" elsewhere: the same work takes other times there.
+std::string KindModel(const ProfileOperands& operands) {
+  const std::string kind = GetOpRow(operands.kind()).name;
+  const std::string backend = operands.kernel().substr(0, operands.kernel().find('.'));
+  return backend == "cpu" ? kind : fmt::format("{}.{}", backend, kind);
+}
+
+}  // namespace
+
 CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine) {
   CostTerms terms;
-  terms.model = GetOpRow(operands.kind()).name;
+  terms.model = KindModel(operands);
   terms.Add("start", 1);
   const OpWork work = GetOpHostRow(operands.kind()).work(operands.call());
   terms.Add("multiply_accumulates", static_cast<double>(work.multiply_accumulates));

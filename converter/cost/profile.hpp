@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converter/board/board.hpp"
 #include "converter/cost/calibration.hpp"
 #include "converter/cost/features.hpp"
 #include "converter/status.hpp"
@@ -60,6 +61,9 @@ struct Profile {
   std::vector<ProfileEntry> entries;  ///< one per unit and signature
   std::vector<ProfiledModel> models;
   Calibration calibration;
+  /// A measured priority table, which conversions with this profile use before the board's. Empty:
+  /// none was asked for.
+  std::vector<Priority> priorities;
 
   /// Adds a run's op to the entry of its unit and signature; gives the entry's index.
   int32_t AddOp(ProfileEntry op);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "converter/board/object_reader.hpp"
+#include "converter/board/priority_json.hpp"
 #include "converter/cost/profile.hpp"
 
 namespace tenon::converter {
@@ -145,6 +146,11 @@ void ReadProfile(ObjectReader& reader, Profile& profile) {
   });
   reader.Array("calibration",
                [&](ObjectReader& element) { ReadFitted(element, profile.calibration); });
+  if (reader.Has("priorities")) {
+    reader.Array("priorities", [&](ObjectReader& element) {
+      ReadPriority(element, profile.priorities.emplace_back());
+    });
+  }
   reader.RefuseOthers();
 }
 
@@ -205,6 +211,11 @@ std::string FormatProfile(const Profile& profile) {
                       {"ms_per_unit", model.ms_per_unit}});
   }
   AppendArray(text, "calibration", fitted);
+  if (!profile.priorities.empty()) {
+    std::vector<Json> rows;
+    for (const Priority& row : profile.priorities) rows.push_back(ToJson(row));
+    AppendArray(text, "priorities", rows);
+  }
   return text + "}\n";
 }
 

@@ -164,4 +164,11 @@ std::string WithoutStrides(const std::string& signature) {
   return text;
 }
 
+std::string WithoutKernel(const std::string& signature) {
+  const size_t kernel = signature.find(' ');
+  const size_t operands = signature.find(' ', kernel + 1);
+  if (operands == std::string::npos) return signature;
+  return signature.substr(0, kernel) + signature.substr(operands);
+}
+
 }  // namespace tenon::converter

@@ -56,6 +56,9 @@ class ProfileOperands {
 /// The same without the places in memory: what remains alike when views come and go.
 [[nodiscard]] std::string WithoutStrides(const std::string& signature);
 
+/// The same without the kernel: equal for one op on several backends.
+[[nodiscard]] std::string WithoutKernel(const std::string& signature);
+
 /// The exponent of a power whose second operand is one constant f32; otherwise null.
 [[nodiscard]] const float* ConstantExponent(const OpCall& call, OpKind kind);
 

@@ -8,8 +8,10 @@
 #include <ctime>
 #include <filesystem>
 #include <random>
+#include <string_view>
 
 #include "converter/cost/cost_model.hpp"
+#include "converter/map/rank_backends.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "runtime/ops/op_table.hpp"
 #include "tenon/tenon.hpp"
@@ -133,6 +135,14 @@ tenon_trace TraceWith(Trace& run) {
   return trace;
 }
 
+/// False if a device does some of the work: then this thread's time is not the op's.
+bool RunsOnThisThread(const tenon::Plan& plan) {
+  for (size_t i = 0; i < plan.OpCount(); ++i) {
+    if (plan.Op(i).backend != std::string_view("cpu")) return false;
+  }
+  return true;
+}
+
 Status RunPlan(const PlanToProfile& subject, int iterations, int threads, Samples& samples) {
   TENON_ASSIGN_OR_RETURN(const TemporaryFile file, TemporaryFile::Write(subject.plan));
   auto plan = tenon::Plan::Open(file.path(), threads);
@@ -148,7 +158,7 @@ Status RunPlan(const PlanToProfile& subject, int iterations, int threads, Sample
   }
   samples.wall.resize(plan->OpCount());
   samples.running.resize(plan->OpCount());
-  const bool is_one_thread = threads == 1;
+  const bool is_one_thread = threads == 1 && RunsOnThisThread(*plan);
   Trace wall_run{&samples.wall, WallNanoseconds, CostOf(WallNanoseconds)};
   Trace running_run{&samples.running, RunningNanoseconds, CostOf(RunningNanoseconds)};
   const tenon_trace wall = TraceWith(wall_run);
@@ -169,7 +179,7 @@ Status RunPlan(const PlanToProfile& subject, int iterations, int threads, Sample
 
 /// What the plan's ops are, beside what they took.
 Status AddSteps(const PlanToProfile& subject, const Board& board, Samples& samples,
-                Profile& profile) {
+                Profile& profile, std::vector<MeasuredOp>& measured) {
   std::vector<std::max_align_t> aligned(subject.plan.size() / sizeof(std::max_align_t) + 1);
   std::memcpy(aligned.data(), subject.plan.data(), subject.plan.size());
   const auto view =
@@ -198,6 +208,8 @@ Status AddSteps(const PlanToProfile& subject, const Board& board, Samples& sampl
     entry.kernel_terms = KernelTerms(operands, profile.machine, profile.threads);
     entry.kind_terms = KindTerms(operands, profile.machine);
     const double mean_ms = entry.durations.mean_ms;
+    measured.push_back({FactsOf(operands.kind(), operands.call()),
+                        WithoutKernel(WithoutStrides(entry.signature)), op.backend, mean_ms});
     model.steps.push_back({profile.AddOp(std::move(entry)), mean_ms});
   }
   model.network_bytes += largest;
@@ -227,12 +239,14 @@ Result<Profile> MakeProfile(const Board& board, const std::vector<PlanToProfile>
       if (!status.ok()) return status.error();
     }
   }
+  std::vector<MeasuredOp> measured;
   for (size_t i = 0; i < plans.size(); ++i) {
-    if (Status status = AddSteps(plans[i], board, samples[i], profile); !status.ok()) {
+    if (Status status = AddSteps(plans[i], board, samples[i], profile, measured); !status.ok()) {
       return status.error();
     }
   }
   profile.calibration = Calibrate(CalibrationSamples(profile, {}, true));
+  if (options.priority_table) profile.priorities = RankBackends(measured);
   return profile;
 }
 

@@ -17,6 +17,8 @@ struct ProfileOptions {
   /// Every plan has its turn in every round, so that what disturbs the machine for a while disturbs
   /// a part of every plan's runs, and the faster half is left.
   int rounds = 3;
+  /// Ranks the backends that the plans were made for: see RankBackends.
+  bool priority_table = false;
   /// Called before each plan's turn. May be empty.
   std::function<void(const std::string& name, int index, int count)> progress;
 };

@@ -38,14 +38,26 @@ converter::ImportOptions::Frozen ReadFrozen(const std::string& file) {
   return frozen;
 }
 
-std::shared_ptr<const converter::Profile> ReadProfile(const std::string& file,
-                                                      const converter::Board& board) {
+/// A measured priority table stands in for the board's rows of the ops that it ranks.
+void UsePriorities(const std::vector<converter::Priority>& measured, converter::Board& board) {
+  const auto is_ranked = [&](const converter::Priority& row) {
+    return std::any_of(measured.begin(), measured.end(),
+                       [&](const converter::Priority& better) { return better.op == row.op; });
+  };
+  std::vector<converter::Priority>& rows = board.priorities;
+  rows.erase(std::remove_if(rows.begin(), rows.end(), is_ranked), rows.end());
+  rows.insert(rows.end(), measured.begin(), measured.end());
+}
+
+void UseProfile(const std::string& file, converter::ConvertOptions& convert) {
   converter::Result<converter::Profile> profile = converter::LoadProfile(file);
   if (!profile.ok()) FailWith(profile.error());
-  if (converter::Status status = converter::CheckProfileFits(*profile, board); !status.ok()) {
+  if (converter::Status status = converter::CheckProfileFits(*profile, convert.board);
+      !status.ok()) {
     FailWith(status.error());
   }
-  return std::make_shared<const converter::Profile>(std::move(*profile));
+  UsePriorities(profile->priorities, convert.board);
+  convert.profile = std::make_shared<const converter::Profile>(std::move(*profile));
 }
 
 converter::OrderMode OrderModeOf(const std::string& name) {
@@ -128,7 +140,7 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   convert.split = options.split == "auto";
   convert.objective = options.objective == "memory" ? converter::Objective::kMemory
                                                     : converter::Objective::kLatency;
-  if (!options.profile.empty()) convert.profile = ReadProfile(options.profile, convert.board);
+  if (!options.profile.empty()) UseProfile(options.profile, convert);
   convert.seed = options.seed;
   convert.recorded.emplace_back("order", options.order);
   if (measured) {

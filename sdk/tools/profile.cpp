@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -10,6 +11,7 @@
 
 #include "converter/cost/profile_run.hpp"
 #include "converter/cost/profile_sweep.hpp"
+#include "converter/map/backends.hpp"
 #include "converter/pipeline.hpp"
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/converter_error.hpp"
@@ -26,6 +28,7 @@ struct Options {
   int iterations = 30;
   int threads = 1;
   std::string sweep = "on";
+  bool priority_table = false;
   bool quiet = false;
 };
 
@@ -33,6 +36,26 @@ struct Options {
 std::string NameOf(const std::string& model) {
   const std::filesystem::path path = std::filesystem::weakly_canonical(model);
   return (path.parent_path().filename() / path.stem()).string();
+}
+
+/// The board, with a priority table that gives an op to `backend` wherever that can run it.
+converter::Board Preferring(converter::Board board, const std::string& backend) {
+  board.priorities.clear();
+  for (const std::string& other : converter::BackendsOfUnits(board)) {
+    board.priorities.push_back({other, "*", other == backend ? 1 : 2});
+  }
+  return board;
+}
+
+/// The board's backends that this build knows.
+std::vector<std::string> BackendsToMeasure(const converter::Board& board) {
+  const std::vector<BackendCaps> known = converter::BuiltInBackends();
+  std::vector<std::string> backends = converter::BackendsOfUnits(board);
+  const auto is_unknown = [&](const std::string& backend) {
+    return converter::FindBackend(known, backend) == nullptr;
+  };
+  backends.erase(std::remove_if(backends.begin(), backends.end(), is_unknown), backends.end());
+  return backends;
 }
 
 void AddModels(const converter::Board& board, const Options& options,
@@ -95,12 +118,24 @@ void MakeAndWrite(const Options& options) {
   const converter::Result<converter::Board> board = converter::LoadBoard(options.board);
   if (!board.ok()) FailWith(board.error());
   std::vector<converter::PlanToProfile> plans;
-  AddModels(*board, options, plans);
-  if (options.sweep == "on") AddSweep(*board, plans);
+  const std::vector<std::string> backends = BackendsToMeasure(*board);
+  if (options.priority_table && backends.size() < 2) {
+    Fail(kUsage, "--priority-table ranks backends: board '{}' has but one that this build knows",
+         board->name);
+  }
+  for (const std::string& backend : backends) {
+    const size_t first = plans.size();
+    const converter::Board preferring = Preferring(*board, backend);
+    AddModels(preferring, options, plans);
+    if (options.sweep == "on") AddSweep(preferring, plans);
+    if (backends.size() == 1) break;
+    for (size_t i = first; i < plans.size(); ++i) plans[i].name += " on " + backend;
+  }
   if (plans.empty()) Fail(kUsage, "nothing to measure: give --model MODEL, or --sweep on");
   converter::ProfileOptions profile_options;
   profile_options.threads = options.threads;
   profile_options.iterations = options.iterations;
+  profile_options.priority_table = options.priority_table;
   const bool shows_progress = !options.quiet && isatty(STDERR_FILENO) != 0;
   if (shows_progress) {
     profile_options.progress = [](const std::string& name, int index, int count) {
@@ -138,6 +173,9 @@ void AddProfile(CLI::App& app) {
   command->add_option("--batch", options->batch, "Value of a free first dimension of the inputs")
       ->check(AtLeast(1))
       ->capture_default_str();
+  command->add_flag("--priority-table", options->priority_table,
+                    "Rank the board's backends for every kind of op: conversions with this profile "
+                    "use that table instead of the board's");
   command->add_flag("-q", options->quiet, "Print nothing but errors");
   command->callback([options] { MakeAndWrite(*options); });
 }

@@ -52,6 +52,23 @@ std::string ErrorOf(const Json& json) {
   return profile.ok() ? "" : profile.error().message;
 }
 
+TEST_CASE("A measured priority table comes back from a profile's file as it went in") {
+  Profile profile = Sample();
+  CHECK(FormatProfile(profile).find("priorities") == std::string::npos);
+  Priority row{"opencl", "conv", 1, {}};
+  row.when.min_channels = 8;
+  row.when.dtypes = {"f32"};
+  profile.priorities = {row, {"cpu", "conv", 2, {}}};
+  const Result<Profile> read = ParseProfile(FormatProfile(profile), "p.json");
+  REQUIRE_MESSAGE(read.ok(), read.error().message);
+  REQUIRE(read->priorities.size() == 2);
+  CHECK(read->priorities[0].backend == "opencl");
+  CHECK(read->priorities[0].when.min_channels == 8);
+  CHECK(read->priorities[0].when.max_channels == INT32_MAX);
+  CHECK(read->priorities[0].when.dtypes == std::vector<std::string>{"f32"});
+  CHECK(read->priorities[1].priority == 2);
+}
+
 TEST_CASE("The mean is that of the faster half, and the spread says how slow the others were") {
   std::vector<double> samples = {9000, 1000, 2000, 3000};
   const Durations durations = Summarise(samples, 1000);

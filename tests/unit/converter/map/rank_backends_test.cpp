@@ -2,19 +2,24 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <utility>
+
+#include "runtime/base/dtype.hpp"
+
 namespace tenon::converter {
 namespace {
 
-MeasuredOp Op(const char* op, const char* key, const char* backend, double ms,
+MeasuredOp Op(std::string op, std::string key, std::string backend, double ms,
               int64_t elements = 1000, int32_t kernel = 0) {
   MeasuredOp measured;
-  measured.facts.op = op;
-  measured.facts.dtype = "f32";
+  measured.facts.op = std::move(op);
+  measured.facts.dtype = DTypeName(DType::kF32);
   measured.facts.kernel = kernel;
   measured.facts.channels = 16;
   measured.facts.elements = elements;
-  measured.key = key;
-  measured.backend = backend;
+  measured.key = std::move(key);
+  measured.backend = std::move(backend);
   measured.ms = ms;
   return measured;
 }
