@@ -103,6 +103,7 @@ class Scheduler {
   Status TryRoots(int64_t share, bool with_addresses) {
     ProblemOptions options;
     options.in_place = options_.arena.in_place;
+    options.unit_of_op = &options_.unit_of_op;
     options.largest_fast_root = board_.ArenaSpace()->usable_bytes() / share;
     TENON_ASSIGN_OR_RETURN(ProgramProblem made,
                            MakeProgramProblem(graph_, locations_, board_, model_, options));

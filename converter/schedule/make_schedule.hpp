@@ -18,6 +18,9 @@ struct ScheduleOptions {
   TimeSearchOptions search;
   bool search_order = true;  ///< false: the graph's order, and no other
   ArenaOptions arena;
+  /// By OpId: index into Board::units; shorter or kNone: the first unit that runs the op. For boards
+  /// on which NeedsSchedule.
+  std::vector<int32_t> unit_of_op = {};
 };
 
 struct ScheduledProgram {

@@ -81,9 +81,18 @@ class ProblemMaker {
     }
   }
 
+  [[nodiscard]] const Unit* UnitOf(OpId id) const {
+    const auto k = static_cast<size_t>(id);
+    const std::vector<int32_t>* given = options_.unit_of_op;
+    if (given == nullptr || k >= given->size() || (*given)[k] == kNone) {
+      return UnitFor(board_, graph_.op(id));
+    }
+    return &board_.units[static_cast<size_t>((*given)[k])];
+  }
+
   bool AddTask(OpId id) {
     const Op& op = graph_.op(id);
-    const Unit* unit = UnitFor(board_, op);
+    const Unit* unit = UnitOf(id);
     if (unit == nullptr) return false;
     const auto number = static_cast<Index>(result_.op_of_task.size());
     TimeTask task;

@@ -42,6 +42,8 @@ struct ProblemOptions {
   /// touch.
   int64_t largest_fast_root = INT64_MAX;
   bool in_place = true;
+  /// By OpId: index into Board::units. Null, shorter or kNone: the first unit that runs the op.
+  const std::vector<int32_t>* unit_of_op = nullptr;
 };
 
 /// Tasks are the ops that execute, in the graph's order. Without slow memory, or a transfer unit to
