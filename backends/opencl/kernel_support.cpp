@@ -86,6 +86,19 @@ Status LoadOp(const KernelSetup& setup, const ProgramChoice& choice, LoadedOp** 
   return OkStatus();
 }
 
+Status AddTable(LoadedOp* loaded, const void* data, size_t bytes, void** shared) {
+  *shared = nullptr;
+  DeviceBuffer table;
+  const Status status = table.Create(*loaded->device, data, bytes);
+  if (!status.ok()) {
+    UnloadOp(loaded);
+    return status;
+  }
+  loaded->tables.push_back(static_cast<DeviceBuffer&&>(table));
+  *shared = loaded;
+  return status;
+}
+
 Status OpenOp(const KernelSetup&, void* shared, void** state) {
   std::unique_ptr<OpenedOp> opened(new (std::nothrow) OpenedOp());
   TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
@@ -144,7 +157,7 @@ Launch& Launch::Address(const void* address, size_t element_bytes, int64_t start
 }
 
 Launch& Launch::Input(int index, int64_t start) {
-  if (!call_.op.HasInput(index)) {
+  if (!call_.op.HasInput(index) || call_.op.Input(index).Elements() == 0) {
     Place({}, 1);
     return *this;
   }

@@ -109,6 +109,10 @@ struct OpenedOp {
 Status LoadOp(const KernelSetup& setup, const ProgramChoice& choice, LoadedOp** loaded,
               uint32_t packed_inputs = 0);
 
+/// Adds a table of `bytes` to what LoadOp made. On success `*shared` is `loaded`; otherwise that is
+/// freed.
+Status AddTable(LoadedOp* loaded, const void* data, size_t bytes, void** shared);
+
 /// KernelEntry::load of a kernel that needs no more than LoadOp.
 template <ProgramChoice (*choose)(const KernelSetup&)>
 Status Load(const KernelSetup& setup, void** shared) {
@@ -134,7 +138,8 @@ class Launch {
   Launch(const KernelCall& call, Kernel& kernel, const std::vector<DeviceBuffer>& constants);
 
   /// Two parameters, `__global T* buffer, ulong offset`, the offset in elements: a constant from
-  /// its own memory, any other from the stream's arenas. An absent input: a null pointer and 0.
+  /// its own memory, any other from the stream's arenas. An absent or empty input: a null pointer
+  /// and 0.
   /// `start`: elements to go on from there; the sum may not be negative.
   Launch& Input(int index, int64_t start = 0);
   Launch& Output(int index = 0, int64_t start = 0);

@@ -49,9 +49,16 @@ struct LoopNest {
     if (rank > 0) rank = last + 1;
   }
 
-  /// Makes loop `k` the innermost.
-  void MoveInnermost(int k) {
-    for (; k + 1 < rank; ++k) Swap(k, k + 1);
+  /// After Simplify: where rows are shorter than a vector, makes the longest loop the innermost,
+  /// strided though it is, so that work-items have enough to do.
+  void LengthenRows() {
+    constexpr int32_t kShortRow = 16;
+    if (rank < 2 || dims[rank - 1] >= kShortRow) return;
+    int longest = rank - 1;
+    for (int k = 0; k < rank; ++k) {
+      if (dims[k] > dims[longest]) longest = k;
+    }
+    for (int k = longest; k + 1 < rank; ++k) Swap(k, k + 1);
   }
 
   [[nodiscard]] int64_t Elements() const {
@@ -100,6 +107,9 @@ struct RowLoops {
     }
   }
 
+  /// Positions of all four loops.
+  [[nodiscard]] size_t Positions() const { return WorkItems(1); }
+
   /// Work-items that do `vector` elements of a row each.
   [[nodiscard]] size_t WorkItems(int vector) const {
     const auto rows = static_cast<size_t>(dims.v[0]) * static_cast<size_t>(dims.v[1]) *
@@ -132,6 +142,8 @@ Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
 /// The work-group size of all kernels that go by rows: one size, since drivers that compile for a
 /// size when a kernel is first launched with it would do so for each.
 inline constexpr size_t kRowGroup = 64;
+/// The same where a work-item has much to do.
+inline constexpr size_t kSmallGroup = 4;
 
 /// An operand of a launch by rows.
 struct RowOperand {

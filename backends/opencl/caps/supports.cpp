@@ -48,6 +48,8 @@ const char* MoveSupports(const OpCall&) { return nullptr; }
 const char* ReduceSupports(const OpCall& call) { return F32Only(call); }
 
 const char* PadSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF16 || dtype == DType::kBf16) return "the OpenCL pad does not run f16";
   return call.Input(0).rank <= 4 ? nullptr : kManyDims;
 }
 

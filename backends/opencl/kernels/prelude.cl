@@ -89,3 +89,30 @@ static inline int RowOffset(const RowPart part, const int4 strides) {
   return part.row[0] * strides.x + part.row[1] * strides.y + part.row[2] * strides.z +
          part.first * strides.w;
 }
+
+// The position of `index` in four nested loops, innermost last.
+static inline int4 FindPosition(const int index, const int4 dims) {
+  const uint a = (uint)index / (uint)dims.w;
+  const uint b = a / (uint)dims.z;
+  const uint c = b / (uint)dims.y;
+  return (int4)((int)c, (int)(b - c * (uint)dims.y), (int)(a - b * (uint)dims.z),
+                (int)((uint)index - a * (uint)dims.w));
+}
+
+static inline int Dot(const int4 a, const int4 b) {
+  return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+
+// Where the element at `index` of the row-major order lies; s7 is the innermost dimension.
+static inline int PlaceOf(int index, const int8 dims, const int8 strides) {
+  int place = 0;
+#define STEP(k)                              \
+  if (index != 0) {                          \
+    const int rest = index / dims.k;         \
+    place += (index - rest * dims.k) * strides.k; \
+    index = rest;                            \
+  }
+  STEP(s7) STEP(s6) STEP(s5) STEP(s4) STEP(s3) STEP(s2) STEP(s1) STEP(s0)
+#undef STEP
+  return place;
+}

@@ -1,0 +1,39 @@
+#include "backends/opencl/kernels/kernels.hpp"
+#include "backends/opencl/loop_nest.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::opencl {
+namespace {
+
+/// Four of a view's dims or strides as they lie.
+Int4 Four(const int32_t* values) { return {{values[0], values[1], values[2], values[3]}}; }
+
+}  // namespace
+
+ProgramChoice MaxPoolChoice(const KernelSetup&) { return {"pool.cl", "-DMAXIMUM", "pool"}; }
+ProgramChoice AveragePoolChoice(const KernelSetup&) { return {"pool.cl", "", "pool"}; }
+
+Status PoolRun(const KernelCall& call) {
+  const auto& attributes = call.op.AttributesAs<PoolAttributes>();
+  const TensorView& x = call.op.Input(0);
+  const TensorView& y = call.op.Output();
+  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
+  const auto positions = static_cast<size_t>(y.dims[0]) * static_cast<size_t>(y.dims[2]) *
+                         static_cast<size_t>(y.dims[3]);
+  const Int4 kernel_and_strides = {
+      {attributes.kernel[0], attributes.kernel[1], attributes.strides[0], attributes.strides[1]}};
+  return Launch(call)
+      .Output()
+      .Input(0)
+      .Value(Four(y.dims))
+      .Value(Four(x.dims))
+      .Value(Four(y.strides))
+      .Value(Four(x.strides))
+      .Value(kernel_and_strides)
+      .Value(Int4{{attributes.dilations[0], attributes.dilations[1], 0, 0}})
+      .Value(Four(attributes.pads))
+      .Value(attributes.count_include_pad)
+      .Enqueue(positions * static_cast<size_t>((y.dims[1] + vector - 1) / vector), kRowGroup);
+}
+
+}  // namespace tenon::opencl

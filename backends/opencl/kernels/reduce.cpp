@@ -1,0 +1,89 @@
+#include "backends/opencl/kernels/kernels.hpp"
+#include "backends/opencl/loop_nest.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::opencl {
+namespace {
+
+/// Loops over the outputs, and over what each is made of.
+struct Plan {
+  LoopNest<2> kept;     ///< y, x
+  LoopNest<1> reduced;  ///< x; the innermost is the run
+  int64_t count = 1;    ///< elements that one output is made of
+
+  /// Outputs that are neighbours are neighbours in x: vectors of them are reduced together.
+  [[nodiscard]] bool by_rows() const {
+    return kept.rank > 0 && kept.strides[1][kept.rank - 1] == 1 &&
+           kept.strides[0][kept.rank - 1] == 1;
+  }
+};
+
+Plan MakePlan(const OpCall& op) {
+  const auto& attributes = op.AttributesAs<ReduceAttributes>();
+  const TensorView& x = op.Input(0);
+  const TensorView& y = op.Output();
+  Plan plan;
+  int y_axis = 0;
+  for (int axis = 0; axis < x.rank; ++axis) {
+    if ((attributes.axes_mask >> axis & 1) != 0) {
+      plan.count *= x.dims[axis];
+      plan.reduced.Add(x.dims[axis], x.strides[axis]);
+      y_axis += attributes.keep_dims != 0 ? 1 : 0;
+    } else {
+      plan.kept.Add(x.dims[axis], y.strides[y_axis], x.strides[axis]);
+      ++y_axis;
+    }
+  }
+  plan.kept.Simplify();
+  plan.reduced.Simplify();
+  return plan;
+}
+
+struct Int8 {
+  int32_t v[8] = {};
+};
+
+}  // namespace
+
+ProgramChoice ReduceChoice(const KernelSetup& setup) {
+  const auto function = static_cast<int>(setup.op.AttributesAs<ReduceAttributes>().function);
+  return {"reduce.cl", "-DFUNCTION=" + std::to_string(function),
+          MakePlan(setup.op).by_rows() ? "reduce_rows" : "reduce_each"};
+}
+
+Status ReduceRun(const KernelCall& call) {
+  if (call.op.Output().Elements() == 0) return OkStatus();
+  const Plan plan = MakePlan(call.op);
+  const LoopNest<1>& reduced = plan.reduced;
+  Int4 run = {{1, 1, 1, 0}};
+  Int8 dims;
+  Int8 strides;
+  for (int32_t& dim : dims.v) dim = 1;
+  for (int k = 0; k + 1 < reduced.rank; ++k) {
+    run.v[0] *= reduced.dims[k];
+    dims.v[9 - reduced.rank + k] = reduced.dims[k];
+    strides.v[9 - reduced.rank + k] = reduced.strides[0][k];
+  }
+  if (reduced.rank > 0) {
+    run.v[1] = reduced.dims[reduced.rank - 1];
+    run.v[2] = reduced.strides[0][reduced.rank - 1];
+  }
+  const RowLoops<2> loops(plan.kept);
+  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
+  Launch launch(call);
+  return ForEachLaunch(plan.kept, [&](const int64_t(&offsets)[2]) {
+    return launch.From(0)
+        .Output(0, offsets[0])
+        .Input(0, offsets[1])
+        .Value(loops.dims)
+        .Value(loops.strides[0])
+        .Value(loops.strides[1])
+        .Value(dims)
+        .Value(strides)
+        .Value(run)
+        .Value(static_cast<float>(plan.count))
+        .Enqueue(loops.WorkItems(plan.by_rows() ? vector : 1), kSmallGroup);
+  });
+}
+
+}  // namespace tenon::opencl

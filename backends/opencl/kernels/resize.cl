@@ -1,0 +1,71 @@
+// Resizes by tables of positions that the host has made.
+
+// The nearest element. A work-item does VEC elements of a row of y. `table`: per loop, from
+// starts.xyzw on, where in x each index of y takes its element, in elements. is_even: the row is
+// taken as it lies.
+#ifdef WORD
+__kernel void resize_nearest(__global WORD* y_buffer, const ulong y_offset,
+                             __global const WORD* x_buffer, const ulong x_offset,
+                             __global const int* table, const int4 starts, const int4 dims,
+                             const int4 y_strides, const int is_even) {
+  const RowPart part = FindRowPart(get_global_id(0), dims);
+  if (part.count <= 0) return;
+  __global WORD* y = y_buffer + y_offset + RowOffset(part, y_strides);
+  __global const WORD* x = x_buffer + x_offset + table[starts.x + part.row[0]] +
+                           table[starts.y + part.row[1]] + table[starts.z + part.row[2]];
+  if (is_even != 0 && part.count == VEC && y_strides.w == 1) {
+    VSTORE(VLOAD(x + part.first), y);
+    return;
+  }
+  __global const int* row = table + starts.w + part.first;
+  for (int i = 0; i < part.count; ++i) y[i * y_strides.w] = x[row[i]];
+}
+#else
+
+// Blends TAPS by TAPS elements. A work-item does VEC channels of one output. Dims and strides:
+// image, channel, row, column. Tables: TAPS offsets or weights of each output row, then of each
+// column.
+#define BLEND(T, LOAD, STORE)                                               \
+  T sum = (T)(0.0f);                                                        \
+  for (int i = 0; i < TAPS; ++i) {                                          \
+    T line = (T)(0.0f);                                                     \
+    for (int j = 0; j < TAPS; ++j) {                                        \
+      const T value = LOAD(x + row_offsets[i] + column_offsets[j]);         \
+      line += column_weights[j] * value;                                    \
+    }                                                                       \
+    sum += row_weights[i] * line;                                           \
+  }                                                                         \
+  STORE(sum, y)
+
+#define LOAD_ONE(pointer) *(pointer)
+#define STORE_ONE(value, pointer) *(pointer) = (value)
+
+__kernel void resize_blend(__global DTYPE* y_buffer, const ulong y_offset,
+                           __global const DTYPE* x_buffer, const ulong x_offset,
+                           __global const int* offsets, __global const float* weights,
+                           const int4 dims, const int4 y_strides, const int4 x_strides) {
+  const uint blocks = ((uint)dims.y + VEC - 1) / VEC;
+  const uint index = (uint)get_global_id(0);
+  const uint position = index / blocks;
+  const int channel = (int)(index - position * blocks) * VEC;
+  const uint line_index = position / (uint)dims.w;
+  const int column = (int)(position - line_index * (uint)dims.w);
+  const uint image = line_index / (uint)dims.z;
+  const int row = (int)(line_index - image * (uint)dims.z);
+  if (image >= (uint)dims.x) return;
+  __global const int* row_offsets = offsets + row * TAPS;
+  __global const float* row_weights = weights + row * TAPS;
+  __global const int* column_offsets = offsets + (dims.z + column) * TAPS;
+  __global const float* column_weights = weights + (dims.z + column) * TAPS;
+  __global const DTYPE* x = x_buffer + x_offset + (int)image * x_strides.x + channel * x_strides.y;
+  __global DTYPE* y = y_buffer + y_offset + (int)image * y_strides.x + channel * y_strides.y +
+                      row * y_strides.z + column * y_strides.w;
+  if (x_strides.y == 1 && y_strides.y == 1 && channel + VEC <= dims.y) {
+    BLEND(VTYPE, VLOAD, VSTORE);
+    return;
+  }
+  for (int k = min(VEC, dims.y - channel); k > 0; --k, x += x_strides.y, y += y_strides.y) {
+    BLEND(DTYPE, LOAD_ONE, STORE_ONE);
+  }
+}
+#endif

@@ -1,0 +1,24 @@
+#include "backends/opencl/kernels/kernels.hpp"
+#include "backends/opencl/loop_nest.hpp"
+
+namespace tenon::opencl {
+
+ProgramChoice SelectChoice(const KernelSetup& setup) {
+  return {"select.cl", WordOption(setup.op.Output()), "select_rows"};
+}
+
+Status SelectRun(const KernelCall& call) {
+  const TensorView& z = call.op.Output();
+  if (z.Elements() == 0) return OkStatus();
+  LoopNest<4> nest;
+  for (int k = 0; k < z.rank; ++k) {
+    nest.Add(z.dims[k], z.strides[k], BroadcastStride(call.op.Input(0), z.rank, k),
+             BroadcastStride(call.op.Input(1), z.rank, k),
+             BroadcastStride(call.op.Input(2), z.rank, k));
+  }
+  nest.Simplify();
+  nest.LengthenRows();
+  return LaunchRows(call, nest, {RowOperand{}, RowOperand{0}, RowOperand{1}, RowOperand{2}});
+}
+
+}  // namespace tenon::opencl

@@ -1,0 +1,85 @@
+// Softmax along one axis; LOG: its logarithm.
+
+// Less the maximum, so that no exponential overflows and the largest is exactly 1.
+
+// A work-item does one row of `count` elements, which are neighbours (axis strides 1).
+static inline void SoftmaxRow(__global const DTYPE* x, __global DTYPE* y, const int count) {
+  const int whole = count - count % VEC;
+  DTYPE largest = x[0];
+  VTYPE largest_of_lanes = (VTYPE)(x[0]);
+  for (int i = 0; i < whole; i += VEC) {
+    const VTYPE value = VLOAD(x + i);
+    largest_of_lanes = value > largest_of_lanes ? value : largest_of_lanes;
+  }
+  for (int i = whole; i < count; ++i) largest = x[i] > largest ? x[i] : largest;
+  DTYPE lanes[VEC];
+  VSTORE(largest_of_lanes, lanes);
+  for (int i = 0; i < VEC; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
+
+  VTYPE sums = (VTYPE)(0.0f);
+  DTYPE sum = 0.0f;
+  for (int i = 0; i < whole; i += VEC) {
+    const VTYPE value = exp(VLOAD(x + i) - largest);
+    sums += value;
+#ifndef LOG
+    VSTORE(value, y + i);
+#endif
+  }
+  for (int i = whole; i < count; ++i) {
+    const DTYPE value = exp(x[i] - largest);
+    sum += value;
+#ifndef LOG
+    y[i] = value;
+#endif
+  }
+  VSTORE(sums, lanes);
+  for (int i = 0; i < VEC; ++i) sum += lanes[i];
+
+#ifdef LOG
+  const DTYPE shift = log(sum);
+  for (int i = 0; i < whole; i += VEC) VSTORE((VLOAD(x + i) - largest) - shift, y + i);
+  for (int i = whole; i < count; ++i) y[i] = (x[i] - largest) - shift;
+#else
+  const DTYPE scale = 1.0f / sum;
+  for (int i = 0; i < whole; i += VEC) VSTORE(VLOAD(y + i) * scale, y + i);
+  for (int i = whole; i < count; ++i) y[i] *= scale;
+#endif
+}
+
+static inline void SoftmaxAny(__global const DTYPE* x, const int x_step, __global DTYPE* y,
+                              const int y_step, const int count) {
+  DTYPE largest = x[0];
+  for (int i = 1; i < count; ++i) largest = x[i * x_step] > largest ? x[i * x_step] : largest;
+  DTYPE sum = 0.0f;
+  for (int i = 0; i < count; ++i) {
+    const DTYPE value = exp(x[i * x_step] - largest);
+    sum += value;
+#ifndef LOG
+    y[i * y_step] = value;
+#endif
+  }
+#ifdef LOG
+  const DTYPE shift = log(sum);
+  for (int i = 0; i < count; ++i) y[i * y_step] = (x[i * x_step] - largest) - shift;
+#else
+  const DTYPE scale = 1.0f / sum;
+  for (int i = 0; i < count; ++i) y[i * y_step] *= scale;
+#endif
+}
+
+// Every work-item does one row. dims: up to four loops over rows; axis: count, y's step, x's step.
+// The output may take over the input's memory.
+__kernel void softmax(__global DTYPE* y_buffer, const ulong y_offset,
+                      __global const DTYPE* x_buffer, const ulong x_offset, const int4 dims,
+                      const int4 y_strides, const int4 x_strides, const int4 axis) {
+  const int row = (int)get_global_id(0);
+  if (row >= dims.x * dims.y * dims.z * dims.w) return;
+  const int4 at = FindPosition(row, dims);
+  __global const DTYPE* x = x_buffer + x_offset + Dot(at, x_strides);
+  __global DTYPE* y = y_buffer + y_offset + Dot(at, y_strides);
+  if (axis.y == 1 && axis.z == 1) {
+    SoftmaxRow(x, y, axis.x);
+  } else {
+    SoftmaxAny(x, axis.z, y, axis.y, axis.x);
+  }
+}

@@ -1,0 +1,40 @@
+#include "backends/opencl/kernels/kernels.hpp"
+#include "backends/opencl/loop_nest.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::opencl {
+
+ProgramChoice SoftmaxChoice(const KernelSetup& setup) {
+  const bool log = setup.op.AttributesAs<SoftmaxAttributes>().log != 0;
+  return {"softmax.cl", log ? "-DLOG" : "", "softmax"};
+}
+
+Status SoftmaxRun(const KernelCall& call) {
+  const int axis = call.op.AttributesAs<SoftmaxAttributes>().axis;
+  const TensorView& x = call.op.Input(0);
+  const TensorView& y = call.op.Output();
+  if (y.Elements() == 0) return OkStatus();
+  LoopNest<2> rows;
+  for (int k = 0; k < y.rank; ++k) {
+    if (k != axis) rows.Add(y.dims[k], y.strides[k], x.strides[k]);
+  }
+  rows.Simplify();
+  const RowLoops<2> loops(rows);
+  // A step along an axis of one element is never made.
+  const bool is_step = y.dims[axis] > 1;
+  const Int4 along = {
+      {y.dims[axis], is_step ? y.strides[axis] : 1, is_step ? x.strides[axis] : 1, 0}};
+  Launch launch(call);
+  return ForEachLaunch(rows, [&](const int64_t(&offsets)[2]) {
+    return launch.From(0)
+        .Output(0, offsets[0])
+        .Input(0, offsets[1])
+        .Value(loops.dims)
+        .Value(loops.strides[0])
+        .Value(loops.strides[1])
+        .Value(along)
+        .Enqueue(loops.Positions(), kSmallGroup);
+  });
+}
+
+}  // namespace tenon::opencl

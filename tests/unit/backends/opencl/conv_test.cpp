@@ -1,0 +1,199 @@
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "backends/opencl/caps/tile_shapes.hpp"
+#include "backends/opencl/tuning.hpp"
+#include "tests/unit/backends/opencl/conv_cases.hpp"
+
+namespace tenon::opencl::testing {
+namespace {
+
+constexpr const char* kTile = "opencl.conv.tile";
+
+/// Any geometry: odd channels, unequal strides, pads and dilations, batches, one or more groups.
+ConvCase PickCase(Generator& random) {
+  ConvCase c;
+  const int32_t groups = Pick(random, 0, 3) == 0 ? Pick(random, 2, 3) : 1;
+  const int32_t inputs = Pick(random, 1, 20);
+  c.w = {groups * Pick(random, 1, 40), inputs, Pick(random, 1, 4), Pick(random, 1, 4)};
+  c.x = {Pick(random, 1, 2), groups * inputs, Pick(random, 1, 9), Pick(random, 1, 9)};
+  c.attributes.group = groups;
+  for (int i = 0; i < 2; ++i) {
+    const auto at = static_cast<size_t>(2 + i);
+    c.attributes.strides[i] = Pick(random, 1, 3);
+    c.attributes.dilations[i] = Pick(random, 1, 2);
+    const int32_t reach = (c.w[at] - 1) * c.attributes.dilations[i] + 1;
+    c.attributes.pads[i] = Pick(random, 0, reach);
+    c.attributes.pads[2 + i] = Pick(random, 0, 2);
+    const int32_t missing = reach - c.x[at] - c.attributes.pads[i] - c.attributes.pads[2 + i];
+    if (missing > 0) c.attributes.pads[2 + i] += missing;
+  }
+  PickRest(c, random);
+  return c;
+}
+
+/// A file for TENON_OPENCL_TUNING, as long as this lives.
+class Tuning {
+ public:
+  explicit Tuning(const std::string& text) : path_("conv_test_tuning.txt") {
+    std::ofstream(path_) << text;
+    setenv("TENON_OPENCL_TUNING", path_.c_str(), 1);
+  }
+  Tuning(const Tuning&) = delete;
+  Tuning& operator=(const Tuning&) = delete;
+  ~Tuning() {
+    unsetenv("TENON_OPENCL_TUNING");
+    std::remove(path_.c_str());
+  }
+
+ private:
+  std::string path_;
+};
+
+/// An op's description, for signatures.
+class Described {
+ public:
+  explicit Described(const ConvCase& c) : case_(c), y_dims_(OutputDims(c)) {
+    const std::vector<int32_t>* const dims[] = {&case_.x, &case_.w, &y_dims_};
+    for (int i = 0; i < 3; ++i) {
+      views_[i].dims = dims[i]->data();
+      views_[i].rank = 4;
+    }
+    call.tensors = views_;
+    call.input_ids = {ids_, 2};
+    call.output_ids = {ids_ + 2, 1};
+    call.attributes = &case_.attributes;
+  }
+  Described(const Described&) = delete;
+  Described& operator=(const Described&) = delete;
+
+  OpCall call;
+
+ private:
+  ConvCase case_;
+  std::vector<int32_t> y_dims_;
+  TensorView views_[3];
+  int32_t ids_[3] = {0, 1, 2};
+};
+
+}  // namespace
+
+TEST_CASE("OpenCL conv: tiles agree with the portable kernel on any geometry") {
+  Generator random(1);
+  for (int i = 0; i < 150; ++i) {
+    const ConvCase c = PickCase(random);
+    CAPTURE(i);
+    CAPTURE(ConvSignature(Described(c).call));
+    CHECK(ConvExcess(kTile, c, random) <= 1.0);
+  }
+}
+
+TEST_CASE("OpenCL conv: 1x1 without padding is a product of pixels at equal distances") {
+  Generator random(2);
+  for (const int32_t outputs : {1, 7, 16, 24, 33}) {
+    for (const int32_t size : {1, 3, 7}) {
+      ConvCase c = {{2, 13, size, size}, {outputs, 13, 1, 1}, Conv(1, 1, 0)};
+      PickRest(c, random);
+      CAPTURE(outputs);
+      CAPTURE(size);
+      CHECK(ConvExcess(kTile, c, random) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("OpenCL conv: every variant that is listed runs, when a tuning file names it") {
+  Generator random(3);
+  ConvCase c = {{1, 19, 6, 5}, {37, 19, 3, 3}, Conv(1, 1, 1)};
+  c.residual = Residual::kSeparate;
+  ConvCase pointwise = {{1, 19, 6, 5}, {37, 19, 1, 1}, Conv(1, 1, 0)};
+  const Described described(c);
+  const char* names[16];
+  const int count = ListVariants(kTile, described.call, names, 16);
+  REQUIRE(count == static_cast<int>(TileShapes().size()));
+  for (int i = 0; i < count; ++i) {
+    CAPTURE(std::string(names[i]));
+    const Tuning tuning("# chosen by hand\nconv " + ConvSignature(described.call) + " " + names[i] +
+                        "\nconv " + ConvSignature(Described(pointwise).call) + " " + names[i] +
+                        "\n");
+    const TuningTable table = ReadTuning();
+    REQUIRE(table.size() == 2);
+    CHECK(table.Find("conv", ConvSignature(described.call))->name == std::string(names[i]));
+    CHECK(ConvExcess(kTile, c, random) <= 1.0);
+    CHECK(ConvExcess(kTile, pointwise, random) <= 1.0);
+  }
+}
+
+TEST_CASE("OpenCL conv: a tuning file that makes no sense changes nothing") {
+  Generator random(4);
+  const ConvCase c = {{1, 5, 4, 4}, {9, 5, 3, 3}, Conv(1, 1, 1)};
+  const Tuning tuning("conv\nconv x 9x9\n\nconv " + ConvSignature(Described(c).call) +
+                      " fast\n7x16");
+  CHECK(ReadTuning().size() == 0);
+  CHECK(ConvExcess(kTile, c, random) <= 1.0);
+}
+
+TEST_CASE("OpenCL conv: activations beyond clips are compiled in") {
+  Generator random(5);
+  for (const UnaryFunction function :
+       {UnaryFunction::kLeakyRelu, UnaryFunction::kHardSwish, UnaryFunction::kSigmoid,
+        UnaryFunction::kSilu, UnaryFunction::kGelu}) {
+    ConvCase c = {{1, 6, 5, 5}, {21, 6, 3, 3}, Conv(1, 2, 1)};
+    c.residual = Residual::kSeparate;
+    c.attributes.activation = {function, 0.125F, 0.5F};
+    CAPTURE(static_cast<int>(function));
+    CHECK(ConvExcess(kTile, c, random) <= 1.0);
+  }
+}
+
+TEST_CASE("OpenCL conv: NaN and infinity pass through relu as on the CPU") {
+  ConvCase c = {{1, 1, 2, 4}, {1, 1, 1, 1}, Conv(1, 1, 0)};
+  c.attributes.activation.function = UnaryFunction::kRelu;
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  PairedOp op(kTile);
+  op.AddInput(Tensor::From<float>(DType::kF32, c.x, {1, -1, kNan, kInfinity, -kInfinity, 0, 2, -3},
+                                  Layout::kChannelsLast));
+  op.AddInput(Tensor::From<float>(DType::kF32, c.w, {1}), kConstant);
+  op.AddOutput(OutputDims(c), Layout::kChannelsLast);
+  CHECK(op.Excess(c.attributes) <= 1.0);
+}
+
+TEST_CASE("OpenCL conv: a first layer takes and gives any layout") {
+  Generator random(6);
+  for (const Layout x : kAllLayouts) {
+    for (const Layout y : kAllLayouts) {
+      ConvCase c = {{1, 3, 9, 8}, {20, 3, 3, 3}, Conv(1, 2, 1)};
+      c.x_layout = x;
+      c.y_layout = y;
+      c.residual = Residual::kSeparate;
+      CHECK(ConvExcess("opencl.conv.first", c, random) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("OpenCL conv: the reference kernel takes any layout and variable weights") {
+  Generator random(7);
+  for (int i = 0; i < 40; ++i) {
+    ConvCase c = PickCase(random);
+    c.x_layout = kAllLayouts[Pick(random, 0, 4)];
+    c.y_layout = kAllLayouts[Pick(random, 0, 4)];
+    c.constant_weights = Pick(random, 0, 1) == 0;
+    if (!c.constant_weights) c.w_layout = kAllLayouts[Pick(random, 0, 4)];
+    CAPTURE(i);
+    CHECK(ConvExcess("opencl.conv.reference", c, random) <= 1.0);
+  }
+}
+
+TEST_CASE("OpenCL conv: tiles refuse weights that are no constants") {
+  Generator random(8);
+  ConvCase c = {{1, 4, 5, 5}, {8, 4, 3, 3}, Conv(1, 1, 1)};
+  c.constant_weights = false;
+  CHECK(MakeConv(kTile, c, random).Check(c.attributes).code() == StatusCode::kUnsupported);
+}
+
+}  // namespace tenon::opencl::testing

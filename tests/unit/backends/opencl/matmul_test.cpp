@@ -1,0 +1,164 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/backends/opencl/opencl_fixture.hpp"
+
+namespace tenon::opencl::testing {
+namespace {
+
+constexpr const char* kTile = "opencl.matmul.tile";
+constexpr const char* kReference = "opencl.matmul.reference";
+
+struct Product {
+  std::vector<int32_t> a, b, y;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  std::vector<int32_t> bias;  ///< empty: none
+  bool constant_b = true;
+  bool constant_bias = true;
+  UnaryFunction activation = UnaryFunction::kIdentity;
+};
+
+double Excess(const std::string& kernel, const Product& product, Generator& random, int times = 1) {
+  PairedOp op(kernel);
+  op.AddInput(Random(product.a, Layout::kRowMajor, random));
+  op.AddInput(Random(product.b, Layout::kRowMajor, random), product.constant_b);
+  if (!product.bias.empty()) {
+    op.AddInput(Random(product.bias, Layout::kRowMajor, random), product.constant_bias);
+  }
+  op.AddOutput(product.y, Layout::kRowMajor);
+  MatMulAttributes attributes;
+  attributes.transpose_a = product.transpose_a ? 1 : 0;
+  attributes.transpose_b = product.transpose_b ? 1 : 0;
+  attributes.activation.function = product.activation;
+  return op.Excess(attributes, times);
+}
+
+/// Rows, depth and columns, transposed as asked for, in batches.
+Product Make(const std::vector<int32_t>& batches, int32_t rows, int32_t depth, int32_t columns,
+             bool transpose_a, bool transpose_b) {
+  Product product;
+  product.a = product.b = product.y = batches;
+  product.a.push_back(transpose_a ? depth : rows);
+  product.a.push_back(transpose_a ? rows : depth);
+  product.b.push_back(transpose_b ? columns : depth);
+  product.b.push_back(transpose_b ? depth : columns);
+  product.y.push_back(rows);
+  product.y.push_back(columns);
+  product.transpose_a = transpose_a;
+  product.transpose_b = transpose_b;
+  return product;
+}
+
+}  // namespace
+
+TEST_CASE("OpenCL matmul: one row and many, a constant second factor, transposed and not") {
+  Generator random(1);
+  for (const int32_t rows : {1, 2, 7, 8, 30}) {
+    for (const int32_t columns : {1, 9, 16, 24, 100}) {
+      Product product =
+          Make({}, rows, Pick(random, 1, 70), columns, false, Pick(random, 0, 1) == 1);
+      if (Pick(random, 0, 1) == 1) product.bias = {columns};
+      product.activation = UnaryFunction::kRelu;
+      CAPTURE(rows);
+      CAPTURE(columns);
+      CHECK(Excess(kTile, product, random) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("OpenCL matmul: batches of two variable factors, both transposed or not") {
+  Generator random(2);
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      for (const std::vector<int32_t>& batches :
+           std::vector<std::vector<int32_t>>{{}, {3}, {2, 3}}) {
+        Product product = Make(batches, 11, 19, 37, transpose_a, transpose_b);
+        product.constant_b = false;
+        CAPTURE(transpose_a);
+        CAPTURE(transpose_b);
+        CHECK(Excess(kTile, product, random, 2) <= 1.0);
+        product.bias = {37};
+        CHECK(Excess(kTile, product, random) <= 1.0);
+      }
+    }
+  }
+}
+
+TEST_CASE("OpenCL matmul: one matrix for all batches of the other factor") {
+  Generator random(3);
+  for (const bool transpose_a : {false, true}) {
+    for (const bool constant : {false, true}) {
+      Product product = Make({2, 3}, 5, 20, 33, transpose_a, true);
+      product.b = {33, 20};
+      product.constant_b = constant;
+      CHECK(Excess(kTile, product, random) <= 1.0);
+      product = Make({4}, 5, 20, 33, transpose_a, false);
+      product.a = transpose_a ? std::vector<int32_t>{1, 20, 5} : std::vector<int32_t>{1, 5, 20};
+      product.constant_b = constant;
+      CHECK(Excess(kTile, product, random) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("OpenCL matmul: a bias of any shape with a value for every column") {
+  Generator random(4);
+  const std::vector<std::vector<int32_t>> shapes = {{17},       {1, 17},    {6, 17},   {1, 1, 17},
+                                                    {4, 1, 17}, {1, 6, 17}, {4, 6, 17}};
+  for (const std::vector<int32_t>& bias : shapes) {
+    for (const bool constant : {false, true}) {
+      for (const bool one_b : {false, true}) {
+        Product product = Make({4}, 6, 13, 17, false, false);
+        if (one_b) product.b = {13, 17};
+        product.bias = bias;
+        product.constant_bias = constant;
+        CAPTURE(bias.size());
+        CAPTURE(constant);
+        CHECK(Excess(kTile, product, random) <= 1.0);
+      }
+    }
+  }
+}
+
+TEST_CASE("OpenCL matmul: the reference kernel broadcasts batches and biases in every way") {
+  Generator random(5);
+  Product product;
+  product.a = {2, 1, 5, 7};
+  product.b = {3, 7, 9};
+  product.y = {2, 3, 5, 9};
+  product.constant_b = false;
+  CHECK(Excess(kReference, product, random) <= 1.0);
+  for (const std::vector<int32_t>& bias :
+       std::vector<std::vector<int32_t>>{{1}, {5, 1}, {2, 1, 1, 9}, {9}}) {
+    product.bias = bias;
+    CHECK(Excess(kReference, product, random) <= 1.0);
+  }
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      CHECK(Excess(kReference, Make({2}, 6, 5, 4, transpose_a, transpose_b), random) <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("OpenCL matmul: tiles refuse batches that broadcast in part, and say so") {
+  Generator random(6);
+  PairedOp op(kTile);
+  op.AddInput(Random({2, 1, 5, 7}, Layout::kRowMajor, random));
+  op.AddInput(Random({3, 7, 9}, Layout::kRowMajor, random));
+  op.AddOutput({2, 3, 5, 9}, Layout::kRowMajor);
+  const Status status = op.Check(MatMulAttributes{});
+  CHECK(status.code() == StatusCode::kUnsupported);
+  CHECK(Text(status).find("batches") != std::string::npos);
+}
+
+TEST_CASE("OpenCL matmul: an activation that is compiled in") {
+  Generator random(7);
+  Product product = Make({}, 9, 12, 20, false, true);
+  product.bias = {20};
+  product.activation = UnaryFunction::kGelu;
+  CHECK(Excess(kTile, product, random) <= 1.0);
+}
+
+}  // namespace tenon::opencl::testing
