@@ -1,0 +1,39 @@
+// Heap memory with an alignment of its own.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/base/span.hpp"
+
+namespace tenon {
+
+/// Freed with the object, unless released.
+class HostMemory {
+ public:
+  HostMemory() = default;
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+  ~HostMemory() { std::free(data_); }
+
+  /// False if the system has no more. `alignment`: a power of two. Once per object.
+  bool Allocate(size_t bytes, size_t alignment) {
+    constexpr size_t kLeast = sizeof(void*);
+    if (alignment < kLeast) alignment = kLeast;
+    if (bytes > SIZE_MAX - alignment) return false;
+    const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    data_ = std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment);
+    bytes_ = data_ != nullptr ? bytes : 0;
+    return data_ != nullptr;
+  }
+  [[nodiscard]] Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), bytes_}; }
+  /// Somebody may still write to it: it is never freed.
+  void Leak() { data_ = nullptr; }
+
+ private:
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+}  // namespace tenon

@@ -1,0 +1,65 @@
+// One copy of a program's execution: arenas, and what runs on them. A stream has one or more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "runtime/base/status.hpp"
+#include "runtime/engine/host/host_memory.hpp"
+#include "runtime/engine/host/stream.hpp"
+#include "runtime/engine/loaded_plan.hpp"
+#include "runtime/engine/run_options.hpp"
+
+namespace tenon {
+
+/// All arenas of a program in one block, each at its own alignment.
+class LaneArenas {
+ public:
+  /// `plan` is borrowed for the call. Errors: kOutOfMemory.
+  Status Allocate(const LoadedPlan& plan);
+  [[nodiscard]] void* const* bases() const { return bases_.get(); }
+  /// Of the arenas, all ring slots of them, without what aligns them.
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+  /// A device may still write to them: they are never freed.
+  void Leak() { memory_.Leak(); }
+
+ private:
+  HostMemory memory_;
+  std::unique_ptr<void*[]> bases_;
+  size_t bytes_ = 0;
+};
+
+/// How a lane executes one input: in one go, or stage by stage. Different stages may run at the
+/// same time, for different inputs.
+class Lane {
+ public:
+  Lane() = default;
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  virtual ~Lane() = default;
+
+  virtual size_t stages() const { return 1; }
+  virtual Status Run(size_t stage, uint64_t number, const StreamRequest& request,
+                     const RunOptions& options) = 0;
+  virtual void SetNoticeSink(const NoticeSink& sink) = 0;
+  /// Threads that it has beside those of the stream.
+  virtual size_t extra_threads() const { return 0; }
+  /// Writable bytes: arenas; and states and what kernels and devices hold for this lane.
+  virtual size_t ArenaBytes() const = 0;
+  virtual size_t OtherBytes() const = 0;
+};
+
+/// The steps of all workers by turns on one thread. `plan` is borrowed by this and the next two.
+/// Errors: as Session::Open's; kOutOfMemory.
+Status OpenSequentialLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane);
+
+/// Each stage by itself, on the ring slots of its input; for programs of mode `pipeline`.
+Status OpenPipelineLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane);
+
+/// A thread per worker of the program, each going on as far as its waits allow. What they leave
+/// open does not show in results: the plan check has proven that steps which may run at once share
+/// no byte that one of them writes.
+Status OpenTeamLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane);
+
+}  // namespace tenon

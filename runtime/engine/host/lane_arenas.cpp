@@ -1,0 +1,39 @@
+#include <new>
+
+#include "runtime/engine/host/lane.hpp"
+
+namespace tenon {
+namespace {
+
+size_t RoundUp(size_t value, size_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+/// Sums do not wrap: loading has checked that all arenas can be addressed, alignments included.
+Status LaneArenas::Allocate(const LoadedPlan& plan) {
+  const ProgramView& program = plan.program();
+  size_t alignment = 1;
+  size_t total = 0;
+  bytes_ = 0;
+  for (size_t i = 0; i < program.arena_count(); ++i) {
+    const ArenaInfo info = program.arena(i);
+    alignment = info.alignment > alignment ? info.alignment : alignment;
+    total = RoundUp(total, info.alignment) + static_cast<size_t>(ArenaBytes(info));
+    bytes_ += static_cast<size_t>(ArenaBytes(info));
+  }
+  bases_.reset(new (std::nothrow) void*[program.arena_count() + 1]());
+  TENON_ENSURE(bases_ != nullptr && memory_.Allocate(total, alignment), kOutOfMemory,
+               "no memory for arenas of {0} bytes", static_cast<int64_t>(total));
+  size_t offset = 0;
+  for (size_t i = 0; i < program.arena_count(); ++i) {
+    const ArenaInfo info = program.arena(i);
+    offset = RoundUp(offset, info.alignment);
+    bases_[i] = memory_.bytes().data() + offset;
+    offset += static_cast<size_t>(ArenaBytes(info));
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon
