@@ -1,8 +1,9 @@
-# Installation: the command, the public headers, board files, and three libraries:
-#   tenon::runtime      the C interface (tenon.h, tenon.hpp) with files, heap and every backend of
-#                       the build as default
-#   tenon::backend_cpu  the CPU backend by itself
-#   tenon::converter    model to plan (tenon/converter.hpp); where TENON_CONVERTER
+# Installation: the command, the public headers, board files, and these libraries:
+#   tenon::runtime         the C interface (tenon.h, tenon.hpp) with files, heap and every backend
+#                          of the build as default
+#   tenon::backend_cpu     the CPU backend by itself
+#   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
+#   tenon::converter       model to plan (tenon/converter.hpp); where TENON_CONVERTER
 # Inside the build there are many small libraries, one per layer, so that the layers stay apart.
 # Those are nobody's business outside: each installed library is one archive of the objects of all
 # that it is made from, collected here from the link graph, so that new ones need no line here.
@@ -65,15 +66,17 @@ function(tenon_package_library name)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# What the device needs is shared out by who needs it: the CPU backend has its own objects only,
-# and takes status, shapes and the op rules from the runtime.
+# What the device needs is shared out by who needs it: a backend has its own objects only, and takes
+# status, shapes and the op rules from the runtime.
 set(host_targets "")
 set(host_foreign "")
 tenon_collect(tenon_host host_targets host_foreign)
 set(cpu_targets ${host_targets})
 list(FILTER cpu_targets INCLUDE REGEX "^tenon_(cpu|backend_cpu)")
+set(opencl_targets ${host_targets})
+list(FILTER opencl_targets INCLUDE REGEX "^tenon_opencl")
 set(runtime_targets ${host_targets})
-list(REMOVE_ITEM runtime_targets ${cpu_targets})
+list(REMOVE_ITEM runtime_targets ${cpu_targets} ${opencl_targets})
 tenon_package_library(runtime ${runtime_targets})
 tenon_package_library(backend_cpu ${cpu_targets})
 # Either needs the other: tenon_plan_open names the backends of the build.
@@ -81,6 +84,12 @@ target_link_libraries(tenon_package_runtime INTERFACE
   tenon_package_backend_cpu)
 target_link_libraries(tenon_package_backend_cpu INTERFACE
   tenon_package_runtime)
+if(TENON_BACKEND_OPENCL)
+  tenon_package_library(backend_opencl ${opencl_targets})
+  target_link_libraries(tenon_package_runtime INTERFACE tenon_package_backend_opencl)
+  target_link_libraries(tenon_package_backend_opencl INTERFACE
+    tenon_package_runtime ${CMAKE_DL_LIBS})
+endif()
 set(TENON_PACKAGE_OPENMP OFF)
 if("OpenMP::OpenMP_CXX" IN_LIST host_foreign)
   set(TENON_PACKAGE_OPENMP ON)
@@ -128,12 +137,19 @@ install(FILES "${PROJECT_BINARY_DIR}/package/tenon-config.cmake"
   "${PROJECT_BINARY_DIR}/package/tenon-config-version.cmake" DESTINATION ${package_cmake_dir})
 
 # pkg-config: the runtime. Paths hang from the .pc file's own place, so that the tree can be moved.
-set(TENON_PC_LIBS "-Wl,--start-group -ltenon_runtime -ltenon_backend_cpu -Wl,--end-group")
+set(TENON_PC_ARCHIVES "-ltenon_runtime -ltenon_backend_cpu")
+if(TENON_BACKEND_OPENCL)
+  string(APPEND TENON_PC_ARCHIVES " -ltenon_backend_opencl")
+endif()
+set(TENON_PC_LIBS "-Wl,--start-group ${TENON_PC_ARCHIVES} -Wl,--end-group")
 if(TENON_ONEDNN)
   string(APPEND TENON_PC_LIBS " -ldnnl")
 endif()
 if(TENON_PACKAGE_OPENMP)
   string(APPEND TENON_PC_LIBS " -lgomp")
+endif()
+if(TENON_BACKEND_OPENCL)
+  string(APPEND TENON_PC_LIBS " -ldl")
 endif()
 string(APPEND TENON_PC_LIBS " -lstdc++ -lm")
 file(RELATIVE_PATH TENON_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -1,5 +1,8 @@
 // The one place that names backends.
 #include "backends/cpu/cpu_backend.hpp"
+#ifdef TENON_HAS_OPENCL
+#include "backends/opencl/opencl_backend.hpp"
+#endif
 #include "tenon/tenon.h"
 
 extern "C" {
@@ -10,6 +13,14 @@ const tenon_backend* tenon_backend_cpu(void) {
 
 const tenon_backend* tenon_backend_cpu_portable(void) {
   return reinterpret_cast<const tenon_backend*>(&tenon::cpu::CpuPortableBackend());
+}
+
+const tenon_backend* tenon_backend_opencl(void) {
+#ifdef TENON_HAS_OPENCL
+  return reinterpret_cast<const tenon_backend*>(&tenon::opencl::OpenclBackend());
+#else
+  return nullptr;
+#endif
 }
 
 }  // extern "C"

@@ -173,8 +173,9 @@ tenon_status tenon_plan_open(const char* path, const tenon_backends* backends, i
                   error);
   }
   *plan = nullptr;
-  const tenon_backend* every[] = {tenon_backend_cpu()};
-  const tenon_backends defaults{every, 1};
+  // What this build lacks stands last.
+  const tenon_backend* every[] = {tenon_backend_cpu(), tenon_backend_opencl()};
+  const tenon_backends defaults{every, every[1] != nullptr ? size_t{2} : size_t{1}};
   return OpenPlan(path, backends != nullptr ? *backends : defaults, threads, plan, error);
 }
 

@@ -14,6 +14,8 @@ SOURCE, WORK = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 VARIANTS = {
     "runtime-only": (["-DTENON_CONVERTER=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),
     "no-onednn": (["-DTENON_ONEDNN=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),
+    "no-opencl": (["-DTENON_BACKEND_OPENCL=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"],
+                  ["all"]),
     "device-tests": (["-DTENON_CONVERTER=OFF", "-DTENON_TESTS=ON", "-DTENON_BENCH=OFF"],
                      ["base_test"]),
 }

@@ -97,6 +97,12 @@ typedef struct tenon_backends {
 TENON_API const tenon_backend* tenon_backend_cpu(void);
 /* [host] CPU backend with the portable kernels alone; the same as firmware runs. */
 TENON_API const tenon_backend* tenon_backend_cpu_portable(void);
+/* [host] OpenCL backend; NULL where this build has none. OpenCL itself is looked for when a plan
+ * that needs it is loaded; a program that has this backend starts without. Environment:
+ * TENON_OPENCL_DEVICE (part of a device's or platform's name; else the first GPU, accelerator or
+ * CPU), TENON_OPENCL_TRANSFER (none, map or copy), TENON_OPENCL_LIBRARY (a file),
+ * TENON_CACHE_DIR (where built kernels are kept; "off": nowhere). */
+TENON_API const tenon_backend* tenon_backend_opencl(void);
 
 /* Bytes of scratch that tenon_plan_check and tenon_plan_load need for this file. Verifies the
  * file's structure and check sums on the way. `bytes` must be aligned to 16. */
