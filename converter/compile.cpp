@@ -2,21 +2,27 @@
 
 #include <utility>
 
+#include "converter/memory/fallback_kernels.hpp"
 #include "converter/order/order_graph.hpp"
 #include "converter/order/random_order.hpp"
 #include "converter/passes/assign_layouts.hpp"
 #include "converter/passes/lay_out_weights.hpp"
+#include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {
 namespace {
 
-Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
-  Graph& graph = compiled.graph;
+Result<std::vector<MappedOp>> MapOps(Graph& graph, const CompileOptions& options) {
   const auto costs = MakeCostModel(*options.board, options.profile);
   KernelChoiceOptions choice = options.kernels;
   choice.board = options.board;
   choice.costs = costs.get();
-  TENON_ASSIGN_OR_RETURN(compiled.mapping, ChooseKernels(graph, choice));
+  return ChooseKernels(graph, choice);
+}
+
+Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
+  Graph& graph = compiled.graph;
+  TENON_ASSIGN_OR_RETURN(compiled.mapping, MapOps(graph, options));
   if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, compiled.passes);
       !status.ok()) {
     return status.error();
@@ -28,6 +34,11 @@ Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled
   PassReport views{"assign-locations", 0, {}};
   TENON_ASSIGN_OR_RETURN(compiled.locations, AssignLocations(graph, views));
   compiled.passes.push_back(std::move(views));
+  if (options.fallback) {
+    const Status status = ChooseFallbackKernels(graph, compiled.locations, options.kernels.threads,
+                                                options.kernels.portable_only);
+    if (!status.ok()) return status;
+  }
   return Verify(graph);
 }
 
@@ -123,6 +134,7 @@ ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
   schedule.search.target =
       static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
   schedule.search_order = options.order.mode == OrderMode::kSearch;
+  schedule.aggregate = options.aggregate;
   schedule.arena.work_budget = options.place_budget;
   schedule.search.progress = ProgressOf(options, "ordering");
   schedule.arena.progress = ProgressOf(options, "placing");
@@ -174,18 +186,42 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   compiled.memory.place_work = after.arena.place_work;
   order.changed = options.order.mode != OrderMode::kSource;
   order.time = std::move(after.order);
+  compiled.segments = after.segments;
   compiled.arena = std::move(after.arena);
   compiled.schedule = std::move(after.schedule);
   return {};
 }
 
+/// The only unit that runs ops, or null: there are several, or starting it per segment is more
+/// than running its ops in order.
+const Unit* OnlyUnit(const CompileOptions& options, const Graph& graph,
+                     const std::vector<OpId>& ops) {
+  const Board& board = *options.board;
+  if (!NeedsSchedule(board)) return ComputeUnit(board);
+  if (MemoryOf(board).slow != nullptr) return nullptr;
+  const Unit* only = nullptr;
+  for (const OpId id : ops) {
+    const Unit* unit = UnitFor(board, graph.op(id));
+    if (unit == nullptr || (only != nullptr && unit != only)) return nullptr;
+    only = unit;
+  }
+  if (only == nullptr) return ComputeUnit(board);
+  const bool per_segment = options.fallback || !options.aggregate;
+  return only->backend != "cpu" && per_segment ? nullptr : only;
+}
+
+std::vector<OpId> ExecutedOps(const Graph& graph, const Locations& locations) {
+  std::vector<OpId> ops = graph.OpOrder();
+  std::erase_if(ops, [&](OpId id) { return locations.elided[static_cast<size_t>(id)]; });
+  return ops;
+}
+
 /// On one unit every order takes the same time: the sum of the ops'.
-void PredictOnOneUnit(const CompileOptions& options, Compiled& compiled) {
-  const Unit* unit = ComputeUnit(*options.board);
+void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled& compiled) {
   if (unit == nullptr) return;
   const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
   const double bandwidth = options.board->PortBytesPerSecond(*unit);
-  Picoseconds total = 0;
+  Picoseconds total = TimeAtRate(unit->start_overhead_us(), 1e6);
   TimeReport& time = compiled.time;
   for (const OpId id : compiled.arena.steps) {
     const OpTime op = model->TimeOf(compiled.graph, compiled.graph.op(id), *unit);
@@ -198,6 +234,13 @@ void PredictOnOneUnit(const CompileOptions& options, Compiled& compiled) {
 
 }  // namespace
 
+Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
+  if (!NeedsSchedule(*options.board)) return true;
+  Graph mapped = graph;
+  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, MapOps(mapped, options));
+  return OnlyUnit(options, mapped, mapped.OpOrder()) != nullptr;
+}
+
 Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
@@ -206,11 +249,13 @@ Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
   }
   compiled.order.key_nodes =
       KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
-  if (NeedsSchedule(*options.board)) {
+  const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
+  const Unit* only = OnlyUnit(options, compiled.graph, executed);
+  if (NeedsSchedule(*options.board) && only == nullptr) {
     if (Status status = ScheduleUnits(options, compiled); !status.ok()) return status.error();
   } else {
     if (Status status = OrderAndPlace(options, compiled); !status.ok()) return status.error();
-    PredictOnOneUnit(options, compiled);
+    PredictOnOneUnit(options, only, compiled);
   }
   MemoryReport& memory = compiled.memory;
   memory.space = options.board->ArenaSpace()->name;

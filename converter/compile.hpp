@@ -73,6 +73,8 @@ struct CompileOptions {
   OrderOptions order;
   int64_t place_budget = PlaceOptions{}.work_budget;
   KernelChoiceOptions kernels;  ///< board and costs are filled in
+  bool aggregate = true;        ///< false: devices are started for every op
+  bool fallback = false;        ///< ops on devices get a CPU kernel for the same operands too
   /// Told what is searched for and how far it has come. May be empty.
   std::function<void(const char* what, double share)> progress = {};
 };
@@ -87,9 +89,14 @@ struct Compiled {
   MemoryReport memory;  ///< constants are not known yet
   OrderReport order;
   TimeReport time;
+  SegmentReport segments;  ///< empty where everything runs on one unit, or none is a device
 };
 
-/// Errors (kInput): ops that no kernel runs. Deterministic.
+/// True if all ops are given to one unit, which then runs them in any order in the same time: what
+/// counts is memory. Errors: as ChooseKernels.
+[[nodiscard]] Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options);
+
+/// Errors (kInput): ops that no kernel runs; (kUsage): pins that cannot be kept. Deterministic.
 [[nodiscard]] Result<Compiled> Compile(Graph graph, const CompileOptions& options);
 
 }  // namespace tenon::converter

@@ -260,18 +260,24 @@ class SeveralUnitsFitter {
     std::optional<Shares> best;
     Picoseconds best_time = 0;
     std::optional<Error> first_error;
+    bool tried_whole = false;
     for (const Shares& shares : kWays) {
-      const Result<Fitted> candidate = With(shares, Quick(options_.compile));
+      Result<Candidate> candidate = Split(shares);
+      if (candidate.ok() && candidate->IsWhole() && std::exchange(tried_whole, true)) continue;
+      if (candidate.ok()) {
+        const Status status = CompileCandidate(Quick(options_.compile), *candidate);
+        if (!status.ok()) candidate = status.error();
+      }
       if (!candidate.ok()) {
         if (!IsTooLarge(candidate.error())) return candidate.error();
         if (!first_error) first_error = candidate.error();
         continue;
       }
-      if (best && candidate->compiled.time.after >= best_time) continue;
+      const TimeReport& time = candidate->fitted.compiled.time;
+      if (best && time.after >= best_time) continue;
       best = shares;
-      best_time = candidate->compiled.time.after;
-      if (best_time <= candidate->compiled.time.lower_bound && candidate->ops.splits.empty() &&
-          candidate->chains.chains.empty()) {
+      best_time = time.after;
+      if (best_time <= time.lower_bound && candidate->IsWhole()) {
         break;  // no order of the whole ops takes less, and parts only start more often
       }
     }
@@ -287,26 +293,46 @@ class SeveralUnitsFitter {
     int64_t ops = 8;
   };
 
-  Result<Fitted> With(const Shares& shares, const CompileOptions& compile) const {
-    constexpr int64_t kShares = 8;
+  struct Candidate {
     Fitted fitted;
-    Graph graph = graph_;
+    Graph graph;  ///< split, not compiled yet
+
+    [[nodiscard]] bool IsWhole() const {
+      return fitted.ops.splits.empty() && fitted.chains.chains.empty();
+    }
+  };
+
+  Result<Candidate> Split(const Shares& shares) const {
+    constexpr int64_t kShares = 8;
+    Candidate candidate;
+    candidate.graph = graph_;
     if (shares.chains != 0) {
       // Inputs and outputs lie in slow memory, but count here: less than the smallest cuts nothing.
       const int64_t share = board_.ArenaSpace()->usable_bytes() / kShares * shares.chains;
-      const int64_t target = std::max(share, SmallestTarget(graph, split_options_));
-      TENON_ASSIGN_OR_RETURN(fitted.chains, SplitForMemory(graph, target, split_options_));
+      const int64_t target = std::max(share, SmallestTarget(candidate.graph, split_options_));
+      TENON_ASSIGN_OR_RETURN(candidate.fitted.chains,
+                             SplitForMemory(candidate.graph, target, split_options_));
     }
     if (options_.split) {
       WorkingSetLimit working_set = WorkingSetLimitOf(board_);
       for (WorkingSpace& space : working_set.spaces) {
         space.bytes = space.bytes / kShares * shares.ops;
       }
-      const Status status = SplitToWorkingSet(graph, working_set, fitted.ops);
+      const Status status = SplitToWorkingSet(candidate.graph, working_set, candidate.fitted.ops);
       if (!status.ok()) return status.error();
     }
-    TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(std::move(graph), compile));
-    return fitted;
+    return candidate;
+  }
+
+  static Status CompileCandidate(const CompileOptions& compile, Candidate& candidate) {
+    TENON_ASSIGN_OR_RETURN(candidate.fitted.compiled, Compile(std::move(candidate.graph), compile));
+    return {};
+  }
+
+  Result<Fitted> With(const Shares& shares, const CompileOptions& compile) const {
+    TENON_ASSIGN_OR_RETURN(Candidate candidate, Split(shares));
+    if (Status status = CompileCandidate(compile, candidate); !status.ok()) return status.error();
+    return std::move(candidate.fitted);
   }
 
   const Graph& graph_;
@@ -325,11 +351,12 @@ int64_t NeededBytes(const Compiled& compiled, const Board& board) {
 
 Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options) {
   const Board& board = *options.compile.board;
-  if (NeedsSchedule(board)) {
+  TENON_ASSIGN_OR_RETURN(const bool one_unit, RunsOnOneUnit(graph, options.compile));
+  if (!one_unit) {
     if (options.objective == Objective::kMemory) {
       return UsageError(
-          "the objective memory is for boards with one unit: '{}' has several, which are scheduled "
-          "for time within '{}'",
+          "the objective memory is for one unit: several of '{}' are used, which are scheduled for "
+          "time within '{}'",
           board.name, board.ArenaSpace()->name);
     }
     return SeveralUnitsFitter(graph, options).Fastest();

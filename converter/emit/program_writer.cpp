@@ -81,6 +81,7 @@ void ProgramWriter::NumberStorages() {
     const auto index = static_cast<uint32_t>(storages_.size());
     if (storage.root != kNone) storage_of_root_[storage.root] = index;
     if (storage.workspace_of != kNone) workspace_storage_[storage.workspace_of] = index;
+    for (const OpId op : storage.fallback_of) fallback_storage_[op] = index;
     storages_.push_back(fb::CreateStorage(
         builder_, fb::StorageHome::arena, static_cast<uint16_t>(storage.arena),
         static_cast<uint64_t>(storage.offset), static_cast<uint64_t>(storage.bytes)));
@@ -107,7 +108,14 @@ void ProgramWriter::NumberTensors() {
       if (input != kNone) AddTensor(input);
     }
     for (const TensorId output : op.outputs) AddTensor(output);
-    if (workspace_storage_.contains(id)) AddWorkspace(id);
+    if (const auto storage = workspace_storage_.find(id); storage != workspace_storage_.end()) {
+      workspace_tensor_[id] =
+          AddScratch(op.name + ".workspace", op.workspace_bytes, storage->second);
+    }
+    if (const auto storage = fallback_storage_.find(id); storage != fallback_storage_.end()) {
+      fallback_tensor_[id] =
+          AddScratch(op.name + ".fallback_workspace", op.fallback_workspace_bytes, storage->second);
+    }
   }
   for (const Graph::Port& port : graph_.outputs()) AddTensor(port.tensor);
 }
@@ -122,13 +130,12 @@ void ProgramWriter::AddTensor(TensorId id) {
                                  static_cast<uint64_t>(location.offset)));
 }
 
-void ProgramWriter::AddWorkspace(OpId id) {
-  const Op& op = graph_.op(id);
-  const int32_t bytes = static_cast<int32_t>(op.workspace_bytes);
-  const Shape shape({bytes});
-  workspace_tensor_[id] = static_cast<int32_t>(tensors_.size());
+/// A tensor of bytes, and its index.
+int32_t ProgramWriter::AddScratch(const std::string& name, int64_t bytes, uint32_t storage) {
+  const auto index = static_cast<int32_t>(tensors_.size());
   tensors_.push_back(
-      WriteTensor(op.name + ".workspace", DType::kU8, shape, {1}, workspace_storage_.at(id), 0));
+      WriteTensor(name, DType::kU8, Shape({static_cast<int32_t>(bytes)}), {1}, storage, 0));
+  return index;
 }
 
 flatbuffers::Offset<fb::Tensor> ProgramWriter::WriteTensor(const std::string& name, DType dtype,
@@ -152,14 +159,19 @@ std::vector<int32_t> ProgramWriter::Indices(const std::vector<TensorId>& ids) co
 
 flatbuffers::Offset<fb::Op> ProgramWriter::WriteOp(OpId id) {
   const Op& op = graph_.op(id);
-  const auto workspace = workspace_tensor_.find(id);
+  const auto scratch = [id](const std::unordered_map<OpId, int32_t>& tensors) {
+    const auto found = tensors.find(id);
+    return found == tensors.end() ? -1 : found->second;
+  };
+  const int32_t fallback = op.fallback_kernel.empty()
+                               ? -1
+                               : static_cast<int32_t>(tables_.kernels.Index(op.fallback_kernel));
   return fb::CreateOp(
       builder_, builder_.CreateSharedString(op.name), static_cast<uint16_t>(op.kind),
       static_cast<uint16_t>(tables_.kernels.Index(op.kernel)),
       builder_.CreateVector(Indices(op.inputs)), builder_.CreateVector(Indices(op.outputs)),
-      builder_.CreateVector(op.attributes.words()),
-      workspace == workspace_tensor_.end() ? -1 : workspace->second,
-      arena_.in_place[static_cast<size_t>(id)]);
+      builder_.CreateVector(op.attributes.words()), scratch(workspace_tensor_),
+      arena_.in_place[static_cast<size_t>(id)], fallback, scratch(fallback_tensor_));
 }
 
 /// A run of neighbouring ops of one backend and worker is a segment: in a topological order such
@@ -171,19 +183,60 @@ bool ProgramWriter::EndsSegment(size_t step) const {
          worker_of_op_[step + 1] != worker_of_op_[step];
 }
 
-ProgramWriter::Offsets<fb::Segment> ProgramWriter::WriteSegments() {
-  Offsets<fb::Segment> segments;
+Status ProgramWriter::FindSegments() {
   std::vector<OpId> ops;
-  for (size_t i = 0; i < arena_.steps.size(); ++i) {
+  for (size_t i = 0; schedule_.segments.empty() && i < arena_.steps.size(); ++i) {
     ops.push_back(arena_.steps[i]);
     if (!EndsSegment(i)) continue;
-    std::vector<uint32_t> indices;
-    for (const OpId id : ops) indices.push_back(index_of_op_.at(id));
-    const size_t backend = tables_.backends.Index(graph_.op(ops.front()).backend);
-    segments.push_back(fb::CreateSegment(builder_, static_cast<uint16_t>(backend),
-                                         builder_.CreateVector(indices), worker_of_op_[i]));
-    segments_.push_back(std::move(ops));
+    segments_.push_back({std::move(ops), "", 0, {}, {}});
     ops.clear();
+  }
+  for (const std::vector<OpId>& segment : schedule_.segments) {
+    segments_.push_back({segment, "", 0, {}, {}});
+  }
+  size_t steps = 0;
+  for (EmittedSegment& segment : segments_) {
+    if (segment.ops.empty()) return InternalError("a segment has no ops");
+    steps += segment.ops.size();
+    segment.backend = graph_.op(segment.ops.front()).backend;
+    for (const OpId id : segment.ops) {
+      const auto found = index_of_op_.find(id);
+      if (found == index_of_op_.end() || graph_.op(id).backend != segment.backend) {
+        return InternalError("a segment of '{}' has an op that is no step or not of it",
+                             segment.backend);
+      }
+    }
+    segment.worker = worker_of_op_[index_of_op_.at(segment.ops.front())];
+  }
+  if (steps != arena_.steps.size()) {
+    return InternalError("the segments have {} of {} steps", steps, arena_.steps.size());
+  }
+  FindBoundaries(graph_, locations_, segments_);
+  return {};
+}
+
+std::vector<uint32_t> ProgramWriter::TensorIndices(const std::vector<TensorId>& ids) const {
+  std::vector<uint32_t> indices;
+  for (const int32_t index : Indices(ids)) indices.push_back(static_cast<uint32_t>(index));
+  return indices;
+}
+
+ProgramWriter::Offsets<fb::Segment> ProgramWriter::WriteSegments() {
+  Offsets<fb::Segment> segments;
+  for (const EmittedSegment& segment : segments_) {
+    std::vector<uint32_t> indices;
+    for (const OpId id : segment.ops) indices.push_back(index_of_op_.at(id));
+    const auto write = [&](const std::vector<TensorId>& tensors)
+        -> flatbuffers::Offset<flatbuffers::Vector<uint32_t>> {
+      if (tensors.empty()) return 0;
+      return builder_.CreateVector(TensorIndices(tensors));
+    };
+    const auto reads = write(segment.reads);
+    const auto writes = write(segment.writes);
+    const size_t backend = tables_.backends.Index(segment.backend);
+    segments.push_back(fb::CreateSegment(builder_, static_cast<uint16_t>(backend),
+                                         builder_.CreateVector(indices),
+                                         static_cast<uint16_t>(segment.worker), reads, writes));
   }
   return segments;
 }
@@ -201,9 +254,9 @@ Result<ProgramWriter::Offsets<fb::Channel>> ProgramWriter::WriteChannels() {
     size_t from = segments_.size();
     size_t to = segments_.size();
     for (size_t s = 0; s < segments_.size(); ++s) {
-      const int32_t stage = worker_of_op_[index_of_op_.at(segments_[s].front())];
+      const int32_t stage = segments_[s].worker;
       if (stage != channel.from && stage != channel.to) continue;
-      for (const OpId id : segments_[s]) {
+      for (const OpId id : segments_[s].ops) {
         const Op& op = graph_.op(id);
         const bool writes = stage == channel.from;
         const std::vector<TensorId>& operands = writes ? op.outputs : op.inputs;
@@ -214,10 +267,7 @@ Result<ProgramWriter::Offsets<fb::Channel>> ProgramWriter::WriteChannels() {
       return InternalError("the channel from stage {} to stage {} carries nothing between them",
                            channel.from, channel.to);
     }
-    std::vector<uint32_t> tensors;
-    for (const int32_t index : Indices(channel.tensors)) {
-      tensors.push_back(static_cast<uint32_t>(index));
-    }
+    const std::vector<uint32_t> tensors = TensorIndices(channel.tensors);
     const int32_t depth = arenas_.at(static_cast<size_t>(channel.arena)).slots;
     channels.push_back(fb::CreateChannel(builder_, static_cast<uint16_t>(from),
                                          static_cast<uint16_t>(to), builder_.CreateVector(tensors),
@@ -286,6 +336,7 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
       steps.push_back(fb::CreateStep(builder_, static_cast<uint32_t>(i)));
     }
   }
+  if (Status status = FindSegments(); !status.ok()) return status.error();
   const auto segments = WriteSegments();
   TENON_ASSIGN_OR_RETURN(const auto channels, WriteChannels());
   const auto workers = WriteWorkers(steps);

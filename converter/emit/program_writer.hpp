@@ -9,6 +9,7 @@
 
 #include "converter/emit/plan_tables.hpp"
 #include "converter/emit/program_to_emit.hpp"
+#include "converter/emit/segment_boundaries.hpp"
 #include "plan_generated.h"
 
 namespace tenon::converter {
@@ -48,7 +49,7 @@ class ProgramWriter {
   uint32_t StorageOfRoot(TensorId root);
   void NumberTensors();
   void AddTensor(TensorId id);
-  void AddWorkspace(OpId id);
+  int32_t AddScratch(const std::string& name, int64_t bytes, uint32_t storage);
   flatbuffers::Offset<tenon::plan::Tensor> WriteTensor(const std::string& name, DType dtype,
                                                        const Shape& shape,
                                                        const std::vector<int32_t>& strides,
@@ -56,6 +57,8 @@ class ProgramWriter {
   [[nodiscard]] std::vector<int32_t> Indices(const std::vector<TensorId>& ids) const;
   flatbuffers::Offset<tenon::plan::Op> WriteOp(OpId id);
   [[nodiscard]] bool EndsSegment(size_t step) const;
+  [[nodiscard]] Status FindSegments();
+  [[nodiscard]] std::vector<uint32_t> TensorIndices(const std::vector<TensorId>& ids) const;
   Offsets<tenon::plan::Segment> WriteSegments();
   [[nodiscard]] Result<Offsets<tenon::plan::Channel>> WriteChannels();
   flatbuffers::Offset<tenon::plan::Step> WriteStep(const ScheduledStep& step);
@@ -71,14 +74,16 @@ class ProgramWriter {
   PlanTables& tables_;
   flatbuffers::FlatBufferBuilder& builder_;
   std::vector<PlannedArena> arenas_;
-  std::vector<uint16_t> worker_of_op_;       ///< by index in the plan
-  std::vector<std::vector<OpId>> segments_;  ///< as written
+  std::vector<uint16_t> worker_of_op_;    ///< by index in the plan
+  std::vector<EmittedSegment> segments_;  ///< as written
   std::vector<flatbuffers::Offset<tenon::plan::Storage>> storages_;
   std::vector<flatbuffers::Offset<tenon::plan::Tensor>> tensors_;
   std::unordered_map<OpId, uint32_t> index_of_op_;
   std::unordered_map<TensorId, uint32_t> storage_of_root_;
   std::unordered_map<OpId, uint32_t> workspace_storage_;
   std::unordered_map<OpId, int32_t> workspace_tensor_;
+  std::unordered_map<OpId, uint32_t> fallback_storage_;
+  std::unordered_map<OpId, int32_t> fallback_tensor_;
   std::unordered_map<TensorId, int32_t> index_of_tensor_;
 };
 

@@ -86,6 +86,8 @@ struct Op {
   /// Of that kernel, from the backend's table; null where only its id is known.
   const KernelCaps* caps = nullptr;
   int64_t workspace_bytes = 0;
+  std::string fallback_kernel;  ///< of the CPU, for the very same operands; empty: none
+  int64_t fallback_workspace_bytes = 0;
   std::string source_ops;  ///< names of source nodes fused into this one, comma-separated
 };
 

@@ -19,8 +19,9 @@ inline constexpr int64_t kStorageAlignment = 64;
 }
 
 struct PlannedStorage {
-  TensorId root = kNone;      ///< the tensor that owns the bytes; kNone for a workspace
-  OpId workspace_of = kNone;  ///< the op that scribbles in it; kNone for a tensor
+  TensorId root = kNone;               ///< the tensor that owns the bytes; kNone for a workspace
+  OpId workspace_of = kNone;           ///< the op that scribbles in it; kNone for a tensor
+  std::vector<OpId> fallback_of = {};  ///< ops whose fall-back kernels scribble in it, by turns
   int64_t bytes = 0;
   int32_t arena = 0;       ///< index into ArenaPlan::arenas
   int64_t offset = 0;      ///< in the arena

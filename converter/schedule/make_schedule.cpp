@@ -10,6 +10,8 @@
 #include "converter/schedule/lower_schedule.hpp"
 #include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
+#include "converter/schedule/schedule_segments.hpp"
+#include "converter/schedule/segment_graph.hpp"
 #include "converter/schedule/split_copies.hpp"
 
 namespace tenon::converter {
@@ -244,6 +246,9 @@ bool NeedsSchedule(const Board& board) {
 
 Result<ScheduledProgram> MakeSchedule(Graph& graph, Locations& locations, const Board& board,
                                       const CostModel& model, const ScheduleOptions& options) {
+  if (RunsInSegments(graph, locations, board)) {
+    return ScheduleSegments(graph, locations, board, model, options);
+  }
   if (!NeedsSchedule(board)) return Sequential(graph, locations, board, model, options);
   return Scheduler(graph, locations, board, model, options).Run();
 }

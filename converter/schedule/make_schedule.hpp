@@ -17,10 +17,26 @@ namespace tenon::converter {
 struct ScheduleOptions {
   TimeSearchOptions search;
   bool search_order = true;  ///< false: the graph's order, and no other
+  bool aggregate = true;     ///< false: a backend is started for every op
   ArenaOptions arena;
-  /// By OpId: index into Board::units; shorter or kNone: the first unit that runs the op. For boards
-  /// on which NeedsSchedule.
+  /// By OpId: index into Board::units; shorter or kNone: the first unit that runs the op. For
+  /// boards on which NeedsSchedule.
   std::vector<int32_t> unit_of_op = {};
+};
+
+/// What aggregation came to (methods M3).
+struct SegmentReport {
+  size_t ops = 0;           ///< that execute: starts without aggregation
+  size_t segments = 0;      ///< in the plan; 0: the board's units are not started per segment
+  size_t source_order = 0;  ///< if only neighbours in the graph's order were merged
+  size_t fewest = 0;        ///< if merging was all that counted
+  bool fewest_is_exact = false;
+  size_t device_ops = 0;        ///< ops on devices,
+  size_t device_starts = 0;     ///< and their segments
+  size_t waits = 0;             ///< of steps for steps of other units
+  Picoseconds time = 0;         ///< predicted, as planned
+  Picoseconds per_op_time = 0;  ///< with a segment for every op, in the graph's order
+  Picoseconds fewest_time = 0;  ///< with the fewest segments
 };
 
 struct ScheduledProgram {
@@ -28,6 +44,7 @@ struct ScheduledProgram {
   ArenaPlan arena;
   SimulatedProgram program;  ///< exactly the plan's steps: step i is arena.steps[i]
   Simulation simulation;     ///< of that; its makespan is the predicted latency
+  SegmentReport segments;
   /// The search, with the times of all orders; empty if there is nothing to search.
   TimeOrder order;
   int64_t fast_bytes = 0;  ///< that the search was given in the end, so that all could be placed

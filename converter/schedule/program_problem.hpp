@@ -9,6 +9,7 @@
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
 #include "converter/memory/locations.hpp"
+#include "converter/memory/overlap.hpp"
 #include "converter/order/time_problem.hpp"
 
 namespace tenon::converter {
@@ -53,9 +54,5 @@ struct ProblemOptions {
                                                         const Locations& locations,
                                                         const Board& board, const CostModel& model,
                                                         const ProblemOptions& options);
-
-/// False if it is certain that no byte belongs to both windows (of tensors with these shapes).
-[[nodiscard]] bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a,
-                              TensorId b);
 
 }  // namespace tenon::converter

@@ -25,6 +25,9 @@ struct ScheduledStep {
 struct Schedule {
   std::vector<std::vector<ScheduledStep>> workers;  ///< by unit of the board; unused units: none
   std::vector<int32_t> unit_of_worker;              ///< index into Board::units
+  /// What each unit is started for: every step is in one, as neighbours in one worker. Empty:
+  /// neighbouring steps of one worker and backend belong together.
+  std::vector<std::vector<OpId>> segments;
 };
 
 }  // namespace tenon::converter

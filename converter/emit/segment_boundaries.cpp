@@ -1,0 +1,109 @@
+#include "converter/emit/segment_boundaries.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "converter/memory/overlap.hpp"
+
+namespace tenon::converter {
+namespace {
+
+class BoundaryFinder {
+ public:
+  BoundaryFinder(const Graph& graph, const Locations& locations,
+                 std::vector<EmittedSegment>& segments)
+      : graph_(graph), locations_(locations), segments_(segments), written_(segments.size()) {}
+
+  void Run() {
+    for (const Graph::Port& port : graph_.inputs()) {
+      writers_[RootOf(port.tensor)].push_back({port.tensor, kCaller});
+    }
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      for (const OpId id : segments_[s].ops) {
+        for (const TensorId output : graph_.op(id).outputs) {
+          writers_[RootOf(output)].push_back({output, s});
+        }
+      }
+    }
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      for (const OpId id : segments_[s].ops) {
+        for (const TensorId input : graph_.op(id).inputs) {
+          if (input != kNone) Read(input, s);
+        }
+      }
+    }
+    for (const Graph::Port& port : graph_.outputs()) Read(port.tensor, kCaller);
+    for (size_t s = 0; s < segments_.size(); ++s) ListWrites(s);
+  }
+
+ private:
+  static constexpr size_t kCaller = SIZE_MAX;
+  struct Writer {
+    TensorId tensor;
+    size_t segment;
+  };
+
+  [[nodiscard]] TensorId RootOf(TensorId id) const { return locations_.at(id).root; }
+  [[nodiscard]] bool IsDevice(size_t s) const {
+    return s != kCaller && segments_[s].backend != "cpu";
+  }
+  [[nodiscard]] bool AreForeign(size_t a, size_t b) const {
+    return a == kCaller || b == kCaller || segments_[a].worker != segments_[b].worker ||
+           segments_[a].backend != segments_[b].backend;
+  }
+  [[nodiscard]] bool HasFallback(size_t s) const {
+    return !graph_.op(segments_[s].ops.front()).fallback_kernel.empty();
+  }
+
+  void Read(TensorId tensor, size_t reader) {
+    const auto writers = writers_.find(RootOf(tensor));
+    if (writers == writers_.end()) return;  // a constant
+    for (const Writer& writer : writers->second) {
+      if (writer.segment == reader) continue;
+      const bool foreign = AreForeign(writer.segment, reader);
+      const bool wants_signal =
+          IsDevice(writer.segment) && (foreign || HasFallback(writer.segment));
+      const bool wants_upload = IsDevice(reader) && foreign;
+      if (!wants_signal && !wants_upload) continue;
+      if (!MayOverlap(graph_, locations_, writer.tensor, tensor)) continue;
+      if (wants_signal) written_[writer.segment].insert(writer.tensor);
+      if (wants_upload) AddRead(writer.tensor, reader);
+    }
+  }
+
+  /// Once per worker and backend: it stays there.
+  void AddRead(TensorId tensor, size_t reader) {
+    EmittedSegment& segment = segments_[reader];
+    if (listed_.emplace(segment.worker, segment.backend, tensor).second) {
+      segment.reads.push_back(tensor);
+    }
+  }
+
+  /// In the order in which they are written.
+  void ListWrites(size_t s) {
+    for (const OpId id : segments_[s].ops) {
+      for (const TensorId output : graph_.op(id).outputs) {
+        if (written_[s].contains(output)) segments_[s].writes.push_back(output);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Locations& locations_;
+  std::vector<EmittedSegment>& segments_;
+  std::map<TensorId, std::vector<Writer>> writers_;  ///< by root
+  std::vector<std::set<TensorId>> written_;          ///< by segment
+  std::set<std::tuple<int32_t, std::string, TensorId>> listed_;
+};
+
+}  // namespace
+
+void FindBoundaries(const Graph& graph, const Locations& locations,
+                    std::vector<EmittedSegment>& segments) {
+  BoundaryFinder(graph, locations, segments).Run();
+}
+
+}  // namespace tenon::converter

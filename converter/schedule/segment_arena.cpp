@@ -1,0 +1,316 @@
+#include "converter/schedule/segment_arena.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "converter/memory/place.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr size_t kNobody = SIZE_MAX;
+
+/// Who touches a root.
+struct Touch {
+  size_t segment = kNobody;  ///< the only one, or kNobody where `crosses`
+  bool crosses = false;      ///< several segments, or the caller
+  int64_t first_step = INT64_MAX;
+  int64_t last_step = -1;
+  std::vector<int32_t> readers;  ///< steps, maybe several times
+  std::vector<int32_t> writers;
+};
+
+/// What lies in a segment's block; offsets are within it.
+struct Block {
+  std::vector<size_t> storages;  ///< indices into ArenaPlan::storages
+  int64_t bytes = 0;
+  int64_t lower_bound = 0;
+};
+
+class SegmentPlacer {
+ public:
+  SegmentPlacer(const Graph& graph, const Locations& locations,
+                const std::vector<TimedSegment>& segments, const ArenaOptions& options)
+      : graph_(graph), locations_(locations), segments_(segments), options_(options) {}
+
+  SegmentArena Run(int64_t limit) {
+    NumberSteps();
+    FindTouches();
+    blocks_.resize(segments_.size());
+    for (size_t s = 0; s < segments_.size(); ++s) PlaceInside(s);
+    AddCrossing();
+    PlaceAll(/*by_time=*/true);
+    if (plan().bytes > limit) PlaceAll(/*by_time=*/false);
+    return std::move(result_);
+  }
+
+ private:
+  ArenaPlan& plan() { return result_.plan; }
+
+  void NumberSteps() {
+    OpId last = kNone;
+    for (const OpId id : graph_.OpOrder()) last = std::max(last, id);
+    plan().in_place.assign(static_cast<size_t>(last + 1), -1);
+    for (const TimedSegment& segment : segments_) {
+      first_step_.push_back(static_cast<int32_t>(plan().steps.size()));
+      plan().steps.insert(plan().steps.end(), segment.ops.begin(), segment.ops.end());
+    }
+    end_ = static_cast<int32_t>(plan().steps.size());
+  }
+
+  [[nodiscard]] int32_t LastStep(size_t s) const {
+    return (s + 1 < first_step_.size() ? first_step_[s + 1] : end_) - 1;
+  }
+
+  void FindTouches() {
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      int32_t step = first_step_[s];
+      for (const OpId id : segments_[s].ops) {
+        const Op& op = graph_.op(id);
+        for (const TensorId input : op.inputs) {
+          if (Touch* touch = TouchBy(input, s, step)) touch->readers.push_back(step);
+        }
+        for (const TensorId output : op.outputs) {
+          if (Touch* touch = TouchBy(output, s, step)) touch->writers.push_back(step);
+        }
+        ++step;
+      }
+    }
+    for (const auto* ports : {&graph_.inputs(), &graph_.outputs()}) {
+      for (const Graph::Port& port : *ports) {
+        const TensorId root = locations_.at(port.tensor).root;
+        if (!graph_.tensor(root).IsConstant()) touches_[root].crosses = true;
+      }
+    }
+  }
+
+  /// Null for constants and absent operands.
+  Touch* TouchBy(TensorId id, size_t segment, int64_t step) {
+    if (id == kNone) return nullptr;
+    const TensorId root = locations_.at(id).root;
+    if (graph_.tensor(root).IsConstant()) return nullptr;
+    Touch& touch = touches_[root];
+    if (touch.segment == kNobody) touch.segment = segment;
+    touch.crosses = touch.crosses || touch.segment != segment;
+    touch.first_step = std::min(touch.first_step, step);
+    touch.last_step = std::max(touch.last_step, step);
+    return &touch;
+  }
+
+  size_t AddStorage(TensorId root, int64_t bytes, int64_t first_step, int64_t last_step) {
+    PlannedStorage storage;
+    storage.root = root;
+    storage.bytes = bytes;
+    storage.first_step = first_step;
+    storage.last_step = last_step;
+    plan().storages.push_back(std::move(storage));
+    return plan().storages.size() - 1;
+  }
+
+  // --- inside one segment -------------------------------------------------------------------
+
+  void PlaceInside(size_t s) {
+    Block& block = blocks_[s];
+    std::map<TensorId, size_t> storage_of_root;
+    for (const OpId id : segments_[s].ops) {
+      for (const TensorId output : graph_.op(id).outputs) {
+        const TensorId root = locations_.at(output).root;
+        const Touch& touch = touches_.at(root);
+        if (touch.crosses || storage_of_root.contains(root)) continue;
+        storage_of_root[root] =
+            AddStorage(root, graph_.tensor(root).ByteSize(), touch.first_step, touch.last_step);
+        block.storages.push_back(storage_of_root[root]);
+      }
+    }
+    std::map<size_t, size_t> group;  // by storage: the first of its hand-over chain
+    if (options_.in_place) HandOver(s, storage_of_root, group);
+    AddWorkspaces(s, block);
+    PlaceBlock(block, group);
+  }
+
+  /// Lets outputs take over inputs that die there.
+  void HandOver(size_t s, const std::map<TensorId, size_t>& storage_of_root,
+                std::map<size_t, size_t>& group) {
+    int64_t step = first_step_[s];
+    for (const OpId id : segments_[s].ops) {
+      const Op& op = graph_.op(id);
+      for (const size_t input : HandOverInputs(graph_, locations_, op)) {
+        const auto from = storage_of_root.find(locations_.at(op.inputs[input]).root);
+        const auto to = storage_of_root.find(locations_.at(op.outputs[0]).root);
+        if (from == storage_of_root.end() || to == storage_of_root.end()) continue;
+        if (plan().storages[from->second].last_step != step ||
+            plan().storages[to->second].first_step != step) {
+          continue;
+        }
+        const auto chain = group.find(from->second);
+        group[to->second] = chain == group.end() ? from->second : chain->second;
+        plan().in_place[static_cast<size_t>(id)] = static_cast<int>(input);
+        break;
+      }
+      ++step;
+    }
+  }
+
+  void AddWorkspaces(size_t s, Block& block) {
+    int64_t step = first_step_[s];
+    int64_t fallback_bytes = 0;
+    std::vector<OpId> fallback_of;
+    for (const OpId id : segments_[s].ops) {
+      const Op& op = graph_.op(id);
+      if (op.workspace_bytes > 0) {
+        block.storages.push_back(AddStorage(kNone, op.workspace_bytes, step, step));
+        plan().storages.back().workspace_of = id;
+      }
+      if (op.fallback_workspace_bytes > 0) fallback_of.push_back(id);
+      fallback_bytes = std::max(fallback_bytes, op.fallback_workspace_bytes);
+      ++step;
+    }
+    if (fallback_of.empty()) return;
+    block.storages.push_back(AddStorage(kNone, fallback_bytes, first_step_[s], LastStep(s)));
+    plan().storages.back().fallback_of = std::move(fallback_of);
+  }
+
+  void PlaceBlock(Block& block, const std::map<size_t, size_t>& group) {
+    std::map<size_t, size_t> buffer_of;  // by storage that begins a chain
+    std::vector<Buffer> buffers;
+    const auto chain_of = [&](size_t storage) {
+      const auto found = group.find(storage);
+      return found == group.end() ? storage : found->second;
+    };
+    for (const size_t index : block.storages) {
+      const PlannedStorage& storage = plan().storages[index];
+      const auto [entry, is_new] = buffer_of.emplace(chain_of(index), buffers.size());
+      if (is_new) {
+        buffers.push_back({storage.first_step, storage.last_step + 1, storage.bytes,
+                           kStorageAlignment, std::nullopt});
+        continue;
+      }
+      Buffer& buffer = buffers[entry->second];
+      buffer.lower = std::min(buffer.lower, storage.first_step);
+      buffer.upper = std::max(buffer.upper, storage.last_step + 1);
+      buffer.size = std::max(buffer.size, storage.bytes);
+    }
+    PlaceOptions options;
+    options.work_budget = options_.work_budget;
+    options.progress = options_.progress;
+    const Placement placement = PlaceBuffers(buffers, options);
+    for (const size_t index : block.storages) {
+      plan().storages[index].offset = placement.offsets[buffer_of.at(chain_of(index))];
+    }
+    block.bytes = PaddedBytes(placement.peak);
+    block.lower_bound = placement.lower_bound;
+    plan().place_work += placement.work;
+  }
+
+  // --- across segments ----------------------------------------------------------------------
+
+  void AddCrossing() {
+    for (const auto& [root, touch] : touches_) {
+      if (!touch.crosses) continue;
+      const bool input = graph_.IsInput(root);
+      const bool output = graph_.IsOutput(root);
+      const int64_t last = output ? std::max(end_ - 1, 0) : std::max<int64_t>(touch.last_step, 0);
+      crossing_.push_back(AddStorage(root, graph_.tensor(root).ByteSize(),
+                                     input || touch.last_step < 0 ? 0 : touch.first_step, last));
+    }
+  }
+
+  [[nodiscard]] size_t SegmentOf(int64_t step) const {
+    const auto after =
+        std::upper_bound(first_step_.begin(), first_step_.end(), static_cast<int32_t>(step));
+    return static_cast<size_t>(after - first_step_.begin()) - 1;
+  }
+
+  [[nodiscard]] Picoseconds StartOf(size_t s, bool by_time) const {
+    return by_time ? segments_[s].start : static_cast<Picoseconds>(s);
+  }
+  [[nodiscard]] Picoseconds EndOf(size_t s, bool by_time) const {
+    return by_time ? segments_[s].end : static_cast<Picoseconds>(s) + 1;
+  }
+
+  UsedBytes CrossingUse(const PlannedStorage& storage, bool by_time) const {
+    const Touch& touch = touches_.at(storage.root);
+    UsedBytes use;
+    use.bytes = storage.bytes;
+    use.users = touch.readers;
+    use.users.insert(use.users.end(), touch.writers.begin(), touch.writers.end());
+    Picoseconds all = 1;
+    for (size_t s = 0; s < segments_.size(); ++s) all = std::max(all, EndOf(s, by_time));
+    use.start = graph_.IsInput(storage.root) || use.users.empty() ? 0 : all;
+    use.end = graph_.IsOutput(storage.root) ? all : 1;
+    for (const int32_t step : use.users) {
+      const size_t s = SegmentOf(step);
+      use.start = std::min(use.start, StartOf(s, by_time));
+      use.end = std::max(use.end, EndOf(s, by_time));
+    }
+    for (const int32_t step : touch.writers) use.writers.push_back(first_step_[SegmentOf(step)]);
+    return use;
+  }
+
+  UsedBytes BlockUse(size_t s, bool by_time) const {
+    UsedBytes use;
+    use.bytes = blocks_[s].bytes;
+    use.start = StartOf(s, by_time);
+    use.end = EndOf(s, by_time);
+    use.writers = {first_step_[s]};
+    use.users = {LastStep(s)};
+    return use;
+  }
+
+  void PlaceAll(bool by_time) {
+    result_.uses.clear();
+    for (const size_t index : crossing_) {
+      result_.uses.push_back(CrossingUse(plan().storages[index], by_time));
+    }
+    for (size_t s = 0; s < blocks_.size(); ++s) result_.uses.push_back(BlockUse(s, by_time));
+    std::vector<Buffer> buffers;
+    for (const UsedBytes& use : result_.uses) {
+      buffers.push_back({use.start, std::max(use.end, use.start + 1), use.bytes, kStorageAlignment,
+                         std::nullopt});
+    }
+    PlaceOptions options;
+    options.work_budget = options_.work_budget;
+    options.progress = options_.progress;
+    const Placement placement = PlaceBuffers(buffers, options);
+    for (size_t i = 0; i < buffers.size(); ++i) result_.uses[i].offset = placement.offsets[i];
+    for (size_t i = 0; i < crossing_.size(); ++i) {
+      plan().storages[crossing_[i]].offset = placement.offsets[i];
+    }
+    for (size_t s = 0; s < blocks_.size(); ++s) {
+      const int64_t offset = placement.offsets[crossing_.size() + s];
+      for (const size_t index : blocks_[s].storages) {
+        plan().storages[index].offset += offset - block_offset_[s];
+      }
+      block_offset_[s] = offset;
+      buffers[crossing_.size() + s].size = blocks_[s].lower_bound;
+    }
+    plan().bytes = placement.peak;
+    plan().lower_bound = LowerBound(buffers);
+    plan().proven_optimal = plan().bytes == plan().lower_bound;
+    plan().place_work += placement.work;
+  }
+
+  const Graph& graph_;
+  const Locations& locations_;
+  const std::vector<TimedSegment>& segments_;
+  const ArenaOptions& options_;
+  SegmentArena result_;
+  std::vector<int32_t> first_step_;  ///< by segment
+  int32_t end_ = 0;
+  std::map<TensorId, Touch> touches_;  ///< by root
+  std::vector<Block> blocks_;          ///< by segment
+  std::vector<int64_t> block_offset_ = std::vector<int64_t>(segments_.size(), 0);
+  std::vector<size_t> crossing_;  ///< storages outside of blocks
+};
+
+}  // namespace
+
+SegmentArena PlaceSegments(const Graph& graph, const Locations& locations,
+                           const std::vector<TimedSegment>& segments, int64_t limit,
+                           const ArenaOptions& options) {
+  return SegmentPlacer(graph, locations, segments, options).Run(limit);
+}
+
+}  // namespace tenon::converter
