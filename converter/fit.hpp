@@ -16,6 +16,9 @@ namespace tenon::converter {
 enum class Objective {
   kLatency,  ///< least predicted time; among equals the smallest arena
   kMemory,   ///< smallest arena, at the price of time
+  /// Least time between the results of a stream of inputs: the plan also gets what serves that, see
+  /// MakeParallelPrograms. Of the sequential program as kLatency.
+  kThroughput,
 };
 
 struct FitOptions {

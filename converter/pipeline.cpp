@@ -114,6 +114,30 @@ FitOptions FitOptionsOf(const ConvertOptions& options) {
   return fit;
 }
 
+ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board) {
+  ProgramToEmit program;
+  program.graph = &compiled.graph;
+  program.locations = &compiled.locations;
+  program.arena = &compiled.arena;
+  program.schedule = &compiled.schedule;
+  for (const int32_t unit : compiled.schedule.unit_of_worker) {
+    program.worker_names.push_back(board.units[static_cast<size_t>(unit)].name);
+  }
+  return program;
+}
+
+/// What was chosen takes the place of what was asked for.
+void RecordChoice(const ParallelReport& report,
+                  std::vector<std::pair<std::string, std::string>>& options) {
+  if (report.choice.candidates.empty()) return;
+  const auto record = [&](const char* name, std::string value) {
+    std::erase_if(options, [&](const auto& option) { return option.first == name; });
+    options.emplace_back(name, std::move(value));
+  };
+  record("parallel", ParallelModeName(report.choice.mode));
+  if (report.replicas > 1) record("replicas", fmt::format("{}", report.replicas));
+}
+
 }  // namespace
 
 Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
@@ -144,6 +168,10 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   }
   TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, fit));
   Compiled& compiled = fitted.compiled;
+  TENON_ASSIGN_OR_RETURN(
+      ParallelPrograms parallel,
+      MakeParallelPrograms(graph, fitted, fit, options.objective == Objective::kThroughput,
+                           options.parallel));
 
   progress("writing", 3);
   EmitOptions emit;
@@ -152,12 +180,13 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   emit.memory_space = options.board.ArenaSpace()->name;
   emit.constants_space = ConstantsSpace(options.board);
   emit.section_alignment = options.board.ArenaSpace()->alignment_bytes;
-  for (const int32_t unit : compiled.schedule.unit_of_worker) {
-    emit.worker_names.push_back(options.board.units[static_cast<size_t>(unit)].name);
-  }
   emit.options = options.recorded;
-  TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(compiled.graph, compiled.locations,
-                                                   compiled.arena, compiled.schedule, emit));
+  RecordChoice(parallel.report, emit.options);
+  std::vector<ProgramToEmit> programs = {SequentialProgram(compiled, options.board)};
+  if (parallel.pipeline) programs.push_back(parallel.pipeline->ToEmit());
+  if (parallel.inter) programs.push_back(parallel.inter->ToEmit());
+  TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(programs, emit));
+  conversion.parallel = parallel.report;
   conversion.graph_text = PrintGraph(compiled.graph);
   conversion.ops_executed = compiled.arena.steps.size();
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());

@@ -14,6 +14,7 @@
 #include "converter/board/board.hpp"
 #include "converter/fit.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
+#include "converter/parallel_programs.hpp"
 #include "converter/passes/pass.hpp"
 
 namespace tenon::converter {
@@ -36,6 +37,7 @@ struct ConvertOptions {
   std::vector<Pin> pins;                   ///< ops given to backends by name, see ParsePins
   /// Whose kernels may be used; empty: those that this build knows. The board says which take part.
   std::vector<BackendCaps> backends;
+  ParallelOptions parallel;
   /// What the user asked for, recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
   /// Told when a phase begins: its name and its place among all. May be empty.
@@ -53,6 +55,7 @@ struct Conversion {
   SplitReport op_splits;
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean
+  ParallelReport parallel;
   size_t ops_imported = 0;
   size_t ops_executed = 0;
 };
