@@ -65,29 +65,29 @@ Status DeviceQueue::WaitFor(size_t step, Deadline deadline) {
 }
 
 Status DeviceQueue::Drain(Deadline deadline) {
-  const Status status = is_idle_ ? OkStatus() : api_->drain(stream_, deadline);
-  if (!status.ok()) return status;
+  if (!is_idle_) TENON_RETURN_IF_ERROR(api_->drain(stream_, deadline));
   is_idle_ = true;
-  ForgetSignals();
+  // They have come, and tell of what went wrong before them.
+  while (first_ < end_) {
+    TENON_RETURN_IF_ERROR(api_->wait(stream_, signals_[first_++].event, deadline));
+  }
   done_ = enqueued_;
-  return status;
+  return OkStatus();
 }
 
 Status DeviceQueue::Quieten(Deadline deadline) {
   busy_ = false;
-  Status status = Drain(deadline);
-  if (status.code() == StatusCode::kBackendFailure) status = Drain(deadline);
+  Status status;
+  // Every signal may tell of the same failure again, and once more the drain itself.
+  for (size_t tries = end_ - first_ + 2; tries > 0; --tries) {
+    is_idle_ &= status.ok();
+    status = Drain(deadline);
+    if (status.ok() || status.code() == StatusCode::kDeadlineExceeded) break;
+  }
   if (status.ok()) return status;
   busy_ = status.code() == StatusCode::kDeadlineExceeded;
   is_broken_ |= !busy_;
   return status;
-}
-
-/// They have come: this only frees them.
-void DeviceQueue::ForgetSignals() {
-  for (; first_ < end_; ++first_) (void)api_->wait(stream_, signals_[first_].event, 0);
-  first_ = 0;
-  end_ = 0;
 }
 
 }  // namespace tenon

@@ -41,8 +41,11 @@ class DeviceQueue {
   /// `step` has been enqueued last. With `tensor.planned` null: only the moment counts.
   Status AddSignal(const SharedTensor& tensor, size_t step);
   Status Submit();
-  /// Steps below `steps` have been enqueued.
-  void SetEnqueued(size_t steps) { enqueued_ = steps; }
+  /// Steps below `steps` are being enqueued.
+  void SetEnqueued(size_t steps) {
+    enqueued_ = steps;
+    is_idle_ = false;
+  }
 
   /// Steps that are done for certain, and what they signal with them.
   [[nodiscard]] size_t done() const {
@@ -52,7 +55,7 @@ class DeviceQueue {
   void SkipTo(size_t steps) { done_ = steps; }
   /// Waits until `step` is done, and for every signal up to it.
   Status WaitFor(size_t step, Deadline deadline);
-  /// Waits until the device has nothing left to do; forgets all signals.
+  /// Waits until the device has nothing left to do, and for every signal.
   Status Drain(Deadline deadline);
   /// The same after an error, whose cause the device may tell again.
   Status Quieten(Deadline deadline);
@@ -63,8 +66,6 @@ class DeviceQueue {
   }
 
  private:
-  void ForgetSignals();
-
   const DeviceApi* api_ = nullptr;
   void* stream_ = nullptr;
   Span<Signal> signals_;

@@ -205,7 +205,7 @@ ScriptedBackend::ScriptedBackend(ScriptedOptions options) : script_(std::make_un
 
 ScriptedBackend::~ScriptedBackend() {
   Behave();
-  while (open_streams() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (ScriptedStream* left : std::set<ScriptedStream*>(script_->open_streams)) delete left;
   const std::lock_guard lock(places_mutex);
   places[script_->place] = nullptr;
 }
@@ -264,7 +264,10 @@ void ScriptedBackend::ResetCounts() {
 
 size_t ScriptedBackend::protocol_errors() const { return script_->rules_broken.load(); }
 size_t ScriptedBackend::lost_signals() const { return script_->lost.load(); }
-size_t ScriptedBackend::open_streams() const { return script_->streams.load(); }
+size_t ScriptedBackend::open_streams() const {
+  const std::lock_guard lock(script_->mutex);
+  return script_->open_streams.size();
+}
 size_t ScriptedBackend::open_devices() const { return script_->devices.load(); }
 size_t ScriptedBackend::open_kernels() const { return script_->tokens.load(); }
 

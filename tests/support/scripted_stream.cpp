@@ -33,7 +33,10 @@ ScriptedStream::ScriptedStream(ScriptedBackend::Script& script, Span<const Arena
   if (script.options.own_memory) {
     for (const ArenaMemory& arena : arenas_) copies_.emplace_back(arena.bytes, kGarbage);
   }
-  script_.streams.fetch_add(1);
+  {
+    const std::lock_guard lock(script_.mutex);
+    script_.open_streams.insert(this);
+  }
   thread_ = std::thread([this] { Work(); });
 }
 
@@ -46,7 +49,8 @@ ScriptedStream::~ScriptedStream() {
   thread_.join();
   for (Event* event : events_) delete event;
   script_.lost.fetch_add(events_.size());
-  script_.streams.fetch_sub(1);
+  const std::lock_guard lock(script_.mutex);
+  script_.open_streams.erase(this);
 }
 
 size_t ScriptedStream::held_bytes() const {

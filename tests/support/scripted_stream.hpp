@@ -19,6 +19,8 @@
 
 namespace tenon::test {
 
+class ScriptedStream;
+
 /// What all streams of one scripted device share.
 struct ScriptedBackend::Script {
   struct Plan {
@@ -50,10 +52,10 @@ struct ScriptedBackend::Script {
   uint32_t least_delay = 0;
   uint32_t most_delay = 0;
   std::mt19937 random;
+  std::set<ScriptedStream*> open_streams;
 
   std::atomic<size_t> rules_broken{0};
   std::atomic<size_t> lost{0};
-  std::atomic<size_t> streams{0};
   std::atomic<size_t> devices{0};
   std::atomic<size_t> tokens{0};
 };
