@@ -7,18 +7,28 @@
 // with zeros: bias [TILE_WIDTH], then [tap][input channel][TILE_WIDTH]. Behind the last block stand
 // as many zeros as a group has input channels: what padding reads.
 //
-// Given by the host, beside what the prelude names: the four TILE_ names, FUNCTION (the number of
-// the activation), and TILE_GROUP, an attribute or nothing.
+// Given by the host, beside what the prelude names: the first three TILE_ names; FUNCTION, the number
+// of the activation; ANY_LAYOUT, where the input's channels need not be neighbours.
 
 #define TILE_WIDTH (TILE_LANES * TILE_VECTORS)
 #define VECTOR JOIN(DTYPE, TILE_LANES)
 #define LOAD(index, pointer) JOIN(vload, TILE_LANES)(index, pointer)
 #define STORE(vector, pointer) JOIN(vstore, TILE_LANES)(vector, 0, pointer)
 #define UNROLL _Pragma("unroll")
+#ifdef ON_CPU
+// Spares the compiler the loop over a group's work-items.
+#define TILE_GROUP __attribute__((reqd_work_group_size(1, 1, 1)))
+// And of the end of a tile one copy, not one for each of its vectors.
+#define FOR_EACH_SUM _Pragma("nounroll")
+#else
+#define TILE_GROUP
+#define FOR_EACH_SUM _Pragma("unroll")
+#endif
 
 DEFINE_FUNCTION(VECTOR, activate, FUNCTION)
+DEFINE_FUNCTION(DTYPE, activate_one, FUNCTION)
 
-// As in tile_parameters.hpp. Strides count elements.
+// As in tile.hpp. Strides count elements.
 typedef struct {
   int pixels;          // rows of the product: images * output rows * output columns
   int tiles_per_item;  // tiles that a work-item computes one after another
@@ -39,22 +49,27 @@ typedef struct {
   DTYPE a, b;  // of the activation
 } TileParameters;
 
+typedef union {
+  VECTOR vector;
+  DTYPE elements[TILE_LANES];
+} Lanes;
+
 // Adds the residual to `sum`, applies the activation and stores the first `lanes` of it.
-static inline void finish(VECTOR sum, const int lanes, __global const DTYPE* residual,
+static inline void finish(const VECTOR sum, const int lanes, __global const DTYPE* residual,
                           __global DTYPE* y, const TileParameters* p) {
-  if (lanes >= TILE_LANES && p->y_channel == 1) {
-    if (p->has_residual) sum += LOAD(0, residual);
-    STORE(activate(sum, p->a, p->b), y);
+  if (lanes >= TILE_LANES && p->y_channel == 1 && p->residual_channel == 1) {
+    const VECTOR added = p->has_residual ? sum + LOAD(0, residual) : sum;
+    STORE(activate(added, p->a, p->b), y);
     return;
   }
-  DTYPE values[TILE_LANES];
-  const int count = min(lanes, TILE_LANES);
-  STORE(sum, values);
-  if (p->has_residual) {
-    for (int i = 0; i < count; ++i) values[i] += residual[i * p->residual_channel];
+  // Elements are only read at variable places: LLVM 15 loses some that are written so.
+  Lanes at;
+  at.vector = sum;
+  for (int i = 0; i < min(lanes, TILE_LANES); ++i) {
+    DTYPE value = at.elements[i];
+    if (p->has_residual) value += residual[i * p->residual_channel];
+    y[i * p->y_channel] = activate_one(value, p->a, p->b);
   }
-  STORE(activate(LOAD(0, values), p->a, p->b), values);
-  for (int i = 0; i < count; ++i) y[i * p->y_channel] = values[i];
 }
 
 // sums += x * weights over `channels`; gives the weights behind those.
@@ -83,15 +98,24 @@ static inline void start(VECTOR sums[TILE_PIXELS][TILE_VECTORS], __global const 
   }
 }
 
+static inline void gather_results(VECTOR sums[TILE_PIXELS][TILE_VECTORS],
+                                  VECTOR results[TILE_PIXELS * TILE_VECTORS]) {
+  UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+    UNROLL for (int v = 0; v < TILE_VECTORS; ++v) results[i * TILE_VECTORS + v] = sums[i][v];
+  }
+}
+
 // Work-items: blocks of weights, runs of tiles, groups.
 __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset,
-                                   __global const DTYPE* weights, __global DTYPE* y,
-                                   const ulong y_offset, __global const DTYPE* residual,
-                                   const ulong residual_offset, const TileParameters p) {
+                                   __global const DTYPE* weights, const ulong weights_offset,
+                                   __global DTYPE* y, const ulong y_offset,
+                                   __global const DTYPE* residual, const ulong residual_offset,
+                                   const TileParameters p) {
   const int block = get_global_id(0);
   const int group = get_global_id(2);
   if (block >= p.blocks) return;
   const int block_size = (p.taps_y * p.taps_x * p.channels + 1) * TILE_WIDTH;
+  weights += weights_offset;
   __global const DTYPE* bias = weights + (size_t)(group * p.blocks + block) * block_size;
   __global const DTYPE* zeros = weights + (size_t)(p.weight_groups * p.blocks) * block_size;
   x += x_offset + (size_t)group * p.x_group;
@@ -130,23 +154,37 @@ __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset
     for (int tap_y = 0; tap_y < p.taps_y; ++tap_y) {
       for (int tap_x = 0; tap_x < p.taps_x; ++tap_x) {
         __global const DTYPE* at[TILE_PIXELS];
+#ifdef ANY_LAYOUT
+        int step[TILE_PIXELS];  // from channel to channel; the zeros are no more than channels
+#endif
         UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
           const int in_row = top[i] + tap_y * p.dilation_y;
           const int in_column = left[i] + tap_x * p.dilation_x;
           const bool inside =
               (uint)in_row < (uint)p.input_rows && (uint)in_column < (uint)p.input_columns;
           at[i] = inside ? from[i] + (in_row * p.x_row + in_column * p.x_pixel) : zeros;
+#ifdef ANY_LAYOUT
+          step[i] = inside ? p.x_channel : 0;
+#endif
         }
-        w = multiply(sums, at, w, p.channels, p.x_channel);
+#ifdef ANY_LAYOUT
+        for (int k = 0; k < p.channels; ++k) {
+          w = multiply(sums, at, w, 1, 0);
+          UNROLL for (int i = 0; i < TILE_PIXELS; ++i) at[i] += step[i];
+        }
+#else
+        w = multiply(sums, at, w, p.channels, 1);
+#endif
       }
     }
-    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
-      UNROLL for (int v = 0; v < TILE_VECTORS; ++v) {
-        const int first = v * TILE_LANES;
-        if (pixel + i < p.pixels && lanes > first) {
-          finish(sums[i][v], lanes - first, residual + (add[i] + first * p.residual_channel),
-                 y + (to[i] + first * p.y_channel), &p);
-        }
+    VECTOR results[TILE_PIXELS * TILE_VECTORS];
+    gather_results(sums, results);
+    FOR_EACH_SUM for (int n = 0; n < TILE_PIXELS * TILE_VECTORS; ++n) {
+      const int i = n / TILE_VECTORS;
+      const int first = n % TILE_VECTORS * TILE_LANES;
+      if (pixel + i < p.pixels && lanes > first) {
+        finish(results[n], lanes - first, residual + (add[i] + first * p.residual_channel),
+               y + (to[i] + first * p.y_channel), &p);
       }
     }
   }
@@ -180,13 +218,14 @@ __kernel TILE_GROUP void product_tile(__global const DTYPE* x, const ulong x_off
     VECTOR sums[TILE_PIXELS][TILE_VECTORS];
     start(sums, bias);
     multiply(sums, at, bias + TILE_WIDTH, p.channels, p.x_channel);
-    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
-      UNROLL for (int v = 0; v < TILE_VECTORS; ++v) {
-        const int first = v * TILE_LANES;
-        if (pixel + i < p.pixels && lanes > first) {
-          finish(sums[i][v], lanes - first, residual + ((pixel + i) * p.residual_pixel + first),
-                 y + ((pixel + i) * p.y_pixel + first), &p);
-        }
+    VECTOR results[TILE_PIXELS * TILE_VECTORS];
+    gather_results(sums, results);
+    FOR_EACH_SUM for (int n = 0; n < TILE_PIXELS * TILE_VECTORS; ++n) {
+      const int i = n / TILE_VECTORS;
+      const int first = n % TILE_VECTORS * TILE_LANES;
+      if (pixel + i < p.pixels && lanes > first) {
+        finish(results[n], lanes - first, residual + ((pixel + i) * p.residual_pixel + first),
+               y + ((pixel + i) * p.y_pixel + first), &p);
       }
     }
   }

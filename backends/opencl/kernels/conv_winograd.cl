@@ -16,7 +16,7 @@
 
 DEFINE_FUNCTION(VECTOR, activate, FUNCTION)
 
-// As in winograd.cpp. Strides count elements.
+// As in conv_winograd.cpp. Strides count elements.
 typedef struct {
   int first_tile;               // of this piece
   int tiles;                    // of this piece
@@ -54,11 +54,18 @@ static inline void transform_output(const VECTOR m[6], VECTOR t[4]) {
   t[3] = difference + 8.0f * difference_two + m[5];
 }
 
+// A union: see conv_tile.cl.
+typedef union {
+  VECTOR vector;
+  DTYPE elements[LANES];
+} Lanes;
+
 static inline VECTOR load_lanes(__global const DTYPE* from, const int lanes) {
   if (lanes >= LANES) return vload16(0, from);
-  DTYPE values[LANES];
-  for (int i = 0; i < LANES; ++i) values[i] = i < lanes ? from[i] : (DTYPE)0;
-  return vload16(0, values);
+  Lanes values;
+  values.vector = (VECTOR)(0);
+  for (int i = 0; i < lanes; ++i) values.elements[i] = from[i];
+  return values.vector;
 }
 
 static inline void finish(VECTOR sum, const int lanes, __global const DTYPE* residual,
@@ -69,9 +76,9 @@ static inline void finish(VECTOR sum, const int lanes, __global const DTYPE* res
     vstore16(sum, 0, y);
     return;
   }
-  DTYPE values[LANES];
-  vstore16(sum, 0, values);
-  for (int i = 0; i < lanes; ++i) y[i] = values[i];
+  Lanes values;
+  values.vector = sum;
+  for (int i = 0; i < lanes; ++i) y[i] = values.elements[i];
 }
 
 // Work-items: tiles of the piece, blocks of channels.

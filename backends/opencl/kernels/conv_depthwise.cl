@@ -12,7 +12,7 @@
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("nounroll")
 
-// As in depthwise.cpp. Strides count elements.
+// As in conv_depthwise.cpp. Strides count elements.
 typedef struct {
   int rows;           // images * output rows
   int rows_per_item;  // that a work-item computes

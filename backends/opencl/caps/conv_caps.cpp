@@ -1,0 +1,202 @@
+#include "backends/opencl/caps/conv_caps.hpp"
+
+#include <initializer_list>
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::opencl {
+namespace {
+
+constexpr int64_t kFloatBytes = sizeof(float);
+/// What a loaded op holds beside its weights: objects of ours and of the driver's that we count.
+constexpr int64_t kObjectBytes = 512;
+
+constexpr int32_t RoundUp(int32_t value, int32_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// The refusals that all kernels share.
+const char* CommonRefusal(const OpCall& call) {
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (!call.HasInput(i)) continue;
+    if (call.Input(i).dtype != DType::kF32) return "the OpenCL convolutions run f32 only";
+    if (call.Input(i).Elements() == 0) return "nothing to compute: left to the CPU";
+  }
+  if (call.Output().Elements() == 0) return "nothing to compute: left to the CPU";
+  return nullptr;
+}
+
+const char* PackedRefusal(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  for (int constant = 1; constant <= 2; ++constant) {
+    if (call.HasInput(constant) && call.Input(constant).data == nullptr) {
+      return "weights and bias are packed when the plan is loaded: they must be constant";
+    }
+  }
+  return nullptr;
+}
+
+int64_t Taps(const OpCall& conv) { return int64_t{conv.Input(1).dims[2]} * conv.Input(1).dims[3]; }
+
+/// Floats of a constant input or residual, which are kept as they lie.
+int64_t OtherConstants(const OpCall& call) {
+  int64_t floats = 0;
+  for (const int other : {0, 3}) {
+    if (call.HasInput(other) && call.Input(other).data != nullptr) {
+      floats += call.Input(other).Elements();
+    }
+  }
+  return floats;
+}
+
+bool IsDepthwise(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  return attributes.group > 1 && conv.Input(1).dims[1] == 1 &&
+         conv.Input(1).dims[0] == attributes.group;
+}
+
+}  // namespace
+
+const char* ConvTileSupports(const OpCall& call) { return PackedRefusal(call); }
+
+const char* ConvFirstSupports(const OpCall& call) {
+  if (const char* reason = PackedRefusal(call)) return reason;
+  constexpr int kFewChannels = 8;
+  if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
+    return "for the few channels of a first layer only";
+  }
+  return nullptr;
+}
+
+const char* ConvDepthwiseSupports(const OpCall& call) {
+  if (const char* reason = PackedRefusal(call)) return reason;
+  if (!IsDepthwise(call)) return "not depthwise";
+  return nullptr;
+}
+
+const char* ConvWinogradSupports(const OpCall& call) {
+  if (const char* reason = PackedRefusal(call)) return reason;
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(1);
+  const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
+  for (int i = 0; i < 2; ++i) {
+    if (!is_3x3 || attributes.strides[i] != 1 || attributes.dilations[i] != 1) {
+      return "Winograd's way is for 3x3 with stride 1";
+    }
+  }
+  if (attributes.group != 1) return "Winograd's way is for one group";
+  if (w.dims[0] < 8 || w.dims[1] < 8) return "too few channels to pay for Winograd's transforms";
+  // Beyond this the weights come from memory, four times as many as otherwise: 512 to 512 channels
+  // at 7x7 take 2.4 ms so and 2.2 ms by tiles, 256 to 256 at 14x14 1.0 and 2.0.
+  constexpr int64_t kMostWeightBytes = 12 << 20;
+  if (int64_t{w.dims[0]} * w.dims[1] * kWinogradCoefficients * kFloatBytes > kMostWeightBytes) {
+    return "Winograd's weights, four times as large, would fill the cache";
+  }
+  const TensorView& y = call.Output();
+  const int64_t computed = int64_t{RoundUp(y.dims[2], 4)} * RoundUp(y.dims[3], 4);
+  if (computed > 3 * int64_t{y.dims[2]} * y.dims[3]) {
+    return "so few rows or columns that Winograd's tiles would be mostly empty";
+  }
+  return nullptr;
+}
+
+const char* ConvReferenceSupports(const OpCall& call) { return CommonRefusal(call); }
+
+size_t ConvTileHeld(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  const int32_t groups = call.AttributesAs<ConvAttributes>().group;
+  const int64_t block = Taps(call) * w.dims[1] + 1;
+  int64_t most = 0;
+  for (const TileShape& shape : TileShapes()) {
+    const int64_t outputs = int64_t{groups} * RoundUp(w.dims[0] / groups, shape.width());
+    if (outputs * block > most) most = outputs * block;
+  }
+  return static_cast<size_t>((most + w.dims[1] + OtherConstants(call)) * kFloatBytes +
+                             kObjectBytes);
+}
+
+size_t ConvDepthwiseHeld(const OpCall& call) {
+  const int64_t channels = RoundUp(call.Input(1).dims[0], kDepthwiseLanes);
+  return static_cast<size_t>((channels * (Taps(call) + 1) + OtherConstants(call)) * kFloatBytes +
+                             kObjectBytes);
+}
+
+size_t ConvReferenceHeld(const OpCall& call) {
+  int64_t floats = OtherConstants(call);
+  for (const int constant : {1, 2}) {
+    if (call.HasInput(constant) && call.Input(constant).data != nullptr) {
+      floats += call.Input(constant).Elements();
+    }
+  }
+  return static_cast<size_t>(floats * kFloatBytes + 2 * kObjectBytes);
+}
+
+size_t ConvWinogradHeld(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  int64_t outputs = 0;
+  for (const TileShape& shape : TileShapes()) {
+    if (RoundUp(w.dims[0], shape.width()) > outputs) outputs = RoundUp(w.dims[0], shape.width());
+  }
+  const int64_t weights = kWinogradCoefficients * outputs * (w.dims[1] + 1);
+  return static_cast<size_t>((weights + outputs + w.dims[1] + OtherConstants(call)) * kFloatBytes +
+                             2 * kObjectBytes);
+}
+
+void ConvPackingKey(const OpCall& call, PackingKey* key) {
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  // All of them: they are compiled into the program, or choose the tile.
+  key->AddWords(&attributes, sizeof(attributes) / sizeof(int32_t));
+  key->AddTensor(call.Input(0));
+  key->AddTensor(call.Input(1));
+  if (call.HasInput(2)) key->AddTensor(call.Input(2));
+  key->AddWords(call.Output().dims, 4);
+  if (call.HasInput(3)) key->AddTensor(call.Input(3));
+}
+
+WinogradPieces WinogradPiecesOf(const OpCall& call) {
+  // Two thirds of a second-level cache of 1 MiB, the rest of which the weights pass through.
+  constexpr int64_t kPieceBytes = 768 * 1024;
+  constexpr int kTileStep = 7;  // rows of the usual register tile
+  const TensorView& y = call.Output();
+  WinogradPieces pieces;
+  pieces.tile_rows = (y.dims[2] + 3) / 4;
+  pieces.tile_columns = (y.dims[3] + 3) / 4;
+  pieces.tiles = y.dims[0] * pieces.tile_rows * pieces.tile_columns;
+  pieces.padded_inputs = RoundUp(call.Input(0).dims[1], 16);
+  pieces.padded_outputs = RoundUp(y.dims[1], 16);
+  const int64_t tile_bytes =
+      int64_t{kWinogradCoefficients} * kFloatBytes * (pieces.padded_inputs + pieces.padded_outputs);
+  int64_t tiles = kPieceBytes / tile_bytes / kTileStep * kTileStep;
+  if (tiles < kTileStep) tiles = kTileStep;
+  // Equal pieces: a small rest would use the caches and threads badly.
+  const int64_t count = (pieces.tiles + tiles - 1) / tiles;
+  const int64_t equal = (pieces.tiles + count - 1) / count;
+  tiles = (equal + kTileStep - 1) / kTileStep * kTileStep;
+  pieces.piece_tiles = static_cast<int>(tiles < pieces.tiles ? tiles : pieces.tiles);
+  return pieces;
+}
+
+size_t ConvWinogradWorkspace(const OpCall& call, int) {
+  const WinogradPieces pieces = WinogradPiecesOf(call);
+  return static_cast<size_t>(int64_t{kWinogradCoefficients} * pieces.piece_tiles *
+                             (pieces.padded_inputs + pieces.padded_outputs) * kFloatBytes);
+}
+
+Span<const KernelCaps> ConvCaps() {
+  static constexpr KernelCaps kCaps[] = {
+      {"opencl.conv.depthwise", OpKind::kConv, ConvDepthwiseSupports,
+       LayoutNeed::kChannelsLastStrided, nullptr, ConvDepthwiseHeld, ConvPackingKey,
+       WeightsOrder::kOutputsLast},
+      {"opencl.conv.winograd", OpKind::kConv, ConvWinogradSupports,
+       LayoutNeed::kChannelsLastStrided, ConvWinogradWorkspace, ConvWinogradHeld, ConvPackingKey},
+      {"opencl.conv.first", OpKind::kConv, ConvFirstSupports, LayoutNeed::kAny, nullptr,
+       ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast},
+      {"opencl.conv.tile", OpKind::kConv, ConvTileSupports, LayoutNeed::kChannelsLastStrided,
+       nullptr, ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast},
+      {"opencl.conv.reference", OpKind::kConv, ConvReferenceSupports, LayoutNeed::kAny, nullptr,
+       ConvReferenceHeld},
+  };
+  return kCaps;
+}
+
+}  // namespace tenon::opencl

@@ -1,0 +1,53 @@
+// Which convolutions the OpenCL kernels run, and what they hold for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/opencl/caps/tile_shapes.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/ops/kernel_caps.hpp"
+#include "runtime/ops/op_row.hpp"
+#include "runtime/ops/packing_key.hpp"
+
+namespace tenon::opencl {
+
+/// Convolutions by register tiles: one group or several.
+[[nodiscard]] const char* ConvTileSupports(const OpCall& call);
+/// The same for few input channels, in any layout.
+[[nodiscard]] const char* ConvFirstSupports(const OpCall& call);
+[[nodiscard]] const char* ConvDepthwiseSupports(const OpCall& call);
+[[nodiscard]] const char* ConvWinogradSupports(const OpCall& call);
+/// Any f32 convolution, with weights that need not be constant.
+[[nodiscard]] const char* ConvReferenceSupports(const OpCall& call);
+
+/// KernelCaps::packed_bytes of those: whatever tile is chosen when the plan is loaded.
+[[nodiscard]] size_t ConvTileHeld(const OpCall& call);
+[[nodiscard]] size_t ConvDepthwiseHeld(const OpCall& call);
+[[nodiscard]] size_t ConvWinogradHeld(const OpCall& call);
+[[nodiscard]] size_t ConvReferenceHeld(const OpCall& call);
+
+/// KernelCaps::packing_key of all three.
+void ConvPackingKey(const OpCall& call, PackingKey* key);
+
+/// KernelCaps::workspace_bytes of Winograd's way: coefficients of one piece of the tiles.
+[[nodiscard]] size_t ConvWinogradWorkspace(const OpCall& call, int threads);
+
+/// How Winograd's tiles are cut into pieces, so that the coefficients of one stay in a cache.
+struct WinogradPieces {
+  int tile_rows = 0;  ///< per image
+  int tile_columns = 0;
+  int tiles = 0;           ///< of all images
+  int piece_tiles = 0;     ///< of one piece, at most
+  int padded_inputs = 0;   ///< channels per tile in memory
+  int padded_outputs = 0;  ///< the same of the products
+};
+[[nodiscard]] WinogradPieces WinogradPiecesOf(const OpCall& call);
+
+/// The rows of all, in order of priority.
+[[nodiscard]] Span<const KernelCaps> ConvCaps();
+
+inline constexpr int kWinogradCoefficients = 36;
+inline constexpr int kDepthwiseLanes = 16;
+
+}  // namespace tenon::opencl

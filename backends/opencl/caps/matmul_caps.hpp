@@ -1,0 +1,52 @@
+// Which matrix products the OpenCL kernels run, and what they hold for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/base/span.hpp"
+#include "runtime/ops/kernel_caps.hpp"
+#include "runtime/ops/op_row.hpp"
+#include "runtime/ops/packing_key.hpp"
+
+namespace tenon::opencl {
+
+/// Products by register tiles: of any two factors, batches too.
+[[nodiscard]] const char* MatMulTileSupports(const OpCall& call);
+/// Any f32 product.
+[[nodiscard]] const char* MatMulReferenceSupports(const OpCall& call);
+
+[[nodiscard]] size_t MatMulTileHeld(const OpCall& call);
+[[nodiscard]] size_t MatMulReferenceHeld(const OpCall& call);
+void MatMulPackingKey(const OpCall& call, PackingKey* key);
+/// The second factor in the order of tiles, where it is no constant.
+[[nodiscard]] size_t MatMulWorkspace(const OpCall& call, int threads);
+
+/// The rows of both, in order of priority.
+[[nodiscard]] Span<const KernelCaps> MatMulCaps();
+
+/// How a product is cut: `groups` products of `rows` x `depth` with `depth` x `columns`.
+struct MatMulShape {
+  int32_t groups = 1;
+  int32_t rows = 0;
+  int32_t depth = 0;
+  int32_t columns = 0;
+  int32_t b_groups = 1;  ///< different second factors: 1, or as many as groups
+  bool flat = false;     ///< batches of the first factor are rows of one product
+};
+[[nodiscard]] MatMulShape MatMulShapeOf(const OpCall& call);
+
+/// Elements from one row, value of depth or group to the next, of operands that lie row-major.
+struct MatMulSteps {
+  int32_t a_row = 0;
+  int32_t a_depth = 1;
+  int32_t a_group = 0;
+  int32_t bias_row = 0;
+  int32_t bias_group = 0;
+};
+[[nodiscard]] MatMulSteps MatMulStepsOf(const OpCall& call);
+
+/// True if the bias can be packed with the second factor: constant, one value per column.
+[[nodiscard]] bool MatMulBiasIsPacked(const OpCall& call);
+
+}  // namespace tenon::opencl

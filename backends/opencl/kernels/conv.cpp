@@ -1,0 +1,66 @@
+// Convolutions by register tiles.
+#include <memory>
+#include <new>
+
+#include "backends/opencl/kernels/conv_geometry.hpp"
+#include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/tile.hpp"
+#include "backends/opencl/tuning.hpp"
+
+namespace tenon::opencl {
+namespace {
+
+bool HasScatteredChannels(const TensorView& x) { return x.dims[1] != 1 && x.strides[1] != 1; }
+
+}  // namespace
+
+Status ConvTileLoad(const KernelSetup& setup, void** shared) {
+  TENON_ENSURE(setup.device != nullptr, kFailedPrecondition,
+               "an OpenCL kernel was loaded without its device");
+  std::unique_ptr<LoadedTile> loaded(new (std::nothrow) LoadedTile());
+  TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
+  loaded->device = static_cast<Device*>(setup.device);
+  loaded->shape = ReadTuning().Find("conv", ConvSignature(setup.op));
+  if (loaded->shape == nullptr) {
+    loaded->shape = &DefaultTile(ConvTileProblem(setup.op), loaded->device->traits().is_cpu);
+  }
+  TENON_RETURN_IF_ERROR(FindTileProgram(*loaded->device, *loaded->shape,
+                                        setup.op.AttributesAs<ConvAttributes>().activation,
+                                        HasScatteredChannels(setup.op.Input(0)), &loaded->program));
+  const std::vector<float> packed = PackForTiles(ConvMatrix(setup.op), loaded->shape->width());
+  TENON_RETURN_IF_ERROR(
+      loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
+  TENON_RETURN_IF_ERROR(
+      UploadConstants(setup.op, *loaded->device, kPackedInputs, &loaded->constants));
+  *shared = loaded.release();
+  return OkStatus();
+}
+
+Status ConvTileOpen(const KernelSetup& setup, void* shared, void** state) {
+  std::unique_ptr<OpenedTile> opened(new (std::nothrow) OpenedTile());
+  TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
+  const auto& loaded = *static_cast<const LoadedTile*>(shared);
+  opened->loaded = &loaded;
+  opened->parameters = ConvParameters(setup.op, *loaded.shape);
+  const bool is_product = MakeProduct(opened->parameters);
+  CutIntoItems(*loaded.shape, loaded.device->traits(), opened->parameters.weight_groups,
+               opened->parameters, &opened->global, &opened->local);
+  TENON_RETURN_IF_ERROR(
+      opened->kernel.Create(loaded.program, is_product ? "product_tile" : "conv_tile"));
+  *state = opened.release();
+  return OkStatus();
+}
+
+Status ConvTileRun(const KernelCall& call) {
+  auto& opened = *static_cast<OpenedTile*>(call.state);
+  const LoadedTile& loaded = *opened.loaded;
+  return Launch(call, opened.kernel, loaded.constants)
+      .Input(0)
+      .Table(loaded.weights)
+      .Output()
+      .Input(3)
+      .Value(opened.parameters)
+      .Enqueue(opened.global, opened.local);
+}
+
+}  // namespace tenon::opencl

@@ -1,0 +1,168 @@
+// Depthwise convolutions.
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "backends/opencl/caps/conv_caps.hpp"
+#include "backends/opencl/kernels/conv_geometry.hpp"
+#include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/tile.hpp"
+
+namespace tenon::opencl {
+namespace {
+
+/// As in conv_depthwise.cl.
+struct DepthwiseParameters {
+  int32_t rows = 0;
+  int32_t rows_per_item = 1;
+  int32_t output_rows = 1, output_columns = 1;
+  int32_t input_rows = 1, input_columns = 1;
+  int32_t channels = 0;
+  int32_t taps_y = 1, taps_x = 1;
+  int32_t stride_y = 1, stride_x = 1;
+  int32_t dilation_y = 1, dilation_x = 1;
+  int32_t pad_top = 0, pad_left = 0;
+  int32_t x_image = 0, x_row = 0, x_pixel = 0;
+  int32_t y_image = 0, y_row = 0, y_pixel = 0;
+  int32_t residual_image = 0, residual_row = 0, residual_pixel = 0;
+  int32_t has_residual = 0;
+  float a = 0.0F, b = 0.0F;
+};
+
+struct LoadedDepthwise {
+  Device* device = nullptr;
+  cl_program program = nullptr;  ///< the device's
+  DeviceBuffer weights;
+  std::vector<DeviceBuffer> constants;  ///< by input, as they lie
+};
+
+struct OpenedDepthwise {
+  const LoadedDepthwise* loaded = nullptr;
+  Kernel kernel;
+  DepthwiseParameters parameters;
+  Range global = {1};
+};
+
+/// The parameters of conv_tile.cl in this kernel's terms.
+DepthwiseParameters ParametersOf(const OpCall& op) {
+  const TileParameters t = ConvParameters(op, TileShapes()[0]);
+  DepthwiseParameters p;
+  p.rows = op.Output().dims[0] * t.output_rows;
+  p.output_rows = t.output_rows;
+  p.output_columns = t.output_columns;
+  p.input_rows = t.input_rows;
+  p.input_columns = t.input_columns;
+  p.channels = op.Output().dims[1];
+  p.taps_y = t.taps_y;
+  p.taps_x = t.taps_x;
+  p.stride_y = t.stride_y;
+  p.stride_x = t.stride_x;
+  p.dilation_y = t.dilation_y;
+  p.dilation_x = t.dilation_x;
+  p.pad_top = t.pad_top;
+  p.pad_left = t.pad_left;
+  p.x_image = t.x_image;
+  p.x_row = t.x_row;
+  p.x_pixel = t.x_pixel;
+  p.y_image = t.y_image;
+  p.y_row = t.y_row;
+  p.y_pixel = t.y_pixel;
+  p.residual_image = t.residual_image;
+  p.residual_row = t.residual_row;
+  p.residual_pixel = t.residual_pixel;
+  p.has_residual = t.has_residual;
+  p.a = t.a;
+  p.b = t.b;
+  return p;
+}
+
+std::string OptionsOf(const OpCall& op) {
+  const auto& attributes = op.AttributesAs<ConvAttributes>();
+  const TensorView& w = op.Input(1);
+  const int32_t taps = w.dims[2];
+  const int32_t stride = attributes.strides[1];
+  // The usual ones have their loops unrolled.
+  const bool is_square = taps == w.dims[3] && (taps == 3 || taps == 5) && stride <= 2 &&
+                         attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
+  return "-DTAPS=" + std::to_string(is_square ? taps : 0) +
+         " -DSTRIDE=" + std::to_string(is_square ? stride : 1) + " " +
+         FunctionOption(attributes.activation);
+}
+
+/// Weights as one matrix of depth 1: a column for each channel.
+MatrixView ChannelMatrix(const OpCall& op) {
+  MatrixView matrix = ConvMatrix(op);
+  matrix.columns = matrix.groups;
+  matrix.groups = 1;
+  return matrix;
+}
+
+}  // namespace
+
+Status ConvDepthwiseLoad(const KernelSetup& setup, void** shared) {
+  TENON_ENSURE(setup.device != nullptr, kFailedPrecondition,
+               "an OpenCL kernel was loaded without its device");
+  std::unique_ptr<LoadedDepthwise> loaded(new (std::nothrow) LoadedDepthwise());
+  TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
+  loaded->device = static_cast<Device*>(setup.device);
+  TENON_RETURN_IF_ERROR(
+      loaded->device->FindProgram("conv_depthwise.cl", OptionsOf(setup.op), &loaded->program));
+  const std::vector<float> packed = PackForTiles(ChannelMatrix(setup.op), kDepthwiseLanes);
+  TENON_RETURN_IF_ERROR(
+      loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
+  TENON_RETURN_IF_ERROR(
+      UploadConstants(setup.op, *loaded->device, kPackedInputs, &loaded->constants));
+  *shared = loaded.release();
+  return OkStatus();
+}
+
+Status ConvDepthwiseOpen(const KernelSetup& setup, void* shared, void** state) {
+  std::unique_ptr<OpenedDepthwise> opened(new (std::nothrow) OpenedDepthwise());
+  TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
+  opened->loaded = static_cast<const LoadedDepthwise*>(shared);
+  DepthwiseParameters& p = opened->parameters;
+  p = ParametersOf(setup.op);
+  const DeviceTraits& traits = opened->loaded->device->traits();
+  const int32_t blocks = (p.channels + kDepthwiseLanes - 1) / kDepthwiseLanes;
+  // A graphics device wants many small work-items, a processor a few for each core.
+  int32_t runs = p.rows;
+  if (traits.is_cpu) {
+    constexpr int32_t kItemsPerCore = 16;
+    const int32_t wanted = kItemsPerCore * std::max(traits.compute_units, 2);
+    runs = std::min(p.rows, (wanted + blocks - 1) / blocks);
+  }
+  p.rows_per_item = (p.rows + runs - 1) / runs;
+  opened->global = Range(static_cast<size_t>(blocks),
+                         static_cast<size_t>((p.rows + p.rows_per_item - 1) / p.rows_per_item));
+  TENON_RETURN_IF_ERROR(opened->kernel.Create(opened->loaded->program, "depthwise"));
+  *state = opened.release();
+  return OkStatus();
+}
+
+Status ConvDepthwiseRun(const KernelCall& call) {
+  auto& opened = *static_cast<OpenedDepthwise*>(call.state);
+  const LoadedDepthwise& loaded = *opened.loaded;
+  return Launch(call, opened.kernel, loaded.constants)
+      .Input(0)
+      .Buffer(loaded.weights)
+      .Output()
+      .Input(3)
+      .Value(opened.parameters)
+      .Enqueue(opened.global, 1);
+}
+
+void ConvDepthwiseClose(void* state) { delete static_cast<OpenedDepthwise*>(state); }
+
+void ConvDepthwiseUnload(void* shared) { delete static_cast<LoadedDepthwise*>(shared); }
+
+size_t ConvDepthwiseHeldBytes(const void* shared, const void* state) {
+  size_t bytes = state != nullptr ? sizeof(OpenedDepthwise) : 0;
+  if (shared == nullptr) return bytes;
+  const auto& loaded = *static_cast<const LoadedDepthwise*>(shared);
+  bytes += sizeof(LoadedDepthwise) + loaded.weights.bytes() +
+           loaded.constants.size() * sizeof(DeviceBuffer);
+  for (const DeviceBuffer& buffer : loaded.constants) bytes += buffer.bytes();
+  return bytes;
+}
+
+}  // namespace tenon::opencl

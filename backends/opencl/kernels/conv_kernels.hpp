@@ -1,0 +1,48 @@
+// The host's part of convolutions and matrix products: functions of their rows of the table, which
+// are the fields of KernelEntry.
+#pragma once
+
+#include "backends/opencl/kernel_support.hpp"
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::opencl {
+
+/// The rows, in the order of ConvCaps() and MatMulCaps().
+[[nodiscard]] Span<const KernelEntry> ConvKernels();
+[[nodiscard]] Span<const KernelEntry> MatMulKernels();
+
+/// Of conv.tile and conv.first; what they make is closed and unloaded as tile.hpp says.
+Status ConvTileLoad(const KernelSetup& setup, void** shared);
+Status ConvTileOpen(const KernelSetup& setup, void* shared, void** state);
+Status ConvTileRun(const KernelCall& call);
+
+Status ConvWinogradCheck(const KernelSetup& setup);
+Status ConvWinogradLoad(const KernelSetup& setup, void** shared);
+Status ConvWinogradOpen(const KernelSetup& setup, void* shared, void** state);
+Status ConvWinogradRun(const KernelCall& call);
+void ConvWinogradClose(void* state);
+void ConvWinogradUnload(void* shared);
+size_t ConvWinogradHeldBytes(const void* shared, const void* state);
+
+Status ConvDepthwiseLoad(const KernelSetup& setup, void** shared);
+Status ConvDepthwiseOpen(const KernelSetup& setup, void* shared, void** state);
+Status ConvDepthwiseRun(const KernelCall& call);
+void ConvDepthwiseClose(void* state);
+void ConvDepthwiseUnload(void* shared);
+size_t ConvDepthwiseHeldBytes(const void* shared, const void* state);
+
+ProgramChoice ConvReferenceChoice(const KernelSetup& setup);
+Status ConvReferenceRun(const KernelCall& call);
+
+Status MatMulTileCheck(const KernelSetup& setup);
+Status MatMulTileLoad(const KernelSetup& setup, void** shared);
+Status MatMulTileOpen(const KernelSetup& setup, void* shared, void** state);
+Status MatMulTileRun(const KernelCall& call);
+void MatMulTileClose(void* state);
+
+ProgramChoice MatMulReferenceChoice(const KernelSetup& setup);
+Status MatMulReferenceRun(const KernelCall& call);
+
+}  // namespace tenon::opencl

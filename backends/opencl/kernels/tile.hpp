@@ -1,0 +1,115 @@
+// The host's part of conv_tile.cl: packing, loading and launching register tiles, for convolutions
+// and matrix products alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/opencl/caps/tile_shapes.hpp"
+#include "backends/opencl/kernel_support.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::opencl {
+
+/// As in conv_tile.cl, which says what the fields mean.
+struct TileParameters {
+  int32_t pixels = 0;
+  int32_t tiles_per_item = 1;
+  int32_t channels = 0;
+  int32_t outputs = 0;
+  int32_t blocks = 0;
+  int32_t weight_groups = 1;
+  int32_t output_rows = 1, output_columns = 1;
+  int32_t input_rows = 1, input_columns = 1;
+  int32_t taps_y = 1, taps_x = 1;
+  int32_t stride_y = 1, stride_x = 1;
+  int32_t dilation_y = 1, dilation_x = 1;
+  int32_t pad_top = 0, pad_left = 0;
+  int32_t x_group = 0, x_channel = 1, x_image = 0, x_row = 0, x_pixel = 0;
+  int32_t y_group = 0, y_channel = 1, y_image = 0, y_row = 0, y_pixel = 0;
+  int32_t residual_group = 0, residual_channel = 1, residual_image = 0, residual_row = 0,
+          residual_pixel = 0;
+  int32_t has_residual = 0;
+  float a = 0.0F, b = 0.0F;
+};
+
+/// What the kernels compile and pass of an activation: identity and relu are clips too, so that the
+/// usual ones share a program.
+struct ActivationArguments {
+  int function = 0;  ///< number of a UnaryFunction
+  float a = 0.0F;
+  float b = 0.0F;
+};
+[[nodiscard]] ActivationArguments ArgumentsOf(const Activation& activation);
+/// "-DFUNCTION=2"
+[[nodiscard]] std::string FunctionOption(const Activation& activation);
+
+/// A matrix per group, and a bias, as they lie: element (tap, k, column) of group g at
+/// data[g * group + tap_y * row + tap_x * tap + k * depth_step + column * column_step].
+struct MatrixView {
+  const float* data = nullptr;
+  int32_t groups = 1;
+  int32_t taps_y = 1;
+  int32_t taps_x = 1;
+  int32_t depth = 0;
+  int32_t columns = 0;
+  int64_t group_step = 0;
+  int64_t tap_y_step = 0;
+  int64_t tap_x_step = 0;
+  int64_t depth_step = 0;
+  int64_t column_step = 0;
+  const float* bias = nullptr;  ///< null: zeros
+  int64_t bias_step = 1;
+  int64_t bias_group_step = 0;
+};
+
+/// In the order that conv_tile.cl reads, with the zeros behind.
+[[nodiscard]] std::vector<float> PackForTiles(const MatrixView& matrix, int width);
+
+[[nodiscard]] inline int32_t BlocksOf(int32_t outputs, const TileShape& shape) {
+  return (outputs + shape.width() - 1) / shape.width();
+}
+
+/// What `load` makes of a kernel that is one launch of a tile function.
+struct LoadedTile {
+  Device* device = nullptr;
+  cl_program program = nullptr;  ///< the device's
+  const TileShape* shape = nullptr;
+  DeviceBuffer weights;                 ///< packed; without memory where they are no constants
+  std::vector<DeviceBuffer> constants;  ///< by input, as they lie; see LoadedOp
+};
+
+/// What `open` makes of it.
+struct OpenedTile {
+  const LoadedTile* loaded = nullptr;
+  Kernel kernel;
+  TileParameters parameters;
+  Range global = {1};
+  Range local = {1};
+};
+
+/// Builds conv_tile.cl for tiles of this shape with this activation. `any_layout`: for conv_tile
+/// with an input whose channels need not be neighbours.
+Status FindTileProgram(Device& device, const TileShape& shape, const Activation& activation,
+                       bool any_layout, cl_program* program);
+
+/// How the launch of a tile function is cut into work-items: sets `tiles_per_item` so that the
+/// device is busy, and gives the ranges. `groups`: of the product.
+void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t groups,
+                  TileParameters& parameters, Range* global, Range* local);
+
+/// Bits of the inputs that are packed: weights and bias.
+inline constexpr uint32_t kPackedInputs = 0b110;
+
+/// Uploads the other constant inputs as they lie.
+Status UploadConstants(const OpCall& op, const Device& device, uint32_t packed_inputs,
+                       std::vector<DeviceBuffer>* constants);
+
+/// KernelEntry::close, unload and held_bytes of kernels with these two.
+void CloseTile(void* state);
+void UnloadTile(void* shared);
+size_t TileHeldBytes(const void* shared, const void* state);
+
+}  // namespace tenon::opencl
