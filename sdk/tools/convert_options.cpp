@@ -66,6 +66,12 @@ converter::OrderMode OrderModeOf(const std::string& name) {
   return converter::OrderMode::kSearch;
 }
 
+converter::Objective ObjectiveOf(const std::string& name) {
+  if (name == "memory") return converter::Objective::kMemory;
+  if (name == "throughput") return converter::Objective::kThroughput;
+  return converter::Objective::kLatency;
+}
+
 /// Takes the option's value, and notes that it is of use with measured orders only.
 template <typename T>
 CLI::Option* AddMeasureOption(CLI::App& command, ConvertCommand& options, const std::string& name,
@@ -138,8 +144,8 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   convert.key_nodes = options.key_nodes == "on";
   convert.order_target_ms = options.order_target_ms;
   convert.split = options.split == "auto";
-  convert.objective = options.objective == "memory" ? converter::Objective::kMemory
-                                                    : converter::Objective::kLatency;
+  convert.objective = ObjectiveOf(options.objective);
+  ApplyMappingOptions(options.mapping, convert);
   if (!options.profile.empty()) UseProfile(options.profile, convert);
   convert.seed = options.seed;
   convert.recorded.emplace_back("order", options.order);
@@ -198,8 +204,9 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->group("Memory");
   command
       .add_option("--objective", options.objective,
-                  "Least predicted time, or the smallest arena at the price of time")
-      ->check(CLI::IsMember({"latency", "memory"}))
+                  "Least predicted time of one inference, most inferences a second for a stream of "
+                  "inputs, or the smallest arena at the price of time")
+      ->check(CLI::IsMember({"latency", "throughput", "memory"}))
       ->capture_default_str()
       ->group("Methods");
   command.add_option("--profile", options.profile, "Measured costs, by 'tenon profile'")
@@ -233,6 +240,7 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
       ->group("Methods");
+  AddMappingOptions(command, options.mapping);
   AddMeasureOptions(command, options);
   command.add_option("--seed", options.seed, "Of what is left to chance in searches")
       ->capture_default_str()

@@ -7,6 +7,7 @@
 
 #include "converter/pipeline.hpp"
 #include "sdk/tools/convert_measured.hpp"
+#include "sdk/tools/mapping_options.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -28,6 +29,7 @@ struct ConvertCommand {
   std::string objective = "latency";
   uint64_t seed = 1;
   std::string profile;
+  MappingCommand mapping;
   MeasureOptions measure;
   std::string only_measured;  ///< an option that was given and needs --order=measured
   std::string json;
