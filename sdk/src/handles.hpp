@@ -9,6 +9,7 @@
 
 struct tenon_plan {
   tenon::LoadedPlan loaded;
+  size_t program = 0;  // the one that is loaded
   // Set only by tenon_plan_open: what tenon_plan_close gives back.
   void* mapping = nullptr;
   size_t mapping_bytes = 0;
@@ -43,11 +44,12 @@ template <typename Handle>
 inline constexpr size_t kHandleBytes =
     (sizeof(Handle) + kStateAlignment - 1) / kStateAlignment* kStateAlignment;
 
-/// Loads an opened plan into `state`; tenon_plan_load and tenon_plan_open share it.
+/// Loads a program of an opened plan into `state`; tenon_plan_load and tenon_plan_open share it.
 Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
-                Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan);
+                Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan,
+                size_t program = kFirstProgram);
 
-[[nodiscard]] size_t PlanStateBytes(const PlanView& view);
-[[nodiscard]] size_t PlanScratchBytes(const PlanView& view);
+[[nodiscard]] size_t PlanStateBytes(const PlanView& view, size_t program = kFirstProgram);
+[[nodiscard]] size_t PlanScratchBytes(const PlanView& view, size_t program = kFirstProgram);
 
 }  // namespace tenon::sdk

@@ -77,24 +77,25 @@ tenon_status Report(const Status& status, tenon_error* error) {
   return static_cast<tenon_status>(status.code());
 }
 
-size_t PlanScratchBytes(const PlanView& view) {
+size_t PlanScratchBytes(const PlanView& view, size_t program) {
   return view.program_count() == 0 ? PlanCheckScratchBytes(view)
-                                   : LoadedPlan::ScratchBytes(view, kFirstProgram);
+                                   : LoadedPlan::ScratchBytes(view, program);
 }
 
-size_t PlanStateBytes(const PlanView& view) {
-  return kHandleBytes<tenon_plan> + LoadedPlan::StateBytes(view, kFirstProgram);
+size_t PlanStateBytes(const PlanView& view, size_t program) {
+  return kHandleBytes<tenon_plan> + LoadedPlan::StateBytes(view, program);
 }
 
 Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
-                Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan) {
+                Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan, size_t program) {
   constexpr size_t kHandle = kHandleBytes<tenon_plan>;
   if (backends.list == nullptr && backends.count > 0) return NullArgument("backends.list");
   auto* handle = new (state.data()) tenon_plan();
+  handle->program = program;
   const auto* list = reinterpret_cast<const Backend* const*>(backends.list);
-  const Status status = handle->loaded.Load(
-      view, kFirstProgram, Span<const Backend* const>(list, backends.count), threads,
-      Span<uint8_t>(state.data() + kHandle, state.size() - kHandle), scratch);
+  const Status status =
+      handle->loaded.Load(view, program, Span<const Backend* const>(list, backends.count), threads,
+                          Span<uint8_t>(state.data() + kHandle, state.size() - kHandle), scratch);
   if (!status.ok()) {
     handle->loaded.Unload();
     return status;
@@ -223,6 +224,21 @@ tenon_status tenon_plan_output(const tenon_plan* plan, size_t index, tenon_port_
   return FillPort(plan->loaded.program(), plan->loaded.program().output(index), info);
 }
 
+size_t tenon_plan_program_count(const tenon_plan* plan) {
+  return plan == nullptr ? 0 : plan->loaded.view().program_count();
+}
+
+tenon_status tenon_plan_program(const tenon_plan* plan, size_t index, tenon_program_info* info) {
+  if (info == nullptr || index >= tenon_plan_program_count(plan)) return TENON_INVALID_ARGUMENT;
+  const tenon::ProgramView program = plan->loaded.view().program(index);
+  *info = tenon_program_info{};
+  info->name = program.name();
+  info->is_pipeline = program.mode() == static_cast<uint8_t>(tenon::ProgramMode::kPipeline) ? 1 : 0;
+  info->is_loaded = index == plan->program ? 1 : 0;
+  info->workers = program.worker_count();
+  return TENON_OK;
+}
+
 size_t tenon_plan_op_count(const tenon_plan* plan) {
   return plan == nullptr ? 0 : plan->loaded.ops().size();
 }
@@ -254,7 +270,7 @@ tenon_status tenon_plan_arena(const tenon_plan* plan, size_t index, tenon_arena_
 }
 
 size_t tenon_plan_state_bytes(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : tenon::sdk::PlanStateBytes(plan->loaded.view());
+  return plan == nullptr ? 0 : tenon::sdk::PlanStateBytes(plan->loaded.view(), plan->program);
 }
 
 const char* tenon_plan_notice(const tenon_plan* plan) {

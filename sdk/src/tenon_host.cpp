@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "runtime/format/plan_view.hpp"
@@ -88,29 +89,47 @@ class HeapBlock {
   void* data_;
 };
 
-Status LoadMapped(const PlanView& view, const tenon_backends& backends, int32_t threads,
-                  tenon_plan** plan) {
+/// Where the program is not in the plan, the words say how it gets there.
+Status FindProgram(const PlanView& view, const char* name, size_t* program) {
   TENON_ENSURE(view.program_count() > 0, kCorruptPlan, "the plan holds no program");
-  const size_t state_bytes = tenon::sdk::PlanStateBytes(view);
-  const size_t scratch_bytes = tenon::sdk::PlanScratchBytes(view);
+  *program = tenon::sdk::kFirstProgram;
+  if (name == nullptr) return OkStatus();
+  for (; *program < view.program_count(); ++*program) {
+    if (std::strcmp(view.program(*program).name(), name) == 0) return OkStatus();
+  }
+  const char* words = "the plan has no program '{s}': 'tenon inspect' shows those that it has";
+  if (std::strcmp(name, "pipeline") == 0) {
+    words = "the plan has no program '{s}': convert with --parallel=pipeline";
+  } else if (std::strcmp(name, "inter") == 0) {
+    words = "the plan has no program '{s}': convert with --parallel=inter";
+  }
+  return Status(StatusCode::kFailedPrecondition, words).About(name);
+}
+
+Status LoadMapped(const PlanView& view, const char* program_name, const tenon_backends& backends,
+                  int32_t threads, tenon_plan** plan) {
+  size_t program = 0;
+  TENON_RETURN_IF_ERROR(FindProgram(view, program_name, &program));
+  const size_t state_bytes = tenon::sdk::PlanStateBytes(view, program);
+  const size_t scratch_bytes = tenon::sdk::PlanScratchBytes(view, program);
   HeapBlock state(state_bytes, 64);
   HeapBlock scratch(scratch_bytes, 64);
   TENON_ENSURE(state.ok() && scratch.ok(), kOutOfMemory, "cannot allocate {0} + {1} bytes",
                static_cast<int64_t>(state_bytes), static_cast<int64_t>(scratch_bytes));
   TENON_RETURN_IF_ERROR(
-      tenon::sdk::LoadInto(view, backends, threads, state.bytes(), scratch.bytes(), plan));
+      tenon::sdk::LoadInto(view, backends, threads, state.bytes(), scratch.bytes(), plan, program));
   state.Release();
   return OkStatus();
 }
 
 /// Reports while the file is still mapped: errors may name things inside it.
-tenon_status OpenPlan(const char* path, const tenon_backends& backends, int32_t threads,
-                      tenon_plan** plan, tenon_error* error) {
+tenon_status OpenPlan(const char* path, const char* program, const tenon_backends& backends,
+                      int32_t threads, tenon_plan** plan, tenon_error* error) {
   Mapping mapping;
   if (const Status status = mapping.Open(path); !status.ok()) return Report(status, error);
   const Result<PlanView> view = PlanView::Open(mapping.bytes());
   if (!view.ok()) return Report(view.status(), error);
-  const tenon_status code = Report(LoadMapped(*view, backends, threads, plan), error);
+  const tenon_status code = Report(LoadMapped(*view, program, backends, threads, plan), error);
   if (code == TENON_OK) {
     (*plan)->mapping_bytes = mapping.bytes().size();
     (*plan)->mapping = mapping.Release();
@@ -167,6 +186,12 @@ extern "C" {
 
 tenon_status tenon_plan_open(const char* path, const tenon_backends* backends, int32_t threads,
                              tenon_plan** plan, tenon_error* error) {
+  return tenon_plan_open_program(path, nullptr, backends, threads, plan, error);
+}
+
+tenon_status tenon_plan_open_program(const char* path, const char* program,
+                                     const tenon_backends* backends, int32_t threads,
+                                     tenon_plan** plan, tenon_error* error) {
   if (path == nullptr || plan == nullptr) {
     return Report(Status(StatusCode::kInvalidArgument, "argument '{s}' is NULL")
                       .About(path == nullptr ? "path" : "plan"),
@@ -176,7 +201,7 @@ tenon_status tenon_plan_open(const char* path, const tenon_backends* backends, i
   // What this build lacks stands last.
   const tenon_backend* every[] = {tenon_backend_cpu(), tenon_backend_opencl()};
   const tenon_backends defaults{every, every[1] != nullptr ? size_t{2} : size_t{1}};
-  return OpenPlan(path, backends != nullptr ? *backends : defaults, threads, plan, error);
+  return OpenPlan(path, program, backends != nullptr ? *backends : defaults, threads, plan, error);
 }
 
 void tenon_plan_close(tenon_plan* plan) {

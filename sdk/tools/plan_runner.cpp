@@ -20,6 +20,7 @@ void FailWith(const Error& error, const std::string& about) {
   Exit exit = kDeviceFailure;
   switch (error.status) {
     case TENON_INVALID_ARGUMENT:
+    case TENON_FAILED_PRECONDITION:
       exit = kUsage;
       break;
     case TENON_CORRUPT_PLAN:
@@ -36,10 +37,11 @@ void FailWith(const Error& error, const std::string& about) {
   Fail(exit, "{}: {}", about, error.message);
 }
 
-Plan OpenPlan(const std::string& path, int threads, bool portable) {
+Plan OpenPlan(const std::string& path, int threads, bool portable, const std::string& program) {
   std::vector<const tenon_backend*> backends;
   if (portable) backends.push_back(tenon_backend_cpu_portable());
-  Expected<Plan> plan = Plan::Open(path, threads > 0 ? threads : AvailableProcessors(), backends);
+  Expected<Plan> plan =
+      Plan::Open(path, threads > 0 ? threads : AvailableProcessors(), backends, program);
   if (!plan) FailWith(plan.error(), path);
   return std::move(*plan);
 }

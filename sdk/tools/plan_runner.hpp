@@ -10,7 +10,9 @@
 namespace tenon::tool {
 
 /// Opens a plan; throws Failure. `threads` 0: one per processor available to this process.
-[[nodiscard]] Plan OpenPlan(const std::string& path, int threads, bool portable);
+/// `program`: its name; empty: the first.
+[[nodiscard]] Plan OpenPlan(const std::string& path, int threads, bool portable,
+                            const std::string& program = "");
 [[nodiscard]] Session OpenSession(const Plan& plan);
 
 /// Throws Failure with the exit status that fits a runtime error.

@@ -141,6 +141,27 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_open(const char* path,
 /* [host] NULL is allowed. */
 TENON_API void tenon_plan_close(tenon_plan* plan);
 
+/* [host] A plan file holds one or more programs over the same constants: ways to compute the same
+ * outputs from the same inputs. tenon_plan_load and tenon_plan_open make the first one ready; this
+ * one the one called `program` ("pipeline", say; NULL: the first). TENON_FAILED_PRECONDITION if the
+ * file has none of that name: the words say how to convert for it. */
+TENON_API TENON_NODISCARD tenon_status tenon_plan_open_program(const char* path,
+                                                               const char* program,
+                                                               const tenon_backends* backends,
+                                                               int32_t threads, tenon_plan** plan,
+                                                               tenon_error* error);
+
+typedef struct tenon_program_info {
+  const char* name;    /* lives as long as the plan */
+  int32_t is_pipeline; /* its workers are stages of a pipeline */
+  int32_t is_loaded;   /* it is what this plan's sessions and streams run */
+  size_t workers;
+} tenon_program_info;
+/* All programs of the file, loaded or not. */
+TENON_API size_t tenon_plan_program_count(const tenon_plan* plan);
+TENON_API TENON_NODISCARD tenon_status tenon_plan_program(const tenon_plan* plan, size_t index,
+                                                          tenon_program_info* info);
+
 TENON_API size_t tenon_plan_input_count(const tenon_plan* plan);
 TENON_API size_t tenon_plan_output_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_input(const tenon_plan* plan, size_t index,
@@ -148,7 +169,7 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_input(const tenon_plan* plan, 
 TENON_API TENON_NODISCARD tenon_status tenon_plan_output(const tenon_plan* plan, size_t index,
                                                          tenon_port_info* info);
 
-/* An op of the plan's first program and the kernel that runs it here (where this build or processor
+/* An op of the loaded program and the kernel that runs it here (where this build or processor
  * lacks the kernel that the plan names, the best other one). Strings live as long as the plan. */
 typedef struct tenon_op_info {
   const char* name;

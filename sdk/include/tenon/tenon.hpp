@@ -54,14 +54,17 @@ class [[nodiscard]] Expected {
 class Plan {
  public:
   /// Maps and loads a plan file for runs on up to `threads` threads, with the backends given (the
-  /// pointers must outlive the plan), or with every backend of this build.
+  /// pointers must outlive the plan), or with every backend of this build. `program`: its name in
+  /// the file; empty: the first.
   [[nodiscard]] static Expected<Plan> Open(const std::string& path, int threads = 1,
-                                           const std::vector<const tenon_backend*>& backends = {}) {
+                                           const std::vector<const tenon_backend*>& backends = {},
+                                           const std::string& program = "") {
     const tenon_backends list{backends.data(), backends.size()};
     tenon_plan* handle = nullptr;
     tenon_error error;
     const tenon_status status =
-        tenon_plan_open(path.c_str(), backends.empty() ? nullptr : &list, threads, &handle, &error);
+        tenon_plan_open_program(path.c_str(), program.empty() ? nullptr : program.c_str(),
+                                backends.empty() ? nullptr : &list, threads, &handle, &error);
     if (status != TENON_OK) return Error{status, error.message};
     return Plan(handle);
   }
@@ -100,6 +103,20 @@ class Plan {
       if (name == Output(i).name) return i;
     }
     return std::nullopt;
+  }
+  /// All programs of the file, loaded or not.
+  [[nodiscard]] size_t ProgramCount() const { return tenon_plan_program_count(handle_); }
+  [[nodiscard]] tenon_program_info Program(size_t index) const {
+    tenon_program_info info{};
+    if (tenon_plan_program(handle_, index, &info) != TENON_OK) info = {};
+    return info;
+  }
+  /// The one that sessions and streams run.
+  [[nodiscard]] tenon_program_info LoadedProgram() const {
+    for (size_t i = 0; i < ProgramCount(); ++i) {
+      if (Program(i).is_loaded != 0) return Program(i);
+    }
+    return {};
   }
   [[nodiscard]] size_t OpCount() const { return tenon_plan_op_count(handle_); }
   [[nodiscard]] tenon_op_info Op(size_t index) const {
