@@ -1,8 +1,9 @@
 // tenon bench: how fast a plan runs here, and how much memory it takes.
+#include "sdk/tools/bench.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -17,23 +18,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-struct BenchOptions {
-  std::string plan;
-  int iterations = 100;
-  int warmup = 10;
-  int threads = 0;
-  std::string json;
-  bool per_op = false;
-  bool portable = false;
-};
-
 uint64_t Nanoseconds() {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
           .count());
 }
 
-/// Numbers of ordinary size: zeros or denormals would time something else.
+}  // namespace
+
 std::vector<std::byte> RandomInput(const tenon_port_info& port) {
   std::mt19937 random(1);
   std::vector<std::byte> bytes(port.bytes);
@@ -49,18 +41,15 @@ std::vector<std::byte> RandomInput(const tenon_port_info& port) {
   return bytes;
 }
 
-struct Measurement {
-  std::vector<double> latencies_ms;      ///< sorted
-  std::vector<double> op_ms;             ///< per op, mean over the traced runs
-  std::map<std::string, size_t> memory;  ///< peak writable bytes by memory space
+std::string HeapSpace(const Plan& plan) {
+  return plan.ArenaCount() > 0 ? plan.Arena(0).space : "ram";
+}
 
-  [[nodiscard]] double Quantile(double q) const {
-    const auto last = static_cast<double>(latencies_ms.size() - 1);
-    return latencies_ms[static_cast<size_t>(q * last + 0.5)];
-  }
-};
+namespace {
 
-void TraceOps(Session& session, size_t ops, int runs, Measurement& result) {
+void TraceOps(Session& session, size_t ops, const BenchOptions& options, Measurement& result) {
+  if (!options.per_op && options.json.empty()) return;
+  const int runs = std::max(1, options.iterations / 2);
   std::vector<uint64_t> total(ops, 0);
   tenon_trace trace{};
   trace.context = &total;
@@ -92,8 +81,7 @@ Measurement Measure(const Plan& plan, const BenchOptions& options) {
       FailWith(*error, "bench");
     }
   }
-  const std::string heap_space = plan.ArenaCount() > 0 ? plan.Arena(0).space : "ram";
-  result.memory[heap_space] += beside;
+  result.memory[HeapSpace(plan)] += beside;
 
   const auto run = [&] {
     if (const auto error = session.Run()) FailWith(*error, "bench");
@@ -105,18 +93,64 @@ Measurement Measure(const Plan& plan, const BenchOptions& options) {
     result.latencies_ms.push_back(static_cast<double>(Nanoseconds() - start) / 1e6);
   }
   std::sort(result.latencies_ms.begin(), result.latencies_ms.end());
-  if (options.per_op || !options.json.empty()) {
-    TraceOps(session, plan.OpCount(), std::max(1, options.iterations / 2), result);
-  }
+  result.throughput = 1e3 / result.Quantile(0.5);
+  TraceOps(session, plan.OpCount(), options, result);
   return result;
 }
 
-Json ToJson(const Plan& plan, const Measurement& result, const BenchOptions& options, int threads) {
+Measurement MeasureMode(const Plan& plan, const BenchOptions& options) {
+  if (options.mode == "sequential") return Measure(plan, options);
+  Measurement result = MeasureStream(plan, options);
+  Session session = OpenSession(plan);  // not counted: it is there for the ops' times alone
+  TraceOps(session, plan.OpCount(), options, result);
+  return result;
+}
+
+/// Threads that run inputs, ops or stages beside each other, without those inside an op.
+size_t ThreadsBeside(const Plan& plan, const BenchOptions& options) {
+  const auto replicas = static_cast<size_t>(options.replicas);
+  const bool by_worker = options.mode == "pipeline" || options.mode == "inter";
+  return by_worker ? replicas * plan.LoadedProgram().workers : replicas;
+}
+
+/// The program of the mode, with what the mode leaves of the threads to share each op.
+Plan OpenForMode(const BenchOptions& options, int* kernel_threads) {
+  const std::string program =
+      options.mode == "pipeline" || options.mode == "inter" ? options.mode : "";
+  *kernel_threads = 1;
+  Plan plan = OpenPlan(options.plan, 1, options.portable, program);
+  const size_t beside = ThreadsBeside(plan, options);
+  *kernel_threads = std::max(1, options.threads / static_cast<int>(beside));
+  if (*kernel_threads == 1) return plan;
+  return OpenPlan(options.plan, *kernel_threads, options.portable, program);
+}
+
+Json StreamToJson(const Measurement& result) {
+  Json json;
+  for (const StageTimes& stage : result.stages) {
+    json["stages"].push_back({{"name", stage.name},
+                              {"busy_ms", stage.busy_ms},
+                              {"starved_ms", stage.starved_ms},
+                              {"blocked_ms", stage.blocked_ms}});
+  }
+  for (const ChannelStalls& channel : result.channels) {
+    json["channels"].push_back({{"from", channel.from},
+                                {"to", channel.to},
+                                {"depth", channel.depth},
+                                {"stalls", channel.stalls},
+                                {"stalled_ms", channel.stalled_ms}});
+  }
+  if (!result.stages.empty()) json["bound_per_s"] = result.Bound();
+  return json;
+}
+
+Json ToJson(const Plan& plan, const Measurement& result, const BenchOptions& options,
+            int kernel_threads) {
   Json json;
   json["latency_ms"] = {{"min", result.latencies_ms.front()},
                         {"median", result.Quantile(0.5)},
                         {"p99", result.Quantile(0.99)}};
-  json["throughput_per_s"] = 1e3 / result.Quantile(0.5);
+  json["throughput_per_s"] = result.throughput;
   json["memory_bytes"] = result.memory;
   json["ops"] = Json::array();
   for (size_t i = 0; i < result.op_ms.size(); ++i) {
@@ -128,9 +162,15 @@ Json ToJson(const Plan& plan, const Measurement& result, const BenchOptions& opt
                            {"ms", result.op_ms[i]}});
     if (op.worker[0] != '\0') json["ops"].back()["worker"] = op.worker;
   }
-  json["settings"] = {{"plan", options.plan},        {"iterations", options.iterations},
-                      {"warmup", options.warmup},    {"threads", threads},
-                      {"mode", "sequential"},        {"replicas", 1},
+  if (!result.stages.empty()) json.update(StreamToJson(result));
+  json["settings"] = {{"plan", options.plan},
+                      {"iterations", options.iterations},
+                      {"warmup", options.warmup},
+                      {"threads", options.threads},
+                      {"mode", options.mode},
+                      {"replicas", options.replicas},
+                      {"stream_threads", result.stream_threads},
+                      {"kernel_threads", kernel_threads},
                       {"portable", options.portable}};
   return json;
 }
@@ -147,15 +187,43 @@ void PrintOps(const Plan& plan, const Measurement& result) {
   }
 }
 
-void Bench(const BenchOptions& options) {
-  const int threads = options.threads > 0 ? options.threads : AvailableProcessors();
-  const Plan plan = OpenPlan(options.plan, threads, options.portable);
-  const Measurement result = Measure(plan, options);
+void PrintStages(const Measurement& result) {
+  for (const StageTimes& stage : result.stages) {
+    std::cout << fmt::format(
+        "stage {:<12} ms per input: busy {:.4f}  starved {:.4f}  blocked {:.4f}\n", stage.name,
+        stage.busy_ms, stage.starved_ms, stage.blocked_ms);
+  }
+  for (const ChannelStalls& channel : result.channels) {
+    std::cout << fmt::format("channel {} -> {} of {} slots: full {} times, {:.4f} ms in all\n",
+                             channel.from, channel.to, channel.depth, channel.stalls,
+                             channel.stalled_ms);
+  }
+  if (!result.stages.empty()) {
+    std::cout << fmt::format("bound by the slowest stage: {:.1f}/s, reached: {:.3f} of it\n",
+                             result.Bound(), result.throughput / result.Bound());
+  }
+}
+
+void Bench(BenchOptions options) {
+  if (options.threads == 0) options.threads = AvailableProcessors();
+  if (options.replicas == 0) options.replicas = options.mode == "replicas" ? options.threads : 1;
+  if (options.mode == "sequential" && options.replicas > 1) {
+    Fail(kUsage, "--replicas {} needs a mode of several: replicas, pipeline or inter",
+         options.replicas);
+  }
+  int kernel_threads = 1;
+  const Plan plan = OpenForMode(options, &kernel_threads);
+  const Measurement result = MeasureMode(plan, options);
+  const std::string mode = options.mode == "sequential"
+                               ? ""
+                               : fmt::format(", {} with {} replica{}", options.mode,
+                                             options.replicas, options.replicas == 1 ? "" : "s");
   std::cout << fmt::format(
       "latency ms: min {:.4f}  median {:.4f}  p99 {:.4f}   throughput: {:.1f}/s   ({} runs, {} "
-      "thread{})\n",
-      result.latencies_ms.front(), result.Quantile(0.5), result.Quantile(0.99),
-      1e3 / result.Quantile(0.5), options.iterations, threads, threads == 1 ? "" : "s");
+      "thread{}{})\n",
+      result.latencies_ms.front(), result.Quantile(0.5), result.Quantile(0.99), result.throughput,
+      options.iterations, options.threads, options.threads == 1 ? "" : "s", mode);
+  PrintStages(result);
   for (const auto& [space, bytes] : result.memory) {
     std::cout << fmt::format("memory {}: {} bytes (arenas, inputs, states, packed weights)\n",
                              space, bytes);
@@ -170,7 +238,7 @@ void Bench(const BenchOptions& options) {
   }
   if (options.per_op) PrintOps(plan, result);
   if (!options.json.empty()) {
-    WriteFile(options.json, ToJson(plan, result, options, threads).dump(2) + "\n");
+    WriteFile(options.json, ToJson(plan, result, options, kernel_threads).dump(2) + "\n");
   }
 }
 
@@ -187,7 +255,22 @@ void AddBench(CLI::App& app) {
   command->add_option("--warmup", options->warmup, "Runs before those")
       ->capture_default_str()
       ->check(AtLeast(0));
-  command->add_option("--threads", options->threads, "Threads; 0: one per processor")
+  command
+      ->add_option("--threads", options->threads,
+                   "Threads in all, shared out by the mode; 0: one per processor")
+      ->capture_default_str()
+      ->check(AtLeast(0));
+  command
+      ->add_option(
+          "--mode", options->mode,
+          "One input at a time (sequential), or a stream of them: pipeline and inter where "
+          "the plan has such a program, replicas of any")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"sequential", "pipeline", "replicas", "inter"}));
+  command
+      ->add_option("--replicas", options->replicas,
+                   "Copies that run at once, with arenas of their own; 0: one per thread in mode "
+                   "replicas, else 1")
       ->capture_default_str()
       ->check(AtLeast(0));
   command->add_option("--json", options->json, "Write the figures there");

@@ -1,0 +1,69 @@
+// What `tenon bench` measures, in each of its modes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tenon/tenon.hpp"
+
+namespace tenon::tool {
+
+struct BenchOptions {
+  std::string plan;
+  std::string mode = "sequential";
+  int iterations = 100;
+  int warmup = 10;
+  int threads = 0;   ///< in all; 0: one per processor
+  int replicas = 0;  ///< 0: as many as threads in mode replicas, else 1
+  std::string json;
+  bool per_op = false;
+  bool portable = false;
+};
+
+/// Means per input, over the timed ones.
+struct StageTimes {
+  std::string name;
+  double busy_ms = 0;
+  double starved_ms = 0;
+  double blocked_ms = 0;
+};
+
+struct ChannelStalls {
+  size_t from = 0;
+  size_t to = 0;
+  size_t depth = 0;
+  uint64_t stalls = 0;
+  double stalled_ms = 0;
+};
+
+struct Measurement {
+  std::vector<double> latencies_ms;      ///< sorted
+  double throughput = 0;                 ///< per second
+  std::vector<double> op_ms;             ///< per op, mean over the traced runs
+  std::map<std::string, size_t> memory;  ///< peak writable bytes by memory space
+  std::vector<StageTimes> stages;        ///< of one replica, mean over all; pipelines only
+  std::vector<ChannelStalls> channels;
+  size_t stream_threads = 0;  ///< 0: no stream
+
+  [[nodiscard]] double Quantile(double q) const {
+    const auto last = static_cast<double>(latencies_ms.size() - 1);
+    return latencies_ms[static_cast<size_t>(q * last + 0.5)];
+  }
+  /// What the slowest stage allows.
+  [[nodiscard]] double Bound() const;
+};
+
+/// Numbers of ordinary size: zeros or denormals would time something else.
+[[nodiscard]] std::vector<std::byte> RandomInput(const tenon_port_info& port);
+
+/// A stream of `options.iterations` inputs after `options.warmup` others, handed in as fast as it
+/// takes them. Latencies are from hand-in to completion. Throws Failure.
+[[nodiscard]] Measurement MeasureStream(const Plan& plan, const BenchOptions& options);
+
+/// The space that memory beside arenas is counted for.
+[[nodiscard]] std::string HeapSpace(const Plan& plan);
+
+}  // namespace tenon::tool
