@@ -138,6 +138,7 @@ class Maker {
     options.board = &board_;
     options.profile = fit_.compile.profile;
     options.kernels = fit_.compile.kernels;
+    options.fallback = fit_.compile.fallback;
     options.threads = options_.threads;
     options.most_stages = options_.most_stages;
     options.depth = options_.channel_depth;
@@ -162,7 +163,9 @@ class Maker {
     options.board = &board_;
     options.profile = fit_.compile.profile;
     options.kernels = fit_.compile.kernels;
+    options.fallback = fit_.compile.fallback;
     options.threads = options_.threads;
+    options.schedule.aggregate = fit_.compile.aggregate;
     options.schedule.search.work_budget = fit_.compile.order.budget;
     options.schedule.search.seed = fit_.compile.order.seed;
     options.schedule.arena.work_budget = fit_.compile.place_budget;

@@ -64,7 +64,8 @@ class SegmentScheduler {
       : graph_(graph), locations_(locations), board_(board), model_(model), options_(options) {}
 
   Result<ScheduledProgram> Run() {
-    TENON_ASSIGN_OR_RETURN(segments_, MakeSegmentGraph(graph_, locations_, board_, model_));
+    TENON_ASSIGN_OR_RETURN(
+        segments_, MakeSegmentGraph(graph_, locations_, board_, model_, options_.unit_of_op));
     ChooseSegments();
     OrderInside();
     SortByStart();
@@ -117,14 +118,14 @@ class SegmentScheduler {
     result_.segments.fewest_is_exact = early.exact;
     result_.segments.fewest_time = INT64_MAX;
     Picoseconds best = INT64_MAX;
-    ImproveOptions improve;
-    improve.work_budget = options_.search.work_budget * 20;
+    constexpr int64_t kLooksPerUnitOfWork = 20;
+    const int64_t work = options_.search.work_budget * kLooksPerUnitOfWork;
     for (const Aggregation* aggregation : {&early, &late}) {
       SegmentList list = ListOf(problem(), *aggregation);
       OrderByTails(problem(), list);
       const Picoseconds merged = TimesOf(problem(), list).makespan;
       result_.segments.fewest_time = std::min(result_.segments.fewest_time, merged);
-      result_.order.tried += ImproveSegments(problem(), improve, list);
+      result_.order.tried += ImproveSegments(problem(), work, list);
       const Picoseconds time = TimesOf(problem(), list).makespan;
       if (time > best || (time == best && list.size() >= list_.size())) continue;
       best = time;

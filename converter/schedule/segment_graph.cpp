@@ -93,9 +93,12 @@ bool RunsInSegments(const Graph& graph, const Locations& locations, const Board&
 }
 
 Result<SegmentGraph> MakeSegmentGraph(const Graph& graph, const Locations& locations,
-                                      const Board& board, const CostModel& model) {
+                                      const Board& board, const CostModel& model,
+                                      const std::vector<int32_t>& unit_of_op) {
+  ProblemOptions options;
+  options.unit_of_op = &unit_of_op;
   TENON_ASSIGN_OR_RETURN(ProgramProblem program,
-                         MakeProgramProblem(graph, locations, board, model, ProblemOptions()));
+                         MakeProgramProblem(graph, locations, board, model, options));
   SegmentGraph result;
   for (const Unit& unit : board.units) {
     result.problem.units.push_back(

@@ -28,9 +28,11 @@ struct SegmentGraph {
 
 /// Of crossing tensors the first reader on a device pays for bringing them there, the writer for
 /// bringing them back, at the board's link between the arena's space and the unit's; nothing where
-/// a unit runs from the arena's space. Errors (kInput): an op that no unit of the board runs.
+/// a unit runs from the arena's space. `unit_of_op`: as ScheduleOptions::unit_of_op. Errors
+/// (kInput): an op that no unit of the board runs.
 [[nodiscard]] Result<SegmentGraph> MakeSegmentGraph(const Graph& graph, const Locations& locations,
-                                                    const Board& board, const CostModel& model);
+                                                    const Board& board, const CostModel& model,
+                                                    const std::vector<int32_t>& unit_of_op = {});
 
 /// The least time in which any schedule of these ops can end: the longest path, and the busiest
 /// unit with one start.

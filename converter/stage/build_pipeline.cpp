@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/memory/fallback_kernels.hpp"
 #include "converter/passes/assign_layouts.hpp"
 #include "converter/passes/lay_out_weights.hpp"
 #include "converter/stage/simulate_pipeline.hpp"
@@ -90,6 +91,12 @@ class Builder {
     TENON_ASSIGN_OR_RETURN(
         program_.staged, PlaceInStages(std::move(graph), std::move(stage_of_op), backends, views));
     program_.passes.push_back(std::move(views));
+    if (options_.fallback) {
+      const Status status =
+          ChooseFallbackKernels(program_.staged.graph, program_.staged.locations,
+                                options_.kernels.threads, options_.kernels.portable_only);
+      if (!status.ok()) return status.error();
+    }
     ArenaOptions arena = options_.arena;
     program_.arenas =
         PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage.size()), arena);

@@ -25,8 +25,9 @@ struct PipelineOptions {
   /// True: the cut chooses the unit of every op that is not pinned, among the backends that the
   /// board's table lists for it. False: the table has chosen, the cut follows.
   bool choose_units = true;
+  bool fallback = false;  ///< ops on devices get a CPU kernel for the same operands too
   CutOptions cut;
-  ImproveOptions improve;
+  BoundaryOptions improve;
   ArenaOptions arena;
 };
 

@@ -22,7 +22,7 @@ struct CutOptions {
 [[nodiscard]] std::optional<StageCut> CutStages(const StageProblem& problem,
                                                 const CutOptions& options = {});
 
-struct ImproveOptions {
+struct BoundaryOptions {
   double slack = 0.01;               ///< by which the period may grow in favour of less traffic
   int32_t most_moved = 16;           ///< ops that change stages together
   int64_t work_budget = 50'000'000;  ///< ops and values looked at
@@ -33,6 +33,6 @@ struct ImproveOptions {
 /// and the period stays within the slack of what it was. The result is no longer a cut of the order
 /// given, but of the order by stages. Never a longer period than `slack` allows, never more traffic
 /// at an equal period. `exact` stays as it is said of the order given.
-void ImproveBoundaries(const StageProblem& problem, const ImproveOptions& options, StageCut& cut);
+void ImproveBoundaries(const StageProblem& problem, const BoundaryOptions& options, StageCut& cut);
 
 }  // namespace tenon::converter

@@ -8,7 +8,7 @@ namespace {
 
 class Improver {
  public:
-  Improver(const StageProblem& problem, const ImproveOptions& options, StageCut& cut)
+  Improver(const StageProblem& problem, const BoundaryOptions& options, StageCut& cut)
       : problem_(problem), options_(options), cut_(cut) {
     before_.resize(problem.ops());
     after_.resize(problem.ops());
@@ -95,7 +95,7 @@ class Improver {
   }
 
   const StageProblem& problem_;
-  const ImproveOptions& options_;
+  const BoundaryOptions& options_;
   StageCut& cut_;
   std::vector<std::vector<int32_t>> before_, after_;  ///< by op
   int64_t work_ = 0;
@@ -103,7 +103,7 @@ class Improver {
 
 }  // namespace
 
-void ImproveBoundaries(const StageProblem& problem, const ImproveOptions& options, StageCut& cut) {
+void ImproveBoundaries(const StageProblem& problem, const BoundaryOptions& options, StageCut& cut) {
   Improver(problem, options, cut).Run();
 }
 

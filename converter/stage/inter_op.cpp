@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/memory/fallback_kernels.hpp"
 #include "converter/order/order_graph.hpp"
 #include "converter/passes/assign_layouts.hpp"
 #include "converter/passes/lay_out_weights.hpp"
@@ -45,6 +46,11 @@ Status ChooseAndLayOut(const InterOpOptions& options, InterOpProgram& result) {
   if (Status status = AssignLayouts(result.graph, report); !status.ok()) return status;
   if (Status status = LayOutWeights(result.graph, report); !status.ok()) return status;
   TENON_ASSIGN_OR_RETURN(result.locations, AssignLocations(result.graph, report));
+  if (options.fallback) {
+    const Status status = ChooseFallbackKernels(
+        result.graph, result.locations, options.kernels.threads, options.kernels.portable_only);
+    if (!status.ok()) return status;
+  }
   return Verify(result.graph);
 }
 

@@ -16,6 +16,7 @@ struct InterOpOptions {
   const Profile* profile = nullptr;
   KernelChoiceOptions kernels;  ///< board and costs are filled in
   int threads = 2;              ///< cores, at most what the plan's workers leave beside devices
+  bool fallback = false;        ///< ops on devices get a CPU kernel for the same operands too
   ScheduleOptions schedule;
 };
 

@@ -26,6 +26,7 @@ class StagePlanner {
     TouchPorts();
     for (size_t step = 0; step < plan().steps.size(); ++step) TouchOperands(step);
     AddWorkspaces();
+    KeepForFallback();
     HandOver();
     for (size_t stage = 0; stage < stages_; ++stage) PlaceStage(static_cast<int32_t>(stage));
     PlaceRings();
@@ -39,7 +40,8 @@ class StagePlanner {
     int32_t writer = -1;       ///< stage
     int32_t last_reader = -1;  ///< stage, at least `writer`
     bool is_input = false;
-    size_t group = 0;  ///< the first storage of its chain of hand-overs
+    bool is_kept = false;  ///< some segment must find it again as it was
+    size_t group = 0;      ///< the first storage of its chain of hand-overs
   };
 
   ArenaPlan& plan() { return result_.plan; }
@@ -63,7 +65,7 @@ class StagePlanner {
     Use use;
     use.group = plan().storages.size();
     uses_.push_back(use);
-    plan().storages.push_back(storage);
+    plan().storages.push_back(std::move(storage));
     return use.group;
   }
 
@@ -133,6 +135,51 @@ class StagePlanner {
     }
   }
 
+  /// Segments are runs of ops of one stage and backend, as the emitter writes them.
+  [[nodiscard]] size_t EndOfSegment(size_t begin) const {
+    const auto backend = [&](size_t step) { return graph_.op(staged_.steps[step]).backend; };
+    size_t end = begin + 1;
+    while (end < staged_.steps.size() && StageOf(end) == StageOf(begin) &&
+           backend(end) == backend(begin)) {
+      ++end;
+    }
+    return end;
+  }
+
+  void KeepForFallback() {
+    for (size_t begin = 0; begin < staged_.steps.size(); begin = EndOfSegment(begin)) {
+      if (!graph_.op(staged_.steps[begin]).fallback_kernel.empty()) {
+        KeepForFallback(begin, EndOfSegment(begin));
+      }
+    }
+  }
+
+  void KeepForFallback(size_t begin, size_t end) {
+    PlannedStorage scratch;
+    scratch.first_step = static_cast<int64_t>(begin);
+    scratch.last_step = static_cast<int64_t>(end) - 1;
+    for (size_t step = begin; step < end; ++step) {
+      const Op& op = graph_.op(staged_.steps[step]);
+      for (const TensorId input : op.inputs) {
+        if (input == kNone || IsConstant(input)) continue;
+        const size_t storage = StorageOf(input);
+        if (plan().storages[storage].first_step >= static_cast<int64_t>(begin) &&
+            !uses_[storage].is_input) {
+          continue;  // made here
+        }
+        uses_[storage].is_kept = true;
+        if (IsPrivate(storage)) Touch(storage, scratch.last_step);
+      }
+      if (op.fallback_workspace_bytes == 0) continue;
+      scratch.fallback_of.push_back(staged_.steps[step]);
+      scratch.bytes = std::max(scratch.bytes, op.fallback_workspace_bytes);
+    }
+    if (scratch.fallback_of.empty()) return;
+    const int32_t stage = StageOf(begin);
+    const size_t index = Add(std::move(scratch));
+    uses_[index].writer = uses_[index].last_reader = stage;
+  }
+
   [[nodiscard]] bool IsPrivate(size_t storage) const {
     return uses_[storage].writer == uses_[storage].last_reader;
   }
@@ -147,7 +194,7 @@ class StagePlanner {
         const size_t from = StorageOf(op.inputs[i]);
         const size_t to = StorageOf(op.outputs[0]);
         const auto at = static_cast<int64_t>(step);
-        if (!IsPrivate(from) || !IsPrivate(to) || uses_[from].is_input ||
+        if (!IsPrivate(from) || !IsPrivate(to) || uses_[from].is_input || uses_[from].is_kept ||
             plan().storages[from].last_step != at || plan().storages[to].first_step != at) {
           continue;
         }

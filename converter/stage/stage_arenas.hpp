@@ -19,9 +19,11 @@ struct StageArenas {
   std::vector<int32_t> arena_of_stage;  ///< or -1
 };
 
-/// In a stage's own arena storages share bytes when they are not alive together, as in a program of
-/// one stage; only inputs of the graph are never overwritten in place, since they may be the
-/// caller's memory. In a ring each storage has its own bytes.
+/// What a device's segment with fall-back kernels reads stays as it is until the segment ends, so
+/// that it can be run again; its ops share a workspace for that. In a stage's own arena storages
+/// share bytes when they are not alive together, as in a program of one stage; only inputs of the
+/// graph are never overwritten in place, since they may be the caller's memory. In a ring each
+/// storage has its own bytes.
 [[nodiscard]] StageArenas PlanStageArenas(const StagedGraph& staged, int32_t stages,
                                           const ArenaOptions& options);
 
