@@ -1,0 +1,137 @@
+// The float models of the shared folder on several backends at once: what OpenCL runs and what it
+// lacks, and any mix of OpenCL and CPU that a priority table may give.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/ops/op_table.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/float_models.hpp"
+#include "tests/support/shared_folder.hpp"
+
+namespace tenon::test {
+namespace {
+
+constexpr const char* kBoard = "x86-64-opencl";
+
+struct Subject {
+  const FloatModel* model = nullptr;
+  Arrays inputs;
+  Arrays expected;
+};
+
+std::vector<Subject> Subjects(const std::filesystem::path& models) {
+  std::vector<Subject> subjects;
+  for (const FloatModel& model : FloatModels()) {
+    subjects.push_back(
+        {&model, ReadArrays(models, model, "input"), ReadArrays(models, model, "output")});
+    REQUIRE(!subjects.back().inputs.empty());
+    REQUIRE(!subjects.back().expected.empty());
+  }
+  return subjects;
+}
+
+converter::Conversion ConvertFor(const std::filesystem::path& models, const Subject& subject,
+                                 const converter::Board& board) {
+  converter::ConvertOptions options;
+  options.board = board;
+  options.model = ModelPath(models, *subject.model);
+  options.order = converter::OrderMode::kSource;
+  auto conversion = converter::Convert(options);
+  REQUIRE_MESSAGE(conversion.ok(), conversion.error().message);
+  return std::move(*conversion);
+}
+
+void CheckAgrees(const converter::Conversion& conversion, const Subject& subject) {
+  const RunResult result = RunPlan(conversion.plan, subject.inputs);
+  REQUIRE_MESSAGE(result.error.empty(), result.error);
+  REQUIRE(result.outputs.size() == subject.expected.size());
+  for (size_t i = 0; i < subject.expected.size(); ++i) {
+    CAPTURE(i);
+    CHECK(Deviation(result.outputs[i], subject.expected[i]) <= 1);
+  }
+}
+
+/// A table in which every kind of op is better on one backend or the other, by chance, for some
+/// kinds only beyond a number of elements.
+std::vector<converter::Priority> RandomTable(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<converter::Priority> rows;
+  for (int kind = 0; kind < kOpKindCount; ++kind) {
+    const std::string op = GetOpRow(static_cast<OpKind>(kind)).name;
+    const bool opencl_first = random() % 2 == 0;
+    converter::Priority opencl{"opencl", op, opencl_first ? 1 : 3, {}};
+    if (random() % 3 == 0) opencl.when.min_elements = static_cast<int64_t>(random() % 100000);
+    rows.push_back(opencl);
+    rows.push_back({"cpu", op, 2, {}});
+  }
+  return rows;
+}
+
+int TablesPerModel() {
+  const char* given = std::getenv("TENON_RANDOM_TABLES");
+  return given != nullptr ? std::atoi(given) : 1;
+}
+
+TEST_CASE("Backends: every float model agrees on OpenCL, the CPU taking what OpenCL lacks") {
+  const std::filesystem::path models = SharedPath("models");
+  if (models.empty()) return;
+  const auto board = converter::LoadBoard(kBoard);
+  REQUIRE(board.ok());
+  std::map<std::string, std::set<std::string>> lacking;  // by kind of op
+  for (const Subject& subject : Subjects(models)) {
+    CAPTURE(subject.model->folder);
+    CAPTURE(subject.model->file);
+    const converter::Conversion conversion = ConvertFor(models, subject, *board);
+    size_t on_device = 0;
+    for (const converter::MappedOp& op : conversion.mapping) {
+      if (op.backend == "opencl") {
+        ++on_device;
+        continue;
+      }
+      for (const converter::Candidate& candidate : op.candidates) {
+        if (candidate.backend == "opencl") lacking[candidate.reason].insert(subject.model->folder);
+      }
+    }
+    CHECK(on_device > 0);
+    CheckAgrees(conversion, subject);
+  }
+  for (const auto& [reason, where] : lacking) {
+    std::string text = fmt::format("on the CPU: {} (", reason);
+    for (const std::string& model : where) text += fmt::format(" {}", model);
+    MESSAGE(text << " )");
+  }
+}
+
+TEST_CASE("Backends: every float model agrees on any mix that a random priority table gives") {
+  const std::filesystem::path models = SharedPath("models");
+  if (models.empty()) return;
+  auto board = converter::LoadBoard(kBoard);
+  REQUIRE(board.ok());
+  const int tables = TablesPerModel();
+  REQUIRE(tables > 0);
+  size_t mixed = 0;
+  for (const Subject& subject : Subjects(models)) {
+    CAPTURE(subject.model->folder);
+    CAPTURE(subject.model->file);
+    for (int seed = 1; seed <= tables; ++seed) {
+      CAPTURE(seed);
+      board->priorities = RandomTable(static_cast<uint64_t>(seed));
+      const converter::Conversion conversion = ConvertFor(models, subject, *board);
+      std::set<std::string> backends;
+      for (const converter::MappedOp& op : conversion.mapping) backends.insert(op.backend);
+      mixed += backends.size() > 1 ? 1 : 0;
+      CheckAgrees(conversion, subject);
+    }
+  }
+  CHECK_MESSAGE(mixed > 0, "no table mixed backends");
+}
+
+}  // namespace
+}  // namespace tenon::test
