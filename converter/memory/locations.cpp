@@ -137,7 +137,7 @@ class LocationAssigner {
         const std::string name = fmt::format("{}.part_{}", graph_.op(id).name, i);
         TENON_ASSIGN_OR_RETURN(const OpId copy, graph_.InsertOp(id, OpKind::kCopy, name, {part},
                                                                 Attributes(), {name}));
-        UseKernelOfNeighbour(graph_, copy);
+        UseKernelOfNeighbour(graph_, copy, id);
         const TensorId copied = graph_.op(copy).outputs[0];
         graph_.tensor(copied).layout = graph_.tensor(part).layout;
         graph_.op(id).inputs[i] = copied;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "converter/memory/place.hpp"
+#include "converter/order/sort_and_unique.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -16,6 +17,8 @@ constexpr size_t kNobody = SIZE_MAX;
 struct Touch {
   size_t segment = kNobody;  ///< the only one, or kNobody where `crosses`
   bool crosses = false;      ///< several segments, or the caller
+  bool from_start = false;   ///< an input lies there
+  bool to_end = false;       ///< an output lies there
   int64_t first_step = INT64_MAX;
   int64_t last_step = -1;
   std::vector<int32_t> readers;  ///< steps, maybe several times
@@ -78,10 +81,13 @@ class SegmentPlacer {
         ++step;
       }
     }
-    for (const auto* ports : {&graph_.inputs(), &graph_.outputs()}) {
-      for (const Graph::Port& port : *ports) {
+    for (const bool output : {false, true}) {
+      for (const Graph::Port& port : output ? graph_.outputs() : graph_.inputs()) {
         const TensorId root = locations_.at(port.tensor).root;
-        if (!graph_.tensor(root).IsConstant()) touches_[root].crosses = true;
+        if (graph_.tensor(root).IsConstant()) continue;
+        Touch& touch = touches_[root];
+        touch.crosses = true;
+        (output ? touch.to_end : touch.from_start) = true;
       }
     }
   }
@@ -209,11 +215,11 @@ class SegmentPlacer {
   void AddCrossing() {
     for (const auto& [root, touch] : touches_) {
       if (!touch.crosses) continue;
-      const bool input = graph_.IsInput(root);
-      const bool output = graph_.IsOutput(root);
-      const int64_t last = output ? std::max(end_ - 1, 0) : std::max<int64_t>(touch.last_step, 0);
+      const bool untouched = touch.last_step < 0;
+      const int64_t last =
+          touch.to_end ? std::max(end_ - 1, 0) : std::max<int64_t>(touch.last_step, 0);
       crossing_.push_back(AddStorage(root, graph_.tensor(root).ByteSize(),
-                                     input || touch.last_step < 0 ? 0 : touch.first_step, last));
+                                     touch.from_start || untouched ? 0 : touch.first_step, last));
     }
   }
 
@@ -230,22 +236,29 @@ class SegmentPlacer {
     return by_time ? segments_[s].end : static_cast<Picoseconds>(s) + 1;
   }
 
+  /// Held until the end of every segment that touches it: one that fails may have to run again.
   UsedBytes CrossingUse(const PlannedStorage& storage, bool by_time) const {
     const Touch& touch = touches_.at(storage.root);
     UsedBytes use;
     use.bytes = storage.bytes;
-    use.users = touch.readers;
-    use.users.insert(use.users.end(), touch.writers.begin(), touch.writers.end());
+    const bool untouched = touch.last_step < 0;
     Picoseconds all = 1;
     for (size_t s = 0; s < segments_.size(); ++s) all = std::max(all, EndOf(s, by_time));
-    use.start = graph_.IsInput(storage.root) || use.users.empty() ? 0 : all;
-    use.end = graph_.IsOutput(storage.root) ? all : 1;
-    for (const int32_t step : use.users) {
+    use.start = touch.from_start || untouched ? 0 : all;
+    use.end = touch.to_end ? all : 1;
+    const auto add = [&](int32_t step, std::vector<int32_t>& steps, bool at_start) {
       const size_t s = SegmentOf(step);
       use.start = std::min(use.start, StartOf(s, by_time));
       use.end = std::max(use.end, EndOf(s, by_time));
+      steps.push_back(at_start ? first_step_[s] : LastStep(s));
+    };
+    for (const int32_t step : touch.readers) add(step, use.users, false);
+    for (const int32_t step : touch.writers) {
+      add(step, use.users, false);
+      add(step, use.writers, true);
     }
-    for (const int32_t step : touch.writers) use.writers.push_back(first_step_[SegmentOf(step)]);
+    SortAndUnique(use.users);
+    SortAndUnique(use.writers);
     return use;
   }
 

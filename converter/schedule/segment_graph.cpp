@@ -32,6 +32,9 @@ class Crossings {
   void Add() {
     result_.crossing.assign(result_.op_of_node.size(), 0);
     writer_unit_.assign(locations_.tensors.size(), kNone);
+    for (const Graph::Port& port : graph_.outputs()) {
+      output_roots_.insert(locations_.at(port.tensor).root);
+    }
     for (size_t node = 0; node < result_.op_of_node.size(); ++node) AddReads(node);
     for (size_t node = 0; node < result_.op_of_node.size(); ++node) AddWrites(node);
     for (size_t node = 0; node < result_.op_of_node.size(); ++node) {
@@ -67,7 +70,7 @@ class Crossings {
     const int32_t unit = UnitOf(node);
     for (const TensorId output : graph_.op(result_.op_of_node[node]).outputs) {
       const TensorId root = locations_.at(output).root;
-      if (!graph_.IsOutput(root) && !leaves_.contains({root, unit})) continue;
+      if (!output_roots_.contains(root) && !leaves_.contains({root, unit})) continue;
       result_.crossing[node] +=
           CrossingTime(board_, BoardUnit(unit), false, graph_.tensor(output).ByteSize());
     }
@@ -77,6 +80,7 @@ class Crossings {
   const Locations& locations_;
   const Board& board_;
   SegmentGraph& result_;
+  std::set<TensorId> output_roots_;
   std::vector<int32_t> writer_unit_;                ///< by root: of its last writer so far
   std::set<std::pair<TensorId, int32_t>> brought_;  ///< tensors that a unit has fetched
   std::set<std::pair<TensorId, int32_t>> leaves_;   ///< roots that others read

@@ -238,9 +238,8 @@ SegmentList OrderedByTails(const SegmentProblem& problem, const SegmentList& lis
   return ordered;
 }
 
-int64_t ImproveSegments(const SegmentProblem& problem, const ImproveOptions& options,
-                        SegmentList& list) {
-  return Improver(problem, options.work_budget, list).Run();
+int64_t ImproveSegments(const SegmentProblem& problem, int64_t work_budget, SegmentList& list) {
+  return Improver(problem, work_budget, list).Run();
 }
 
 }  // namespace tenon::converter

@@ -56,14 +56,10 @@ void OrderByTails(const SegmentProblem& problem, SegmentList& list);
 /// them: a unit begins with what most comes after.
 [[nodiscard]] SegmentList OrderedByTails(const SegmentProblem& problem, const SegmentList& list);
 
-struct ImproveOptions {
-  int64_t work_budget = 50'000'000;  ///< ops and edges looked at
-};
-
 /// Splits segments whose merging makes others wait: a part that must wait long goes into a segment
 /// of its own where that, with the start that it costs, ends everything sooner; and reorders
-/// segments where that does. Never makes it longer. Gives the work done.
-int64_t ImproveSegments(const SegmentProblem& problem, const ImproveOptions& options,
-                        SegmentList& list);
+/// segments where that does. Never makes it longer. `work_budget`: ops and edges looked at. Gives
+/// the work done.
+int64_t ImproveSegments(const SegmentProblem& problem, int64_t work_budget, SegmentList& list);
 
 }  // namespace tenon::converter

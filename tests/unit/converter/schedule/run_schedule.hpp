@@ -23,6 +23,10 @@ class ScheduleRunner {
     }
   }
 
+  /// Every segment of other backends than the CPU is executed twice, as where a device has failed
+  /// at its end and the CPU stands in.
+  void RepeatSegments() { repeats_segments_ = true; }
+
   /// Outputs as row-major bytes. `error` says why not.
   std::vector<std::vector<std::byte>> Run(const std::vector<std::vector<std::byte>>& inputs,
                                           uint64_t seed, std::string& error) {
@@ -75,7 +79,16 @@ class ScheduleRunner {
       // One worker runs ahead for a while: extremes find more than fair turns.
       size_t w = able[random() % able.size()];
       if (seed % 2 == 0) w = seed % 4 == 0 ? able.front() : able.back();
-      Execute(graph_.op(workers[w][done[w]++].op), error);
+      const OpId op = workers[w][done[w]++].op;
+      Execute(graph_.op(op), error);
+      if (repeats_segments_) Repeat(op, error);
+    }
+  }
+
+  void Repeat(OpId last, std::string& error) {
+    for (const std::vector<OpId>& segment : program_.schedule.segments) {
+      if (segment.back() != last || graph_.op(last).backend == "cpu") continue;
+      for (const OpId op : segment) Execute(graph_.op(op), error);
     }
   }
 
@@ -146,6 +159,7 @@ class ScheduleRunner {
   const Graph& graph_;
   const Locations& locations_;
   const ScheduledProgram& program_;
+  bool repeats_segments_ = false;
   std::map<TensorId, const PlannedStorage*> storage_of_root_;
   std::vector<std::vector<std::max_align_t>> arenas_;
 };

@@ -81,7 +81,7 @@ TEST_CASE("ImproveSegments: what would make another unit wait is split where a s
         Problem(start, {{}, {}, {0}, {1}}, {0, 0, 1, 1}, {10, 100, 50, 8});
     SegmentList list = ListOf(problem, Aggregate(problem.ops));
     REQUIRE(list.size() == 2);
-    ImproveSegments(problem, {}, list);
+    ImproveSegments(problem, 1'000'000, list);
     CHECK(IsList(problem, list));
     return list.size();
   };
@@ -94,7 +94,7 @@ TEST_CASE("ImproveSegments: a unit begins with what most comes after") {
   const SegmentProblem problem = Problem(0, {{}, {}, {0}, {1}}, {1, 1, 0, 0}, {10, 10, 1, 50});
   SegmentList list = {{kDevice, {0}}, {kDevice, {1}}, {kHost, {2, 3}}};
   OrderByTails(problem, list);
-  ImproveSegments(problem, {}, list);
+  ImproveSegments(problem, 1'000'000, list);
   CHECK(TimesOf(problem, list).makespan == 10 + 50 + 1);
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("ImproveSegments: valid, and never longer than before") {
       REQUIRE(IsList(problem, list));
       REQUIRE(IsList(problem, OrderedByTails(problem, list)));
       const Picoseconds before = TimesOf(problem, list).makespan;
-      ImproveSegments(problem, {}, list);
+      ImproveSegments(problem, 1'000'000, list);
       CHECK(IsList(problem, list));
       const Picoseconds after = TimesOf(problem, list).makespan;
       CHECK(after <= before);
