@@ -105,6 +105,8 @@ FitOptions FitOptionsOf(const ConvertOptions& options) {
   compile.order.key_nodes = options.key_nodes;
   compile.order.target_ms = options.order_target_ms;
   compile.place_budget = options.place_budget;
+  compile.aggregate = options.aggregate;
+  compile.fallback = options.fallback;
   compile.kernels.pins = options.pins;
   compile.kernels.backends = options.backends;
   if (const Unit* unit = ComputeUnit(options.board)) {
@@ -195,6 +197,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   conversion.memory.packed_bytes = PackedBytes(compiled.graph);
   conversion.order = std::move(compiled.order);
   conversion.time = std::move(compiled.time);
+  conversion.segments = compiled.segments;
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;

@@ -38,6 +38,8 @@ struct ConvertOptions {
   /// Whose kernels may be used; empty: those that this build knows. The board says which take part.
   std::vector<BackendCaps> backends;
   ParallelOptions parallel;
+  bool aggregate = true;  ///< false: devices are started for every op
+  bool fallback = false;  ///< the plan carries the CPU's form of what runs on devices
   /// What the user asked for, recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
   /// Told when a phase begins: its name and its place among all. May be empty.
@@ -52,6 +54,7 @@ struct Conversion {
   MemoryReport memory;
   OrderReport order;
   TimeReport time;
+  SegmentReport segments;
   SplitReport op_splits;
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean
