@@ -5,14 +5,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/ops/op_table.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/float_models.hpp"
+#include "tests/support/random_tables.hpp"
 #include "tests/support/shared_folder.hpp"
 
 namespace tenon::test {
@@ -56,22 +55,6 @@ void CheckAgrees(const converter::Conversion& conversion, const Subject& subject
     CAPTURE(i);
     CHECK(Deviation(result.outputs[i], subject.expected[i]) <= 1);
   }
-}
-
-/// A table in which every kind of op is better on one backend or the other, by chance, for some
-/// kinds only beyond a number of elements.
-std::vector<converter::Priority> RandomTable(uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<converter::Priority> rows;
-  for (int kind = 0; kind < kOpKindCount; ++kind) {
-    const std::string op = GetOpRow(static_cast<OpKind>(kind)).name;
-    const bool opencl_first = random() % 2 == 0;
-    converter::Priority opencl{"opencl", op, opencl_first ? 1 : 3, {}};
-    if (random() % 3 == 0) opencl.when.min_elements = static_cast<int64_t>(random() % 100000);
-    rows.push_back(opencl);
-    rows.push_back({"cpu", op, 2, {}});
-  }
-  return rows;
 }
 
 int TablesPerModel() {

@@ -18,8 +18,16 @@ struct SessionCloser {
   void operator()(tenon_session* session) const { tenon_session_close(session); }
 };
 
+/// One run, with what the settings want done around it.
+tenon_status Run(tenon_session& session, const RunSettings& settings, tenon_error& error) {
+  if (settings.before_run) settings.before_run();
+  const tenon_status status = tenon_session_run(&session, &error);
+  if (settings.after_run) settings.after_run();
+  return status;
+}
+
 RunResult RunBound(const tenon_plan& plan, tenon_session& session,
-                   const std::vector<std::vector<std::byte>>& inputs) {
+                   const std::vector<std::vector<std::byte>>& inputs, const RunSettings& settings) {
   RunResult result;
   tenon_error error{};
   const std::vector<std::vector<std::byte>> given = inputs;
@@ -39,7 +47,7 @@ RunResult RunBound(const tenon_plan& plan, tenon_session& session,
       result.error = error.message;
     }
   }
-  if (result.error.empty() && tenon_session_run(&session, &error) != TENON_OK) {
+  if (result.error.empty() && Run(session, settings, error) != TENON_OK) {
     result.error = error.message;
   }
   if (given != inputs) result.error = "a run wrote to a bound input";
@@ -81,14 +89,15 @@ std::string WithSession(const std::vector<uint8_t>& plan_bytes, const RunSetting
 }
 
 RunResult RunCopied(const tenon_plan& plan, tenon_session& session,
-                    const std::vector<std::vector<std::byte>>& inputs) {
+                    const std::vector<std::vector<std::byte>>& inputs,
+                    const RunSettings& settings) {
   RunResult result;
   tenon_error error{};
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::copy(inputs[i].begin(), inputs[i].end(),
               static_cast<std::byte*>(tenon_session_input(&session, i)));
   }
-  if (tenon_session_run(&session, &error) != TENON_OK) {
+  if (Run(session, settings, error) != TENON_OK) {
     result.error = error.message;
     return result;
   }
@@ -113,8 +122,8 @@ RunResult RunPlan(const std::vector<uint8_t>& plan_bytes,
   RunResult result;
   const std::string error =
       WithSession(plan_bytes, settings, [&](const tenon_plan& plan, tenon_session& session) {
-        result =
-            settings.bound ? RunBound(plan, session, inputs) : RunCopied(plan, session, inputs);
+        result = settings.bound ? RunBound(plan, session, inputs, settings)
+                                : RunCopied(plan, session, inputs, settings);
         return result.error;
       });
   result.error = error;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct RunSettings {
   /// Inputs and outputs in memory bound by the caller, of exactly their size; an input that a run
   /// has changed is an error then.
   bool bound = false;
+  /// Called right before and after the run itself. May be empty.
+  std::function<void()> before_run = {};
+  std::function<void()> after_run = {};
 };
 
 /// Loads and runs once; `inputs` are raw row-major bytes, one per input of the plan.
