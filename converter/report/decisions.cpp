@@ -1,5 +1,7 @@
 #include "converter/report/decisions.hpp"
 
+#include "converter/report/parallel_json.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -182,16 +184,18 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
   const MemoryReport& memory = conversion.memory;
   Json json;
   const double latency_ms = Milliseconds(conversion.time.after);
-  json["predicted"] = {
-      {"latency_ms", latency_ms},
-      {"throughput_per_s", latency_ms > 0 ? Json(1e3 / latency_ms) : Json(nullptr)},
-      {"peak_bytes", {{memory.space, memory.arena_bytes + memory.packed_bytes}}}};
+  double throughput = PredictedThroughput(conversion.parallel);
+  if (throughput <= 0 && latency_ms > 0) throughput = 1e3 / latency_ms;
+  json["predicted"] = {{"latency_ms", latency_ms},
+                       {"throughput_per_s", throughput > 0 ? Json(throughput) : Json(nullptr)},
+                       {"peak_bytes", {{memory.space, memory.arena_bytes + memory.packed_bytes}}}};
   json["passes"] = PassesJson(conversion);
   json["mapping"] = MappingJson(conversion);
   json["splits"] = SplitsJson(conversion);
   json["order"] = OrderJson(conversion.order);
   if (!measured.empty()) json["order"]["measured"] = MeasuredJson(measured);
   json["time"] = TimeJson(conversion.time);
+  json["parallel"] = ParallelJson(conversion.parallel);
   json["memory"] = {{"space", memory.space},
                     {"arena_bytes", memory.arena_bytes},
                     {"source_order_bytes", memory.source_order_bytes},
