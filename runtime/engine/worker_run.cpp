@@ -118,13 +118,16 @@ bool WorkerRun::Close() {
 
 uint32_t WorkerRun::OpAt(size_t step) const { return plan_->program().step(worker_, step).op; }
 
-/// One behind the last step of the piece that begins at `first`.
+/// One behind the last step of the piece that begins at `first`. On the CPU it ends with a step
+/// that another worker waits for, who may then go on at once.
 size_t WorkerRun::PieceEnd(size_t first) const {
   const uint32_t segment = plan_->ops()[OpAt(first)].segment;
   size_t end = first + 1;
   while (end < steps_) {
     const StepInfo step = plan_->program().step(worker_, end);
     if (step.wait_count > 0 || plan_->ops()[step.op].segment != segment) break;
+    const BoundOp& last = plan_->ops()[OpAt(end - 1)];
+    if (last.is_awaited && !plan_->IsDevice(last.backend)) break;
     ++end;
   }
   return end;

@@ -15,11 +15,11 @@
 
 namespace tenon {
 
-/// Steps come in pieces: steps of one segment of which only the first has waits. A piece of the CPU
-/// is executed at once. A piece of a device is enqueued: it is started then, and done when WaitFor
-/// says so. Where the plan carries the CPU's form of a device's ops, a piece that fails there is
-/// executed on the CPU instead, as is the rest of the run (each piece is then waited for before the
-/// next begins).
+/// Steps come in pieces: steps of one segment of which only the first has waits and, on the CPU,
+/// only the last is waited for. A piece of the CPU is executed at once. A piece of a device is
+/// enqueued: it is started then, and done when WaitFor says so. Where the plan carries the CPU's
+/// form of a device's ops, a piece that fails there is executed on the CPU instead, as is the rest
+/// of the run (each piece is then waited for before the next begins).
 ///
 /// One thread at a time. Different workers of one program may run on different threads if each has
 /// its own WorkerRun and their Addresses are not moved meanwhile (Session: one for all; pipeline
