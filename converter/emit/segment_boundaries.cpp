@@ -18,16 +18,13 @@ class BoundaryFinder {
       : graph_(graph), locations_(locations), segments_(segments), written_(segments.size()) {}
 
   void Run() {
-    for (const Graph::Port& port : graph_.inputs()) {
-      writers_[RootOf(port.tensor)].push_back({port.tensor, kCaller});
-    }
     for (size_t s = 0; s < segments_.size(); ++s) {
-      for (const OpId id : segments_[s].ops) {
-        for (const TensorId output : graph_.op(id).outputs) {
-          writers_[RootOf(output)].push_back({output, s});
-        }
-      }
+      for (const OpId id : segments_[s].ops) segment_of_op_[id] = s;
     }
+    for (const Graph::Port& port : graph_.inputs()) {
+      writers_[port.tensor] = {{port.tensor, kCaller}};
+    }
+    for (const OpId id : graph_.OpOrder()) FindWriters(id);
     for (size_t s = 0; s < segments_.size(); ++s) {
       for (const OpId id : segments_[s].ops) {
         for (const TensorId input : graph_.op(id).inputs) {
@@ -46,7 +43,6 @@ class BoundaryFinder {
     size_t segment;
   };
 
-  [[nodiscard]] TensorId RootOf(TensorId id) const { return locations_.at(id).root; }
   [[nodiscard]] bool IsDevice(size_t s) const {
     return s != kCaller && segments_[s].backend != "cpu";
   }
@@ -58,8 +54,24 @@ class BoundaryFinder {
     return !graph_.op(segments_[s].ops.front()).fallback_kernel.empty();
   }
 
+  /// What an op that is elided shows was written where its inputs were.
+  void FindWriters(OpId id) {
+    const Op& op = graph_.op(id);
+    const auto segment = segment_of_op_.find(id);
+    std::vector<Writer> all;
+    for (const TensorId input : op.inputs) {
+      const auto found = writers_.find(input);
+      if (segment != segment_of_op_.end() || found == writers_.end()) continue;
+      all.insert(all.end(), found->second.begin(), found->second.end());
+    }
+    for (const TensorId output : op.outputs) {
+      writers_[output] =
+          segment == segment_of_op_.end() ? all : std::vector<Writer>{{output, segment->second}};
+    }
+  }
+
   void Read(TensorId tensor, size_t reader) {
-    const auto writers = writers_.find(RootOf(tensor));
+    const auto writers = writers_.find(tensor);
     if (writers == writers_.end()) return;  // a constant
     for (const Writer& writer : writers->second) {
       if (writer.segment == reader) continue;
@@ -68,7 +80,9 @@ class BoundaryFinder {
           IsDevice(writer.segment) && (foreign || HasFallback(writer.segment));
       const bool wants_upload = IsDevice(reader) && foreign;
       if (!wants_signal && !wants_upload) continue;
-      if (!MayOverlap(graph_, locations_, writer.tensor, tensor)) continue;
+      if (writer.tensor != tensor && !MayOverlap(graph_, locations_, writer.tensor, tensor)) {
+        continue;
+      }
       if (wants_signal) written_[writer.segment].insert(writer.tensor);
       if (wants_upload) AddRead(writer.tensor, reader);
     }
@@ -94,7 +108,8 @@ class BoundaryFinder {
   const Graph& graph_;
   const Locations& locations_;
   std::vector<EmittedSegment>& segments_;
-  std::map<TensorId, std::vector<Writer>> writers_;  ///< by root
+  std::map<OpId, size_t> segment_of_op_;
+  std::map<TensorId, std::vector<Writer>> writers_;  ///< by tensor: whose bytes it has
   std::vector<std::set<TensorId>> written_;          ///< by segment
   std::set<std::tuple<int32_t, std::string, TensorId>> listed_;
 };

@@ -18,8 +18,8 @@ struct EmittedSegment {
 };
 
 /// Fills in `reads` and `writes` of segments of other backends than "cpu"; segments come in the
-/// order in which they are in the plan. O(operands log operands), but for storages with many
-/// writers, each of which is compared with every reader.
+/// order in which they are in the plan, and their ops stand in the graph in an order of execution.
+/// O(operands log operands), but for concatenations, whose parts are compared with every reader.
 void FindBoundaries(const Graph& graph, const Locations& locations,
                     std::vector<EmittedSegment>& segments);
 

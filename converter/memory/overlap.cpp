@@ -4,6 +4,20 @@
 #include <numeric>
 
 namespace tenon::converter {
+namespace {
+
+/// From the start of a root to behind the tensor's last byte.
+int64_t EndOf(const Graph& graph, const Locations& locations, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  const Location& location = locations.at(id);
+  int64_t last = 0;
+  for (int32_t axis = 0; axis < tensor.shape.rank; ++axis) {
+    last += int64_t{tensor.shape[axis] - 1} * location.strides[static_cast<size_t>(axis)];
+  }
+  return location.offset + (last + 1) * DTypeBytes(tensor.dtype);
+}
+
+}  // namespace
 
 bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a, TensorId b) {
   const Location& at_a = locations.at(a);
@@ -12,6 +26,9 @@ bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a, Tens
   const Shape& shape_a = graph.tensor(a).shape;
   const Shape& shape_b = graph.tensor(b).shape;
   if (shape_a.Elements() == 0 || shape_b.Elements() == 0) return false;
+  if (EndOf(graph, locations, a) <= at_b.offset || EndOf(graph, locations, b) <= at_a.offset) {
+    return false;
+  }
   if (at_a.strides != at_b.strides || graph.tensor(a).dtype != graph.tensor(b).dtype) return true;
   std::vector<size_t> axes(at_a.strides.size());
   std::iota(axes.begin(), axes.end(), size_t{0});

@@ -79,6 +79,21 @@ Json TimeSubgraphs(const TimeOrder& search) {
   return subgraphs;
 }
 
+/// Null where no device is started per segment.
+Json SegmentsJson(const SegmentReport& report) {
+  if (report.segments == 0) return nullptr;
+  return {{"count", report.segments},
+          {"fewest", report.fewest},
+          {"fewest_is_exact", report.fewest_is_exact},
+          {"in_source_order", report.source_order},
+          {"ops", report.ops},
+          {"device_starts", report.device_starts},
+          {"device_ops", report.device_ops},
+          {"waits", report.waits},
+          {"ms", Milliseconds(report.time)},
+          {"one_start_per_op_ms", Milliseconds(report.per_op_time)}};
+}
+
 /// Searched for time on units side by side, for memory on one.
 Json OrderJson(const OrderReport& report) {
   const MemoryOrder& memory = report.search;
@@ -191,6 +206,7 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
                        {"peak_bytes", {{memory.space, memory.arena_bytes + memory.packed_bytes}}}};
   json["passes"] = PassesJson(conversion);
   json["mapping"] = MappingJson(conversion);
+  json["segments"] = SegmentsJson(conversion.segments);
   json["splits"] = SplitsJson(conversion);
   json["order"] = OrderJson(conversion.order);
   if (!measured.empty()) json["order"]["measured"] = MeasuredJson(measured);

@@ -71,11 +71,10 @@ std::string WithSession(const std::vector<uint8_t>& plan_bytes, const RunSetting
   }
   Block scratch = MakeBlock(scratch_bytes);
   Block state = MakeBlock(state_bytes);
-  // What this build lacks stands last.
-  const tenon_backend* list[] = {
-      settings.portable ? tenon_backend_cpu_portable() : tenon_backend_cpu(),
-      tenon_backend_opencl()};
-  const tenon_backends backends{list, list[1] != nullptr ? size_t{2} : size_t{1}};
+  std::vector<const tenon_backend*> list = settings.others;
+  list.push_back(settings.portable ? tenon_backend_cpu_portable() : tenon_backend_cpu());
+  if (tenon_backend_opencl() != nullptr) list.push_back(tenon_backend_opencl());
+  const tenon_backends backends{list.data(), list.size()};
   tenon_plan* raw_plan = nullptr;
   if (tenon_plan_load(file.data(), file.size(), &backends, settings.threads, state.data(),
                       state_bytes, scratch.data(), scratch_bytes, &raw_plan, &error) != TENON_OK) {

@@ -36,6 +36,8 @@ struct RunSettings {
   /// Inputs and outputs in memory bound by the caller, of exactly their size; an input that a run
   /// has changed is an error then.
   bool bound = false;
+  /// Beside the CPU's and OpenCL.
+  std::vector<const tenon_backend*> others = {};
   /// Called right before and after the run itself. May be empty.
   std::function<void()> before_run = {};
   std::function<void()> after_run = {};
