@@ -30,7 +30,10 @@ struct Crossing {
 class Cutter {
  public:
   Cutter(const StageProblem& problem, const CutOptions& options)
-      : problem_(problem), options_(options), units_(problem.units.size()) {}
+      : problem_(problem),
+        options_(options),
+        most_stages_(problem.most_stages),
+        units_(problem.units.size()) {}
 
   std::optional<StageCut> Run() {
     if (problem_.ops() == 0) return StageCut{};
@@ -45,6 +48,7 @@ class Cutter {
     Search(kNarrow);
     const bool complete = Search(SIZE_MAX);
     if (best_ < 0) return std::nullopt;
+    SaveStages();
     StageCut cut = Trace();
     cut.exact = complete && points_.size() == problem_.ops() + 1;
     cut.work = work_;
@@ -194,6 +198,22 @@ class Cutter {
     return complete;
   }
 
+  /// Every stage is a thread and a hand-over more: the fewest that are nearly as good.
+  void SaveStages() {
+    const int32_t found = best_;
+    const int32_t stages = best_stages_;
+    const auto limit = static_cast<Picoseconds>(static_cast<double>(best_period_) *
+                                                (1 + std::max(options_.stage_slack, 0.0)));
+    for (most_stages_ = 1; most_stages_ < stages; ++most_stages_) {
+      best_ = -1;
+      best_period_ = limit;
+      best_stages_ = std::numeric_limits<int32_t>::max();
+      Search(SIZE_MAX);
+      if (best_ >= 0) return;
+    }
+    best_ = found;
+  }
+
   void Thin(std::vector<int32_t>& list, size_t width) {
     std::stable_sort(list.begin(), list.end(),
                      [&](int32_t a, int32_t b) { return Bound(At(a)) < Bound(At(b)); });
@@ -216,7 +236,7 @@ class Cutter {
 
   void Extend(int32_t from) {
     const Prefix prefix = At(from);
-    if (prefix.stages == problem_.most_stages) return;
+    if (prefix.stages == most_stages_) return;
     if (IsNoBetter(prefix)) return;
     const auto begin = static_cast<size_t>(prefix.point);
     for (size_t u = 0; u < units_; ++u) {
@@ -295,6 +315,7 @@ class Cutter {
   static constexpr size_t kMostPrefixes = 1'000'000;
   const StageProblem& problem_;
   const CutOptions& options_;
+  int32_t most_stages_;
   size_t units_;
   std::vector<size_t> points_;                  ///< ops before each cut point, ascending
   std::vector<std::vector<Picoseconds>> time_;  ///< by point and unit

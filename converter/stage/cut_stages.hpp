@@ -12,13 +12,15 @@ struct CutOptions {
   int64_t work_budget = 8'000'000;  ///< stages tried; beyond, only the most promising are followed
   /// Cut points looked at: with more ops, those where the fewest bytes cross, spread over the work.
   int32_t most_points = 256;
+  double stage_slack = 0.03;  ///< by which the period may be longer if stages are saved by it
 };
 
 /// Dynamic programming over the order: what is known of a prefix is how long each unit works on it
 /// and which unit runs its last stage; prefixes that are worse on every unit are dropped. Finds the
 /// least period of all cuts of this order into at most `most_stages` stages, a unit running as many
-/// of them as it likes (`exact`), unless the budget or `most_points` forbids; fewer stages among
-/// equal periods as far as that is seen. None if some op runs on no unit. Deterministic.
+/// of them as it likes (`exact`), unless the budget or `most_points` forbids; then the fewest
+/// stages whose period is longer by no more than the slack. None if some op runs on no unit.
+/// Deterministic.
 [[nodiscard]] std::optional<StageCut> CutStages(const StageProblem& problem,
                                                 const CutOptions& options = {});
 

@@ -23,6 +23,7 @@ class Improver {
 
   void Run() {
     MeasureCut(problem_, cut_);
+    const StageCut start = cut_;
     while (Round([&](const StageCut& tried) { return tried.period < cut_.period; })) {
     }
     const auto limit = static_cast<Picoseconds>(static_cast<double>(cut_.period) *
@@ -31,6 +32,7 @@ class Improver {
       return tried.traffic < cut_.traffic && tried.period <= limit;
     })) {
     }
+    if (cut_.period >= start.period && cut_.traffic > start.traffic) cut_ = start;
   }
 
  private:

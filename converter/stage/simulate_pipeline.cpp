@@ -126,14 +126,15 @@ void ChooseDepths(const std::vector<PipelineStage>& stages, int32_t most,
   const auto period = [&] { return SimulatePipeline(stages, channels, kInputsToLookAt).period; };
   const Picoseconds bound = PeriodBound(stages);
   Picoseconds reached = period();
-  while (reached > bound + bound / 200) {
+  while (reached > bound + bound / 50) {
+    const Picoseconds worth = reached - reached / 200;  // a buffer more
     PipelineChannel* deeper = nullptr;
     for (PipelineChannel& channel : channels) {
       if (channel.depth == most) continue;
       ++channel.depth;
       const Picoseconds tried = period();
       --channel.depth;
-      if (tried >= reached) continue;
+      if (tried >= std::min(reached, worth)) continue;
       reached = tried;
       deeper = &channel;
     }
@@ -145,7 +146,7 @@ void ChooseDepths(const std::vector<PipelineStage>& stages, int32_t most,
     std::vector<PipelineChannel> before = channels;
     for (PipelineChannel& channel : channels) channel.depth = std::min(most, channel.depth + 1);
     const Picoseconds tried = period();
-    if (tried >= reached) {
+    if (tried >= worth) {
       channels = std::move(before);
       return;
     }

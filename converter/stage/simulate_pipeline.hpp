@@ -38,8 +38,8 @@ struct PipelineRun {
 
 /// Sets every channel's depth: two, so that one buffer is written while the other is read; one more
 /// for each stage that the channel skips, and where an end shares its unit with other stages, whose
-/// turns come unevenly; and more while the simulated period is over the bound and gets shorter by
-/// that. At most `most`.
+/// turns come unevenly; and more while the simulated period is over the bound by 2% and gets
+/// shorter by half a percent. At most `most`.
 void ChooseDepths(const std::vector<PipelineStage>& stages, int32_t most,
                   std::vector<PipelineChannel>& channels);
 

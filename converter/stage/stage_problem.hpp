@@ -54,7 +54,7 @@ struct StageCut {
   Picoseconds latency = 0;  ///< of one input alone: all stages after each other
   int64_t traffic =
       0;               ///< bytes that cross stages: a value counts once if any later stage reads it
-  bool exact = false;  ///< no cut of this order has a shorter period
+  bool exact = false;  ///< no cut of this order has a shorter period, but for the slack
   int64_t work = 0;    ///< what the search took
 };
 

@@ -27,11 +27,15 @@ void CheckAgainstEveryCut(const RandomStageOptions& options, uint64_t seeds) {
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     CAPTURE(seed);
     const StageProblem problem = RandomStageProblem(seed, options);
-    const auto cut = CutStages(problem);
+    const auto cut = CutStages(problem, {.stage_slack = 0});
     REQUIRE(cut.has_value());
     CHECK(cut->exact);
     CHECK(IsValidCut(problem, *cut));
-    CHECK(cut->period == EveryCut(problem).least);
+    const Picoseconds least = EveryCut(problem).least;
+    CHECK(cut->period == least);
+    const auto fewer = CutStages(problem, {.stage_slack = 0.1});
+    CHECK(static_cast<double>(fewer->period) <= 1.1 * static_cast<double>(least));
+    CHECK(fewer->unit_of_stage.size() <= cut->unit_of_stage.size());
     several += cut->unit_of_stage.size() > 1 ? 1 : 0;
   }
   CHECK(several > static_cast<int64_t>(seeds) / 4);  // or there was nothing to find
@@ -70,6 +74,15 @@ TEST_CASE("CutStages: one stage where handing over costs more than it saves") {
   CHECK(CutStages(problem)->unit_of_stage.size() == 2);
   for (StageUnit& unit : problem.units) unit.read_bytes_per_second = 1e10;  // 100 ps a byte
   CHECK(CutStages(problem)->unit_of_stage.size() == 1);
+}
+
+TEST_CASE("CutStages: stages that gain next to nothing are saved") {
+  const StageProblem uneven = Chain({{2, 9}, {500, 700}, {700, 498}, {9, 2}, {1, 9}}, 2);
+  CHECK(CutStages(uneven, {.stage_slack = 0})->period == 503);
+  CHECK(CutStages(uneven, {.stage_slack = 0})->unit_of_stage.size() == 3);
+  const auto fewer = CutStages(uneven);
+  CHECK(fewer->unit_of_stage.size() == 2);
+  CHECK(fewer->period == 509);
 }
 
 TEST_CASE("CutStages: an op that only one unit runs stays there") {
