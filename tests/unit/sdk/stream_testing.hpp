@@ -103,7 +103,10 @@ inline std::vector<std::byte> Floats(size_t count, float value) {
 ///   stage 0: a = x + x     stage 1: b = a + y     stage 2: out = b + a = 4 x + y
 /// `a` is handed on in a ring of `a_slots` that both later stages read, `b` in one of `b_slots`.
 inline constexpr int32_t kAdderElements = 64;
-inline PlanSpec AdderPipeline(uint16_t a_slots, uint16_t b_slots) {
+/// With `device`, stage 1 is a segment of that backend; with `fallback`, the CPU can stand in for
+/// it.
+inline PlanSpec AdderPipeline(uint16_t a_slots, uint16_t b_slots, const std::string& device = "",
+                              bool fallback = false) {
   PlanSpec spec;
   spec.mode = 1;
   spec.kernels = {"cpu.binary.portable"};
@@ -130,6 +133,15 @@ inline PlanSpec AdderPipeline(uint16_t a_slots, uint16_t b_slots) {
   for (uint16_t stage = 0; stage < 3; ++stage) spec.segments[stage].stage = stage;
   spec.stages = {0, 1, 2};
   spec.channels = {{0, 2, {a}, a_slots, 3}, {1, 2, {b}, b_slots, 4}};
+  if (!device.empty()) {
+    spec.backends.push_back(device);
+    spec.kernels.push_back(device + ".binary.portable");
+    spec.segments[1].backend = 1;
+    spec.segments[1].reads = {a, y};
+    spec.segments[1].writes = {b};
+    spec.ops[1].kernel = 1;
+    if (fallback) spec.ops[1].fallback_kernel = 0;
+  }
   spec.inputs = {{"x", x}, {"y", y}};
   spec.outputs = {{"out", out}};
   return spec;
