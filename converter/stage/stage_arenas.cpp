@@ -299,8 +299,10 @@ void SetDepths(const std::vector<int32_t>& depth_of_channel, StageArenas& arenas
   plan.bytes = plan.lower_bound = 0;
   plan.proven_optimal = true;
   for (const PlannedArena& arena : plan.arenas) {
-    plan.bytes += arena.slots * PaddedBytes(arena.bytes);
-    plan.lower_bound += arena.slots * PaddedBytes(arena.lower_bound);
+    // As the plan's schema says: what follows a slot is aligned, what follows the arena is not.
+    const bool ring = arena.slots > 1;
+    plan.bytes += ring ? arena.slots * PaddedBytes(arena.bytes) : arena.bytes;
+    plan.lower_bound += ring ? arena.slots * PaddedBytes(arena.lower_bound) : arena.lower_bound;
     plan.proven_optimal = plan.proven_optimal && arena.proven_optimal;
   }
 }

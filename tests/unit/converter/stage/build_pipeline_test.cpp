@@ -9,6 +9,7 @@
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/twin_backend.hpp"
+#include "tests/unit/converter/stage/random_cut.hpp"
 #include "tests/unit/converter/stage/run_pipeline.hpp"
 
 namespace tenon::converter {
@@ -37,28 +38,6 @@ PipelineProgram Built(const Graph& graph, const PipelineOptions& options) {
   auto program = BuildPipeline(graph, options);
   if (!program.ok()) FAIL(program.error().message);
   return std::move(*program);
-}
-
-/// Stages that grow along the order at random places, on units 0 and 1 of the board by turns.
-struct RandomCut {
-  std::vector<int32_t> stage_of_op;
-  std::vector<int32_t> unit_of_stage;
-};
-RandomCut MakeRandomCut(const Graph& graph, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::vector<OpId> order = graph.OpOrder();
-  RandomCut cut;
-  cut.stage_of_op.resize(static_cast<size_t>(*std::max_element(order.begin(), order.end())) + 1);
-  const size_t stages = std::min<size_t>(1 + random() % 5, order.size());
-  int32_t stage = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const size_t ops_left = order.size() - i;
-    const size_t stages_left = stages - static_cast<size_t>(stage) - 1;
-    if (i > 0 && stages_left > 0 && (random() % 3 == 0 || ops_left <= stages_left)) ++stage;
-    cut.stage_of_op[static_cast<size_t>(order[i])] = stage;
-  }
-  for (int32_t s = 0; s <= stage; ++s) cut.unit_of_stage.push_back(s % 2);
-  return cut;
 }
 
 std::vector<Arrays> RandomStream(const Graph& graph, size_t count) {
@@ -100,7 +79,7 @@ TEST_CASE("BuildPipeline: memory is the stages' own arenas and depth times each 
     with.options.depth = depth;
     const PipelineProgram program = Built(Parsed(kTwoBranches), with.options);
     int64_t bytes = 0;
-    for (const auto& stage : program.report.stages) bytes += PaddedBytes(stage.arena_bytes);
+    for (const auto& stage : program.report.stages) bytes += stage.arena_bytes;
     REQUIRE(!program.report.channels.empty());
     for (const auto& channel : program.report.channels) {
       CHECK(channel.depth == depth);

@@ -1,0 +1,223 @@
+// Pipelines and programs between ops, as the converter makes them, run by the engine's streams: CPU
+// stages and an asynchronous device with memory of its own.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "converter/emit/emit_plan.hpp"
+#include "converter/pipeline.hpp"
+#include "converter/stage/build_pipeline.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/evaluate_graph.hpp"
+#include "tests/support/random_graph.hpp"
+#include "tests/support/scripted_backend.hpp"
+#include "tests/support/twin_backend.hpp"
+#include "tests/unit/converter/stage/random_cut.hpp"
+#include "tests/unit/sdk/stream_testing.hpp"
+
+namespace tenon::test {
+namespace {
+
+using converter::ConvertOptions;
+using converter::Graph;
+using converter::PipelineOptions;
+using converter::PipelineProgram;
+
+/// The twin board with slow units, its device being `device`.
+converter::Board BoardWith(const ScriptedBackend& device) {
+  converter::Board board = TwinBoard();
+  board.units[0].portable_kernels_only = true;
+  board.units[0].threads = 3;
+  board.units[1].name = board.units[1].backend = device.backend().name;
+  board.priorities = {{board.units[1].backend, "*", 1}, {"cpu", "*", 2}};
+  for (converter::Unit& unit : board.units) {
+    unit.multiply_accumulates_per_second = {{"f32", 1e6}};
+    unit.elementary_ops_per_second = 1e6;
+  }
+  return board;
+}
+
+/// A program of a plan file, loaded with the portable CPU and a device.
+class LoadedProgram {
+ public:
+  LoadedProgram(const std::vector<uint8_t>& plan, const char* program,
+                const ScriptedBackend& device) {
+    const char* folder = std::getenv("TENON_BINARY_DIR");
+    path_ = std::filesystem::path(folder != nullptr ? folder : ".") / "staged_streams_test.tenon";
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(plan.data()),
+               static_cast<std::streamsize>(plan.size()));
+    const tenon_backend* backends[] = {tenon_backend_cpu_portable(), device.handle()};
+    const tenon_backends list{backends, 2};
+    tenon_error error{};
+    const tenon_status status =
+        tenon_plan_open_program(path_.c_str(), program, &list, 1, &plan_, &error);
+    REQUIRE_MESSAGE(status == TENON_OK, error.message);
+  }
+  LoadedProgram(const LoadedProgram&) = delete;
+  LoadedProgram& operator=(const LoadedProgram&) = delete;
+  ~LoadedProgram() {
+    tenon_plan_close(plan_);
+    std::filesystem::remove(path_);
+  }
+  [[nodiscard]] const tenon_plan* get() const { return plan_; }
+
+ private:
+  std::filesystem::path path_;
+  tenon_plan* plan_ = nullptr;
+};
+
+std::vector<uint8_t> PlanOf(const PipelineProgram& program) {
+  auto plan = converter::EmitPlan({program.ToEmit()}, converter::EmitOptions());
+  if (!plan.ok()) FAIL(plan.error().message);
+  return std::move(*plan);
+}
+
+/// Streams `count` inputs through; what is wrong in words.
+std::string RunStream(const LoadedProgram& program, tenon_stream_mode mode, const Graph& graph,
+                      size_t count, tenon_stream_stats* stats = nullptr) {
+  const StreamForTest stream(program.get(), OptionsOf(mode));
+  std::vector<Job> jobs;
+  for (size_t i = 0; i < count; ++i) {
+    jobs.push_back(JobFor(program.get(), RandomInputs(graph, 100 + i)));
+  }
+  for (Job& job : jobs) {
+    tenon_error error{};
+    if (Submit(stream, job, kMinute, &error) != TENON_OK) return error.message;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (const std::string error = Await(stream, jobs[i].ticket); !error.empty()) return error;
+    const Evaluation expected = EvaluateGraph(graph, jobs[i].inputs);
+    for (size_t k = 0; k < graph.outputs().size(); ++k) {
+      if (jobs[i].outputs[k] != expected.values.at(graph.outputs()[k].tensor)) {
+        return fmt::format("input {}: output {} differs", i, k);
+      }
+    }
+  }
+  if (stats != nullptr) *stats = stream.Stats();
+  return "";
+}
+
+/// Canonical, but not fused: fusing rounds differently from the ops one by one.
+Graph SmallGraph(uint64_t seed) {
+  RandomGraphOptions random;
+  random.most_ops = 6 + static_cast<int>(seed % 20);
+  Graph graph = RandomGraph(seed, random);
+  std::vector<converter::PassReport> reports;
+  REQUIRE(converter::Canonicalise(graph, false, reports).ok());
+  return graph;
+}
+
+PipelineOptions OptionsFor(const converter::Board& board, const ScriptedBackend& device) {
+  PipelineOptions options;
+  options.board = &board;
+  options.kernels.backends = {cpu::CpuCaps(), device.caps()};
+  options.kernels.portable_only = true;
+  return options;
+}
+
+TEST_CASE("Streams: random graphs in random stages give the CPU's bits, on a device that dawdles") {
+  size_t on_device = 0;
+  size_t stages = 0;
+  for (uint64_t seed = 1; seed <= 80; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = SmallGraph(seed);
+    if (graph.OpOrder().empty()) continue;
+    ScriptedBackend device;
+    if (seed % 4 == 0) device.Delay(0, 300, static_cast<uint32_t>(seed));
+    const converter::Board board = BoardWith(device);
+    PipelineOptions options = OptionsFor(board, device);
+    options.depth = static_cast<int32_t>(seed % 4);
+    options.fallback = seed % 3 == 0;
+    const converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
+    const auto program = BuildPipelineFromCut(graph, options, cut.stage_of_op, cut.unit_of_stage);
+    if (!program.ok()) FAIL(program.error().message);
+    const LoadedProgram loaded(PlanOf(*program), "pipeline", device);
+    tenon_stream_stats stats{};
+    CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6, &stats) == "");
+    CHECK(device.protocol_errors() == 0);
+    CHECK(stats.stages == cut.unit_of_stage.size());
+    CHECK(stats.arena_bytes == static_cast<size_t>(program->report.memory_bytes));
+    on_device += device.count(DeviceCall::kStart) > 0 ? 1 : 0;
+    stages += stats.stages;
+  }
+  CHECK(on_device > 30);
+  CHECK(stages > 160);
+}
+
+TEST_CASE("Streams: with fall-back a stage whose device fails costs no result") {
+  size_t failed = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = SmallGraph(seed);
+    if (graph.OpOrder().empty()) continue;
+    for (const DeviceCall call : {DeviceCall::kStart, DeviceCall::kUpload, DeviceCall::kKernel,
+                                  DeviceCall::kSignal, DeviceCall::kSubmit}) {
+      ScriptedBackend device;
+      const converter::Board board = BoardWith(device);
+      PipelineOptions options = OptionsFor(board, device);
+      options.fallback = true;
+      const converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
+      const auto program = BuildPipelineFromCut(graph, options, cut.stage_of_op, cut.unit_of_stage);
+      if (!program.ok()) FAIL(program.error().message);
+      const LoadedProgram loaded(PlanOf(*program), "pipeline", device);
+      device.Fail(call, seed % 3, 2);
+      CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 5) == "");
+      failed += device.count(call) > seed % 3 ? 1 : 0;
+    }
+  }
+  CHECK(failed > 30);
+}
+
+TEST_CASE("Streams: conversions for throughput run as the pipelines that they chose") {
+  size_t pipelines = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = SmallGraph(seed);
+    ScriptedBackend device;
+    ConvertOptions options;
+    options.board = BoardWith(device);
+    options.backends = {cpu::CpuCaps(), device.caps()};
+    options.fuse = false;
+    options.place_budget = options.order_budget = 2'000;
+    options.parallel.threads = 2;
+    options.objective = converter::Objective::kThroughput;
+    const auto conversion = converter::ConvertGraph(graph, options);
+    if (!conversion.ok()) FAIL(conversion.error().message);
+    if (!conversion->parallel.pipeline) continue;
+    const LoadedProgram loaded(conversion->plan, "pipeline", device);
+    CHECK(RunStream(loaded, TENON_STREAM_PIPELINE, graph, 6) == "");
+    ++pipelines;
+  }
+  CHECK(pipelines > 20);
+}
+
+TEST_CASE("Streams: programs between ops give the sequential program's bits") {
+  size_t several = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = SmallGraph(seed);
+    ScriptedBackend device;
+    ConvertOptions options;
+    options.board = BoardWith(device);
+    if (seed % 2 == 0) options.board.priorities = {{"cpu", "*", 1}};
+    options.backends = {cpu::CpuCaps(), device.caps()};
+    options.fuse = false;
+    options.place_budget = options.order_budget = 2'000;
+    options.parallel.threads = 3;
+    options.parallel.mode = converter::ParallelMode::kInter;
+    const auto conversion = converter::ConvertGraph(graph, options);
+    if (!conversion.ok() && conversion.error().kind == converter::ErrorKind::kUsage) continue;
+    if (!conversion.ok()) FAIL(conversion.error().message);
+    const LoadedProgram loaded(conversion->plan, "inter", device);
+    CHECK(RunStream(loaded, TENON_STREAM_INTER, graph, 4) == "");
+    ++several;
+  }
+  CHECK(several > 15);
+}
+
+}  // namespace
+}  // namespace tenon::test
