@@ -1,6 +1,8 @@
 // The plan check's outside: scratch, budget, and the order in which the parts run.
 #include "runtime/format/plan_check.hpp"
 
+#include <initializer_list>
+
 #include "runtime/format/plan_check_state.hpp"
 #include "runtime/format/rank_set.hpp"
 
@@ -67,6 +69,11 @@ uint64_t Carve(ProgramCheck& check, uint8_t* base) {
   carver.Take(check.previous, storages + 1);
   carver.Take(check.rank_bits, RankSet::Words(check.storages + 1));
   carver.Take(check.cursor, uint64_t{kCursorWords} * check.segments);
+  carver.Take(check.writer_segment, storages);
+  carver.Take(check.read_by, storages);
+  carver.Take(check.arena_channel, check.arenas);
+  carver.Take(check.uploaded, check.tensors);
+  carver.Take(check.arena_stage, check.arenas);
   carver.Take(check.worker, ops);
   return carver.used();
 }
@@ -80,19 +87,25 @@ bool Measure(ProgramCheck& check) {
   check.storages = program.storage_count();
   check.workers = program.worker_count();
   check.segments = program.segment_count();
+  check.tensors = program.tensor_count();
+  check.arenas = program.arena_count();
+  check.is_pipeline = program.mode() == static_cast<uint8_t>(ProgramMode::kPipeline);
   const uint64_t limit = check.plan.file().size();
   uint64_t references = program.input_count() + program.output_count();
   uint64_t others = 0;
   for (size_t i = 0; i < check.ops; ++i) {
     const OpInfo op = program.op(i);
-    references += op.inputs.size() + op.outputs.size() + 1;
+    references += op.inputs.size() + op.outputs.size() + 2;
   }
   for (size_t i = 0; i < check.workers; ++i) {
     for (size_t step = 0; step < program.step_count(i); ++step) {
       others += program.step(i, step).wait_count;
     }
   }
-  for (size_t i = 0; i < check.segments; ++i) others += program.segment(i).ops.size();
+  for (size_t i = 0; i < check.segments; ++i) {
+    const SegmentInfo segment = program.segment(i);
+    others += segment.ops.size() + segment.reads.size() + segment.writes.size();
+  }
   for (size_t i = 0; i < program.channel_count(); ++i) others += program.channel(i).tensors.size();
   check.references = static_cast<size_t>(references);
   check.budget = (uint64_t{1} << 22) + 8 * references;
@@ -102,12 +115,13 @@ bool Measure(ProgramCheck& check) {
 
 void CheckProgram(ProgramCheck& check) {
   if (!CheckIndices(check) || check.reporter.stopped()) return;
+  if (!CheckStages(check) || check.reporter.stopped()) return;
   if (!CheckOrder(check) || check.reporter.stopped()) return;
-  CheckStorages(check);
-  if (check.reporter.stopped()) return;
-  CheckOccupancy(check);
-  if (check.reporter.stopped()) return;
-  CheckSegments(check);
+  for (const auto part :
+       {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckChannels}) {
+    part(check);
+    if (check.reporter.stopped()) return;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Plan check, part 1: every number that names or measures something is in range.
 #include <cstring>
+#include <initializer_list>
 
 #include "runtime/base/shape.hpp"
 #include "runtime/format/plan_check_state.hpp"
@@ -12,10 +13,6 @@ namespace {
 // Sums of a few such numbers stay far from overflow.
 constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 62;
 
-// ProgramMode in plan.fbs.
-constexpr uint8_t kPipelineMode = 1;
-constexpr uint8_t kLastMode = 3;
-
 bool IsPowerOfTwo(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
 void CheckStorageIndices(const ProgramCheck& check) {
@@ -23,8 +20,9 @@ void CheckStorageIndices(const ProgramCheck& check) {
   for (size_t i = 0; i < program.arena_count(); ++i) {
     const ArenaInfo arena = program.arena(i);
     if (arena.space >= check.plan.space_count() || !IsPowerOfTwo(arena.alignment) ||
-        arena.bytes > kMaxArenaBytes) {
-      check.Fail(program.name(), "arena {0}: memory space, size or alignment out of range", i);
+        arena.slots == 0 || arena.bytes > kMaxArenaBytes / arena.slots) {
+      check.Fail(program.name(), "arena {0}: memory space, size, alignment or slots out of range",
+                 i);
     }
   }
   for (size_t i = 0; i < check.storages; ++i) {
@@ -87,10 +85,17 @@ bool IsConstant(const ProgramCheck& check, uint32_t tensor) {
   return check.StorageOf(tensor).home == StorageHome::kSection;
 }
 
+/// True if the kernel called `kernel` belongs to `backend`: "cpu.conv.direct" to "cpu".
+bool BelongsTo(const char* kernel, const char* backend) {
+  const size_t length = std::strlen(backend);
+  return std::strncmp(kernel, backend, length) == 0 && kernel[length] == '.';
+}
+
 void CheckOp(const ProgramCheck& check, const OpInfo& op, size_t index) {
   const auto tensors = static_cast<int64_t>(check.program.tensor_count());
   bool in_range = !op.outputs.empty() && op.outputs.size() <= kMaxOutputs && op.workspace >= -1 &&
-                  op.workspace < tensors && op.in_place >= -1 &&
+                  op.workspace < tensors && op.fallback_workspace >= -1 &&
+                  op.fallback_workspace < tensors && op.in_place >= -1 &&
                   op.in_place < static_cast<int64_t>(op.inputs.size());
   for (const int32_t input : op.inputs) in_range &= input >= -1 && input < tensors;
   for (const int32_t output : op.outputs) in_range &= output >= 0 && output < tensors;
@@ -99,8 +104,16 @@ void CheckOp(const ProgramCheck& check, const OpInfo& op, size_t index) {
   if (op.kind >= kOpKindCount || op.attributes.size() > kMaxAttributeWords) {
     check.Fail(op.name, "op {0}: kind or number of attributes out of range", index);
   }
-  if (op.kernel >= check.plan.kernel_count()) {
+  const size_t kernels = check.plan.kernel_count();
+  if (op.kernel >= kernels || op.fallback_kernel < -1 ||
+      op.fallback_kernel >= static_cast<int64_t>(kernels)) {
     check.Fail(op.name, "op {0}: no such kernel", index);
+  } else if (op.fallback_kernel >= 0 &&
+             !BelongsTo(check.plan.kernel(static_cast<size_t>(op.fallback_kernel)), kCpu)) {
+    check.Fail(op.name, "op {0}: its fall-back kernel is not the CPU's", index);
+  }
+  if (op.fallback_workspace >= 0 && op.fallback_kernel < 0) {
+    check.Fail(op.name, "op {0}: a fall-back workspace without a kernel", index);
   }
 }
 
@@ -114,10 +127,12 @@ void CheckWritesNoConstant(const ProgramCheck& check) {
                    static_cast<uint64_t>(output));
       }
     }
-    if (op.workspace < 0) continue;
-    const auto workspace = static_cast<uint32_t>(op.workspace);
-    if (IsConstant(check, workspace) || program.tensor(workspace).dtype != DType::kU8) {
-      check.Fail(op.name, "op {0}: its workspace is a constant, or not of bytes", i);
+    for (const int32_t workspace : {op.workspace, op.fallback_workspace}) {
+      if (workspace < 0) continue;
+      const auto tensor = static_cast<uint32_t>(workspace);
+      if (IsConstant(check, tensor) || program.tensor(tensor).dtype != DType::kU8) {
+        check.Fail(op.name, "op {0}: its workspace is a constant, or not of bytes", i);
+      }
     }
   }
   for (size_t i = 0; i < program.input_count(); ++i) {
@@ -126,10 +141,29 @@ void CheckWritesNoConstant(const ProgramCheck& check) {
   }
 }
 
-/// True if the kernel called `kernel` belongs to `backend`: "cpu.conv.direct" to "cpu".
-bool BelongsTo(const char* kernel, const char* backend) {
-  const size_t length = std::strlen(backend);
-  return std::strncmp(kernel, backend, length) == 0 && kernel[length] == '.';
+/// All ops of a segment have a fall-back kernel or none has, and the CPU needs none.
+void CheckFallback(const ProgramCheck& check, const SegmentInfo& segment, size_t index) {
+  for (const uint32_t op : segment.ops) {
+    if (op >= check.ops || segment.ops[0] >= check.ops) return;
+    const bool has_one = check.HasFallback(op);
+    if (has_one != check.HasFallback(segment.ops[0]) || (has_one && check.IsOnCpu(segment))) {
+      check.Fail(check.program.op(op).name,
+                 "segment {0}: a fall-back kernel for some of its ops only, or for the CPU", index);
+      return;
+    }
+  }
+}
+
+/// What a segment exchanges are tensors in arenas.
+void CheckExchangeIndices(const ProgramCheck& check, const SegmentInfo& segment, size_t index) {
+  for (const Span<const uint32_t> list : {segment.reads, segment.writes}) {
+    for (const uint32_t tensor : list) {
+      if (tensor >= check.tensors || IsConstant(check, tensor)) {
+        check.Fail(check.program.name(), "segment {0}: exchanges tensor {1}, which is in no arena",
+                   index, tensor);
+      }
+    }
+  }
 }
 
 void CheckSegmentIndices(ProgramCheck& check) {
@@ -141,6 +175,8 @@ void CheckSegmentIndices(ProgramCheck& check) {
       check.Fail(program.name(), "segment {0}: backend or stage out of range", i);
       continue;
     }
+    CheckExchangeIndices(check, segment, i);
+    CheckFallback(check, segment, i);
     for (const uint32_t op : segment.ops) {
       if (op >= check.ops || check.segment[op] != UINT32_MAX) {
         check.Fail(program.name(), "segment {0}: no op {1}, or it is in two segments", i, op);
@@ -163,7 +199,10 @@ void CheckSegmentIndices(ProgramCheck& check) {
 
 void CheckOtherIndices(const ProgramCheck& check) {
   const ProgramView& program = check.program;
-  const size_t tensors = program.tensor_count();
+  if (program.mode() > static_cast<uint8_t>(ProgramMode::kFallback)) {
+    check.Fail(program.name(), "unknown mode");
+  }
+  const size_t tensors = check.tensors;
   for (size_t i = 0; i < program.stage_count(); ++i) {
     if (program.stage_worker(i) >= check.workers) {
       check.Fail(program.name(), "stage {0} runs on no worker", i);
@@ -177,23 +216,13 @@ void CheckOtherIndices(const ProgramCheck& check) {
     const PortInfo port = program.output(i);
     if (port.tensor >= tensors) check.Fail(port.name, "output is no tensor");
   }
-  for (size_t i = 0; i < program.channel_count(); ++i) {
-    const ChannelInfo channel = program.channel(i);
-    bool in_range = channel.from < check.segments && channel.to < check.segments &&
-                    channel.from != channel.to && channel.depth >= 1;
-    for (const uint32_t tensor : channel.tensors) in_range &= tensor < tensors;
-    if (!in_range) {
-      check.Fail(program.name(), "channel {0}: segments, tensors or depth out of range", i);
-    }
-  }
-  if (program.mode() > kLastMode) check.Fail(program.name(), "unknown mode");
-  // What successive inputs may share needs ring slots, which the format does not describe yet.
-  if (program.mode() == kPipelineMode && check.workers > 1) {
-    check.Fail(program.name(), "a pipeline of several workers is not part of this format");
-  }
 }
 
 }  // namespace
+
+bool ProgramCheck::IsOnCpu(const SegmentInfo& info) const {
+  return std::strcmp(plan.backend(info.backend), kCpu) == 0;
+}
 
 bool CheckIndices(ProgramCheck& check) {
   const ProgramView& program = check.program;

@@ -52,6 +52,10 @@ uint32_t InPlaceOp(const ProgramCheck& check, uint32_t before, uint32_t after) {
   const uint32_t op = OpOf(check.accesses[writer]);
   if (op == kPortOp) return kPortOp;
   const OpInfo info = program.op(op);
+  // What a segment has not made itself must still be there if it is run again.
+  if (info.fallback_kernel >= 0 && check.writer_segment[before] != check.segment[op]) {
+    return kPortOp;
+  }
   if (info.in_place < 0 ||
       info.outputs[0] != static_cast<int32_t>(TensorOf(check.accesses[writer]))) {
     return kPortOp;

@@ -44,6 +44,29 @@ bool CheckWaits(const ProgramCheck& check) {
   return check.reporter.count() == before;
 }
 
+/// Takes over what `op` has seen once it is done.
+void Join(const ProgramCheck& check, uint32_t op, uint32_t* clock) {
+  for (size_t v = 0; v < check.workers; ++v) {
+    const uint32_t seen = v == check.worker[op] ? check.Done(op) : check.ClockOf(op)[v];
+    if (seen > clock[v]) clock[v] = seen;
+  }
+}
+
+/// In a pipeline, a stage starts when those have done whose channels lead to it or past it. False
+/// if one of them has not.
+bool JoinStages(const ProgramCheck& check, size_t stage, const size_t* done, uint32_t* clock) {
+  const ProgramView& program = check.program;
+  for (size_t i = 0; check.is_pipeline && i < program.channel_count(); ++i) {
+    const ChannelInfo channel = program.channel(i);
+    const size_t from = program.segment(channel.from).stage;
+    if (from >= stage || stage > program.segment(channel.to).stage) continue;
+    const size_t steps = program.step_count(from);
+    if (done[from] < steps) return false;
+    if (steps > 0) Join(check, program.step(from, steps - 1).op, clock);
+  }
+  return true;
+}
+
 /// Runs a worker's steps as far as their waits are met by `done`, the number of steps that each
 /// worker has done. Fills the clocks and positions of what it runs.
 void Advance(ProgramCheck& check, size_t worker, size_t* done, uint32_t* position) {
@@ -59,15 +82,11 @@ void Advance(ProgramCheck& check, size_t worker, size_t* done, uint32_t* positio
     for (size_t v = 0; v < check.workers; ++v) {
       clock[v] = index > 0 ? check.ClockOf(program.step(worker, index - 1).op)[v] : kInputsSet;
     }
+    if (index == 0 && !JoinStages(check, worker, done, clock)) return;
     clock[worker] = kFirstStep - 1 + static_cast<uint32_t>(index);
     for (size_t k = 0; k < step.wait_count; ++k) {
       const WaitInfo wait = program.wait(worker, index, k);
-      const uint32_t awaited = program.step(wait.worker, wait.step).op;
-      for (size_t v = 0; v < check.workers; ++v) {
-        uint32_t seen = check.ClockOf(awaited)[v];
-        if (v == wait.worker) ++seen;
-        if (seen > clock[v]) clock[v] = seen;
-      }
+      Join(check, program.step(wait.worker, wait.step).op, clock);
     }
     check.position[step.op] = (*position)++;
   }

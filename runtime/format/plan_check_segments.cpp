@@ -1,12 +1,9 @@
-// Plan check, part 5: segments wait for each other in no circle; channels carry what is handed
-// over.
+// Plan check, part 5: segments wait for each other in no circle.
 #include "runtime/format/plan_check_state.hpp"
 #include "runtime/format/region.hpp"
 
 namespace tenon::plan_check {
 namespace {
-
-constexpr uint32_t kNoSegment = UINT32_MAX;
 
 enum Colour : uint32_t { kWhite, kGrey, kBlack };
 
@@ -19,11 +16,6 @@ struct Cursor {
   uint32_t writer;  ///< place in the list of the input's storage
 };
 static_assert(sizeof(Cursor) == kCursorWords * sizeof(uint32_t), "Cursor is kCursorWords words");
-
-bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b) {
-  return OverlapBytes(MakeRegion(check.program.tensor(a)), MakeRegion(check.program.tensor(b))) !=
-         0;
-}
 
 /// The next segment that writes what `segment` reads, or kNoSegment.
 uint32_t NextSource(ProgramCheck& check, uint32_t segment, Cursor& at) {
@@ -74,49 +66,13 @@ void CheckAcyclic(ProgramCheck& check) {
   }
 }
 
-/// How one end of a channel uses a tensor: not at all, some of its bytes, or as it is.
-enum class Use : uint8_t { kNone, kPart, kWhole };
-
-Use FindUse(ProgramCheck& check, uint32_t begin, uint32_t end, uint32_t segment, uint32_t tensor) {
-  Use use = Use::kNone;
-  for (uint32_t i = begin; i < end && use != Use::kWhole && check.Spend(); ++i) {
-    const Access access = check.accesses[i];
-    if (OpOf(access) == kPortOp || check.segment[OpOf(access)] != segment) continue;
-    if (TensorOf(access) == tensor) {
-      use = Use::kWhole;
-    } else if (SharesBytes(check, TensorOf(access), tensor)) {
-      use = Use::kPart;
-    }
-  }
-  return use;
-}
-
-/// A channel's tensor is what one end writes or what the other reads, and the opposite end must
-/// have a share in it. So every channel follows a flow of data, and channels can form a circle only
-/// where segments do.
-void CheckChannels(ProgramCheck& check) {
-  const ProgramView& program = check.program;
-  for (size_t i = 0; i < program.channel_count(); ++i) {
-    const ChannelInfo channel = program.channel(i);
-    for (const uint32_t tensor : channel.tensors) {
-      const uint32_t s = program.tensor(tensor).storage;
-      const uint32_t readers = check.reader_begin[s];
-      const Use written = FindUse(check, check.access_begin[s], readers, channel.from, tensor);
-      const Use read = FindUse(check, readers, check.access_begin[s + 1], channel.to, tensor);
-      const bool whole = written == Use::kWhole || read == Use::kWhole;
-      if (written == Use::kNone || read == Use::kNone || !whole) {
-        check.Fail(program.tensor(tensor).name,
-                   "channel {0}: tensor {1} is not handed over between its segments", i, tensor);
-      }
-    }
-  }
-}
-
 }  // namespace
 
-void CheckSegments(ProgramCheck& check) {
-  CheckAcyclic(check);
-  if (!check.reporter.stopped()) CheckChannels(check);
+bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b) {
+  return OverlapBytes(MakeRegion(check.program.tensor(a)), MakeRegion(check.program.tensor(b))) !=
+         0;
 }
+
+void CheckSegments(ProgramCheck& check) { CheckAcyclic(check); }
 
 }  // namespace tenon::plan_check

@@ -39,6 +39,12 @@ constexpr uint32_t OpOf(Access access) { return static_cast<uint32_t>(access); }
 inline constexpr uint32_t kInputsSet = 1;
 inline constexpr uint32_t kFirstStep = 2;
 
+inline constexpr uint32_t kNoSegment = UINT32_MAX;
+/// No stage yet; of an arena.
+inline constexpr uint8_t kNoStage = UINT8_MAX;
+/// The backend whose kernels do their work on the calling thread.
+inline constexpr char kCpu[] = "cpu";
+
 /// Words of scratch that the search for cycles needs per segment.
 inline constexpr size_t kCursorWords = 5;
 
@@ -54,24 +60,32 @@ struct ProgramCheck {
   size_t storages = 0;
   size_t workers = 0;
   size_t segments = 0;
+  size_t tensors = 0;
+  size_t arenas = 0;
   size_t references = 0;  ///< operands and ports
+  bool is_pipeline = false;
 
-  uint32_t* clock = nullptr;         ///< per op: how far each worker is, at least, when it starts
-  uint32_t* position = nullptr;      ///< per op: place in one order that keeps all waits
-  uint8_t* worker = nullptr;         ///< per op
-  uint32_t* segment = nullptr;       ///< per op
-  Access* accesses = nullptr;        ///< `references` of them
-  uint32_t* access_begin = nullptr;  ///< per storage, and one more
-  uint32_t* reader_begin = nullptr;  ///< per storage
-  uint32_t* first_clock = nullptr;   ///< per storage: the earliest that anything writes it
-  uint32_t* last_clock = nullptr;    ///< per storage: when everything that uses it is done
-  uint64_t* keys = nullptr;          ///< 2 * storages, to sort
-  uint32_t* rank = nullptr;          ///< per storage: place in the order of first writes
-  uint32_t* by_rank = nullptr;       ///< storages + 1
-  uint32_t* next = nullptr;          ///< storages + 1
-  uint32_t* previous = nullptr;      ///< storages + 1
-  uint32_t* rank_bits = nullptr;     ///< a RankSet of storages + 1
-  uint32_t* cursor = nullptr;        ///< kCursorWords per segment
+  uint32_t* clock = nullptr;           ///< per op: how far each worker is, at least, when it starts
+  uint32_t* position = nullptr;        ///< per op: place in one order that keeps all waits
+  uint8_t* worker = nullptr;           ///< per op
+  uint32_t* segment = nullptr;         ///< per op
+  Access* accesses = nullptr;          ///< `references` of them
+  uint32_t* access_begin = nullptr;    ///< per storage, and one more
+  uint32_t* reader_begin = nullptr;    ///< per storage
+  uint32_t* first_clock = nullptr;     ///< per storage: the earliest that anything writes it
+  uint32_t* last_clock = nullptr;      ///< per storage: when everything that uses it is done
+  uint64_t* keys = nullptr;            ///< 2 * storages, to sort
+  uint32_t* rank = nullptr;            ///< per storage: place in the order of first writes
+  uint32_t* by_rank = nullptr;         ///< storages + 1
+  uint32_t* next = nullptr;            ///< storages + 1
+  uint32_t* previous = nullptr;        ///< storages + 1
+  uint32_t* rank_bits = nullptr;       ///< a RankSet of storages + 1
+  uint32_t* cursor = nullptr;          ///< kCursorWords per segment
+  uint32_t* writer_segment = nullptr;  ///< per storage: the only one that writes it, or kNoSegment
+  uint32_t* read_by = nullptr;         ///< per storage: 1 + the last segment that read it
+  uint8_t* uploaded = nullptr;         ///< per tensor: bit per worker whose device has it
+  uint8_t* arena_stage = nullptr;      ///< per arena: the stage that uses it
+  uint32_t* arena_channel = nullptr;   ///< per arena: 1 + the channel whose ring it is, or 0
 
   /// Comparisons left for what is not linear: storages with several writers, channels. A plan that
   /// needs more is refused rather than allowed to take forever.
@@ -91,7 +105,20 @@ struct ProgramCheck {
   [[nodiscard]] StorageInfo StorageOf(uint32_t tensor) const {
     return program.storage(program.tensor(tensor).storage);
   }
+  /// Its place among its worker's steps.
+  [[nodiscard]] size_t StepOf(uint32_t op) const {
+    return ClockOf(op)[worker[op]] - (kFirstStep - 1);
+  }
+  [[nodiscard]] bool HasFallback(uint32_t op) const { return program.op(op).fallback_kernel >= 0; }
+  [[nodiscard]] bool IsOnCpu(const SegmentInfo& info) const;
+  [[nodiscard]] bool IsFallbackWorkspace(Access access) const {
+    return OpOf(access) != kPortOp &&
+           program.op(OpOf(access)).fallback_workspace == static_cast<int32_t>(TensorOf(access));
+  }
 };
+
+/// True if two tensors of one storage may have bytes in common.
+[[nodiscard]] bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b);
 
 /// Indices, ranges and references. False if the other parts cannot trust them.
 bool CheckIndices(ProgramCheck& check);
@@ -101,7 +128,14 @@ bool CheckOrder(ProgramCheck& check);
 void CheckStorages(ProgramCheck& check);
 /// Storages that share bytes of an arena.
 void CheckOccupancy(ProgramCheck& check);
-/// Segments are acyclic; channels hand over what they say.
+/// Segments are acyclic.
 void CheckSegments(ProgramCheck& check);
+/// Segments of devices are whole, and list what they exchange with others.
+void CheckExchange(ProgramCheck& check);
+/// What names stages and channels is in range and as the mode wants it. False if the order of steps
+/// cannot be found from it.
+bool CheckStages(ProgramCheck& check);
+/// Stages share no bytes but in channels.
+void CheckChannels(ProgramCheck& check);
 
 }  // namespace tenon::plan_check

@@ -22,7 +22,9 @@ void ForEachAccess(const ProgramCheck& check, bool writes, const Visit& visit) {
     for (const int32_t tensor : writes ? op.outputs : op.inputs) {
       if (tensor >= 0) visit(static_cast<uint32_t>(tensor), i);
     }
-    if (writes && op.workspace >= 0) visit(static_cast<uint32_t>(op.workspace), i);
+    if (!writes) continue;
+    if (op.workspace >= 0) visit(static_cast<uint32_t>(op.workspace), i);
+    if (op.fallback_workspace >= 0) visit(static_cast<uint32_t>(op.fallback_workspace), i);
   }
 }
 
@@ -152,11 +154,39 @@ bool IsWritten(ProgramCheck& check, Access reader, const Access* writers, size_t
   return written >= region.bytes;
 }
 
+/// The segment whose ops are all that write the storage, or kNoSegment.
+uint32_t FindWriterSegment(const ProgramCheck& check, size_t begin, size_t readers) {
+  uint32_t segment = kNoSegment;
+  for (size_t i = begin; i < readers; ++i) {
+    const uint32_t op = OpOf(check.accesses[i]);
+    if (op == kPortOp || (i > begin && check.segment[op] != segment)) return kNoSegment;
+    segment = check.segment[op];
+  }
+  return segment;
+}
+
+/// The ops from the first to the last that need the bytes of an access. Whatever a segment with
+/// fall-back kernels has not made itself, and their workspaces, it may need until its end.
+struct Need {
+  uint32_t first;
+  uint32_t last;
+};
+Need NeedOf(const ProgramCheck& check, Access access, uint32_t writer_segment, bool writes) {
+  const uint32_t op = OpOf(access);
+  if (op == kPortOp || !check.HasFallback(op)) return {op, op};
+  const Span<const uint32_t> ops = check.program.segment(check.segment[op]).ops;
+  if (check.IsFallbackWorkspace(access)) return {ops[0], ops[ops.size() - 1]};
+  if (writes || check.segment[op] == writer_segment) return {op, op};
+  return {op, ops[ops.size() - 1]};
+}
+
 /// Sums a storage up: `first_clock`, the earliest that anything writes it; `last_clock`, when
 /// everything that uses it is done; `written`, when everything that writes it is.
 void SumUp(ProgramCheck& check, size_t storage, size_t begin, size_t end, uint32_t* written) {
   uint32_t* first = check.first_clock + storage * check.workers;
   uint32_t* last = check.last_clock + storage * check.workers;
+  const uint32_t segment = FindWriterSegment(check, begin, check.reader_begin[storage]);
+  check.writer_segment[storage] = segment;
   for (size_t v = 0; v < check.workers; ++v) {
     first[v] = UINT32_MAX;
     last[v] = 0;
@@ -164,17 +194,33 @@ void SumUp(ProgramCheck& check, size_t storage, size_t begin, size_t end, uint32
   }
   for (size_t i = begin; i < end; ++i) {
     const bool writes = i < check.reader_begin[storage];
-    const uint32_t op = OpOf(check.accesses[i]);
+    const Need need = NeedOf(check, check.accesses[i], segment, writes);
+    const bool port = need.first == kPortOp;
     for (size_t v = 0; v < check.workers; ++v) {
-      const bool port = op == kPortOp;
-      const uint32_t start = port ? 0 : check.ClockOf(op)[v];
+      const uint32_t start = port ? 0 : check.ClockOf(need.first)[v];
       if (writes && start < first[v]) first[v] = start;
       uint32_t done = writes ? kInputsSet : UINT32_MAX;
-      if (!port) done = check.worker[op] == v ? check.Done(op) : 0;
+      if (!port) done = check.worker[need.last] == v ? check.Done(need.last) : 0;
       if (done > last[v]) last[v] = done;
       if (writes) written[v] = last[v];
     }
   }
+}
+
+/// Fall-back workspaces of one segment may share a storage, with nothing else.
+bool CheckFallbackWorkspace(const ProgramCheck& check, size_t storage, size_t begin, size_t end) {
+  bool is_one = false;
+  bool is_apart = check.reader_begin[storage] == end && check.writer_segment[storage] != kNoSegment;
+  for (size_t i = begin; i < check.reader_begin[storage]; ++i) {
+    const bool is_workspace = check.IsFallbackWorkspace(check.accesses[i]);
+    is_one |= is_workspace;
+    is_apart &= is_workspace;
+  }
+  if (is_one && !is_apart) {
+    check.Fail(check.program.op(OpOf(check.accesses[begin])).name,
+               "shares storage {0} with the workspace of a fall-back kernel", storage);
+  }
+  return is_one;
 }
 
 /// True if all that a storage's writers do is done when `op` starts.
@@ -198,6 +244,7 @@ void CheckStorage(ProgramCheck& check, size_t storage) {
   Access* writers = check.accesses + begin;
   uint32_t written[kMaxWorkers];
   SumUp(check, storage, begin, end, written);
+  if (CheckFallbackWorkspace(check, storage, begin, end)) return;
   if (writer_count > 1) SortKeys(writers, writer_count, LessByOffset, &check.program);
   bool from_outside = false;
   for (size_t i = begin; i < readers; ++i) {

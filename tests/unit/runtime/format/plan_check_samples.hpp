@@ -76,11 +76,59 @@ inline PlanSpec WithConstant() {
   return spec;
 }
 
-/// op0 in segment 0 and op1 in segment 1, with a channel between them.
-inline PlanSpec TwoSegments() {
-  PlanSpec spec = Chain();
-  spec.segments = {{{0}}, {{1}}};
-  spec.channels = {{0, 1, {1}, 2}};
+/// in -> cpu -> [device -> device] -> cpu -> out, with a worker for each backend.
+inline PlanSpec WithDevice() {
+  PlanSpec spec;
+  spec.backends = {"cpu", "npu"};
+  spec.kernels = {"cpu.unary.generic", "npu.unary.generic"};
+  for (uint64_t i = 0; i < 5; ++i) spec.AddBuffer(i * 64, 16);
+  spec.AddOp({0}, {1}, 0);
+  spec.AddOp({1}, {2}, 1, {{0, 0}}, 1);
+  spec.AddOp({2}, {3}, 1, {}, 1);
+  spec.AddOp({3}, {4}, 0, {{1, 1}}, 2);
+  spec.ops[1].kernel = 1;
+  spec.ops[2].kernel = 1;
+  spec.segments[1] = {{1, 2}, 1, 0, {1}, {3}};
+  spec.AddInput(0);
+  spec.AddOutput(4);
+  return spec;
+}
+
+/// The same, with the CPU's form of the device's ops.
+inline PlanSpec WithFallback() {
+  PlanSpec spec = WithDevice();
+  spec.ops[1].fallback_kernel = 0;
+  spec.ops[2].fallback_kernel = 0;
+  return spec;
+}
+
+/// Three stages; a ring of two slots from the first to the last, and one of three to the second.
+inline PlanSpec Pipeline() {
+  PlanSpec spec;
+  spec.mode = 1;
+  // Arenas: 0 to 2 are the stages', 3 is a ring from 0 to 2, 4 from 0 to 1, 5 from 1 to 2.
+  spec.arenas = {{}, {}, {}, {256, 64, 0, 2}, {64, 64, 0, 3}, {64, 64, 0, 1}};
+  const auto buffer = [&](uint16_t arena, uint64_t offset) {
+    const uint32_t tensor = spec.AddBuffer(offset, 16);
+    spec.storages.back().index = arena;
+    return tensor;
+  };
+  const uint32_t in = buffer(0, 0);
+  const uint32_t far = buffer(3, 0);
+  const uint32_t near = buffer(4, 0);
+  const uint32_t own = buffer(1, 0);
+  const uint32_t next = buffer(5, 0);
+  const uint32_t out = buffer(2, 0);
+  spec.stages = {0, 1, 2};
+  spec.AddOp({in}, {far}, 0, {}, 0);
+  spec.AddOp({in}, {near}, 0, {}, 0);
+  spec.AddOp({near}, {own}, 1, {}, 1);
+  spec.AddOp({own}, {next}, 1, {}, 1);
+  spec.AddOp({next, far}, {out}, 2, {}, 2);
+  for (uint16_t s = 0; s < 3; ++s) spec.segments[s].stage = s;
+  spec.channels = {{0, 2, {far}, 2, 3}, {0, 1, {near}, 3, 4}, {1, 2, {next}, 1, 5}};
+  spec.AddInput(in);
+  spec.AddOutput(out);
   return spec;
 }
 

@@ -10,7 +10,9 @@ TEST_CASE("CheckPlan: good plans pass") {
   CHECK(Check(Columns()) == "");
   CHECK(Check(InPlace()) == "");
   CHECK(Check(WithConstant()) == "");
-  CHECK(Check(TwoSegments()) == "");
+  CHECK(Check(WithDevice()) == "");
+  CHECK(Check(WithFallback()) == "");
+  CHECK(Check(Pipeline()) == "");
 }
 
 TEST_CASE("CheckPlan: a plan without ops that hands an input through passes") {
