@@ -1,5 +1,6 @@
 // Depthwise convolution, channels in lanes. A work-item walks rows of the output with one block of
-// LANES channels, TILE neighbouring pixels at a time.
+// LANES channels, TILE neighbouring pixels at a time; what is left of the channels has a function of
+// its own, since one function for both is slower for either.
 //
 // Packed weights, one block per LANES channels, the last one filled up with zeros: bias [LANES],
 // then [tap][LANES].
@@ -30,15 +31,9 @@ typedef struct {
   DTYPE a, b;  // of the activation
 } DepthwiseParameters;
 
-// Where a tile lies.
-typedef struct {
-  int in_row, in_column;  // of its first tap, in the input
-  int pixels;             // that it has
-  __global const DTYPE* x;         // the image, from the first channel on
-  __global const DTYPE* weights;   // of the first channel
-  __global const DTYPE* residual;  // of the first pixel and channel
-  __global DTYPE* y;
-} Place;
+DEFINE_FUNCTION(JOIN(DTYPE, 16), activate_16, FUNCTION)
+DEFINE_FUNCTION(JOIN(DTYPE, 4), activate_4, FUNCTION)
+DEFINE_FUNCTION(DTYPE, activate_1, FUNCTION)
 
 #define VECTOR_1 DTYPE
 #define VECTOR_4 JOIN(DTYPE, 4)
@@ -50,46 +45,33 @@ typedef struct {
 #define STORE_4(value, pointer) vstore4(value, 0, pointer)
 #define STORE_16(value, pointer) vstore16(value, 0, pointer)
 
-// finish_N and any_N for vectors of N channels: the end of a tile, and a whole one tap by tap.
-#define DEFINE_FOR(N)                                                                              \
-  DEFINE_FUNCTION(VECTOR_##N, activate_##N, FUNCTION)                                              \
-  static inline void finish_##N(const VECTOR_##N sums[TILE], const Place* at,                      \
-                                const DepthwiseParameters* p) {                                    \
-    UNROLL for (int i = 0; i < TILE; ++i) {                                                        \
-      if (i < at->pixels) {                                                                        \
-        VECTOR_##N sum = sums[i];                                                                  \
-        if (p->has_residual) sum += LOAD_##N(at->residual + i * p->residual_pixel);                \
-        STORE_##N(activate_##N(sum, p->a, p->b), at->y + i * p->y_pixel);                          \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-  static inline void any_##N(const Place at, const DepthwiseParameters* p) {                       \
-    VECTOR_##N sums[TILE];                                                                         \
-    UNROLL for (int i = 0; i < TILE; ++i) sums[i] = LOAD_##N(at.weights);                          \
-    __global const DTYPE* w = at.weights + LANES;                                                  \
-    NO_UNROLL for (int tap_y = 0; tap_y < p->taps_y; ++tap_y) {                                    \
-      const int row = at.in_row + tap_y * p->dilation_y;                                           \
-      if ((uint)row >= (uint)p->input_rows) {                                                      \
-        w += p->taps_x * LANES;                                                                    \
-        continue;                                                                                  \
-      }                                                                                            \
-      NO_UNROLL for (int tap_x = 0; tap_x < p->taps_x; ++tap_x) {                                  \
-        const VECTOR_##N weight = LOAD_##N(w);                                                     \
-        w += LANES;                                                                                \
-        UNROLL for (int i = 0; i < TILE; ++i) {                                                    \
-          const int column = at.in_column + i * p->stride_x + tap_x * p->dilation_x;               \
-          if (i < at.pixels && (uint)column < (uint)p->input_columns) {                            \
-            sums[i] = fma(LOAD_##N(at.x + (row * p->x_row + column * p->x_pixel)), weight, sums[i]); \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
-    finish_##N(sums, &at, p);                                                                      \
+// Activates and stores the first `pixels` sums of N channels.
+#define FINISH(N, sums, pixels, residual, y)                                                  \
+  UNROLL for (int i = 0; i < TILE; ++i) {                                                     \
+    if (i < pixels) {                                                                         \
+      VECTOR_##N sum = sums[i];                                                               \
+      if (p.has_residual) sum += LOAD_##N((residual) + i * p.residual_pixel);                 \
+      STORE_##N(activate_##N(sum, p.a, p.b), (y) + i * p.y_pixel);                            \
+    }                                                                                         \
   }
 
-DEFINE_FOR(1)
-DEFINE_FOR(4)
-DEFINE_FOR(16)
+// sums += a tile of N channels, tap by tap.
+#define ADD_TAPS(N, sums, pixels, x, in_row, in_column, weights)                              \
+  NO_UNROLL for (int tap_y = 0; tap_y < p.taps_y; ++tap_y) {                                  \
+    const int at_row = (in_row) + tap_y * p.dilation_y;                                       \
+    if ((uint)at_row >= (uint)p.input_rows) continue;                                         \
+    NO_UNROLL for (int tap_x = 0; tap_x < p.taps_x; ++tap_x) {                                \
+      const VECTOR_##N weight = LOAD_##N((weights) + (1 + tap_y * p.taps_x + tap_x) * LANES); \
+      const int first = (in_column) + tap_x * p.dilation_x;                                   \
+      UNROLL for (int i = 0; i < TILE; ++i) {                                                 \
+        const int at_column = first + i * p.stride_x;                                         \
+        if (i < (pixels) && (uint)at_column < (uint)p.input_columns) {                        \
+          const int offset = at_row * p.x_row + at_column * p.x_pixel;                        \
+          sums[i] = fma(LOAD_##N((x) + offset), weight, sums[i]);                             \
+        }                                                                                     \
+      }                                                                                       \
+    }                                                                                         \
+  }
 
 #if TAPS > 0
 
@@ -103,53 +85,93 @@ static inline void add_column(VECTOR_16 sums[TILE], const VECTOR_16 weights[TAPS
   }
 }
 
-static inline void square(const Place at, const DepthwiseParameters* p) {
-  VECTOR_16 sums[TILE];
-  UNROLL for (int i = 0; i < TILE; ++i) sums[i] = LOAD_16(at.weights);
-  const bool inside = at.in_column >= 0 && at.in_column + COLUMNS <= p->input_columns;
+// sums += a tile whose input columns are loaded once; `x` is the image.
+static inline void add_square(VECTOR_16 sums[TILE], __global const DTYPE* x, const int in_row,
+                              const int in_column, const int x_row, const int x_pixel,
+                              const int input_rows, const int input_columns,
+                              __global const DTYPE* weights) {
+  const bool inside = in_column >= 0 && in_column + COLUMNS <= input_columns;
   NO_UNROLL for (int tap = 0; tap < TAPS; ++tap) {
-    const int row = at.in_row + tap;
-    if ((uint)row >= (uint)p->input_rows) continue;
-    VECTOR_16 weights[TAPS];
+    if ((uint)(in_row + tap) >= (uint)input_rows) continue;
+    VECTOR_16 row_weights[TAPS];
     UNROLL for (int i = 0; i < TAPS; ++i) {
-      weights[i] = LOAD_16(at.weights + (1 + tap * TAPS + i) * LANES);
+      row_weights[i] = LOAD_16(weights + (1 + tap * TAPS + i) * LANES);
     }
-    __global const DTYPE* x = at.x + (row * p->x_row + at.in_column * p->x_pixel);
+    __global const DTYPE* at = x + ((in_row + tap) * x_row + in_column * x_pixel);
     if (inside) {
       UNROLL for (int column = 0; column < COLUMNS; ++column) {
-        add_column(sums, weights, LOAD_16(x + column * p->x_pixel), column);
+        add_column(sums, row_weights, LOAD_16(at), column);
+        at += x_pixel;
       }
     } else {
       UNROLL for (int column = 0; column < COLUMNS; ++column) {
-        if ((uint)(at.in_column + column) < (uint)p->input_columns) {
-          add_column(sums, weights, LOAD_16(x + column * p->x_pixel), column);
+        if ((uint)(in_column + column) < (uint)input_columns) {
+          add_column(sums, row_weights, LOAD_16(at), column);
         }
+        at += x_pixel;
       }
     }
   }
-  finish_16(sums, &at, p);
 }
 
-#else
-#define square any_16
 #endif
 
-static inline Place lane_of(Place at, const int lane) {
-  at.x += lane;
-  at.weights += lane;
-  at.residual += lane;
-  at.y += lane;
-  return at;
-}
-
-// Work-items: blocks of channels, runs of rows.
+// Whole blocks of channels. Work-items: blocks, runs of rows.
 __kernel void depthwise(__global const DTYPE* x, const ulong x_offset,
                         __global const DTYPE* weights, __global DTYPE* y, const ulong y_offset,
                         __global const DTYPE* residual, const ulong residual_offset,
                         const DepthwiseParameters p) {
   const int channel = get_global_id(0) * LANES;
+  if (channel + LANES > p.channels) return;
+  int row = get_global_id(1) * p.rows_per_item;
+  const int end = min(row + p.rows_per_item, p.rows);
+  x += x_offset + channel;
+  y += y_offset + channel;
+  residual += residual_offset + channel;
+  weights += channel * (1 + p.taps_y * p.taps_x);
+  const VECTOR_16 bias = LOAD_16(weights);
+  for (; row < end; ++row) {
+    const int image = row / p.output_rows;
+    const int row_of_image = row - image * p.output_rows;
+    __global const DTYPE* from = x + image * p.x_image;
+    __global DTYPE* to = y + (image * p.y_image + row_of_image * p.y_row);
+    __global const DTYPE* added =
+        residual + (image * p.residual_image + row_of_image * p.residual_row);
+    const int in_row = row_of_image * p.stride_y - p.pad_top;
+    for (int column = 0; column < p.output_columns; column += TILE) {
+      const int in_column = column * p.stride_x - p.pad_left;
+      const int pixels = p.output_columns - column;
+      VECTOR_16 sums[TILE];
+      UNROLL for (int i = 0; i < TILE; ++i) sums[i] = bias;
+#if TAPS > 0
+      add_square(sums, from, in_row, in_column, p.x_row, p.x_pixel, p.input_rows,
+                 p.input_columns, weights);
+#else
+      ADD_TAPS(16, sums, pixels, from, in_row, in_column, weights)
+#endif
+      FINISH(16, sums, pixels, added + column * p.residual_pixel, to + column * p.y_pixel)
+    }
+  }
+}
+
+// One tile of N of the left channels, from `lane` of the last block on.
+#define REST_TILE(N)                                                                   \
+  {                                                                                    \
+    VECTOR_##N sums[TILE];                                                             \
+    UNROLL for (int i = 0; i < TILE; ++i) sums[i] = LOAD_##N(weights + lane);          \
+    ADD_TAPS(N, sums, pixels, from + lane, in_row, in_column, weights + lane)          \
+    FINISH(N, sums, pixels, added + (column * p.residual_pixel + lane),                \
+           to + (column * p.y_pixel + lane))                                           \
+  }
+
+// The channels behind the last whole block. Work-items: 1, runs of rows.
+__kernel void depthwise_rest(__global const DTYPE* x, const ulong x_offset,
+                             __global const DTYPE* weights, __global DTYPE* y,
+                             const ulong y_offset, __global const DTYPE* residual,
+                             const ulong residual_offset, const DepthwiseParameters p) {
+  const int channel = p.channels / LANES * LANES;
   const int lanes = p.channels - channel;
-  if (lanes <= 0) return;
+  if (get_global_id(0) != 0) return;
   int row = get_global_id(1) * p.rows_per_item;
   const int end = min(row + p.rows_per_item, p.rows);
   x += x_offset + channel;
@@ -159,23 +181,17 @@ __kernel void depthwise(__global const DTYPE* x, const ulong x_offset,
   for (; row < end; ++row) {
     const int image = row / p.output_rows;
     const int row_of_image = row - image * p.output_rows;
+    __global const DTYPE* from = x + image * p.x_image;
+    __global DTYPE* to = y + (image * p.y_image + row_of_image * p.y_row);
+    __global const DTYPE* added =
+        residual + (image * p.residual_image + row_of_image * p.residual_row);
+    const int in_row = row_of_image * p.stride_y - p.pad_top;
     for (int column = 0; column < p.output_columns; column += TILE) {
-      Place at;
-      at.in_row = row_of_image * p.stride_y - p.pad_top;
-      at.in_column = column * p.stride_x - p.pad_left;
-      at.pixels = p.output_columns - column;
-      at.x = x + image * p.x_image;
-      at.weights = weights;
-      at.residual = residual + (image * p.residual_image + row_of_image * p.residual_row +
-                                column * p.residual_pixel);
-      at.y = y + (image * p.y_image + row_of_image * p.y_row + column * p.y_pixel);
-      if (lanes >= LANES) {
-        square(at, &p);
-        continue;
-      }
+      const int in_column = column * p.stride_x - p.pad_left;
+      const int pixels = p.output_columns - column;
       int lane = 0;
-      for (; lane + 4 <= lanes; lane += 4) any_4(lane_of(at, lane), &p);
-      for (; lane < lanes; ++lane) any_1(lane_of(at, lane), &p);
+      for (; lane + 4 <= lanes; lane += 4) REST_TILE(4)
+      for (; lane < lanes; ++lane) REST_TILE(1)
     }
   }
 }

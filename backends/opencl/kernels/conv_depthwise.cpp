@@ -1,5 +1,6 @@
 // Depthwise convolutions.
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
 #include <new>
 
@@ -36,11 +37,17 @@ struct LoadedDepthwise {
   std::vector<DeviceBuffer> constants;  ///< by input, as they lie
 };
 
-struct OpenedDepthwise {
-  const LoadedDepthwise* loaded = nullptr;
+/// One launch: of whole blocks of channels, or of the channels behind them.
+struct DepthwiseLaunch {
   Kernel kernel;
   DepthwiseParameters parameters;
-  Range global = {1};
+  Range global = {0};  ///< empty: there is nothing to do
+};
+
+struct OpenedDepthwise {
+  const LoadedDepthwise* loaded = nullptr;
+  DepthwiseLaunch blocks;
+  DepthwiseLaunch rest;
 };
 
 /// The parameters of conv_tile.cl in this kernel's terms.
@@ -97,6 +104,25 @@ MatrixView ChannelMatrix(const OpCall& op) {
   return matrix;
 }
 
+/// `columns`: work-items side by side, each of which walks rows.
+Status OpenLaunch(const OpCall& op, const LoadedDepthwise& loaded, const char* function,
+                  int32_t columns, DepthwiseLaunch& launch) {
+  DepthwiseParameters& p = launch.parameters;
+  p = ParametersOf(op);
+  const DeviceTraits& traits = loaded.device->traits();
+  // A graphics device wants many small work-items, a processor a few for each core.
+  int32_t runs = p.rows;
+  if (traits.is_cpu) {
+    constexpr int32_t kItemsPerCore = 16;
+    const int32_t wanted = kItemsPerCore * std::max(traits.compute_units, 2);
+    runs = std::min(p.rows, (wanted + columns - 1) / columns);
+  }
+  p.rows_per_item = (p.rows + runs - 1) / runs;
+  launch.global = Range(static_cast<size_t>(columns),
+                        static_cast<size_t>((p.rows + p.rows_per_item - 1) / p.rows_per_item));
+  return launch.kernel.Create(loaded.program, function);
+}
+
 }  // namespace
 
 Status ConvDepthwiseLoad(const KernelSetup& setup, void** shared) {
@@ -120,21 +146,15 @@ Status ConvDepthwiseOpen(const KernelSetup& setup, void* shared, void** state) {
   std::unique_ptr<OpenedDepthwise> opened(new (std::nothrow) OpenedDepthwise());
   TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL kernel");
   opened->loaded = static_cast<const LoadedDepthwise*>(shared);
-  DepthwiseParameters& p = opened->parameters;
-  p = ParametersOf(setup.op);
-  const DeviceTraits& traits = opened->loaded->device->traits();
-  const int32_t blocks = (p.channels + kDepthwiseLanes - 1) / kDepthwiseLanes;
-  // A graphics device wants many small work-items, a processor a few for each core.
-  int32_t runs = p.rows;
-  if (traits.is_cpu) {
-    constexpr int32_t kItemsPerCore = 16;
-    const int32_t wanted = kItemsPerCore * std::max(traits.compute_units, 2);
-    runs = std::min(p.rows, (wanted + blocks - 1) / blocks);
+  const int32_t channels = setup.op.Output().dims[1];
+  const int32_t blocks = channels / kDepthwiseLanes;
+  if (blocks > 0) {
+    TENON_RETURN_IF_ERROR(
+        OpenLaunch(setup.op, *opened->loaded, "depthwise", blocks, opened->blocks));
   }
-  p.rows_per_item = (p.rows + runs - 1) / runs;
-  opened->global = Range(static_cast<size_t>(blocks),
-                         static_cast<size_t>((p.rows + p.rows_per_item - 1) / p.rows_per_item));
-  TENON_RETURN_IF_ERROR(opened->kernel.Create(opened->loaded->program, "depthwise"));
+  if (channels % kDepthwiseLanes != 0) {
+    TENON_RETURN_IF_ERROR(OpenLaunch(setup.op, *opened->loaded, "depthwise_rest", 1, opened->rest));
+  }
   *state = opened.release();
   return OkStatus();
 }
@@ -142,13 +162,17 @@ Status ConvDepthwiseOpen(const KernelSetup& setup, void* shared, void** state) {
 Status ConvDepthwiseRun(const KernelCall& call) {
   auto& opened = *static_cast<OpenedDepthwise*>(call.state);
   const LoadedDepthwise& loaded = *opened.loaded;
-  return Launch(call, opened.kernel, loaded.constants)
-      .Input(0)
-      .Buffer(loaded.weights)
-      .Output()
-      .Input(3)
-      .Value(opened.parameters)
-      .Enqueue(opened.global, 1);
+  for (DepthwiseLaunch* launch : {&opened.blocks, &opened.rest}) {
+    if (launch->global.v[0] == 0) continue;
+    TENON_RETURN_IF_ERROR(Launch(call, launch->kernel, loaded.constants)
+                              .Input(0)
+                              .Buffer(loaded.weights)
+                              .Output()
+                              .Input(3)
+                              .Value(launch->parameters)
+                              .Enqueue(launch->global, 1));
+  }
+  return OkStatus();
 }
 
 void ConvDepthwiseClose(void* state) { delete static_cast<OpenedDepthwise*>(state); }

@@ -77,6 +77,10 @@ TileParameters ConvParameters(const OpCall& conv, const TileShape& shape) {
   p.x_group = p.x_channel * p.channels;
   p.x_row = x.strides[2];
   p.x_pixel = x.strides[3];
+  const bool is_run = p.x_channel == 1 && p.x_pixel * p.dilation_x == p.channels;
+  p.runs_x = is_run ? 1 : p.taps_x;
+  p.run_length = is_run ? p.taps_x * p.channels : p.channels;
+  p.run_step = p.dilation_x * p.x_pixel;
   p.y_image = y.strides[0];
   p.y_channel = y.dims[1] == 1 ? 1 : y.strides[1];
   p.y_group = p.y_channel * p.outputs;

@@ -42,6 +42,7 @@ typedef struct {
   int stride_y, stride_x;
   int dilation_y, dilation_x;
   int pad_top, pad_left;
+  int runs_x, run_length, run_step;  // taps of a row as runs of neighbours in memory
   int x_group, x_channel, x_image, x_row, x_pixel;
   int y_group, y_channel, y_image, y_row, y_pixel;
   int residual_group, residual_channel, residual_image, residual_row, residual_pixel;
@@ -72,12 +73,12 @@ static inline void finish(const VECTOR sum, const int lanes, __global const DTYP
   }
 }
 
-// sums += x * weights over `channels`; gives the weights behind those.
+// sums += x * weights over `channels`, from `offset` on; gives the weights behind those.
 static inline __global const DTYPE* multiply(VECTOR sums[TILE_PIXELS][TILE_VECTORS],
-                                             __global const DTYPE* at[TILE_PIXELS],
+                                             __global const DTYPE* at[TILE_PIXELS], int offset,
                                              __global const DTYPE* weights, const int channels,
                                              const int x_channel) {
-  for (int k = 0, offset = 0; k < channels; ++k, offset += x_channel) {
+  for (int k = 0; k < channels; ++k, offset += x_channel) {
     VECTOR value[TILE_VECTORS];
     UNROLL for (int v = 0; v < TILE_VECTORS; ++v) value[v] = LOAD(v, weights);
     UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
@@ -89,6 +90,39 @@ static inline __global const DTYPE* multiply(VECTOR sums[TILE_PIXELS][TILE_VECTO
     weights += TILE_WIDTH;
   }
   return weights;
+}
+
+// The taps of a tile some of whose taps lie in the padding.
+static inline void add_with_padding(
+    VECTOR sums[TILE_PIXELS][TILE_VECTORS], __global const DTYPE* from[TILE_PIXELS],
+    const int top[TILE_PIXELS], const int left[TILE_PIXELS], __global const DTYPE* zeros,
+    __global const DTYPE* w, const TileParameters* p) {
+  for (int tap_y = 0; tap_y < p->taps_y; ++tap_y) {
+    for (int tap_x = 0; tap_x < p->taps_x; ++tap_x) {
+      __global const DTYPE* at[TILE_PIXELS];
+#ifdef ANY_LAYOUT
+      int step[TILE_PIXELS];  // from channel to channel; the zeros are no more than channels
+#endif
+      UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+        const int in_row = top[i] + tap_y * p->dilation_y;
+        const int in_column = left[i] + tap_x * p->dilation_x;
+        const bool inside =
+            (uint)in_row < (uint)p->input_rows && (uint)in_column < (uint)p->input_columns;
+        at[i] = inside ? from[i] + (in_row * p->x_row + in_column * p->x_pixel) : zeros;
+#ifdef ANY_LAYOUT
+        step[i] = inside ? p->x_channel : 0;
+#endif
+      }
+#ifdef ANY_LAYOUT
+      for (int k = 0; k < p->channels; ++k) {
+        w = multiply(sums, at, 0, w, 1, 0);
+        UNROLL for (int i = 0; i < TILE_PIXELS; ++i) at[i] += step[i];
+      }
+#else
+      w = multiply(sums, at, 0, w, p->channels, 1);
+#endif
+    }
+  }
 }
 
 static inline void start(VECTOR sums[TILE_PIXELS][TILE_VECTORS], __global const DTYPE* bias) {
@@ -131,6 +165,7 @@ __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset
     int column = pixel - row * p.output_columns;
     int image = row / p.output_rows;
     row -= image * p.output_rows;
+    const int first_image = image;
     int top[TILE_PIXELS], left[TILE_PIXELS], to[TILE_PIXELS], add[TILE_PIXELS];
     __global const DTYPE* from[TILE_PIXELS];
     UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
@@ -150,32 +185,28 @@ __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset
     }
     VECTOR sums[TILE_PIXELS][TILE_VECTORS];
     start(sums, bias);
+    const int last_row = max(top[0], top[TILE_PIXELS - 1]) + (p.taps_y - 1) * p.dilation_y;
+    bool inside = image == first_image && min(top[0], top[TILE_PIXELS - 1]) >= 0 &&
+                  last_row < p.input_rows;
+    UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+      inside = inside && left[i] >= 0 &&
+               left[i] + (p.taps_x - 1) * p.dilation_x < p.input_columns;
+    }
     __global const DTYPE* w = bias + TILE_WIDTH;
-    for (int tap_y = 0; tap_y < p.taps_y; ++tap_y) {
-      for (int tap_x = 0; tap_x < p.taps_x; ++tap_x) {
-        __global const DTYPE* at[TILE_PIXELS];
-#ifdef ANY_LAYOUT
-        int step[TILE_PIXELS];  // from channel to channel; the zeros are no more than channels
-#endif
-        UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
-          const int in_row = top[i] + tap_y * p.dilation_y;
-          const int in_column = left[i] + tap_x * p.dilation_x;
-          const bool inside =
-              (uint)in_row < (uint)p.input_rows && (uint)in_column < (uint)p.input_columns;
-          at[i] = inside ? from[i] + (in_row * p.x_row + in_column * p.x_pixel) : zeros;
-#ifdef ANY_LAYOUT
-          step[i] = inside ? p.x_channel : 0;
-#endif
-        }
-#ifdef ANY_LAYOUT
-        for (int k = 0; k < p.channels; ++k) {
-          w = multiply(sums, at, w, 1, 0);
-          UNROLL for (int i = 0; i < TILE_PIXELS; ++i) at[i] += step[i];
-        }
-#else
-        w = multiply(sums, at, w, p.channels, 1);
-#endif
+    if (inside) {
+      // No tap of the tile lies in the padding: one place for each pixel, and steps that all share.
+      __global const DTYPE* at[TILE_PIXELS];
+      UNROLL for (int i = 0; i < TILE_PIXELS; ++i) {
+        at[i] = from[i] + (top[i] * p.x_row + left[i] * p.x_pixel);
       }
+      for (int tap_y = 0; tap_y < p.taps_y; ++tap_y) {
+        for (int run = 0; run < p.runs_x; ++run) {
+          w = multiply(sums, at, tap_y * p.dilation_y * p.x_row + run * p.run_step, w,
+                       p.run_length, p.x_channel);
+        }
+      }
+    } else {
+      add_with_padding(sums, from, top, left, zeros, w, &p);
     }
     VECTOR results[TILE_PIXELS * TILE_VECTORS];
     gather_results(sums, results);
@@ -217,7 +248,7 @@ __kernel TILE_GROUP void product_tile(__global const DTYPE* x, const ulong x_off
     }
     VECTOR sums[TILE_PIXELS][TILE_VECTORS];
     start(sums, bias);
-    multiply(sums, at, bias + TILE_WIDTH, p.channels, p.x_channel);
+    multiply(sums, at, 0, bias + TILE_WIDTH, p.channels, p.x_channel);
     VECTOR results[TILE_PIXELS * TILE_VECTORS];
     gather_results(sums, results);
     FOR_EACH_SUM for (int n = 0; n < TILE_PIXELS * TILE_VECTORS; ++n) {

@@ -27,6 +27,7 @@ struct TileParameters {
   int32_t stride_y = 1, stride_x = 1;
   int32_t dilation_y = 1, dilation_x = 1;
   int32_t pad_top = 0, pad_left = 0;
+  int32_t runs_x = 1, run_length = 0, run_step = 0;
   int32_t x_group = 0, x_channel = 1, x_image = 0, x_row = 0, x_pixel = 0;
   int32_t y_group = 0, y_channel = 1, y_image = 0, y_row = 0, y_pixel = 0;
   int32_t residual_group = 0, residual_channel = 1, residual_image = 0, residual_row = 0,
