@@ -11,6 +11,8 @@
 namespace tenon::opencl {
 namespace {
 
+constexpr int kVectors[] = {4, 8, 16};
+
 const char* FindSource(const char* file) {
   for (size_t i = 0; i < kKernelSourceCount; ++i) {
     if (std::strcmp(kKernelSources[i].file, file) == 0) return kKernelSources[i].text;
@@ -57,6 +59,7 @@ Status Device::Open(int threads) {
   TENON_RETURN_IF_ERROR(ChooseDevice(&id_));
   traits_ = ReadTraits(id_);
   TENON_RETURN_IF_ERROR(ChooseTransfer());
+  TENON_RETURN_IF_ERROR(ChooseVector());
   if (traits_.is_cpu && threads < traits_.compute_units) {
     if (cl_device_id part = TakeCores(id_, threads); part != nullptr) {
       id_ = part;
@@ -89,10 +92,23 @@ Status Device::ChooseTransfer() {
   return OkStatus();
 }
 
+Status Device::ChooseVector() {
+  const char* variable = std::getenv("TENON_OPENCL_VECTOR");
+  if (variable == nullptr || variable[0] == '\0') return OkStatus();
+  for (const int floats : kVectors) {
+    if (std::to_string(floats) != variable) continue;
+    traits_.vector_floats = floats;
+    return OkStatus();
+  }
+  return Status(StatusCode::kUnsupported, "TENON_OPENCL_VECTOR must be 4, 8 or 16");
+}
+
 std::string Device::CommonOptions() const {
   std::string options =
       "-cl-std=CL1.2 -DDTYPE=float -DVEC=" + std::to_string(traits_.vector_floats);
   if (traits_.is_cpu) options += " -DON_CPU";
+  const char* more = std::getenv("TENON_OPENCL_OPTIONS");
+  if (more != nullptr && more[0] != '\0') options += std::string(" ") + more;
   return options;
 }
 

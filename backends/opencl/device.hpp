@@ -29,7 +29,9 @@ class Device {
 
   /// Chooses a device (see device_choice.hpp) and makes a context. A CPU is held to `threads`
   /// cores, as long as it can be partitioned. TENON_OPENCL_TRANSFER (none, map or copy) chooses
-  /// the transfer, which else follows from what the device says of its memory.
+  /// the transfer, which else follows from what the device says of its memory;
+  /// TENON_OPENCL_VECTOR (4, 8 or 16) how many floats a work-item of most kernels takes at once;
+  /// TENON_OPENCL_OPTIONS is added to the compiler's options, for debuggers and their like.
   /// Errors: kUnsupported (no library, no device, a variable's value), kBackendFailure.
   Status Open(int threads);
 
@@ -46,6 +48,7 @@ class Device {
 
  private:
   Status ChooseTransfer();
+  Status ChooseVector();
   Status Build(const std::string& source, const std::string& options, cl_program* program) const;
   [[nodiscard]] std::string CommonOptions() const;
 

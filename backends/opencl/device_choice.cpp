@@ -92,7 +92,10 @@ DeviceTraits ReadTraits(cl_device_id device) {
   const auto platform = DeviceValue<cl_platform_id>(device, CL_DEVICE_PLATFORM);
   traits.platform =
       PlatformText(platform, CL_PLATFORM_NAME) + " " + PlatformText(platform, CL_PLATFORM_VERSION);
-  traits.is_cpu = (DeviceValue<cl_device_type>(device, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  // Simulators say that they are everything.
+  const auto type = DeviceValue<cl_device_type>(device, CL_DEVICE_TYPE);
+  traits.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0 &&
+                  (type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR)) == 0;
   traits.shares_memory =
       traits.is_cpu || DeviceValue<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE;
   traits.has_half = Contains(DeviceText(device, CL_DEVICE_EXTENSIONS), "cl_khr_fp16");

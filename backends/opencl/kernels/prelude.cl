@@ -12,6 +12,20 @@
 #define VLOAD(pointer) JOIN(vload, VEC)(0, pointer)
 #define VSTORE(vector, pointer) JOIN(vstore, VEC)(vector, 0, pointer)
 
+// Takes the elements of a vector into `total`, one after the other, by `JOINING(DTYPE, total, x)`.
+#define FOLD(JOINING, total, v) JOIN(FOLD_, VEC)(JOINING, total, v)
+#define FOLD_4(JOINING, total, v)         \
+  total = JOINING(DTYPE, total, (v).s0);  \
+  total = JOINING(DTYPE, total, (v).s1);  \
+  total = JOINING(DTYPE, total, (v).s2);  \
+  total = JOINING(DTYPE, total, (v).s3)
+#define FOLD_8(JOINING, total, v)  \
+  FOLD_4(JOINING, total, (v).lo);  \
+  FOLD_4(JOINING, total, (v).hi)
+#define FOLD_16(JOINING, total, v) \
+  FOLD_8(JOINING, total, (v).lo);  \
+  FOLD_8(JOINING, total, (v).hi)
+
 // DEFINE_FUNCTION(T, name, number) makes `T name(T x, DTYPE a, DTYPE b)` of the UnaryFunction of
 // that number (runtime/ops/functions.hpp), T being DTYPE or a vector of it. NaN stays NaN.
 #define DEFINE_FUNCTION(T, name, number) \

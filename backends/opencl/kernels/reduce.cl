@@ -86,9 +86,7 @@ typedef struct {
         const DTYPE value = run[i];                                                       \
         partial = TAKE(DTYPE, partial, value);                                            \
       }                                                                                   \
-      DTYPE lanes[VEC];                                                                   \
-      VSTORE(vector, lanes);                                                              \
-      for (int k = 0; k < VEC; ++k) partial = JOIN_TOTALS(DTYPE, partial, lanes[k]);      \
+      FOLD(JOIN_TOTALS, partial, vector);                                                 \
       total = JOIN_TOTALS(DTYPE, total, partial);                                         \
     }                                                                                     \
     return total;                                                                         \

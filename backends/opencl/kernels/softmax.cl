@@ -2,6 +2,9 @@
 
 // Less the maximum, so that no exponential overflows and the largest is exactly 1.
 
+#define TAKE_LARGEST(T, total, value) ((value) > (total) ? (value) : (total))
+#define TAKE_SUM(T, total, value) ((total) + (value))
+
 // A work-item does one row of `count` elements, which are neighbours (axis strides 1).
 static inline void SoftmaxRow(__global const DTYPE* x, __global DTYPE* y, const int count) {
   const int whole = count - count % VEC;
@@ -12,9 +15,7 @@ static inline void SoftmaxRow(__global const DTYPE* x, __global DTYPE* y, const 
     largest_of_lanes = value > largest_of_lanes ? value : largest_of_lanes;
   }
   for (int i = whole; i < count; ++i) largest = x[i] > largest ? x[i] : largest;
-  DTYPE lanes[VEC];
-  VSTORE(largest_of_lanes, lanes);
-  for (int i = 0; i < VEC; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
+  FOLD(TAKE_LARGEST, largest, largest_of_lanes);
 
   VTYPE sums = (VTYPE)(0.0f);
   DTYPE sum = 0.0f;
@@ -32,8 +33,7 @@ static inline void SoftmaxRow(__global const DTYPE* x, __global DTYPE* y, const 
     y[i] = value;
 #endif
   }
-  VSTORE(sums, lanes);
-  for (int i = 0; i < VEC; ++i) sum += lanes[i];
+  FOLD(TAKE_SUM, sum, sums);
 
 #ifdef LOG
   const DTYPE shift = log(sum);
