@@ -1,7 +1,9 @@
 #include "converter/compile.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "converter/map/optimal_choice.hpp"
 #include "converter/memory/fallback_kernels.hpp"
 #include "converter/order/order_graph.hpp"
 #include "converter/order/random_order.hpp"
@@ -12,12 +14,16 @@
 namespace tenon::converter {
 namespace {
 
-Result<std::vector<MappedOp>> MapOps(Graph& graph, const CompileOptions& options) {
-  const auto costs = MakeCostModel(*options.board, options.profile);
+KernelChoiceOptions KernelChoiceOf(const CompileOptions& options, const CostModel& costs) {
   KernelChoiceOptions choice = options.kernels;
   choice.board = options.board;
-  choice.costs = costs.get();
-  return ChooseKernels(graph, choice);
+  choice.costs = &costs;
+  return choice;
+}
+
+Result<std::vector<MappedOp>> MapOps(Graph& graph, const CompileOptions& options) {
+  const auto costs = MakeCostModel(*options.board, options.profile);
+  return ChooseKernels(graph, KernelChoiceOf(options, *costs));
 }
 
 Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
@@ -193,7 +199,7 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
 }
 
 /// The only unit that runs ops, or null: there are several, or starting it per segment is more
-/// than running its ops in order.
+/// than running its ops in order (a start for every op, a CPU that stands in, memory of its own).
 const Unit* OnlyUnit(const CompileOptions& options, const Graph& graph,
                      const std::vector<OpId>& ops) {
   const Board& board = *options.board;
@@ -206,7 +212,8 @@ const Unit* OnlyUnit(const CompileOptions& options, const Graph& graph,
     only = unit;
   }
   if (only == nullptr) return ComputeUnit(board);
-  const bool per_segment = options.fallback || !options.aggregate;
+  const bool per_segment =
+      options.fallback || !options.aggregate || board.SpaceOf(*only) != board.ArenaSpace();
   return only->backend != "cpu" && per_segment ? nullptr : only;
 }
 
@@ -230,18 +237,19 @@ void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled&
   }
   time.before = time.after = time.lower_bound = total;
   time.units = {{unit->name, total, total}};
+  if (unit->backend == "cpu" || compiled.arena.steps.empty()) return;
+  SegmentReport& segments = compiled.segments;
+  segments.ops = segments.device_ops = compiled.arena.steps.size();
+  segments.segments = segments.device_starts = 1;
+  segments.fewest = segments.source_order = 1;
+  segments.fewest_is_exact = true;
+  segments.time = segments.fewest_time = total;
+  const auto more = static_cast<Picoseconds>(segments.ops) - 1;
+  segments.per_op_time = total + more * TimeAtRate(unit->start_overhead_us(), 1e6);
 }
 
-}  // namespace
-
-Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
-  if (!NeedsSchedule(*options.board)) return true;
-  Graph mapped = graph;
-  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, MapOps(mapped, options));
-  return OnlyUnit(options, mapped, mapped.OpOrder()) != nullptr;
-}
-
-Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
+/// By the table, or as KernelChoiceOptions::assigned says.
+Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
   if (Status status = ChooseKernelsAndLayouts(options, compiled); !status.ok()) {
@@ -264,6 +272,66 @@ Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
   memory.proven_optimal = compiled.arena.proven_optimal;
   memory.unsplit_bytes = compiled.arena.bytes;
   return compiled;
+}
+
+/// What counts: one inference, or what the busiest unit has to do for each of a stream.
+Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compiled) {
+  if (!options.map_for_period) return compiled.time.after;
+  Picoseconds busiest = 0;
+  for (const UnitTime& unit : compiled.time.units) busiest = std::max(busiest, unit.after);
+  return busiest;
+}
+
+/// Both mappings are compiled, because only that knows of layouts, views and places in memory.
+Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& options) {
+  const auto costs = MakeCostModel(*options.board, options.profile);
+  OptimalMapOptions search;
+  search.work_budget = options.map_budget;
+  search.seed = options.order.seed;
+  TENON_ASSIGN_OR_RETURN(
+      const OptimalChoice choice,
+      ChooseOptimalMap(graph, KernelChoiceOf(options, *costs),
+                       options.map_for_period ? MapObjective::kPeriod : MapObjective::kLatency,
+                       search));
+  MappingReport report;
+  report.mode = MappingMode::kOptimal;
+  report.for_period = options.map_for_period;
+  report.exact = choice.map.exact;
+  report.tried = choice.map.tried;
+  Result<Compiled> table = CompileMapped(graph, options);
+  if (!choice.differs) {
+    if (table.ok()) {
+      report.table = report.optimal = TimeThatCounts(options, *table);
+      table->mapping_report = report;
+    }
+    return table;
+  }
+  CompileOptions assigned = options;
+  assigned.kernels.assigned = choice.backend;
+  Result<Compiled> optimal = CompileMapped(graph, assigned);
+  if (!optimal.ok()) return table;
+  report.optimal = TimeThatCounts(options, *optimal);
+  report.table = table.ok() ? TimeThatCounts(options, *table) : 0;
+  report.chose_optimal = !table.ok() || report.optimal < report.table;
+  Result<Compiled>& best = report.chose_optimal ? optimal : table;
+  best->mapping_report = report;
+  return std::move(best);
+}
+
+}  // namespace
+
+Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
+  if (!NeedsSchedule(*options.board)) return true;
+  if (options.mapping == MappingMode::kOptimal) return false;
+  Graph mapped = graph;
+  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, MapOps(mapped, options));
+  return OnlyUnit(options, mapped, mapped.OpOrder()) != nullptr;
+}
+
+Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
+  const bool has_choice = NeedsSchedule(*options.board);
+  if (options.mapping == MappingMode::kOptimal && has_choice) return CompileOptimal(graph, options);
+  return CompileMapped(std::move(graph), options);
 }
 
 }  // namespace tenon::converter

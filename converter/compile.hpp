@@ -11,6 +11,7 @@
 #include "converter/board/board.hpp"
 #include "converter/cost/measured_cost_model.hpp"
 #include "converter/map/kernel_choice.hpp"
+#include "converter/map/optimal_map.hpp"
 #include "converter/memory/arena_plan.hpp"
 #include "converter/order/memory_order.hpp"
 #include "converter/passes/pass.hpp"
@@ -67,14 +68,33 @@ struct OrderReport {
   bool changed = false;                ///< the plan's order is not the model's
 };
 
+enum class MappingMode : uint8_t {
+  kTable,    ///< the board's priorities, op by op
+  kOptimal,  ///< the least predicted time, see map/optimal_map.hpp
+};
+
+/// What --mapping=optimal came to.
+struct MappingReport {
+  MappingMode mode = MappingMode::kTable;
+  bool for_period = false;     ///< of a stream; else one inference
+  bool chose_optimal = false;  ///< else the table's mapping takes no longer
+  bool exact = false;          ///< in the search's view no mapping takes less
+  int64_t tried = 0;           ///< mappings
+  Picoseconds table = 0;       ///< predicted for the whole program by the table's mapping,
+  Picoseconds optimal = 0;     ///< and by the one that the search found
+};
+
 struct CompileOptions {
   const Board* board = nullptr;
   const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
   OrderOptions order;
   int64_t place_budget = PlaceOptions{}.work_budget;
   KernelChoiceOptions kernels;  ///< board and costs are filled in
-  bool aggregate = true;        ///< false: devices are started for every op
-  bool fallback = false;        ///< ops on devices get a CPU kernel for the same operands too
+  MappingMode mapping = MappingMode::kTable;
+  bool map_for_period = false;  ///< optimal for a stream of inputs, not for one
+  int64_t map_budget = OptimalMapOptions{}.work_budget;
+  bool aggregate = true;  ///< false: devices are started for every op
+  bool fallback = false;  ///< ops on devices get a CPU kernel for the same operands too
   /// Told what is searched for and how far it has come. May be empty.
   std::function<void(const char* what, double share)> progress = {};
 };
@@ -89,14 +109,16 @@ struct Compiled {
   MemoryReport memory;  ///< constants are not known yet
   OrderReport order;
   TimeReport time;
-  SegmentReport segments;  ///< empty where everything runs on one unit, or none is a device
+  MappingReport mapping_report;
+  SegmentReport segments;  ///< empty where no device runs ops
 };
 
 /// True if all ops are given to one unit, which then runs them in any order in the same time: what
 /// counts is memory. Errors: as ChooseKernels.
 [[nodiscard]] Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options);
 
-/// Errors (kInput): ops that no kernel runs; (kUsage): pins that cannot be kept. Deterministic.
+/// With the optimal mapping the table's is compiled too, and kept if it takes no longer. Errors
+/// (kInput): ops that no kernel runs; (kUsage): pins that cannot be kept. Deterministic.
 [[nodiscard]] Result<Compiled> Compile(Graph graph, const CompileOptions& options);
 
 }  // namespace tenon::converter

@@ -91,6 +91,13 @@ std::string ConstantsSpace(const Board& board) {
   return board.ArenaSpace()->name;
 }
 
+const VariantChoice* VariantsFor(const ConvertOptions& options) {
+  if (options.variants != nullptr) return options.variants.get();
+  const Profile* profile = options.profile.get();
+  const bool fits = profile != nullptr && CheckProfileFits(*profile, options.board).ok();
+  return fits ? &profile->tuning : nullptr;
+}
+
 FitOptions FitOptionsOf(const ConvertOptions& options) {
   FitOptions fit;
   fit.split = options.split;
@@ -105,10 +112,13 @@ FitOptions FitOptionsOf(const ConvertOptions& options) {
   compile.order.key_nodes = options.key_nodes;
   compile.order.target_ms = options.order_target_ms;
   compile.place_budget = options.place_budget;
+  compile.mapping = options.mapping;
+  compile.map_for_period = options.objective == Objective::kThroughput;
   compile.aggregate = options.aggregate;
   compile.fallback = options.fallback;
   compile.kernels.pins = options.pins;
   compile.kernels.backends = options.backends;
+  compile.kernels.variants = VariantsFor(options);
   if (const Unit* unit = ComputeUnit(options.board)) {
     compile.kernels.portable_only = unit->portable_kernels_only;
     compile.kernels.threads = unit->threads;
@@ -198,6 +208,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   conversion.order = std::move(compiled.order);
   conversion.time = std::move(compiled.time);
   conversion.segments = compiled.segments;
+  conversion.mapping_report = compiled.mapping_report;
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;

@@ -34,10 +34,13 @@ struct ConvertOptions {
   int64_t split_budget = FitOptions{}.split_budget;
   Objective objective = Objective::kLatency;
   std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
+  /// Which variants kernels run with; null: what the profile says, if it has one.
+  std::shared_ptr<const VariantChoice> variants;
   std::vector<Pin> pins;                   ///< ops given to backends by name, see ParsePins
   /// Whose kernels may be used; empty: those that this build knows. The board says which take part.
   std::vector<BackendCaps> backends;
   ParallelOptions parallel;
+  MappingMode mapping = MappingMode::kTable;
   bool aggregate = true;  ///< false: devices are started for every op
   bool fallback = false;  ///< the plan carries the CPU's form of what runs on devices
   /// What the user asked for, recorded in the plan.
@@ -51,6 +54,7 @@ struct Conversion {
   std::string graph_text;  ///< the final graph, for -v
   std::vector<PassReport> passes;
   std::vector<MappedOp> mapping;
+  MappingReport mapping_report;
   MemoryReport memory;
   OrderReport order;
   TimeReport time;

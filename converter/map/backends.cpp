@@ -6,6 +6,7 @@
 #ifdef TENON_HAS_OPENCL_CAPS
 #include "backends/opencl/caps/opencl_caps.hpp"
 #endif
+#include "runtime/ops/kernel_name.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -55,10 +56,10 @@ const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends, std::st
 }
 
 const KernelCaps& CapsOf(const Op& op) {
-  if (op.caps != nullptr && op.kernel == op.caps->id) return *op.caps;
+  if (op.caps != nullptr && NamesKernel(op.kernel.c_str(), op.caps->id)) return *op.caps;
   const Span<const KernelCaps> all = cpu::Kernels();
   for (const KernelCaps& caps : all) {
-    if (op.kernel == caps.id) return caps;
+    if (NamesKernel(op.kernel.c_str(), caps.id)) return caps;
   }
   return all[0];  // ChooseKernels gives no other ids
 }

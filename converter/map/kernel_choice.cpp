@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "runtime/ops/kernel_name.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -37,6 +38,9 @@ class Chooser {
       }
       UseKernel(op, decision.mark->backend, *decision.mark->kernel);
       op.workspace_bytes = decision.mark->workspace_bytes;
+      if (options_.variants != nullptr && options_.board != nullptr) {
+        UseVariant(graph_, op, *UnitFor(*options_.board, op), *options_.variants);
+      }
       mapping_.push_back(Record(op, marks, decision));
     }
     if (!pin_errors_.empty()) return PinError();
@@ -206,6 +210,7 @@ int64_t PackedBytes(const Graph& graph) {
     if (caps.packing_key != nullptr) {
       PackingKey key;
       caps.packing_key(view.call(), &key);
+      key.AddText(VariantIn(op.kernel.c_str()));
       if (!known.emplace(caps.packed_bytes, key).second) continue;
     }
     bytes += static_cast<int64_t>(caps.packed_bytes(view.call()));

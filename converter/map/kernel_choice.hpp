@@ -12,6 +12,7 @@
 #include "converter/map/backends.hpp"
 #include "converter/map/mark.hpp"
 #include "converter/map/pins.hpp"
+#include "converter/map/variants.hpp"
 
 namespace tenon::converter {
 
@@ -38,6 +39,8 @@ struct KernelChoiceOptions : MarkOptions {
   std::vector<Pin> pins;  ///< beat the table: all that counts is that the backend can run the op
   /// By OpId, from a search: beats the table, but not pins. Empty names: by the table.
   std::vector<std::string> assigned;
+  /// Of the kernels chosen, where the board is given; null: none.
+  const VariantChoice* variants = nullptr;
 };
 
 /// Sets `backend`, `kernel`, `caps` and `workspace_bytes` of every op, and the graph's backends:

@@ -79,6 +79,17 @@ Json TimeSubgraphs(const TimeOrder& search) {
   return subgraphs;
 }
 
+/// Null for a mapping by the table.
+Json OptimalMappingJson(const MappingReport& report) {
+  if (report.mode == MappingMode::kTable) return nullptr;
+  return {{"objective", report.for_period ? "throughput" : "latency"},
+          {"chosen", report.chose_optimal ? "optimal" : "table"},
+          {"table_ms", Milliseconds(report.table)},
+          {"optimal_ms", Milliseconds(report.optimal)},
+          {"exact", report.exact},
+          {"tried", report.tried}};
+}
+
 /// Null where no device is started per segment.
 Json SegmentsJson(const SegmentReport& report) {
   if (report.segments == 0) return nullptr;
@@ -206,6 +217,7 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
                        {"peak_bytes", {{memory.space, memory.arena_bytes + memory.packed_bytes}}}};
   json["passes"] = PassesJson(conversion);
   json["mapping"] = MappingJson(conversion);
+  json["optimal_mapping"] = OptimalMappingJson(conversion.mapping_report);
   json["segments"] = SegmentsJson(conversion.segments);
   json["splits"] = SplitsJson(conversion);
   json["order"] = OrderJson(conversion.order);

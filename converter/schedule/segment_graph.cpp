@@ -10,18 +10,6 @@
 namespace tenon::converter {
 namespace {
 
-/// Time of `bytes` between the arena's space and the one that `unit` runs from.
-Picoseconds CrossingTime(const Board& board, const Unit& unit, bool to_unit, int64_t bytes) {
-  const MemorySpace& arena = *board.ArenaSpace();
-  const MemorySpace* own = board.SpaceOf(unit);
-  if (own == nullptr || own == &arena) return 0;
-  const Link* link =
-      to_unit ? board.FindLink(arena.name, own->name) : board.FindLink(own->name, arena.name);
-  if (link == nullptr) return 0;
-  const OpTime time = TransferTime(board, *link, bytes);
-  return time.fixed + time.compute;
-}
-
 /// Adds to each node what its operands take to cross.
 class Crossings {
  public:
@@ -87,6 +75,17 @@ class Crossings {
 };
 
 }  // namespace
+
+Picoseconds CrossingTime(const Board& board, const Unit& unit, bool to_unit, int64_t bytes) {
+  const MemorySpace& arena = *board.ArenaSpace();
+  const MemorySpace* own = board.SpaceOf(unit);
+  if (own == nullptr || own == &arena) return 0;
+  const Link* link =
+      to_unit ? board.FindLink(arena.name, own->name) : board.FindLink(own->name, arena.name);
+  if (link == nullptr) return 0;
+  const OpTime time = TransferTime(board, *link, bytes);
+  return time.fixed + time.compute;
+}
 
 bool RunsInSegments(const Graph& graph, const Locations& locations, const Board& board) {
   if (MemoryOf(board).slow != nullptr) return false;

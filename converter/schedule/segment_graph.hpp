@@ -34,6 +34,11 @@ struct SegmentGraph {
                                                     const Board& board, const CostModel& model,
                                                     const std::vector<int32_t>& unit_of_op = {});
 
+/// Time of `bytes` between the arena's space and the one that `unit` runs from: none where that is
+/// the same, or where the board has no link between them.
+[[nodiscard]] Picoseconds CrossingTime(const Board& board, const Unit& unit, bool to_unit,
+                                       int64_t bytes);
+
 /// The least time in which any schedule of these ops can end: the longest path, and the busiest
 /// unit with one start.
 [[nodiscard]] Picoseconds SegmentBound(const SegmentProblem& problem);
