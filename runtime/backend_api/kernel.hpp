@@ -30,6 +30,10 @@ struct KernelSetup {
   int threads = 1;         ///< the most threads a run will use
   void* device = nullptr;  ///< of the backend (see device.hpp), or null
   void* stream = nullptr;  ///< in `open`: the one that runs will use, or null
+  /// One that KernelCaps::variants names: how to run the op, told to `load` and `open`. Null: as
+  /// the kernel sees fit, and the same where it does not know the variant: plans made by another
+  /// build still run.
+  const char* variant = nullptr;
 };
 
 /// A kernel of one op. Entries are constants in a backend's table; the table's order is priority,
@@ -57,8 +61,8 @@ struct KernelEntry {
   /// Heap bytes that `load` (shared) and `open` (state) hold, for memory reports. May be null.
   size_t (*held_bytes)(const void* shared, const void* state);
   /// Adds what the result of `load` depends on (constants by their address). Ops of one loaded plan
-  /// whose keys are equal and whose kernels have the same `load` share that result, and sessions
-  /// may run them at once. Null: nothing is shared.
+  /// whose keys and variants are equal and whose kernels have the same `load` share that result,
+  /// and sessions may run them at once. Null: nothing is shared.
   void (*packing_key)(const OpCall& call, PackingKey* key) = nullptr;
 };
 

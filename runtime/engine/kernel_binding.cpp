@@ -1,10 +1,18 @@
 // How a loaded plan's ops come to their kernels.
-#include <cstring>
-
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/format/rank_set.hpp"
+#include "runtime/ops/kernel_name.hpp"
 
 namespace tenon {
+namespace {
+
+/// What the result of the op's `load` depends on.
+void AddPackingKey(const BoundOp& op, const TensorView* tensors, PackingKey& key) {
+  op.kernel->packing_key(op.Call(tensors), &key);
+  key.AddText(op.variant);
+}
+
+}  // namespace
 
 /// `keys` has a word per op. Where a backend other than the CPU is at fault, `failed` says which.
 Status LoadedPlan::BindAll(const TensorView* tensors, uint64_t* keys, size_t* failed) {
@@ -55,6 +63,7 @@ Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors
   op.outputs = info.outputs;
   op.attributes = info.attributes.data();
   op.workspace = fallback ? info.fallback_workspace : info.workspace;
+  op.variant = nullptr;
   if (const Status status = CheckWorkspace(op.workspace); !status.ok()) {
     return status.About(info.name);
   }
@@ -67,6 +76,7 @@ KernelSetup LoadedPlan::SetupOf(const BoundOp& op, const TensorView* tensors) co
   setup.op = op.Call(tensors);
   setup.threads = threads_;
   setup.device = devices_[op.backend];
+  setup.variant = op.variant;
   if (op.workspace >= 0) {
     setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
   }
@@ -89,7 +99,7 @@ Status LoadedPlan::LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uin
       continue;
     }
     PackingKey key;
-    kernel->packing_key(ops[i].Call(tensors), &key);
+    AddPackingKey(ops[i], tensors, key);
     keys[count++] = uint64_t{key.Hash()} << 32 | i;
   }
   SortKeys(
@@ -100,7 +110,7 @@ Status LoadedPlan::LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uin
     const auto index = static_cast<uint32_t>(keys[i]);
     BoundOp& op = ops[index];
     PackingKey key;
-    op.kernel->packing_key(op.Call(tensors), &key);
+    AddPackingKey(op, tensors, key);
     if (loaded != nullptr && loaded->kernel->load == op.kernel->load && key.Equals(loaded_key)) {
       op.shared = loaded->shared;
       continue;
@@ -141,9 +151,9 @@ Status LoadedPlan::CheckInPlace(const OpRow& row, const OpInfo& info) const {
   return OkStatus();
 }
 
-/// The kernel called `id`; where this build or processor lacks it, the best other one of the same
-/// backend that takes the same operands and no more workspace.
-Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* id, const KernelSetup& setup,
+/// The kernel called `name`, which may say a variant; where this build or processor lacks it, the
+/// best other one of the same backend that takes the same operands and no more workspace.
+Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* name, const KernelSetup& setup,
                                 BoundOp& op) const {
   const Backend& backend = *backends_[op.backend];
   const KernelEntry* named = nullptr;
@@ -151,7 +161,7 @@ Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* id, const Kernel
   for (const KernelEntry& entry : backend.kernels) {
     if (entry.row->kind != static_cast<OpKind>(info.kind)) continue;
     if (sibling == nullptr) sibling = &entry;
-    if (std::strcmp(entry.id, id) == 0) named = &entry;
+    if (NamesKernel(name, entry.id)) named = &entry;
   }
   if (sibling == nullptr) {
     return Status(StatusCode::kUnsupported,
@@ -173,6 +183,7 @@ Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* id, const Kernel
     reason = named->check(setup);
     if (reason.ok()) {
       op.kernel = named;
+      op.variant = VariantIn(name);
       return reason;
     }
   }

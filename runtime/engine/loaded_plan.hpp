@@ -17,7 +17,8 @@ namespace tenon {
 /// One op with its kernel. The operand spans point into the plan file.
 struct BoundOp {
   const KernelEntry* kernel = nullptr;
-  void* shared = nullptr;  ///< what the kernel's `load` made, for this op or an equal one
+  void* shared = nullptr;         ///< what the kernel's `load` made, for this op or an equal one
+  const char* variant = nullptr;  ///< of the kernel, as the plan names it; or null
   Span<const int32_t> inputs;
   Span<const int32_t> outputs;
   const void* attributes = nullptr;
@@ -101,7 +102,7 @@ class LoadedPlan {
   Status BindOp(size_t index, bool fallback, const TensorView* tensors, BoundOp& op);
   Status LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uint64_t* keys, size_t* failed);
   Status LoadKernel(BoundOp& op, size_t index, const TensorView* tensors, size_t* failed);
-  Status ChooseKernel(const OpInfo& info, const char* id, const KernelSetup& setup,
+  Status ChooseKernel(const OpInfo& info, const char* name, const KernelSetup& setup,
                       BoundOp& op) const;
   void UnloadKernels();
 

@@ -43,6 +43,10 @@ struct KernelCaps {
   /// KernelEntry's packing_key. Null: each holds its own.
   void (*packing_key)(const OpCall& call, PackingKey* key) = nullptr;
   WeightsOrder weights = WeightsOrder::kRowMajor;
+  /// Writes the names of the variants that the op may be run with (KernelSetup::variant), at most
+  /// `most`, each a constant text without spaces or colons; gives their number. What a device runs
+  /// an op with unless told need not be the first, and may be among them. Null: no variants.
+  int (*variants)(const OpCall& call, const char** names, int most) = nullptr;
 };
 
 /// What the converter knows of a backend. Backends from outside the tree give one too.

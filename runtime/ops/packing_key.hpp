@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/base/tensor_view.hpp"
 
@@ -23,6 +24,16 @@ class PackingKey {
   void AddWords(const void* words, size_t count) {
     const auto* from = static_cast<const int32_t*>(words);
     for (size_t i = 0; i < count; ++i) Add(from[i]);
+  }
+  /// Characters, four to a word, with what tells how many there are. Null adds nothing.
+  void AddText(const char* text) {
+    if (text == nullptr) return;
+    const size_t length = std::strlen(text);
+    for (size_t i = 0; i <= length; i += 4) {
+      int32_t word = 0;
+      std::memcpy(&word, text + i, length - i < 4 ? length - i : 4);
+      Add(word);
+    }
   }
   /// A constant's place; of any other tensor, that it is none. Its dtype, dims and strides too.
   void AddTensor(const TensorView& view) {

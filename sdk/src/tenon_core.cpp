@@ -3,6 +3,7 @@
 
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
+#include "runtime/ops/kernel_name.hpp"
 #include "sdk/src/handles.hpp"
 
 namespace {
@@ -250,8 +251,9 @@ tenon_status tenon_plan_op(const tenon_plan* plan, size_t index, tenon_op_info* 
   info->name = planned.name;
   info->kind = op.kernel->row->name;
   info->backend = plan->loaded.backend(op.backend)->name;
-  info->kernel = op.kernel->id;
   info->planned_kernel = plan->loaded.view().kernel(planned.kernel);
+  const bool as_planned = tenon::NamesKernel(info->planned_kernel, op.kernel->id);
+  info->kernel = as_planned ? info->planned_kernel : op.kernel->id;
   info->worker = plan->loaded.program().worker_name(op.worker);
   return TENON_OK;
 }

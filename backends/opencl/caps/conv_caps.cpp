@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kFloatBytes = sizeof(float);
 /// What a loaded op holds beside its weights: objects of ours and of the driver's that we count.
-constexpr int64_t kObjectBytes = 512;
+constexpr int64_t kObjectBytes = 1024;
 
 constexpr int32_t RoundUp(int32_t value, int32_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -188,11 +188,12 @@ Span<const KernelCaps> ConvCaps() {
        LayoutNeed::kChannelsLastStrided, nullptr, ConvDepthwiseHeld, ConvPackingKey,
        WeightsOrder::kOutputsLast},
       {"opencl.conv.winograd", OpKind::kConv, ConvWinogradSupports,
-       LayoutNeed::kChannelsLastStrided, ConvWinogradWorkspace, ConvWinogradHeld, ConvPackingKey},
+       LayoutNeed::kChannelsLastStrided, ConvWinogradWorkspace, ConvWinogradHeld, ConvPackingKey,
+       WeightsOrder::kRowMajor, TileVariants},
       {"opencl.conv.first", OpKind::kConv, ConvFirstSupports, LayoutNeed::kAny, nullptr,
-       ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast},
+       ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast, TileVariants},
       {"opencl.conv.tile", OpKind::kConv, ConvTileSupports, LayoutNeed::kChannelsLastStrided,
-       nullptr, ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast},
+       nullptr, ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast, TileVariants},
       {"opencl.conv.reference", OpKind::kConv, ConvReferenceSupports, LayoutNeed::kAny, nullptr,
        ConvReferenceHeld},
   };

@@ -9,7 +9,7 @@ namespace tenon::opencl {
 namespace {
 
 constexpr int64_t kFloatBytes = sizeof(float);
-constexpr int64_t kObjectBytes = 512;
+constexpr int64_t kObjectBytes = 1024;
 
 /// How the batches of a factor or bias lie beside the output's.
 enum class Batches { kOne, kAll, kMixed };
@@ -175,7 +175,7 @@ size_t MatMulReferenceHeld(const OpCall& call) {
 Span<const KernelCaps> MatMulCaps() {
   static constexpr KernelCaps kCaps[] = {
       {"opencl.matmul.tile", OpKind::kMatMul, MatMulTileSupports, LayoutNeed::kRowMajor,
-       MatMulWorkspace, MatMulTileHeld, MatMulPackingKey, WeightsOrder::kOutputsLast},
+       MatMulWorkspace, MatMulTileHeld, MatMulPackingKey, WeightsOrder::kOutputsLast, TileVariants},
       {"opencl.matmul.reference", OpKind::kMatMul, MatMulReferenceSupports, LayoutNeed::kAny,
        nullptr, MatMulReferenceHeld},
   };

@@ -7,7 +7,6 @@
 namespace tenon::opencl {
 namespace {
 
-// By name, since a tuning file may name any of them.
 constexpr TileShape kNarrow = {"7x8", 7, 8, 1};
 constexpr TileShape kUsual = {"7x16", 7, 16, 1};
 constexpr TileShape kThreeHalves = {"7x24", 7, 8, 3};
@@ -23,14 +22,12 @@ int64_t Padded(int32_t outputs, const TileShape& shape) {
 }
 
 const TileShape& CpuTile(const TileProblem& problem) {
-  // Measured on PoCL with AVX-512, beside each other: 7x16 reaches 95 % of the peak from 16 input
-  // channels on. With fewer, what a pixel costs beside its products is shared by more outputs in
-  // 7x32. One row has too few sums in flight to hide the latency of a multiply-add, but in 1x64.
+  // Measured on PoCL with AVX-512, beside each other: 7x16 reaches 90 to 95 % of the peak and is
+  // never far behind the others. One row has too few sums in flight to hide the latency of a
+  // multiply-add, but in 1x64.
   constexpr int64_t kFewPixels = 2;
-  constexpr int32_t kFewChannels = 8;
   if (problem.pixels <= kFewPixels && problem.outputs > kUsual.width()) return kRow;
   if (problem.outputs <= kNarrow.width()) return kNarrow;
-  if (problem.channels <= kFewChannels && problem.outputs > kUsual.width()) return kWide;
   // A block that is half full costs as much as a whole one.
   const int64_t usual = Padded(problem.outputs, kUsual);
   return Padded(problem.outputs, kThreeHalves) * 5 < usual * 4 ? kThreeHalves : kUsual;
@@ -64,25 +61,18 @@ const TileShape& DefaultTile(const TileProblem& problem, bool is_cpu) {
   return problem.pixels <= 2 ? kSmallRow : kSmall;
 }
 
-int ListVariants(const char* kernel_id, const OpCall& call, const char** names, int most) {
-  const bool is_conv = std::strcmp(kernel_id, "opencl.conv.tile") == 0 ||
-                       std::strcmp(kernel_id, "opencl.conv.first") == 0;
-  if ((!is_conv && std::strcmp(kernel_id, "opencl.matmul.tile") != 0) || most < 1) return 0;
-  const TileShape& first =
-      DefaultTile(is_conv ? ConvTileProblem(call) : MatMulTileProblem(call), true);
-  names[0] = first.name;
-  int count = 1;
+int TileVariants(const OpCall&, const char** names, int most) {
+  int count = 0;
   for (const TileShape& shape : kShapes) {
-    if (count < most && std::strcmp(shape.name, first.name) != 0) names[count++] = shape.name;
+    if (count < most) names[count++] = shape.name;
   }
   return count;
 }
 
-const TileShape* FindTile(const char* name, size_t length) {
+const TileShape* FindTile(const char* variant) {
+  if (variant == nullptr) return nullptr;
   for (const TileShape& shape : kShapes) {
-    if (std::strlen(shape.name) == length && std::memcmp(shape.name, name, length) == 0) {
-      return &shape;
-    }
+    if (std::strcmp(shape.name, variant) == 0) return &shape;
   }
   return nullptr;
 }

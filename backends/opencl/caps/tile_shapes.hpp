@@ -35,12 +35,11 @@ struct TileProblem {
 /// CPU's cores.
 [[nodiscard]] const TileShape& DefaultTile(const TileProblem& problem, bool is_cpu);
 
-/// Names of the variants that the op may be run with by the kernel called `kernel_id`, the default
-/// on a CPU first; at most `most` are written. Gives their number: 0 for a kernel without variants.
-int ListVariants(const char* kernel_id, const OpCall& call, const char** names, int most);
+/// KernelCaps::variants of kernels with register tiles: every tile runs every op.
+int TileVariants(const OpCall& call, const char** names, int most);
 
-/// The tile called `name`, or null.
-[[nodiscard]] const TileShape* FindTile(const char* name, size_t length);
+/// The tile called `variant`; null if there is none, or `variant` is null.
+[[nodiscard]] const TileShape* FindTile(const char* variant);
 
 /// Columns of the widest tile: weights are padded to a multiple of no more than that.
 inline constexpr int kMostTileWidth = 64;

@@ -5,7 +5,6 @@
 #include "backends/opencl/kernels/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/tuning.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -20,7 +19,7 @@ Status ConvTileLoad(const KernelSetup& setup, void** shared) {
   std::unique_ptr<LoadedTile> loaded(new (std::nothrow) LoadedTile());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   loaded->device = static_cast<Device*>(setup.device);
-  loaded->shape = ReadTuning().Find("conv", ConvSignature(setup.op));
+  loaded->shape = FindTile(setup.variant);
   if (loaded->shape == nullptr) {
     loaded->shape = &DefaultTile(ConvTileProblem(setup.op), loaded->device->traits().is_cpu);
   }

@@ -107,7 +107,8 @@ std::vector<float> PaddedBias(const OpCall& op, int32_t padded) {
   return bias;
 }
 
-const TileShape& ShapeFor(const OpCall& op, const DeviceTraits& traits) {
+const TileShape& ShapeFor(const OpCall& op, const char* variant, const DeviceTraits& traits) {
+  if (const TileShape* named = FindTile(variant)) return *named;
   TileProblem problem = ConvTileProblem(op);
   problem.pixels = WinogradPiecesOf(op).piece_tiles;
   return DefaultTile(problem, traits.is_cpu);
@@ -211,7 +212,7 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   Device& device = *static_cast<Device*>(setup.device);
   const OpCall& op = setup.op;
   loaded->device = &device;
-  loaded->shape = &ShapeFor(op, device.traits());
+  loaded->shape = &ShapeFor(op, setup.variant, device.traits());
   TENON_RETURN_IF_ERROR(
       FindTileProgram(device, *loaded->shape, {}, false, &loaded->product_program));
   TENON_RETURN_IF_ERROR(device.FindProgram(

@@ -6,7 +6,6 @@
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/tuning.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -136,7 +135,7 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   const OpCall& op = setup.op;
   loaded->device = static_cast<Device*>(setup.device);
-  loaded->shape = ReadTuning().Find("matmul", MatMulSignature(op));
+  loaded->shape = FindTile(setup.variant);
   if (loaded->shape == nullptr) {
     loaded->shape = &DefaultTile(MatMulTileProblem(op), loaded->device->traits().is_cpu);
   }

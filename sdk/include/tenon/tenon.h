@@ -175,7 +175,7 @@ typedef struct tenon_op_info {
   const char* name;
   const char* kind;    /* "conv" */
   const char* backend; /* "cpu" */
-  const char* kernel;  /* "cpu.conv.portable" */
+  const char* kernel;  /* "cpu.conv.portable"; with a variant that the plan names, "id:variant" */
   const char* planned_kernel;
   const char*
       worker; /* the board's unit that it is planned for; "" where the plan has one worker */
@@ -295,10 +295,9 @@ typedef enum tenon_stream_mode {
   TENON_STREAM_INTER = 2       /* one input at a time, a thread per worker of the plan */
 } tenon_stream_mode;
 
-/* All zero: one replica, sequential. Threads of a stream: its replicas times stages (pipeline) or
- * workers (inter). Kernels that share an op between threads use those of tenon_plan_open on top:
- * so many less one for the plan, whichever replica or stage comes first. To stay within a budget of
- * threads, open the plan with the budget divided by the stream's threads. */
+/* All zero: one replica, sequential. A stream has its replicas times stages (pipeline) or workers
+ * (inter) threads; each of them shares ops between as many threads as tenon_plan_open was given. So
+ * to stay within a budget, open the plan with the budget divided by the stream's threads. */
 typedef struct tenon_stream_options {
   tenon_stream_mode mode;
   size_t replicas;    /* 0: 1 */
@@ -350,7 +349,7 @@ typedef struct tenon_stream_stats {
   size_t replicas;
   size_t stages;          /* of each replica */
   size_t channels;        /* of each replica */
-  size_t threads;         /* of the stream, without those of kernels */
+  size_t threads;         /* of the stream; times the plan's threads: in all */
   size_t in_flight_limit; /* submit waits when so many are submitted and not completed */
   /* Writable bytes of all replicas: arenas with all ring slots; states, what kernels and devices
    * hold for them, and the stream's own. The plan's (tenon_plan_packed_bytes) are not in it. */

@@ -1,13 +1,11 @@
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
-#include "backends/opencl/tuning.hpp"
 #include "tests/unit/backends/opencl/conv_cases.hpp"
 
 namespace tenon::opencl::testing {
@@ -37,50 +35,6 @@ ConvCase PickCase(Generator& random) {
   return c;
 }
 
-/// A file for TENON_OPENCL_TUNING, as long as this lives.
-class Tuning {
- public:
-  explicit Tuning(const std::string& text) : path_("conv_test_tuning.txt") {
-    std::ofstream(path_) << text;
-    setenv("TENON_OPENCL_TUNING", path_.c_str(), 1);
-  }
-  Tuning(const Tuning&) = delete;
-  Tuning& operator=(const Tuning&) = delete;
-  ~Tuning() {
-    unsetenv("TENON_OPENCL_TUNING");
-    std::remove(path_.c_str());
-  }
-
- private:
-  std::string path_;
-};
-
-/// An op's description, for signatures.
-class Described {
- public:
-  explicit Described(const ConvCase& c) : case_(c), y_dims_(OutputDims(c)) {
-    const std::vector<int32_t>* const dims[] = {&case_.x, &case_.w, &y_dims_};
-    for (int i = 0; i < 3; ++i) {
-      views_[i].dims = dims[i]->data();
-      views_[i].rank = 4;
-    }
-    call.tensors = views_;
-    call.input_ids = {ids_, 2};
-    call.output_ids = {ids_ + 2, 1};
-    call.attributes = &case_.attributes;
-  }
-  Described(const Described&) = delete;
-  Described& operator=(const Described&) = delete;
-
-  OpCall call;
-
- private:
-  ConvCase case_;
-  std::vector<int32_t> y_dims_;
-  TensorView views_[3];
-  int32_t ids_[3] = {0, 1, 2};
-};
-
 }  // namespace
 
 TEST_CASE("OpenCL conv: tiles agree with the portable kernel on any geometry") {
@@ -88,7 +42,6 @@ TEST_CASE("OpenCL conv: tiles agree with the portable kernel on any geometry") {
   for (int i = 0; i < 150; ++i) {
     const ConvCase c = PickCase(random);
     CAPTURE(i);
-    CAPTURE(ConvSignature(Described(c).call));
     CHECK(ConvExcess(kTile, c, random) <= 1.0);
   }
 }
@@ -106,35 +59,31 @@ TEST_CASE("OpenCL conv: 1x1 without padding is a product of pixels at equal dist
   }
 }
 
-TEST_CASE("OpenCL conv: every variant that is listed runs, when a tuning file names it") {
+TEST_CASE("OpenCL conv: every variant that is listed runs, and they give different programs") {
   Generator random(3);
   ConvCase c = {{1, 19, 6, 5}, {37, 19, 3, 3}, Conv(1, 1, 1)};
   c.residual = Residual::kSeparate;
-  ConvCase pointwise = {{1, 19, 6, 5}, {37, 19, 1, 1}, Conv(1, 1, 0)};
-  const Described described(c);
-  const char* names[16];
-  const int count = ListVariants(kTile, described.call, names, 16);
-  REQUIRE(count == static_cast<int>(TileShapes().size()));
-  for (int i = 0; i < count; ++i) {
-    CAPTURE(std::string(names[i]));
-    const Tuning tuning("# chosen by hand\nconv " + ConvSignature(described.call) + " " + names[i] +
-                        "\nconv " + ConvSignature(Described(pointwise).call) + " " + names[i] +
-                        "\n");
-    const TuningTable table = ReadTuning();
-    REQUIRE(table.size() == 2);
-    CHECK(table.Find("conv", ConvSignature(described.call))->name == std::string(names[i]));
-    CHECK(ConvExcess(kTile, c, random) <= 1.0);
-    CHECK(ConvExcess(kTile, pointwise, random) <= 1.0);
+  const ConvCase pointwise = {{1, 19, 6, 5}, {37, 19, 1, 1}, Conv(1, 1, 0)};
+  std::set<const TileShape*> tiles;
+  for (const std::string& variant : VariantsOf(kTile)) {
+    CAPTURE(variant);
+    tiles.insert(FindTile(variant.c_str()));
+    CHECK(ConvExcess(kTile + (":" + variant), c, random) <= 1.0);
+    CHECK(ConvExcess(kTile + (":" + variant), pointwise, random) <= 1.0);
+    CHECK(ConvExcess("opencl.conv.first:" + variant, {{2, 3, 9, 8}, {20, 3, 3, 3}, Conv(1, 2, 1)},
+                     random) <= 1.0);
   }
+  CHECK(tiles.size() == TileShapes().size());
+  CHECK(tiles.count(nullptr) == 0);
 }
 
-TEST_CASE("OpenCL conv: a tuning file that makes no sense changes nothing") {
+TEST_CASE("OpenCL conv: a variant that is unknown changes nothing") {
   Generator random(4);
   const ConvCase c = {{1, 5, 4, 4}, {9, 5, 3, 3}, Conv(1, 1, 1)};
-  const Tuning tuning("conv\nconv x 9x9\n\nconv " + ConvSignature(Described(c).call) +
-                      " fast\n7x16");
-  CHECK(ReadTuning().size() == 0);
-  CHECK(ConvExcess(kTile, c, random) <= 1.0);
+  for (const std::string variant : {":9x9", ":", ":7x16x", ":7x1"}) {
+    CHECK(FindTile(VariantIn((kTile + variant).c_str())) == nullptr);
+    CHECK(ConvExcess(kTile + variant, c, random) <= 1.0);
+  }
 }
 
 TEST_CASE("OpenCL conv: activations beyond clips are compiled in") {

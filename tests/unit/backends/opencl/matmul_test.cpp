@@ -54,6 +54,18 @@ Product Make(const std::vector<int32_t>& batches, int32_t rows, int32_t depth, i
 
 }  // namespace
 
+TEST_CASE(
+    "OpenCL matmul: every variant that is listed runs, with packed and with variable factors") {
+  Generator random(11);
+  for (const std::string& variant : VariantsOf(kTile)) {
+    CAPTURE(variant);
+    Product product = Make({}, 9, 21, 37, false, true);
+    CHECK(Excess(kTile + (":" + variant), product, random) <= 1.0);
+    product.constant_b = false;
+    CHECK(Excess(kTile + (":" + variant), product, random) <= 1.0);
+  }
+}
+
 TEST_CASE("OpenCL matmul: one row and many, a constant second factor, transposed and not") {
   Generator random(1);
   for (const int32_t rows : {1, 2, 7, 8, 30}) {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 #include "backends/opencl/caps/conv_caps.hpp"
@@ -34,6 +35,16 @@ TEST_CASE("OpenCL Winograd: tiles in several pieces, the last one smaller") {
   ConvCase c = {{1, 96, 40, 44}, {80, 96, 3, 3}, Conv(1, 1, 1)};
   c.attributes.activation.function = UnaryFunction::kRelu;
   CHECK(ConvExcess(kKernel, c, random, 2) <= 1.0);
+}
+
+TEST_CASE("OpenCL Winograd: every variant that is listed runs") {
+  Generator random(5);
+  ConvCase c = {{1, 20, 13, 9}, {37, 20, 3, 3}, Conv(1, 1, 1)};
+  c.residual = Residual::kSeparate;
+  for (const std::string& variant : VariantsOf(kKernel)) {
+    CAPTURE(variant);
+    CHECK(ConvExcess(kKernel + (":" + variant), c, random) <= 1.0);
+  }
 }
 
 TEST_CASE("OpenCL Winograd: an activation that is compiled in") {
