@@ -47,8 +47,8 @@ TEST_CASE("OpenCL unary: every function equals the portable kernel") {
 TEST_CASE("OpenCL unary: any shape in any layout") {
   Generator random(2);
   for (const std::vector<int32_t>& shape : kShapes) {
-    for (const Layout x : kAllLayouts) {
-      for (const Layout y : kAllLayouts) {
+    for (const Layout x : TestedLayouts()) {
+      for (const Layout y : TestedLayouts()) {
         PairedOp op("opencl.unary.rows");
         op.AddInput(Random(shape, x, random));
         op.AddOutput(shape, y);
@@ -60,7 +60,7 @@ TEST_CASE("OpenCL unary: any shape in any layout") {
 
 TEST_CASE("OpenCL unary: the output may take over the input's memory") {
   Generator random(3);
-  for (const Layout layout : kAllLayouts) {
+  for (const Layout layout : TestedLayouts()) {
     const Tensor x = Random({1, 21, 6, 5}, layout, random);
     PairedOp op("opencl.unary.rows");
     op.AddInput(x);
@@ -122,7 +122,7 @@ TEST_CASE("OpenCL binary: operands broadcast, constant or not, in any layout") {
   const std::vector<std::vector<int32_t>> others = {
       {2, 21, 6, 5}, {1, 21, 1, 1}, {21, 1, 1}, {1}, {}, {5}, {6, 1}, {2, 1, 6, 1}};
   for (const std::vector<int32_t>& other : others) {
-    for (const Layout layout : kAllLayouts) {
+    for (const Layout layout : TestedLayouts()) {
       for (const bool constant : {false, true}) {
         for (const bool is_first : {false, true}) {
           PairedOp op("opencl.binary.rows");
@@ -184,7 +184,7 @@ TEST_CASE("OpenCL select: takes either choice, broadcast, of elements of any siz
   Generator random(11);
   std::vector<uint8_t> conditions(21);
   for (uint8_t& condition : conditions) condition = static_cast<uint8_t>(Pick(random, 0, 1));
-  for (const Layout layout : kAllLayouts) {
+  for (const Layout layout : TestedLayouts()) {
     PairedOp op("opencl.select.rows");
     op.AddInput(Tensor::From<uint8_t>(DType::kBool, {21, 1, 1}, conditions));
     op.AddInput(Random({2, 21, 6, 5}, layout, random));

@@ -40,7 +40,7 @@ TEST_CASE("OpenCL resize: the nearest element by every rule, in every dimension"
         ResizeAttributes attributes = Attributes(ResizeMode::kNearest, kFrom, to);
         attributes.coordinates = coordinates;
         attributes.nearest = static_cast<NearestMode>(rule);
-        for (const Layout layout : kAllLayouts) {
+        for (const Layout layout : TestedLayouts()) {
           PairedOp op("opencl.resize.any");
           op.AddInput(Random(kFrom, layout, random));
           op.AddOutput(to, layout);
@@ -57,7 +57,7 @@ TEST_CASE("OpenCL resize: linear in any layout") {
     ForEachCoordinate([&](CoordinateMode coordinates) {
       ResizeAttributes attributes = Attributes(ResizeMode::kLinear, kFrom, to);
       attributes.coordinates = coordinates;
-      for (const Layout layout : kAllLayouts) {
+      for (const Layout layout : TestedLayouts()) {
         PairedOp op("opencl.resize.any");
         op.AddInput(Random(kFrom, layout, random));
         op.AddOutput(to, Layout::kChannelsLast);
