@@ -82,6 +82,7 @@ Status Session::Run(const RunOptions& options) {
 
 Status Session::RunAll(const RunOptions& options) {
   for (WorkerRun& run : workers_) TENON_RETURN_IF_ERROR(run.Begin(options));
+  if (plan_->program().mode() == static_cast<uint8_t>(ProgramMode::kPipeline)) return RunStages();
   // The plan check has proven that some worker can always go on, once its devices have.
   for (bool all_started = false; !all_started;) {
     bool progress = false;
@@ -93,6 +94,16 @@ Status Session::RunAll(const RunOptions& options) {
     for (const WorkerRun& run : workers_) all_started &= run.all_started();
   }
   for (WorkerRun& run : workers_) TENON_RETURN_IF_ERROR(run.Finish());
+  return OkStatus();
+}
+
+/// One input through all stages, one after the other: each may read what those before it have left
+/// in channels.
+Status Session::RunStages() {
+  for (WorkerRun& run : workers_) {
+    while (!run.all_started()) TENON_RETURN_IF_ERROR(run.StartPiece());
+    TENON_RETURN_IF_ERROR(run.Finish());
+  }
   return OkStatus();
 }
 

@@ -36,6 +36,10 @@ class Session {
   void BindInput(size_t index, void* data) { addresses_.BindInput(index, data); }
   void BindOutput(size_t index, void* data) { addresses_.BindOutput(index, data); }
 
+  /// See WorkerRun::SetRunners.
+  void SetRunners(const ParallelRunner* runners) {
+    for (WorkerRun& run : workers_) run.SetRunners(runners);
+  }
   /// Told whenever the CPU takes over from a device that failed.
   void SetNoticeSink(const NoticeSink& sink);
   /// A run whose options say nothing else has `nanoseconds` from its start, by a clock that devices
@@ -59,6 +63,7 @@ class Session {
 
   [[nodiscard]] Obstacle FindObstacle(const WorkerRun& run, size_t worker) const;
   Status RunAll(const RunOptions& options);
+  Status RunStages();
   Status TakeTurn(bool of_devices, bool* progress);
   Status WaitForDevices();
 

@@ -217,7 +217,7 @@ bool CheckFallbackWorkspace(const ProgramCheck& check, size_t storage, size_t be
     is_apart &= is_workspace;
   }
   if (is_one && !is_apart) {
-    check.Fail(check.program.op(OpOf(check.accesses[begin])).name,
+    check.Fail(NameOf(check, OpOf(check.accesses[begin])),
                "shares storage {0} with the workspace of a fall-back kernel", storage);
   }
   return is_one;

@@ -22,7 +22,7 @@ void ReadSections(const PlanView& view, PlanSpec& spec) {
 void ReadProgram(const ProgramView& program, PlanSpec& spec) {
   for (size_t i = 0; i < program.arena_count(); ++i) {
     const ArenaInfo info = program.arena(i);
-    spec.arenas.push_back({info.bytes, info.alignment, info.space});
+    spec.arenas.push_back({info.bytes, info.alignment, info.space, info.slots});
   }
   for (size_t i = 0; i < program.storage_count(); ++i) {
     const StorageInfo info = program.storage(i);
@@ -37,14 +37,30 @@ void ReadProgram(const ProgramView& program, PlanSpec& spec) {
   for (size_t i = 0; i < program.op_count(); ++i) {
     const OpInfo info = program.op(i);
     spec.ops.push_back({info.name, ToVector(info.inputs), ToVector(info.outputs), info.kind,
-                        info.kernel, ToVector(info.attributes), info.workspace, info.in_place});
+                        info.kernel, ToVector(info.attributes), info.workspace, info.in_place,
+                        info.fallback_kernel, info.fallback_workspace});
   }
-  for (size_t i = 0; i < program.step_count(0); ++i) {
-    spec.workers[0].push_back({program.step(0, i).op, {}});
+  spec.mode = program.mode();
+  spec.workers.assign(program.worker_count(), {});
+  for (size_t worker = 0; worker < program.worker_count(); ++worker) {
+    for (size_t i = 0; i < program.step_count(worker); ++i) {
+      StepSpec step{program.step(worker, i).op, {}};
+      for (size_t k = 0; k < program.step(worker, i).wait_count; ++k) {
+        step.waits.push_back(program.wait(worker, i, k));
+      }
+      spec.workers[worker].push_back(std::move(step));
+    }
+  }
+  spec.stages.clear();
+  for (size_t i = 0; i < program.stage_count(); ++i) spec.stages.push_back(program.stage_worker(i));
+  for (size_t i = 0; i < program.channel_count(); ++i) {
+    const ChannelInfo info = program.channel(i);
+    spec.channels.push_back({info.from, info.to, ToVector(info.tensors), info.depth, info.arena});
   }
   for (size_t i = 0; i < program.segment_count(); ++i) {
     const SegmentInfo info = program.segment(i);
-    spec.segments.push_back({ToVector(info.ops), info.backend, info.stage});
+    spec.segments.push_back({ToVector(info.ops), info.backend, info.stage, ToVector(info.reads),
+                             ToVector(info.writes)});
   }
   for (size_t i = 0; i < program.input_count(); ++i) {
     spec.inputs.push_back({program.input(i).name, program.input(i).tensor});
@@ -144,10 +160,16 @@ void ChangeTensor(PlanSpec& spec, std::mt19937& random) {
 void ChangeOp(PlanSpec& spec, std::mt19937& random) {
   OpSpec& op = Pick(spec.ops, random);
   const auto any_tensor = [&] { return static_cast<int32_t>(random() % spec.tensors.size()); };
-  switch (random() % 8) {
+  switch (random() % 10) {
     case 0:
     case 1:
       ChangeOne(op.attributes, random);
+      break;
+    case 8:
+      op.fallback_kernel = static_cast<int32_t>(random() % (spec.kernels.size() + 1)) - 1;
+      break;
+    case 9:
+      op.fallback_workspace = random() % 2 == 0 ? -1 : any_tensor();
       break;
     case 2:
       if (!op.inputs.empty()) Pick(op.inputs, random) = any_tensor();
@@ -184,7 +206,10 @@ void Spread(PlanSpec& spec, uint64_t gap) {
 
 void ChangeStorage(PlanSpec& spec, std::mt19937& random) {
   StorageSpec& storage = Pick(spec.storages, random);
-  switch (random() % 5) {
+  switch (random() % 6) {
+    case 5:
+      if (!spec.arenas.empty()) Change(Pick(spec.arenas, random).slots, random);
+      break;
     case 0:
       Change(storage.offset, random);
       break;
@@ -203,7 +228,80 @@ void ChangeStorage(PlanSpec& spec, std::mt19937& random) {
   }
 }
 
+/// A list of tensors or ops with one more, one less, another one, or two that change places.
+void ChangeList(std::vector<uint32_t>& list, size_t below, std::mt19937& random) {
+  const auto any = static_cast<uint32_t>(random() % (below + 1));
+  if (list.empty() || random() % 3 == 0) {
+    list.insert(list.begin() + static_cast<ptrdiff_t>(random() % (list.size() + 1)), any);
+  } else if (random() % 3 == 0) {
+    list.erase(list.begin() + static_cast<ptrdiff_t>(random() % list.size()));
+  } else if (random() % 2 == 0) {
+    Pick(list, random) = any;
+  } else {
+    std::swap(Pick(list, random), Pick(list, random));
+  }
+}
+
+void ChangeWaits(PlanSpec& spec, std::mt19937& random) {
+  std::vector<StepSpec>& steps = Pick(spec.workers, random);
+  if (steps.empty()) return;
+  std::vector<WaitInfo>& waits = Pick(steps, random).waits;
+  if (!waits.empty() && random() % 2 == 0) {
+    waits.pop_back();
+  } else {
+    waits.push_back({static_cast<uint16_t>(random() % (spec.workers.size() + 1)),
+                     static_cast<uint32_t>(random() % (spec.ops.size() + 1))});
+  }
+}
+
 }  // namespace
+
+void MutateSchedule(PlanSpec& spec, std::mt19937& random) {
+  SegmentSpec& segment = Pick(spec.segments, random);
+  switch (random() % 9) {
+    case 0:
+      return ChangeList(segment.reads, spec.tensors.size(), random);
+    case 1:
+      return ChangeList(segment.writes, spec.tensors.size(), random);
+    case 2:
+      return ChangeList(segment.ops, spec.ops.size(), random);
+    case 3:
+      segment.backend = static_cast<uint16_t>(random() % (spec.backends.size() + 1));
+      return;
+    case 4:
+      segment.stage = static_cast<uint16_t>(random() % (spec.stages.size() + 1));
+      return;
+    case 5:
+      return ChangeWaits(spec, random);
+    case 6:
+      spec.mode = static_cast<uint8_t>(random() % 5);
+      return;
+    case 7: {
+      Pick(spec.storages, random).index = static_cast<uint16_t>(random() % spec.arenas.size());
+      return;
+    }
+    default:
+      break;
+  }
+  if (spec.channels.empty()) return;
+  ChannelSpec& channel = Pick(spec.channels, random);
+  switch (random() % 5) {
+    case 0:
+      Change(channel.from, random);
+      return;
+    case 1:
+      Change(channel.to, random);
+      return;
+    case 2:
+      Change(channel.depth, random);
+      return;
+    case 3:
+      Change(channel.arena, random);
+      return;
+    default:
+      return ChangeList(channel.tensors, spec.tensors.size(), random);
+  }
+}
 
 PlanSpec ReadSpec(const std::vector<uint8_t>& file) {
   const Result<PlanView> view = PlanView::Open(Span<const uint8_t>(file.data(), file.size()));

@@ -18,4 +18,8 @@ void MutateAnything(PlanSpec& spec, std::mt19937& random);
 /// runtime that accepts the plan must give the same results.
 void MutatePlacement(PlanSpec& spec, std::mt19937& random);
 
+/// One change of segments, waits, stages or channels, or of what segments say they exchange: the
+/// same holds.
+void MutateSchedule(PlanSpec& spec, std::mt19937& random);
+
 }  // namespace tenon::test
