@@ -154,18 +154,6 @@ void CheckFallback(const ProgramCheck& check, const SegmentInfo& segment, size_t
   }
 }
 
-/// What a segment exchanges are tensors in arenas.
-void CheckExchangeIndices(const ProgramCheck& check, const SegmentInfo& segment, size_t index) {
-  for (const Span<const uint32_t> list : {segment.reads, segment.writes}) {
-    for (const uint32_t tensor : list) {
-      if (tensor >= check.tensors || IsConstant(check, tensor)) {
-        check.Fail(check.program.name(), "segment {0}: exchanges tensor {1}, which is in no arena",
-                   index, tensor);
-      }
-    }
-  }
-}
-
 void CheckSegmentIndices(ProgramCheck& check) {
   const ProgramView& program = check.program;
   for (size_t i = 0; i < check.ops; ++i) check.segment[i] = UINT32_MAX;
@@ -175,7 +163,6 @@ void CheckSegmentIndices(ProgramCheck& check) {
       check.Fail(program.name(), "segment {0}: backend or stage out of range", i);
       continue;
     }
-    CheckExchangeIndices(check, segment, i);
     CheckFallback(check, segment, i);
     for (const uint32_t op : segment.ops) {
       if (op >= check.ops || check.segment[op] != UINT32_MAX) {
@@ -218,6 +205,21 @@ void CheckOtherIndices(const ProgramCheck& check) {
   }
 }
 
+/// What segments exchange are tensors in arenas.
+void CheckExchangeIndices(const ProgramCheck& check) {
+  for (size_t i = 0; i < check.segments; ++i) {
+    const SegmentInfo segment = check.program.segment(i);
+    for (const Span<const uint32_t> list : {segment.reads, segment.writes}) {
+      for (const uint32_t tensor : list) {
+        if (tensor >= check.tensors || IsConstant(check, tensor)) {
+          check.Fail(check.program.name(),
+                     "segment {0}: exchanges tensor {1}, which is in no arena", i, tensor);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 bool ProgramCheck::IsOnCpu(const SegmentInfo& info) const {
@@ -235,7 +237,9 @@ bool CheckIndices(ProgramCheck& check) {
   CheckOtherIndices(check);
   if (check.reporter.count() != before) return false;
   CheckWritesNoConstant(check);
-  return true;
+  const size_t so_far = check.reporter.count();
+  CheckExchangeIndices(check);
+  return check.reporter.count() == so_far;
 }
 
 }  // namespace tenon::plan_check
