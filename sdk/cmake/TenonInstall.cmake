@@ -3,6 +3,7 @@
 #                          of the build as default
 #   tenon::backend_cpu     the CPU backend by itself
 #   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
+#   tenon::backend_api     headers for backends of others (tenon/backend.hpp)
 #   tenon::converter       model to plan (tenon/converter.hpp); where TENON_CONVERTER
 # Inside the build there are many small libraries, one per layer, so that the layers stay apart.
 # Those are nobody's business outside: each installed library is one archive of the objects of all
@@ -99,7 +100,8 @@ if(TENON_ONEDNN)
   target_link_libraries(tenon_package_backend_cpu INTERFACE $<INSTALL_INTERFACE:DNNL::dnnl>)
 endif()
 
-set(package_headers sdk/include/tenon/tenon.h sdk/include/tenon/tenon.hpp)
+set(package_headers
+  sdk/include/tenon/backend.hpp sdk/include/tenon/tenon.h sdk/include/tenon/tenon.hpp)
 if(TENON_CONVERTER)
   set(converter_targets "")
   set(converter_foreign "")
@@ -117,6 +119,21 @@ if(TENON_CONVERTER)
 endif()
 
 install(FILES ${package_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon)
+
+# What backends of others are written against, and all that it includes.
+add_library(tenon_package_backend_api INTERFACE)
+set_target_properties(tenon_package_backend_api PROPERTIES EXPORT_NAME backend_api)
+set(backend_api_dir ${CMAKE_INSTALL_INCLUDEDIR}/tenon/backend_api)
+target_include_directories(tenon_package_backend_api INTERFACE
+  $<INSTALL_INTERFACE:${backend_api_dir}>)
+target_link_libraries(tenon_package_backend_api INTERFACE tenon_package_runtime)
+install(TARGETS tenon_package_backend_api EXPORT tenon_targets)
+foreach(header base/dtype base/shape base/span base/status base/tensor_view
+    ops/attributes ops/functions ops/kernel_caps ops/op_kind ops/op_row ops/packing_key
+    backend_api/backend backend_api/device backend_api/kernel backend_api/parallel)
+  get_filename_component(folder runtime/${header} DIRECTORY)
+  install(FILES runtime/${header}.hpp DESTINATION ${backend_api_dir}/${folder})
+endforeach()
 if(TARGET tenon)
   install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

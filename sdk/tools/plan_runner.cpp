@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <iostream>
 #include <set>
 #include <thread>
 
@@ -43,12 +44,17 @@ Plan OpenPlan(const std::string& path, int threads, bool portable, const std::st
   Expected<Plan> plan =
       Plan::Open(path, threads > 0 ? threads : AvailableProcessors(), backends, program);
   if (!plan) FailWith(plan.error(), path);
+  if (!plan->Notice().empty()) std::cerr << "tenon: " << plan->Notice() << '\n';
   return std::move(*plan);
 }
 
 Session OpenSession(const Plan& plan) {
   Expected<Session> session = Session::Open(plan);
   if (!session) FailWith(session.error(), "session");
+  const auto print = [](void*, const char* notice) {
+    std::cerr << "tenon: " << notice << "; its ops run on the CPU\n";
+  };
+  tenon_session_set_notice(session->handle(), print, nullptr);
   return std::move(*session);
 }
 

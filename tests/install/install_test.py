@@ -116,6 +116,9 @@ def main():
     sample = DIGITS / "samples/image_15_is_7.npy"
     expect(r"-> 7 ", run(classify, PLAN, sample))
 
+    own = build_by_cmake(SOURCE / "sdk/examples/own_backend", "own_backend")
+    expect(r"own softmax ran 1 time\(s\), outputs add up to 1\.000", run(own, PLAN))
+
     c_source = SOURCE / "sdk/examples/c_api"
     expect(r"probability: 40 bytes", run(build_by_cmake(c_source, "c_api"), PLAN))
     expect(r"probability: 40 bytes",

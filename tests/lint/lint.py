@@ -30,6 +30,7 @@ INCLUDE_TABLE = [
     (r"converter/emit/",
      r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|plan_generated\.h"),
     (r"converter/", r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|tenon/"),
+    (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
     (r"sdk/tools/", r"sdk/tools/|converter/|tenon/"),
