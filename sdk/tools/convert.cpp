@@ -9,6 +9,7 @@
 #include "converter/report/decisions.hpp"
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/convert_options.hpp"
+#include "sdk/tools/convert_summary.hpp"
 #include "sdk/tools/converter_error.hpp"
 
 namespace tenon::tool {
@@ -39,18 +40,6 @@ class Progress {
   bool shown_ = false;
 };
 
-void PrintSplits(const converter::Conversion& conversion) {
-  const converter::SplitReport& ops = conversion.op_splits;
-  if (ops.ops_split > 0) {
-    std::cout << fmt::format("split: {} ops into {} parts\n", ops.ops_split, ops.parts);
-  }
-  for (const converter::SplitChain& chain : conversion.chain_splits.chains) {
-    std::cout << fmt::format("split: {} ops from {} to {} into {} patches by {}\n", chain.ops,
-                             chain.first_op, chain.last_op, chain.patching.parts,
-                             Name(chain.dimension));
-  }
-}
-
 void PrintMeasured(const std::vector<converter::MeasuredOrder>& orders, bool here) {
   for (size_t i = 0; i < orders.size(); ++i) {
     const converter::MeasuredOrder& order = orders[i];
@@ -68,47 +57,6 @@ void PrintMeasured(const std::vector<converter::MeasuredOrder>& orders, bool her
     }
     std::cout << fmt::format("measured: order {} ({}): {}\n", i + 1, name, result);
   }
-}
-
-void PrintSummary(const converter::Conversion& conversion, const ConvertCommand& options,
-                  double seconds) {
-  const converter::MemoryReport& memory = conversion.memory;
-  const double gap = memory.lower_bound == 0
-                         ? 0.0
-                         : 100.0 * static_cast<double>(memory.arena_bytes - memory.lower_bound) /
-                               static_cast<double>(memory.lower_bound);
-  std::cout << fmt::format("{}: {} bytes, {} ops (of {} imported), in {:.2f} s\n", options.plan,
-                           conversion.plan.size(), conversion.ops_executed, conversion.ops_imported,
-                           seconds);
-  std::cout << fmt::format(
-      "{}: arena {} bytes ({:.2f}% above the lower bound{}), constants {} "
-      "bytes\n",
-      memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
-      memory.constants_bytes);
-  PrintSplits(conversion);
-  constexpr double kPerMillisecond = 1e9;
-  if (conversion.order.changed && memory.source_order_bytes > memory.arena_bytes) {
-    std::cout << fmt::format("order: another than the model's, which needs {} bytes\n",
-                             memory.source_order_bytes);
-  }
-  if (conversion.time.before > conversion.time.after) {
-    std::cout << fmt::format("order: another than the model's, which takes {:.3f} ms\n",
-                             static_cast<double>(conversion.time.before) / kPerMillisecond);
-  }
-  if (conversion.time.after > 0) {
-    std::cout << fmt::format(
-        "predicted: {:.3f} ms ({})\n", static_cast<double>(conversion.time.after) / kPerMillisecond,
-        conversion.time.measured ? "from measurements" : "from the board's figures");
-  }
-  if (!options.verbose) return;
-  for (const converter::PassReport& pass : conversion.passes) {
-    std::cout << fmt::format("pass {}: {} changed, {} declined\n", pass.name, pass.changed,
-                             pass.declined.size());
-    for (const converter::Declined& entry : pass.declined) {
-      std::cout << fmt::format("  {}: {}\n", entry.op, entry.reason);
-    }
-  }
-  std::cout << conversion.graph_text;
 }
 
 bool IsSameFile(const std::string& a, const std::string& b) {
@@ -161,7 +109,7 @@ void Run(const ConvertCommand& options) {
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (options.quiet) return;
   PrintMeasured(made.candidates, options.measure.target.command.empty());
-  PrintSummary(conversion, options, elapsed.count());
+  PrintSummary(conversion, {options.plan, elapsed.count(), options.verbose});
 }
 
 }  // namespace

@@ -31,6 +31,13 @@ void AddPins(const MappingCommand& options, converter::ConvertOptions& convert) 
 
 void AddMappingOptions(CLI::App& command, MappingCommand& options) {
   command
+      .add_option("--mapping", options.mapping,
+                  "Give ops to backends by the board's priority table, or so that the predicted "
+                  "time (for --objective=throughput: the time between results) is least")
+      ->check(CLI::IsMember({"table", "optimal"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
       .add_option("--map", options.map,
                   "'PATTERN=BACKEND,...': ops by name ('*' and '?' match) onto a backend, whatever "
                   "the table says; the last that matches counts")
@@ -68,6 +75,8 @@ void AddMappingOptions(CLI::App& command, MappingCommand& options) {
 
 void ApplyMappingOptions(const MappingCommand& options, converter::ConvertOptions& convert) {
   AddPins(options, convert);
+  convert.mapping = options.mapping == "optimal" ? converter::MappingMode::kOptimal
+                                                 : converter::MappingMode::kTable;
   convert.fallback = options.fallback;
   convert.aggregate = options.aggregate == "on";
   convert.parallel.channel_depth = ChannelDepth(options.channels);
@@ -75,6 +84,7 @@ void ApplyMappingOptions(const MappingCommand& options, converter::ConvertOption
   const auto mode = converter::ParseParallelMode(options.parallel);
   if (!mode.ok()) FailWith(mode.error());
   convert.parallel.mode = *mode;
+  convert.recorded.emplace_back("mapping", options.mapping);
   convert.recorded.emplace_back("fallback", options.fallback ? "on" : "off");
   convert.recorded.emplace_back("aggregate", options.aggregate);
   convert.recorded.emplace_back("parallel", options.parallel);

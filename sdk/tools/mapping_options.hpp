@@ -10,6 +10,7 @@
 namespace tenon::tool {
 
 struct MappingCommand {
+  std::string mapping = "table";
   std::vector<std::string> map;
   std::string aggregate = "on";
   std::string channels = "auto";

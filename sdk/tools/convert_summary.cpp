@@ -1,0 +1,120 @@
+#include "sdk/tools/convert_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <map>
+
+namespace tenon::tool {
+namespace {
+
+double Milliseconds(converter::Picoseconds time) {
+  constexpr double kPerMillisecond = 1e9;
+  return static_cast<double>(time) / kPerMillisecond;
+}
+
+void PrintSplits(const converter::Conversion& conversion) {
+  const converter::SplitReport& ops = conversion.op_splits;
+  if (ops.ops_split > 0) {
+    std::cout << fmt::format("split: {} ops into {} parts\n", ops.ops_split, ops.parts);
+  }
+  for (const converter::SplitChain& chain : conversion.chain_splits.chains) {
+    std::cout << fmt::format("split: {} ops from {} to {} into {} patches by {}\n", chain.ops,
+                             chain.first_op, chain.last_op, chain.patching.parts,
+                             Name(chain.dimension));
+  }
+}
+
+/// Which backends run how many ops, where there is a choice.
+void PrintMapping(const converter::Conversion& conversion) {
+  std::map<std::string, size_t> ops;
+  for (const converter::MappedOp& op : conversion.mapping) ++ops[op.backend];
+  const converter::SegmentReport& segments = conversion.segments;
+  if (segments.segments == 0 && ops.size() < 2) return;
+  std::string line = "mapping:";
+  const char* separator = "";
+  for (const auto& [backend, count] : ops) {
+    line += fmt::format("{} {} ops on {}", separator, count, backend);
+    separator = ",";
+  }
+  if (segments.device_ops > 0) {
+    line += fmt::format("; {} start(s) of devices for {} ops, {} wait(s)", segments.device_starts,
+                        segments.device_ops, segments.waits);
+  }
+  std::cout << line << "\n";
+}
+
+/// The table's mapping beside the one that a search found.
+void PrintOptimal(const converter::MappingReport& report) {
+  if (report.mode != converter::MappingMode::kOptimal) return;
+  std::cout << fmt::format("optimal mapping: {:.3f} ms{}, by the table {:.3f} ms: {} is kept{}\n",
+                           Milliseconds(report.optimal),
+                           report.for_period ? " between results" : "", Milliseconds(report.table),
+                           report.chose_optimal ? "the optimal one" : "the table's",
+                           report.exact ? " (exact by the model)" : "");
+}
+
+void PrintPipeline(const converter::PipelineReport& pipeline) {
+  std::string line = "pipeline:";
+  const char* separator = "";
+  for (const converter::PipelineReport::Stage& stage : pipeline.stages) {
+    line += fmt::format("{} {} {:.3f} ms", separator, stage.unit, Milliseconds(stage.time));
+    separator = ",";
+  }
+  std::cout << fmt::format("{}; a result every {:.3f} ms (predicted), arenas {} bytes\n", line,
+                           Milliseconds(pipeline.period), pipeline.memory_bytes);
+}
+
+void PrintParallel(const converter::Conversion& conversion) {
+  const converter::ParallelReport& parallel = conversion.parallel;
+  if (parallel.choice.candidates.empty()) return;
+  std::cout << fmt::format("parallel: {}: {}\n", converter::ParallelModeName(parallel.choice.mode),
+                           parallel.choice.reason);
+  if (parallel.pipeline) PrintPipeline(*parallel.pipeline);
+}
+
+}  // namespace
+
+void PrintSummary(const converter::Conversion& conversion, const SummaryOptions& options) {
+  const converter::MemoryReport& memory = conversion.memory;
+  const double gap = memory.lower_bound == 0
+                         ? 0.0
+                         : 100.0 * static_cast<double>(memory.arena_bytes - memory.lower_bound) /
+                               static_cast<double>(memory.lower_bound);
+  std::cout << fmt::format("{}: {} bytes, {} ops (of {} imported), in {:.2f} s\n", options.plan,
+                           conversion.plan.size(), conversion.ops_executed, conversion.ops_imported,
+                           options.seconds);
+  std::cout << fmt::format(
+      "{}: arena {} bytes ({:.2f}% above the lower bound{}), constants {} "
+      "bytes\n",
+      memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
+      memory.constants_bytes);
+  PrintSplits(conversion);
+  PrintMapping(conversion);
+  PrintOptimal(conversion.mapping_report);
+  if (conversion.order.changed && memory.source_order_bytes > memory.arena_bytes) {
+    std::cout << fmt::format("order: another than the model's, which needs {} bytes\n",
+                             memory.source_order_bytes);
+  }
+  if (conversion.time.before > conversion.time.after) {
+    std::cout << fmt::format("order: another than the model's, which takes {:.3f} ms\n",
+                             Milliseconds(conversion.time.before));
+  }
+  if (conversion.time.after > 0) {
+    std::cout << fmt::format(
+        "predicted: {:.3f} ms ({})\n", Milliseconds(conversion.time.after),
+        conversion.time.measured ? "from measurements" : "from the board's figures");
+  }
+  PrintParallel(conversion);
+  if (!options.verbose) return;
+  for (const converter::PassReport& pass : conversion.passes) {
+    std::cout << fmt::format("pass {}: {} changed, {} declined\n", pass.name, pass.changed,
+                             pass.declined.size());
+    for (const converter::Declined& entry : pass.declined) {
+      std::cout << fmt::format("  {}: {}\n", entry.op, entry.reason);
+    }
+  }
+  std::cout << conversion.graph_text;
+}
+
+}  // namespace tenon::tool
