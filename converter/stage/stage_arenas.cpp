@@ -235,8 +235,8 @@ class StagePlanner {
       plan().storages[i].arena = result_.arena_of_stage.back();
       plan().storages[i].offset = placement.offsets[buffer_of_group.at(uses_[i].group)];
     }
-    plan().arenas.push_back(
-        {"", placement.peak, placement.lower_bound, placement.proven_optimal, 1});
+    plan().arenas.push_back({"", std::max<int64_t>(placement.peak, 1), placement.lower_bound,
+                             placement.proven_optimal, 1});
     plan().place_work += placement.work;
   }
 
@@ -255,7 +255,8 @@ class StagePlanner {
       for (const size_t i : storages) {
         plan().storages[i].arena = channel.arena;
         plan().storages[i].offset = arena.bytes;
-        arena.bytes += PaddedBytes(plan().storages[i].bytes);
+        // What is empty has an address of the arena too.
+        arena.bytes += PaddedBytes(std::max<int64_t>(plan().storages[i].bytes, 1));
         AddWritten(plan().storages[i].root, channel);
       }
       arena.lower_bound = arena.bytes;
