@@ -11,6 +11,7 @@
 #include "converter/board/board.hpp"
 #include "converter/cost/calibration.hpp"
 #include "converter/cost/features.hpp"
+#include "converter/cost/tuning.hpp"
 #include "converter/status.hpp"
 
 namespace tenon::converter {
@@ -64,6 +65,7 @@ struct Profile {
   /// A measured priority table, which conversions with this profile use before the board's. Empty:
   /// none was asked for.
   std::vector<Priority> priorities;
+  Tuning tuning;  ///< variants of kernels that conversions with this profile use
 
   /// Adds a run's op to the entry of its unit and signature; gives the entry's index.
   int32_t AddOp(ProfileEntry op);

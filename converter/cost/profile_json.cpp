@@ -121,6 +121,19 @@ void ReadFitted(ObjectReader& reader, Calibration& calibration) {
   }
 }
 
+void ReadTuned(ObjectReader& reader, Tuning& tuning) {
+  TunedOp row;
+  reader.Required("op", row.op);
+  reader.Required("unit", row.unit);
+  reader.Required("kernel", row.kernel);
+  reader.Required("variant", row.variant);
+  reader.Required("ms", row.ms);
+  reader.Required("default_ms", row.default_ms);
+  reader.FailIf(!IsAmount(row.ms) || !IsAmount(row.default_ms), "has a time below 0 or not finite");
+  reader.FailIf(reader.ok() && !tuning.Add(std::move(row)),
+                "has the same 'op', 'unit' and 'kernel' as a row before it");
+}
+
 void ReadProfile(ObjectReader& reader, Profile& profile) {
   int version = 0;
   reader.Required("tenon_profile", version);
@@ -151,7 +164,15 @@ void ReadProfile(ObjectReader& reader, Profile& profile) {
       ReadPriority(element, profile.priorities.emplace_back());
     });
   }
+  if (reader.Has("tuning")) {
+    reader.Array("tuning", [&](ObjectReader& element) { ReadTuned(element, profile.tuning); });
+  }
   reader.RefuseOthers();
+}
+
+Json ToJson(const TunedOp& row) {
+  return {{"op", row.op},           {"unit", row.unit}, {"kernel", row.kernel},
+          {"variant", row.variant}, {"ms", row.ms},     {"default_ms", row.default_ms}};
 }
 
 Json ToJson(const ProfiledModel& model) {
@@ -215,6 +236,11 @@ std::string FormatProfile(const Profile& profile) {
     std::vector<Json> rows;
     for (const Priority& row : profile.priorities) rows.push_back(ToJson(row));
     AppendArray(text, "priorities", rows);
+  }
+  if (!profile.tuning.rows().empty()) {
+    std::vector<Json> rows;
+    for (const TunedOp& row : profile.tuning.rows()) rows.push_back(ToJson(row));
+    AppendArray(text, "tuning", rows);
   }
   return text + "}\n";
 }

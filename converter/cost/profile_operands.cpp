@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/ops/kernel_name.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -57,7 +58,7 @@ std::string AttributesText(const OpRow& row, const int32_t* words) {
 }  // namespace
 
 ProfileOperands::ProfileOperands(const Graph& graph, const Op& op, const Locations* locations)
-    : kind_(op.kind), kernel_(op.kernel) {
+    : kind_(op.kind), kernel_(op.kernel, 0, KernelIdLength(op.kernel.c_str())) {
   const auto add = [&](const std::vector<TensorId>& ids, std::vector<int32_t>& indices) {
     for (const TensorId id : ids) {
       indices.push_back(id == kNone ? -1 : static_cast<int32_t>(views_.size()));
@@ -79,7 +80,7 @@ ProfileOperands::ProfileOperands(const Graph& graph, const Op& op, const Locatio
 ProfileOperands::ProfileOperands(const PlanView& plan, const ProgramView& program, size_t index) {
   const OpInfo op = program.op(index);
   kind_ = static_cast<OpKind>(op.kind);
-  kernel_ = plan.kernel(op.kernel);
+  kernel_.assign(plan.kernel(op.kernel), KernelIdLength(plan.kernel(op.kernel)));
   const auto add = [&](Span<const int32_t> ids, std::vector<int32_t>& indices) {
     for (const int32_t id : ids) {
       indices.push_back(id < 0 ? -1 : static_cast<int32_t>(views_.size()));

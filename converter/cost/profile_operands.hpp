@@ -26,6 +26,7 @@ class ProfileOperands {
 
   [[nodiscard]] const OpCall& call() const { return call_; }
   [[nodiscard]] OpKind kind() const { return kind_; }
+  /// Its id: how fast an op is by the variant that was chosen for it is how fast it is.
   [[nodiscard]] const std::string& kernel() const { return kernel_; }
 
  private:

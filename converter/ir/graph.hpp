@@ -82,7 +82,7 @@ struct Op {
 
   // Decisions of later passes.
   std::string backend;  ///< "cpu", once mapped
-  std::string kernel;   ///< kernel id, once chosen
+  std::string kernel;   ///< kernel id, once chosen; with a variant "id:variant"
   /// Of that kernel, from the backend's table; null where only its id is known.
   const KernelCaps* caps = nullptr;
   int64_t workspace_bytes = 0;

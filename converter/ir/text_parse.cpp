@@ -4,6 +4,7 @@
 #include "converter/ir/text.hpp"
 #include "converter/ir/text_format.hpp"
 #include "converter/ir/text_scanner.hpp"
+#include "runtime/ops/kernel_name.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -297,7 +298,11 @@ class GraphParser {
     TENON_ASSIGN_OR_RETURN(const std::string chosen, scanner.Word());
     const size_t slash = chosen.find('/');
     op.backend = chosen.substr(0, slash);
-    if (slash != std::string::npos) op.kernel = chosen.substr(slash + 1);
+    if (slash == std::string::npos) return Status();
+    op.kernel = chosen.substr(slash + 1);
+    if (!scanner.Accept(kVariantMark)) return Status();
+    TENON_ASSIGN_OR_RETURN(const std::string variant, scanner.Word());
+    op.kernel += kVariantMark + variant;
     return Status();
   }
 
