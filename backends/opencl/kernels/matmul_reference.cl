@@ -29,8 +29,9 @@ __kernel void matmul_reference(__global const DTYPE* a, const ulong a_offset,
   ulong at_bias = bias_offset;
   ulong at_y = y_offset;
   for (int k = p.rank - 1; k >= 0; --k) {
-    const uint index = left % (uint)p.dims[k];
-    left /= (uint)p.dims[k];
+    const uint outer = left / (uint)p.dims[k];
+    const uint index = left - outer * (uint)p.dims[k];
+    left = outer;
     at_a += index * (uint)p.a[k];
     at_b += index * (uint)p.b[k];
     at_bias += index * (uint)p.bias[k];

@@ -125,6 +125,24 @@ TEST_CASE("OpenCL conv: a first layer takes and gives any layout") {
   }
 }
 
+TEST_CASE("OpenCL conv: small shapes of every kind") {
+  Generator random(9);
+  ConvCase padded = {{2, 5, 4, 5}, {2 * 19, 5, 3, 2}, Conv(1, 1, 1)};
+  padded.residual = Residual::kIsOutput;
+  padded.y_layout = Layout::kChannelsLastGaps;
+  CHECK(ConvExcess(kTile, padded, random) <= 1.0);
+  CHECK(ConvExcess("opencl.conv.reference", padded, random) <= 1.0);
+  ConvCase grouped = {{1, 6, 6, 3}, {34, 3, 2, 2}, Conv(2, 2, 0)};
+  grouped.x_layout = Layout::kChannelsLastGaps;
+  CHECK(ConvExcess(kTile, grouped, random) <= 1.0);
+  const ConvCase pointwise = {{1, 9, 3, 3}, {18, 9, 1, 1}, Conv(1, 1, 0)};
+  CHECK(ConvExcess(kTile, pointwise, random) <= 1.0);
+  ConvCase first = {{1, 3, 5, 6}, {17, 3, 3, 3}, Conv(1, 2, 1)};
+  first.x_layout = Layout::kRowMajor;
+  first.y_layout = Layout::kRowMajorGaps;
+  CHECK(ConvExcess("opencl.conv.first", first, random) <= 1.0);
+}
+
 TEST_CASE("OpenCL conv: the reference kernel takes any layout and variable weights") {
   Generator random(7);
   for (int i = 0; i < 40; ++i) {

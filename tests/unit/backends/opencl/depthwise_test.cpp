@@ -55,6 +55,16 @@ TEST_CASE("OpenCL depthwise: any kernel, stride, padding and dilation") {
   }
 }
 
+TEST_CASE("OpenCL depthwise: small shapes of every kind") {
+  Generator random(6);
+  for (const int32_t dilation : {1, 2}) {
+    ConvCase c = {{2, 23, 3, 6}, {23, 1, 3, 3}, Conv(23, 1, dilation, dilation)};
+    c.residual = Residual::kIsOutput;
+    c.y_layout = Layout::kChannelsLastGaps;
+    CHECK(ConvExcess(kKernel, c, random) <= 1.0);
+  }
+}
+
 TEST_CASE("OpenCL depthwise: rows narrower than a tile, and a single pixel") {
   Generator random(3);
   for (const int32_t width : {1, 2, 3, 5}) {

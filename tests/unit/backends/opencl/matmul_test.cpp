@@ -134,6 +134,17 @@ TEST_CASE("OpenCL matmul: a bias of any shape with a value for every column") {
   }
 }
 
+TEST_CASE("OpenCL matmul: small shapes of every kind") {
+  Generator random(8);
+  Product product = Make({2}, 3, 5, 18, false, true);
+  product.bias = {2, 3, 18};
+  CHECK(Excess(kTile, product, random) <= 1.0);
+  product.constant_b = false;
+  product.bias = {18};
+  CHECK(Excess(kTile, product, random) <= 1.0);
+  CHECK(Excess(kReference, product, random) <= 1.0);
+}
+
 TEST_CASE("OpenCL matmul: the reference kernel broadcasts batches and biases in every way") {
   Generator random(5);
   Product product;
