@@ -248,7 +248,7 @@ Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensor
     call.workspace_bytes = static_cast<size_t>(workspace.Elements());
   }
   call.state = state;
-  call.parallel = &plan_->runner(op.backend);
+  call.parallel = runners_ != nullptr ? &runners_[op.backend] : &plan_->runner(op.backend);
   const bool is_of_device = plan_->IsDevice(op.backend);
   if (is_of_device) call.stream = queue_.stream();
   const OpTimer* timer = options_.timer;

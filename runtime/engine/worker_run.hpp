@@ -40,6 +40,9 @@ class WorkerRun {
 
   /// Told on the thread that runs.
   void SetNoticeSink(const NoticeSink& sink) { sink_ = sink; }
+  /// Kernels use `runners`, by backend of the plan, instead of the plan's own. Borrowed; null: the
+  /// plan's again.
+  void SetRunners(const ParallelRunner* runners) { runners_ = runners; }
 
   /// A run begins: no step is started. `options.timer` is borrowed until Finish or Abandon.
   /// Errors: kDeadlineExceeded, kBackendFailure (the device is in quarantine, and the plan has no
@@ -101,6 +104,7 @@ class WorkerRun {
   bool is_reported_ = false;
   RunOptions options_;
   NoticeSink sink_;
+  const ParallelRunner* runners_ = nullptr;
 };
 
 }  // namespace tenon

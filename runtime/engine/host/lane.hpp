@@ -51,15 +51,16 @@ class Lane {
 };
 
 /// The steps of all workers by turns on one thread. `plan` is borrowed by this and the next two.
-/// Errors: as Session::Open's; kOutOfMemory.
-Status OpenSequentialLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane);
+/// One lane of a stream is the first: it uses the plan's threads for kernels, others make their
+/// own. Errors: as Session::Open's; kOutOfMemory.
+Status OpenSequentialLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane);
 
 /// Each stage by itself, on the ring slots of its input; for programs of mode `pipeline`.
-Status OpenPipelineLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane);
+Status OpenPipelineLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane);
 
 /// A thread per worker of the program, each going on as far as its waits allow. What they leave
 /// open does not show in results: the plan check has proven that steps which may run at once share
 /// no byte that one of them writes.
-Status OpenTeamLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane);
+Status OpenTeamLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane);
 
 }  // namespace tenon

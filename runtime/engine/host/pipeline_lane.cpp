@@ -8,7 +8,9 @@ namespace {
 
 class PipelineLane final : public Lane {
  public:
-  Status Open(const LoadedPlan& plan) { return workers_.Open(plan, /*own_addresses=*/true); }
+  Status Open(const LoadedPlan& plan, bool is_first) {
+    return workers_.Open(plan, /*own_addresses=*/true, is_first);
+  }
 
   size_t stages() const override { return workers_.count(); }
   Status Run(size_t stage, uint64_t number, const StreamRequest& request,
@@ -28,10 +30,10 @@ class PipelineLane final : public Lane {
 
 }  // namespace
 
-Status OpenPipelineLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane) {
+Status OpenPipelineLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane) {
   std::unique_ptr<PipelineLane> made(new (std::nothrow) PipelineLane());
   TENON_ENSURE(made != nullptr, kOutOfMemory, "no memory for a pipeline");
-  TENON_RETURN_IF_ERROR(made->Open(plan));
+  TENON_RETURN_IF_ERROR(made->Open(plan, is_first));
   *lane = std::move(made);
   return OkStatus();
 }

@@ -32,10 +32,11 @@ Status CheckMode(const ProgramView& program, StreamMode mode) {
   return OkStatus();
 }
 
-Status OpenLane(const LoadedPlan& plan, StreamMode mode, std::unique_ptr<Lane>* lane) {
-  if (mode == StreamMode::kPipeline) return OpenPipelineLane(plan, lane);
-  if (mode == StreamMode::kInter) return OpenTeamLane(plan, lane);
-  return OpenSequentialLane(plan, lane);
+Status OpenLane(const LoadedPlan& plan, StreamMode mode, bool is_first,
+                std::unique_ptr<Lane>* lane) {
+  if (mode == StreamMode::kPipeline) return OpenPipelineLane(plan, is_first, lane);
+  if (mode == StreamMode::kInter) return OpenTeamLane(plan, is_first, lane);
+  return OpenSequentialLane(plan, is_first, lane);
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ Status PlanStream::OpenLanes(const LoadedPlan& plan, const PlanStreamOptions& op
   TENON_ENSURE(lanes_ != nullptr, kOutOfMemory, "no memory for {0} replicas",
                static_cast<int64_t>(options.replicas));
   for (; lane_count_ < options.replicas; ++lane_count_) {
-    TENON_RETURN_IF_ERROR(OpenLane(plan, options.mode, &lanes_[lane_count_]));
+    TENON_RETURN_IF_ERROR(OpenLane(plan, options.mode, lane_count_ == 0, &lanes_[lane_count_]));
     lanes_[lane_count_]->SetNoticeSink(options.notice);
   }
   return OkStatus();

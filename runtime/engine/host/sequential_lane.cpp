@@ -1,5 +1,6 @@
 #include <new>
 
+#include "runtime/engine/host/kernel_threads.hpp"
 #include "runtime/engine/host/lane.hpp"
 #include "runtime/engine/session.hpp"
 
@@ -12,16 +13,21 @@ class SequentialLane final : public Lane {
  public:
   /// Where a device still works on the arenas they are left to it, and never freed.
   ~SequentialLane() override {
-    if (is_open_ && !session_.Close()) arenas_.Leak();
+    if (!is_open_ || session_.Close()) return;
+    arenas_.Leak();
+    state_.Leak();
   }
 
-  Status Open(const LoadedPlan& plan) {
+  Status Open(const LoadedPlan& plan, bool is_first) {
     TENON_RETURN_IF_ERROR(arenas_.Allocate(plan));
     const size_t bytes = Session::StateBytes(plan);
     TENON_ENSURE(state_.Allocate(bytes, kStateAlignment), kOutOfMemory,
                  "no memory for a session's state of {0} bytes", static_cast<int64_t>(bytes));
     is_open_ = true;  // Close is due even where Open fails
-    return session_.Open(plan, state_.bytes(), arenas_.bases());
+    TENON_RETURN_IF_ERROR(session_.Open(plan, state_.bytes(), arenas_.bases()));
+    if (plan.threads() > 1 && !is_first) kernel_threads_.Make(plan);
+    session_.SetRunners(kernel_threads_.runners());
+    return OkStatus();
   }
 
   Status Run(size_t, uint64_t, const StreamRequest& request, const RunOptions& options) override {
@@ -43,16 +49,17 @@ class SequentialLane final : public Lane {
  private:
   LaneArenas arenas_;
   HostMemory state_;
+  KernelThreads kernel_threads_;
   Session session_;
   bool is_open_ = false;
 };
 
 }  // namespace
 
-Status OpenSequentialLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane) {
+Status OpenSequentialLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane) {
   std::unique_ptr<SequentialLane> made(new (std::nothrow) SequentialLane());
   TENON_ENSURE(made != nullptr, kOutOfMemory, "no memory for a session");
-  TENON_RETURN_IF_ERROR(made->Open(plan));
+  TENON_RETURN_IF_ERROR(made->Open(plan, is_first));
   *lane = std::move(made);
   return OkStatus();
 }

@@ -9,8 +9,8 @@ namespace {
 
 class TeamLane final : public Lane {
  public:
-  Status Open(const LoadedPlan& plan) {
-    TENON_RETURN_IF_ERROR(workers_.Open(plan, /*own_addresses=*/false));
+  Status Open(const LoadedPlan& plan, bool is_first) {
+    TENON_RETURN_IF_ERROR(workers_.Open(plan, /*own_addresses=*/false, is_first));
     return team_.Open(plan, &workers_);
   }
 
@@ -30,10 +30,10 @@ class TeamLane final : public Lane {
 
 }  // namespace
 
-Status OpenTeamLane(const LoadedPlan& plan, std::unique_ptr<Lane>* lane) {
+Status OpenTeamLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane) {
   std::unique_ptr<TeamLane> made(new (std::nothrow) TeamLane());
   TENON_ENSURE(made != nullptr, kOutOfMemory, "no memory for a team");
-  TENON_RETURN_IF_ERROR(made->Open(plan));
+  TENON_RETURN_IF_ERROR(made->Open(plan, is_first));
   *lane = std::move(made);
   return OkStatus();
 }

@@ -17,11 +17,13 @@ Status Allocate(HostMemory& memory, size_t bytes) {
 
 WorkerSet::~WorkerSet() {
   for (size_t i = 0; i < count_; ++i) {
-    if (workers_[i].is_open && !workers_[i].run.Close()) arenas_.Leak();
+    if (!workers_[i].is_open || workers_[i].run.Close()) continue;
+    arenas_.Leak();
+    workers_[i].state.Leak();
   }
 }
 
-Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses) {
+Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses, bool is_first) {
   TENON_RETURN_IF_ERROR(arenas_.Allocate(plan));
   const size_t count = plan.program().worker_count();
   workers_.reset(new (std::nothrow) Worker[count]());
@@ -39,6 +41,8 @@ Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses) {
     const Addresses& addresses = own_addresses ? worker.addresses : workers_[0].addresses;
     worker.is_open = true;  // Close is due even where Open fails
     TENON_RETURN_IF_ERROR(worker.run.Open(plan, i, addresses, worker.state.bytes()));
+    if (plan.threads() > 1 && (i > 0 || !is_first)) worker.kernel_threads.Make(plan);
+    worker.run.SetRunners(worker.kernel_threads.runners());
   }
   return OkStatus();
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/engine/addresses.hpp"
 #include "runtime/engine/host/host_memory.hpp"
+#include "runtime/engine/host/kernel_threads.hpp"
 #include "runtime/engine/host/lane.hpp"
 #include "runtime/engine/worker_run.hpp"
 
@@ -20,8 +21,9 @@ class WorkerSet {
   ~WorkerSet();
 
   /// `plan` is borrowed. With `own_addresses` each worker has its own (stages work on different
-  /// inputs), otherwise all have worker 0's. Errors: WorkerRun::Open's, kOutOfMemory.
-  Status Open(const LoadedPlan& plan, bool own_addresses);
+  /// inputs), otherwise all have worker 0's. With `is_first` worker 0 uses the plan's threads for
+  /// kernels; all others have their own. Errors: WorkerRun::Open's, kOutOfMemory.
+  Status Open(const LoadedPlan& plan, bool own_addresses, bool is_first);
 
   [[nodiscard]] size_t count() const { return count_; }
   [[nodiscard]] WorkerRun& run(size_t worker) { return workers_[worker].run; }
@@ -37,6 +39,7 @@ class WorkerSet {
     HostMemory state;
     HostMemory addresses_state;
     Addresses addresses;
+    KernelThreads kernel_threads;
     WorkerRun run;
     bool is_open = false;
   };

@@ -9,7 +9,8 @@
 #include <new>
 #include <set>
 
-#include "tests/unit/sdk/sdk_testing.hpp"
+#include "tests/unit/sdk/dealt_program.hpp"
+#include "tests/unit/sdk/stream_testing.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
 #define TENON_COUNTS_ALLOCATIONS 0  // the sanitizer has its own malloc
@@ -261,6 +262,92 @@ TEST_CASE("Packed bytes: what kernels say they hold is every byte of heap that t
   CHECK(ledger.bytes == 0);
   CHECK_FALSE(ledger.full);
   std::free(memory);
+}
+
+/// Allocations of ours while a stream that is open takes 20 inputs and gives their outcomes.
+size_t DuringStream(const tenon_plan* plan, const tenon_stream_options& options,
+                    const std::vector<std::vector<std::byte>>& inputs) {
+  const StreamForTest stream(plan, options);
+  Job job = JobFor(plan, inputs);
+  std::vector<const void*> input_addresses;
+  std::vector<void*> output_addresses;
+  for (const auto& input : job.inputs) input_addresses.push_back(input.data());
+  for (auto& output : job.outputs) output_addresses.push_back(output.data());
+  bool is_well = true;
+  const auto run = [&] {
+    uint64_t ticket = 0;
+    is_well &= tenon_stream_submit(stream.get(), input_addresses.data(), output_addresses.data(),
+                                   kMinute, &ticket, nullptr) == TENON_OK;
+    is_well &= tenon_stream_wait(stream.get(), ticket, kMinute, nullptr) == TENON_OK;
+  };
+  for (int i = 0; i < 5; ++i) run();
+  counter.count = 0;
+  counter.on = true;
+  for (int i = 0; i < 20; ++i) run();
+  counter.on = false;
+  CHECK(is_well);
+  return counter.count;
+}
+
+TEST_CASE("Streams: handing in, running and waiting never touch the heap") {
+  const auto small = RandomInputs(*converter::ParseGraph(kSmallModel), 1);
+  const LoadedForTest plan(PlanOf(kSmallModel, /*portable=*/true));
+  CHECK(DuringStream(plan.get(), OptionsOf(TENON_STREAM_SEQUENTIAL, 2), small) == 0);
+  const LoadedForTest workers(SmallProgram(3, 1).Plan());
+  CHECK(DuringStream(workers.get(), OptionsOf(TENON_STREAM_INTER), small) == 0);
+  const LoadedForTest pipeline(AdderPipeline(2, 2).Write());
+  CHECK(DuringStream(pipeline.get(), OptionsOf(TENON_STREAM_PIPELINE), AdderInputs(1)) == 0);
+}
+
+/// Heap bytes that opening takes, and what the stream says of itself.
+struct StreamMemory {
+  size_t heap = 0;
+  tenon_stream_stats stats{};
+};
+
+StreamMemory MemoryOf(const tenon_plan* plan, size_t replicas) {
+  StreamMemory memory;
+  const tenon_stream_options options = OptionsOf(TENON_STREAM_SEQUENTIAL, replicas);
+  tenon_stream* stream = nullptr;
+  ledger.bytes = 0;
+  ledger.on = true;
+  const tenon_status status = tenon_stream_open(plan, &options, &stream, nullptr);
+  memory.heap = ledger.bytes;
+  ledger.on = false;
+  REQUIRE(status == TENON_OK);
+  CHECK_FALSE(ledger.full);
+  REQUIRE(tenon_stream_get_stats(stream, &memory.stats) == TENON_OK);
+  tenon_stream_close(stream);
+  for (auto& entry : ledger.entries) entry = {};
+  ledger.bytes = 0;
+  return memory;
+}
+
+TEST_CASE("Replicas: each takes an arena and its own state, and none of the packed weights") {
+  if (TENON_COUNTS_ALLOCATIONS == 0) {
+    MESSAGE("skipped: sanitizers bring their own malloc");
+    return;
+  }
+  const LoadedForTest plan(PlanOf(kPackedModel, /*portable=*/false), 1, tenon_backend_cpu());
+  tenon_arena_info arena;
+  REQUIRE(tenon_plan_arena_count(plan.get()) == 1);
+  REQUIRE(tenon_plan_arena(plan.get(), 0, &arena) == TENON_OK);
+  const size_t packed = tenon_plan_packed_bytes(plan.get());
+  const StreamMemory one = MemoryOf(plan.get(), 1);
+  const StreamMemory four = MemoryOf(plan.get(), 4);
+  CHECK(tenon_plan_packed_bytes(plan.get()) == packed);
+  CHECK(one.stats.arena_bytes == arena.bytes);
+  CHECK(four.stats.arena_bytes == 4 * arena.bytes);
+  // What a thread takes of the heap for itself, and what rounds blocks up, the stream cannot know.
+  constexpr size_t kPerReplica = 2048;
+  for (const StreamMemory& memory : {one, four}) {
+    const size_t said = memory.stats.arena_bytes + memory.stats.other_bytes;
+    CHECK(memory.heap >= memory.stats.arena_bytes);
+    CHECK(memory.heap <= said + memory.stats.replicas * kPerReplica);
+    CHECK(said <= memory.heap + memory.stats.replicas * kPerReplica);
+  }
+  CHECK(four.heap - one.heap <
+        3 * (arena.bytes + packed));  // had each packed its own, it were more
 }
 
 }  // namespace
