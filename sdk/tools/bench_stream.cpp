@@ -1,6 +1,7 @@
 // tenon bench in its modes for streams: pipeline, replicas, inter.
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <semaphore>
 #include <thread>
 
@@ -31,6 +32,10 @@ Stream OpenStream(const Plan& plan, const BenchOptions& options) {
   stream_options.queue_depth =
       3 * stream_options.replicas;  // one that is held up holds up no other
   stream_options.results = 1;       // as many as may be in flight: each then has outputs of its own
+  stream_options.notice = [](void*, const char* text) {
+    std::fprintf(stderr, "tenon: %s; its ops run on the CPU\n",
+                 text);  // one call: several threads may have one
+  };
   Expected<Stream> stream = Stream::Open(plan, stream_options);
   if (!stream) FailWith(stream.error(), "bench");
   return std::move(*stream);
