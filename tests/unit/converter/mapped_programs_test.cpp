@@ -125,6 +125,33 @@ TEST_CASE("Mapped programs: with fall-back a device that fails at any place cost
   CHECK(failed > 100);
 }
 
+TEST_CASE(
+    "Mapped programs: the optimal mapping is never predicted to take longer than the table's") {
+  int better = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    ScriptedBackend device;
+    const Graph graph = SmallGraph(seed);
+    converter::ConvertOptions options = OptionsOn(device);
+    GiveRandomPriorities(seed, options.board);
+    const auto table = converter::ConvertGraph(graph, options);
+    options.mapping = converter::MappingMode::kOptimal;
+    const auto optimal = converter::ConvertGraph(graph, options);
+    CAPTURE(seed);
+    REQUIRE(table.ok());
+    REQUIRE(optimal.ok());
+    CHECK(optimal->time.after <= table->time.after);
+    CHECK(optimal->mapping_report.table == table->time.after);
+    if (optimal->mapping_report.chose_optimal) {
+      CHECK(optimal->time.after == optimal->mapping_report.optimal);
+      ++better;
+    }
+    const auto inputs = RandomInputs(graph, seed);
+    const RunResult run = RunPlan(optimal->plan, inputs, SettingsWith(device, false));
+    CHECK(Difference(graph, EvaluateGraph(graph, inputs), run) == "");
+  }
+  CHECK(better > 10);
+}
+
 constexpr const char* kFork = R"(graph g
 input %x as "x": f32[1,8,16,16]
 const %w: f32[8,8,3,3] = random(1)
