@@ -106,6 +106,7 @@ Status Device::ChooseVector() {
 std::string Device::CommonOptions() const {
   std::string options =
       "-cl-std=CL1.2 -DDTYPE=float -DVEC=" + std::to_string(traits_.vector_floats);
+  options += " -DPIECE=" + std::to_string(traits_.vector_floats * traits_.piece_vectors);
   if (traits_.is_cpu) options += " -DON_CPU";
   const char* more = std::getenv("TENON_OPENCL_OPTIONS");
   if (more != nullptr && more[0] != '\0') options += std::string(" ") + more;

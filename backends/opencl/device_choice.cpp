@@ -101,6 +101,7 @@ DeviceTraits ReadTraits(cl_device_id device) {
   traits.has_half = Contains(DeviceText(device, CL_DEVICE_EXTENSIONS), "cl_khr_fp16");
   const auto floats = DeviceValue<cl_uint>(device, CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT);
   traits.vector_floats = floats >= 16 ? 16 : floats >= 8 ? 8 : 4;
+  traits.piece_vectors = traits.is_cpu ? 16 : 1;
   traits.compute_units =
       std::max(1, static_cast<int>(DeviceValue<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS)));
   traits.most_work_items = DeviceValue<size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE);

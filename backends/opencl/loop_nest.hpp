@@ -110,11 +110,11 @@ struct RowLoops {
   /// Positions of all four loops.
   [[nodiscard]] size_t Positions() const { return WorkItems(1); }
 
-  /// Work-items that do `vector` elements of a row each.
-  [[nodiscard]] size_t WorkItems(int vector) const {
+  /// Work-items that do `piece` elements of a row each.
+  [[nodiscard]] size_t WorkItems(int piece) const {
     const auto rows = static_cast<size_t>(dims.v[0]) * static_cast<size_t>(dims.v[1]) *
                       static_cast<size_t>(dims.v[2]);
-    return rows * static_cast<size_t>((dims.v[3] + vector - 1) / vector);
+    return rows * static_cast<size_t>((dims.v[3] + piece - 1) / piece);
   }
 };
 
@@ -139,11 +139,23 @@ Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
   }
 }
 
-/// The work-group size of all kernels that go by rows: one size, since drivers that compile for a
-/// size when a kernel is first launched with it would do so for each.
+/// The work-group size of kernels whose work-items do one vector each. Few sizes in all, since
+/// drivers that compile for a size when a kernel is first launched with it do so for each.
 inline constexpr size_t kRowGroup = 64;
 /// The same where a work-item has much to do.
 inline constexpr size_t kSmallGroup = 4;
+
+/// How kernels that go by rows (FindRowPart in prelude.cl) are launched on a call's device.
+struct RowLaunch {
+  int piece;     ///< elements of one work-item
+  size_t group;  ///< work-items of one group
+
+  explicit RowLaunch(const KernelCall& call) {
+    const DeviceTraits& traits = static_cast<Stream*>(call.stream)->device().traits();
+    piece = traits.vector_floats * traits.piece_vectors;
+    group = traits.piece_vectors > 1 ? kSmallGroup : kRowGroup;
+  }
+};
 
 /// An operand of a launch by rows.
 struct RowOperand {
@@ -158,7 +170,7 @@ template <int N, typename... Extras>
 Status LaunchRows(const KernelCall& call, const LoopNest<N>& nest, const RowOperand (&operands)[N],
                   const Extras&... extras) {
   const RowLoops<N> loops(nest);
-  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
+  const RowLaunch rows(call);
   Launch launch(call);
   return ForEachLaunch(nest, [&](const int64_t(&offsets)[N]) {
     launch.From(0);
@@ -175,7 +187,7 @@ Status LaunchRows(const KernelCall& call, const LoopNest<N>& nest, const RowOper
     launch.Value(loops.dims);
     for (const Int4& strides : loops.strides) launch.Value(strides);
     (launch.Value(extras), ...);
-    return launch.Enqueue(loops.WorkItems(vector), kRowGroup);
+    return launch.Enqueue(loops.WorkItems(rows.piece), rows.group);
   });
 }
 

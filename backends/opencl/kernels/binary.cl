@@ -63,13 +63,23 @@ __kernel void binary(__global Z* z_buffer, const ulong z_offset, __global const 
   __global const DTYPE* x = x_buffer + x_offset + RowOffset(part, x_strides);
   __global const DTYPE* y = y_buffer + y_offset + RowOffset(part, y_strides);
   __global Z* z = z_buffer + z_offset + RowOffset(part, z_strides);
-  if (part.count == VEC && z_strides.w == 1 && (uint)x_strides.w <= 1 && (uint)y_strides.w <= 1) {
-    const VTYPE left = x_strides.w != 0 ? VLOAD(x) : (VTYPE)(x[0]);
-    const VTYPE right = y_strides.w != 0 ? VLOAD(y) : (VTYPE)(y[0]);
-    VSTORE(binary_of_vectors(left, right, a, b), z);
-    return;
+  int i = 0;
+  if (z_strides.w == 1 && x_strides.w == 1 && y_strides.w == 1) {
+    for (; i + VEC <= part.count; i += VEC) {
+      VSTORE(binary_of_vectors(VLOAD(x + i), VLOAD(y + i), a, b), z + i);
+    }
+  } else if (z_strides.w == 1 && x_strides.w == 1 && y_strides.w == 0) {
+    const VTYPE right = (VTYPE)(y[0]);
+    for (; i + VEC <= part.count; i += VEC) {
+      VSTORE(binary_of_vectors(VLOAD(x + i), right, a, b), z + i);
+    }
+  } else if (z_strides.w == 1 && x_strides.w == 0 && y_strides.w == 1) {
+    const VTYPE left = (VTYPE)(x[0]);
+    for (; i + VEC <= part.count; i += VEC) {
+      VSTORE(binary_of_vectors(left, VLOAD(y + i), a, b), z + i);
+    }
   }
-  for (int i = 0; i < part.count; ++i) {
+  for (; i < part.count; ++i) {
     z[i * z_strides.w] = binary_of_ones(x[i * x_strides.w], y[i * y_strides.w], a, b);
   }
 }

@@ -11,11 +11,12 @@ __kernel void gather(__global WORD* y_buffer, const ulong y_offset, __global con
   __global const WORD* x = x_buffer + x_offset + RowOffset(part, x_strides);
   __global const int* table = table_buffer + table_offset + RowOffset(part, table_strides);
   __global WORD* y = y_buffer + y_offset + RowOffset(part, y_strides);
-  if (table_strides.w == 0 && part.count == VEC && x_strides.w == 1 && y_strides.w == 1) {
-    VSTORE(VLOAD(x + table[0]), y);
-    return;
+  int i = 0;
+  if (table_strides.w == 0 && x_strides.w == 1 && y_strides.w == 1) {
+    const int start = table[0];
+    for (; i + VEC <= part.count; i += VEC) VSTORE(VLOAD(x + start + i), y + i);
   }
-  for (int i = 0; i < part.count; ++i) {
+  for (; i < part.count; ++i) {
     y[i * y_strides.w] = x[i * x_strides.w + table[i * table_strides.w]];
   }
 }

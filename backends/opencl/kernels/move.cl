@@ -8,11 +8,11 @@ __kernel void move(__global WORD* y_buffer, const ulong y_offset, __global const
   if (part.count <= 0) return;
   __global const WORD* x = x_buffer + x_offset + RowOffset(part, x_strides);
   __global WORD* y = y_buffer + y_offset + RowOffset(part, y_strides);
-  if (part.count == VEC && x_strides.w == 1 && y_strides.w == 1) {
-    VSTORE(VLOAD(x), y);
-    return;
+  int i = 0;
+  if (x_strides.w == 1 && y_strides.w == 1) {
+    for (; i + VEC <= part.count; i += VEC) VSTORE(VLOAD(x + i), y + i);
   }
-  for (int i = 0; i < part.count; ++i) y[i * y_strides.w] = x[i * x_strides.w];
+  for (; i < part.count; ++i) y[i * y_strides.w] = x[i * x_strides.w];
 }
 
 // The same elements in row-major order under other dims: where no nest of loops fits both.

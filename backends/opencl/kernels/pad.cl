@@ -15,7 +15,7 @@ static inline int SourceIndex(const int i, const int begin, const int first, con
 #endif
 }
 
-// A work-item does VEC elements of a row of y. Loops as in unary; begin, first, last: of each.
+// A work-item does PIECE elements of a row of y. Loops as in unary; begin, first, last: of each.
 __kernel void pad(__global WORD* y_buffer, const ulong y_offset, __global const WORD* x_buffer,
                   const ulong x_offset, const int4 dims, const int4 y_strides,
                   const int4 x_strides, const int4 begin, const int4 first, const int4 last,
@@ -34,12 +34,12 @@ __kernel void pad(__global WORD* y_buffer, const ulong y_offset, __global const 
   __global const WORD* x =
       x_buffer + x_offset + a * x_strides.x + b * x_strides.y + c * x_strides.z;
   const int at = part.first - begin.w;
-  const bool is_inside = at >= first.w && at + VEC - 1 <= last.w;
-  if (is_inside && part.count == VEC && x_strides.w == 1 && y_strides.w == 1) {
-    VSTORE(VLOAD(x + at), y);
-    return;
+  const bool is_inside = at >= first.w && at + part.count - 1 <= last.w;
+  int i = 0;
+  if (is_inside && x_strides.w == 1 && y_strides.w == 1) {
+    for (; i + VEC <= part.count; i += VEC) VSTORE(VLOAD(x + at + i), y + i);
   }
-  for (int i = 0; i < part.count; ++i) {
+  for (; i < part.count; ++i) {
     const int from = SourceIndex(part.first + i, begin.w, first.w, last.w);
     y[i * y_strides.w] = from < 0 ? (WORD)value : x[from * x_strides.w];
   }

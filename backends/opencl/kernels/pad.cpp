@@ -115,8 +115,8 @@ Status PadRun(const KernelCall& call) {
     last.v[at] = dim.last;
     if (at < 3) rows *= static_cast<size_t>(dim.size);
   }
-  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
-  const auto vectors = static_cast<size_t>((dims.v[3] + vector - 1) / vector);
+  const RowLaunch launch(call);
+  const auto pieces = static_cast<size_t>((dims.v[3] + launch.piece - 1) / launch.piece);
   return Launch(call)
       .Output()
       .Input(0)
@@ -127,7 +127,7 @@ Status PadRun(const KernelCall& call) {
       .Value(first)
       .Value(last)
       .Value(ElementBits(call.op.AttributesAs<PadAttributes>().value, y.dtype))
-      .Enqueue(rows * vectors, kRowGroup);
+      .Enqueue(rows * pieces, launch.group);
 }
 
 }  // namespace tenon::opencl

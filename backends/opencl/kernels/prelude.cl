@@ -1,7 +1,8 @@
 // Stands before the source of every program.
 //
 // Given by the host: DTYPE, the type of floats; VEC, how many of them a work-item should handle at
-// once (4, 8 or 16); ON_CPU, where the device is made of a CPU's cores.
+// once (4, 8 or 16); PIECE, how many elements of a row a work-item does in all, whole vectors of
+// them; ON_CPU, where the device is made of a CPU's cores.
 //
 // Operands come as a buffer and an offset in elements: `__global const DTYPE* x_buffer, ulong
 // x_offset`. Input and output may be the same memory, element by element.
@@ -78,16 +79,16 @@ typedef struct {
 // work itself, so that one long row, the common case, has none.
 static inline RowPart FindRowPart(const size_t work_item, const int4 dims) {
   RowPart part;
-  uint vector = (uint)work_item;
+  uint piece = (uint)work_item;
   uint row = 0;
   const int rows = dims.x * dims.y * dims.z;
   if (rows != 1) {
-    const uint vectors = ((uint)dims.w + VEC - 1) / VEC;
-    row = vector / vectors;
-    vector -= row * vectors;
+    const uint pieces = ((uint)dims.w + PIECE - 1) / PIECE;
+    row = piece / pieces;
+    piece -= row * pieces;
   }
-  part.first = (int)(vector * VEC);
-  part.count = row < (uint)rows ? min(VEC, dims.w - part.first) : 0;
+  part.first = (int)(piece * PIECE);
+  part.count = row < (uint)rows ? min(PIECE, dims.w - part.first) : 0;
   part.row[0] = part.row[1] = 0;
   part.row[2] = (int)row;
   if (dims.x * dims.y != 1) {

@@ -119,7 +119,7 @@ DEFINE_REDUCTION_ALONG(largest_along, -INFINITY, TAKE_LARGEST, TAKE_LARGEST)
 #define FINISH(total) total
 #endif
 
-// A work-item does VEC outputs of a row whose elements of x are neighbours. Arguments as in unary,
+// A work-item does PIECE outputs of a row whose elements of x are neighbours. Arguments as in unary,
 // then the loops over runs; run: how many, length, step. `count`: elements reduced to one.
 __kernel void reduce_rows(__global DTYPE* y_buffer, const ulong y_offset,
                           __global const DTYPE* x_buffer, const ulong x_offset, const int4 dims,
@@ -130,12 +130,14 @@ __kernel void reduce_rows(__global DTYPE* y_buffer, const ulong y_offset,
   const Runs runs = {run_dims, run_strides, run.x, run.y, run.z};
   __global const DTYPE* x = x_buffer + x_offset + RowOffset(part, x_strides);
   __global DTYPE* y = y_buffer + y_offset + RowOffset(part, y_strides);
-  if (part.count == VEC && x_strides.w == 1 && y_strides.w == 1) {
-    REDUCE(VTYPE, reduce_vectors, largest_of_vectors)
-    VSTORE(total, y);
-    return;
+  int i = 0;
+  if (x_strides.w == 1 && y_strides.w == 1) {
+    for (; i + VEC <= part.count; i += VEC, x += VEC, y += VEC) {
+      REDUCE(VTYPE, reduce_vectors, largest_of_vectors)
+      VSTORE(total, y);
+    }
   }
-  for (int i = 0; i < part.count; ++i, x += x_strides.w, y += y_strides.w) {
+  for (; i < part.count; ++i, x += x_strides.w, y += y_strides.w) {
     REDUCE(DTYPE, reduce_ones, largest_of_ones)
     y[0] = total;
   }

@@ -69,7 +69,7 @@ Status ReduceRun(const KernelCall& call) {
     run.v[2] = reduced.strides[0][reduced.rank - 1];
   }
   const RowLoops<2> loops(plan.kept);
-  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
+  const RowLaunch rows(call);
   Launch launch(call);
   return ForEachLaunch(plan.kept, [&](const int64_t(&offsets)[2]) {
     return launch.From(0)
@@ -82,7 +82,7 @@ Status ReduceRun(const KernelCall& call) {
         .Value(strides)
         .Value(run)
         .Value(static_cast<float>(plan.count))
-        .Enqueue(loops.WorkItems(plan.by_rows() ? vector : 1), kSmallGroup);
+        .Enqueue(loops.WorkItems(plan.by_rows() ? rows.piece : 1), kSmallGroup);
   });
 }
 

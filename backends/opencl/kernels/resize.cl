@@ -1,6 +1,6 @@
 // Resizes by tables of positions that the host has made.
 
-// The nearest element. A work-item does VEC elements of a row of y. `table`: per loop, from
+// The nearest element. A work-item does PIECE elements of a row of y. `table`: per loop, from
 // starts.xyzw on, where in x each index of y takes its element, in elements. is_even: the row is
 // taken as it lies.
 #ifdef WORD
@@ -13,12 +13,12 @@ __kernel void resize_nearest(__global WORD* y_buffer, const ulong y_offset,
   __global WORD* y = y_buffer + y_offset + RowOffset(part, y_strides);
   __global const WORD* x = x_buffer + x_offset + table[starts.x + part.row[0]] +
                            table[starts.y + part.row[1]] + table[starts.z + part.row[2]];
-  if (is_even != 0 && part.count == VEC && y_strides.w == 1) {
-    VSTORE(VLOAD(x + part.first), y);
-    return;
+  int i = 0;
+  if (is_even != 0 && y_strides.w == 1) {
+    for (; i + VEC <= part.count; i += VEC) VSTORE(VLOAD(x + part.first + i), y + i);
   }
   __global const int* row = table + starts.w + part.first;
-  for (int i = 0; i < part.count; ++i) y[i * y_strides.w] = x[row[i]];
+  for (; i < part.count; ++i) y[i * y_strides.w] = x[row[i]];
 }
 #else
 

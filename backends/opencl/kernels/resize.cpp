@@ -80,8 +80,8 @@ Status LoadNearest(const KernelSetup& setup, void** shared) {
 Status RunNearest(const KernelCall& call) {
   const NearestTable table = MakeNearestTable(call.op, false);
   const auto& loaded = *static_cast<const OpenedOp*>(call.state)->loaded;
-  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
-  size_t work_items = static_cast<size_t>((table.dims.v[3] + vector - 1) / vector);
+  const RowLaunch rows(call);
+  size_t work_items = static_cast<size_t>((table.dims.v[3] + rows.piece - 1) / rows.piece);
   for (int loop = 0; loop < 3; ++loop) work_items *= static_cast<size_t>(table.dims.v[loop]);
   return Launch(call)
       .Output()
@@ -91,7 +91,7 @@ Status RunNearest(const KernelCall& call) {
       .Value(table.dims)
       .Value(table.y_strides)
       .Value(int32_t{table.is_even ? 1 : 0})
-      .Enqueue(work_items, kRowGroup);
+      .Enqueue(work_items, rows.group);
 }
 
 Status LoadBlend(const KernelSetup& setup, void** shared) {
