@@ -204,10 +204,14 @@ ScriptedBackend::ScriptedBackend(ScriptedOptions options) : script_(std::make_un
 }
 
 ScriptedBackend::~ScriptedBackend() {
-  Behave();
-  for (ScriptedStream* left : std::set<ScriptedStream*>(script_->open_streams)) delete left;
+  CloseStreams();
   const std::lock_guard lock(places_mutex);
   places[script_->place] = nullptr;
+}
+
+void ScriptedBackend::CloseStreams() {
+  Behave();
+  for (ScriptedStream* left : std::set<ScriptedStream*>(script_->open_streams)) delete left;
 }
 
 const Backend& ScriptedBackend::backend() const { return script_->backend; }

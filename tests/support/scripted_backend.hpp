@@ -49,7 +49,7 @@ class ScriptedBackend {
   explicit ScriptedBackend(ScriptedOptions options = {});
   ScriptedBackend(const ScriptedBackend&) = delete;
   ScriptedBackend& operator=(const ScriptedBackend&) = delete;
-  /// Releases a hung device and waits until every stream that was left open has run dry.
+  /// CloseStreams.
   ~ScriptedBackend();
 
   [[nodiscard]] const Backend& backend() const;
@@ -69,6 +69,8 @@ class ScriptedBackend {
   void Release();
   /// Nothing fails, hangs or dawdles any more.
   void Behave();
+  /// Behaves, lets every stream that was left open run dry, and closes it.
+  void CloseStreams();
 
   [[nodiscard]] size_t count(DeviceCall call) const;
   void ResetCounts();

@@ -260,8 +260,8 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_run_traced(tenon_session* s
 TENON_API void tenon_session_set_timeout(tenon_session* session, uint64_t nanoseconds,
                                          uint64_t (*monotonic_clock)(void));
 
-/* 1 if a device that did not answer in time may still use this session's memory, which must then
- * not be freed (tenon_session_close gives it up for lost). */
+/* 1 if a device that did not answer in time may still use this session's memory and the plan: then
+ * neither may be freed (tenon_session_close gives the session's up for lost). */
 TENON_API int32_t tenon_session_is_busy(tenon_session* session);
 
 /* Calls `report` on the running thread whenever a device failed and the CPU took over (plans made

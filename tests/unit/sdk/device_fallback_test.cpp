@@ -292,8 +292,8 @@ TEST_CASE("Deadline: a session that is closed while its device hangs gives its m
   __lsan_disable();  // the memory is lost on purpose
 #endif
   ScriptedBackend device;
+  const LoadedDevicePlan plan(Relay(), {device.handle()});
   {
-    const LoadedDevicePlan plan(Relay(), {device.handle()});
     DeviceSession session(plan);
     session.SetTimeout(20ms);
     device.Hang();
@@ -304,6 +304,8 @@ TEST_CASE("Deadline: a session that is closed while its device hangs gives its m
   __lsan_enable();
 #endif
   CHECK(device.open_streams() == 1);  // still there, with the memory that it may write to
+  // Kernels read the plan, which must therefore outlive them.
+  device.CloseStreams();
 }
 
 }  // namespace
