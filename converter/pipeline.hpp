@@ -36,7 +36,7 @@ struct ConvertOptions {
   std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
   /// Which variants kernels run with; null: what the profile says, if it has one.
   std::shared_ptr<const VariantChoice> variants;
-  std::vector<Pin> pins;                   ///< ops given to backends by name, see ParsePins
+  std::vector<Pin> pins;  ///< ops given to backends by name, see ParsePins
   /// Whose kernels may be used; empty: those that this build knows. The board says which take part.
   std::vector<BackendCaps> backends;
   ParallelOptions parallel;

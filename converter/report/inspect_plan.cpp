@@ -22,27 +22,52 @@ struct Lifetime {
 
 class Inspector {
  public:
-  explicit Inspector(const PlanView& plan) : plan_(plan), program_(plan.program(0)) {}
-
-  Json Run() {
+  Inspector(const PlanView& plan, size_t program) : plan_(plan), program_(plan.program(program)) {
     MeasureLifetimes();
+  }
+
+  /// The file, and its first program.
+  Json Run() {
     Json json;
     json["board"] = plan_.board();
     json["format_version"] = fmt::format("{}.{}", plan_.version_major(), plan_.version_minor());
     json["producer"] = plan_.producer();
-    json["arenas"] = Json::array();
-    for (size_t i = 0; i < program_.arena_count(); ++i) {
-      const ArenaInfo arena = program_.arena(i);
-      json["arenas"].push_back({{"space", plan_.space_name(arena.space)},
-                                {"bytes", arena.bytes},
-                                {"lower_bound", arena.lower_bound}});
-    }
     uint64_t constants = 0;
     for (size_t i = 0; i < plan_.section_count(); ++i) constants += plan_.section(i).bytes;
     json["constants_bytes"] = constants;
     json["file_bytes"] = plan_.file().size();
     json["inputs"] = Ports(true);
     json["outputs"] = Ports(false);
+    json.update(ProgramJson());
+    json["programs"] = Json::array();
+    for (size_t i = 0; i < plan_.program_count(); ++i) {
+      Json program = {{"name", plan_.program(i).name()}, {"mode", ModeName(plan_.program(i))}};
+      if (i > 0) program.update(Inspector(plan_, i).ProgramJson());  // the first stands above
+      json["programs"].push_back(std::move(program));
+    }
+    json["options"] = Json::object();
+    for (size_t i = 0; i < plan_.option_count(); ++i) {
+      json["options"][plan_.option_name(i)] = plan_.option_value(i);
+    }
+    return json;
+  }
+
+ private:
+  static const char* ModeName(const ProgramView& program) {
+    constexpr const char* kModes[] = {"sequential", "pipeline", "replicas", "fallback"};
+    return kModes[std::min<size_t>(program.mode(), 3)];
+  }
+
+  [[nodiscard]] Json ProgramJson() const {
+    Json json;
+    json["arenas"] = Json::array();
+    for (size_t i = 0; i < program_.arena_count(); ++i) {
+      const ArenaInfo arena = program_.arena(i);
+      json["arenas"].push_back({{"space", plan_.space_name(arena.space)},
+                                {"bytes", arena.bytes},
+                                {"lower_bound", arena.lower_bound},
+                                {"slots", arena.slots}});
+    }
     json["tensors"] = Json::array();
     for (size_t i = 0; i < program_.tensor_count(); ++i) json["tensors"].push_back(TensorJson(i));
     json["ops"] = Ops();
@@ -53,14 +78,9 @@ class Inspector {
     for (size_t i = 0; i < program_.stage_count(); ++i) {
       json["stages"].push_back({{"worker", program_.stage_worker(i)}});
     }
-    json["options"] = Json::object();
-    for (size_t i = 0; i < plan_.option_count(); ++i) {
-      json["options"][plan_.option_name(i)] = plan_.option_value(i);
-    }
     return json;
   }
 
- private:
   void Touch(int64_t tensor, int64_t step) {
     if (tensor < 0) return;
     Lifetime& life = lifetimes_[program_.tensor(static_cast<size_t>(tensor)).storage];
@@ -249,7 +269,7 @@ Result<Json> InspectPlan(const std::vector<uint8_t>& file) {
                                                   scratch.size() * sizeof(std::max_align_t)});
   if (!checked.ok()) return InputError("the plan check fails: {}", ToString(checked));
   if (plan->program_count() == 0) return InputError("the plan holds no program");
-  return Inspector(*plan).Run();
+  return Inspector(*plan, 0).Run();
 }
 
 std::string DescribeInspection(const Json& json) {
@@ -280,6 +300,12 @@ std::string DescribeInspection(const Json& json) {
       text += fmt::format("worker {}: {} steps, {} waits\n", worker["name"].get<std::string>(),
                           worker["steps"].size(), waits);
     }
+  }
+  for (size_t i = 1; i < json["programs"].size(); ++i) {
+    const Json& program = json["programs"][i];
+    text += fmt::format("program {}: {} worker(s), {} segment(s), {} channel(s)\n",
+                        program["name"].get<std::string>(), program["workers"].size(),
+                        program["segments"].size(), program["channels"].size());
   }
   for (const auto& [name, value] : json["options"].items()) {
     text += fmt::format("option {} = {}\n", name, value.get<std::string>());
