@@ -35,11 +35,14 @@ Status AddSamples(const PlanToProfile& subject, const Board& board, const RunSam
 TunedOp Fastest(const OpKey& key, SamplesOfVariants& variants, double share) {
   TunedOp row;
   std::tie(row.unit, row.kernel, row.op) = key;
-  row.default_ms = Summarise(variants[""], kNanosecondsPerMs).mean_ms;
-  double least = row.default_ms * share;
+  const Durations by_default = Summarise(variants[""], kNanosecondsPerMs);
+  row.default_ms = by_default.mean_ms;
+  double least = by_default.mean_ms * share;
   for (auto& [name, samples] : variants) {
     const Durations durations = Summarise(samples, kNanosecondsPerMs);
-    if (durations.runs == 0 || durations.mean_ms >= least) continue;
+    // Of two equal ones on a busy machine, one often has the better mean, seldom the better least.
+    const bool is_sure = durations.min_ms < by_default.min_ms * share;
+    if (durations.runs == 0 || durations.mean_ms >= least || !is_sure) continue;
     least = row.ms = durations.mean_ms;
     row.variant = name;
   }

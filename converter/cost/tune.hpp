@@ -18,7 +18,7 @@ struct TuneOptions : TurnOptions {
 /// Plans of the same networks, some with the variants that kernels take by default, others with
 /// variants by name (VariantAt). Gives the ops that ran faster with a variant than by default, each
 /// with its fastest; equal ops count together wherever they stand. Times are the mean of the faster
-/// half of the runs.
+/// half of the runs; the fastest run must agree.
 ///
 /// The best of many is often lucky: run the plans that use it beside the default's once more.
 /// Errors (kBackend): a plan does not open or run here.

@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
+#include <optional>
 
 #include "converter/cost/profile_run.hpp"
 #include "converter/cost/profile_sweep.hpp"
+#include "converter/cost/tune.hpp"
 #include "converter/map/backends.hpp"
 #include "converter/pipeline.hpp"
 #include "sdk/tools/atomic_file.hpp"
@@ -28,6 +32,7 @@ struct Options {
   int iterations = 30;
   int threads = 1;
   std::string sweep = "on";
+  std::string tuning = "on";
   bool priority_table = false;
   bool quiet = false;
 };
@@ -58,29 +63,37 @@ std::vector<std::string> BackendsToMeasure(const converter::Board& board) {
   return backends;
 }
 
-void AddModels(const converter::Board& board, const Options& options,
+/// Which variants kernels are to run with. Null: those that kernels choose.
+using Variants = std::shared_ptr<const converter::VariantChoice>;
+
+converter::Conversion ConvertModel(converter::ConvertOptions convert, int64_t batch) {
+  converter::Result<converter::Conversion> conversion = converter::Convert(convert);
+  if (conversion.ok()) return std::move(*conversion);
+  // A free first dimension wants a value; elsewhere the value is refused.
+  convert.import.batch = batch;
+  converter::Result<converter::Conversion> batched = converter::Convert(convert);
+  if (!batched.ok()) FailWith(conversion.error());
+  return std::move(*batched);
+}
+
+void AddModels(const converter::Board& board, const Options& options, const Variants& variants,
                std::vector<converter::PlanToProfile>& plans) {
   for (const std::string& model : options.models) {
     converter::ConvertOptions convert;
     convert.board = board;
     convert.model = model;
-    converter::Result<converter::Conversion> conversion = converter::Convert(convert);
-    if (!conversion.ok()) {
-      // A free first dimension wants a value; elsewhere the value is refused.
-      convert.import.batch = options.batch;
-      converter::Result<converter::Conversion> batched = converter::Convert(convert);
-      if (!batched.ok()) FailWith(conversion.error());
-      conversion = std::move(batched);
-    }
-    plans.push_back({NameOf(model), false, conversion->plan});
+    convert.variants = variants;
+    plans.push_back({NameOf(model), false, ConvertModel(std::move(convert), options.batch).plan});
   }
 }
 
 /// A network that does not fit the board is left out: there are others.
-void AddSweep(const converter::Board& board, std::vector<converter::PlanToProfile>& plans) {
+void AddSweep(const converter::Board& board, const Variants& variants,
+              std::vector<converter::PlanToProfile>& plans) {
   converter::ConvertOptions convert;
   convert.board = board;
   convert.order = converter::OrderMode::kSource;
+  convert.variants = variants;
   for (converter::SweepNetwork& network : converter::SweepNetworks()) {
     converter::Result<converter::Conversion> conversion =
         converter::ConvertGraph(std::move(network.graph), convert);
@@ -90,6 +103,64 @@ void AddSweep(const converter::Board& board, std::vector<converter::PlanToProfil
       FailWith(conversion.error());
     }
   }
+}
+
+/// Shows whose turn it is on one line of a terminal, as long as it lives.
+class Progress {
+ public:
+  explicit Progress(bool shows) : shows_(shows) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() {
+    if (shows_) std::cerr << "\r\033[K" << std::flush;
+  }
+  [[nodiscard]] std::function<void(const std::string&, int, int)> For(std::string what) const {
+    if (!shows_) return {};
+    return [what = std::move(what)](const std::string& name, int index, int count) {
+      std::cerr << fmt::format("\r\033[K[{} {}/{}] {}", what, index + 1, count, name) << std::flush;
+    };
+  }
+
+ private:
+  bool shows_;
+};
+
+bool BackendHasVariants(const std::string& backend) {
+  const std::vector<BackendCaps> known = converter::BuiltInBackends();
+  const Span<const KernelCaps> kernels = converter::FindBackend(known, backend)->kernels;
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const KernelCaps& caps) { return caps.variants != nullptr; });
+}
+
+/// The fastest variants for the models' ops: of all, those that are faster than the default; then
+/// of these, run beside the default once more, those that still are.
+Variants TuneModels(const converter::Board& board, const Options& options, const Progress& progress,
+                    converter::Tuning& winners) {
+  std::vector<converter::PlanToProfile> plans;
+  AddModels(board, options, std::make_shared<converter::Tuning>(), plans);
+  const std::vector<converter::PlanToProfile> defaults = plans;
+  for (size_t place = 0;; ++place) {
+    std::vector<converter::PlanToProfile> varied;
+    AddModels(board, options, std::make_shared<converter::VariantAt>(place), varied);
+    if (std::none_of(varied.begin(), varied.end(), converter::HasVariants)) break;
+    std::move(varied.begin(), varied.end(), std::back_inserter(plans));
+  }
+  converter::TuneOptions tune;
+  tune.threads = options.threads;
+  tune.iterations = 6;
+  tune.progress = progress.For("tuning");
+  converter::Result<converter::Tuning> fastest = converter::Tune(board, plans, tune);
+  if (!fastest.ok()) FailWith(fastest.error());
+  if (fastest->rows().empty()) return nullptr;
+  plans = defaults;
+  AddModels(board, options, std::make_shared<converter::Tuning>(std::move(*fastest)), plans);
+  tune.iterations = 15;
+  tune.rounds = 5;
+  tune.progress = progress.For("checking variants");
+  converter::Result<converter::Tuning> confirmed = converter::Tune(board, plans, tune);
+  if (!confirmed.ok()) FailWith(confirmed.error());
+  for (const converter::TunedOp& row : confirmed->rows()) winners.Add(row);
+  return std::make_shared<converter::Tuning>(std::move(*confirmed));
 }
 
 void PrintSummary(const converter::Profile& profile, const Options& options) {
@@ -109,6 +180,10 @@ void PrintSummary(const converter::Profile& profile, const Options& options) {
   std::cout << fmt::format(
       "spread of repeated runs {:.1f}%; mean error of the calibrated model {:.1f}%\n", 100 * spread,
       100 * error / std::max(samples, 1.0));
+  if (!profile.tuning.rows().empty()) {
+    std::cout << fmt::format("{} ops run faster with another variant of their kernel\n",
+                             profile.tuning.rows().size());
+  }
   if (spread > 0.25) {
     std::cerr << "tenon: warning: the machine was busy: profile it again when it is quiet\n";
   }
@@ -123,28 +198,29 @@ void MakeAndWrite(const Options& options) {
     Fail(kUsage, "--priority-table ranks backends: board '{}' has but one that this build knows",
          board->name);
   }
+  converter::ProfileOptions profile_options;
+  const bool shows_progress = !options.quiet && isatty(STDERR_FILENO) != 0;
+  std::optional<Progress> progress(shows_progress);
   for (const std::string& backend : backends) {
     const size_t first = plans.size();
     const converter::Board preferring = Preferring(*board, backend);
-    AddModels(preferring, options, plans);
-    if (options.sweep == "on") AddSweep(preferring, plans);
+    Variants variants;
+    if (options.tuning == "on" && !options.models.empty() && BackendHasVariants(backend)) {
+      variants = TuneModels(preferring, options, *progress, profile_options.tuning);
+    }
+    AddModels(preferring, options, variants, plans);
+    if (options.sweep == "on") AddSweep(preferring, variants, plans);
     if (backends.size() == 1) break;
     for (size_t i = first; i < plans.size(); ++i) plans[i].name += " on " + backend;
   }
   if (plans.empty()) Fail(kUsage, "nothing to measure: give --model MODEL, or --sweep on");
-  converter::ProfileOptions profile_options;
   profile_options.threads = options.threads;
   profile_options.iterations = options.iterations;
   profile_options.priority_table = options.priority_table;
-  const bool shows_progress = !options.quiet && isatty(STDERR_FILENO) != 0;
-  if (shows_progress) {
-    profile_options.progress = [](const std::string& name, int index, int count) {
-      std::cerr << fmt::format("\r\033[K[{}/{}] {}", index + 1, count, name) << std::flush;
-    };
-  }
+  profile_options.progress = progress->For("measuring");
   const converter::Result<converter::Profile> profile =
       converter::MakeProfile(*board, plans, profile_options);
-  if (shows_progress) std::cerr << "\r\033[K" << std::flush;
+  progress.reset();
   if (!profile.ok()) FailWith(profile.error());
   WriteFile(options.output, converter::FormatProfile(*profile));
   if (!options.quiet) PrintSummary(*profile, options);
@@ -162,6 +238,12 @@ void AddProfile(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("-o", options->output, "Profile to write (.json)")->required();
   command->add_option("--sweep", options->sweep, "Measure the built-in networks too")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  command
+      ->add_option("--tuning", options->tuning,
+                   "Try the variants of kernels on the models' ops: conversions with this profile "
+                   "use the fastest")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   command->add_option("--iterations", options->iterations, "Runs of each network")
