@@ -113,8 +113,8 @@ class LocationAssigner {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const int32_t extent = graph_.tensor(op.inputs[i]).shape[axis];
       // Nothing need be done for an empty part, and a window at the end would lie outside.
-      placed[i] = extent == 0 || (IsOfStage(op.inputs[i], id) &&
-                                  PlacePart(op.inputs[i], whole, axis, begin, 0));
+      placed[i] = extent == 0 ||
+                  (IsOfStage(op.inputs[i], id) && PlacePart(op.inputs[i], whole, axis, begin, 0));
       placed_count += placed[i] && extent > 0 ? 1 : 0;
       begin += extent;
     }
