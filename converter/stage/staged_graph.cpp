@@ -25,6 +25,7 @@ class Placer {
     if (Status status = CheckForward(); !status.ok()) return status;
     TENON_ASSIGN_OR_RETURN(result_.locations, AssignLocations(graph_, report_, &stages_));
     if (Status status = CopyPorts(); !status.ok()) return status;
+    for (const OpId id : graph_.OpOrder()) TakeBackendOfStage(id);
     SetOrder();
     return Verify(graph_);
   }
@@ -130,6 +131,29 @@ class Placer {
       if (Status status = CopyForLaterStages(root, owner, order); !status.ok()) return status;
     }
     return {};
+  }
+
+  /// A copy from one stage to the next was given the backend of one of them. In its own stage it
+  /// must not stand between ops of the other, which would be started twice for that.
+  void TakeBackendOfStage(OpId id) {
+    if (OpAt(id).kind != OpKind::kCopy || IsElided(id)) return;
+    const std::string& name = BackendOf(StageOf(id));
+    if (OpAt(id).backend == name) return;
+    if (name == "cpu") {
+      UsePortableKernel(graph_.op(id));
+      return;
+    }
+    const BackendCaps* backend = FindBackend(graph_.backends, name);
+    if (backend == nullptr) return;
+    const OpCallView view(graph_, OpAt(id));
+    for (const KernelCaps& caps : backend->kernels) {
+      if (caps.kind != OpKind::kCopy || caps.activations != LayoutNeed::kAny ||
+          caps.workspace_bytes != nullptr || caps.supports(view.call()) != nullptr) {
+        continue;
+      }
+      UseKernel(graph_.op(id), name, caps);
+      return;
+    }
   }
 
   [[nodiscard]] bool Reads(OpId id, TensorId root) const {

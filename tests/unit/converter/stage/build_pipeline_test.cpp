@@ -100,6 +100,24 @@ TEST_CASE("BuildPipeline: what a ring carries is what crosses") {
   CHECK(program->report.channels[0].slot_bytes == 8 * 16 * 16 * 4);  // %a
 }
 
+TEST_CASE("BuildPipeline: what a stage copies from another runs on its own backend") {
+  Case with;
+  const Graph graph = Parsed(kTwoBranches);
+  for (const std::vector<int32_t>& units : {std::vector<int32_t>{0, 1}, {1, 0}}) {
+    const auto program = BuildPipelineFromCut(graph, with.options, {0, 1, 1, 1, 1}, units);
+    REQUIRE(program.ok());
+    size_t copies = 0;
+    for (const OpId id : program->staged.steps) {
+      const Op& op = program->staged.graph.op(id);
+      const int32_t stage = program->staged.stage_of_op[static_cast<size_t>(id)];
+      const int32_t unit = units[static_cast<size_t>(stage)];
+      CHECK(op.backend == with.board.units[static_cast<size_t>(unit)].backend);
+      copies += op.kind == OpKind::kCopy ? 1 : 0;
+    }
+    CHECK(copies > 1);  // of %a into the concatenation, and of the layout
+  }
+}
+
 TEST_CASE("BuildPipeline: a pinned op keeps its backend") {
   Case with;
   with.options.kernels.pins = {{"b", "cpu"}, {"d", "twin"}};
