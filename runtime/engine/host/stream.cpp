@@ -168,6 +168,7 @@ Status Stream::Wait(uint64_t ticket, Deadline deadline, StreamOutcome* outcome) 
                static_cast<int64_t>(ticket));
   record.state = RecordState::kFree;
   *outcome = record.outcome;
+  lock.unlock();
   room_.notify_all();
   return OkStatus();
 }
@@ -188,7 +189,12 @@ void Stream::WorkerLoop(Worker& worker) {
       lock.lock();
       worker.figures.busy += busy;
     }
-    FinishStage(worker, record, status);
+    if (!FinishStage(worker, record, status)) continue;
+    // Not under the lock: those who wake up want it at once.
+    lock.unlock();
+    completion_.notify_all();
+    room_.notify_all();
+    lock.lock();
   }
 }
 
@@ -277,7 +283,8 @@ void Stream::SignalForInput() {
   }
 }
 
-void Stream::FinishStage(Worker& worker, Record& record, const Status& status) {
+/// True if that completed inputs.
+bool Stream::FinishStage(Worker& worker, Record& record, const Status& status) {
   ++worker.figures.inputs;
   if (!status.ok()) {
     ++worker.figures.failed;
@@ -290,17 +297,17 @@ void Stream::FinishStage(Worker& worker, Record& record, const Status& status) {
     }
   }
   ++worker.done;
-  CompleteInputs(worker.lane);
   SignalNeighbours(worker);
+  return CompleteInputs(worker.lane);
 }
 
-void Stream::CompleteInputs(size_t lane_index) {
+bool Stream::CompleteInputs(size_t lane_index) {
   Lane& lane = lanes_[lane_index];
   uint64_t completed = WorkerOf(lane_index, 0).done;
   for (size_t stage = 1; stage < shape_.stages; ++stage) {
     completed = std::min(completed, WorkerOf(lane_index, stage).done);
   }
-  if (completed == lane.completed) return;
+  if (completed == lane.completed) return false;
   for (; lane.completed < completed; ++lane.completed) {
     Record& record = RecordOf(lane.tickets[lane.completed % lane_capacity_]);
     record.state = RecordState::kCompleted;
@@ -308,8 +315,7 @@ void Stream::CompleteInputs(size_t lane_index) {
     figures_.failed += record.outcome.code == StatusCode::kOk ? 0 : 1;
   }
   SignalLane(lane_index, Obstacle::kLaneFull);
-  completion_.notify_all();
-  room_.notify_all();
+  return true;
 }
 
 void Stream::Signal(Worker& worker) {

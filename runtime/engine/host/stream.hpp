@@ -176,8 +176,8 @@ class Stream {
   [[nodiscard]] Obstacle WhatHinders(const Worker& worker, size_t* channel) const;
   void AwaitSignal(Worker& worker, std::unique_lock<std::mutex>& lock);
   void AcceptInput(size_t lane);
-  void FinishStage(Worker& worker, Record& record, const Status& status);
-  void CompleteInputs(size_t lane);
+  bool FinishStage(Worker& worker, Record& record, const Status& status);
+  bool CompleteInputs(size_t lane);
   static void Signal(Worker& worker);
   void SignalForInput();
   void SignalLane(size_t lane, Obstacle obstacle);
