@@ -101,6 +101,10 @@ const char* ConvWinogradSupports(const OpCall& call) {
   if (computed > 3 * int64_t{y.dims[2]} * y.dims[3]) {
     return "so few rows or columns that Winograd's tiles would be mostly empty";
   }
+  // A register tile of the products has 7 of them; with fewer the weights are read for little.
+  constexpr int64_t kFewestTiles = 7;
+  if (computed / 16 * y.dims[0] < kFewestTiles)
+    return "too few tiles for Winograd's larger weights";
   return nullptr;
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("OpenCL Winograd: agrees with the portable kernel for odd channels, si
   for (int i = 0; i < 25; ++i) {
     ConvCase c;
     const int32_t inputs = Pick(random, 8, 60);
-    c.x = {Pick(random, 1, 2), inputs, Pick(random, 9, 18), Pick(random, 9, 18)};
+    c.x = {Pick(random, 1, 2), inputs, Pick(random, 11, 18), Pick(random, 11, 18)};
     for (int32_t& pad : c.attributes.pads) pad = Pick(random, 0, 2);
     c.w = {1, inputs, 3, 3};
     const std::vector<int32_t> y = OutputDims(c);
@@ -66,14 +66,16 @@ TEST_CASE("OpenCL Winograd: an activation that is compiled in") {
 }
 
 TEST_CASE(
-    "OpenCL Winograd: strides, dilation, groups, nearly empty tiles and few products are refused") {
+    "OpenCL Winograd: strides, dilation, groups, nearly empty and few tiles, and few products are "
+    "refused") {
   Generator random(4);
   const std::vector<ConvCase> refused = {{{1, 16, 50, 50}, {80, 16, 3, 3}, Conv(1, 2, 1)},
                                          {{1, 16, 50, 50}, {16, 16, 3, 3}, Conv(1, 1, 2, 2)},
                                          {{1, 16, 50, 50}, {16, 8, 3, 3}, Conv(2, 1, 1)},
                                          {{1, 16, 50, 50}, {16, 16, 5, 5}, Conv(1, 1, 2)},
                                          {{1, 16, 3, 900}, {32, 16, 3, 3}, Conv(1, 1, 0)},
-                                         {{1, 16, 9, 9}, {16, 16, 3, 3}, Conv(1, 1, 1)}};
+                                         {{1, 16, 9, 9}, {16, 16, 3, 3}, Conv(1, 1, 1)},
+                                         {{1, 160, 7, 7}, {320, 160, 3, 3}, Conv(1, 1, 1)}};
   for (const ConvCase& c : refused) {
     CHECK(MakeConv(kKernel, c, random).Check(c.attributes).code() == StatusCode::kUnsupported);
   }
