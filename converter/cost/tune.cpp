@@ -1,6 +1,6 @@
 #include "converter/cost/tune.hpp"
 
-#include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -35,15 +35,17 @@ Status AddSamples(const PlanToProfile& subject, const Board& board, const RunSam
 TunedOp Fastest(const OpKey& key, SamplesOfVariants& variants, double share) {
   TunedOp row;
   std::tie(row.unit, row.kernel, row.op) = key;
+  row.ms = std::numeric_limits<double>::infinity();
   const Durations by_default = Summarise(variants[""], kNanosecondsPerMs);
   row.default_ms = by_default.mean_ms;
-  double least = by_default.mean_ms * share;
   for (auto& [name, samples] : variants) {
+    if (name.empty()) continue;
     const Durations durations = Summarise(samples, kNanosecondsPerMs);
     // Of two equal ones on a busy machine, one often has the better mean, seldom the better least.
     const bool is_sure = durations.min_ms < by_default.min_ms * share;
-    if (durations.runs == 0 || durations.mean_ms >= least || !is_sure) continue;
-    least = row.ms = durations.mean_ms;
+    if (durations.mean_ms >= by_default.mean_ms * share || !is_sure) continue;
+    if (durations.mean_ms >= row.ms) continue;
+    row.ms = durations.mean_ms;
     row.variant = name;
   }
   return row;
