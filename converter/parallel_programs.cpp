@@ -135,6 +135,8 @@ class Maker {
 
   [[nodiscard]] PipelineOptions OptionsOfPipeline() const {
     PipelineOptions options;
+    // Whoever asks for a pipeline gets one, even where it is not the best.
+    if (Asked(ParallelMode::kPipeline)) options.least_stages = 2;
     options.board = &board_;
     options.profile = fit_.compile.profile;
     options.kernels = fit_.compile.kernels;

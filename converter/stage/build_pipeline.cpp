@@ -244,6 +244,7 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
     return times.At(index, graph.op(id), options.board->units[board_unit]);
   };
   StageProblem problem = MakeStageProblem(graph, nullptr, order, units, time);
+  problem.least_stages = std::min(options.least_stages, static_cast<int32_t>(problem.ops()));
   problem.most_stages = options.most_stages;
   std::optional<StageCut> cut = CutStages(problem, options.cut);
   if (!cut.has_value()) {

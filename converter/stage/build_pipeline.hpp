@@ -20,6 +20,7 @@ struct PipelineOptions {
   const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
   KernelChoiceOptions kernels;       ///< board and costs are filled in
   int threads = 1;                   ///< cores of the CPU that stages may have
+  int32_t least_stages = 1;
   int32_t most_stages = 8;
   int32_t depth = 0;  ///< of every channel; 0: from the stages' times
   /// True: the cut chooses the unit of every op that is not pinned, among the backends that the

@@ -204,7 +204,7 @@ class Cutter {
     const int32_t stages = best_stages_;
     const auto limit = static_cast<Picoseconds>(static_cast<double>(best_period_) *
                                                 (1 + std::max(options_.stage_slack, 0.0)));
-    for (most_stages_ = 1; most_stages_ < stages; ++most_stages_) {
+    for (most_stages_ = problem_.least_stages; most_stages_ < stages; ++most_stages_) {
       best_ = -1;
       best_period_ = limit;
       best_stages_ = std::numeric_limits<int32_t>::max();
@@ -269,6 +269,7 @@ class Cutter {
     if (IsNoBetter(prefix)) return;
     const auto point = static_cast<size_t>(prefix.point);
     if (point + 1 == points_.size()) {
+      if (prefix.stages < problem_.least_stages) return;
       best_period_ = Bound(prefix);
       best_stages_ = prefix.stages;
       best_ = static_cast<int32_t>(all_.size());

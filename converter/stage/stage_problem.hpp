@@ -38,6 +38,7 @@ struct StageProblem {
   std::vector<StageUnit> units;                ///< at most 16
   std::vector<std::vector<Picoseconds>> time;  ///< by op, in a topological order, and unit
   std::vector<StageValue> values;
+  int32_t least_stages = 1;  ///< unless there are fewer ops
   int32_t most_stages = 8;
 
   [[nodiscard]] size_t ops() const { return time.size(); }

@@ -76,6 +76,19 @@ TEST_CASE("CutStages: one stage where handing over costs more than it saves") {
   CHECK(CutStages(problem)->unit_of_stage.size() == 1);
 }
 
+TEST_CASE("CutStages: where two stages are asked for, the best two even if one is better") {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    CAPTURE(seed);
+    StageProblem problem = RandomStageProblem(seed, {.ops = 8, .cannot_percent = 0});
+    problem.least_stages = 2;
+    problem.most_stages = 2;
+    const auto cut = CutStages(problem, {.stage_slack = 0});
+    REQUIRE(cut.has_value());
+    CHECK(cut->unit_of_stage.size() == 2);
+    CHECK(cut->period == EveryCut(problem).least);
+  }
+}
+
 TEST_CASE("CutStages: stages that gain next to nothing are saved") {
   const StageProblem uneven = Chain({{2, 9}, {500, 700}, {700, 498}, {9, 2}, {1, 9}}, 2);
   CHECK(CutStages(uneven, {.stage_slack = 0})->period == 503);

@@ -71,6 +71,7 @@ class EveryCut {
  private:
   void Place(size_t op) {
     if (op == problem_.ops()) {
+      if (static_cast<int32_t>(cut_.unit_of_stage.size()) < problem_.least_stages) return;
       ++count;
       StageCut measured = cut_;
       MeasureCut(problem_, measured);
@@ -85,6 +86,8 @@ class EveryCut {
     if (stages == problem_.most_stages) return;
     for (size_t u = 0; u < problem_.units.size(); ++u) {
       if (!problem_.Runs(op, u)) continue;
+      // Two neighbours on one unit are one stage: they count as two nowhere.
+      if (stages > 0 && cut_.unit_of_stage.back() == static_cast<int32_t>(u)) continue;
       cut_.unit_of_stage.push_back(static_cast<int32_t>(u));
       cut_.stage_of_op[op] = stages;
       Place(op + 1);
