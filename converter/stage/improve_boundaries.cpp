@@ -40,6 +40,7 @@ class Improver {
   template <typename IsBetter>
   bool Round(const IsBetter& is_better) {
     bool moved = false;
+    const auto cut_stages = static_cast<int32_t>(cut_.unit_of_stage.size());
     for (size_t op = 0; op < problem_.ops(); ++op) {
       for (const int32_t step : {1, -1}) {
         if (options_.work_budget <= work_) return false;
@@ -48,6 +49,8 @@ class Improver {
         StageCut tried = cut_;
         for (const int32_t member : group) tried.stage_of_op[static_cast<size_t>(member)] += step;
         DropEmptyStages(tried);
+        const auto stages = static_cast<int32_t>(tried.unit_of_stage.size());
+        if (stages < std::min(problem_.least_stages, cut_stages)) continue;
         MeasureCut(problem_, tried);
         work_ += static_cast<int64_t>(problem_.ops() + problem_.values.size());
         if (!is_better(tried)) continue;

@@ -86,6 +86,9 @@ TEST_CASE("CutStages: where two stages are asked for, the best two even if one i
     REQUIRE(cut.has_value());
     CHECK(cut->unit_of_stage.size() == 2);
     CHECK(cut->period == EveryCut(problem).least);
+    StageCut improved = *cut;
+    ImproveBoundaries(problem, {}, improved);
+    CHECK(improved.unit_of_stage.size() == 2);
   }
 }
 
