@@ -12,7 +12,8 @@ struct CutOptions {
   int64_t work_budget = 8'000'000;  ///< stages tried; beyond, only the most promising are followed
   /// Cut points looked at: with more ops, those where the fewest bytes cross, spread over the work.
   int32_t most_points = 256;
-  double stage_slack = 0.03;  ///< by which the period may be longer if stages are saved by it
+  double stage_slack = 0.10;  ///< by which the period may be longer if stages are saved by it:
+                              ///< measured, stages that take turns on a unit cost it caches
 };
 
 /// Dynamic programming over the order: what is known of a prefix is how long each unit works on it
