@@ -8,20 +8,19 @@
 namespace tenon::opencl {
 
 // clCreateCommandQueue, not ...WithProperties: the latter is not in OpenCL 1.2.
-#define TENON_OPENCL_FUNCTIONS(X)                                                                  \
-  X(GetPlatformIDs)                                                                                \
-  X(GetPlatformInfo)                                                                               \
-  X(GetDeviceIDs) X(GetDeviceInfo) X(CreateSubDevices) X(ReleaseDevice) X(CreateContext)           \
-      X(ReleaseContext) X(CreateCommandQueue) X(ReleaseCommandQueue) X(CreateBuffer)               \
-          X(ReleaseMemObject) X(CreateProgramWithSource) X(CreateProgramWithBinary)                \
-              X(BuildProgram) X(GetProgramInfo) X(GetProgramBuildInfo) X(ReleaseProgram)           \
-                  X(CreateKernel) X(ReleaseKernel) X(SetKernelArg) X(GetKernelWorkGroupInfo)       \
-                      X(EnqueueNDRangeKernel) X(EnqueueReadBuffer) X(EnqueueWriteBuffer)           \
-                          X(EnqueueReadBufferRect) X(EnqueueWriteBufferRect) X(EnqueueMapBuffer)   \
-                              X(EnqueueUnmapMemObject) X(EnqueueMarkerWithWaitList)                \
-                                  X(EnqueueBarrierWithWaitList) X(Flush) X(Finish) X(GetEventInfo) \
-                                      X(WaitForEvents) X(ReleaseEvent) X(RetainEvent)              \
-                                          X(CreateUserEvent) X(SetUserEventStatus)
+// The formatter takes the list for calls.
+// clang-format off
+#define TENON_OPENCL_FUNCTIONS(X) \
+  X(GetPlatformIDs) X(GetPlatformInfo) X(GetDeviceIDs) X(GetDeviceInfo) X(CreateSubDevices) \
+  X(ReleaseDevice) X(CreateContext) X(ReleaseContext) X(CreateCommandQueue) \
+  X(ReleaseCommandQueue) X(CreateBuffer) X(ReleaseMemObject) X(CreateProgramWithSource) \
+  X(CreateProgramWithBinary) X(BuildProgram) X(GetProgramInfo) X(GetProgramBuildInfo) \
+  X(ReleaseProgram) X(CreateKernel) X(ReleaseKernel) X(SetKernelArg) X(GetKernelWorkGroupInfo) \
+  X(EnqueueNDRangeKernel) X(EnqueueReadBuffer) X(EnqueueWriteBuffer) X(EnqueueReadBufferRect) \
+  X(EnqueueWriteBufferRect) X(EnqueueMapBuffer) X(EnqueueUnmapMemObject) \
+  X(EnqueueMarkerWithWaitList) X(EnqueueBarrierWithWaitList) X(Flush) X(Finish) X(GetEventInfo) \
+  X(WaitForEvents) X(ReleaseEvent) X(RetainEvent) X(CreateUserEvent) X(SetUserEventStatus)
+// clang-format on
 
 /// Members are called as the functions without "cl".
 struct ClFunctions {

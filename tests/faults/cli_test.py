@@ -443,7 +443,7 @@ class Boards(CliTest):
     def test_there_is_one_line_for_each_board_and_a_plan_for_each_runs_here(self):
         lines = self.done("boards").splitlines()
         names = [line.split()[0] for line in lines]
-        self.assertEqual(names, ["cortex-m55", "kv260", "npu-3unit", "rk3588", "x86-64"])
+        self.assertEqual(names, ["cortex-m55", "kv260", "npu-3unit", "rk3588", "x86-64", "x86-64-opencl"])
         self.assertIn("dma + matrix + vector; sram 2 MiB, ddr 512 MiB", lines[2])
         self.write("y.npy", npy("(1, 4)", [1, 0, 3, 0]))
         for name in names:
@@ -459,6 +459,9 @@ class Boards(CliTest):
         call = ["convert", "ok.onnx", "-o", "p.tenon", "--board", "b.json"]
         self.assertIn("units[0] has the unknown op kind 'convolve' in 'ops'", self.fails(2, *call))
         unit["ops"] = ["unary"]
+        self.write("b.json", json.dumps(board).encode())
+        self.assertIn("the board's priority table has no row for unary on 'cpu'", self.fails(3, *call))
+        board["priorities"] = [{"backend": "cpu", "op": "unary", "priority": 1}]
         self.write("b.json", json.dumps(board).encode())
         self.done(*call)
 

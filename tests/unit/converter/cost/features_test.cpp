@@ -150,13 +150,13 @@ output %y
   CHECK(terms.amounts.size() == 1);
 }
 
-TEST_CASE("A kernel that nobody described has the terms of its kind") {
+TEST_CASE("A kernel that nobody described has the terms of its kind on its backend") {
   const Terms terms = TermsOf(R"(graph g
 input %x: f32[4,4]
 %y = unary(%x) {function=neg} @gpu/gpu.unary
 output %y
 )");
-  CHECK(terms.model == "unary");
+  CHECK(terms.model == "gpu.unary");
   CHECK(terms.amounts.at("bytes") == 128);
 }
 

@@ -1,5 +1,5 @@
 // What a stream promises about its stages: order, rings kept, failures that stay with their input,
-// nothing lost; and how long a hand-over takes.
+// nothing lost.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -252,44 +252,6 @@ TEST_CASE("Stream: several threads hand in, each waits for its own") {
   for (std::thread& user : users) user.join();
   CHECK(wrong == 0);
   CHECK(stream.Figures().completed == 800);
-}
-
-/// Nanoseconds between a stage's end and the start of the next, in the middle of `inputs`, where
-/// the first stage takes `work` and the second waits for it.
-uint64_t MedianHandOver(size_t inputs, uint64_t work_nanoseconds) {
-  std::atomic<uint64_t> end_of_first[8] = {};
-  std::vector<uint64_t> gaps;
-  FunctionWork work([&](size_t, size_t stage, uint64_t number, uint64_t) {
-    const uint64_t now = MonotonicNow();
-    if (stage == 1) gaps.push_back(now - end_of_first[number % 8]);
-    const uint64_t end = now + (stage == 0 ? work_nanoseconds : 1000);
-    while (MonotonicNow() < end) SpinPause();
-    if (stage == 0) end_of_first[number % 8] = MonotonicNow();
-    return OkStatus();
-  });
-  const std::vector<StreamEdge> edges = ChainOf(2, 2);
-  Stream stream;
-  REQUIRE(stream.Open(ShapeOf(1, 2, edges), &work).ok());
-  const std::vector<uint64_t> ids(inputs);
-  for (const uint64_t& id : ids) SubmitId(stream, id);
-  stream.Close();
-  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(inputs / 2);
-  std::nth_element(gaps.begin(), middle, gaps.end());
-  return *middle;
-}
-
-/// Other programs may hold threads up: the least of as many rounds as it takes, up to a limit.
-TEST_CASE("Stream: handing an input from stage to stage costs less than 20 microseconds") {
-  for (const uint64_t work : {20'000U, 1'000'000U}) {  // the reader still spins, or sleeps
-    uint64_t best = UINT64_MAX;
-    int rounds = 0;
-    for (const Deadline end = InSeconds(10); best >= 20'000 && MonotonicNow() < end; ++rounds) {
-      best = std::min(best, MedianHandOver(100, work));
-    }
-    MESSAGE("hand-over after " << work / 1000 << " us of work: " << static_cast<double>(best) / 1000
-                               << " us, median of 100 in the best of " << rounds << " rounds");
-    CHECK(best < 20'000);
-  }
 }
 
 /// Minutes by TENON_SOAK_SECONDS; a moment otherwise.
