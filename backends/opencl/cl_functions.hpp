@@ -12,7 +12,7 @@ namespace tenon::opencl {
 // clang-format off
 #define TENON_OPENCL_FUNCTIONS(X) \
   X(GetPlatformIDs) X(GetPlatformInfo) X(GetDeviceIDs) X(GetDeviceInfo) X(CreateSubDevices) \
-  X(ReleaseDevice) X(CreateContext) X(ReleaseContext) X(CreateCommandQueue) \
+  X(CreateContext) X(ReleaseContext) X(CreateCommandQueue) \
   X(ReleaseCommandQueue) X(CreateBuffer) X(ReleaseMemObject) X(CreateProgramWithSource) \
   X(CreateProgramWithBinary) X(BuildProgram) X(GetProgramInfo) X(GetProgramBuildInfo) \
   X(ReleaseProgram) X(CreateKernel) X(ReleaseKernel) X(SetKernelArg) X(GetKernelWorkGroupInfo) \

@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backends/opencl/cl_error.hpp"
@@ -34,14 +37,23 @@ std::string BuildLog(cl_program program, cl_device_id device) {
   return log;
 }
 
-/// The first `cores` cores of `device` as a device of its own; null where it cannot be had.
+/// The first `cores` cores of `device` as a device of its own; null where it cannot be had. Made
+/// once and kept as long as the program runs, as devices that are whole are: a driver's thread may
+/// still look at the device for a moment after the last command on it has been reported done.
 cl_device_id TakeCores(cl_device_id device, int cores) {
+  static std::mutex mutex;
+  static std::map<std::pair<cl_device_id, int>, cl_device_id> taken;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = taken.find({device, cores});
+  if (found != taken.end()) return found->second;
   const cl_device_partition_property properties[] = {CL_DEVICE_PARTITION_BY_COUNTS, cores,
                                                      CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
   cl_device_id part = nullptr;
   cl_uint count = 0;
   const cl_int code = Cl().CreateSubDevices(device, properties, 1, &part, &count);
-  return code == CL_SUCCESS && count == 1 ? part : nullptr;
+  if (code != CL_SUCCESS || count != 1) return nullptr;
+  taken.emplace(std::pair(device, cores), part);
+  return part;
 }
 
 }  // namespace
@@ -49,7 +61,6 @@ cl_device_id TakeCores(cl_device_id device, int cores) {
 Device::~Device() {
   for (const auto& [key, program] : programs_) Cl().ReleaseProgram(program);
   if (context_ != nullptr) Cl().ReleaseContext(context_);
-  if (is_part_) Cl().ReleaseDevice(id_);
 }
 
 Status Device::Open(int threads) {
@@ -63,7 +74,6 @@ Status Device::Open(int threads) {
   if (traits_.is_cpu && threads < traits_.compute_units) {
     if (cl_device_id part = TakeCores(id_, threads); part != nullptr) {
       id_ = part;
-      is_part_ = true;
       traits_.compute_units = threads;
     }
   }

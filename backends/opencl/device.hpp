@@ -55,7 +55,6 @@ class Device {
   DeviceTraits traits_;
   Transfer transfer_ = Transfer::kCopy;
   cl_device_id id_ = nullptr;
-  bool is_part_ = false;  ///< a sub-device of ours
   cl_context context_ = nullptr;
   std::mutex programs_mutex_;
   std::map<std::string, cl_program> programs_;  ///< by file and options
