@@ -12,6 +12,7 @@ namespace {
 constexpr char kCpu[] = "cpu";
 
 bool HasFallback(const ProgramView& program) {
+  if constexpr (!kHasDevices) return false;
   for (size_t i = 0; i < program.op_count(); ++i) {
     if (program.op(i).fallback_kernel >= 0) return true;
   }
@@ -108,7 +109,7 @@ void LoadedPlan::CloseBackend(size_t index) {
   const Backend* backend = backends_[index];
   if (backend == nullptr) return;
   if (backend->free_runner != nullptr) backend->free_runner(runners_[index]);
-  if (devices_[index] != nullptr) backend->device->close(devices_[index]);
+  if (kHasDevices && devices_[index] != nullptr) backend->device->close(devices_[index]);
   runners_[index] = ParallelRunner{};
   devices_[index] = nullptr;
   backends_[index] = nullptr;
@@ -180,7 +181,7 @@ Status LoadedPlan::FindBackend(size_t index, const char* name,
                   "the plan needs backend '{s}', which this program was built without")
         .About(name);
   }
-  if (found->device != nullptr) {
+  if (kHasDevices && found->device != nullptr) {
     const Status status = found->device->open(threads_, &devices_[index]);
     if (!status.ok()) {
       devices_[index] = nullptr;
@@ -195,6 +196,7 @@ Status LoadedPlan::FindBackend(size_t index, const char* name,
 
 /// Lets the CPU stand in for a backend. False if it cannot, for some op.
 bool LoadedPlan::Replace(size_t backend, const Status& reason) {
+  if constexpr (!kHasDevices) return false;
   if (fallback_ops_.empty() || replaced_[backend] || backend == cpu_) return false;
   for (size_t s = 0; s < program_.segment_count(); ++s) {
     const SegmentInfo segment = program_.segment(s);

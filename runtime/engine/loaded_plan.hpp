@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "runtime/backend_api/backend.hpp"
+#include "runtime/base/config.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/tensor_view.hpp"
@@ -68,7 +69,9 @@ class LoadedPlan {
   [[nodiscard]] const Backend* backend(size_t index) const { return backends_[index]; }
   [[nodiscard]] const ParallelRunner& runner(size_t index) const { return runners_[index]; }
   /// True if kernels of this backend enqueue their work.
-  [[nodiscard]] bool IsDevice(size_t index) const { return backends_[index]->device != nullptr; }
+  [[nodiscard]] bool IsDevice(size_t index) const {
+    return kHasDevices && backends_[index]->device != nullptr;
+  }
   [[nodiscard]] void* device(size_t index) const { return devices_[index]; }
   [[nodiscard]] bool has_devices() const { return has_devices_; }
   /// Heap bytes held by kernels for this plan; what several ops share counts once.

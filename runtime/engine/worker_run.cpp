@@ -15,6 +15,7 @@ constexpr char kNotUsedAnyMore[] =
 /// Signals that one run makes: per segment what it writes for others, and its end.
 size_t CountSignals(const LoadedPlan& plan, size_t worker) {
   size_t count = 0;
+  if constexpr (!kHasDevices) return count;
   for (size_t s = 0; s < plan.program().segment_count(); ++s) {
     const SegmentInfo segment = plan.program().segment(s);
     if (segment.ops.empty()) continue;
@@ -34,7 +35,7 @@ bool Contains(Span<const int32_t> outputs, uint32_t tensor) {
 }  // namespace
 
 size_t WorkerRun::StateBytes(const LoadedPlan& plan, size_t worker) {
-  const size_t forms = plan.fallback_ops().empty() ? 1 : 2;
+  const size_t forms = !kHasDevices || plan.fallback_ops().empty() ? 1 : 2;
   return forms * plan.program().step_count(worker) * sizeof(void*) +
          CountSignals(plan, worker) * sizeof(DeviceQueue::Signal) + alignof(void*) +
          alignof(DeviceQueue::Signal);
@@ -44,7 +45,7 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
                        Span<uint8_t> state) {
   const size_t steps = plan.program().step_count(worker);
   const size_t signals = CountSignals(plan, worker);
-  const bool has_fallback = !plan.fallback_ops().empty();
+  const bool has_fallback = kHasDevices && !plan.fallback_ops().empty();
   MemoryBlock block(state);
   auto** states = block.Take<void*>(steps);
   auto** fallback_states = has_fallback ? block.Take<void*>(steps) : states;
@@ -58,7 +59,7 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
   steps_ = steps;
   states_ = Span<void*>(states, steps);
   if (has_fallback) fallback_states_ = Span<void*>(fallback_states, steps);
-  for (size_t step = 0; step < steps && !has_device_; ++step) {
+  for (size_t step = 0; kHasDevices && step < steps && !has_device_; ++step) {
     const size_t backend = plan.ops()[OpAt(step)].backend;
     if (!plan.IsDevice(backend)) continue;
     has_device_ = true;
@@ -72,7 +73,7 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
 
 /// The rest of this object's life is spent without the device. The reason, if that cannot be.
 Status WorkerRun::GiveUpDevice(const Status& reason) {
-  if (fallback_states_.empty()) return reason;
+  if (!HasFallback()) return reason;
   unusable_ = reason;
   is_reported_ = false;
   return OkStatus();
@@ -93,7 +94,7 @@ Status WorkerRun::OpenKernels() {
       if (!status.ok() && !is_of_device) return status;
       if (!status.ok()) TENON_RETURN_IF_ERROR(GiveUpDevice(Failure(status, step)));
     }
-    if (fallback_states_.empty()) continue;
+    if (!HasFallback()) continue;
     const BoundOp& fallback = plan_->fallback_ops()[index];
     if (fallback.kernel == nullptr || fallback.kernel->open == nullptr) continue;
     TENON_RETURN_IF_ERROR(open(fallback, &fallback_states_[step], index));
@@ -102,14 +103,14 @@ Status WorkerRun::OpenKernels() {
 }
 
 bool WorkerRun::Close() {
-  if (!queue_.Close()) return false;  // its kernels may be at work, too
+  if (HasDevice() && !queue_.Close()) return false;  // its kernels may be at work, too
   const auto close = [](const BoundOp& op, void*& state) {
     if (state != nullptr && op.kernel->close != nullptr) op.kernel->close(state);
     state = nullptr;
   };
   for (size_t step = 0; step < states_.size(); ++step) {
     close(plan_->ops()[OpAt(step)], states_[step]);
-    if (!fallback_states_.empty()) close(plan_->fallback_ops()[OpAt(step)], fallback_states_[step]);
+    if (HasFallback()) close(plan_->fallback_ops()[OpAt(step)], fallback_states_[step]);
   }
   states_ = {};
   fallback_states_ = {};
@@ -134,11 +135,11 @@ size_t WorkerRun::PieceEnd(size_t first) const {
 }
 
 size_t WorkerRun::done() const {
-  return has_device_ && queue_.done() < device_end_ ? queue_.done() : started_;
+  return HasDevice() && queue_.done() < device_end_ ? queue_.done() : started_;
 }
 
 bool WorkerRun::IsDeviceNext() const {
-  return has_device_ && !on_host_ && !all_started() &&
+  return HasDevice() && !on_host_ && !all_started() &&
          plan_->IsDevice(plan_->ops()[OpAt(started_)].backend);
 }
 
@@ -147,7 +148,7 @@ Status WorkerRun::Begin(const RunOptions& options) {
   started_ = 0;
   device_end_ = 0;
   on_host_ = false;
-  if (!has_device_) return OkStatus();
+  if (!HasDevice()) return OkStatus();
   const char* name = plan_->backend(backend_)->name;
   if (!queue_.TryToQuieten()) return Status(StatusCode::kDeadlineExceeded, kStillBusy).In(name);
   queue_.Reset();
@@ -185,9 +186,9 @@ Status WorkerRun::RunOnHost(size_t end) {
 }
 
 Status WorkerRun::RunOnDevice(size_t end) {
+  if constexpr (!kHasDevices) return OkStatus();
   const size_t first = started_;
-  const bool has_fallback =
-      !fallback_states_.empty() && plan_->fallback_ops()[OpAt(first)].kernel != nullptr;
+  const bool has_fallback = HasFallback() && plan_->fallback_ops()[OpAt(first)].kernel != nullptr;
   if (done() == first) queue_.SkipTo(first);
   Status status = Enqueue(end);
   if (status.ok()) {
@@ -210,6 +211,7 @@ Status WorkerRun::RunOnDevice(size_t end) {
 
 /// On an error, `started_` is the step that it is about.
 Status WorkerRun::Enqueue(size_t end) {
+  if constexpr (!kHasDevices) return OkStatus();
   const size_t first = started_;
   const SegmentInfo segment = plan_->program().segment(plan_->ops()[OpAt(first)].segment);
   const auto shared = [&](uint32_t tensor) {
@@ -261,7 +263,7 @@ Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensor
 }
 
 Status WorkerRun::WaitFor(size_t step) {
-  if (!has_device_ || step >= device_end_ || step < queue_.done()) return OkStatus();
+  if (!HasDevice() || step >= device_end_ || step < queue_.done()) return OkStatus();
   const Status status = queue_.WaitFor(step, options_.deadline);
   if (status.ok()) return status;
   if (status.code() == StatusCode::kDeadlineExceeded) plan_->Quarantine(backend_);
@@ -271,7 +273,7 @@ Status WorkerRun::WaitFor(size_t step) {
 Status WorkerRun::Finish() { return started_ == 0 ? OkStatus() : WaitFor(started_ - 1); }
 
 void WorkerRun::Abandon() {
-  if (!queue_.is_open()) return;
+  if (!kHasDevices || !queue_.is_open()) return;
   const Status status = queue_.Quieten(options_.deadline);
   if (status.code() == StatusCode::kDeadlineExceeded) plan_->Quarantine(backend_);
 }
@@ -295,7 +297,7 @@ void WorkerRun::Notify(const Status& failure) {
 }
 
 size_t WorkerRun::HeldBytes() const {
-  size_t bytes = queue_.HeldBytes();
+  size_t bytes = HasDevice() ? queue_.HeldBytes() : 0;
   const auto count = [&](const BoundOp& op, const void* state) {
     if (op.kernel != nullptr && op.kernel->held_bytes != nullptr) {
       bytes += op.kernel->held_bytes(nullptr, state);
@@ -303,7 +305,7 @@ size_t WorkerRun::HeldBytes() const {
   };
   for (size_t step = 0; step < states_.size(); ++step) {
     count(plan_->ops()[OpAt(step)], states_[step]);
-    if (!fallback_states_.empty()) count(plan_->fallback_ops()[OpAt(step)], fallback_states_[step]);
+    if (HasFallback()) count(plan_->fallback_ops()[OpAt(step)], fallback_states_[step]);
   }
   return bytes;
 }

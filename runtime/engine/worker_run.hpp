@@ -36,7 +36,7 @@ class WorkerRun {
   /// False if a device still works on the arenas, which must then never be freed.
   bool Close();
   /// True if a device still works on the arenas though a run has given it up.
-  [[nodiscard]] bool IsBusy() { return has_device_ && !queue_.TryToQuieten(); }
+  [[nodiscard]] bool IsBusy() { return HasDevice() && !queue_.TryToQuieten(); }
 
   /// Told on the thread that runs.
   void SetNoticeSink(const NoticeSink& sink) { sink_ = sink; }
@@ -77,6 +77,8 @@ class WorkerRun {
   [[nodiscard]] size_t HeldBytes() const;
 
  private:
+  [[nodiscard]] bool HasDevice() const { return kHasDevices && has_device_; }
+  [[nodiscard]] bool HasFallback() const { return kHasDevices && !fallback_states_.empty(); }
   [[nodiscard]] uint32_t OpAt(size_t step) const;
   [[nodiscard]] size_t PieceEnd(size_t first) const;
   Status OpenKernels();

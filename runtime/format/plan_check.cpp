@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 
+#include "runtime/base/config.hpp"
 #include "runtime/format/plan_check_state.hpp"
 #include "runtime/format/rank_set.hpp"
 
@@ -113,14 +114,36 @@ bool Measure(ProgramCheck& check) {
          others <= limit;
 }
 
+bool NeedsDevices(const ProgramCheck& check) {
+  const ProgramView& program = check.program;
+  if (check.is_pipeline || program.channel_count() > 0) return true;
+  for (size_t i = 0; i < program.arena_count(); ++i) {
+    if (program.arena(i).slots != 1) return true;
+  }
+  for (size_t i = 0; i < check.segments; ++i) {
+    if (!check.IsOnCpu(program.segment(i))) return true;
+  }
+  return false;
+}
+
 void CheckProgram(ProgramCheck& check) {
   if (!CheckIndices(check) || check.reporter.stopped()) return;
+  if constexpr (!kHasDevices) {
+    if (NeedsDevices(check)) {
+      check.Fail(check.program.name(),
+                 "needs a device or a pipeline, which this runtime was built without");
+      return;
+    }
+  }
   if (!CheckStages(check) || check.reporter.stopped()) return;
   if (!CheckOrder(check) || check.reporter.stopped()) return;
-  for (const auto part :
-       {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckChannels}) {
+  for (const auto part : {CheckStorages, CheckOccupancy, CheckSegments}) {
     part(check);
     if (check.reporter.stopped()) return;
+  }
+  if constexpr (kHasDevices) {
+    CheckExchange(check);
+    if (!check.reporter.stopped()) CheckChannels(check);
   }
 }
 
