@@ -135,7 +135,9 @@ void CheckProgram(ProgramCheck& check) {
       return;
     }
   }
-  if (!CheckStages(check) || check.reporter.stopped()) return;
+  if constexpr (kHasDevices) {
+    if (!CheckStages(check) || check.reporter.stopped()) return;
+  }
   if (!CheckOrder(check) || check.reporter.stopped()) return;
   for (const auto part : {CheckStorages, CheckOccupancy, CheckSegments}) {
     part(check);
