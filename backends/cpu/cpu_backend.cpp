@@ -10,7 +10,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr size_t kMostKernels = 64;
+constexpr size_t kMostKernels = 128;
 
 /// The kernels of every group, best first.
 struct Table {

@@ -318,7 +318,8 @@ ProgramWriter::Ports ProgramWriter::WritePorts(const std::vector<Graph::Port>& p
   Offsets<fb::Port> written;
   for (const Graph::Port& port : ports) {
     written.push_back(fb::CreatePort(builder_, builder_.CreateString(port.name),
-                                     static_cast<uint32_t>(index_of_tensor_.at(port.tensor))));
+                                     static_cast<uint32_t>(index_of_tensor_.at(port.tensor)),
+                                     port.scale, port.zero_point));
   }
   return builder_.CreateVector(written);
 }

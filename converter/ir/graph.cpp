@@ -210,6 +210,12 @@ void Graph::MakeConstant(TensorId id, std::vector<std::byte> bytes) {
   made.constant = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
 }
 
+void Graph::SetPortQuantization(bool output, size_t index, float scale, int32_t zero_point) {
+  Port& port = output ? outputs_[index] : inputs_[index];
+  port.scale = scale;
+  port.zero_point = zero_point;
+}
+
 void Graph::SetPortTensor(bool output, size_t index, TensorId id) {
   Port& port = output ? outputs_[index] : inputs_[index];
   TensorSlot& old_slot = tensors_[static_cast<size_t>(port.tensor)];

@@ -150,6 +150,9 @@ class Graph {
   struct Port {
     std::string name;
     TensorId tensor;
+    /// A quantized port stands for (q - zero_point) * scale; scale 0: not quantized.
+    float scale = 0.0F;
+    int32_t zero_point = 0;
   };
   [[nodiscard]] const std::vector<Port>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<Port>& outputs() const { return outputs_; }
@@ -181,6 +184,7 @@ class Graph {
   void MoveOp(OpId id, OpId position);
   void SetOrder(std::vector<OpId> order);
   void SetPortTensor(bool output, size_t index, TensorId tensor);
+  void SetPortQuantization(bool output, size_t index, float scale, int32_t zero_point);
 
  private:
   friend Status Verify(const Graph& graph);

@@ -11,8 +11,8 @@ namespace tenon {
 namespace {
 
 // Message texts are constants, so the version that this runtime reads is spelled out in one.
-static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 2, "update the message below");
-constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.2";
+static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 3, "update the message below");
+constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.3";
 
 // Programs in a Plan, workers in a program, steps in a worker: nothing nests deeper.
 constexpr flatbuffers::uoffset_t kMaxDepth = 4;

@@ -12,7 +12,7 @@
 namespace tenon {
 
 inline constexpr uint16_t kPlanVersionMajor = 0;
-inline constexpr uint16_t kPlanVersionMinor = 2;
+inline constexpr uint16_t kPlanVersionMinor = 3;
 inline constexpr size_t kMaxWorkers = 8;
 /// No op's attributes have more 4-byte words than this.
 inline constexpr size_t kMaxAttributeWords = 64;

@@ -162,4 +162,114 @@ struct CastAttributes {
 
 /// Copy has one input and no attributes: same elements, other layout or memory space.
 
+// --- quantized ops ---------------------------------------------------------------------------
+// A quantized tensor of i8 or u8 stands for the real numbers (q - zero_point) * scale. Sums are
+// taken in 32 bits and wrap. What `rounding` means, requantize.hpp says.
+
+/// A positive real factor, in the form that the op's rounding takes.
+struct QuantizedScale {
+  float scale = 1.0F;      ///< kHalfEven: finite, > 0
+  int32_t multiplier = 0;  ///< kFixedPoint: >= 0; the factor is multiplier * 2^(shift - 31)
+  int32_t shift = 0;       ///< kFixedPoint: -31 to 30
+};
+
+/// y = min(max(rounded + zero_point, min), max). Bounds lie within the dtype and express relu and
+/// clip too.
+struct QuantizedOutput {
+  int32_t to = static_cast<int32_t>(DType::kI8);  ///< a DType: i8 or u8, if the op says no more
+  Rounding rounding = Rounding::kHalfEven;
+  int32_t zero_point = 0;
+  int32_t min = -128;
+  int32_t max = 127;
+};
+
+/// Inputs: x (f32), scale (f32; one element, or one for each index of `axis`), zero_point (dtype
+/// `to`, as many; optional: 0). y = x / scale, rounded (kHalfEven or kHalfAway), + zero_point,
+/// saturated to `to`: i8, u8, i16 or u16. Scale and zero point need not be constant. NaN gives the
+/// zero point.
+struct QuantizeAttributes {
+  int32_t to = static_cast<int32_t>(DType::kI8);
+  int32_t axis = 0;  ///< >= 0
+  Rounding rounding = Rounding::kHalfEven;
+};
+
+/// Inputs: x (i8, u8, i16, u16 or i32), scale, zero_point (dtype of x; optional) as of quantize.
+/// y = float(x - zero_point) * scale, f32.
+struct DequantizeAttributes {
+  int32_t axis = 0;
+};
+
+/// Lookup has no attributes. Inputs: x (i8 or u8), table [256] (i8, u8 or f32), by x's bits less
+/// the smallest value of its dtype: entry 0 is of -128 or 0. y has the table's dtype.
+
+/// Convolution of quantized tensors. Inputs:
+///   x [N, C, H, W] and w [M, C / group, KH, KW] (i8 or u8 each),
+///   bias [M] (i32, optional), in units of scale(x) * scale(w),
+///   multiplier [M] or [1] and shift (i8, as many): the factor from sum to output; f32 and no shift
+///     with kHalfEven, i32 with kFixedPoint; absent where the output is i32,
+///   x_zero_point [1] or [C] and w_zero_point [1] or [M] (dtypes of x and w; optional: 0).
+/// sum = bias + the convolution of x - x_zero_point (0 in the padding) with w - w_zero_point.
+/// Output i8 or u8: the rounded product as QuantizedOutput says. i32: the sum. f32: float(sum) *
+/// multiplier; kHalfEven.
+struct QuantizedConvAttributes {
+  ConvAttributes conv;  ///< first, so that an op reads as a convolution; no activation
+  QuantizedOutput output;
+};
+
+/// Matrix product of quantized tensors: a, b, bias [N] (i32, optional), multiplier [N] or [1],
+/// shift, a_zero_point [1], b_zero_point [1] or [N]; as of the quantized convolution.
+struct QuantizedMatMulAttributes {
+  MatMulAttributes matmul;  ///< first; no activation
+  QuantizedOutput output;
+};
+
+/// z = f(x, y) of i8 or u8 with NumPy broadcasting; add, sub, mul with either rounding, and div,
+/// max, min with kHalfEven. With X = x - x_zero_point and Y alike:
+///   kHalfEven: f(X * x_scale.scale, Y * y_scale.scale) / output_scale.scale, each step in f32.
+///   kFixedPoint, add and sub: each of X and Y shifted left by `left_shift`, times its fixed-point
+///     factor, added or subtracted, times the output's.
+///   kFixedPoint, mul: X * Y times the output's factor.
+struct QuantizedBinaryAttributes {
+  BinaryFunction function = BinaryFunction::kAdd;
+  int32_t x_zero_point = 0;
+  int32_t y_zero_point = 0;
+  QuantizedScale x_scale;
+  QuantizedScale y_scale;
+  QuantizedScale output_scale;
+  int32_t left_shift = 0;  ///< 0 to 22
+  QuantizedOutput output;
+};
+
+/// Average of i8 or u8. S: sum of x - x_zero_point over what counts, n of them.
+///   kHalfEven: float(S) * (scale.scale / float(n)), scale being scale(x) / scale(y).
+///   kHalfAway: S / n; for outputs of the input's scale.
+struct QuantizedAveragePoolAttributes {
+  PoolAttributes pool;  ///< first
+  int32_t x_zero_point = 0;
+  QuantizedScale scale;
+  QuantizedOutput output;
+};
+
+/// Sum of i8 or u8 over axes, times `scale` (which holds 1 / n of a mean). kHalfEven: float(S) *
+/// scale.scale; kFixedPoint; S as of the average.
+struct QuantizedReduceAttributes {
+  ReduceAttributes reduce;  ///< first; function kSum
+  int32_t x_zero_point = 0;
+  QuantizedScale scale;
+  QuantizedOutput output;
+};
+
+/// Softmax of i8 or u8 along an axis; not its logarithm.
+///   kHalfEven: softmax of float(x) * scale.scale in f32, divided by `output_scale`.
+///   kFixedPoint: TFLite's integer softmax: differences to the largest element below
+///   `least_difference`
+///     count as 0, the others are scaled by `scale`; the output's scale is 1/256.
+struct QuantizedSoftmaxAttributes {
+  SoftmaxAttributes softmax;  ///< first; log = 0
+  QuantizedScale scale;
+  int32_t least_difference = 0;  ///< <= 0
+  float output_scale = 0.00390625F;
+  QuantizedOutput output;
+};
+
 }  // namespace tenon

@@ -105,6 +105,15 @@ enum class NearestMode : int32_t {
 };
 inline constexpr int kNearestModeCount = 4;
 
+/// How a result of a quantized op is rounded to the scale of its output. The formats differ, so
+/// each op says which it is; requantize.hpp has the arithmetic.
+enum class Rounding : int32_t {
+  kHalfEven = 0,    ///< ONNX: nearest integer to a float product or quotient, halves to even
+  kFixedPoint = 1,  ///< TFLite: 31-bit multiplier and shift, rounded twice
+  kHalfAway = 2,    ///< TFLite's averages and conversions: nearest integer, halves away from zero
+};
+inline constexpr int kRoundingCount = 3;
+
 // What text form, JSON and messages call the values: names by number.
 extern const char* const kUnaryFunctionNames[kUnaryFunctionCount];
 extern const char* const kBinaryFunctionNames[kBinaryFunctionCount];
@@ -113,5 +122,6 @@ extern const char* const kPadModeNames[kPadModeCount];
 extern const char* const kResizeModeNames[kResizeModeCount];
 extern const char* const kCoordinateModeNames[kCoordinateModeCount];
 extern const char* const kNearestModeNames[kNearestModeCount];
+extern const char* const kRoundingNames[kRoundingCount];
 
 }  // namespace tenon

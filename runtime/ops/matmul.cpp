@@ -1,4 +1,5 @@
 #include "runtime/ops/attribute_fields.hpp"
+#include "runtime/ops/compute_shapes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 
@@ -19,25 +20,8 @@ Status Infer(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<MatMulAttributes>();
   TENON_RETURN_IF_ERROR(CheckFloatOperands(call));
   TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, call.Input(0).dtype));
-  TENON_ENSURE(IsFlag(attributes.transpose_a) && IsFlag(attributes.transpose_b), kInvalidArgument,
-               "transpose_a and transpose_b must be 0 or 1");
-  Shape a = call.Input(0).shape();
-  Shape b = call.Input(1).shape();
-  TENON_ENSURE(a.rank >= 2 && b.rank >= 2, kInvalidArgument,
-               "operands must have rank 2 or more, not {0} and {1}", a.rank, b.rank);
-
-  const int32_t rows = a[a.rank - 2 + attributes.transpose_a];
-  const int32_t depth_a = a[a.rank - 1 - attributes.transpose_a];
-  const int32_t depth_b = b[b.rank - 2 + attributes.transpose_b];
-  const int32_t columns = b[b.rank - 1 - attributes.transpose_b];
-  TENON_ENSURE(depth_a == depth_b && depth_a >= 1, kInvalidArgument,
-               "inner dimensions must be equal and at least 1, not {0} and {1}", depth_a, depth_b);
-  a.rank -= 2;  // what is left are the batch dimensions
-  b.rank -= 2;
   Shape y;
-  TENON_ENSURE(Broadcast(a, b, &y), kInvalidArgument, "batch dimensions do not broadcast");
-  y.dims[y.rank++] = rows;
-  y.dims[y.rank++] = columns;
+  TENON_RETURN_IF_ERROR(InferMatMulShape(call, &y));
   if (call.HasInput(2)) {
     TENON_ENSURE(BroadcastsTo(call.Input(2).shape(), y), kInvalidArgument,
                  "the bias does not broadcast to the output");

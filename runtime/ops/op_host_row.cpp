@@ -146,6 +146,25 @@ OpWork ResizeWork(const OpCall& call) {
   return work;
 }
 
+OpWork QuantizedConvWork(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  const int64_t elements = call.Output().Elements();
+  OpWork work = MoveAll(call);
+  work.multiply_accumulates = elements * w.dims[1] * w.dims[2] * w.dims[3];
+  work.elementary_ops = elements * kPlainCost;  // the rescaled sum
+  return work;
+}
+
+OpWork QuantizedMatMulWork(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<MatMulAttributes>();
+  const TensorView& a = call.Input(0);
+  const int64_t elements = call.Output().Elements();
+  OpWork work = MoveAll(call);
+  work.multiply_accumulates = elements * a.dims[a.rank - 1 - attributes.transpose_a];
+  work.elementary_ops = elements * kPlainCost;
+  return work;
+}
+
 /// By OpKind; a test checks that each row stands at its kind's place.
 constexpr OpHostRow kRows[kOpKindCount] = {
     {OpKind::kConv, ViewKind::kNone, ConvWork},
@@ -168,6 +187,15 @@ constexpr OpHostRow kRows[kOpKindCount] = {
     {OpKind::kGather, ViewKind::kNone, SelectedWork},
     {OpKind::kCast, ViewKind::kNone, PerOutputWork},
     {OpKind::kCopy, ViewKind::kSameElements, PerOutputWork},
+    {OpKind::kQuantize, ViewKind::kNone, PerOutputWork},
+    {OpKind::kDequantize, ViewKind::kNone, PerOutputWork},
+    {OpKind::kLookup, ViewKind::kNone, PerOutputWork},
+    {OpKind::kQuantizedConv, ViewKind::kNone, QuantizedConvWork},
+    {OpKind::kQuantizedMatMul, ViewKind::kNone, QuantizedMatMulWork},
+    {OpKind::kQuantizedBinary, ViewKind::kNone, PerOutputWork},
+    {OpKind::kQuantizedAveragePool, ViewKind::kNone, PerInputWork},
+    {OpKind::kQuantizedReduce, ViewKind::kNone, PerInputWork},
+    {OpKind::kQuantizedSoftmax, ViewKind::kNone, SoftmaxWork},
 };
 
 }  // namespace

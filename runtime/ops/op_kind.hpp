@@ -26,7 +26,16 @@ enum class OpKind : uint16_t {
   kGather = 17,
   kCast = 18,
   kCopy = 19,
+  kQuantize = 20,
+  kDequantize = 21,
+  kLookup = 22,
+  kQuantizedConv = 23,
+  kQuantizedMatMul = 24,
+  kQuantizedBinary = 25,
+  kQuantizedAveragePool = 26,
+  kQuantizedReduce = 27,
+  kQuantizedSoftmax = 28,
 };
-inline constexpr int kOpKindCount = 20;
+inline constexpr int kOpKindCount = 29;
 
 }  // namespace tenon

@@ -45,6 +45,15 @@ constexpr OpSplitRow kRows[kOpKindCount] = {
     {OpKind::kGather, kAny, ImageAxis, GatherSplit, nullptr},
     {OpKind::kCast, kAny, ImageAxis, BroadcastSplit, nullptr},
     {OpKind::kCopy, kAny, ImageAxis, BroadcastSplit, nullptr},
+    {OpKind::kQuantize, kAny, ImageAxis, QuantizeSplit, nullptr},
+    {OpKind::kDequantize, kAny, ImageAxis, QuantizeSplit, nullptr},
+    {OpKind::kLookup, kAny, ImageAxis, LookupSplit, nullptr},
+    {OpKind::kQuantizedConv, kImage, ImageAxis, QuantizedConvSplit, ConvPart},
+    {OpKind::kQuantizedMatMul, kProduct, MatMulAxis, QuantizedMatMulSplit, nullptr},
+    {OpKind::kQuantizedBinary, kAny, ImageAxis, BroadcastSplit, nullptr},
+    {OpKind::kQuantizedAveragePool, kImage, ImageAxis, PoolSplit, PoolPart},
+    {OpKind::kQuantizedReduce, kAny, ImageAxis, ReduceSplit, nullptr},
+    {OpKind::kQuantizedSoftmax, kAny, ImageAxis, SoftmaxSplit, nullptr},
 };
 
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }

@@ -60,6 +60,10 @@ SplitAlong ReshapeSplit;
 SplitAlong TransposeSplit;
 SplitAlong ResizeSplit;
 SplitAlong GatherSplit;
+SplitAlong QuantizeSplit;  ///< dequantize too
+SplitAlong LookupSplit;
+SplitAlong QuantizedConvSplit;
+SplitAlong QuantizedMatMulSplit;
 
 PartAttributes ConvPart;
 PartAttributes PoolPart;

@@ -25,5 +25,14 @@ extern const OpRow kResizeRow;
 extern const OpRow kGatherRow;
 extern const OpRow kCastRow;
 extern const OpRow kCopyRow;
+extern const OpRow kQuantizeRow;
+extern const OpRow kDequantizeRow;
+extern const OpRow kLookupRow;
+extern const OpRow kQuantizedConvRow;
+extern const OpRow kQuantizedMatMulRow;
+extern const OpRow kQuantizedBinaryRow;
+extern const OpRow kQuantizedAveragePoolRow;
+extern const OpRow kQuantizedReduceRow;
+extern const OpRow kQuantizedSoftmaxRow;
 
 }  // namespace tenon

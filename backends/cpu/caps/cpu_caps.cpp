@@ -11,7 +11,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr size_t kMostRows = 64;
+constexpr size_t kMostRows = 128;
 
 /// The rows of every group of kernels, best first.
 struct Rows {

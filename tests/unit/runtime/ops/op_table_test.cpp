@@ -30,10 +30,35 @@ TEST_CASE("Op table: unknown names have no row") {
 }
 
 TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
-  const std::vector<std::string> expected = {
-      "conv",      "matmul",  "max_pool", "average_pool", "unary", "binary", "select",
-      "reduce",    "softmax", "lrn",      "concat",       "slice", "pad",    "reshape",
-      "transpose", "expand",  "resize",   "gather",       "cast",  "copy"};
+  const std::vector<std::string> expected = {"conv",
+                                             "matmul",
+                                             "max_pool",
+                                             "average_pool",
+                                             "unary",
+                                             "binary",
+                                             "select",
+                                             "reduce",
+                                             "softmax",
+                                             "lrn",
+                                             "concat",
+                                             "slice",
+                                             "pad",
+                                             "reshape",
+                                             "transpose",
+                                             "expand",
+                                             "resize",
+                                             "gather",
+                                             "cast",
+                                             "copy",
+                                             "quantize",
+                                             "dequantize",
+                                             "lookup",
+                                             "quantized_conv",
+                                             "quantized_matmul",
+                                             "quantized_binary",
+                                             "quantized_average_pool",
+                                             "quantized_reduce",
+                                             "quantized_softmax"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);

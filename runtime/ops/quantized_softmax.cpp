@@ -1,0 +1,62 @@
+#include <cmath>
+
+#include "runtime/ops/attribute_fields.hpp"
+#include "runtime/ops/quantized_rules.hpp"
+#include "runtime/ops/rows.hpp"
+#include "runtime/ops/shape_rules.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr QuantizedSoftmaxAttributes kDefaults{};
+
+constexpr AttributeField kFields[] = {
+    IntField("axis", offsetof(SoftmaxAttributes, axis)),
+    IntField("log", offsetof(SoftmaxAttributes, log)),
+    ScaleField("scale", offsetof(QuantizedSoftmaxAttributes, scale)),
+    MultiplierField("multiplier", offsetof(QuantizedSoftmaxAttributes, scale)),
+    ShiftField("shift", offsetof(QuantizedSoftmaxAttributes, scale)),
+    IntField("least_difference", offsetof(QuantizedSoftmaxAttributes, least_difference)),
+    FloatField("output_scale", offsetof(QuantizedSoftmaxAttributes, output_scale)),
+    OutputDTypeField(offsetof(QuantizedSoftmaxAttributes, output)),
+    OutputRoundingField(offsetof(QuantizedSoftmaxAttributes, output)),
+    OutputZeroPointField(offsetof(QuantizedSoftmaxAttributes, output)),
+    OutputMinField(offsetof(QuantizedSoftmaxAttributes, output)),
+    OutputMaxField(offsetof(QuantizedSoftmaxAttributes, output)),
+};
+
+Status Infer(const OpCall& call, OutputType* outputs) {
+  const auto& attributes = call.AttributesAs<QuantizedSoftmaxAttributes>();
+  const Shape x = call.Input(0).shape();
+  TENON_ENSURE(IsQuantized(call.Input(0).dtype), kInvalidArgument, "the input must be i8 or u8");
+  const int32_t axis = attributes.softmax.axis;
+  TENON_ENSURE(axis >= 0 && axis < x.rank, kInvalidArgument,
+               "there is no axis {0} in a tensor of rank {1}", axis, x.rank);
+  TENON_ENSURE(x[axis] >= 1, kInvalidArgument, "axis {0} is empty", axis);
+  TENON_ENSURE(attributes.softmax.log == 0, kInvalidArgument,
+               "a quantized softmax gives no logarithm");
+  TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
+  TENON_ENSURE(attributes.output.rounding != Rounding::kHalfAway, kInvalidArgument,
+               "a softmax is rounded half_even or fixed_point");
+  TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.scale, attributes.output.rounding));
+  TENON_ENSURE(attributes.least_difference <= 0, kInvalidArgument,
+               "least_difference must not be positive");
+  TENON_ENSURE(std::isfinite(attributes.output_scale) && attributes.output_scale > 0.0F,
+               kInvalidArgument, "a scale must be positive and finite");
+  return SetOutput(static_cast<DType>(attributes.output.to), x, outputs);
+}
+
+}  // namespace
+
+constexpr OpRow kQuantizedSoftmaxRow = {OpKind::kQuantizedSoftmax,
+                                        "quantized_softmax",
+                                        /*min_inputs=*/1,
+                                        /*max_inputs=*/1,
+                                        /*outputs=*/1,
+                                        kFields,
+                                        sizeof(QuantizedSoftmaxAttributes) / 4,
+                                        &kDefaults,
+                                        Infer,
+                                        /*in_place_inputs=*/1U << 0};
+
+}  // namespace tenon

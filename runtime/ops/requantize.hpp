@@ -1,0 +1,70 @@
+// The arithmetic of quantized ops: how an integer result gets the output's scale. Kernels, constant
+// folding and tests share it; a faster form must give the same bits.
+//
+// Attributes and constants of a plan may hold any bits: nothing here is undefined for any argument.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon {
+
+/// Nearest integer to a * b / 2^31, halves up; the one overflow (both INT32_MIN) saturates. The
+/// "saturating rounding doubling high multiply" of fixed-point libraries (Arm's SQRDMULH).
+[[nodiscard]] constexpr int32_t RoundingDoublingHighMultiply(int32_t a, int32_t b) {
+  if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
+  const int64_t product = int64_t{a} * b + (int64_t{1} << 30);
+  return static_cast<int32_t>(product >> 31);
+}
+
+/// Nearest integer to x / 2^exponent, halves away from zero; 0 <= exponent <= 31.
+[[nodiscard]] constexpr int32_t RoundingShiftRight(int32_t x, int exponent) {
+  const int64_t half = exponent == 0 ? 0 : int64_t{1} << (exponent - 1);
+  const int64_t wide = int64_t{x} + (x < 0 && exponent > 0 ? half - 1 : half);
+  return static_cast<int32_t>(wide >> exponent);
+}
+
+/// x * multiplier * 2^(shift - 31), rounded twice: after the product and after the shift, as
+/// TFLite's reference kernels do. `shift` is clamped to [-31, 30]; a shift to the left wraps.
+/// Source: Jacob et al., "Quantization and Training of Neural Networks for Efficient
+/// Integer-Arithmetic-Only Inference", section 2.2 and appendix B.
+[[nodiscard]] constexpr int32_t FixedPointMultiply(int32_t x, int32_t multiplier, int32_t shift) {
+  const int left = shift > 30 ? 30 : (shift > 0 ? shift : 0);
+  const int right = shift < -31 ? 31 : (shift < 0 ? -shift : 0);
+  const auto shifted = static_cast<int32_t>(static_cast<uint32_t>(x) << left);
+  return RoundingShiftRight(RoundingDoublingHighMultiply(shifted, multiplier), right);
+}
+
+/// Nearest integer, halves to even, kept within +-2^24 (far past every 8- and 16-bit type); NaN
+/// gives 0.
+[[nodiscard]] inline int32_t RoundHalfEven(float x) {
+  constexpr float kMost = 16777216.0F;
+  if (!(x > -kMost)) return x <= -kMost ? -16777216 : 0;
+  if (x > kMost) return 16777216;
+  return static_cast<int32_t>(std::nearbyint(x));
+}
+
+/// The same with halves away from zero.
+[[nodiscard]] inline int32_t RoundHalfAway(float x) {
+  constexpr float kMost = 16777216.0F;
+  if (!(x > -kMost)) return x <= -kMost ? -16777216 : 0;
+  if (x > kMost) return 16777216;
+  return static_cast<int32_t>(std::round(x));
+}
+
+/// sum / count, halves away from zero; count >= 1.
+[[nodiscard]] constexpr int32_t DivideHalfAway(int32_t sum, int32_t count) {
+  const int64_t half = count / 2;
+  return static_cast<int32_t>((sum >= 0 ? int64_t{sum} + half : int64_t{sum} - half) / count);
+}
+
+/// What is stored for a rounded result: plus the zero point, inside the bounds.
+[[nodiscard]] constexpr int32_t Saturate(const QuantizedOutput& output, int32_t rounded) {
+  const int64_t y = int64_t{rounded} + output.zero_point;
+  if (y < output.min) return output.min;
+  return y > output.max ? output.max : static_cast<int32_t>(y);
+}
+
+}  // namespace tenon
