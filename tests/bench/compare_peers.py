@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Latency of Tenon beside other engines', model by model, in one run.
+
+usage: compare_peers.py TENON MODELS_FOLDER [--set float|int8|tflite] [--threads 1 2] [--rounds 5]
+           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,litert] [--float-too]
+
+TENON is the built command. The other engines come from PyPI (onnxruntime, openvino, ai-edge-litert,
+and onnx for the identity model) and belong to the benchmark's own environment; the product never
+needs them. All take turns, a fresh process each, and the smallest and the median over all rounds
+are printed, so that a noisy machine disturbs all alike. `less identity` takes the time of a model
+that does nothing off each side: what is left of models so small that calling them rules. VNNI: the
+time of the model's multiply-accumulates at the roofline that --peak gives.
+"""
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+FLOAT = [
+    "mobilenet_v2_224/model_fp32.onnx", "squeezenet1.1/model_fp32.onnx",
+    "googlenet_random/model.onnx", "resnet20_cifar10/model.onnx",
+    "mlperf_resnet8_cifar10/model_fp32.onnx", "mlperf_kws_dscnn/model_fp32.onnx",
+    "mlperf_ad01_autoencoder/model_fp32.onnx", "ultraface_rfb320/model.onnx",
+    "ultraface_rfb320/model_simplified.onnx", "mnist_cnn/mnist.onnx",
+    "super_resolution_espcn/model.onnx", "fastestdet_352/model.onnx",
+    "kwt1_transformer/model.onnx",
+]
+INT8 = [
+    "mobilenet_v2_224/model_qdq.onnx", "shufflenet_v2_qlinear_int8/model.onnx",
+    "mlperf_resnet8_cifar10/model_qdq.onnx", "mlperf_kws_dscnn/model_qdq.onnx",
+    "mlperf_ad01_autoencoder/model_qdq.onnx",
+]
+TFLITE = [
+    "mobilenet_v2_224/model_ptq_uint8io.tflite", "mlperf_resnet8_cifar10/resnet8_int8.tflite",
+    "mlperf_kws_dscnn/kws_int8.tflite", "mlperf_ad01_autoencoder/ad01_int8.tflite",
+    "mlperf_resnet8_cifar10/resnet8_float.tflite", "mlperf_ad01_autoencoder/ad01_float.tflite",
+    "kwt1_transformer/kwt1_float.tflite",
+]
+SETS = {"float": (FLOAT, ["onnxruntime", "openvino"]), "int8": (INT8, ["onnxruntime", "openvino"]),
+        "tflite": (TFLITE, ["litert"])}
+MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "litert": "ai_edge_litert"}
+MEGA_MACS = {"mobilenet_v2_224": 300.78, "shufflenet_v2_qlinear_int8": 144.91,
+             "mlperf_resnet8_cifar10": 12.50, "mlperf_kws_dscnn": 2.66,
+             "mlperf_ad01_autoencoder": 0.26, "kwt1_transformer": 98.88}
+WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_workers.py")
+
+
+def run_tenon(tenon, plan, threads, seconds, guess_ms):
+    iterations = max(30, int(seconds * 1000 / max(guess_ms, 0.005)))
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        subprocess.run([tenon, "bench", plan, "--threads", str(threads), "--iterations",
+                        str(iterations), "--warmup", "10", "--json", out.name],
+                       check=True, capture_output=True)
+        return json.load(open(out.name))["latency_ms"]
+
+
+def run_peer(engine, model, threads, seconds):
+    done = subprocess.run([sys.executable, WORKER, engine, model, str(threads), str(seconds)],
+                          check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"<!-- {engine} does not run {model}: {done.stderr.strip()[-200:]} -->")
+        return None
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def convert(tenon, model, plan):
+    subprocess.run([tenon, "convert", model, "-o", plan, "--board", "x86-64", "-q"], check=True)
+
+
+class Comparison:
+    def __init__(self, args, engines):
+        self.args = args
+        self.engines = engines
+
+    def measure(self, model, plan, threads):
+        """Rounds of every engine, taking turns: {engine: (smallest, median)} in ms."""
+        times = {engine: [] for engine in ["tenon"] + self.engines}
+        guess = 1.0
+        for _ in range(self.args.rounds):
+            times["tenon"].append(
+                run_tenon(self.args.tenon, plan, threads, self.args.seconds, guess))
+            guess = times["tenon"][-1]["min"]
+            for engine in self.engines:
+                peer = run_peer(engine, model, threads, self.args.seconds)
+                if peer is not None:
+                    times[engine].append(peer)
+        return {engine: (min(t["min"] for t in list_), statistics.median(t["median"] for t in list_))
+                for engine, list_ in times.items() if list_}
+
+
+def identity_model(folder):
+    """An ONNX model that copies 16 numbers; none without the onnx package."""
+    if importlib.util.find_spec("onnx") is None:
+        return None
+    from onnx import TensorProto, helper, save
+    port = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 16]) for n in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "identity", port[:1],
+                              port[1:])
+    path = os.path.join(folder, "identity.onnx")
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tenon")
+    parser.add_argument("models")
+    parser.add_argument("--set", choices=SETS, default="float")
+    parser.add_argument("--engines", default="")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--peak", type=float, default=236.0, help="GMAC/s of one thread")
+    args = parser.parse_args()
+    models, engines = SETS[args.set]
+    if args.engines:
+        engines = args.engines.split(",")
+    for engine in [e for e in engines if importlib.util.find_spec(MODULES[e]) is None]:
+        print(f"{engine} is not installed: left out", file=sys.stderr)
+        engines.remove(engine)
+    comparison = Comparison(args, engines)
+    print("| model | threads | Tenon min / median ms | " +
+          " | ".join(f"{e} min / median ms" for e in engines) +
+          " | of the fastest (minima) | less identity | % of VNNI peak |")
+    print("|---" * (6 + len(engines)) + "|")
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        idle = {}
+        identity = identity_model(folder) if args.set != "tflite" else None
+        if identity is not None:
+            plan = os.path.join(folder, "identity.tenon")
+            convert(args.tenon, identity, plan)
+            idle = {threads: comparison.measure(identity, plan, threads)
+                    for threads in args.threads}
+        for name in [m for m in models if args.only in m]:
+            model = os.path.join(args.models, name)
+            plan = os.path.join(folder, name.replace("/", ".") + ".tenon")
+            convert(args.tenon, model, plan)
+            for threads in args.threads:
+                times = comparison.measure(model, plan, threads)
+                own = times["tenon"][0]
+                peers = {e: t for e, t in times.items() if e != "tenon"}
+                fastest = min((t[0] for t in peers.values()), default=float("nan"))
+                less = ""
+                if threads in idle and peers:
+                    spent = idle[threads]
+                    rest = min(t[0] - spent[e][0] for e, t in peers.items())
+                    less = f"{(own - spent['tenon'][0]) / rest:.2f}"
+                ratios.append(own / fastest)
+                peak = MEGA_MACS.get(name.split("/")[0], 0) / (args.peak * threads) / own * 100
+                cells = " | ".join(f"{peers[e][0]:.3f} / {peers[e][1]:.3f}" if e in peers else "-"
+                                   for e in engines)
+                print(f"| {name} | {threads} | {own:.3f} / {times['tenon'][1]:.3f} | {cells} |"
+                      f" {own / fastest:.2f} | {less} | {peak:.0f} |", flush=True)
+    print(f"\ngeometric mean of the ratios of minima: {statistics.geometric_mean(ratios):.2f}")
+
+
+if __name__ == "__main__":
+    main()
