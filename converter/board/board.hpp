@@ -24,7 +24,8 @@ struct Unit {
   /// None: as much as a launch, that is, every op is a start.
   std::optional<double> enqueue_overhead_us = {};
   /// Multiply-accumulates per second and thread, by dtype name.
-  /// A dtype that is missing has the rate of f32, or without one half the elementary rate.
+  /// A dtype that is missing has the rate of f32 (u8 first that of i8), or without one half the
+  /// elementary rate.
   std::map<std::string, double> multiply_accumulates_per_second;
   double elementary_ops_per_second = 0;  ///< per thread
   /// Rate of depthwise convolutions as a fraction of the rate of others.

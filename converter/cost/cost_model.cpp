@@ -9,7 +9,7 @@ namespace tenon::converter {
 namespace {
 
 bool IsDepthwise(const Graph& graph, const Op& op) {
-  if (op.kind != OpKind::kConv) return false;
+  if (op.kind != OpKind::kConv && op.kind != OpKind::kQuantizedConv) return false;
   const int32_t group = op.attributes.As<ConvAttributes>().group;
   return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
 }
@@ -17,7 +17,9 @@ bool IsDepthwise(const Graph& graph, const Op& op) {
 /// Of one thread.
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
-  auto rate = rates.find(DTypeName(graph.tensor(op.inputs[0]).dtype));
+  const DType dtype = graph.tensor(op.inputs[0]).dtype;
+  auto rate = rates.find(DTypeName(dtype));
+  if (rate == rates.end() && dtype == DType::kU8) rate = rates.find(DTypeName(DType::kI8));
   if (rate == rates.end()) rate = rates.find(DTypeName(DType::kF32));
   if (rate == rates.end()) return unit.elementary_ops_per_second / 2;
   return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : 1.0);

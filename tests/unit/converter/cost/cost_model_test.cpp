@@ -77,6 +77,24 @@ TEST_CASE("AnalyticCostModel: without rates a multiply-accumulate is two element
   CHECK(TimeOf(kProduct, "y", unit).compute == 2 * kProductTime + kBiasAndRelu);
 }
 
+constexpr std::string_view kQuantizedDepthwise = R"(graph g
+input %x: u8[1,8,4,4]
+const %w: i8[8,1,1,1] = random(1)
+%y = quantized_conv(%x, %w) {group=8, to=i32}
+output %y
+)";
+
+TEST_CASE("AnalyticCostModel: u8 has the rate of i8 where the board gives none of its own") {
+  Unit unit = RoundUnit("cpu");
+  unit.depthwise_fraction = 0.5;
+  const Picoseconds slow = TimeOf(kQuantizedDepthwise, "y", unit).compute;
+  unit.multiply_accumulates_per_second["i8"] = 4e9;
+  // 128 products at half the rate of dense ones; what is done per output stays as it is.
+  CHECK(slow - TimeOf(kQuantizedDepthwise, "y", unit).compute == 128 * (2000 - 500));
+  unit.multiply_accumulates_per_second["u8"] = 2e9;
+  CHECK(slow - TimeOf(kQuantizedDepthwise, "y", unit).compute == 128 * (2000 - 1000));
+}
+
 TEST_CASE("AnalyticCostModel: a dtype has its own rate, or that of f32") {
   constexpr std::string_view kHalf = R"(graph g
 input %x: f16[4,6]
