@@ -28,6 +28,18 @@ namespace tenon::cpu::portable {
   return offset;
 }
 
+/// Offset in `operand` of matrix `batch` of y's, broadcast over the dimensions before the last two.
+[[nodiscard]] inline ptrdiff_t BatchOffset(int batch, const TensorView& y,
+                                           const TensorView& operand) {
+  ptrdiff_t offset = 0;
+  for (int from_end = 2; from_end < y.rank; ++from_end) {
+    const int dim = y.dims[y.rank - 1 - from_end];
+    offset += batch % dim * BroadcastStride(operand, from_end);
+    batch /= dim;
+  }
+  return offset;
+}
+
 /// ParallelFor over `count` items of about `work` elementary operations each; stays on this thread
 /// where all of it is less than waking others costs.
 template <typename Body>

@@ -8,17 +8,6 @@
 namespace tenon::cpu::portable {
 namespace {
 
-/// Offset in `operand` of matrix `batch` of y's, broadcast over the dimensions before the last two.
-ptrdiff_t BatchOffset(int batch, const TensorView& y, const TensorView& operand) {
-  ptrdiff_t offset = 0;
-  for (int from_end = 2; from_end < y.rank; ++from_end) {
-    const int dim = y.dims[y.rank - 1 - from_end];
-    offset += batch % dim * BroadcastStride(operand, from_end);
-    batch /= dim;
-  }
-  return offset;
-}
-
 /// One matrix as a tile product: rows are its positions, columns its outputs.
 TileProduct Prepare(const OpCall& call) {
   const auto& attributes = call.AttributesAs<MatMulAttributes>();
