@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/lowering_table.hpp"
 #include "converter/import/onnx/model_check.hpp"
 #include "converter/import/onnx/model_inputs.hpp"
 
 namespace tenon::converter {
 namespace {
-
-/// What a shape is computed from is small; a file that wants more is not worth the memory.
-constexpr int64_t kLargestFolded = int64_t{256} << 20;
 
 std::string NodeName(const onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
@@ -145,53 +143,11 @@ Status Importer::AddOutputs() {
   return {};
 }
 
-Status Importer::Fold(TensorId id) {
-  if (graph_.tensor(id).IsConstant()) return {};
-  std::vector<TensorId> pending = {id};
-  std::unordered_set<TensorId> seen = {id};
-  while (!pending.empty()) {
-    const TensorId next = pending.back();
-    pending.pop_back();
-    if (graph_.tensor(next).IsConstant()) continue;
-    if (graph_.IsInput(next)) {
-      return InputError(
-          "'{}' must be known at conversion, but it depends on the input '{}' (a data-dependent "
-          "shape); --freeze {}=FILE.npy makes that a constant",
-          graph_.tensor(id).name, graph_.tensor(next).name, graph_.tensor(next).name);
-    }
-    const Graph& graph = graph_;
-    if (graph.tensor(next).ByteSize() > kLargestFolded) {
-      return InputError(
-          "'{}' must be known at conversion, but computing it takes {} bytes for '{}'",
-          graph.tensor(id).name, graph.tensor(next).ByteSize(), graph.tensor(next).name);
-    }
-    for (TensorId input : graph.op(graph.tensor(next).producer).inputs) {
-      if (input != kNone && seen.insert(input).second) pending.push_back(input);
-    }
-  }
-  if (!fold_)
-    return InternalError("'{}' needs folding, and there is no folder", graph_.tensor(id).name);
-  TENON_RETURN_IF_ERROR(fold_(graph_, {id}));
-  if (!graph_.tensor(id).IsConstant()) {
-    return InternalError("folding left '{}' without a value", graph_.tensor(id).name);
-  }
-  return {};
-}
+Status Importer::Fold(TensorId id) { return FoldValue(graph_, id, fold_); }
 
 void Importer::EraseUnused() {
-  const Graph& graph = graph_;
-  std::vector<OpId> order = graph_.OpOrder();
-  std::reverse(order.begin(), order.end());
-  for (OpId id : order) {
-    const std::vector<TensorId>& outputs = graph.op(id).outputs;
-    const bool read = std::any_of(outputs.begin(), outputs.end(),
-                                  [&](TensorId output) { return graph.IsRead(output); });
-    if (!read) graph_.EraseOp(id);
-  }
-  for (TensorId id : graph_.Tensors()) {
-    if (graph.tensor(id).IsConstant() && !graph.IsRead(id)) graph_.EraseTensor(id);
-  }
-  std::erase_if(values_, [&](const auto& value) { return !graph.IsTensor(value.second); });
+  EraseUnread(graph_);
+  std::erase_if(values_, [&](const auto& value) { return !graph_.IsTensor(value.second); });
 }
 
 }  // namespace tenon::converter

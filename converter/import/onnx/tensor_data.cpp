@@ -194,22 +194,6 @@ Result<DType> DTypeFromOnnx(int element_type) {
   }
 }
 
-Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims) {
-  if (dims.size() > kMaxRank) {
-    return InputError("{} dimensions, at most {} are supported", dims.size(), kMaxRank);
-  }
-  Shape shape;
-  shape.rank = static_cast<int32_t>(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 0 || dims[i] > std::numeric_limits<int32_t>::max()) {
-      return InputError("dimension {} is {}, out of range", i, dims[i]);
-    }
-    shape.dims[i] = static_cast<int32_t>(dims[i]);
-  }
-  if (!shape.IsValid()) return InputError("2^31 elements or more");
-  return shape;
-}
-
 Status CheckTensor(const TensorProto& tensor, const fs::path& folder) {
   TENON_ASSIGN_OR_RETURN(const TensorType type, TypeOf(tensor));
   if (tensor.data_location() == TensorProto::EXTERNAL) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/ir/graph.hpp"
 
 namespace onnx {
@@ -21,9 +22,6 @@ struct TensorData {
 /// The DType of an ONNX element type (TensorProto.DataType). Errors: strings, complex numbers and
 /// anything newer than those.
 [[nodiscard]] Result<DType> DTypeFromOnnx(int element_type);
-
-/// A shape of at most kMaxRank dimensions, each >= 0, with fewer than 2^31 elements.
-[[nodiscard]] Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims);
 
 /// Checks dtype, dims and the size of the data, without copying it. Nothing is allocated before
 /// the file has been seen to hold as many bytes as the dims ask for.

@@ -1,0 +1,88 @@
+#include "converter/import/import_graph.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+#include <utility>
+
+namespace tenon::converter {
+namespace {
+
+/// What a shape is computed from is small; a file that wants more is not worth the memory.
+constexpr int64_t kLargestFolded = int64_t{256} << 20;
+
+/// Everything that `id` is computed from can be computed now.
+Status CheckFoldable(const Graph& graph, TensorId id) {
+  std::vector<TensorId> pending = {id};
+  std::unordered_set<TensorId> seen = {id};
+  while (!pending.empty()) {
+    const TensorId next = pending.back();
+    pending.pop_back();
+    const Tensor& tensor = graph.tensor(next);
+    if (tensor.IsConstant()) continue;
+    if (graph.IsInput(next)) {
+      return InputError(
+          "'{}' must be known at conversion, but it depends on the input '{}' (a data-dependent "
+          "shape); --freeze {}=FILE.npy makes that a constant",
+          graph.tensor(id).name, tensor.name, tensor.name);
+    }
+    if (tensor.ByteSize() > kLargestFolded) {
+      return InputError(
+          "'{}' must be known at conversion, but computing it takes {} bytes for '{}'",
+          graph.tensor(id).name, tensor.ByteSize(), tensor.name);
+    }
+    for (TensorId input : graph.op(tensor.producer).inputs) {
+      if (input != kNone && seen.insert(input).second) pending.push_back(input);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims) {
+  if (dims.size() > kMaxRank) {
+    return InputError("{} dimensions, at most {} are supported", dims.size(), kMaxRank);
+  }
+  Shape shape;
+  shape.rank = static_cast<int32_t>(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 0 || dims[i] > std::numeric_limits<int32_t>::max()) {
+      return InputError("dimension {} is {}, out of range", i, dims[i]);
+    }
+    shape.dims[i] = static_cast<int32_t>(dims[i]);
+  }
+  if (!shape.IsValid()) return InputError("2^31 elements or more");
+  return shape;
+}
+
+Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold) {
+  const Graph& reading = graph;
+  if (reading.tensor(id).IsConstant()) return {};
+  if (Status status = CheckFoldable(reading, id); !status.ok()) return status;
+  if (!fold) {
+    return InternalError("'{}' needs folding, and there is no folder", reading.tensor(id).name);
+  }
+  if (Status status = fold(graph, {id}); !status.ok()) return status;
+  if (!reading.tensor(id).IsConstant()) {
+    return InternalError("folding left '{}' without a value", reading.tensor(id).name);
+  }
+  return {};
+}
+
+void EraseUnread(Graph& graph) {
+  const Graph& reading = graph;
+  std::vector<OpId> order = graph.OpOrder();
+  std::reverse(order.begin(), order.end());
+  for (OpId id : order) {
+    const std::vector<TensorId>& outputs = reading.op(id).outputs;
+    const bool read = std::any_of(outputs.begin(), outputs.end(),
+                                  [&](TensorId output) { return reading.IsRead(output); });
+    if (!read) graph.EraseOp(id);
+  }
+  for (TensorId id : graph.Tensors()) {
+    if (reading.tensor(id).IsConstant() && !reading.IsRead(id)) graph.EraseTensor(id);
+  }
+}
+
+}  // namespace tenon::converter
