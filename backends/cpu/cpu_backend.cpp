@@ -1,6 +1,7 @@
 #include "backends/cpu/cpu_backend.hpp"
 
 #include "backends/cpu/kernels/portable/portable_table.hpp"
+#include "backends/cpu/kernels/quantized/quantized_table.hpp"
 #include "backends/cpu/kernels/thread_pool.hpp"
 #include "backends/cpu/kernels/vector/vector_table.hpp"
 #ifdef TENON_ONEDNN
@@ -26,6 +27,7 @@ struct Table {
 
 Table Compose() {
   Table table;
+  table.Append(QuantizedKernels());
   table.Append(VectorKernels());
 #ifdef TENON_ONEDNN
   table.Append(OnednnKernels());

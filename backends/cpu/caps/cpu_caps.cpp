@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/caps/portable_caps.hpp"
+#include "backends/cpu/caps/quantized_caps.hpp"
 #include "backends/cpu/caps/vector_caps.hpp"
 #ifdef TENON_ONEDNN
 #include "backends/cpu/caps/onednn_caps.hpp"
@@ -27,6 +28,7 @@ struct Rows {
 
 Rows Compose() {
   Rows rows;
+  rows.Append(QuantizedCaps());
   rows.Append(VectorCaps());
 #ifdef TENON_ONEDNN
   rows.Append(OnednnCaps());
