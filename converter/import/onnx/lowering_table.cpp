@@ -24,10 +24,13 @@ constexpr LoweringRow kRows[] = {
     {"Constant", LowerConstant},
     {"ConstantOfShape", LowerConstantOfShape},
     {"Conv", LowerConv},
+    {"ConvInteger", LowerConvInteger},
     {"Cos", LowerUnary},
     {"DepthToSpace", LowerDepthToSpace},
+    {"DequantizeLinear", LowerDequantizeLinear},
     {"Div", LowerBinary},
     {"Dropout", LowerDropout},
+    {"DynamicQuantizeLinear", LowerDynamicQuantizeLinear},
     {"Elu", LowerUnary},
     {"Equal", LowerBinary},
     {"Erf", LowerUnary},
@@ -55,6 +58,7 @@ constexpr LoweringRow kRows[] = {
     {"LogSoftmax", LowerSoftmax},
     {"LpNormalization", LowerLpNormalization},
     {"MatMul", LowerMatMul},
+    {"MatMulInteger", LowerMatMulInteger},
     {"Max", LowerVariadic},
     {"MaxPool", LowerMaxPool},
     {"Mean", LowerVariadic},
@@ -69,6 +73,9 @@ constexpr LoweringRow kRows[] = {
     {"PRelu", LowerPRelu},
     {"Pad", LowerPad},
     {"Pow", LowerPow},
+    {"QLinearConv", LowerQLinearConv},
+    {"QLinearMatMul", LowerQLinearMatMul},
+    {"QuantizeLinear", LowerQuantizeLinear},
     {"Range", LowerRange},
     {"Reciprocal", LowerUnary},
     {"ReduceL1", LowerReduce},
@@ -111,22 +118,48 @@ constexpr LoweringRow kRows[] = {
     {"Xor", LowerBinary},
 };
 
-constexpr bool IsSorted() {
-  for (size_t i = 1; i < std::size(kRows); ++i) {
-    if (!(kRows[i - 1].op_type < kRows[i].op_type)) return false;
+// Of the domain com.microsoft. Sorted, too.
+constexpr LoweringRow kMicrosoftRows[] = {
+    {"DequantizeLinear", LowerDequantizeLinear},
+    {"DynamicQuantizeMatMul", LowerDynamicQuantizeMatMul},
+    {"MatMulIntegerToFloat", LowerMatMulIntegerToFloat},
+    {"QGemm", LowerQGemm},
+    {"QLinearAdd", LowerQLinearBinary},
+    {"QLinearAveragePool", LowerQLinearAveragePool},
+    {"QLinearConcat", LowerQLinearConcat},
+    {"QLinearConv", LowerQLinearConv},
+    {"QLinearGlobalAveragePool", LowerQLinearGlobalAveragePool},
+    {"QLinearLeakyRelu", LowerQLinearUnary},
+    {"QLinearMul", LowerQLinearBinary},
+    {"QLinearReduceMean", LowerQLinearReduceMean},
+    {"QLinearSigmoid", LowerQLinearUnary},
+    {"QLinearSoftmax", LowerQLinearSoftmax},
+    {"QuantizeLinear", LowerQuantizeLinear},
+};
+
+template <size_t N>
+constexpr bool IsSorted(const LoweringRow (&rows)[N]) {
+  for (size_t i = 1; i < N; ++i) {
+    if (!(rows[i - 1].op_type < rows[i].op_type)) return false;
   }
   return true;
 }
-static_assert(IsSorted(), "FindLowering searches by bisection");
+static_assert(IsSorted(kRows) && IsSorted(kMicrosoftRows), "Find searches by bisection");
+
+template <size_t N>
+const LoweringRow* Find(const LoweringRow (&rows)[N], std::string_view op_type) {
+  const auto* found = std::lower_bound(
+      std::begin(rows), std::end(rows), op_type,
+      [](const LoweringRow& row, std::string_view name) { return row.op_type < name; });
+  return found != std::end(rows) && found->op_type == op_type ? found : nullptr;
+}
 
 }  // namespace
 
 const LoweringRow* FindLowering(std::string_view domain, std::string_view op_type) {
+  if (domain == "com.microsoft") return Find(kMicrosoftRows, op_type);
   if (!domain.empty() && domain != "ai.onnx") return nullptr;
-  const auto* found = std::lower_bound(
-      std::begin(kRows), std::end(kRows), op_type,
-      [](const LoweringRow& row, std::string_view name) { return row.op_type < name; });
-  return found != std::end(kRows) && found->op_type == op_type ? found : nullptr;
+  return Find(kRows, op_type);
 }
 
 }  // namespace tenon::converter

@@ -8,7 +8,7 @@
 namespace tenon::converter {
 
 struct LoweringRow {
-  std::string_view op_type;  ///< of the default domain
+  std::string_view op_type;
   LoweringFunction lower;
 };
 
@@ -16,7 +16,8 @@ struct LoweringRow {
 inline constexpr int kOldestOpset = 1;
 inline constexpr int kNewestOpset = 22;
 
-/// Null if the operator cannot be imported.
+/// Null if the operator cannot be imported. Of other domains than the default one, some quantized
+/// operators of com.microsoft can.
 [[nodiscard]] const LoweringRow* FindLowering(std::string_view domain, std::string_view op_type);
 
 }  // namespace tenon::converter

@@ -4,9 +4,7 @@
 
 namespace tenon::converter {
 
-Status LowerConv(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+Result<ConvAttributes> ReadConv(Lowering& node, TensorId x, TensorId w) {
   const Shape x_shape = node.ShapeOf(x);
   const Shape w_shape = node.ShapeOf(w);
   if (w_shape.rank != x_shape.rank) {
@@ -22,7 +20,13 @@ Status LowerConv(Lowering& node) {
   ConvAttributes attributes;
   attributes.group = node.Int32("group", 1);
   SetWindow(window, attributes);
+  return attributes;
+}
 
+Status LowerConv(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
   std::vector<TensorId> inputs(2);
   TENON_ASSIGN_OR_RETURN(inputs[0], WithHeight(node, x));
   TENON_ASSIGN_OR_RETURN(inputs[1], WithHeight(node, w));
@@ -30,7 +34,8 @@ Status LowerConv(Lowering& node) {
     TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
     inputs.push_back(bias);
   }
-  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes), x_shape.rank == 3);
+  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes),
+                      node.ShapeOf(x).rank == 3);
 }
 
 }  // namespace tenon::converter

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/product.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -50,30 +51,43 @@ Status LowerGemm(Lowering& node) {
   return node.Emit(OpKind::kMatMul, inputs, Attributes(attributes), 0).status();
 }
 
-// NumPy's matmul: a vector on the left is a row, on the right a column, and the dimension that
-// this adds is dropped from the result.
-Status LowerMatMul(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+Result<TensorId> EmitProduct(Lowering& node, OpKind kind, std::vector<TensorId> inputs,
+                             const Attributes& attributes, int output) {
+  TensorId& a = inputs[0];
+  TensorId& b = inputs[1];
   const Shape a_shape = node.ShapeOf(a);
   const Shape b_shape = node.ShapeOf(b);
   if (a_shape.rank == 0 || b_shape.rank == 0) return InputError("an operand is a scalar");
-  const Attributes attributes{MatMulAttributes()};
-  if (a_shape.rank > 1 && b_shape.rank > 1) {
-    return node.Emit(OpKind::kMatMul, {a, b}, attributes, 0).status();
-  }
+  if (a_shape.rank > 1 && b_shape.rank > 1) return node.Emit(kind, inputs, attributes, output);
   if (a_shape.rank == 1) {
     TENON_ASSIGN_OR_RETURN(a, node.Reshape(a, {1, a_shape[0]}));
   }
   if (b_shape.rank == 1) {
     TENON_ASSIGN_OR_RETURN(b, node.Reshape(b, {b_shape[0], 1}));
   }
-  TENON_ASSIGN_OR_RETURN(const TensorId product, node.Emit(OpKind::kMatMul, {a, b}, attributes));
+  TENON_ASSIGN_OR_RETURN(const TensorId product, node.Emit(kind, inputs, attributes));
   const Shape shape = node.ShapeOf(product);
   std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
   if (b_shape.rank == 1) dims.pop_back();
   if (a_shape.rank == 1) dims.erase(dims.end() - (b_shape.rank == 1 ? 1 : 2));
-  return node.Reshape(product, dims, 0).status();
+  return node.Reshape(product, dims, output);
+}
+
+Status EmitProductWithBias(Lowering& node, TensorId a, TensorId b, int bias) {
+  const Attributes attributes{MatMulAttributes()};
+  if (!node.HasInput(bias)) {
+    return EmitProduct(node, OpKind::kMatMul, {a, b}, attributes, 0).status();
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId addend, node.Input(bias));
+  TENON_ASSIGN_OR_RETURN(const TensorId product,
+                         EmitProduct(node, OpKind::kMatMul, {a, b}, attributes));
+  return node.Binary(BinaryFunction::kAdd, product, addend, 0).status();
+}
+
+Status LowerMatMul(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
+  return EmitProduct(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes()), 0).status();
 }
 
 }  // namespace tenon::converter

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/softmax.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -176,14 +177,10 @@ Status LowerLrn(Lowering& node) {
   return node.Emit(OpKind::kLrn, {x}, Attributes(attributes), 0).status();
 }
 
-// Softmax and LogSoftmax. Before opset 13 they see x as a matrix: the dimensions before `axis`
-// (default 1) are rows, all others together are columns.
-Status LowerSoftmax(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log, int output) {
   const Shape shape = node.ShapeOf(x);
-  const bool flattens = node.opset() < 13;
   SoftmaxAttributes attributes;
-  attributes.log = node.op_type() == "LogSoftmax" ? 1 : 0;
+  attributes.log = log ? 1 : 0;
   TENON_ASSIGN_OR_RETURN(attributes.axis,
                          node.Axis(node.Int("axis", flattens ? 1 : -1), shape.rank));
   const int32_t* first = shape.dims + attributes.axis;
@@ -193,7 +190,7 @@ Status LowerSoftmax(Lowering& node) {
     // One dimension holds all columns: a softmax over that one is the same.
     const int32_t* columns = flattens ? std::find_if(first, end, is_long) : first;
     if (columns != end) attributes.axis = static_cast<int32_t>(columns - shape.dims);
-    return node.Emit(OpKind::kSoftmax, {x}, Attributes(attributes), 0).status();
+    return node.Emit(OpKind::kSoftmax, {x}, Attributes(attributes), output);
   }
   const auto product = [](const int32_t* begin, const int32_t* stop) {
     return std::accumulate(begin, stop, int64_t{1}, std::multiplies<>());
@@ -203,7 +200,12 @@ Status LowerSoftmax(Lowering& node) {
   attributes.axis = 1;
   TENON_ASSIGN_OR_RETURN(const TensorId y,
                          node.Emit(OpKind::kSoftmax, {matrix}, Attributes(attributes)));
-  return node.Reshape(y, {shape.dims, end}, 0).status();
+  return node.Reshape(y, {shape.dims, end}, output);
+}
+
+Status LowerSoftmax(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  return EmitSoftmax(node, x, node.opset() < 13, node.op_type() == "LogSoftmax", 0).status();
 }
 
 }  // namespace tenon::converter

@@ -70,6 +70,29 @@ Status LowerPad(Lowering& node);
 Status LowerResize(Lowering& node);
 Status LowerUpsample(Lowering& node);
 
+// quantization.cpp
+Status LowerQuantizeLinear(Lowering& node);
+Status LowerDequantizeLinear(Lowering& node);
+Status LowerDynamicQuantizeLinear(Lowering& node);
+
+// quantized_products.cpp
+Status LowerQLinearConv(Lowering& node);
+Status LowerQLinearMatMul(Lowering& node);
+Status LowerConvInteger(Lowering& node);
+Status LowerMatMulInteger(Lowering& node);
+Status LowerQGemm(Lowering& node);
+Status LowerMatMulIntegerToFloat(Lowering& node);
+Status LowerDynamicQuantizeMatMul(Lowering& node);
+
+// quantized_ops.cpp
+Status LowerQLinearBinary(Lowering& node);
+Status LowerQLinearUnary(Lowering& node);
+Status LowerQLinearAveragePool(Lowering& node);
+Status LowerQLinearGlobalAveragePool(Lowering& node);
+Status LowerQLinearConcat(Lowering& node);
+Status LowerQLinearReduceMean(Lowering& node);
+Status LowerQLinearSoftmax(Lowering& node);
+
 // constants.cpp
 Status LowerConstant(Lowering& node);
 Status LowerConstantOfShape(Lowering& node);

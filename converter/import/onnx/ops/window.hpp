@@ -32,6 +32,9 @@ void SetWindow(const Window& window, Attributes& attributes) {
   for (int i = 0; i < 4; ++i) attributes.pads[i] = window.pads[i];
 }
 
+/// The attributes of a convolution of x with w, as the model has them (of rank 3 or 4).
+[[nodiscard]] Result<ConvAttributes> ReadConv(Lowering& node, TensorId x, TensorId w);
+
 /// [N, C, L] as [N, C, 1, L]; anything else as it is.
 [[nodiscard]] Result<TensorId> WithHeight(Lowering& node, TensorId x);
 

@@ -1,0 +1,165 @@
+// Convolutions and matrix products of quantized tensors: QLinearConv, QLinearMatMul, ConvInteger,
+// MatMulInteger; of com.microsoft QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul.
+#include "converter/import/onnx/ops/ops.hpp"
+#include "converter/import/onnx/ops/product.hpp"
+#include "converter/import/onnx/ops/quantization.hpp"
+#include "converter/import/onnx/ops/window.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// i32 in units of a's scale times b's, as f32. `factor` scales the units.
+Result<TensorId> DequantizedBias(Lowering& node, TensorId bias, TensorId a_scale, TensorId b_scale,
+                                 double factor = 1.0) {
+  if (node.DTypeOf(bias) != DType::kI32) return InputError("its bias must be i32");
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> a, node.ConstantDoubles(a_scale));
+  TENON_ASSIGN_OR_RETURN(std::vector<double> unit, node.ConstantDoubles(b_scale));
+  if (a.size() != 1) return InputError("its input must have one scale");
+  for (double& scale : unit) scale *= a.front() * factor;
+  Shape shape;
+  shape.rank = 1;
+  shape[0] = static_cast<int32_t>(unit.size());
+  TENON_ASSIGN_OR_RETURN(const TensorId scale,
+                         node.Constant("bias_scale", DType::kF32, shape, unit));
+  return Dequantized(node, bias, scale, kNone, node.ShapeOf(bias).rank - 1);
+}
+
+/// The zero point at input `index` as a vector, or kNone.
+Result<TensorId> ZeroPoint(Lowering& node, int index, bool single) {
+  if (!node.HasInput(index)) return kNone;
+  TENON_ASSIGN_OR_RETURN(const TensorId zero_point, node.Input(index));
+  if (single && node.ShapeOf(zero_point).Elements() != 1) {
+    return InputError("a zero point for each row is not supported");
+  }
+  return ParameterVector(node, zero_point);
+}
+
+/// The dimension of a matrix's columns; one zero point or scale for each may come with it.
+int64_t ColumnAxis(Lowering& node, TensorId matrix) { return node.ShapeOf(matrix).rank - 1; }
+
+}  // namespace
+
+Status LowerQLinearConv(Lowering& node) {
+  if (node.Int("channels_last", 0) != 0) return InputError("channels_last is not supported");
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId w, node.Input(3));
+  const bool one_dimensional = node.ShapeOf(x).rank == 3;
+  TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
+  TENON_ASSIGN_OR_RETURN(x, WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(w, WithHeight(node, w));
+  TENON_ASSIGN_OR_RETURN(const OperandParameters of_x, ReadParameters(node, {0, 1, 2}));
+  TENON_ASSIGN_OR_RETURN(const OperandParameters of_w, ReadParameters(node, {3, 4, 5}));
+  std::vector<TensorId> inputs(2);
+  TENON_ASSIGN_OR_RETURN(inputs[0], Dequantized(node, x, of_x.scale, of_x.zero_point, 1));
+  TENON_ASSIGN_OR_RETURN(inputs[1], Dequantized(node, w, of_w.scale, of_w.zero_point, 0));
+  if (node.HasInput(8)) {
+    TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(8));
+    TENON_ASSIGN_OR_RETURN(bias, DequantizedBias(node, bias, of_x.scale, of_w.scale));
+    inputs.push_back(bias);
+  }
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kConv, inputs, Attributes(attributes)));
+  if (one_dimensional) {
+    const Shape shape = node.ShapeOf(y);
+    TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, {shape[0], shape[1], shape[3]}));
+  }
+  return QuantizeOutput(node, y, {kNone, 6, 7});
+}
+
+Status LowerQLinearMatMul(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId a_quantized, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId b_quantized, node.Input(3));
+  const int64_t rows = std::max<int64_t>(0, ColumnAxis(node, a_quantized) - 1);
+  TENON_ASSIGN_OR_RETURN(const TensorId a, DequantizedInput(node, {0, 1, 2}, rows));
+  TENON_ASSIGN_OR_RETURN(const TensorId b,
+                         DequantizedInput(node, {3, 4, 5}, ColumnAxis(node, b_quantized)));
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId y, EmitProduct(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes())));
+  return QuantizeOutput(node, y, {kNone, 6, 7});
+}
+
+// The sum itself, which no scale is needed for; zero points may be known at run time only.
+Status LowerConvInteger(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  QuantizedConvAttributes attributes;
+  TENON_ASSIGN_OR_RETURN(attributes.conv, ReadConv(node, x, w));
+  attributes.output.to = static_cast<int32_t>(DType::kI32);
+  std::vector<TensorId> inputs(7, kNone);
+  TENON_ASSIGN_OR_RETURN(inputs[0], WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(inputs[1], WithHeight(node, w));
+  TENON_ASSIGN_OR_RETURN(inputs[5], ZeroPoint(node, 2, true));
+  TENON_ASSIGN_OR_RETURN(inputs[6], ZeroPoint(node, 3, false));
+  return EmitWindowed(node, OpKind::kQuantizedConv, inputs, Attributes(attributes),
+                      node.ShapeOf(x).rank == 3);
+}
+
+Status LowerMatMulInteger(Lowering& node) {
+  std::vector<TensorId> inputs(7, kNone);
+  TENON_ASSIGN_OR_RETURN(inputs[0], node.Input(0));
+  TENON_ASSIGN_OR_RETURN(inputs[1], node.Input(1));
+  TENON_ASSIGN_OR_RETURN(inputs[5], ZeroPoint(node, 2, true));
+  TENON_ASSIGN_OR_RETURN(inputs[6], ZeroPoint(node, 3, false));
+  QuantizedMatMulAttributes attributes;
+  attributes.output.to = static_cast<int32_t>(DType::kI32);
+  return EmitProduct(node, OpKind::kQuantizedMatMul, inputs, Attributes(attributes), 0).status();
+}
+
+// Y = alpha A' B' + C; the units of C are alpha times the scales of A and B. Float without a scale
+// of Y.
+Status LowerQGemm(Lowering& node) {
+  MatMulAttributes attributes;
+  attributes.transpose_a = node.Flag("transA", false) ? 1 : 0;
+  attributes.transpose_b = node.Flag("transB", false) ? 1 : 0;
+  const double alpha = node.Float("alpha", 1.0F);
+  TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(3));
+  TENON_ASSIGN_OR_RETURN(const OperandParameters of_a, ReadParameters(node, {0, 1, 2}));
+  TENON_ASSIGN_OR_RETURN(OperandParameters of_b, ReadParameters(node, {3, 4, 5}));
+  if (alpha != 1.0) {
+    TENON_ASSIGN_OR_RETURN(std::vector<double> scales, node.ConstantDoubles(of_b.scale));
+    for (double& scale : scales) scale *= alpha;
+    TENON_ASSIGN_OR_RETURN(of_b.scale,
+                           node.Constant("scaled", DType::kF32, node.ShapeOf(of_b.scale), scales));
+  }
+  std::vector<TensorId> inputs(2);
+  TENON_ASSIGN_OR_RETURN(inputs[0], DequantizedInput(node, {0, 1, 2}));
+  TENON_ASSIGN_OR_RETURN(inputs[1], Dequantized(node, b, of_b.scale, of_b.zero_point,
+                                                attributes.transpose_b != 0 ? 0 : 1));
+  if (node.HasInput(6)) {
+    TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(6));
+    TENON_ASSIGN_OR_RETURN(bias, DequantizedBias(node, bias, of_a.scale, of_b.scale));
+    inputs.push_back(bias);
+  }
+  if (!node.HasInput(7)) {
+    return node.Emit(OpKind::kMatMul, inputs, Attributes(attributes), 0).status();
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Emit(OpKind::kMatMul, inputs, Attributes(attributes)));
+  return QuantizeOutput(node, y, {kNone, 7, 8});
+}
+
+// Scales may be computed: those of A, as a rule, come from a DynamicQuantizeLinear.
+Status LowerMatMulIntegerToFloat(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId a_scale, node.Input(2));
+  TENON_ASSIGN_OR_RETURN(const TensorId b_scale, node.Input(3));
+  TENON_ASSIGN_OR_RETURN(const TensorId a_zero_point, ZeroPoint(node, 4, true));
+  TENON_ASSIGN_OR_RETURN(const TensorId b_zero_point, ZeroPoint(node, 5, false));
+  TENON_ASSIGN_OR_RETURN(a, Dequantized(node, a, a_scale, a_zero_point, 0));
+  TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
+  return EmitProductWithBias(node, a, b, 6);
+}
+
+Status LowerDynamicQuantizeMatMul(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(TensorId b, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId b_scale, node.Input(2));
+  TENON_ASSIGN_OR_RETURN(const TensorId b_zero_point, ZeroPoint(node, 3, false));
+  TENON_ASSIGN_OR_RETURN(const DynamicParameters made, DynamicRange(node, a));
+  TENON_ASSIGN_OR_RETURN(a, Quantized(node, a, made.scale, made.zero_point, DType::kU8, 0));
+  TENON_ASSIGN_OR_RETURN(a, Dequantized(node, a, made.scale, made.zero_point, 0));
+  TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
+  return EmitProductWithBias(node, a, b, 4);
+}
+
+}  // namespace tenon::converter
