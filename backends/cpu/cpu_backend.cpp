@@ -1,5 +1,6 @@
 #include "backends/cpu/cpu_backend.hpp"
 
+#include "backends/cpu/kernels/bytes/bytes_table.hpp"
 #include "backends/cpu/kernels/portable/portable_table.hpp"
 #include "backends/cpu/kernels/quantized/quantized_table.hpp"
 #include "backends/cpu/kernels/thread_pool.hpp"
@@ -27,6 +28,7 @@ struct Table {
 
 Table Compose() {
   Table table;
+  table.Append(BytesKernels());
   table.Append(QuantizedKernels());
   table.Append(VectorKernels());
 #ifdef TENON_ONEDNN

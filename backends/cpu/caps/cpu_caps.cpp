@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/caps/portable_caps.hpp"
 #include "backends/cpu/caps/quantized_caps.hpp"
 #include "backends/cpu/caps/vector_caps.hpp"
@@ -28,6 +29,7 @@ struct Rows {
 
 Rows Compose() {
   Rows rows;
+  rows.Append(BytesCaps());
   rows.Append(QuantizedCaps());
   rows.Append(VectorCaps());
 #ifdef TENON_ONEDNN

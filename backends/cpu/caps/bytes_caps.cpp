@@ -1,0 +1,84 @@
+#include "backends/cpu/caps/bytes_caps.hpp"
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu {
+namespace bytes {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr int64_t kHeaderBytes = 128;
+constexpr int64_t kBlock = 16;
+
+constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Inputs 1 to 6 of a quantized product that are there are constant.
+bool HasConstants(const OpCall& call) {
+  for (int i = 1; i < 7; ++i) {
+    if (call.HasInput(i) && call.Input(i).data == nullptr) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool IsDepthwise3x3(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<ConvAttributes>();
+  const TensorView& w = call.Input(1);
+  return w.dims[2] == 3 && w.dims[3] == 3 && attributes.strides[0] == attributes.strides[1] &&
+         attributes.strides[0] <= 2 && attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
+}
+
+const char* DepthwiseSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
+  const TensorView& w = call.Input(1);
+  if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
+  if (!HasConstants(call)) return "weights and parameters must be constant";
+  if (w.dtype != DType::kI8 || call.HasInput(6)) {
+    return "the fast depthwise convolution takes weights of i8 without zero points";
+  }
+  if (attributes.output.to != static_cast<int32_t>(DType::kI8) &&
+      attributes.output.to != static_cast<int32_t>(DType::kU8)) {
+    return "the fast depthwise convolution gives i8 or u8";
+  }
+  if (int64_t{w.dims[2]} * w.dims[3] > kMostDepthwiseTaps) {
+    return "more taps than the fast depthwise convolution keeps pointers to";
+  }
+  return nullptr;
+}
+
+void DepthwisePackingKey(const OpCall& call, PackingKey* key) {
+  key->Add(static_cast<int32_t>(call.Input(0).dtype));
+  key->Add(IsDepthwise3x3(call) ? 1 : 0);
+  for (int i = 1; i < 6; ++i) {
+    key->Add(call.HasInput(i) ? 1 : 0);
+    if (call.HasInput(i)) key->AddTensor(call.Input(i));
+  }
+}
+
+size_t DepthwisePackedBytes(const OpCall& call) {
+  const TensorView& w = call.Input(1);
+  const int64_t channels = RoundUp(w.dims[0], kBlock);
+  const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
+  // Weights of at most 16 bits, taps in pairs; bias, multiplier and two shifts; the padding.
+  return static_cast<size_t>(kHeaderBytes + RoundUp(channels * 2 * (taps + 1), kLine) +
+                             4 * RoundUp(channels * 4, kLine) + RoundUp(channels, kLine));
+}
+
+}  // namespace bytes
+
+namespace {
+
+constexpr KernelCaps kCaps[] = {
+    {"cpu.quantized_conv.bytes_depthwise", OpKind::kQuantizedConv, bytes::DepthwiseSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr, bytes::DepthwisePackedBytes,
+     bytes::DepthwisePackingKey},
+};
+
+}  // namespace
+
+Span<const KernelCaps> BytesCaps() { return kCaps; }
+
+}  // namespace tenon::cpu

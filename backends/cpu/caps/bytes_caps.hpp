@@ -1,0 +1,34 @@
+// Rows of the CPU's capability table for fast kernels on i8 and u8 other than dense products, and
+// the predicates behind them, which the kernels' own checks share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/caps/cpu_caps.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/ops/op_row.hpp"
+#include "runtime/ops/packing_key.hpp"
+
+namespace tenon::cpu {
+
+[[nodiscard]] Span<const KernelCaps> BytesCaps();
+
+}  // namespace tenon::cpu
+
+/// Each predicate answers null for yes, else the reason as a constant text, for operands that
+/// passed CheckOpCall. They read dims, dtypes, attributes and constants, never strides.
+namespace tenon::cpu::bytes {
+
+/// Kernel taps of a depthwise convolution: what reads them lies on the stack.
+inline constexpr int kMostDepthwiseTaps = 124;
+
+/// Depthwise with weights of i8 and constant parameters.
+[[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
+void DepthwisePackingKey(const OpCall& call, PackingKey* key);
+[[nodiscard]] size_t DepthwisePackedBytes(const OpCall& call);
+
+/// 3x3 without dilation, strides both 1 or both 2.
+[[nodiscard]] bool IsDepthwise3x3(const OpCall& call);
+
+}  // namespace tenon::cpu::bytes

@@ -1,0 +1,78 @@
+// The inner loops of the quantized kernels other than dense products: one table of functions per
+// instruction set. All give the same bits, those of requantize.hpp.
+//
+// This header, and whatever the routines_*.cpp files in simd/ include, holds no inline function
+// with external linkage: those files are compiled for instruction sets that the processor may lack,
+// and the linker could keep their copy of a shared function for everybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::cpu::bytes {
+
+/// What becomes of a rounded result, in the domain of i8: min(max(rounded + zero_point, min), max),
+/// then its bits xor `flip`. For u8 all three are 128 less and the flip is 0x80.
+struct ByteOutput {
+  int32_t zero_point;
+  int32_t min;
+  int32_t max;
+  uint8_t flip;
+};
+
+/// Where one tap of a depthwise window reads: column c of its input row lies at row + c * step.
+struct DepthwiseTap {
+  const uint8_t* row;  ///< the padding where the row lies outside
+  int64_t step;        ///< bytes; 0 where the row lies outside
+  int64_t column;      ///< from the window's first column
+};
+
+/// How a routine wants depthwise weights. Channels go in blocks of whole 16s; those of a block are
+/// ordered as the routine's registers hold them: position v * block / vectors + lane * 4 + i is
+/// channel lane * 4 * vectors + v * 4 + i.
+struct DepthwiseForm {
+  int vectors;     ///< of 32-bit sums in a block
+  int group;       ///< taps that are multiplied at once
+  bool is_byte;    ///< weights are i8, else i16
+  bool is_column;  ///< 3x3 without dilation, strides 1 or 2: a group is a column of the window
+  int widest;      ///< block: 64, 32 or 16, halved until at most 15 of its channels are missing
+};
+
+/// A run of output pixels of one row, through one block of channels.
+struct DepthwiseCall {
+  const DepthwiseTap* taps;  ///< [groups][group]; row-major, or column-major with `is_column`
+  const uint8_t* padding;    ///< [channels]: what columns outside hold
+  /// [groups][vectors][lanes][4][group]; bias and the rest [vectors][lanes][4] of the block
+  const void* weights;
+  const int32_t* bias;     ///< with what x's offset adds
+  const void* multiplier;  ///< f32, or i32 with `fixed_point`
+  const int32_t* left;     ///< shifts of a fixed-point multiplier, 0 to 30
+  const int32_t* right;    ///< 0 to 31
+  uint8_t* y;
+  int64_t y_step;
+  int64_t columns;  ///< of the input
+  int64_t first;    ///< column of the first window's first tap; may lie outside
+  int64_t stride;
+  int pixels;
+  int groups;
+  int block;     ///< 64, 32 or 16 channels
+  int channels;  ///< of them that are there
+  bool is_column;
+  bool fixed_point;
+  uint8_t x_flip;  ///< makes x's bits those of u8
+  ByteOutput output;
+};
+
+struct ByteRoutines {
+  const char* name;  ///< "avx512"
+  DepthwiseForm depthwise_form;
+  void (*depthwise)(const DepthwiseCall& call);
+};
+
+extern const ByteRoutines kGenericByteRoutines;
+#if defined(__x86_64__)
+extern const ByteRoutines kAvx2ByteRoutines;
+extern const ByteRoutines kAvx512ByteRoutines;
+#endif
+
+}  // namespace tenon::cpu::bytes

@@ -1,0 +1,177 @@
+// Quantized depthwise convolution by dot products of four bytes: the bytes of four taps are
+// interleaved channel by channel, so that each 32-bit sum is of one channel.
+#pragma once
+
+#include "backends/cpu/kernels/bytes/byte_routines.hpp"
+#include "backends/cpu/kernels/bytes/simd/lanes512.hpp"
+
+namespace tenon::cpu::bytes::avx512 {
+
+/// The sums of a block of as many channels as V has bytes.
+template <typename V>
+struct Sums {
+  V v[4];
+};
+
+/// One block of one call: what all its pixels share.
+template <typename V, bool kPartial, bool kFixedPoint>
+struct DepthwiseBlock {
+  using R = Register<V>;
+  using Mask = typename R::Mask;
+
+  const DepthwiseCall& call;
+  Mask mask;
+  V flip;
+  const uint8_t* weights;
+
+  [[gnu::always_inline]] explicit DepthwiseBlock(const DepthwiseCall& the_call)
+      : call(the_call),
+        mask(static_cast<Mask>(call.channels >= R::kBytes ? ~uint64_t{0}
+                                                          : (uint64_t{1} << call.channels) - 1)),
+        flip(R::All8(call.x_flip)),
+        weights(static_cast<const uint8_t*>(call.weights)) {}
+
+  [[gnu::always_inline]] V Load(const uint8_t* from) const {
+    if constexpr (kPartial) return R::LoadFirst(mask, from) ^ flip;
+    return R::Load(from) ^ flip;
+  }
+
+  [[gnu::always_inline]] V LoadTap(const DepthwiseTap& tap, int64_t column) const {
+    const bool inside = column >= 0 && column < call.columns;
+    return Load(inside ? tap.row + column * tap.step : call.padding);
+  }
+
+  [[gnu::always_inline]] static Sums<V> Interleave(V a, V b, V c, V d) {
+    const V low_ab = Low8(a, b);
+    const V high_ab = High8(a, b);
+    const V low_cd = Low8(c, d);
+    const V high_cd = High8(c, d);
+    return {{Low16(low_ab, low_cd), High16(low_ab, low_cd), Low16(high_ab, high_cd),
+             High16(high_ab, high_cd)}};
+  }
+
+  /// One column of a 3x3 window.
+  [[gnu::always_inline]] Sums<V> LoadColumn(int64_t column) const {
+    return Interleave(LoadTap(call.taps[0], column), LoadTap(call.taps[1], column),
+                      LoadTap(call.taps[2], column), R::Zeros());
+  }
+
+  [[gnu::always_inline]] Sums<V> Bias() const {
+    Sums<V> sums;
+    for (int i = 0; i < 4; ++i) sums.v[i] = R::Load(call.bias + i * (R::kBytes / 4));
+    return sums;
+  }
+
+  [[gnu::always_inline]] void Add(const Sums<V>& x, int group, Sums<V>* sums) const {
+    const uint8_t* w = weights + group * 4 * R::kBytes;
+    for (int i = 0; i < 4; ++i) sums->v[i] = Dot(sums->v[i], x.v[i], R::Load(w + i * R::kBytes));
+  }
+
+  [[gnu::always_inline]] V Rounded(V sum, int i) const {
+    const int at = i * (R::kBytes / 4);
+    if constexpr (kFixedPoint) {
+      const V multiplier = R::Load(static_cast<const int32_t*>(call.multiplier) + at);
+      const V right = R::Load(call.right + at);
+      const V x = ShiftLeft(sum, R::Load(call.left + at));
+      const V half = R::All64(int64_t{1} << 30);
+      const V even = Add64(MultiplyEven(x, multiplier), half);
+      const V odd = Add64(MultiplyEven(OddOf(x), OddOf(multiplier)), half);
+      const V high = HighOfProducts(even, odd);
+      const V bias = Halved(ShiftLeft(R::All32(1), right));
+      return WithSignOf(ShiftRight(Add32(Absolute(high), bias), right), high);
+    } else {
+      const auto multiplier = R::LoadFloats(static_cast<const float*>(call.multiplier) + at);
+      return ToIntegers(ToFloats(sum) * multiplier);
+    }
+  }
+
+  [[gnu::always_inline]] void Finish(const Sums<V>& sums, int pixel) const {
+    const ByteOutput& output = call.output;
+    const V zero_point = R::All16(output.zero_point);
+    const V low = Pack32(Rounded(sums.v[0], 0), Rounded(sums.v[1], 1));
+    const V high = Pack32(Rounded(sums.v[2], 2), Rounded(sums.v[3], 3));
+    V y = Pack16(AddSaturated16(low, zero_point), AddSaturated16(high, zero_point));
+    y = Min8(Max8(y, R::All8(output.min)), R::All8(output.max)) ^ R::All8(output.flip);
+    uint8_t* to = call.y + pixel * call.y_step;
+    if constexpr (kPartial) {
+      StoreFirst(to, mask, y);
+    } else {
+      Store(to, y);
+    }
+  }
+
+  /// 3x3: every column is interleaved once, for the three windows that it is part of.
+  [[gnu::always_inline]] void RunStride1() const {
+    Sums<V> older = Bias();
+    Sums<V> newer = Bias();
+    const Sums<V> first = LoadColumn(call.first);
+    Add(first, 0, &older);
+    const Sums<V> second = LoadColumn(call.first + 1);
+    Add(second, 1, &older);
+    Add(second, 0, &newer);
+    for (int pixel = 0; pixel < call.pixels; ++pixel) {
+      const Sums<V> column = LoadColumn(call.first + pixel + 2);
+      Add(column, 2, &older);
+      Finish(older, pixel);
+      older = newer;
+      Add(column, 1, &older);
+      newer = Bias();
+      Add(column, 0, &newer);
+    }
+  }
+
+  [[gnu::always_inline]] void RunStride2() const {
+    Sums<V> sums = Bias();
+    Add(LoadColumn(call.first), 0, &sums);
+    for (int pixel = 0; pixel < call.pixels; ++pixel) {
+      const int64_t column = call.first + int64_t{2} * pixel;
+      Add(LoadColumn(column + 1), 1, &sums);
+      const Sums<V> last = LoadColumn(column + 2);
+      Add(last, 2, &sums);
+      Finish(sums, pixel);
+      sums = Bias();
+      Add(last, 0, &sums);
+    }
+  }
+
+  [[gnu::always_inline]] void RunTaps() const {
+    for (int pixel = 0; pixel < call.pixels; ++pixel) {
+      const int64_t column = call.first + pixel * call.stride;
+      Sums<V> sums = Bias();
+      const DepthwiseTap* tap = call.taps;
+      for (int group = 0; group < call.groups; ++group, tap += 4) {
+        const V a = LoadTap(tap[0], column + tap[0].column);
+        const V b = LoadTap(tap[1], column + tap[1].column);
+        const V c = LoadTap(tap[2], column + tap[2].column);
+        const V d = LoadTap(tap[3], column + tap[3].column);
+        Add(Interleave(a, b, c, d), group, &sums);
+      }
+      Finish(sums, pixel);
+    }
+  }
+};
+
+template <typename V, bool kPartial, bool kFixedPoint>
+static void DepthwiseOf(const DepthwiseCall& call) {
+  const DepthwiseBlock<V, kPartial, kFixedPoint> block(call);
+  if (!call.is_column) return block.RunTaps();
+  if (call.stride == 1) return block.RunStride1();
+  block.RunStride2();
+}
+
+template <typename V>
+static void DepthwiseOfWidth(const DepthwiseCall& call) {
+  const bool partial = call.channels < Register<V>::kBytes;
+  if (call.fixed_point) {
+    return partial ? DepthwiseOf<V, true, true>(call) : DepthwiseOf<V, false, true>(call);
+  }
+  partial ? DepthwiseOf<V, true, false>(call) : DepthwiseOf<V, false, false>(call);
+}
+
+static void RunDepthwise(const DepthwiseCall& call) {
+  if (call.block == 64) return DepthwiseOfWidth<__m512i>(call);
+  if (call.block == 32) return DepthwiseOfWidth<__m256i>(call);
+  DepthwiseOfWidth<__m128i>(call);
+}
+
+}  // namespace tenon::cpu::bytes::avx512
