@@ -24,8 +24,12 @@ struct Activation {
 };
 
 /// 2-D convolution. Inputs: x [N, C, H, W], w [M, C / group, KH, KW], bias [M] (optional),
-/// residual [N, M, OH, OW] (optional). y = activation(conv(x, w) + bias + residual). Floats.
+/// residual [N, M, OH, OW] (optional), w_scale [M] and x_mean [C] (f32, optional).
+/// y = activation(conv(x, w) + bias + residual). Floats.
 /// 1-D convolutions are imported with H = 1. Only N may be 0.
+/// Stored in fewer bits, where y and the other operands are f32: w of f16; w of i8, standing for
+/// w * w_scale[m]; x of u8, standing for x - x_mean[c] (0 in the padding). Exactly then the scale
+/// or the mean is there.
 struct ConvAttributes {
   int32_t group = 1;
   int32_t strides[2] = {1, 1};
@@ -36,7 +40,9 @@ struct ConvAttributes {
 
 /// Matrix product with NumPy batch broadcasting. Inputs: a [..., M, K], b [..., K, N] (the last
 /// two dimensions swapped where transposed), bias (optional, broadcasts to the output).
-/// y = activation(a b + bias). Floats. Ranks >= 2, K >= 1.
+/// y = activation(a b + bias). Floats. Ranks >= 2, K >= 1. Stored in fewer bits, where the other
+/// operands are f32: b of f16; b of i8 and rank 2 with b_scale [N] (f32, input 3), standing for
+/// b * b_scale[n].
 struct MatMulAttributes {
   int32_t transpose_a = 0;
   int32_t transpose_b = 0;

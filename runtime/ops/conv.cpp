@@ -2,6 +2,7 @@
 #include "runtime/ops/compute_shapes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
+#include "runtime/ops/stored_operands.hpp"
 
 namespace tenon {
 namespace {
@@ -20,10 +21,11 @@ constexpr AttributeField kFields[] = {
 
 Status Infer(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  TENON_RETURN_IF_ERROR(CheckFloatOperands(call));
   Shape y;
   TENON_RETURN_IF_ERROR(InferConvShape(call, &y));
-  TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, call.Input(0).dtype));
+  DType dtype = DType::kF32;
+  TENON_RETURN_IF_ERROR(CheckProductDTypes(call, {4, 5, y[1], call.Input(0).dims[1]}, &dtype));
+  TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, dtype));
   if (call.HasInput(2)) {
     const TensorView& bias = call.Input(2);
     TENON_ENSURE(bias.rank == 1 && bias.dims[0] == y[1], kInvalidArgument,
@@ -33,14 +35,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
     TENON_ENSURE(call.Input(3).shape() == y, kInvalidArgument,
                  "the residual must have the output's shape");
   }
-  return SetOutput(call.Input(0).dtype, y, outputs);
+  return SetOutput(dtype, y, outputs);
 }
 
 }  // namespace
 
 constexpr OpRow kConvRow = {OpKind::kConv,    "conv",
                             /*min_inputs=*/2,
-                            /*max_inputs=*/4,
+                            /*max_inputs=*/6,
                             /*outputs=*/1,    kFields, sizeof(ConvAttributes) / 4,
                             &kDefaults,       Infer,   /*in_place_inputs=*/1U << 3};
 

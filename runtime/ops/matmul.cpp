@@ -2,6 +2,7 @@
 #include "runtime/ops/compute_shapes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
+#include "runtime/ops/stored_operands.hpp"
 
 namespace tenon {
 namespace {
@@ -18,22 +19,25 @@ constexpr AttributeField kFields[] = {
 
 Status Infer(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<MatMulAttributes>();
-  TENON_RETURN_IF_ERROR(CheckFloatOperands(call));
-  TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, call.Input(0).dtype));
   Shape y;
   TENON_RETURN_IF_ERROR(InferMatMulShape(call, &y));
+  DType dtype = DType::kF32;
+  TENON_RETURN_IF_ERROR(CheckProductDTypes(call, {3, -1, y[y.rank - 1], 0}, &dtype));
+  TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, dtype));
+  TENON_ENSURE(!call.HasInput(3) || call.Input(1).rank == 2, kInvalidArgument,
+               "b with a scale must be one matrix, not of rank {0}", call.Input(1).rank);
   if (call.HasInput(2)) {
     TENON_ENSURE(BroadcastsTo(call.Input(2).shape(), y), kInvalidArgument,
                  "the bias does not broadcast to the output");
   }
-  return SetOutput(call.Input(0).dtype, y, outputs);
+  return SetOutput(dtype, y, outputs);
 }
 
 }  // namespace
 
 constexpr OpRow kMatMulRow = {OpKind::kMatMul,  "matmul",
                               /*min_inputs=*/2,
-                              /*max_inputs=*/3,
+                              /*max_inputs=*/4,
                               /*outputs=*/1,    kFields,  sizeof(MatMulAttributes) / 4,
                               &kDefaults,       Infer};
 

@@ -83,9 +83,11 @@ bool ConvSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* gr
     if (group > 1) {
       *granularity = w.dims[0] / group;
       inputs[0] = InGroups(1, w.dims[1], *granularity);
+      if (call.HasInput(5)) inputs[5] = InGroups(0, w.dims[1], *granularity);
     }
     inputs[1] = Along(0);
     if (call.HasInput(2)) inputs[2] = Along(0);
+    if (call.HasInput(4)) inputs[4] = Along(0);
     return true;
   }
   const WindowAxis window = ConvWindow(call, axis - 2);

@@ -22,8 +22,11 @@ constexpr bool IsWideInteger(DType dtype) { return dtype == DType::kI32 || dtype
 
 }  // namespace
 
-const char* ConvSupports(const OpCall& call) { return F32Only(call); }
-const char* MatMulSupports(const OpCall& call) { return F32Only(call); }
+// Weights, and the input of a convolution, may be stored in other dtypes: the output tells.
+const char* ConvSupports(const OpCall& call) {
+  return call.Output().dtype == DType::kF32 ? nullptr : kNeedsF32;
+}
+const char* MatMulSupports(const OpCall& call) { return ConvSupports(call); }
 const char* AveragePoolSupports(const OpCall& call) { return F32Only(call); }
 const char* LrnSupports(const OpCall& call) { return F32Only(call); }
 

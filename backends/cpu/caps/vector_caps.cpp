@@ -14,26 +14,44 @@ constexpr int RoundUp(int value, int multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// The refusals that all kernels share.
+constexpr const char* kF32Only = "vector kernels run f32 only";
+constexpr const char* kEmpty = "vector kernels are not used for empty tensors";
+
+/// The refusals that all kernels without weights share.
 const char* CommonRefusal(const OpCall& call) {
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i)) continue;
-    if (call.Input(i).dtype != DType::kF32) return "vector kernels run f32 only";
-    if (call.Input(i).Elements() == 0) return "vector kernels are not used for empty tensors";
+    if (call.Input(i).dtype != DType::kF32) return kF32Only;
+    if (call.Input(i).Elements() == 0) return kEmpty;
   }
-  if (call.Output().Elements() == 0) return "vector kernels are not used for empty tensors";
-  return nullptr;
+  return call.Output().Elements() == 0 ? kEmpty : nullptr;
 }
 
-/// And those of kernels with weights.
-const char* WeightsRefusal(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
-  for (int weights_or_bias = 1; weights_or_bias <= 2; ++weights_or_bias) {
-    if (call.HasInput(weights_or_bias) && call.Input(weights_or_bias).data == nullptr) {
+/// True if the kernels take the operand in this dtype: weights may be stored in fewer bits than
+/// they are packed in, and where `bytes` says so x too.
+bool TakesDType(const OpCall& call, int input, bool bytes) {
+  const DType dtype = call.Input(input).dtype;
+  if (input == 0 && bytes && dtype == DType::kU8) return true;
+  if (input == 1 && (dtype == DType::kF16 || dtype == DType::kI8)) return true;
+  return dtype == DType::kF32;
+}
+
+/// And those of kernels with weights, which may have a scale.
+const char* WeightsRefusal(const OpCall& call, int scale, bool bytes = false) {
+  for (int i = 0; i < call.InputCount(); ++i) {
+    if (!call.HasInput(i)) continue;
+    if (!TakesDType(call, i, bytes)) return kF32Only;
+    if (call.Input(i).Elements() == 0) return kEmpty;
+    const bool is_packed = i == 1 || i == 2 || i == scale;
+    if (is_packed && call.Input(i).data == nullptr) {
       return "vector kernels pack weights and bias when the plan is loaded: they must be constant";
     }
   }
-  return nullptr;
+  return call.Output().Elements() == 0 ? kEmpty : nullptr;
+}
+
+const char* ConvRefusal(const OpCall& call, bool bytes = false) {
+  return WeightsRefusal(call, 4, bytes);
 }
 
 int64_t Taps(const OpCall& conv) { return int64_t{conv.Input(1).dims[2]} * conv.Input(1).dims[3]; }
@@ -47,7 +65,7 @@ bool IsDepthwise(const OpCall& conv) {
 }  // namespace
 
 const char* ConvSupports(const OpCall& call) {
-  if (const char* reason = WeightsRefusal(call)) return reason;
+  if (const char* reason = ConvRefusal(call)) return reason;
   if (Taps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const int outputs = call.Input(1).dims[0] / attributes.group;
@@ -56,9 +74,9 @@ const char* ConvSupports(const OpCall& call) {
 }
 
 const char* FirstConvSupports(const OpCall& call) {
-  if (const char* reason = WeightsRefusal(call)) return reason;
-  constexpr int kFewChannels = 16;
-  if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
+  if (const char* reason = ConvRefusal(call, /*bytes=*/true)) return reason;
+  if (call.AttributesAs<ConvAttributes>().group != 1 ||
+      call.Input(0).dims[1] > kMostFirstChannels) {
     return "for the few channels of a first layer only";
   }
   if (Taps(call) == 1) return "a 1x1 convolution needs no copy of its rows";
@@ -77,14 +95,14 @@ int64_t PaddedRow(const OpCall& conv) {
 }
 
 const char* DepthwiseSupports(const OpCall& call) {
-  if (const char* reason = WeightsRefusal(call)) return reason;
+  if (const char* reason = ConvRefusal(call)) return reason;
   if (!IsDepthwise(call)) return "not depthwise";
   if (Taps(call) > kMostDepthwiseTaps) return "more taps than the vector kernel keeps pointers to";
   return nullptr;
 }
 
 const char* WinogradSupports(const OpCall& call) {
-  if (const char* reason = WeightsRefusal(call)) return reason;
+  if (const char* reason = ConvRefusal(call)) return reason;
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(1);
   const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
@@ -110,7 +128,7 @@ const char* WinogradSupports(const OpCall& call) {
 }
 
 const char* MatMulSupports(const OpCall& call) {
-  if (const char* reason = WeightsRefusal(call)) return reason;
+  if (const char* reason = WeightsRefusal(call, 3)) return reason;
   if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
     return "the vector product takes its first factor as it is";
   }

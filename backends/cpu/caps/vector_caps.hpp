@@ -24,12 +24,13 @@ namespace tenon::cpu::vector {
 inline constexpr int kMostTaps = 160;
 inline constexpr int kMostDepthwiseTaps = 64;
 /// First layers copy the input rows of one output row to the stack: floats of these, and taps.
+inline constexpr int kMostFirstChannels = 16;
 inline constexpr int kMostRowFloats = 12288;
 inline constexpr int kMostFirstTaps = 512;
 
 /// Any convolution by register tiles.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
-/// Few input channels, which may lie in any layout.
+/// Few input channels, which may lie in any layout and be bytes.
 [[nodiscard]] const char* FirstConvSupports(const OpCall& call);
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
 /// 3x3 with stride 1 where it is worth its transforms.

@@ -1,4 +1,6 @@
 // What the vector kernels hold per op: keys and sizes of their packed weights.
+#include <initializer_list>
+
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -40,27 +42,33 @@ size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_
 
 int64_t Taps(const TensorView& w) { return int64_t{w.dims[2]} * w.dims[3]; }
 
-void AddConstants(const OpCall& call, PackingKey* key) {
+void AddConstants(const OpCall& call, int scale, PackingKey* key) {
   key->AddTensor(call.Input(1));
-  if (call.HasInput(2)) key->AddTensor(call.Input(2));
+  for (const int other : {2, scale}) {
+    key->Add(call.HasInput(other) ? 1 : 0);
+    if (call.HasInput(other)) key->AddTensor(call.Input(other));
+  }
 }
+
+/// Weights that are stored in fewer bits are packed as f32 wherever they lie.
+bool IsPlain(const OpCall& call) { return call.Input(1).dtype == DType::kF32; }
 
 }  // namespace
 
 void ConvPackingKey(const OpCall& call, PackingKey* key) {
   key->Add(call.AttributesAs<ConvAttributes>().group);
-  AddConstants(call, key);
+  AddConstants(call, 4, key);
 }
 
 void MatMulPackingKey(const OpCall& call, PackingKey* key) {
   key->Add(call.AttributesAs<MatMulAttributes>().transpose_b);
-  AddConstants(call, key);
+  AddConstants(call, 3, key);
 }
 
 size_t ConvPackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
   const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
-  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], Taps(w), true);
+  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], Taps(w), IsPlain(call));
 }
 
 size_t WinogradPackedBytes(const OpCall& call) {
@@ -71,7 +79,7 @@ size_t WinogradPackedBytes(const OpCall& call) {
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
   const int64_t channels = RoundUp(w.dims[0], kDepthwiseBlock);
-  const bool in_place = w.dims[0] % kFewestLanes == 0;
+  const bool in_place = IsPlain(call) && w.dims[0] % kFewestLanes == 0;
   return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * Taps(w))) +
                              2 * FloatBytes(channels));
 }
@@ -79,7 +87,7 @@ size_t DepthwisePackedBytes(const OpCall& call) {
 size_t MatMulPackedBytes(const OpCall& call) {
   const TensorView& a = call.Input(0);
   const TensorView& y = call.Output();
-  return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, true);
+  return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, IsPlain(call));
 }
 
 }  // namespace tenon::cpu::vector

@@ -43,11 +43,17 @@ void SetOperands(const OpCall& call, TileProduct& product) {
   const TensorView& x = call.Input(0);
   const TensorView& w = call.Input(1);
   const TensorView& y = call.Output();
-  product.x = x.As<const float>();
+  if (call.HasInput(5)) {
+    product.x_bytes = x.As<const uint8_t>();
+    product.x_mean = call.Input(5).As<const float>();
+    product.x_mean_channel = call.Input(5).strides[0];
+  } else {
+    product.x = x.As<const float>();
+  }
   product.x_channel = x.strides[1];
   product.x_row = x.strides[2];
   product.x_column = x.strides[3];
-  product.w = w.As<const float>();
+  product.w = StoredWeightsOf(call, 1, 4);
   product.w_output = w.strides[0];
   product.w_channel = w.strides[1];
   product.w_row = w.strides[2];
@@ -106,8 +112,15 @@ Conv Prepare(const OpCall& call) {
 
 TileProduct ProductOf(const Conv& conv, int image, int group) {
   TileProduct product = conv.product;
-  product.x += image * conv.x_image + group * conv.x_group;
-  product.w += group * product.outputs * product.w_output;
+  const ptrdiff_t x_offset = image * conv.x_image + group * conv.x_group;
+  if (product.x_bytes != nullptr) {
+    product.x_bytes += x_offset;
+    product.x_mean += group * product.channels * product.x_mean_channel;
+  } else {
+    product.x += x_offset;
+  }
+  product.first_scale = ptrdiff_t{group} * product.outputs;
+  product.w_first = product.first_scale * product.w_output;
   product.y += image * conv.y_image + group * conv.y_group;
   if (product.addends[0].data != nullptr) {
     product.addends[0].data += group * product.outputs * product.addends[0].output;

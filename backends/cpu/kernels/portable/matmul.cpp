@@ -23,6 +23,7 @@ TileProduct Prepare(const OpCall& call) {
   product.in_extent[1] = product.out_extent[1] = y.dims[y.rank - 2];
   product.x_channel = a.strides[a.rank - 1 - transpose_a];
   product.x_column = a.strides[a.rank - 2 + transpose_a];
+  product.w = StoredWeightsOf(call, 1, 3);
   product.w_channel = b.strides[b.rank - 2 + transpose_b];
   product.w_output = b.strides[b.rank - 1 - transpose_b];
   product.y_output = y.strides[y.rank - 1];
@@ -34,7 +35,7 @@ TileProduct ProductOf(const TileProduct& prepared, const OpCall& call, int batch
   const TensorView& y = call.Output();
   TileProduct product = prepared;
   product.x = call.Input(0).As<const float>() + BatchOffset(batch, y, call.Input(0));
-  product.w = call.Input(1).As<const float>() + BatchOffset(batch, y, call.Input(1));
+  product.w_first = BatchOffset(batch, y, call.Input(1));
   product.y = y.As<float>() + BatchOffset(batch, y, y);
   if (call.HasInput(2)) {
     const TensorView& bias = call.Input(2);

@@ -78,6 +78,15 @@ void StartSums(const TileProduct& product, const Block& block, int row, int colu
   }
 }
 
+/// Values of `count` channels from `first` on, at `offset` in an x of bytes.
+void ReadBytes(const TileProduct& product, ptrdiff_t offset, int first, int count, float* values) {
+  const uint8_t* from = product.x_bytes + offset + first * product.x_channel;
+  const float* mean = product.x_mean + first * product.x_mean_channel;
+  for (int i = 0; i < count; ++i) {
+    values[i] = static_cast<float>(from[i * product.x_channel]) - mean[i * product.x_mean_channel];
+  }
+}
+
 /// Adds a chunk's products to the sums of P neighbouring positions of one row. With P > 1 every
 /// tap must lie inside x's columns.
 template <int P, bool kDepthwise>
@@ -92,7 +101,11 @@ void AddProducts(const TileProduct& product, const Block& block, const Chunk& ch
     }
   }
   const int channels = chunk.channel_end - chunk.channel_begin;
-  const ptrdiff_t step = product.strides[1] * product.x_column;
+  const bool is_float = product.x_bytes == nullptr;
+  const ptrdiff_t pixel = product.strides[1] * product.x_column;
+  const ptrdiff_t step = is_float || kDepthwise ? pixel : kDepth;
+  const ptrdiff_t channel_step = is_float ? product.x_channel : 1;
+  float converted[kDepthwise ? 1 : P * kDepth];
   const float* w = chunk.w;
   for (int tap = chunk.tap_begin; tap < chunk.tap_end; ++tap, w += channels * chunk.w_step) {
     const int kernel_row = product.kernel[1] == 1 ? tap : tap / product.kernel[1];
@@ -103,22 +116,36 @@ void AddProducts(const TileProduct& product, const Block& block, const Chunk& ch
     const int x_column =
         column * product.strides[1] - product.pads[1] + kernel_column * product.dilations[1];
     if (P == 1 && (x_column < 0 || x_column >= product.in_extent[1])) continue;
-    const float* x = product.x + x_row * product.x_row + x_column * product.x_column;
+    ptrdiff_t offset = x_row * product.x_row + x_column * product.x_column;
     if constexpr (kDepthwise) {
-      const float* lanes = x + block.begin * product.x_channel;
-      const bool contiguous = product.x_channel == 1 && block.lanes == kLanes;
+      const bool contiguous = is_float && product.x_channel == 1 && block.lanes == kLanes;
 #pragma GCC unroll 4
-      for (int p = 0; p < P; ++p, lanes += step) {
+      for (int p = 0; p < P; ++p, offset += step) {
         float gathered[kLanes] = {};
-        if (!contiguous) LoadLanes(lanes, product.x_channel, block.lanes, gathered);
-        const float* values = contiguous ? lanes : gathered;
+        const float* values = gathered;
+        if (contiguous) {
+          values = product.x + offset + block.begin;
+        } else if (is_float) {
+          LoadLanes(product.x + offset + block.begin * product.x_channel, product.x_channel,
+                    block.lanes, gathered);
+        } else {
+          ReadBytes(product, offset, block.begin, block.lanes, gathered);
+        }
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) {
           totals[p][v] += LoadVector(values + v * kVectorLanes) * LoadVector(w + v * kVectorLanes);
         }
       }
     } else {
-      x += chunk.channel_begin * product.x_channel;
+      const float* x = converted;
+      if (is_float) {
+        x = product.x + offset + chunk.channel_begin * product.x_channel;
+      } else {
+        for (int p = 0; p < P; ++p) {
+          ReadBytes(product, offset + p * pixel, chunk.channel_begin, channels,
+                    converted + p * kDepth);
+        }
+      }
       const float* w_channel = w;
       for (int channel = 0; channel < channels; ++channel) {
         Vector weights[kVectors];
@@ -130,7 +157,7 @@ void AddProducts(const TileProduct& product, const Block& block, const Chunk& ch
 #pragma GCC unroll 2
           for (int v = 0; v < kVectors; ++v) totals[p][v] += value * weights[v];
         }
-        x += product.x_channel;
+        x += channel_step;
         w_channel += chunk.w_step;
       }
     }
@@ -193,14 +220,16 @@ void PackWeights(const TileProduct& product, const Block& block, const Chunk& ch
                  float* packed) {
   const int channels = chunk.channel_end - chunk.channel_begin;
   for (int tap = chunk.tap_begin; tap < chunk.tap_end; ++tap, packed += channels * kLanes) {
-    const float* w =
-        product.w + block.begin * product.w_output + tap / product.kernel[1] * product.w_row +
-        tap % product.kernel[1] * product.w_column + chunk.channel_begin * product.w_channel;
-    for (int lane = 0; lane < kLanes; ++lane, w += product.w_output) {
-      for (int channel = 0; channel < channels; ++channel) {
-        packed[channel * kLanes + lane] =
-            lane < block.lanes ? w[channel * product.w_channel] : 0.0F;
-      }
+    const ptrdiff_t first = product.w_first + tap / product.kernel[1] * product.w_row +
+                            tap % product.kernel[1] * product.w_column +
+                            chunk.channel_begin * product.w_channel;
+    for (int lane = 0; lane < block.lanes; ++lane) {
+      const int output = block.begin + lane;
+      product.w.Read(first + output * product.w_output, product.w_channel, channels,
+                     product.first_scale + output, packed + lane, kLanes);
+    }
+    for (int lane = block.lanes; lane < kLanes; ++lane) {
+      for (int channel = 0; channel < channels; ++channel) packed[channel * kLanes + lane] = 0.0F;
     }
   }
 }
@@ -208,8 +237,9 @@ void PackWeights(const TileProduct& product, const Block& block, const Chunk& ch
 void RunChunk(const TileProduct& product, const Block& block, Chunk& chunk, int begin, int end) {
   float packed[kDepth * kLanes];
   const int taps = product.kernel[0] * product.kernel[1];
-  if (taps == 1 && product.w_output == 1 && block.lanes == kLanes) {
-    chunk.w = product.w + block.begin + chunk.channel_begin * product.w_channel;
+  if (taps == 1 && product.w_output == 1 && block.lanes == kLanes && product.w.IsPlain()) {
+    chunk.w =
+        product.w.Plain() + product.w_first + block.begin + chunk.channel_begin * product.w_channel;
     chunk.w_step = product.w_channel;
   } else {
     PackWeights(product, block, chunk, packed);

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
+#include "backends/cpu/kernels/portable/stored_weights.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
@@ -31,11 +33,16 @@ struct Addend {
 /// An addend may be y itself. Strides are in elements.
 struct TileProduct {
   const float* x = nullptr;
+  const uint8_t* x_bytes = nullptr;  ///< if not null x is this, less x_mean[i]
+  const float* x_mean = nullptr;     ///< of channel 0
+  ptrdiff_t x_mean_channel = 0;
   ptrdiff_t x_channel = 0;
   ptrdiff_t x_row = 0;
   ptrdiff_t x_column = 0;
 
-  const float* w = nullptr;
+  StoredWeights w;
+  ptrdiff_t w_first = 0;      ///< where the weights of output 0 lie
+  ptrdiff_t first_scale = 0;  ///< the output of `w` that output 0 is
   ptrdiff_t w_output = 0;
   ptrdiff_t w_channel = 0;
   ptrdiff_t w_row = 0;

@@ -50,13 +50,12 @@ void MakeGroups(const GroupedShape& shape, int tile_width, bool in_place, Channe
 void PackGroup(const ChannelGroup& group, const GroupedShape& shape, const WeightsView& weights,
                float* packed) {
   for (int tap = 0; tap < shape.taps; ++tap) {
-    for (int k = 0; k < shape.depth; ++k) {
-      const float* from = weights.data + tap * weights.tap_step + k * weights.input_step;
-      for (int m = 0; m < group.channels; ++m) {
-        packed[m] = from[(group.first + m) * weights.output_step];
-      }
-      packed += group.width;
+    for (int m = 0; m < group.channels; ++m) {
+      const int64_t output = group.first + m;
+      weights.stored.Read(output * weights.output_step + tap * weights.tap_step, weights.input_step,
+                          shape.depth, output, packed + m, group.width);
     }
+    packed += int64_t{shape.depth} * group.width;
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernels/portable/stored_weights.hpp"
+
 namespace tenon::cpu::vector {
 
 /// Output channels [first, first + channels).
@@ -21,16 +23,17 @@ struct ChannelGroup {
   const float* bias;  ///< [width]
 };
 
-/// Strided weights: w(m, k, tap) = data[m * output_step + k * input_step + tap * tap_step].
+/// Strided weights: w(m, k, tap) lies at m * output_step + k * input_step + tap * tap_step.
 struct WeightsView {
-  const float* data;
+  portable::StoredWeights stored;
   int64_t output_step;
   int64_t input_step;
   int64_t tap_step;
 
-  /// True if rows of neighbouring outputs follow each other in the order in which tiles read them.
-  [[nodiscard]] bool IsOutputsLast(int depth, int taps) const {
-    return output_step == 1 && (taps == 1 || tap_step == depth * input_step);
+  /// True if they are f32 and rows of neighbouring outputs follow each other in the order in which
+  /// tiles read them.
+  [[nodiscard]] bool CanBeReadInPlace(int depth, int taps) const {
+    return stored.IsPlain() && output_step == 1 && (taps == 1 || tap_step == depth * input_step);
   }
 };
 

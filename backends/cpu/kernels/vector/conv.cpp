@@ -10,6 +10,7 @@ namespace {
 constexpr int kW = 1;
 constexpr int kBias = 2;
 constexpr int kResidual = 3;
+constexpr int kScale = 4;
 
 }  // namespace
 
@@ -18,7 +19,8 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   const TensorView& w = op.Input(kW);
   const GroupedShape shape = ShapeOf(GeometryOf(op));
   const int last = w.dims[3] > 1 ? 3 : 2;  // axes of one element may have any stride
-  const WeightsView weights = {w.As<const float>(), w.strides[0], w.strides[1], w.strides[last]};
+  const WeightsView weights = {portable::StoredWeightsOf(op, kW, kScale), w.strides[0],
+                               w.strides[1], w.strides[last]};
   const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   return PackWeights(shape, weights, bias, shared);
 }
@@ -49,6 +51,8 @@ Status CheckConvConstants(const OpCall& op) {
     TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
                  "vector convolutions take a constant, dense bias");
   }
+  TENON_ENSURE(!op.HasInput(kScale) || op.Input(kScale).data != nullptr, kUnsupported,
+               "vector convolutions take a constant scale of the weights");
   return OkStatus();
 }
 

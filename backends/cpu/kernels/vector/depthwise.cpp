@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/portable/stored_weights.hpp"
 #include "backends/cpu/kernels/vector/choose_routines.hpp"
 #include "backends/cpu/kernels/vector/finish.hpp"
 #include "backends/cpu/kernels/vector/geometry.hpp"
@@ -15,10 +16,11 @@ namespace {
 constexpr int kW = 1;
 constexpr int kBias = 2;
 constexpr int kResidual = 3;
+constexpr int kScale = 4;
 constexpr int64_t kSmallWork = 60'000;
 
 /// What `load` makes, in one block: where weights and bias lie. Read in place if the plan has them
-/// channels-last; else packed, padded to kChannelBlock channels.
+/// channels-last, as f32; else packed, padded to kChannelBlock channels.
 struct DepthwiseWeights {
   const Routines* routines;
   size_t bytes;
@@ -45,7 +47,7 @@ struct Depthwise {
 bool ReadsInPlace(const OpCall& op) {
   const TensorView& w = op.Input(kW);
   constexpr int kFewestLanes = 4;  // the last vector may not reach beyond the last channel
-  return w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
+  return w.dtype == DType::kF32 && w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
 }
 
 DepthwiseWeights* LayOut(BlockLayout& block, const Geometry& geometry, bool in_place,
@@ -80,6 +82,7 @@ void UseInPlace(const OpCall& op, const Geometry& geometry, DepthwiseWeights& pa
 
 void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
   const TensorView& w = op.Input(kW);
+  const portable::StoredWeights stored = portable::StoredWeightsOf(op, kW, kScale);
   const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   const int taps = geometry.Taps();
   packed.weights = packed.packed_weights;
@@ -89,11 +92,10 @@ void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) 
   for (int c = 0; c < geometry.outputs; ++c) {
     const int in_block = c % kChannelBlock;
     float* to = packed.packed_weights + int64_t{c - in_block} * taps + in_block;
-    for (int tap = 0; tap < taps; ++tap) {
-      const int64_t row = tap / geometry.kernel_width;
-      const int64_t column = tap % geometry.kernel_width;
-      to[tap * kChannelBlock] = w.As<const float>()[int64_t{c} * w.strides[0] + row * w.strides[2] +
-                                                    column * w.strides[3]];
+    for (int64_t row = 0; row < geometry.kernel_height; ++row) {
+      stored.Read(int64_t{c} * w.strides[0] + row * w.strides[2], w.strides[3],
+                  geometry.kernel_width, c, to + row * geometry.kernel_width * kChannelBlock,
+                  kChannelBlock);
     }
     if (bias != nullptr) packed.packed_bias[c] = bias[c];
   }

@@ -2,7 +2,7 @@
 //
 // Where a pixel has so few channels, a pointer for every tap costs more than its products. So the
 // input rows that one output row reads are copied, with their padding, to the stack: then every tap
-// lies at the same distance from its pixel.
+// lies at the same distance from its pixel. An input of bytes becomes floats on the way.
 #include <cstddef>
 #include <cstring>
 
@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kX = 0;
 constexpr int kResidual = 3;
+constexpr int kMean = 5;
+/// Pixels whose means lie side by side, so that whole vectors of channels are subtracted.
+constexpr int kMeanPixels = 16;
 
 /// One execution, on the stack.
 struct FirstConv {
@@ -22,8 +25,17 @@ struct FirstConv {
   int tiles_per_row;
   int row_floats;    ///< of one padded input row, per channel
   bool interleaved;  ///< the copy is [rows][columns][channels], else [rows][channels][columns]
-  int64_t offsets[kMostFirstTaps];  ///< [taps][channels], from a pixel's first tap
+  bool bytes;        ///< x is u8
+  float means[kMostFirstChannels * kMeanPixels];  ///< of bytes: [kMeanPixels][channels]
+  int64_t offsets[kMostFirstTaps];                ///< [taps][channels], from a pixel's first tap
 };
+
+void FillMeans(const TensorView& mean, FirstConv& conv) {
+  const int channels = conv.product.geometry.inputs;
+  for (int i = 0; i < kMeanPixels * channels; ++i) {
+    conv.means[i] = mean.As<const float>()[i % channels * int64_t{mean.strides[0]}];
+  }
+}
 
 void FillOffsets(FirstConv& conv) {
   const Geometry& g = conv.product.geometry;
@@ -67,8 +79,40 @@ void CopyInterleaved(const float* from, const Geometry& g, int64_t before, int64
   std::memset(to + count * g.inputs, 0, static_cast<size_t>(after) * pixel_bytes);
 }
 
-/// Copies the input rows that output row `row` reads.
-void CopyRows(const FirstConv& conv, const float* image, int row, float* copy) {
+/// `count` bytes that lie `step` apart, less their mean, as floats.
+void CopyBytes(const uint8_t* from, int64_t step, int64_t count, float mean, float* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]) - mean;
+}
+
+/// The same for `count` pixels whose channels are neighbours in memory.
+void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t count, float* to) {
+  const Geometry& g = conv.product.geometry;
+  const bool is_dense = g.x.pixel == g.inputs;
+  const int64_t at_once = is_dense ? kMeanPixels : 1;
+  while (count > 0) {
+    const int64_t values = (count < at_once ? count : at_once) * g.inputs;
+    for (int64_t i = 0; i < values; ++i) to[i] = static_cast<float>(from[i]) - conv.means[i];
+    to += values;
+    from += is_dense ? values : g.x.pixel;
+    count -= at_once;
+  }
+}
+
+/// One row of bytes inside the image, between `before` and `after` columns of zeros.
+void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int64_t count,
+                 int64_t after, float* to) {
+  const Geometry& g = conv.product.geometry;
+  std::memset(to, 0, static_cast<size_t>(conv.row_floats) * g.inputs * sizeof(float));
+  if (conv.interleaved) return CopyInterleavedBytes(conv, from, count, to + before * g.inputs);
+  for (int c = 0; c < g.inputs; ++c) {
+    CopyBytes(from + c * g.x.channel, g.x.pixel, count, conv.means[c], to + before);
+    to += before + count + after;
+  }
+}
+
+/// Copies the input rows that output row `row` reads, of the image that begins `image` elements
+/// into x.
+void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row, float* copy) {
   const Geometry& g = conv.product.geometry;
   const int64_t left = g.pad[1] < conv.row_floats ? g.pad[1] : conv.row_floats;
   const int64_t room = conv.row_floats - left;
@@ -78,9 +122,12 @@ void CopyRows(const FirstConv& conv, const float* image, int row, float* copy) {
   for (int kh = 0; kh < g.kernel_height; ++kh) {
     const int64_t h = row * g.stride[0] - g.pad[0] + kh * g.dilation[0];
     const bool is_inside = h >= 0 && h < g.height;
-    const float* from = is_inside ? image + h * g.x.row : nullptr;
+    const int64_t first = image + h * g.x.row;
+    const auto* from = is_inside && !conv.bytes ? x.As<const float>() + first : nullptr;
     if (!is_inside) {
       std::memset(copy, 0, static_cast<size_t>(row_bytes));
+    } else if (conv.bytes) {
+      CopyByteRow(conv, x.As<const uint8_t>() + first, left, inside, right, copy);
     } else if (conv.interleaved) {
       CopyInterleaved(from, g, left, inside, right, copy);
     } else {
@@ -129,9 +176,11 @@ Status FirstConvRun(const KernelCall& call) {
   conv.tiles_per_row = (g.out_width + tile_pixels - 1) / tile_pixels;
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
   conv.interleaved = HasDenseChannels(call.op.Input(kX));
+  conv.bytes = call.op.HasInput(kMean);
+  if (conv.bytes) FillMeans(call.op.Input(kMean), conv);
   FillOffsets(conv);
   TileOperands operands;
-  operands.x = call.op.Input(kX).As<const float>();
+  operands.x = nullptr;  // read from the copy
   operands.residual =
       call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
@@ -139,8 +188,8 @@ Status FirstConvRun(const KernelCall& call) {
               [&](int begin, int end) {
                 alignas(64) float copy[kMostRowFloats];
                 for (int row = begin; row < end; ++row) {
-                  const float* image = operands.x + row / g.out_height * g.x.image;
-                  CopyRows(conv, image, row % g.out_height, copy);
+                  const int64_t image = row / g.out_height * g.x.image;
+                  CopyRows(conv, call.op.Input(kX), image, row % g.out_height, copy);
                   RunRow(conv, row, copy, operands);
                 }
               });

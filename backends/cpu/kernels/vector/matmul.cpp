@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kB = 1;
 constexpr int kBias = 2;
+constexpr int kScale = 3;
 
 /// The product as a 1x1 convolution: rows are the pixels of one image row.
 Geometry ProductGeometry(const OpCall& op) {
@@ -42,6 +43,8 @@ Status MatMulCheck(const KernelSetup& setup) {
     TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
                  "vector products take a constant, dense bias");
   }
+  TENON_ENSURE(!op.HasInput(kScale) || op.Input(kScale).data != nullptr, kUnsupported,
+               "vector products take a constant scale of the weights");
   return OkStatus();
 }
 
@@ -53,7 +56,7 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const int64_t row_step = b.strides[b.rank - 2];
   const int64_t column_step = b.strides[b.rank - 1];
   WeightsView weights;
-  weights.data = b.As<const float>();
+  weights.stored = portable::StoredWeightsOf(op, kB, kScale);
   weights.output_step = transposed ? row_step : column_step;
   weights.input_step = transposed ? column_step : row_step;
   weights.tap_step = 0;

@@ -28,7 +28,7 @@ PackedWeights* LayOut(BlockLayout& block, const GroupedShape& shape, int tile_wi
 void PlaceGroup(const PackedWeights& packed, const WeightsView* in_place, const float* bias,
                 ChannelGroup& group) {
   if (!group.packed) {
-    group.weights = in_place->data + group.first;
+    group.weights = in_place->stored.Plain() + group.first;
     group.weight_step = in_place->input_step;
     group.bias = bias != nullptr ? bias + group.first : packed.zeros;
     return;
@@ -67,7 +67,7 @@ Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place,
 
 Status PackWeights(const GroupedShape& shape, const WeightsView& weights, const float* bias,
                    void** shared) {
-  const bool in_place = weights.IsOutputsLast(shape.depth, shape.taps);
+  const bool in_place = weights.CanBeReadInPlace(shape.depth, shape.taps);
   PackedWeights* packed = nullptr;
   TENON_RETURN_IF_ERROR(MakePackedWeights(shape, in_place ? &weights : nullptr, bias, &packed));
   for (int g = 0; g < packed->group_count; ++g) {

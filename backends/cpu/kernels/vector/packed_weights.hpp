@@ -1,8 +1,8 @@
 // What `load` makes for convolutions and matrix products: where each group of output channels finds
 // its weights and bias in the order in which register tiles read them. That is where they lie in
-// the plan if it has them in that order; other orders, and groups that are no whole number of
-// vectors, are packed. Depends on nothing but these, so that all ops with the same weights (the
-// parts of a convolution that was split) share it.
+// the plan if it has them in that order, as f32; other orders and dtypes, and groups that are no
+// whole number of vectors, are packed. Depends on nothing but these, so that all ops with the same
+// weights (the parts of a convolution that was split) share it.
 #pragma once
 
 #include <cstddef>

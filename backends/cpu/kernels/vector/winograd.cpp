@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/portable/stored_weights.hpp"
 #include "backends/cpu/kernels/vector/finish.hpp"
 #include "backends/cpu/kernels/vector/geometry.hpp"
 #include "backends/cpu/kernels/vector/kernels.hpp"
@@ -18,6 +19,7 @@ namespace {
 constexpr int kW = 1;
 constexpr int kBias = 2;
 constexpr int kResidual = 3;
+constexpr int kScale = 4;
 constexpr int kCoefficients = 36;
 constexpr int kInputTile = 6;
 constexpr int kOutputTile = 4;
@@ -59,6 +61,7 @@ void TransformWeights(const float* w, double* coefficients) {
 
 void Pack(const OpCall& op, const PackedWeights& packed) {
   const TensorView& w = op.Input(kW);
+  const portable::StoredWeights stored = portable::StoredWeightsOf(op, kW, kScale);
   const int64_t inputs = packed.shape.depth;
   for (int g = 0; g < packed.group_count; ++g) {
     const ChannelGroup& group = packed.groups[g];
@@ -66,11 +69,12 @@ void Pack(const OpCall& op, const PackedWeights& packed) {
     for (int m = 0; m < group.channels; ++m) {
       for (int64_t k = 0; k < inputs; ++k) {
         double coefficients[kCoefficients];
-        const float* from =
-            w.As<const float>() + (group.first + m) * int64_t{w.strides[0]} + k * w.strides[1];
+        const int64_t output = group.first + m;
+        const int64_t from = output * w.strides[0] + k * w.strides[1];
         float taps[9];
-        for (int tap = 0; tap < 9; ++tap) {
-          taps[tap] = from[tap / 3 * int64_t{w.strides[2]} + tap % 3 * w.strides[3]];
+        for (int row = 0; row < 3; ++row) {
+          stored.Read(from + int64_t{row} * w.strides[2], w.strides[3], 3, output, taps + row * 3,
+                      1);
         }
         TransformWeights(taps, coefficients);
         for (int i = 0; i < kCoefficients; ++i) {

@@ -60,8 +60,48 @@ TEST_CASE("Conv: every compute float type is taken, others and mixtures are not"
     CHECK(conv.Infer() == "error: operands must be f32, f16 or f64");
   }
   const OpTester mixed =
-      OpTester(kConvRow).Input(kF32, {1, 1, 3, 3}).Input(DType::kF16, {1, 1, 3, 3});
+      OpTester(kConvRow).Input(kF32, {1, 1, 3, 3}).Input(DType::kF64, {1, 1, 3, 3});
   CHECK(mixed.Infer() == "error: input 1 has another dtype than input 0");
+}
+
+/// A convolution of 6 to 4 channels whose x and w are stored so.
+OpTester Stored(DType x, DType w) {
+  return OpTester(kConvRow).Input(x, {1, 6, 8, 8}).Input(w, {4, 6, 3, 3}).Input(kF32, {4}).Absent();
+}
+
+TEST_CASE("Conv: weights may be stored as f16, or as i8 with a scale for each output channel") {
+  CHECK(Stored(kF32, DType::kF16).Infer() == "f32[1,4,6,6]");
+  CHECK(Stored(kF32, DType::kI8).Input(kF32, {4}).Infer() == "f32[1,4,6,6]");
+  CHECK(Stored(kF32, DType::kI8).Infer() == "error: weights of i8 need a scale (input 4)");
+  CHECK(Stored(kF32, DType::kI8).Input(kF32, {6}).Infer() ==
+        "error: input 4 must be a vector of 4 elements of f32");
+  CHECK(Stored(kF32, DType::kI8).Input(DType::kF16, {4}).Infer() ==
+        "error: input 4 must be a vector of 4 elements of f32");
+  CHECK(Stored(kF32, DType::kF16).Input(kF32, {4}).Infer() ==
+        "error: a scale of the weights (input 4) goes with weights of i8 only");
+  CHECK(Stored(kF32, DType::kU8).Infer() == "error: input 1 has another dtype than input 0");
+  CHECK(Stored(kF32, DType::kBf16).Infer() == "error: input 1 has another dtype than input 0");
+}
+
+TEST_CASE("Conv: only products in f32 have stored weights") {
+  const auto conv = [](DType dtype, DType w) {
+    return OpTester(kConvRow).Input(dtype, {1, 6, 8, 8}).Input(w, {4, 6, 3, 3});
+  };
+  CHECK(conv(DType::kF64, DType::kF16).Infer() == "error: input 1 has another dtype than input 0");
+  CHECK(conv(DType::kF16, DType::kI8).Absent().Absent().Input(kF32, {4}).Infer() ==
+        "error: weights of i8 are for products in f32");
+}
+
+TEST_CASE("Conv: an input of bytes has a mean for each channel, and gives f32") {
+  CHECK(Stored(DType::kU8, kF32).Absent().Input(kF32, {6}).Infer() == "f32[1,4,6,6]");
+  CHECK(Stored(DType::kU8, DType::kI8).Input(kF32, {4}).Input(kF32, {6}).Infer() == "f32[1,4,6,6]");
+  CHECK(Stored(DType::kU8, kF32).Infer() == "error: operands must be f32, f16 or f64");
+  CHECK(Stored(DType::kU8, kF32).Absent().Input(kF32, {1}).Infer() ==
+        "error: input 5 must be a vector of 6 elements of f32");
+  CHECK(Stored(kF32, kF32).Absent().Input(kF32, {6}).Infer() ==
+        "error: a mean of the input (input 5) goes with an input of u8 only");
+  CHECK(Stored(DType::kI8, kF32).Absent().Input(kF32, {6}).Infer() ==
+        "error: a mean of the input (input 5) goes with an input of u8 only");
 }
 
 TEST_CASE("Conv: only rank 4 is taken") {

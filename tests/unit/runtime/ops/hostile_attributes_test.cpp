@@ -110,6 +110,32 @@ struct Operands {
   std::vector<int32_t> input_ids;
 };
 
+void MakeVector(Operands& operands, size_t input, int32_t size) {
+  operands.shapes[input] = Shape();
+  operands.shapes[input].rank = 1;
+  operands.shapes[input][0] = size;
+  operands.views[input].rank = 1;
+  operands.views[input].dtype = DType::kF32;
+}
+
+/// Weights of i8 and an input of bytes, as the vectors that go with them want it.
+void MakeStoredForms(const OpRow& row, Operands& operands) {
+  const size_t scale = row.kind == OpKind::kConv ? 4 : 3;
+  const auto has = [&](size_t i) {
+    return i < operands.input_ids.size() && operands.input_ids[i] >= 0;
+  };
+  const Shape& w = operands.shapes[1];
+  if (w.rank < 2 || operands.shapes[0].rank < 2) return;
+  if (has(scale)) {
+    operands.views[1].dtype = DType::kI8;
+    MakeVector(operands, scale, row.kind == OpKind::kConv ? w[0] : w[w.rank - 1]);
+  }
+  if (has(scale + 1)) {
+    operands.views[0].dtype = DType::kU8;
+    MakeVector(operands, scale + 1, operands.shapes[0][1]);
+  }
+}
+
 Operands RandomOperands(const OpRow& row, Random& random) {
   Operands operands;
   const int32_t most = row.max_inputs < 0 ? 5 : row.max_inputs;
@@ -131,6 +157,8 @@ Operands RandomOperands(const OpRow& row, Random& random) {
     view.dtype = random.OneIn(6) ? static_cast<DType>(random.In(0, kDTypeCount - 1)) : common_dtype;
     operands.views.push_back(view);
   }
+  const bool is_product = row.kind == OpKind::kConv || row.kind == OpKind::kMatMul;
+  if (is_product && count > 1 && !random.OneIn(8)) MakeStoredForms(row, operands);
   // A condition or indices in their usual dtype.
   if (row.kind == OpKind::kSelect && count > 0) operands.views[0].dtype = DType::kBool;
   if (row.kind == OpKind::kGather && count > 1) operands.views[1].dtype = DType::kI32;

@@ -77,6 +77,22 @@ TEST_CASE("MatMul: dtypes are one float type") {
         "error: input 2 has another dtype than input 0");
 }
 
+TEST_CASE("MatMul: b may be stored as f16, or as one i8 matrix with a scale for each column") {
+  const auto stored = [](DType b, const std::vector<int32_t>& dims) {
+    return OpTester(kMatMulRow).Input(kF32, {2, 4, 3}).Input(b, dims).Input(kF32, {5});
+  };
+  CHECK(stored(DType::kF16, {3, 5}).Infer() == "f32[2,4,5]");
+  CHECK(stored(DType::kF16, {2, 3, 5}).Infer() == "f32[2,4,5]");
+  CHECK(stored(DType::kI8, {3, 5}).Input(kF32, {5}).Infer() == "f32[2,4,5]");
+  CHECK(stored(DType::kI8, {3, 5}).Infer() == "error: weights of i8 need a scale (input 3)");
+  CHECK(stored(DType::kI8, {3, 5}).Input(kF32, {3}).Infer() ==
+        "error: input 3 must be a vector of 5 elements of f32");
+  CHECK(stored(DType::kI8, {2, 3, 5}).Input(kF32, {5}).Infer() ==
+        "error: b with a scale must be one matrix, not of rank 3");
+  CHECK(stored(kF32, {3, 5}).Input(kF32, {5}).Infer() ==
+        "error: a scale of the weights (input 3) goes with weights of i8 only");
+}
+
 TEST_CASE("MatMul: the activation is checked") {
   MatMulAttributes attributes;
   attributes.activation.function = UnaryFunction::kLeakyRelu;

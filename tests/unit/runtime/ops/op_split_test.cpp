@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_table.hpp"
@@ -19,7 +20,7 @@ constexpr DType kF32 = DType::kF32;
 std::string Cut(OpKind kind, const OpTester& op, int32_t axis, const IndexRange& out,
                 const void* attributes) {
   return op.With(attributes, [&](const OpCall& call) {
-    InputSplit splits[4];
+    InputSplit splits[6];
     int32_t granularity = 0;
     if (!GetOpSplitRow(kind).split(call, axis, splits, &granularity)) return std::string("no");
     std::string text = std::to_string(granularity) + ":";
@@ -109,6 +110,36 @@ TEST_CASE("Convolution: channels cut weights, bias and residual, rows need a hal
   const ConvAttributes last = Part(OpKind::kConv, conv, 2, {2, 4}, attributes);
   CHECK(last.pads[0] == 0);
   CHECK(last.pads[2] == 0);  // the last window ends with the input
+}
+
+TEST_CASE("Convolution: scales of weights are cut with the outputs, means with the inputs") {
+  ConvAttributes attributes;
+  attributes.group = 3;
+  const OpTester conv = OpTester(kConvRow)
+                            .Input(DType::kU8, {1, 6, 4, 4})
+                            .Input(DType::kI8, {12, 2, 1, 1})
+                            .Absent()
+                            .Absent()
+                            .Input(kF32, {12})
+                            .Input(kF32, {6})
+                            .Output(kF32, {1, 12, 4, 4});
+  const std::string by_channels = Cut(OpKind::kConv, conv, 1, {4, 12}, &attributes);
+  CHECK(by_channels == "4: x1[2,6) x0[4,12) whole whole x0[4,12) x0[2,6)");
+  const std::string by_rows = Cut(OpKind::kConv, conv, 2, {1, 3}, &attributes);
+  CHECK(by_rows == "1: x2[1,3) whole whole whole whole whole");
+}
+
+TEST_CASE("Matrix product: scales of the second factor are cut with its columns") {
+  const MatMulAttributes attributes;
+  const OpTester product = OpTester(kMatMulRow)
+                               .Input(kF32, {5, 4})
+                               .Input(DType::kI8, {4, 7})
+                               .Absent()
+                               .Input(kF32, {7})
+                               .Output(kF32, {5, 7});
+  const std::string by_columns = Cut(OpKind::kMatMul, product, 1, {2, 6}, &attributes);
+  CHECK(by_columns == "1: whole x1[2,6) whole x0[2,6)");
+  CHECK(Cut(OpKind::kMatMul, product, 0, {1, 3}, &attributes) == "1: x0[1,3) whole whole whole");
 }
 
 TEST_CASE("Convolution: groups are cut between groups, with the input channels they read") {
