@@ -30,6 +30,16 @@ constexpr KernelCaps kCaps[] = {
     Row("cpu.gather.portable", OpKind::kGather, portable::GatherSupports),
     Row("cpu.cast.portable", OpKind::kCast, portable::CastSupports),
     Row("cpu.copy.portable", OpKind::kCopy, portable::CopySupports),
+    Row("cpu.quantize.portable", OpKind::kQuantize, portable::QuantizedSupports),
+    Row("cpu.dequantize.portable", OpKind::kDequantize, portable::QuantizedSupports),
+    Row("cpu.lookup.portable", OpKind::kLookup, portable::QuantizedSupports),
+    Row("cpu.quantized_conv.portable", OpKind::kQuantizedConv, portable::QuantizedSupports),
+    Row("cpu.quantized_matmul.portable", OpKind::kQuantizedMatMul, portable::QuantizedSupports),
+    Row("cpu.quantized_binary.portable", OpKind::kQuantizedBinary, portable::QuantizedSupports),
+    Row("cpu.quantized_average_pool.portable", OpKind::kQuantizedAveragePool,
+        portable::QuantizedSupports),
+    Row("cpu.quantized_reduce.portable", OpKind::kQuantizedReduce, portable::QuantizedSupports),
+    Row("cpu.quantized_softmax.portable", OpKind::kQuantizedSoftmax, portable::QuantizedSupports),
 };
 
 }  // namespace

@@ -30,4 +30,7 @@ namespace tenon::cpu::portable {
 [[nodiscard]] const char* CastSupports(const OpCall& call);
 [[nodiscard]] const char* CopySupports(const OpCall& call);
 
+/// Of every quantized op: what the shape rules let through runs.
+[[nodiscard]] inline const char* QuantizedSupports(const OpCall&) { return nullptr; }
+
 }  // namespace tenon::cpu::portable

@@ -74,4 +74,31 @@ Status CastRun(const KernelCall& call);
 Status CopyCheck(const KernelSetup& setup);
 Status CopyRun(const KernelCall& call);
 
+Status QuantizeCheck(const KernelSetup& setup);
+Status QuantizeRun(const KernelCall& call);
+
+Status DequantizeCheck(const KernelSetup& setup);
+Status DequantizeRun(const KernelCall& call);
+
+Status LookupCheck(const KernelSetup& setup);
+Status LookupRun(const KernelCall& call);
+
+Status QuantizedConvCheck(const KernelSetup& setup);
+Status QuantizedConvRun(const KernelCall& call);
+
+Status QuantizedMatMulCheck(const KernelSetup& setup);
+Status QuantizedMatMulRun(const KernelCall& call);
+
+Status QuantizedBinaryCheck(const KernelSetup& setup);
+Status QuantizedBinaryRun(const KernelCall& call);
+
+Status QuantizedAveragePoolCheck(const KernelSetup& setup);
+Status QuantizedAveragePoolRun(const KernelCall& call);
+
+Status QuantizedReduceCheck(const KernelSetup& setup);
+Status QuantizedReduceRun(const KernelCall& call);
+
+Status QuantizedSoftmaxCheck(const KernelSetup& setup);
+Status QuantizedSoftmaxRun(const KernelCall& call);
+
 }  // namespace tenon::cpu::portable

@@ -76,4 +76,26 @@ void ForEachTap(const PoolAttributes& attributes, const TensorView& x, const Poo
   }
 }
 
+/// Taps of one axis that lie in [low, high). Windows and padding have up to 2^28.
+[[nodiscard]] inline int TapsInside(int first, int dilation, int kernel, int low, int high) {
+  const int begin = FirstTapInside(first - low, dilation);
+  const int end = FirstTapInside(first - high, dilation);
+  return (end < kernel ? end : kernel) - begin;
+}
+
+/// How many taps of a window count in its average.
+[[nodiscard]] inline int64_t CountedTaps(const PoolAttributes& attributes, const TensorView& x,
+                                         const PoolBlock& block) {
+  const int first[2] = {block.row, block.column};
+  int64_t count = 1;
+  for (int i = 0; i < 2; ++i) {
+    // Positions past the padding, which ceil_mode may reach, never count.
+    const bool padded = attributes.count_include_pad != 0;
+    const int low = padded ? -attributes.pads[i] : 0;
+    const int high = x.dims[2 + i] + (padded ? attributes.pads[2 + i] : 0);
+    count *= TapsInside(first[i], attributes.dilations[i], attributes.kernel[i], low, high);
+  }
+  return count;
+}
+
 }  // namespace tenon::cpu::portable

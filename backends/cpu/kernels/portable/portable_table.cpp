@@ -34,6 +34,22 @@ constexpr KernelEntry kKernels[] = {
     Entry("cpu.gather.portable", kGatherRow, portable::GatherCheck, portable::GatherRun),
     Entry("cpu.cast.portable", kCastRow, portable::CastCheck, portable::CastRun),
     Entry("cpu.copy.portable", kCopyRow, portable::CopyCheck, portable::CopyRun),
+    Entry("cpu.quantize.portable", kQuantizeRow, portable::QuantizeCheck, portable::QuantizeRun),
+    Entry("cpu.dequantize.portable", kDequantizeRow, portable::DequantizeCheck,
+          portable::DequantizeRun),
+    Entry("cpu.lookup.portable", kLookupRow, portable::LookupCheck, portable::LookupRun),
+    Entry("cpu.quantized_conv.portable", kQuantizedConvRow, portable::QuantizedConvCheck,
+          portable::QuantizedConvRun),
+    Entry("cpu.quantized_matmul.portable", kQuantizedMatMulRow, portable::QuantizedMatMulCheck,
+          portable::QuantizedMatMulRun),
+    Entry("cpu.quantized_binary.portable", kQuantizedBinaryRow, portable::QuantizedBinaryCheck,
+          portable::QuantizedBinaryRun),
+    Entry("cpu.quantized_average_pool.portable", kQuantizedAveragePoolRow,
+          portable::QuantizedAveragePoolCheck, portable::QuantizedAveragePoolRun),
+    Entry("cpu.quantized_reduce.portable", kQuantizedReduceRow, portable::QuantizedReduceCheck,
+          portable::QuantizedReduceRun),
+    Entry("cpu.quantized_softmax.portable", kQuantizedSoftmaxRow, portable::QuantizedSoftmaxCheck,
+          portable::QuantizedSoftmaxRun),
 };
 
 }  // namespace
