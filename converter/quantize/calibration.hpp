@@ -1,0 +1,41 @@
+// The samples that a float model is quantized with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "converter/quantize/graph_runner.hpp"
+
+namespace tenon::converter {
+
+/// An array as a file holds it: `name` is the file's without folder and ending.
+struct CalibrationArray {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;  ///< row-major
+};
+
+struct Calibration {
+  std::vector<Sample> samples;  ///< at least one
+  /// The right class of every row of the model's first output, samples in order; empty: not known.
+  std::vector<int64_t> labels;
+};
+
+/// Deals arrays to the graph's inputs. With one input every array is of it; with several, those
+/// called NAME or NAME_<k>, where NAME is the input's with everything but letters, digits, '.', '-'
+/// and '_' turned into '_'. An array is one sample if it has the input's shape; several, if it has
+/// one more dimension before it, or a first dimension that is a multiple of the input's. Arrays are
+/// taken in natural order of their names (2 before 10). The one called "labels" holds integers.
+///
+/// Errors (kUsage, with what is wanted): no sample, a shape or dtype that does not match, values
+/// that are not finite, inputs with different numbers of samples, labels of another number.
+[[nodiscard]] Result<Calibration> MakeCalibration(const Graph& graph,
+                                                  std::vector<CalibrationArray> arrays);
+
+/// `count` of the samples, evenly spread; all if there are no more.
+[[nodiscard]] std::vector<Sample> Spread(const std::vector<Sample>& samples, size_t count);
+
+}  // namespace tenon::converter

@@ -1,0 +1,215 @@
+#include "converter/quantize/choose_ops.hpp"
+
+#include <algorithm>
+
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+TensorId InputOrNone(const Op& op, size_t index) {
+  return index < op.inputs.size() ? op.inputs[index] : kNone;
+}
+
+bool IsConstantInput(const Graph& graph, const Op& op, size_t index) {
+  const TensorId id = InputOrNone(op, index);
+  return id != kNone && graph.tensor(id).IsConstant();
+}
+
+std::string WhyLayerFloat(const Graph& graph, const Op& op) {
+  constexpr size_t kWeights = 1;
+  constexpr size_t kBias = 2;
+  if (graph.tensor(op.inputs.front()).IsConstant()) return "its first operand is constant";
+  if (!IsConstantInput(graph, op, kWeights)) return "its weights are not constant";
+  if (InputOrNone(op, kBias) != kNone && !IsConstantInput(graph, op, kBias)) {
+    return "its bias is not constant";
+  }
+  if (GetActivation(op).function != UnaryFunction::kIdentity) return "it has an activation";
+  if (op.inputs.size() > kBias + 1) return "it has more inputs than weights and bias";
+  const Shape& output = graph.tensor(op.outputs.front()).shape;
+  const int32_t channels = output[op.kind == OpKind::kConv ? 1 : output.rank - 1];
+  if (op.kind == OpKind::kMatMul && graph.tensor(op.inputs[kWeights]).shape.rank != 2) {
+    return "its weights are no matrix";
+  }
+  const TensorId bias = InputOrNone(op, kBias);
+  if (bias != kNone) {
+    const Shape& shape = graph.tensor(bias).shape;
+    const bool one_each = shape.Elements() == channels && shape.rank > 0 &&
+                          (op.kind == OpKind::kConv || shape[shape.rank - 1] == channels);
+    if (!one_each) return "its bias is not one value per channel";
+  }
+  return "";
+}
+
+std::string WhyBinaryFloat(const Op& op) {
+  switch (op.attributes.As<BinaryAttributes>().function) {
+    case BinaryFunction::kAdd:
+    case BinaryFunction::kSub:
+    case BinaryFunction::kMul:
+      return GetActivation(op).function == UnaryFunction::kIdentity ? "" : "it has an activation";
+    default:
+      return "the function has no integer form worth taking";
+  }
+}
+
+/// Functions whose values a table of 256 holds well: they grow no faster than their argument.
+std::string WhyUnaryFloat(const Op& op) {
+  switch (op.attributes.As<UnaryAttributes>().function) {
+    case UnaryFunction::kExp:
+    case UnaryFunction::kLog:
+    case UnaryFunction::kSqrt:
+    case UnaryFunction::kReciprocal:
+    case UnaryFunction::kNot:
+      return "the function's values span too much for 256 steps";
+    default:
+      return "";
+  }
+}
+
+std::string WhyKindFloat(const Graph& graph, const Op& op) {
+  switch (op.kind) {
+    case OpKind::kConv:
+    case OpKind::kMatMul:
+      return WhyLayerFloat(graph, op);
+    case OpKind::kBinary:
+      return WhyBinaryFloat(op);
+    case OpKind::kUnary:
+      return WhyUnaryFloat(op);
+    case OpKind::kReduce:
+      return op.attributes.As<ReduceAttributes>().function == ReduceFunction::kMean
+                 ? ""
+                 : "of reductions only the mean keeps to the scale of its input";
+    case OpKind::kResize:
+      return op.attributes.As<ResizeAttributes>().mode == ResizeMode::kNearest
+                 ? ""
+                 : "interpolation has no integer form";
+    case OpKind::kPad: {
+      const PadAttributes pad = op.attributes.As<PadAttributes>();
+      return pad.mode == PadMode::kConstant && pad.value != 0 ? "it pads with another value than 0"
+                                                              : "";
+    }
+    case OpKind::kMaxPool:
+    case OpKind::kAveragePool:
+    case OpKind::kConcat:
+    case OpKind::kSlice:
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kExpand:
+    case OpKind::kGather:
+      return "";
+    case OpKind::kSoftmax:
+      return "256 steps are too few for probabilities";
+    default:
+      return "there is no integer form";
+  }
+}
+
+/// Relu and clip, which become the bounds of the op before them.
+bool IsBound(const Op& op) {
+  if (op.kind != OpKind::kUnary) return false;
+  const UnaryFunction function = op.attributes.As<UnaryAttributes>().function;
+  return function == UnaryFunction::kRelu || function == UnaryFunction::kClip;
+}
+
+/// The op whose bounds this one becomes, or kNone.
+OpId OpBounded(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  if (!IsBound(op)) return kNone;
+  const TensorId input = op.inputs.front();
+  const OpId producer = graph.tensor(input).producer;
+  if (producer == kNone || graph.OnlyConsumer(input) != id) return kNone;
+  const OpKind kind = graph.op(producer).kind;
+  return IsLayer(kind) || kind == OpKind::kBinary ? producer : kNone;
+}
+
+bool IsReadByInteger(const Graph& graph, TensorId id, const IntegerOps& chosen) {
+  const std::vector<OpId> readers = graph.Consumers(id);
+  return std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+    if (!chosen.Has(reader)) return false;
+    const std::vector<TensorId> data = DataInputs(graph.op(reader));
+    return std::find(data.begin(), data.end(), id) != data.end();
+  });
+}
+
+bool ReadsIntegers(const Graph& graph, const Op& op, const IntegerOps& chosen) {
+  return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+    return id != kNone && chosen.Has(graph.tensor(id).producer);
+  });
+}
+
+/// One that is no layer and gains nothing from integers.
+bool IsBetterFloat(const Graph& graph, OpId id, const IntegerOps& chosen) {
+  const Op& op = graph.op(id);
+  if (IsLayer(op.kind)) return false;
+  if (!IsReadByInteger(graph, op.outputs.front(), chosen)) return true;
+  return !KeepsValues(op) && !ReadsIntegers(graph, op, chosen);
+}
+
+}  // namespace
+
+bool IsLayer(OpKind kind) { return kind == OpKind::kConv || kind == OpKind::kMatMul; }
+
+std::string WhyFloat(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  if (op.outputs.size() != 1) return "it has several results";
+  if (graph.tensor(op.outputs.front()).dtype != DType::kF32) return "it does not compute in f32";
+  for (const TensorId input : DataInputs(op)) {
+    if (graph.tensor(input).dtype != DType::kF32) return "it does not read f32";
+  }
+  return WhyKindFloat(graph, op);
+}
+
+bool KeepsValues(const Op& op) {
+  switch (op.kind) {
+    case OpKind::kMaxPool:
+    case OpKind::kConcat:
+    case OpKind::kSlice:
+    case OpKind::kPad:
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kExpand:
+    case OpKind::kResize:
+    case OpKind::kGather:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::vector<TensorId> DataInputs(const Op& op) {
+  if (op.inputs.empty()) return {};
+  if (op.kind == OpKind::kBinary) return {op.inputs[0], op.inputs[1]};
+  if (op.kind == OpKind::kConcat) return op.inputs;
+  return {op.inputs.front()};
+}
+
+IntegerOps ChooseIntegerOps(const Graph& graph, const std::set<OpId>& keep) {
+  IntegerOps chosen;
+  for (const OpId id : graph.OpOrder()) {
+    if (!keep.contains(id) && WhyFloat(graph, id).empty()) chosen.ops.insert(id);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const OpId id : graph.OpOrder()) {
+      if (!chosen.Has(id) || !IsBetterFloat(graph, id, chosen)) continue;
+      chosen.ops.erase(id);
+      changed = true;
+    }
+  }
+  for (const OpId id : chosen.ops) {
+    if (chosen.Has(OpBounded(graph, id))) chosen.inner.insert(graph.op(id).inputs.front());
+  }
+  return chosen;
+}
+
+std::set<TensorId> QuantizedTensors(const Graph& graph, const IntegerOps& chosen) {
+  std::set<TensorId> tensors;
+  for (const OpId id : chosen.ops) {
+    for (const TensorId input : DataInputs(graph.op(id))) {
+      if (!chosen.inner.contains(input)) tensors.insert(input);
+    }
+  }
+  return tensors;
+}
+
+}  // namespace tenon::converter

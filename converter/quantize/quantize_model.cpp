@@ -1,0 +1,272 @@
+#include "converter/quantize/quantize_model.hpp"
+
+#include <algorithm>
+
+#include "converter/map/pins.hpp"
+#include "converter/quantize/collect_ranges.hpp"
+#include "converter/quantize/correct_bias.hpp"
+#include "converter/quantize/equalize.hpp"
+#include "converter/quantize/insert_quantization.hpp"
+#include "converter/quantize/keep_float.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// More samples than these change ranges and biases little, and cost time.
+constexpr size_t kRangeSamples = 256;
+constexpr size_t kBiasSamples = 32;
+constexpr size_t kJudgedSamples = 16;
+
+/// A float graph to quantize, the ranges of its tensors, and how they are chosen.
+struct Candidate {
+  Graph graph;
+  std::map<TensorId, Histogram> histograms;
+  RangeMethod method = RangeMethod::kAuto;
+  bool equalized = false;
+  std::map<OpId, std::vector<double>> bias_errors;
+
+  [[nodiscard]] QuantizationScheme SchemeFor(const std::set<OpId>& keep) const {
+    return MakeScheme(graph, ChooseIntegerOps(graph, keep), histograms, method);
+  }
+  /// The graph with the biases that go with a scheme.
+  [[nodiscard]] Result<Graph> CorrectedFor(const QuantizationScheme& scheme) const {
+    Graph corrected = graph;
+    std::map<OpId, std::vector<double>> errors = bias_errors;
+    std::erase_if(errors, [&](const auto& entry) { return !scheme.chosen.Has(entry.first); });
+    if (Status status = CorrectBiases(corrected, errors); !status.ok()) return status.error();
+    return corrected;
+  }
+};
+
+Status CheckQuantizable(const Graph& graph) {
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    if (op.kind < OpKind::kQuantize) continue;
+    return InputError(
+        "the model is quantized already ('{}' is a {}): leave out --quantize, or give the float "
+        "model",
+        op.name, GetOpRow(op.kind).name);
+  }
+  const IntegerOps chosen = ChooseIntegerOps(graph, {});
+  for (const OpId id : chosen.ops) {
+    if (IsLayer(graph.op(id).kind)) return {};
+  }
+  Error error = InputError("the model has no convolution or matrix product to quantize");
+  for (const OpId id : graph.OpOrder()) {
+    if (!IsLayer(graph.op(id).kind)) continue;
+    error.details.push_back(fmt::format("{}: {}", graph.op(id).name, WhyFloat(graph, id)));
+  }
+  return error;
+}
+
+Result<std::set<OpId>> OpsToKeep(const Graph& graph, const std::vector<std::string>& patterns) {
+  std::set<OpId> keep;
+  for (const std::string& pattern : patterns) {
+    const Pin pin{pattern, ""};
+    bool found = false;
+    for (const OpId id : graph.OpOrder()) {
+      if (!PinMatches(pin, graph.op(id).name)) continue;
+      keep.insert(id);
+      found = true;
+    }
+    if (!found) {
+      return UsageError("--quantize-keep '{}' matches no op: 'tenon inspect' and -v print names",
+                        pattern);
+    }
+  }
+  return keep;
+}
+
+/// Fills in ranges, and what the biases are to be corrected by.
+Result<Candidate> Prepare(Graph graph, RangeMethod method, bool equalized,
+                          const std::set<OpId>& keep, const std::vector<Sample>& samples) {
+  Candidate candidate;
+  candidate.graph = std::move(graph);
+  candidate.method = method;
+  candidate.equalized = equalized;
+  TENON_ASSIGN_OR_RETURN(candidate.histograms, CollectRanges(candidate.graph, samples));
+  TENON_ASSIGN_OR_RETURN(
+      candidate.bias_errors,
+      MeanErrors(candidate.graph, candidate.SchemeFor(keep), Spread(samples, kBiasSamples)));
+  return candidate;
+}
+
+Result<Candidate> WithMethod(const Candidate& other, RangeMethod method, const std::set<OpId>& keep,
+                             const std::vector<Sample>& samples) {
+  Candidate candidate = other;
+  candidate.method = method;
+  TENON_ASSIGN_OR_RETURN(
+      candidate.bias_errors,
+      MeanErrors(candidate.graph, candidate.SchemeFor(keep), Spread(samples, kBiasSamples)));
+  return candidate;
+}
+
+Result<Accuracy> JudgeCandidate(const AccuracyJudge& judge, const Candidate& candidate,
+                                const std::set<OpId>& keep) {
+  const QuantizationScheme scheme = candidate.SchemeFor(keep);
+  TENON_ASSIGN_OR_RETURN(Graph corrected, candidate.CorrectedFor(scheme));
+  return judge.JudgeScheme(std::move(corrected), scheme);
+}
+
+/// The ways to quantize that are compared.
+Result<std::vector<Candidate>> MakeCandidates(const Graph& graph, const QuantizeOptions& options,
+                                              const std::set<OpId>& keep,
+                                              const std::vector<Sample>& samples) {
+  std::vector<Candidate> candidates;
+  const auto add = [&](Graph source, bool equalized) -> Status {
+    TENON_ASSIGN_OR_RETURN(Candidate first,
+                           Prepare(std::move(source), options.ranges, equalized, keep, samples));
+    candidates.push_back(std::move(first));
+    if (options.ranges != RangeMethod::kAuto) return {};
+    TENON_ASSIGN_OR_RETURN(Candidate second,
+                           WithMethod(candidates.back(), RangeMethod::kMinMax, keep, samples));
+    candidates.push_back(std::move(second));
+    return {};
+  };
+  if (Status status = add(graph, false); !status.ok()) return status.error();
+  Graph equalized = graph;
+  PassReport report;
+  if (Status status = EqualizeLayers(equalized, report); !status.ok()) return status.error();
+  if (report.changed > 0) {
+    if (Status status = add(std::move(equalized), true); !status.ok()) return status.error();
+  }
+  return candidates;
+}
+
+/// The one with the least noise; the first of equals.
+Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const AccuracyJudge& judge,
+                                  const std::set<OpId>& keep, Accuracy& accuracy) {
+  size_t best = 0;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    TENON_ASSIGN_OR_RETURN(const Accuracy tried, JudgeCandidate(judge, candidates[i], keep));
+    if (i != 0 && tried.decibel <= accuracy.decibel) continue;
+    accuracy = tried;
+    best = i;
+  }
+  return std::move(candidates[best]);
+}
+
+/// The layers that have to stay float besides `keep`.
+Result<std::vector<OpId>> KeepForAccuracy(const Candidate& candidate, const AccuracyJudge& judge,
+                                          const AccuracyGoal& goal, const std::set<OpId>& keep) {
+  const IntegerOps chosen = ChooseIntegerOps(candidate.graph, keep);
+  std::vector<OpId> layers;
+  for (const OpId id : candidate.graph.OpOrder()) {
+    if (chosen.Has(id) && IsLayer(candidate.graph.op(id).kind)) layers.push_back(id);
+  }
+  const auto with_only = [&](const std::set<OpId>& integer_layers) {
+    std::set<OpId> kept = keep;
+    for (const OpId id : layers) {
+      if (!integer_layers.contains(id)) kept.insert(id);
+    }
+    return JudgeCandidate(judge, candidate, kept);
+  };
+  const auto without = [&](const std::set<OpId>& more) {
+    std::set<OpId> kept = keep;
+    kept.insert(more.begin(), more.end());
+    return JudgeCandidate(judge, candidate, kept);
+  };
+  TENON_ASSIGN_OR_RETURN(const std::vector<LayerNoise> ranking,
+                         RankLayers(chosen, layers, with_only));
+  return ChooseKept(ranking, goal, without);
+}
+
+/// Signal to noise of the result of every integer op.
+Result<std::map<OpId, double>> MeasureLayers(const Graph& float_graph, const Graph& corrected,
+                                             const QuantizationScheme& scheme,
+                                             const std::vector<Sample>& samples) {
+  Graph simulated = corrected;
+  TENON_ASSIGN_OR_RETURN(const DequantizedTensors dequantized,
+                         InsertQuantization(simulated, scheme, QuantizationForm::kSimulated));
+  std::vector<OpId> ops;
+  std::vector<TensorId> exact;
+  std::vector<TensorId> rounded;
+  for (const OpId id : scheme.chosen.ops) {
+    const TensorId output = float_graph.op(id).outputs.front();
+    const auto found = dequantized.find(output);
+    ops.push_back(id);
+    exact.push_back(output);
+    rounded.push_back(found == dequantized.end() ? output : found->second);
+  }
+  TENON_ASSIGN_OR_RETURN(GraphRunner float_runner, GraphRunner::Make(float_graph, exact));
+  TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(std::move(simulated), rounded));
+  std::vector<SignalToNoise> sums(ops.size());
+  for (const Sample& sample : Spread(samples, kJudgedSamples)) {
+    if (Status status = float_runner.Run(sample); !status.ok()) return status.error();
+    if (Status status = runner.Run(sample); !status.ok()) return status.error();
+    for (size_t i = 0; i < ops.size(); ++i) {
+      sums[i].Add(float_runner.Wanted(i), runner.Wanted(i));
+    }
+  }
+  std::map<OpId, double> decibel;
+  for (size_t i = 0; i < ops.size(); ++i) decibel[ops[i]] = sums[i].Decibel();
+  return decibel;
+}
+
+void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const std::set<OpId>& asked,
+                  const std::vector<OpId>& kept, const std::map<OpId, double>& decibel,
+                  QuantizationReport& report) {
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    QuantizedLayer layer;
+    layer.op = op.name;
+    layer.kind = GetOpRow(op.kind).name;
+    layer.integer = scheme.chosen.Has(id);
+    if (layer.integer) {
+      layer.decibel = decibel.at(id);
+    } else if (asked.contains(id)) {
+      layer.reason = "--quantize-keep";
+    } else if (std::find(kept.begin(), kept.end(), id) != kept.end()) {
+      layer.reason = "it hurts the outputs too much";
+      ++report.kept_for_accuracy;
+    } else {
+      layer.reason = WhyFloat(graph, id);
+      if (layer.reason.empty()) layer.reason = "between float ops";
+    }
+    if (IsLayer(op.kind)) ++(layer.integer ? report.integer_layers : report.float_layers);
+    report.layers.push_back(std::move(layer));
+  }
+}
+
+}  // namespace
+
+Result<QuantizedModel> QuantizeModel(Graph& graph, const QuantizeOptions& options) {
+  if (Status status = CheckQuantizable(graph); !status.ok()) return status.error();
+  TENON_ASSIGN_OR_RETURN(const std::set<OpId> asked, OpsToKeep(graph, options.keep));
+  TENON_ASSIGN_OR_RETURN(const Calibration calibration, MakeCalibration(graph, options.arrays));
+  const std::vector<Sample> samples = Spread(calibration.samples, kRangeSamples);
+  TENON_ASSIGN_OR_RETURN(AccuracyJudge judge,
+                         AccuracyJudge::Make(graph, calibration, kJudgedSamples));
+  TENON_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
+                         MakeCandidates(graph, options, asked, samples));
+  Accuracy accuracy;
+  TENON_ASSIGN_OR_RETURN(const Candidate candidate,
+                         ChooseCandidate(std::move(candidates), judge, asked, accuracy));
+  std::vector<OpId> kept;
+  if (!accuracy.Reaches(options.goal)) {
+    TENON_ASSIGN_OR_RETURN(kept, KeepForAccuracy(candidate, judge, options.goal, asked));
+  }
+  std::set<OpId> keep = asked;
+  keep.insert(kept.begin(), kept.end());
+  const QuantizationScheme scheme = candidate.SchemeFor(keep);
+  TENON_ASSIGN_OR_RETURN(Graph corrected, candidate.CorrectedFor(scheme));
+  TENON_ASSIGN_OR_RETURN(const auto decibel,
+                         MeasureLayers(candidate.graph, corrected, scheme, judge.samples()));
+  QuantizationReport report;
+  report.samples = static_cast<int64_t>(samples.size());
+  report.judged = static_cast<int64_t>(judge.samples().size());
+  report.equalized = candidate.equalized;
+  report.ranges = candidate.method;
+  report.goal = options.goal;
+  for (const Graph::Port& port : graph.outputs()) report.outputs.push_back(port.name);
+  ReportLayers(candidate.graph, scheme, asked, kept, decibel, report);
+  TENON_ASSIGN_OR_RETURN(const DequantizedTensors ignored,
+                         InsertQuantization(corrected, scheme, QuantizationForm::kIntegers));
+  (void)ignored;
+  graph = std::move(corrected);
+  if (Status status = Verify(graph); !status.ok()) return status.error();
+  return QuantizedModel{std::move(report), std::move(judge)};
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,62 @@
+// A float graph becomes one that computes with integers where that costs little: the whole method,
+// from samples to a report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converter/passes/pass.hpp"
+#include "converter/quantize/calibration.hpp"
+#include "converter/quantize/choose_range.hpp"
+#include "converter/quantize/trial.hpp"
+
+namespace tenon::converter {
+
+struct QuantizeOptions {
+  std::vector<CalibrationArray> arrays;
+  RangeMethod ranges = RangeMethod::kAuto;
+  std::vector<std::string> keep;  ///< patterns of op names as of pins: these stay float
+  AccuracyGoal goal;
+};
+
+/// One op of the float graph.
+struct QuantizedLayer {
+  std::string op;
+  std::string kind;
+  bool integer = false;
+  std::string reason;             ///< why it stayed float; empty for an integer one
+  std::optional<double> decibel;  ///< of an integer op's result against the float graph's
+};
+
+struct QuantizationReport {
+  int64_t samples = 0;     ///< that ranges were taken from
+  int64_t judged = 0;      ///< that accuracy was judged by
+  bool equalized = false;  ///< cross-layer equalisation helped, and was kept
+  RangeMethod ranges = RangeMethod::kAuto;
+  std::vector<QuantizedLayer> layers;  ///< every op that could be an integer one, or has a pattern
+  size_t kept_for_accuracy = 0;
+  size_t integer_layers = 0;  ///< convolutions and matrix products
+  size_t float_layers = 0;
+  AccuracyGoal goal;
+  Accuracy accuracy;  ///< of the graph that goes into the plan, once it is known
+  std::vector<std::string> outputs;
+};
+
+/// What is left to measure once the graph has taken its final form.
+struct QuantizedModel {
+  QuantizationReport report;
+  AccuracyJudge judge;
+};
+
+/// Requires: batch norms folded into layers, no activation fused yet, no quantized op. Of several
+/// ways (ranges as asked for or all values seen; layers equalised or not) the one with the least
+/// noise at the outputs is taken; then the layers that hurt stay float until the goal is reached.
+/// The graph gets pairs of quantize and dequantize, for FuseQuantized. Inputs and outputs stay f32.
+/// Deterministic on one kind of processor.
+///
+/// Errors: kUsage, samples or patterns that do not fit (says what is wanted); kInput, a model that
+/// is quantized already or has nothing to quantize.
+[[nodiscard]] Result<QuantizedModel> QuantizeModel(Graph& graph, const QuantizeOptions& options);
+
+}  // namespace tenon::converter

@@ -1,0 +1,56 @@
+// Tries a quantization on the samples without the integer kernels: what it costs in accuracy.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "converter/quantize/accuracy.hpp"
+#include "converter/quantize/calibration.hpp"
+#include "converter/quantize/choose_scales.hpp"
+
+namespace tenon::converter {
+
+/// What outputs a quantization is measured by, and the bar that they must reach.
+struct AccuracyGoal {
+  double decibel = 30;       ///< signal to noise of the worst output
+  double lost_share = 0.005; /**< of the rows that the float model gets right, fewer are lost; beats
+                                  the decibels where there are labels enough to tell */
+
+  /// Labels below this many cannot show a loss of half a percent.
+  static constexpr int64_t kFewestLabels = 200;
+};
+
+struct Accuracy {
+  std::vector<SignalToNoise> outputs;
+  double decibel = 0;       ///< of the worst of them
+  int64_t rows = 0;         ///< of the first output, over all samples; 0: it has no classes
+  int64_t same_class = 0;   ///< rows with the float model's top class
+  int64_t labelled = 0;     ///< rows with a label
+  int64_t float_right = 0;  ///< of those
+  int64_t right = 0;
+
+  [[nodiscard]] bool Reaches(const AccuracyGoal& goal) const;
+};
+
+/// The samples that accuracy is judged by, and what the float graph makes of them.
+class AccuracyJudge {
+ public:
+  /// With labels all samples count; else at most `most` of them. Errors: as of GraphRunner.
+  [[nodiscard]] static Result<AccuracyJudge> Make(const Graph& float_graph,
+                                                  const Calibration& calibration, size_t most);
+
+  /// Of a graph with the same inputs and outputs.
+  [[nodiscard]] Result<Accuracy> Judge(const Graph& graph) const;
+  /// Of the float graph under a scheme, simulated.
+  [[nodiscard]] Result<Accuracy> JudgeScheme(Graph graph, const QuantizationScheme& scheme) const;
+
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
+
+ private:
+  std::vector<Sample> samples_;
+  std::vector<int64_t> labels_;
+  OutputValues wanted_;
+  size_t classes_ = 0;
+};
+
+}  // namespace tenon::converter
