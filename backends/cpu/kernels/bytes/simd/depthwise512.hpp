@@ -7,10 +7,14 @@
 
 namespace tenon::cpu::bytes::avx512 {
 
-/// The sums of a block of as many channels as V has bytes.
+/// Sums or taps of a block of as many channels as V has bytes. No array: the compiler would keep
+/// one in memory.
 template <typename V>
 struct Sums {
-  V v[4];
+  V a;
+  V b;
+  V c;
+  V d;
 };
 
 /// One block of one call: what all its pixels share.
@@ -46,8 +50,8 @@ struct DepthwiseBlock {
     const V high_ab = High8(a, b);
     const V low_cd = Low8(c, d);
     const V high_cd = High8(c, d);
-    return {{Low16(low_ab, low_cd), High16(low_ab, low_cd), Low16(high_ab, high_cd),
-             High16(high_ab, high_cd)}};
+    return {Low16(low_ab, low_cd), High16(low_ab, low_cd), Low16(high_ab, high_cd),
+            High16(high_ab, high_cd)};
   }
 
   /// One column of a 3x3 window.
@@ -57,14 +61,16 @@ struct DepthwiseBlock {
   }
 
   [[gnu::always_inline]] Sums<V> Bias() const {
-    Sums<V> sums;
-    for (int i = 0; i < 4; ++i) sums.v[i] = R::Load(call.bias + i * (R::kBytes / 4));
-    return sums;
+    constexpr int kStep = R::kBytes / 4;
+    return {R::Load(call.bias), R::Load(call.bias + kStep), R::Load(call.bias + 2 * kStep),
+            R::Load(call.bias + 3 * kStep)};
   }
 
-  [[gnu::always_inline]] void Add(const Sums<V>& x, int group, Sums<V>* sums) const {
+  [[gnu::always_inline]] Sums<V> Add(Sums<V> sums, const Sums<V>& x, int group) const {
     const uint8_t* w = weights + group * 4 * R::kBytes;
-    for (int i = 0; i < 4; ++i) sums->v[i] = Dot(sums->v[i], x.v[i], R::Load(w + i * R::kBytes));
+    return {Dot(sums.a, x.a, R::Load(w)), Dot(sums.b, x.b, R::Load(w + R::kBytes)),
+            Dot(sums.c, x.c, R::Load(w + 2 * R::kBytes)),
+            Dot(sums.d, x.d, R::Load(w + 3 * R::kBytes))};
   }
 
   [[gnu::always_inline]] V Rounded(V sum, int i) const {
@@ -88,8 +94,8 @@ struct DepthwiseBlock {
   [[gnu::always_inline]] void Finish(const Sums<V>& sums, int pixel) const {
     const ByteOutput& output = call.output;
     const V zero_point = R::All16(output.zero_point);
-    const V low = Pack32(Rounded(sums.v[0], 0), Rounded(sums.v[1], 1));
-    const V high = Pack32(Rounded(sums.v[2], 2), Rounded(sums.v[3], 3));
+    const V low = Pack32(Rounded(sums.a, 0), Rounded(sums.b, 1));
+    const V high = Pack32(Rounded(sums.c, 2), Rounded(sums.d, 3));
     V y = Pack16(AddSaturated16(low, zero_point), AddSaturated16(high, zero_point));
     y = Min8(Max8(y, R::All8(output.min)), R::All8(output.max)) ^ R::All8(output.flip);
     uint8_t* to = call.y + pixel * call.y_step;
@@ -102,35 +108,25 @@ struct DepthwiseBlock {
 
   /// 3x3: every column is interleaved once, for the three windows that it is part of.
   [[gnu::always_inline]] void RunStride1() const {
-    Sums<V> older = Bias();
-    Sums<V> newer = Bias();
     const Sums<V> first = LoadColumn(call.first);
-    Add(first, 0, &older);
     const Sums<V> second = LoadColumn(call.first + 1);
-    Add(second, 1, &older);
-    Add(second, 0, &newer);
+    Sums<V> older = Add(Add(Bias(), first, 0), second, 1);
+    Sums<V> newer = Add(Bias(), second, 0);
     for (int pixel = 0; pixel < call.pixels; ++pixel) {
       const Sums<V> column = LoadColumn(call.first + pixel + 2);
-      Add(column, 2, &older);
-      Finish(older, pixel);
-      older = newer;
-      Add(column, 1, &older);
-      newer = Bias();
-      Add(column, 0, &newer);
+      Finish(Add(older, column, 2), pixel);
+      older = Add(newer, column, 1);
+      newer = Add(Bias(), column, 0);
     }
   }
 
   [[gnu::always_inline]] void RunStride2() const {
-    Sums<V> sums = Bias();
-    Add(LoadColumn(call.first), 0, &sums);
+    Sums<V> sums = Add(Bias(), LoadColumn(call.first), 0);
     for (int pixel = 0; pixel < call.pixels; ++pixel) {
       const int64_t column = call.first + int64_t{2} * pixel;
-      Add(LoadColumn(column + 1), 1, &sums);
       const Sums<V> last = LoadColumn(column + 2);
-      Add(last, 2, &sums);
-      Finish(sums, pixel);
-      sums = Bias();
-      Add(last, 0, &sums);
+      Finish(Add(Add(sums, LoadColumn(column + 1), 1), last, 2), pixel);
+      sums = Add(Bias(), last, 0);
     }
   }
 
@@ -144,7 +140,7 @@ struct DepthwiseBlock {
         const V b = LoadTap(tap[1], column + tap[1].column);
         const V c = LoadTap(tap[2], column + tap[2].column);
         const V d = LoadTap(tap[3], column + tap[3].column);
-        Add(Interleave(a, b, c, d), group, &sums);
+        sums = Add(sums, Interleave(a, b, c, d), group);
       }
       Finish(sums, pixel);
     }
