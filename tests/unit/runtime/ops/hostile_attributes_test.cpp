@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "runtime/ops/op_host_row.hpp"
@@ -136,6 +137,55 @@ void MakeStoredForms(const OpRow& row, Operands& operands) {
   }
 }
 
+/// One operand as a quantized op wants it, mostly.
+struct Usual {
+  DType dtype;
+  int32_t count = 0;  ///< of a vector; 0: the shape stays
+};
+
+/// What inputs 1 and up of a quantized op are like, given x; input 0 is of bytes or f32.
+std::vector<Usual> UsualInputs(OpKind kind, const Shape& x, DType byte, Random& random) {
+  const bool fixed_point = random.OneIn(2);
+  const int32_t along = x.rank > 0 ? x[random.In(0, x.rank - 1)] : 1;
+  const int32_t channels = x.rank == 0 ? 1 : kind == OpKind::kQuantizedConv ? x[0] : x[x.rank - 1];
+  const int32_t many = random.OneIn(2) ? 1 : channels;
+  switch (kind) {
+    case OpKind::kQuantize:
+    case OpKind::kDequantize:
+      return {{DType::kF32, random.OneIn(2) ? 1 : along}, {byte, random.OneIn(2) ? 1 : along}};
+    case OpKind::kLookup:
+      return {{byte, 256}};
+    case OpKind::kQuantizedConv:
+    case OpKind::kQuantizedMatMul:
+      return {{byte, 0},
+              {DType::kI32, channels},
+              {fixed_point ? DType::kI32 : DType::kF32, many},
+              {DType::kI8, many},
+              {byte, 1},
+              {byte, random.OneIn(2) ? 1 : channels}};
+    case OpKind::kQuantizedBinary:
+      return {{byte, 0}};
+    default:
+      return {};
+  }
+}
+
+/// Makes quantized ops' operands usual ones, so that rules get far enough now and then.
+void SuitQuantized(const OpRow& row, Operands& operands, Random& random) {
+  if (row.kind < OpKind::kQuantize || operands.views.empty() || random.OneIn(8)) return;
+  const DType byte = random.OneIn(2) ? DType::kI8 : DType::kU8;
+  operands.views[0].dtype = row.kind == OpKind::kQuantize ? DType::kF32 : byte;
+  const std::vector<Usual> usual = UsualInputs(row.kind, operands.shapes[0], byte, random);
+  for (size_t i = 1; i < operands.views.size() && i <= usual.size(); ++i) {
+    const Usual& wanted = usual[i - 1];
+    operands.views[i].dtype = wanted.dtype;
+    if (i == 4 && random.OneIn(2)) operands.input_ids[i] = -1;  // a shift
+    if (wanted.count > 0) operands.shapes[i] = Shape({wanted.count});
+    if (wanted.count == 0 && !random.OneIn(4)) operands.shapes[i] = operands.shapes[0];
+    operands.views[i].rank = static_cast<uint8_t>(operands.shapes[i].rank);
+  }
+}
+
 Operands RandomOperands(const OpRow& row, Random& random) {
   Operands operands;
   const int32_t most = row.max_inputs < 0 ? 5 : row.max_inputs;
@@ -162,6 +212,7 @@ Operands RandomOperands(const OpRow& row, Random& random) {
   // A condition or indices in their usual dtype.
   if (row.kind == OpKind::kSelect && count > 0) operands.views[0].dtype = DType::kBool;
   if (row.kind == OpKind::kGather && count > 1) operands.views[1].dtype = DType::kI32;
+  SuitQuantized(row, operands, random);
   return operands;
 }
 
@@ -190,7 +241,7 @@ void CheckAccepted(const OpRow& row, const OpCall& call, Operands& operands,
 TEST_CASE("Shape rules: attributes of any bits are refused or give a valid type") {
   for (int kind = 0; kind < kOpKindCount; ++kind) {
     const OpRow& row = GetOpRow(static_cast<OpKind>(kind));
-    CAPTURE(row.name);
+    CAPTURE(std::string(row.name));
     Random random(static_cast<uint32_t>(kind) + 1);
     int accepted = 0;
     for (int run = 0; run < kRuns; ++run) {
