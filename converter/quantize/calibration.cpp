@@ -146,10 +146,10 @@ int64_t RowsOf(const Graph& graph) {
 
 }  // namespace
 
-Result<Calibration> MakeCalibration(const Graph& graph, std::vector<CalibrationArray> arrays) {
+Result<CalibrationSet> MakeCalibration(const Graph& graph, std::vector<CalibrationArray> arrays) {
   std::sort(arrays.begin(), arrays.end(),
             [](const auto& a, const auto& b) { return NaturallyBefore(a.name, b.name); });
-  Calibration calibration;
+  CalibrationSet calibration;
   const auto labels = std::find_if(arrays.begin(), arrays.end(),
                                    [](const auto& array) { return array.name == kLabels; });
   if (labels != arrays.end()) {

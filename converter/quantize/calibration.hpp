@@ -18,7 +18,7 @@ struct CalibrationArray {
   std::vector<std::byte> bytes;  ///< row-major
 };
 
-struct Calibration {
+struct CalibrationSet {
   std::vector<Sample> samples;  ///< at least one
   /// The right class of every row of the model's first output, samples in order; empty: not known.
   std::vector<int64_t> labels;
@@ -32,8 +32,8 @@ struct Calibration {
 ///
 /// Errors (kUsage, with what is wanted): no sample, a shape or dtype that does not match, values
 /// that are not finite, inputs with different numbers of samples, labels of another number.
-[[nodiscard]] Result<Calibration> MakeCalibration(const Graph& graph,
-                                                  std::vector<CalibrationArray> arrays);
+[[nodiscard]] Result<CalibrationSet> MakeCalibration(const Graph& graph,
+                                                     std::vector<CalibrationArray> arrays);
 
 /// `count` of the samples, evenly spread; all if there are no more.
 [[nodiscard]] std::vector<Sample> Spread(const std::vector<Sample>& samples, size_t count);

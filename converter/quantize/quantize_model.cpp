@@ -218,7 +218,7 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
     } else if (asked.contains(id)) {
       layer.reason = "--quantize-keep";
     } else if (std::find(kept.begin(), kept.end(), id) != kept.end()) {
-      layer.reason = "it hurts the outputs too much";
+      layer.reason = kKeptForAccuracy;
       ++report.kept_for_accuracy;
     } else {
       layer.reason = WhyFloat(graph, id);
@@ -234,7 +234,7 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
 Result<QuantizedModel> QuantizeModel(Graph& graph, const QuantizeOptions& options) {
   if (Status status = CheckQuantizable(graph); !status.ok()) return status.error();
   TENON_ASSIGN_OR_RETURN(const std::set<OpId> asked, OpsToKeep(graph, options.keep));
-  TENON_ASSIGN_OR_RETURN(const Calibration calibration, MakeCalibration(graph, options.arrays));
+  TENON_ASSIGN_OR_RETURN(const CalibrationSet calibration, MakeCalibration(graph, options.arrays));
   const std::vector<Sample> samples = Spread(calibration.samples, kRangeSamples);
   TENON_ASSIGN_OR_RETURN(AccuracyJudge judge,
                          AccuracyJudge::Make(graph, calibration, kJudgedSamples));

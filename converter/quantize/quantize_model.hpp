@@ -20,6 +20,9 @@ struct QuantizeOptions {
   AccuracyGoal goal;
 };
 
+/// `QuantizedLayer::reason` of layers that the fall-back chose.
+inline constexpr const char* kKeptForAccuracy = "it hurts the outputs too much";
+
 /// One op of the float graph.
 struct QuantizedLayer {
   std::string op;

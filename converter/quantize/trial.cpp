@@ -12,8 +12,8 @@ bool Accuracy::Reaches(const AccuracyGoal& goal) const {
   return decibel >= goal.decibel;
 }
 
-Result<AccuracyJudge> AccuracyJudge::Make(const Graph& float_graph, const Calibration& calibration,
-                                          size_t most) {
+Result<AccuracyJudge> AccuracyJudge::Make(const Graph& float_graph,
+                                          const CalibrationSet& calibration, size_t most) {
   AccuracyJudge judge;
   const bool labelled = !calibration.labels.empty();
   judge.samples_ = labelled ? calibration.samples : Spread(calibration.samples, most);

@@ -37,7 +37,7 @@ class AccuracyJudge {
  public:
   /// With labels all samples count; else at most `most` of them. Errors: as of GraphRunner.
   [[nodiscard]] static Result<AccuracyJudge> Make(const Graph& float_graph,
-                                                  const Calibration& calibration, size_t most);
+                                                  const CalibrationSet& calibration, size_t most);
 
   /// Of a graph with the same inputs and outputs.
   [[nodiscard]] Result<Accuracy> Judge(const Graph& graph) const;
