@@ -5,6 +5,7 @@
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/map/worse_kernel.hpp"
 #include "converter/memory/locations.hpp"
 #include "converter/passes/eliminate_dead_code.hpp"
 #include "converter/passes/fold_pad.hpp"
@@ -126,6 +127,29 @@ FitOptions FitOptionsOf(const ConvertOptions& options) {
   return fit;
 }
 
+/// Kernels are asked before an op is written otherwise.
+KernelChoiceOptions KernelsOf(const FitOptions& fit) {
+  KernelChoiceOptions kernels = fit.compile.kernels;
+  kernels.board = fit.compile.board;
+  return kernels;
+}
+
+Status StoreWeightsOf(Graph& graph, const ConvertOptions& options, const FitOptions& fit,
+                      Conversion& conversion) {
+  StoreWeightsOptions store;
+  store.form = options.weights;
+  store.why_not = [kernels = KernelsOf(fit)](const Graph& whole, const Op& before,
+                                             const Op& after) {
+    return WhyWorseKernel(whole, before, after, kernels);
+  };
+  conversion.passes.push_back({"store-weights", 0, {}});
+  if (Status status = StoreWeights(graph, store, conversion.passes.back(), conversion.weights);
+      !status.ok()) {
+    return status;
+  }
+  return Verify(graph);
+}
+
 ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board) {
   ProgramToEmit program;
   program.graph = &compiled.graph;
@@ -173,6 +197,9 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
 
   progress("splitting, ordering and placing", 2);
   FitOptions fit = FitOptionsOf(options);
+  if (Status status = StoreWeightsOf(graph, options, fit, conversion); !status.ok()) {
+    return status.error();
+  }
   if (options.progress) {
     fit.compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);

@@ -16,6 +16,7 @@
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/parallel_programs.hpp"
 #include "converter/passes/pass.hpp"
+#include "converter/passes/store_weights.hpp"
 
 namespace tenon::converter {
 
@@ -24,6 +25,7 @@ struct ConvertOptions {
   Board board;
   ImportOptions import;
   bool fuse = true;
+  WeightsForm weights = WeightsForm::kModel;          ///< how weights of ops in f32 are stored
   int64_t place_budget = PlaceOptions{}.work_budget;  ///< work units of the placer, see there
   OrderMode order = OrderMode::kSearch;
   int64_t order_budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
@@ -53,6 +55,7 @@ struct Conversion {
   std::vector<uint8_t> plan;
   std::string graph_text;  ///< the final graph, for -v
   std::vector<PassReport> passes;
+  WeightsReport weights;
   std::vector<MappedOp> mapping;
   MappingReport mapping_report;
   MemoryReport memory;

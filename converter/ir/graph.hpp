@@ -104,6 +104,9 @@ class Graph {
   std::string name;
   /// That ops have been given to: passes that insert ops take a kernel of theirs.
   std::vector<BackendCaps> backends;
+  /// What the model's file holds the weights of products in f32 in: f32, f16, or i8 times a scale.
+  /// Importers make f32 constants of them; StoreWeights gives the plan the model's form again.
+  DType weights = DType::kF32;
 
   // --- building -----------------------------------------------------------------------------
   /// Adds a tensor; a taken name is made unique by a suffix, an empty one becomes "tensor".

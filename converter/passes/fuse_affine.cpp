@@ -71,6 +71,9 @@ std::string WhyNotFusable(const Graph& graph, const Match& match) {
   const Tensor& output = graph.tensor(main.outputs.front());
   const Tensor& result = graph.tensor(graph.op(match.binary).outputs.front());
   if (output.dtype != DType::kF32) return "only f32 is fused";
+  if (graph.tensor(main.inputs[kWeights]).dtype != DType::kF32) {
+    return "the weights before it are stored in fewer bits";
+  }
   if (graph.OnlyConsumer(main.outputs.front()) != match.binary) {
     return "the result before it has other readers";
   }

@@ -34,7 +34,7 @@ void Take(Graph& graph, OpId conv, OpId add, TensorId other) {
   const OpId producer = std::as_const(graph).tensor(other).producer;
   if (producer != kNone && !graph.IsBefore(producer, conv)) graph.MoveOp(conv, add);
   Op& op = graph.op(conv);
-  op.inputs.resize(kResidual + 1, kNone);
+  if (op.inputs.size() <= kResidual) op.inputs.resize(kResidual + 1, kNone);
   op.inputs[kResidual] = other;
   SetActivation(op, GetActivation(std::as_const(graph).op(add)));
   RecordFusion(graph, conv, add);

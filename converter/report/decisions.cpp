@@ -177,6 +177,18 @@ Json MeasuredJson(const std::vector<MeasuredOrder>& measured) {
   return orders;
 }
 
+/// Weights of ops in f32, as the plan stores them.
+Json WeightsJson(const WeightsReport& weights) {
+  Json json = {{"form", Name(weights.form)},         {"tensors", weights.tensors},
+               {"stored", weights.stored},           {"bytes_before", weights.bytes_before},
+               {"bytes_after", weights.bytes_after}, {"largest_error", weights.largest_error}};
+  if (!weights.least_snr_tensor.empty()) {
+    json["least_snr_db"] = weights.least_snr_db;
+    json["least_snr_tensor"] = weights.least_snr_tensor;
+  }
+  return json;
+}
+
 /// Predicted, of one inference: in the model's own order and in the plan's.
 Json TimeJson(const TimeReport& time) {
   Json units = Json::array();
@@ -235,6 +247,7 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
                     {"proven_optimal", memory.proven_optimal},
                     {"constants_bytes", memory.constants_bytes},
                     {"place_work", memory.place_work}};
+  json["weights"] = WeightsJson(conversion.weights);
   json["plan_bytes"] = conversion.plan.size();
   json["ops"] = {{"imported", conversion.ops_imported}, {"executed", conversion.ops_executed}};
   return json;

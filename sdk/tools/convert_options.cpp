@@ -66,6 +66,14 @@ converter::OrderMode OrderModeOf(const std::string& name) {
   return converter::OrderMode::kSearch;
 }
 
+converter::WeightsForm WeightsFormOf(const std::string& name) {
+  using converter::WeightsForm;
+  for (const WeightsForm form : {WeightsForm::kF32, WeightsForm::kF16, WeightsForm::kInt8}) {
+    if (name == converter::Name(form)) return form;
+  }
+  return WeightsForm::kModel;
+}
+
 converter::Objective ObjectiveOf(const std::string& name) {
   if (name == "memory") return converter::Objective::kMemory;
   if (name == "throughput") return converter::Objective::kThroughput;
@@ -139,6 +147,8 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   }
   convert.fuse = options.fuse == "on";
   convert.recorded.emplace_back("fuse", options.fuse);
+  convert.weights = WeightsFormOf(options.weights);
+  convert.recorded.emplace_back("weights", options.weights);
   convert.order = OrderModeOf(options.order);
   convert.order_budget = options.order_budget;
   convert.key_nodes = options.key_nodes == "on";
@@ -215,6 +225,14 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
       ->group("Methods");
+  command
+      .add_option("--weights", options.weights,
+                  "How the plan stores weights of convolutions and matrix products in f32: as the "
+                  "model does, as f32, or in fewer bits (int8: with a scale for each output "
+                  "channel); they compute in f32 all the same")
+      ->check(CLI::IsMember({"model", "f32", "f16", "int8"}))
+      ->capture_default_str()
+      ->group("Numbers");
   command
       .add_option(
           "--order", options.order,

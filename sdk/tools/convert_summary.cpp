@@ -65,6 +65,19 @@ void PrintPipeline(const converter::PipelineReport& pipeline) {
                            Milliseconds(pipeline.period), pipeline.memory_bytes);
 }
 
+/// Where the plan stores weights of ops in f32 in fewer bits.
+void PrintWeights(const converter::WeightsReport& weights) {
+  if (weights.stored == 0) return;
+  std::string loss = "exactly";
+  if (weights.largest_error > 0) {
+    loss = fmt::format("off by {:.2g}% of a channel's largest at most, {:.1f} dB in '{}'",
+                       100 * weights.largest_error, weights.least_snr_db, weights.least_snr_tensor);
+  }
+  std::cout << fmt::format("weights: {} of {} tensors in fewer bits, {} to {} bytes, {}\n",
+                           weights.stored, weights.tensors, weights.bytes_before,
+                           weights.bytes_after, loss);
+}
+
 void PrintParallel(const converter::Conversion& conversion) {
   const converter::ParallelReport& parallel = conversion.parallel;
   if (parallel.choice.candidates.empty()) return;
@@ -89,6 +102,7 @@ void PrintSummary(const converter::Conversion& conversion, const SummaryOptions&
       "bytes\n",
       memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
       memory.constants_bytes);
+  PrintWeights(conversion.weights);
   PrintSplits(conversion);
   PrintMapping(conversion);
   PrintOptimal(conversion.mapping_report);

@@ -1,0 +1,49 @@
+#include "converter/map/worse_kernel.hpp"
+
+#include <algorithm>
+
+namespace tenon::converter {
+namespace {
+
+/// The mark that the op would be given: its pin's, else the best of the table.
+const Mark* BestMark(const std::vector<Mark>& marks, const Pin* pin) {
+  const Mark* best = nullptr;
+  for (const Mark& mark : marks) {
+    if (pin != nullptr && mark.CanRun() && mark.backend == pin->backend) return &mark;
+    if (!mark.IsListed()) continue;
+    if (best == nullptr || mark.priority < best->priority) best = &mark;
+  }
+  return best;
+}
+
+bool IsPortable(const MarkOptions& options, const Mark& mark) {
+  for (const BackendCaps& backend : options.backends) {
+    if (backend.name != mark.backend) continue;
+    return backend.is_portable != nullptr && backend.is_portable(*mark.kernel);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string WhyWorseKernel(const Graph& graph, const Op& before, const Op& after,
+                           const KernelChoiceOptions& options) {
+  MarkOptions marking = options;
+  marking.backends = BackendsOf(options);
+  const Pin* pin = FindPin(options.pins, before.name);
+  const std::vector<Mark> marks_before = MarkOp(graph, before, marking);
+  const std::vector<Mark> marks_after = MarkOp(graph, after, marking);
+  const Mark* was = BestMark(marks_before, pin);
+  const Mark* is = BestMark(marks_after, pin);
+  if (was == nullptr) return "";  // it runs nowhere as it is
+  if (is == nullptr) return "no kernel would run it";
+  if (was->backend != is->backend) {
+    return fmt::format("it would run on '{}' instead of '{}'", is->backend, was->backend);
+  }
+  if (IsPortable(marking, *is) && !IsPortable(marking, *was)) {
+    return fmt::format("it would run by {} instead of {}", is->kernel->id, was->kernel->id);
+  }
+  return "";
+}
+
+}  // namespace tenon::converter
