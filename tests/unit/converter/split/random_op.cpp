@@ -3,83 +3,29 @@
 #include <algorithm>
 #include <numeric>
 
-#include "converter/ir/elements.hpp"
 #include "runtime/ops/op_table.hpp"
+#include "tests/unit/converter/split/random_draws.hpp"
 
 namespace tenon::test {
 namespace {
 
-using converter::Attributes;
 using converter::Graph;
 using converter::kNone;
-using converter::SplitMix64;
 using converter::TensorId;
 
 /// One function a kind; what an op refuses is drawn again.
-class Generator {
+class Generator : public RandomDraws {
  public:
-  explicit Generator(uint64_t seed)
-      : kind_(static_cast<OpKind>(seed % kOpKindCount)), random_(seed) {}
-
-  Graph Run(uint64_t seed) {
-    while (graph_.OpOrder().empty()) {
-      graph_ = Graph();
-      graph_.name = fmt::format("random_op_{}", seed);
-      Add();
-    }
-    graph_.AddOutput(graph_.op(graph_.OpOrder()[0]).outputs[0], "y");
-    return std::move(graph_);
-  }
+  explicit Generator(uint64_t seed) : RandomDraws(static_cast<OpKind>(seed % kOpKindCount), seed) {}
 
  private:
-  int Below(int count) { return static_cast<int>(random_.Next() % static_cast<uint64_t>(count)); }
-  int Between(int low, int high) { return low + Below(high - low + 1); }
-  bool Chance(int percent) { return Below(100) < percent; }
-
-  Shape RandomShape(int rank, int most = 7) {
-    Shape shape;
-    shape.rank = rank;
-    for (int i = 0; i < rank; ++i) shape[i] = Between(1, rank > 4 ? 4 : most);
-    return shape;
-  }
-  Shape Image() {
-    Shape shape({Between(1, 3), Between(1, 9), Between(1, 14), Between(1, 14)});
-    if (Chance(20)) shape[1] = 16;
-    return shape;
-  }
-
-  TensorId Input(const Shape& shape, DType dtype = DType::kF32) {
-    const TensorId id = graph_.AddTensor("x", dtype, shape);
-    graph_.AddInput(id, graph_.tensor(id).name);
-    return id;
-  }
-  /// Broadcasts to `shape`.
-  Shape Broadcasting(const Shape& shape) {
-    Shape result = shape;
-    for (int i = 0; i < shape.rank; ++i) {
-      if (Chance(35)) result[i] = 1;
-    }
-    const int dropped = Chance(30) ? Below(shape.rank + 1) : 0;
-    std::copy(result.dims + dropped, result.dims + shape.rank, result.dims);
-    result.rank -= dropped;
-    return result;
-  }
-
-  template <typename T>
-  void AddOp(const std::vector<TensorId>& inputs, const T& attributes) {
-    (void)graph_.AddOp(kind_, "op", inputs, Attributes(attributes));
-  }
-  void AddOp(const std::vector<TensorId>& inputs) {
-    (void)graph_.AddOp(kind_, "op", inputs, Attributes());
-  }
-
   Activation RandomActivation() {
     constexpr UnaryFunction kFunctions[] = {UnaryFunction::kIdentity, UnaryFunction::kRelu,
                                             UnaryFunction::kSigmoid, UnaryFunction::kHardSwish};
     return {kFunctions[Below(4)], 0, 0};
   }
 
-  void Add() {
+  void Add() override {
     switch (kind_) {
       case OpKind::kConv:
         return AddConv();
@@ -321,14 +267,13 @@ class Generator {
     }
     AddOp({Input(shape)}, attributes);
   }
-
-  OpKind kind_;
-  SplitMix64 random_;
-  Graph graph_;
 };
 
 }  // namespace
 
-converter::Graph RandomOp(uint64_t seed) { return Generator(seed).Run(seed); }
+converter::Graph RandomOp(uint64_t seed) {
+  const auto kind = static_cast<OpKind>(seed % kOpKindCount);
+  return kind < OpKind::kQuantize ? Generator(seed).Run(seed) : RandomQuantizedOp(kind, seed);
+}
 
 }  // namespace tenon::test

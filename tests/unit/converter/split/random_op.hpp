@@ -11,4 +11,7 @@ namespace tenon::test {
 /// kind comes up equally often.
 [[nodiscard]] converter::Graph RandomOp(uint64_t seed);
 
+/// One of a quantized kind (kQuantize and up).
+[[nodiscard]] converter::Graph RandomQuantizedOp(OpKind kind, uint64_t seed);
+
 }  // namespace tenon::test
