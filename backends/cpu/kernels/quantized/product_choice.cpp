@@ -1,0 +1,14 @@
+#include "backends/cpu/kernels/quantized/product_routines.hpp"
+
+namespace tenon::cpu::quantized {
+
+const ProductRoutines& ProductRoutinesOf(Instructions instructions) {
+#if defined(__x86_64__)
+  if (instructions == Instructions::kAvx512Vnni) return kAvx512VnniProductRoutines;
+  if (instructions == Instructions::kAvx2) return kAvx2ProductRoutines;
+#endif
+  static_cast<void>(instructions);
+  return kGenericProductRoutines;
+}
+
+}  // namespace tenon::cpu::quantized
