@@ -14,6 +14,8 @@ constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+constexpr bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+
 /// Inputs 1 to 6 of a quantized product that are there are constant.
 bool HasConstants(const OpCall& call) {
   for (int i = 1; i < 7; ++i) {
@@ -67,14 +69,67 @@ size_t DepthwisePackedBytes(const OpCall& call) {
                              4 * RoundUp(channels * 4, kLine) + RoundUp(channels, kLine));
 }
 
+const char* LookupSupports(const OpCall& call) {
+  return IsByte(call.Input(1).dtype) ? nullptr : "the fast lookup takes tables of i8 and u8";
+}
+
+const char* BinarySupports(const OpCall& call) {
+  switch (call.AttributesAs<QuantizedBinaryAttributes>().function) {
+    case BinaryFunction::kAdd:
+    case BinaryFunction::kSub:
+    case BinaryFunction::kMul:
+      return nullptr;
+    default:
+      return "the fast kernel adds, subtracts and multiplies only";
+  }
+}
+
+const char* QuantizeSupports(const OpCall& call) {
+  if (!IsByte(call.Output().dtype)) return "the fast kernel gives i8 and u8";
+  return call.Input(1).dims[0] == 1 ? nullptr : "the fast kernel takes one scale for all elements";
+}
+
+const char* DequantizeSupports(const OpCall& call) {
+  if (!IsByte(call.Input(0).dtype)) return "the fast kernel takes i8 and u8";
+  return call.Input(1).dims[0] == 1 ? nullptr : "the fast kernel takes one scale for all elements";
+}
+
+const char* MaxPoolSupports(const OpCall& call) {
+  return IsByte(call.Input(0).dtype) ? nullptr : "not of i8 or u8";
+}
+
+const char* AveragePoolSupports(const OpCall&) { return nullptr; }
+
+const char* ImageSumSupports(const OpCall& call) {
+  constexpr int32_t kRowsAndColumns = (1 << 2) | (1 << 3);
+  const bool images =
+      call.Input(0).rank == 4 && call.AttributesAs<ReduceAttributes>().axes_mask == kRowsAndColumns;
+  return images ? nullptr : "the fast kernel sums over the rows and columns of images";
+}
+
 }  // namespace bytes
 
 namespace {
+
+constexpr KernelCaps Row(const char* id, OpKind kind, const char* (*supports)(const OpCall&),
+                         LayoutNeed need = LayoutNeed::kAny) {
+  return {id, kind, supports, need, nullptr};
+}
 
 constexpr KernelCaps kCaps[] = {
     {"cpu.quantized_conv.bytes_depthwise", OpKind::kQuantizedConv, bytes::DepthwiseSupports,
      LayoutNeed::kChannelsLastStrided, nullptr, bytes::DepthwisePackedBytes,
      bytes::DepthwisePackingKey},
+    Row("cpu.lookup.bytes", OpKind::kLookup, bytes::LookupSupports),
+    Row("cpu.quantized_binary.bytes", OpKind::kQuantizedBinary, bytes::BinarySupports),
+    Row("cpu.quantize.bytes", OpKind::kQuantize, bytes::QuantizeSupports),
+    Row("cpu.dequantize.bytes", OpKind::kDequantize, bytes::DequantizeSupports),
+    Row("cpu.max_pool.bytes", OpKind::kMaxPool, bytes::MaxPoolSupports,
+        LayoutNeed::kChannelsLastStrided),
+    Row("cpu.quantized_average_pool.bytes", OpKind::kQuantizedAveragePool,
+        bytes::AveragePoolSupports, LayoutNeed::kChannelsLastStrided),
+    Row("cpu.quantized_reduce.bytes", OpKind::kQuantizedReduce, bytes::ImageSumSupports,
+        LayoutNeed::kChannelsLastStrided),
 };
 
 }  // namespace

@@ -28,6 +28,18 @@ inline constexpr int kMostDepthwiseTaps = 124;
 void DepthwisePackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] size_t DepthwisePackedBytes(const OpCall& call);
 
+/// Tables of bytes.
+[[nodiscard]] const char* LookupSupports(const OpCall& call);
+/// Sums, differences and products.
+[[nodiscard]] const char* BinarySupports(const OpCall& call);
+/// One scale for all elements; bytes.
+[[nodiscard]] const char* QuantizeSupports(const OpCall& call);
+[[nodiscard]] const char* DequantizeSupports(const OpCall& call);
+[[nodiscard]] const char* MaxPoolSupports(const OpCall& call);
+[[nodiscard]] const char* AveragePoolSupports(const OpCall& call);
+/// Sums over the rows and columns of images.
+[[nodiscard]] const char* ImageSumSupports(const OpCall& call);
+
 /// 3x3 without dilation, strides both 1 or both 2.
 [[nodiscard]] bool IsDepthwise3x3(const OpCall& call);
 

@@ -63,16 +63,120 @@ struct DepthwiseCall {
   ByteOutput output;
 };
 
+/// y[i] = table[x[i] ^ flip].
+struct LookupCall {
+  const uint8_t* table;  ///< [256]
+  const uint8_t* x;
+  uint8_t* y;  ///< may be x
+  int count;
+  uint8_t flip;
+};
+
+/// Functions of `binary`, with kHalfEven in floats or in fixed point.
+enum class ByteFunction : uint8_t { kAdd, kSubtract, kMultiply };
+
+/// A factor multiplier * 2^(left - right - 31); left 0 to 30, right 0 to 31.
+struct FixedPointFactor {
+  int32_t multiplier;  ///< >= 0
+  int32_t left;
+  int32_t right;
+};
+
+/// z[i] of x[i] and y[i], neighbours all. Bytes xor their flip are those of i8, as the zero points.
+struct BinaryCall {
+  const uint8_t* x;
+  const uint8_t* y;
+  uint8_t* z;  ///< may be x or y
+  int count;
+  ByteFunction function;
+  bool fixed_point;
+  uint8_t x_flip;
+  uint8_t y_flip;
+  int32_t x_zero_point;
+  int32_t y_zero_point;
+  float x_scale;
+  float y_scale;
+  float z_scale;
+  int32_t left_shift;
+  FixedPointFactor x_factor;
+  FixedPointFactor y_factor;
+  FixedPointFactor z_factor;
+  ByteOutput output;
+};
+
+/// y[i] = rounded(x[i] / scale) as ByteOutput says; NaN gives the zero point.
+struct QuantizeCall {
+  const float* x;
+  uint8_t* y;
+  int count;
+  float scale;
+  float inverse;  ///< of a scale that is a power of two, else 0
+  bool half_away;
+  ByteOutput output;
+};
+
+/// y[i] = float(x[i] - zero_point) * scale.
+struct DequantizeCall {
+  const uint8_t* x;
+  float* y;
+  int count;
+  uint8_t flip;  ///< to i8
+  int32_t zero_point;
+  float scale;
+};
+
+/// What becomes of a sum S of n elements less their zero points.
+struct SumFinish {
+  enum class Kind : uint8_t {
+    kFloat,       ///< float(S) * factor, halves to even
+    kDivide,      ///< S / divisor, halves away from zero
+    kFixedPoint,  ///< S * fixed
+  };
+  Kind kind;
+  float factor;
+  int64_t divisor;
+  FixedPointFactor fixed;
+  ByteOutput output;
+};
+
+/// One output position of a pooling: the taps that lie inside the input, `rows` x `columns` of them
+/// at equal steps, and the channels of each as neighbours.
+struct PoolCall {
+  const uint8_t* x;  ///< the first tap
+  uint8_t* y;        ///< apart from x
+  int64_t row_step;
+  int64_t column_step;
+  int rows;
+  int columns;
+  int channels;
+  uint8_t flip;        ///< to i8
+  int32_t zero_point;  ///< of sums
+  SumFinish finish;    ///< of sums
+};
+
 struct ByteRoutines {
   const char* name;  ///< "avx512"
   DepthwiseForm depthwise_form;
   void (*depthwise)(const DepthwiseCall& call);
+  void (*lookup)(const LookupCall& call);
+  void (*binary)(const BinaryCall& call);
+  void (*quantize)(const QuantizeCall& call);
+  void (*dequantize)(const DequantizeCall& call);
+  void (*max_pool)(const PoolCall& call);
+  void (*sum_pool)(const PoolCall& call);
+  /// `count` pixels of three planes at `planes` side by side.
+  void (*interleave3)(const uint8_t* const* planes, uint8_t* y, int count);
 };
 
 extern const ByteRoutines kGenericByteRoutines;
 #if defined(__x86_64__)
 extern const ByteRoutines kAvx2ByteRoutines;
 extern const ByteRoutines kAvx512ByteRoutines;
+/// With VBMI; also called "avx512".
+extern const ByteRoutines kAvx512VbmiByteRoutines;
+
+void LookupByPermutation(const LookupCall& call);
+void InterleaveByPermutation(const uint8_t* const* planes, uint8_t* y, int count);
 #endif
 
 }  // namespace tenon::cpu::bytes

@@ -8,7 +8,7 @@ const ByteRoutines& ChosenRoutines() {
 #if defined(__x86_64__)
   switch (quantized::ChosenInstructions()) {
     case quantized::Instructions::kAvx512Vnni:
-      return kAvx512ByteRoutines;
+      return quantized::HasVbmi() ? kAvx512VbmiByteRoutines : kAvx512ByteRoutines;
     case quantized::Instructions::kAvx2:
       return kAvx2ByteRoutines;
     case quantized::Instructions::kGeneric:

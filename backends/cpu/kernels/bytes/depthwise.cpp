@@ -113,7 +113,7 @@ Status DepthwiseRun(const KernelCall& call) {
   state.x = &call.op.Input(0);
   state.y = &call.op.Output();
   state.output = ByteOutputOf(attributes.output);
-  state.x_flip = FlipOf(state.x->dtype);
+  state.x_flip = FlipToU8(state.x->dtype);
   state.fixed_point = attributes.output.rounding == Rounding::kFixedPoint;
   const int64_t work = state.y->Elements() * state.rows.kernel * state.columns.kernel;
   ParallelFor(work < kSmallWork ? nullptr : call.parallel,

@@ -40,7 +40,7 @@ uint8_t PaddingOf(const OpCall& op, int channel) {
 
 /// The bias with what the input's offset adds, that offset being that of its bytes read as u8.
 int32_t BiasOf(const OpCall& op, int channel, int32_t weight_sum) {
-  const int32_t offset = PaddingOf(op, channel) ^ FlipOf(op.Input(kX).dtype);
+  const int32_t offset = PaddingOf(op, channel) ^ FlipToU8(op.Input(kX).dtype);
   const auto bias = static_cast<uint32_t>(ElementOf<int32_t>(op, kBias, channel));
   return static_cast<int32_t>(bias -
                               static_cast<uint32_t>(offset) * static_cast<uint32_t>(weight_sum));

@@ -6,14 +6,8 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/bytes/byte_routines.hpp"
-#include "runtime/base/dtype.hpp"
 
 namespace tenon::cpu::bytes {
-
-/// Turns a byte of an operand into that of u8.
-[[nodiscard]] constexpr uint8_t FlipOf(DType dtype) {
-  return static_cast<uint8_t>(dtype == DType::kI8 ? 0x80 : 0);
-}
 
 /// Channels [first, first + channels), computed in registers for `width`.
 struct ChannelBlock {

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/bytes/byte_routines.hpp"
 #include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/dtype.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -14,6 +15,23 @@ Status DepthwiseLoad(const KernelSetup& setup, void** shared);
 Status DepthwiseRun(const KernelCall& call);
 size_t DepthwiseBytes(const void* shared, const void* state);
 
+// These have nothing to pack: their state is the routines that were chosen.
+Status LookupCheck(const KernelSetup& setup);
+Status LookupRun(const KernelCall& call);
+Status BinaryCheck(const KernelSetup& setup);
+Status BinaryRun(const KernelCall& call);
+Status QuantizeCheck(const KernelSetup& setup);
+Status QuantizeRun(const KernelCall& call);
+Status DequantizeCheck(const KernelSetup& setup);
+Status DequantizeRun(const KernelCall& call);
+Status MaxPoolCheck(const KernelSetup& setup);
+Status MaxPoolRun(const KernelCall& call);
+Status AveragePoolCheck(const KernelSetup& setup);
+Status AveragePoolRun(const KernelCall& call);
+/// Sums over the rows and columns of images.
+Status ImageSumCheck(const KernelSetup& setup);
+Status ImageSumRun(const KernelCall& call);
+
 // What they share.
 Status Open(const KernelSetup& setup, void* shared, void** state);
 void Unload(void* shared);
@@ -22,6 +40,14 @@ Status OpenRoutines(const KernelSetup& setup, void* shared, void** state);
 
 /// Channels of the input and of the output, image tensors, are neighbours in memory.
 Status CheckDenseChannels(const OpCall& op);
+
+// Bytes of both dtypes go through the same code: xor a flip they are those of i8 or of u8.
+[[nodiscard]] constexpr uint8_t FlipToI8(DType dtype) { return dtype == DType::kU8 ? 0x80 : 0; }
+[[nodiscard]] constexpr uint8_t FlipToU8(DType dtype) { return dtype == DType::kI8 ? 0x80 : 0; }
+/// What a value loses by FlipToI8.
+[[nodiscard]] constexpr int32_t OffsetToI8(DType dtype) { return dtype == DType::kU8 ? 128 : 0; }
+
+[[nodiscard]] FixedPointFactor FactorOf(const QuantizedScale& scale);
 
 /// Of an output of i8 or u8.
 [[nodiscard]] ByteOutput ByteOutputOf(const QuantizedOutput& output);

@@ -26,11 +26,15 @@ Status CheckDenseChannels(const OpCall& op) {
   return OkStatus();
 }
 
+FixedPointFactor FactorOf(const QuantizedScale& scale) {
+  // The shape rule keeps shifts from -31 to 30.
+  return {scale.multiplier, scale.shift > 0 ? scale.shift : 0, scale.shift < 0 ? -scale.shift : 0};
+}
+
 ByteOutput ByteOutputOf(const QuantizedOutput& output) {
-  const bool is_unsigned = output.to == static_cast<int32_t>(DType::kU8);
-  const int32_t offset = is_unsigned ? 128 : 0;
-  return {output.zero_point - offset, output.min - offset, output.max - offset,
-          static_cast<uint8_t>(is_unsigned ? 0x80 : 0)};
+  const auto dtype = static_cast<DType>(output.to);
+  const int32_t offset = OffsetToI8(dtype);
+  return {output.zero_point - offset, output.min - offset, output.max - offset, FlipToI8(dtype)};
 }
 
 }  // namespace tenon::cpu::bytes

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/vector/choose_routines.hpp"
 #include "backends/cpu/kernels/vector/geometry.hpp"
 #include "backends/cpu/kernels/vector/kernels.hpp"
+#include "backends/cpu/kernels/vector/pool_windows.hpp"
 
 namespace tenon::cpu::vector {
 namespace {
@@ -14,50 +15,6 @@ constexpr int kFewRows = 8;
 constexpr int kPartChannels = 64;
 
 using PoolRoutine = void (*)(const PoolCall& call);
-
-/// One spatial dimension.
-struct PoolAxis {
-  int64_t input;
-  int64_t kernel;
-  int64_t stride;
-  int64_t dilation;
-  int64_t pad_begin;
-  int64_t pad_end;
-
-  /// The first tap of the window of output `index` at `low` or behind, counted from the window's
-  /// own first.
-  [[nodiscard]] int64_t TapsBefore(int64_t index, int64_t low) const {
-    const int64_t gap = low - (index * stride - pad_begin);
-    // Nearly all windows end here, without a division for each.
-    if (gap <= 0) return 0;
-    if (gap > (kernel - 1) * dilation) return kernel;
-    return (gap + dilation - 1) / dilation;
-  }
-  [[nodiscard]] int64_t TapsBetween(int64_t index, int64_t low, int64_t high) const {
-    return TapsBefore(index, high) - TapsBefore(index, low);
-  }
-};
-
-/// The taps of one window that lie in the input.
-struct Window {
-  int64_t first;  ///< coordinate of the first
-  int taps;
-};
-
-Window WindowOf(const PoolAxis& axis, int index) {
-  const int64_t skipped = axis.TapsBefore(index, 0);
-  Window window;
-  window.first = index * axis.stride - axis.pad_begin + skipped * axis.dilation;
-  window.taps = static_cast<int>(axis.TapsBefore(index, axis.input) - skipped);
-  return window;
-}
-
-/// Positions that an average divides by. Those past the padding, which ceil_mode may reach, never
-/// count.
-int64_t Counted(const PoolAxis& axis, int index, bool include_padding) {
-  return include_padding ? axis.TapsBetween(index, -axis.pad_begin, axis.input + axis.pad_end)
-                         : axis.TapsBetween(index, 0, axis.input);
-}
 
 struct Pooling {
   PoolRoutine routine;
@@ -73,24 +30,12 @@ struct Pooling {
   bool include_padding;
 };
 
-PoolAxis AxisOf(const OpCall& op, int i) {
-  const auto& attributes = op.AttributesAs<PoolAttributes>();
-  PoolAxis axis;
-  axis.input = op.Input(0).dims[2 + i];
-  axis.kernel = attributes.kernel[i];
-  axis.stride = attributes.strides[i];
-  axis.dilation = attributes.dilations[i];
-  axis.pad_begin = attributes.pads[i];
-  axis.pad_end = attributes.pads[2 + i];
-  return axis;
-}
-
 Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
   const TensorView& x = op.Input(0);
   const TensorView& y = op.Output();
   Pooling pooling;
   pooling.routine = routine;
-  for (int i = 0; i < 2; ++i) pooling.axes[i] = AxisOf(op, i);
+  for (int i = 0; i < 2; ++i) pooling.axes[i] = PoolAxisOf(op, i);
   pooling.x_strides = StridesOf(x);
   pooling.y_strides = StridesOf(y);
   pooling.x = x.As<const float>();

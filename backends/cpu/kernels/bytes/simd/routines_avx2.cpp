@@ -1,7 +1,12 @@
 // AVX2: products of 16-bit pairs, 16 channels at a time.
+#define TENON_BYTES_ISA avx2
+#define TENON_BYTES_WIDTH 32
+
 #include <immintrin.h>
 
 #include "backends/cpu/kernels/bytes/byte_routines.hpp"
+#include "backends/cpu/kernels/bytes/simd/elementwise.hpp"
+#include "backends/cpu/kernels/bytes/simd/pool.hpp"
 
 namespace tenon::cpu::bytes {
 namespace {
@@ -101,6 +106,13 @@ const ByteRoutines kAvx2ByteRoutines = {
     "avx2",
     {/*vectors=*/2, /*group=*/2, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16},
     RunDepthwise,
+    avx2::RunLookup,
+    avx2::RunBinary,
+    avx2::RunQuantize,
+    avx2::RunDequantize,
+    avx2::RunMaxPool,
+    avx2::RunSumPool,
+    avx2::RunInterleave3,
 };
 
 }  // namespace tenon::cpu::bytes

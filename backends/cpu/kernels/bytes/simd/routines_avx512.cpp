@@ -1,5 +1,10 @@
 // AVX-512 with byte dot products (VNNI).
+#define TENON_BYTES_ISA avx512
+#define TENON_BYTES_WIDTH 64
+
 #include "backends/cpu/kernels/bytes/simd/depthwise512.hpp"
+#include "backends/cpu/kernels/bytes/simd/elementwise.hpp"
+#include "backends/cpu/kernels/bytes/simd/pool.hpp"
 
 namespace tenon::cpu::bytes {
 
@@ -7,6 +12,26 @@ const ByteRoutines kAvx512ByteRoutines = {
     "avx512",
     {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64},
     avx512::RunDepthwise,
+    avx512::RunLookup,
+    avx512::RunBinary,
+    avx512::RunQuantize,
+    avx512::RunDequantize,
+    avx512::RunMaxPool,
+    avx512::RunSumPool,
+    avx512::RunInterleave3,
+};
+
+const ByteRoutines kAvx512VbmiByteRoutines = {
+    "avx512",
+    {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64},
+    avx512::RunDepthwise,
+    LookupByPermutation,
+    avx512::RunBinary,
+    avx512::RunQuantize,
+    avx512::RunDequantize,
+    avx512::RunMaxPool,
+    avx512::RunSumPool,
+    InterleaveByPermutation,
 };
 
 }  // namespace tenon::cpu::bytes

@@ -1,6 +1,11 @@
 // Plain C++ for every processor; and what takes any bits for its constants, where the others need
 // factors whose products stay in range.
+#define TENON_BYTES_ISA generic
+#define TENON_BYTES_WIDTH 16
+
 #include "backends/cpu/kernels/bytes/byte_routines.hpp"
+#include "backends/cpu/kernels/bytes/simd/elementwise.hpp"
+#include "backends/cpu/kernels/bytes/simd/pool.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::bytes {
@@ -60,6 +65,13 @@ const ByteRoutines kGenericByteRoutines = {
     "generic",
     {/*vectors=*/1, /*group=*/1, /*is_byte=*/false, /*is_column=*/false, /*widest=*/16},
     RunDepthwise,
+    generic::RunLookup,
+    generic::RunBinary,
+    generic::RunQuantize,
+    generic::RunDequantize,
+    generic::RunMaxPool,
+    generic::RunSumPool,
+    generic::RunInterleave3,
 };
 
 }  // namespace tenon::cpu::bytes
