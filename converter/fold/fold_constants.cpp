@@ -171,7 +171,9 @@ Status FoldTensors(Graph& graph, const std::vector<TensorId>& tensors) {
   return {};
 }
 
-Status FoldConstants(Graph& graph, PassReport& report) {
+namespace {
+
+Status Fold(Graph& graph, bool dequantizes, PassReport& report) {
   std::set<TensorId> constant;
   std::vector<TensorId> wanted;
   for (const OpId id : graph.OpOrder()) {
@@ -180,6 +182,7 @@ Status FoldConstants(Graph& graph, PassReport& report) {
       return input == kNone || graph.tensor(input).IsConstant() || constant.contains(input);
     });
     if (!all_constant || op.inputs.empty()) continue;
+    if (op.kind == OpKind::kDequantize && !dequantizes) continue;
     if (GrowsTooMuch(graph, op)) {
       report.declined.push_back({op.name, "its constant result would be large"});
       continue;
@@ -197,6 +200,16 @@ Status FoldConstants(Graph& graph, PassReport& report) {
   }
   report.changed = static_cast<int>(wanted.size());
   return FoldTensors(graph, wanted);
+}
+
+}  // namespace
+
+Status FoldConstants(Graph& graph, PassReport& report) {
+  return Fold(graph, /*dequantizes=*/true, report);
+}
+
+Status FoldQuantizedConstants(Graph& graph, PassReport& report) {
+  return Fold(graph, /*dequantizes=*/false, report);
 }
 
 }  // namespace tenon::converter

@@ -18,4 +18,8 @@ namespace tenon::converter {
 /// the result would be much larger than what it is made from (declined).
 [[nodiscard]] Status FoldConstants(Graph& graph, PassReport& report);
 
+/// The same, but dequantize ops and what depends on them stay: for while it is still open whether
+/// the ops that read them take the quantized values.
+[[nodiscard]] Status FoldQuantizedConstants(Graph& graph, PassReport& report);
+
 }  // namespace tenon::converter

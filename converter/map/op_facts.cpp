@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "converter/ir/op_kinds.hpp"
 #include "converter/status.hpp"
 #include "runtime/base/dtype.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -11,11 +12,11 @@ namespace tenon::converter {
 namespace {
 
 int32_t KernelOf(OpKind kind, const OpCall& call) {
-  if (kind == OpKind::kConv) {
+  if (IsConvolution(kind)) {
     const Shape weights = call.Input(1).shape();
     return std::max(weights[2], weights[3]);
   }
-  if (kind == OpKind::kMaxPool || kind == OpKind::kAveragePool) {
+  if (IsPool(kind)) {
     const auto& attributes = call.AttributesAs<PoolAttributes>();
     return std::max(attributes.kernel[0], attributes.kernel[1]);
   }

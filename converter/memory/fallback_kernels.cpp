@@ -1,6 +1,7 @@
 #include "converter/memory/fallback_kernels.hpp"
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "converter/ir/op_kinds.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -22,7 +23,7 @@ bool IsDense(const Shape& shape, const Strides& strides, Layout layout) {
 
 /// Weights and biases: kernels know them by their role, and read them in orders of their own.
 bool IsParameter(const Op& op, size_t input) {
-  return (op.kind == OpKind::kConv || op.kind == OpKind::kMatMul) && (input == 1 || input == 2);
+  return (IsConvolution(op.kind) || IsMatrixProduct(op.kind)) && (input == 1 || input == 2);
 }
 
 /// Why the kernel cannot take the operands as they are; null if it can.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "converter/ir/op_kinds.hpp"
 #include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {
@@ -14,7 +15,7 @@ bool IsImage(const Tensor& tensor) { return tensor.shape.rank == 4; }
 
 /// Weights and biases keep the row-major order of the model: kernels know them by their role.
 bool IsActivation(const Op& op, size_t input) {
-  return op.kind != OpKind::kConv || input == 0 || input == 3;
+  return !IsConvolution(op.kind) || input == 0 || input == 3;
 }
 
 std::optional<Layout> FixedLayout(LayoutNeed need) {
@@ -100,13 +101,10 @@ class Assigner {
   [[nodiscard]] Layout OutputLayout(const Op& op, LayoutNeed need) const {
     if (const auto fixed = FixedLayout(need)) return *fixed;
     if (JoinsOutput(op)) return Layout::kRowMajor;
+    if (IsConvolution(op.kind) || IsPool(op.kind)) return Layout::kChannelsLast;
+    if (IsMatrixProduct(op.kind)) return Layout::kRowMajor;
     switch (op.kind) {
-      case OpKind::kConv:
-      case OpKind::kMaxPool:
-      case OpKind::kAveragePool:
-        return Layout::kChannelsLast;
       case OpKind::kReshape:
-      case OpKind::kMatMul:
       case OpKind::kGather:
       case OpKind::kExpand:
         return Layout::kRowMajor;
@@ -134,6 +132,7 @@ class Assigner {
     if (const auto fixed = FixedLayout(need)) return fixed;
     if (op.kind == OpKind::kReshape) return Layout::kRowMajor;
     const bool wants_one_layout = need == LayoutNeed::kDense || op.kind == OpKind::kBinary ||
+                                  op.kind == OpKind::kQuantizedBinary ||
                                   op.kind == OpKind::kSelect || op.kind == OpKind::kConcat;
     // A small broadcast constant is read element by element wherever it lies.
     if (!wants_one_layout || (input.IsConstant() && need == LayoutNeed::kAny)) return std::nullopt;

@@ -1,7 +1,10 @@
 #include "converter/passes/fold_pad.hpp"
 
 #include <limits>
+#include <optional>
 
+#include "converter/ir/elements.hpp"
+#include "converter/ir/op_kinds.hpp"
 #include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
@@ -20,22 +23,63 @@ std::string WhyNotFoldable(const PadAttributes& pad) {
   return "";
 }
 
-template <typename Windowed>
-void AddPads(const PadAttributes& pad, Windowed& attributes) {
-  attributes.pads[0] += pad.begins[2];
-  attributes.pads[1] += pad.begins[3];
-  attributes.pads[2] += pad.ends[2];
-  attributes.pads[3] += pad.ends[3];
+// The attributes of quantized ops begin with those of float ones.
+void AddPads(const PadAttributes& pad, Op& op) {
+  const size_t offset =
+      IsConvolution(op.kind) ? offsetof(ConvAttributes, pads) : offsetof(PoolAttributes, pads);
+  std::vector<int32_t> words = op.attributes.words();
+  int32_t* pads = words.data() + offset / sizeof(int32_t);
+  pads[0] += pad.begins[2];
+  pads[1] += pad.begins[3];
+  pads[2] += pad.ends[2];
+  pads[3] += pad.ends[3];
+  op.attributes = Attributes(std::move(words));
 }
 
-std::string WhyNotFoldInPool(const PadAttributes& pad, const Op& op) {
+/// What an average pads with counts from now on.
+void CountPads(Op& op) {
+  std::vector<int32_t> words = op.attributes.words();
+  words[offsetof(PoolAttributes, count_include_pad) / 4] = 1;
+  op.attributes = Attributes(std::move(words));
+}
+
+std::string NotZero(const Op& op) {
+  const bool quantized =
+      op.kind == OpKind::kQuantizedConv || op.kind == OpKind::kQuantizedAveragePool;
+  return quantized ? "the pad value is not the zero point" : "the pad value is not 0";
+}
+
+/// What a convolution or average takes as 0: of quantized elements the zero point, if there is one.
+std::optional<float> ZeroOf(const Graph& graph, const Op& op) {
+  if (op.kind == OpKind::kQuantizedAveragePool) {
+    return static_cast<float>(op.attributes.As<QuantizedAveragePoolAttributes>().x_zero_point);
+  }
+  constexpr size_t kZeroPoint = 5;
+  if (op.kind != OpKind::kQuantizedConv || op.inputs.size() <= kZeroPoint ||
+      op.inputs[kZeroPoint] == kNone) {
+    return 0.0F;
+  }
+  const Tensor& zero_point = graph.tensor(op.inputs[kZeroPoint]);
+  if (!zero_point.IsConstant() || zero_point.shape.Elements() != 1) return std::nullopt;
+  return static_cast<float>(ReadInteger(zero_point.dtype, zero_point.constant->data()));
+}
+
+/// Never counts in a maximum.
+float LeastOf(DType dtype) {
+  if (dtype == DType::kI8) return -128.0F;
+  if (dtype == DType::kU8) return 0.0F;
+  return -std::numeric_limits<float>::infinity();
+}
+
+std::string WhyNotFoldInPool(const Graph& graph, const PadAttributes& pad, const Op& op) {
   if (op.kind == OpKind::kMaxPool) {
+    const DType dtype = graph.tensor(op.outputs.front()).dtype;
+    if (pad.value == LeastOf(dtype)) return "";
     // A pool of values known to be >= 0 could take zeros, but nothing here proves that they are.
     if (pad.value == 0.0F) return "zeros count in a maximum";
-    if (pad.value != -std::numeric_limits<float>::infinity()) return "the pad value counts";
-    return "";
+    return "the pad value counts";
   }
-  if (pad.value != 0.0F) return "the pad value is not 0";
+  if (pad.value != ZeroOf(graph, op)) return NotZero(op);
   const auto pool = op.attributes.As<PoolAttributes>();
   const bool own_padding =
       std::any_of(pool.pads, pool.pads + 4, [](int32_t amount) { return amount != 0; });
@@ -46,22 +90,16 @@ std::string WhyNotFoldInPool(const PadAttributes& pad, const Op& op) {
 }
 
 // Changes the attributes of a reader so that it pads by itself. Returns why not, or empty.
-std::string FoldInto(const PadAttributes& pad, Op& op) {
-  if (op.kind == OpKind::kConv) {
-    if (pad.value != 0.0F) return "the pad value is not 0";
-    auto conv = op.attributes.As<ConvAttributes>();
-    AddPads(pad, conv);
-    op.attributes = Attributes(conv);
+std::string FoldInto(const Graph& graph, const PadAttributes& pad, Op& op) {
+  if (IsConvolution(op.kind)) {
+    if (pad.value != ZeroOf(graph, op)) return NotZero(op);
+    AddPads(pad, op);
     return "";
   }
-  if (op.kind != OpKind::kAveragePool && op.kind != OpKind::kMaxPool) {
-    return "a reader has no windows";
-  }
-  if (std::string reason = WhyNotFoldInPool(pad, op); !reason.empty()) return reason;
-  auto pool = op.attributes.As<PoolAttributes>();
-  AddPads(pad, pool);
-  if (op.kind == OpKind::kAveragePool) pool.count_include_pad = 1;
-  op.attributes = Attributes(pool);
+  if (!IsPool(op.kind)) return "a reader has no windows";
+  if (std::string reason = WhyNotFoldInPool(graph, pad, op); !reason.empty()) return reason;
+  AddPads(pad, op);
+  if (op.kind != OpKind::kMaxPool) CountPads(op);
   return "";
 }
 
@@ -73,7 +111,7 @@ std::string TryReader(Graph& graph, OpId reader, const PadAttributes& pad, Tenso
       before.inputs.front() != padded) {
     return "a reader takes it as something else than its input";
   }
-  std::string reason = FoldInto(pad, graph.op(reader));
+  std::string reason = FoldInto(graph, pad, graph.op(reader));
   if (!reason.empty()) return reason;
   graph.SetInput(reader, 0, unpadded);
   if (IsValidOp(graph, reader)) return "";

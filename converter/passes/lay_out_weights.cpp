@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "converter/ir/op_kinds.hpp"
 #include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {
@@ -17,7 +18,7 @@ bool WantsOutputsLast(const Graph& graph, const Op& op) {
   }
   const Tensor& weights = graph.tensor(op.inputs[kWeights]);
   if (!weights.IsConstant() || weights.layout != Layout::kRowMajor) return false;
-  if (op.kind == OpKind::kConv) return true;
+  if (IsConvolution(op.kind)) return true;
   // A matrix has its output channels last, unless it is read transposed.
   return weights.shape.rank == 2 && op.attributes.As<MatMulAttributes>().transpose_b != 0;
 }

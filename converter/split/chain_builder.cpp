@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "converter/ir/op_kinds.hpp"
 #include "runtime/ops/op_host_row.hpp"
 #include "runtime/ops/op_table.hpp"
 
@@ -30,8 +31,7 @@ GraphOrder::GraphOrder(const Graph& graph) : ops(graph.OpOrder()) {
   channels_last.assign(last_use.size(), false);
   for (const OpId id : ops) {
     const Op& op = graph.op(id);
-    bool likely =
-        op.kind == OpKind::kConv || op.kind == OpKind::kMaxPool || op.kind == OpKind::kAveragePool;
+    bool likely = IsConvolution(op.kind) || IsPool(op.kind);
     if (op.kind != OpKind::kReshape && op.kind != OpKind::kTranspose) {
       for (const TensorId input : op.inputs) {
         likely = likely || (input != kNone && channels_last[static_cast<size_t>(input)]);

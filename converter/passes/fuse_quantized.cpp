@@ -1,0 +1,98 @@
+#include "converter/passes/fuse_quantized.hpp"
+
+#include <map>
+
+#include "converter/fold/fold_constants.hpp"
+#include "converter/passes/quantization.hpp"
+#include "converter/passes/quantize_elementwise.hpp"
+#include "converter/passes/quantize_lookups.hpp"
+#include "converter/passes/quantize_moves.hpp"
+#include "converter/passes/quantize_products.hpp"
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+bool IsFloatProduct(const Op& op) { return op.kind == OpKind::kConv || op.kind == OpKind::kMatMul; }
+
+bool HasDequantizedOperand(const Graph& graph, const Op& op) {
+  const auto dequantized = [&](TensorId id) {
+    return ProducerOfKind(graph, id, OpKind::kDequantize) != kNone;
+  };
+  return std::any_of(op.inputs.begin(), op.inputs.end(), dequantized);
+}
+
+class Fuser {
+ public:
+  Fuser(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
+
+  Status Run() {
+    // Each change may let others happen: products take the quantize ops that moves bring to them.
+    int before = -1;
+    while (before != report_.changed) {
+      before = report_.changed;
+      TENON_RETURN_IF_ERROR(Move(/*log=*/false));
+      refusals_.clear();
+      for (const OpId id : graph_.OpOrder()) {
+        if (graph_.IsOp(id)) TENON_RETURN_IF_ERROR(TryOp(id));
+      }
+    }
+    TENON_RETURN_IF_ERROR(Move(/*log=*/true));
+    for (const auto& [id, reason] : refusals_) {
+      if (graph_.IsOp(id)) Decline(graph_, id, reason, report_);
+    }
+    return {};
+  }
+
+ private:
+  Status Move(bool log) {
+    TENON_ASSIGN_OR_RETURN(const int moved, MoveQuantization(graph_, log, report_));
+    report_.changed += moved;
+    if (moved == 0) return {};
+    // Weights that were moved are constants in another shape.
+    PassReport folded;
+    return FoldQuantizedConstants(graph_, folded);
+  }
+
+  Status TryOp(OpId id) {
+    const Op& op = std::as_const(graph_).op(id);
+    if (op.kind == OpKind::kQuantizedConv || op.kind == OpKind::kQuantizedMatMul) {
+      if (MakeWeightsSymmetric(graph_, id)) ++report_.changed;
+      return {};
+    }
+    if (IsFloatProduct(op) && HasDequantizedOperand(graph_, op)) {
+      TENON_ASSIGN_OR_RETURN(const std::string reason, TryQuantizeProduct(graph_, id));
+      Note(id, reason);
+    }
+    if (op.kind == OpKind::kQuantize) return TryQuantize(id);
+    return {};
+  }
+
+  Status TryQuantize(OpId id) {
+    if (std::as_const(graph_).tensor(graph_.op(id).inputs.front()).producer == kNone) return {};
+    TENON_ASSIGN_OR_RETURN(std::string reason, TryMakeLookup(graph_, id));
+    if (reason == kNotElementwise) {
+      TENON_ASSIGN_OR_RETURN(reason, TryQuantizeResult(graph_, id));
+    }
+    Note(id, reason);
+    return {};
+  }
+
+  void Note(OpId id, const std::string& reason) {
+    if (reason.empty()) {
+      ++report_.changed;
+    } else {
+      refusals_[id] = reason;
+    }
+  }
+
+  Graph& graph_;
+  PassReport& report_;
+  std::map<OpId, std::string> refusals_;
+};
+
+}  // namespace
+
+Status FuseQuantized(Graph& graph, PassReport& report) { return Fuser(graph, report).Run(); }
+
+}  // namespace tenon::converter

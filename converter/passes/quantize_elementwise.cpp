@@ -1,0 +1,184 @@
+#include "converter/passes/quantize_elementwise.hpp"
+
+#include <cmath>
+
+#include "converter/passes/quantization.hpp"
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// What a quantize op stores of an op's result, and what it bounds on the way.
+struct Match {
+  OpId main = kNone;
+  std::vector<OpId> absorbed;
+  Quantization y;
+  QuantizedOutput output;
+  std::vector<Source> sources;
+};
+
+/// The quantized op that stands for a match.
+struct Replacement {
+  OpKind kind = OpKind::kQuantizedBinary;
+  Attributes attributes;
+};
+
+std::string FindMain(const Graph& graph, OpId quantize, Match& match) {
+  match.output = OutputOf(match.y);
+  TensorId real = graph.op(quantize).inputs.front();
+  OpId reader = quantize;
+  while (true) {
+    const OpId producer = graph.tensor(real).producer;
+    if (producer == kNone) return "what it quantizes is a graph input or a constant";
+    if (graph.OnlyConsumer(real) != reader) return "what it quantizes is read elsewhere, too";
+    const auto clamp = ClampOf(graph, graph.op(producer));
+    if (!clamp.has_value()) {
+      match.main = producer;
+      return "";
+    }
+    ApplyClamp(match.y, *clamp, match.output);
+    match.absorbed.push_back(producer);
+    reader = producer;
+    real = clamp->x;
+  }
+}
+
+std::string FindSources(const Graph& graph, size_t count, Match& match) {
+  for (size_t i = 0; i < count; ++i) {
+    auto source = PlainSourceOf(graph, graph.op(match.main).inputs[i]);
+    if (!source.has_value()) {
+      return "an operand is not dequantized from i8 or u8 with one constant scale";
+    }
+    match.sources.push_back(std::move(*source));
+  }
+  return "";
+}
+
+QuantizedScale ScaleOf(double scale) {
+  QuantizedScale result;
+  result.scale = static_cast<float>(scale);
+  return result;
+}
+
+Replacement QuantizedBinary(const Match& match, const BinaryAttributes& binary) {
+  QuantizedBinaryAttributes attributes;
+  attributes.function = binary.function;
+  const Quantization& x = match.sources[0].as;
+  const Quantization& y = match.sources[1].as;
+  attributes.x_zero_point = x.zero_points.front();
+  attributes.y_zero_point = y.zero_points.front();
+  attributes.x_scale = ScaleOf(x.scales.front());
+  attributes.y_scale = ScaleOf(y.scales.front());
+  attributes.output_scale = ScaleOf(match.y.scales.front());
+  attributes.output = match.output;
+  return {OpKind::kQuantizedBinary, Attributes(attributes)};
+}
+
+Replacement QuantizedAveragePool(const Match& match, const PoolAttributes& pool) {
+  const Quantization& x = match.sources[0].as;
+  QuantizedAveragePoolAttributes attributes;
+  attributes.pool = pool;
+  attributes.x_zero_point = x.zero_points.front();
+  attributes.scale = ScaleOf(double{x.scales.front()} / double{match.y.scales.front()});
+  attributes.output = match.output;
+  return {OpKind::kQuantizedAveragePool, Attributes(attributes)};
+}
+
+Replacement QuantizedReduce(const Match& match, const ReduceAttributes& reduce, int64_t count) {
+  const Quantization& x = match.sources[0].as;
+  const double divisor =
+      reduce.function == ReduceFunction::kMean ? static_cast<double>(count) : 1.0;
+  QuantizedReduceAttributes attributes;
+  attributes.reduce = reduce;
+  attributes.reduce.function = ReduceFunction::kSum;
+  attributes.x_zero_point = x.zero_points.front();
+  attributes.scale = ScaleOf(double{x.scales.front()} / double{match.y.scales.front()} / divisor);
+  attributes.output = match.output;
+  return {OpKind::kQuantizedReduce, Attributes(attributes)};
+}
+
+Replacement QuantizedSoftmax(const Match& match, const SoftmaxAttributes& softmax) {
+  QuantizedSoftmaxAttributes attributes;
+  attributes.softmax = softmax;
+  attributes.scale = ScaleOf(match.sources[0].as.scales.front());
+  attributes.output_scale = match.y.scales.front();
+  attributes.output = match.output;
+  return {OpKind::kQuantizedSoftmax, Attributes(attributes)};
+}
+
+/// Elements that each output of a reduction is made of.
+int64_t Reduced(const Graph& graph, const Op& op) {
+  const int64_t outputs = graph.tensor(op.outputs.front()).shape.Elements();
+  return graph.tensor(op.inputs.front()).shape.Elements() / std::max<int64_t>(outputs, 1);
+}
+
+std::string WhyNotMain(const Graph& graph, Match& match, Replacement& replacement) {
+  const Op& op = graph.op(match.main);
+  const bool two = op.kind == OpKind::kBinary;
+  switch (op.kind) {
+    case OpKind::kBinary: {
+      const auto function = op.attributes.As<BinaryAttributes>().function;
+      const auto clamp = ClampOf(op.attributes.As<BinaryAttributes>().activation);
+      const bool known = function <= BinaryFunction::kDiv || function == BinaryFunction::kMax ||
+                         function == BinaryFunction::kMin;
+      if (!known) return "its function has no quantized form";
+      if (!clamp.has_value()) return "its activation does not only bound";
+      ApplyClamp(match.y, *clamp, match.output);
+      break;
+    }
+    case OpKind::kReduce: {
+      const auto function = op.attributes.As<ReduceAttributes>().function;
+      if (function != ReduceFunction::kMean && function != ReduceFunction::kSum) {
+        return "its function has no quantized form";
+      }
+      break;
+    }
+    case OpKind::kSoftmax:
+      if (op.attributes.As<SoftmaxAttributes>().log != 0) return "it has no quantized form";
+      break;
+    case OpKind::kAveragePool:
+      break;
+    default:
+      return "it has no quantized form";
+  }
+  if (std::string reason = FindSources(graph, two ? 2 : 1, match); !reason.empty()) return reason;
+  if (two) {
+    replacement = QuantizedBinary(match, op.attributes.As<BinaryAttributes>());
+  } else if (op.kind == OpKind::kReduce) {
+    replacement = QuantizedReduce(match, op.attributes.As<ReduceAttributes>(), Reduced(graph, op));
+  } else if (op.kind == OpKind::kSoftmax) {
+    replacement = QuantizedSoftmax(match, op.attributes.As<SoftmaxAttributes>());
+  } else {
+    replacement = QuantizedAveragePool(match, op.attributes.As<PoolAttributes>());
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<std::string> TryQuantizeResult(Graph& graph, OpId id) {
+  const Graph& reading = graph;
+  Match match;
+  const auto target = PlainTargetOf(reading, reading.op(id));
+  if (!target.has_value()) return std::string("its scale and zero point are not one constant each");
+  match.y = *target;
+  Replacement replacement;
+  std::string reason = FindMain(reading, id, match);
+  if (reason.empty()) reason = WhyNotMain(reading, match, replacement);
+  if (!reason.empty()) return reason;
+  const Op main = reading.op(match.main);
+  std::vector<TensorId> inputs;
+  for (const Source& source : match.sources) inputs.push_back(source.quantized);
+  const std::string name = reading.tensor(reading.op(id).outputs.front()).name;
+  auto made =
+      graph.InsertOp(id, replacement.kind, main.name, inputs, replacement.attributes, {name});
+  if (!made.ok()) return made.error().message;  // a scale out of range, say
+  graph.op(*made).source_ops = main.source_ops;
+  for (const OpId absorbed : match.absorbed) RecordFusion(graph, *made, absorbed);
+  const TensorId y = reading.op(*made).outputs.front();
+  BypassAndErase(graph, id, y);
+  graph.RenameTensor(y, name);
+  return std::string();
+}
+
+}  // namespace tenon::converter

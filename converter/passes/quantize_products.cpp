@@ -1,0 +1,293 @@
+#include "converter/passes/quantize_products.hpp"
+
+#include <cmath>
+
+#include "converter/ir/elements.hpp"
+#include "converter/ir/op_kinds.hpp"
+#include "converter/passes/quantization.hpp"
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr size_t kWeights = 1;
+constexpr size_t kBias = 2;
+constexpr size_t kResidual = 3;
+constexpr size_t kFloatInputs = 4;  ///< what follows is how weights are stored
+constexpr size_t kWeightZeroPoint = 6;
+
+TensorId InputOrNone(const Op& op, size_t index) {
+  return index < op.inputs.size() ? op.inputs[index] : kNone;
+}
+
+/// The output's dimension that weights' scales and the bias run along.
+int32_t ChannelAxis(const Graph& graph, const Op& op) {
+  return op.kind == OpKind::kConv ? 1 : graph.tensor(op.outputs.front()).shape.rank - 1;
+}
+
+/// The same of the weights.
+int32_t WeightAxis(const Graph& graph, const Op& op) {
+  if (op.kind == OpKind::kConv) return 0;
+  const int32_t rank = graph.tensor(op.inputs[kWeights]).shape.rank;
+  return rank - 1 - op.attributes.As<MatMulAttributes>().transpose_b;
+}
+
+/// Values of a constant, one per index of `axis` of `output`; nothing if it varies elsewhere.
+std::optional<std::vector<double>> PerChannel(const Graph& graph, TensorId constant,
+                                              const Shape& output, int32_t axis) {
+  auto values = RealValues(graph, constant);
+  if (!values.has_value()) return std::nullopt;
+  const Shape& shape = graph.tensor(constant).shape;
+  const int32_t missing = output.rank - shape.rank;  // NumPy aligns the last dimensions
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    if (shape[i] != 1 && i + missing != axis) return std::nullopt;
+  }
+  if (values->size() == 1) values->resize(static_cast<size_t>(output[axis]), values->front());
+  return values;
+}
+
+/// What becomes one quantized op.
+struct Match {
+  OpId product = kNone;
+  Source x;
+  Source w;
+  std::vector<double> bias;  ///< real numbers; empty: none
+  TensorId result = kNone;   ///< real: what the quantized op stands for
+  std::vector<OpId> absorbed;
+  OpId quantize = kNone;  ///< kNone: the output is f32
+  Quantization y;
+  QuantizedOutput output;
+};
+
+std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
+  const auto x = SourceOf(graph, op.inputs[0]);
+  const auto w = SourceOf(graph, op.inputs[kWeights]);
+  if (!x.has_value() || !w.has_value()) {
+    return "an operand is not dequantized with constant parameters";
+  }
+  if (!x->as.IsPlain()) return "its input is not i8 or u8 with one scale";
+  if (w->as.dtype != DType::kI8 && w->as.dtype != DType::kU8) return "its weights are not i8 or u8";
+  if (!w->as.PerTensor() && w->as.axis != WeightAxis(graph, op)) {
+    return "the scales of its weights do not run along output channels";
+  }
+  if (graph.tensor(op.outputs.front()).dtype != DType::kF32) return "it is not f32";
+  if (op.inputs.size() > kFloatInputs) return "its weights are stored in another form already";
+  match.x = *x;
+  match.w = *w;
+  return "";
+}
+
+std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
+  const TensorId bias = InputOrNone(op, kBias);
+  if (bias == kNone) return "";
+  const bool conv = op.kind == OpKind::kConv;
+  const Shape& aligned = conv ? graph.tensor(bias).shape : graph.tensor(op.outputs.front()).shape;
+  auto values = PerChannel(graph, bias, aligned, conv ? 0 : aligned.rank - 1);
+  if (!values.has_value()) return "its bias is not one constant per output channel";
+  match.bias = std::move(*values);
+  return "";
+}
+
+/// The bias that the only reader of `match.result` adds, if it does no more than that.
+void TakeAddition(const Graph& graph, Match& match) {
+  const OpId id = graph.OnlyConsumer(match.result);
+  if (id == kNone || graph.op(id).kind != OpKind::kBinary || !match.bias.empty()) return;
+  const Op& add = graph.op(id);
+  const auto binary = add.attributes.As<BinaryAttributes>();
+  if (binary.function != BinaryFunction::kAdd) return;
+  const TensorId other = add.inputs[0] == match.result ? add.inputs[1] : add.inputs[0];
+  const Shape& shape = graph.tensor(match.result).shape;
+  if (graph.tensor(add.outputs.front()).shape != shape) return;
+  if (binary.activation.function != UnaryFunction::kIdentity) return;
+  auto values = PerChannel(graph, other, shape, ChannelAxis(graph, graph.op(match.product)));
+  if (!values.has_value()) return;
+  match.bias = std::move(*values);
+  match.result = add.outputs.front();
+  match.absorbed.push_back(id);
+}
+
+/// Follows bounds behind the result up to a quantize op; takes them if there is one.
+void TakeQuantize(const Graph& graph, Match& match) {
+  std::vector<Clamp> clamps;
+  std::vector<OpId> ops;
+  OpId next = graph.OnlyConsumer(match.result);
+  while (next != kNone) {
+    const auto clamp = ClampOf(graph, graph.op(next));
+    if (!clamp.has_value()) break;
+    clamps.push_back(*clamp);
+    ops.push_back(next);
+    next = graph.OnlyConsumer(graph.op(next).outputs.front());
+  }
+  if (next == kNone) return;
+  const auto target = PlainTargetOf(graph, graph.op(next));
+  if (!target.has_value()) return;
+  match.quantize = next;
+  match.y = *target;
+  match.output = OutputOf(*target);
+  for (size_t i = clamps.size(); i-- > 0;) ApplyClamp(*target, clamps[i], match.output);
+  match.absorbed.insert(match.absorbed.end(), ops.begin(), ops.end());
+  match.result = graph.op(next).outputs.front();
+}
+
+/// Constants of the quantized op.
+struct Factors {
+  std::vector<float> multiplier;
+  std::vector<int32_t> bias;
+};
+
+std::string WhyNotFactors(const Match& match, Factors& factors) {
+  const double x_scale = match.x.as.scales.front();
+  const double y_scale = match.quantize == kNone ? 1.0 : double{match.y.scales.front()};
+  for (const float w_scale : match.w.as.scales) {
+    const auto multiplier = static_cast<float>(x_scale * double{w_scale} / y_scale);
+    if (!std::isnormal(multiplier)) return "the factor from its sum to its output is out of range";
+    factors.multiplier.push_back(multiplier);
+  }
+  for (size_t i = 0; i < match.bias.size(); ++i) {
+    const double unit = x_scale * double{match.w.as.scales[i % match.w.as.scales.size()]};
+    const double steps = std::nearbyint(match.bias[i] / unit);
+    if (!(std::abs(steps) < 2147483647.0)) return "its bias is out of range for 32 bits";
+    factors.bias.push_back(static_cast<int32_t>(steps));
+  }
+  return "";
+}
+
+/// None where all are 0.
+TensorId ZeroPoints(Graph& graph, const std::string& name, const Quantization& as) {
+  const auto zero = [](int32_t value) { return value == 0; };
+  if (std::all_of(as.zero_points.begin(), as.zero_points.end(), zero)) return kNone;
+  return AddIntegers(graph, name, as.dtype, as.zero_points);
+}
+
+Attributes AttributesOf(const Op& op, const QuantizedOutput& output) {
+  if (op.kind == OpKind::kConv) {
+    QuantizedConvAttributes attributes{op.attributes.As<ConvAttributes>(), output};
+    attributes.conv.activation = {};
+    return Attributes(attributes);
+  }
+  QuantizedMatMulAttributes attributes{op.attributes.As<MatMulAttributes>(), output};
+  attributes.matmul.activation = {};
+  return Attributes(attributes);
+}
+
+Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
+  const Op op = std::as_const(graph).op(match.product);
+  std::vector<TensorId> inputs(kWeightZeroPoint + 1, kNone);
+  inputs[0] = match.x.quantized;
+  inputs[1] = match.w.quantized;
+  if (!factors.bias.empty()) {
+    inputs[2] = AddIntegers(graph, op.name + ".bias", DType::kI32, factors.bias);
+  }
+  inputs[3] = AddFloats(graph, op.name + ".multiplier", factors.multiplier);
+  inputs[5] = ZeroPoints(graph, op.name + ".x_zero_point", match.x.as);
+  inputs[6] = ZeroPoints(graph, op.name + ".w_zero_point", match.w.as);
+  while (inputs.back() == kNone) inputs.pop_back();
+  const OpKind kind = op.kind == OpKind::kConv ? OpKind::kQuantizedConv : OpKind::kQuantizedMatMul;
+  QuantizedOutput output = match.output;
+  if (match.quantize == kNone) output.to = static_cast<int32_t>(DType::kF32);
+  TENON_ASSIGN_OR_RETURN(
+      const OpId made, graph.InsertOp(match.product, kind, op.name, inputs,
+                                      AttributesOf(op, output), {graph.tensor(match.result).name}));
+  graph.op(made).source_ops = op.source_ops;
+  return made;
+}
+
+/// The op right behind `id`, or kNone.
+OpId NextOf(const Graph& graph, OpId id) {
+  const std::vector<OpId> order = graph.OpOrder();
+  const auto place = std::find(order.begin(), order.end(), id) + 1;
+  return place == order.end() ? kNone : *place;
+}
+
+/// Makes ops of their own of what a float product does behind the bias: residual and activation.
+Status SplitOff(Graph& graph, OpId id) {
+  const Op op = std::as_const(graph).op(id);
+  const TensorId residual = InputOrNone(op, kResidual);
+  const Activation activation = GetActivation(op);
+  if (residual == kNone && activation.function == UnaryFunction::kIdentity) return {};
+  if (residual != kNone) graph.op(id).inputs.resize(kResidual);
+  SetActivation(graph.op(id), {});
+  const TensorId y = op.outputs.front();
+  const Tensor& tensor = std::as_const(graph).tensor(y);
+  // Its readers get a stand-in, so that the new op, which reads it too, is none of them.
+  const TensorId stand_in = graph.AddTensor("", tensor.dtype, tensor.shape);
+  graph.ReplaceUses(y, stand_in);
+  OpKind kind = OpKind::kUnary;
+  std::vector<TensorId> inputs = {y};
+  Attributes attributes{UnaryAttributes{activation.function, activation.a, activation.b}};
+  if (residual != kNone) {
+    kind = OpKind::kBinary;
+    inputs.push_back(residual);
+    attributes = Attributes(BinaryAttributes{BinaryFunction::kAdd, activation});
+  }
+  const char* suffix = residual == kNone ? ".activation" : ".residual";
+  TENON_ASSIGN_OR_RETURN(const OpId made, graph.InsertOp(NextOf(graph, id), kind, op.name + suffix,
+                                                         inputs, attributes, {tensor.name}));
+  graph.ReplaceUses(stand_in, std::as_const(graph).op(made).outputs.front());
+  graph.EraseTensor(stand_in);
+  return {};
+}
+
+/// The product with what can be taken in of the ops behind it; without, if that is out of range.
+Match MatchWithReaders(const Graph& graph, Match match, Factors& factors) {
+  match.result = graph.op(match.product).outputs.front();
+  Match extended = match;
+  TakeAddition(graph, extended);
+  TakeQuantize(graph, extended);
+  factors = {};
+  if (WhyNotFactors(extended, factors).empty()) return extended;
+  factors = {};
+  (void)WhyNotFactors(match, factors);  // asked before
+  return match;
+}
+
+}  // namespace
+
+Result<std::string> TryQuantizeProduct(Graph& graph, OpId id) {
+  const Graph& reading = graph;
+  Match match;
+  match.product = id;
+  Factors factors;
+  std::string reason = WhyNotOperands(reading, reading.op(id), match);
+  if (reason.empty()) reason = WhyNotBias(reading, reading.op(id), match);
+  if (reason.empty()) reason = WhyNotFactors(match, factors);
+  if (!reason.empty()) return reason;
+  TENON_RETURN_IF_ERROR(SplitOff(graph, id));
+  match = MatchWithReaders(reading, std::move(match), factors);
+  const TensorId old = match.result;
+  const std::string name = reading.tensor(old).name;
+  TENON_ASSIGN_OR_RETURN(const OpId made, Insert(graph, match, factors));
+  for (const OpId absorbed : match.absorbed) RecordFusion(graph, made, absorbed);
+  const TensorId y = reading.op(made).outputs.front();
+  BypassAndErase(graph, reading.tensor(old).producer, y);
+  graph.RenameTensor(y, name);
+  return std::string();
+}
+
+bool MakeWeightsSymmetric(Graph& graph, OpId id) {
+  const Op& op = std::as_const(graph).op(id);
+  const TensorId weights = op.inputs[kWeights];
+  const TensorId zero_points = InputOrNone(op, kWeightZeroPoint);
+  const Tensor& w = std::as_const(graph).tensor(weights);
+  if (zero_points == kNone || w.dtype != DType::kU8 || !w.IsConstant()) return false;
+  const Tensor& zero_point = std::as_const(graph).tensor(zero_points);
+  if (!zero_point.IsConstant()) return false;
+  const std::vector<double> values = ReadElements(zero_point);
+  const auto central = [](double value) { return value == 128.0; };
+  if (!std::all_of(values.begin(), values.end(), central)) return false;
+  std::vector<std::byte> bytes = *w.constant;
+  for (std::byte& byte : bytes) byte ^= std::byte{0x80};
+  const TensorId made = graph.AddConstant(w.name + ".i8", DType::kI8, w.shape, std::move(bytes));
+  graph.tensor(made).layout = w.layout;
+  std::vector<TensorId> inputs = op.inputs;
+  inputs[kWeights] = made;
+  inputs[kWeightZeroPoint] = kNone;
+  while (inputs.back() == kNone) inputs.pop_back();
+  graph.op(id).inputs = inputs;
+  for (const TensorId old : {weights, zero_points}) {
+    if (!graph.IsRead(old)) graph.EraseTensor(old);
+  }
+  return true;
+}
+
+}  // namespace tenon::converter
