@@ -32,7 +32,7 @@ std::vector<int8_t> RoundConstant(const Tensor& tensor, const ActivationScale& s
 }
 
 TensorId AddZeroPoint(Graph& graph, const std::string& name, int32_t zero_point) {
-  return graph.AddConstantOf(name, DType::kI8, Shape{},
+  return graph.AddConstantOf(name, DType::kI8, Shape({1}),
                              std::vector<int8_t>{static_cast<int8_t>(zero_point)});
 }
 
@@ -151,8 +151,8 @@ Result<TensorId> AddRounded(Graph& graph, OpId position, TensorId x, const Activ
     }
     integers = graph.AddConstantOf(name + ".i8", DType::kI8, shape, values);
   }
-  const TensorId step =
-      graph.AddConstantOf(name + ".scale", DType::kF32, Shape{}, std::vector<float>{scale.scale});
+  const TensorId step = graph.AddConstantOf(name + ".scale", DType::kF32, Shape({1}),
+                                            std::vector<float>{scale.scale});
   const TensorId zero = AddZeroPoint(graph, name + ".zero_point", scale.zero_point);
   if (!is_constant) {
     TENON_ASSIGN_OR_RETURN(
