@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "converter/cost/features_kernels.hpp"
@@ -91,7 +92,7 @@ void AddActivation(const Context& context, const Activation& activation) {
 namespace {
 
 struct KernelModel {
-  const char* kernel;
+  const char* kernel;  ///< its id; ending in a dot: every kernel of the op
   void (*add)(const Context& context);
 };
 
@@ -133,11 +134,21 @@ constexpr KernelModel kModels[] = {
     {"cpu.expand.portable", Movement},
     {"cpu.cast.portable", Movement},
     {"cpu.copy.portable", Movement},
+    {"cpu.quantize.", QuantizedElements},
+    {"cpu.dequantize.", QuantizedElements},
+    {"cpu.lookup.", QuantizedElements},
+    {"cpu.quantized_conv.", QuantizedConv},
+    {"cpu.quantized_matmul.", QuantizedMatMul},
+    {"cpu.quantized_binary.", QuantizedBinary},
+    {"cpu.quantized_average_pool.", Pool},
+    {"cpu.quantized_reduce.", QuantizedReduce},
+    {"cpu.quantized_softmax.", QuantizedSoftmax},
 };
 
 const KernelModel* FindModel(const std::string& kernel) {
   for (const KernelModel& model : kModels) {
-    if (kernel == model.kernel) return &model;
+    const std::string_view id = model.kernel;
+    if (id.ends_with('.') ? kernel.starts_with(id) : kernel == id) return &model;
   }
   return nullptr;
 }

@@ -51,5 +51,12 @@ void Gather(const Context& context);
 void Resize(const Context& context);
 void PortableProduct(const Context& context);
 void LibraryProduct(const Context& context);  ///< oneDNN's convolutions and matrix products
+// Kernels on bytes (features_quantized.cpp).
+void QuantizedConv(const Context& context);  ///< depthwise ones have a model of their own
+void QuantizedMatMul(const Context& context);
+void QuantizedElements(const Context& context);  ///< quantize, dequantize, lookup
+void QuantizedBinary(const Context& context);
+void QuantizedReduce(const Context& context);
+void QuantizedSoftmax(const Context& context);
 
 }  // namespace tenon::converter::features

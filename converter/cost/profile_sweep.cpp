@@ -214,9 +214,13 @@ TensorId SweepBuilder::Input(const std::vector<int32_t>& dims) {
 }
 
 TensorId SweepBuilder::Constant(const std::vector<int32_t>& dims) {
+  return ConstantOf(DType::kF32, dims);
+}
+
+TensorId SweepBuilder::ConstantOf(DType dtype, const std::vector<int32_t>& dims) {
   const Shape shape = MakeShape(dims);
-  return network_.graph.AddConstant("constant", DType::kF32, shape,
-                                    RandomElements(DType::kF32, shape.Elements(), random_.Next()));
+  return network_.graph.AddConstant("constant", dtype, shape,
+                                    RandomElements(dtype, shape.Elements(), random_.Next()));
 }
 
 TensorId SweepBuilder::Indices(int32_t count, int32_t limit) {
@@ -269,6 +273,7 @@ std::vector<SweepNetwork> SweepNetworks() {
   AddPoolNetworks(networks);
   AddProductNetworks(networks);
   AddRowNetworks(networks);
+  AddQuantizedNetworks(networks);
   return networks;
 }
 

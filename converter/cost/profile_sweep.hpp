@@ -30,6 +30,13 @@ class SweepBuilder {
   }
   TensorId Input(const std::vector<int32_t>& dims);
   TensorId Constant(const std::vector<int32_t>& dims);
+  TensorId ConstantOf(DType dtype, const std::vector<int32_t>& dims);
+  /// A vector of given values.
+  template <typename T>
+  TensorId Values(const std::vector<T>& values, DType dtype) {
+    const int32_t dims[] = {static_cast<int32_t>(values.size())};
+    return network_.graph.AddConstantOf("values", dtype, Shape(dims), values);
+  }
   /// The first input: what an op finds in the cache after its like has read it, as in a model.
   [[nodiscard]] TensorId Root() const { return network_.graph.inputs().front().tensor; }
   /// Small integers below `limit`, i64.
@@ -51,5 +58,7 @@ class SweepBuilder {
 
 /// Elementwise, reducing and moving ops (profile_sweep_rows.cpp).
 void AddRowNetworks(std::vector<SweepNetwork>& networks);
+/// Quantized ops (profile_sweep_quantized.cpp).
+void AddQuantizedNetworks(std::vector<SweepNetwork>& networks);
 
 }  // namespace tenon::converter

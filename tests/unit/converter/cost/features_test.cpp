@@ -141,6 +141,31 @@ TEST_CASE("Every kernel of the CPU but one has terms of its own") {
   }
 }
 
+Terms QuantizedConvTerms(int channels, int outputs, int group) {
+  return TermsOf(fmt::format(
+      "graph g\ninput %x: u8[1,{},7,7]\nconst %w: i8[{},{},3,3] = random(1)\n"
+      "const %m: f32[1] = random(2)\n"
+      "%y: i8[1,{},7,7] channels_last = quantized_conv(%x, %w, _, %m) {{pads=[1,1,1,1], group={}}} "
+      "@cpu/cpu.quantized_conv.portable\noutput %y\n",
+      channels, outputs, channels / group, outputs, group));
+}
+
+TEST_CASE("Products of bytes go four deep and sixteen channels wide") {
+  // 6 input channels take two steps a tap, 20 outputs two registers of sums.
+  const Terms terms = QuantizedConvTerms(6, 20, 1);
+  CHECK(terms.model == "cpu.quantized_conv.portable");
+  CHECK(terms.amounts.at("tile_cycles") == 49 * 9 * 2 * 2);
+  CHECK(terms.amounts.at("weight_bytes") == 32 * 8 * 9);
+  CHECK(terms.amounts.at("fixed_point_outputs") == 0);
+}
+
+TEST_CASE("A depthwise convolution of bytes is a model of its own") {
+  const Terms terms = QuantizedConvTerms(96, 96, 96);
+  CHECK(terms.model == "cpu.quantized_conv.portable depthwise");
+  CHECK(terms.amounts.at("pixel_vectors") == 49 * 2);
+  CHECK(terms.amounts.at("tap_vectors") == 49 * 2 * 3);
+}
+
 TEST_CASE("An op without elements takes its start only") {
   const Terms terms = TermsOf(R"(graph g
 input %x: f32[0,4]

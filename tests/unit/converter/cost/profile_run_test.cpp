@@ -115,5 +115,16 @@ TEST_CASE("The sweep's networks are sound, the same every time, and reach the CP
   }
 }
 
+TEST_CASE("The sweep has every quantized op") {
+  std::set<OpKind> kinds;
+  for (const SweepNetwork& network : SweepNetworks()) {
+    for (const OpId id : network.graph.OpOrder()) kinds.insert(network.graph.op(id).kind);
+  }
+  for (int kind = static_cast<int>(OpKind::kQuantize);
+       kind <= static_cast<int>(OpKind::kQuantizedSoftmax); ++kind) {
+    CHECK_MESSAGE(kinds.contains(static_cast<OpKind>(kind)), kind);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::converter

@@ -1,0 +1,117 @@
+// Kernels on bytes: products four bytes deep and 16 channels wide, and what goes over elements.
+#include <algorithm>
+
+#include "converter/cost/features_kernels.hpp"
+
+namespace tenon::converter::features {
+namespace {
+
+constexpr int64_t kDepthStep = 4;       // bytes that one lane multiplies at once
+constexpr int64_t kChannelStep = 16;    // lanes of a register of sums
+constexpr int64_t kDepthwiseStep = 64;  // channels that one register of bytes holds
+
+struct QuantizedProduct {
+  int64_t pixels = 0;
+  int64_t groups = 1;
+  int64_t outputs = 0;  ///< of one group
+  int64_t depth = 0;
+  int64_t taps = 1;
+};
+
+void AddProduct(const Context& context, const QuantizedProduct& product) {
+  const int64_t width = CeilDiv(product.outputs, kChannelStep) * kChannelStep;
+  const int64_t depth = CeilDiv(product.depth, kDepthStep) * kDepthStep;
+  const auto pixels = static_cast<double>(product.pixels * product.groups);
+  const double steps = pixels * static_cast<double>(width * depth * product.taps) /
+                       static_cast<double>(kChannelStep * kDepthStep);
+  CostTerms& terms = context.terms;
+  terms.Add("tile_cycles", steps);
+  terms.Add("pixel_taps", pixels * static_cast<double>(product.taps));
+  terms.Add("output_vectors", pixels * static_cast<double>(width / kChannelStep));
+  terms.Add("weight_bytes", static_cast<double>(width * depth * product.taps * product.groups));
+}
+
+/// Fixed-point factors cost several times what a float product does.
+void AddRescaled(const Context& context, Rounding rounding) {
+  const auto outputs = static_cast<double>(context.call().Output().Elements());
+  context.terms.Add("fixed_point_outputs", rounding == Rounding::kFixedPoint ? outputs : 0.0);
+}
+
+void AddDepthwise(const Context& context) {
+  const TensorView& w = context.call().Input(1);
+  const TensorView& y = context.call().Output();
+  const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
+  const auto vectors = static_cast<double>(CeilDiv(y.dims[1], kDepthwiseStep));
+  CostTerms& terms = context.terms;
+  terms.model += " depthwise";
+  terms.Add("pixels", pixels);
+  terms.Add("pixel_vectors", pixels * vectors);
+  terms.Add("tap_vectors",
+            pixels * vectors * static_cast<double>(CeilDiv(w.dims[2], kDepthStep) * w.dims[3]));
+}
+
+}  // namespace
+
+void QuantizedConv(const Context& context) {
+  const OpCall& call = context.call();
+  const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
+  const TensorView& w = call.Input(1);
+  const TensorView& y = call.Output();
+  const int32_t group = attributes.conv.group;
+  if (group > 1 && group == call.Input(0).dims[1]) {
+    AddDepthwise(context);
+  } else {
+    QuantizedProduct product;
+    product.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
+    product.groups = group;
+    product.outputs = w.dims[0] / group;
+    product.depth = w.dims[1];
+    product.taps = int64_t{w.dims[2]} * w.dims[3];
+    AddProduct(context, product);
+  }
+  AddRescaled(context, attributes.output.rounding);
+  AddActivationTraffic(context);
+}
+
+void QuantizedMatMul(const Context& context) {
+  const OpCall& call = context.call();
+  const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
+  const TensorView& a = call.Input(0);
+  QuantizedProduct product;
+  product.depth = a.dims[a.rank - 1 - attributes.matmul.transpose_a];
+  product.outputs = call.Output().dims[call.Output().rank - 1];
+  product.pixels = call.Output().Elements() / std::max<int64_t>(product.outputs, 1);
+  AddProduct(context, product);
+  AddRescaled(context, attributes.output.rounding);
+  AddActivationTraffic(context);
+}
+
+void QuantizedElements(const Context& context) {
+  const OpCall& call = context.call();
+  context.terms.Add("elements", static_cast<double>(call.Output().Elements()));
+  // What does not lie along the output is gathered element by element.
+  const TensorView& x = call.Input(0);
+  const bool alike = (x.IsRowMajor() && call.Output().IsRowMajor()) ||
+                     (x.IsChannelsLast() && call.Output().IsChannelsLast());
+  context.terms.Add("elements_apart", alike ? 0.0 : static_cast<double>(x.Elements()));
+  AddActivationTraffic(context);
+}
+
+void QuantizedBinary(const Context& context) {
+  QuantizedElements(context);
+  AddRescaled(context, context.call().AttributesAs<QuantizedBinaryAttributes>().output.rounding);
+}
+
+void QuantizedReduce(const Context& context) {
+  const OpCall& call = context.call();
+  context.terms.Add("inputs", static_cast<double>(call.Input(0).Elements()));
+  context.terms.Add("outputs", static_cast<double>(call.Output().Elements()));
+  AddActivationTraffic(context);
+}
+
+void QuantizedSoftmax(const Context& context) {
+  QuantizedElements(context);
+  AddRescaled(context, context.call().AttributesAs<QuantizedSoftmaxAttributes>().output.rounding);
+}
+
+}  // namespace tenon::converter::features
