@@ -4,6 +4,7 @@
 
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
+#include "converter/import/import_model.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/map/worse_kernel.hpp"
 #include "converter/memory/locations.hpp"
@@ -11,6 +12,7 @@
 #include "converter/passes/fold_pad.hpp"
 #include "converter/passes/fuse_activation.hpp"
 #include "converter/passes/fuse_affine.hpp"
+#include "converter/passes/fuse_quantized.hpp"
 #include "converter/passes/fuse_residual.hpp"
 #include "converter/passes/isolate_outputs.hpp"
 #include "converter/passes/simplify.hpp"
@@ -21,15 +23,33 @@ namespace {
 
 // Why each stands where it stands:
 constexpr Pass kCleaning[] = {
-    {"simplify", Simplify},             // first: what follows matches on what is really there
-    {"fold-constants", FoldConstants},  // what simplify exposes; fusion wants constant operands
+    {"simplify", Simplify},  // first: what follows matches on what is really there
+    // What simplify exposes; fusion wants constant operands. Quantized weights stay quantized.
+    {"fold-constants", FoldQuantizedConstants},
     {"eliminate-dead-code", EliminateDeadCode},  // readers left behind would block fusion
+};
+constexpr Pass kQuantized[] = {
+    {"fold-pad", FoldPad},              // the float form says most plainly what is padded with
+    {"fuse-quantized", FuseQuantized},  // before activations and residuals become parts of ops
+    {"simplify", Simplify},             // moves that stood apart between quantize ops meet
+    {"eliminate-dead-code", EliminateDeadCode},
+};
+// Last, what is left of dequantized weights: floats for float ops.
+constexpr Pass kDequantizing[] = {
+    {"fold-constants", FoldConstants},
+    {"eliminate-dead-code", EliminateDeadCode},
 };
 constexpr Pass kFusion[] = {
     {"fold-pad", FoldPad},                // before anything is fused into the convolution behind it
     {"fuse-affine", FuseAffine},          // batch norms and biases, while nothing stands after them
     {"fuse-activation", FuseActivation},  // on convolutions and on additions
     {"fuse-residual", FuseResidual},      // after it: takes the addition with its activation
+    {"eliminate-dead-code", EliminateDeadCode},
+};
+// Before quantization: what is folded into weights must be there when they get their scales.
+constexpr Pass kIntoWeights[] = {
+    {"fold-pad", FoldPad},
+    {"fuse-affine", FuseAffine},
     {"eliminate-dead-code", EliminateDeadCode},
 };
 constexpr Pass kLast[] = {
@@ -42,6 +62,14 @@ Status RunAll(const Pass (&passes)[N], Graph& graph, std::vector<PassReport>& re
     if (Status status = RunPass(pass, graph, reports); !status.ok()) return status;
   }
   return {};
+}
+
+/// Passes for quantized graphs would change no other one.
+bool IsQuantized(const Graph& graph) {
+  const std::vector<OpId> ops = graph.OpOrder();
+  return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
+    return graph.op(id).kind >= OpKind::kQuantize && graph.op(id).kind <= OpKind::kQuantizedSoftmax;
+  });
 }
 
 /// The plan is checked by the code that the device will check it with. Gives the bytes of constants
@@ -178,11 +206,32 @@ void RecordChoice(const ParallelReport& report,
 
 Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
   if (Status status = RunAll(kCleaning, graph, reports); !status.ok()) return status;
+  if (IsQuantized(graph)) {
+    if (fuse) TENON_RETURN_IF_ERROR(RunAll(kQuantized, graph, reports));
+    TENON_RETURN_IF_ERROR(RunAll(kDequantizing, graph, reports));
+  }
   if (fuse) {
     if (Status status = RunAll(kFusion, graph, reports); !status.ok()) return status;
   }
   return RunAll(kLast, graph, reports);
 }
+
+namespace {
+
+/// Everything before kernels are chosen. A quantized graph is judged once it is final: what its
+/// integer ops compute, not what their simulation promised.
+Status Prepare(Graph& graph, const ConvertOptions& options, Conversion& conversion) {
+  if (!options.quantize) return Canonicalise(graph, options.fuse, conversion.passes);
+  TENON_RETURN_IF_ERROR(RunAll(kCleaning, graph, conversion.passes));
+  TENON_RETURN_IF_ERROR(RunAll(kIntoWeights, graph, conversion.passes));
+  TENON_ASSIGN_OR_RETURN(QuantizedModel quantized, QuantizeModel(graph, *options.quantize));
+  TENON_RETURN_IF_ERROR(Canonicalise(graph, options.fuse, conversion.passes));
+  TENON_ASSIGN_OR_RETURN(quantized.report.accuracy, quantized.judge.Judge(graph));
+  conversion.quantization = std::move(quantized.report);
+  return {};
+}
+
+}  // namespace
 
 Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const char* phase, int index) {
@@ -190,10 +239,8 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   };
   Conversion conversion;
   conversion.ops_imported = graph.OpOrder().size();
-  progress("fusing", 1);
-  if (Status status = Canonicalise(graph, options.fuse, conversion.passes); !status.ok()) {
-    return status.error();
-  }
+  progress(options.quantize ? "quantizing" : "fusing", 1);
+  if (Status status = Prepare(graph, options, conversion); !status.ok()) return status.error();
 
   progress("splitting, ordering and placing", 2);
   FitOptions fit = FitOptionsOf(options);
@@ -250,7 +297,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
 
 Result<Conversion> Convert(const ConvertOptions& options) {
   if (options.progress) options.progress("reading", 0, 4);
-  TENON_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(options.model, options.import, FoldTensors));
+  TENON_ASSIGN_OR_RETURN(Graph graph, ImportModel(options.model, options.import, FoldTensors));
   return ConvertGraph(std::move(graph), options);
 }
 

@@ -13,10 +13,11 @@
 
 #include "converter/board/board.hpp"
 #include "converter/fit.hpp"
-#include "converter/import/onnx/onnx_import.hpp"
+#include "converter/import/import_options.hpp"
 #include "converter/parallel_programs.hpp"
 #include "converter/passes/pass.hpp"
 #include "converter/passes/store_weights.hpp"
+#include "converter/quantize/quantize_model.hpp"
 
 namespace tenon::converter {
 
@@ -45,6 +46,7 @@ struct ConvertOptions {
   MappingMode mapping = MappingMode::kTable;
   bool aggregate = true;  ///< false: devices are started for every op
   bool fallback = false;  ///< the plan carries the CPU's form of what runs on devices
+  std::optional<QuantizeOptions> quantize;  ///< makes a float model compute with integers
   /// What the user asked for, recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
   /// Told when a phase begins: its name and its place among all. May be empty.
@@ -66,6 +68,7 @@ struct Conversion {
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean
   ParallelReport parallel;
+  std::optional<QuantizationReport> quantization;
   size_t ops_imported = 0;
   size_t ops_executed = 0;
 };

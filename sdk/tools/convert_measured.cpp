@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "converter/fold/fold_constants.hpp"
+#include "converter/import/import_model.hpp"
 #include "sdk/tools/converter_error.hpp"
 #include "sdk/tools/read_file.hpp"
 #include "sdk/tools/temporary_folder.hpp"
@@ -52,7 +53,7 @@ class Measurement {
   MeasuredConversion Run() {
     Progress("reading", 0, 1);
     const converter::Result<converter::Graph> graph =
-        converter::ImportOnnx(options_.model, options_.import, converter::FoldTensors);
+        converter::ImportModel(options_.model, options_.import, converter::FoldTensors);
     if (!graph.ok()) FailWith(graph.error());
     for (size_t i = 0; i < orders_.size(); ++i) Compile(*graph, i);
     if (candidates_.empty()) FailWith(*search_error_);

@@ -29,6 +29,7 @@ INCLUDE_TABLE = [
     (r"backends/(?P<X>\w+)/", r"runtime/(base|ops|backend_api)/|backends/{X}/"),
     (r"converter/emit/",
      r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|plan_generated\.h"),
+    (r"converter/import/tflite/", r"runtime/(base|ops)/|converter/|tflite_subset_generated\.h"),
     (r"converter/", r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|tenon/"),
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
@@ -40,7 +41,7 @@ INCLUDE_TABLE = [
 
 # Third-party headers and the folders that may include them; tests may include any.
 THIRD_PARTY = [
-    (r"flatbuffers/|plan_generated\.h", r"runtime/format/|converter/emit/"),
+    (r"flatbuffers/|plan_generated\.h", r"runtime/format/|converter/(emit|import/tflite)/"),
     (r"oneapi/dnnl/|omp\.h", r"backends/cpu/"),
     (r"CL/", r"backends/opencl/"),
     (r"xrt/|xrt\.h", r"backends/fpga/"),

@@ -1,6 +1,7 @@
 // Schedules of boards whose units run side by side, as plan files that are checked and run here.
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
+#include "converter/import/onnx/onnx_import.hpp"
 #include "converter/passes/assign_layouts.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "tests/support/evaluate_graph.hpp"

@@ -6,6 +6,7 @@
 
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
+#include "converter/import/onnx/onnx_import.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/passes/assign_layouts.hpp"

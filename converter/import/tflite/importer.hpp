@@ -1,0 +1,76 @@
+// Turns a checked TFLite model into a graph: inputs first, then node by node.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "converter/import/import_options.hpp"
+#include "converter/import/tflite/model_tensors.hpp"
+
+namespace tenon::converter::tflite {
+
+namespace format {
+struct Model;
+struct SubGraph;
+}  // namespace format
+
+/// In which order a tensor of rank 4 has its dims. The model's is batch, height, width, channels;
+/// convolutions and their like want the channels before the image. Others have the model's only.
+enum class Order { kModel, kChannelsFirst };
+
+/// Where dimension `axis` of the model's order is.
+[[nodiscard]] constexpr int32_t AxisIn(Order order, int32_t axis) {
+  constexpr int32_t kPlaces[] = {0, 2, 3, 1};
+  return order == Order::kModel ? axis : kPlaces[axis];
+}
+
+/// State of one import. `model` has been checked (model_check.hpp) and outlives this.
+class Importer {
+ public:
+  Importer(const format::Model& model, const ImportOptions& options, const ConstantFolder& fold);
+
+  /// Fills `graph()`. Call once.
+  [[nodiscard]] Status Run();
+  [[nodiscard]] Graph& graph() { return graph_; }
+
+  // --- for Node, which names tensors by their numbers in the model ------------------------------
+  [[nodiscard]] const format::Model& model() const { return model_; }
+  /// The tensor in that order; permuted once, when it is first asked for. Constants are read, and
+  /// permuted without an op.
+  [[nodiscard]] Result<TensorId> Value(int32_t tensor, Order order);
+  /// The order that the tensor was made in.
+  [[nodiscard]] Order OrderOf(int32_t tensor) const;
+  void Bind(int32_t tensor, TensorId id, Order order);
+  [[nodiscard]] Result<DType> DTypeOf(int32_t tensor) const;
+  [[nodiscard]] Result<Quantization> QuantizationOf(int32_t tensor) const;
+  [[nodiscard]] std::string NameOf(int32_t tensor) const;
+  /// Dims permuted; a constant at once, others by an op.
+  [[nodiscard]] Result<TensorId> Permuted(TensorId id, const std::vector<int32_t>& permutation,
+                                          const std::string& name);
+  /// Makes a tensor constant, or says on which graph input it depends.
+  [[nodiscard]] Status Fold(TensorId id);
+
+ private:
+  struct Held {
+    TensorId model_order = kNone;
+    TensorId channels_first = kNone;
+    Order made_in = Order::kModel;
+  };
+
+  [[nodiscard]] Status AddInputs();
+  [[nodiscard]] Status LowerNodes();
+  [[nodiscard]] Status AddOutputs();
+  [[nodiscard]] Result<TensorId> AddConstant(int32_t tensor);
+  [[nodiscard]] Status Describe(bool output, size_t port, int32_t tensor);
+
+  const format::Model& model_;
+  const format::SubGraph& model_graph_;
+  const ImportOptions& options_;
+  const ConstantFolder& fold_;
+  Graph graph_;
+  std::vector<Held> held_;
+};
+
+}  // namespace tenon::converter::tflite

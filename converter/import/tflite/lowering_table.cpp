@@ -1,0 +1,144 @@
+#include "converter/import/tflite/lowering_table.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "converter/import/tflite/ops/ops.hpp"
+#include "tflite_subset_generated.h"
+
+namespace tenon::converter::tflite {
+namespace {
+
+using Op = format::BuiltinOperator;
+constexpr Integers kInFloats = Integers::kInFloats;
+constexpr Integers kMoved = Integers::kMoved;
+constexpr Integers kExact = Integers::kExact;
+
+// In the order of the operators' names.
+constexpr LoweringRow kRows[] = {
+    {Op::ABS, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::ADD, LowerBinary, kExact, LowerQuantizedSum},
+    {Op::AVERAGE_POOL_2D, LowerPool, kExact, LowerQuantizedPool},
+    {Op::BATCH_MATMUL, LowerBatchMatMul, kExact, LowerQuantizedBatchMatMul},
+    {Op::BROADCAST_TO, LowerBroadcastTo, kMoved},
+    {Op::CAST, LowerCast, kMoved},
+    {Op::CEIL, LowerUnary, kInFloats},
+    {Op::CONCATENATION, LowerConcatenation, kExact, LowerQuantizedConcatenation},
+    {Op::CONV_2D, LowerConv, kExact, LowerQuantizedConv},
+    {Op::COS, LowerUnary, kInFloats},
+    {Op::DEPTHWISE_CONV_2D, LowerConv, kExact, LowerQuantizedConv},
+    {Op::DEPTH_TO_SPACE, LowerDepthToSpace, kMoved},
+    {Op::DEQUANTIZE, LowerDequantize, kExact, LowerDequantize},
+    {Op::DIV, LowerBinary, kInFloats},
+    {Op::ELU, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::EQUAL, LowerBinary, kInFloats},
+    {Op::EXP, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::EXPAND_DIMS, LowerExpandDims, kMoved},
+    {Op::FILL, LowerFill, kMoved},
+    {Op::FLOOR, LowerUnary, kInFloats},
+    {Op::FLOOR_DIV, LowerFloorDiv, kInFloats},
+    {Op::FLOOR_MOD, LowerBinary, kInFloats},
+    {Op::FULLY_CONNECTED, LowerFullyConnected, kExact, LowerQuantizedFullyConnected},
+    {Op::GATHER, LowerGather, kMoved},
+    {Op::GELU, LowerGelu, kExact, LowerQuantizedFunction},
+    {Op::GREATER, LowerBinary, kInFloats},
+    {Op::GREATER_EQUAL, LowerBinary, kInFloats},
+    {Op::HARD_SWISH, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::L2_NORMALIZATION, LowerL2Normalization, kInFloats},
+    {Op::LEAKY_RELU, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::LESS, LowerBinary, kInFloats},
+    {Op::LESS_EQUAL, LowerBinary, kInFloats},
+    {Op::LOG, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::LOGICAL_AND, LowerBinary, kMoved},
+    {Op::LOGICAL_NOT, LowerUnary, kMoved},
+    {Op::LOGICAL_OR, LowerBinary, kMoved},
+    {Op::LOGISTIC, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::LOG_SOFTMAX, LowerSoftmax, kInFloats},
+    {Op::MAXIMUM, LowerBinary, kExact, LowerQuantizedExtremum},
+    {Op::MAX_POOL_2D, LowerPool, kExact, LowerQuantizedPool},
+    {Op::MEAN, LowerReduce, kExact, LowerQuantizedSumOrMean},
+    {Op::MINIMUM, LowerBinary, kExact, LowerQuantizedExtremum},
+    {Op::MIRROR_PAD, LowerMirrorPad, kMoved},
+    {Op::MUL, LowerBinary, kExact, LowerQuantizedMul},
+    {Op::NEG, LowerUnary, kInFloats},
+    {Op::NOT_EQUAL, LowerNotEqual, kInFloats},
+    {Op::PACK, LowerPack, kMoved},
+    {Op::PAD, LowerPad, kMoved},
+    {Op::PADV2, LowerPad, kMoved},
+    {Op::POW, LowerBinary, kInFloats},
+    {Op::PRELU, LowerBinary, kExact, LowerQuantizedPrelu},
+    {Op::QUANTIZE, LowerQuantize, kExact, LowerQuantize},
+    {Op::REDUCE_MAX, LowerReduce, kMoved},
+    {Op::REDUCE_MIN, LowerReduce, kMoved},
+    {Op::REDUCE_PROD, LowerReduce, kInFloats},
+    {Op::RELU, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::RELU6, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::RELU_0_TO_1, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::RELU_N1_TO_1, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::RESHAPE, LowerReshape, kMoved},
+    {Op::RESIZE_BILINEAR, LowerResize, kInFloats},
+    {Op::RESIZE_NEAREST_NEIGHBOR, LowerResize, kMoved},
+    {Op::ROUND, LowerUnary, kInFloats},
+    {Op::RSQRT, LowerRsqrt, kInFloats},
+    {Op::SELECT, LowerSelect, kMoved},
+    {Op::SELECT_V2, LowerSelect, kMoved},
+    {Op::SHAPE, LowerShape, kMoved},
+    {Op::SIN, LowerUnary, kInFloats},
+    {Op::SLICE, LowerSlice, kMoved},
+    {Op::SOFTMAX, LowerSoftmax, kExact, LowerQuantizedSoftmax},
+    {Op::SPACE_TO_DEPTH, LowerSpaceToDepth, kMoved},
+    {Op::SPLIT, LowerSplit, kMoved},
+    {Op::SPLIT_V, LowerSplit, kMoved},
+    {Op::SQRT, LowerUnary, kInFloats},
+    {Op::SQUARE, LowerSquare, kInFloats},
+    {Op::SQUARED_DIFFERENCE, LowerSquaredDifference, kInFloats},
+    {Op::SQUEEZE, LowerSqueeze, kMoved},
+    {Op::STRIDED_SLICE, LowerStridedSlice, kMoved},
+    {Op::SUB, LowerBinary, kExact, LowerQuantizedSum},
+    {Op::SUM, LowerReduce, kExact, LowerQuantizedSumOrMean},
+    {Op::TANH, LowerUnary, kExact, LowerQuantizedFunction},
+    {Op::TILE, LowerTile, kMoved},
+    {Op::TRANSPOSE, LowerTranspose, kMoved},
+    {Op::UNPACK, LowerUnpack, kMoved},
+};
+
+/// True if all quantized operands stand for numbers in the same way, so that bits may be moved.
+Result<bool> HasOneQuantization(const Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Quantization first, node.OutputQuantization(0));
+  TENON_ASSIGN_OR_RETURN(const DType dtype, node.OutputDType(0));
+  for (int i = 1; i < node.OutputCount(); ++i) {
+    TENON_ASSIGN_OR_RETURN(const Quantization other, node.OutputQuantization(i));
+    if (!(other == first)) return false;
+  }
+  for (int i = 0; i < node.InputCount(); ++i) {
+    TENON_ASSIGN_OR_RETURN(const Quantization other, node.InputQuantization(i));
+    if (other.IsNone()) continue;
+    TENON_ASSIGN_OR_RETURN(const DType type, node.InputDType(i));
+    if (type == DType::kI32 || type == DType::kI64) continue;  // dims, indices
+    if (!(other == first) || type != dtype) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const LoweringRow* FindLowering(Op op) {
+  const auto* found = std::find_if(std::begin(kRows), std::end(kRows),
+                                   [&](const LoweringRow& row) { return row.op == op; });
+  return found == std::end(kRows) ? nullptr : found;
+}
+
+Status Lower(Node& node) {
+  const LoweringRow& row = *FindLowering(node.op());
+  TENON_ASSIGN_OR_RETURN(const bool quantized, node.IsQuantized());
+  if (!quantized) return row.lower(node);
+  if (row.integers == Integers::kExact) return row.quantized(node);
+  if (row.integers == Integers::kMoved) {
+    TENON_ASSIGN_OR_RETURN(const bool bits_stay, HasOneQuantization(node));
+    if (bits_stay) return row.lower(node);
+  }
+  node.ComputeInFloats();
+  return row.lower(node);
+}
+
+}  // namespace tenon::converter::tflite

@@ -1,0 +1,30 @@
+// The one table of TFLite operators that can be imported.
+#pragma once
+
+#include "converter/import/tflite/node.hpp"
+
+namespace tenon::converter::tflite {
+
+using LoweringFunction = Status (*)(Node& node);
+
+/// What becomes of an operator when its tensors are quantized.
+enum class Integers {
+  kInFloats,  ///< numbers are made real, computed with and quantized again: not TFLite's bits
+  kMoved,     ///< elements are only moved or compared: their bits stay (else as kInFloats)
+  kExact,     ///< `quantized` lowers it to TFLite's own arithmetic
+};
+
+struct LoweringRow {
+  format::BuiltinOperator op;
+  LoweringFunction lower;
+  Integers integers = Integers::kInFloats;
+  LoweringFunction quantized = nullptr;  ///< with kExact
+};
+
+/// Null if the operator cannot be imported.
+[[nodiscard]] const LoweringRow* FindLowering(format::BuiltinOperator op);
+
+/// Emits what the node does. Its operator is in the table.
+[[nodiscard]] Status Lower(Node& node);
+
+}  // namespace tenon::converter::tflite

@@ -1,0 +1,197 @@
+#include "converter/import/tflite/model_check.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "converter/import/tflite/lowering_table.hpp"
+#include "converter/import/tflite/model_tensors.hpp"
+#include "tflite_subset_generated.h"
+
+namespace tenon::converter::tflite {
+namespace {
+
+constexpr uint32_t kFormatVersion = 3;
+
+template <typename T>
+uint32_t SizeOf(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+template <typename T>
+bool HasNull(const flatbuffers::Vector<flatbuffers::Offset<T>>* vector) {
+  return vector == nullptr || std::any_of(vector->begin(), vector->end(),
+                                          [](const T* element) { return element == nullptr; });
+}
+
+Status CheckTables(const format::Model& model) {
+  if (model.version() != kFormatVersion) {
+    return InputError("the model has version {} of the format; version {} is known",
+                      model.version(), kFormatVersion);
+  }
+  if (SizeOf(model.subgraphs()) != 1) {
+    return InputError(
+        "the model has {} graphs, as control flow and several signatures give; one is supported",
+        SizeOf(model.subgraphs()));
+  }
+  if (HasNull(model.operator_codes()) || HasNull(model.buffers()) || HasNull(model.subgraphs())) {
+    return InputError("malformed: the model has no operator codes or buffers");
+  }
+  for (const format::Buffer* buffer : *model.buffers()) {
+    if (buffer->offset() > 1 || buffer->size() > 1) {
+      return InputError(
+          "the model keeps weights outside its FlatBuffer (files past 2 GB do), which is not "
+          "supported");
+    }
+  }
+  const format::SubGraph& graph = *model.subgraphs()->Get(0);
+  if (HasNull(graph.tensors()) || HasNull(graph.operators())) {
+    return InputError("malformed: the graph has no tensors or operators");
+  }
+  if (SizeOf(graph.outputs()) == 0) return InputError("the graph has no outputs");
+  return {};
+}
+
+Status CheckTensors(const format::Model& model) {
+  const auto& tensors = *model.subgraphs()->Get(0)->tensors();
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    const format::Tensor& tensor = *tensors.Get(i);
+    const std::string name = NameOf(tensor, static_cast<int32_t>(i));
+    if (tensor.buffer() >= model.buffers()->size()) {
+      return InputError("malformed: tensor '{}' is in buffer {} of {}", name, tensor.buffer(),
+                        model.buffers()->size());
+    }
+    if (tensor.sparsity() != nullptr) {
+      return InputError("tensor '{}' is sparse, which is not supported", name);
+    }
+    if (tensor.is_variable()) {
+      return InputError("tensor '{}' keeps its value between inferences, which is not supported",
+                        name);
+    }
+  }
+  return {};
+}
+
+/// Walks the graph in its order of execution.
+class FlowCheck {
+ public:
+  FlowCheck(const format::Model& model, const format::SubGraph& graph)
+      : model_(model), graph_(graph), known_(graph.tensors()->size(), false) {}
+
+  Status Run() {
+    for (uint32_t i = 0; i < graph_.tensors()->size(); ++i) {
+      known_[i] = HasData(model_, *graph_.tensors()->Get(i));
+    }
+    if (Status status = MakeAll(graph_.inputs(), "the graph's inputs"); !status.ok()) return status;
+    for (const format::Operator* node : *graph_.operators()) {
+      if (Status status = Visit(*node); !status.ok()) return status;
+    }
+    return ReadAll(graph_.outputs(), "the graph's outputs");
+  }
+
+ private:
+  using Indices = flatbuffers::Vector<int32_t>;
+
+  Status Visit(const format::Operator& node) {
+    if (node.opcode_index() >= model_.operator_codes()->size()) {
+      return InputError("malformed: a node has operator code {} of {}", node.opcode_index(),
+                        model_.operator_codes()->size());
+    }
+    if (SizeOf(node.outputs()) == 0) return InputError("malformed: a node has no outputs");
+    const std::string where = fmt::format(
+        "a node ({})", OperatorName(*model_.operator_codes()->Get(node.opcode_index())));
+    if (Status status = ReadAll(node.inputs(), where, /*optional=*/true); !status.ok()) {
+      return status;
+    }
+    return MakeAll(node.outputs(), where);
+  }
+
+  Status CheckIndex(int32_t index, const std::string& where) const {
+    if (index >= 0 && static_cast<uint32_t>(index) < graph_.tensors()->size()) return {};
+    return InputError("malformed: {} name tensor {} of {}", where, index, graph_.tensors()->size());
+  }
+
+  Status ReadAll(const Indices* indices, const std::string& where, bool optional = false) const {
+    for (uint32_t i = 0; i < SizeOf(indices); ++i) {
+      const int32_t index = indices->Get(i);
+      if (optional && index == -1) continue;
+      if (Status status = CheckIndex(index, where); !status.ok()) return status;
+      if (!known_[static_cast<size_t>(index)]) {
+        return InputError("malformed: nothing makes tensor '{}' before {} reads it",
+                          NameOf(*graph_.tensors()->Get(static_cast<uint32_t>(index)), index),
+                          where);
+      }
+    }
+    return {};
+  }
+
+  Status MakeAll(const Indices* indices, const std::string& where) {
+    for (uint32_t i = 0; i < SizeOf(indices); ++i) {
+      const int32_t index = indices->Get(i);
+      if (Status status = CheckIndex(index, where); !status.ok()) return status;
+      if (known_[static_cast<size_t>(index)]) {
+        return InputError("malformed: tensor '{}' is made twice, the second time by {}",
+                          NameOf(*graph_.tensors()->Get(static_cast<uint32_t>(index)), index),
+                          where);
+      }
+      known_[static_cast<size_t>(index)] = true;
+    }
+    return {};
+  }
+
+  const format::Model& model_;
+  const format::SubGraph& graph_;
+  std::vector<bool> known_;
+};
+
+Status CheckOperators(const format::Model& model) {
+  const format::SubGraph& graph = *model.subgraphs()->Get(0);
+  std::map<std::string, std::vector<std::string>> unsupported;
+  for (const format::Operator* node : *graph.operators()) {
+    const format::OperatorCode& code = *model.operator_codes()->Get(node->opcode_index());
+    if (FindLowering(OperatorOf(code)) != nullptr) continue;
+    unsupported[OperatorName(code)].push_back(NodeName(graph, *node));
+  }
+  if (unsupported.empty()) return {};
+  Error error =
+      InputError("the model uses {} that cannot be converted",
+                 unsupported.size() == 1 ? std::string("an operator")
+                                         : fmt::format("{} operators", unsupported.size()));
+  for (const auto& [op, nodes] : unsupported) {
+    error.details.push_back(
+        fmt::format("unsupported op {} ({} times): {}", op, nodes.size(), fmt::join(nodes, ", ")));
+  }
+  return error;
+}
+
+}  // namespace
+
+Status CheckModel(const format::Model& model) {
+  if (Status status = CheckTables(model); !status.ok()) return status;
+  if (Status status = CheckTensors(model); !status.ok()) return status;
+  if (Status status = FlowCheck(model, *model.subgraphs()->Get(0)).Run(); !status.ok()) {
+    return status;
+  }
+  return CheckOperators(model);
+}
+
+format::BuiltinOperator OperatorOf(const format::OperatorCode& code) {
+  return std::max(code.builtin_code(),
+                  static_cast<format::BuiltinOperator>(code.deprecated_builtin_code()));
+}
+
+std::string OperatorName(const format::OperatorCode& code) {
+  const format::BuiltinOperator op = OperatorOf(code);
+  if (op == format::BuiltinOperator::CUSTOM) {
+    return code.custom_code() == nullptr ? "CUSTOM" : code.custom_code()->str();
+  }
+  const char* name = format::EnumNameBuiltinOperator(op);
+  return *name != '\0' ? std::string(name) : fmt::format("operator {}", static_cast<int32_t>(op));
+}
+
+std::string NodeName(const format::SubGraph& graph, const format::Operator& node) {
+  const int32_t index = node.outputs()->Get(0);
+  return NameOf(*graph.tensors()->Get(static_cast<uint32_t>(index)), index);
+}
+
+}  // namespace tenon::converter::tflite

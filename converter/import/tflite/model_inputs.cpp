@@ -1,0 +1,132 @@
+#include "converter/import/tflite/model_inputs.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "converter/import/import_graph.hpp"
+#include "converter/import/tflite/model_tensors.hpp"
+#include "tflite_subset_generated.h"
+
+namespace tenon::converter::tflite {
+namespace {
+
+using Indices = flatbuffers::Vector<int32_t>;
+using TensorMaps = flatbuffers::Vector<flatbuffers::Offset<format::TensorMap>>;
+
+const TensorMaps* SignatureNames(const format::Model& model, bool outputs) {
+  if (model.signature_defs() == nullptr) return nullptr;
+  for (const format::SignatureDef* signature : *model.signature_defs()) {
+    if (signature == nullptr || signature->subgraph_index() != 0) continue;
+    return outputs ? signature->outputs() : signature->inputs();
+  }
+  return nullptr;
+}
+
+std::string NameOfPort(const format::SubGraph& graph, const TensorMaps* names, int32_t tensor) {
+  if (names != nullptr) {
+    for (const format::TensorMap* entry : *names) {
+      if (entry == nullptr || entry->name() == nullptr || entry->name()->size() == 0) continue;
+      if (entry->tensor_index() == static_cast<uint32_t>(tensor)) {
+        return PrintableName(entry->name()->str());
+      }
+    }
+  }
+  return NameOf(*graph.tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
+}
+
+Status CheckOptionNames(const std::vector<std::string>& names, const ImportOptions& options) {
+  const auto check = [&](const char* option, const std::string& name) -> Status {
+    if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+    return UsageError("--{} {}: the model has no such input (it has {})", option, name,
+                      fmt::join(names, ", "));
+  };
+  for (const auto& [name, dims] : options.shapes) {
+    if (Status status = check("shape", name); !status.ok()) return status;
+    if (options.freeze.contains(name)) return UsageError("--shape {}: that input is frozen", name);
+    for (const int64_t dim : dims) {
+      if (dim < 0) return UsageError("--shape {}: dimension {} is negative", name, dim);
+    }
+  }
+  for (const auto& [name, frozen] : options.freeze) {
+    if (Status status = check("freeze", name); !status.ok()) return status;
+  }
+  return {};
+}
+
+/// True if the model lets the caller choose the first dimension.
+bool HasOpenBatch(const format::Tensor& tensor) {
+  const auto* signature = tensor.shape_signature();
+  return signature != nullptr && signature->size() > 0 && signature->Get(0) == -1;
+}
+
+Result<Shape> ShapeOfInput(const format::Tensor& tensor, const std::string& name,
+                           const ImportOptions& options, bool& batch_used) {
+  TENON_ASSIGN_OR_RETURN(Shape shape, ReadShape(tensor));
+  if (const auto found = options.shapes.find(name); found != options.shapes.end()) {
+    if (static_cast<int32_t>(found->second.size()) != shape.rank) {
+      return UsageError("--shape {}: {} dimensions given, the model's input has {}", name,
+                        found->second.size(), shape.rank);
+    }
+    return ShapeFromDims(found->second);
+  }
+  if (options.batch > 0 && shape.rank > 0) {
+    std::vector<int64_t> dims(shape.dims, shape.dims + shape.rank);
+    batch_used |= dims[0] == options.batch;
+    if (HasOpenBatch(tensor)) {
+      batch_used = true;
+      dims[0] = options.batch;
+    }
+    return ShapeFromDims(dims);
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::vector<std::string> PortNames(const format::Model& model, bool outputs) {
+  const format::SubGraph& graph = *model.subgraphs()->Get(0);
+  const Indices* tensors = outputs ? graph.outputs() : graph.inputs();
+  const TensorMaps* signature = SignatureNames(model, outputs);
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (uint32_t i = 0; tensors != nullptr && i < tensors->size(); ++i) {
+    const std::string wanted = NameOfPort(graph, signature, tensors->Get(i));
+    std::string name = wanted;
+    for (int suffix = 2; !taken.insert(name).second; ++suffix) {
+      name = fmt::format("{}_{}", wanted, suffix);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+Result<std::vector<Shape>> InputShapes(const format::Model& model,
+                                       const std::vector<std::string>& names,
+                                       const ImportOptions& options) {
+  if (Status status = CheckOptionNames(names, options); !status.ok()) return status;
+  if (options.batch < 0) return UsageError("--batch {}: must be positive", options.batch);
+  const format::SubGraph& graph = *model.subgraphs()->Get(0);
+  std::vector<Shape> shapes;
+  bool batch_used = false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto tensor = static_cast<uint32_t>(graph.inputs()->Get(static_cast<uint32_t>(i)));
+    auto shape = ShapeOfInput(*graph.tensors()->Get(tensor), names[i], options, batch_used);
+    if (!shape.ok()) {
+      Error error = shape.error();
+      if (error.kind == ErrorKind::kInput) {
+        error.message = fmt::format("input '{}': {}", names[i], error.message);
+      }
+      return error;
+    }
+    shapes.push_back(*shape);
+  }
+  if (options.batch > 0 && !batch_used) {
+    return UsageError(
+        "--batch {}: no input has an open first dimension (export the model with one, or use "
+        "--shape)",
+        options.batch);
+  }
+  return shapes;
+}
+
+}  // namespace tenon::converter::tflite

@@ -1,0 +1,145 @@
+#include "converter/import/tflite/model_tensors.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "converter/import/import_graph.hpp"
+#include "tflite_subset_generated.h"
+
+namespace tenon::converter::tflite {
+namespace {
+
+/// Least and greatest zero point of a type that can be quantized; {0, 0} for all others.
+std::pair<int64_t, int64_t> ZeroPointRange(DType dtype) {
+  switch (dtype) {
+    case DType::kI8:
+      return {-128, 127};
+    case DType::kU8:
+      return {0, 255};
+    case DType::kI16:
+      return {-32768, 32767};
+    default:
+      return {0, 0};
+  }
+}
+
+}  // namespace
+
+Result<DType> DTypeFromTflite(format::TensorType type) {
+  switch (type) {
+    case format::TensorType::FLOAT32:
+      return DType::kF32;
+    case format::TensorType::FLOAT16:
+      return DType::kF16;
+    case format::TensorType::BFLOAT16:
+      return DType::kBf16;
+    case format::TensorType::FLOAT64:
+      return DType::kF64;
+    case format::TensorType::INT8:
+      return DType::kI8;
+    case format::TensorType::UINT8:
+      return DType::kU8;
+    case format::TensorType::INT16:
+      return DType::kI16;
+    case format::TensorType::UINT16:
+      return DType::kU16;
+    case format::TensorType::INT32:
+      return DType::kI32;
+    case format::TensorType::UINT32:
+      return DType::kU32;
+    case format::TensorType::INT64:
+      return DType::kI64;
+    case format::TensorType::UINT64:
+      return DType::kU64;
+    case format::TensorType::BOOL:
+      return DType::kBool;
+    default: {
+      const char* name = format::EnumNameTensorType(type);
+      return InputError(
+          "type {} is not supported",
+          *name != '\0' ? std::string(name) : fmt::format("{}", static_cast<int>(type)));
+    }
+  }
+}
+
+Result<Quantization> ReadQuantization(const format::Tensor& tensor, DType dtype,
+                                      const Shape& shape) {
+  Quantization quantization;
+  const format::QuantizationParameters* stored = tensor.quantization();
+  if (stored == nullptr || stored->scale() == nullptr || stored->scale()->size() == 0 ||
+      IsFloat(dtype) || dtype == DType::kBool) {
+    return quantization;
+  }
+  const size_t count = stored->scale()->size();
+  quantization.axis = stored->quantized_dimension();
+  if (count > 1) {
+    const int32_t axis = quantization.axis;
+    if (axis < 0 || axis >= shape.rank || static_cast<size_t>(shape[axis]) != count) {
+      return InputError("it has {} scales, which no dimension {} has", count, axis);
+    }
+  }
+  quantization.scales.assign(stored->scale()->begin(), stored->scale()->end());
+  for (const float scale : quantization.scales) {
+    // Some writers note a scale of 0 with tensors that are not quantized.
+    if (count == 1 && scale == 0.0F) return Quantization();
+    if (!std::isfinite(scale) || scale <= 0.0F) {
+      return InputError("its scale {} is not a positive number", scale);
+    }
+  }
+  quantization.zero_points.assign(count, 0);
+  if (stored->zero_point() == nullptr || stored->zero_point()->size() == 0) return quantization;
+  const size_t zero_points = stored->zero_point()->size();
+  if (zero_points != count && zero_points != 1) {
+    return InputError("it has {} scales and {} zero points", count, zero_points);
+  }
+  const auto [least, most] = ZeroPointRange(dtype);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t value =
+        stored->zero_point()->Get(static_cast<flatbuffers::uoffset_t>(zero_points == 1 ? 0 : i));
+    if (value < least || value > most) {
+      return InputError("its zero point {} is no value of {}", value, DTypeName(dtype));
+    }
+    quantization.zero_points[i] = static_cast<int32_t>(value);
+  }
+  return quantization;
+}
+
+Result<Shape> ReadShape(const format::Tensor& tensor) {
+  std::vector<int64_t> dims;
+  if (tensor.shape() != nullptr) dims.assign(tensor.shape()->begin(), tensor.shape()->end());
+  return ShapeFromDims(dims);
+}
+
+bool HasData(const format::Model& model, const format::Tensor& tensor) {
+  const auto* data = model.buffers()->Get(tensor.buffer())->data();
+  return data != nullptr && data->size() > 0;
+}
+
+Result<std::vector<std::byte>> ReadData(const format::Model& model, const format::Tensor& tensor,
+                                        DType dtype, const Shape& shape) {
+  const auto* data = model.buffers()->Get(tensor.buffer())->data();
+  const int64_t wanted = shape.Elements() * DTypeBytes(dtype);
+  if (static_cast<int64_t>(data->size()) != wanted) {
+    return InputError("it has {} bytes of data, its dims want {}", data->size(), wanted);
+  }
+  const auto* bytes = reinterpret_cast<const std::byte*>(data->data());
+  std::vector<std::byte> result(bytes, bytes + data->size());
+  if (dtype == DType::kBool) {
+    for (std::byte& value : result) value = value == std::byte{0} ? value : std::byte{1};
+  }
+  return result;
+}
+
+std::string NameOf(const format::Tensor& tensor, int32_t index) {
+  if (tensor.name() == nullptr || tensor.name()->size() == 0) return fmt::format("tensor{}", index);
+  return PrintableName(tensor.name()->str());
+}
+
+std::string PrintableName(std::string name) {
+  for (char& c : name) {
+    if (c < ' ' || c > '~') c = '_';
+  }
+  return name;
+}
+
+}  // namespace tenon::converter::tflite

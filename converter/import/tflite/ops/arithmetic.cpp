@@ -1,0 +1,102 @@
+// Functions of two and more tensors, element by element, with NumPy broadcasting.
+#include <iterator>
+
+#include "converter/import/tflite/ops/ops.hpp"
+#include "tflite_subset_generated.h"
+
+namespace tenon::converter::tflite {
+namespace {
+
+using Op = format::BuiltinOperator;
+using format::ActivationFunctionType;
+
+struct BinaryRow {
+  Op op;
+  BinaryFunction function;
+};
+
+constexpr BinaryRow kRows[] = {
+    {Op::ADD, BinaryFunction::kAdd},         {Op::DIV, BinaryFunction::kDiv},
+    {Op::EQUAL, BinaryFunction::kEqual},     {Op::FLOOR_MOD, BinaryFunction::kMod},
+    {Op::GREATER, BinaryFunction::kGreater}, {Op::GREATER_EQUAL, BinaryFunction::kGreaterOrEqual},
+    {Op::LESS, BinaryFunction::kLess},       {Op::LESS_EQUAL, BinaryFunction::kLessOrEqual},
+    {Op::LOGICAL_AND, BinaryFunction::kAnd}, {Op::LOGICAL_OR, BinaryFunction::kOr},
+    {Op::MAXIMUM, BinaryFunction::kMax},     {Op::MINIMUM, BinaryFunction::kMin},
+    {Op::MUL, BinaryFunction::kMul},         {Op::POW, BinaryFunction::kPow},
+    {Op::PRELU, BinaryFunction::kPrelu},     {Op::SUB, BinaryFunction::kSub},
+};
+
+ActivationFunctionType FusedActivation(const format::Operator& node) {
+  if (const auto* add = node.builtin_options_as_AddOptions()) {
+    return add->fused_activation_function();
+  }
+  if (const auto* sub = node.builtin_options_as_SubOptions()) {
+    return sub->fused_activation_function();
+  }
+  if (const auto* mul = node.builtin_options_as_MulOptions()) {
+    return mul->fused_activation_function();
+  }
+  if (const auto* div = node.builtin_options_as_DivOptions()) {
+    return div->fused_activation_function();
+  }
+  return ActivationFunctionType::NONE;
+}
+
+}  // namespace
+
+Status LowerBinary(Node& node) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                 [&](const BinaryRow& one) { return one.op == node.op(); });
+  if (row == std::end(kRows)) return InternalError("it is in no table of binary functions");
+  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
+  TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(row->function, x.ids[0], x.ids[1]));
+  TENON_ASSIGN_OR_RETURN(z, node.Activate(z, FusedActivation(node.stored())));
+  return node.SetOutput(0, z, x.order);
+}
+
+Status LowerNotEqual(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
+  TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(BinaryFunction::kEqual, x.ids[0], x.ids[1]));
+  TENON_ASSIGN_OR_RETURN(z, node.Unary(z, {UnaryFunction::kNot, 0.0F, 0.0F}));
+  return node.SetOutput(0, z, x.order);
+}
+
+Status LowerFloorDiv(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
+  if (!IsFloat(node.DTypeOf(x.ids[0]))) {
+    return InputError("only floats are supported, not {}", DTypeName(node.DTypeOf(x.ids[0])));
+  }
+  TENON_ASSIGN_OR_RETURN(TensorId z, node.Binary(BinaryFunction::kDiv, x.ids[0], x.ids[1]));
+  TENON_ASSIGN_OR_RETURN(z, node.Unary(z, {UnaryFunction::kFloor, 0.0F, 0.0F}));
+  return node.SetOutput(0, z, x.order);
+}
+
+Status LowerSquaredDifference(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const Operands x, node.Aligned({0, 1}));
+  TENON_ASSIGN_OR_RETURN(const TensorId difference,
+                         node.Binary(BinaryFunction::kSub, x.ids[0], x.ids[1]));
+  TENON_ASSIGN_OR_RETURN(const TensorId z,
+                         node.Binary(BinaryFunction::kMul, difference, difference));
+  return node.SetOutput(0, z, x.order);
+}
+
+// SELECT (the older one) also takes a vector of conditions that choose whole rows.
+Status LowerSelect(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId condition, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(1));
+  const Shape conditions = node.ShapeOf(condition);
+  if (node.op() == Op::SELECT && conditions.rank == 1 && node.ShapeOf(x).rank > 1) {
+    std::vector<int64_t> dims(static_cast<size_t>(node.ShapeOf(x).rank), 1);
+    dims[0] = conditions[0];
+    TENON_ASSIGN_OR_RETURN(const TensorId rows, node.Reshape(condition, dims));
+    TENON_ASSIGN_OR_RETURN(const TensorId y, node.Input(2));
+    TENON_ASSIGN_OR_RETURN(const TensorId z,
+                           node.Emit(OpKind::kSelect, {rows, x, y}, Attributes()));
+    return node.SetOutput(0, z);
+  }
+  TENON_ASSIGN_OR_RETURN(const Operands all, node.Aligned({0, 1, 2}));
+  TENON_ASSIGN_OR_RETURN(const TensorId z, node.Emit(OpKind::kSelect, all.ids, Attributes()));
+  return node.SetOutput(0, z, all.order);
+}
+
+}  // namespace tenon::converter::tflite

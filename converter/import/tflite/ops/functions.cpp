@@ -1,0 +1,102 @@
+// Functions of one tensor, element by element, in floats.
+#include <cmath>
+#include <iterator>
+
+#include "converter/import/tflite/ops/ops.hpp"
+#include "tflite_subset_generated.h"
+
+namespace tenon::converter::tflite {
+namespace {
+
+using Op = format::BuiltinOperator;
+
+struct UnaryRow {
+  Op op;
+  UnaryFunction function;
+  float a = 0.0F;
+  float b = 0.0F;
+};
+
+constexpr UnaryRow kRows[] = {
+    {Op::ABS, UnaryFunction::kAbs},
+    {Op::CEIL, UnaryFunction::kCeil},
+    {Op::COS, UnaryFunction::kCos},
+    {Op::ELU, UnaryFunction::kElu, 1.0F},
+    {Op::EXP, UnaryFunction::kExp},
+    {Op::FLOOR, UnaryFunction::kFloor},
+    {Op::HARD_SWISH, UnaryFunction::kHardSwish},
+    {Op::LEAKY_RELU, UnaryFunction::kLeakyRelu},
+    {Op::LOG, UnaryFunction::kLog},
+    {Op::LOGICAL_NOT, UnaryFunction::kNot},
+    {Op::LOGISTIC, UnaryFunction::kSigmoid},
+    {Op::NEG, UnaryFunction::kNeg},
+    {Op::RELU, UnaryFunction::kRelu},
+    {Op::RELU6, UnaryFunction::kClip, 0.0F, 6.0F},
+    {Op::RELU_0_TO_1, UnaryFunction::kClip, 0.0F, 1.0F},
+    {Op::RELU_N1_TO_1, UnaryFunction::kClip, -1.0F, 1.0F},
+    {Op::ROUND, UnaryFunction::kRound},
+    {Op::SIN, UnaryFunction::kSin},
+    {Op::SQRT, UnaryFunction::kSqrt},
+    {Op::TANH, UnaryFunction::kTanh},
+};
+
+}  // namespace
+
+Status LowerUnary(Node& node) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                 [&](const UnaryRow& one) { return one.op == node.op(); });
+  if (row == std::end(kRows)) return InternalError("it is in no table of functions");
+  UnaryAttributes attributes{row->function, row->a, row->b};
+  if (const auto* leaky = node.stored().builtin_options_as_LeakyReluOptions()) {
+    attributes.a = leaky->alpha();
+  }
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Unary(x, attributes));
+  return node.SetOutput(0, y, order);
+}
+
+Status LowerRsqrt(Node& node) {
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Unary(x, {UnaryFunction::kSqrt, 0.0F, 0.0F}));
+  TENON_ASSIGN_OR_RETURN(y, node.Unary(y, {UnaryFunction::kReciprocal, 0.0F, 0.0F}));
+  return node.SetOutput(0, y, order);
+}
+
+Status LowerSquare(Node& node) {
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Binary(BinaryFunction::kMul, x, x));
+  return node.SetOutput(0, y, order);
+}
+
+// The approximate form: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))); Hendrycks and Gimpel,
+// "Gaussian Error Linear Units", 2016, section 2.
+Status LowerGelu(Node& node) {
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  const auto* options = node.stored().builtin_options_as_GeluOptions();
+  if (options == nullptr || !options->approximate()) {
+    TENON_ASSIGN_OR_RETURN(const TensorId y, node.Unary(x, {UnaryFunction::kGelu, 0.0F, 0.0F}));
+    return node.SetOutput(0, y, order);
+  }
+  const auto times = [&](TensorId a, TensorId b) {
+    return node.Binary(BinaryFunction::kMul, a, b);
+  };
+  const DType dtype = node.DTypeOf(x);
+  const double root = std::sqrt(2.0 / std::acos(-1.0));
+  TENON_ASSIGN_OR_RETURN(TensorId inner, times(x, x));
+  TENON_ASSIGN_OR_RETURN(inner, times(inner, node.Scalar("cubic", dtype, root * 0.044715)));
+  TENON_ASSIGN_OR_RETURN(
+      inner, node.Binary(BinaryFunction::kAdd, inner, node.Scalar("linear", dtype, root)));
+  TENON_ASSIGN_OR_RETURN(inner, times(inner, x));
+  TENON_ASSIGN_OR_RETURN(inner, node.Unary(inner, {UnaryFunction::kTanh, 0.0F, 0.0F}));
+  TENON_ASSIGN_OR_RETURN(inner,
+                         node.Binary(BinaryFunction::kAdd, inner, node.Scalar("one", dtype, 1.0)));
+  TENON_ASSIGN_OR_RETURN(const TensorId half, times(x, node.Scalar("half", dtype, 0.5)));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, times(half, inner));
+  return node.SetOutput(0, y, order);
+}
+
+}  // namespace tenon::converter::tflite

@@ -1,0 +1,76 @@
+// SOFTMAX, LOG_SOFTMAX and L2_NORMALIZATION, along the last dimension.
+#include "converter/import/tflite/ops/quantized.hpp"
+#include "tflite_subset_generated.h"
+
+namespace tenon::converter::tflite {
+namespace {
+
+/// The last dimension of an input, which stands in `order`.
+Result<int32_t> LastAxis(Node& node, TensorId x, Order order) {
+  const int32_t rank = node.ShapeOf(x).rank;
+  if (rank < 1) return InputError("its input is a scalar");
+  return AxisIn(order, rank - 1);
+}
+
+float Beta(const Node& node) {
+  const auto* options = node.stored().builtin_options_as_SoftmaxOptions();
+  return options == nullptr ? 1.0F : options->beta();
+}
+
+}  // namespace
+
+Status LowerSoftmax(Node& node) {
+  const bool log = node.op() == format::BuiltinOperator::LOG_SOFTMAX;
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0, order));
+  if (!log && Beta(node) != 1.0F) {
+    TENON_ASSIGN_OR_RETURN(
+        x, node.Binary(BinaryFunction::kMul, x, node.Scalar("beta", node.DTypeOf(x), Beta(node))));
+  }
+  SoftmaxAttributes attributes;
+  TENON_ASSIGN_OR_RETURN(attributes.axis, LastAxis(node, x, order));
+  attributes.log = log ? 1 : 0;
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Emit(OpKind::kSoftmax, {x}, Attributes(attributes)));
+  return node.SetOutput(0, y, order);
+}
+
+Status LowerQuantizedSoftmax(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const bool scaled, HasPerTensorScales(node, {0}));
+  TENON_ASSIGN_OR_RETURN(const Quantization y, node.OutputQuantization(0));
+  // The integer form has this scale of its output built in; TFLite takes no other.
+  if (!scaled || y.scale() != 1.0F / 256.0F) {
+    node.ComputeInFloats();
+    return LowerSoftmax(node);
+  }
+  TENON_ASSIGN_OR_RETURN(const Quantization x_numbers, node.InputQuantization(0));
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  const SoftmaxScaling scaling = ScaleSoftmax(double{Beta(node)}, double{x_numbers.scale()});
+  QuantizedSoftmaxAttributes attributes;
+  TENON_ASSIGN_OR_RETURN(attributes.softmax.axis, LastAxis(node, x, order));
+  TENON_ASSIGN_OR_RETURN(attributes.scale, ScaleOf(scaling.factor));
+  attributes.least_difference = scaling.least_difference;
+  TENON_ASSIGN_OR_RETURN(attributes.output,
+                         OutputBounds(node, format::ActivationFunctionType::NONE));
+  TENON_ASSIGN_OR_RETURN(const TensorId result,
+                         node.Emit(OpKind::kQuantizedSoftmax, {x}, Attributes(attributes)));
+  return node.SetOutput(0, result, order);
+}
+
+Status LowerL2Normalization(Node& node) {
+  constexpr double kLeastNorm = 1.0e-6;  // what TFLite divides by at least
+  const Order order = node.OrderOf(0);
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, LastAxis(node, x, order));
+  TENON_ASSIGN_OR_RETURN(TensorId norm, node.Reduce(ReduceFunction::kL2, x, 1 << axis, true));
+  const TensorId least = node.Scalar("least", node.DTypeOf(x), kLeastNorm);
+  TENON_ASSIGN_OR_RETURN(norm, node.Binary(BinaryFunction::kMax, norm, least));
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Binary(BinaryFunction::kDiv, x, norm));
+  if (const auto* options = node.stored().builtin_options_as_L2NormOptions()) {
+    TENON_ASSIGN_OR_RETURN(y, node.Activate(y, options->fused_activation_function()));
+  }
+  return node.SetOutput(0, y, order);
+}
+
+}  // namespace tenon::converter::tflite

@@ -1,0 +1,94 @@
+// Lowering functions, one per operator or family of operators. Each reads its node's options and
+// inputs and sets its outputs.
+#pragma once
+
+#include "converter/import/tflite/node.hpp"
+
+namespace tenon::converter::tflite {
+
+// arithmetic.cpp
+[[nodiscard]] Status LowerBinary(Node& node);
+[[nodiscard]] Status LowerNotEqual(Node& node);
+[[nodiscard]] Status LowerFloorDiv(Node& node);
+[[nodiscard]] Status LowerSquaredDifference(Node& node);
+[[nodiscard]] Status LowerSelect(Node& node);
+
+// quantized_arithmetic.cpp
+[[nodiscard]] Status LowerQuantizedSum(Node& node);  ///< ADD and SUB
+[[nodiscard]] Status LowerQuantizedMul(Node& node);
+[[nodiscard]] Status LowerQuantizedExtremum(Node& node);
+[[nodiscard]] Status LowerQuantizedPrelu(Node& node);
+
+// functions.cpp
+[[nodiscard]] Status LowerUnary(Node& node);
+[[nodiscard]] Status LowerRsqrt(Node& node);
+[[nodiscard]] Status LowerSquare(Node& node);
+[[nodiscard]] Status LowerGelu(Node& node);
+
+// quantized_functions.cpp
+[[nodiscard]] Status LowerQuantizedFunction(Node& node);
+
+// conversion.cpp
+[[nodiscard]] Status LowerCast(Node& node);
+[[nodiscard]] Status LowerQuantize(Node& node);
+[[nodiscard]] Status LowerDequantize(Node& node);
+
+// conv.cpp
+[[nodiscard]] Status LowerConv(Node& node);
+
+// fully_connected.cpp
+[[nodiscard]] Status LowerFullyConnected(Node& node);
+[[nodiscard]] Status LowerBatchMatMul(Node& node);
+
+// quantized_product.cpp
+[[nodiscard]] Status LowerQuantizedConv(Node& node);
+[[nodiscard]] Status LowerQuantizedFullyConnected(Node& node);
+[[nodiscard]] Status LowerQuantizedBatchMatMul(Node& node);
+
+// pool.cpp
+[[nodiscard]] Status LowerPool(Node& node);
+[[nodiscard]] Status LowerQuantizedPool(Node& node);
+
+// reduce.cpp
+[[nodiscard]] Status LowerReduce(Node& node);
+[[nodiscard]] Status LowerQuantizedSumOrMean(Node& node);
+
+// normalisation.cpp
+[[nodiscard]] Status LowerSoftmax(Node& node);
+[[nodiscard]] Status LowerQuantizedSoftmax(Node& node);
+[[nodiscard]] Status LowerL2Normalization(Node& node);
+
+// concat.cpp
+[[nodiscard]] Status LowerConcatenation(Node& node);
+[[nodiscard]] Status LowerQuantizedConcatenation(Node& node);
+[[nodiscard]] Status LowerPack(Node& node);
+
+// pad.cpp
+[[nodiscard]] Status LowerPad(Node& node);
+[[nodiscard]] Status LowerMirrorPad(Node& node);
+
+// slice.cpp
+[[nodiscard]] Status LowerSlice(Node& node);
+[[nodiscard]] Status LowerStridedSlice(Node& node);
+[[nodiscard]] Status LowerSplit(Node& node);
+[[nodiscard]] Status LowerUnpack(Node& node);
+
+// shape_ops.cpp
+[[nodiscard]] Status LowerReshape(Node& node);
+[[nodiscard]] Status LowerSqueeze(Node& node);
+[[nodiscard]] Status LowerExpandDims(Node& node);
+[[nodiscard]] Status LowerTranspose(Node& node);
+[[nodiscard]] Status LowerTile(Node& node);
+[[nodiscard]] Status LowerBroadcastTo(Node& node);
+[[nodiscard]] Status LowerShape(Node& node);
+[[nodiscard]] Status LowerFill(Node& node);
+[[nodiscard]] Status LowerSpaceToDepth(Node& node);
+[[nodiscard]] Status LowerDepthToSpace(Node& node);
+
+// gather.cpp
+[[nodiscard]] Status LowerGather(Node& node);
+
+// resize.cpp
+[[nodiscard]] Status LowerResize(Node& node);
+
+}  // namespace tenon::converter::tflite

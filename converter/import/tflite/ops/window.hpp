@@ -1,0 +1,30 @@
+// What convolutions and poolings share: windows that slide over images.
+#pragma once
+
+#include "converter/import/tflite/ops/ops.hpp"
+
+namespace tenon::converter::tflite {
+
+namespace format {
+enum class Padding : int8_t;
+}
+
+/// A convolution's operands, channels first, and its geometry.
+struct ConvNode {
+  TensorId x = kNone;
+  TensorId w = kNone;  ///< [M, C / group, KH, KW]
+  ConvAttributes attributes;
+  format::ActivationFunctionType activation;
+};
+
+/// Reads a CONV_2D or DEPTHWISE_CONV_2D. Errors: operands that are no images.
+[[nodiscard]] Result<ConvNode> ReadConv(Node& node);
+
+/// Sets `pads` of attributes whose strides and dilations are set, for windows of `kernel` over an
+/// image of `height` and `width`: none, or so many that ceil(extent / stride) windows fit, the odd
+/// one at the end. Errors: strides or sizes that are not positive.
+[[nodiscard]] Status SetPads(format::Padding padding, const int32_t (&kernel)[2],
+                             const int32_t (&strides)[2], const int32_t (&dilations)[2],
+                             int32_t height, int32_t width, int32_t (&pads)[4]);
+
+}  // namespace tenon::converter::tflite

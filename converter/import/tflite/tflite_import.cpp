@@ -1,0 +1,47 @@
+#include "converter/import/tflite/tflite_import.hpp"
+
+#include <array>
+#include <fstream>
+#include <new>
+#include <string_view>
+
+#include "converter/import/tflite/importer.hpp"
+#include "converter/import/tflite/model_check.hpp"
+#include "converter/import/tflite/model_file.hpp"
+
+namespace tenon::converter {
+namespace {
+
+Result<Graph> Import(const tflite::ModelFile& file, const ImportOptions& options,
+                     const ConstantFolder& fold) {
+  if (Status status = tflite::CheckModel(*file.model); !status.ok()) return status;
+  tflite::Importer importer(*file.model, options, fold);
+  if (Status status = importer.Run(); !status.ok()) return status;
+  if (Status status = Verify(importer.graph()); !status.ok()) return status;
+  return std::move(importer.graph());
+}
+
+}  // namespace
+
+Result<Graph> ImportTflite(const std::filesystem::path& path, const ImportOptions& options,
+                           const ConstantFolder& fold) {
+  try {
+    TENON_ASSIGN_OR_RETURN(const auto file, tflite::ReadModelFile(path));
+    Result<Graph> graph = Import(*file, options, fold);
+    if (graph.ok() || graph.error().kind != ErrorKind::kInput) return graph;
+    Error error = graph.error();
+    error.message.insert(0, path.string() + ": ");
+    return error;
+  } catch (const std::bad_alloc&) {
+    return InputError("{}: the model needs more memory than there is", path.string());
+  }
+}
+
+bool LooksLikeTflite(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::array<char, 8> start{};
+  if (!stream.read(start.data(), start.size())) return false;
+  return std::string_view(start.data() + 4, 4) == "TFL3";
+}
+
+}  // namespace tenon::converter
