@@ -2,6 +2,8 @@
 //
 // Each line: the op and its shape, the kernel that the CPU's table gives it, nanoseconds of the
 // fastest of many runs on one thread, and bytes read and written a nanosecond.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -127,10 +129,8 @@ Subject Depthwise(int32_t channels, int32_t height, int32_t width, int32_t kerne
   const auto count = static_cast<size_t>(channels);
   Subject subject;
   const bool even = rounding == Rounding::kHalfEven;
-  subject.name = "depthwise " + std::to_string(kernel) + "x" + std::to_string(kernel) + "/" +
-                 std::to_string(stride) + " " + std::to_string(channels) + "x" +
-                 std::to_string(height) + "x" + std::to_string(width) +
-                 (even ? " half_even" : " fixed_point");
+  subject.name = fmt::format("depthwise {}x{}/{} {}x{}x{} {}", kernel, kernel, stride, channels,
+                             height, width, even ? "half_even" : "fixed_point");
   subject.kind = OpKind::kQuantizedConv;
   subject.inputs = {
       Bytes(DType::kI8, {1, channels, height, width}, Layout::kChannelsLast),
@@ -152,6 +152,180 @@ Subject Depthwise(int32_t channels, int32_t height, int32_t width, int32_t kerne
   return subject;
 }
 
+Subject Elementwise(const std::string& name, OpKind kind, const Dims& dims) {
+  Subject subject;
+  subject.name = name;
+  for (const int32_t dim : dims) subject.name += fmt::format(" {}", dim);
+  subject.kind = kind;
+  return subject;
+}
+
+Subject Sum(const Dims& dims, Rounding rounding) {
+  const bool even = rounding == Rounding::kHalfEven;
+  Subject subject =
+      Elementwise(even ? "add half_even" : "add fixed_point", OpKind::kQuantizedBinary, dims);
+  for (int i = 0; i < 2; ++i) {
+    subject.inputs.push_back(Bytes(DType::kI8, dims, Layout::kChannelsLast));
+  }
+  subject.present = {true, true};
+  subject.constants_from = 2;
+  subject.outputs = {Tensor(DType::kI8, dims, Layout::kChannelsLast)};
+  QuantizedBinaryAttributes attributes;
+  attributes.x_scale = {0.03F, 1'300'000'000, -1};
+  attributes.y_scale = {0.02F, 1'900'000'000, -2};
+  attributes.output_scale = {0.04F, 1'500'000'000, -19};
+  attributes.left_shift = 20;
+  attributes.output.rounding = rounding;
+  subject.attributes = Words(attributes);
+  return subject;
+}
+
+Subject Lookup(const Dims& dims) {
+  Subject subject = Elementwise("lookup", OpKind::kLookup, dims);
+  subject.inputs = {Bytes(DType::kI8, dims, Layout::kChannelsLast),
+                    Bytes(DType::kI8, {256}, Layout::kRowMajor)};
+  subject.present = {true, true};
+  subject.outputs = {Tensor(DType::kI8, dims, Layout::kChannelsLast)};
+  return subject;
+}
+
+Subject Quantize(const Dims& dims, float scale, Layout layout) {
+  Subject subject = Elementwise(layout == Layout::kRowMajor ? "quantize" : "quantize to pixels",
+                                OpKind::kQuantize, dims);
+  static Generator random(2);
+  subject.inputs = {testing::Random(dims, Layout::kRowMajor, random),
+                    Tensor::From<float>(DType::kF32, {1}, {scale})};
+  subject.present = {true, true};
+  subject.outputs = {Tensor(DType::kI8, dims, layout)};
+  subject.attributes = Words(QuantizeAttributes{});
+  return subject;
+}
+
+Subject Dequantize(const Dims& dims) {
+  Subject subject = Elementwise("dequantize", OpKind::kDequantize, dims);
+  subject.inputs = {Bytes(DType::kI8, dims, Layout::kRowMajor),
+                    Tensor::From<float>(DType::kF32, {1}, {0.1F})};
+  subject.present = {true, true};
+  subject.outputs = {Tensor(DType::kF32, dims, Layout::kRowMajor)};
+  subject.attributes = Words(DequantizeAttributes{});
+  return subject;
+}
+
+Subject MaxPool(int32_t channels, int32_t size, int32_t kernel, int32_t stride) {
+  const Dims dims = {1, channels, size, size};
+  Subject subject = Elementwise("max_pool", OpKind::kMaxPool, dims);
+  PoolAttributes attributes;
+  for (int i = 0; i < 2; ++i) {
+    attributes.kernel[i] = kernel;
+    attributes.strides[i] = stride;
+    attributes.pads[i] = attributes.pads[2 + i] = kernel / 2;
+  }
+  const int32_t out = (size + kernel / 2 * 2 - kernel) / stride + 1;
+  subject.inputs = {Bytes(DType::kI8, dims, Layout::kChannelsLast)};
+  subject.present = {true};
+  subject.outputs = {Tensor(DType::kI8, {1, channels, out, out}, Layout::kChannelsLast)};
+  subject.attributes = Words(attributes);
+  return subject;
+}
+
+Subject Average(int32_t channels, int32_t height, int32_t width, Rounding rounding) {
+  const Dims dims = {1, channels, height, width};
+  Subject subject = Elementwise(
+      rounding == Rounding::kHalfAway ? "average_pool half_away" : "average_pool half_even",
+      OpKind::kQuantizedAveragePool, dims);
+  QuantizedAveragePoolAttributes attributes;
+  attributes.pool.kernel[0] = height;
+  attributes.pool.kernel[1] = width;
+  attributes.output.rounding = rounding;
+  subject.inputs = {Bytes(DType::kI8, dims, Layout::kChannelsLast)};
+  subject.present = {true};
+  subject.outputs = {Tensor(DType::kI8, {1, channels, 1, 1}, Layout::kChannelsLast)};
+  subject.attributes = Words(attributes);
+  return subject;
+}
+
+Subject ImageSum(int32_t channels, int32_t size, Rounding rounding) {
+  const Dims dims = {1, channels, size, size};
+  Subject subject = Elementwise("sum", OpKind::kQuantizedReduce, dims);
+  QuantizedReduceAttributes attributes;
+  attributes.reduce.axes_mask = 12;
+  attributes.scale = {0.02F, 1'300'000'000, -5};
+  attributes.output.rounding = rounding;
+  subject.inputs = {Bytes(DType::kI8, dims, Layout::kChannelsLast)};
+  subject.present = {true};
+  subject.outputs = {Tensor(DType::kI8, {1, channels, 1, 1}, Layout::kChannelsLast)};
+  subject.attributes = Words(attributes);
+  return subject;
+}
+
+/// Channels of two images side by side, as of ShuffleNet.
+Subject Concat(int32_t channels, int32_t size) {
+  const Dims dims = {1, channels, size, size};
+  Subject subject = Elementwise("concat", OpKind::kConcat, dims);
+  for (int i = 0; i < 2; ++i) {
+    subject.inputs.push_back(Bytes(DType::kI8, dims, Layout::kChannelsLast));
+  }
+  subject.present = {true, true};
+  subject.constants_from = 2;
+  subject.outputs = {Tensor(DType::kI8, {1, 2 * channels, size, size}, Layout::kChannelsLast)};
+  ConcatAttributes attributes;
+  attributes.axis = 1;
+  subject.attributes = Words(attributes);
+  return subject;
+}
+
+Subject Copy(const Dims& dims, Layout from, Layout to) {
+  Subject subject =
+      Elementwise(from == Layout::kRowMajor ? "copy to channels-last" : "copy to row-major",
+                  OpKind::kCopy, dims);
+  subject.inputs = {Bytes(DType::kI8, dims, from)};
+  subject.present = {true};
+  subject.outputs = {Tensor(DType::kI8, dims, to)};
+  return subject;
+}
+
+/// Channels of two groups by turns: the rows of a channel shuffle, pixels outermost.
+Subject Shuffle(int32_t channels, int32_t size) {
+  const Dims dims = {size * size, 2, channels / 2};
+  Subject subject = Elementwise("transpose 0 2 1", OpKind::kTranspose, dims);
+  subject.inputs = {Bytes(DType::kI8, dims, Layout::kRowMajor)};
+  subject.present = {true};
+  subject.outputs = {Tensor(DType::kI8, {dims[0], dims[2], dims[1]}, Layout::kRowMajor)};
+  TransposeAttributes attributes;
+  attributes.rank = 3;
+  attributes.permutation[1] = 2;
+  attributes.permutation[2] = 1;
+  subject.attributes = Words(attributes);
+  return subject;
+}
+
+void AddSmallOps(std::vector<Subject>& subjects) {
+  for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
+    for (const Dims& dims :
+         {Dims{1, 24, 56, 56}, Dims{1, 64, 14, 14}, Dims{1, 160, 7, 7}, Dims{1, 16, 32, 32}}) {
+      subjects.push_back(Sum(dims, rounding));
+    }
+    subjects.push_back(ImageSum(1280, 7, rounding));
+  }
+  subjects.push_back(Lookup({1, 24, 56, 56}));
+  subjects.push_back(Lookup({1, 640}));
+  subjects.push_back(Quantize({1, 3, 224, 224}, 0.0078125F, Layout::kChannelsLast));
+  subjects.push_back(Quantize({1, 3, 224, 224}, 0.0091F, Layout::kChannelsLast));
+  subjects.push_back(Quantize({1, 640}, 0.0091F, Layout::kRowMajor));
+  subjects.push_back(Dequantize({1, 1000}));
+  subjects.push_back(Dequantize({1, 24, 56, 56}));
+  subjects.push_back(MaxPool(24, 112, 3, 2));
+  subjects.push_back(MaxPool(64, 112, 3, 2));
+  subjects.push_back(Average(64, 25, 5, Rounding::kHalfEven));
+  subjects.push_back(Average(64, 25, 5, Rounding::kHalfAway));
+  subjects.push_back(Average(64, 8, 8, Rounding::kHalfEven));
+  for (const int32_t size : {28, 14, 7}) subjects.push_back(Concat(58 * 28 / size, size));
+  for (const int32_t size : {28, 14, 7}) subjects.push_back(Shuffle(116 * 28 / size, size));
+  subjects.push_back(Copy({1, 3, 224, 224}, Layout::kRowMajor, Layout::kChannelsLast));
+  subjects.push_back(Copy({1, 116, 28, 28}, Layout::kRowMajor, Layout::kChannelsLast));
+  subjects.push_back(Copy({1, 116, 28, 28}, Layout::kChannelsLast, Layout::kRowMajor));
+}
+
 std::vector<Subject> Subjects() {
   std::vector<Subject> subjects;
   for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
@@ -167,6 +341,7 @@ std::vector<Subject> Subjects() {
                                    shape.stride, rounding));
     }
   }
+  AddSmallOps(subjects);
   return subjects;
 }
 
