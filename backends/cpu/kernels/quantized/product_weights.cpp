@@ -184,7 +184,9 @@ class GroupPacker {
       shift = shift < -31 ? -31 : (shift > 30 ? 30 : shift);
       arrays.shift[p] = shift;
       factor = std::ldexp(static_cast<double>(bits), shift - 31);
-      constexpr double kApart = 1.0 / 2097152.0;  // 2^-21
+      // A sum, its factor, their product and what is added to it are floats: four roundings of
+      // 2^-24 at most.
+      constexpr double kApart = 5.0 / 16777216.0;
       arrays.factor[p] = static_cast<float>(factor * (1.0 + kApart));
       arrays.factor_below[p] = static_cast<float>(factor * (1.0 - kApart));
       arrays.offset[p] = shift < 0 ? static_cast<float>(std::ldexp(1.0, shift - 1)) : 0.0F;
