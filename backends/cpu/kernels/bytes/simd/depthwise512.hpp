@@ -76,15 +76,8 @@ struct DepthwiseBlock {
   [[gnu::always_inline]] V Rounded(V sum, int i) const {
     const int at = i * (R::kBytes / 4);
     if constexpr (kFixedPoint) {
-      const V multiplier = R::Load(static_cast<const int32_t*>(call.multiplier) + at);
-      const V right = R::Load(call.right + at);
-      const V x = ShiftLeft(sum, R::Load(call.left + at));
-      const V half = R::All64(int64_t{1} << 30);
-      const V even = Add64(MultiplyEven(x, multiplier), half);
-      const V odd = Add64(MultiplyEven(OddOf(x), OddOf(multiplier)), half);
-      const V high = HighOfProducts(even, odd);
-      const V bias = Halved(ShiftLeft(R::All32(1), right));
-      return WithSignOf(ShiftRight(Add32(Absolute(high), bias), right), high);
+      return FixedPointProduct(sum, R::Load(static_cast<const int32_t*>(call.multiplier) + at),
+                               R::Load(call.left + at), R::Load(call.right + at));
     } else {
       const auto multiplier = R::LoadFloats(static_cast<const float*>(call.multiplier) + at);
       return ToIntegers(ToFloats(sum) * multiplier);

@@ -78,6 +78,19 @@ TENON_LANES_REGISTER(__m512i, __m512, __mmask64, _mm512, 512)
 TENON_LANES_REGISTER(__m256i, __m256, __mmask32, _mm256, 256)
 TENON_LANES_REGISTER(__m128i, __m128, __mmask16, _mm, 128)
 
+/// x * multiplier * 2^(left - right - 31) in two roundings, as FixedPointMultiply of
+/// requantize.hpp; multipliers other than INT32_MIN.
+template <typename V>
+[[gnu::always_inline]] static inline V FixedPointProduct(V x, V multiplier, V left, V right) {
+  const V shifted = ShiftLeft(x, left);
+  const V half = Register<V>::All64(int64_t{1} << 30);
+  const V even = Add64(MultiplyEven(shifted, multiplier), half);
+  const V odd = Add64(MultiplyEven(OddOf(shifted), OddOf(multiplier)), half);
+  const V high = HighOfProducts(even, odd);
+  const V bias = Halved(ShiftLeft(Register<V>::All32(1), right));
+  return WithSignOf(ShiftRight(Add32(Absolute(high), bias), right), high);
+}
+
 #undef TENON_LANES_BINARY
 #undef TENON_LANES_REGISTER
 

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/bytes/simd/depthwise512.hpp"
 #include "backends/cpu/kernels/bytes/simd/elementwise.hpp"
+#include "backends/cpu/kernels/bytes/simd/elementwise512.hpp"
 #include "backends/cpu/kernels/bytes/simd/pool.hpp"
 
 namespace tenon::cpu::bytes {
@@ -13,8 +14,8 @@ const ByteRoutines kAvx512ByteRoutines = {
     {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64},
     avx512::RunDepthwise,
     avx512::RunLookup,
-    avx512::RunBinary,
-    avx512::RunQuantize,
+    avx512::RunBinary512,
+    avx512::RunQuantize512,
     avx512::RunDequantize,
     avx512::RunMaxPool,
     avx512::RunSumPool,
@@ -26,8 +27,8 @@ const ByteRoutines kAvx512VbmiByteRoutines = {
     {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64},
     avx512::RunDepthwise,
     LookupByPermutation,
-    avx512::RunBinary,
-    avx512::RunQuantize,
+    avx512::RunBinary512,
+    avx512::RunQuantize512,
     avx512::RunDequantize,
     avx512::RunMaxPool,
     avx512::RunSumPool,
