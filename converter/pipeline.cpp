@@ -8,7 +8,9 @@
 #include "converter/ir/text.hpp"
 #include "converter/map/worse_kernel.hpp"
 #include "converter/memory/locations.hpp"
+#include "converter/passes/compute_in_f32.hpp"
 #include "converter/passes/eliminate_dead_code.hpp"
+#include "converter/passes/fold_input_format.hpp"
 #include "converter/passes/fold_pad.hpp"
 #include "converter/passes/fuse_activation.hpp"
 #include "converter/passes/fuse_affine.hpp"
@@ -162,14 +164,29 @@ KernelChoiceOptions KernelsOf(const FitOptions& fit) {
   return kernels;
 }
 
-Status StoreWeightsOf(Graph& graph, const ConvertOptions& options, const FitOptions& fit,
-                      Conversion& conversion) {
+/// Numbers as the model's ops and the device's inputs have them.
+Status AdaptNumbers(Graph& graph, const ConvertOptions& options, Conversion& conversion) {
+  TENON_RETURN_IF_ERROR(RunPass({"compute-in-f32", ComputeInF32}, graph, conversion.passes));
+  if (options.input_formats.empty()) return {};
+  conversion.passes.push_back({"apply-input-formats", 0, {}});
+  TENON_RETURN_IF_ERROR(ApplyInputFormats(graph, options.input_formats, conversion.passes.back()));
+  return Verify(graph);
+}
+
+/// Operands of ops in f32 in fewer bits: inputs of first convolutions, and weights.
+Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptions& fit,
+                     Conversion& conversion) {
   StoreWeightsOptions store;
   store.form = options.weights;
   store.why_not = [kernels = KernelsOf(fit)](const Graph& whole, const Op& before,
                                              const Op& after) {
     return WhyWorseKernel(whole, before, after, kernels);
   };
+  if (!options.input_formats.empty()) {
+    conversion.passes.push_back({"fold-input-formats", 0, {}});
+    TENON_RETURN_IF_ERROR(FoldInputFormats(graph, store.why_not, conversion.passes.back()));
+    TENON_RETURN_IF_ERROR(Verify(graph));
+  }
   conversion.passes.push_back({"store-weights", 0, {}});
   if (Status status = StoreWeights(graph, store, conversion.passes.back(), conversion.weights);
       !status.ok()) {
@@ -240,11 +257,14 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   Conversion conversion;
   conversion.ops_imported = graph.OpOrder().size();
   progress(options.quantize ? "quantizing" : "fusing", 1);
+  if (Status status = AdaptNumbers(graph, options, conversion); !status.ok()) {
+    return status.error();
+  }
   if (Status status = Prepare(graph, options, conversion); !status.ok()) return status.error();
 
   progress("splitting, ordering and placing", 2);
   FitOptions fit = FitOptionsOf(options);
-  if (Status status = StoreWeightsOf(graph, options, fit, conversion); !status.ok()) {
+  if (Status status = StoreOperands(graph, options, fit, conversion); !status.ok()) {
     return status.error();
   }
   if (options.progress) {

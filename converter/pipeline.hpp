@@ -15,6 +15,7 @@
 #include "converter/fit.hpp"
 #include "converter/import/import_options.hpp"
 #include "converter/parallel_programs.hpp"
+#include "converter/passes/input_format.hpp"
 #include "converter/passes/pass.hpp"
 #include "converter/passes/store_weights.hpp"
 #include "converter/quantize/quantize_model.hpp"
@@ -26,6 +27,7 @@ struct ConvertOptions {
   Board board;
   ImportOptions import;
   bool fuse = true;
+  std::vector<InputFormat> input_formats;             ///< of inputs that devices deliver otherwise
   WeightsForm weights = WeightsForm::kModel;          ///< how weights of ops in f32 are stored
   int64_t place_budget = PlaceOptions{}.work_budget;  ///< work units of the placer, see there
   OrderMode order = OrderMode::kSearch;

@@ -147,6 +147,13 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   }
   convert.fuse = options.fuse == "on";
   convert.recorded.emplace_back("fuse", options.fuse);
+  for (const std::string& argument : options.input_formats) {
+    const auto [name, text] = SplitAssignment(argument, "--input-format");
+    converter::Result<converter::InputFormat> format = converter::ParseInputFormat(name, text);
+    if (!format.ok()) FailWith(format.error());
+    convert.input_formats.push_back(std::move(*format));
+    convert.recorded.emplace_back("input-format", argument);
+  }
   convert.weights = WeightsFormOf(options.weights);
   convert.recorded.emplace_back("weights", options.weights);
   convert.order = OrderModeOf(options.order);
@@ -225,6 +232,13 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
       ->group("Methods");
+  command
+      .add_option("--input-format", options.input_formats,
+                  "NAME=u8,nhwc,mean=M,scale=S: an input as a device delivers it (u8, i8 or f32; "
+                  "nhwc or nchw), of which the model takes (x - mean) * scale; a number for each "
+                  "channel as M:M:M. The first convolution reads it as it is where it can")
+      ->allow_extra_args(false)
+      ->group("Numbers");
   command
       .add_option("--weights", options.weights,
                   "How the plan stores weights of convolutions and matrix products in f32: as the "

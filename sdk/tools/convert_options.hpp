@@ -21,6 +21,7 @@ struct ConvertCommand {
   std::vector<std::string> freeze;
   std::vector<std::string> memory_limits;
   std::string fuse = "on";
+  std::vector<std::string> input_formats;
   std::string weights = "model";
   std::string split = "auto";
   std::string order = "search";

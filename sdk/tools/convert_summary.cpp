@@ -78,6 +78,18 @@ void PrintWeights(const converter::WeightsReport& weights) {
                            weights.bytes_after, loss);
 }
 
+/// Where bytes from a device are read as they are, and where not.
+void PrintInputFormats(const std::vector<converter::PassReport>& passes) {
+  for (const converter::PassReport& pass : passes) {
+    if (pass.name != "fold-input-formats") continue;
+    std::cout << fmt::format("input format: taken by {} op(s) that read the input\n", pass.changed);
+    for (const converter::Declined& entry : pass.declined) {
+      std::cout << fmt::format("input format: before '{}' the data is converted: {}\n", entry.op,
+                               entry.reason);
+    }
+  }
+}
+
 void PrintParallel(const converter::Conversion& conversion) {
   const converter::ParallelReport& parallel = conversion.parallel;
   if (parallel.choice.candidates.empty()) return;
@@ -102,6 +114,7 @@ void PrintSummary(const converter::Conversion& conversion, const SummaryOptions&
       "bytes\n",
       memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
       memory.constants_bytes);
+  PrintInputFormats(conversion.passes);
   PrintWeights(conversion.weights);
   PrintSplits(conversion);
   PrintMapping(conversion);

@@ -1,0 +1,106 @@
+#include "converter/passes/compute_in_f32.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "converter/ir/elements.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr DType kFrom = DType::kF16;
+constexpr DType kTo = DType::kF32;
+
+bool IsHalf(const Graph& graph, TensorId id) { return graph.tensor(id).dtype == kFrom; }
+
+Attributes CastTo(DType dtype) {
+  CastAttributes cast;
+  cast.to = static_cast<int32_t>(dtype);
+  return Attributes(cast);
+}
+
+/// True if a product has constant weights of f16.
+bool HasHalfWeights(const Graph& graph) {
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    if (op.kind != OpKind::kConv && op.kind != OpKind::kMatMul) continue;
+    if (graph.tensor(op.inputs[1]).IsConstant() && IsHalf(graph, op.inputs[1])) return true;
+  }
+  return false;
+}
+
+/// Readers of f16 inputs get them through a cast.
+Status CastInputs(Graph& graph, PassReport& report) {
+  const std::vector<OpId> order = graph.OpOrder();
+  const OpId first = order.empty() ? kNone : order.front();
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const TensorId input = graph.inputs()[i].tensor;
+    if (!IsHalf(graph, input)) continue;
+    const std::vector<OpId> readers = graph.Consumers(input);
+    const std::string name = std::as_const(graph).tensor(input).name + ".f32";
+    TENON_ASSIGN_OR_RETURN(
+        const OpId cast, graph.InsertOp(first, OpKind::kCast, name, {input}, CastTo(kTo), {name}));
+    const TensorId widened = std::as_const(graph).op(cast).outputs[0];
+    for (const OpId reader : readers) {
+      for (TensorId& operand : graph.op(reader).inputs) {
+        if (operand == input) operand = widened;
+      }
+    }
+    ++report.changed;
+  }
+  return {};
+}
+
+void WidenConstant(Graph& graph, TensorId id) {
+  Tensor& tensor = graph.tensor(id);
+  tensor.constant =
+      std::make_shared<const std::vector<std::byte>>(WriteElements(kTo, ReadElements(tensor)));
+  tensor.dtype = kTo;
+}
+
+/// Everything between the ports.
+void Widen(Graph& graph, PassReport& report) {
+  for (const TensorId id : graph.Tensors()) {
+    if (!IsHalf(graph, id) || graph.IsInput(id)) continue;
+    if (std::as_const(graph).tensor(id).IsConstant()) {
+      WidenConstant(graph, id);
+    } else {
+      graph.tensor(id).dtype = kTo;
+    }
+    ++report.changed;
+  }
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = std::as_const(graph).op(id);
+    const bool casts_to_half = op.kind == OpKind::kCast &&
+                               op.attributes.As<CastAttributes>().to == static_cast<int32_t>(kFrom);
+    if (casts_to_half) graph.op(id).attributes = CastTo(kTo);
+  }
+}
+
+Status CastOutputs(Graph& graph, const std::vector<bool>& was_half) {
+  for (size_t i = 0; i < was_half.size(); ++i) {
+    if (!was_half[i]) continue;
+    const TensorId output = graph.outputs()[i].tensor;
+    const std::string name = std::as_const(graph).tensor(output).name + ".f16";
+    TENON_ASSIGN_OR_RETURN(const OpId cast, graph.InsertOp(kNone, OpKind::kCast, name, {output},
+                                                           CastTo(kFrom), {name}));
+    graph.SetPortTensor(/*output=*/true, i, std::as_const(graph).op(cast).outputs[0]);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status ComputeInF32(Graph& graph, PassReport& report) {
+  if (HasHalfWeights(graph)) graph.weights = kFrom;
+  std::vector<bool> output_is_half;
+  for (const Graph::Port& port : graph.outputs()) {
+    output_is_half.push_back(IsHalf(graph, port.tensor));
+  }
+  if (Status status = CastInputs(graph, report); !status.ok()) return status;
+  Widen(graph, report);
+  return CastOutputs(graph, output_is_half);
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,275 @@
+#include "converter/passes/input_format.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr int32_t kToChannelsFirst[4] = {0, 3, 1, 2};
+constexpr int32_t kToChannelsLast[4] = {0, 2, 3, 1};
+
+Result<std::vector<float>> ParseNumbers(std::string_view name, std::string_view text) {
+  std::vector<float> numbers;
+  while (true) {
+    const std::string_view word = text.substr(0, text.find(':'));
+    float number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number)) {
+      return UsageError("input format of '{}': '{}' is no number", name, word);
+    }
+    numbers.push_back(number);
+    if (word.size() == text.size()) return numbers;
+    text.remove_prefix(word.size() + 1);
+  }
+}
+
+/// Collects the words of one format, each kind at most once.
+class FormatParser {
+ public:
+  explicit FormatParser(std::string_view name) { format_.input = name; }
+
+  Status Take(std::string_view word) {
+    if (word == "u8" || word == "i8" || word == "f32") {
+      format_.dtype = word == "u8" ? DType::kU8 : word == "i8" ? DType::kI8 : DType::kF32;
+      return Once(has_dtype_, "dtype");
+    }
+    if (word == "nhwc" || word == "nchw") {
+      format_.channels_last = word == "nhwc";
+      return Once(has_layout_, "layout");
+    }
+    if (word.starts_with("mean=")) return Numbers(word.substr(5), "mean", format_.mean);
+    if (word.starts_with("scale=")) return Numbers(word.substr(6), "scale", format_.scale);
+    return UsageError(
+        "input format of '{}': '{}' is none of u8, i8, f32, nhwc, nchw, mean=, scale=",
+        format_.input, word);
+  }
+
+  Result<InputFormat> Finish() {
+    if (!has_dtype_) return UsageError("input format of '{}': no dtype", format_.input);
+    for (const float scale : format_.scale) {
+      if (scale == 0) return UsageError("input format of '{}': a scale is 0", format_.input);
+    }
+    return std::move(format_);
+  }
+
+ private:
+  Status Once(bool& given, const char* what) {
+    if (given) return UsageError("input format of '{}': two times a {}", format_.input, what);
+    given = true;
+    return {};
+  }
+
+  Status Numbers(std::string_view text, const char* what, std::vector<float>& numbers) {
+    if (!numbers.empty())
+      return UsageError("input format of '{}': two times a {}", format_.input, what);
+    TENON_ASSIGN_OR_RETURN(numbers, ParseNumbers(format_.input, text));
+    return {};
+  }
+
+  InputFormat format_;
+  bool has_dtype_ = false;
+  bool has_layout_ = false;
+};
+
+Shape Permuted(const Shape& shape, const int32_t (&permutation)[4]) {
+  Shape permuted = shape;
+  for (int32_t i = 0; i < 4; ++i) permuted[i] = shape[permutation[i]];
+  return permuted;
+}
+
+/// True if the model's own layout is channels-last: the importer turned the input first thing.
+bool IsChannelsLast(const Graph& graph, TensorId input) {
+  const std::vector<OpId> readers = graph.Consumers(input);
+  for (const OpId reader : readers) {
+    const Op& op = graph.op(reader);
+    if (op.kind != OpKind::kTranspose) return false;
+    const auto attributes = op.attributes.As<TransposeAttributes>();
+    for (int32_t i = 0; i < 4; ++i) {
+      if (attributes.rank != 4 || attributes.permutation[i] != kToChannelsFirst[i]) return false;
+    }
+  }
+  return !readers.empty() && !graph.IsOutput(input);
+}
+
+class Applier {
+ public:
+  Applier(Graph& graph, const InputFormat& format, size_t port)
+      : graph_(graph), format_(format), port_(port) {}
+
+  Status Run() {
+    const Graph::Port port = graph_.inputs()[port_];
+    const Tensor model = std::as_const(graph_).tensor(port.tensor);
+    TENON_RETURN_IF_ERROR(CheckFits(model, port));
+    const std::vector<OpId> order = graph_.OpOrder();
+    first_ = order.empty() ? kNone : order.front();
+    const bool is_image = model.shape.rank == 4;
+    const bool model_is_last = is_image && IsChannelsLast(graph_, port.tensor);
+    // From here on an image is channels-first, as it is inside.
+    Shape shape = model_is_last ? Permuted(model.shape, kToChannelsFirst) : model.shape;
+    channel_axis_ = is_image ? 1 : shape.rank - 1;
+    channels_ = shape.rank == 0 ? 1 : shape[channel_axis_];
+    TENON_RETURN_IF_ERROR(CheckChannels());
+    if (format_.channels_last) shape = Permuted(shape, kToChannelsLast);
+    const TensorId input =
+        graph_.AddTensor(model.name + "." + DTypeName(format_.dtype), format_.dtype, shape);
+    TENON_ASSIGN_OR_RETURN(TensorId value, Turned(input));
+    TENON_ASSIGN_OR_RETURN(value, Normalised(value, shape.rank));
+    TENON_ASSIGN_OR_RETURN(value, Quantized(value, model.dtype, port));
+    graph_.SetPortTensor(/*output=*/false, port_, input);
+    if (model_is_last) {
+      for (const OpId turn : graph_.Consumers(port.tensor)) BypassAndErase(graph_, turn, value);
+    } else {
+      graph_.ReplaceUses(port.tensor, value);
+    }
+    if (graph_.IsTensor(port.tensor)) graph_.EraseTensor(port.tensor);
+    DescribePort();
+    return {};
+  }
+
+ private:
+  Status CheckFits(const Tensor& model, const Graph::Port& port) const {
+    const bool is_quantized =
+        port.scale > 0 && (model.dtype == DType::kI8 || model.dtype == DType::kU8);
+    if (model.dtype != DType::kF32 && !is_quantized) {
+      return UsageError("input format of '{}': the model's input is {}, neither f32 nor quantized",
+                        format_.input, DTypeName(model.dtype));
+    }
+    if (format_.channels_last && model.shape.rank != 4) {
+      return UsageError("input format of '{}': nhwc is for rank 4, the input has rank {}",
+                        format_.input, model.shape.rank);
+    }
+    return {};
+  }
+
+  Status CheckChannels() const {
+    for (const std::vector<float>* numbers : {&format_.mean, &format_.scale}) {
+      const size_t count = numbers->size();
+      if (count <= 1 || count == static_cast<size_t>(channels_)) continue;
+      return UsageError("input format of '{}': {} numbers for {} channels", format_.input, count,
+                        channels_);
+    }
+    return {};
+  }
+
+  Result<TensorId> Insert(OpKind kind, const char* what, const std::vector<TensorId>& inputs,
+                          const Attributes& attributes) {
+    const std::string name = fmt::format("{}.{}", format_.input, what);
+    TENON_ASSIGN_OR_RETURN(const OpId op,
+                           graph_.InsertOp(first_, kind, name, inputs, attributes, {name}));
+    return std::as_const(graph_).op(op).outputs[0];
+  }
+
+  Result<TensorId> Turned(TensorId value) {
+    if (!format_.channels_last) return value;
+    TransposeAttributes transpose;
+    transpose.rank = 4;
+    std::copy_n(kToChannelsFirst, 4, transpose.permutation);
+    return Insert(OpKind::kTranspose, "turned", {value}, Attributes(transpose));
+  }
+
+  Result<TensorId> Normalised(TensorId value, int32_t rank) {
+    if (format_.dtype != DType::kF32) {
+      TENON_ASSIGN_OR_RETURN(value,
+                             Insert(OpKind::kCast, "float", {value}, Attributes(CastAttributes())));
+    }
+    const auto is_plain = [](const std::vector<float>& numbers, float neutral) {
+      return std::all_of(numbers.begin(), numbers.end(),
+                         [&](float number) { return number == neutral; });
+    };
+    BinaryAttributes binary;
+    if (!is_plain(format_.mean, 0)) {
+      binary.function = BinaryFunction::kSub;
+      TENON_ASSIGN_OR_RETURN(
+          value, Insert(OpKind::kBinary, "centred", {value, PerChannel("mean", format_.mean, rank)},
+                        Attributes(binary)));
+    }
+    if (!is_plain(format_.scale, 1)) {
+      binary.function = BinaryFunction::kMul;
+      TENON_ASSIGN_OR_RETURN(
+          value, Insert(OpKind::kBinary, "scaled",
+                        {value, PerChannel("scale", format_.scale, rank)}, Attributes(binary)));
+    }
+    return value;
+  }
+
+  TensorId PerChannel(const char* what, const std::vector<float>& numbers, int32_t rank) {
+    Shape shape;
+    shape.rank = numbers.size() == 1 ? 0 : rank;
+    for (int32_t i = 0; i < shape.rank; ++i) shape[i] = i == channel_axis_ ? channels_ : 1;
+    return graph_.AddConstantOf(fmt::format("{}.{}", format_.input, what), DType::kF32, shape,
+                                numbers);
+  }
+
+  Result<TensorId> Quantized(TensorId value, DType dtype, const Graph::Port& port) {
+    if (dtype == DType::kF32) return value;
+    QuantizeAttributes quantize;
+    quantize.to = static_cast<int32_t>(dtype);
+    Shape one;
+    one.rank = 1;
+    one[0] = 1;
+    const TensorId scale = graph_.AddConstantOf(format_.input + ".model_scale", DType::kF32, one,
+                                                std::vector<float>{port.scale});
+    const TensorId zero_point =
+        graph_.AddConstantOf(format_.input + ".model_zero_point", dtype, one,
+                             std::vector<uint8_t>{static_cast<uint8_t>(port.zero_point)});
+    return Insert(OpKind::kQuantize, "quantized", {value, scale, zero_point}, Attributes(quantize));
+  }
+
+  /// What bytes stand for, where one scale and one whole mean say it.
+  void DescribePort() {
+    const float mean = format_.mean.empty() ? 0 : format_.mean.front();
+    const bool one = format_.mean.size() <= 1 && format_.scale.size() <= 1;
+    const bool is_bytes = format_.dtype != DType::kF32;
+    const float least = format_.dtype == DType::kI8 ? -128.0F : 0.0F;
+    const bool whole = mean == std::floor(mean) && mean >= least && mean <= least + 255;
+    const float scale = format_.scale.empty() ? 1 : format_.scale.front();
+    const bool describes = one && is_bytes && whole && scale > 0;
+    graph_.SetPortQuantization(/*output=*/false, port_, describes ? scale : 0,
+                               describes ? static_cast<int32_t>(mean) : 0);
+  }
+
+  Graph& graph_;
+  const InputFormat& format_;
+  size_t port_;
+  OpId first_ = kNone;
+  int32_t channel_axis_ = 0;
+  int32_t channels_ = 1;
+};
+
+}  // namespace
+
+Result<InputFormat> ParseInputFormat(std::string_view name, std::string_view text) {
+  FormatParser parser(name);
+  while (true) {
+    const std::string_view word = text.substr(0, text.find(','));
+    TENON_RETURN_IF_ERROR(parser.Take(word));
+    if (word.size() == text.size()) return parser.Finish();
+    text.remove_prefix(word.size() + 1);
+  }
+}
+
+Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
+                         PassReport& report) {
+  for (const InputFormat& format : formats) {
+    std::string known;
+    size_t port = graph.inputs().size();
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const std::string& name = graph.inputs()[i].name;
+      known += fmt::format("{}'{}'", known.empty() ? "" : ", ", name);
+      if (name == format.input) port = i;
+    }
+    if (port == graph.inputs().size()) {
+      return UsageError("input format of '{}': no such input; there are {}", format.input, known);
+    }
+    if (Status status = Applier(graph, format, port).Run(); !status.ok()) return status;
+    ++report.changed;
+  }
+  return {};
+}
+
+}  // namespace tenon::converter
