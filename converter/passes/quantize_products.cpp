@@ -209,6 +209,8 @@ Status SplitOff(Graph& graph, OpId id) {
   SetActivation(graph.op(id), {});
   const TensorId y = op.outputs.front();
   const Tensor& tensor = std::as_const(graph).tensor(y);
+  const std::string name = tensor.name;
+  graph.RenameTensor(y, name + ".sum");
   // Its readers get a stand-in, so that the new op, which reads it too, is none of them.
   const TensorId stand_in = graph.AddTensor("", tensor.dtype, tensor.shape);
   graph.ReplaceUses(y, stand_in);
@@ -222,7 +224,7 @@ Status SplitOff(Graph& graph, OpId id) {
   }
   const char* suffix = residual == kNone ? ".activation" : ".residual";
   TENON_ASSIGN_OR_RETURN(const OpId made, graph.InsertOp(NextOf(graph, id), kind, op.name + suffix,
-                                                         inputs, attributes, {tensor.name}));
+                                                         inputs, attributes, {name}));
   graph.ReplaceUses(stand_in, std::as_const(graph).op(made).outputs.front());
   graph.EraseTensor(stand_in);
   return {};
