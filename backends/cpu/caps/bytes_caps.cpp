@@ -64,9 +64,9 @@ size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
   const int64_t channels = RoundUp(w.dims[0], kBlock);
   const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
-  // Weights of at most 16 bits, taps in pairs; bias, multiplier and two shifts; the padding.
+  // Weights of at most 16 bits, taps in pairs; bias, multiplier and its shifts; the padding.
   return static_cast<size_t>(kHeaderBytes + RoundUp(channels * 2 * (taps + 1), kLine) +
-                             4 * RoundUp(channels * 4, kLine) + RoundUp(channels, kLine));
+                             6 * RoundUp(channels * 4, kLine) + RoundUp(channels, kLine));
 }
 
 const char* LookupSupports(const OpCall& call) {

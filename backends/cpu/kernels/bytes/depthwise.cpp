@@ -79,8 +79,10 @@ void RunItem(const Depthwise& state, int item) {
       weights.weights + int64_t{block.first} * weights.groups * form.group * (form.is_byte ? 1 : 2);
   call.bias = weights.bias + block.first;
   call.multiplier = weights.multiplier + block.first;
-  call.left = weights.left + block.first;
+  call.doubling = weights.doubling + block.first;
+  call.half = weights.half + block.first;
   call.right = weights.right + block.first;
+  call.away = weights.away + block.first;
   call.y = y.As<uint8_t>() + image * y.strides[0] + int64_t{row} * y.strides[2] + block.first;
   call.y_step = y.strides[3];
   call.columns = state.columns.input;

@@ -46,18 +46,25 @@ int32_t BiasOf(const OpCall& op, int channel, int32_t weight_sum) {
                               static_cast<uint32_t>(offset) * static_cast<uint32_t>(weight_sum));
 }
 
+FixedPointFactor FactorOf(const OpCall& op, int channel) {
+  const int32_t shift = ElementOf<int8_t>(op, kShift, channel);
+  return {ElementOf<int32_t>(op, kMultiplier, channel), shift > 30 ? 30 : (shift > 0 ? shift : 0),
+          shift < -31 ? 31 : (shift < 0 ? -shift : 0)};
+}
+
 /// True if the routines with registers give the right bits: their products must not overflow.
 bool IsTame(const OpCall& op, int channel) {
-  const auto& output = op.AttributesAs<QuantizedConvAttributes>().output;
-  if (output.rounding == Rounding::kFixedPoint) {
-    return ElementOf<int32_t>(op, kMultiplier, channel) != INT32_MIN;
-  }
   const TensorView& w = op.Input(kW);
-  const double most = 255.0 * 128.0 * w.dims[2] * w.dims[3] +
-                      std::abs(static_cast<double>(ElementOf<int32_t>(op, kBias, channel)));
   constexpr double kAnySum = 2147483648.0;
+  const double bias = std::abs(static_cast<double>(ElementOf<int32_t>(op, kBias, channel)));
+  const double window = 255.0 * 128.0 * w.dims[2] * w.dims[3] + bias;
+  const double most = window < kAnySum ? window : kAnySum;
+  if (op.AttributesAs<QuantizedConvAttributes>().output.rounding == Rounding::kFixedPoint) {
+    const FixedPointFactor factor = FactorOf(op, channel);
+    return factor.multiplier != INT32_MIN && std::ldexp(most, factor.left + 1) < kAnySum;
+  }
   const double factor = std::abs(static_cast<double>(ElementOf<float>(op, kMultiplier, channel)));
-  return factor * (most < kAnySum ? most : kAnySum) < 1073741824.0;  // false for NaN
+  return factor * most < kAnySum / 2;  // false for NaN
 }
 
 const ByteRoutines& RoutinesFor(const OpCall& op) {
@@ -75,15 +82,19 @@ DepthwiseWeights* LayOut(vector::BlockLayout& block, const DepthwiseForm& form, 
                                     static_cast<size_t>(form.group) * (form.is_byte ? 1 : 2));
   auto* bias = block.Take<int32_t>(padded);
   auto* multiplier = block.Take<uint32_t>(padded);
-  auto* left = block.Take<int32_t>(padded);
+  auto* doubling = block.Take<int32_t>(padded);
+  auto* half = block.Take<int32_t>(padded);
   auto* right = block.Take<int32_t>(padded);
+  auto* away = block.Take<int32_t>(padded);
   auto* padding = block.Take<uint8_t>(padded);
   if (weights == nullptr) return nullptr;
   weights->weights = bytes;
   weights->bias = bias;
   weights->multiplier = multiplier;
-  weights->left = left;
+  weights->doubling = doubling;
+  weights->half = half;
   weights->right = right;
+  weights->away = away;
   weights->padding = padding;
   weights->channels = channels;
   weights->groups = groups;
@@ -131,9 +142,11 @@ void PackChannel(const OpCall& op, DepthwiseWeights& packed, const ChannelBlock&
   const int at = block.first + position;
   packed.bias[at] = BiasOf(op, channel, sum);
   packed.multiplier[at] = ElementOf<uint32_t>(op, kMultiplier, channel);
-  const int32_t shift = ElementOf<int8_t>(op, kShift, channel);
-  packed.left[at] = shift > 30 ? 30 : (shift > 0 ? shift : 0);
-  packed.right[at] = shift < -31 ? 31 : (shift < 0 ? -shift : 0);
+  const FixedPointFactor factor = FactorOf(op, channel);
+  packed.doubling[at] = factor.left + 1;
+  packed.half[at] = factor.right == 0 ? 0 : 1 << (factor.right - 1);
+  packed.right[at] = factor.right;
+  packed.away[at] = factor.right == 0 ? 0 : -1;
   packed.padding[channel] = PaddingOf(op, channel);
 }
 

@@ -36,8 +36,10 @@ struct DepthwiseWeights {
   uint8_t* weights;
   int32_t* bias;
   uint32_t* multiplier;  ///< bits of f32, or i32
-  int32_t* left;
+  int32_t* doubling;     ///< shifts: see DepthwiseCall
+  int32_t* half;
   int32_t* right;
+  int32_t* away;
   uint8_t* padding;  ///< the zero point of x
 
   [[nodiscard]] ChannelBlock BlockAt(int index) const {

@@ -18,7 +18,8 @@ struct DepthwiseCase {
   DType x = DType::kI8;
   DType y = DType::kI8;
   Rounding rounding = Rounding::kHalfEven;
-  bool hostile = false;  ///< factors of any bits
+  bool hostile = false;            ///< factors of any bits
+  bool small_multipliers = false;  ///< with shifts about 0
 };
 
 DepthwiseCase Case(int32_t channels, int32_t size, int32_t kernel, int32_t stride, int32_t pad,
@@ -87,6 +88,10 @@ void AddFactors(const DepthwiseCase& c, Generator& random, ByteOp& op) {
     multipliers[i] = c.hostile ? static_cast<int32_t>(random())
                                : Pick(random, 1 << 30, std::numeric_limits<int32_t>::max());
     shifts[i] = static_cast<int8_t>(c.hostile ? Pick(random, -128, 127) : Pick(random, -12, -4));
+    if (c.small_multipliers) {
+      multipliers[i] = Pick(random, 1 << 21, 1 << 23);
+      shifts[i] = static_cast<int8_t>(Pick(random, -1, 1));
+    }
     if (c.hostile && Pick(random, 0, 3) == 0) {
       multipliers[i] = std::numeric_limits<int32_t>::min();
     }

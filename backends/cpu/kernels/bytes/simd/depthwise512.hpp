@@ -76,8 +76,10 @@ struct DepthwiseBlock {
   [[gnu::always_inline]] V Rounded(V sum, int i) const {
     const int at = i * (R::kBytes / 4);
     if constexpr (kFixedPoint) {
-      return FixedPointProduct(sum, R::Load(static_cast<const int32_t*>(call.multiplier) + at),
-                               R::Load(call.left + at), R::Load(call.right + at));
+      const auto* multiplier = static_cast<const int32_t*>(call.multiplier) + at;
+      return FixedPointProduct<V>(
+          sum, {R::Load(multiplier), R::Load(multiplier + 1), R::Load(call.doubling + at),
+                R::Load(call.half + at), R::Load(call.right + at), R::Load(call.away + at)});
     } else {
       const auto multiplier = R::LoadFloats(static_cast<const float*>(call.multiplier) + at);
       return ToIntegers(ToFloats(sum) * multiplier);

@@ -105,34 +105,48 @@ static void SumOfFloats(const BinaryCall& call) {
   });
 }
 
-/// A factor in registers.
-struct Factor {
-  __m512i multiplier;
-  __m512i left;
-  __m512i right;
+using Factor = ShiftedMultiplier<__m512i>;
 
-  [[gnu::always_inline]] explicit Factor(const FixedPointFactor& factor)
-      : multiplier(_mm512_set1_epi32(factor.multiplier)),
-        left(_mm512_set1_epi32(factor.left)),
-        right(_mm512_set1_epi32(factor.right)) {}
+/// `factor` with a further shift to the left.
+[[gnu::always_inline]] static inline Factor MakeFactor(const FixedPointFactor& factor,
+                                                       int32_t left_shift) {
+  const __m512i multiplier = _mm512_set1_epi32(factor.multiplier);
+  return {multiplier,
+          multiplier,
+          _mm512_set1_epi32(factor.left + left_shift + 1),
+          _mm512_set1_epi32(factor.right == 0 ? 0 : 1 << (factor.right - 1)),
+          _mm512_set1_epi32(factor.right),
+          _mm512_set1_epi32(factor.right == 0 ? 0 : -1)};
+}
 
-  [[gnu::always_inline]] __m512i Times(__m512i x) const {
-    return FixedPointProduct(x, multiplier, left, right);
-  }
-};
+/// What `factor` makes of numbers of at most `most`, as far as FixedPointProduct takes them; less
+/// than 0 where it does not.
+[[gnu::always_inline]] static inline double MostAfter(double most, const FixedPointFactor& factor,
+                                                      int32_t left_shift) {
+  const double doubled =
+      most * 2.0 * static_cast<double>(uint64_t{1} << (factor.left + left_shift));
+  if (most < 0.0 || doubled >= 2147483648.0) return -1.0;
+  return doubled / 2.0 / static_cast<double>(uint64_t{1} << factor.right) + 1.0;
+}
+
+[[gnu::always_inline]] static inline bool IsTameFixedPointSum(const BinaryCall& call) {
+  const double x = MostAfter(255.0, call.x_factor, call.left_shift);
+  const double y = MostAfter(255.0, call.y_factor, call.left_shift);
+  return x >= 0.0 && y >= 0.0 && MostAfter(x + y, call.z_factor, 0) >= 0.0;
+}
 
 template <bool kAdd>
 static void SumInFixedPoint(const BinaryCall& call) {
-  const Factor x_factor(call.x_factor);
-  const Factor y_factor(call.y_factor);
-  const Factor z_factor(call.z_factor);
-  const __m512i shift = _mm512_set1_epi32(call.left_shift);
+  const Factor x_factor = MakeFactor(call.x_factor, call.left_shift);
+  const Factor y_factor = MakeFactor(call.y_factor, call.left_shift);
+  const Factor z_factor = MakeFactor(call.z_factor, 0);
   MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
     return Each(x, y, [&](__m512i left, __m512i right) {
-      const __m512i scaled_left = x_factor.Times(ShiftLeft(left, shift));
-      const __m512i scaled_right = y_factor.Times(ShiftLeft(right, shift));
-      return z_factor.Times(kAdd ? Add32(scaled_left, scaled_right)
-                                 : _mm512_sub_epi32(scaled_left, scaled_right));
+      const __m512i scaled_left = FixedPointProduct(left, x_factor);
+      const __m512i scaled_right = FixedPointProduct(right, y_factor);
+      const __m512i sum =
+          kAdd ? Add32(scaled_left, scaled_right) : _mm512_sub_epi32(scaled_left, scaled_right);
+      return FixedPointProduct(sum, z_factor);
     });
   });
 }
@@ -140,8 +154,9 @@ static void SumInFixedPoint(const BinaryCall& call) {
 static void RunBinary512(const BinaryCall& call) {
   if (call.function == ByteFunction::kMultiply) return RunBinary(call);
   const bool add = call.function == ByteFunction::kAdd;
+  const bool tame = call.fixed_point ? IsTameFixedPointSum(call) : IsTameSum(call);
+  if (!tame) return RunBinary(call);
   if (call.fixed_point) return add ? SumInFixedPoint<true>(call) : SumInFixedPoint<false>(call);
-  if (!IsTameSum(call)) return RunBinary(call);
   add ? SumOfFloats<true>(call) : SumOfFloats<false>(call);
 }
 

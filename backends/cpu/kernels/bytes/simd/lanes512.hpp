@@ -27,8 +27,11 @@ TENON_LANES_BINARY(Min8, min_epi8)
 TENON_LANES_BINARY(Add32, add_epi32)
 TENON_LANES_BINARY(Add64, add_epi64)
 TENON_LANES_BINARY(ShiftLeft, sllv_epi32)
-TENON_LANES_BINARY(ShiftRight, srlv_epi32)
+TENON_LANES_BINARY(ShiftRightSigned, srav_epi32)
 TENON_LANES_BINARY(MultiplyEven, mul_epi32)
+
+/// The odd elements of each four, twice.
+constexpr _MM_PERM_ENUM kOddTwice = _MM_PERM_DDBB;
 
 /// What a register's type does not tell the compiler by itself.
 template <typename V>
@@ -39,17 +42,14 @@ struct Register;
   TENON_LANES V Dot(V sums, V x, V w) { return prefix##_dpbusd_epi32(sums, x, w); }                \
   TENON_LANES FloatsT ToFloats(V x) { return prefix##_cvtepi32_ps(x); }                            \
   TENON_LANES V ToIntegers(FloatsT x) { return prefix##_cvtps_epi32(x); }                          \
-  TENON_LANES V Absolute(V x) { return prefix##_abs_epi32(x); }                                    \
   TENON_LANES V OddOf(V x) { return prefix##_srli_epi64(x, 32); }                                  \
-  TENON_LANES V Halved(V x) { return prefix##_srli_epi32(x, 1); }                                  \
-  /* Bits 31 to 62 of the products of even and of odd elements. */                                 \
-  TENON_LANES V HighOfProducts(V even, V odd) {                                                    \
-    return prefix##_mask_blend_epi32(static_cast<__mmask16>(0xAAAA & ((1 << (bits / 32)) - 1)),    \
-                                     prefix##_srli_epi64(even, 31), prefix##_slli_epi64(odd, 1));  \
+  /* Of the products of even and of odd elements. */                                               \
+  TENON_LANES V UpperHalves(V even, V odd) {                                                       \
+    return prefix##_mask_shuffle_epi32(                                                            \
+        odd, static_cast<__mmask16>(0x5555 & ((1 << (bits / 32)) - 1)), even, kOddTwice);          \
   }                                                                                                \
-  TENON_LANES V WithSignOf(V size, V sign) {                                                       \
-    return prefix##_mask_sub_epi32(size, prefix##_movepi32_mask(sign),                             \
-                                   prefix##_setzero_si##bits(), size);                             \
+  TENON_LANES V AddWhereNegative(V x, V sign, V y) {                                               \
+    return prefix##_mask_add_epi32(x, prefix##_movepi32_mask(sign), x, y);                         \
   }                                                                                                \
   TENON_LANES void Store(void* p, V x) { prefix##_storeu_si##bits(static_cast<V*>(p), x); }        \
   TENON_LANES void StoreFirst(void* p, MaskT mask, V x) { prefix##_mask_storeu_epi8(p, mask, x); } \
@@ -78,17 +78,31 @@ TENON_LANES_REGISTER(__m512i, __m512, __mmask64, _mm512, 512)
 TENON_LANES_REGISTER(__m256i, __m256, __mmask32, _mm256, 256)
 TENON_LANES_REGISTER(__m128i, __m128, __mmask16, _mm, 128)
 
-/// x * multiplier * 2^(left - right - 31) in two roundings, as FixedPointMultiply of
-/// requantize.hpp; multipliers other than INT32_MIN.
+/// The parameters of FixedPointProduct in registers. `odd_multiplier` has each odd element before
+/// where it stands in `multiplier`; `doubling` is one more than the shift to the left, `half`
+/// 2^(right - 1) and `away` -1, both 0 where `right` is 0.
 template <typename V>
-[[gnu::always_inline]] static inline V FixedPointProduct(V x, V multiplier, V left, V right) {
-  const V shifted = ShiftLeft(x, left);
-  const V half = Register<V>::All64(int64_t{1} << 30);
-  const V even = Add64(MultiplyEven(shifted, multiplier), half);
-  const V odd = Add64(MultiplyEven(OddOf(shifted), OddOf(multiplier)), half);
-  const V high = HighOfProducts(even, odd);
-  const V bias = Halved(ShiftLeft(Register<V>::All32(1), right));
-  return WithSignOf(ShiftRight(Add32(Absolute(high), bias), right), high);
+struct ShiftedMultiplier {
+  V multiplier;
+  V odd_multiplier;
+  V doubling;
+  V half;
+  V right;
+  V away;
+};
+
+/// x * multiplier * 2^(left - right - 31) in two roundings, as FixedPointMultiply of
+/// requantize.hpp; x shifted by `doubling` is at most 2^31 - 1 in size, so that the upper halves of
+/// the products are what is wanted.
+template <typename V>
+[[gnu::always_inline]] static inline V FixedPointProduct(V x, const ShiftedMultiplier<V>& factor) {
+  const V doubled = ShiftLeft(x, factor.doubling);
+  const V rounder = Register<V>::All64(int64_t{1} << 31);
+  const V even = Add64(MultiplyEven(doubled, factor.multiplier), rounder);
+  const V odd = Add64(MultiplyEven(OddOf(doubled), factor.odd_multiplier), rounder);
+  const V high = UpperHalves(even, odd);
+  return ShiftRightSigned(AddWhereNegative(Add32(high, factor.half), high, factor.away),
+                          factor.right);
 }
 
 #undef TENON_LANES_BINARY

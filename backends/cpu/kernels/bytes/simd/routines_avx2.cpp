@@ -49,16 +49,17 @@ struct Block {
     }
     const __m256i multiplier = Load(static_cast<const int32_t*>(call.multiplier) + at * 8);
     const __m256i right = Load(call.right + at * 8);
-    const __m256i x = _mm256_sllv_epi32(sum, Load(call.left + at * 8));
-    const __m256i half = _mm256_set1_epi64x(int64_t{1} << 30);
-    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(x, multiplier), half);
+    // With x twice as large, the upper halves of the products are what is wanted.
+    const __m256i doubled = _mm256_sllv_epi32(sum, Load(call.doubling + at * 8));
+    const __m256i rounder = _mm256_set1_epi64x(int64_t{1} << 31);
+    const __m256i even = _mm256_add_epi64(_mm256_mul_epi32(doubled, multiplier), rounder);
     const __m256i odd = _mm256_add_epi64(
-        _mm256_mul_epi32(_mm256_srli_epi64(x, 32), _mm256_srli_epi64(multiplier, 32)), half);
-    const __m256i high =
-        _mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA);
-    const __m256i bias = _mm256_srli_epi32(_mm256_sllv_epi32(_mm256_set1_epi32(1), right), 1);
-    const __m256i size = _mm256_srlv_epi32(_mm256_add_epi32(_mm256_abs_epi32(high), bias), right);
-    return _mm256_sign_epi32(size, high);
+        _mm256_mul_epi32(_mm256_srli_epi64(doubled, 32), _mm256_srli_epi64(multiplier, 32)),
+        rounder);
+    const __m256i high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+    const __m256i biased = _mm256_add_epi32(high, Load(call.half + at * 8));
+    const __m256i away = _mm256_and_si256(_mm256_srai_epi32(high, 31), Load(call.away + at * 8));
+    return _mm256_srav_epi32(_mm256_add_epi32(biased, away), right);
   }
 
   [[gnu::always_inline]] inline void Finish(const Sums& sums, uint8_t* y) const {

@@ -17,7 +17,7 @@ int32_t RoundedSum(const DepthwiseCall& call, int32_t sum, int i) {
   if (!call.fixed_point) {
     return RoundHalfEven(static_cast<float>(sum) * static_cast<const float*>(call.multiplier)[i]);
   }
-  const auto shifted = static_cast<int32_t>(static_cast<uint32_t>(sum) << call.left[i]);
+  const auto shifted = static_cast<int32_t>(static_cast<uint32_t>(sum) << (call.doubling[i] - 1));
   const int32_t multiplier = static_cast<const int32_t*>(call.multiplier)[i];
   return RoundingShiftRight(RoundingDoublingHighMultiply(shifted, multiplier), call.right[i]);
 }
