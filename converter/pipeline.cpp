@@ -169,7 +169,9 @@ Status AdaptNumbers(Graph& graph, const ConvertOptions& options, Conversion& con
   TENON_RETURN_IF_ERROR(RunPass({"compute-in-f32", ComputeInF32}, graph, conversion.passes));
   if (options.input_formats.empty()) return {};
   conversion.passes.push_back({"apply-input-formats", 0, {}});
-  TENON_RETURN_IF_ERROR(ApplyInputFormats(graph, options.input_formats, conversion.passes.back()));
+  const bool images_channels_last = options.model.extension() == ".tflite";
+  TENON_RETURN_IF_ERROR(ApplyInputFormats(graph, options.input_formats, images_channels_last,
+                                          conversion.passes.back()));
   return Verify(graph);
 }
 
@@ -182,11 +184,9 @@ Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptio
                                              const Op& after) {
     return WhyWorseKernel(whole, before, after, kernels);
   };
-  if (!options.input_formats.empty()) {
-    conversion.passes.push_back({"fold-input-formats", 0, {}});
-    TENON_RETURN_IF_ERROR(FoldInputFormats(graph, store.why_not, conversion.passes.back()));
-    TENON_RETURN_IF_ERROR(Verify(graph));
-  }
+  conversion.passes.push_back({"fold-input-formats", 0, {}});
+  TENON_RETURN_IF_ERROR(FoldInputFormats(graph, store.why_not, conversion.passes.back()));
+  TENON_RETURN_IF_ERROR(Verify(graph));
   conversion.passes.push_back({"store-weights", 0, {}});
   if (Status status = StoreWeights(graph, store, conversion.passes.back(), conversion.weights);
       !status.ok()) {

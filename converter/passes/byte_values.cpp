@@ -1,102 +1,213 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "converter/ir/elements.hpp"
 #include "converter/passes/fold_input_format.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// The constant's values per channel of an image tensor; none if it varies otherwise.
-std::optional<std::vector<float>> ValuesOfChannels(const Tensor& constant, int32_t channels) {
-  if (!constant.IsConstant() || constant.dtype != DType::kF32) return std::nullopt;
+using Values = std::array<float, 256>;
+
+/// A constant's values per channel of a tensor whose channels are dimension `axis` (-1: it has
+/// none); none if it varies otherwise.
+std::optional<std::vector<float>> ValuesOfChannels(const Tensor& constant, int32_t rank,
+                                                   int32_t axis, size_t channels) {
+  if (!constant.IsConstant() || constant.shape.rank > rank) return std::nullopt;
   const Shape& shape = constant.shape;
-  if (shape.rank > 4) return std::nullopt;
   for (int32_t i = 0; i < shape.rank; ++i) {
-    const bool is_channel = i + 4 - shape.rank == 1;
-    if (shape[i] != 1 && !(is_channel && shape[i] == channels)) return std::nullopt;
+    const bool is_channel = axis >= 0 && i + rank - shape.rank == axis;
+    if (shape[i] != 1 && !is_channel) return std::nullopt;
   }
   std::vector<float> values;
   for (const double value : ReadElements(constant)) values.push_back(static_cast<float>(value));
-  if (values.size() == 1) values.resize(static_cast<size_t>(channels), values.front());
+  if (values.size() == 1) values.resize(channels, values.front());
+  if (values.size() != channels) return std::nullopt;
   return values;
 }
 
-/// One op between the bytes and the values.
-struct Step {
-  BinaryFunction function;
-  bool constant_first;
-  std::vector<float> constants;
+std::optional<float> OneValue(const Graph& graph, const Op& op, size_t input, float absent) {
+  if (op.inputs.size() <= input || op.inputs[input] == kNone) return absent;
+  const Tensor& tensor = graph.tensor(op.inputs[input]);
+  if (!tensor.IsConstant() || tensor.shape.Elements() != 1) return std::nullopt;
+  return static_cast<float>(ReadElement(tensor.dtype, tensor.constant->data()));
+}
+
+float Least(DType dtype) { return dtype == DType::kI8 ? -128.0F : 0.0F; }
+
+bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+
+/// One op on the values of all channels. False: it is none that goes element by element.
+class Step {
+ public:
+  /// `axis`: of the channels in the op's output, -1 for none.
+  Step(const Graph& graph, const Op& op, int32_t axis) : graph_(graph), op_(op), axis_(axis) {}
+
+  bool Apply(std::vector<Values>& channels) const {
+    switch (op_.kind) {
+      case OpKind::kTranspose:
+      case OpKind::kCast:  // of u8 to f32: TensorBefore looked
+        return true;
+      case OpKind::kBinary:
+        return ApplyBinary(channels);
+      case OpKind::kQuantize:
+        return ApplyQuantize(channels);
+      case OpKind::kDequantize:
+        return ApplyDequantize(channels);
+      case OpKind::kLookup:
+        return ApplyLookup(channels);
+      default:
+        return false;
+    }
+  }
+
+ private:
+  [[nodiscard]] DType DTypeOf(TensorId id) const { return graph_.tensor(id).dtype; }
+
+  bool ApplyBinary(std::vector<Values>& channels) const {
+    const auto binary = op_.attributes.As<BinaryAttributes>();
+    const size_t constant = graph_.tensor(op_.inputs[0]).IsConstant() ? 0 : 1;
+    const auto numbers =
+        ValuesOfChannels(graph_.tensor(op_.inputs[constant]),
+                         graph_.tensor(op_.outputs[0]).shape.rank, axis_, channels.size());
+    if (!numbers) return false;
+    for (size_t c = 0; c < channels.size(); ++c) {
+      for (float& value : channels[c]) {
+        const float number = (*numbers)[c];
+        value = constant == 0 ? Result(binary.function, number, value)
+                              : Result(binary.function, value, number);
+      }
+    }
+    return true;
+  }
+
+  static float Result(BinaryFunction function, float a, float b) {
+    switch (function) {
+      case BinaryFunction::kAdd:
+        return a + b;
+      case BinaryFunction::kSub:
+        return a - b;
+      case BinaryFunction::kMul:
+        return a * b;
+      default:
+        return a / b;
+    }
+  }
+
+  bool ApplyQuantize(std::vector<Values>& channels) const {
+    const auto attributes = op_.attributes.As<QuantizeAttributes>();
+    const auto scale = OneValue(graph_, op_, 1, 1);
+    const auto zero_point = OneValue(graph_, op_, 2, 0);
+    const DType to = DTypeOf(op_.outputs[0]);
+    if (!scale || !zero_point || !IsByte(to)) return false;
+    return ForEach(channels, [&](float value) {
+      const float steps = value / *scale;
+      const float whole =
+          attributes.rounding == Rounding::kHalfAway ? std::round(steps) : std::nearbyint(steps);
+      return std::clamp(whole + *zero_point, Least(to), Least(to) + 255);
+    });
+  }
+
+  bool ApplyDequantize(std::vector<Values>& channels) const {
+    const auto scale = OneValue(graph_, op_, 1, 1);
+    const auto zero_point = OneValue(graph_, op_, 2, 0);
+    if (!scale || !zero_point || !IsByte(DTypeOf(op_.inputs[0]))) return false;
+    return ForEach(channels, [&](float value) { return (value - *zero_point) * *scale; });
+  }
+
+  bool ApplyLookup(std::vector<Values>& channels) const {
+    const Tensor& table = graph_.tensor(op_.inputs[1]);
+    if (!table.IsConstant()) return false;
+    const std::vector<double> entries = ReadElements(table);
+    const float least = Least(DTypeOf(op_.inputs[0]));
+    return ForEach(channels, [&](float value) {
+      return static_cast<float>(entries[static_cast<size_t>(value - least)]);
+    });
+  }
+
+  /// False if a value becomes NaN, which no quantized number stands for.
+  template <typename Function>
+  static bool ForEach(std::vector<Values>& channels, const Function& function) {
+    for (Values& values : channels) {
+      for (float& value : values) {
+        value = function(value);
+        if (std::isnan(value)) return false;
+      }
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  const Op& op_;
+  int32_t axis_;
 };
 
-std::optional<Step> StepOf(const Graph& graph, const Op& op, int32_t channels, TensorId* before) {
-  const auto binary = op.attributes.As<BinaryAttributes>();
-  if (binary.activation.function != UnaryFunction::kIdentity) return std::nullopt;
-  if (binary.function > BinaryFunction::kDiv) return std::nullopt;
-  for (size_t i = 0; i < 2; ++i) {
-    const auto constants = ValuesOfChannels(graph.tensor(op.inputs[i]), channels);
-    if (!constants) continue;
-    if (i == 0 && binary.function == BinaryFunction::kDiv) return std::nullopt;
-    *before = op.inputs[1 - i];
-    return Step{binary.function, i == 0, *constants};
-  }
-  return std::nullopt;
-}
-
-template <typename Number>
-Number Apply(const Step& step, Number value, Number constant) {
-  switch (step.function) {
-    case BinaryFunction::kAdd:
-      return value + constant;
-    case BinaryFunction::kSub:
-      return step.constant_first ? constant - value : value - constant;
-    case BinaryFunction::kMul:
-      return value * constant;
+/// The operand that the op goes over element by element, or kNone.
+TensorId TensorBefore(const Graph& graph, const Op& op) {
+  switch (op.kind) {
+    case OpKind::kTranspose:
+    case OpKind::kQuantize:
+    case OpKind::kDequantize:
+    case OpKind::kLookup:
+      return op.inputs[0];
+    case OpKind::kCast: {
+      const bool widens = graph.tensor(op.inputs[0]).dtype == DType::kU8 &&
+                          graph.tensor(op.outputs[0]).dtype == DType::kF32;
+      return widens ? op.inputs[0] : kNone;
+    }
+    case OpKind::kBinary: {
+      const auto binary = op.attributes.As<BinaryAttributes>();
+      const bool plain = binary.activation.function == UnaryFunction::kIdentity &&
+                         binary.function <= BinaryFunction::kDiv &&
+                         graph.tensor(op.outputs[0]).dtype == DType::kF32;
+      const bool first = graph.tensor(op.inputs[0]).IsConstant();
+      const TensorId other = op.inputs[first ? 1 : 0];
+      const bool same = graph.tensor(other).shape == graph.tensor(op.outputs[0]).shape;
+      return plain && same && first != graph.tensor(op.inputs[1]).IsConstant() ? other : kNone;
+    }
     default:
-      return value / constant;
+      return kNone;
   }
 }
 
-void Apply(const Step& step, ByteValues& made) {
-  for (size_t c = 0; c < made.values.size(); ++c) {
-    for (float& value : made.values[c]) value = Apply(step, value, step.constants[c]);
-    const auto constant = static_cast<double>(step.constants[c]);
-    const double at_one = Apply(step, made.gain[c] + made.shift[c], constant);
-    made.shift[c] = Apply(step, made.shift[c], constant);
-    made.gain[c] = at_one - made.shift[c];
-  }
+bool ComputesInFloats(const Op& op) {
+  return op.kind != OpKind::kTranspose && op.kind != OpKind::kLookup;
 }
 
 }  // namespace
 
 std::optional<ByteValues> FindByteValues(const Graph& graph, TensorId tensor) {
   const Shape shape = graph.tensor(tensor).shape;
-  if (shape.rank != 4) return std::nullopt;
-  std::vector<Step> steps;  // last first
-  while (true) {
-    const OpId producer = graph.tensor(tensor).producer;
-    if (producer == kNone || graph.tensor(tensor).shape != shape) return std::nullopt;
-    const Op& op = graph.op(producer);
-    if (op.kind == OpKind::kCast) {
-      tensor = op.inputs[0];
-      break;
-    }
-    if (op.kind != OpKind::kBinary) return std::nullopt;
-    std::optional<Step> step = StepOf(graph, op, shape[1], &tensor);
-    if (!step) return std::nullopt;
-    steps.push_back(std::move(*step));
-  }
-  if (graph.tensor(tensor).dtype != DType::kU8) return std::nullopt;
+  std::vector<std::pair<OpId, int32_t>> path;  // last first, with the channels' axis in the output
   ByteValues made;
-  made.bytes = tensor;
-  const auto channels = static_cast<size_t>(shape[1]);
-  made.values.resize(channels);
-  for (auto& values : made.values) {
-    for (size_t byte = 0; byte < values.size(); ++byte) values[byte] = static_cast<float>(byte);
+  made.permutation.resize(static_cast<size_t>(shape.rank));
+  std::iota(made.permutation.begin(), made.permutation.end(), 0);
+  while (graph.tensor(tensor).producer != kNone) {
+    const OpId id = graph.tensor(tensor).producer;
+    const TensorId before = TensorBefore(graph, graph.op(id));
+    if (before == kNone) break;
+    path.emplace_back(id, shape.rank == 4 ? made.permutation[1] : -1);
+    if (graph.op(id).kind == OpKind::kTranspose) {
+      const auto transpose = graph.op(id).attributes.As<TransposeAttributes>();
+      for (int32_t& axis : made.permutation) axis = transpose.permutation[axis];
+    }
+    tensor = before;
   }
-  made.gain.assign(channels, 1.0);
-  made.shift.assign(channels, 0.0);
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) Apply(*step, made);
+  if (graph.tensor(tensor).dtype != DType::kU8 || graph.tensor(tensor).IsConstant()) {
+    return std::nullopt;
+  }
+  made.bytes = tensor;
+  made.values.resize(shape.rank == 4 ? static_cast<size_t>(shape[1]) : 1);
+  for (Values& values : made.values) std::iota(values.begin(), values.end(), 0.0F);
+  for (auto step = path.rbegin(); step != path.rend(); ++step) {
+    const Op& op = graph.op(step->first);
+    if (!Step(graph, op, step->second).Apply(made.values)) return std::nullopt;
+    made.ops += op.kind == OpKind::kTranspose ? 0 : 1;
+    made.through_floats = made.through_floats || ComputesInFloats(op);
+  }
   return made;
 }
 

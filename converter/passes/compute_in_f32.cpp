@@ -30,14 +30,26 @@ bool HasHalfWeights(const Graph& graph) {
   return false;
 }
 
-/// Readers of f16 inputs get them through a cast.
+bool IsCast(const Graph& graph, OpId id) {
+  return id != kNone && graph.op(id).kind == OpKind::kCast;
+}
+
+/// True for a graph output that is nothing but the f16 form of another tensor.
+bool IsCastOutput(const Graph& graph, TensorId id) {
+  return graph.IsOutput(id) && graph.Consumers(id).empty() &&
+         IsCast(graph, graph.tensor(id).producer);
+}
+
+/// Readers of f16 inputs, casts apart, get them through a cast.
 Status CastInputs(Graph& graph, PassReport& report) {
   const std::vector<OpId> order = graph.OpOrder();
   const OpId first = order.empty() ? kNone : order.front();
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const TensorId input = graph.inputs()[i].tensor;
     if (!IsHalf(graph, input)) continue;
-    const std::vector<OpId> readers = graph.Consumers(input);
+    std::vector<OpId> readers = graph.Consumers(input);
+    std::erase_if(readers, [&](OpId reader) { return IsCast(graph, reader); });
+    if (readers.empty()) continue;
     const std::string name = std::as_const(graph).tensor(input).name + ".f32";
     TENON_ASSIGN_OR_RETURN(
         const OpId cast, graph.InsertOp(first, OpKind::kCast, name, {input}, CastTo(kTo), {name}));
@@ -62,7 +74,7 @@ void WidenConstant(Graph& graph, TensorId id) {
 /// Everything between the ports.
 void Widen(Graph& graph, PassReport& report) {
   for (const TensorId id : graph.Tensors()) {
-    if (!IsHalf(graph, id) || graph.IsInput(id)) continue;
+    if (!IsHalf(graph, id) || graph.IsInput(id) || IsCastOutput(graph, id)) continue;
     if (std::as_const(graph).tensor(id).IsConstant()) {
       WidenConstant(graph, id);
     } else {
@@ -72,9 +84,8 @@ void Widen(Graph& graph, PassReport& report) {
   }
   for (const OpId id : graph.OpOrder()) {
     const Op& op = std::as_const(graph).op(id);
-    const bool casts_to_half = op.kind == OpKind::kCast &&
-                               op.attributes.As<CastAttributes>().to == static_cast<int32_t>(kFrom);
-    if (casts_to_half) graph.op(id).attributes = CastTo(kTo);
+    const bool is_wide = IsCast(graph, id) && graph.tensor(op.outputs[0]).dtype == kTo;
+    if (is_wide) graph.op(id).attributes = CastTo(kTo);
   }
 }
 
@@ -96,7 +107,7 @@ Status ComputeInF32(Graph& graph, PassReport& report) {
   if (HasHalfWeights(graph)) graph.weights = kFrom;
   std::vector<bool> output_is_half;
   for (const Graph::Port& port : graph.outputs()) {
-    output_is_half.push_back(IsHalf(graph, port.tensor));
+    output_is_half.push_back(IsHalf(graph, port.tensor) && !IsCastOutput(graph, port.tensor));
   }
   if (Status status = CastInputs(graph, report); !status.ok()) return status;
   Widen(graph, report);

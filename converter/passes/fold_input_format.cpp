@@ -15,13 +15,38 @@ constexpr size_t kMean = 5;
 constexpr size_t kZeroPoint = 5;  // of a quantized convolution's input
 
 using WhyNot = std::function<std::string(const Graph& graph, const Op& before, const Op& after)>;
-using ByteTable = std::array<uint8_t, 256>;  // bits of i8 or u8
 
 Shape VectorOf(size_t size) {
   Shape shape;
   shape.rank = 1;
   shape[0] = static_cast<int32_t>(size);
   return shape;
+}
+
+/// gain * byte + shift, for each channel.
+struct Line {
+  std::vector<double> gain;
+  std::vector<double> shift;
+};
+
+/// None if a channel's values lie on no line, or on a level one.
+std::optional<Line> LineOf(const ByteValues& made) {
+  constexpr double kRounding = 2e-6;  // of a few ops in f32
+  Line line;
+  for (const auto& values : made.values) {
+    const auto first = static_cast<double>(values.front());
+    const auto last = static_cast<double>(values.back());
+    const double gain = (last - first) / 255;
+    if (gain == 0 || !std::isfinite(gain)) return std::nullopt;
+    for (size_t byte = 0; byte < values.size(); ++byte) {
+      const double on_line = first + gain * static_cast<double>(byte);
+      const double allowed = kRounding * std::max(std::abs(first), std::abs(last));
+      if (!(std::abs(static_cast<double>(values[byte]) - on_line) <= allowed)) return std::nullopt;
+    }
+    line.gain.push_back(gain);
+    line.shift.push_back(first);
+  }
+  return line;
 }
 
 /// Weights that take the gain of the input channel that they meet.
@@ -40,56 +65,15 @@ std::vector<float> Scaled(const Tensor& weights, int32_t group, const std::vecto
   return scaled;
 }
 
-/// Quantized values of each channel's bytes, as `quantize` makes them; none if its parameters are
-/// not constant or not one for all channels.
-std::optional<std::vector<ByteTable>> Quantized(const Graph& graph, const Op& quantize,
-                                                const ByteValues& made, int32_t* zero_point) {
-  const auto attributes = quantize.attributes.As<QuantizeAttributes>();
-  const auto to = static_cast<DType>(attributes.to);
-  if (to != DType::kI8 && to != DType::kU8) return std::nullopt;
-  const Tensor& scale = graph.tensor(quantize.inputs[1]);
-  if (!scale.IsConstant() || scale.shape.Elements() != 1) return std::nullopt;
-  float step = 0;
-  std::memcpy(&step, scale.constant->data(), sizeof step);
-  *zero_point = 0;
-  if (quantize.inputs.size() > 2 && quantize.inputs[2] != kNone) {
-    const Tensor& zero = graph.tensor(quantize.inputs[2]);
-    if (!zero.IsConstant()) return std::nullopt;
-    const auto bits = static_cast<uint8_t>(zero.constant->front());
-    *zero_point = to == DType::kI8 ? static_cast<int8_t>(bits) : bits;
-  }
-  const float least = to == DType::kI8 ? -128.0F : 0.0F;
-  std::vector<ByteTable> tables;
-  for (const auto& values : made.values) {
-    ByteTable table;
-    for (size_t byte = 0; byte < table.size(); ++byte) {
-      const float steps = values[byte] / step;
-      if (std::isnan(steps)) return std::nullopt;
-      const float whole =
-          attributes.rounding == Rounding::kHalfAway ? std::round(steps) : std::nearbyint(steps);
-      const float moved = whole + static_cast<float>(*zero_point);
-      const float bounded = std::clamp(moved, least, least + 255);
-      table[byte] = static_cast<uint8_t>(static_cast<int32_t>(bounded));
-    }
-    tables.push_back(table);
-  }
-  return tables;
-}
-
-/// The zero point of each channel's bytes by which they are the quantized values themselves; none
-/// if some byte is not, or a zero point is no byte.
-std::optional<std::vector<uint8_t>> ZeroPoints(const std::vector<ByteTable>& tables, DType dtype,
-                                               int32_t zero_point) {
+/// The zero point of each channel's bytes (one where all are alike) by which they are the quantized
+/// values less `zero_point`; none if some byte is not, or a zero point is no byte.
+std::optional<std::vector<uint8_t>> ZeroPoints(const ByteValues& made, float zero_point) {
   std::vector<uint8_t> zero_points;
-  for (const ByteTable& table : tables) {
-    const auto value = [&](size_t byte) {
-      return dtype == DType::kI8 ? static_cast<int32_t>(static_cast<int8_t>(table[byte]))
-                                 : static_cast<int32_t>(table[byte]);
-    };
-    const int32_t moved = zero_point - value(0);
+  for (const auto& values : made.values) {
+    const float moved = zero_point - values.front();
     if (moved < 0 || moved > 255) return std::nullopt;
-    for (size_t byte = 0; byte < table.size(); ++byte) {
-      if (value(byte) - zero_point != static_cast<int32_t>(byte) - moved) return std::nullopt;
+    for (size_t byte = 0; byte < values.size(); ++byte) {
+      if (values[byte] - zero_point != static_cast<float>(byte) - moved) return std::nullopt;
     }
     zero_points.push_back(static_cast<uint8_t>(moved));
   }
@@ -107,143 +91,154 @@ class Folder {
   Status Run() {
     for (const OpId id : graph_.OpOrder()) {
       if (!graph_.IsOp(id)) continue;
-      const Op& op = std::as_const(graph_).op(id);
-      if (op.kind != OpKind::kConv && op.kind != OpKind::kQuantize) continue;
-      const auto made = FindByteValues(graph_, op.inputs[0]);
-      if (!made) continue;
-      std::string reason;
-      if (op.kind == OpKind::kConv) {
-        reason = FoldIntoConv(id, *made);
-      } else {
-        TENON_ASSIGN_OR_RETURN(reason, FoldIntoQuantized(id, *made));
-      }
-      if (reason.empty()) {
-        ++report_.changed;
-      } else {
-        Decline(graph_, id, reason, report_);
-      }
+      const OpKind kind = std::as_const(graph_).op(id).kind;
+      if (kind == OpKind::kConv) TENON_RETURN_IF_ERROR(Try(id, &Folder::FoldIntoConv));
+      if (kind == OpKind::kQuantizedConv)
+        TENON_RETURN_IF_ERROR(Try(id, &Folder::FoldIntoQuantized));
+    }
+    // What is left of ways through floats.
+    for (const OpId id : graph_.OpOrder()) {
+      if (!graph_.IsOp(id)) continue;
+      if (std::as_const(graph_).op(id).kind != OpKind::kQuantize) continue;
+      TENON_RETURN_IF_ERROR(Try(LastLookup(id), &Folder::LookUp));
     }
     return {};
   }
 
  private:
-  /// Each gives why nothing changed, or nothing.
-  std::string FoldIntoConv(OpId id, const ByteValues& made) {
+  using Fold = Result<std::string> (Folder::*)(OpId id, const ByteValues& made);
+
+  /// `fold` gives why nothing changed, or nothing.
+  Status Try(OpId id, Fold fold) {
+    const bool is_reader = fold != &Folder::LookUp;
+    const Op& op = std::as_const(graph_).op(id);
+    const auto made = FindByteValues(graph_, is_reader ? op.inputs[0] : op.outputs[0]);
+    if (!made || made->ops == 0) return {};
+    TENON_ASSIGN_OR_RETURN(const std::string reason, (this->*fold)(id, *made));
+    if (reason.empty()) {
+      ++report_.changed;
+    } else {
+      Decline(graph_, id, reason, report_);
+    }
+    return {};
+  }
+
+  /// The last of the lookups that alone read what `quantize` makes.
+  [[nodiscard]] OpId LastLookup(OpId quantize) const {
+    OpId last = quantize;
+    while (true) {
+      const OpId reader = graph_.OnlyConsumer(graph_.op(last).outputs[0]);
+      if (reader == kNone || graph_.op(reader).kind != OpKind::kLookup) return last;
+      last = reader;
+    }
+  }
+
+  Result<std::string> FoldIntoConv(OpId id, const ByteValues& made) {
     const Op before = std::as_const(graph_).op(id);
     const Tensor& weights = std::as_const(graph_).tensor(before.inputs[kWeights]);
-    if (!weights.IsConstant() || weights.dtype != DType::kF32) return "its weights are no f32";
+    if (!weights.IsConstant() || weights.dtype != DType::kF32) {
+      return std::string("its weights are no constants of f32");
+    }
+    const auto line = LineOf(made);
+    if (!line) return std::string("the values of a channel lie on no line");
     std::vector<float> means;
-    for (size_t c = 0; c < made.gain.size(); ++c) {
-      if (made.gain[c] == 0 || !std::isfinite(made.gain[c]) || !std::isfinite(made.shift[c])) {
-        return "a channel has no scale";
-      }
-      means.push_back(static_cast<float>(-made.shift[c] / made.gain[c]));
+    for (size_t c = 0; c < line->gain.size(); ++c) {
+      means.push_back(static_cast<float>(-line->shift[c] / line->gain[c]));
     }
     const std::string name = weights.name;
     const Shape shape = weights.shape;
     const std::vector<float> scaled =
-        Scaled(weights, before.attributes.As<ConvAttributes>().group, made.gain);
+        Scaled(weights, before.attributes.As<ConvAttributes>().group, line->gain);
     Op after = before;
     after.inputs.resize(kMean + 1, kNone);
-    after.inputs[0] = made.bytes;
     after.inputs[kWeights] = graph_.AddConstantOf(name + ".of_bytes", DType::kF32, shape, scaled);
     after.inputs[kMean] =
         graph_.AddConstantOf(name + ".mean", DType::kF32, VectorOf(means.size()), means);
-    return Replace(id, before, after, {after.inputs[kWeights], after.inputs[kMean]});
+    return Replace(id, made, after, {after.inputs[kWeights], after.inputs[kMean]});
   }
 
   Result<std::string> FoldIntoQuantized(OpId id, const ByteValues& made) {
-    const Op quantize = std::as_const(graph_).op(id);
-    int32_t zero_point = 0;
-    const auto tables = Quantized(graph_, quantize, made, &zero_point);
-    if (!tables) return std::string("it has no one constant scale");
-    const DType dtype = std::as_const(graph_).tensor(quantize.outputs[0]).dtype;
-    const auto zero_points = ZeroPoints(*tables, dtype, zero_point);
-    std::string reason = "a byte is not the quantized value";
-    if (zero_points) {
-      reason = GiveBytesTo(id, made.bytes, *zero_points);
-      if (reason.empty()) return reason;
+    const Op before = std::as_const(graph_).op(id);
+    float zero_point = 0;
+    if (before.inputs.size() > kZeroPoint && before.inputs[kZeroPoint] != kNone) {
+      const Tensor& old = std::as_const(graph_).tensor(before.inputs[kZeroPoint]);
+      if (!old.IsConstant() || old.shape.Elements() != 1) {
+        return std::string("its input has no one constant zero point");
+      }
+      const auto bits = static_cast<uint8_t>(old.constant->front());
+      zero_point = static_cast<float>(old.dtype == DType::kI8 ? static_cast<int8_t>(bits) : bits);
     }
-    const bool one_table = std::all_of(tables->begin(), tables->end(),
-                                       [&](const auto& table) { return table == tables->front(); });
-    if (!one_table) return reason + ", and channels differ";
-    if (Status status = LookUp(id, made.bytes, dtype, tables->front()); !status.ok()) {
-      return status.error();
+    const auto zero_points = ZeroPoints(made, zero_point);
+    if (!zero_points) return std::string("a byte is not the quantized value");
+    Op after = before;
+    if (after.inputs.size() <= kZeroPoint) after.inputs.resize(kZeroPoint + 1, kNone);
+    after.inputs[kZeroPoint] =
+        graph_.AddConstantOf(std::as_const(graph_).tensor(made.bytes).name + ".zero_point",
+                             DType::kU8, VectorOf(zero_points->size()), *zero_points);
+    return Replace(id, made, after, {after.inputs[kZeroPoint]});
+  }
+
+  /// The quantized values that op `id` gives, straight from the bytes.
+  Result<std::string> LookUp(OpId id, const ByteValues& made) {
+    if (!made.through_floats) return std::string();
+    const bool one_table =
+        std::all_of(made.values.begin(), made.values.end(),
+                    [&](const auto& values) { return values == made.values.front(); });
+    if (!one_table) return std::string("channels would need lookups of their own");
+    const TensorId quantized = std::as_const(graph_).op(id).outputs[0];
+    const std::string name = std::as_const(graph_).op(id).name;
+    const DType dtype = std::as_const(graph_).tensor(quantized).dtype;
+    std::vector<uint8_t> table;
+    for (const float value : made.values.front()) {
+      table.push_back(static_cast<uint8_t>(static_cast<int32_t>(value)));
     }
-    Decline(graph_, id, reason + ": a lookup over the bytes", report_);
+    const TensorId constant =
+        graph_.AddConstantOf(name + ".table", dtype, VectorOf(table.size()), table);
+    TENON_ASSIGN_OR_RETURN(const TensorId bytes, Turned(id, made));
+    TENON_ASSIGN_OR_RETURN(const OpId lookup,
+                           graph_.InsertOp(id, OpKind::kLookup, name, {bytes, constant},
+                                           Attributes(), {name + ".looked_up"}));
+    BypassAndErase(graph_, id, std::as_const(graph_).op(lookup).outputs[0]);
     return std::string();
   }
 
-  /// All readers take the bytes with their zero point, or none.
-  std::string GiveBytesTo(OpId quantize, TensorId bytes, const std::vector<uint8_t>& zero_points) {
-    const TensorId quantized = std::as_const(graph_).op(quantize).outputs[0];
-    if (graph_.IsOutput(quantized)) return "a graph output reads it";
-    const TensorId constant =
-        graph_.AddConstantOf(std::as_const(graph_).tensor(bytes).name + ".zero_point", DType::kU8,
-                             VectorOf(zero_points.size()), zero_points);
-    std::vector<std::pair<OpId, Op>> changed;
-    std::string reason;
-    for (const OpId reader : graph_.Consumers(quantized)) {
-      const Op& before = std::as_const(graph_).op(reader);
-      Op after = before;
-      after.inputs[0] = bytes;
-      if (before.kind != OpKind::kQuantizedConv || before.inputs[0] != quantized) {
-        reason = fmt::format("'{}', which reads it, is no convolution", before.name);
-        break;
-      }
-      if (after.inputs.size() <= kZeroPoint) after.inputs.resize(kZeroPoint + 1, kNone);
-      after.inputs[kZeroPoint] = constant;
-      if (why_not_) reason = why_not_(graph_, before, after);
-      if (!reason.empty()) break;
-      changed.emplace_back(reader, std::move(after));
-    }
-    if (!reason.empty()) {
-      graph_.EraseTensor(constant);
-      return reason;
-    }
-    for (auto& [reader, op] : changed) {
-      const std::vector<TensorId> before = std::as_const(graph_).op(reader).inputs;
-      graph_.op(reader).inputs = op.inputs;
-      DropUnread(before);
-    }
-    EraseIfUnread(graph_, quantize);
-    return "";
+  /// The bytes in the order of the tensor that is made of them, before op `position`.
+  Result<TensorId> Turned(OpId position, const ByteValues& made) {
+    if (std::is_sorted(made.permutation.begin(), made.permutation.end())) return made.bytes;
+    TransposeAttributes transpose;
+    transpose.rank = static_cast<int32_t>(made.permutation.size());
+    std::copy(made.permutation.begin(), made.permutation.end(), transpose.permutation);
+    const std::string name = std::as_const(graph_).tensor(made.bytes).name + ".turned";
+    TENON_ASSIGN_OR_RETURN(const OpId op,
+                           graph_.InsertOp(position, OpKind::kTranspose, name, {made.bytes},
+                                           Attributes(transpose), {name}));
+    return std::as_const(graph_).op(op).outputs[0];
   }
 
-  Status LookUp(OpId quantize, TensorId bytes, DType dtype, const ByteTable& table) {
-    const std::string name = std::as_const(graph_).op(quantize).name;
-    const TensorId constant =
-        graph_.AddConstantOf(name + ".table", dtype, VectorOf(table.size()),
-                             std::vector<uint8_t>(table.begin(), table.end()));
-    TENON_ASSIGN_OR_RETURN(const OpId lookup,
-                           graph_.InsertOp(quantize, OpKind::kLookup, name, {bytes, constant},
-                                           Attributes(), {name + ".looked_up"}));
-    BypassAndErase(graph_, quantize, std::as_const(graph_).op(lookup).outputs[0]);
-    return {};
+  /// Gives `id` the operands of `after`, and the bytes, if its kernel is as good; else drops the
+  /// new constants.
+  Result<std::string> Replace(OpId id, const ByteValues& made, Op after,
+                              const std::vector<TensorId>& constants) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bytes, Turned(id, made));
+    after.inputs[0] = bytes;
+    const std::vector<TensorId> before = std::as_const(graph_).op(id).inputs;
+    std::string reason =
+        why_not_ ? why_not_(graph_, std::as_const(graph_).op(id), after) : std::string();
+    if (reason.empty()) graph_.op(id).inputs = after.inputs;
+    DropUnread(reason.empty() ? before : constants);
+    DropUnread({bytes});
+    return reason;
   }
 
-  /// Gives `id` the operands of `after` if its kernel is as good; else drops the new constants.
-  std::string Replace(OpId id, const Op& before, const Op& after,
-                      const std::vector<TensorId>& constants) {
-    std::string reason = why_not_ ? why_not_(graph_, before, after) : std::string();
-    if (!reason.empty()) {
-      for (const TensorId constant : constants) graph_.EraseTensor(constant);
-      return reason;
-    }
-    graph_.op(id).inputs = after.inputs;
-    DropUnread(before.inputs);
-    return "";
-  }
-
-  /// What an op read before, where nothing reads it any more.
-  void DropUnread(const std::vector<TensorId>& inputs) {
-    for (const TensorId input : inputs) {
-      if (!graph_.IsTensor(input) || graph_.IsRead(input)) continue;
-      const Tensor& tensor = std::as_const(graph_).tensor(input);
+  /// What nothing reads any more.
+  void DropUnread(const std::vector<TensorId>& tensors) {
+    for (const TensorId id : tensors) {
+      if (id == kNone || !graph_.IsTensor(id) || graph_.IsRead(id)) continue;
+      const Tensor& tensor = std::as_const(graph_).tensor(id);
       if (tensor.producer != kNone) {
         EraseIfUnread(graph_, tensor.producer);
       } else if (tensor.IsConstant()) {
-        graph_.EraseTensor(input);
+        graph_.EraseTensor(id);
       }
     }
   }

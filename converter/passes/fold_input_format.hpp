@@ -1,4 +1,4 @@
-// Lets first convolutions read bytes: cast, mean and scale before them disappear.
+// Lets first convolutions read bytes: what lies between them and an input of u8 disappears.
 //
 // Requires:   fused ops; integer ops where the model is quantized.
 // Guarantees: a float convolution's outputs change by rounding only (its weights take the scale, it
@@ -17,18 +17,21 @@
 
 namespace tenon::converter {
 
-/// What the elements of a float tensor [N, C, H, W] that is made from bytes stand for.
+/// What the elements of a tensor that is made from bytes, one from one, stand for.
 struct ByteValues {
-  TensorId bytes = kNone;  ///< u8, of the same shape
-  /// Of each channel and byte, as the ops between compute it in f32.
+  TensorId bytes = kNone;  ///< u8
+  /// Dimension k of the tensor is dimension `permutation[k]` of the bytes.
+  std::vector<int32_t> permutation;
+  /// Of each channel (dimension 1 of rank 4; of other ranks all together) and each byte, exactly as
+  /// the ops between compute it: f32, or whole numbers of a quantized tensor.
   std::vector<std::array<float, 256>> values;
-  /// The same up to rounding: gain[c] * byte + shift[c].
-  std::vector<double> gain;
-  std::vector<double> shift;
+  int ops = 0;                  ///< between, transposes apart
+  bool through_floats = false;  ///< some of them compute in f32
 };
 
 /// None if the tensor is made otherwise than by cast, add, sub, mul and div with constants for each
-/// channel. What a quantizer may ask for the exact range and scale of an input.
+/// channel, quantize, dequantize, lookup and transpose. What a quantizer may ask for the exact
+/// range and scale of an input.
 [[nodiscard]] std::optional<ByteValues> FindByteValues(const Graph& graph, TensorId tensor);
 
 /// `why_not`: why an op must not be written otherwise, or empty; null: it may always.

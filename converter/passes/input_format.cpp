@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "converter/passes/rewrite.hpp"
-
 namespace tenon::converter {
 namespace {
 
@@ -82,24 +80,10 @@ Shape Permuted(const Shape& shape, const int32_t (&permutation)[4]) {
   return permuted;
 }
 
-/// True if the model's own layout is channels-last: the importer turned the input first thing.
-bool IsChannelsLast(const Graph& graph, TensorId input) {
-  const std::vector<OpId> readers = graph.Consumers(input);
-  for (const OpId reader : readers) {
-    const Op& op = graph.op(reader);
-    if (op.kind != OpKind::kTranspose) return false;
-    const auto attributes = op.attributes.As<TransposeAttributes>();
-    for (int32_t i = 0; i < 4; ++i) {
-      if (attributes.rank != 4 || attributes.permutation[i] != kToChannelsFirst[i]) return false;
-    }
-  }
-  return !readers.empty() && !graph.IsOutput(input);
-}
-
 class Applier {
  public:
-  Applier(Graph& graph, const InputFormat& format, size_t port)
-      : graph_(graph), format_(format), port_(port) {}
+  Applier(Graph& graph, const InputFormat& format, bool images_channels_last, size_t port)
+      : graph_(graph), format_(format), images_channels_last_(images_channels_last), port_(port) {}
 
   Status Run() {
     const Graph::Port port = graph_.inputs()[port_];
@@ -108,25 +92,26 @@ class Applier {
     const std::vector<OpId> order = graph_.OpOrder();
     first_ = order.empty() ? kNone : order.front();
     const bool is_image = model.shape.rank == 4;
-    const bool model_is_last = is_image && IsChannelsLast(graph_, port.tensor);
-    // From here on an image is channels-first, as it is inside.
-    Shape shape = model_is_last ? Permuted(model.shape, kToChannelsFirst) : model.shape;
-    channel_axis_ = is_image ? 1 : shape.rank - 1;
-    channels_ = shape.rank == 0 ? 1 : shape[channel_axis_];
+    const bool model_is_last = is_image && images_channels_last_;
+    const bool is_last = format_.channels_last.value_or(model_is_last);
+    channel_axis_ = is_image && !model_is_last ? 1 : model.shape.rank - 1;
+    channels_ = model.shape.rank == 0 ? 1 : model.shape[channel_axis_];
     TENON_RETURN_IF_ERROR(CheckChannels());
-    if (format_.channels_last) shape = Permuted(shape, kToChannelsLast);
+    Shape shape = model.shape;
+    if (is_last != model_is_last) {
+      shape = Permuted(shape, is_last ? kToChannelsLast : kToChannelsFirst);
+    }
     const TensorId input =
         graph_.AddTensor(model.name + "." + DTypeName(format_.dtype), format_.dtype, shape);
-    TENON_ASSIGN_OR_RETURN(TensorId value, Turned(input));
-    TENON_ASSIGN_OR_RETURN(value, Normalised(value, shape.rank));
+    TensorId value = input;
+    if (is_last != model_is_last) {
+      TENON_ASSIGN_OR_RETURN(value, Turned(value, is_last ? kToChannelsFirst : kToChannelsLast));
+    }
+    TENON_ASSIGN_OR_RETURN(value, Normalised(value, model.shape.rank));
     TENON_ASSIGN_OR_RETURN(value, Quantized(value, model.dtype, port));
     graph_.SetPortTensor(/*output=*/false, port_, input);
-    if (model_is_last) {
-      for (const OpId turn : graph_.Consumers(port.tensor)) BypassAndErase(graph_, turn, value);
-    } else {
-      graph_.ReplaceUses(port.tensor, value);
-    }
-    if (graph_.IsTensor(port.tensor)) graph_.EraseTensor(port.tensor);
+    graph_.ReplaceUses(port.tensor, value);
+    graph_.EraseTensor(port.tensor);
     DescribePort();
     return {};
   }
@@ -139,7 +124,7 @@ class Applier {
       return UsageError("input format of '{}': the model's input is {}, neither f32 nor quantized",
                         format_.input, DTypeName(model.dtype));
     }
-    if (format_.channels_last && model.shape.rank != 4) {
+    if (format_.channels_last.value_or(false) && model.shape.rank != 4) {
       return UsageError("input format of '{}': nhwc is for rank 4, the input has rank {}",
                         format_.input, model.shape.rank);
     }
@@ -164,11 +149,10 @@ class Applier {
     return std::as_const(graph_).op(op).outputs[0];
   }
 
-  Result<TensorId> Turned(TensorId value) {
-    if (!format_.channels_last) return value;
+  Result<TensorId> Turned(TensorId value, const int32_t (&permutation)[4]) {
     TransposeAttributes transpose;
     transpose.rank = 4;
-    std::copy_n(kToChannelsFirst, 4, transpose.permutation);
+    std::copy_n(permutation, 4, transpose.permutation);
     return Insert(OpKind::kTranspose, "turned", {value}, Attributes(transpose));
   }
 
@@ -235,6 +219,7 @@ class Applier {
 
   Graph& graph_;
   const InputFormat& format_;
+  bool images_channels_last_;
   size_t port_;
   OpId first_ = kNone;
   int32_t channel_axis_ = 0;
@@ -254,7 +239,7 @@ Result<InputFormat> ParseInputFormat(std::string_view name, std::string_view tex
 }
 
 Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
-                         PassReport& report) {
+                         bool images_channels_last, PassReport& report) {
   for (const InputFormat& format : formats) {
     std::string known;
     size_t port = graph.inputs().size();
@@ -266,7 +251,8 @@ Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
     if (port == graph.inputs().size()) {
       return UsageError("input format of '{}': no such input; there are {}", format.input, known);
     }
-    if (Status status = Applier(graph, format, port).Run(); !status.ok()) return status;
+    if (Status status = Applier(graph, format, images_channels_last, port).Run(); !status.ok())
+      return status;
     ++report.changed;
   }
   return {};

@@ -6,6 +6,7 @@
 // Guarantees: the model computes what it computes for float((x - mean) * scale) in its own layout.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,11 @@
 namespace tenon::converter {
 
 struct InputFormat {
-  std::string input;          ///< the port's name
-  DType dtype = DType::kF32;  ///< u8, i8 or f32
-  bool channels_last = false;
-  std::vector<float> mean;   ///< none: 0; one, or one for each channel
-  std::vector<float> scale;  ///< none: 1; finite, not 0
+  std::string input;                  ///< the port's name
+  DType dtype = DType::kF32;          ///< u8, i8 or f32
+  std::optional<bool> channels_last;  ///< none: as the model has its images
+  std::vector<float> mean;            ///< none: 0; one, or one for each channel
+  std::vector<float> scale;           ///< none: 1; finite, not 0
 };
 
 /// Of "u8,nhwc,mean=127.5,scale=0.0078" for input `name`: a dtype, a layout, `mean` and `scale` in
@@ -28,8 +29,9 @@ struct InputFormat {
 
 /// Gives each input named its format: a port of another dtype and layout, and behind it transpose,
 /// cast, sub and mul as needed. An input of a quantized model (a port with a scale) is quantized
-/// again after that. Errors (kUsage): no such input; a format that does not fit it.
+/// again after that. `images_channels_last`: the model's own inputs of rank 4 are [N, H, W, C].
+/// Errors (kUsage): no such input; a format that does not fit it.
 [[nodiscard]] Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
-                                       PassReport& report);
+                                       bool images_channels_last, PassReport& report);
 
 }  // namespace tenon::converter

@@ -103,8 +103,7 @@ class Storer {
       if (std::string reason = WhyNotReader(reader, source, axis); !reason.empty()) return reason;
     }
     const WeightValues values = ValuesOf(tensor, axis);
-    const StoredValues stored =
-        form_ == WeightsForm::kF16 ? StoreAsHalf(values) : StoreAsInt8(values, exact_only_);
+    const StoredValues stored = Stored(values);
     if (!stored.refusal.empty()) return stored.refusal;
     const Constants constants = AddConstants(tensor, stored);
     if (std::string reason = Replace(readers, source, constants); !reason.empty()) {
@@ -114,6 +113,17 @@ class Storer {
     }
     Record(values, stored, constants);
     return "";
+  }
+
+  /// i8 pays where a channel has many weights: for few, the scale eats much of what is gained on
+  /// f16, and the channel loses most.
+  [[nodiscard]] StoredValues Stored(const WeightValues& values) const {
+    if (form_ == WeightsForm::kF16) return StoreAsHalf(values);
+    constexpr size_t kFewestOfChannel = 32;
+    const bool pays = values.values.size() / values.channels >= kFewestOfChannel;
+    StoredValues stored = StoreAsInt8(values, exact_only_ || !pays);
+    const bool as_half = !stored.refusal.empty() && !exact_only_ && !pays;
+    return as_half ? StoreAsHalf(values) : stored;
   }
 
   [[nodiscard]] std::string WhyNotReader(OpId reader, TensorId source, int32_t axis) {

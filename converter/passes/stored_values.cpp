@@ -93,12 +93,15 @@ StoredValues StoreAsHalf(const WeightValues& weights) {
     }
   }
   // A normal number of f16 is off by 2^-11 of itself at most. Where a weight is off by more than
-  // twice that of the channel's largest, all of them lie below f16's normal range.
-  constexpr float kMostError = 1.0F / 1024;
+  // twice that of the channel's largest, all of them lie below f16's normal range; which does not
+  // matter where the other channels are so large that this one counts for nothing.
+  constexpr float kMostError = 1.0F / (1 << 10);
+  constexpr float kNothing = 1.0F / (1 << 20);
   const std::vector<float> largest = LargestOfChannels(weights);
+  const float most = *std::max_element(largest.begin(), largest.end());
   for (size_t i = 0; i < weights.values.size(); ++i) {
     const float error = std::abs(stored.values[i] - weights.values[i]);
-    if (error > kMostError * largest[weights.ChannelOf(i)]) {
+    if (error > kMostError * largest[weights.ChannelOf(i)] && error > kNothing * most) {
       return Refused("a channel's weights are so small that f16 would lose most of their digits");
     }
   }

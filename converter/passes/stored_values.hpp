@@ -27,7 +27,7 @@ struct StoredValues {
 };
 
 /// Refuses weights beyond f16's range, and channels so small that f16's smallest steps would spoil
-/// them.
+/// them, unless others are so large that these count for nothing.
 [[nodiscard]] StoredValues StoreAsHalf(const WeightValues& weights);
 
 /// Refuses weights that are not finite, and channels whose scale would be no normal number. With

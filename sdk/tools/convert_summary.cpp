@@ -81,7 +81,7 @@ void PrintWeights(const converter::WeightsReport& weights) {
 /// Where bytes from a device are read as they are, and where not.
 void PrintInputFormats(const std::vector<converter::PassReport>& passes) {
   for (const converter::PassReport& pass : passes) {
-    if (pass.name != "fold-input-formats") continue;
+    if (pass.name != "fold-input-formats" || pass.changed + pass.declined.size() == 0) continue;
     std::cout << fmt::format("input format: taken by {} op(s) that read the input\n", pass.changed);
     for (const converter::Declined& entry : pass.declined) {
       std::cout << fmt::format("input format: before '{}' the data is converted: {}\n", entry.op,
