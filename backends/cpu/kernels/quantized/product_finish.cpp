@@ -16,9 +16,14 @@ float FactorOf(const ProductGroup& group, int p) {
 }  // namespace
 
 int32_t ExactOutput(const ProductGroup& group, const ProductFinish& finish, int p, int32_t sum) {
-  const int32_t rounded = finish.fixed_point
-                              ? FixedPointMultiply(sum, group.multiplier[p], group.shift[p])
-                              : RoundHalfEven(static_cast<float>(sum) * FactorOf(group, p));
+  int32_t rounded;
+  if (!finish.fixed_point) {
+    rounded = RoundHalfEven(static_cast<float>(sum) * FactorOf(group, p));
+  } else if (finish.once) {
+    rounded = FixedPointMultiplyOnce(sum, group.multiplier[p], group.shift[p]);
+  } else {
+    rounded = FixedPointMultiply(sum, group.multiplier[p], group.shift[p]);
+  }
   const int64_t y = int64_t{rounded} + finish.zero_point;
   if (y < finish.min) return finish.min;
   return y > finish.max ? finish.max : static_cast<int32_t>(y);

@@ -21,8 +21,8 @@ constexpr int kDepthStep = 4;
 enum class FinishKind : uint8_t {
   kSums,        ///< y is i32: the sum itself
   kFloats,      ///< y is f32
-  kHalfEven,    ///< i8 or u8, where no product leaves +-2^22
-  kFixedPoint,  ///< i8 or u8, where no multiplier is negative and nothing overflows
+  kHalfEven,    ///< i8 or u8, all factors finite
+  kFixedPoint,  ///< i8 or u8, no multiplier INT32_MIN (whose square is no 32 bits)
   kExact,       ///< i8 or u8, whatever the constants hold, element by element
 };
 
@@ -30,6 +30,7 @@ enum class FinishKind : uint8_t {
 struct ProductFinish {
   FinishKind kind;
   bool fixed_point;  ///< what kExact computes, else half even
+  bool once;         ///< fixed point rounded once; the first rounding's `offset` is 0 then
   /// Of the output as i8: a u8 output is computed as one, 128 less, and `flip` turns it back.
   int32_t zero_point;
   int32_t min;
@@ -44,6 +45,9 @@ struct ProductGroup {
   int32_t channels;  ///< 1 to width
   int32_t width;     ///< a multiple of kWidthStep, at most kMostWidth
   int32_t source;    ///< bytes from a pixel to the first input channel
+  /// No product leaves +-2^22, no sum overflows, and no fixed-point multiplier is negative. A
+  /// channel of hardly any weights can have a bias so large in units of their scale that it is not.
+  bool is_tame;
   /// Steps of kDepthStep rows of `width` weights, in the order of the routines.
   const int8_t* weights;
   const int32_t* bias;  ///< with what the zero points add to every sum

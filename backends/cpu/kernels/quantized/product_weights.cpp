@@ -118,6 +118,7 @@ class GroupPacker {
 
   /// `arrays` begin at the group's.
   void Pack(const ProductGroup& group, const Arrays& arrays) {
+    is_tame_ = true;
     int places[kMostWidth * kDepthStep];
     for (int p = 0; p < group.width; ++p) {
       for (int k = 0; k < kDepthStep; ++k) {
@@ -133,8 +134,10 @@ class GroupPacker {
     }
   }
 
-  /// False if the fast forms of rounding cannot take some channel.
+  /// ProductGroup::is_tame, of the group packed last.
   [[nodiscard]] bool is_tame() const { return is_tame_; }
+  /// False if some channel of any group has a factor that only FinishKind::kExact takes.
+  [[nodiscard]] bool has_sound_factors() const { return has_sound_factors_; }
 
  private:
   /// Weights of one channel; `bias_` and `most_sum_` of it.
@@ -189,13 +192,16 @@ class GroupPacker {
       constexpr double kApart = 5.0 / 16777216.0;
       arrays.factor[p] = static_cast<float>(factor * (1.0 + kApart));
       arrays.factor_below[p] = static_cast<float>(factor * (1.0 - kApart));
-      arrays.offset[p] = shift < 0 ? static_cast<float>(std::ldexp(1.0, shift - 1)) : 0.0F;
+      arrays.offset[p] =
+          shift < 0 && !packed_.once ? static_cast<float>(std::ldexp(1.0, shift - 1)) : 0.0F;
       const double shifted = shift > 0 ? std::ldexp(most_sum_, shift) : most_sum_;
       is_tame_ = is_tame_ && bits >= 0 && shifted < 2147483647.0;
+      has_sound_factors_ = has_sound_factors_ && bits != INT32_MIN;
     } else {
       float value;
       std::memcpy(&value, &bits, sizeof value);
       factor = std::fabs(static_cast<double>(value));
+      has_sound_factors_ = has_sound_factors_ && std::isfinite(value);
     }
     constexpr double kMostProduct = 4194304.0;  // 2^22
     is_tame_ = is_tame_ && most_sum_ < 2147483647.0 && most_sum_ * factor < kMostProduct;
@@ -208,13 +214,14 @@ class GroupPacker {
   uint32_t bias_ = 0;
   double most_sum_ = 0.0;
   bool is_tame_ = true;
+  bool has_sound_factors_ = true;
 };
 
-FinishKind KindOf(const QuantizedOutput& output, bool is_tame) {
+FinishKind KindOf(const QuantizedOutput& output, bool has_sound_factors) {
   if (output.to == static_cast<int32_t>(DType::kI32)) return FinishKind::kSums;
   if (output.to == static_cast<int32_t>(DType::kF32)) return FinishKind::kFloats;
-  if (!is_tame) return FinishKind::kExact;
-  return output.rounding == Rounding::kFixedPoint ? FinishKind::kFixedPoint : FinishKind::kHalfEven;
+  if (!has_sound_factors) return FinishKind::kExact;
+  return output.rounding == Rounding::kHalfEven ? FinishKind::kHalfEven : FinishKind::kFixedPoint;
 }
 
 /// Lets `group` point to its part of the arrays and moves them on to the next group's.
@@ -250,7 +257,7 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
                 static_cast<size_t>(Steps(shape));
   sizes.x_channels = static_cast<size_t>(x_channels);
   sizes.has_multiplier = op.HasInput(kMultiplier);
-  sizes.fixed_point = sizes.has_multiplier && output.rounding == Rounding::kFixedPoint;
+  sizes.fixed_point = sizes.has_multiplier && output.rounding != Rounding::kHalfEven;
   BlockLayout measure(nullptr);
   LayOut(measure, sizes);
   void* memory = AllocateBlock(measure.bytes());
@@ -262,6 +269,7 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
   packed.routines = &ProductRoutinesOf(ChosenInstructions());
   packed.bytes = measure.bytes();
   packed.fixed_point = sizes.fixed_point;
+  packed.once = output.rounding == Rounding::kFixedPointOnce;
   packed.passes = passes;
   packed.groups = arrays.groups;
   packed.padding = arrays.padding;
@@ -273,9 +281,10 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
     const Arrays own = arrays;
     Place(sizes, group, arrays);
     packer.Pack(group, own);
+    group.is_tame = packer.is_tame();
     packed.groups[packed.group_count++] = group;
   });
-  packed.kind = KindOf(output, packer.is_tame());
+  packed.kind = KindOf(output, packer.has_sound_factors());
   *shared = &packed;
   return OkStatus();
 }
@@ -284,6 +293,7 @@ ProductFinish MakeFinish(const PackedProduct& packed, const QuantizedOutput& out
   ProductFinish finish = {};
   finish.kind = packed.kind;
   finish.fixed_point = packed.fixed_point;
+  finish.once = packed.once;
   if (finish.kind == FinishKind::kSums || finish.kind == FinishKind::kFloats) return finish;
   const bool is_unsigned = output.to == static_cast<int32_t>(DType::kU8);
   const int32_t less = is_unsigned ? 128 : 0;

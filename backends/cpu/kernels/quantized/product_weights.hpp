@@ -44,6 +44,7 @@ struct PackedProduct {
   size_t bytes;
   FinishKind kind;
   bool fixed_point;
+  bool once;       ///< fixed point is rounded once
   int32_t passes;  ///< over weights that are the sums of so many i8; see WeightPasses
   int32_t group_count;
   ProductGroup* groups;

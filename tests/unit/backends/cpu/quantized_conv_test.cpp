@@ -162,6 +162,19 @@ TEST_CASE("Fast quantized conv: factors, shifts and bias of any bits") {
   });
 }
 
+TEST_CASE("Fast quantized conv: channels of a bias so large that sums and products overflow") {
+  ForEachInstructions([] {
+    Generator random(11);
+    for (int i = 0; i < 60; ++i) {
+      ProductOptions options = RandomProductOptions(random);
+      options.bias = true;
+      options.huge_bias = true;
+      CheckEqual(RandomCase(Pick(random, 1, 9), Pick(random, 1, 150), 1, 3, random), options,
+                 random);
+    }
+  });
+}
+
 TEST_CASE("Fast quantized conv: rows too wide for the stack are cut") {
   ForEachInstructions([] {
     Generator random(7);

@@ -47,8 +47,9 @@ struct ProductOptions {
   bool x_zero_point = true;
   bool x_zero_point_per_channel = false;
   bool w_zero_point = false;
-  bool hostile = false;  ///< multipliers, shifts and bias of any bits
-  bool narrow = false;   ///< bounds inside the dtype's
+  bool hostile = false;    ///< multipliers, shifts and bias of any bits
+  bool huge_bias = false;  ///< some channels' bias of any bits
+  bool narrow = false;     ///< bounds inside the dtype's
   int threads = 1;
 };
 
@@ -104,7 +105,7 @@ class ProductPair {
     AddOptional(options.bias, [&] { return MakeBias(channels, options, random); });
     const int32_t factors = options.per_channel ? channels : 1;
     const bool sums = options.to == DType::kI32;
-    const bool fixed = options.rounding == Rounding::kFixedPoint;
+    const bool fixed = options.rounding != Rounding::kHalfEven;
     AddOptional(!sums, [&] {
       return fixed ? MakeMultiplier(factors, options, random)
                    : MakeFactor(factors, terms, options, random);
@@ -172,7 +173,8 @@ class ProductPair {
   static Tensor MakeBias(int32_t channels, const ProductOptions& options, Generator& random) {
     std::vector<int32_t> bias(static_cast<size_t>(channels));
     for (int32_t& value : bias) {
-      value = options.hostile ? static_cast<int32_t>(random()) : Pick(random, -20000, 20000);
+      const bool any = options.hostile || (options.huge_bias && Pick(random, 0, 3) == 0);
+      value = any ? static_cast<int32_t>(random()) : Pick(random, -20000, 20000);
     }
     return Tensor::From(DType::kI32, {channels}, bias);
   }

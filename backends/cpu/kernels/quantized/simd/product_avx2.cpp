@@ -107,7 +107,7 @@ void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* sums
 void FinishPixel(const ProductCall& call, const int32_t* sums, uint8_t* y) {
   const ProductGroup& group = *call.group;
   const FinishKind kind = call.finish->kind;
-  if (kind != FinishKind::kHalfEven && kind != FinishKind::kFixedPoint) {
+  if (!group.is_tame || (kind != FinishKind::kHalfEven && kind != FinishKind::kFixedPoint)) {
     return StoreFromSums(kAvx2ProductRoutines, group, *call.finish, sums, y);
   }
   alignas(16) uint8_t bytes[kMostWidth];

@@ -174,6 +174,32 @@ template <int kPixels, int kVectors>
   }
 }
 
+/// The two exact roundings of FixedPointMultiply: the high half of a product of 64 bits, halves up,
+/// then a shift, halves away from zero. No multiplier is INT32_MIN.
+[[gnu::always_inline]] inline __m512i MultiplyExactly(__m512i sums, const int32_t* multipliers,
+                                                      const int32_t* shifts) {
+  const __m512i zero = _mm512_setzero_si512();
+  const __m512i factor = _mm512_load_si512(multipliers);
+  const __m512i shift = _mm512_load_si512(shifts);
+  const __m512i left = _mm512_sllv_epi32(sums, _mm512_max_epi32(shift, zero));
+  const __m512i right = _mm512_max_epi32(_mm512_sub_epi32(zero, shift), zero);
+  const __m512i half = _mm512_set1_epi64(int64_t{1} << 30);
+  const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(left, factor), half);
+  const __m512i odd = _mm512_add_epi64(
+      _mm512_mul_epi32(_mm512_srli_epi64(left, 32), _mm512_srli_epi64(factor, 32)), half);
+  const __m512i product =
+      _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 31), _mm512_slli_epi64(odd, 1));
+  // What is shifted out, against half of it, which a negative number must pass.
+  const __m512i one = _mm512_set1_epi32(1);
+  const __m512i out_mask = _mm512_sub_epi32(_mm512_sllv_epi32(one, right), one);
+  const __m512i out = _mm512_and_si512(product, out_mask);
+  const __m512i threshold =
+      _mm512_add_epi32(_mm512_srli_epi32(out_mask, 1), _mm512_srli_epi32(product, 31));
+  const __m512i shifted = _mm512_srav_epi32(product, right);
+  const __mmask16 up = _mm512_cmpgt_epi32_mask(out, threshold);
+  return _mm512_mask_add_epi32(shifted, up, shifted, one);
+}
+
 template <int kPixels, int kVectors>
 [[gnu::always_inline]] inline void FinishHalfEven(Tile<kPixels, kVectors>& tile,
                                                   const ProductCall& call, uint8_t* y) {
@@ -243,49 +269,30 @@ template <int kPixels, int kVectors>
   }
 }
 
-/// The two exact roundings of FixedPointMultiply: the high half of a product of 64 bits, halves up,
-/// then a shift, halves away from zero. No shift to the left overflows and no factor is negative.
-[[gnu::always_inline]] inline __m512i MultiplyExactly(__m512i sums, const int32_t* multipliers,
-                                                      const int32_t* shifts) {
-  const __m512i zero = _mm512_setzero_si512();
-  const __m512i factor = _mm512_load_si512(multipliers);
-  const __m512i shift = _mm512_load_si512(shifts);
-  const __m512i left = _mm512_sllv_epi32(sums, _mm512_max_epi32(shift, zero));
-  const __m512i right = _mm512_max_epi32(_mm512_sub_epi32(zero, shift), zero);
-  const __m512i half = _mm512_set1_epi64(int64_t{1} << 30);
-  const __m512i even = _mm512_add_epi64(_mm512_mul_epi32(left, factor), half);
-  const __m512i odd = _mm512_add_epi64(
-      _mm512_mul_epi32(_mm512_srli_epi64(left, 32), _mm512_srli_epi64(factor, 32)), half);
-  const __m512i product =
-      _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 31), _mm512_slli_epi64(odd, 1));
-  // What is shifted out, against half of it, which a negative number must pass.
-  const __m512i one = _mm512_set1_epi32(1);
-  const __m512i out_mask = _mm512_sub_epi32(_mm512_sllv_epi32(one, right), one);
-  const __m512i out = _mm512_and_si512(product, out_mask);
-  const __m512i threshold =
-      _mm512_add_epi32(_mm512_srli_epi32(out_mask, 1), _mm512_srli_epi32(product, 31));
-  const __m512i shifted = _mm512_srav_epi32(product, right);
-  const __mmask16 up = _mm512_cmpgt_epi32_mask(out, threshold);
-  return _mm512_mask_add_epi32(shifted, up, shifted, one);
-}
-
-/// Pixels of a tile for some of whose sums the fast rounding has no answer.
+/// One pixel, where the fast rounding has no answer or products may be of any size: floats beyond
+/// +-2^22 are outside every byte as well.
 template <int kVectors>
-[[gnu::noinline]] void RunDoubtful(const ProductCall& call, uint32_t doubtful, const uint8_t* x,
-                                   uint8_t* y) {
+[[gnu::noinline]] void RunWidePixel(const ProductCall& call, const uint8_t* x, uint8_t* y) {
   const ProductGroup& group = *call.group;
-  for (; doubtful != 0; doubtful &= doubtful - 1) {
-    const int i = __builtin_ctz(doubtful);
-    Tile<1, kVectors> tile;
-    tile.Start(group.bias);
-    tile.AddTaps(call, x + i * call.x_step);
+  const bool half_even = call.finish->kind == FinishKind::kHalfEven;
+  const __m512 most = _mm512_set1_ps(4194304.0F);
+  const __m512 least = _mm512_set1_ps(-4194304.0F);
+  Tile<1, kVectors> tile;
+  tile.Start(group.bias);
+  tile.AddTaps(call, x);
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      tile.sums[0][v] =
-          MultiplyExactly(tile.sums[0][v], group.multiplier + v * kLanes, group.shift + v * kLanes);
+  for (int v = 0; v < kVectors; ++v) {
+    const int p = v * kLanes;
+    __m512i& sums = tile.sums[0][v];
+    if (half_even) {
+      const __m512 product =
+          _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_load_ps(group.factor + p));
+      sums = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(product, least), most));
+    } else {
+      sums = MultiplyExactly(sums, group.multiplier + p, group.shift + p);
     }
-    StoreTile<1, kVectors>(tile.sums, call, y + i * call.y_step);
   }
+  StoreTile<1, kVectors>(tile.sums, call, y);
 }
 
 template <int kPixels, int kVectors>
@@ -295,12 +302,21 @@ void RunTile(const ProductCall& call, const uint8_t* x, uint8_t* y) {
     if (kind != FinishKind::kHalfEven && kind != FinishKind::kFixedPoint) {
       return RunExactTile<kPixels, kVectors>(call, x, y);
     }
+    if (!call.group->is_tame) {
+      for (int i = 0; i < kPixels; ++i) {
+        RunWidePixel<kVectors>(call, x + i * call.x_step, y + i * call.y_step);
+      }
+      return;
+    }
     Tile<kPixels, kVectors> tile;
     tile.Start(call.group->bias);
     tile.AddTaps(call, x);
     if (kind == FinishKind::kHalfEven) return FinishHalfEven<kPixels, kVectors>(tile, call, y);
-    const uint32_t doubtful = FinishFixedPoint<kPixels, kVectors>(tile, call, y);
-    if (doubtful != 0) RunDoubtful<kVectors>(call, doubtful, x, y);
+    uint32_t doubtful = FinishFixedPoint<kPixels, kVectors>(tile, call, y);
+    for (; doubtful != 0; doubtful &= doubtful - 1) {
+      const int i = __builtin_ctz(doubtful);
+      RunWidePixel<kVectors>(call, x + i * call.x_step, y + i * call.y_step);
+    }
   }
 }
 

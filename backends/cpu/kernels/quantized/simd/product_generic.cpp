@@ -75,10 +75,10 @@ void Run(const ProductCall& call) {
     uint8_t bytes[kMostWidth];
     uint8_t* y = call.y + i * call.y_step;
     bool is_done = false;
-    if (finish.kind == FinishKind::kHalfEven) {
+    if (group.is_tame && finish.kind == FinishKind::kHalfEven) {
       FinishHalfEven(call, sums, bytes);
       is_done = true;
-    } else if (finish.kind == FinishKind::kFixedPoint) {
+    } else if (group.is_tame && finish.kind == FinishKind::kFixedPoint) {
       is_done = FinishFixedPoint(call, sums, bytes);
     }
     if (!is_done) {
