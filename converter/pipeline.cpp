@@ -11,6 +11,7 @@
 #include "converter/passes/compute_in_f32.hpp"
 #include "converter/passes/eliminate_dead_code.hpp"
 #include "converter/passes/fold_input_format.hpp"
+#include "converter/passes/fold_lookups.hpp"
 #include "converter/passes/fold_pad.hpp"
 #include "converter/passes/fuse_activation.hpp"
 #include "converter/passes/fuse_affine.hpp"
@@ -33,6 +34,7 @@ constexpr Pass kCleaning[] = {
 constexpr Pass kQuantized[] = {
     {"fold-pad", FoldPad},              // the float form says most plainly what is padded with
     {"fuse-quantized", FuseQuantized},  // before activations and residuals become parts of ops
+    {"fold-lookups", FoldLookups},      // tables that requantizing left
     {"simplify", Simplify},             // moves that stood apart between quantize ops meet
     {"eliminate-dead-code", EliminateDeadCode},
 };
@@ -235,16 +237,19 @@ Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
 
 namespace {
 
-/// Everything before kernels are chosen. A quantized graph is judged once it is final: what its
-/// integer ops compute, not what their simulation promised.
+/// Everything before kernels are chosen. Quantizing is judged by the very ops that run in the end.
 Status Prepare(Graph& graph, const ConvertOptions& options, Conversion& conversion) {
   if (!options.quantize) return Canonicalise(graph, options.fuse, conversion.passes);
   TENON_RETURN_IF_ERROR(RunAll(kCleaning, graph, conversion.passes));
   TENON_RETURN_IF_ERROR(RunAll(kIntoWeights, graph, conversion.passes));
-  TENON_ASSIGN_OR_RETURN(QuantizedModel quantized, QuantizeModel(graph, *options.quantize));
-  TENON_RETURN_IF_ERROR(Canonicalise(graph, options.fuse, conversion.passes));
-  TENON_ASSIGN_OR_RETURN(quantized.report.accuracy, quantized.judge.Judge(graph));
-  conversion.quantization = std::move(quantized.report);
+  QuantizeOptions quantize = *options.quantize;
+  std::vector<PassReport> last;  // of the graph that is kept: it is finished last
+  quantize.finish = [&](Graph& trial) {
+    last.clear();
+    return Canonicalise(trial, options.fuse, last);
+  };
+  TENON_ASSIGN_OR_RETURN(conversion.quantization, QuantizeModel(graph, quantize));
+  conversion.passes.insert(conversion.passes.end(), last.begin(), last.end());
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "converter/quantize/collect_ranges.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tenon::converter {
@@ -62,6 +63,34 @@ Result<std::map<TensorId, Histogram>> CollectRanges(const Graph& graph,
   }
   if (Status status = CollectSome(graph, some, samples, result); !status.ok()) return status;
   return result;
+}
+
+Result<ChannelMaxima> CollectChannelMaxima(const Graph& graph, const std::vector<Sample>& samples) {
+  ChannelMaxima maxima;
+  for (const OpId id : graph.OpOrder()) {
+    if (graph.op(id).kind != OpKind::kConv) continue;
+    const TensorId input = graph.op(id).inputs.front();
+    const Tensor& tensor = graph.tensor(input);
+    if (tensor.IsConstant() || tensor.dtype != DType::kF32 || tensor.ByteSize() == 0) continue;
+    maxima[input].assign(static_cast<size_t>(tensor.shape[1]), 0.0);
+  }
+  std::vector<TensorId> wanted;
+  for (const auto& [id, values] : maxima) wanted.push_back(id);
+  TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(graph, wanted));
+  for (const Sample& sample : samples) {
+    if (Status status = runner.Run(sample); !status.ok()) return status.error();
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const Shape& shape = graph.tensor(wanted[i]).shape;
+      const auto plane = static_cast<size_t>(shape[2]) * static_cast<size_t>(shape[3]);
+      std::vector<double>& largest = maxima[wanted[i]];
+      const Span<const float> values = runner.Wanted(i);
+      for (size_t at = 0; at < values.size(); ++at) {
+        double& value = largest[at / plane % largest.size()];
+        value = std::max(value, std::abs(double{values[at]}));
+      }
+    }
+  }
+  return maxima;
 }
 
 }  // namespace tenon::converter

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "converter/quantize/equalize.hpp"
 #include "converter/quantize/graph_runner.hpp"
 #include "converter/quantize/histogram.hpp"
 
@@ -14,5 +15,9 @@ namespace tenon::converter {
 /// tensor that takes values that are not finite (named).
 [[nodiscard]] Result<std::map<TensorId, Histogram>> CollectRanges(
     const Graph& graph, const std::vector<Sample>& samples);
+
+/// Of every activation of f32 that a convolution reads. Errors: as of GraphRunner.
+[[nodiscard]] Result<ChannelMaxima> CollectChannelMaxima(const Graph& graph,
+                                                         const std::vector<Sample>& samples);
 
 }  // namespace tenon::converter

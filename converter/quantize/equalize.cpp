@@ -107,16 +107,38 @@ void Replace(Graph& graph, OpId op, size_t input, const std::vector<double>& val
       std::make_shared<const std::vector<std::byte>>(WriteElements(tensor.dtype, values));
 }
 
-/// What each channel between the two is to be divided by; empty if all are near 1.
-std::vector<double> FactorsOf(const Graph& graph, const Pair& pair) {
-  std::vector<double> factors = LargestByChannel(graph, pair.first, /*by_input=*/false);
+bool IsDepthwise(const Graph& graph, OpId id) {
+  const int32_t group = graph.op(id).attributes.As<ConvAttributes>().group;
+  return group > 1 && graph.tensor(graph.op(id).inputs[kWeights]).shape[1] == 1;
+}
+
+/// What each channel between the two should be divided by. `values`: the largest of each channel,
+/// or null.
+std::vector<double> WantedFactors(const Graph& graph, const Pair& pair,
+                                  const std::vector<double>* values) {
+  std::vector<double> factors =
+      values != nullptr ? *values : LargestByChannel(graph, pair.first, /*by_input=*/false);
+  if (values != nullptr && IsDepthwise(graph, pair.second)) {
+    const double largest = *std::max_element(factors.begin(), factors.end());
+    for (double& factor : factors) factor = factor > 0 ? factor / largest : 1.0;
+    return factors;
+  }
   const std::vector<double> second = LargestByChannel(graph, pair.second, /*by_input=*/true);
-  bool matters = false;
   for (size_t i = 0; i < factors.size(); ++i) {
     const bool empty = !(factors[i] > 0) || !(second[i] > 0);
-    const double wanted = empty ? 1.0 : std::sqrt(factors[i] / second[i]);
-    factors[i] = std::clamp(wanted, 1 / kMostFactor, kMostFactor);
-    matters = matters || std::abs(factors[i] - 1) > kNearOne;
+    factors[i] = empty ? 1.0 : std::sqrt(factors[i] / second[i]);
+  }
+  return factors;
+}
+
+/// The same within limits; empty if all are near 1.
+std::vector<double> FactorsOf(const Graph& graph, const Pair& pair,
+                              const std::vector<double>* values) {
+  std::vector<double> factors = WantedFactors(graph, pair, values);
+  bool matters = false;
+  for (double& factor : factors) {
+    factor = std::clamp(factor, 1 / kMostFactor, kMostFactor);
+    matters = matters || std::abs(factor - 1) > kNearOne;
   }
   if (!matters) factors.clear();
   return factors;
@@ -164,15 +186,21 @@ std::vector<Pair> FindPairs(const Graph& graph, PassReport& report) {
 
 }  // namespace
 
-Status EqualizeLayers(Graph& graph, PassReport& report) {
+Status EqualizeLayers(Graph& graph, PassReport& report, ChannelMaxima maxima) {
   const std::vector<Pair> pairs = FindPairs(graph, report);
   std::set<OpId> changed;
   for (int round = 0; round < kMostRounds; ++round) {
     bool changes = false;
     for (const Pair& pair : pairs) {
-      const std::vector<double> factors = FactorsOf(graph, pair);
+      const auto values = maxima.find(graph.op(pair.second).inputs.front());
+      std::vector<double>* largest = values == maxima.end() ? nullptr : &values->second;
+      if (largest == nullptr && !maxima.empty()) continue;
+      const std::vector<double> factors = FactorsOf(graph, pair, largest);
       if (factors.empty()) continue;
       ApplyFactors(graph, pair, factors);
+      for (size_t i = 0; largest != nullptr && i < factors.size(); ++i) {
+        (*largest)[i] /= factors[i];
+      }
       changes = true;
       changed.insert(pair.first);
     }

@@ -23,7 +23,7 @@ struct Candidate {
   Graph graph;
   std::map<TensorId, Histogram> histograms;
   RangeMethod method = RangeMethod::kAuto;
-  bool equalized = false;
+  Equalization equalized = Equalization::kOff;
   std::map<OpId, std::vector<double>> bias_errors;
 
   [[nodiscard]] QuantizationScheme SchemeFor(const std::set<OpId>& keep) const {
@@ -79,7 +79,7 @@ Result<std::set<OpId>> OpsToKeep(const Graph& graph, const std::vector<std::stri
 }
 
 /// Fills in ranges, and what the biases are to be corrected by.
-Result<Candidate> Prepare(Graph graph, RangeMethod method, bool equalized,
+Result<Candidate> Prepare(Graph graph, RangeMethod method, Equalization equalized,
                           const std::set<OpId>& keep, const std::vector<Sample>& samples) {
   Candidate candidate;
   candidate.graph = std::move(graph);
@@ -102,11 +102,17 @@ Result<Candidate> WithMethod(const Candidate& other, RangeMethod method, const s
   return candidate;
 }
 
-Result<Accuracy> JudgeCandidate(const AccuracyJudge& judge, const Candidate& candidate,
+/// How well a candidate does with some ops kept float.
+struct Trials {
+  const AccuracyJudge* judge = nullptr;
+  FinishGraph finish;
+};
+
+Result<Accuracy> JudgeCandidate(const Trials& trials, const Candidate& candidate,
                                 const std::set<OpId>& keep) {
   const QuantizationScheme scheme = candidate.SchemeFor(keep);
   TENON_ASSIGN_OR_RETURN(Graph corrected, candidate.CorrectedFor(scheme));
-  return judge.JudgeScheme(std::move(corrected), scheme);
+  return trials.judge->JudgeScheme(std::move(corrected), scheme, trials.finish);
 }
 
 /// The ways to quantize that are compared.
@@ -114,7 +120,7 @@ Result<std::vector<Candidate>> MakeCandidates(const Graph& graph, const Quantize
                                               const std::set<OpId>& keep,
                                               const std::vector<Sample>& samples) {
   std::vector<Candidate> candidates;
-  const auto add = [&](Graph source, bool equalized) -> Status {
+  const auto add = [&](Graph source, Equalization equalized) -> Status {
     TENON_ASSIGN_OR_RETURN(Candidate first,
                            Prepare(std::move(source), options.ranges, equalized, keep, samples));
     candidates.push_back(std::move(first));
@@ -124,22 +130,30 @@ Result<std::vector<Candidate>> MakeCandidates(const Graph& graph, const Quantize
     candidates.push_back(std::move(second));
     return {};
   };
-  if (Status status = add(graph, false); !status.ok()) return status.error();
-  Graph equalized = graph;
-  PassReport report;
-  if (Status status = EqualizeLayers(equalized, report); !status.ok()) return status.error();
-  if (report.changed > 0) {
-    if (Status status = add(std::move(equalized), true); !status.ok()) return status.error();
+  if (Status status = add(graph, Equalization::kOff); !status.ok()) return status.error();
+  TENON_ASSIGN_OR_RETURN(ChannelMaxima maxima,
+                         CollectChannelMaxima(graph, Spread(samples, kBiasSamples)));
+  for (const Equalization by : {Equalization::kWeights, Equalization::kActivations}) {
+    Graph equalized = graph;
+    PassReport report;
+    const bool by_values = by == Equalization::kActivations;
+    if (by_values && maxima.empty()) continue;
+    if (Status status = EqualizeLayers(equalized, report, by_values ? maxima : ChannelMaxima());
+        !status.ok()) {
+      return status.error();
+    }
+    if (report.changed == 0) continue;
+    if (Status status = add(std::move(equalized), by); !status.ok()) return status.error();
   }
   return candidates;
 }
 
 /// The one with the least noise; the first of equals.
-Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const AccuracyJudge& judge,
+Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const Trials& trials,
                                   const std::set<OpId>& keep, Accuracy& accuracy) {
   size_t best = 0;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    TENON_ASSIGN_OR_RETURN(const Accuracy tried, JudgeCandidate(judge, candidates[i], keep));
+    TENON_ASSIGN_OR_RETURN(const Accuracy tried, JudgeCandidate(trials, candidates[i], keep));
     if (i != 0 && tried.decibel <= accuracy.decibel) continue;
     accuracy = tried;
     best = i;
@@ -148,7 +162,7 @@ Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const Accur
 }
 
 /// The layers that have to stay float besides `keep`.
-Result<std::vector<OpId>> KeepForAccuracy(const Candidate& candidate, const AccuracyJudge& judge,
+Result<std::vector<OpId>> KeepForAccuracy(const Candidate& candidate, const Trials& trials,
                                           const AccuracyGoal& goal, const std::set<OpId>& keep) {
   const IntegerOps chosen = ChooseIntegerOps(candidate.graph, keep);
   std::vector<OpId> layers;
@@ -160,12 +174,12 @@ Result<std::vector<OpId>> KeepForAccuracy(const Candidate& candidate, const Accu
     for (const OpId id : layers) {
       if (!integer_layers.contains(id)) kept.insert(id);
     }
-    return JudgeCandidate(judge, candidate, kept);
+    return JudgeCandidate(trials, candidate, kept);
   };
   const auto without = [&](const std::set<OpId>& more) {
     std::set<OpId> kept = keep;
     kept.insert(more.begin(), more.end());
-    return JudgeCandidate(judge, candidate, kept);
+    return JudgeCandidate(trials, candidate, kept);
   };
   TENON_ASSIGN_OR_RETURN(const std::vector<LayerNoise> ranking,
                          RankLayers(chosen, layers, with_only));
@@ -231,21 +245,27 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
 
 }  // namespace
 
-Result<QuantizedModel> QuantizeModel(Graph& graph, const QuantizeOptions& options) {
+std::string_view Name(Equalization equalization) {
+  if (equalization == Equalization::kOff) return "nothing";
+  return equalization == Equalization::kWeights ? "weights" : "activations";
+}
+
+Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& options) {
   if (Status status = CheckQuantizable(graph); !status.ok()) return status.error();
   TENON_ASSIGN_OR_RETURN(const std::set<OpId> asked, OpsToKeep(graph, options.keep));
   TENON_ASSIGN_OR_RETURN(const CalibrationSet calibration, MakeCalibration(graph, options.arrays));
   const std::vector<Sample> samples = Spread(calibration.samples, kRangeSamples);
-  TENON_ASSIGN_OR_RETURN(AccuracyJudge judge,
+  TENON_ASSIGN_OR_RETURN(const AccuracyJudge judge,
                          AccuracyJudge::Make(graph, calibration, kJudgedSamples));
   TENON_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
                          MakeCandidates(graph, options, asked, samples));
+  const Trials trials{&judge, options.finish};
   Accuracy accuracy;
   TENON_ASSIGN_OR_RETURN(const Candidate candidate,
-                         ChooseCandidate(std::move(candidates), judge, asked, accuracy));
+                         ChooseCandidate(std::move(candidates), trials, asked, accuracy));
   std::vector<OpId> kept;
   if (!accuracy.Reaches(options.goal)) {
-    TENON_ASSIGN_OR_RETURN(kept, KeepForAccuracy(candidate, judge, options.goal, asked));
+    TENON_ASSIGN_OR_RETURN(kept, KeepForAccuracy(candidate, trials, options.goal, asked));
   }
   std::set<OpId> keep = asked;
   keep.insert(kept.begin(), kept.end());
@@ -266,7 +286,11 @@ Result<QuantizedModel> QuantizeModel(Graph& graph, const QuantizeOptions& option
   (void)ignored;
   graph = std::move(corrected);
   if (Status status = Verify(graph); !status.ok()) return status.error();
-  return QuantizedModel{std::move(report), std::move(judge)};
+  if (options.finish) {
+    if (Status status = options.finish(graph); !status.ok()) return status.error();
+  }
+  TENON_ASSIGN_OR_RETURN(report.accuracy, judge.Judge(graph));
+  return report;
 }
 
 }  // namespace tenon::converter

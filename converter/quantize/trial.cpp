@@ -45,10 +45,14 @@ Result<Accuracy> AccuracyJudge::Judge(const Graph& graph) const {
   return accuracy;
 }
 
-Result<Accuracy> AccuracyJudge::JudgeScheme(Graph graph, const QuantizationScheme& scheme) const {
-  TENON_ASSIGN_OR_RETURN(const DequantizedTensors ignored,
-                         InsertQuantization(graph, scheme, QuantizationForm::kSimulated));
+Result<Accuracy> AccuracyJudge::JudgeScheme(Graph graph, const QuantizationScheme& scheme,
+                                            const FinishGraph& finish) const {
+  const auto form = finish ? QuantizationForm::kIntegers : QuantizationForm::kSimulated;
+  TENON_ASSIGN_OR_RETURN(const DequantizedTensors ignored, InsertQuantization(graph, scheme, form));
   (void)ignored;
+  if (finish) {
+    if (Status status = finish(graph); !status.ok()) return status.error();
+  }
   return Judge(graph);
 }
 

@@ -1,7 +1,7 @@
-// Tries a quantization on the samples without the integer kernels: what it costs in accuracy.
+// Tries a quantization on the samples: what it costs in accuracy.
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "converter/quantize/accuracy.hpp"
@@ -32,6 +32,10 @@ struct Accuracy {
   [[nodiscard]] bool Reaches(const AccuracyGoal& goal) const;
 };
 
+/// Gives a graph with pairs of quantize and dequantize its final form, with quantized ops. Empty:
+/// such graphs are run as they are, which computes nearly the same.
+using FinishGraph = std::function<Status(Graph& graph)>;
+
 /// The samples that accuracy is judged by, and what the float graph makes of them.
 class AccuracyJudge {
  public:
@@ -41,8 +45,9 @@ class AccuracyJudge {
 
   /// Of a graph with the same inputs and outputs.
   [[nodiscard]] Result<Accuracy> Judge(const Graph& graph) const;
-  /// Of the float graph under a scheme, simulated.
-  [[nodiscard]] Result<Accuracy> JudgeScheme(Graph graph, const QuantizationScheme& scheme) const;
+  /// Of the float graph under a scheme, in its final form.
+  [[nodiscard]] Result<Accuracy> JudgeScheme(Graph graph, const QuantizationScheme& scheme,
+                                             const FinishGraph& finish) const;
 
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 

@@ -1,6 +1,7 @@
 #include "converter/report/decisions.hpp"
 
 #include "converter/report/parallel_json.hpp"
+#include "converter/report/quantization_json.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -236,6 +237,7 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
   if (!measured.empty()) json["order"]["measured"] = MeasuredJson(measured);
   json["time"] = TimeJson(conversion.time);
   json["parallel"] = ParallelJson(conversion.parallel);
+  json["quantization"] = QuantizationJson(conversion.quantization);
   json["memory"] = {{"space", memory.space},
                     {"arena_bytes", memory.arena_bytes},
                     {"source_order_bytes", memory.source_order_bytes},

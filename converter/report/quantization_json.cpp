@@ -46,7 +46,7 @@ Json QuantizationJson(const std::optional<QuantizationReport>& report) {
   if (!report) return nullptr;
   return {{"samples", report->samples},
           {"judged", report->judged},
-          {"equalized", report->equalized},
+          {"equalized_by", Name(report->equalized)},
           {"ranges", Name(report->ranges)},
           {"integer_layers", report->integer_layers},
           {"float_layers", report->float_layers},

@@ -163,6 +163,7 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   convert.split = options.split == "auto";
   convert.objective = ObjectiveOf(options.objective);
   ApplyMappingOptions(options.mapping, convert);
+  ApplyQuantizeOptions(options.quantize, convert);
   if (!options.profile.empty()) UseProfile(options.profile, convert);
   convert.seed = options.seed;
   convert.recorded.emplace_back("order", options.order);
@@ -273,6 +274,7 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->capture_default_str()
       ->group("Methods");
   AddMappingOptions(command, options.mapping);
+  AddQuantizeOptions(command, options.quantize);
   AddMeasureOptions(command, options);
   command.add_option("--seed", options.seed, "Of what is left to chance in searches")
       ->capture_default_str()

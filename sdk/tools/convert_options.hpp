@@ -8,6 +8,7 @@
 #include "converter/pipeline.hpp"
 #include "sdk/tools/convert_measured.hpp"
 #include "sdk/tools/mapping_options.hpp"
+#include "sdk/tools/quantize_options.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -32,6 +33,7 @@ struct ConvertCommand {
   uint64_t seed = 1;
   std::string profile;
   MappingCommand mapping;
+  QuantizeCommand quantize;
   MeasureOptions measure;
   std::string only_measured;  ///< an option that was given and needs --order=measured
   std::string json;

@@ -5,6 +5,8 @@
 #include <iostream>
 #include <map>
 
+#include "sdk/tools/quantize_summary.hpp"
+
 namespace tenon::tool {
 namespace {
 
@@ -133,6 +135,9 @@ void PrintSummary(const converter::Conversion& conversion, const SummaryOptions&
         conversion.time.measured ? "from measurements" : "from the board's figures");
   }
   PrintParallel(conversion);
+  if (conversion.quantization) {
+    std::cout << QuantizeSummary(*conversion.quantization, options.verbose);
+  }
   if (!options.verbose) return;
   for (const converter::PassReport& pass : conversion.passes) {
     std::cout << fmt::format("pass {}: {} changed, {} declined\n", pass.name, pass.changed,

@@ -36,9 +36,9 @@ std::string Layer(const converter::QuantizedLayer& layer) {
 std::string QuantizeSummary(const converter::QuantizationReport& report, bool verbose) {
   std::string text = fmt::format(
       "quantized: {} of {} convolutions and matrix products ({} kept float for accuracy), "
-      "{} samples, ranges {}{}\n",
+      "{} samples, ranges {}, equalized by {}\n",
       report.integer_layers, report.integer_layers + report.float_layers, report.kept_for_accuracy,
-      report.samples, converter::Name(report.ranges), report.equalized ? ", equalized" : "");
+      report.samples, converter::Name(report.ranges), converter::Name(report.equalized));
   for (size_t i = 0; i < report.accuracy.outputs.size() && i < report.outputs.size(); ++i) {
     const converter::SignalToNoise& output = report.accuracy.outputs[i];
     text += fmt::format("quantized: output {}: {:.1f} dB, largest difference {:.3g}\n",

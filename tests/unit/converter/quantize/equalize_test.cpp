@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/support/evaluate_graph.hpp"
+#include "converter/quantize/collect_ranges.hpp"
 #include "tests/unit/converter/quantize/quantize_testing.hpp"
 
 namespace tenon::converter {
@@ -34,13 +34,11 @@ void ScaleChannel(Graph& graph, const char* weights, int32_t channel, double fac
 }
 
 std::vector<double> OutputOf(const Graph& graph) {
-  const Sample sample = RandomSamples(graph, 1).front();
-  const auto evaluation = test::EvaluateGraph(graph, sample);
-  REQUIRE(evaluation.error.empty());
-  Tensor output = graph.tensor(graph.outputs().front().tensor);
-  output.constant = std::make_shared<const std::vector<std::byte>>(
-      evaluation.values.at(graph.outputs().front().tensor));
-  return ReadElements(output);
+  Result<GraphRunner> runner = GraphRunner::Make(graph, {});
+  REQUIRE(runner.ok());
+  REQUIRE(runner->Run(RandomSamples(graph, 1).front()).ok());
+  const Span<const float> output = runner->Output(0);
+  return {output.begin(), output.end()};
 }
 
 double LargestOfChannel(const Graph& graph, const char* weights, size_t channel) {
@@ -115,6 +113,26 @@ TEST_CASE("EqualizeLayers: a channel of zeros stays one") {
   REQUIRE(EqualizeLayers(graph, report).ok());
   CHECK(ReadElements(graph.tensor(graph.FindTensor("w"))) == std::vector<double>{0, 4});
   CHECK(ReadElements(graph.tensor(graph.FindTensor("v"))) == std::vector<double>{3, 4});
+}
+
+TEST_CASE("EqualizeLayers: by the values that channels take, before a depthwise convolution") {
+  Graph graph = GraphOf(kChain);
+  ScaleChannel(graph, "w1", 1, 64);
+  const std::vector<Sample> samples = RandomSamples(graph, 2);
+  const std::vector<double> before = OutputOf(graph);
+  const auto maxima = CollectChannelMaxima(graph, samples);
+  REQUIRE(maxima.ok());
+  PassReport report;
+  REQUIRE(EqualizeLayers(graph, report, *maxima).ok());
+  CHECK(report.changed == 2);
+  const auto after = CollectChannelMaxima(graph, samples);
+  REQUIRE(after.ok());
+  const std::vector<double>& values = after->at(graph.FindTensor("r1"));
+  for (const double value : values) CHECK(value == doctest::Approx(values[0]).epsilon(0.02));
+  const std::vector<double> now = OutputOf(graph);
+  for (size_t i = 0; i < before.size(); ++i) {
+    CHECK(now[i] == doctest::Approx(before[i]).epsilon(1e-3));
+  }
 }
 
 }  // namespace

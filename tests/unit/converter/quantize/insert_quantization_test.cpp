@@ -28,7 +28,8 @@ TEST_CASE("InsertQuantization: pairs before integer ops only, integers for weigh
   const auto dequantized = InsertQuantization(graph, SchemeOf(graph), QuantizationForm::kIntegers);
   REQUIRE(dequantized.ok());
   REQUIRE(Verify(graph).ok());
-  CHECK(PrintGraph(graph) ==
+  const std::string text = PrintGraph(graph);
+  CHECK(text.substr(text.find("input")) ==
         "input %x: f32[1,1,1,2]\n"
         "const %w.i8: i8[1,1,1,1] = [127]\n"
         "const %w.i8.scale: f32[1] = [1]\n"

@@ -50,7 +50,7 @@ TEST_CASE("QuantizeModel: all layers compute with integers where the goal lets t
   const Graph source = graph;
   auto quantized = QuantizeModel(graph, OptionsOf(graph, 20));
   REQUIRE_MESSAGE(quantized.ok(), (quantized.ok() ? "" : quantized.error().message));
-  const QuantizationReport& report = quantized->report;
+  const QuantizationReport& report = *quantized;
   CHECK(report.samples == 8);
   CHECK(report.integer_layers == 3);
   CHECK(report.float_layers == 0);
@@ -60,10 +60,9 @@ TEST_CASE("QuantizeModel: all layers compute with integers where the goal lets t
   }
   CHECK(graph.inputs().front().name == "x");
   CHECK(graph.tensor(graph.outputs().front().tensor).dtype == DType::kF32);
-  const auto accuracy = quantized->judge.Judge(graph);
-  REQUIRE(accuracy.ok());
-  CHECK(accuracy->decibel > 20);
-  CHECK(accuracy->decibel < 100);
+  const Accuracy& accuracy = quantized->accuracy;
+  CHECK(accuracy.decibel > 20);
+  CHECK(accuracy.decibel < 100);
 }
 
 TEST_CASE("QuantizeModel: the same samples give the same graph") {
@@ -94,12 +93,11 @@ TEST_CASE("QuantizeModel: a layer that one scale cannot serve stays float, and n
   Graph graph = GraphOf(kPlanted);
   const auto quantized = QuantizeModel(graph, OptionsOf(graph, 30));
   REQUIRE_MESSAGE(quantized.ok(), (quantized.ok() ? "" : quantized.error().message));
-  CHECK(FloatLayers(quantized->report, kKeptForAccuracy) == std::vector<std::string>{"bad"});
-  CHECK(quantized->report.kept_for_accuracy == 1);
-  CHECK(quantized->report.integer_layers == 2);
-  const auto accuracy = quantized->judge.Judge(graph);
-  REQUIRE(accuracy.ok());
-  CHECK(accuracy->decibel >= 30);
+  CHECK(FloatLayers(*quantized, kKeptForAccuracy) == std::vector<std::string>{"bad"});
+  CHECK(quantized->kept_for_accuracy == 1);
+  CHECK(quantized->integer_layers == 2);
+  const Accuracy& accuracy = quantized->accuracy;
+  CHECK(accuracy.decibel >= 30);
 }
 
 TEST_CASE("QuantizeModel: ops that a pattern names stay float") {
@@ -108,7 +106,7 @@ TEST_CASE("QuantizeModel: ops that a pattern names stay float") {
   options.keep = {"s*d"};
   const auto quantized = QuantizeModel(graph, options);
   REQUIRE(quantized.ok());
-  CHECK(FloatLayers(quantized->report, "--quantize-keep") == std::vector<std::string>{"second"});
+  CHECK(FloatLayers(*quantized, "--quantize-keep") == std::vector<std::string>{"second"});
   options.keep = {"nothing_*"};
   Graph again = GraphOf(kNet);
   const auto refused = QuantizeModel(again, options);
@@ -136,11 +134,10 @@ TEST_CASE("QuantizeModel: labels decide where there are enough") {
   options.arrays.push_back(std::move(labels));
   const auto quantized = QuantizeModel(graph, options);
   REQUIRE_MESSAGE(quantized.ok(), (quantized.ok() ? "" : quantized.error().message));
-  const auto accuracy = quantized->judge.Judge(graph);
-  REQUIRE(accuracy.ok());
-  CHECK(accuracy->labelled == 200);
-  CHECK(accuracy->float_right == 200);
-  CHECK(accuracy->Reaches(AccuracyGoal{}));
+  const Accuracy& accuracy = quantized->accuracy;
+  CHECK(accuracy.labelled == 200);
+  CHECK(accuracy.float_right == 200);
+  CHECK(accuracy.Reaches(AccuracyGoal{}));
 }
 
 TEST_CASE("QuantizeModel: refuses models that are quantized, or have nothing to quantize") {
