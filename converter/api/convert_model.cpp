@@ -29,16 +29,19 @@ ConvertError ToPublic(const converter::Error& error) {
   return out;
 }
 
+converter::Result<DType> DTypeNamed(const char* what, const std::string& name,
+                                    const std::string& dtype) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (dtype == DTypeName(static_cast<DType>(i))) return static_cast<DType>(i);
+  }
+  return converter::UsageError("{} '{}': no dtype '{}'", what, name, dtype);
+}
+
 /// The importer compares dtype, shape and bytes with what the model says.
 converter::Result<converter::ImportOptions::Frozen> FrozenOf(
     const std::string& name, const ConvertRequest::Constant& constant) {
   converter::ImportOptions::Frozen frozen;
-  int dtype = 0;
-  while (dtype < kDTypeCount && constant.dtype != DTypeName(static_cast<DType>(dtype))) ++dtype;
-  if (dtype == kDTypeCount) {
-    return converter::UsageError("freeze '{}': no dtype '{}'", name, constant.dtype);
-  }
-  frozen.dtype = static_cast<DType>(dtype);
+  TENON_ASSIGN_OR_RETURN(frozen.dtype, DTypeNamed("freeze", name, constant.dtype));
   if (constant.shape.size() > static_cast<size_t>(kMaxRank)) {
     return converter::UsageError("freeze '{}': rank {}, {} at most", name, constant.shape.size(),
                                  kMaxRank);
@@ -65,6 +68,26 @@ converter::OrderMode ModeOf(ConvertRequest::Order order) {
   return converter::OrderMode::kSearch;
 }
 
+converter::Result<converter::QuantizeOptions> QuantizeOf(const ConvertRequest::Quantize& request) {
+  converter::QuantizeOptions options;
+  for (const auto& [name, constant] : request.samples) {
+    TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeNamed("quantize", name, constant.dtype));
+    options.arrays.push_back({name, dtype, constant.shape, constant.bytes});
+  }
+  options.ranges = converter::RangeMethod::kAuto;
+  bool known = request.ranges == "auto";
+  for (const auto method : {converter::RangeMethod::kMinMax, converter::RangeMethod::kMse,
+                            converter::RangeMethod::kPercentile}) {
+    if (request.ranges != converter::Name(method)) continue;
+    options.ranges = method;
+    known = true;
+  }
+  if (!known) return converter::UsageError("quantize: no ranges '{}'", request.ranges);
+  options.goal.decibel = request.snr_db;
+  options.keep = request.keep;
+  return options;
+}
+
 /// Everything but the model, the board and its limits.
 converter::Status ReadMethods(const ConvertRequest& request, converter::ConvertOptions& options) {
   if (request.batch < 0) return converter::UsageError("batch {} < 0", request.batch);
@@ -87,6 +110,9 @@ converter::Status ReadMethods(const ConvertRequest& request, converter::ConvertO
   options.objective = request.objective == ConvertRequest::Objective::kMemory
                           ? converter::Objective::kMemory
                           : converter::Objective::kLatency;
+  if (request.quantize) {
+    TENON_ASSIGN_OR_RETURN(options.quantize, QuantizeOf(*request.quantize));
+  }
   if (request.profile.empty()) return {};
   TENON_ASSIGN_OR_RETURN(converter::Profile profile, converter::LoadProfile(request.profile));
   TENON_RETURN_IF_ERROR(converter::CheckProfileFits(profile, options.board));

@@ -123,6 +123,22 @@ Result<std::vector<std::vector<std::byte>>> SamplesOf(const Graph& graph, const 
   return samples;
 }
 
+/// That an array has the bytes that its shape and type say.
+Status CheckWhole(const CalibrationArray& array) {
+  const auto left =
+      static_cast<int64_t>(array.bytes.size() / static_cast<size_t>(DTypeBytes(array.dtype)));
+  const bool whole = array.bytes.size() % static_cast<size_t>(DTypeBytes(array.dtype)) == 0;
+  int64_t elements = 1;
+  for (const int64_t dim : array.shape) {
+    if (dim < 0 || (dim > 0 && elements > left / dim)) elements = -1;  // too many, or nonsense
+    if (elements < 0) break;
+    elements *= dim;
+  }
+  if (whole && elements == left) return {};
+  return UsageError("calibration: '{}' is {} but has {} bytes", array.name,
+                    Describe(array.dtype, array.shape), array.bytes.size());
+}
+
 Result<std::vector<int64_t>> ReadLabels(const CalibrationArray& array) {
   if (IsFloat(array.dtype) || array.dtype == DType::kBool || array.shape.size() != 1) {
     return UsageError("calibration: 'labels' is {}, wanted is one integer per sample",
@@ -150,6 +166,9 @@ Result<CalibrationSet> MakeCalibration(const Graph& graph, std::vector<Calibrati
   std::sort(arrays.begin(), arrays.end(),
             [](const auto& a, const auto& b) { return NaturallyBefore(a.name, b.name); });
   CalibrationSet calibration;
+  for (const CalibrationArray& array : arrays) {
+    if (Status status = CheckWhole(array); !status.ok()) return status.error();
+  }
   const auto labels = std::find_if(arrays.begin(), arrays.end(),
                                    [](const auto& array) { return array.name == kLabels; });
   if (labels != arrays.end()) {

@@ -55,6 +55,16 @@ struct ConvertRequest {
     kMemory,   ///< the smallest arena, at the price of time
   };
   Objective objective = Objective::kLatency;
+
+  /// Arithmetic on 8-bit integers for a float model (docs/quantisation.md).
+  struct Quantize {
+    /// Samples by the name that their file would have in --calibration DIR; "labels": the classes.
+    std::map<std::string, Constant> samples;
+    std::string ranges = "auto";    ///< "auto", "minmax", "mse" or "percentile"
+    double snr_db = 30;             ///< signal to noise that every output is to keep
+    std::vector<std::string> keep;  ///< patterns of ops that stay float
+  };
+  std::optional<Quantize> quantize;
   std::string profile;  ///< path of costs measured by `tenon profile`; empty: the board's figures
 };
 

@@ -52,6 +52,28 @@ TEST_CASE("A request's order, seed and budget are those of the conversion") {
   CHECK(ErrorOf(request).kind == ConvertError::Kind::kUsage);
 }
 
+TEST_CASE("A request with samples makes the model compute with integers") {
+  ConvertRequest request = Digits();
+  ConvertRequest::Constant samples{"f32", {4, 1, 8, 8}, {}};
+  for (int i = 0; i < 4 * 64; ++i) {
+    const float value = static_cast<float>(i * 37 % 64) / 64;
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    samples.bytes.insert(samples.bytes.end(), bytes, bytes + sizeof value);
+  }
+  request.quantize.emplace();
+  request.quantize->samples["images"] = samples;
+  request.quantize->keep = {"dense"};
+  const auto decisions = DecisionsOf(request);
+  CHECK(decisions["quantization"]["samples"] == 4);
+  CHECK(decisions["quantization"]["integer_layers"] == 3);
+  CHECK(DecisionsOf(Digits())["quantization"].is_null());
+  request.quantize->ranges = "wide";
+  CHECK(ErrorOf(request).kind == ConvertError::Kind::kUsage);
+  request.quantize->ranges = "mse";
+  request.quantize->samples["images"].bytes.resize(8);
+  CHECK(ErrorOf(request).kind == ConvertError::Kind::kUsage);
+}
+
 TEST_CASE("The graph is searched part by part unless the request says no") {
   const auto model = tenon::test::SharedPath("models/squeezenet1.1/model_fp32.onnx");
   if (model.empty()) return;

@@ -71,6 +71,8 @@ TEST_CASE("MakeCalibration: refusals say what is wanted") {
   CHECK(ErrorOf(kOne, {{"x", DType::kU8, {1, 2}, std::vector<std::byte>(2)}}).find("u8[1,2]") !=
         std::string::npos);
   CHECK(!ErrorOf(kOne, {Floats("x", {0, 2}, {})}).empty());
+  CHECK(ErrorOf(kOne, {Floats("x", {2, 2}, {1, 2})}).find("has 8 bytes") != std::string::npos);
+  CHECK(ErrorOf(kOne, {Floats("x", {-1, -2}, {1, 2})}).find("has 8 bytes") != std::string::npos);
 }
 
 TEST_CASE("Spread: evenly over all samples") {
