@@ -34,7 +34,7 @@ void AddProduct(const Context& context, const QuantizedProduct& product) {
 /// Fixed-point factors cost several times what a float product does.
 void AddRescaled(const Context& context, Rounding rounding) {
   const auto outputs = static_cast<double>(context.call().Output().Elements());
-  context.terms.Add("fixed_point_outputs", rounding == Rounding::kFixedPoint ? outputs : 0.0);
+  context.terms.Add("fixed_point_outputs", rounding == Rounding::kHalfEven ? 0.0 : outputs);
 }
 
 void AddDepthwise(const Context& context) {

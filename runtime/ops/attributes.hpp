@@ -223,7 +223,8 @@ struct QuantizedConvAttributes {
 };
 
 /// Matrix product of quantized tensors: a, b, bias [N] (i32, optional), multiplier [N] or [1],
-/// shift, a_zero_point [1], b_zero_point [1] or [N]; as of the quantized convolution.
+/// shift, a_zero_point [1], b_zero_point [1] or [N]; as of the quantized convolution. Also rounded
+/// kFixedPointOnce, with the operands of kFixedPoint.
 struct QuantizedMatMulAttributes {
   MatMulAttributes matmul;  ///< first; no activation
   QuantizedOutput output;

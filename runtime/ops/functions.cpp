@@ -30,6 +30,7 @@ const char* const kCoordinateModeNames[kCoordinateModeCount] = {"half_pixel", "p
 const char* const kNearestModeNames[kNearestModeCount] = {"round_prefer_floor", "round_prefer_ceil",
                                                           "floor", "ceil"};
 
-const char* const kRoundingNames[kRoundingCount] = {"half_even", "fixed_point", "half_away"};
+const char* const kRoundingNames[kRoundingCount] = {"half_even", "fixed_point", "half_away",
+                                                    "fixed_point_once"};
 
 }  // namespace tenon

@@ -111,8 +111,9 @@ enum class Rounding : int32_t {
   kHalfEven = 0,    ///< ONNX: nearest integer to a float product or quotient, halves to even
   kFixedPoint = 1,  ///< TFLite: 31-bit multiplier and shift, rounded twice
   kHalfAway = 2,    ///< TFLite's averages and conversions: nearest integer, halves away from zero
+  kFixedPointOnce = 3,  ///< TFLite's fully connected layers: multiplier and shift, rounded once
 };
-inline constexpr int kRoundingCount = 3;
+inline constexpr int kRoundingCount = 4;
 
 // What text form, JSON and messages call the values: names by number.
 extern const char* const kUnaryFunctionNames[kUnaryFunctionCount];

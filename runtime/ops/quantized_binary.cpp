@@ -34,7 +34,7 @@ bool HasForm(BinaryFunction function, Rounding rounding) {
     case BinaryFunction::kAdd:
     case BinaryFunction::kSub:
     case BinaryFunction::kMul:
-      return rounding != Rounding::kHalfAway;
+      return rounding == Rounding::kHalfEven || rounding == Rounding::kFixedPoint;
     case BinaryFunction::kDiv:
     case BinaryFunction::kMax:
     case BinaryFunction::kMin:

@@ -30,6 +30,8 @@ Status Infer(const OpCall& call, OutputType* outputs) {
   TENON_RETURN_IF_ERROR(InferConvShape(call, &y));
   TENON_ENSURE(attributes.conv.activation.function == UnaryFunction::kIdentity, kInvalidArgument,
                "a quantized convolution has no activation: its bounds stand for one");
+  TENON_ENSURE(attributes.output.rounding != Rounding::kFixedPointOnce, kInvalidArgument,
+               "only matrix products are rounded fixed_point_once");
   TENON_RETURN_IF_ERROR(
       CheckQuantizedProduct(call, attributes.output, call.Input(0).dims[1], y[1]));
   return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);

@@ -35,8 +35,9 @@ Status Infer(const OpCall& call, OutputType* outputs) {
   TENON_RETURN_IF_ERROR(InferPoolShape(call, &y));
   TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
   TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.x_zero_point, dtype));
-  TENON_ENSURE(attributes.output.rounding != Rounding::kFixedPoint, kInvalidArgument,
-               "averages are rounded half_even or half_away");
+  TENON_ENSURE(attributes.output.rounding == Rounding::kHalfEven ||
+                   attributes.output.rounding == Rounding::kHalfAway,
+               kInvalidArgument, "averages are rounded half_even or half_away");
   TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.scale, Rounding::kHalfEven));
   return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);
 }

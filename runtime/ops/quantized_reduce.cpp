@@ -34,8 +34,9 @@ Status Infer(const OpCall& call, OutputType* outputs) {
   TENON_RETURN_IF_ERROR(InferReduceShape(call, &y));
   TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
   TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.x_zero_point, dtype));
-  TENON_ENSURE(attributes.output.rounding != Rounding::kHalfAway, kInvalidArgument,
-               "sums are rounded half_even or fixed_point");
+  TENON_ENSURE(attributes.output.rounding == Rounding::kHalfEven ||
+                   attributes.output.rounding == Rounding::kFixedPoint,
+               kInvalidArgument, "sums are rounded half_even or fixed_point");
   TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.scale, attributes.output.rounding));
   return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);
 }

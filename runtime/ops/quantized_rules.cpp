@@ -15,7 +15,8 @@ constexpr bool Holds(DType dtype, int32_t value) {
 
 Status CheckFactor(const OpCall& call, Rounding rounding, int32_t channels) {
   TENON_ENSURE(call.HasInput(3), kInvalidArgument, "a multiplier (input 3) is needed");
-  const bool fixed_point = rounding == Rounding::kFixedPoint;
+  const bool fixed_point =
+      rounding == Rounding::kFixedPoint || rounding == Rounding::kFixedPointOnce;
   TENON_ENSURE(rounding != Rounding::kHalfAway, kInvalidArgument,
                "sums are rounded half_even or fixed_point");
   TENON_RETURN_IF_ERROR(CheckOneOrEach(call, 3, fixed_point ? DType::kI32 : DType::kF32, channels));

@@ -36,8 +36,9 @@ Status Infer(const OpCall& call, OutputType* outputs) {
   TENON_ENSURE(attributes.softmax.log == 0, kInvalidArgument,
                "a quantized softmax gives no logarithm");
   TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
-  TENON_ENSURE(attributes.output.rounding != Rounding::kHalfAway, kInvalidArgument,
-               "a softmax is rounded half_even or fixed_point");
+  TENON_ENSURE(attributes.output.rounding == Rounding::kHalfEven ||
+                   attributes.output.rounding == Rounding::kFixedPoint,
+               kInvalidArgument, "a softmax is rounded half_even or fixed_point");
   TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.scale, attributes.output.rounding));
   TENON_ENSURE(attributes.least_difference <= 0, kInvalidArgument,
                "least_difference must not be positive");

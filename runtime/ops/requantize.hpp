@@ -37,6 +37,17 @@ namespace tenon {
   return RoundingShiftRight(RoundingDoublingHighMultiply(shifted, multiplier), right);
 }
 
+/// The nearest integer to x * multiplier * 2^(shift - 31), halves up; what does not fit 32 bits
+/// wraps. `shift` as above.
+[[nodiscard]] constexpr int32_t FixedPointMultiplyOnce(int32_t x, int32_t multiplier,
+                                                       int32_t shift) {
+  const int clamped = shift > 30 ? 30 : (shift < -31 ? -31 : shift);
+  const int right = 31 - clamped;  // 1 to 62
+  const int64_t product = int64_t{x} * multiplier;
+  // A half more, without the overflow that the largest product and shift would have.
+  return static_cast<int32_t>(((product >> (right - 1)) + 1) >> 1);
+}
+
 /// Nearest integer, halves to even, kept within +-2^24 (far past every 8- and 16-bit type); NaN
 /// gives 0.
 [[nodiscard]] inline int32_t RoundHalfEven(float x) {

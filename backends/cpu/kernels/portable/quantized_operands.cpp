@@ -24,7 +24,7 @@ void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output,
   product.y = call.Output().data;
   product.output = output;
   product.bias = Vector<int32_t>(call, 2);
-  if (output.rounding == Rounding::kFixedPoint) {
+  if (output.rounding == Rounding::kFixedPoint || output.rounding == Rounding::kFixedPointOnce) {
     product.multiplier = Vector<int32_t>(call, 3);
     product.shift = Vector<int8_t>(call, 4);
   } else {

@@ -267,6 +267,7 @@ void ForEachSum(const QuantizedProduct& product, const Block& block, const Store
   }
 }
 
+template <int32_t (*kMultiply)(int32_t, int32_t, int32_t)>
 void StoreFixedPoint(const QuantizedProduct& product, const Block& block) {
   int32_t multipliers[kLanes] = {};
   int32_t shifts[kLanes] = {};
@@ -276,7 +277,7 @@ void StoreFixedPoint(const QuantizedProduct& product, const Block& block) {
   }
   auto* y = static_cast<uint8_t*>(product.y);
   ForEachSum(product, block, [&](int lane, int32_t sum, ptrdiff_t at) {
-    y[at] = OutputByte(product.output, FixedPointMultiply(sum, multipliers[lane], shifts[lane]));
+    y[at] = OutputByte(product.output, kMultiply(sum, multipliers[lane], shifts[lane]));
   });
 }
 
@@ -303,7 +304,9 @@ void StoreBlock(const QuantizedProduct& product, const Block& block) {
     auto* y = static_cast<int32_t*>(product.y);
     ForEachSum(product, block, [&](int, int32_t sum, ptrdiff_t at) { y[at] = sum; });
   } else if (product.output.rounding == Rounding::kFixedPoint) {
-    StoreFixedPoint(product, block);
+    StoreFixedPoint<FixedPointMultiply>(product, block);
+  } else if (product.output.rounding == Rounding::kFixedPointOnce) {
+    StoreFixedPoint<FixedPointMultiplyOnce>(product, block);
   } else {
     StoreScaled(product, block);
   }

@@ -144,6 +144,7 @@ Status LowerQuantizedFullyConnected(Node& node) {
   QuantizedMatMulAttributes attributes;
   attributes.matmul.transpose_b = 1;
   TENON_ASSIGN_OR_RETURN(attributes.output, OutputBounds(node, product.activation));
+  attributes.output.rounding = Rounding::kFixedPointOnce;  // these kernels alone round so
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs,
                          ProductInputs(node, product.x, product.w, /*in_floats=*/true));
   TENON_ASSIGN_OR_RETURN(TensorId y,

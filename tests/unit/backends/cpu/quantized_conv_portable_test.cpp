@@ -7,7 +7,7 @@
 
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
-#include "tests/unit/backends/cpu/quantized_fixture.hpp"
+#include "tests/unit/backends/cpu/quantized_naive.hpp"
 
 namespace tenon::cpu {
 namespace {

@@ -21,13 +21,16 @@ void CheckEqual(const std::vector<int32_t>& a, int32_t columns, bool transposed,
   ProductPair pair(kFast, kPortable);
   ProductOptions whole = options;
   whole.x_zero_point_per_channel = false;
+  if (whole.rounding == Rounding::kFixedPoint && Pick(random, 0, 1) == 1) {
+    whole.rounding = Rounding::kFixedPointOnce;
+  }
   pair.AddInputs(RandomBytes(options.x_dtype, a, Layout::kRowMajor, random),
                  RandomBytes(options.w_dtype, b, Layout::kRowMajor, random), columns, 1, depth,
                  whole, random);
   pair.AddOutput(options.to, y, Layout::kRowMajor);
   QuantizedMatMulAttributes attributes;
   attributes.matmul.transpose_b = transposed ? 1 : 0;
-  attributes.output = MakeOutput(options, random);
+  attributes.output = MakeOutput(whole, random);
   pair.CheckEqual(attributes, options.threads);
 }
 

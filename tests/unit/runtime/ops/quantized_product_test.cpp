@@ -170,6 +170,15 @@ TEST_CASE("Quantized matmul: the shape is the product's, transposed and broadcas
   CHECK(fully_connected.Infer(transposed) == "i8[1,10]");
 }
 
+TEST_CASE("Quantized matmul: it alone may be rounded once, with a shift as where it is twice") {
+  const OpTester with_shift = Matrices().Absent().Input(kI32, {7}).Input(kI8, {7});
+  CHECK(with_shift.Infer(Product(Rounding::kFixedPointOnce)) == "i8[2,4,3,7]");
+  CHECK(Matrices().Absent().Input(kI32, {7}).Infer(Product(Rounding::kFixedPointOnce)) ==
+        "error: a shift (input 4) goes with rounding fixed_point, and only with it");
+  CHECK(FixedPoint().Infer(Conv(Rounding::kFixedPointOnce)) ==
+        "error: only matrix products are rounded fixed_point_once");
+}
+
 TEST_CASE("Quantized matmul: vectors are for columns, and a has one zero point") {
   const QuantizedMatMulAttributes attributes = Product(Rounding::kHalfEven);
   CHECK(Matrices().Absent().Input(kF32, {3}).Infer(attributes) ==

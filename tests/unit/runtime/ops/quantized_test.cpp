@@ -96,6 +96,7 @@ TEST_CASE("Quantized binary: broadcasts, and has forms of a few functions") {
        {BinaryFunction::kAdd, BinaryFunction::kSub, BinaryFunction::kMul}) {
     CHECK(Binary(BinaryOf(function, Rounding::kHalfEven)) == "i8[2,3,5]");
     CHECK(Binary(BinaryOf(function, Rounding::kFixedPoint), kU8, kI8) == "i8[2,3,5]");
+    CHECK(Binary(BinaryOf(function, Rounding::kFixedPointOnce)).starts_with("error: function"));
   }
   for (const BinaryFunction function :
        {BinaryFunction::kDiv, BinaryFunction::kMax, BinaryFunction::kMin}) {

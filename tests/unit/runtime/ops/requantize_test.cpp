@@ -37,7 +37,19 @@ TEST_CASE("Requantize: a fixed-point factor is multiplier * 2^(shift - 31), roun
   CHECK(FixedPointMultiply(3, 1 << 30, -2) == 1);
 }
 
+TEST_CASE("Requantize: rounded once, halves go up and nothing is rounded on the way") {
+  CHECK(FixedPointMultiplyOnce(100, 1 << 30, 0) == 50);
+  CHECK(FixedPointMultiplyOnce(100, 1 << 30, 3) == 400);
+  CHECK(FixedPointMultiplyOnce(100, 1 << 30, -3) == 6);  // 6.25
+  CHECK(FixedPointMultiplyOnce(3, 1 << 30, -2) == 0);    // 0.375; rounded twice it is 1
+  CHECK(FixedPointMultiplyOnce(1, 1 << 30, 0) == 1);     // 0.5
+  CHECK(FixedPointMultiplyOnce(-1, 1 << 30, 0) == 0);    // -0.5
+  CHECK(FixedPointMultiplyOnce(-3, 1 << 30, 0) == -1);   // -1.5
+}
+
 TEST_CASE("Requantize: any bits of multiplier and shift give some number") {
+  CHECK(FixedPointMultiplyOnce(INT32_MIN, INT32_MIN, -128) == 1);  // 2^62 / 2^62
+  CHECK(FixedPointMultiplyOnce(INT32_MIN, INT32_MIN, 127) == 0);   // 2^61 wraps
   CHECK(FixedPointMultiply(INT32_MIN, INT32_MIN, -128) == 1);
   CHECK(FixedPointMultiply(INT32_MAX, INT32_MAX, -128) == 1);
   CHECK(FixedPointMultiply(4, INT32_MAX, 127) == 0);  // 4 * 2^30 wraps
