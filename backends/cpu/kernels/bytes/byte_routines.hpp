@@ -44,9 +44,8 @@ struct DepthwiseCall {
   const uint8_t* padding;    ///< [channels]: what columns outside hold
   /// [groups][vectors][lanes][4][group]; bias and the rest [vectors][lanes][4] of the block
   const void* weights;
-  const int32_t* bias;  ///< with what x's offset adds
-  /// f32, or i32 with `fixed_point`; one element more can be read.
-  const void* multiplier;
+  const int32_t* bias;     ///< with what x's offset adds
+  const void* multiplier;  ///< f32, or i32 with `fixed_point`
   // Shifts of a fixed-point multiplier.
   const int32_t* doubling;  ///< one more than the shift to the left: 1 to 31
   const int32_t* half;      ///< 2^(right - 1), or 0

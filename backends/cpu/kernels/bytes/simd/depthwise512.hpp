@@ -78,7 +78,7 @@ struct DepthwiseBlock {
     if constexpr (kFixedPoint) {
       const auto* multiplier = static_cast<const int32_t*>(call.multiplier) + at;
       return FixedPointProduct<V>(
-          sum, {R::Load(multiplier), R::Load(multiplier + 1), R::Load(call.doubling + at),
+          sum, {R::Load(multiplier), OddOf(R::Load(multiplier)), R::Load(call.doubling + at),
                 R::Load(call.half + at), R::Load(call.right + at), R::Load(call.away + at)});
     } else {
       const auto multiplier = R::LoadFloats(static_cast<const float*>(call.multiplier) + at);
@@ -86,13 +86,16 @@ struct DepthwiseBlock {
     }
   }
 
-  [[gnu::always_inline]] void Finish(const Sums<V>& sums, int pixel) const {
+  [[gnu::always_inline]] V Finished(const Sums<V>& sums) const {
     const ByteOutput& output = call.output;
     const V zero_point = R::All16(output.zero_point);
     const V low = Pack32(Rounded(sums.a, 0), Rounded(sums.b, 1));
     const V high = Pack32(Rounded(sums.c, 2), Rounded(sums.d, 3));
-    V y = Pack16(AddSaturated16(low, zero_point), AddSaturated16(high, zero_point));
-    y = Min8(Max8(y, R::All8(output.min)), R::All8(output.max)) ^ R::All8(output.flip);
+    const V y = Pack16(AddSaturated16(low, zero_point), AddSaturated16(high, zero_point));
+    return Min8(Max8(y, R::All8(output.min)), R::All8(output.max)) ^ R::All8(output.flip);
+  }
+
+  [[gnu::always_inline]] void StorePixel(V y, int pixel) const {
     uint8_t* to = call.y + pixel * call.y_step;
     if constexpr (kPartial) {
       StoreFirst(to, mask, y);
@@ -101,43 +104,64 @@ struct DepthwiseBlock {
     }
   }
 
+  // Pixels are computed in pairs, so that weights are loaded once for two; factors too, but for
+  // those of fixed point, which the registers do not hold: storing in between has them loaded
+  // again. The second of the last pair may be one too many.
+  [[gnu::always_inline]] void Finish(const Sums<V>& sums, const Sums<V>& next, int pixel) const {
+    const V y = Finished(sums);
+    if constexpr (kFixedPoint) StorePixel(y, pixel);
+    const bool is_pair = pixel + 1 < call.pixels;
+    if (is_pair) StorePixel(Finished(next), pixel + 1);
+    if constexpr (!kFixedPoint) StorePixel(y, pixel);
+  }
+
   /// 3x3: every column is interleaved once, for the three windows that it is part of.
   [[gnu::always_inline]] void RunStride1() const {
     const Sums<V> first = LoadColumn(call.first);
     const Sums<V> second = LoadColumn(call.first + 1);
     Sums<V> older = Add(Add(Bias(), first, 0), second, 1);
     Sums<V> newer = Add(Bias(), second, 0);
-    for (int pixel = 0; pixel < call.pixels; ++pixel) {
+    for (int pixel = 0; pixel < call.pixels; pixel += 2) {
       const Sums<V> column = LoadColumn(call.first + pixel + 2);
-      Finish(Add(older, column, 2), pixel);
-      older = Add(newer, column, 1);
-      newer = Add(Bias(), column, 0);
+      const Sums<V> next = LoadColumn(call.first + pixel + 3);
+      const Sums<V> done = Add(older, column, 2);
+      const Sums<V> next_done = Add(Add(newer, column, 1), next, 2);
+      older = Add(Add(Bias(), column, 0), next, 1);
+      newer = Add(Bias(), next, 0);
+      Finish(done, next_done, pixel);
     }
   }
 
   [[gnu::always_inline]] void RunStride2() const {
     Sums<V> sums = Add(Bias(), LoadColumn(call.first), 0);
-    for (int pixel = 0; pixel < call.pixels; ++pixel) {
+    for (int pixel = 0; pixel < call.pixels; pixel += 2) {
       const int64_t column = call.first + int64_t{2} * pixel;
-      const Sums<V> last = LoadColumn(column + 2);
-      Finish(Add(Add(sums, LoadColumn(column + 1), 1), last, 2), pixel);
+      const Sums<V> shared = LoadColumn(column + 2);
+      const Sums<V> last = LoadColumn(column + 4);
+      const Sums<V> done = Add(Add(sums, LoadColumn(column + 1), 1), shared, 2);
+      const Sums<V> next = Add(Add(Bias(), shared, 0), LoadColumn(column + 3), 1);
       sums = Add(Bias(), last, 0);
+      Finish(done, Add(next, last, 2), pixel);
     }
   }
 
+  [[gnu::always_inline]] Sums<V> LoadGroup(const DepthwiseTap* tap, int64_t column) const {
+    return Interleave(
+        LoadTap(tap[0], column + tap[0].column), LoadTap(tap[1], column + tap[1].column),
+        LoadTap(tap[2], column + tap[2].column), LoadTap(tap[3], column + tap[3].column));
+  }
+
   [[gnu::always_inline]] void RunTaps() const {
-    for (int pixel = 0; pixel < call.pixels; ++pixel) {
+    for (int pixel = 0; pixel < call.pixels; pixel += 2) {
       const int64_t column = call.first + pixel * call.stride;
       Sums<V> sums = Bias();
+      Sums<V> next = sums;
       const DepthwiseTap* tap = call.taps;
       for (int group = 0; group < call.groups; ++group, tap += 4) {
-        const V a = LoadTap(tap[0], column + tap[0].column);
-        const V b = LoadTap(tap[1], column + tap[1].column);
-        const V c = LoadTap(tap[2], column + tap[2].column);
-        const V d = LoadTap(tap[3], column + tap[3].column);
-        sums = Add(sums, Interleave(a, b, c, d), group);
+        sums = Add(sums, LoadGroup(tap, column), group);
+        next = Add(next, LoadGroup(tap, column + call.stride), group);
       }
-      Finish(sums, pixel);
+      Finish(sums, next, pixel);
     }
   }
 };
