@@ -275,6 +275,7 @@ template <int kVectors>
 [[gnu::noinline]] void RunWidePixel(const ProductCall& call, const uint8_t* x, uint8_t* y) {
   const ProductGroup& group = *call.group;
   const bool half_even = call.finish->kind == FinishKind::kHalfEven;
+  if (call.finish->once) return RunExactTile<1, kVectors>(call, x, y);
   const __m512 most = _mm512_set1_ps(4194304.0F);
   const __m512 least = _mm512_set1_ps(-4194304.0F);
   Tile<1, kVectors> tile;
