@@ -179,6 +179,7 @@ extern const ByteRoutines kAvx512ByteRoutines;
 extern const ByteRoutines kAvx512VbmiByteRoutines;
 
 void LookupByPermutation(const LookupCall& call);
+void BinaryByPermutation(const BinaryCall& call);
 void InterleaveByPermutation(const uint8_t* const* planes, uint8_t* y, int count);
 #endif
 

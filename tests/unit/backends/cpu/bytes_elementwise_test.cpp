@@ -139,6 +139,15 @@ TEST_CASE("Binary on bytes: the portable kernel's bits for every function, round
   });
 }
 
+TEST_CASE("Binary on bytes: so many elements that tables of the operands' terms pay") {
+  ForEachQuantizedSet([] {
+    Generator random(10);
+    for (const int32_t count : {1024, 1100, 5003, 40000}) {
+      for (int i = 0; i < 8; ++i) CheckFunctions({{count}, {count}, {count}}, random);
+    }
+  });
+}
+
 TEST_CASE("Binary on bytes: broadcasts either operand") {
   ForEachQuantizedSet([] {
     Generator random(4);

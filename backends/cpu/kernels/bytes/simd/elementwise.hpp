@@ -146,7 +146,7 @@ template <typename Function>
   for (int i = 0; i < count; ++i) y[i] = ToByte(output, function(x[i]));
 }
 
-static void RunQuantize(const QuantizeCall& call) {
+[[maybe_unused]] static void RunQuantize(const QuantizeCall& call) {
   const float scale = call.scale;
   const float inverse = call.inverse;
   if (call.half_away) return MapFloats(call, [=](float x) { return RoundedAway(x / scale); });
@@ -154,7 +154,7 @@ static void RunQuantize(const QuantizeCall& call) {
   MapFloats(call, [=](float x) { return RoundedEven(x * inverse); });
 }
 
-static void RunDequantize(const DequantizeCall& call) {
+[[maybe_unused]] static void RunDequantize(const DequantizeCall& call) {
   const uint8_t* x = call.x;
   float* y = call.y;
   const uint8_t flip = call.flip;

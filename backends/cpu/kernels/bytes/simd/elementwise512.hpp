@@ -192,7 +192,7 @@ template <typename Quotient>
   RunQuantize(rest);
 }
 
-static void RunQuantize512(const QuantizeCall& call) {
+[[maybe_unused]] static void RunQuantize512(const QuantizeCall& call) {
   if (call.half_away || call.count < 64) return RunQuantize(call);
   if (call.inverse != 0.0F) {
     const __m512 inverse = _mm512_set1_ps(call.inverse);

@@ -27,7 +27,7 @@ const ByteRoutines kAvx512VbmiByteRoutines = {
     {/*vectors=*/4, /*group=*/4, /*is_byte=*/true, /*is_column=*/true, /*widest=*/64},
     avx512::RunDepthwise,
     LookupByPermutation,
-    avx512::RunBinary512,
+    BinaryByPermutation,
     avx512::RunQuantize512,
     avx512::RunDequantize,
     avx512::RunMaxPool,
