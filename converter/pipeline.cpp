@@ -241,7 +241,8 @@ namespace {
 Status Prepare(Graph& graph, const ConvertOptions& options, Conversion& conversion) {
   if (!options.quantize) return Canonicalise(graph, options.fuse, conversion.passes);
   if (!options.fuse) {
-    return UsageError("quantizing needs fusion: integer ops are made of the float ops between them");
+    return UsageError(
+        "quantizing needs fusion: integer ops are made of the float ops between them");
   }
   TENON_RETURN_IF_ERROR(RunAll(kCleaning, graph, conversion.passes));
   TENON_RETURN_IF_ERROR(RunAll(kIntoWeights, graph, conversion.passes));

@@ -98,6 +98,15 @@ class Assigner {
     return k < next_.size() && next_[k] != kNone ? next_[k] : id;
   }
 
+  /// True if a reader's kernel takes nothing else.
+  [[nodiscard]] bool ReadAsChannelsLast(TensorId tensor) const {
+    for (const OpId reader : graph_.Consumers(tensor)) {
+      const Op& op = graph_.op(reader);
+      if (FixedLayout(CapsOf(op).activations) == Layout::kChannelsLast) return true;
+    }
+    return false;
+  }
+
   [[nodiscard]] Layout OutputLayout(const Op& op, LayoutNeed need) const {
     if (const auto fixed = FixedLayout(need)) return *fixed;
     if (JoinsOutput(op)) return Layout::kRowMajor;
@@ -110,6 +119,13 @@ class Assigner {
         return Layout::kRowMajor;
       case OpKind::kTranspose:
         return TransposedLayout(graph_, op);
+      // These go over all elements and may as well write them where they are wanted.
+      case OpKind::kQuantize:
+        if (ReadAsChannelsLast(op.outputs[0])) return Layout::kChannelsLast;
+        break;
+      case OpKind::kDequantize:
+        if (graph_.IsOutput(op.outputs[0])) return Layout::kRowMajor;
+        break;
       default:
         break;
     }

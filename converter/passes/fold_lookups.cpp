@@ -1,0 +1,255 @@
+#include "converter/passes/fold_lookups.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "converter/ir/elements.hpp"
+#include "converter/passes/quantization.hpp"
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
+int32_t Least(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
+
+/// Entries of the constant table of a lookup that gives bytes.
+std::optional<std::vector<int32_t>> TableOf(const Graph& graph, OpId id) {
+  if (id == kNone || graph.op(id).kind != OpKind::kLookup) return std::nullopt;
+  const Tensor& table = graph.tensor(graph.op(id).inputs[1]);
+  if (!table.IsConstant() || !IsByte(table.dtype)) return std::nullopt;
+  std::vector<int32_t> entries;
+  for (const double value : ReadElements(table)) entries.push_back(static_cast<int32_t>(value));
+  return entries;
+}
+
+/// What the lookup adds to every value, if that is all it does.
+std::optional<int32_t> ShiftOf(const Graph& graph, OpId id) {
+  const auto table = TableOf(graph, id);
+  if (!table) return std::nullopt;
+  const int32_t least = Least(graph.tensor(graph.op(id).inputs[0]).dtype);
+  const int32_t shift = (*table)[0] - least;
+  for (size_t i = 0; i < table->size(); ++i) {
+    if ((*table)[i] != least + static_cast<int32_t>(i) + shift) return std::nullopt;
+  }
+  return shift;
+}
+
+bool JoinTables(Graph& graph, OpId id) {
+  const auto outer = TableOf(graph, id);
+  if (!outer) return false;
+  const TensorId middle = std::as_const(graph).op(id).inputs[0];
+  const OpId before = ProducerOfKind(graph, middle, OpKind::kLookup);
+  const auto inner = TableOf(graph, before);
+  if (!inner || graph.OnlyConsumer(middle) != id) return false;
+  const int32_t least = Least(std::as_const(graph).tensor(middle).dtype);
+  std::vector<int32_t> joined;
+  for (const int32_t entry : *inner) joined.push_back((*outer)[static_cast<size_t>(entry - least)]);
+  const TensorId table = std::as_const(graph).op(id).inputs[1];
+  const TensorId entries = AddIntegers(graph, std::as_const(graph).tensor(table).name,
+                                       std::as_const(graph).tensor(table).dtype, joined);
+  graph.SetInput(id, 1, entries);
+  graph.SetInput(id, 0, std::as_const(graph).op(before).inputs[0]);
+  RecordFusion(graph, id, before);
+  EraseIfUnread(graph, before);
+  if (!graph.IsRead(table)) graph.EraseTensor(table);
+  return true;
+}
+
+// --- the op before ------------------------------------------------------------------------------
+
+void MoveOutput(QuantizedOutput& output, DType to, int32_t shift) {
+  output.to = static_cast<int32_t>(to);
+  output.zero_point += shift;
+  output.min += shift;
+  output.max += shift;
+}
+
+template <typename T>
+void MoveOutputOf(Op& op, DType to, int32_t shift) {
+  T attributes = op.attributes.As<T>();
+  MoveOutput(attributes.output, to, shift);
+  op.attributes = Attributes(attributes);
+}
+
+/// A vector of zero points, or of one zero where the op has none, moved; kNone if it is not known.
+TensorId MovedZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t shift) {
+  const Op& op = std::as_const(graph).op(id);
+  size_t count = 1;
+  if (op.kind == OpKind::kQuantize || op.kind == OpKind::kDequantize) {
+    count = static_cast<size_t>(std::as_const(graph).tensor(op.inputs[1]).shape[0]);
+  }
+  std::vector<int32_t> values(count, shift);
+  if (input < op.inputs.size() && op.inputs[input] != kNone) {
+    const Tensor& given = std::as_const(graph).tensor(op.inputs[input]);
+    if (!given.IsConstant()) return kNone;
+    values.clear();
+    for (const double value : ReadElements(given)) {
+      values.push_back(static_cast<int32_t>(value) + shift);
+    }
+  }
+  return AddIntegers(graph, fmt::format("{}.zero_point", op.name), dtype, values);
+}
+
+bool MoveZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t shift) {
+  const TensorId moved = MovedZeroPoints(graph, id, input, dtype, shift);
+  if (moved == kNone) return false;
+  std::vector<TensorId>& inputs = graph.op(id).inputs;
+  if (inputs.size() <= input) inputs.resize(input + 1, kNone);
+  const TensorId old = inputs[input];
+  inputs[input] = moved;
+  if (old != kNone && !graph.IsRead(old)) graph.EraseTensor(old);
+  return true;
+}
+
+/// Makes the op give `to`, every value `shift` more.
+bool MoveResults(Graph& graph, OpId id, DType to, int32_t shift) {
+  switch (std::as_const(graph).op(id).kind) {
+    case OpKind::kQuantizedConv:
+      MoveOutputOf<QuantizedConvAttributes>(graph.op(id), to, shift);
+      return true;
+    case OpKind::kQuantizedMatMul:
+      MoveOutputOf<QuantizedMatMulAttributes>(graph.op(id), to, shift);
+      return true;
+    case OpKind::kQuantizedBinary:
+      MoveOutputOf<QuantizedBinaryAttributes>(graph.op(id), to, shift);
+      return true;
+    case OpKind::kQuantizedAveragePool:
+      MoveOutputOf<QuantizedAveragePoolAttributes>(graph.op(id), to, shift);
+      return true;
+    case OpKind::kQuantizedReduce:
+      MoveOutputOf<QuantizedReduceAttributes>(graph.op(id), to, shift);
+      return true;
+    case OpKind::kQuantizedSoftmax:
+      MoveOutputOf<QuantizedSoftmaxAttributes>(graph.op(id), to, shift);
+      return true;
+    case OpKind::kQuantize: {
+      if (!MoveZeroPoints(graph, id, 2, to, shift)) return false;
+      auto attributes = std::as_const(graph).op(id).attributes.As<QuantizeAttributes>();
+      attributes.to = static_cast<int32_t>(to);
+      graph.op(id).attributes = Attributes(attributes);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool FoldIntoProducer(Graph& graph, OpId id, int32_t shift) {
+  const TensorId before = std::as_const(graph).op(id).inputs[0];
+  const TensorId after = std::as_const(graph).op(id).outputs[0];
+  const OpId producer = std::as_const(graph).tensor(before).producer;
+  if (producer == kNone || graph.OnlyConsumer(before) != id) return false;
+  const DType to = std::as_const(graph).tensor(after).dtype;
+  if (!MoveResults(graph, producer, to, shift)) return false;
+  graph.tensor(before).dtype = to;
+  RecordFusion(graph, producer, id);
+  BypassAndErase(graph, id, before);
+  return true;
+}
+
+// --- the ops after ------------------------------------------------------------------------------
+
+/// Where `reader` keeps the zero point of its input `index`: an input, an attribute, or a table
+/// that stays as it is. Nothing if it has none that can move.
+enum class ZeroPointPlace { kInput, kAttribute, kNowhere };
+struct Reader {
+  ZeroPointPlace place;
+  size_t input = 0;
+};
+
+std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
+  const auto known = [&](size_t input) {
+    return input >= op.inputs.size() || op.inputs[input] == kNone ||
+           graph.tensor(op.inputs[input]).IsConstant();
+  };
+  switch (op.kind) {
+    case OpKind::kQuantizedConv:
+    case OpKind::kQuantizedMatMul:
+      if (index != 0 || !known(5)) return std::nullopt;
+      return Reader{ZeroPointPlace::kInput, 5};
+    case OpKind::kDequantize:
+      if (index != 0 || !known(2)) return std::nullopt;
+      return Reader{ZeroPointPlace::kInput, 2};
+    case OpKind::kQuantizedBinary:
+    case OpKind::kQuantizedAveragePool:
+    case OpKind::kQuantizedReduce:
+      return Reader{ZeroPointPlace::kAttribute};
+    case OpKind::kLookup:  // by bits less the least value: the same entry
+      if (index != 0) return std::nullopt;
+      return Reader{ZeroPointPlace::kNowhere};
+    default:
+      return std::nullopt;
+  }
+}
+
+void MoveAttribute(Op& op, size_t index, int32_t shift) {
+  if (op.kind == OpKind::kQuantizedBinary) {
+    auto attributes = op.attributes.As<QuantizedBinaryAttributes>();
+    (index == 0 ? attributes.x_zero_point : attributes.y_zero_point) -= shift;
+    op.attributes = Attributes(attributes);
+  } else if (op.kind == OpKind::kQuantizedAveragePool) {
+    auto attributes = op.attributes.As<QuantizedAveragePoolAttributes>();
+    attributes.x_zero_point -= shift;
+    op.attributes = Attributes(attributes);
+  } else {
+    auto attributes = op.attributes.As<QuantizedReduceAttributes>();
+    attributes.x_zero_point -= shift;
+    op.attributes = Attributes(attributes);
+  }
+}
+
+bool AllReadersCanMove(const Graph& graph, TensorId tensor) {
+  if (graph.IsOutput(tensor)) return false;
+  for (const OpId reader : graph.Consumers(tensor)) {
+    const Op& op = graph.op(reader);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] == tensor && !ReaderOf(graph, op, i)) return false;
+    }
+  }
+  return true;
+}
+
+bool FoldIntoReaders(Graph& graph, OpId id, int32_t shift) {
+  const TensorId before = std::as_const(graph).op(id).inputs[0];
+  const TensorId after = std::as_const(graph).op(id).outputs[0];
+  if (!AllReadersCanMove(graph, after)) return false;
+  const DType from = std::as_const(graph).tensor(before).dtype;
+  for (const OpId reader : graph.Consumers(after)) {
+    const std::vector<TensorId> inputs = std::as_const(graph).op(reader).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] != after) continue;
+      const Reader place = *ReaderOf(graph, std::as_const(graph).op(reader), i);
+      graph.SetInput(reader, i, before);
+      if (place.place == ZeroPointPlace::kInput) {
+        if (!MoveZeroPoints(graph, reader, place.input, from, -shift)) return false;
+      } else if (place.place == ZeroPointPlace::kAttribute) {
+        MoveAttribute(graph.op(reader), i, shift);
+      }
+    }
+    RecordFusion(graph, reader, id);
+  }
+  EraseIfUnread(graph, id);
+  return true;
+}
+
+}  // namespace
+
+Status FoldLookups(Graph& graph, PassReport& report) {
+  for (const OpId id : graph.OpOrder()) {
+    if (!graph.IsOp(id) || std::as_const(graph).op(id).kind != OpKind::kLookup) continue;
+    if (JoinTables(graph, id)) ++report.changed;
+    const auto shift = ShiftOf(graph, id);
+    if (!shift) continue;
+    if (FoldIntoProducer(graph, id, *shift) || FoldIntoReaders(graph, id, *shift)) {
+      ++report.changed;
+    } else {
+      Decline(graph, id, "neither the op before it nor those after it can move their zero points",
+              report);
+    }
+  }
+  return {};
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,121 @@
+#include "converter/passes/fold_lookups.hpp"
+
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "converter/ir/elements.hpp"
+#include "tests/unit/converter/passes/pass_testing.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr Pass kFoldLookups = {"fold-lookups", FoldLookups};
+
+/// A constant table: entry i is `f(i)`.
+template <typename F>
+std::string Table(const char* name, const char* dtype, F f) {
+  std::vector<int> entries;
+  for (int i = 0; i < 256; ++i) entries.push_back(f(i));
+  return fmt::format("const %{}: {}[256] = [{}]\n", name, dtype, fmt::join(entries, ", "));
+}
+
+std::string FromU8() {
+  return Table("from_u8", "i8", [](int i) { return i - 128; });
+}
+std::string ToU8() {
+  return Table("to_u8", "u8", [](int i) { return i; });
+}
+
+TEST_CASE("FoldLookups: bytes that come as u8 are read as u8, with another zero point") {
+  const PassResult result = RunOn(kFoldLookups,
+                                  "input %x: u8[1,4,2,2]\n"
+                                  "const %w: i8[3,4,1,1] = splat(2)\n"
+                                  "const %m: f32[1] = [0.5]\n"
+                                  "const %z: i8[1] = [-1]\n" +
+                                      FromU8() +
+                                      "%q = lookup(%x, %from_u8)\n"
+                                      "%y = quantized_conv(%q, %w, _, %m, _, %z)\n"
+                                      "%s = quantized_binary(%q, %q) {x_zero_point=3}\n"
+                                      "output %y\n"
+                                      "output %s\n");
+  CHECK(result.report.changed == 1);
+  CHECK(result.text.find("lookup") == std::string::npos);
+  CHECK(result.text.find("const %y.zero_point: u8[1] = [127]") != std::string::npos);
+  CHECK(result.text.find("quantized_conv(%x, %w, _, %m, _, ") != std::string::npos);
+  CHECK(result.text.find("quantized_binary(%x, %x) {x_zero_point=131, y_zero_point=128}") !=
+        std::string::npos);
+}
+
+TEST_CASE("FoldLookups: what becomes u8 at the end is made as u8") {
+  const PassResult result = RunOn(kFoldLookups,
+                                  "input %a: i8[1,4]\n"
+                                  "input %b: i8[1,4]\n" +
+                                      ToU8() +
+                                      "%s: i8[1,4] = quantized_binary(%a, %b) "
+                                      "{zero_point=-5, min=-5, max=100}\n"
+                                      "%y = lookup(%s, %to_u8)\n"
+                                      "output %y\n");
+  CHECK(result.text ==
+        "input %a: i8[1,4]\n"
+        "input %b: i8[1,4]\n"
+        "%s: u8[1,4] = quantized_binary(%a, %b) {to=u8, zero_point=123, min=123, max=228}\n"
+        "output %s as \"y\"\n");
+}
+
+TEST_CASE("FoldLookups: values are quantized to the dtype that is wanted") {
+  const PassResult result = RunOn(kFoldLookups,
+                                  "input %x: f32[4]\n"
+                                  "const %s: f32[1] = [0.5]\n"
+                                  "const %z: u8[1] = [100]\n" +
+                                      FromU8() +
+                                      "%q = quantize(%x, %s, %z) {to=u8}\n"
+                                      "%y = lookup(%q, %from_u8)\n"
+                                      "output %y\n");
+  CHECK(result.text ==
+        "input %x: f32[4]\n"
+        "const %s: f32[1] = [0.5]\n"
+        "const %q.zero_point: i8[1] = [-28]\n"
+        "%q: i8[4] = quantize(%x, %s, %q.zero_point)\n"
+        "output %q as \"y\"\n");
+}
+
+TEST_CASE("FoldLookups: two tables become one") {
+  Graph graph =
+      ParsedForTest("input %x: i8[4]\n" + Table("half", "u8", [](int i) { return i / 2; }) +
+                    Table("from_end", "i8", [](int i) { return 127 - i; }) +
+                    "%a = lookup(%x, %half)\n"
+                    "%y = lookup(%a, %from_end)\n"
+                    "output %y\n");
+  PassReport report;
+  REQUIRE(FoldLookups(graph, report).ok());
+  CHECK(report.changed == 1);
+  REQUIRE(Verify(graph).ok());
+  REQUIRE(graph.OpOrder().size() == 1);
+  const Op& op = std::as_const(graph).op(graph.OpOrder()[0]);
+  CHECK(op.inputs[0] == graph.inputs()[0].tensor);
+  const std::vector<double> joined = ReadElements(std::as_const(graph).tensor(op.inputs[1]));
+  for (size_t i = 0; i < 256; ++i) CHECK(joined[i] == 127.0 - static_cast<double>(i / 2));
+  CHECK(graph.FindTensor("half") == kNone);
+}
+
+TEST_CASE("FoldLookups: a table that does more than move values stays") {
+  const std::string text = "input %x: u8[4]\nconst %w: i8[4,4] = splat(1)\n" +
+                           Table("t", "i8", [](int i) { return i == 7 ? 0 : i - 128; }) +
+                           "%q = lookup(%x, %t)\n"
+                           "output %q\n";
+  const PassResult result = RunOn(kFoldLookups, text);
+  CHECK(result.report.changed == 0);
+  CHECK(result.report.declined.empty());
+}
+
+TEST_CASE("FoldLookups: bytes that something else reads, too, stay as they are") {
+  CheckDeclined(kFoldLookups,
+                "input %x: u8[4]\n" + FromU8() +
+                    "%y = lookup(%x, %from_u8)\n"
+                    "output %y\n",
+                "y", "neither the op before it nor those after it can move their zero points");
+}
+
+}  // namespace
+}  // namespace tenon::converter
