@@ -240,6 +240,9 @@ class Inspector {
       ports.push_back({{"name", port.name},
                        {"dtype", DTypeName(tensor.dtype)},
                        {"shape", std::vector<int32_t>(tensor.dims.begin(), tensor.dims.end())}});
+      if (port.scale == 0.0F) continue;
+      ports.back()["scale"] = port.scale;
+      ports.back()["zero_point"] = port.zero_point;
     }
     return ports;
   }
@@ -284,9 +287,14 @@ std::string DescribeInspection(const Json& json) {
   }
   for (const char* side : {"inputs", "outputs"}) {
     for (const Json& port : json[side]) {
-      text += fmt::format("{} {}: {}[{}]\n", side == std::string("inputs") ? "input" : "output",
+      text += fmt::format("{} {}: {}[{}]", side == std::string("inputs") ? "input" : "output",
                           port["name"].get<std::string>(), port["dtype"].get<std::string>(),
                           Shape(port["shape"]));
+      if (port.contains("scale")) {
+        text += fmt::format(" (scale {:g}, zero point {})", port["scale"].get<float>(),
+                            port["zero_point"].get<int32_t>());
+      }
+      text += '\n';
     }
   }
   text += fmt::format("{} segment(s), {} channel(s), {} stage(s)\n", json["segments"].size(),

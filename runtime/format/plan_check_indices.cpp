@@ -1,6 +1,7 @@
 // Plan check, part 1: every number that names or measures something is in range.
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 
 #include "runtime/base/shape.hpp"
 #include "runtime/format/plan_check_state.hpp"
@@ -184,24 +185,34 @@ void CheckSegmentIndices(ProgramCheck& check) {
   }
 }
 
+/// A port that stands for real numbers is of bytes and says in a sound way which.
+void CheckPort(const ProgramCheck& check, const PortInfo& port, const char* no_tensor) {
+  if (port.tensor >= check.tensors) return check.Fail(port.name, no_tensor);
+  const DType dtype = check.program.tensor(port.tensor).dtype;
+  const int32_t least = dtype == DType::kI8 ? -128 : 0;
+  const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
+  const bool has_scale = port.scale > 0.0F && port.scale <= std::numeric_limits<float>::max();
+  if (port.scale == 0.0F && port.zero_point == 0) return;
+  if (!is_byte || !has_scale || port.zero_point < least || port.zero_point > least + 255) {
+    check.Fail(port.name, "port has a scale or zero point that it cannot have");
+  }
+}
+
 void CheckOtherIndices(const ProgramCheck& check) {
   const ProgramView& program = check.program;
   if (program.mode() > static_cast<uint8_t>(ProgramMode::kFallback)) {
     check.Fail(program.name(), "unknown mode");
   }
-  const size_t tensors = check.tensors;
   for (size_t i = 0; i < program.stage_count(); ++i) {
     if (program.stage_worker(i) >= check.workers) {
       check.Fail(program.name(), "stage {0} runs on no worker", i);
     }
   }
   for (size_t i = 0; i < program.input_count(); ++i) {
-    const PortInfo port = program.input(i);
-    if (port.tensor >= tensors) check.Fail(port.name, "input is no tensor");
+    CheckPort(check, program.input(i), "input is no tensor");
   }
   for (size_t i = 0; i < program.output_count(); ++i) {
-    const PortInfo port = program.output(i);
-    if (port.tensor >= tensors) check.Fail(port.name, "output is no tensor");
+    CheckPort(check, program.output(i), "output is no tensor");
   }
 }
 

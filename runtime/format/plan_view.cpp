@@ -59,7 +59,9 @@ const void* Root(Span<const uint8_t> file) { return plan::GetPlan(file.data()); 
 
 PortInfo Port(const void* program, flatbuffers::voffset_t field, size_t index) {
   const void* port = Element(program, field, index);
-  return {Text(port, plan::Port::VT_NAME), Scalar<uint32_t>(port, plan::Port::VT_TENSOR)};
+  return {Text(port, plan::Port::VT_NAME), Scalar<uint32_t>(port, plan::Port::VT_TENSOR),
+          Scalar<float>(port, plan::Port::VT_SCALE),
+          Scalar<int32_t>(port, plan::Port::VT_ZERO_POINT)};
 }
 
 }  // namespace

@@ -107,6 +107,8 @@ struct ChannelInfo {
 struct PortInfo {
   const char* name;
   uint32_t tensor;
+  float scale;  ///< 0: its integers stand for themselves
+  int32_t zero_point;
 };
 
 /// One program of an opened plan. Borrowed from it; indices must be below the counts.

@@ -64,6 +64,8 @@ tenon_status FillPort(const ProgramView& program, const PortInfo& port, tenon_po
     elements *= static_cast<size_t>(tensor.dims[i]);
   }
   info->bytes = elements * static_cast<size_t>(DTypeBytes(tensor.dtype));
+  info->scale = port.scale;
+  info->zero_point = port.zero_point;
   return TENON_OK;
 }
 

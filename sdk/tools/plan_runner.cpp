@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "sdk/tools/quantized_port.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -79,6 +80,11 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
     if (!given.insert(*index).second) Fail(kUsage, "input '{}' is given twice", name);
     inputs[*index] = ReadNpy(file);
     const tenon_port_info port = plan.Input(*index);
+    if (IsQuantized(port) && inputs[*index].dtype == TENON_F32) {
+      std::cerr << fmt::format("tenon: input '{}': f32 values of '{}' become {}{}\n", name, file,
+                               tenon_dtype_name(port.dtype), DescribeQuantization(port));
+      inputs[*index] = QuantizeFor(port, inputs[*index]);
+    }
     if (inputs[*index].dtype != port.dtype || inputs[*index].shape != ShapeOf(port)) {
       Fail(kInputRefused, "input '{}' wants {}, '{}' holds {}", name,
            DescribeArray(port.dtype, ShapeOf(port)), file, inputs[*index].Description());

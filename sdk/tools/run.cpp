@@ -9,6 +9,7 @@
 
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/plan_runner.hpp"
+#include "sdk/tools/quantized_port.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -30,25 +31,27 @@ struct RunOptions {
 struct Output {
   tenon_port_info port;
   std::vector<double> values;
+  std::vector<double> real;  ///< what they stand for
   const void* data;
 };
 
 void PrintOutput(const Output& output, int top) {
-  std::cout << output.port.name << ": " << DescribeArray(output.port.dtype, ShapeOf(output.port));
-  std::vector<size_t> order(output.values.size());
+  std::cout << output.port.name << ": " << DescribeArray(output.port.dtype, ShapeOf(output.port))
+            << DescribeQuantization(output.port);
+  std::vector<size_t> order(output.real.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const auto count = std::min(order.size(), static_cast<size_t>(std::max(top, 0)));
   const auto larger = [&](size_t a, size_t b) {
     // NaN last, ties by index.
-    const double x = std::isnan(output.values[a]) ? -INFINITY : output.values[a];
-    const double y = std::isnan(output.values[b]) ? -INFINITY : output.values[b];
+    const double x = std::isnan(output.real[a]) ? -INFINITY : output.real[a];
+    const double y = std::isnan(output.real[b]) ? -INFINITY : output.real[b];
     return x != y ? x > y : a < b;
   };
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                     larger);
   if (count > 0) std::cout << "  top:";
   for (size_t i = 0; i < count; ++i) {
-    std::cout << fmt::format(" [{}]={:.6g}", order[i], output.values[order[i]]);
+    std::cout << fmt::format(" [{}]={:.6g}", order[i], output.real[order[i]]);
   }
   std::cout << '\n';
 }
@@ -118,10 +121,12 @@ std::vector<Expectation> ReadExpectations(const Plan& plan,
   return expectations;
 }
 
-/// Compares every element: |difference| <= atol + rtol * largest |expected|.
+/// Compares every element: |difference| <= atol + rtol * largest |expected|. Where floats are
+/// expected of integers, what those stand for.
 bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunOptions& options) {
   const std::vector<double> wanted =
       ToDoubles(expected.dtype, expected.bytes.data(), expected.bytes.size());
+  const std::vector<double>& values = expected.dtype == TENON_F32 ? output.real : output.values;
   double largest = 0;
   for (const double value : wanted) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
@@ -131,7 +136,7 @@ bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunO
   size_t worst = 0;
   double worst_difference = -1;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const double got = output.values[i];
+    const double got = values[i];
     const bool same = got == wanted[i] || (std::isnan(got) && std::isnan(wanted[i]));
     const double difference = same ? 0 : std::abs(got - wanted[i]);
     const double shown = std::isnan(difference) ? INFINITY : difference;
@@ -146,7 +151,7 @@ bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunO
                            options.atol, options.rtol, largest);
   if (!wanted.empty()) {
     std::cout << fmt::format("; largest difference {:.3g} at [{}]: got {:.9g}, expected {:.9g}",
-                             worst_difference, worst, output.values[worst], wanted[worst]);
+                             worst_difference, worst, values[worst], wanted[worst]);
   }
   std::cout << '\n';
   return wrong == 0;
@@ -168,7 +173,8 @@ void Run(const RunOptions& options) {
   for (size_t i = 0; i < plan.OutputCount(); ++i) {
     const tenon_port_info port = plan.Output(i);
     const void* data = session.OutputData(i);
-    outputs.push_back({port, ToDoubles(port.dtype, data, port.bytes), data});
+    const std::vector<double> values = ToDoubles(port.dtype, data, port.bytes);
+    outputs.push_back({port, values, RealValues(port, values), data});
     PrintOutput(outputs.back(), options.top);
   }
   if (!options.output_dir.empty()) WriteOutputs(outputs, options.output_dir);

@@ -96,7 +96,9 @@ Result<Quantization> Importer::QuantizationOf(int32_t tensor) const {
 
 Status Importer::Describe(bool output, size_t port, int32_t tensor) {
   TENON_ASSIGN_OR_RETURN(const Quantization quantization, QuantizationOf(tensor));
-  if (quantization.IsNone()) return {};
+  TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(tensor));
+  const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
+  if (quantization.IsNone() || !is_byte) return {};
   if (!quantization.IsPerTensor()) {
     return InputError("tensor '{}' is an {} of the graph and has a scale for each channel",
                       NameOf(tensor), output ? "output" : "input");

@@ -31,7 +31,7 @@ std::string NameOfPort(const format::SubGraph& graph, const TensorMaps* names, i
       }
     }
   }
-  return NameOf(*graph.tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
+  return FullNameOf(*graph.tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
 }
 
 Status CheckOptionNames(const std::vector<std::string>& names, const ImportOptions& options) {

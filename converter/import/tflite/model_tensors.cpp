@@ -131,6 +131,12 @@ Result<std::vector<std::byte>> ReadData(const format::Model& model, const format
 }
 
 std::string NameOf(const format::Tensor& tensor, int32_t index) {
+  std::string name = FullNameOf(tensor, index);
+  const size_t end = name.find(';');
+  return end == std::string::npos || end == 0 ? name : name.substr(0, end);
+}
+
+std::string FullNameOf(const format::Tensor& tensor, int32_t index) {
   if (tensor.name() == nullptr || tensor.name()->size() == 0) return fmt::format("tensor{}", index);
   return PrintableName(tensor.name()->str());
 }

@@ -51,6 +51,9 @@ struct Quantization {
                                                       const Shape& shape);
 
 /// Name of a tensor, printable; "tensor" and its number where it has none.
+[[nodiscard]] std::string FullNameOf(const format::Tensor& tensor, int32_t index);
+
+/// The same up to the first semicolon: where operators were fused, the names of all of them follow.
 [[nodiscard]] std::string NameOf(const format::Tensor& tensor, int32_t index);
 
 /// With '_' for every byte that is not printable ASCII.

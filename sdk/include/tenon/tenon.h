@@ -80,6 +80,9 @@ typedef struct tenon_port_info {
   int32_t rank;
   int32_t dims[TENON_MAX_RANK];
   size_t bytes;
+  /* A quantized i8 or u8 stands for (q - zero_point) * scale; scale 0: it is not quantized. */
+  float scale;
+  int32_t zero_point;
 } tenon_port_info;
 
 /* ---- Plan -------------------------------------------------------------------------------- */
