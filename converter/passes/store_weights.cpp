@@ -116,14 +116,23 @@ class Storer {
   }
 
   /// i8 pays where a channel has many weights: for few, the scale eats much of what is gained on
-  /// f16, and the channel loses most.
+  /// f16, and the channel loses most. Where a few weights are so much larger than the others that
+  /// these get few steps, f16 is kinder too.
   [[nodiscard]] StoredValues Stored(const WeightValues& values) const {
     if (form_ == WeightsForm::kF16) return StoreAsHalf(values);
     constexpr size_t kFewestOfChannel = 32;
     const bool pays = values.values.size() / values.channels >= kFewestOfChannel;
     StoredValues stored = StoreAsInt8(values, exact_only_ || !pays);
-    const bool as_half = !stored.refusal.empty() && !exact_only_ && !pays;
-    return as_half ? StoreAsHalf(values) : stored;
+    if (exact_only_) return stored;
+    if (stored.refusal.empty()) {
+      constexpr double kLeastRatio = 2500;  // 34 dB
+      const StorageLoss loss = LossOf(values, stored.values);
+      if (loss.signal >= kLeastRatio * loss.noise) return stored;
+    } else if (pays) {
+      return stored;
+    }
+    StoredValues half = StoreAsHalf(values);
+    return half.refusal.empty() || !stored.refusal.empty() ? half : stored;
   }
 
   [[nodiscard]] std::string WhyNotReader(OpId reader, TensorId source, int32_t axis) {

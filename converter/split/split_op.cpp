@@ -65,9 +65,14 @@ class Accumulation {
   /// What the first part has added is in the sum already.
   void TakeSum(std::vector<TensorId>& inputs) const {
     const bool is_conv = graph_.op(op_).kind == OpKind::kConv;
+    const size_t scale_at = is_conv ? 4 : 3;  // of weights stored as i8: each part has them
+    const TensorId scale = inputs.size() > scale_at ? inputs[scale_at] : kNone;
     inputs.resize(2);
     if (is_conv) inputs.push_back(kNone);
     if (!adds_apart_) inputs.push_back(sum_);
+    if (scale == kNone) return;
+    inputs.resize(scale_at, kNone);
+    inputs.push_back(scale);
   }
 
   static Attributes PartAttributes(const Op& op, bool activates) {
@@ -141,6 +146,8 @@ bool AddsProductsApart(const Graph& graph, const Op& op) {
 int32_t InputChannels(const Graph& graph, const Op& op) {
   const bool is_conv = op.kind == OpKind::kConv && op.attributes.As<ConvAttributes>().group == 1;
   if (!is_conv && op.kind != OpKind::kMatMul) return 0;
+  constexpr size_t kMean = 5;  // an input of bytes: a first layer has few channels
+  if (is_conv && op.inputs.size() > kMean && op.inputs[kMean] != kNone) return 0;
   return graph.tensor(op.inputs[0]).shape[InputChannelAxesOf(graph, op).x];
 }
 

@@ -15,11 +15,14 @@ constexpr int32_t RoundUp(int32_t value, int32_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// The refusals that all kernels share.
-const char* CommonRefusal(const OpCall& call) {
+/// The refusals that all kernels share. `packs`: weights may be stored in fewer bits, since they
+/// become f32 when they are packed.
+const char* CommonRefusal(const OpCall& call, bool packs) {
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i)) continue;
-    if (call.Input(i).dtype != DType::kF32) return "the OpenCL convolutions run f32 only";
+    const DType dtype = call.Input(i).dtype;
+    const bool is_stored = packs && i == 1 && (dtype == DType::kF16 || dtype == DType::kI8);
+    if (dtype != DType::kF32 && !is_stored) return "the OpenCL convolutions run f32 only";
     if (call.Input(i).Elements() == 0) return "nothing to compute: left to the CPU";
   }
   if (call.Output().Elements() == 0) return "nothing to compute: left to the CPU";
@@ -27,8 +30,8 @@ const char* CommonRefusal(const OpCall& call) {
 }
 
 const char* PackedRefusal(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call)) return reason;
-  for (int constant = 1; constant <= 2; ++constant) {
+  if (const char* reason = CommonRefusal(call, /*packs=*/true)) return reason;
+  for (const int constant : {1, 2, 4}) {
     if (call.HasInput(constant) && call.Input(constant).data == nullptr) {
       return "weights and bias are packed when the plan is loaded: they must be constant";
     }
@@ -108,7 +111,9 @@ const char* ConvWinogradSupports(const OpCall& call) {
   return nullptr;
 }
 
-const char* ConvReferenceSupports(const OpCall& call) { return CommonRefusal(call); }
+const char* ConvReferenceSupports(const OpCall& call) {
+  return CommonRefusal(call, /*packs=*/false);
+}
 
 size_t ConvTileHeld(const OpCall& call) {
   const TensorView& w = call.Input(1);
@@ -158,7 +163,10 @@ void ConvPackingKey(const OpCall& call, PackingKey* key) {
   key->AddTensor(call.Input(1));
   if (call.HasInput(2)) key->AddTensor(call.Input(2));
   key->AddWords(call.Output().dims, 4);
-  if (call.HasInput(3)) key->AddTensor(call.Input(3));
+  for (const int other : {3, 4}) {
+    key->Add(call.HasInput(other) ? 1 : 0);
+    if (call.HasInput(other)) key->AddTensor(call.Input(other));
+  }
 }
 
 WinogradPieces WinogradPiecesOf(const OpCall& call) {

@@ -62,18 +62,32 @@ int64_t PackedFloats(const MatMulShape& shape) {
 
 }  // namespace
 
-const char* MatMulReferenceSupports(const OpCall& call) {
+namespace {
+
+/// `packs`: a constant second factor may be stored in fewer bits, since it becomes f32 when it is
+/// packed.
+const char* CommonRefusal(const OpCall& call, bool packs) {
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i)) continue;
-    if (call.Input(i).dtype != DType::kF32) return "the OpenCL products run f32 only";
+    const TensorView& input = call.Input(i);
+    const bool is_stored = packs && i == 1 && input.data != nullptr &&
+                           (input.dtype == DType::kF16 || input.dtype == DType::kI8);
+    if (input.dtype != DType::kF32 && !is_stored) return "the OpenCL products run f32 only";
+    if (i == 3 && input.data == nullptr) return "scales of weights must be constant";
     if (call.Input(i).Elements() == 0) return "nothing to compute: left to the CPU";
   }
   if (call.Output().Elements() == 0) return "nothing to compute: left to the CPU";
   return nullptr;
 }
 
+}  // namespace
+
+const char* MatMulReferenceSupports(const OpCall& call) {
+  return CommonRefusal(call, /*packs=*/false);
+}
+
 const char* MatMulTileSupports(const OpCall& call) {
-  if (const char* reason = MatMulReferenceSupports(call)) return reason;
+  if (const char* reason = CommonRefusal(call, /*packs=*/true)) return reason;
   const TensorView& y = call.Output();
   for (int factor = 0; factor < 2; ++factor) {
     if (BatchesOf(call.Input(factor), y) == Batches::kMixed) {

@@ -5,6 +5,7 @@
 #include "backends/opencl/kernels/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "backends/opencl/plain_weights.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -26,11 +27,12 @@ Status ConvTileLoad(const KernelSetup& setup, void** shared) {
   TENON_RETURN_IF_ERROR(FindTileProgram(*loaded->device, *loaded->shape,
                                         setup.op.AttributesAs<ConvAttributes>().activation,
                                         HasScatteredChannels(setup.op.Input(0)), &loaded->program));
-  const std::vector<float> packed = PackForTiles(ConvMatrix(setup.op), loaded->shape->width());
+  const PlainWeights plain(setup.op, kWeightsScale);
+  const std::vector<float> packed = PackForTiles(ConvMatrix(plain.op()), loaded->shape->width());
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
   TENON_RETURN_IF_ERROR(
-      UploadConstants(setup.op, *loaded->device, kPackedInputs, &loaded->constants));
+      UploadConstants(plain.op(), *loaded->device, kPackedInputs, &loaded->constants));
   *shared = loaded.release();
   return OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "backends/opencl/kernels/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "backends/opencl/plain_weights.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -133,11 +134,12 @@ Status ConvDepthwiseLoad(const KernelSetup& setup, void** shared) {
   loaded->device = static_cast<Device*>(setup.device);
   TENON_RETURN_IF_ERROR(
       loaded->device->FindProgram("conv_depthwise.cl", OptionsOf(setup.op), &loaded->program));
-  const std::vector<float> packed = PackForTiles(ChannelMatrix(setup.op), kDepthwiseLanes);
+  const PlainWeights plain(setup.op, kWeightsScale);
+  const std::vector<float> packed = PackForTiles(ChannelMatrix(plain.op()), kDepthwiseLanes);
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
   TENON_RETURN_IF_ERROR(
-      UploadConstants(setup.op, *loaded->device, kPackedInputs, &loaded->constants));
+      UploadConstants(plain.op(), *loaded->device, kPackedInputs, &loaded->constants));
   *shared = loaded.release();
   return OkStatus();
 }

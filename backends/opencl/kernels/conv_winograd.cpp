@@ -7,6 +7,7 @@
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "backends/opencl/plain_weights.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -210,7 +211,8 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   std::unique_ptr<LoadedWinograd> loaded(new (std::nothrow) LoadedWinograd());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   Device& device = *static_cast<Device*>(setup.device);
-  const OpCall& op = setup.op;
+  const PlainWeights plain(setup.op, kWeightsScale);
+  const OpCall& op = plain.op();
   loaded->device = &device;
   loaded->shape = &ShapeFor(op, setup.variant, device.traits());
   TENON_RETURN_IF_ERROR(

@@ -6,6 +6,7 @@
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "backends/opencl/plain_weights.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr int kA = 0;
 constexpr int kB = 1;
 constexpr int kBias = 2;
+constexpr int kFactorScale = 3;
 
 /// As in matmul_pack.cl.
 struct PackParameters {
@@ -133,7 +135,8 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
                "an OpenCL kernel was loaded without its device");
   std::unique_ptr<LoadedTile> loaded(new (std::nothrow) LoadedTile());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
-  const OpCall& op = setup.op;
+  const PlainWeights plain(setup.op, kFactorScale);
+  const OpCall& op = plain.op();
   loaded->device = static_cast<Device*>(setup.device);
   loaded->shape = FindTile(setup.variant);
   if (loaded->shape == nullptr) {

@@ -148,6 +148,16 @@ TEST_CASE("StoreWeights: channels of few weights that int8 would round become f1
   CHECK(stored.text.find("%w.f16: f16[2,2,1,1]") != std::string::npos);
 }
 
+TEST_CASE("StoreWeights: weights among which one is far larger become f16") {
+  // 63 weights of about 1 and one of 50: steps of 50 / 127 leave the others little.
+  std::string values = "50";
+  for (int i = 1; i < 64; ++i) values += fmt::format(", {}", 0.9 + 0.0031 * i);
+  const std::string text = fmt::format(
+      "input %x: f32[1,64,1,1]\nconst %w: f32[1,64,1,1] = [{}]\n%y = conv(%x, %w)\noutput %y\n",
+      values);
+  CHECK(StoreAs(WeightsForm::kInt8, text).text.find("%w.f16") != std::string::npos);
+}
+
 TEST_CASE("StoreWeights: readers share the stored weights, or all keep the f32 ones") {
   const Stored shared = StoreAs(WeightsForm::kF16, R"(input %x: f32[1,2,3,3]
 const %w: f32[2,2,1,1] = [0.1, -0.2718, 1, 0.7071]

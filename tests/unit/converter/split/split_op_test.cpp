@@ -54,6 +54,22 @@ Graph ConvGraph() {
   return graph;
 }
 
+/// The same weights as i8, with a scale for each output channel.
+void StoreAsInt8(Graph& graph, OpId id, size_t scale_input, int32_t outputs) {
+  const Tensor& weights = graph.tensor(graph.op(id).inputs[1]);
+  std::vector<int8_t> bytes;
+  for (const double value : ReadElements(weights)) {
+    bytes.push_back(static_cast<int8_t>(std::lround(127 * value)));
+  }
+  std::vector<float> scales;
+  for (int32_t m = 0; m < outputs; ++m) scales.push_back(0.001F * static_cast<float>(m + 1));
+  const TensorId stored = graph.AddConstantOf("w.i8", DType::kI8, weights.shape, bytes);
+  graph.op(id).inputs[1] = stored;
+  graph.op(id).inputs.resize(scale_input + 1, kNone);
+  graph.op(id).inputs[scale_input] =
+      graph.AddConstantOf("w.scale", DType::kF32, Shape({outputs}), scales);
+}
+
 /// y = relu(a b + bias) with `rows` rows.
 Graph GemmGraph(int32_t rows) {
   Graph graph;
@@ -110,6 +126,40 @@ TEST_CASE("Split op: bit-equal along every dimension, into any number of parts")
       REQUIRE(SplitOp(graph, FindOp(graph, "conv_3"), axis, parts).ok());
       CHECK(OutputOf(graph) == whole);
     }
+  }
+}
+
+TEST_CASE("Split op: parts of stored weights have their part of the scales") {
+  const auto stored = [] {
+    Graph graph = ConvGraph();
+    StoreAsInt8(graph, FindOp(graph, "conv_3"), 4, 6);
+    return graph;
+  };
+  const std::vector<std::byte> whole = OutputOf(stored());
+  for (int32_t axis = 1; axis < 4; ++axis) {
+    Graph graph = stored();
+    REQUIRE(SplitOp(graph, FindOp(graph, "conv_3"), axis, 3).ok());
+    CHECK(OutputOf(graph) == whole);
+  }
+  Graph added = stored();
+  REQUIRE(SplitInputChannels(added, FindOp(added, "conv_3"), 2).ok());
+  CHECK(LargestDifference(OutputOf(added), whole) < 1e-5);
+}
+
+TEST_CASE("Split op: products of stored weights are cut in every way") {
+  for (const int32_t rows : {1, 3}) {
+    const auto stored = [&] {
+      Graph graph = GemmGraph(rows);
+      StoreAsInt8(graph, FindOp(graph, "gemm"), 3, 10);
+      return graph;
+    };
+    const std::vector<std::byte> whole = OutputOf(stored());
+    Graph columns = stored();
+    REQUIRE(SplitOp(columns, FindOp(columns, "gemm"), 1, 3).ok());
+    CHECK(OutputOf(columns) == whole);
+    Graph added = stored();
+    REQUIRE(SplitInputChannels(added, FindOp(added, "gemm"), 4).ok());
+    CHECK(LargestDifference(OutputOf(added), whole) < 1e-5);
   }
 }
 

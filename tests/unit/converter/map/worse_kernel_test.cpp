@@ -1,0 +1,59 @@
+#include "converter/map/worse_kernel.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "converter/ir/text.hpp"
+
+namespace tenon::converter {
+namespace {
+
+Graph Parsed(const char* text) {
+  auto graph = ParseGraph(text);
+  if (!graph.ok()) FAIL(graph.error().message);
+  return std::move(*graph);
+}
+
+/// A convolution in f32 and the same of other operands, of which one is to take the other's place.
+constexpr const char* kForms = R"(input %x: f32[1,32,8,8]
+input %u: u8[1,32,8,8]
+const %w: f32[32,32,3,3] = random(1)
+const %h: f16[32,32,3,3] = random(1)
+const %q: i8[32,32,3,3] = random(1)
+const %s: f32[32] = splat(0.5)
+const %m: f32[32] = splat(1)
+%plain = conv(%x, %w)
+%half = conv(%x, %h)
+%int8 = conv(%x, %q, _, _, %s)
+%bytes = conv(%u, %w, _, _, _, %m)
+output %plain
+output %half
+output %int8
+output %bytes
+)";
+
+std::string WhyWorse(const std::string& other, const KernelChoiceOptions& options) {
+  const Graph graph = Parsed(kForms);
+  const auto op = [&](const std::string& name) -> const Op& {
+    return graph.op(graph.tensor(graph.FindTensor(name)).producer);
+  };
+  return WhyWorseKernel(graph, op("plain"), op(other), options);
+}
+
+TEST_CASE("Worse kernels: weights in fewer bits run by the same kernels") {
+  CHECK(WhyWorse("half", {}).empty());
+  CHECK(WhyWorse("int8", {}).empty());
+}
+
+TEST_CASE(
+    "Worse kernels: what only the portable kernel takes is worse than what a faster one does") {
+  CHECK(WhyWorse("bytes", {}) ==
+        "it would run by cpu.conv.portable instead of cpu.conv.vector_winograd");
+  KernelChoiceOptions portable;
+  portable.portable_only = true;
+  CHECK(WhyWorse("bytes", portable).empty());
+}
+
+}  // namespace
+}  // namespace tenon::converter
