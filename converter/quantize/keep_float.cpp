@@ -44,9 +44,19 @@ Result<std::vector<OpId>> ChooseKept(
     TENON_ASSIGN_OR_RETURN(const Accuracy accuracy, judge(noisiest(count)));
     (accuracy.Reaches(goal) ? enough : too_few) = count;
   }
-  std::vector<OpId> kept;
-  for (size_t i = 0; i < enough; ++i) kept.push_back(ranking[i].layer);
-  return kept;
+  // Layers disturb each other, so that a few may return once the others are float.
+  std::set<OpId> kept = noisiest(enough);
+  for (size_t i = enough; i-- > 0;) {
+    std::set<OpId> fewer = kept;
+    fewer.erase(ranking[i].layer);
+    TENON_ASSIGN_OR_RETURN(const Accuracy accuracy, judge(fewer));
+    if (accuracy.Reaches(goal)) kept = std::move(fewer);
+  }
+  std::vector<OpId> result;
+  for (const LayerNoise& entry : ranking) {
+    if (kept.contains(entry.layer)) result.push_back(entry.layer);
+  }
+  return result;
 }
 
 }  // namespace tenon::converter

@@ -21,8 +21,9 @@ struct LayerNoise {
     const IntegerOps& chosen, const std::vector<OpId>& order,
     const std::function<Result<Accuracy>(const std::set<OpId>& integer_layers)>& judge);
 
-/// The fewest of the noisiest layers that have to stay float for the goal, found by halving:
-/// `judge` is asked with those kept. Gives them in that order; all of them if nothing less will do.
+/// The layers that have to stay float for the goal, noisiest first: the fewest of the noisiest,
+/// found by halving, less those that can return one by one, the least noisy first. `judge` is asked
+/// with the layers kept. All of them if nothing less will do.
 [[nodiscard]] Result<std::vector<OpId>> ChooseKept(
     const std::vector<LayerNoise>& ranking, const AccuracyGoal& goal,
     const std::function<Result<Accuracy>(const std::set<OpId>& kept)>& judge);

@@ -76,12 +76,24 @@ TEST_CASE("ChooseKept: all layers if nothing less will do") {
   CHECK(layers.Kept(90).size() == 3);
 }
 
+TEST_CASE("ChooseKept: a layer that hurts only beside another one returns") {
+  const NoisyLayers layers({1e-2, 5e-3, 1e-5});
+  auto kept = ChooseKept(layers.Ranking(), AccuracyGoal{},
+                         [&](const std::set<OpId>& float_layers) -> Result<Accuracy> {
+                           std::set<OpId> silent = float_layers;
+                           if (float_layers.contains(1)) silent.insert(0);
+                           return layers.Without(silent);
+                         });
+  REQUIRE(kept.ok());
+  CHECK(*kept == std::vector<OpId>{1});
+}
+
 TEST_CASE("ChooseKept: takes few trials among many layers") {
   std::vector<double> noise(200, 1e-6);
   for (size_t i = 0; i < 70; ++i) noise[i * 2] = 1e-3;
   const NoisyLayers layers(std::move(noise));
   CHECK(layers.Kept(31).size() == 70);
-  CHECK(layers.trials < 200 + 20);
+  CHECK(layers.trials < 200 + 70 + 20);
 }
 
 }  // namespace
