@@ -168,6 +168,7 @@ KernelChoiceOptions KernelsOf(const FitOptions& fit) {
 
 /// Numbers as the model's ops and the device's inputs have them.
 Status AdaptNumbers(Graph& graph, const ConvertOptions& options, Conversion& conversion) {
+  if (HasInt8Weights(graph)) graph.weights = DType::kI8;
   TENON_RETURN_IF_ERROR(RunPass({"compute-in-f32", ComputeInF32}, graph, conversion.passes));
   if (options.input_formats.empty()) return {};
   conversion.passes.push_back({"apply-input-formats", 0, {}});

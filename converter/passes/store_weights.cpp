@@ -224,6 +224,16 @@ const char* Name(WeightsForm form) {
   return "";
 }
 
+bool HasInt8Weights(const Graph& graph) {
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    if (op.kind != OpKind::kDequantize) continue;
+    const Tensor& quantized = graph.tensor(op.inputs[0]);
+    if (quantized.IsConstant() && quantized.dtype == DType::kI8) return true;
+  }
+  return false;
+}
+
 Status StoreWeights(Graph& graph, const StoreWeightsOptions& options, PassReport& report,
                     WeightsReport& weights) {
   weights.form = options.form;

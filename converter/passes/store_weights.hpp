@@ -51,6 +51,10 @@ struct WeightsReport {
 
 [[nodiscard]] const char* Name(WeightsForm form);
 
+/// To be asked of a graph as imported, before constants are folded: true if it dequantizes
+/// constants of i8, as models with weights of i8 and arithmetic in f32 do.
+[[nodiscard]] bool HasInt8Weights(const Graph& graph);
+
 /// Adds to both reports.
 [[nodiscard]] Status StoreWeights(Graph& graph, const StoreWeightsOptions& options,
                                   PassReport& report, WeightsReport& weights);

@@ -192,6 +192,22 @@ output %y
 )")) == "'y' has other output channels of the same weights");
 }
 
+TEST_CASE("StoreWeights: a model that dequantizes constants of i8 has weights of i8") {
+  CHECK(HasInt8Weights(ParsedForTest(R"(input %x: f32[1,2]
+const %q: i8[2,1] = [1, 2]
+const %s: f32[1] = [0.5]
+%w = dequantize(%q, %s)
+%y = matmul(%x, %w)
+output %y
+)")));
+  CHECK_FALSE(HasInt8Weights(ParsedForTest(R"(input %q: i8[2,1]
+const %s: f32[1] = [0.5]
+%y = dequantize(%q, %s)
+output %y
+)")));
+  CHECK_FALSE(HasInt8Weights(ParsedForTest(kConv)));
+}
+
 TEST_CASE("StoreWeights: unless told, weights stay as the model has them") {
   CHECK(StoreAs(WeightsForm::kModel, kConv).weights.stored == 0);
   CHECK(StoreAs(WeightsForm::kF32, kConv, DType::kF16).weights.stored == 0);
