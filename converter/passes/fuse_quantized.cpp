@@ -7,6 +7,7 @@
 #include "converter/passes/quantize_elementwise.hpp"
 #include "converter/passes/quantize_lookups.hpp"
 #include "converter/passes/quantize_moves.hpp"
+#include "converter/passes/quantize_outputs.hpp"
 #include "converter/passes/quantize_products.hpp"
 #include "converter/passes/rewrite.hpp"
 
@@ -70,6 +71,10 @@ class Fuser {
 
   Status TryQuantize(OpId id) {
     if (std::as_const(graph_).tensor(graph_.op(id).inputs.front()).producer == kNone) return {};
+    if (TryStoreOtherwise(graph_, id)) {
+      ++report_.changed;
+      return {};
+    }
     TENON_ASSIGN_OR_RETURN(std::string reason, TryMakeLookup(graph_, id));
     if (reason == kNotElementwise) {
       TENON_ASSIGN_OR_RETURN(reason, TryQuantizeResult(graph_, id));

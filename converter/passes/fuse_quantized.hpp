@@ -13,6 +13,7 @@ namespace tenon::converter {
 ///   also
 ///     those whose result stays float;
 ///   - sums, products, averages, softmax and the like (quantize_elementwise.hpp);
+///   - bounds and zero points that the op before can store by itself (quantize_outputs.hpp);
 ///   - functions of one tensor, and changes of scale and zero point, are tables
 ///     (quantize_lookups.hpp).
 /// Results are rounded half to even (Rounding::kHalfEven), as quantize ops of that rounding say.

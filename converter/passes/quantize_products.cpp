@@ -15,6 +15,9 @@ constexpr size_t kBias = 2;
 constexpr size_t kResidual = 3;
 constexpr size_t kFloatInputs = 4;  ///< what follows is how weights are stored
 constexpr size_t kWeightZeroPoint = 6;
+constexpr double kMostSum = 2147483648.0;
+/// Scales of a bias are products of two scales, rounded to f32 by who quantized the model.
+constexpr double kScaleRounding = 1e-6;
 
 TensorId InputOrNone(const Op& op, size_t index) {
   return index < op.inputs.size() ? op.inputs[index] : kNone;
@@ -51,13 +54,53 @@ struct Match {
   OpId product = kNone;
   Source x;
   Source w;
-  std::vector<double> bias;  ///< real numbers; empty: none
-  TensorId result = kNone;   ///< real: what the quantized op stands for
+  std::vector<double> largest_sums;  ///< of products, per output channel or for all
+  std::vector<double> bias;          ///< in units of bias_scales; empty: none
+  std::vector<double> bias_scales;
+  TensorId result = kNone;  ///< real: what the quantized op stands for
   std::vector<OpId> absorbed;
   OpId quantize = kNone;  ///< kNone: the output is f32
   Quantization y;
   QuantizedOutput output;
 };
+
+/// Bounds of the magnitude of a sum before the bias.
+std::vector<double> LargestSums(const Graph& graph, const Op& op, const Source& x,
+                                const Source& w) {
+  const double least = OutputOf(x.as).min;
+  const double zero = x.as.zero_points.front();
+  const double largest_x = std::max(zero - least, least + 255 - zero);
+  const Tensor& weights = graph.tensor(w.quantized);
+  const int32_t axis = WeightAxis(graph, op);
+  const Shape& shape = weights.shape;
+  size_t inner = 1;
+  for (int32_t i = axis + 1; i < shape.rank; ++i) inner *= static_cast<size_t>(shape[i]);
+  const auto channels = static_cast<size_t>(shape[axis]);
+  if (!weights.IsConstant()) {
+    const double count = static_cast<double>(shape.Elements()) / static_cast<double>(channels);
+    return {largest_x * 255.0 * count};
+  }
+  std::vector<double> sums(channels, 0.0);
+  const std::vector<double> values = ReadElements(weights);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t channel = i / inner % channels;
+    const size_t at = channel % w.as.zero_points.size();
+    sums[channel] += largest_x * std::abs(values[i] - w.as.zero_points[at]);
+  }
+  return sums;
+}
+
+/// `values`: real numbers, one per channel, that `tensor` stands for.
+void SetBias(const Graph& graph, TensorId tensor, std::vector<double> values, Match& match) {
+  match.bias_scales.assign(1, 1.0);
+  if (const auto source = SourceOf(graph, tensor); source.has_value()) {
+    match.bias_scales.assign(source->as.scales.begin(), source->as.scales.end());
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = std::nearbyint(values[i] / match.bias_scales[i % match.bias_scales.size()]);
+    }
+  }
+  match.bias = std::move(values);
+}
 
 std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
   const auto x = SourceOf(graph, op.inputs[0]);
@@ -74,6 +117,7 @@ std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
   if (op.inputs.size() > kFloatInputs) return "its weights are stored in another form already";
   match.x = *x;
   match.w = *w;
+  match.largest_sums = LargestSums(graph, op, *x, *w);
   return "";
 }
 
@@ -84,7 +128,7 @@ std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
   const Shape& aligned = conv ? graph.tensor(bias).shape : graph.tensor(op.outputs.front()).shape;
   auto values = PerChannel(graph, bias, aligned, conv ? 0 : aligned.rank - 1);
   if (!values.has_value()) return "its bias is not one constant per output channel";
-  match.bias = std::move(*values);
+  SetBias(graph, bias, std::move(*values), match);
   return "";
 }
 
@@ -101,7 +145,7 @@ void TakeAddition(const Graph& graph, Match& match) {
   if (binary.activation.function != UnaryFunction::kIdentity) return;
   auto values = PerChannel(graph, other, shape, ChannelAxis(graph, graph.op(match.product)));
   if (!values.has_value()) return;
-  match.bias = std::move(*values);
+  SetBias(graph, other, std::move(*values), match);
   match.result = add.outputs.front();
   match.absorbed.push_back(id);
 }
@@ -145,8 +189,12 @@ std::string WhyNotFactors(const Match& match, Factors& factors) {
   }
   for (size_t i = 0; i < match.bias.size(); ++i) {
     const double unit = x_scale * double{match.w.as.scales[i % match.w.as.scales.size()]};
-    const double steps = std::nearbyint(match.bias[i] / unit);
-    if (!(std::abs(steps) < 2147483647.0)) return "its bias is out of range for 32 bits";
+    double ratio = match.bias_scales[i % match.bias_scales.size()] / unit;
+    if (std::abs(ratio - 1.0) < kScaleRounding) ratio = 1.0;
+    const double steps = std::nearbyint(match.bias[i] * ratio);
+    // Where nothing is added to it, a bias may be as large as its type; dead channels have such.
+    const double most = kMostSum - match.largest_sums[i % match.largest_sums.size()];
+    if (!(steps >= -most && steps < most)) return "its sum is out of range for 32 bits";
     factors.bias.push_back(static_cast<int32_t>(steps));
   }
   return "";

@@ -60,12 +60,26 @@ TEST_CASE("FuseQuantized: a convolution takes its bias in units of its sum") {
 TEST_CASE("FuseQuantized: a bias in i32 stays as it is where its units are the sum's") {
   const std::string text = Fused(kHead + kReal + kWeights +
                                  "const %b: i32[2] = [1000000007, -3]\n"
-                                 "const %bs: f32[2] = [0.0625, 1]\n"
+                                 "const %bs: f32[2] = [0.06250001, 1]\n"
                                  "%br = dequantize(%b, %bs)\n"
                                  "%c = conv(%r, %wr, %br)\n"
                                  "%y = quantize(%c, %ys, %yz)\n"
                                  "output %y\n");
   CHECK(Contains(text, "const %c.bias: i32[2] = [1000000007, -3]\n"));
+}
+
+TEST_CASE("FuseQuantized: a bias may be as large as its type where weights are 0") {
+  const std::string text = Fused(kHead + kReal +
+                                 "const %w: i8[2,2,1,1] = [0, 0, 3, 4]\n"
+                                 "const %ws: f32[2] = [0.125, 2]\n"
+                                 "const %b: i32[2] = [-2147483648, 2147480000]\n"
+                                 "const %bs: f32[2] = [0.0625, 1]\n"
+                                 "%wr = dequantize(%w, %ws)\n"
+                                 "%br = dequantize(%b, %bs)\n"
+                                 "%c = conv(%r, %wr, %br)\n"
+                                 "%y = quantize(%c, %ys, %yz)\n"
+                                 "output %y\n");
+  CHECK(Contains(text, "const %c.bias: i32[2] = [-2147483648, 2147480000]\n"));
 }
 
 TEST_CASE("FuseQuantized: relu and clip become bounds of the output, wherever they stand") {
@@ -200,6 +214,23 @@ TEST_CASE("FuseQuantized: other parameters are a table, the same ones nothing") 
   CHECK(OpsOf(same) == "%y: i8[1,2,2,2] = unary(%x)\n");
 }
 
+TEST_CASE("FuseQuantized: bounds, and the 128 between i8 and u8, go into the op before") {
+  const std::string unsigned_y = "const %uz: u8[1] = [123]\n";
+  const auto fused = [&](const std::string& ops) {
+    return OpsOf(Fused(kHead + kReal + unsigned_y + ops + "output %y\n"));
+  };
+  CHECK(fused("%p = softmax(%r) {axis=1}\n%q = quantize(%p, %ys, %yz)\n"
+              "%d = dequantize(%q, %ys, %yz)\n%a = unary(%d) {function=clip, a=0, b=6}\n"
+              "%m = unary(%a) {function=clip, a=1, b=9}\n"
+              "%y = quantize(%m, %ys, %uz) {to=u8}\n") ==
+        "%y: u8[1,2,2,2] = quantized_softmax(%x) {axis=1, scale=0.5, output_scale=0.25, to=u8, "
+        "zero_point=123, min=127, max=147} \"p\"\n");
+  CHECK(OpsOf(Fused(kHead + unsigned_y +
+                    "input %f: f32[2]\n%q = quantize(%f, %ys, %yz)\n%d = dequantize(%q, %ys, %yz)\n"
+                    "%y = quantize(%d, %ys, %uz) {to=u8}\n"
+                    "output %y\n")) == "%y: u8[2] = quantize(%f, %ys, %uz) {to=u8} \"q\"\n");
+}
+
 TEST_CASE("FuseQuantized: what moves elements works on bytes, on either side") {
   const auto fused = [&](const std::string& ops) {
     return OpsOf(Fused(kHead + ops + "output %y\n"));
@@ -260,7 +291,7 @@ TEST_CASE("FuseQuantized: leaves what it cannot do, and says why") {
   refused(kWeights + "input %b: f32[2]\n%y = conv(%r, %wr, %b)\n", "y",
           "its bias is not one constant per output channel");
   refused(kWeights + "const %b: f32[2] = [1e30, 0]\n%y = conv(%r, %wr, %b)\n", "y",
-          "its bias is out of range for 32 bits");
+          "its sum is out of range for 32 bits");
   refused(
       "%p = pad(%r) {value=0.3, begins=[0, 0, 1, 0], ends=[0, 0, 0, 0]}\n"
       "%y = unary(%p) {function=exp}\n",

@@ -1,0 +1,129 @@
+#include "converter/passes/quantize_outputs.hpp"
+
+#include "converter/passes/quantization.hpp"
+#include "converter/passes/rewrite.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// What the quantize op stores again.
+struct Match {
+  Source source;
+  Quantization target;
+  std::vector<Clamp> clamps;  ///< the one that is applied last first
+};
+
+std::optional<Match> FindMatch(const Graph& graph, OpId quantize) {
+  Match match;
+  const auto target = PlainTargetOf(graph, graph.op(quantize));
+  if (!target.has_value()) return std::nullopt;
+  match.target = *target;
+  TensorId real = graph.op(quantize).inputs.front();
+  OpId reader = quantize;
+  while (true) {
+    const OpId producer = graph.tensor(real).producer;
+    if (producer == kNone || graph.OnlyConsumer(real) != reader) return std::nullopt;
+    if (const auto source = PlainSourceOf(graph, real); source.has_value()) {
+      match.source = *source;
+      break;
+    }
+    const auto clamp = ClampOf(graph, graph.op(producer));
+    if (!clamp.has_value()) return std::nullopt;
+    match.clamps.push_back(*clamp);
+    reader = producer;
+    real = clamp->x;
+  }
+  if (graph.OnlyConsumer(match.source.quantized) != match.source.dequantize) return std::nullopt;
+  if (graph.tensor(match.source.quantized).producer == kNone) return std::nullopt;
+  return match;
+}
+
+/// What is added to every byte, read as a number of its dtype, if that is all that changes.
+std::optional<int32_t> ShiftOf(const Quantization& from, const Quantization& to) {
+  if (from.scales != to.scales) return std::nullopt;
+  int32_t shift = 0;
+  if (from.dtype != to.dtype) shift = to.dtype == DType::kI8 ? -128 : 128;
+  if (to.zero_points.front() - from.zero_points.front() != shift) return std::nullopt;
+  return shift;
+}
+
+void Change(QuantizedOutput& output, const Match& match, int32_t shift) {
+  for (size_t i = match.clamps.size(); i-- > 0;) {
+    QuantizedOutput bounds = OutputOf(match.source.as);
+    ApplyClamp(match.source.as, match.clamps[i], bounds);
+    output.min = std::min(std::max(output.min, bounds.min), bounds.max);
+    output.max = std::min(std::max(output.max, bounds.min), bounds.max);
+  }
+  output.to = static_cast<int32_t>(match.target.dtype);
+  output.zero_point += shift;
+  output.min += shift;
+  output.max += shift;
+}
+
+template <typename QuantizedAttributes>
+void ChangeOutput(Op& op, const Match& match, int32_t shift) {
+  auto attributes = op.attributes.As<QuantizedAttributes>();
+  Change(attributes.output, match, shift);
+  op.attributes = Attributes(attributes);
+}
+
+bool ChangeOutputOf(Op& op, const Match& match, int32_t shift) {
+  switch (op.kind) {
+    case OpKind::kQuantizedConv:
+      ChangeOutput<QuantizedConvAttributes>(op, match, shift);
+      return true;
+    case OpKind::kQuantizedMatMul:
+      ChangeOutput<QuantizedMatMulAttributes>(op, match, shift);
+      return true;
+    case OpKind::kQuantizedBinary:
+      ChangeOutput<QuantizedBinaryAttributes>(op, match, shift);
+      return true;
+    case OpKind::kQuantizedAveragePool:
+      ChangeOutput<QuantizedAveragePoolAttributes>(op, match, shift);
+      return true;
+    case OpKind::kQuantizedReduce:
+      ChangeOutput<QuantizedReduceAttributes>(op, match, shift);
+      return true;
+    case OpKind::kQuantizedSoftmax:
+      ChangeOutput<QuantizedSoftmaxAttributes>(op, match, shift);
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A quantize op stores what the later one would.
+bool ChangeQuantize(Graph& graph, OpId producer, OpId later, const Match& match) {
+  if (!match.clamps.empty() || !PlainTargetOf(graph, graph.op(producer)).has_value()) return false;
+  const Op& from = std::as_const(graph).op(later);
+  std::vector<TensorId> inputs = from.inputs;
+  inputs[0] = std::as_const(graph).op(producer).inputs.front();
+  Op& op = graph.op(producer);
+  op.attributes = from.attributes;
+  op.inputs = inputs;
+  return true;
+}
+
+}  // namespace
+
+bool TryStoreOtherwise(Graph& graph, OpId id) {
+  const auto match = FindMatch(graph, id);
+  if (!match.has_value()) return false;
+  const auto shift = ShiftOf(match->source.as, match->target);
+  if (!shift.has_value()) return false;
+  const TensorId stored = match->source.quantized;
+  const OpId producer = std::as_const(graph).tensor(stored).producer;
+  const bool quantize = std::as_const(graph).op(producer).kind == OpKind::kQuantize;
+  if (quantize ? !ChangeQuantize(graph, producer, id, *match)
+               : !ChangeOutputOf(graph.op(producer), *match, *shift)) {
+    return false;
+  }
+  graph.tensor(stored).dtype = match->target.dtype;
+  const TensorId y = std::as_const(graph).op(id).outputs.front();
+  const std::string name = std::as_const(graph).tensor(y).name;
+  BypassAndErase(graph, id, stored);
+  graph.RenameTensor(stored, name);
+  return true;
+}
+
+}  // namespace tenon::converter
