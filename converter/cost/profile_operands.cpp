@@ -1,6 +1,7 @@
 #include "converter/cost/profile_operands.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "runtime/ops/kernel_name.hpp"
 #include "runtime/ops/op_table.hpp"
@@ -43,12 +44,24 @@ std::string OperandText(const TensorView& view) {
   return place.empty() ? text : fmt::format("{}:{}", text, place);
 }
 
+/// Numbers that a quantized op reckons with: they change its result, never its time.
+bool IsScaleOrBound(const OpRow& row, const AttributeField& field) {
+  if (row.kind < OpKind::kQuantize) return false;
+  const std::string_view name = field.name;
+  const auto ends_with = [&](std::string_view end) {
+    return name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
+  };
+  return ends_with("scale") || ends_with("multiplier") || ends_with("shift") ||
+         ends_with("zero_point") || name == "min" || name == "max" || name == "least_difference";
+}
+
 std::string AttributesText(const OpRow& row, const int32_t* words) {
   const auto* defaults = static_cast<const int32_t*>(row.default_attributes);
   std::string text;
   for (const AttributeField& field : row.fields) {
     const int32_t* value = words + field.offset;
     if (std::equal(value, value + field.count, defaults + field.offset)) continue;
+    if (IsScaleOrBound(row, field)) continue;
     text += fmt::format("{}{}=", text.empty() ? "" : " ", field.name);
     for (int i = 0; i < field.count; ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", value[i]);
   }

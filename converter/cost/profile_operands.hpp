@@ -51,7 +51,8 @@ class ProfileOperands {
 /// row-major:
 /// "last" (channels last), "gaps" or "last-gaps" (the same with space between), "strided"
 /// (anything else). Absent operands are `_`. Attributes are their words, named, where they differ
-/// from the defaults. A power's constant exponent is an attribute too, as kernels treat it so.
+/// from the defaults; scales, zero points and bounds of quantized ops are left out. A power's
+/// constant exponent is an attribute too, as kernels treat it so.
 [[nodiscard]] std::string ProfileSignature(const ProfileOperands& operands, int threads);
 
 /// The same without the places in memory: what remains alike when views come and go.

@@ -65,6 +65,21 @@ TEST_CASE("A power's constant exponent is part of the signature") {
   CHECK(power("2") != power("0.5"));
 }
 
+TEST_CASE("Scales, zero points and bounds of quantized ops are not part of the signature") {
+  const auto sum = [](const char* attributes) {
+    return SignatureOf(
+        fmt::format("graph g\ninput %a: i8[8]\ninput %b: i8[8]\n"
+                    "%y = quantized_binary(%a, %b) {{{}}} @cpu/k\noutput %y\n",
+                    attributes));
+  };
+  const std::string base = sum("rounding=fixed_point");
+  CHECK(base == "quantized_binary k (i8[8], i8[8]) -> i8[8] {rounding=1} threads=1");
+  CHECK(base == sum("rounding=fixed_point, x_zero_point=3, x_multiplier=77, x_shift=-2, "
+                    "output_scale=0.5, left_shift=20, zero_point=-7, min=-7, max=100"));
+  CHECK(base != sum("rounding=half_even"));
+  CHECK(base != sum("rounding=fixed_point, function=mul"));
+}
+
 TEST_CASE("Without strides, a signature says nothing of places in memory") {
   CHECK(WithoutStrides("copy k (f32[1,2]:last-gaps, _, i64[]) -> f32[1,2]:strided threads=1") ==
         "copy k (f32[1,2], _, i64[]) -> f32[1,2] threads=1");
