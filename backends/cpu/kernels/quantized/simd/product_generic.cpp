@@ -9,8 +9,8 @@ namespace {
 int ChannelAt(int p, int) { return p; }
 int WeightPlace(int p, int k, int width) { return k * width + p; }
 
-/// Adds a pixel's products to the sums of `width` channels.
-void AddTaps(const ProductCall& call, const uint8_t* x, int32_t* sums) {
+/// Adds a pixel's products to the sums of `width` channels, which wrap.
+void AddTaps(const ProductCall& call, const uint8_t* x, uint32_t* sums) {
   const int width = call.group->width;
   const int8_t* weights = call.group->weights;
   const uint8_t flip = static_cast<uint8_t>(call.flip);
@@ -21,7 +21,7 @@ void AddTaps(const ProductCall& call, const uint8_t* x, int32_t* sums) {
       const uint8_t* four = tap + (k < last ? k : last);
       for (int byte = 0; byte < kDepthStep; ++byte, weights += width) {
         const auto value = static_cast<int16_t>(four[byte] ^ flip);
-        for (int p = 0; p < width; ++p) sums[p] += value * weights[p];
+        for (int p = 0; p < width; ++p) sums[p] += static_cast<uint32_t>(value * weights[p]);
       }
     }
   }
@@ -69,9 +69,11 @@ void Run(const ProductCall& call) {
   const ProductGroup& group = *call.group;
   const ProductFinish& finish = *call.finish;
   for (int i = 0; i < call.pixels; ++i) {
+    uint32_t wrapping[kMostWidth];
+    std::memcpy(wrapping, group.bias, static_cast<size_t>(group.width) * sizeof(int32_t));
+    AddTaps(call, call.x + group.source + i * call.x_step, wrapping);
     int32_t sums[kMostWidth];
-    std::memcpy(sums, group.bias, static_cast<size_t>(group.width) * sizeof(int32_t));
-    AddTaps(call, call.x + group.source + i * call.x_step, sums);
+    std::memcpy(sums, wrapping, static_cast<size_t>(group.width) * sizeof(int32_t));
     uint8_t bytes[kMostWidth];
     uint8_t* y = call.y + i * call.y_step;
     bool is_done = false;
