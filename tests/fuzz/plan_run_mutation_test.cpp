@@ -269,6 +269,51 @@ output %i
 output %m
 )";
 
+// One line for each op: the text form has no others.
+constexpr const char* kQuantizedNet =
+    R"(
+graph quantized
+input %x: f32[1,3,14,14]
+const %s: f32[1] = [0.02]
+const %z: i8[1] = [3]
+%q = quantize(%x, %s, %z) {to=i8}
+const %w1: i8[16,3,3,3] = random(1)
+const %b1: i32[16] = random(2)
+const %m1: i32[1] = [1200000000]
+const %h1: i8[1] = [-6]
+%c1 = quantized_conv(%q, %w1, %b1, %m1, %h1, %z) )"
+    R"({pads=[1,1,1,1], rounding=fixed_point, zero_point=-4}
+const %w2: i8[16,1,3,3] = random(3)
+const %m2: f32[1] = [0.02]
+const %z2: i8[1] = [-4]
+%d1 = quantized_conv(%c1, %w2, %b1, %m2, _, %z2) {group=16, pads=[1,1,1,1], min=0}
+const %w3: i8[16,16,1,1] = random(4)
+const %m3: i32[16] = random(9)
+const %h3: i8[16] = random(10)
+%e1 = quantized_conv(%d1, %w3, _, %m3, %h3) {rounding=fixed_point}
+%a1 = quantized_binary(%e1, %c1) {rounding=fixed_point, y_zero_point=-4, left_shift=20, )"
+    R"(x_multiplier=1073741824, y_multiplier=1500000000, )"
+    R"(output_multiplier=1200000000, output_shift=-18}
+const %t: i8[256] = random(5)
+%l1 = lookup(%a1, %t)
+%p1 = max_pool(%l1) {kernel=[2,2], strides=[2,2]}
+%v1 = quantized_average_pool(%p1) {kernel=[3,3], pads=[1,1,1,1], rounding=half_away}
+%r1 = quantized_reduce(%v1) {axes_mask=12, keep_dims=0, rounding=fixed_point, )"
+    R"(multiplier=1400000000, shift=-5}
+const %w4: i8[10,16] = random(6)
+const %b4: i32[10] = random(7)
+const %m4: f32[10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+const %z4: i8[10] = random(8)
+%y1 = quantized_matmul(%r1, %w4, %b4, %m4, _, %z, %z4) {transpose_b=1}
+%k1 = quantized_binary(%y1, %y1) {function=mul, x_scale=0.1, y_scale=0.1, output_scale=0.2}
+%o1 = quantized_softmax(%k1) {axis=1, rounding=fixed_point, multiplier=1374389504, shift=23, )"
+    R"(least_difference=-248, zero_point=-128}
+const %n: f32[1] = [0.00390625]
+const %zn: i8[1] = [-128]
+%f1 = dequantize(%o1, %n, %zn)
+output %f1
+)";
+
 constexpr const char* kGatherNet = R"(
 graph gather
 input %x: f32[6,8]
@@ -292,7 +337,7 @@ std::vector<uint8_t> Convert(converter::Graph graph) {
 
 std::vector<PlanSpec> Originals() {
   std::vector<PlanSpec> specs;
-  for (const char* text : {kConvNet, kMatMulNet, kMovingNet, kGatherNet}) {
+  for (const char* text : {kConvNet, kMatMulNet, kMovingNet, kGatherNet, kQuantizedNet}) {
     auto graph = converter::ParseGraph(text);
     if (!graph.ok()) FAIL(graph.error().message);
     specs.push_back(ReadSpec(Convert(std::move(*graph))));
