@@ -3,7 +3,8 @@
 //
 //   quantized_products_bench [--threads N] [--instructions NAME] [--fixed-point] [FILTER]
 //
-// Beside it, where oneDNN is there, its int8 convolution of the same shape (one thread only).
+// Beside it, where oneDNN is there, its int8 convolution of the same shape, for one thread:
+// OMP_NUM_THREADS=1 keeps it to that.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
