@@ -13,8 +13,8 @@ constexpr int kLanes = 16;
 
 /// Most pixels of a tile for each number of vectors: accumulators, weights, a value of x and the
 /// mask fill the 32 registers.
-constexpr int kMostPixels = 14;
-constexpr int kTilePixels[5] = {0, 14, 12, 8, 6};
+constexpr int kMostPixels = 16;
+constexpr int kTilePixels[5] = {0, 16, 12, 8, 6};
 
 /// Channels stand so in the vectors that packing 32 bits to 8 puts them in order: packs interleave
 /// within quarters of registers.
@@ -330,7 +330,7 @@ struct TileTable {
       RunTile<1, kVectors>,  RunTile<2, kVectors>,  RunTile<3, kVectors>,  RunTile<4, kVectors>,
       RunTile<5, kVectors>,  RunTile<6, kVectors>,  RunTile<7, kVectors>,  RunTile<8, kVectors>,
       RunTile<9, kVectors>,  RunTile<10, kVectors>, RunTile<11, kVectors>, RunTile<12, kVectors>,
-      RunTile<13, kVectors>, RunTile<14, kVectors>};
+      RunTile<13, kVectors>, RunTile<14, kVectors>, RunTile<15, kVectors>, RunTile<16, kVectors>};
 };
 
 void Run(const ProductCall& whole) {
