@@ -193,6 +193,17 @@ TEST_CASE("Depthwise on bytes: large enough for several threads") {
   });
 }
 
+TEST_CASE("Depthwise on bytes: fixed-point factors that shift by nothing, or to the left") {
+  ForEachQuantizedSet([] {
+    Generator random(7);
+    for (int i = 0; i < 20; ++i) {
+      DepthwiseCase c = RandomCase(random);
+      c.small_multipliers = true;
+      CheckAllForms(c, random);
+    }
+  });
+}
+
 TEST_CASE("Depthwise on bytes: factors and bias of any bits") {
   ForEachQuantizedSet([] {
     Generator random(5);
