@@ -18,6 +18,8 @@ constexpr size_t kWeightZeroPoint = 6;
 constexpr double kMostSum = 2147483648.0;
 /// Scales of a bias are products of two scales, rounded to f32 by who quantized the model.
 constexpr double kScaleRounding = 1e-6;
+/// Of a step of the output, or of the coarsest channel's sum where the output is f32.
+constexpr double kCutOff = 1e-3;
 
 TensorId InputOrNone(const Op& op, size_t index) {
   return index < op.inputs.size() ? op.inputs[index] : kNone;
@@ -179,23 +181,36 @@ struct Factors {
   std::vector<int32_t> bias;
 };
 
+/// The bias of channel `i` in units of its sum, so that no sum is out of range. Dead channels have
+/// minute scales, and with them biases as large as their type or larger: what is cut off there must
+/// be next to nothing of a step of the output.
+std::optional<int32_t> BiasOf(const Match& match, size_t i, double step) {
+  const double x_scale = match.x.as.scales.front();
+  const double unit = x_scale * double{match.w.as.scales[i % match.w.as.scales.size()]};
+  double ratio = match.bias_scales[i % match.bias_scales.size()] / unit;
+  if (std::abs(ratio - 1.0) < kScaleRounding) ratio = 1.0;
+  const double wanted = std::nearbyint(match.bias[i] * ratio);
+  const double most =
+      std::max(0.0, kMostSum - 1.0 - match.largest_sums[i % match.largest_sums.size()]);
+  const double steps = std::min(std::max(wanted, -most), most);
+  if (!(std::abs(wanted - steps) * unit <= kCutOff * step)) return std::nullopt;
+  return static_cast<int32_t>(steps);
+}
+
 std::string WhyNotFactors(const Match& match, Factors& factors) {
   const double x_scale = match.x.as.scales.front();
+  const std::vector<float>& scales = match.w.as.scales;
   const double y_scale = match.quantize == kNone ? 1.0 : double{match.y.scales.front()};
-  for (const float w_scale : match.w.as.scales) {
+  for (const float w_scale : scales) {
     const auto multiplier = static_cast<float>(x_scale * double{w_scale} / y_scale);
     if (!std::isnormal(multiplier)) return "the factor from its sum to its output is out of range";
     factors.multiplier.push_back(multiplier);
   }
+  const double coarsest = x_scale * double{*std::max_element(scales.begin(), scales.end())};
   for (size_t i = 0; i < match.bias.size(); ++i) {
-    const double unit = x_scale * double{match.w.as.scales[i % match.w.as.scales.size()]};
-    double ratio = match.bias_scales[i % match.bias_scales.size()] / unit;
-    if (std::abs(ratio - 1.0) < kScaleRounding) ratio = 1.0;
-    const double steps = std::nearbyint(match.bias[i] * ratio);
-    // Where nothing is added to it, a bias may be as large as its type; dead channels have such.
-    const double most = kMostSum - match.largest_sums[i % match.largest_sums.size()];
-    if (!(steps >= -most && steps < most)) return "its sum is out of range for 32 bits";
-    factors.bias.push_back(static_cast<int32_t>(steps));
+    const auto bias = BiasOf(match, i, match.quantize == kNone ? coarsest : y_scale);
+    if (!bias.has_value()) return "its sum is out of range for 32 bits";
+    factors.bias.push_back(*bias);
   }
   return "";
 }

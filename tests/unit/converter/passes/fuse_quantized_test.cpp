@@ -72,14 +72,29 @@ TEST_CASE("FuseQuantized: a bias may be as large as its type where weights are 0
   const std::string text = Fused(kHead + kReal +
                                  "const %w: i8[2,2,1,1] = [0, 0, 3, 4]\n"
                                  "const %ws: f32[2] = [0.125, 2]\n"
-                                 "const %b: i32[2] = [-2147483648, 2147480000]\n"
+                                 "const %b: i32[2] = [-2147483647, 2147480000]\n"
                                  "const %bs: f32[2] = [0.0625, 1]\n"
                                  "%wr = dequantize(%w, %ws)\n"
                                  "%br = dequantize(%b, %bs)\n"
                                  "%c = conv(%r, %wr, %br)\n"
                                  "%y = quantize(%c, %ys, %yz)\n"
                                  "output %y\n");
-  CHECK(Contains(text, "const %c.bias: i32[2] = [-2147483648, 2147480000]\n"));
+  CHECK(Contains(text, "const %c.bias: i32[2] = [-2147483647, 2147480000]\n"));
+}
+
+TEST_CASE("FuseQuantized: a dead channel's bias is cut to what its sum leaves room for") {
+  const std::string text = Fused(kHead + kReal +
+                                 "const %w: i8[2,2,1,1] = [127, 127, 3, 4]\n"
+                                 "const %ws: f32[2] = [1e-15, 2]\n"
+                                 "const %b: i32[2] = [-2147483648, 7]\n"
+                                 "const %bs: f32[2] = [5e-16, 1]\n"
+                                 "%wr = dequantize(%w, %ws)\n"
+                                 "%br = dequantize(%b, %bs)\n"
+                                 "%c = conv(%r, %wr, %br)\n"
+                                 "%y = quantize(%c, %ys, %yz)\n"
+                                 "output %y\n");
+  // x is from 131 below its zero point to 124 above it: 254 * 131 may be added.
+  CHECK(Contains(text, "const %c.bias: i32[2] = [-2147450373, 7]\n"));
 }
 
 TEST_CASE("FuseQuantized: relu and clip become bounds of the output, wherever they stand") {
