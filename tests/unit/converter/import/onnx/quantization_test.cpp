@@ -1,0 +1,173 @@
+// Quantized operators: the graphs that ONNX nodes become.
+#include <doctest/doctest.h>
+
+#include "tests/unit/converter/import/onnx/model_builder.hpp"
+
+namespace tenon::converter::test {
+namespace {
+
+using onnx::TensorProto;
+
+/// An initialiser of an integer type.
+void AddIntegers(ModelBuilder& model, const std::string& name, int type,
+                 const std::vector<int64_t>& dims, const std::vector<int32_t>& values) {
+  TensorProto& tensor = *model.graph().add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const int64_t dim : dims) tensor.add_dims(dim);
+  for (const int32_t value : values) tensor.add_int32_data(value);
+}
+
+void AddMicrosoftDomain(ModelBuilder& model) {
+  onnx::OperatorSetIdProto& import = *model.proto.add_opset_import();
+  import.set_domain("com.microsoft");
+  import.set_version(1);
+  for (onnx::NodeProto& node : *model.graph().mutable_node()) node.set_domain("com.microsoft");
+}
+
+TEST_CASE("QuantizeLinear: the zero point says the type") {
+  auto model = ModelBuilder(13).Input("x", {2, 3}).Floats("s", {}, {0.5F});
+  AddIntegers(model, "z", TensorProto::INT8, {}, {-3});
+  model.Node("QuantizeLinear", {"x", "s", "z"}, {"y"}).Output("y", TensorProto::INT8);
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+const %s/reshaped: f32[1] = [0.5]
+const %z/reshaped: i8[1] = [-3]
+%y: i8[2,3] = quantize(%x, %s/reshaped, %z/reshaped) "n"
+output %y
+)");
+}
+
+TEST_CASE("QuantizeLinear: without a zero point it gives u8; scales may run along an axis") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Floats("s", {3}, {1, 2, 4})
+                         .Node("QuantizeLinear", {"x", "s"}, {"y"})
+                         .Set("axis", -1)
+                         .Output("y", TensorProto::UINT8);
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+const %s: f32[3] = [1, 2, 4]
+%y: u8[2,3] = quantize(%x, %s) {to=u8, axis=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("DequantizeLinear: scales may be computed when it runs") {
+  auto model = ModelBuilder(13).Input("x", {2, 3}, TensorProto::INT32).Input("s", {1});
+  model.Node("DequantizeLinear", {"x", "s"}, {"y"}).Output("y");
+  CHECK(model.Text() == R"(input %x: i32[2,3]
+input %s: f32[1]
+%y: f32[2,3] = dequantize(%x, %s) "n"
+output %y
+)");
+}
+
+TEST_CASE("QuantizeLinear: blocks and types that there are not are refused") {
+  const auto blocks = ModelBuilder(21)
+                          .Input("x", {4, 3})
+                          .Floats("s", {2, 3})
+                          .Node("QuantizeLinear", {"x", "s"}, {"y"})
+                          .Set("block_size", 2)
+                          .Set("axis", 0)
+                          .Output("y", TensorProto::UINT8);
+  CHECK(blocks.Text() ==
+        "error: node 'n' (QuantizeLinear): quantization in blocks (of 2) is not supported");
+  const auto matrix = ModelBuilder(21)
+                          .Input("x", {4, 3})
+                          .Floats("s", {2, 3})
+                          .Node("QuantizeLinear", {"x", "s"}, {"y"})
+                          .Output("y", TensorProto::UINT8);
+  CHECK(matrix.Text().find("quantization in blocks is not supported") != std::string::npos);
+  const auto type = ModelBuilder(21)
+                        .Input("x", {4, 3})
+                        .Floats("s", {}, {1})
+                        .Node("QuantizeLinear", {"x", "s"}, {"y"})
+                        .Set("output_dtype", 17)
+                        .Output("y", TensorProto::UINT8);
+  CHECK(type.Text() == "error: node 'n' (QuantizeLinear): output_dtype 17 is not supported");
+}
+
+TEST_CASE("QLinearConv: is dequantize, conv and quantize, its bias in units of both scales") {
+  auto model = ModelBuilder(13).Input("x", {1, 1, 2, 2}, TensorProto::UINT8);
+  model.Floats("xs", {}, {0.5F}).Floats("ws", {}, {2}).Floats("ys", {}, {4});
+  AddIntegers(model, "xz", TensorProto::UINT8, {}, {7});
+  AddIntegers(model, "w", TensorProto::INT8, {1, 1, 1, 1}, {-2});
+  AddIntegers(model, "wz", TensorProto::INT8, {}, {0});
+  AddIntegers(model, "yz", TensorProto::UINT8, {}, {9});
+  AddIntegers(model, "b", TensorProto::INT32, {1}, {100});
+  model.Node("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"y"})
+      .Output("y", TensorProto::UINT8);
+  const std::string text = model.Text();
+  CHECK(text.find("const %n/bias_scale: f32[1] = [1]\n") != std::string::npos);
+  CHECK(text.substr(text.find("%n/dequantize: ")) ==
+        R"(%n/dequantize: f32[1,1,2,2] = dequantize(%x, %xs/reshaped, %xz/reshaped)
+%n/dequantize_2: f32[1,1,1,1] = dequantize(%w, %ws/reshaped, %wz/reshaped)
+%n/dequantize_3: f32[1] = dequantize(%b, %n/bias_scale)
+%n/conv: f32[1,1,2,2] = conv(%n/dequantize, %n/dequantize_2, %n/dequantize_3)
+%y: u8[1,1,2,2] = quantize(%n/conv, %ys/reshaped, %yz/reshaped) {to=u8} "n"
+output %y
+)");
+}
+
+TEST_CASE("QLinearMatMul: a scale that is computed is refused, and --freeze named") {
+  auto model = ModelBuilder(13).Input("x", {2, 2}, TensorProto::UINT8).Input("xs", {1});
+  AddIntegers(model, "z", TensorProto::UINT8, {}, {7});
+  model.Floats("s", {}, {0.5F});
+  model.Node("QLinearMatMul", {"x", "xs", "z", "x", "s", "z", "s", "z"}, {"y"})
+      .Output("y", TensorProto::UINT8);
+  CHECK(model.Text().find("--freeze xs=FILE.npy") != std::string::npos);
+}
+
+TEST_CASE("ConvInteger and MatMulInteger: the sum itself, zero points known when it runs") {
+  auto conv = ModelBuilder(13)
+                  .Input("x", {1, 1, 3}, TensorProto::UINT8)
+                  .Input("w", {1, 1, 2}, TensorProto::UINT8)
+                  .Input("z", {}, TensorProto::UINT8);
+  conv.Node("ConvInteger", {"x", "w", "z"}, {"y"}).Output("y", TensorProto::INT32);
+  CHECK(conv.Text() == R"(input %x: u8[1,1,3]
+input %w: u8[1,1,2]
+input %z: u8[]
+%n/reshape: u8[1,1,1,3] = reshape(%x) {dims=[1,1,1,3]}
+%n/reshape_2: u8[1,1,1,2] = reshape(%w) {dims=[1,1,1,2]}
+%n/reshape_3: u8[1] = reshape(%z) {dims=[1]}
+%n/quantized_conv: i32[1,1,1,2] = quantized_conv(%n/reshape, %n/reshape_2, _, _, _, %n/reshape_3, _) {to=i32}
+%y: i32[1,1,2] = reshape(%n/quantized_conv) {dims=[1,1,2]} "n"
+output %y
+)");
+  auto rows = ModelBuilder(13)
+                  .Input("x", {2, 2}, TensorProto::UINT8)
+                  .Input("w", {2, 2}, TensorProto::UINT8)
+                  .Input("z", {2}, TensorProto::UINT8);
+  rows.Node("MatMulInteger", {"x", "w", "z"}, {"y"}).Output("y", TensorProto::INT32);
+  CHECK(rows.Text() ==
+        "error: node 'n' (MatMulInteger): a zero point for each row is not supported");
+}
+
+TEST_CASE("QLinear operators of com.microsoft: dequantize, the float op, quantize") {
+  auto model = ModelBuilder(13).Input("x", {2, 2}, TensorProto::INT8).Floats("s", {}, {0.5F});
+  AddIntegers(model, "z", TensorProto::INT8, {}, {7});
+  model.Node("QLinearLeakyRelu", {"x", "s", "z", "s", "z"}, {"y"})
+      .Set("alpha", 0.25F)
+      .Output("y", TensorProto::INT8);
+  AddMicrosoftDomain(model);
+  CHECK(model.Text() == R"(input %x: i8[2,2]
+const %s/reshaped: f32[1] = [0.5]
+const %z/reshaped: i8[1] = [7]
+const %s/reshaped_2: f32[1] = [0.5]
+const %z/reshaped_2: i8[1] = [7]
+%n/dequantize: f32[2,2] = dequantize(%x, %s/reshaped, %z/reshaped)
+%n/unary: f32[2,2] = unary(%n/dequantize) {function=leaky_relu, a=0.25}
+%y: i8[2,2] = quantize(%n/unary, %s/reshaped_2, %z/reshaped_2) "n"
+output %y
+)");
+}
+
+TEST_CASE("Operators of com.microsoft that are not known are listed with their domain") {
+  auto model = ModelBuilder(13).Input("x", {2, 2});
+  model.Node("QLinearWhere", {"x"}, {"y"}).Output("y");
+  AddMicrosoftDomain(model);
+  CHECK(model.Text().find("unsupported op QLinearWhere (domain com.microsoft): n") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon::converter::test
