@@ -141,7 +141,7 @@ TEST_CASE("Quantized conv: zero point and bounds lie within the output's dtype")
 }
 
 TEST_CASE("Quantized conv: a rounding that does not exist is refused") {
-  CHECK(FixedPoint().Infer(Conv(static_cast<Rounding>(3))) == "error: there is no rounding 3");
+  CHECK(FixedPoint().Infer(Conv(static_cast<Rounding>(4))) == "error: there is no rounding 4");
 }
 
 QuantizedMatMulAttributes Product(Rounding rounding) {
