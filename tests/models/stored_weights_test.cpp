@@ -120,5 +120,21 @@ TEST_CASE("Models of float16: the shared one gives ONNX Runtime's outputs, its w
   }
 }
 
+TEST_CASE("Models of dynamic range: i8 weights stay i8 and compute what they compute as f32") {
+  const std::filesystem::path file = SharedPath("models/mlperf_kws_dscnn/kws_dynrange.tflite");
+  if (file.empty()) return;
+  const Conversion stored = ConvertedAs(WeightsForm::kModel, file);
+  const Conversion plain = ConvertedAs(WeightsForm::kF32, file);
+  CHECK(stored.weights.stored > 0);
+  CHECK(stored.weights.largest_error == 0);
+  CHECK(stored.plan.size() < plain.plan.size() / 2);
+  std::vector<std::byte> input(49 * 10 * sizeof(float));
+  for (size_t i = 0; i < 490; ++i) {
+    const float value = static_cast<float>(i % 29) - 14;
+    std::memcpy(input.data() + i * sizeof value, &value, sizeof value);
+  }
+  CHECK(Outputs(stored, {input}) == Outputs(plain, {input}));
+}
+
 }  // namespace
 }  // namespace tenon::test

@@ -42,6 +42,7 @@ Shape VectorShape(size_t count) {
 Result<TensorId> Node::Dequantize(TensorId x, const Quantization& quantization) {
   const Tensor tensor = std::as_const(graph()).tensor(x);
   if (tensor.IsConstant()) {
+    if (tensor.dtype == DType::kI8) graph().weights = DType::kI8;
     return graph().AddConstantOf(tensor.name + "/real", DType::kF32, tensor.shape,
                                  RealValues(tensor, quantization));
   }
