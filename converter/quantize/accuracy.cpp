@@ -52,9 +52,13 @@ std::vector<SignalToNoise> Compare(const OutputValues& wanted, const OutputValue
   return result;
 }
 
-double WorstDecibel(const std::vector<SignalToNoise>& outputs) {
+double WorstOfSamples(const OutputValues& wanted, const OutputValues& got) {
   double worst = kMostDecibel;
-  for (const SignalToNoise& output : outputs) worst = std::min(worst, output.Decibel());
+  for (size_t sample = 0; sample < wanted.size(); ++sample) {
+    for (const SignalToNoise& output : Compare({wanted[sample]}, {got[sample]})) {
+      if (output.signal > 0) worst = std::min(worst, output.Decibel());
+    }
+  }
   return worst;
 }
 

@@ -29,8 +29,9 @@ using OutputValues = std::vector<std::vector<std::vector<float>>>;
 /// One for each output, over all samples.
 [[nodiscard]] std::vector<SignalToNoise> Compare(const OutputValues& wanted,
                                                  const OutputValues& got);
-/// The smallest of them, in dB; 200 where there is no output.
-[[nodiscard]] double WorstDecibel(const std::vector<SignalToNoise>& outputs);
+/// The smallest on any one sample, in dB; 200 where there is no output. An output that is all zeros
+/// on a sample has no signal to compare with, and does not count there.
+[[nodiscard]] double WorstOfSamples(const OutputValues& wanted, const OutputValues& got);
 
 /// The class with the largest score in every row of `classes` elements of the first output, samples
 /// in order. Ties go to the first.

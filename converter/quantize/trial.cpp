@@ -34,7 +34,7 @@ Result<Accuracy> AccuracyJudge::Judge(const Graph& graph) const {
   TENON_ASSIGN_OR_RETURN(const OutputValues got, RunAll(graph, samples_));
   Accuracy accuracy;
   accuracy.outputs = Compare(wanted_, got);
-  accuracy.decibel = WorstDecibel(accuracy.outputs);
+  accuracy.decibel = WorstOfSamples(wanted_, got);
   const std::vector<int64_t> wanted_top = TopClasses(wanted_, classes_);
   const std::vector<int64_t> top = TopClasses(got, classes_);
   accuracy.rows = static_cast<int64_t>(top.size());

@@ -12,7 +12,7 @@ namespace tenon::converter {
 
 /// What outputs a quantization is measured by, and the bar that they must reach.
 struct AccuracyGoal {
-  double decibel = 30;       ///< signal to noise of the worst output
+  double decibel = 30;       ///< signal to noise of the worst output of the worst sample
   double lost_share = 0.005; /**< of the rows that the float model gets right, fewer are lost; beats
                                   the decibels where there are labels enough to tell */
 
@@ -22,7 +22,7 @@ struct AccuracyGoal {
 
 struct Accuracy {
   std::vector<SignalToNoise> outputs;
-  double decibel = 0;       ///< of the worst of them
+  double decibel = 0;       ///< of the worst of them on the worst sample
   int64_t rows = 0;         ///< of the first output, over all samples; 0: it has no classes
   int64_t same_class = 0;   ///< rows with the float model's top class
   int64_t labelled = 0;     ///< rows with a label

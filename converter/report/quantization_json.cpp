@@ -53,6 +53,7 @@ Json QuantizationJson(const std::optional<QuantizationReport>& report) {
           {"kept_for_accuracy", report->kept_for_accuracy},
           {"goal", {{"snr_db", report->goal.decibel}, {"lost_share", report->goal.lost_share}}},
           {"reached", report->accuracy.Reaches(report->goal)},
+          {"worst_snr_db", report->accuracy.decibel},
           {"outputs", OutputsJson(*report)},
           {"top1", TopClassJson(report->accuracy)},
           {"labels", LabelsJson(report->accuracy)},

@@ -107,7 +107,7 @@ void AddQuantizeOptions(CLI::App& command, QuantizeCommand& options) {
       ->group(kGroup);
   command
       .add_option("--quantize-snr", options.decibel,
-                  "dB of signal to noise that every output must keep on the samples (with 200 "
+                  "dB of signal to noise that every output must keep on every sample (with 200 "
                   "labels and more: 99.5 % of the right classes instead); the layers that hurt "
                   "most stay float until it does")
       ->check(CLI::Range(-200.0, 200.0))

@@ -44,6 +44,8 @@ std::string QuantizeSummary(const converter::QuantizationReport& report, bool ve
     text += fmt::format("quantized: output {}: {:.1f} dB, largest difference {:.3g}\n",
                         report.outputs[i], output.Decibel(), output.largest_error);
   }
+  text += fmt::format("quantized: worst output of the worst of {} samples: {:.1f} dB\n",
+                      report.judged, report.accuracy.decibel);
   text += Classes(report.accuracy);
   if (!report.accuracy.Reaches(report.goal)) {
     text += "quantized: the goal is missed: see --quantize-snr and --quantize-keep\n";

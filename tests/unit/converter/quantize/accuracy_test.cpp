@@ -27,13 +27,20 @@ TEST_CASE("SignalToNoise: no noise, and no signal") {
   CHECK(silent.Decibel() == -200);
 }
 
-TEST_CASE("Compare: each output over all samples; the worst one counts") {
+TEST_CASE("Compare: each output over all samples") {
   const OutputValues wanted = {{{1, 1}, {10}}, {{1, 1}, {10}}};
   const OutputValues got = {{{1, 1}, {10}}, {{1, 1.2F}, {10.1F}}};
   const auto outputs = Compare(wanted, got);
   REQUIRE(outputs.size() == 2);
   CHECK(outputs[0].Decibel() == doctest::Approx(20).epsilon(0.001));
-  CHECK(WorstDecibel(outputs) == outputs[0].Decibel());
+  CHECK(outputs[1].Decibel() == doctest::Approx(43).epsilon(0.001));
+}
+
+TEST_CASE("WorstOfSamples: one bad sample is not hidden by louder ones; silence does not count") {
+  const OutputValues wanted = {{{100}}, {{1}}, {{0}}};
+  const OutputValues got = {{{100}}, {{1.1F}}, {{0.1F}}};
+  CHECK(WorstOfSamples(wanted, got) == doctest::Approx(20).epsilon(0.001));
+  CHECK(Compare(wanted, got)[0].Decibel() > 50);
 }
 
 TEST_CASE("TopClasses: of every row, ties to the first") {
