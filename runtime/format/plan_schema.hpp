@@ -98,7 +98,7 @@ inline constexpr Field kStepFields[] = {kU32, {FieldKind::kScalarVector, 8, fals
 inline constexpr Field kSegmentFields[] = {kU16, kWords, kU16, Optional(kWords), Optional(kWords)};
 inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16, kU16};
 inline constexpr Field kStageFields[] = {kU16};
-inline constexpr Field kPortFields[] = {kName, kU32};
+inline constexpr Field kPortFields[] = {kName, kU32, kU32, kU32};
 
 template <size_t N>
 constexpr Table Describe(const char* name, const Field (&fields)[N]) {
