@@ -122,5 +122,47 @@ TEST_CASE("FoldPad: a conv that takes the padded tensor as residual, too, keeps 
                 "p", "a reader takes it as something else than its input");
 }
 
+TEST_CASE("FoldPad: a quantized conv pads with its input's zero point") {
+  const std::string head =
+      "input %x: i8[1,1,4,4]\n"
+      "const %w: i8[1,1,3,3] = [1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+      "const %m: f32[1] = [1]\n"
+      "const %z: i8[1] = [-3]\n";
+  const auto with = [&](const std::string& value) {
+    return head + "%p = pad(%x) {value=" + value +
+           ", begins=[0,0,1,1], ends=[0,0,1,1]}\n"
+           "%y = quantized_conv(%p, %w, _, %m, _, %z)\n"
+           "output %y\n";
+  };
+  CHECK(RunOn(kFoldPad, with("-3")).text ==
+        head +
+            "%y: i8[1,1,4,4] = quantized_conv(%x, %w, _, %m, _, %z) {pads=[1,1,1,1]}\n"
+            "output %y\n");
+  CheckDeclined(kFoldPad, with("0"), "p", "the pad value is not the zero point");
+}
+
+TEST_CASE("FoldPad: quantized averages count the zero point, maxima the least value never") {
+  const auto folded = [](const std::string& ops) {
+    return RunOn(kFoldPad, "input %x: i8[1,1,4,4]\n" + ops + "output %y\n").text;
+  };
+  CHECK(folded("%p = pad(%x) {value=5, begins=[0,0,1,1], ends=[0,0,1,1]}\n"
+               "%y = quantized_average_pool(%p) {kernel=[2,2], x_zero_point=5}\n") ==
+        "input %x: i8[1,1,4,4]\n"
+        "%y: i8[1,1,5,5] = quantized_average_pool(%x) {kernel=[2,2], pads=[1,1,1,1], "
+        "count_include_pad=1, x_zero_point=5}\n"
+        "output %y\n");
+  CHECK(folded("%p = pad(%x) {value=-128, begins=[0,0,1,1], ends=[0,0,1,1]}\n"
+               "%y = max_pool(%p) {kernel=[2,2]}\n") ==
+        "input %x: i8[1,1,4,4]\n"
+        "%y: i8[1,1,5,5] = max_pool(%x) {kernel=[2,2], pads=[1,1,1,1]}\n"
+        "output %y\n");
+  CheckDeclined(kFoldPad,
+                "input %x: i8[1,1,4,4]\n"
+                "%p = pad(%x) {begins=[0,0,1,1], ends=[0,0,1,1]}\n"
+                "%y = max_pool(%p) {kernel=[2,2]}\n"
+                "output %y\n",
+                "p", "zeros count in a maximum");
+}
+
 }  // namespace
 }  // namespace tenon::converter
