@@ -1,4 +1,6 @@
 // Order, indices, segments, channels, ports, and how violations are told.
+#include <limits>
+
 #include "tests/unit/runtime/format/plan_check_samples.hpp"
 
 using namespace tenon;        // NOLINT
@@ -171,6 +173,26 @@ TEST_CASE("CheckPlan: segments that share a storage but no bytes do not depend o
   spec.ops[1].inputs = {1};
   spec.segments = {{{0}}, {{1, 2}}};
   CHECK(Check(spec) == "");
+}
+
+TEST_CASE("CheckPlan: only ports of bytes stand for other numbers, in a sound way") {
+  const auto says = [](DType dtype, float scale, int32_t zero_point) {
+    PlanSpec spec = Chain();
+    spec.tensors[spec.inputs[0].tensor].dtype = static_cast<uint8_t>(dtype);
+    spec.inputs[0].scale = scale;
+    spec.inputs[0].zero_point = zero_point;
+    return Says(spec, "in: port has a scale or zero point that it cannot have");
+  };
+  CHECK_FALSE(says(DType::kI8, 0.5F, -128));
+  CHECK_FALSE(says(DType::kU8, 0.5F, 255));
+  CHECK_FALSE(says(DType::kF32, 0.0F, 0));
+  CHECK(says(DType::kF32, 0.5F, 0));
+  CHECK(says(DType::kI8, 0.5F, 128));
+  CHECK(says(DType::kU8, 0.5F, -1));
+  CHECK(says(DType::kI8, -0.5F, 0));
+  CHECK(says(DType::kI8, 0.0F, 1));
+  CHECK(says(DType::kI8, std::numeric_limits<float>::infinity(), 0));
+  CHECK(says(DType::kI8, std::numeric_limits<float>::quiet_NaN(), 0));
 }
 
 TEST_CASE("CheckPlan: stages, ports, spaces and modes exist") {

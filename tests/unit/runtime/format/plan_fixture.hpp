@@ -81,6 +81,8 @@ struct ArenaSpec {
 struct PortSpec {
   std::string name;
   uint32_t tensor = 0;
+  float scale = 0.0F;
+  int32_t zero_point = 0;
 };
 
 inline std::string Numbered(const char* prefix, size_t number) {
@@ -202,10 +204,12 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   for (const uint16_t worker : stages) stage_list.push_back(plan::CreateStage(builder, worker));
   std::vector<flatbuffers::Offset<plan::Port>> ports[2];
   for (const auto& p : inputs) {
-    ports[0].push_back(plan::CreatePortDirect(builder, p.name.c_str(), p.tensor));
+    ports[0].push_back(
+        plan::CreatePortDirect(builder, p.name.c_str(), p.tensor, p.scale, p.zero_point));
   }
   for (const auto& p : outputs) {
-    ports[1].push_back(plan::CreatePortDirect(builder, p.name.c_str(), p.tensor));
+    ports[1].push_back(
+        plan::CreatePortDirect(builder, p.name.c_str(), p.tensor, p.scale, p.zero_point));
   }
   return plan::CreateProgramDirect(builder, "main", static_cast<plan::ProgramMode>(mode),
                                    &arena_list, &storage_list, &tensor_list, &op_list, &worker_list,
