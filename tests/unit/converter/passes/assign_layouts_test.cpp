@@ -57,6 +57,21 @@ output %b
   CHECK(graph.outputs()[0].name == "b");
 }
 
+TEST_CASE("AssignLayouts: quantized images are channels-last as float ones are, weights are not") {
+  const Graph graph = LaidOut(R"(input %x: i8[1,2,3,3]
+const %w: i8[2,2,1,1] = random(1)
+const %m: f32[1] = [0.5]
+%a = quantized_conv(%x, %w, _, %m)
+%b = quantized_average_pool(%a) {kernel=[2,2]}
+%c = quantized_binary(%a, %a)
+%d = quantized_matmul(%c, %c, _, %m)
+output %b
+output %d
+)");
+  for (const char* name : {"a", "b", "c"}) CHECK(LayoutOf(graph, name) == Layout::kChannelsLast);
+  for (const char* name : {"x", "w", "d"}) CHECK(LayoutOf(graph, name) == Layout::kRowMajor);
+}
+
 TEST_CASE("AssignLayouts: tensors that no kernel wants otherwise stay row-major") {
   const Graph graph = LaidOut(R"(input %x: f32[1,2,3,3]
 %a = unary(%x) {function=relu}
