@@ -249,7 +249,7 @@ plan_schema::Field Describe(const SchemaField& field) {
   }
   uint8_t size = 1;  // ubyte and the enums
   if (field.type == "ushort") size = 2;
-  if (field.type == "uint" || field.type == "int") size = 4;
+  if (field.type == "uint" || field.type == "int" || field.type == "float") size = 4;
   if (field.type == "ulong") size = 8;
   if (field.type == "Wait") size = sizeof(plan::Wait);
   if (field.type == "FileHeader") return {FieldKind::kStruct, sizeof(plan::FileHeader), true};
