@@ -109,6 +109,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.matmul.portable", PortableProduct},
     {"cpu.max_pool.vector", Pool},
     {"cpu.average_pool.vector", Pool},
+    {"cpu.max_pool.bytes", Pool},
     {"cpu.max_pool.onednn", Pool},
     {"cpu.average_pool.onednn", Pool},
     {"cpu.max_pool.portable", Pool},
