@@ -65,27 +65,45 @@ int64_t FusedCost(const Activation& activation) {
   return activation.function == UnaryFunction::kIdentity ? 0 : FunctionCost(activation.function);
 }
 
-OpWork ConvWork(const OpCall& call) {
+int64_t ConvProducts(const OpCall& call) {
   const TensorView& w = call.Input(1);
-  const int64_t elements = call.Output().Elements();
+  return call.Output().Elements() * w.dims[1] * w.dims[2] * w.dims[3];
+}
+
+int64_t MatMulProducts(const OpCall& call) {
+  const TensorView& a = call.Input(0);
+  return call.Output().Elements() *
+         a.dims[a.rank - 1 - call.AttributesAs<MatMulAttributes>().transpose_a];
+}
+
+/// Products, and on the way out `per_element` ops.
+OpWork ProductWork(const OpCall& call, int64_t products, int64_t per_element) {
   OpWork work = MoveAll(call);
-  work.multiply_accumulates = elements * w.dims[1] * w.dims[2] * w.dims[3];
-  int64_t per_element = FusedCost(call.AttributesAs<ConvAttributes>().activation);
-  if (call.HasInput(2)) per_element += kPlainCost;
-  if (call.HasInput(3)) per_element += kPlainCost;
-  work.elementary_ops = elements * per_element;
+  work.multiply_accumulates = products;
+  work.elementary_ops = call.Output().Elements() * per_element;
   return work;
 }
 
+OpWork ConvWork(const OpCall& call) {
+  int64_t per_element = FusedCost(call.AttributesAs<ConvAttributes>().activation);
+  if (call.HasInput(2)) per_element += kPlainCost;
+  if (call.HasInput(3)) per_element += kPlainCost;
+  return ProductWork(call, ConvProducts(call), per_element);
+}
+
 OpWork MatMulWork(const OpCall& call) {
-  const auto& attributes = call.AttributesAs<MatMulAttributes>();
-  const TensorView& a = call.Input(0);
-  const int64_t elements = call.Output().Elements();
-  OpWork work = MoveAll(call);
-  work.multiply_accumulates = elements * a.dims[a.rank - 1 - attributes.transpose_a];
   const int64_t bias_cost = call.HasInput(2) ? kPlainCost : 0;
-  work.elementary_ops = elements * (FusedCost(attributes.activation) + bias_cost);
-  return work;
+  const int64_t activation_cost = FusedCost(call.AttributesAs<MatMulAttributes>().activation);
+  return ProductWork(call, MatMulProducts(call), activation_cost + bias_cost);
+}
+
+/// Of a quantized product: the sum is rescaled.
+OpWork QuantizedConvWork(const OpCall& call) {
+  return ProductWork(call, ConvProducts(call), kPlainCost);
+}
+
+OpWork QuantizedMatMulWork(const OpCall& call) {
+  return ProductWork(call, MatMulProducts(call), kPlainCost);
 }
 
 /// One elementary op per input element (pooling, reductions).
@@ -143,25 +161,6 @@ OpWork ResizeWork(const OpCall& call) {
       break;
   }
   work.elementary_ops = call.Output().Elements() * taps;
-  return work;
-}
-
-OpWork QuantizedConvWork(const OpCall& call) {
-  const TensorView& w = call.Input(1);
-  const int64_t elements = call.Output().Elements();
-  OpWork work = MoveAll(call);
-  work.multiply_accumulates = elements * w.dims[1] * w.dims[2] * w.dims[3];
-  work.elementary_ops = elements * kPlainCost;  // the rescaled sum
-  return work;
-}
-
-OpWork QuantizedMatMulWork(const OpCall& call) {
-  const auto& attributes = call.AttributesAs<MatMulAttributes>();
-  const TensorView& a = call.Input(0);
-  const int64_t elements = call.Output().Elements();
-  OpWork work = MoveAll(call);
-  work.multiply_accumulates = elements * a.dims[a.rank - 1 - attributes.transpose_a];
-  work.elementary_ops = elements * kPlainCost;
   return work;
 }
 

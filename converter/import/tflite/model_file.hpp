@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "converter/status.hpp"
 
@@ -16,7 +16,7 @@ struct Model;
 
 /// A file's bytes and the model in them.
 struct ModelFile {
-  std::vector<uint8_t> bytes;
+  std::string bytes;
   const format::Model* model = nullptr;  ///< points into `bytes`
 };
 

@@ -5,50 +5,10 @@
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/bytes_fixture.hpp"
+#include "tests/unit/backends/cpu/pool_cases.hpp"
 
 namespace tenon::cpu::testing {
 namespace {
-
-struct PoolCase {
-  std::vector<int32_t> x;
-  std::vector<int32_t> y;
-  PoolAttributes attributes;
-};
-
-/// Fills `y` by the op's own rule; false where it refuses the case.
-bool InferOutput(PoolCase& c) {
-  TensorView views[2];
-  views[0].dims = c.x.data();
-  views[0].rank = 4;
-  const int32_t inputs[] = {0};
-  const int32_t outputs[] = {1};
-  OpCall call;
-  call.tensors = views;
-  call.input_ids = inputs;
-  call.output_ids = outputs;
-  call.attributes = &c.attributes;
-  OutputType type;
-  if (!kMaxPoolRow.infer(call, &type).ok()) return false;
-  c.y = {type.shape[0], type.shape[1], type.shape[2], type.shape[3]};
-  return true;
-}
-
-PoolCase RandomCase(Generator& random) {
-  PoolCase c;
-  do {
-    c.x = {Pick(random, 1, 2), Pick(random, 1, 150), Pick(random, 1, 14), Pick(random, 1, 14)};
-    for (int i = 0; i < 2; ++i) {
-      c.attributes.kernel[i] = Pick(random, 1, 5);
-      c.attributes.strides[i] = Pick(random, 1, 3);
-      c.attributes.dilations[i] = Pick(random, 1, 3);
-      c.attributes.pads[i] = Pick(random, 0, 3);
-      c.attributes.pads[2 + i] = Pick(random, 0, 3);
-    }
-    c.attributes.ceil_mode = Pick(random, 0, 1);
-    c.attributes.count_include_pad = Pick(random, 0, 1);
-  } while (!InferOutput(c));
-  return c;
-}
 
 PoolCase Whole(int32_t channels, int32_t size) {
   PoolCase c;
@@ -109,7 +69,7 @@ void CheckSum(const std::vector<int32_t>& dims, bool keep_dims, Rounding roundin
 TEST_CASE("Max pool of bytes: the portable kernel's bits on random windows") {
   ForEachQuantizedSet([] {
     Generator random(1);
-    for (int i = 0; i < 150; ++i) CheckMax(RandomCase(random), random);
+    for (int i = 0; i < 150; ++i) CheckMax(RandomPoolCase(random, 150, 14), random);
   });
 }
 
@@ -117,8 +77,8 @@ TEST_CASE("Average pool of bytes: the portable kernel's bits on random windows")
   ForEachQuantizedSet([] {
     Generator random(2);
     for (int i = 0; i < 150; ++i) {
-      CheckAverage(RandomCase(random), i % 2 == 0 ? Rounding::kHalfEven : Rounding::kHalfAway,
-                   random);
+      CheckAverage(RandomPoolCase(random, 150, 14),
+                   i % 2 == 0 ? Rounding::kHalfEven : Rounding::kHalfAway, random);
     }
   });
 }

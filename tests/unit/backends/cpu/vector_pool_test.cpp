@@ -5,6 +5,7 @@
 
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
+#include "tests/unit/backends/cpu/pool_cases.hpp"
 #include "tests/unit/backends/cpu/vector_fixture.hpp"
 
 namespace tenon::cpu::testing {
@@ -12,47 +13,6 @@ namespace {
 
 constexpr const char* kMax = "cpu.max_pool.vector";
 constexpr const char* kAverage = "cpu.average_pool.vector";
-
-struct PoolCase {
-  std::vector<int32_t> x;
-  std::vector<int32_t> y;
-  PoolAttributes attributes;
-};
-
-/// Fills `y` by the op's own rule; false where it refuses the case.
-bool InferOutput(PoolCase& c) {
-  TensorView views[2];
-  views[0].dims = c.x.data();
-  views[0].rank = 4;
-  const int32_t inputs[] = {0};
-  const int32_t outputs[] = {1};
-  OpCall call;
-  call.tensors = views;
-  call.input_ids = inputs;
-  call.output_ids = outputs;
-  call.attributes = &c.attributes;
-  OutputType type;
-  if (!kMaxPoolRow.infer(call, &type).ok()) return false;
-  c.y = {type.shape[0], type.shape[1], type.shape[2], type.shape[3]};
-  return true;
-}
-
-PoolCase RandomCase(Generator& random) {
-  PoolCase c;
-  do {
-    c.x = {Pick(random, 1, 2), Pick(random, 1, 150), Pick(random, 1, 14), Pick(random, 1, 14)};
-    for (int i = 0; i < 2; ++i) {
-      c.attributes.kernel[i] = Pick(random, 1, 5);
-      c.attributes.strides[i] = Pick(random, 1, 3);
-      c.attributes.dilations[i] = Pick(random, 1, 3);
-      c.attributes.pads[i] = Pick(random, 0, 3);
-      c.attributes.pads[2 + i] = Pick(random, 0, 3);
-    }
-    c.attributes.ceil_mode = Pick(random, 0, 1);
-    c.attributes.count_include_pad = Pick(random, 0, 1);
-  } while (!InferOutput(c));
-  return c;
-}
 
 PoolCase Case(const std::vector<int32_t>& x, int32_t kernel, int32_t stride, int32_t pad) {
   PoolCase c;
@@ -84,7 +44,7 @@ TEST_CASE("Vector max pool: equals the portable kernel on random windows of nega
   ForEachInstructionSet([] {
     Generator random(1);
     for (int i = 0; i < 150; ++i) {
-      CheckAgreement(kMax, "cpu.max_pool.portable", RandomCase(random), random);
+      CheckAgreement(kMax, "cpu.max_pool.portable", RandomPoolCase(random, 150, 14), random);
     }
   });
 }
@@ -93,7 +53,8 @@ TEST_CASE("Vector average pool: equals the portable kernel on random windows") {
   ForEachInstructionSet([] {
     Generator random(2);
     for (int i = 0; i < 150; ++i) {
-      CheckAgreement(kAverage, "cpu.average_pool.portable", RandomCase(random), random);
+      CheckAgreement(kAverage, "cpu.average_pool.portable", RandomPoolCase(random, 150, 14),
+                     random);
     }
   });
 }

@@ -3,49 +3,15 @@
 #include <limits>
 #include <vector>
 
+#include "tests/unit/backends/cpu/pool_cases.hpp"
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"
 
 namespace tenon::opencl::testing {
 namespace {
 
-struct PoolCase {
-  std::vector<int32_t> x;
-  std::vector<int32_t> y;
-  PoolAttributes attributes;
-};
-
-/// Fills `y` by the op's own rule; false where it refuses the case.
-bool InferOutput(PoolCase& c) {
-  TensorView view;
-  view.dims = c.x.data();
-  view.rank = 4;
-  const int32_t input = 0;
-  OpCall call;
-  call.tensors = &view;
-  call.input_ids = {&input, 1};
-  call.attributes = &c.attributes;
-  OutputType type;
-  if (!kMaxPoolRow.infer(call, &type).ok()) return false;
-  c.y = {type.shape[0], type.shape[1], type.shape[2], type.shape[3]};
-  return true;
-}
-
-PoolCase RandomCase(Generator& random) {
-  PoolCase c;
-  do {
-    c.x = {Pick(random, 1, 2), Pick(random, 1, 50), Pick(random, 1, 12), Pick(random, 1, 12)};
-    for (int i = 0; i < 2; ++i) {
-      c.attributes.kernel[i] = Pick(random, 1, 5);
-      c.attributes.strides[i] = Pick(random, 1, 3);
-      c.attributes.dilations[i] = Pick(random, 1, 3);
-      c.attributes.pads[i] = Pick(random, 0, 3);
-      c.attributes.pads[2 + i] = Pick(random, 0, 3);
-    }
-    c.attributes.ceil_mode = Pick(random, 0, 1);
-    c.attributes.count_include_pad = Pick(random, 0, 1);
-  } while (!InferOutput(c));
-  return c;
-}
+using cpu::testing::InferOutput;
+using cpu::testing::PoolCase;
+using cpu::testing::RandomPoolCase;
 
 void CheckAgreement(const char* kernel, const PoolCase& c, Layout x, Layout y, Generator& random) {
   PairedOp op(kernel);
@@ -59,7 +25,7 @@ void CheckAgreement(const char* kernel, const PoolCase& c, Layout x, Layout y, G
 TEST_CASE("OpenCL pool: random windows in vectors of channels") {
   Generator random(1);
   for (int i = 0; i < 60; ++i) {
-    const PoolCase c = RandomCase(random);
+    const PoolCase c = RandomPoolCase(random, 50, 12);
     const Layout layout = i % 2 == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
     CheckAgreement("opencl.max_pool.vector", c, layout, Layout::kChannelsLast, random);
     CheckAgreement("opencl.average_pool.vector", c, layout, Layout::kChannelsLast, random);
@@ -69,7 +35,7 @@ TEST_CASE("OpenCL pool: random windows in vectors of channels") {
 TEST_CASE("OpenCL pool: random windows in any layout") {
   Generator random(2);
   for (int i = 0; i < 60; ++i) {
-    const PoolCase c = RandomCase(random);
+    const PoolCase c = RandomPoolCase(random, 50, 12);
     const Layout x = kAllLayouts[Pick(random, 0, 4)];
     const Layout y = kAllLayouts[Pick(random, 0, 4)];
     CheckAgreement("opencl.max_pool.any", c, x, y, random);
