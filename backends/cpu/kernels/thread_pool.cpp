@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kMostThreads = 64;
 /// Pieces per thread: enough that a thread which is held up leaves its share to others, few enough
-/// that dealing them out costs nothing.
-constexpr int kPiecesPerThread = 4;
-/// Looks at the ticket before a worker goes to sleep: about 0.2 ms, longer than most ops that run
+/// that taking them costs nothing.
+constexpr int kPiecesPerThread = 8;
+/// Looks at its share before a worker goes to sleep: about 0.2 ms, longer than most ops that run
 /// on one thread, so that it is still awake for the next that does not.
 constexpr int kSpins = 16000;
 
@@ -26,17 +26,33 @@ void Pause() {
 #endif
 }
 
-/// One job at a time. The ticket holds the job's number in its upper half and the next piece in
-/// its lower; taking a piece is one compare-and-swap, which fails if the ticket has changed since
-/// the job's description was read. The ticket is closed before a description is written, so that a
-/// late worker takes nothing from a job that is over or not there yet.
+/// The pieces of one thread, on a cache line of their own with all that running them takes.
+///
+/// The ticket holds the job's number in its upper half and the pieces that are left in its lower:
+/// the first, and the one after the last, of 16 bits each. Taking a piece is one compare-and-swap,
+/// which fails if the ticket has changed since the job's description was read. A ticket is closed
+/// (no pieces) before a description is written, so that a late worker takes nothing from a job that
+/// is over or not there yet.
+struct alignas(64) Share {
+  std::atomic<uint64_t> ticket{0};
+  std::atomic<void (*)(void*, int, int)> body{nullptr};
+  std::atomic<void*> context{nullptr};
+  std::atomic<int> count{0};
+  std::atomic<int> pieces{0};
+};
+
+/// One job at a time. Thread i owns the i-th share of its pieces and takes others' only once its
+/// own are gone: of ops which follow each other a thread gets the same part, whose data it holds in
+/// its caches.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads) {
     pthread_mutex_init(&mutex_, nullptr);
     pthread_cond_init(&wake_, nullptr);
     for (int i = 1; i < threads && i < kMostThreads; ++i) {
-      if (pthread_create(&workers_[worker_count_], nullptr, WorkerMain, this) != 0) break;
+      Worker& worker = workers_[worker_count_];
+      worker = {this, i, {}};
+      if (pthread_create(&worker.thread, nullptr, WorkerMain, &worker) != 0) break;
       ++worker_count_;
     }
   }
@@ -46,7 +62,7 @@ class ThreadPool {
     pthread_mutex_lock(&mutex_);
     pthread_cond_broadcast(&wake_);
     pthread_mutex_unlock(&mutex_);
-    for (int i = 0; i < worker_count_; ++i) pthread_join(workers_[i], nullptr);
+    for (int i = 0; i < worker_count_; ++i) pthread_join(workers_[i].thread, nullptr);
     pthread_cond_destroy(&wake_);
     pthread_mutex_destroy(&mutex_);
   }
@@ -63,21 +79,17 @@ class ThreadPool {
     }
     const int most = threads() * kPiecesPerThread;
     const int pieces = count < most ? count : most;
-    const uint64_t last_job = ticket_.load(std::memory_order_relaxed) >> 32;
-    ticket_.store(last_job << 32 | kClosed);
-    // Released, and acquired in Work: who reads any of these sees the ticket closed.
-    count_.store(count, std::memory_order_release);
-    pieces_.store(pieces, std::memory_order_release);
-    body_.store(body, std::memory_order_release);
-    context_.store(context, std::memory_order_release);
     done_.store(0, std::memory_order_relaxed);
-    ticket_.store((last_job + 1) << 32);
-    if (sleepers_.load() > 0) {
+    ++job_;
+    // The caller's own last: a worker is to start while it is written.
+    for (int i = threads() - 1; i >= 0; --i) Publish(i, count, pieces, body, context);
+    // Writes, so that either it sees who goes to sleep, or the sleeper sees the job.
+    if (sleepers_.fetch_add(0) > 0) {
       pthread_mutex_lock(&mutex_);
       pthread_cond_broadcast(&wake_);
       pthread_mutex_unlock(&mutex_);
     }
-    Work();
+    Work(0);
     for (int spins = 0; done_.load(std::memory_order_acquire) < pieces; ++spins) {
       // A worker that holds the last piece may have lost its processor: let it have this one.
       if (spins < kSpins) {
@@ -90,75 +102,107 @@ class ThreadPool {
   }
 
  private:
-  static constexpr uint64_t kClosed = UINT32_MAX;
+  struct Worker {
+    ThreadPool* pool;
+    int index;  ///< of its share
+    pthread_t thread;
+  };
 
-  static void* WorkerMain(void* pool) {
-    static_cast<ThreadPool*>(pool)->WorkerLoop();
+  static void* WorkerMain(void* argument) {
+    const auto& worker = *static_cast<Worker*>(argument);
+    worker.pool->WorkerLoop(worker.index);
     return nullptr;
   }
 
-  void WorkerLoop() {
-    uint64_t seen = 0;
+  void Publish(int index, int count, int pieces, void (*body)(void*, int, int), void* context) {
+    Share& share = shares_[index];
+    const int64_t first = int64_t{pieces} * index / threads();
+    const int64_t end = int64_t{pieces} * (index + 1) / threads();
+    share.ticket.store(uint64_t{job_ - 1} << 32, std::memory_order_relaxed);
+    // Released, and acquired in TakeFrom: who reads any of these sees the ticket closed.
+    share.body.store(body, std::memory_order_release);
+    share.context.store(context, std::memory_order_release);
+    share.count.store(count, std::memory_order_release);
+    share.pieces.store(pieces, std::memory_order_release);
+    share.ticket.store(uint64_t{job_} << 32 | static_cast<uint64_t>(first << 16 | end),
+                       std::memory_order_release);
+  }
+
+  void WorkerLoop(int index) {
+    uint32_t seen = 0;
     while (true) {
       int spins = 0;
-      while (JobNumber() == seen && !stop_.load()) {
+      while (JobOf(index) == seen && !stop_.load(std::memory_order_relaxed)) {
         if (++spins < kSpins) {
           Pause();
         } else {
-          Sleep(seen);
+          Sleep(index, seen);
         }
       }
       if (stop_.load()) return;
-      seen = JobNumber();
-      Work();
+      seen = JobOf(index);
+      Work(index);
     }
   }
 
-  [[nodiscard]] uint64_t JobNumber() const { return ticket_.load() >> 32; }
+  [[nodiscard]] uint32_t JobOf(int index) const {
+    return static_cast<uint32_t>(shares_[index].ticket.load(std::memory_order_acquire) >> 32);
+  }
 
-  void Sleep(uint64_t seen) {
+  void Sleep(int index, uint32_t seen) {
     pthread_mutex_lock(&mutex_);
     // Counted before the last look: who publishes a job afterwards sees the sleeper and wakes it.
     sleepers_.fetch_add(1);
-    while (JobNumber() == seen && !stop_.load()) pthread_cond_wait(&wake_, &mutex_);
+    while (JobOf(index) == seen && !stop_.load()) pthread_cond_wait(&wake_, &mutex_);
     sleepers_.fetch_sub(1);
     pthread_mutex_unlock(&mutex_);
   }
 
-  /// Takes pieces of the current job until none are left.
-  void Work() {
-    uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  /// Takes pieces of the current job until none are left: thread `own`'s, then the others'.
+  void Work(int own) {
+    int done = TakeFrom(shares_[own], true);
+    for (int i = 1; i < threads(); ++i) {
+      const int other = own + i < threads() ? own + i : own + i - threads();
+      done += TakeFrom(shares_[other], false);
+    }
+    if (done > 0) done_.fetch_add(done, std::memory_order_acq_rel);
+  }
+
+  /// Runs pieces of a share, from the front if it is the thread's own, else from the back, until
+  /// none are left. Their number.
+  static int TakeFrom(Share& share, bool is_own) {
+    int taken = 0;
+    uint64_t ticket = share.ticket.load(std::memory_order_acquire);
     while (true) {
-      const auto piece = static_cast<int64_t>(ticket & kClosed);
-      const int64_t count = count_.load(std::memory_order_acquire);
-      const int64_t pieces = pieces_.load(std::memory_order_acquire);
-      auto* const body = body_.load(std::memory_order_acquire);
-      void* const context = context_.load(std::memory_order_acquire);
-      if (piece >= pieces) return;
-      if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
-                                         std::memory_order_acquire)) {
+      const auto first = static_cast<int64_t>(ticket >> 16 & 0xFFFF);
+      const auto end = static_cast<int64_t>(ticket & 0xFFFF);
+      if (first >= end) return taken;
+      auto* const body = share.body.load(std::memory_order_acquire);
+      void* const context = share.context.load(std::memory_order_acquire);
+      const int64_t count = share.count.load(std::memory_order_acquire);
+      const int64_t pieces = share.pieces.load(std::memory_order_acquire);
+      const uint64_t left = is_own ? ticket + (1 << 16) : ticket - 1;
+      if (!share.ticket.compare_exchange_weak(ticket, left, std::memory_order_acq_rel,
+                                              std::memory_order_acquire)) {
         continue;
       }
+      const int64_t piece = is_own ? first : end - 1;
       body(context, static_cast<int>(count * piece / pieces),
            static_cast<int>(count * (piece + 1) / pieces));
-      done_.fetch_add(1, std::memory_order_acq_rel);
-      ticket = ticket_.load(std::memory_order_acquire);
+      ++taken;
+      ticket = share.ticket.load(std::memory_order_acquire);
     }
   }
 
-  // What workers wait on, and what the caller waits on, on cache lines of their own.
-  alignas(64) std::atomic<uint64_t> ticket_{0};
+  Share shares_[kMostThreads];
   alignas(64) std::atomic<int> done_{0};
-  alignas(64) std::atomic<int> count_{0};
-  std::atomic<int> pieces_{0};
-  std::atomic<void (*)(void*, int, int)> body_{nullptr};
-  std::atomic<void*> context_{nullptr};
-  std::atomic<int> sleepers_{0};
-  std::atomic<bool> stop_{false};
+  alignas(64) std::atomic<int> sleepers_{0};
+  uint32_t job_ = 0;  ///< the caller's
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  alignas(64) std::atomic<bool> stop_{false};
   pthread_mutex_t mutex_;
   pthread_cond_t wake_;
-  pthread_t workers_[kMostThreads];
+  Worker workers_[kMostThreads];
   int worker_count_ = 0;
 };
 

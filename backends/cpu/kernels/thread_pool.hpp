@@ -11,8 +11,9 @@
 namespace tenon::cpu {
 
 /// A runner on `threads` threads: the caller and `threads` - 1 workers, fewer if the system gives
-/// no more. Work is dealt out in small pieces as threads ask for it. Several threads may run on it
-/// at once: the second does its work alone. Heap and threads are given back by FreeThreadPool.
+/// no more. Each thread begins with its own part of the work, the same of every op, and then takes
+/// small pieces of what is left of the others'. Several threads may run on it at once: the second
+/// does its work alone. Heap and threads are given back by FreeThreadPool.
 [[nodiscard]] ParallelRunner MakeThreadPool(int threads);
 
 /// Ends the workers. No run may be under way.

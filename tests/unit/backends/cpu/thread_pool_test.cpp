@@ -52,6 +52,23 @@ TEST_CASE("Thread pool: jobs after a pause, when the workers sleep, are done too
   for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == 20 * static_cast<int64_t>(i));
 }
 
+TEST_CASE("Thread pool: a thread's own part is the same of every job") {
+  const Pool pool(2);
+  for (int job = 0; job < 200; ++job) {
+    std::atomic<int> started{0};
+    std::vector<std::thread::id> threads(2);
+    ParallelFor(pool.runner(), 2, [&](int begin, int end) {
+      REQUIRE(end == begin + 1);
+      threads[static_cast<size_t>(begin)] = std::this_thread::get_id();
+      // Neither part ends before both have begun, so no thread can do both.
+      ++started;
+      while (started.load() < 2) std::this_thread::yield();
+    });
+    CHECK((threads[0] == std::this_thread::get_id()));
+    CHECK((threads[1] != threads[0]));
+  }
+}
+
 TEST_CASE("Thread pool: two callers at once both get their work done") {
   const Pool pool(2);
   std::vector<std::vector<int64_t>> values(2, std::vector<int64_t>(50, 0));
