@@ -57,6 +57,7 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
   addresses_ = &addresses;
   worker_ = worker;
   steps_ = steps;
+  ReadSteps();
   states_ = Span<void*>(states, steps);
   if (has_fallback) fallback_states_ = Span<void*>(fallback_states, steps);
   for (size_t step = 0; kHasDevices && step < steps && !has_device_; ++step) {
@@ -117,11 +118,27 @@ bool WorkerRun::Close() {
   return true;
 }
 
-uint32_t WorkerRun::OpAt(size_t step) const { return plan_->program().step(worker_, step).op; }
+/// What runs would ask of the plan again and again. A network of small ops takes microseconds.
+void WorkerRun::ReadSteps() {
+  is_numbered_by_step_ = false;
+  first_piece_end_ = 0;
+  if (steps_ == 0) return;
+  first_op_ = OpAt(0);
+  bool by_step = true;
+  for (size_t step = 0; step < steps_; ++step) by_step &= OpAt(step) == first_op_ + step;
+  is_numbered_by_step_ = by_step;
+  first_piece_end_ = PieceEnd(0);
+}
+
+uint32_t WorkerRun::OpAt(size_t step) const {
+  if (is_numbered_by_step_) return first_op_ + static_cast<uint32_t>(step);
+  return plan_->program().step(worker_, step).op;
+}
 
 /// One behind the last step of the piece that begins at `first`. On the CPU it ends with a step
 /// that another worker waits for, who may then go on at once.
 size_t WorkerRun::PieceEnd(size_t first) const {
+  if (first == 0 && first_piece_end_ != 0) return first_piece_end_;
   const uint32_t segment = plan_->ops()[OpAt(first)].segment;
   size_t end = first + 1;
   while (end < steps_) {

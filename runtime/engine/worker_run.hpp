@@ -81,6 +81,7 @@ class WorkerRun {
   [[nodiscard]] bool HasFallback() const { return kHasDevices && !fallback_states_.empty(); }
   [[nodiscard]] uint32_t OpAt(size_t step) const;
   [[nodiscard]] size_t PieceEnd(size_t first) const;
+  void ReadSteps();
   Status OpenKernels();
   Status GiveUpDevice(const Status& reason);
   Status RunOnHost(size_t end);
@@ -94,6 +95,9 @@ class WorkerRun {
   const Addresses* addresses_ = nullptr;
   size_t worker_ = 0;
   size_t steps_ = 0;
+  bool is_numbered_by_step_ = false;  ///< step i is op first_op_ + i: no plan to read in a run
+  uint32_t first_op_ = 0;
+  size_t first_piece_end_ = 0;
   size_t started_ = 0;
   Span<void*> states_;           ///< by step: what the kernel's `open` made
   Span<void*> fallback_states_;  ///< the same for fall-back kernels; empty without
