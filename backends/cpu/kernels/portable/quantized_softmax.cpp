@@ -20,13 +20,36 @@ struct Line {
   int count;
   int32_t flip;
 
-  [[nodiscard]] int32_t At(int i) const { return ByteValue(x[i * x_stride], flip); }
+  [[nodiscard]] uint8_t ByteAt(int i) const { return x[i * x_stride]; }
+  [[nodiscard]] int32_t ValueOf(uint8_t byte) const { return ByteValue(byte, flip); }
 
   [[nodiscard]] int32_t Largest() const {
-    int32_t largest = At(0);
-    for (int i = 1; i < count; ++i) largest = At(i) > largest ? At(i) : largest;
+    int32_t largest = ValueOf(ByteAt(0));
+    for (int i = 1; i < count; ++i) {
+      const int32_t value = ValueOf(ByteAt(i));
+      largest = value > largest ? value : largest;
+    }
     return largest;
   }
+};
+
+/// A function of bytes that is worked out once for each value: lines of classes have more elements
+/// than a byte has values.
+template <typename T>
+class Memo {
+ public:
+  template <typename Function>
+  T At(uint8_t byte, const Function& function) {
+    if (!known_[byte]) {
+      known_[byte] = true;
+      values_[byte] = function(byte);
+    }
+    return values_[byte];
+  }
+
+ private:
+  bool known_[256] = {};
+  T values_[256];
 };
 
 int LeadingZeros(uint32_t x) { return x == 0 ? 32 : __builtin_clz(x); }
@@ -59,39 +82,47 @@ void FixedPointLine(const QuantizedSoftmaxAttributes& attributes, const Line& li
   constexpr int kSumBits = 12;
   constexpr int kResultBits = 8;
   const int32_t largest = line.Largest();
+  Memo<int32_t> exponentials;  // 0 where the difference is too large to count
+  const auto exponential = [&](uint8_t byte) {
+    const int32_t difference = line.ValueOf(byte) - largest;
+    return difference < attributes.least_difference ? 0 : ExpOfDifference(attributes, difference);
+  };
   uint32_t sum = 0;  // wraps from 4096 elements on that all are the largest, as there
   for (int i = 0; i < line.count; ++i) {
-    const int32_t difference = line.At(i) - largest;
-    if (difference < attributes.least_difference) continue;
-    const int32_t exponential = ExpOfDifference(attributes, difference);
-    sum += static_cast<uint32_t>(RoundingShiftRight(exponential, kSumBits));
+    const int32_t summand = exponentials.At(line.ByteAt(i), exponential);
+    sum += static_cast<uint32_t>(RoundingShiftRight(summand, kSumBits));
   }
   const Reciprocal reciprocal = ReciprocalOf(sum);
   const int shift = reciprocal.bits + 31 - kResultBits;
+  Memo<uint8_t> results;
+  const auto result = [&](uint8_t byte) {
+    if (shift > 31) return OutputByte(attributes.output, 0);
+    const int32_t product =
+        RoundingDoublingHighMultiply(reciprocal.factor, exponentials.At(byte, exponential));
+    return OutputByte(attributes.output, RoundingShiftRight(product, shift));
+  };
   for (int i = 0; i < line.count; ++i) {
-    const int32_t difference = line.At(i) - largest;
-    int32_t result = 0;
-    if (difference >= attributes.least_difference && shift <= 31) {
-      const int32_t exponential = ExpOfDifference(attributes, difference);
-      const int32_t product = RoundingDoublingHighMultiply(reciprocal.factor, exponential);
-      result = RoundingShiftRight(product, shift);
-    }
-    line.y[i * line.y_stride] = OutputByte(attributes.output, result);
+    line.y[i * line.y_stride] = results.At(line.ByteAt(i), result);
   }
 }
 
 void FloatLine(const QuantizedSoftmaxAttributes& attributes, const Line& line) {
   const float scale = attributes.scale.scale;
   const float largest = static_cast<float>(line.Largest()) * scale;
-  const auto exponential = [&](int i) {
-    return math::Exp(static_cast<float>(line.At(i)) * scale - largest);
+  Memo<float> exponentials;
+  const auto exponential = [&](uint8_t byte) {
+    return math::Exp(static_cast<float>(line.ValueOf(byte)) * scale - largest);
   };
   float sum = 0.0F;
-  for (int i = 0; i < line.count; ++i) sum += exponential(i);
+  for (int i = 0; i < line.count; ++i) sum += exponentials.At(line.ByteAt(i), exponential);
   const float factor = 1.0F / sum;
+  Memo<uint8_t> results;
+  const auto result = [&](uint8_t byte) {
+    const float value = exponentials.At(byte, exponential) * factor / attributes.output_scale;
+    return OutputByte(attributes.output, RoundHalfEven(value));
+  };
   for (int i = 0; i < line.count; ++i) {
-    const float result = exponential(i) * factor / attributes.output_scale;
-    line.y[i * line.y_stride] = OutputByte(attributes.output, RoundHalfEven(result));
+    line.y[i * line.y_stride] = results.At(line.ByteAt(i), result);
   }
 }
 
