@@ -72,6 +72,17 @@ void RunStaged(const ByteRoutines& routines, const portable::LoopNest<3>& nest,
   }
 }
 
+/// A microsecond or two of work pays a second thread, which holds half of the operands in its
+/// caches. Pieces are small, so that threads get equal shares.
+portable::RowSharing SharingOf(const BinaryCall& call, const ParallelRunner* parallel) {
+  constexpr int kPiece = 1024;
+  portable::RowSharing sharing;
+  if (parallel == nullptr || parallel->threads == 1) return sharing;
+  sharing.least = call.fixed_point ? 4 * kPiece : 8 * kPiece;
+  sharing.piece = kPiece;
+  return sharing;
+}
+
 }  // namespace
 
 Status BinaryCheck(const KernelSetup& setup) { return CheckResult(BinarySupports(setup.op)); }
@@ -92,16 +103,18 @@ Status BinaryRun(const KernelCall& call) {
   const bool is_contiguous =
       nest.RowStride(0) == 1 && nest.RowStride(1) == 1 && nest.RowStride(2) == 1;
   const portable::Cursor<3> start = {{z.As<char>(), x.As<char>(), y.As<char>()}};
-  portable::ForEachRow(nest, start, call.parallel,
-                       [&](const portable::Cursor<3>& cursor, int count) {
-                         if (!is_contiguous) return RunStaged(routines, nest, cursor, count, whole);
-                         BinaryCall row = whole;
-                         row.z = reinterpret_cast<uint8_t*>(cursor.at[0]);
-                         row.x = reinterpret_cast<const uint8_t*>(cursor.at[1]);
-                         row.y = reinterpret_cast<const uint8_t*>(cursor.at[2]);
-                         row.count = count;
-                         routines.binary(row);
-                       });
+  portable::ForEachRow(
+      nest, start, call.parallel,
+      [&](const portable::Cursor<3>& cursor, int count) {
+        if (!is_contiguous) return RunStaged(routines, nest, cursor, count, whole);
+        BinaryCall row = whole;
+        row.z = reinterpret_cast<uint8_t*>(cursor.at[0]);
+        row.x = reinterpret_cast<const uint8_t*>(cursor.at[1]);
+        row.y = reinterpret_cast<const uint8_t*>(cursor.at[2]);
+        row.count = count;
+        routines.binary(row);
+      },
+      SharingOf(whole, call.parallel));
   return OkStatus();
 }
 

@@ -9,7 +9,7 @@
 namespace tenon::cpu::bytes {
 namespace {
 
-constexpr int64_t kSmallWork = 250'000;
+constexpr int64_t kSmallWork = 30'000;
 
 /// One spatial dimension of the windows.
 struct Axis {

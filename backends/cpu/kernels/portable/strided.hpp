@@ -27,6 +27,13 @@ namespace tenon::cpu::portable {
 inline constexpr int64_t kParallelElements = 32768;
 /// Rows longer than this are cut into tasks.
 inline constexpr int32_t kTaskElements = 8192;
+
+/// When and how finely rows are shared out among threads.
+struct RowSharing {
+  int64_t least = kParallelElements;  ///< elements; fewer stay on one thread
+  int32_t piece = kTaskElements;      ///< elements; longer rows are cut
+};
+
 /// Reshape walks the common refinement of two shapes: up to the dimensions of both.
 inline constexpr int kMaxLoopRank = 2 * kMaxRank;
 
@@ -151,12 +158,12 @@ class Odometer {
 /// threads where that pays. Long rows come in pieces.
 template <int N, typename Body>
 void ForEachRow(const LoopNest<N>& nest, const Cursor<N>& start, const ParallelRunner* parallel,
-                const Body& body) {
+                const Body& body, const RowSharing& sharing = {}) {
   const int64_t elements = nest.Elements();
   if (elements == 0) return;
-  const bool is_large = elements >= kParallelElements;
+  const bool is_large = elements >= sharing.least;
   const int32_t length = nest.RowLength();
-  const int32_t piece = is_large && length > kTaskElements ? kTaskElements : length;
+  const int32_t piece = is_large && length > sharing.piece ? sharing.piece : length;
   const int32_t pieces = (length - 1) / piece + 1;
   const int outer_rank = nest.rank == 0 ? 0 : nest.rank - 1;
   const auto tasks = static_cast<int>(elements / length * pieces);

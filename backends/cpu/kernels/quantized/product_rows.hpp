@@ -34,7 +34,7 @@ void RunProductRows(const PackedProduct& packed, const ProductFinish& finish,
                     const ProductRows& rows, const ParallelRunner* parallel);
 
 /// Multiply-accumulates that take about as long as starting a second thread.
-inline constexpr int64_t kSmallWork = 500'000;
+inline constexpr int64_t kSmallWork = 100'000;
 
 /// 0x80808080 for x of i8, which the routines take as u8.
 [[nodiscard]] inline uint32_t FlipOf(const TensorView& x) {
