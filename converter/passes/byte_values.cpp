@@ -38,6 +38,22 @@ std::optional<float> OneValue(const Graph& graph, const Op& op, size_t input, fl
 
 float Least(DType dtype) { return dtype == DType::kI8 ? -128.0F : 0.0F; }
 
+/// An operand with one value, or one for each channel where the op has them along its axis.
+std::optional<std::vector<float>> OneOrEach(const Graph& graph, const Op& op, size_t input,
+                                            float absent, bool along_channels, size_t channels) {
+  if (op.inputs.size() <= input || op.inputs[input] == kNone) return std::vector(channels, absent);
+  const Tensor& tensor = graph.tensor(op.inputs[input]);
+  if (!tensor.IsConstant()) return std::nullopt;
+  std::vector<float> values;
+  for (const double value : ReadElements(tensor)) values.push_back(static_cast<float>(value));
+  if (values.size() == 1)
+    values.resize(channels, values.front());
+  else if (!along_channels)
+    return std::nullopt;
+  if (values.size() != channels) return std::nullopt;
+  return values;
+}
+
 bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
 /// One op on the values of all channels. False: it is none that goes element by element.
@@ -112,10 +128,17 @@ class Step {
   }
 
   bool ApplyDequantize(std::vector<Values>& channels) const {
-    const auto scale = OneValue(graph_, op_, 1, 1);
-    const auto zero_point = OneValue(graph_, op_, 2, 0);
-    if (!scale || !zero_point || !IsByte(DTypeOf(op_.inputs[0]))) return false;
-    return ForEach(channels, [&](float value) { return (value - *zero_point) * *scale; });
+    const bool along = op_.attributes.As<DequantizeAttributes>().axis == axis_;
+    const auto scales = OneOrEach(graph_, op_, 1, 1, along, channels.size());
+    const auto zero_points = OneOrEach(graph_, op_, 2, 0, along, channels.size());
+    if (!scales || !zero_points || !IsByte(DTypeOf(op_.inputs[0]))) return false;
+    for (size_t c = 0; c < channels.size(); ++c) {
+      for (float& value : channels[c]) {
+        value = (value - (*zero_points)[c]) * (*scales)[c];
+        if (std::isnan(value)) return false;
+      }
+    }
+    return true;
   }
 
   bool ApplyLookup(std::vector<Values>& channels) const {
@@ -209,6 +232,41 @@ std::optional<ByteValues> FindByteValues(const Graph& graph, TensorId tensor) {
     made.through_floats = made.through_floats || ComputesInFloats(op);
   }
   return made;
+}
+
+std::optional<ByteLine> LineOf(const ByteValues& made) {
+  constexpr double kRounding = 2e-6;  // of a few ops in f32
+  ByteLine line;
+  for (const auto& values : made.values) {
+    const auto first = static_cast<double>(values.front());
+    const auto last = static_cast<double>(values.back());
+    const double gain = (last - first) / 255;
+    if (gain == 0 || !std::isfinite(gain)) return std::nullopt;
+    for (size_t byte = 0; byte < values.size(); ++byte) {
+      const double on_line = first + gain * static_cast<double>(byte);
+      const double allowed = kRounding * std::max(std::abs(first), std::abs(last));
+      if (!(std::abs(static_cast<double>(values[byte]) - on_line) <= allowed)) return std::nullopt;
+    }
+    line.gain.push_back(gain);
+    line.shift.push_back(first);
+  }
+  return line;
+}
+
+std::vector<float> ScaleInputChannels(const Tensor& weights, int32_t group,
+                                      const std::vector<double>& gain) {
+  std::vector<float> scaled(weights.constant->size() / sizeof(float));
+  std::memcpy(scaled.data(), weights.constant->data(), weights.constant->size());
+  const Shape& shape = weights.shape;
+  const auto inputs = static_cast<size_t>(shape[1]);
+  const auto outputs_of_group = static_cast<size_t>(shape[0] / group);
+  const auto taps = static_cast<size_t>(shape[2]) * static_cast<size_t>(shape[3]);
+  for (size_t i = 0; i < scaled.size(); ++i) {
+    const size_t output = i / taps / inputs;
+    const size_t channel = output / outputs_of_group * inputs + i / taps % inputs;
+    scaled[i] = static_cast<float>(static_cast<double>(scaled[i]) * gain[channel]);
+  }
+  return scaled;
 }
 
 }  // namespace tenon::converter

@@ -23,48 +23,6 @@ Shape VectorOf(size_t size) {
   return shape;
 }
 
-/// gain * byte + shift, for each channel.
-struct Line {
-  std::vector<double> gain;
-  std::vector<double> shift;
-};
-
-/// None if a channel's values lie on no line, or on a level one.
-std::optional<Line> LineOf(const ByteValues& made) {
-  constexpr double kRounding = 2e-6;  // of a few ops in f32
-  Line line;
-  for (const auto& values : made.values) {
-    const auto first = static_cast<double>(values.front());
-    const auto last = static_cast<double>(values.back());
-    const double gain = (last - first) / 255;
-    if (gain == 0 || !std::isfinite(gain)) return std::nullopt;
-    for (size_t byte = 0; byte < values.size(); ++byte) {
-      const double on_line = first + gain * static_cast<double>(byte);
-      const double allowed = kRounding * std::max(std::abs(first), std::abs(last));
-      if (!(std::abs(static_cast<double>(values[byte]) - on_line) <= allowed)) return std::nullopt;
-    }
-    line.gain.push_back(gain);
-    line.shift.push_back(first);
-  }
-  return line;
-}
-
-/// Weights that take the gain of the input channel that they meet.
-std::vector<float> Scaled(const Tensor& weights, int32_t group, const std::vector<double>& gain) {
-  std::vector<float> scaled(weights.constant->size() / sizeof(float));
-  std::memcpy(scaled.data(), weights.constant->data(), weights.constant->size());
-  const Shape& shape = weights.shape;
-  const auto inputs = static_cast<size_t>(shape[1]);
-  const auto outputs_of_group = static_cast<size_t>(shape[0] / group);
-  const auto taps = static_cast<size_t>(shape[2]) * static_cast<size_t>(shape[3]);
-  for (size_t i = 0; i < scaled.size(); ++i) {
-    const size_t output = i / taps / inputs;
-    const size_t channel = output / outputs_of_group * inputs + i / taps % inputs;
-    scaled[i] = static_cast<float>(static_cast<double>(scaled[i]) * gain[channel]);
-  }
-  return scaled;
-}
-
 /// The zero point of each channel's bytes (one where all are alike) by which they are the quantized
 /// values less `zero_point`; none if some byte is not, or a zero point is no byte.
 std::optional<std::vector<uint8_t>> ZeroPoints(const ByteValues& made, float zero_point) {
@@ -148,7 +106,7 @@ class Folder {
     const std::string name = weights.name;
     const Shape shape = weights.shape;
     const std::vector<float> scaled =
-        Scaled(weights, before.attributes.As<ConvAttributes>().group, line->gain);
+        ScaleInputChannels(weights, before.attributes.As<ConvAttributes>().group, line->gain);
     Op after = before;
     after.inputs.resize(kMean + 1, kNone);
     after.inputs[kWeights] = graph_.AddConstantOf(name + ".of_bytes", DType::kF32, shape, scaled);

@@ -34,6 +34,20 @@ struct ByteValues {
 /// range and scale of an input.
 [[nodiscard]] std::optional<ByteValues> FindByteValues(const Graph& graph, TensorId tensor);
 
+/// gain * byte + shift, for each channel of a tensor made from bytes. No gain is 0.
+struct ByteLine {
+  std::vector<double> gain;
+  std::vector<double> shift;
+};
+
+/// None if a channel's values lie on no line, or on a level one.
+[[nodiscard]] std::optional<ByteLine> LineOf(const ByteValues& made);
+
+/// Values of a convolution's weights (f32, constant), each times the gain of the input channel that
+/// it meets.
+[[nodiscard]] std::vector<float> ScaleInputChannels(const Tensor& weights, int32_t group,
+                                                    const std::vector<double>& gain);
+
 /// `why_not`: why an op must not be written otherwise, or empty; null: it may always.
 [[nodiscard]] Status FoldInputFormats(
     Graph& graph,

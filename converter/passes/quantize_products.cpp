@@ -70,8 +70,10 @@ struct Match {
 std::vector<double> LargestSums(const Graph& graph, const Op& op, const Source& x,
                                 const Source& w) {
   const double least = OutputOf(x.as).min;
-  const double zero = x.as.zero_points.front();
-  const double largest_x = std::max(zero - least, least + 255 - zero);
+  double largest_x = 0;
+  for (const int32_t zero : x.as.zero_points) {
+    largest_x = std::max({largest_x, zero - least, least + 255 - zero});
+  }
   const Tensor& weights = graph.tensor(w.quantized);
   const int32_t axis = WeightAxis(graph, op);
   const Shape& shape = weights.shape;
@@ -104,13 +106,22 @@ void SetBias(const Graph& graph, TensorId tensor, std::vector<double> values, Ma
   match.bias = std::move(values);
 }
 
+/// True for i8 or u8 with one scale. A convolution's input may have a zero point per channel.
+bool IsInput(const Op& op, const Quantization& x) {
+  if (x.IsPlain()) return true;
+  const bool bytes = x.dtype == DType::kI8 || x.dtype == DType::kU8;
+  const bool one_scale = std::all_of(x.scales.begin(), x.scales.end(),
+                                     [&](float scale) { return scale == x.scales.front(); });
+  return op.kind == OpKind::kConv && x.axis == 1 && bytes && one_scale;
+}
+
 std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
   const auto x = SourceOf(graph, op.inputs[0]);
   const auto w = SourceOf(graph, op.inputs[kWeights]);
   if (!x.has_value() || !w.has_value()) {
     return "an operand is not dequantized with constant parameters";
   }
-  if (!x->as.IsPlain()) return "its input is not i8 or u8 with one scale";
+  if (!IsInput(op, x->as)) return "its input is not i8 or u8 with one scale";
   if (w->as.dtype != DType::kI8 && w->as.dtype != DType::kU8) return "its weights are not i8 or u8";
   if (!w->as.PerTensor() && w->as.axis != WeightAxis(graph, op)) {
     return "the scales of its weights do not run along output channels";

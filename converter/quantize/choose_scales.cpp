@@ -46,7 +46,20 @@ Histogram MergeAll(const std::vector<const Histogram*>& parts) {
   return merged;
 }
 
+/// One scale; zero points, of which each channel may have its own, are left to the op.
+ChosenRange GivenRange(const Graph& graph, TensorId id) {
+  const Op& dequantize = graph.op(graph.tensor(id).producer);
+  ChosenRange range;
+  range.scale.scale = static_cast<float>(ReadElements(graph.tensor(dequantize.inputs[1])).front());
+  return range;
+}
+
 }  // namespace
+
+bool IsGivenInIntegers(const Graph& graph, TensorId id) {
+  const OpId producer = graph.tensor(id).producer;
+  return producer != kNone && graph.op(producer).kind == OpKind::kDequantize;
+}
 
 QuantizationScheme MakeScheme(const Graph& graph, IntegerOps chosen,
                               const std::map<TensorId, Histogram>& histograms, RangeMethod method) {
@@ -61,7 +74,7 @@ QuantizationScheme MakeScheme(const Graph& graph, IntegerOps chosen,
   std::map<TensorId, Histogram> constants;
   std::map<TensorId, std::vector<const Histogram*>> sources;
   for (const TensorId id : tensors) {
-    if (!IsSource(graph, id, scheme)) continue;
+    if (IsGivenInIntegers(graph, id) || !IsSource(graph, id, scheme)) continue;
     const bool is_constant = graph.tensor(id).IsConstant();
     if (is_constant) constants[id] = OfConstant(graph.tensor(id));
     const Histogram& histogram = is_constant ? constants.at(id) : histograms.at(id);
@@ -69,7 +82,10 @@ QuantizationScheme MakeScheme(const Graph& graph, IntegerOps chosen,
   }
   std::map<TensorId, ChosenRange> ranges;
   for (const auto& [group, parts] : sources) ranges[group] = ChooseRange(MergeAll(parts), method);
-  for (const TensorId id : tensors) scheme.tensors[id] = ranges.at(groups.Find(id));
+  for (const TensorId id : tensors) {
+    scheme.tensors[id] =
+        IsGivenInIntegers(graph, id) ? GivenRange(graph, id) : ranges.at(groups.Find(id));
+  }
   return scheme;
 }
 

@@ -25,8 +25,10 @@ Result<Twin> AddTwin(Graph& graph, OpId id, const QuantizationScheme& scheme) {
   const Op op = graph.op(id);
   const ActivationScale& scale = scheme.tensors.at(op.inputs.front()).scale;
   std::vector<TensorId> inputs = op.inputs;
-  TENON_ASSIGN_OR_RETURN(
-      inputs[0], AddRounded(graph, kNone, op.inputs[0], scale, QuantizationForm::kSimulated));
+  if (!IsGivenInIntegers(graph, op.inputs[0])) {
+    TENON_ASSIGN_OR_RETURN(
+        inputs[0], AddRounded(graph, kNone, op.inputs[0], scale, QuantizationForm::kSimulated));
+  }
   const Shape shape = graph.tensor(op.inputs[kWeights]).shape;
   inputs[kWeights] = graph.AddConstantOf(op.name + ".rounded_weights", DType::kF32, shape,
                                          QuantizeWeights(graph, op, scale.scale).Dequantize(shape));

@@ -175,6 +175,10 @@ Result<DequantizedTensors> InsertQuantization(Graph& graph, const QuantizationSc
   DequantizedTensors dequantized;
   for (const auto& [id, range] : scheme.tensors) {
     (void)range;
+    if (IsGivenInIntegers(graph, id)) {
+      dequantized[id] = id;
+      continue;
+    }
     TENON_ASSIGN_OR_RETURN(dequantized[id], QuantizeTensor(graph, id, scheme, form));
   }
   EraseUnreadConstants(graph);

@@ -8,6 +8,7 @@
 #include "converter/quantize/equalize.hpp"
 #include "converter/quantize/insert_quantization.hpp"
 #include "converter/quantize/keep_float.hpp"
+#include "converter/quantize/take_bytes.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -223,6 +224,7 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
                   QuantizationReport& report) {
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
+    if (op.kind == OpKind::kDequantize) continue;  // of the bytes that come in
     QuantizedLayer layer;
     layer.op = op.name;
     layer.kind = GetOpRow(op.kind).name;
@@ -257,8 +259,10 @@ Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& op
   const std::vector<Sample> samples = Spread(calibration.samples, kRangeSamples);
   TENON_ASSIGN_OR_RETURN(const AccuracyJudge judge,
                          AccuracyJudge::Make(graph, calibration, kJudgedSamples));
+  Graph source = graph;
+  if (Status status = TakeBytes(source, asked); !status.ok()) return status.error();
   TENON_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
-                         MakeCandidates(graph, options, asked, samples));
+                         MakeCandidates(source, options, asked, samples));
   const Trials trials{&judge, options.finish};
   Accuracy accuracy;
   TENON_ASSIGN_OR_RETURN(const Candidate candidate,

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "runtime/format/plan_view.hpp"
+#include "runtime/ops/op_kind.hpp"
 #include "tests/support/convert_and_run.hpp"
 
 namespace tenon::test {
@@ -98,6 +100,35 @@ TEST_CASE("digits, quantized: the same samples give the same plan") {
   REQUIRE(a.ok());
   REQUIRE(b.ok());
   CHECK(a->plan == b->plan);
+}
+
+TEST_CASE("digits, quantized: a camera's bytes go straight into the first convolution") {
+  converter::ConvertOptions options = DigitsOptions();
+  const auto format = converter::ParseInputFormat("image", "u8,nhwc,scale=0.0625");
+  REQUIRE(format.ok());
+  options.input_formats.push_back(*format);
+  options.quantize = HeldOut();
+  converter::CalibrationArray& images = options.quantize->arrays.front();
+  std::vector<std::byte> bytes;  // pixels are sixteenths
+  for (size_t at = 0; at < images.bytes.size(); at += sizeof(float)) {
+    float pixel = 0;
+    std::memcpy(&pixel, images.bytes.data() + at, sizeof pixel);
+    bytes.push_back(static_cast<std::byte>(pixel * 16));
+  }
+  images = {"images", DType::kU8, {kImages, 8, 8, 1}, bytes};
+  const auto quantized = converter::Convert(options);
+  REQUIRE_MESSAGE(quantized.ok(), (quantized.ok() ? "" : quantized.error().message));
+  CAPTURE(quantized->graph_text);
+  CHECK(quantized->graph_text.find("= lookup(") == std::string::npos);
+  CHECK(quantized->graph_text.find("= quantize(") == std::string::npos);
+  const PlanBytes plan(quantized->plan);
+  const auto view = PlanView::Open({static_cast<const uint8_t*>(plan.data()), plan.size()});
+  REQUIRE(view.ok());
+  CHECK(static_cast<OpKind>(view->program(0).op(0).kind) == OpKind::kQuantizedConv);
+  const converter::Accuracy& accuracy = quantized->quantization->accuracy;
+  CHECK(static_cast<double>(accuracy.float_right - accuracy.right) <
+        0.005 * static_cast<double>(accuracy.float_right));
+  CHECK(accuracy.outputs.front().Decibel() > 40);
 }
 
 TEST_CASE("digits, quantized: a layer that is to stay float does") {

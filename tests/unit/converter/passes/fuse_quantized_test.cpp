@@ -68,6 +68,36 @@ TEST_CASE("FuseQuantized: a bias in i32 stays as it is where its units are the s
   CHECK(Contains(text, "const %c.bias: i32[2] = [1000000007, -3]\n"));
 }
 
+TEST_CASE("FuseQuantized: channels of a convolution's input may have zero points of their own") {
+  const std::string text = Fused(
+      "input %x: u8[1,2,2,2]\n"
+      "const %xs: f32[2] = [0.5, 0.5]\n"
+      "const %xz: u8[2] = [3, 200]\n"
+      "%r = dequantize(%x, %xs, %xz) {axis=1}\n" +
+      kWeights +
+      "%c = conv(%r, %wr)\n"
+      "output %c\n");
+  CHECK(text ==
+        "input %x: u8[1,2,2,2]\n"
+        "const %w: i8[2,2,1,1] = [1, 2, 3, 4]\n"
+        "const %c.multiplier: f32[2] = [0.0625, 1]\n"
+        "const %c.x_zero_point: u8[2] = [3, 200]\n"
+        "%c: f32[1,2,2,2] = quantized_conv(%x, %w, _, %c.multiplier, _, %c.x_zero_point) {to=f32}\n"
+        "output %c\n");
+}
+
+TEST_CASE("FuseQuantized: scales that differ between a convolution's input channels stay float") {
+  const std::string text = Fused(
+      "input %x: u8[1,2,2,2]\n"
+      "const %xs: f32[2] = [0.5, 0.25]\n"
+      "const %xz: u8[2] = [3, 200]\n"
+      "%r = dequantize(%x, %xs, %xz) {axis=1}\n" +
+      kWeights +
+      "%c = conv(%r, %wr)\n"
+      "output %c\n");
+  CHECK(!Contains(text, "quantized_conv"));
+}
+
 TEST_CASE("FuseQuantized: a bias may be as large as its type where weights are 0") {
   const std::string text = Fused(kHead + kReal +
                                  "const %w: i8[2,2,1,1] = [0, 0, 3, 4]\n"

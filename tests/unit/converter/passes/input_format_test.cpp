@@ -188,6 +188,38 @@ output %y
         std::string::npos);
 }
 
+TEST_CASE("Folding: bytes that are dequantized with a zero point for each channel fold too") {
+  Graph graph = ParsedForTest(R"(input %x: u8[1,2,3,3]
+const %s: f32[2] = [0.5, 0.25]
+const %z: u8[2] = [3, 4]
+const %w: f32[1,2,1,1] = [1, 2]
+%r = dequantize(%x, %s, %z) {axis=1}
+%y = conv(%r, %w)
+output %y
+)");
+  PassReport report;
+  REQUIRE(FoldInputFormats(graph, nullptr, report).ok());
+  CHECK(PrintedForTest(graph) == R"(input %x: u8[1,2,3,3]
+const %w.of_bytes: f32[1,2,1,1] = [0.5, 0.5]
+const %w.mean: f32[2] = [3, 4]
+%y: f32[1,1,3,3] = conv(%x, %w.of_bytes, _, _, _, %w.mean)
+output %y
+)");
+}
+
+TEST_CASE("Folding: scales along another dimension than channels keep the conversion") {
+  Graph graph = ParsedForTest(R"(input %x: u8[1,2,2,3]
+const %s: f32[2] = [0.5, 0.25]
+const %w: f32[1,2,1,1] = [1, 2]
+%r = dequantize(%x, %s) {axis=2}
+%y = conv(%r, %w)
+output %y
+)");
+  PassReport report;
+  REQUIRE(FoldInputFormats(graph, nullptr, report).ok());
+  CHECK(report.changed == 0);
+}
+
 TEST_CASE("Folding: other readers, and values that are no straight line, keep the conversion") {
   const Folded folded = Fold(R"(input %x: f32[1,2,3,3]
 const %w: f32[1,2,1,1] = [1, 2]
