@@ -73,13 +73,17 @@ void RunStaged(const ByteRoutines& routines, const portable::LoopNest<3>& nest,
 }
 
 /// A microsecond or two of work pays a second thread, which holds half of the operands in its
-/// caches. Pieces are small, so that threads get equal shares.
-portable::RowSharing SharingOf(const BinaryCall& call, const ParallelRunner* parallel) {
-  constexpr int kPiece = 1024;
+/// caches. Threads get equal shares, in few pieces: those in fixed point begin with a table.
+portable::RowSharing SharingOf(int64_t elements, const ParallelRunner* parallel) {
+  constexpr int kLeastPiece = 1024;
+  constexpr int kPiecesPerThread = 2;
   portable::RowSharing sharing;
   if (parallel == nullptr || parallel->threads == 1) return sharing;
-  sharing.least = call.fixed_point ? 4 * kPiece : 8 * kPiece;
-  sharing.piece = kPiece;
+  sharing.least = 8 * kLeastPiece;
+  const int64_t pieces = int64_t{parallel->threads} * kPiecesPerThread;
+  const int64_t share = (elements + pieces - 1) / pieces;
+  if (share < sharing.piece) sharing.piece = static_cast<int32_t>(share);
+  if (sharing.piece < kLeastPiece) sharing.piece = kLeastPiece;
   return sharing;
 }
 
@@ -114,7 +118,7 @@ Status BinaryRun(const KernelCall& call) {
         row.count = count;
         routines.binary(row);
       },
-      SharingOf(whole, call.parallel));
+      SharingOf(nest.Elements(), call.parallel));
   return OkStatus();
 }
 

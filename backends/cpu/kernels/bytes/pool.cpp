@@ -7,7 +7,7 @@
 namespace tenon::cpu::bytes {
 namespace {
 
-constexpr int64_t kSmallWork = 250'000;
+constexpr int64_t kSmallWork = 30'000;
 /// Fewer output rows are cut into channels, of which this many stay together.
 constexpr int kFewRows = 8;
 constexpr int kPartChannels = 128;
