@@ -116,6 +116,41 @@ TEST_CASE("Input format: rows without channels last, and bytes that no convoluti
   CHECK(Run(Converted(other, options), Bytes(planes)) == negated);
 }
 
+/// The same before activations are fused.
+constexpr const char* kUnfused = R"(input %x: f32[1,3,20,24]
+const %w: f32[16,3,3,3] = random(1)
+const %b: f32[16] = random(2)
+const %v: f32[32,16,3,3] = random(3)
+%a = conv(%x, %w, %b) {strides=[2,2], pads=[1,1,1,1]}
+%r = unary(%a) {function=relu}
+%c = conv(%r, %v) {pads=[1,1,1,1]}
+%y = average_pool(%c) {kernel=[10,12]}
+output %y
+)";
+
+TEST_CASE("Input format: quantizing takes camera bytes as they are, whatever the channels' means") {
+  const float mean[3] = {123.675F, 116.28F, 103.53F};
+  const float scale[3] = {0.017125F, 0.017507F, 0.017429F};
+  const Image image = MakeImage(mean, scale);
+  const std::vector<std::byte> expected =
+      Run(Converted(kUnfused, OptionsFor()), Bytes(image.model));
+  for (const bool portable : {false, true}) {
+    CAPTURE(portable);
+    ConvertOptions options = OptionsFor();
+    options.board.units[0].portable_kernels_only = portable;
+    AddFormat(options, "u8,nhwc,mean=123.675:116.28:103.53,scale=0.017125:0.017507:0.017429");
+    options.quantize.emplace();
+    options.quantize->arrays = {{"image", DType::kU8, {1, 20, 24, 3}, Bytes(image.camera)}};
+    const Conversion folded = Converted(kUnfused, options);
+    CAPTURE(folded.graph_text);
+    CHECK(folded.graph_text.find("= quantize(") == std::string::npos);
+    CHECK(folded.graph_text.find("= lookup(") == std::string::npos);
+    CHECK(folded.graph_text.find("a.x_zero_point: u8[3] = [124, 116, 104]") != std::string::npos);
+    CHECK(folded.ops_executed == 3);  // two convolutions and the pool
+    CHECK(RelativeDifference(Run(folded, Bytes(image.camera)), expected) <= 0.03);
+  }
+}
+
 TEST_CASE("Input format: a quantized model with the camera's scale computes the same bits") {
   const float mean[3] = {128, 128, 128};
   const float scale[3] = {0.0078125F, 0.0078125F, 0.0078125F};
