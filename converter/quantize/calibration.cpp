@@ -116,8 +116,8 @@ Result<std::vector<std::vector<std::byte>>> SamplesOf(const Graph& graph, const 
     }
   }
   if (samples.empty()) {
-    return UsageError("calibration: no sample for input '{}': wanted are .npy files {} of {}",
-                      port.name, only ? "" : fmt::format("'{0}.npy' or '{0}_<k>.npy'", name),
+    return UsageError("calibration: no sample for input '{}': wanted are .npy files {}of {}",
+                      port.name, only ? "" : fmt::format("'{0}.npy' or '{0}_<k>.npy' ", name),
                       Describe(tensor.dtype, DimsOf(tensor.shape)));
   }
   return samples;

@@ -98,7 +98,7 @@ void AddMeasureOptions(CLI::App& command, ConvertCommand& options) {
       ->check(not_empty);
   AddMeasureOption(command, options, "--target-timeout", options.measure.target.timeout_seconds,
                    "Seconds after which a run of the target's command is ended")
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(Between(0.001, 1e6))
       ->capture_default_str();
   AddMeasureOption(command, options, "--measure-orders", options.measure.orders,
                    "Orders to measure: the search's, the model's own, the rest at random")
@@ -195,7 +195,7 @@ MeasureOptions ToMeasureOptions(const ConvertCommand& options, const converter::
 }
 
 void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
-  command.add_option("MODEL", options.model, "Model file (.onnx)")->required();
+  command.add_option("MODEL", options.model, "Model file (.onnx, .tflite)")->required();
   command.add_option("-o", options.plan, "Plan file to write (.tenon)")->required();
   command.add_option("--board", options.board, "A board's name (see 'tenon boards') or file")
       ->required();
@@ -265,7 +265,7 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
   command
       .add_option("--order-target", options.order_target_ms,
                   "Stop the search at the first order predicted to take at most so many ms")
-      ->check(CLI::NonNegativeNumber)
+      ->check(AtLeast(0))
       ->group("Methods");
   command
       .add_option("--key-nodes", options.key_nodes,

@@ -44,6 +44,10 @@ Plan OpenPlan(const std::string& path, int threads, bool portable, const std::st
   if (portable) backends.push_back(tenon_backend_cpu_portable());
   Expected<Plan> plan =
       Plan::Open(path, threads > 0 ? threads : AvailableProcessors(), backends, program);
+  if (!plan && portable && plan.error().status == TENON_UNSUPPORTED) {
+    Fail(kDeviceFailure, "{}: {} (--portable runs nothing but the portable CPU kernels)", path,
+         plan.error().message);
+  }
   if (!plan) FailWith(plan.error(), path);
   if (!plan->Notice().empty()) std::cerr << "tenon: " << plan->Notice() << '\n';
   return std::move(*plan);
@@ -79,15 +83,17 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
     }
     if (!given.insert(*index).second) Fail(kUsage, "input '{}' is given twice", name);
     inputs[*index] = ReadNpy(file);
+    const std::string held = inputs[*index].Description();
     const tenon_port_info port = plan.Input(*index);
-    if (IsQuantized(port) && inputs[*index].dtype == TENON_F32) {
+    if (IsQuantized(port) && inputs[*index].dtype == TENON_F32 &&
+        inputs[*index].shape == ShapeOf(port)) {
       std::cerr << fmt::format("tenon: input '{}': f32 values of '{}' become {}{}\n", name, file,
                                tenon_dtype_name(port.dtype), DescribeQuantization(port));
       inputs[*index] = QuantizeFor(port, inputs[*index]);
     }
     if (inputs[*index].dtype != port.dtype || inputs[*index].shape != ShapeOf(port)) {
       Fail(kInputRefused, "input '{}' wants {}, '{}' holds {}", name,
-           DescribeArray(port.dtype, ShapeOf(port)), file, inputs[*index].Description());
+           DescribeArray(port.dtype, ShapeOf(port)), file, held);
     }
   }
   std::string missing;

@@ -110,7 +110,7 @@ void AddQuantizeOptions(CLI::App& command, QuantizeCommand& options) {
                   "dB of signal to noise that every output must keep on every sample (with 200 "
                   "labels and more: 99.5 % of the right classes instead); the layers that hurt "
                   "most stay float until it does")
-      ->check(CLI::Range(-200.0, 200.0))
+      ->check(Between(-200.0, 200.0))
       ->capture_default_str()
       ->group(kGroup);
 }

@@ -24,6 +24,15 @@ CLI::Validator AtLeast(int minimum) {
   return CLI::Validator(check, fmt::format(">={}", minimum));
 }
 
+CLI::Validator Between(double least, double most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return "";
+    return fmt::format("give a number from {:g} to {:g}, not '{}'", least, most, text);
+  };
+  return CLI::Validator(check, fmt::format("in [{:g}, {:g}]", least, most));
+}
+
 int64_t ParseBytes(const std::string& text, const char* option) {
   int64_t value = 0;
   const char* end = text.data() + text.size();

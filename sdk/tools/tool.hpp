@@ -49,6 +49,9 @@ void AddProfile(CLI::App& app);
 /// Accepts finite numbers from `minimum` on, for CLI11's `check`.
 [[nodiscard]] CLI::Validator AtLeast(int minimum);
 
+/// Finite numbers from `least` to `most`. (CLI::Range takes NaN.)
+[[nodiscard]] CLI::Validator Between(double least, double most);
+
 /// Bytes with an optional K, M or G (powers of 1024); usage error naming `option` otherwise.
 [[nodiscard]] int64_t ParseBytes(const std::string& text, const char* option);
 

@@ -124,6 +124,7 @@ class Quantize(unittest.TestCase):
         self.refused(2, "--quantize=int4")
         self.refused(2, "--quantize=int8", "--quantize-ranges", "widest")
         self.refused(2, "--quantize=int8", "--quantize-snr", "much")
+        self.assertIn("'nan'", self.refused(2, "--quantize=int8", "--quantize-snr", "nan"))
         self.assertIn("fusion", self.refused(2, "--quantize=int8", "--fuse=off"))
 
 
