@@ -18,6 +18,7 @@
 #include "converter/passes/fuse_quantized.hpp"
 #include "converter/passes/fuse_residual.hpp"
 #include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/shuffle_channels.hpp"
 #include "converter/passes/simplify.hpp"
 #include "runtime/format/plan_check.hpp"
 
@@ -32,10 +33,11 @@ constexpr Pass kCleaning[] = {
     {"eliminate-dead-code", EliminateDeadCode},  // readers left behind would block fusion
 };
 constexpr Pass kQuantized[] = {
-    {"fold-pad", FoldPad},              // the float form says most plainly what is padded with
-    {"fuse-quantized", FuseQuantized},  // before activations and residuals become parts of ops
-    {"fold-lookups", FoldLookups},      // tables that requantizing left
-    {"simplify", Simplify},             // moves that stood apart between quantize ops meet
+    {"fold-pad", FoldPad},                  // the float form says most plainly what is padded with
+    {"fuse-quantized", FuseQuantized},      // before activations and residuals become parts of ops
+    {"fold-lookups", FoldLookups},          // tables that requantizing left
+    {"simplify", Simplify},                 // moves that stood apart between quantize ops meet
+    {"shuffle-channels", ShuffleChannels},  // last of moves: others would not join its parts
     {"eliminate-dead-code", EliminateDeadCode},
 };
 // Last, what is left of dequantized weights: floats for float ops.

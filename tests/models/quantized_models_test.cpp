@@ -11,6 +11,8 @@
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/import_model.hpp"
 #include "converter/ir/elements.hpp"
+#include "runtime/format/plan_view.hpp"
+#include "runtime/ops/op_kind.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/float_models.hpp"
 #include "tests/support/shared_folder.hpp"
@@ -134,6 +136,28 @@ TEST_CASE(
     CheckModel(models, model, all);
   }
   CHECK(static_cast<double>(all.beyond_one) <= 0.001 * static_cast<double>(all.elements));
+}
+
+TEST_CASE("Models: channels are shuffled in one step, where images lie") {
+  const std::filesystem::path models = SharedPath("models");
+  if (models.empty()) return;
+  converter::ConvertOptions options = OptionsFor();
+  options.model = models / "shufflenet_v2_qlinear_int8" / "model.onnx";
+  const auto conversion = converter::Convert(options);
+  REQUIRE_MESSAGE(conversion.ok(), conversion.error().message);
+  const PlanBytes bytes(conversion->plan);
+  const auto view = PlanView::Open({static_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  REQUIRE(view.ok());
+  const ProgramView program = view->program(0);
+  size_t reshapes = 0;
+  size_t copies = 0;
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    const auto kind = static_cast<OpKind>(program.op(i).kind);
+    reshapes += kind == OpKind::kReshape ? 1 : 0;
+    copies += kind == OpKind::kCopy || kind == OpKind::kTranspose ? 1 : 0;
+  }
+  CHECK(reshapes == 16);  // one for each of its shuffles
+  CHECK(copies == 0);
 }
 
 }  // namespace
