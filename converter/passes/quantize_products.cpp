@@ -209,15 +209,20 @@ std::optional<int32_t> BiasOf(const Match& match, size_t i, double step) {
 }
 
 std::string WhyNotFactors(const Match& match, Factors& factors) {
-  const double x_scale = match.x.as.scales.front();
+  const float x_scale = match.x.as.scales.front();
   const std::vector<float>& scales = match.w.as.scales;
-  const double y_scale = match.quantize == kNone ? 1.0 : double{match.y.scales.front()};
+  const float y_scale = match.quantize == kNone ? 1.0F : match.y.scales.front();
   for (const float w_scale : scales) {
-    const auto multiplier = static_cast<float>(x_scale * double{w_scale} / y_scale);
+    // Rounded after the product and after the quotient, as ONNX Runtime's QLinear operators do:
+    // sums that land on a half, or next to one, are common enough to show.
+    const float product = x_scale * w_scale;
+    const float multiplier = std::isnormal(product)
+                                 ? product / y_scale
+                                 : static_cast<float>(double{x_scale} * double{w_scale} / y_scale);
     if (!std::isnormal(multiplier)) return "the factor from its sum to its output is out of range";
     factors.multiplier.push_back(multiplier);
   }
-  const double coarsest = x_scale * double{*std::max_element(scales.begin(), scales.end())};
+  const double coarsest = double{x_scale} * double{*std::max_element(scales.begin(), scales.end())};
   for (size_t i = 0; i < match.bias.size(); ++i) {
     const auto bias = BiasOf(match, i, match.quantize == kNone ? coarsest : y_scale);
     if (!bias.has_value()) return "its sum is out of range for 32 bits";

@@ -218,6 +218,24 @@ TEST_CASE("FuseQuantized: scales of transposed weights run along their rows") {
         "{transpose_b=1, to=u8, min=0, max=255} \"c\"\n");
 }
 
+// Scales of a real layer: 2324 * 0.008820999 is 20.500002, with the exact factor 20.5, which halves
+// to even round to another integer.
+TEST_CASE("FuseQuantized: factors are rounded after the product and after the quotient") {
+  const std::string text = Fused(
+      "input %x: u8[1,2]\n"
+      "const %xs: f32[1] = [0.04392467]\n"
+      "const %ys: f32[1] = [0.021204606]\n"
+      "const %w: i8[1,2] = [1, 2]\n"
+      "const %ws: f32[1] = [0.0042583314]\n"
+      "%r = dequantize(%x, %xs)\n"
+      "%wr = dequantize(%w, %ws)\n"
+      "%c = matmul(%r, %wr) {transpose_b=1}\n"
+      "%y = quantize(%c, %ys) {to=u8}\n"
+      "output %y\n");
+  INFO(text);
+  CHECK(Contains(text, "const %c.multiplier: f32[1] = [0.008820999]\n"));
+}
+
 TEST_CASE("FuseQuantized: sums, averages and softmax of quantized tensors") {
   const auto fused = [&](const std::string& ops) {
     return OpsOf(Fused(kHead + kReal + ops + "output %y\n"));
