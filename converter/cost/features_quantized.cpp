@@ -24,10 +24,11 @@ void AddProduct(const Context& context, const QuantizedProduct& product) {
   const auto pixels = static_cast<double>(product.pixels * product.groups);
   const double steps = pixels * static_cast<double>(width * depth * product.taps) /
                        static_cast<double>(kChannelStep * kDepthStep);
+  const int64_t registers = width / kChannelStep;
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", steps);
   terms.Add("pixel_taps", pixels * static_cast<double>(product.taps));
-  terms.Add("output_vectors", pixels * static_cast<double>(width / kChannelStep));
+  terms.Add("output_vectors", pixels * static_cast<double>(registers));
   terms.Add("weight_bytes", static_cast<double>(width * depth * product.taps * product.groups));
 }
 
