@@ -75,17 +75,6 @@ void Interleave(const ByteRoutines& routines, QuantizeCall call, const TensorVie
   });
 }
 
-/// The nest of two operands in their order of memory.
-portable::LoopNest<2> NestOf(const TensorView& to, const TensorView& from) {
-  portable::LoopNest<2> nest;
-  for (int k = 0; k < to.rank; ++k) {
-    nest.Add(to.dims[k], portable::ByteStride(to, k), portable::ByteStride(from, k));
-  }
-  nest.Simplify();
-  nest.LengthenRows();
-  return nest;
-}
-
 }  // namespace
 
 Status QuantizeCheck(const KernelSetup& setup) { return CheckResult(QuantizeSupports(setup.op)); }
@@ -99,20 +88,7 @@ Status QuantizeRun(const KernelCall& call) {
     Interleave(routines, whole, x, y, call.parallel);
     return OkStatus();
   }
-  const portable::LoopNest<2> nest = NestOf(y, x);
-  const portable::Cursor<2> start = {{y.As<char>(), x.As<char>()}};
-  portable::ForEachRow(
-      nest, start, call.parallel, [&](const portable::Cursor<2>& cursor, int count) {
-        ForEachPiece<uint8_t, float>(cursor.at[0], nest.RowStride(0), cursor.at[1],
-                                     nest.RowStride(1), count,
-                                     [&](uint8_t* to, const float* from, int piece) {
-                                       QuantizeCall part = whole;
-                                       part.x = from;
-                                       part.y = to;
-                                       part.count = piece;
-                                       routines.quantize(part);
-                                     });
-      });
+  MapElements(y, x, call.parallel, whole, routines.quantize);
   return OkStatus();
 }
 
@@ -128,20 +104,7 @@ Status DequantizeRun(const KernelCall& call) {
   whole.flip = FlipToI8(x.dtype);
   whole.zero_point = ZeroPointOf(call.op, x.dtype) - OffsetToI8(x.dtype);
   whole.scale = *call.op.Input(1).As<const float>();
-  const portable::LoopNest<2> nest = NestOf(y, x);
-  const portable::Cursor<2> start = {{y.As<char>(), x.As<char>()}};
-  portable::ForEachRow(
-      nest, start, call.parallel, [&](const portable::Cursor<2>& cursor, int count) {
-        ForEachPiece<float, uint8_t>(cursor.at[0], nest.RowStride(0), cursor.at[1],
-                                     nest.RowStride(1), count,
-                                     [&](float* to, const uint8_t* from, int piece) {
-                                       DequantizeCall part = whole;
-                                       part.x = from;
-                                       part.y = to;
-                                       part.count = piece;
-                                       routines.dequantize(part);
-                                     });
-      });
+  MapElements(y, x, call.parallel, whole, routines.dequantize);
   return OkStatus();
 }
 

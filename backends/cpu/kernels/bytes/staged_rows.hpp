@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "backends/cpu/kernels/portable/stage.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
 
 namespace tenon::cpu::bytes {
 
@@ -25,6 +27,33 @@ void ForEachPiece(char* z, ptrdiff_t z_stride, const char* x, ptrdiff_t x_stride
     run(reinterpret_cast<Z*>(to), reinterpret_cast<const X*>(from), piece);
     z_stager.Write(z, done, piece, z_stage);
   }
+}
+
+/// Calls `routine` for every element of `y` from that of `x` at the same place, in their order of
+/// memory. `whole` is the routine's call but for `x`, `y` and `count`, whose types say what they
+/// are.
+template <typename Call>
+void MapElements(const TensorView& y, const TensorView& x, const ParallelRunner* parallel,
+                 const Call& whole, void (*routine)(const Call&)) {
+  using Y = std::remove_pointer_t<decltype(Call::y)>;
+  using X = std::remove_const_t<std::remove_pointer_t<decltype(Call::x)>>;
+  portable::LoopNest<2> nest;
+  for (int k = 0; k < y.rank; ++k) {
+    nest.Add(y.dims[k], portable::ByteStride(y, k), portable::ByteStride(x, k));
+  }
+  nest.Simplify();
+  nest.LengthenRows();
+  const portable::Cursor<2> start = {{y.As<char>(), x.As<char>()}};
+  portable::ForEachRow(nest, start, parallel, [&](const portable::Cursor<2>& cursor, int count) {
+    ForEachPiece<Y, X>(cursor.at[0], nest.RowStride(0), cursor.at[1], nest.RowStride(1), count,
+                       [&](Y* to, const X* from, int piece) {
+                         Call part = whole;
+                         part.x = from;
+                         part.y = to;
+                         part.count = piece;
+                         routine(part);
+                       });
+  });
 }
 
 }  // namespace tenon::cpu::bytes
