@@ -16,12 +16,12 @@ constexpr size_t kMostKernels = 128;
 
 /// The kernels of every group, best first.
 struct Table {
-  KernelEntry kernels[kMostKernels] = {};
+  const KernelEntry* kernels[kMostKernels] = {};
   size_t count = 0;
 
-  void Append(Span<const KernelEntry> group) {
+  void Append(const KernelList& group) {
     for (const KernelEntry& kernel : group) {
-      if (count < kMostKernels) kernels[count++] = kernel;
+      if (count < kMostKernels) kernels[count++] = &kernel;
     }
   }
 };

@@ -3,7 +3,6 @@
 
 #include "runtime/backend_api/device.hpp"
 #include "runtime/backend_api/kernel.hpp"
-#include "runtime/base/span.hpp"
 
 namespace tenon {
 
@@ -11,7 +10,7 @@ namespace tenon {
 /// with it.
 struct Backend {
   const char* name;  ///< "cpu"
-  Span<const KernelEntry> kernels;
+  KernelList kernels;
   /// Makes the runner of one loaded plan, for at most `threads` threads. May be null: then kernels
   /// run on the calling thread. May use the heap and create threads; `free_runner` ends them.
   ParallelRunner (*make_runner)(int threads);

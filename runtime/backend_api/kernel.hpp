@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime/backend_api/parallel.hpp"
+#include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
@@ -64,6 +66,50 @@ struct KernelEntry {
   /// whose keys and variants are equal and whose kernels have the same `load` share that result,
   /// and sessions may run them at once. Null: nothing is shared.
   void (*packing_key)(const OpCall& call, PackingKey* key) = nullptr;
+  /// Inputs (bit mask) whose memory output 0 may take over exactly though elements are read after
+  /// their neighbours' outputs were written: the kernel keeps those in its workspace. Adds to the
+  /// row's `in_place_inputs`.
+  uint32_t in_place_inputs = 0;
+};
+
+/// The kernels of a backend, in order of priority: a table of entries, or the addresses of single
+/// ones, of which a linker then keeps no more than those that are named.
+class KernelList {
+ public:
+  constexpr KernelList() = default;
+  constexpr KernelList(const KernelEntry* entries, size_t count)
+      : entries_(entries), size_(count) {}
+  constexpr KernelList(const KernelEntry* const* addresses, size_t count)
+      : addresses_(addresses), size_(count) {}
+  constexpr KernelList(Span<const KernelEntry> entries)  // NOLINT: implicit on purpose
+      : entries_(entries.data()), size_(entries.size()) {}
+
+  [[nodiscard]] constexpr size_t size() const { return size_; }
+  [[nodiscard]] constexpr const KernelEntry& operator[](size_t index) const {
+    return entries_ != nullptr ? entries_[index] : *addresses_[index];
+  }
+
+  class Iterator {
+   public:
+    constexpr Iterator(const KernelList* list, size_t index) : list_(list), index_(index) {}
+    constexpr const KernelEntry& operator*() const { return (*list_)[index_]; }
+    constexpr Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    constexpr bool operator!=(const Iterator& other) const { return index_ != other.index_; }
+
+   private:
+    const KernelList* list_;
+    size_t index_;
+  };
+  [[nodiscard]] constexpr Iterator begin() const { return {this, 0}; }
+  [[nodiscard]] constexpr Iterator end() const { return {this, size_}; }
+
+ private:
+  const KernelEntry* entries_ = nullptr;
+  const KernelEntry* const* addresses_ = nullptr;
+  size_t size_ = 0;
 };
 
 }  // namespace tenon

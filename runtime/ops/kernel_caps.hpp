@@ -47,6 +47,9 @@ struct KernelCaps {
   /// `most`, each a constant text without spaces or colons; gives their number. What a device runs
   /// an op with unless told need not be the first, and may be among them. Null: no variants.
   int (*variants)(const OpCall& call, const char** names, int most) = nullptr;
+  /// As KernelEntry's: inputs whose memory output 0 may take over beside those that the op's row
+  /// names.
+  uint32_t in_place_inputs = 0;
 };
 
 /// What the converter knows of a backend. Backends from outside the tree give one too.

@@ -161,7 +161,7 @@ ScriptedBackend::ScriptedBackend(ScriptedOptions options) : script_(std::make_un
     places[place] = &script;
   }
   script.place = place;
-  const Span<const KernelEntry> portable = cpu::PortableKernels();
+  const KernelList portable = cpu::PortableKernels();
   const auto rename = [&](const char* id) {
     script.ids.push_back(script.options.name + std::string(id).substr(std::string("cpu").size()));
     return script.ids.back().c_str();

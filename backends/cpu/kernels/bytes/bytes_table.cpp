@@ -32,6 +32,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-Span<const KernelEntry> BytesKernels() { return kKernels; }
+KernelList BytesKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
 
 }  // namespace tenon::cpu

@@ -7,6 +7,6 @@
 namespace tenon::cpu {
 
 /// In the order of BytesCaps.
-[[nodiscard]] Span<const KernelEntry> BytesKernels();
+[[nodiscard]] KernelList BytesKernels();
 
 }  // namespace tenon::cpu

@@ -45,6 +45,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-Span<const KernelEntry> OnednnKernels() { return kKernels; }
+KernelList OnednnKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
 
 }  // namespace tenon::cpu

@@ -7,6 +7,6 @@
 namespace tenon::cpu {
 
 /// In the order of OnednnCaps().
-[[nodiscard]] Span<const KernelEntry> OnednnKernels();
+[[nodiscard]] KernelList OnednnKernels();
 
 }  // namespace tenon::cpu

@@ -1,13 +1,13 @@
-// The portable kernels as one table, for hosts. Firmware names the entries it needs itself (the
-// converter writes that table), so that the linker drops the rest.
+// The portable kernels as one table, for hosts. Each is also a constant of its own with a link
+// name, `tenon_kernel_` and its id with underscores: firmware names those it needs (the converter
+// writes that table), and the linker drops the rest.
 #pragma once
 
 #include "runtime/backend_api/kernel.hpp"
-#include "runtime/base/span.hpp"
 
 namespace tenon::cpu {
 
 /// One kernel per op, `cpu.<op>.portable`, in the order of OpKind. None uses load, open or heap.
-[[nodiscard]] Span<const KernelEntry> PortableKernels();
+[[nodiscard]] KernelList PortableKernels();
 
 }  // namespace tenon::cpu

@@ -19,6 +19,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-Span<const KernelEntry> QuantizedKernels() { return kKernels; }
+KernelList QuantizedKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
 
 }  // namespace tenon::cpu

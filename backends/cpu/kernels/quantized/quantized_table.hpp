@@ -7,6 +7,6 @@
 namespace tenon::cpu {
 
 /// In the order of QuantizedCaps.
-[[nodiscard]] Span<const KernelEntry> QuantizedKernels();
+[[nodiscard]] KernelList QuantizedKernels();
 
 }  // namespace tenon::cpu

@@ -46,6 +46,6 @@ constexpr KernelEntry kKernels[] = {
 
 }  // namespace
 
-Span<const KernelEntry> VectorKernels() { return kKernels; }
+KernelList VectorKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
 
 }  // namespace tenon::cpu

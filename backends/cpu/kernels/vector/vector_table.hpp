@@ -7,6 +7,6 @@
 namespace tenon::cpu {
 
 /// In the order of VectorCaps.
-[[nodiscard]] Span<const KernelEntry> VectorKernels();
+[[nodiscard]] KernelList VectorKernels();
 
 }  // namespace tenon::cpu

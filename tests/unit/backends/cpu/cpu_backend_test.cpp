@@ -14,7 +14,7 @@
 namespace tenon::cpu {
 
 TEST_CASE("CPU backend: kernels and capabilities are the same list in the same order") {
-  const Span<const KernelEntry> kernels = CpuBackend().kernels;
+  const KernelList kernels = CpuBackend().kernels;
   REQUIRE(kernels.size() == Kernels().size());
   for (size_t i = 0; i < kernels.size(); ++i) {
     CHECK(std::string(kernels[i].id) == Kernels()[i].id);

@@ -10,7 +10,7 @@ namespace tenon::cpu {
 namespace {
 
 TEST_CASE("Portable table: has one kernel per op, named after it, in the order of the kinds") {
-  const Span<const KernelEntry> kernels = PortableKernels();
+  const KernelList kernels = PortableKernels();
   REQUIRE(kernels.size() == kOpKindCount);
   for (size_t i = 0; i < kernels.size(); ++i) {
     CHECK(static_cast<size_t>(kernels[i].row->kind) == i);
@@ -21,7 +21,7 @@ TEST_CASE("Portable table: has one kernel per op, named after it, in the order o
 }
 
 TEST_CASE("Portable table: caps name the same kernels, any layout and no workspace") {
-  const Span<const KernelEntry> kernels = PortableKernels();
+  const KernelList kernels = PortableKernels();
   const Span<const KernelCaps> caps = PortableCaps();
   REQUIRE(caps.size() == kernels.size());
   for (size_t i = 0; i < caps.size(); ++i) {

@@ -13,7 +13,7 @@
 namespace tenon::opencl {
 
 TEST_CASE("OpenCL backend: kernels and capabilities are the same list in the same order") {
-  const Span<const KernelEntry> kernels = OpenclBackend().kernels;
+  const KernelList kernels = OpenclBackend().kernels;
   REQUIRE(kernels.size() == Kernels().size());
   for (size_t i = 0; i < kernels.size(); ++i) {
     CHECK(std::string(kernels[i].id) == Kernels()[i].id);

@@ -1,4 +1,4 @@
-// The plan check of a runtime that was built without devices (TENON_WITHOUT_DEVICES).
+// The plan check of a runtime that was built without devices (TENON_FIRMWARE).
 #include "runtime/base/config.hpp"
 #include "tests/unit/runtime/format/plan_check_samples.hpp"
 
