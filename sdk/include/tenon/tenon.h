@@ -90,7 +90,30 @@ typedef struct tenon_port_info {
 typedef struct tenon_plan tenon_plan;
 typedef struct tenon_backend tenon_backend;
 
-/* The backends linked into the program, from tenon_backend_cpu() and the like. */
+/* A kernel linked into the program. Its link name is `tenon_kernel_` and its id with '_' for '.':
+ *   extern const tenon_kernel tenon_kernel_cpu_conv_portable;  // "cpu.conv.portable"
+ */
+typedef struct tenon_kernel tenon_kernel;
+
+/* A backend: a name and its kernels, best first. Firmware has one of its own, a constant made with
+ * TENON_BACKEND_CPU_OF, so that no other kernels are linked than those that it names; what
+ * `tenon convert --emit=c` writes has it ready. Members are the runtime's business. */
+struct tenon_backend {
+  const char* name;
+  const tenon_kernel* table;
+  const tenon_kernel* const* kernels;
+  size_t kernel_count;
+  void (*hooks[2])(void);
+  const void* device;
+};
+/* The initialiser of a CPU backend with the kernels of an array of addresses:
+ *   static const tenon_kernel* const kKernels[] = {&tenon_kernel_cpu_conv_portable};
+ *   static const tenon_backend kCpu = TENON_BACKEND_CPU_OF(kKernels);
+ */
+#define TENON_BACKEND_CPU_OF(array) \
+  { "cpu", NULL, (array), sizeof(array) / sizeof *(array), {NULL, NULL}, NULL }
+
+/* The backends linked into the program: a constant of its own, tenon_backend_cpu() and the like. */
 typedef struct tenon_backends {
   const tenon_backend* const* list;
   size_t count;
