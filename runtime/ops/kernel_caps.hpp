@@ -20,11 +20,11 @@ enum class LayoutNeed : uint8_t {
   kChannelsLastStrided,  ///< channels innermost with stride 1; outer strides may leave gaps
 };
 
-/// Order in which a kernel reads constant weights (input 1) without packing them. It takes
-/// row-major ones too.
+/// Order in which a kernel reads constant weights (input 1) without packing them.
 enum class WeightsOrder : uint8_t {
   kRowMajor,
   kOutputsLast,  ///< output channels innermost, then input channels, then taps
+  kInputsLast,   ///< what is summed innermost: input channels, then taps, then output channels
 };
 
 struct KernelCaps {
@@ -32,7 +32,7 @@ struct KernelCaps {
   OpKind kind;
   /// Null if the kernel runs this op, else why not (a constant text: "group > 1 needs ..."). Reads
   /// dims, dtypes and attributes, not strides; constant inputs have data, all others null.
-  const char* (*supports)(const OpCall& call);
+  Reason (*supports)(const OpCall& call);
   LayoutNeed activations;  ///< of every operand that is neither weight nor bias
   /// Bytes of workspace with at most `threads` threads. Null: none.
   size_t (*workspace_bytes)(const OpCall& call, int threads);
@@ -59,6 +59,9 @@ struct BackendCaps {
   Span<const KernelCaps> kernels;
   /// True if the kernel needs neither a library nor an instruction set. Null: none is.
   bool (*is_portable)(const KernelCaps& caps) = nullptr;
+  /// Further kernels, for the processors of boards that name this set ("helium"): tried first, and
+  /// then the portable ones. Empty for names that it does not know. Null: no such sets.
+  Span<const KernelCaps> (*kernels_of_set)(const char* set) = nullptr;
 };
 
 }  // namespace tenon
