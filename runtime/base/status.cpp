@@ -36,7 +36,7 @@ class Writer {
   size_t used_ = 0;
 };
 
-bool HasSubjectPlaceholder(const char* message) {
+[[maybe_unused]] bool HasSubjectPlaceholder(const char* message) {
   for (; *message != '\0'; ++message) {
     if (message[0] == '{' && message[1] == 's' && message[2] == '}') return true;
   }
@@ -71,8 +71,16 @@ const char* StatusCodeText(StatusCode code) {
   return "unknown status";
 }
 
-Status MakeError(StatusCode code, const char* message, int64_t a, int64_t b, int64_t c) {
+#ifndef TENON_WITHOUT_WORDS
+
+Status MakeError(StatusCode code, Message message, int64_t a, int64_t b, int64_t c) {
   return Status(code, message, a, b, c);
+}
+
+Status Status::As(StatusCode code) const {
+  Status copy = *this;
+  copy.code_ = code;
+  return copy;
 }
 
 Status Status::About(const char* subject) const {
@@ -115,5 +123,43 @@ size_t Status::Format(Span<char> buffer) const {
   }
   return writer.Finish();
 }
+
+#else
+
+Status Status::With(uint32_t argument) const {
+  Status copy = *this;
+  copy.bits_ =
+      (bits_ & ~(kMostArgument << 5)) | (argument < kMostArgument ? argument : kMostArgument) << 5;
+  return copy;
+}
+
+Status Status::AtOp(size_t op) const {
+  if (ok()) return *this;
+  Status copy = With(static_cast<uint32_t>(op));
+  copy.bits_ |= kAtOp;
+  return copy;
+}
+
+Status Status::As(StatusCode code) const {
+  Status copy = *this;
+  copy.bits_ = (bits_ & ~uint32_t{15}) | static_cast<uint32_t>(code);
+  return copy;
+}
+
+size_t Status::Format(Span<char> buffer) const {
+  if (buffer.empty()) return 0;
+  Writer writer(buffer);
+  if (ok()) return writer.Finish();
+  writer.Put("error ");
+  for (int shift = 12; shift >= 0; shift -= 4) {
+    writer.Put("0123456789abcdef"[number() >> shift & 15]);
+  }
+  writer.Put(is_at_op() ? " at " : " (");
+  writer.Put(static_cast<int64_t>(argument()));
+  if (!is_at_op()) writer.Put(')');
+  return writer.Finish();
+}
+
+#endif
 
 }  // namespace tenon

@@ -1,9 +1,12 @@
 // Errors as values, without heap: a code, a constant message, and the numbers to put into it.
+// Builds without words (config.hpp) keep the number of the message and one of the numbers.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/config.hpp"
+#include "runtime/base/message.hpp"
 #include "runtime/base/span.hpp"
 
 namespace tenon {
@@ -24,6 +27,8 @@ enum class StatusCode : uint8_t {
 /// Constant English text for a code, never null.
 [[nodiscard]] const char* StatusCodeText(StatusCode code);
 
+#ifndef TENON_WITHOUT_WORDS
+
 /// Outcome of an operation. Never allocates and is cheap to copy.
 ///
 /// The message is a string constant with the placeholders {0} {1} {2} for up to three integers and
@@ -32,9 +37,8 @@ enum class StatusCode : uint8_t {
 class [[nodiscard]] Status {
  public:
   constexpr Status() = default;
-  constexpr Status(StatusCode code, const char* message, int64_t a = 0, int64_t b = 0,
-                   int64_t c = 0)
-      : code_(code), message_(message), arguments_{a, b, c} {}
+  constexpr Status(StatusCode code, Message message, int64_t a = 0, int64_t b = 0, int64_t c = 0)
+      : code_(code), message_(message.text()), arguments_{a, b, c} {}
 
   /// The same error, naming what it is about.
   [[nodiscard]] Status About(const char* subject) const;
@@ -43,6 +47,12 @@ class [[nodiscard]] Status {
   /// `.In("opencl")`. Keeps the last two. `place` is borrowed like a subject.
   [[nodiscard]] Status In(const char* place) const;
 
+  /// The same error of op number `op`, for builds without words; the others have its name.
+  [[nodiscard]] const Status& AtOp(size_t /*op*/) const { return *this; }
+
+  /// The same error with another code: where it is another's fault than it seemed.
+  [[nodiscard]] Status As(StatusCode code) const;
+
   [[nodiscard]] constexpr bool ok() const { return code_ == StatusCode::kOk; }
   [[nodiscard]] constexpr StatusCode code() const { return code_; }
   [[nodiscard]] constexpr const char* message() const { return message_; }
@@ -50,8 +60,10 @@ class [[nodiscard]] Status {
   [[nodiscard]] constexpr int64_t argument(size_t index) const { return arguments_[index]; }
 
   /// Writes the message with its placeholders filled, NUL-terminated and cut to the buffer; a
-  /// subject that the message does not place is put in front ("conv_3: ..."). Returns the number
-  /// of bytes written, without the NUL. Does nothing on an empty buffer.
+  /// subject that the message does not place is put in front ("conv_3: ..."). Without words:
+  /// "error 3a7f (5)", the message's number and its first integer (2047: that, or more), or
+  /// "error 3a7f at 5" for op number 5. Returns the number of bytes written, without the NUL. Does
+  /// nothing on an empty buffer.
   size_t Format(Span<char> buffer) const;
 
  private:
@@ -62,11 +74,55 @@ class [[nodiscard]] Status {
   int64_t arguments_[3] = {};
 };
 
-[[nodiscard]] constexpr Status OkStatus() { return Status(); }
-
 /// Status(...) in a function of its own: there are hundreds of errors, all of them rare.
-[[nodiscard]] Status MakeError(StatusCode code, const char* message, int64_t a = 0, int64_t b = 0,
+[[nodiscard]] Status MakeError(StatusCode code, Message message, int64_t a = 0, int64_t b = 0,
                                int64_t c = 0);
+
+#else
+
+/// The same interface in one word, which functions return in a register: the code in bits 0 to 3,
+/// whether the argument is an op's number in bit 4, the first argument in bits 5 to 15 (the largest
+/// stands for all that are larger), the message's number in bits 16 to 31. Names are left out.
+class [[nodiscard]] Status {
+ public:
+  constexpr Status() = default;
+  [[gnu::always_inline]] constexpr Status(StatusCode code, Message message)
+      : bits_(static_cast<uint32_t>(code) | uint32_t{message.number()} << 16) {}
+  [[gnu::always_inline]] Status(StatusCode code, Message message, int64_t a, int64_t /*b*/ = 0,
+                                int64_t /*c*/ = 0)
+      : Status(Status(code, message).With(static_cast<uint32_t>(a))) {}
+
+  [[nodiscard]] const Status& About(const char* /*subject*/) const { return *this; }
+  [[nodiscard]] const Status& In(const char* /*place*/) const { return *this; }
+  [[nodiscard]] Status AtOp(size_t op) const;
+  [[nodiscard]] Status As(StatusCode code) const;
+
+  [[nodiscard]] constexpr bool ok() const { return bits_ == 0; }
+  [[nodiscard]] constexpr StatusCode code() const { return static_cast<StatusCode>(bits_ & 15); }
+  [[nodiscard]] constexpr uint16_t number() const { return static_cast<uint16_t>(bits_ >> 16); }
+  [[nodiscard]] constexpr uint32_t argument() const { return bits_ >> 5 & kMostArgument; }
+  [[nodiscard]] constexpr bool is_at_op() const { return (bits_ & kAtOp) != 0; }
+
+  size_t Format(Span<char> buffer) const;
+
+ private:
+  static constexpr uint32_t kAtOp = 16;
+  static constexpr uint32_t kMostArgument = 2047;
+
+  [[nodiscard]] Status With(uint32_t argument) const;
+
+  uint32_t bits_ = 0;
+};
+
+template <typename... Arguments>
+[[nodiscard, gnu::always_inline]] inline Status MakeError(StatusCode code, Message message,
+                                                          Arguments... arguments) {
+  return Status(code, message, static_cast<int64_t>(arguments)...);
+}
+
+#endif
+
+[[nodiscard]] constexpr Status OkStatus() { return Status(); }
 
 /// A value or the Status that says why there is none. T must be default-constructible and cheap
 /// to copy: Result is for views and handles, not for containers.

@@ -10,7 +10,7 @@
 namespace tenon {
 namespace plan_check {
 
-void Reporter::Fail(const char* subject, const char* message, uint64_t a, uint64_t b) {
+void Reporter::Fail(const char* subject, Message message, uint64_t a, uint64_t b) {
   if (stopped_) return;
   const Status violation =
       Status(StatusCode::kCorruptPlan, message, static_cast<int64_t>(a), static_cast<int64_t>(b))

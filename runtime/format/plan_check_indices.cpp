@@ -186,7 +186,7 @@ void CheckSegmentIndices(ProgramCheck& check) {
 }
 
 /// A port that stands for real numbers is of bytes and says in a sound way which.
-void CheckPort(const ProgramCheck& check, const PortInfo& port, const char* no_tensor) {
+void CheckPort(const ProgramCheck& check, const PortInfo& port, Message no_tensor) {
   if (port.tensor >= check.tensors) return check.Fail(port.name, no_tensor);
   const DType dtype = check.program.tensor(port.tensor).dtype;
   const int32_t least = dtype == DType::kI8 ? -128 : 0;

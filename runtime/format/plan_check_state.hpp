@@ -15,7 +15,7 @@ class Reporter {
  public:
   explicit Reporter(const ViolationSink& sink) : sink_(sink) {}
 
-  void Fail(const char* subject, const char* message, uint64_t a = 0, uint64_t b = 0);
+  void Fail(const char* subject, Message message, uint64_t a = 0, uint64_t b = 0);
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] size_t count() const { return count_; }
   [[nodiscard]] const Status& first() const { return first_; }
@@ -91,7 +91,7 @@ struct ProgramCheck {
   /// needs more is refused rather than allowed to take forever.
   uint64_t budget = 0;
 
-  void Fail(const char* subject, const char* message, uint64_t a = 0, uint64_t b = 0) const {
+  void Fail(const char* subject, Message message, uint64_t a = 0, uint64_t b = 0) const {
     reporter.Fail(subject, message, a, b);
   }
   /// Takes one comparison off the budget; false, and reported once, when there is none left.

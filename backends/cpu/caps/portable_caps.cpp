@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr KernelCaps Row(const char* id, OpKind kind, const char* (*supports)(const OpCall&)) {
+constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const OpCall&)) {
   return {id, kind, supports, LayoutNeed::kAny, nullptr};
 }
 

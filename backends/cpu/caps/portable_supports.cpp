@@ -5,10 +5,10 @@
 namespace tenon::cpu::portable {
 namespace {
 
-constexpr const char* kNeedsF32 = "the portable kernel runs f32 only";
+constexpr char kNeedsF32[] = "the portable kernel runs f32 only";
 
-const char* F32Only(const OpCall& call) {
-  return call.Input(0).dtype == DType::kF32 ? nullptr : kNeedsF32;
+Reason F32Only(const OpCall& call) {
+  return call.Input(0).dtype == DType::kF32 ? Reason() : Reason(kNeedsF32);
 }
 
 constexpr bool IsSignedInteger(DType dtype) {
@@ -23,20 +23,20 @@ constexpr bool IsWideInteger(DType dtype) { return dtype == DType::kI32 || dtype
 }  // namespace
 
 // Weights, and the input of a convolution, may be stored in other dtypes: the output tells.
-const char* ConvSupports(const OpCall& call) {
-  return call.Output().dtype == DType::kF32 ? nullptr : kNeedsF32;
+Reason ConvSupports(const OpCall& call) {
+  return call.Output().dtype == DType::kF32 ? Reason() : Reason(kNeedsF32);
 }
-const char* MatMulSupports(const OpCall& call) { return ConvSupports(call); }
-const char* AveragePoolSupports(const OpCall& call) { return F32Only(call); }
-const char* LrnSupports(const OpCall& call) { return F32Only(call); }
+Reason MatMulSupports(const OpCall& call) { return ConvSupports(call); }
+Reason AveragePoolSupports(const OpCall& call) { return F32Only(call); }
+Reason LrnSupports(const OpCall& call) { return F32Only(call); }
 
-const char* MaxPoolSupports(const OpCall& call) {
+Reason MaxPoolSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
   if (dtype == DType::kF32 || IsByteInteger(dtype) || IsWideInteger(dtype)) return nullptr;
   return "the portable max_pool runs f32, i8, u8, i32 and i64";
 }
 
-const char* ReduceSupports(const OpCall& call) {
+Reason ReduceSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64 || IsWideInteger(dtype)) return nullptr;
   const ReduceFunction function = call.AttributesAs<ReduceAttributes>().function;
@@ -45,19 +45,19 @@ const char* ReduceSupports(const OpCall& call) {
   return "the portable reduce runs f32, f64, i32 and i64, and i8 and u8 for max and min";
 }
 
-const char* SoftmaxSupports(const OpCall& call) {
+Reason SoftmaxSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64) return nullptr;
   return "the portable softmax runs f32 and f64";
 }
 
-const char* ResizeSupports(const OpCall& call) {
+Reason ResizeSupports(const OpCall& call) {
   const bool nearest = call.AttributesAs<ResizeAttributes>().mode == ResizeMode::kNearest;
   if (nearest || call.Input(0).dtype == DType::kF32) return nullptr;
   return "the portable linear and cubic resize run f32 only";
 }
 
-const char* UnarySupports(const OpCall& call) {
+Reason UnarySupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
   if (call.AttributesAs<UnaryAttributes>().function == UnaryFunction::kIdentity) return nullptr;
   if (dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16) return nullptr;
@@ -65,7 +65,7 @@ const char* UnarySupports(const OpCall& call) {
   return "the portable unary runs f32, f64, f16, signed integers and bool";
 }
 
-const char* BinarySupports(const OpCall& call) {
+Reason BinarySupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
   const bool is_plain =
       call.AttributesAs<BinaryAttributes>().activation.function == UnaryFunction::kIdentity;
@@ -78,15 +78,15 @@ const char* BinarySupports(const OpCall& call) {
 }
 
 // Data movement goes by element size, so every dtype will do.
-const char* SelectSupports(const OpCall&) { return nullptr; }
-const char* ConcatSupports(const OpCall&) { return nullptr; }
-const char* SliceSupports(const OpCall&) { return nullptr; }
-const char* PadSupports(const OpCall&) { return nullptr; }
-const char* ReshapeSupports(const OpCall&) { return nullptr; }
-const char* TransposeSupports(const OpCall&) { return nullptr; }
-const char* ExpandSupports(const OpCall&) { return nullptr; }
-const char* GatherSupports(const OpCall&) { return nullptr; }
-const char* CastSupports(const OpCall&) { return nullptr; }
-const char* CopySupports(const OpCall&) { return nullptr; }
+Reason SelectSupports(const OpCall&) { return nullptr; }
+Reason ConcatSupports(const OpCall&) { return nullptr; }
+Reason SliceSupports(const OpCall&) { return nullptr; }
+Reason PadSupports(const OpCall&) { return nullptr; }
+Reason ReshapeSupports(const OpCall&) { return nullptr; }
+Reason TransposeSupports(const OpCall&) { return nullptr; }
+Reason ExpandSupports(const OpCall&) { return nullptr; }
+Reason GatherSupports(const OpCall&) { return nullptr; }
+Reason CastSupports(const OpCall&) { return nullptr; }
+Reason CopySupports(const OpCall&) { return nullptr; }
 
 }  // namespace tenon::cpu::portable

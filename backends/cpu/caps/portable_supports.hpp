@@ -9,28 +9,28 @@
 
 namespace tenon::cpu::portable {
 
-[[nodiscard]] const char* ConvSupports(const OpCall& call);
-[[nodiscard]] const char* MatMulSupports(const OpCall& call);
-[[nodiscard]] const char* MaxPoolSupports(const OpCall& call);
-[[nodiscard]] const char* AveragePoolSupports(const OpCall& call);
-[[nodiscard]] const char* UnarySupports(const OpCall& call);
-[[nodiscard]] const char* BinarySupports(const OpCall& call);
-[[nodiscard]] const char* SelectSupports(const OpCall& call);
-[[nodiscard]] const char* ReduceSupports(const OpCall& call);
-[[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
-[[nodiscard]] const char* LrnSupports(const OpCall& call);
-[[nodiscard]] const char* ConcatSupports(const OpCall& call);
-[[nodiscard]] const char* SliceSupports(const OpCall& call);
-[[nodiscard]] const char* PadSupports(const OpCall& call);
-[[nodiscard]] const char* ReshapeSupports(const OpCall& call);
-[[nodiscard]] const char* TransposeSupports(const OpCall& call);
-[[nodiscard]] const char* ExpandSupports(const OpCall& call);
-[[nodiscard]] const char* ResizeSupports(const OpCall& call);
-[[nodiscard]] const char* GatherSupports(const OpCall& call);
-[[nodiscard]] const char* CastSupports(const OpCall& call);
-[[nodiscard]] const char* CopySupports(const OpCall& call);
+[[nodiscard]] Reason ConvSupports(const OpCall& call);
+[[nodiscard]] Reason MatMulSupports(const OpCall& call);
+[[nodiscard]] Reason MaxPoolSupports(const OpCall& call);
+[[nodiscard]] Reason AveragePoolSupports(const OpCall& call);
+[[nodiscard]] Reason UnarySupports(const OpCall& call);
+[[nodiscard]] Reason BinarySupports(const OpCall& call);
+[[nodiscard]] Reason SelectSupports(const OpCall& call);
+[[nodiscard]] Reason ReduceSupports(const OpCall& call);
+[[nodiscard]] Reason SoftmaxSupports(const OpCall& call);
+[[nodiscard]] Reason LrnSupports(const OpCall& call);
+[[nodiscard]] Reason ConcatSupports(const OpCall& call);
+[[nodiscard]] Reason SliceSupports(const OpCall& call);
+[[nodiscard]] Reason PadSupports(const OpCall& call);
+[[nodiscard]] Reason ReshapeSupports(const OpCall& call);
+[[nodiscard]] Reason TransposeSupports(const OpCall& call);
+[[nodiscard]] Reason ExpandSupports(const OpCall& call);
+[[nodiscard]] Reason ResizeSupports(const OpCall& call);
+[[nodiscard]] Reason GatherSupports(const OpCall& call);
+[[nodiscard]] Reason CastSupports(const OpCall& call);
+[[nodiscard]] Reason CopySupports(const OpCall& call);
 
 /// Of every quantized op: what the shape rules let through runs.
-[[nodiscard]] inline const char* QuantizedSupports(const OpCall&) { return nullptr; }
+[[nodiscard]] inline Reason QuantizedSupports(const OpCall&) { return nullptr; }
 
 }  // namespace tenon::cpu::portable
