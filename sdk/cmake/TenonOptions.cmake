@@ -4,11 +4,28 @@
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Generic")
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_CXX_EXTENSIONS OFF)
 
 set(TENON_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+
+# Firmware: what bare metal lacks is left out (runtime/base/config.hpp).
+set(TENON_BARE_METAL OFF)
+if(CMAKE_SYSTEM_NAME STREQUAL "Generic")
+  set(TENON_BARE_METAL ON)
+endif()
+option(TENON_FIRMWARE "Build the runtime of firmware: one worker, no devices, no pipelines"
+  ${TENON_BARE_METAL})
+if(TENON_FIRMWARE)
+  set(words_default OFF)
+else()
+  set(words_default ON)
+endif()
+option(TENON_ERROR_WORDS "Errors say in words what was wrong; else numbers for scripts/explain.py"
+  ${words_default})
 
 if(CMAKE_CROSSCOMPILING)
   include(TenonHostHeaders)
@@ -19,6 +36,11 @@ else()
   find_package(fmt QUIET)
   find_package(CLI11 QUIET)
   find_package(doctest QUIET)
+endif()
+
+if(TENON_FIRMWARE)
+  include(TenonFirmware)
+  return()
 endif()
 
 find_package(dnnl CONFIG QUIET)

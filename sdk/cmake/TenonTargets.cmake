@@ -46,7 +46,8 @@ function(tenon_host_library name)
 endfunction()
 
 # tenon_test(NAME SOURCES ... LIBS ... [LABEL quick|full] [TIMEOUT seconds]): a doctest program,
-# one CTest test. Third-party headers come as system headers.
+# one CTest test. Third-party headers come as system headers. For bare metal the program has the
+# whole C++ library, and CTest runs it on the emulated board.
 function(tenon_test name)
   cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
   if(NOT arg_LABEL)
@@ -57,6 +58,10 @@ function(tenon_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE tenon_test_main tenon_flags ${arg_LIBS})
+  if(TENON_BARE_METAL)
+    target_link_libraries(${name} PRIVATE tenon_board_hosted)
+    set_target_properties(${name} PROPERTIES SUFFIX .elf)
+  endif()
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   add_test(NAME ${name} COMMAND ${name})

@@ -91,8 +91,8 @@ void FillRow(char* to, ptrdiff_t stride, T value, int count) {
 template <typename T>
 void PadRow(const PadDimension& dim, PadMode mode, char* to, const char* from, T value) {
   if (from == nullptr) return FillRow<T>(to, dim.to_stride, value, dim.size);
-  const int32_t inside_first = std::clamp(dim.first + dim.begin, 0, dim.size);
-  const int32_t inside_end = std::clamp(dim.last + dim.begin + 1, inside_first, dim.size);
+  const int32_t inside_first = std::clamp<int32_t>(dim.first + dim.begin, 0, dim.size);
+  const int32_t inside_end = std::clamp<int32_t>(dim.last + dim.begin + 1, inside_first, dim.size);
   const auto border = [&](int32_t i, int32_t end) {
     for (; i < end; ++i) {
       const int32_t at = SourceIndex(dim, mode, i);
