@@ -2,13 +2,13 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "converter/report/decisions.hpp"
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/convert_options.hpp"
+#include "sdk/tools/convert_outputs.hpp"
 #include "sdk/tools/convert_summary.hpp"
 #include "sdk/tools/converter_error.hpp"
 
@@ -59,26 +59,6 @@ void PrintMeasured(const std::vector<converter::MeasuredOrder>& orders, bool her
   }
 }
 
-bool IsSameFile(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return std::filesystem::equivalent(a, b, ignored) ||
-         std::filesystem::weakly_canonical(a, ignored) ==
-             std::filesystem::weakly_canonical(b, ignored);
-}
-
-/// One output must not replace another, nor the model.
-void CheckOutputs(const ConvertCommand& options) {
-  if (IsSameFile(options.plan, options.model)) {
-    Fail(kUsage, "-o {} would replace the model", options.plan);
-  }
-  if (options.json.empty()) return;
-  const bool is_device = std::filesystem::is_character_file(options.json);
-  if (IsSameFile(options.json, options.model) ||
-      (!is_device && IsSameFile(options.json, options.plan))) {
-    Fail(kUsage, "--json {} would replace the model or the plan", options.json);
-  }
-}
-
 MeasuredConversion ConvertOrMeasure(const ConvertCommand& options,
                                     const converter::ConvertOptions& convert) {
   if (options.order == "measured") {
@@ -91,7 +71,7 @@ MeasuredConversion ConvertOrMeasure(const ConvertCommand& options,
 
 void Run(const ConvertCommand& options) {
   const auto start = Clock::now();
-  CheckOutputs(options);
+  const ConvertOutputs outputs = NameOutputs(options);
   converter::ConvertOptions convert = ToConvertOptions(options);
   Progress progress;
   if (!options.quiet) {
@@ -102,7 +82,7 @@ void Run(const ConvertCommand& options) {
   const MeasuredConversion made = ConvertOrMeasure(options, convert);
   progress.Clear();
   const converter::Conversion& conversion = made.conversion;
-  WriteFile(options.plan, conversion.plan.data(), conversion.plan.size());
+  WriteOutputs(outputs, conversion.plan);
   if (!options.json.empty()) {
     WriteFile(options.json, converter::DecisionsJson(conversion, made.candidates).dump(2) + "\n");
   }

@@ -196,9 +196,23 @@ MeasureOptions ToMeasureOptions(const ConvertCommand& options, const converter::
 
 void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
   command.add_option("MODEL", options.model, "Model file (.onnx, .tflite)")->required();
-  command.add_option("-o", options.plan, "Plan file to write (.tenon)")->required();
+  command
+      .add_option(
+          "-o", options.plan,
+          "File to write: the plan (.tenon), or with --emit=c its source (.c or .S) with the "
+          "header beside it (.h)")
+      ->required();
   command.add_option("--board", options.board, "A board's name (see 'tenon boards') or file")
       ->required();
+
+  command
+      .add_option(
+          "--emit", options.emit,
+          "A plan file, or C for firmware: the plan as an array, the table of the kernels "
+          "that it needs, sizes; with -o NAME.S the plan beside it (NAME.tenon), included by "
+          "the assembler")
+      ->check(CLI::IsMember({"plan", "c"}))
+      ->capture_default_str();
 
   command.add_option("--batch", options.batch, "Value of a free first dimension of the inputs")
       ->check(AtLeast(1))

@@ -15,7 +15,8 @@ namespace tenon::tool {
 
 struct ConvertCommand {
   std::string model;
-  std::string plan;
+  std::string plan;  ///< what -o names: the plan, or source made of it
+  std::string emit = "plan";
   std::string board;
   int64_t batch = 0;
   std::vector<std::string> shapes;

@@ -10,7 +10,7 @@ namespace {
 /// Names come from files: what would break the line, or steer a terminal, becomes '?'.
 std::string OneLine(std::string text) {
   for (char& c : text) {
-    if ((c >= 0 && c < ' ') || c == '\x7F') c = '?';
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = '?';
   }
   return text;
 }
@@ -46,7 +46,8 @@ void AddCommands(CLI::App& app) {
   tenon::tool::AddPlace(app);
   tenon::tool::AddProfile(app);
 #else
-  for (const char* name : {"inspect", "boards", "place", "profile"}) AddMissing(app, name);
+  for (const char* name : {"inspect", "boards", "place", "profile", "report"})
+    AddMissing(app, name);
 #endif
 }
 

@@ -60,7 +60,7 @@ void PrintOutput(const Output& output, int top) {
 std::string FileStem(const std::string& name) {
   std::string stem = name;
   for (char& c : stem) {
-    if (c == '/' || c == '\\' || (c >= 0 && c < ' ') || c == '\x7F') c = '_';
+    if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < ' ' || c == '\x7F') c = '_';
   }
   return stem == "." || stem == ".." ? "_" : stem;
 }

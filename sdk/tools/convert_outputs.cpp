@@ -1,0 +1,92 @@
+#include "sdk/tools/convert_outputs.hpp"
+
+#include <filesystem>
+
+#include "converter/emit/c_names.hpp"
+#include "converter/emit/c_source.hpp"
+#include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/converter_error.hpp"
+
+namespace tenon::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return fs::equivalent(a, b, ignored) ||
+         fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
+}
+
+/// Such names cannot be written into an #include.
+bool HasOddCharacters(const std::string& name) {
+  return name.find_first_of("\"\\\r\n") != std::string::npos;
+}
+
+ConvertOutputs NameSource(const std::string& source) {
+  const fs::path path(source);
+  const std::string extension = path.extension().string();
+  if (extension != ".c" && extension != ".S") {
+    Fail(kUsage, "--emit=c wants -o NAME.c, or NAME.S for the assembler, not '{}'", source);
+  }
+  if (HasOddCharacters(path.filename().string())) {
+    Fail(kUsage, "-o {}: C cannot include a file of such a name", source);
+  }
+  ConvertOutputs outputs;
+  outputs.source = source;
+  outputs.header = fs::path(path).replace_extension(".h").string();
+  if (extension == ".S") outputs.plan = fs::path(path).replace_extension(".tenon").string();
+  outputs.identifier = converter::CIdentifier(path.stem().string());
+  return outputs;
+}
+
+ConvertOutputs NameAll(const ConvertCommand& options) {
+  if (options.emit == "c") return NameSource(options.plan);
+  const std::string extension = fs::path(options.plan).extension().string();
+  if (extension == ".c" || extension == ".S") {
+    Fail(kUsage, "-o {} names source, a plan would be written: add --emit=c", options.plan);
+  }
+  ConvertOutputs outputs;
+  outputs.plan = options.plan;
+  return outputs;
+}
+
+}  // namespace
+
+ConvertOutputs NameOutputs(const ConvertCommand& options) {
+  ConvertOutputs outputs = NameAll(options);
+  const bool json_is_device = !options.json.empty() && fs::is_character_file(options.json);
+  for (const std::string& output : {outputs.plan, outputs.source, outputs.header}) {
+    if (output.empty()) continue;
+    if (IsSameFile(output, options.model)) {
+      Fail(kUsage, "-o {} would replace the model", output);
+    }
+    if (!options.json.empty() && !json_is_device && IsSameFile(options.json, output)) {
+      Fail(kUsage, "--json {} would replace the model or the plan", options.json);
+    }
+  }
+  if (!options.json.empty() && IsSameFile(options.json, options.model)) {
+    Fail(kUsage, "--json {} would replace the model or the plan", options.json);
+  }
+  return outputs;
+}
+
+void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan) {
+  converter::CSource text;
+  if (!outputs.source.empty()) {
+    converter::CSourceOptions options;
+    options.identifier = outputs.identifier;
+    options.header = fs::path(outputs.header).filename().string();
+    options.plan_file = fs::path(outputs.plan).filename().string();
+    converter::Result<converter::CSource> made = converter::EmitCSource(plan, options);
+    if (!made.ok()) FailWith(made.error());
+    text = std::move(*made);
+  }
+  if (!outputs.plan.empty()) WriteFile(outputs.plan, plan.data(), plan.size());
+  if (!outputs.source.empty()) {
+    WriteFile(outputs.header, text.header);
+    WriteFile(outputs.source, text.source);
+  }
+}
+
+}  // namespace tenon::tool
