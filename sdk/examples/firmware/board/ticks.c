@@ -28,8 +28,9 @@ uint64_t board_ticks(void) {
   } while (round != rounds);
   /* The count goes down from the top. */
   uint64_t now = (uint64_t)round * TICKS_PER_ROUND + (TICKS_PER_ROUND - 1 - left);
-  /* The timer may have begun a round whose interrupt is still on its way. */
-  if (now < last) now += TICKS_PER_ROUND;
-  last = now;
-  return now;
+  /* The timer may have begun a round whose interrupt is still on its way; and an emulated one may
+   * stand a tick further back than before. */
+  if (last > now + TICKS_PER_ROUND / 2) now += TICKS_PER_ROUND;
+  if (now > last) last = now;
+  return last;
 }
