@@ -156,6 +156,7 @@ FitOptions FitOptionsOf(const ConvertOptions& options) {
   compile.kernels.variants = VariantsFor(options);
   if (const Unit* unit = ComputeUnit(options.board)) {
     compile.kernels.portable_only = unit->portable_kernels_only;
+    compile.kernels.kernel_set = unit->kernel_set;
     compile.kernels.threads = unit->threads;
   }
   return fit;

@@ -19,6 +19,8 @@ struct Unit {
   std::string kind;  ///< "cpu", ...
   int threads = 1;   ///< the most that a run may use
   bool portable_kernels_only = false;
+  /// Beside the portable ones, those of this instruction set: "helium", "dsp"; empty: none.
+  std::string kernel_set;
   double launch_overhead_us = 0;  ///< of one start: a segment's, or an op's where each is a start
   /// What every op of a segment costs beside its work; a start costs the difference once more.
   /// None: as much as a launch, that is, every op is a start.

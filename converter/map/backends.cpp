@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/caps/cpu_caps.hpp"
 #ifdef TENON_HAS_OPENCL_CAPS
 #include "backends/opencl/caps/opencl_caps.hpp"
@@ -58,8 +59,11 @@ const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends, std::st
 const KernelCaps& CapsOf(const Op& op) {
   if (op.caps != nullptr && NamesKernel(op.kernel.c_str(), op.caps->id)) return *op.caps;
   const Span<const KernelCaps> all = cpu::Kernels();
-  for (const KernelCaps& caps : all) {
-    if (NamesKernel(op.kernel.c_str(), caps.id)) return caps;
+  for (const Span<const KernelCaps> kernels :
+       {all, cpu::CortexMCaps("helium"), cpu::CortexMCaps("dsp")}) {
+    for (const KernelCaps& caps : kernels) {
+      if (NamesKernel(op.kernel.c_str(), caps.id)) return caps;
+    }
   }
   return all[0];  // ChooseKernels gives no other ids
 }
@@ -72,7 +76,8 @@ void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps) {
 
 void UsePortableKernel(Op& op) {
   for (const KernelCaps& caps : cpu::Kernels()) {
-    if (caps.kind == op.kind && cpu::IsPortable(caps)) UseKernel(op, "cpu", caps);
+    if (caps.kind != op.kind || caps.in_place_inputs != 0) continue;
+    if (cpu::IsPortable(caps)) UseKernel(op, "cpu", caps);
   }
 }
 

@@ -34,20 +34,37 @@ std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOption
   return {};
 }
 
+/// The kernels that may run an op, best first: those of the board's instruction set, then the
+/// others.
+std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kind,
+                                          const MarkOptions& options) {
+  std::vector<const KernelCaps*> kernels;
+  const auto add = [&](const KernelCaps& caps) {
+    if (caps.kind == kind && caps.in_place_inputs == 0)
+      kernels.push_back(&caps);  // see in_place.hpp
+  };
+  if (!options.kernel_set.empty() && backend.kernels_of_set != nullptr) {
+    for (const KernelCaps& caps : backend.kernels_of_set(options.kernel_set.c_str())) add(caps);
+  }
+  const bool portable_only = options.portable_only && std::string_view(backend.name) == "cpu";
+  for (const KernelCaps& caps : backend.kernels) {
+    if (portable_only && (backend.is_portable == nullptr || !backend.is_portable(caps))) continue;
+    add(caps);
+  }
+  return kernels;
+}
+
 /// The first kernel that takes the op, with the reasons of those before it.
 void FindKernel(const BackendCaps& backend, const OpCall& call, OpKind kind,
                 const MarkOptions& options, Mark& mark) {
-  const bool portable_only = options.portable_only && std::string_view(backend.name) == "cpu";
-  for (const KernelCaps& caps : backend.kernels) {
-    if (caps.kind != kind) continue;
-    if (portable_only && (backend.is_portable == nullptr || !backend.is_portable(caps))) continue;
-    std::string refusal = Refusal(caps, call, options);
+  for (const KernelCaps* caps : KernelsFor(backend, kind, options)) {
+    std::string refusal = Refusal(*caps, call, options);
     if (refusal.empty()) {
-      mark.kernel = &caps;
-      mark.workspace_bytes = WorkspaceBytes(caps, call, options.threads);
+      mark.kernel = caps;
+      mark.workspace_bytes = WorkspaceBytes(*caps, call, options.threads);
       return;
     }
-    mark.refused.emplace_back(caps.id, std::move(refusal));
+    mark.refused.emplace_back(caps->id, std::move(refusal));
   }
   mark.reason = mark.refused.empty()
                     ? fmt::format("'{}' has no kernel for {}", backend.name, GetOpRow(kind).name)

@@ -19,7 +19,9 @@ struct MarkOptions {
   std::vector<BackendCaps> backends;  ///< whose kernels may be used
   const CostModel* costs = nullptr;   ///< null: no times
   bool portable_only = false;  ///< on the CPU, without what needs a library or an instruction set
-  int threads = 1;             ///< the most that a run will use: decides workspace bounds
+  /// Kernels for this instruction set of the board's processor, before the others; empty: none.
+  std::string kernel_set;
+  int threads = 1;  ///< the most that a run will use: decides workspace bounds
   std::optional<int64_t> workspace_limit = {};  ///< see KernelChoiceOptions
   std::optional<int64_t> packed_limit = {};
 };

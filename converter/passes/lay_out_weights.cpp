@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "converter/ir/op_kinds.hpp"
 #include "converter/map/kernel_choice.hpp"
@@ -11,16 +12,19 @@ namespace {
 
 constexpr size_t kWeights = 1;
 
-/// True if the op's kernel reads its weights, as they are now, in place in this order only.
-bool WantsOutputsLast(const Graph& graph, const Op& op) {
-  if (CapsOf(op).weights != WeightsOrder::kOutputsLast || op.inputs.size() <= kWeights) {
-    return false;
-  }
+/// The order in which the op's kernel reads its weights in place; row-major also if they cannot be
+/// laid out, or are.
+Layout WantedLayout(const Graph& graph, const Op& op) {
+  const WeightsOrder order = CapsOf(op).weights;
+  if (order == WeightsOrder::kRowMajor || op.inputs.size() <= kWeights) return Layout::kRowMajor;
   const Tensor& weights = graph.tensor(op.inputs[kWeights]);
-  if (!weights.IsConstant() || weights.layout != Layout::kRowMajor) return false;
-  if (IsConvolution(op.kind)) return true;
+  if (!weights.IsConstant() || weights.layout != Layout::kRowMajor) return Layout::kRowMajor;
+  const bool outputs_last = order == WeightsOrder::kOutputsLast;
+  if (IsConvolution(op.kind)) return outputs_last ? Layout::kOutputsLast : Layout::kChannelsLast;
   // A matrix has its output channels last, unless it is read transposed.
-  return weights.shape.rank == 2 && op.attributes.As<MatMulAttributes>().transpose_b != 0;
+  const bool transposed = op.attributes.As<MatMulAttributes>().transpose_b != 0;
+  return weights.shape.rank == 2 && transposed == outputs_last ? Layout::kOutputsLast
+                                                               : Layout::kRowMajor;
 }
 
 /// The same elements, laid out by `strides` instead of row-major.
@@ -45,23 +49,25 @@ std::vector<std::byte> Permuted(const Tensor& tensor, const std::vector<int32_t>
 }  // namespace
 
 Status LayOutWeights(Graph& graph, PassReport& report) {
-  std::map<TensorId, TensorId> laid_out;
+  std::map<std::pair<TensorId, Layout>, TensorId> laid_out;
   for (const OpId id : graph.OpOrder()) {
-    if (!WantsOutputsLast(graph, graph.op(id))) continue;
+    const Layout layout = WantedLayout(graph, graph.op(id));
+    if (layout == Layout::kRowMajor) continue;
     const TensorId source = graph.op(id).inputs[kWeights];
-    const auto [entry, is_new] = laid_out.emplace(source, kNone);
+    const auto [entry, is_new] = laid_out.emplace(std::pair(source, layout), kNone);
     if (is_new) {
       const Tensor& tensor = graph.tensor(source);
-      const std::vector<int32_t> strides = DenseStrides(tensor.shape, Layout::kOutputsLast);
-      entry->second = graph.AddConstant(tensor.name + ".outputs_last", tensor.dtype, tensor.shape,
+      const std::vector<int32_t> strides = DenseStrides(tensor.shape, layout);
+      const char* suffix = layout == Layout::kOutputsLast ? ".outputs_last" : ".inputs_last";
+      entry->second = graph.AddConstant(tensor.name + suffix, tensor.dtype, tensor.shape,
                                         Permuted(tensor, strides));
-      graph.tensor(entry->second).layout = Layout::kOutputsLast;
+      graph.tensor(entry->second).layout = layout;
       ++report.changed;
     }
     graph.SetInput(id, kWeights, entry->second);
   }
-  for (const auto& [source, made] : laid_out) {
-    if (!graph.IsRead(source)) graph.EraseTensor(source);
+  for (const auto& [key, made] : laid_out) {
+    if (graph.IsTensor(key.first) && !graph.IsRead(key.first)) graph.EraseTensor(key.first);
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/caps/portable_caps.hpp"
 #include "backends/cpu/caps/quantized_caps.hpp"
 #include "backends/cpu/caps/vector_caps.hpp"
@@ -53,6 +54,6 @@ bool IsPortable(const KernelCaps& caps) {
   return false;
 }
 
-BackendCaps CpuCaps() { return {"cpu", Kernels(), IsPortable}; }
+BackendCaps CpuCaps() { return {"cpu", Kernels(), IsPortable, CortexMCaps}; }
 
 }  // namespace tenon::cpu

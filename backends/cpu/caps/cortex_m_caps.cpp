@@ -1,0 +1,135 @@
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+
+#include <cstring>
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu {
+namespace cortex_m {
+namespace {
+
+constexpr int kW = 1;
+constexpr int kXZeroPoint = 5;
+constexpr int kWZeroPoint = 6;
+constexpr size_t kSumBytes = sizeof(int32_t);
+
+/// Of i8 with constant parameters, one zero point of x and none of the weights, giving bytes.
+Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
+  for (int i = kW; i <= kXZeroPoint; ++i) {
+    if (call.HasInput(i) && call.Input(i).data == nullptr) {
+      return "weights and parameters must be constant";
+    }
+  }
+  if (call.Input(0).dtype != DType::kI8 || call.Input(kW).dtype != DType::kI8) {
+    return "the Cortex-M kernels multiply i8 by i8";
+  }
+  if (call.HasInput(kWZeroPoint)) return "the Cortex-M kernels take weights without zero points";
+  if (call.HasInput(kXZeroPoint) && call.Input(kXZeroPoint).dims[0] != 1) {
+    return "the Cortex-M kernels take one zero point for all channels";
+  }
+  if (output.to != static_cast<int32_t>(DType::kI8) &&
+      output.to != static_cast<int32_t>(DType::kU8)) {
+    return "the Cortex-M kernels give i8 or u8";
+  }
+  return nullptr;
+}
+
+/// Input elements that one output of a convolution sums.
+int64_t DepthOf(const OpCall& conv) {
+  const TensorView& w = conv.Input(kW);
+  return int64_t{w.dims[1]} * w.dims[2] * w.dims[3];
+}
+
+size_t RoundUp(size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+}  // namespace
+
+Reason ConvSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
+  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (attributes.conv.group != 1) return "the Cortex-M convolution has one group";
+  if (DepthOf(call) > kMostDepth) return "windows larger than the Cortex-M convolution gathers";
+  return nullptr;
+}
+
+Reason DepthwiseSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
+  const TensorView& w = call.Input(kW);
+  if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
+  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (DepthOf(call) > kMostDepthwiseTaps) {
+    return "more taps than the Cortex-M kernel keeps pointers to";
+  }
+  return nullptr;
+}
+
+Reason MatMulSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
+  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (attributes.matmul.transpose_a != 0) return "the Cortex-M product takes a as it is";
+  const TensorView& b = call.Input(kW);
+  for (int i = 0; i + 2 < b.rank; ++i) {
+    if (b.dims[i] != 1) return "the Cortex-M product takes one matrix for all batches";
+  }
+  if (b.rank > call.Input(0).rank) return "the Cortex-M product takes one matrix for all batches";
+  return nullptr;
+}
+
+bool IsPointwise(const OpCall& conv) {
+  const TensorView& w = conv.Input(kW);
+  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
+    if (pad != 0) return false;
+  }
+  return w.dims[2] == 1 && w.dims[3] == 1;
+}
+
+size_t ConvWorkspaceBytes(const OpCall& call, int) {
+  const size_t sums = RoundUp(kSumBytes * static_cast<size_t>(call.Input(kW).dims[0]));
+  if (IsPointwise(call)) return sums;
+  return sums + kGatheredPixels * static_cast<size_t>(DepthOf(call));
+}
+
+size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
+  const auto channels = static_cast<size_t>(call.Input(kW).dims[0]);
+  return RoundUp(kSumBytes * channels) + channels;
+}
+
+size_t MatMulWorkspaceBytes(const OpCall& call, int) {
+  const TensorView& y = call.Output();
+  return RoundUp(kSumBytes * static_cast<size_t>(y.dims[y.rank - 1]));
+}
+
+}  // namespace cortex_m
+
+namespace {
+
+constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const OpCall&),
+                         LayoutNeed activations, size_t (*workspace)(const OpCall&, int),
+                         WeightsOrder weights) {
+  return {id, kind, supports, activations, workspace, nullptr, nullptr, weights};
+}
+
+#define TENON_CORTEX_M_ROWS(set)                                                              \
+  {                                                                                           \
+    Row("cpu.quantized_conv." set "_depthwise", OpKind::kQuantizedConv,                       \
+        cortex_m::DepthwiseSupports, LayoutNeed::kChannelsLastStrided,                        \
+        cortex_m::DepthwiseWorkspaceBytes, WeightsOrder::kOutputsLast),                       \
+        Row("cpu.quantized_conv." set, OpKind::kQuantizedConv, cortex_m::ConvSupports,        \
+            LayoutNeed::kChannelsLastStrided, cortex_m::ConvWorkspaceBytes,                   \
+            WeightsOrder::kInputsLast),                                                       \
+        Row("cpu.quantized_matmul." set, OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,  \
+            LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, WeightsOrder::kInputsLast) \
+  }
+
+constexpr KernelCaps kHelium[] = TENON_CORTEX_M_ROWS("helium");
+constexpr KernelCaps kDsp[] = TENON_CORTEX_M_ROWS("dsp");
+
+}  // namespace
+
+Span<const KernelCaps> CortexMCaps(const char* set) {
+  if (std::strcmp(set, "helium") == 0) return kHelium;
+  if (std::strcmp(set, "dsp") == 0) return kDsp;
+  return {};
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,48 @@
+// Rows of the CPU's capability table for kernels of Cortex-M cores on i8, and the predicates behind
+// them, which the kernels' own checks share. Both instruction sets, Helium (Armv8.1-M) and DSP
+// (Armv7E-M), have the same rows under names of their own: `cpu.<op>.helium`, `cpu.<op>.dsp`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/caps/cpu_caps.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu {
+
+/// Of the set that a board's unit names, "helium" or "dsp"; empty for any other name.
+[[nodiscard]] Span<const KernelCaps> CortexMCaps(const char* set);
+
+}  // namespace tenon::cpu
+
+/// Each predicate answers null for yes, else the reason, for operands that passed CheckOpCall. They
+/// read dims, dtypes, attributes and which inputs are constant, never strides.
+namespace tenon::cpu::cortex_m {
+
+/// Bytes of weights that one output sums: what is gathered of x for it lies in the workspace.
+inline constexpr int64_t kMostDepth = 1 << 16;
+/// Taps of a depthwise convolution: pointers to them lie on the stack.
+inline constexpr int64_t kMostDepthwiseTaps = 64;
+/// Windows of x that are gathered at once.
+inline constexpr int kGatheredPixels = 3;
+
+/// i8 all through, one group.
+[[nodiscard]] Reason ConvSupports(const OpCall& call);
+/// As many outputs as inputs, each of a group of its own.
+[[nodiscard]] Reason DepthwiseSupports(const OpCall& call);
+/// One constant matrix of i8 for all batches.
+[[nodiscard]] Reason MatMulSupports(const OpCall& call);
+
+/// True if every window is one pixel of x, and so is read where it lies.
+[[nodiscard]] bool IsPointwise(const OpCall& conv);
+
+/// The workspace: [constant part of each sum, i32] [windows that are gathered].
+[[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
+/// [constant part of each sum, i32] [a pixel of padding].
+[[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
+/// [constant part of each sum, i32].
+[[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
+
+}  // namespace tenon::cpu::cortex_m

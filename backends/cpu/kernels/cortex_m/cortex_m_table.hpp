@@ -1,0 +1,14 @@
+// The Cortex-M kernels of every instruction set that this build has.
+#pragma once
+
+#include "runtime/backend_api/kernel.hpp"
+
+namespace tenon::cpu {
+
+/// With the routines in plain C++, `cpu.<op>.cortex_m`: for tests; no plan names them.
+[[nodiscard]] KernelList CortexMGenericKernels();
+
+/// Those of the processor that this is built for, best first; none on others.
+[[nodiscard]] KernelList CortexMKernels();
+
+}  // namespace tenon::cpu

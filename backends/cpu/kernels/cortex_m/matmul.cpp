@@ -1,0 +1,48 @@
+// Quantized product with one constant matrix, each of its columns contiguous.
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/product.hpp"
+
+namespace tenon::cpu::cortex_m {
+
+Status MatMulCheck(const KernelSetup& setup) {
+  const OpCall& op = setup.op;
+  if (const Reason reason = MatMulSupports(op)) return Status(StatusCode::kUnsupported, reason);
+  TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
+  const TensorView& b = op.Input(1);
+  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
+  const int inner = b.rank - (transposed ? 1 : 2);
+  const int outer = b.rank - (transposed ? 2 : 1);
+  TENON_ENSURE(op.Input(0).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
+               "the Cortex-M product takes matrices without gaps");
+  TENON_ENSURE(HasStride(b, inner, 1) && HasStride(b, outer, b.dims[inner]), kUnsupported,
+               "the Cortex-M product takes weights whose columns are contiguous");
+  return OkStatus();
+}
+
+void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {
+  const OpCall& op = call.op;
+  const TensorView& a = op.Input(0);
+  const TensorView& y = op.Output();
+  const int64_t elements = y.Elements();
+  if (elements == 0) return;
+  Product product;
+  product.routines = &routines;
+  product.w = op.Input(1).As<const int8_t>();
+  product.outputs = y.dims[y.rank - 1];
+  product.depth = a.dims[a.rank - 1];
+  product.rescale = RescaleOf(op, op.AttributesAs<QuantizedMatMulAttributes>().output);
+  auto* sums = static_cast<int32_t*>(call.workspace);
+  SetSums(op, product, sums);
+  product.bias = sums;
+  Positions rows;
+  rows.x = a.As<const int8_t>();
+  rows.x_pixel = product.depth;
+  rows.run_bytes = static_cast<int>(product.depth);
+  rows.y = y.As<int8_t>();
+  rows.y_pixel = product.outputs;
+  rows.count = static_cast<int>(elements / product.outputs);
+  RunProduct(product, rows);
+}
+
+}  // namespace tenon::cpu::cortex_m

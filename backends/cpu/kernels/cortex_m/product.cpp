@@ -1,0 +1,88 @@
+#include "backends/cpu/kernels/cortex_m/product.hpp"
+
+namespace tenon::cpu::cortex_m {
+namespace {
+
+constexpr int kBias = 2;
+constexpr int kFactor = 3;
+constexpr int kShift = 4;
+constexpr int kXZeroPoint = 5;
+
+}  // namespace
+
+Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes) {
+  TENON_ENSURE(workspace_bytes >= needed_bytes, kUnsupported,
+               "{0} bytes of workspace, {1} are needed", static_cast<int64_t>(workspace_bytes),
+               static_cast<int64_t>(needed_bytes));
+  for (int i = kBias; i <= kXZeroPoint; ++i) {
+    TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
+                 "the Cortex-M kernels take vectors of channels without gaps");
+  }
+  return OkStatus();
+}
+
+Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
+  Rescale rescale;
+  rescale.output = output;
+  const TensorView& factor = op.Input(kFactor);
+  rescale.step = factor.dims[0] == 1 ? 0 : 1;
+  if (output.rounding == Rounding::kHalfEven) {
+    rescale.scale = factor.As<const float>();
+  } else {
+    rescale.multiplier = factor.As<const int32_t>();
+    rescale.shift = op.Input(kShift).As<const int8_t>();
+  }
+  return rescale;
+}
+
+int32_t ZeroPointOf(const OpCall& op) {
+  return op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const int8_t>() : 0;
+}
+
+void SetSums(const OpCall& op, const Product& product, int32_t* sums) {
+  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const int32_t>() : nullptr;
+  const int32_t zero_point = ZeroPointOf(op);
+  const int8_t* w = product.w;
+  for (int i = 0; i < product.outputs; ++i, w += product.depth) {
+    auto sum = bias == nullptr ? 0U : static_cast<uint32_t>(bias[i]);
+    if (zero_point != 0) {
+      sum -= static_cast<uint32_t>(zero_point) *
+             static_cast<uint32_t>(product.routines->sum(w, product.depth));
+    }
+    sums[i] = static_cast<int32_t>(sum);
+  }
+}
+
+void RunProduct(const Product& product, const Positions& positions) {
+  const ProductRoutines& routines = *product.routines;
+  int32_t sums[kBlockPixels * kBlockOutputs];
+  ProductBlock block;
+  block.x_pixel = positions.x_pixel;
+  block.x_run = positions.x_run;
+  block.runs = positions.runs;
+  block.run_bytes = positions.run_bytes;
+  SumBlock results;
+  results.sums = sums;
+  results.sum_pixel = kBlockOutputs;
+  results.y_pixel = positions.y_pixel;
+  for (int done = 0; done < positions.count; done += block.pixels) {
+    const int left = positions.count - done;
+    block.pixels = results.pixels = left < kBlockPixels ? left : kBlockPixels;
+    block.x = positions.x + done * positions.x_pixel;
+    block.w = product.w;
+    block.bias = product.bias;
+    results.y = positions.y + done * positions.y_pixel;
+    for (int output = 0; output < product.outputs; output += kBlockOutputs) {
+      const int rest = product.outputs - output;
+      block.outputs = results.outputs = rest < kBlockOutputs ? rest : kBlockOutputs;
+      results.first = output;
+      routines.multiply(block, sums);
+      routines.finish(product.rescale, results);
+      block.w += kBlockOutputs * product.depth;
+      block.bias += kBlockOutputs;
+      results.y += kBlockOutputs;
+    }
+  }
+}
+
+}  // namespace tenon::cpu::cortex_m

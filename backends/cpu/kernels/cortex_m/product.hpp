@@ -1,0 +1,55 @@
+// What convolution, depthwise convolution and matrix product share: constant operands, and the walk
+// of a product over outputs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu::cortex_m {
+
+/// Refuses too small a workspace, and vectors of channels (inputs from the third on) with gaps.
+Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes);
+
+/// True if steps along `axis` of `view` are of `stride`, or there are none.
+[[nodiscard]] constexpr bool HasStride(const TensorView& view, int axis, int64_t stride) {
+  return view.dims[axis] == 1 || view.strides[axis] == stride;
+}
+
+[[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output);
+
+/// The zero point of x (input 5).
+[[nodiscard]] int32_t ZeroPointOf(const OpCall& op);
+
+/// Weights of all outputs, an output's `depth` ones contiguous, and what becomes of the sums.
+struct Product {
+  const ProductRoutines* routines = nullptr;
+  const int8_t* w = nullptr;
+  int outputs = 0;
+  ptrdiff_t depth = 0;
+  const int32_t* bias = nullptr;  ///< what sums begin with: see BiasOf
+  Rescale rescale;
+};
+
+/// Positions whose windows are all alike.
+struct Positions {
+  const int8_t* x = nullptr;
+  ptrdiff_t x_pixel = 0;
+  ptrdiff_t x_run = 0;
+  int runs = 1;
+  int run_bytes = 0;
+  int8_t* y = nullptr;
+  ptrdiff_t y_pixel = 0;
+  int count = 0;
+};
+
+/// With padding that reads as x's zero point, that adds the same to each output's sum everywhere:
+/// writes to `sums` each output's bias (input 2) less that.
+void SetSums(const OpCall& op, const Product& product, int32_t* sums);
+
+void RunProduct(const Product& product, const Positions& positions);
+
+}  // namespace tenon::cpu::cortex_m

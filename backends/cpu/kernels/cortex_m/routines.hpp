@@ -1,0 +1,88 @@
+// The inner loops of the Cortex-M kernels, of which each instruction set has its own: simd/helium
+// (Armv8.1-M), simd/dsp (Armv7E-M), and simd/generic, plain C++ for any processor, by which what
+// stands around them is tested everywhere.
+//
+// All give the same bits: sums of products are taken modulo 2^32. Nothing is undefined for any
+// contents of operands. No pointer needs an alignment but that of its type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::cortex_m {
+
+/// Outputs of a block of products.
+inline constexpr int kBlockOutputs = 4;
+/// Positions (pixels, rows of a matrix) of a block at most.
+inline constexpr int kBlockPixels = 24;
+/// Channels of a block of a depthwise convolution at most.
+inline constexpr int kBlockChannels = 16;
+
+/// Windows of x times rows of weights. A window is `runs` runs of `run_bytes` contiguous elements
+/// each, `x_run` apart; an output's weights are as many, one run behind another.
+struct ProductBlock {
+  const int8_t* x = nullptr;  ///< the first window
+  ptrdiff_t x_pixel = 0;      ///< from one window to the next
+  ptrdiff_t x_run = 0;
+  int pixels = 0;  ///< 1 to kBlockPixels
+  int runs = 0;
+  int run_bytes = 0;
+  const int8_t* w = nullptr;      ///< of the first output; the next one's stand behind it
+  int outputs = 0;                ///< 1 to kBlockOutputs
+  const int32_t* bias = nullptr;  ///< what each output's sums begin with
+
+  [[nodiscard]] ptrdiff_t depth() const { return ptrdiff_t{runs} * run_bytes; }
+};
+
+/// The same taps of x for each channel. Channels are contiguous.
+struct DepthwiseBlock {
+  const int8_t* const* taps = nullptr;  ///< of the first pixel, each at the first channel
+  int tap_count = 0;
+  ptrdiff_t x_pixel = 0;      ///< from a pixel's taps to the next pixel's
+  int pixels = 0;             ///< 1 to kBlockPixels
+  int channels = 0;           ///< 1 to kBlockChannels
+  const int8_t* w = nullptr;  ///< of the first tap, at the first channel
+  ptrdiff_t w_tap = 0;
+  const int32_t* bias = nullptr;  ///< of the channels
+};
+
+/// From sums to bytes, as QuantizedOutput says: per output, or (step 0) alike for all.
+struct Rescale {
+  QuantizedOutput output;
+  const float* scale = nullptr;         ///< kHalfEven
+  const int32_t* multiplier = nullptr;  ///< kFixedPoint, kFixedPointOnce
+  const int8_t* shift = nullptr;        ///< with `multiplier`
+  ptrdiff_t step = 0;
+};
+
+/// `pixels` x `outputs` sums, from the output numbered `first` on.
+struct SumBlock {
+  const int32_t* sums = nullptr;
+  int sum_pixel = 0;  ///< from a pixel's sums to the next one's
+  int first = 0;
+  int outputs = 0;
+  int pixels = 0;
+  int8_t* y = nullptr;  ///< of the first pixel and output; outputs are contiguous
+  ptrdiff_t y_pixel = 0;
+};
+
+struct ProductRoutines {
+  /// sums[pixel * kBlockOutputs + output], of which those beyond `outputs` may hold anything.
+  void (*multiply)(const ProductBlock& block, int32_t* sums);
+  void (*finish)(const Rescale& rescale, const SumBlock& block);
+  int32_t (*sum)(const int8_t* data, ptrdiff_t count);
+  /// Neighbouring ones only; no overlap.
+  void (*copy)(int8_t* to, const int8_t* from, ptrdiff_t count);
+  /// Windows of shorter runs are gathered into one run.
+  int least_run_bytes;
+};
+
+struct DepthwiseRoutines {
+  /// sums[pixel * kBlockChannels + channel].
+  void (*multiply)(const DepthwiseBlock& block, int32_t* sums);
+  void (*finish)(const Rescale& rescale, const SumBlock& block);
+};
+
+}  // namespace tenon::cpu::cortex_m

@@ -1,0 +1,129 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+
+#include <cstring>
+
+#include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
+#include "runtime/ops/requantize.hpp"
+
+namespace tenon::cpu::dsp {
+namespace {
+
+/// Twice a sum must fit 32 bits.
+constexpr int64_t kMostFastSum = (int64_t{1} << 30) - 1;
+/// A zero point times 2^right, and a product's high word, must not overflow together.
+constexpr int32_t kMostFastShift = 20;
+
+template <typename T>
+const T* DataOf(const OpCall& op, int index) {
+  return op.HasInput(index) ? op.Input(index).As<const T>() : nullptr;
+}
+
+/// Sums that differ by at most `most` from the bias stay in the range that the fast forms take.
+bool IsFast(const Rescale& rescale, const Finish& finish, int32_t shift) {
+  const int64_t bias = finish.bias < 0 ? -int64_t{finish.bias} : finish.bias;
+  return bias + rescale.most <= kMostFastSum && shift < 0 && shift >= -kMostFastShift;
+}
+
+FinishKind Prepare(const Rescale& rescale, int32_t index, Finish& finish, int32_t& shift) {
+  const QuantizedOutput& output = rescale.output;
+  finish.bias = rescale.bias == nullptr ? 0 : rescale.bias[index];
+  shift = 0;
+  if (output.rounding == Rounding::kHalfEven) {
+    std::memcpy(&finish.multiplier, rescale.scale + index * rescale.step, sizeof(float));
+    finish.offset = output.zero_point;
+    finish.right = 0;
+    return FinishKind::kFloat;
+  }
+  finish.multiplier = rescale.multiplier[index * rescale.step];
+  shift = rescale.shift[index * rescale.step];
+  finish.offset = output.zero_point;
+  finish.right = 0;
+  if (!IsFast(rescale, finish, shift)) return FinishKind::kExact;
+  finish.right = -shift;
+  finish.offset = output.zero_point * (1 << finish.right) + (1 << (finish.right - 1));
+  return output.rounding == Rounding::kFixedPoint ? FinishKind::kTwice : FinishKind::kOnce;
+}
+
+/// What RoundHalfEven gives, as far as a byte's bounds tell.
+int32_t RoundToEven(float value) {
+#if TENON_DSP_INSTRUCTIONS && defined(__ARM_FP) && (__ARM_FP & 4)
+  int32_t rounded;
+  __asm__("vcvtr.s32.f32 %0, %0\n" : "+t"(value));
+  std::memcpy(&rounded, &value, sizeof rounded);
+  return rounded > 16777216 ? 16777216 : (rounded < -16777216 ? -16777216 : rounded);
+#else
+  return RoundHalfEven(value);
+#endif
+}
+
+int32_t Rounded(const PairFinish& pair, int output, int32_t sum) {
+  const Finish& finish = pair.outputs[output];
+  switch (pair.kind) {
+    case FinishKind::kTwice: {
+      const int32_t high = RoundedHighProduct(sum * 2, finish.multiplier);
+      return (high + (high >> 31) + finish.offset) >> finish.right;
+    }
+    case FinishKind::kOnce: {
+      const auto high = static_cast<int32_t>((int64_t{sum * 2} * finish.multiplier) >> 32);
+      return (high + finish.offset) >> finish.right;
+    }
+    case FinishKind::kFloat: {
+      float scale;
+      std::memcpy(&scale, &finish.multiplier, sizeof scale);
+      return RoundToEven(static_cast<float>(sum) * scale) + finish.offset;
+    }
+    case FinishKind::kExact:
+      break;
+  }
+  const bool once = pair.rescale->output.rounding == Rounding::kFixedPointOnce;
+  const int32_t shift = pair.shift[output];
+  const int32_t rounded = once ? FixedPointMultiplyOnce(sum, finish.multiplier, shift)
+                               : FixedPointMultiply(sum, finish.multiplier, shift);
+  return Saturate(pair.rescale->output, rounded);
+}
+
+uint8_t ByteOf(const PairFinish& pair, int32_t value) {
+  if (pair.is_full) return static_cast<uint8_t>(SaturateToByte(value));
+  const QuantizedOutput& output = pair.rescale->output;
+  return static_cast<uint8_t>(value < output.min ? output.min
+                                                 : (value > output.max ? output.max : value));
+}
+
+}  // namespace
+
+Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth) {
+  Rescale rescale;
+  rescale.output = output;
+  rescale.bias = DataOf<int32_t>(op, 2);
+  if (output.rounding == Rounding::kHalfEven) {
+    rescale.scale = DataOf<float>(op, 3);
+  } else {
+    rescale.multiplier = DataOf<int32_t>(op, 3);
+    rescale.shift = DataOf<int8_t>(op, 4);
+  }
+  rescale.step = op.Input(3).dims[0] == 1 ? 0 : 1;
+  constexpr int64_t kMostProduct = 255 * 255;
+  rescale.most = depth > kMostFastSum / kMostProduct ? kMostFastSum + 1 : depth * kMostProduct;
+  return rescale;
+}
+
+PairFinish FinishOf(const Rescale& rescale, int32_t first, int32_t outputs) {
+  PairFinish pair = {};
+  pair.rescale = &rescale;
+  pair.is_pair = first + 1 < outputs;
+  pair.is_full = rescale.output.min == -128 && rescale.output.max == 127;
+  pair.kind = Prepare(rescale, first, pair.outputs[0], pair.shift[0]);
+  pair.outputs[1] = pair.outputs[0];
+  if (pair.is_pair) {
+    const FinishKind second = Prepare(rescale, first + 1, pair.outputs[1], pair.shift[1]);
+    if (second != pair.kind) pair.kind = FinishKind::kExact;
+  }
+  return pair;
+}
+
+void StorePair(const PairFinish& pair, const uint32_t* sums, uint8_t* y) {
+  y[0] = ByteOf(pair, Rounded(pair, 0, static_cast<int32_t>(sums[0])));
+  if (pair.is_pair) y[1] = ByteOf(pair, Rounded(pair, 1, static_cast<int32_t>(sums[1])));
+}
+
+}  // namespace tenon::cpu::dsp

@@ -1,0 +1,10 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/routines.hpp"
+
+#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+
+namespace tenon::cpu::cortex_m::dsp {
+
+const ProductRoutines& Products() { return generic::Products(); }
+const DepthwiseRoutines& Depthwise() { return generic::Depthwise(); }
+
+}  // namespace tenon::cpu::cortex_m::dsp

@@ -1,0 +1,17 @@
+#include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
+#include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+
+namespace tenon::cpu {
+
+TENON_CORTEX_M_KERNELS(cortex_m, generic);
+
+namespace {
+
+constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(cortex_m)};
+
+}  // namespace
+
+KernelList CortexMGenericKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
+
+}  // namespace tenon::cpu

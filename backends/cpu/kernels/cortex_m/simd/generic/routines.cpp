@@ -1,0 +1,63 @@
+#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+
+#include "backends/cpu/kernels/cortex_m/finish.hpp"
+
+namespace tenon::cpu::cortex_m::generic {
+namespace {
+
+uint32_t Dot(const int8_t* x, const int8_t* w, int count) {
+  uint32_t sum = 0;
+  for (int i = 0; i < count; ++i) sum += static_cast<uint32_t>(x[i] * w[i]);
+  return sum;
+}
+
+void Multiply(const ProductBlock& block, int32_t* sums) {
+  for (int pixel = 0; pixel < block.pixels; ++pixel) {
+    for (int output = 0; output < block.outputs; ++output) {
+      const int8_t* x = block.x + pixel * block.x_pixel;
+      const int8_t* w = block.w + output * block.depth();
+      auto sum = static_cast<uint32_t>(block.bias[output]);
+      for (int run = 0; run < block.runs; ++run) {
+        sum += Dot(x, w, block.run_bytes);
+        x += run + 1 < block.runs ? block.x_run : 0;
+        w += block.run_bytes;
+      }
+      sums[pixel * kBlockOutputs + output] = static_cast<int32_t>(sum);
+    }
+  }
+}
+
+int32_t Sum(const int8_t* data, ptrdiff_t count) {
+  uint32_t sum = 0;
+  for (ptrdiff_t i = 0; i < count; ++i) sum += static_cast<uint32_t>(int32_t{data[i]});
+  return static_cast<int32_t>(sum);
+}
+
+void Copy(int8_t* to, const int8_t* from, ptrdiff_t count) {
+  for (ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
+}
+
+void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
+  for (int pixel = 0; pixel < block.pixels; ++pixel) {
+    for (int channel = 0; channel < block.channels; ++channel) {
+      auto sum = static_cast<uint32_t>(block.bias[channel]);
+      for (int tap = 0; tap < block.tap_count; ++tap) {
+        const int32_t x = block.taps[tap][pixel * block.x_pixel + channel];
+        sum += static_cast<uint32_t>(x * block.w[tap * block.w_tap + channel]);
+      }
+      sums[pixel * kBlockChannels + channel] = static_cast<int32_t>(sum);
+    }
+  }
+}
+
+constexpr int kLeastRunBytes = 16;
+
+constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, Sum, Copy, kLeastRunBytes};
+constexpr DepthwiseRoutines kDepthwise = {MultiplyDepthwise, FinishOneByOne};
+
+}  // namespace
+
+const ProductRoutines& Products() { return kProducts; }
+const DepthwiseRoutines& Depthwise() { return kDepthwise; }
+
+}  // namespace tenon::cpu::cortex_m::generic

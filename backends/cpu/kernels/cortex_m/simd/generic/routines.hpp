@@ -1,0 +1,11 @@
+// The routines in plain C++, for any processor.
+#pragma once
+
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
+
+namespace tenon::cpu::cortex_m::generic {
+
+[[nodiscard]] const ProductRoutines& Products();
+[[nodiscard]] const DepthwiseRoutines& Depthwise();
+
+}  // namespace tenon::cpu::cortex_m::generic

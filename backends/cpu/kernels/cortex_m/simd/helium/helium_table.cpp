@@ -1,0 +1,17 @@
+#include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
+
+namespace tenon::cpu {
+
+TENON_CORTEX_M_KERNELS(helium, helium);
+
+namespace {
+
+constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(helium)};
+
+}  // namespace
+
+KernelList HeliumKernels();
+KernelList HeliumKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
+
+}  // namespace tenon::cpu

@@ -1,0 +1,11 @@
+// The routines in Helium, the vector extension of Armv8.1-M (Cortex-M55 and later).
+#pragma once
+
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
+
+namespace tenon::cpu::cortex_m::helium {
+
+[[nodiscard]] const ProductRoutines& Products();
+[[nodiscard]] const DepthwiseRoutines& Depthwise();
+
+}  // namespace tenon::cpu::cortex_m::helium
