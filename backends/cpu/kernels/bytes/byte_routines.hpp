@@ -172,7 +172,9 @@ struct ByteRoutines {
 };
 
 extern const ByteRoutines kGenericByteRoutines;
-#if defined(__x86_64__)
+#if defined(__aarch64__)
+extern const ByteRoutines kNeonByteRoutines;
+#elif defined(__x86_64__)
 extern const ByteRoutines kAvx2ByteRoutines;
 extern const ByteRoutines kAvx512ByteRoutines;
 /// With VBMI; also called "avx512".

@@ -11,8 +11,12 @@ const ByteRoutines& ChosenRoutines() {
       return quantized::HasVbmi() ? kAvx512VbmiByteRoutines : kAvx512ByteRoutines;
     case quantized::Instructions::kAvx2:
       return kAvx2ByteRoutines;
-    case quantized::Instructions::kGeneric:
+    default:
       break;
+  }
+#elif defined(__aarch64__)
+  if (quantized::ChosenInstructions() != quantized::Instructions::kGeneric) {
+    return kNeonByteRoutines;
   }
 #endif
   return kGenericByteRoutines;

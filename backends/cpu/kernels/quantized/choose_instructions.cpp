@@ -2,6 +2,11 @@
 
 #include <cstddef>
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace tenon::cpu::quantized {
 namespace {
 
@@ -11,6 +16,16 @@ struct Sets {
 
   void Add(Instructions instructions) { usable[count++] = instructions; }
 };
+
+#if defined(__aarch64__)
+bool HasDotProducts() {
+#if defined(__linux__)
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
+  return false;
+#endif
+}
+#endif
 
 Sets FindUsable() {
   Sets sets;
@@ -22,6 +37,9 @@ Sets FindUsable() {
       __builtin_cpu_supports("avx512vnni") != 0;
   if (has_avx2 && has_avx512) sets.Add(Instructions::kAvx512Vnni);
   if (has_avx2) sets.Add(Instructions::kAvx2);
+#elif defined(__aarch64__)
+  if (HasDotProducts()) sets.Add(Instructions::kNeonDot);
+  sets.Add(Instructions::kNeon);
 #endif
   sets.Add(Instructions::kGeneric);
   return sets;
@@ -45,7 +63,8 @@ void OverrideInstructions(const Instructions* instructions) {
 }
 
 const char* InstructionsName(Instructions instructions) {
-  constexpr const char* kNames[kInstructionsCount] = {"generic", "avx2", "avx512vnni"};
+  constexpr const char* kNames[kInstructionsCount] = {"generic", "avx2", "avx512vnni", "neon",
+                                                      "neondot"};
   return kNames[static_cast<int>(instructions)];
 }
 

@@ -12,8 +12,10 @@ enum class Instructions : uint8_t {
   kGeneric,     ///< what every processor of the target has
   kAvx2,        ///< with FMA
   kAvx512Vnni,  ///< AVX-512 F, VL, DQ, BW and VNNI
+  kNeon,        ///< of 64-bit Arm, which always has it
+  kNeonDot,     ///< with dot products of bytes
 };
-inline constexpr int kInstructionsCount = 3;
+inline constexpr int kInstructionsCount = 5;
 
 /// Every set that this processor can execute, best first; never empty.
 [[nodiscard]] Span<const Instructions> UsableInstructions();

@@ -83,6 +83,8 @@ struct ProductRoutines {
   /// Where the weight of place `p` and byte `k` of a step stands among its kDepthStep * width.
   int (*weight_place)(int p, int k, int width);
   int (*channel_at)(int p, int width);
+  /// x is multiplied as i8, not as u8: 128 less than what the call says, which `bias` makes up for.
+  bool signed_x;
 };
 
 [[nodiscard]] const ProductRoutines& ProductRoutinesOf(Instructions instructions);
@@ -91,6 +93,9 @@ extern const ProductRoutines kGenericProductRoutines;
 #if defined(__x86_64__)
 extern const ProductRoutines kAvx2ProductRoutines;
 extern const ProductRoutines kAvx512VnniProductRoutines;
+#elif defined(__aarch64__)
+extern const ProductRoutines kNeonProductRoutines;
+extern const ProductRoutines kNeonDotProductRoutines;
 #endif
 
 /// The output, as i8, of one sum at place `p`; any kind but kSums and kFloats. For the few sums

@@ -171,9 +171,10 @@ class GroupPacker {
         static_cast<double>(bias < 0 ? -bias : bias) + 255.0 * static_cast<double>(magnitudes);
   }
 
-  /// Of a channel of x, as unsigned.
+  /// Of a channel of x, as the routines take it.
   [[nodiscard]] int32_t XZeroPoint(int c) const {
-    return ZeroPointAt(op_, kXZeroPoint, c) + (op_.Input(0).dtype == DType::kI8 ? 128 : 0);
+    const int32_t as_unsigned = op_.Input(0).dtype == DType::kI8 ? 128 : 0;
+    return ZeroPointAt(op_, kXZeroPoint, c) + as_unsigned - (packed_.routines->signed_x ? 128 : 0);
   }
 
   void PackFactor(int m, int p, const Arrays& arrays) {

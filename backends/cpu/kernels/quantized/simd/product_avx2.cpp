@@ -150,6 +150,7 @@ void Run(const ProductCall& call) {
 
 }  // namespace
 
-const ProductRoutines kAvx2ProductRoutines = {"avx2", Run, WeightPlace, ChannelAt};
+const ProductRoutines kAvx2ProductRoutines = {"avx2", Run, WeightPlace, ChannelAt,
+                                              /*signed_x=*/false};
 
 }  // namespace tenon::cpu::quantized

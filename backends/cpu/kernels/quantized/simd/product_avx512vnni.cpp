@@ -352,6 +352,7 @@ void Run(const ProductCall& whole) {
 
 }  // namespace
 
-const ProductRoutines kAvx512VnniProductRoutines = {"avx512vnni", Run, WeightPlace, ChannelAt};
+const ProductRoutines kAvx512VnniProductRoutines = {"avx512vnni", Run, WeightPlace, ChannelAt,
+                                                    /*signed_x=*/false};
 
 }  // namespace tenon::cpu::quantized

@@ -94,6 +94,7 @@ void Run(const ProductCall& call) {
 
 }  // namespace
 
-const ProductRoutines kGenericProductRoutines = {"generic", Run, WeightPlace, ChannelAt};
+const ProductRoutines kGenericProductRoutines = {"generic", Run, WeightPlace, ChannelAt,
+                                                 /*signed_x=*/false};
 
 }  // namespace tenon::cpu::quantized
