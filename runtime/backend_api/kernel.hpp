@@ -36,6 +36,9 @@ struct KernelSetup {
   /// the kernel sees fit, and the same where it does not know the variant: plans made by another
   /// build still run.
   const char* variant = nullptr;
+  /// The input whose memory output 0 takes over exactly (as the plan says: operands without data
+  /// have no addresses to compare), or -1.
+  int in_place = -1;
 };
 
 /// A kernel of one op. Entries are constants in a backend's table; the table's order is priority,

@@ -28,7 +28,7 @@ size_t Addresses::StateBytes(const LoadedPlan& plan) {
          alignof(TensorView);
 }
 
-Status Addresses::Open(const LoadedPlan& plan, void* const* arenas, Span<uint8_t> state) {
+Status Addresses::Open(const LoadedPlan& plan, const ArenaMemory* arenas, Span<uint8_t> state) {
   const ProgramView& program = plan.program();
   const size_t tensors = program.tensor_count();
   MemoryBlock block(state);
@@ -52,14 +52,14 @@ Status Addresses::Open(const LoadedPlan& plan, void* const* arenas, Span<uint8_t
   ring_storage_ = Span<uint32_t>(ring_storages, rings);
   for (size_t i = 0; i < arenas_.size(); ++i) {
     const ArenaInfo info = program.arena(i);
-    const auto address = reinterpret_cast<uintptr_t>(arenas[i]);
-    TENON_ENSURE(arenas[i] != nullptr || info.bytes == 0, kInvalidArgument,
+    const auto address = reinterpret_cast<uintptr_t>(arenas[i].base);
+    TENON_ENSURE(arenas[i].base != nullptr || info.bytes == 0, kInvalidArgument,
                  "arena {0} is null: give {1} bytes", static_cast<int64_t>(i),
                  static_cast<int64_t>(ArenaBytes(info)));
     TENON_ENSURE(address % info.alignment == 0, kInvalidArgument,
                  "arena {0} is misaligned: it must start at a multiple of {1}",
                  static_cast<int64_t>(i), info.alignment);
-    arenas_[i].base = arenas[i];
+    arenas_[i].base = arenas[i].base;
     arenas_[i].bytes = static_cast<size_t>(ArenaBytes(info));
   }
   DescribeTensors(plan.view(), program, host);

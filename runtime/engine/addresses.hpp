@@ -20,10 +20,10 @@ class Addresses {
   /// Bytes that `Open` needs.
   [[nodiscard]] static size_t StateBytes(const LoadedPlan& plan);
 
-  /// `arenas`: the address of each arena of the program (ArenaBytes long, all ring slots of it).
+  /// `arenas`: the memory of each arena of the program (at least ArenaBytes, all ring slots of it).
   /// `plan`, `state` and the arenas are borrowed. Every tensor lies in its arena, in slot 0.
   /// Errors: kInvalidArgument (an arena null or misaligned), kOutOfMemory (state too small).
-  Status Open(const LoadedPlan& plan, void* const* arenas, Span<uint8_t> state);
+  Status Open(const LoadedPlan& plan, const ArenaMemory* arenas, Span<uint8_t> state);
 
   /// By tensor: where the host has it.
   [[nodiscard]] const TensorView* host() const { return host_.data(); }

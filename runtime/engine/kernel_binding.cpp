@@ -12,6 +12,31 @@ void AddPackingKey(const BoundOp& op, const TensorView* tensors, PackingKey& key
   key.AddText(op.variant);
 }
 
+/// The plan check has proven that what the op takes over is exactly what it writes; only the op's
+/// row and the kernel know whether each element is read before the one in its place is written.
+Status CheckInPlace(const ProgramView& program, const OpInfo& info, const KernelEntry& kernel) {
+  if (info.in_place < 0) return OkStatus();
+  const uint32_t allowed = kernel.row->in_place_inputs | kernel.in_place_inputs;
+  const auto storage_of = [&](int32_t tensor) {
+    return program.tensor(static_cast<size_t>(tensor)).storage;
+  };
+  const uint32_t taken = storage_of(info.inputs[static_cast<size_t>(info.in_place)]);
+  for (size_t i = 0; i < info.inputs.size(); ++i) {
+    if (info.inputs[i] < 0 || storage_of(info.inputs[i]) != taken) continue;
+    TENON_ENSURE(i < 32 && (allowed >> i & 1U) != 0, kCorruptPlan,
+                 "the output takes over the memory of input {0}, which the kernel reads again",
+                 static_cast<int64_t>(i));
+  }
+  return OkStatus();
+}
+
+/// That this kernel runs the op as the plan has it.
+Status CheckKernel(const ProgramView& program, const OpInfo& info, const KernelEntry& kernel,
+                   const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckInPlace(program, info, kernel));
+  return kernel.check(setup);
+}
+
 }  // namespace
 
 /// `keys` has a word per op. Where a backend other than the CPU is at fault, `failed` says which.
@@ -63,6 +88,7 @@ Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors
   op.outputs = info.outputs;
   op.attributes = info.attributes.data();
   op.workspace = fallback ? info.fallback_workspace : info.workspace;
+  op.in_place = info.in_place;
   op.variant = nullptr;
   if (const Status status = CheckWorkspace(op.workspace); !status.ok()) {
     return status.About(info.name);
@@ -77,6 +103,7 @@ KernelSetup LoadedPlan::SetupOf(const BoundOp& op, const TensorView* tensors) co
   setup.threads = threads_;
   setup.device = devices_[op.backend];
   setup.variant = op.variant;
+  setup.in_place = op.in_place;
   if (op.workspace >= 0) {
     setup.workspace_bytes = static_cast<size_t>(tensors[op.workspace].Elements());
   }
@@ -134,23 +161,6 @@ Status LoadedPlan::LoadKernel(BoundOp& op, size_t index, const TensorView* tenso
   return status.In(name).In(backends_[op.backend]->name);
 }
 
-/// The plan check has proven that what the op takes over is exactly what it writes; only the op's
-/// row knows whether every kernel reads each element before it writes the one in its place.
-Status LoadedPlan::CheckInPlace(const OpRow& row, const OpInfo& info) const {
-  if (info.in_place < 0) return OkStatus();
-  const auto storage_of = [&](int32_t tensor) {
-    return program_.tensor(static_cast<size_t>(tensor)).storage;
-  };
-  const uint32_t taken = storage_of(info.inputs[static_cast<size_t>(info.in_place)]);
-  for (size_t i = 0; i < info.inputs.size(); ++i) {
-    if (info.inputs[i] < 0 || storage_of(info.inputs[i]) != taken) continue;
-    TENON_ENSURE(i < 32 && (row.in_place_inputs >> i & 1U) != 0, kCorruptPlan,
-                 "the output takes over the memory of input {0}, which this op reads again",
-                 static_cast<int64_t>(i));
-  }
-  return OkStatus();
-}
-
 /// The kernel called `name`, which may say a variant; where this build or processor lacks it, the
 /// best other one of the same backend that takes the same operands and no more workspace.
 Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* name, const KernelSetup& setup,
@@ -174,13 +184,11 @@ Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* name, const Kern
                static_cast<int64_t>(row.attribute_words));
   if (const Status status = CheckOpCall(row, setup.op); !status.ok()) {
     // What is wrong with the operands is the plan's fault here, not the caller's.
-    return Status(StatusCode::kCorruptPlan, status.message(), status.argument(0),
-                  status.argument(1), status.argument(2));
+    return status.As(StatusCode::kCorruptPlan);
   }
-  TENON_RETURN_IF_ERROR(CheckInPlace(row, info));
   Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
   if (named != nullptr) {
-    reason = named->check(setup);
+    reason = CheckKernel(program_, info, *named, setup);
     if (reason.ok()) {
       op.kernel = named;
       op.variant = VariantIn(name);
@@ -188,7 +196,7 @@ Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* name, const Kern
     }
   }
   for (const KernelEntry& entry : backend.kernels) {
-    if (entry.row->kind == row.kind && entry.check(setup).ok()) {
+    if (entry.row->kind == row.kind && CheckKernel(program_, info, entry, setup).ok()) {
       op.kernel = &entry;
       return OkStatus();
     }

@@ -251,7 +251,7 @@ Status LoadedPlan::CheckArenas() const {
 /// `marks` has a byte per storage.
 Status LoadedPlan::CheckPorts(uint8_t* marks) const {
   std::memset(marks, 0, program_.storage_count());
-  const auto check = [&](const PortInfo& port, const char* message) {
+  const auto check = [&](const PortInfo& port, Message message) {
     const TensorInfo tensor = program_.tensor(port.tensor);
     const bool is_alone = marks[tensor.storage] == 0 && IsWholeStorage(program_, tensor);
     marks[tensor.storage] = 1;

@@ -24,6 +24,7 @@ struct BoundOp {
   Span<const int32_t> outputs;
   const void* attributes = nullptr;
   int32_t workspace = -1;
+  int32_t in_place = -1;
   uint32_t segment = 0;
   uint16_t backend = 0;      ///< index for LoadedPlan::backend
   bool owns_shared = false;  ///< of the ops with the same `shared`, the one that unloads it
@@ -100,7 +101,6 @@ class LoadedPlan {
 
   // kernel_binding.cpp
   Status BindAll(const TensorView* tensors, uint64_t* keys, size_t* failed);
-  Status CheckInPlace(const OpRow& row, const OpInfo& info) const;
   Status CheckWorkspace(int32_t workspace) const;
   Status BindOp(size_t index, bool fallback, const TensorView* tensors, BoundOp& op);
   Status LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uint64_t* keys, size_t* failed);

@@ -21,7 +21,7 @@ size_t Session::StateBytes(const LoadedPlan& plan) {
   return bytes + sizeof(Unit);
 }
 
-Status Session::Open(const LoadedPlan& plan, Span<uint8_t> state, void* const* arenas) {
+Status Session::Open(const LoadedPlan& plan, Span<uint8_t> state, const ArenaMemory* arenas) {
   const size_t workers = plan.program().worker_count();
   MemoryBlock block(state);
   auto* runs = block.Take<WorkerRun>(workers);

@@ -18,9 +18,9 @@ class Session {
   /// Bytes that `Open` needs for tensors and kernel states, arenas apart.
   [[nodiscard]] static size_t StateBytes(const LoadedPlan& plan);
 
-  /// `plan`, `state` and each arena (ArenaBytes and alignment as the plan says) are borrowed and
-  /// must outlive the session. Call Close whether this succeeds or not.
-  Status Open(const LoadedPlan& plan, Span<uint8_t> state, void* const* arenas);
+  /// `plan`, `state` and the arenas (one per arena of the program, ArenaBytes and alignment as the
+  /// plan says) are borrowed and must outlive the session. Call Close whether this succeeds or not.
+  Status Open(const LoadedPlan& plan, Span<uint8_t> state, const ArenaMemory* arenas);
   /// False if a device that does not answer may still touch the arenas: they and `state` must then
   /// never be freed.
   bool Close();

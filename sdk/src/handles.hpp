@@ -39,6 +39,11 @@ Status CheckMemory(const char* name, const void* memory, size_t given, size_t ne
 tenon_status FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info* info);
 
 /// The state memory of a handle: the handle itself, then what follows it.
+// The engine takes arenas as the caller gives them.
+static_assert(sizeof(tenon_memory) == sizeof(ArenaMemory) &&
+              offsetof(tenon_memory, data) == offsetof(ArenaMemory, base) &&
+              offsetof(tenon_memory, bytes) == offsetof(ArenaMemory, bytes));
+
 inline constexpr size_t kStateAlignment = 16;
 template <typename Handle>
 inline constexpr size_t kHandleBytes =

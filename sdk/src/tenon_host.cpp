@@ -158,20 +158,21 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
     alignment = info.alignment > alignment ? info.alignment : alignment;
     bytes = RoundUp(bytes, info.alignment) + tenon::ArenaBytes(info);
   }
-  // One pointer per arena, needed only while the session is created.
-  HeapBlock bases(RoundUp(arena_count * sizeof(void*) + 1, 16), 16);
+  // Needed only while the session is created.
+  HeapBlock bases(RoundUp(arena_count * sizeof(tenon_memory) + 1, 16), 16);
   HeapBlock block(bytes, alignment);
   TENON_ENSURE(block.ok() && bases.ok(), kOutOfMemory, "cannot allocate {0} bytes for a session",
                static_cast<int64_t>(bytes));
-  auto* arenas = reinterpret_cast<void**>(bases.bytes().data());
+  auto* arenas = reinterpret_cast<tenon_memory*>(bases.bytes().data());
   size_t offset = RoundUp(state_bytes, 64);
   for (size_t i = 0; i < arena_count; ++i) {
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
     offset = RoundUp(offset, info.alignment);
-    arenas[i] = block.bytes().data() + offset;
-    offset += tenon::ArenaBytes(info);
+    arenas[i] = {block.bytes().data() + offset, tenon::ArenaBytes(info)};
+    offset += arenas[i].bytes;
   }
-  *code = tenon_session_create(plan, block.bytes().data(), state_bytes, arenas, session, error);
+  *code = tenon_session_create(plan, block.bytes().data(), state_bytes, arenas, arena_count,
+                               session, error);
   if (*code == TENON_OK) {
     (*session)->allocation = block.bytes().data();
     block.Release();

@@ -36,6 +36,35 @@ Status CheckBinding(const tenon::ProgramView& program, const tenon::PortInfo& po
   return OkStatus();
 }
 
+/// No overflow: both end within the address space, or the caller has no such memory.
+bool Overlap(const tenon_memory& a, const tenon_memory& b) {
+  const auto first = reinterpret_cast<uintptr_t>(a.data);
+  const auto second = reinterpret_cast<uintptr_t>(b.data);
+  return a.bytes != 0 && b.bytes != 0 &&
+         (first < second ? second - first < a.bytes : first - second < b.bytes);
+}
+
+/// That the caller's memory for arena `index` is there, aligned, large enough and of its own.
+Status CheckArena(const tenon::ProgramView& program, size_t index, const tenon_memory& state,
+                  const tenon_memory* arenas) {
+  const tenon::ArenaInfo info = program.arena(index);
+  const tenon_memory& given = arenas[index];
+  const auto needed = static_cast<size_t>(tenon::ArenaBytes(info));
+  const auto number = static_cast<int64_t>(index);
+  TENON_ENSURE(given.data != nullptr || needed == 0, kInvalidArgument,
+               "arena {0} is null: give {1} bytes", number, static_cast<int64_t>(needed));
+  TENON_ENSURE(IsAligned(given.data, info.alignment), kInvalidArgument,
+               "arena {0} is misaligned: it must start at a multiple of {1}", number,
+               info.alignment);
+  TENON_ENSURE(given.bytes >= needed, kOutOfMemory, "arena {0} has {1} bytes, {2} are needed",
+               number, static_cast<int64_t>(given.bytes), static_cast<int64_t>(needed));
+  bool overlaps = Overlap(given, state);
+  for (size_t i = 0; i < index; ++i) overlaps |= Overlap(given, arenas[i]);
+  TENON_ENSURE(!overlaps, kInvalidArgument,
+               "arena {0} overlaps the session's state or another arena", number);
+  return OkStatus();
+}
+
 /// Keeps the words of what went wrong, and hands them on.
 void Note(void* context, const Status& failure) {
   auto* session = static_cast<tenon_session*>(context);
@@ -53,21 +82,29 @@ size_t tenon_session_state_size(const tenon_plan* plan) {
 }
 
 tenon_status tenon_session_create(const tenon_plan* plan, void* state, size_t state_size,
-                                  void* const* arenas, tenon_session** session,
-                                  tenon_error* error) {
+                                  const tenon_memory* arenas, size_t arena_count,
+                                  tenon_session** session, tenon_error* error) {
   if (plan == nullptr) return Report(NullArgument("plan"), error);
   if (session == nullptr) return Report(NullArgument("session"), error);
   *session = nullptr;
-  if (arenas == nullptr && tenon_plan_arena_count(plan) > 0) {
-    return Report(NullArgument("arenas"), error);
+  const size_t needed_arenas = tenon_plan_arena_count(plan);
+  if (arenas == nullptr && needed_arenas > 0) return Report(NullArgument("arenas"), error);
+  if (arena_count != needed_arenas) {
+    return Report(Status(StatusCode::kInvalidArgument, "{0} arenas given, the plan has {1}",
+                         static_cast<int64_t>(arena_count), static_cast<int64_t>(needed_arenas)),
+                  error);
   }
   Status status = CheckMemory("state", state, state_size, tenon_session_state_size(plan));
+  const tenon_memory whole_state = {state, state_size};
+  for (size_t i = 0; status.ok() && i < arena_count; ++i) {
+    status = CheckArena(plan->loaded.program(), i, whole_state, arenas);
+  }
   if (!status.ok()) return Report(status, error);
   constexpr size_t kHandle = kHandleBytes<tenon_session>;
   auto* handle = new (state) tenon_session();
   status = handle->session.Open(
       plan->loaded, Span<uint8_t>(static_cast<uint8_t*>(state) + kHandle, state_size - kHandle),
-      arenas);
+      reinterpret_cast<const tenon::ArenaMemory*>(arenas));
   if (!status.ok()) {
     (void)handle->session.Close();  // nothing has been given to a device yet
     return Report(status, error);

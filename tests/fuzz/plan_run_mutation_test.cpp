@@ -147,18 +147,18 @@ class Attempt {
   }
 
   bool OpenSession() {
-    std::vector<void*> bases;
+    std::vector<tenon_memory> blocks;
     for (size_t i = 0; i < tenon_plan_arena_count(plan_.get()); ++i) {
       tenon_arena_info info;
       REQUIRE(tenon_plan_arena(plan_.get(), i, &info) == TENON_OK);
       arenas_.push_back(Allocate(info.bytes, info.alignment));
-      bases.push_back(arenas_.back().get());
+      blocks.push_back({arenas_.back().get(), info.bytes});
     }
     const size_t bytes = tenon_session_state_size(plan_.get());
     session_state_ = Allocate(bytes);
     tenon_session* session = nullptr;
-    const tenon_status status = tenon_session_create(plan_.get(), session_state_.get(), bytes,
-                                                     bases.data(), &session, &error_);
+    const tenon_status status = tenon_session_create(
+        plan_.get(), session_state_.get(), bytes, blocks.data(), blocks.size(), &session, &error_);
     session_.reset(session);
     if (status != TENON_OK) return false;
     // oneDNN's scratch, where a hostile plan left no workspace, is no larger than the operands.

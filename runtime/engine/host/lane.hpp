@@ -18,7 +18,7 @@ class LaneArenas {
  public:
   /// `plan` is borrowed for the call. Errors: kOutOfMemory.
   Status Allocate(const LoadedPlan& plan);
-  [[nodiscard]] void* const* bases() const { return bases_.get(); }
+  [[nodiscard]] const ArenaMemory* bases() const { return bases_.get(); }
   /// Of the arenas, all ring slots of them, without what aligns them.
   [[nodiscard]] size_t bytes() const { return bytes_; }
   /// A device may still write to them: they are never freed.
@@ -26,7 +26,7 @@ class LaneArenas {
 
  private:
   HostMemory memory_;
-  std::unique_ptr<void*[]> bases_;
+  std::unique_ptr<ArenaMemory[]> bases_;
   size_t bytes_ = 0;
 };
 

@@ -23,15 +23,16 @@ Status LaneArenas::Allocate(const LoadedPlan& plan) {
     total = RoundUp(total, info.alignment) + static_cast<size_t>(ArenaBytes(info));
     bytes_ += static_cast<size_t>(ArenaBytes(info));
   }
-  bases_.reset(new (std::nothrow) void*[program.arena_count() + 1]());
+  bases_.reset(new (std::nothrow) ArenaMemory[program.arena_count() + 1]());
   TENON_ENSURE(bases_ != nullptr && memory_.Allocate(total, alignment), kOutOfMemory,
                "no memory for arenas of {0} bytes", static_cast<int64_t>(total));
   size_t offset = 0;
   for (size_t i = 0; i < program.arena_count(); ++i) {
     const ArenaInfo info = program.arena(i);
     offset = RoundUp(offset, info.alignment);
-    bases_[i] = memory_.bytes().data() + offset;
-    offset += static_cast<size_t>(ArenaBytes(info));
+    bases_[i].base = memory_.bytes().data() + offset;
+    bases_[i].bytes = static_cast<size_t>(ArenaBytes(info));
+    offset += bases_[i].bytes;
   }
   return OkStatus();
 }

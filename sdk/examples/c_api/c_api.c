@@ -38,11 +38,12 @@ static int Complain(const char* what, tenon_status status, const tenon_error* er
   return 1;
 }
 
-static int RunSession(const tenon_plan* plan, void* state, void* const* arenas) {
+static int RunSession(const tenon_plan* plan, void* state, const tenon_memory* arenas,
+                      size_t arena_count) {
   tenon_error error = {""};
   tenon_session* session = NULL;
-  tenon_status status =
-      tenon_session_create(plan, state, tenon_session_state_size(plan), arenas, &session, &error);
+  tenon_status status = tenon_session_create(plan, state, tenon_session_state_size(plan), arenas,
+                                             arena_count, &session, &error);
   if (status != TENON_OK) return Complain("create", status, &error);
   for (size_t i = 0; i < tenon_plan_input_count(plan); ++i) {
     tenon_port_info port;
@@ -63,19 +64,20 @@ static int RunSession(const tenon_plan* plan, void* state, void* const* arenas) 
 }
 
 static int RunPlan(const tenon_plan* plan) {
-  void* arenas[kMaxArenas] = {NULL};
+  tenon_memory arenas[kMaxArenas] = {{NULL, 0}};
   const size_t count = tenon_plan_arena_count(plan);
   int result = count <= kMaxArenas ? 0 : 1;
   for (size_t i = 0; i < count && result == 0; ++i) {
     tenon_arena_info arena;
     if (tenon_plan_arena(plan, i, &arena) != TENON_OK) return 1;
-    arenas[i] = Allocate(arena.bytes, arena.alignment);
-    if (arenas[i] == NULL) result = 1;
+    arenas[i].data = Allocate(arena.bytes, arena.alignment);
+    arenas[i].bytes = arena.bytes;
+    if (arenas[i].data == NULL) result = 1;
   }
   void* state = Allocate(tenon_session_state_size(plan), 16);
-  if (result == 0 && state != NULL) result = RunSession(plan, state, arenas);
+  if (result == 0 && state != NULL) result = RunSession(plan, state, arenas, count);
   free(state);
-  for (size_t i = 0; i < kMaxArenas; ++i) free(arenas[i]);
+  for (size_t i = 0; i < kMaxArenas; ++i) free(arenas[i].data);
   return result;
 }
 

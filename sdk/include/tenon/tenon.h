@@ -227,13 +227,19 @@ typedef struct tenon_session tenon_session;
 /* Bytes of memory for a session's own state (not its arenas). */
 TENON_API size_t tenon_session_state_size(const tenon_plan* plan);
 
-/* Creates a session in `state` (aligned to 16). `arenas` has one pointer per arena of the plan,
- * each with the size and alignment that tenon_plan_arena gives. All stay the caller's and must
- * outlive the session. The plan must outlive it too. */
-TENON_API TENON_NODISCARD tenon_status tenon_session_create(const tenon_plan* plan, void* state,
-                                                            size_t state_size, void* const* arenas,
-                                                            tenon_session** session,
-                                                            tenon_error* error);
+/* Memory that the caller gives. */
+typedef struct tenon_memory {
+  void* data;
+  size_t bytes;
+} tenon_memory;
+
+/* Creates a session in `state` (aligned to 16). `arenas` has one block per arena of the plan, in
+ * the plan's order (`arena_count` is tenon_plan_arena_count), each with at least the size and
+ * alignment that tenon_plan_arena gives. No two of the state and the arenas may overlap. All stay
+ * the caller's and must outlive the session. The plan must outlive it too. */
+TENON_API TENON_NODISCARD tenon_status tenon_session_create(
+    const tenon_plan* plan, void* state, size_t state_size, const tenon_memory* arenas,
+    size_t arena_count, tenon_session** session, tenon_error* error);
 /* Ends a session made by tenon_session_create; its memory goes back to the caller. NULL allowed. */
 TENON_API void tenon_session_destroy(tenon_session* session);
 

@@ -244,11 +244,12 @@ TEST_CASE("Packed bytes: what kernels say they hold is every byte of heap that t
   Memory session_state = MakeMemory(tenon_session_state_size(plan));
   tenon_arena_info arena;
   REQUIRE(tenon_plan_arena(plan, 0, &arena) == TENON_OK);
-  void* memory = std::aligned_alloc(arena.alignment, (arena.bytes + 63) / 64 * 64);
+  const size_t arena_bytes = (arena.bytes + 63) / 64 * 64;
+  const tenon_memory memory{std::aligned_alloc(arena.alignment, arena_bytes), arena_bytes};
   tenon_session* session = nullptr;
   ledger.on = true;
   const tenon_status opened = tenon_session_create(
-      plan, session_state.data(), tenon_session_state_size(plan), &memory, &session, nullptr);
+      plan, session_state.data(), tenon_session_state_size(plan), &memory, 1, &session, nullptr);
   const size_t after_open = ledger.bytes;
   ledger.on = false;
   REQUIRE(opened == TENON_OK);
@@ -261,7 +262,7 @@ TEST_CASE("Packed bytes: what kernels say they hold is every byte of heap that t
   ledger.on = false;
   CHECK(ledger.bytes == 0);
   CHECK_FALSE(ledger.full);
-  std::free(memory);
+  std::free(memory.data);
 }
 
 /// Allocations of ours while a stream that is open takes 20 inputs and gives their outcomes.

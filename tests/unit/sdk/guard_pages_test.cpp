@@ -95,15 +95,15 @@ class GuardedRun {
   }
 
   void OpenSession() {
-    std::vector<void*> arenas;
+    std::vector<tenon_memory> arenas;
     for (size_t i = 0; i < tenon_plan_arena_count(plan_); ++i) {
       tenon_arena_info arena;
       REQUIRE(tenon_plan_arena(plan_, i, &arena) == TENON_OK);
-      arenas.push_back(Guard(arena.bytes, arena.alignment).data());
+      arenas.push_back({Guard(arena.bytes, arena.alignment).data(), arena.bytes});
     }
     GuardedMemory& state = Guard(tenon_session_state_size(plan_), 16);
-    const tenon_status status =
-        tenon_session_create(plan_, state.data(), state.size(), arenas.data(), &session_, &error_);
+    const tenon_status status = tenon_session_create(
+        plan_, state.data(), state.size(), arenas.data(), arenas.size(), &session_, &error_);
     REQUIRE_MESSAGE(status == TENON_OK, error_.message);
   }
 

@@ -198,14 +198,16 @@ TEST_CASE("tenon_session_create: misuse is refused") {
   REQUIRE(tenon_plan_arena(plan.get(), 0, &info) == TENON_OK);
   Memory arena = MakeMemory(info.bytes + 2 * info.alignment);
   const auto address = reinterpret_cast<uintptr_t>(arena.data());
-  void* aligned = reinterpret_cast<char*>(arena.data()) +
-                  (info.alignment - address % info.alignment) % info.alignment;
-  void* misaligned = static_cast<char*>(aligned) + 4;
-  void* null = nullptr;
+  const tenon_memory aligned{reinterpret_cast<char*>(arena.data()) +
+                                 (info.alignment - address % info.alignment) % info.alignment,
+                             info.bytes};
+  const tenon_memory misaligned{static_cast<char*>(aligned.data) + 4, info.bytes};
+  const tenon_memory null{nullptr, info.bytes};
+  const tenon_memory small{aligned.data, info.bytes - 1};
   tenon_session* session = nullptr;
   tenon_error error;
-  const auto create = [&](void* memory, size_t size, void* const* arenas) {
-    return tenon_session_create(plan.get(), memory, size, arenas, &session, &error);
+  const auto create = [&](void* memory, size_t size, const tenon_memory* arenas, size_t count = 1) {
+    return tenon_session_create(plan.get(), memory, size, arenas, count, &session, &error);
   };
   CheckFailed(create(nullptr, state_size, &aligned), TENON_INVALID_ARGUMENT, error, "state");
   CheckFailed(create(state.data(), state_size - 1, &aligned), TENON_OUT_OF_MEMORY, error, "state");
@@ -214,11 +216,39 @@ TEST_CASE("tenon_session_create: misuse is refused") {
               "arena 0 is null");
   CheckFailed(create(state.data(), state_size, &misaligned), TENON_INVALID_ARGUMENT, error,
               "misaligned");
+  CheckFailed(create(state.data(), state_size, &small), TENON_OUT_OF_MEMORY, error,
+              std::to_string(info.bytes) + " are needed");
+  CheckFailed(create(state.data(), state_size, &aligned, 0), TENON_INVALID_ARGUMENT, error,
+              "0 arenas given, the plan has 1");
   CHECK(session == nullptr);
-  CheckFailed(tenon_session_create(nullptr, state.data(), state_size, &aligned, &session, &error),
-              TENON_INVALID_ARGUMENT, error, "plan");
+  CheckFailed(
+      tenon_session_create(nullptr, state.data(), state_size, &aligned, 1, &session, &error),
+      TENON_INVALID_ARGUMENT, error, "plan");
   REQUIRE(create(state.data(), state_size, &aligned) == TENON_OK);
   CHECK(tenon_session_run(session, &error) == TENON_OK);
+  tenon_session_destroy(session);
+}
+
+TEST_CASE("tenon_session_create: memory that would be used twice is refused") {
+  const LoadedForTest plan(PlanOf(kSmallModel));
+  const size_t state_size = tenon_session_state_size(plan.get());
+  tenon_arena_info info;
+  REQUIRE(tenon_plan_arena(plan.get(), 0, &info) == TENON_OK);
+  Memory memory = MakeMemory(info.bytes + state_size + info.alignment);
+  const auto address = reinterpret_cast<uintptr_t>(memory.data());
+  char* start = reinterpret_cast<char*>(memory.data()) +
+                (info.alignment - address % info.alignment) % info.alignment;
+  const tenon_memory arena{start, info.bytes};
+  tenon_session* session = nullptr;
+  tenon_error error;
+  for (const size_t offset : {size_t{0}, (info.bytes - 1) / 16 * 16}) {
+    CheckFailed(
+        tenon_session_create(plan.get(), start + offset, state_size, &arena, 1, &session, &error),
+        TENON_INVALID_ARGUMENT, error, "overlaps");
+  }
+  char* behind = start + (info.bytes + 15) / 16 * 16;
+  REQUIRE(tenon_session_create(plan.get(), behind, state_size, &arena, 1, &session, &error) ==
+          TENON_OK);
   tenon_session_destroy(session);
 }
 
