@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu {
@@ -122,13 +123,12 @@ constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const O
   }
 
 constexpr KernelCaps kHelium[] = TENON_CORTEX_M_ROWS("helium");
-constexpr KernelCaps kDsp[] = TENON_CORTEX_M_ROWS("dsp");
 
 }  // namespace
 
 Span<const KernelCaps> CortexMCaps(const char* set) {
   if (std::strcmp(set, "helium") == 0) return kHelium;
-  if (std::strcmp(set, "dsp") == 0) return kDsp;
+  if (std::strcmp(set, "dsp") == 0) return DspCaps();
   return {};
 }
 

@@ -6,7 +6,6 @@ namespace tenon::cpu {
 KernelList HeliumKernels();  // simd/helium/helium_table.cpp
 KernelList CortexMKernels() { return HeliumKernels(); }
 #elif defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
-KernelList DspKernels();  // simd/dsp/dsp_table.cpp
 KernelList CortexMKernels() { return DspKernels(); }
 #else
 KernelList CortexMKernels() { return {}; }

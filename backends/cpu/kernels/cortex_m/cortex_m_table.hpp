@@ -8,6 +8,9 @@ namespace tenon::cpu {
 /// With the routines in plain C++, `cpu.<op>.cortex_m`: for tests; no plan names them.
 [[nodiscard]] KernelList CortexMGenericKernels();
 
+/// `cpu.<op>.dsp`, on every processor, though only some have the instructions.
+[[nodiscard]] KernelList DspKernels();
+
 /// Those of the processor that this is built for, best first; none on others.
 [[nodiscard]] KernelList CortexMKernels();
 

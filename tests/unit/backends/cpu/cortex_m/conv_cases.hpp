@@ -86,13 +86,15 @@ inline void CheckConv(const KernelEntry& kernel, const char* suffix, const ConvC
   QuantizedConvAttributes attributes;
   attributes.conv = c.conv;
   attributes.output = MakeOutput(options, random);
-  const TensorView views[] = {x.View(), w.View()};
-  const int32_t ids[] = {0, 1};
+  const Tensor output(options.to, y);
+  const TensorView views[] = {x.View(), w.View(), output.View()};
+  const int32_t ids[] = {0, 1, 2};
   OpCall call;
   call.tensors = views;
   call.input_ids = {ids, 2};
+  call.output_ids = {ids + 2, 1};
   call.attributes = &attributes;
-  pair.set_workspace_bytes(CapsOfSet("quantized_conv", suffix).workspace_bytes(call, 1));
+  pair.set_workspace_bytes(CapsOfKernel(kernel).workspace_bytes(call, 1));
   pair.CheckEqual(attributes);
 }
 

@@ -37,14 +37,13 @@ inline const KernelEntry* FindInSet(const KernelList& list, const std::string& o
 /// Runs `body` with the kernel of each set that there is here.
 inline void ForEachSet(const std::string& op, const std::string& suffix,
                        const std::function<void(const KernelEntry&)>& body) {
-  const KernelEntry* generic = FindInSet(CortexMGenericKernels(), op, suffix);
-  REQUIRE(generic != nullptr);
-  body(*generic);
-  if (CortexMKernels().size() == 0) return;
-  const KernelEntry* own = FindInSet(CortexMKernels(), op, suffix);
-  REQUIRE(own != nullptr);
-  CAPTURE(own->id);
-  body(*own);
+  for (const KernelList& set : {CortexMGenericKernels(), DspKernels(), CortexMKernels()}) {
+    if (set.size() == 0) continue;  // not of this processor
+    const KernelEntry* kernel = FindInSet(set, op, suffix);
+    REQUIRE(kernel != nullptr);
+    CAPTURE(kernel->id);
+    body(*kernel);
+  }
 }
 
 inline const KernelEntry& Portable(const char* id) {
@@ -55,10 +54,15 @@ inline const KernelEntry& Portable(const char* id) {
   return PortableKernels()[0];
 }
 
-/// The caps of the Helium kernel of `op`, which those of the other sets equal.
-inline const KernelCaps& CapsOfSet(const std::string& op, const std::string& suffix) {
-  for (const KernelCaps& caps : CortexMCaps("helium")) {
-    if (caps.id == "cpu." + op + ".helium" + suffix) return caps;
+/// The caps of a kernel; those of the routines in plain C++ are Helium's.
+inline const KernelCaps& CapsOfKernel(const KernelEntry& kernel) {
+  std::string id = kernel.id;
+  const size_t plain = id.find(".cortex_m");
+  if (plain != std::string::npos) id.replace(plain, 9, ".helium");
+  for (const char* set : {"helium", "dsp"}) {
+    for (const KernelCaps& caps : CortexMCaps(set)) {
+      if (caps.id == id) return caps;
+    }
   }
   FAIL("no such capabilities");
   return CortexMCaps("helium")[0];

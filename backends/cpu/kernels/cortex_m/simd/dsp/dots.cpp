@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/dots.hpp"
 
+#include <cstddef>
+
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 
 namespace tenon::cpu::dsp {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::cpu::dsp {

@@ -1,0 +1,48 @@
+// The widened inputs of one pass over a convolution's outputs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu::dsp {
+
+/// Where a convolution's operands lie. Index 0: rows; 1: columns. Steps are in bytes.
+struct ConvGeometry {
+  const uint8_t* x;
+  uint8_t* y;
+  int images;
+  ptrdiff_t x_image;
+  ptrdiff_t y_image;
+  ptrdiff_t x_step[2];
+  ptrdiff_t y_step[2];
+  int in[2];
+  int out[2];
+  int kernel[2];
+  int strides[2];
+  int dilations[2];
+  int pads[2];
+  int channels;
+  int outputs;
+};
+
+/// The pixels of a pointwise convolution are one row where they lie so.
+[[nodiscard]] ConvGeometry ConvGeometryOf(const OpCall& conv);
+
+/// Outputs [row, row + rows) x [column, column + columns) of an image.
+struct Pass {
+  int row;
+  int column;
+  int rows;
+  int columns;
+};
+
+/// Fills `to` with the inputs that the pass reads. `follows`: the last pass was the one above, of
+/// whose inputs this one takes over what both read.
+void LoadBand(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+              const uint8_t* image, const Pass& pass, bool follows, int16_t* to);
+
+}  // namespace tenon::cpu::dsp

@@ -1,0 +1,13 @@
+// The kernels of Armv7E-M cores: checks and runs. None uses the heap or loads anything; all give
+// the portable kernels' bits.
+#pragma once
+
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::cpu::dsp {
+
+Status ConvCheck(const KernelSetup& setup);
+Status ConvRun(const KernelCall& call);
+
+}  // namespace tenon::cpu::dsp

@@ -1,0 +1,22 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
+
+namespace tenon::cpu::dsp {
+
+Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes) {
+  TENON_ENSURE(workspace_bytes >= needed_bytes, kUnsupported,
+               "the kernel needs {0} bytes of workspace", static_cast<int64_t>(needed_bytes));
+  for (int i = 2; i < op.InputCount(); ++i) {
+    TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
+                 "the DSP kernels take factors and zero points without gaps");
+  }
+  return OkStatus();
+}
+
+Widening WideningOfX(const OpCall& op, bool in_order) {
+  constexpr int kXZeroPoint = 5;
+  const uint8_t zero_point =
+      op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const uint8_t>() : uint8_t{0};
+  return WideningOf(op.Input(0).dtype == DType::kI8, zero_point, in_order);
+}
+
+}  // namespace tenon::cpu::dsp
