@@ -35,6 +35,7 @@ Table Compose() {
   table.Append(OnednnKernels());
 #endif
   table.Append(PortableKernels());
+  table.Append(PortableInPlaceKernels());
   return table;
 }
 
@@ -48,7 +49,13 @@ const Backend& CpuBackend() {
 }
 
 const Backend& CpuPortableBackend() {
-  static const Backend kBackend = {"cpu", PortableKernels(), nullptr, nullptr};
+  static const Table kTable = [] {
+    Table table;
+    table.Append(PortableKernels());
+    table.Append(PortableInPlaceKernels());
+    return table;
+  }();
+  static const Backend kBackend = {"cpu", {kTable.kernels, kTable.count}, nullptr, nullptr};
   return kBackend;
 }
 

@@ -94,7 +94,8 @@ Status ChooseFallbackKernels(Graph& graph, const Locations& locations, int threa
     const KernelCaps* found = nullptr;
     std::string reasons;
     for (const KernelCaps& caps : cpu::Kernels()) {
-      if (caps.kind != op.kind || (portable_only && !cpu::IsPortable(caps))) continue;
+      if (caps.kind != op.kind || caps.in_place_inputs != 0) continue;
+      if (portable_only && !cpu::IsPortable(caps)) continue;
       const char* reason = Refusal(caps, graph, locations, op, view.call());
       if (reason == nullptr) {
         found = &caps;

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/caps/portable_caps.hpp"
 #include "backends/cpu/caps/quantized_caps.hpp"
 #include "backends/cpu/caps/vector_caps.hpp"
@@ -26,18 +27,31 @@ struct Rows {
       if (count < kMostRows) rows[count++] = caps;
     }
   }
+
+  /// Our own fast kernels, for every processor of an operating system.
+  void AppendVector() {
+    Append(BytesCaps());
+    Append(QuantizedCaps());
+    Append(VectorCaps());
+  }
 };
 
 Rows Compose() {
   Rows rows;
-  rows.Append(BytesCaps());
-  rows.Append(QuantizedCaps());
-  rows.Append(VectorCaps());
+  rows.AppendVector();
 #ifdef TENON_ONEDNN
   rows.Append(OnednnCaps());
 #endif
   rows.Append(PortableCaps());
+  rows.Append(InPlaceCaps());
   return rows;
+}
+
+bool Holds(Span<const KernelCaps> group, const KernelCaps& caps) {
+  for (const KernelCaps& row : group) {
+    if (std::strcmp(row.id, caps.id) == 0) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -48,12 +62,19 @@ Span<const KernelCaps> Kernels() {
 }
 
 bool IsPortable(const KernelCaps& caps) {
-  for (const KernelCaps& portable : PortableCaps()) {
-    if (std::strcmp(portable.id, caps.id) == 0) return true;
-  }
-  return false;
+  return Holds(PortableCaps(), caps) || Holds(InPlaceCaps(), caps);
 }
 
-BackendCaps CpuCaps() { return {"cpu", Kernels(), IsPortable, CortexMCaps}; }
+Span<const KernelCaps> KernelsOfSet(const char* set) {
+  if (std::strcmp(set, "vector") != 0) return CortexMCaps(set);
+  static const Rows kRows = [] {
+    Rows rows;
+    rows.AppendVector();
+    return rows;
+  }();
+  return {kRows.rows, kRows.count};
+}
+
+BackendCaps CpuCaps() { return {"cpu", Kernels(), IsPortable, KernelsOfSet}; }
 
 }  // namespace tenon::cpu

@@ -16,6 +16,11 @@ using tenon::WeightsOrder;
 [[nodiscard]] Span<const KernelCaps> Kernels();
 [[nodiscard]] bool IsPortable(const KernelCaps& caps);
 
+/// What a board that names the set has beside the portable kernels: "vector", our own fast kernels
+/// without those of libraries; or an instruction set of Cortex-M (cortex_m_caps.hpp). Empty for
+/// other names.
+[[nodiscard]] Span<const KernelCaps> KernelsOfSet(const char* set);
+
 /// The same, as the mapper takes it.
 [[nodiscard]] BackendCaps CpuCaps();
 

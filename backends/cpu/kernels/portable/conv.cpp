@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "backends/cpu/caps/portable_supports.hpp"
+#include "backends/cpu/kernels/in_place_rows.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/tile_product.hpp"
 
@@ -72,7 +73,8 @@ void SetOperands(const OpCall& call, TileProduct& product) {
   }
 }
 
-Conv Prepare(const OpCall& call) {
+/// `by_rows`: rows are to be computed some at a time.
+Conv Prepare(const OpCall& call, bool by_rows) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& x = call.Input(0);
   const TensorView& w = call.Input(1);
@@ -91,7 +93,7 @@ Conv Prepare(const OpCall& call) {
   }
   const bool has_residual = call.HasInput(3);
   const bool merges = RowsMerge(x) && RowsMerge(y) && (!has_residual || RowsMerge(call.Input(3)));
-  if (merges && IsPointwise(attributes, w)) MergeRows(product);
+  if (merges && !by_rows && IsPointwise(attributes, w)) MergeRows(product);
 
   // One input and one output per group: groups become the lanes of one product.
   product.depthwise = attributes.group > 1 && w.dims[1] == 1 && w.dims[0] == attributes.group;
@@ -131,22 +133,62 @@ TileProduct ProductOf(const Conv& conv, int image, int group) {
   return product;
 }
 
+/// Of `images` images from `first` on.
+void RunProducts(const KernelCall& call, const Conv& conv, int first, int images) {
+  const int tasks = TileTasks(conv.product);
+  ParallelFor(call.parallel, images * conv.groups * tasks, [&](int begin, int end) {
+    while (begin < end) {
+      const int part = begin / tasks;
+      const TileProduct product = ProductOf(conv, first + part / conv.groups, part % conv.groups);
+      const int part_end = (part + 1) * tasks < end ? (part + 1) * tasks : end;
+      for (; begin < part_end; ++begin) RunTileTask(product, begin - part * tasks);
+    }
+  });
+}
+
 }  // namespace
 
 Status ConvCheck(const KernelSetup& setup) { return CheckResult(ConvSupports(setup.op)); }
 
 Status ConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
-  const Conv conv = Prepare(call.op);
-  const int tasks = TileTasks(conv.product);
-  ParallelFor(call.parallel, conv.images * conv.groups * tasks, [&](int begin, int end) {
-    while (begin < end) {
-      const int part = begin / tasks;
-      const TileProduct product = ProductOf(conv, part / conv.groups, part % conv.groups);
-      const int part_end = (part + 1) * tasks < end ? (part + 1) * tasks : end;
-      for (; begin < part_end; ++begin) RunTileTask(product, begin - part * tasks);
+  const Conv conv = Prepare(call.op, /*by_rows=*/false);
+  RunProducts(call, conv, 0, conv.images);
+  return OkStatus();
+}
+
+Status ConvInPlaceCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(ConvCheck(setup));
+  TENON_RETURN_IF_ERROR(CheckResult(InPlaceConvSupports(setup.op)));
+  return CheckInPlaceWorkspace(setup);
+}
+
+Status ConvInPlaceRun(const KernelCall& call) {
+  const TensorView& y = call.op.Output();
+  if (y.Elements() == 0) return OkStatus();
+  const Conv whole = Prepare(call.op, /*by_rows=*/true);
+  Conv conv = whole;
+  conv.y_image = 0;  // rows go to the workspace
+  conv.product.y_output = 1;
+  conv.y_group = conv.product.outputs;
+  conv.product.y_column = y.dims[1];
+  conv.product.y_row = static_cast<ptrdiff_t>(y.dims[1]) * y.dims[3];
+  InPlaceRows rows(call);
+  for (int image = 0; image < conv.images; ++image) {
+    for (int first = 0; first < y.dims[2];) {
+      const int left = y.dims[2] - first;
+      const int count = left < rows.RowsAtOnce() ? left : rows.RowsAtOnce();
+      conv.product.y = reinterpret_cast<float*>(rows.New());
+      conv.product.pads[0] = whole.product.pads[0] - first;
+      conv.product.out_extent[0] = count;
+      if (Addend& residual = conv.product.addends[1]; residual.data != nullptr) {
+        residual.data = whole.product.addends[1].data + first * residual.row;
+      }
+      RunProducts(call, conv, image, 1);
+      rows.Store(image, count);
+      first += count;
     }
-  });
+  }
   return OkStatus();
 }
 

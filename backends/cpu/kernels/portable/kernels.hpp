@@ -1,6 +1,6 @@
 // Every portable kernel's functions, so that firmware tables can name them one by one.
 //
-// All take any strides, use no heap and no workspace, and give the same bits whatever the number of
+// All take any strides, use no heap and (but for those in place) no workspace, and give the same bits whatever the number of
 // threads. `<Op>Check` refuses exactly what `<Op>Supports` (caps/portable_supports.hpp) refuses.
 #pragma once
 
@@ -10,12 +10,15 @@
 namespace tenon::cpu::portable {
 
 /// A check's answer for the reason that a `Supports` predicate gave, null meaning none.
-[[nodiscard]] inline Status CheckResult(const char* reason) {
-  return reason == nullptr ? OkStatus() : Status(StatusCode::kUnsupported, reason);
+[[nodiscard]] inline Status CheckResult(Reason reason) {
+  return reason ? Status(StatusCode::kUnsupported, reason) : OkStatus();
 }
 
 Status ConvCheck(const KernelSetup& setup);
 Status ConvRun(const KernelCall& call);
+/// Over its input, by way of a workspace: see caps/in_place_caps.hpp.
+Status ConvInPlaceCheck(const KernelSetup& setup);
+Status ConvInPlaceRun(const KernelCall& call);
 
 Status MatMulCheck(const KernelSetup& setup);
 Status MatMulRun(const KernelCall& call);
@@ -85,6 +88,9 @@ Status LookupRun(const KernelCall& call);
 
 Status QuantizedConvCheck(const KernelSetup& setup);
 Status QuantizedConvRun(const KernelCall& call);
+/// Over its input, by way of a workspace: see caps/in_place_caps.hpp.
+Status QuantizedConvInPlaceCheck(const KernelSetup& setup);
+Status QuantizedConvInPlaceRun(const KernelCall& call);
 
 Status QuantizedMatMulCheck(const KernelSetup& setup);
 Status QuantizedMatMulRun(const KernelCall& call);

@@ -9,5 +9,7 @@ namespace tenon::cpu {
 
 /// One kernel per op, `cpu.<op>.portable`, in the order of OpKind. None uses load, open or heap.
 [[nodiscard]] KernelList PortableKernels();
+/// Those that work in place, `cpu.<op>.portable_in_place`.
+[[nodiscard]] KernelList PortableInPlaceKernels();
 
 }  // namespace tenon::cpu

@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "backends/cpu/caps/portable_supports.hpp"
+#include "backends/cpu/kernels/in_place_rows.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/quantized_operands.hpp"
 
@@ -70,6 +71,20 @@ QuantizedProduct ProductOf(const Conv& conv, int image, int group) {
   return product;
 }
 
+/// Of `images` images from `first` on.
+void RunProducts(const KernelCall& call, const Conv& conv, int first, int images) {
+  const int tasks = QuantizedTasks(conv.product);
+  ParallelFor(call.parallel, images * conv.groups * tasks, [&](int begin, int end) {
+    while (begin < end) {
+      const int part = begin / tasks;
+      const QuantizedProduct product =
+          ProductOf(conv, first + part / conv.groups, part % conv.groups);
+      const int part_end = (part + 1) * tasks < end ? (part + 1) * tasks : end;
+      for (; begin < part_end; ++begin) RunQuantizedTask(product, begin - part * tasks);
+    }
+  });
+}
+
 }  // namespace
 
 Status QuantizedConvCheck(const KernelSetup& setup) {
@@ -79,15 +94,36 @@ Status QuantizedConvCheck(const KernelSetup& setup) {
 Status QuantizedConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op);
-  const int tasks = QuantizedTasks(conv.product);
-  ParallelFor(call.parallel, conv.images * conv.groups * tasks, [&](int begin, int end) {
-    while (begin < end) {
-      const int part = begin / tasks;
-      const QuantizedProduct product = ProductOf(conv, part / conv.groups, part % conv.groups);
-      const int part_end = (part + 1) * tasks < end ? (part + 1) * tasks : end;
-      for (; begin < part_end; ++begin) RunQuantizedTask(product, begin - part * tasks);
+  RunProducts(call, conv, 0, conv.images);
+  return OkStatus();
+}
+
+Status QuantizedConvInPlaceCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(InPlaceConvSupports(setup.op)));
+  return CheckInPlaceWorkspace(setup);
+}
+
+Status QuantizedConvInPlaceRun(const KernelCall& call) {
+  const TensorView& y = call.op.Output();
+  if (y.Elements() == 0) return OkStatus();
+  Conv conv = Prepare(call.op);
+  conv.y_image = 0;  // rows go to the workspace
+  conv.product.y_output = 1;
+  conv.product.y_column = y.dims[1];
+  conv.product.y_row = static_cast<ptrdiff_t>(y.dims[1]) * y.dims[3];
+  InPlaceRows rows(call);
+  for (int image = 0; image < conv.images; ++image) {
+    for (int first = 0; first < y.dims[2];) {
+      const int left = y.dims[2] - first;
+      const int count = left < rows.RowsAtOnce() ? left : rows.RowsAtOnce();
+      conv.product.y = rows.New();
+      conv.product.pads[0] = call.op.AttributesAs<QuantizedConvAttributes>().conv.pads[0] - first;
+      conv.product.out_extent[0] = count;
+      RunProducts(call, conv, image, 1);
+      rows.Store(image, count);
+      first += count;
     }
-  });
+  }
   return OkStatus();
 }
 
