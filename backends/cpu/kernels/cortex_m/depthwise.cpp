@@ -38,7 +38,6 @@ class Depthwise {
   /// A convolution of nothing but padding is what the zero point adds to each sum.
   void SetSums() {
     const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
-    for (int32_t& sum : none_) sum = 0;
     const int taps = kernel_[0] * kernel_[1];
     for (int tap = 0; tap < taps; ++tap) taps_[tap] = padding_;
     ForEachBlock(1, 0, [&](DepthwiseBlock& block, int first, int32_t* results) {

@@ -1,0 +1,105 @@
+// Eleven instructions for 96 products: three windows share each vector of weights, two rows of
+// weights each vector of x. Written out because sums of products go to even registers only, of
+// which the compiler keeps too few free.
+#include "backends/cpu/kernels/cortex_m/simd/helium/dots.hpp"
+
+#include <cstddef>
+
+namespace tenon::cpu::cortex_m::helium {
+
+static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
+              offsetof(Dots, runs) == 32 && offsetof(Dots, x_step) == 36 &&
+              offsetof(Dots, w_step) == 40 && offsetof(Dots, bias) == 44 &&
+              offsetof(Dots, sums) == 48);
+
+// r0, r2: sums of the first window with two rows of weights; r4, r6: second; r8, r10: third.
+// r1, r3, r5: windows; r7, r9: weights; r11: operands; r12: runs left; lr: bytes left of the run.
+#define TENON_DOT_THREE_PAIR(weights, bias, sums)        \
+  "ldr r12, [r11, #44]\n"                                \
+  "ldrd r0, r2, [r12, #" bias                            \
+  "]\n"                                                  \
+  "mov r4, r0\n mov r6, r2\n mov r8, r0\n mov r10, r2\n" \
+  "ldrd r1, r3, [r11]\n"                                 \
+  "ldr r5, [r11, #8]\n"                                  \
+  "ldrd r7, r9, [r11, #" weights                         \
+  "]\n"                                                  \
+  "ldrd lr, r12, [r11, #28]\n"                           \
+  "1:\n"                                                 \
+  "dlstp.8 lr, lr\n"                                     \
+  "2:\n"                                                 \
+  "vldrb.8 q0, [r7], #16\n"                              \
+  "vldrb.8 q1, [r1], #16\n"                              \
+  "vmladava.s8 r0, q0, q1\n"                             \
+  "vldrb.8 q2, [r3], #16\n"                              \
+  "vmladava.s8 r4, q0, q2\n"                             \
+  "vldrb.8 q3, [r5], #16\n"                              \
+  "vmladava.s8 r8, q0, q3\n"                             \
+  "vldrb.8 q0, [r9], #16\n"                              \
+  "vmladava.s8 r2, q0, q1\n"                             \
+  "vmladava.s8 r6, q0, q2\n"                             \
+  "vmladava.s8 r10, q0, q3\n"                            \
+  "letp lr, 2b\n"                                        \
+  "subs r12, r12, #1\n"                                  \
+  "beq 3f\n"                                             \
+  "ldr lr, [r11, #36]\n"                                 \
+  "add r1, lr\n add r3, lr\n add r5, lr\n"               \
+  "ldr lr, [r11, #40]\n"                                 \
+  "add r7, lr\n add r9, lr\n"                            \
+  "ldr lr, [r11, #28]\n"                                 \
+  "b 1b\n"                                               \
+  "3:\n"                                                 \
+  "ldr r12, [r11, #48]\n"                                \
+  "strd r0, r2, [r12, #" sums                            \
+  "]\n"                                                  \
+  "strd r4, r6, [r12, #" sums                            \
+  " + 16]\n"                                             \
+  "strd r8, r10, [r12, #" sums " + 32]\n"
+
+[[gnu::naked]] void DotThree(const Dots* /*dots*/) {
+  asm volatile(
+      "push {r4-r11, lr}\n"
+      "mov r11, r0\n" TENON_DOT_THREE_PAIR("12", "0", "0")
+          TENON_DOT_THREE_PAIR("20", "8", "8") "pop {r4-r11, pc}\n");
+}
+
+// r0, r2, r4, r6: sums with four rows of weights; r1, r3, r5, r7: weights; r9: the window; r8 and
+// r10: steps; r11: operands; r12: runs left; lr: bytes left of the run.
+[[gnu::naked]] void DotOne(const Dots* /*dots*/) {
+  asm volatile(
+      "push {r4-r11, lr}\n"
+      "mov r11, r0\n"
+      "ldr r12, [r11, #44]\n"
+      "ldrd r0, r2, [r12]\n"
+      "ldrd r4, r6, [r12, #8]\n"
+      "ldr r9, [r11]\n"
+      "ldrd r1, r3, [r11, #12]\n"
+      "ldrd r5, r7, [r11, #20]\n"
+      "ldrd lr, r12, [r11, #28]\n"
+      "ldrd r8, r10, [r11, #36]\n"
+      "1:\n"
+      "dlstp.8 lr, lr\n"
+      "2:\n"
+      "vldrb.8 q0, [r9], #16\n"
+      "vldrb.8 q1, [r1], #16\n"
+      "vmladava.s8 r0, q0, q1\n"
+      "vldrb.8 q2, [r3], #16\n"
+      "vmladava.s8 r2, q0, q2\n"
+      "vldrb.8 q3, [r5], #16\n"
+      "vmladava.s8 r4, q0, q3\n"
+      "vldrb.8 q1, [r7], #16\n"
+      "vmladava.s8 r6, q0, q1\n"
+      "letp lr, 2b\n"
+      "subs r12, r12, #1\n"
+      "beq 3f\n"
+      "add r9, r8\n"
+      "add r1, r10\n add r3, r10\n add r5, r10\n add r7, r10\n"
+      "ldr lr, [r11, #28]\n"
+      "b 1b\n"
+      "3:\n"
+      "ldr r12, [r11, #48]\n"
+      "strd r0, r2, [r12]\n"
+      "strd r4, r6, [r12, #8]\n"
+      "pop {r4-r11, pc}\n");
+}
+
+}  // namespace tenon::cpu::cortex_m::helium
