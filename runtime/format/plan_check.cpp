@@ -3,27 +3,11 @@
 
 #include <initializer_list>
 
-#include "runtime/base/config.hpp"
-#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/plan_check_workers.hpp"
 #include "runtime/format/rank_set.hpp"
 
 namespace tenon {
 namespace plan_check {
-
-void Reporter::Fail(const char* subject, Message message, uint64_t a, uint64_t b) {
-  if (stopped_) return;
-  const Status violation =
-      Status(StatusCode::kCorruptPlan, message, static_cast<int64_t>(a), static_cast<int64_t>(b))
-          .About(subject);
-  if (count_++ == 0) first_ = violation;
-  stopped_ = sink_.report == nullptr || !sink_.report(sink_.context, violation);
-}
-
-bool ProgramCheck::Spend() {
-  if (budget == 0) return false;
-  if (--budget == 0) Fail(program.name(), "too many strided parts or channels to check");
-  return budget != 0;
-}
 
 bool ProgramCheck::HappensBefore(uint32_t before, uint32_t after) const {
   if (before == kPortOp || after == kPortOp) return true;
@@ -31,24 +15,6 @@ bool ProgramCheck::HappensBefore(uint32_t before, uint32_t after) const {
 }
 
 namespace {
-
-/// Hands out parts of the scratch; without a base it only counts.
-class Carver {
- public:
-  explicit Carver(uint8_t* base) : base_(base) {}
-
-  template <typename T>
-  void Take(T*& array, uint64_t count) {
-    used_ = (used_ + alignof(T) - 1) / alignof(T) * alignof(T);
-    if (base_ != nullptr) array = reinterpret_cast<T*>(base_ + used_);
-    used_ += count * sizeof(T);
-  }
-  [[nodiscard]] uint64_t used() const { return used_; }
-
- private:
-  uint8_t* base_;
-  uint64_t used_ = 0;
-};
 
 /// Counts are below 2^31 each and `references` below the file's size, so this cannot overflow.
 uint64_t Carve(ProgramCheck& check, uint8_t* base) {
@@ -79,25 +45,15 @@ uint64_t Carve(ProgramCheck& check, uint8_t* base) {
   return carver.used();
 }
 
-/// Takes the program's counts. False if it has more than kMaxWorkers, or if its vectors have more
-/// elements than the file has bytes: then many tables share them, which no converter writes and
-/// which would let a small file take very long. Both are refused before scratch is used.
+/// Takes the program's counts. False if it has more than kMaxWorkers, or too long vectors (see
+/// CountReferences). Both are refused before scratch is used.
 bool Measure(ProgramCheck& check) {
   const ProgramView& program = check.program;
-  check.ops = program.op_count();
-  check.storages = program.storage_count();
   check.workers = program.worker_count();
   check.segments = program.segment_count();
-  check.tensors = program.tensor_count();
   check.arenas = program.arena_count();
   check.is_pipeline = program.mode() == static_cast<uint8_t>(ProgramMode::kPipeline);
-  const uint64_t limit = check.plan.file().size();
-  uint64_t references = program.input_count() + program.output_count();
   uint64_t others = 0;
-  for (size_t i = 0; i < check.ops; ++i) {
-    const OpInfo op = program.op(i);
-    references += op.inputs.size() + op.outputs.size() + 2;
-  }
   for (size_t i = 0; i < check.workers; ++i) {
     for (size_t step = 0; step < program.step_count(i); ++step) {
       others += program.step(i, step).wait_count;
@@ -108,44 +64,19 @@ bool Measure(ProgramCheck& check) {
     others += segment.ops.size() + segment.reads.size() + segment.writes.size();
   }
   for (size_t i = 0; i < program.channel_count(); ++i) others += program.channel(i).tensors.size();
-  check.references = static_cast<size_t>(references);
-  check.budget = (uint64_t{1} << 22) + 8 * references;
-  return check.workers >= 1 && check.workers <= kMaxWorkers && references <= limit &&
-         others <= limit;
-}
-
-bool NeedsDevices(const ProgramCheck& check) {
-  const ProgramView& program = check.program;
-  if (check.is_pipeline || program.channel_count() > 0) return true;
-  for (size_t i = 0; i < program.arena_count(); ++i) {
-    if (program.arena(i).slots != 1) return true;
-  }
-  for (size_t i = 0; i < check.segments; ++i) {
-    if (!check.IsOnCpu(program.segment(i))) return true;
-  }
-  return false;
+  return CountReferences(check) && check.workers >= 1 && check.workers <= kMaxWorkers &&
+         others <= check.plan.file().size();
 }
 
 void CheckProgram(ProgramCheck& check) {
   if (!CheckIndices(check) || check.reporter.stopped()) return;
-  if constexpr (!kHasDevices) {
-    if (NeedsDevices(check)) {
-      check.Fail(check.program.name(),
-                 "needs a device or a pipeline, which this runtime was built without");
-      return;
-    }
-  }
-  if constexpr (kHasDevices) {
-    if (!CheckStages(check) || check.reporter.stopped()) return;
-  }
+  if (!CheckSegmentIndices(check) || check.reporter.stopped()) return;
+  if (!CheckStages(check) || check.reporter.stopped()) return;
   if (!CheckOrder(check) || check.reporter.stopped()) return;
-  for (const auto part : {CheckStorages, CheckOccupancy, CheckSegments}) {
+  for (const auto part :
+       {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckChannels}) {
     part(check);
     if (check.reporter.stopped()) return;
-  }
-  if constexpr (kHasDevices) {
-    CheckExchange(check);
-    if (!check.reporter.stopped()) CheckChannels(check);
   }
 }
 
@@ -157,7 +88,7 @@ size_t PlanCheckScratchBytes(const PlanView& plan) {
   plan_check::Reporter reporter(sink);
   uint64_t largest = 0;
   for (size_t i = 0; i < plan.program_count(); ++i) {
-    plan_check::ProgramCheck check{plan, plan.program(i), reporter};
+    plan_check::ProgramCheck check(plan, plan.program(i), reporter);
     if (!plan_check::Measure(check)) continue;
     const uint64_t bytes = plan_check::Carve(check, nullptr);
     if (bytes > largest) largest = bytes;
@@ -174,18 +105,20 @@ Status CheckPlan(const PlanView& plan, Span<uint8_t> scratch, const ViolationSin
                "the plan check needs {0} bytes of scratch, got {1}", static_cast<int64_t>(needed),
                static_cast<int64_t>(scratch.size()));
   plan_check::Reporter reporter(sink);
-  if (plan.program_count() == 0) reporter.Fail(nullptr, "the plan has no program");
+  if (plan.program_count() == 0) {
+    reporter.Report(Status(StatusCode::kCorruptPlan, "the plan has no program"));
+  }
   for (size_t i = 0; i < plan.section_count(); ++i) {
     if (plan.section(i).space >= plan.space_count()) {
-      reporter.Fail(plan.section(i).name, "section in no memory space");
+      reporter.Report(Status(StatusCode::kCorruptPlan, "section in no memory space")
+                          .About(plan.section(i).name));
     }
   }
   for (size_t i = 0; i < plan.program_count() && !reporter.stopped(); ++i) {
-    plan_check::ProgramCheck check{plan, plan.program(i), reporter};
+    plan_check::ProgramCheck check(plan, plan.program(i), reporter);
     if (!plan_check::Measure(check)) {
-      reporter.Fail(check.program.name(),
-                    "program with {0} workers (1 to 8), or with too many references",
-                    check.workers);
+      check.Fail(check.program.name(),
+                 "program with {0} workers (1 to 8), or with too many references", check.workers);
       continue;
     }
     plan_check::Carve(check, scratch.data());

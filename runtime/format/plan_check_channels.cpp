@@ -9,7 +9,7 @@
 // Different inputs meet nowhere: an arena is used by one stage only, which works on one input after
 // the other, or is a channel's, where an input has its slot until all readers are done with it.
 // What happens to one input is checked as in other programs, with the order that channels give.
-#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/plan_check_workers.hpp"
 
 namespace tenon::plan_check {
 namespace {

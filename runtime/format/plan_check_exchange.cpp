@@ -1,6 +1,6 @@
 // Plan check, part 6: segments of devices can be started once each, and what they and others write
 // for each other is listed, so that it is carried over where a device has memory of its own.
-#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/plan_check_workers.hpp"
 
 namespace tenon::plan_check {
 namespace {

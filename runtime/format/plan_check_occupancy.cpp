@@ -4,7 +4,7 @@
 // over the addresses keeps the ranks of those that cover the current byte. For every byte, each
 // covering storage must be done before the next in rank begins. Since "done before" is transitive,
 // it is enough to compare a storage with its neighbours in rank where it begins: O(n log n).
-#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/plan_check_workers.hpp"
 #include "runtime/format/rank_set.hpp"
 
 namespace tenon::plan_check {
@@ -28,53 +28,17 @@ bool LessByAddress(const void* context, uint64_t a, uint64_t b) {
   return (a & kBegins) < (b & kBegins);
 }
 
-bool IsSameWindow(const TensorInfo& a, const TensorInfo& b) {
-  bool same = a.offset == b.offset && DTypeBytes(a.dtype) == DTypeBytes(b.dtype) &&
-              a.dims.size() == b.dims.size();
-  for (size_t i = 0; same && i < a.dims.size(); ++i) {
-    same = a.dims[i] == b.dims[i] && a.strides[i] == b.strides[i];
-  }
-  return same;
-}
-
-/// The op that writes `after` in place of its input on `before`, or kPortOp. Everything it reads
-/// of `before` must be the very elements that it writes: a kernel reads each one before it writes
-/// it, but not its neighbours.
-uint32_t InPlaceOp(const ProgramCheck& check, uint32_t before, uint32_t after) {
-  const ProgramView& program = check.program;
-  const StorageInfo source = program.storage(before);
-  const StorageInfo target = program.storage(after);
-  const size_t writer = check.access_begin[after];
-  if (check.reader_begin[after] - writer != 1 || source.offset != target.offset ||
-      source.bytes != target.bytes) {
-    return kPortOp;
-  }
-  const uint32_t op = OpOf(check.accesses[writer]);
-  if (op == kPortOp) return kPortOp;
-  const OpInfo info = program.op(op);
-  // What a segment has not made itself must still be there if it is run again.
-  if (info.fallback_kernel >= 0 && check.writer_segment[before] != check.segment[op]) {
-    return kPortOp;
-  }
-  if (info.in_place < 0 ||
-      info.outputs[0] != static_cast<int32_t>(TensorOf(check.accesses[writer]))) {
-    return kPortOp;
-  }
-  const TensorInfo output = program.tensor(TensorOf(check.accesses[writer]));
-  const auto taken = static_cast<size_t>(info.inputs[static_cast<size_t>(info.in_place)]);
-  if (program.tensor(taken).storage != before) return kPortOp;
-  for (const int32_t input : info.inputs) {
-    if (input < 0) continue;
-    const TensorInfo tensor = program.tensor(static_cast<size_t>(input));
-    if (tensor.storage == before && !IsSameWindow(tensor, output)) return kPortOp;
-  }
-  return op;
+/// True if the op may take over storage `before`, as far as fall-back kernels go: what a segment
+/// has not made itself must still be there if it is run again.
+bool MayTakeOver(const ProgramCheck& check, uint32_t op, uint32_t before) {
+  return !check.HasFallback(op) || check.writer_segment[before] == check.segment[op];
 }
 
 void CheckTurn(const ProgramCheck& check, uint32_t before, uint32_t after) {
   const uint32_t* last = check.last_clock + before * check.workers;
   const uint32_t* first = check.first_clock + after * check.workers;
-  const uint32_t op = InPlaceOp(check, before, after);
+  uint32_t op = InPlaceOp(check, before, after);
+  if (op != kPortOp && !MayTakeOver(check, op, before)) op = kPortOp;
   for (size_t v = 0; v < check.workers; ++v) {
     // The op that works in place is itself the last to use what it takes over.
     const uint32_t limit = op != kPortOp && check.worker[op] == v ? first[v] + 1 : first[v];

@@ -1,5 +1,5 @@
 // Plan check, part 2: every op has its step, waits can be met, and what happens before what.
-#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/plan_check_workers.hpp"
 
 namespace tenon::plan_check {
 namespace {

@@ -1,5 +1,5 @@
 // Plan check, part 5: segments wait for each other in no circle.
-#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/plan_check_workers.hpp"
 #include "runtime/format/region.hpp"
 
 namespace tenon::plan_check {
@@ -67,11 +67,6 @@ void CheckAcyclic(ProgramCheck& check) {
 }
 
 }  // namespace
-
-bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b) {
-  return OverlapBytes(MakeRegion(check.program.tensor(a)), MakeRegion(check.program.tensor(b))) !=
-         0;
-}
 
 void CheckSegments(ProgramCheck& check) { CheckAcyclic(check); }
 

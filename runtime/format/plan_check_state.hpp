@@ -1,12 +1,15 @@
-// What the parts of the plan check share: the program, scratch arrays, and the way to report.
-// Internal to runtime/format.
+// What the parts of the plan check share: the program, lists of who uses what, and the way to
+// report. Internal to runtime/format.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "runtime/base/config.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
+#include "runtime/format/region.hpp"
 
 namespace tenon::plan_check {
 
@@ -15,7 +18,7 @@ class Reporter {
  public:
   explicit Reporter(const ViolationSink& sink) : sink_(sink) {}
 
-  void Fail(const char* subject, Message message, uint64_t a = 0, uint64_t b = 0);
+  void Report(const Status& violation);
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] size_t count() const { return count_; }
   [[nodiscard]] const Status& first() const { return first_; }
@@ -27,115 +30,101 @@ class Reporter {
   bool stopped_ = false;
 };
 
+/// Numbers of ops, tensors, storages and uses. Firmware's plans have fewer than kPortOp of each.
+using Number = std::conditional_t<kHasWorkers, uint32_t, uint16_t>;
+inline constexpr int kNumberBits = 8 * sizeof(Number);
+
 /// One use of a storage in an arena: tensor and op in one word, so that it can be a sort key. Uses
 /// by the caller, before and after the run, have kPortOp.
-using Access = uint64_t;
-inline constexpr uint32_t kPortOp = UINT32_MAX;
-constexpr Access MakeAccess(uint32_t tensor, uint32_t op) { return uint64_t{tensor} << 32 | op; }
-constexpr uint32_t TensorOf(Access access) { return static_cast<uint32_t>(access >> 32); }
-constexpr uint32_t OpOf(Access access) { return static_cast<uint32_t>(access); }
+using Access = std::conditional_t<kHasWorkers, uint64_t, uint32_t>;
+inline constexpr Number kPortOp = static_cast<Number>(-1);
+constexpr Access MakeAccess(uint32_t tensor, Number op) {
+  return static_cast<Access>(tensor) << kNumberBits | op;
+}
+constexpr uint32_t TensorOf(Access access) { return static_cast<uint32_t>(access >> kNumberBits); }
+constexpr Number OpOf(Access access) { return static_cast<Number>(access); }
 
-/// Clocks count a worker's steps from 2, so that 0 is "before anything" and 1 "inputs are set".
-inline constexpr uint32_t kInputsSet = 1;
-inline constexpr uint32_t kFirstStep = 2;
-
-inline constexpr uint32_t kNoSegment = UINT32_MAX;
-/// No stage yet; of an arena.
-inline constexpr uint8_t kNoStage = UINT8_MAX;
-/// The backend whose kernels do their work on the calling thread.
-inline constexpr char kCpu[] = "cpu";
-
-/// Words of scratch that the search for cycles needs per segment.
-inline constexpr size_t kCursorWords = 5;
-
-/// One program under check. Arrays are scratch; `accesses` of storage s are
-/// [access_begin[s], access_begin[s + 1]): first those that write, then, from reader_begin[s],
-/// those that read. Clocks have `workers` entries each, one per worker.
-struct ProgramCheck {
+/// One program under check, as every build checks it. Arrays are scratch; `accesses` of storage s
+/// are [access_begin[s], access_begin[s + 1]): first those that write, then, from reader_begin[s],
+/// those that read.
+struct CheckedProgram {
   const PlanView& plan;
   ProgramView program;
   Reporter& reporter;
 
   size_t ops = 0;
   size_t storages = 0;
-  size_t workers = 0;
-  size_t segments = 0;
   size_t tensors = 0;
-  size_t arenas = 0;
   size_t references = 0;  ///< operands and ports
-  bool is_pipeline = false;
 
-  uint32_t* clock = nullptr;           ///< per op: how far each worker is, at least, when it starts
-  uint32_t* position = nullptr;        ///< per op: place in one order that keeps all waits
-  uint8_t* worker = nullptr;           ///< per op
-  uint32_t* segment = nullptr;         ///< per op
-  Access* accesses = nullptr;          ///< `references` of them
-  uint32_t* access_begin = nullptr;    ///< per storage, and one more
-  uint32_t* reader_begin = nullptr;    ///< per storage
-  uint32_t* first_clock = nullptr;     ///< per storage: the earliest that anything writes it
-  uint32_t* last_clock = nullptr;      ///< per storage: when everything that uses it is done
-  uint64_t* keys = nullptr;            ///< 2 * storages, to sort
-  uint32_t* rank = nullptr;            ///< per storage: place in the order of first writes
-  uint32_t* by_rank = nullptr;         ///< storages + 1
-  uint32_t* next = nullptr;            ///< storages + 1
-  uint32_t* previous = nullptr;        ///< storages + 1
-  uint32_t* rank_bits = nullptr;       ///< a RankSet of storages + 1
-  uint32_t* cursor = nullptr;          ///< kCursorWords per segment
-  uint32_t* writer_segment = nullptr;  ///< per storage: the only one that writes it, or kNoSegment
-  uint32_t* read_by = nullptr;         ///< per storage: 1 + the last segment that read it
-  uint8_t* uploaded = nullptr;         ///< per tensor: bit per worker whose device has it
-  uint8_t* arena_stage = nullptr;      ///< per arena: the stage that uses it
-  uint32_t* arena_channel = nullptr;   ///< per arena: 1 + the channel whose ring it is, or 0
+  Access* accesses = nullptr;      ///< `references` of them
+  Number* access_begin = nullptr;  ///< per storage, and one more
+  Number* reader_begin = nullptr;  ///< per storage
 
   /// Comparisons left for what is not linear: storages with several writers, channels. A plan that
   /// needs more is refused rather than allowed to take forever.
-  uint64_t budget = 0;
+  size_t budget = 0;
 
   void Fail(const char* subject, Message message, uint64_t a = 0, uint64_t b = 0) const {
-    reporter.Fail(subject, message, a, b);
+    reporter.Report(
+        Status(StatusCode::kCorruptPlan, message, static_cast<int64_t>(a), static_cast<int64_t>(b))
+            .About(subject));
   }
   /// Takes one comparison off the budget; false, and reported once, when there is none left.
   bool Spend();
 
-  [[nodiscard]] uint32_t* ClockOf(uint32_t op) const { return clock + op * workers; }
-  /// What a clock shows of op's worker once op is done.
-  [[nodiscard]] uint32_t Done(uint32_t op) const { return ClockOf(op)[worker[op]] + 1; }
-  /// True if `before` is done before `after` starts, in whatever way the workers run.
-  [[nodiscard]] bool HappensBefore(uint32_t before, uint32_t after) const;
   [[nodiscard]] StorageInfo StorageOf(uint32_t tensor) const {
     return program.storage(program.tensor(tensor).storage);
   }
-  /// Its place among its worker's steps.
-  [[nodiscard]] size_t StepOf(uint32_t op) const {
-    return ClockOf(op)[worker[op]] - (kFirstStep - 1);
-  }
-  [[nodiscard]] bool HasFallback(uint32_t op) const { return program.op(op).fallback_kernel >= 0; }
-  [[nodiscard]] bool IsOnCpu(const SegmentInfo& info) const;
-  [[nodiscard]] bool IsFallbackWorkspace(Access access) const {
-    return OpOf(access) != kPortOp &&
-           program.op(OpOf(access)).fallback_workspace == static_cast<int32_t>(TensorOf(access));
-  }
 };
 
-/// True if two tensors of one storage may have bytes in common.
-[[nodiscard]] bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b);
+/// Bytes of scratch. Firmware's cannot overflow: it has bounded what it counts.
+using ScratchBytes = std::conditional_t<kHasWorkers, uint64_t, size_t>;
 
-/// Indices, ranges and references. False if the other parts cannot trust them.
-bool CheckIndices(ProgramCheck& check);
-/// Steps, waits, deadlocks; fills clock, position and worker. False if there is no valid order.
-bool CheckOrder(ProgramCheck& check);
-/// Writers and readers of each storage; fills accesses, first_clock and last_clock.
-void CheckStorages(ProgramCheck& check);
-/// Storages that share bytes of an arena.
-void CheckOccupancy(ProgramCheck& check);
-/// Segments are acyclic.
-void CheckSegments(ProgramCheck& check);
-/// Segments of devices are whole, and list what they exchange with others.
-void CheckExchange(ProgramCheck& check);
-/// What names stages and channels is in range and as the mode wants it. False if the order of steps
-/// cannot be found from it.
-bool CheckStages(ProgramCheck& check);
-/// Stages share no bytes but in channels.
-void CheckChannels(ProgramCheck& check);
+/// Hands out parts of the scratch; without a base it only counts.
+class Carver {
+ public:
+  explicit Carver(uint8_t* base) : base_(base) {}
+
+  template <typename T>
+  void Take(T*& array, ScratchBytes count) {
+    used_ = (used_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    if (base_ != nullptr) array = reinterpret_cast<T*>(base_ + used_);
+    used_ += count * sizeof(T);
+  }
+  [[nodiscard]] ScratchBytes used() const { return used_; }
+
+ private:
+  uint8_t* base_;
+  ScratchBytes used_ = 0;
+};
+
+/// Takes the program's counts of what every build checks; false if its vectors have more elements
+/// than the file has bytes: then many tables share them, which no converter writes and which would
+/// let a small file take very long.
+[[nodiscard]] bool CountReferences(CheckedProgram& check);
+
+/// Fills accesses, access_begin and reader_begin.
+void ListAccesses(CheckedProgram& check);
+
+/// OverlapBytes, but where the two fit no common grid, they are looked at row by row, as far as the
+/// budget goes, and in firmware no more than a few levels deep, because of its stack.
+[[nodiscard]] PlanBytes CommonBytes(CheckedProgram& check, const Region& a, const Region& b,
+                                    int depth = 0);
+
+/// True if two tensors of one storage may have bytes in common.
+[[nodiscard]] bool SharesBytes(const CheckedProgram& check, uint32_t a, uint32_t b);
+
+/// True if the access is an op's workspace.
+[[nodiscard]] bool IsWorkspace(const CheckedProgram& check, Access access);
+
+/// The op that writes storage `after` in place of its input on storage `before`, or kPortOp.
+/// Everything it reads of `before` must be the very elements that it writes: a kernel reads each
+/// one before it writes it, but not its neighbours.
+[[nodiscard]] Number InPlaceOp(const CheckedProgram& check, uint32_t before, uint32_t after);
+
+/// Indices, ranges and references of arenas, storages, tensors, ops and ports. False if the other
+/// parts cannot trust them.
+bool CheckIndices(CheckedProgram& check);
 
 }  // namespace tenon::plan_check

@@ -1,60 +1,10 @@
 // Plan check, part 3: what a storage's readers read has been written, once.
-#include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/plan_check_workers.hpp"
 #include "runtime/format/rank_set.hpp"
 #include "runtime/format/region.hpp"
 
 namespace tenon::plan_check {
 namespace {
-
-constexpr bool kWritesFirst[] = {true, false};
-constexpr bool kReadsFirst[] = {false, true};
-
-/// Calls `visit(tensor, op)` for every operand and port that is written, or every one that is read.
-template <typename Visit>
-void ForEachAccess(const ProgramCheck& check, bool writes, const Visit& visit) {
-  const ProgramView& program = check.program;
-  const size_t ports = writes ? program.input_count() : program.output_count();
-  for (size_t i = 0; i < ports; ++i) {
-    visit((writes ? program.input(i) : program.output(i)).tensor, kPortOp);
-  }
-  for (uint32_t i = 0; i < check.ops; ++i) {
-    const OpInfo op = program.op(i);
-    for (const int32_t tensor : writes ? op.outputs : op.inputs) {
-      if (tensor >= 0) visit(static_cast<uint32_t>(tensor), i);
-    }
-    if (!writes) continue;
-    if (op.workspace >= 0) visit(static_cast<uint32_t>(op.workspace), i);
-    if (op.fallback_workspace >= 0) visit(static_cast<uint32_t>(op.fallback_workspace), i);
-  }
-}
-
-/// Storage of a tensor in an arena, or UINT32_MAX for a constant: nothing writes those, so there
-/// is nothing to order.
-uint32_t ArenaStorage(const ProgramCheck& check, uint32_t tensor) {
-  return check.StorageOf(tensor).home == StorageHome::kArena ? check.program.tensor(tensor).storage
-                                                             : UINT32_MAX;
-}
-
-/// Sorts accesses by storage, in two rounds over the operands: count, then fill.
-void ListAccesses(ProgramCheck& check) {
-  for (size_t s = 0; s <= check.storages; ++s) check.access_begin[s] = 0;
-  for (const bool writes : kWritesFirst) {
-    ForEachAccess(check, writes, [&](uint32_t tensor, uint32_t /*op*/) {
-      const uint32_t s = ArenaStorage(check, tensor);
-      if (s != UINT32_MAX) ++check.access_begin[s];
-    });
-  }
-  // From counts to ends; filling backwards then leaves begins, and readers behind writers.
-  for (size_t s = 1; s <= check.storages; ++s) check.access_begin[s] += check.access_begin[s - 1];
-  for (const bool writes : kReadsFirst) {
-    ForEachAccess(check, writes, [&](uint32_t tensor, uint32_t op) {
-      const uint32_t s = ArenaStorage(check, tensor);
-      if (s != UINT32_MAX) check.accesses[--check.access_begin[s]] = MakeAccess(tensor, op);
-    });
-    if (writes) continue;
-    for (size_t s = 0; s < check.storages; ++s) check.reader_begin[s] = check.access_begin[s];
-  }
-}
 
 bool LessByOffset(const void* context, uint64_t a, uint64_t b) {
   const auto& program = *static_cast<const ProgramView*>(context);
@@ -63,29 +13,6 @@ bool LessByOffset(const void* context, uint64_t a, uint64_t b) {
 
 const char* NameOf(const ProgramCheck& check, uint32_t op) {
   return op == kPortOp ? check.program.name() : check.program.op(op).name;
-}
-
-/// OverlapBytes, but where the two fit no common grid, they are looked at row by row, as far as the
-/// budget goes.
-uint64_t CommonBytes(ProgramCheck& check, const Region& a, const Region& b) {
-  if (b.levels == 1 && b.offset <= a.offset && a.end <= b.end) return a.bytes;
-  const uint64_t known = OverlapBytes(a, b);
-  if (known != kUnknownOverlap || (a.levels <= 1 && b.levels <= 1)) return known;
-  if (a.levels <= 1) return CommonBytes(check, b, a);
-  const int last = a.levels - 1;
-  Region row = a;
-  row.levels = last;
-  row.bytes = a.bytes / a.count[last];
-  row.end = a.end - (a.count[last] - 1) * a.pitch[last];
-  uint64_t bytes = 0;
-  for (uint64_t i = 0; i < a.count[last]; ++i) {
-    const uint64_t common = check.Spend() ? CommonBytes(check, row, b) : kUnknownOverlap;
-    if (common == kUnknownOverlap) return common;
-    bytes += common;
-    row.offset += a.pitch[last];
-    row.end += a.pitch[last];
-  }
-  return bytes;
 }
 
 /// True if the regions are columns of one table, the first writer's rows and pitch, and stand side
@@ -229,11 +156,6 @@ bool IsAfter(const ProgramCheck& check, uint32_t op, const uint32_t* written) {
     if (check.ClockOf(op)[v] < written[v]) return false;
   }
   return true;
-}
-
-bool IsWorkspace(const ProgramCheck& check, Access access) {
-  return OpOf(access) != kPortOp &&
-         check.program.op(OpOf(access)).workspace == static_cast<int32_t>(TensorOf(access));
 }
 
 void CheckStorage(ProgramCheck& check, size_t storage) {

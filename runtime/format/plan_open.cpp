@@ -14,46 +14,106 @@ namespace {
 static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 3, "update the message below");
 constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.3";
 
-// Programs in a Plan, workers in a program, steps in a worker: nothing nests deeper.
-constexpr flatbuffers::uoffset_t kMaxDepth = 4;
+/// Looks whether a FlatBuffer says what the schema's table (plan_schema.hpp) wants, without
+/// trusting any byte of it. Positions count from the start of the file. Refuses what the reference
+/// verifier refuses (`flatbuffers::Verifier`; a test compares), and absent elements of vectors too:
+/// readers index vectors and do not expect holes.
+///
+/// FlatBuffers are little-endian and so is every target; values are read where they stand.
+class Verifier {
+ public:
+  /// `size` is below 2^31. Every table takes 4 bytes and so does the offset that leads to it. A
+  /// file in which many offsets lead to one table could make this walk it again and again.
+  Verifier(const uint8_t* file, uint32_t size) : file_(file), size_(size), tables_left_(size / 8) {}
 
-struct Header {
-  uint32_t bytes = 0;
-  uint32_t crc32c = 0;
-  size_t crc_position = 0;
-  uint16_t version_major = 0;
-  uint16_t version_minor = 0;
+  /// The first `count` fields of the table that the offset at `position` leads to.
+  bool Table(uint32_t position, const plan_schema::Field* fields, size_t count) {
+    const uint32_t table = Follow(position);
+    if (table == 0 || tables_left_-- == 0) return false;
+    // A table begins with the distance back to the list of its fields' places, which begins with
+    // its own size and the table's.
+    const uint32_t list = table - Word(table);
+    if (list % 2 != 0 || !Holds(list, 4)) return false;
+    const uint32_t list_bytes = HalfWord(list);
+    if (list_bytes < 4 || list_bytes % 2 != 0 || !Holds(list, list_bytes)) return false;
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint32_t entry = 4 + 2 * i;
+      const uint32_t place = entry < list_bytes ? HalfWord(list + entry) : 0;
+      if (place == 0 ? fields[i].required : !Field(table + place, fields[i])) return false;
+    }
+    return true;
+  }
+
+ private:
+  [[nodiscard]] bool Holds(uint32_t position, uint32_t bytes) const {
+    return position <= size_ && bytes <= size_ - position;
+  }
+  [[nodiscard]] uint32_t Word(uint32_t position) const {
+    return *reinterpret_cast<const uint32_t*>(file_ + position);
+  }
+  [[nodiscard]] uint32_t HalfWord(uint32_t position) const {
+    return *reinterpret_cast<const uint16_t*>(file_ + position);
+  }
+
+  /// Where the offset at `position` leads: a word inside the file; 0 if it does not.
+  [[nodiscard]] uint32_t Follow(uint32_t position) const {
+    if (position % 4 != 0 || !Holds(position, 4)) return 0;
+    const uint32_t offset = Word(position);
+    if (offset == 0 || offset > size_ - position) return 0;
+    const uint32_t target = position + offset;
+    return target % 4 == 0 && Holds(target, 4) ? target : 0;
+  }
+
+  bool Field(uint32_t position, const plan_schema::Field& field) {
+    using plan_schema::FieldKind;
+    if (field.kind == FieldKind::kScalar || field.kind == FieldKind::kStruct) {
+      const uint32_t alignment = field.kind == FieldKind::kStruct ? 4 : field.size;
+      return position % alignment == 0 && Holds(position, field.size);
+    }
+    const uint32_t list = Follow(position);
+    if (list == 0) return false;
+    const uint32_t count = Word(list);
+    const bool has_elements =
+        field.kind == FieldKind::kStringVector || field.kind == FieldKind::kTableVector;
+    const uint32_t bytes = field.kind == FieldKind::kString ? 1 : has_elements ? 4 : field.size;
+    const uint32_t left = size_ - list - 4;
+    // A string ends in a zero that its length does not count.
+    if (field.kind == FieldKind::kString) return count < left && file_[list + 4 + count] == 0;
+    if (count > left / bytes) return false;
+    for (uint32_t i = 1; has_elements && i <= count; ++i) {
+      if (!Element(list + 4 * i, field)) return false;
+    }
+    return true;
+  }
+
+  bool Element(uint32_t position, const plan_schema::Field& field) {
+    if (field.kind == plan_schema::FieldKind::kStringVector) {
+      return Field(position, plan_schema::kText);
+    }
+    const plan_schema::Table& table = plan_schema::kTables[field.size];
+    return Table(position, table.fields, table.field_count);
+  }
+
+  const uint8_t* file_;
+  uint32_t size_;
+  uint32_t tables_left_;
 };
 
-/// Reads size, sum and version without trusting anything else, as far as they lie in the file.
-Status ReadHeader(Span<const uint8_t> file, Header* header) {
-  const size_t limit = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
-  flatbuffers::Verifier verifier(file.data(), file.size() < limit ? file.size() : limit);
-  TENON_ENSURE(file.size() > 2 * sizeof(flatbuffers::uoffset_t) &&
-                   flatbuffers::BufferHasIdentifier(file.data(), plan::PlanIdentifier()),
+/// Verifies size, sum and version without trusting anything else, as far as they lie in the file.
+Status CheckHeader(Span<const uint8_t> file) {
+  constexpr uint32_t kMost = INT32_MAX;
+  constexpr size_t kHeaderFields = 3;
+  const auto size = file.size() < kMost ? static_cast<uint32_t>(file.size()) : kMost;
+  TENON_ENSURE(size > 8 && std::memcmp(file.data() + 4, plan::PlanIdentifier(), 4) == 0,
                kCorruptPlan, "not a plan file");
-  const size_t root = verifier.VerifyOffset(0);
-  const auto* table = reinterpret_cast<const flatbuffers::Table*>(file.data() + root);
-  TENON_ENSURE(
-      root != 0 && table->VerifyTableStart(verifier) &&
-          table->VerifyFieldRequired<plan::FileHeader>(verifier, plan::Plan::VT_HEADER, 4) &&
-          table->VerifyField<uint16_t>(verifier, plan::Plan::VT_VERSION_MAJOR, 2) &&
-          table->VerifyField<uint16_t>(verifier, plan::Plan::VT_VERSION_MINOR, 2),
-      kCorruptPlan, "the plan's header is damaged");
-  const auto* stored = table->GetStruct<const plan::FileHeader*>(plan::Plan::VT_HEADER);
-  header->bytes = stored->bytes();
-  header->crc32c = stored->crc32c();
-  header->crc_position =
-      static_cast<size_t>(reinterpret_cast<const uint8_t*>(stored) - file.data()) +
-      sizeof(uint32_t);
-  header->version_major = table->GetField<uint16_t>(plan::Plan::VT_VERSION_MAJOR, 0);
-  header->version_minor = table->GetField<uint16_t>(plan::Plan::VT_VERSION_MINOR, 0);
+  TENON_ENSURE(Verifier(file.data(), size).Table(0, plan_schema::kPlanFields, kHeaderFields),
+               kCorruptPlan, "the plan's header is damaged");
   return OkStatus();
 }
 
-Status CheckSum(Span<const uint8_t> file, const Header& header) {
-  TENON_ENSURE(header.bytes <= file.size() && header.bytes < FLATBUFFERS_MAX_BUFFER_SIZE,
-               kCorruptPlan, "the plan's header says {0} bytes, the file has {1}", header.bytes,
+Status CheckSum(Span<const uint8_t> file, const HeaderInfo& header) {
+  TENON_ENSURE(header.bytes <= file.size() && header.bytes < INT32_MAX, kCorruptPlan,
+               "the plan's header says {0} bytes, the file has {1}", header.bytes,
                static_cast<int64_t>(file.size()));
   const size_t after = header.crc_position + sizeof(uint32_t);
   TENON_ENSURE(after <= header.bytes, kCorruptPlan, "the plan's header is damaged");
@@ -65,81 +125,9 @@ Status CheckSum(Span<const uint8_t> file, const Header& header) {
   return OkStatus();
 }
 
-/// Where the string or vector that `position` holds the offset of begins.
-const uint8_t* Follow(const uint8_t* position) {
-  return position + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(position);
-}
-
-bool VerifyTable(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* position,
-                 uint8_t id);
-
-/// Elements of a vector of strings or tables. An absent one (offset 0) is refused: readers index
-/// vectors and do not expect holes.
-bool VerifyElements(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* vector,
-                    const plan_schema::Field& field) {
-  const auto count = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(vector);
-  for (const uint8_t* element = vector + 4; element != vector + 4 + size_t{count} * 4;
-       element += 4) {
-    if (verifier.VerifyOffset(static_cast<size_t>(element - file)) == 0) return false;
-    const uint8_t* target = Follow(element);
-    if (field.kind == plan_schema::FieldKind::kTableVector
-            ? !VerifyTable(verifier, file, target, field.size)
-            : !verifier.VerifyString(reinterpret_cast<const flatbuffers::String*>(target))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool VerifyField(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* position,
-                 const plan_schema::Field& field) {
-  using plan_schema::FieldKind;
-  const auto offset = static_cast<size_t>(position - file);
-  if (field.kind == FieldKind::kScalar || field.kind == FieldKind::kStruct) {
-    return verifier.VerifyAlignment(offset, field.kind == FieldKind::kStruct ? 4 : field.size) &&
-           verifier.Verify(offset, field.size);
-  }
-  if (verifier.VerifyOffset(offset) == 0) return false;
-  const uint8_t* target = Follow(position);
-  if (field.kind == FieldKind::kString) {
-    return verifier.VerifyString(reinterpret_cast<const flatbuffers::String*>(target));
-  }
-  const bool scalars = field.kind == FieldKind::kScalarVector;
-  return verifier.VerifyVectorOrString(target, scalars ? field.size : 4) &&
-         (scalars || VerifyElements(verifier, file, target, field));
-}
-
-/// Recursive, as deep as the schema (kMaxDepth).
-bool VerifyTable(flatbuffers::Verifier& verifier, const uint8_t* file, const uint8_t* position,
-                 uint8_t id) {
-  if (!verifier.VerifyTableStart(position)) return false;
-  const auto& table = *reinterpret_cast<const flatbuffers::Table*>(position);
-  const plan_schema::Table& schema = plan_schema::kTables[id];
-  for (size_t i = 0; i < schema.field_count; ++i) {
-    const plan_schema::Field& field = schema.fields[i];
-    const auto where = table.GetOptionalFieldOffset(static_cast<flatbuffers::voffset_t>(4 + 2 * i));
-    if (where == 0 ? field.required : !VerifyField(verifier, file, position + where, field)) {
-      return false;
-    }
-  }
-  return verifier.EndTable();
-}
-
-Status CheckStructure(Span<const uint8_t> file, const Header& header) {
-  flatbuffers::Verifier::Options options;
-  options.max_depth = kMaxDepth;
-  // Every table takes 4 bytes and so does the offset that leads to it. A file in which many
-  // offsets lead to one table could make the verifier walk it again and again.
-  options.max_tables = header.bytes / 8;
-  flatbuffers::Verifier verifier(file.data(), header.bytes, options);
-  TENON_ENSURE(VerifyTable(verifier, file.data(), Follow(file.data()), plan_schema::kPlan),
-               kCorruptPlan, "the plan's structure is damaged");
-  return OkStatus();
-}
-
 /// Sections stand behind the FlatBuffer in the order of their list, so that one comparison shows
 /// that they do not overlap.
-Status CheckSections(const PlanView& view, uint64_t begin, bool skip_crc) {
+Status CheckSections(const PlanView& view, PlanBytes begin, bool skip_crc) {
   const size_t size = view.file().size();
   for (size_t i = 0; i < view.section_count(); ++i) {
     const SectionInfo section = view.section(i);
@@ -172,17 +160,20 @@ Result<PlanView> PlanView::Open(Span<const uint8_t> file, bool skip_section_crc)
   TENON_ENSURE(
       file.data() != nullptr && reinterpret_cast<uintptr_t>(file.data()) % kPlanAlignment == 0,
       kInvalidArgument, "a plan's address must be a multiple of {0}", kPlanAlignment);
-  Header header;
-  TENON_RETURN_IF_ERROR(ReadHeader(file, &header));
-  TENON_RETURN_IF_ERROR(CheckSum(file, header));
-  // Before 1.0 nothing is promised between minor versions.
-  TENON_ENSURE(header.version_major == kPlanVersionMajor &&
-                   (kPlanVersionMajor == 0 ? header.version_minor == kPlanVersionMinor
-                                           : header.version_minor <= kPlanVersionMinor),
-               kUnsupportedVersion, kVersionMessage, header.version_major, header.version_minor);
-  TENON_RETURN_IF_ERROR(CheckStructure(file, header));
+  TENON_RETURN_IF_ERROR(CheckHeader(file));
   PlanView view;
   view.file_ = file;
+  const HeaderInfo header = view.header();
+  TENON_RETURN_IF_ERROR(CheckSum(file, header));
+  // Before 1.0 nothing is promised between minor versions.
+  const uint16_t major = view.version_major();
+  const uint16_t minor = view.version_minor();
+  TENON_ENSURE(major == kPlanVersionMajor && (kPlanVersionMajor == 0 ? minor == kPlanVersionMinor
+                                                                     : minor <= kPlanVersionMinor),
+               kUnsupportedVersion, kVersionMessage, major, minor);
+  const plan_schema::Table& plan = plan_schema::kTables[plan_schema::kPlan];
+  TENON_ENSURE(Verifier(file.data(), header.bytes).Table(0, plan.fields, plan.field_count),
+               kCorruptPlan, "the plan's structure is damaged");
   TENON_RETURN_IF_ERROR(CheckSections(view, header.bytes, skip_section_crc));
   return view;
 }

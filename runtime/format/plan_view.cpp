@@ -5,6 +5,10 @@
 namespace tenon {
 namespace {
 
+// Plans are little-endian, numbers and constants alike, and both are used where they lie.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "Tenon runs on little-endian targets only");
+
 // Every accessor is a few calls of these, out of line: the generated ones inline a look-up in the
 // table's list of fields each time, which makes this file twice as large.
 
@@ -16,6 +20,16 @@ template <typename T>
 T Scalar(const void* table, flatbuffers::voffset_t field, T absent = 0) {
   const uint8_t* at = Field(table, field);
   return at != nullptr ? flatbuffers::ReadScalar<T>(at) : absent;
+}
+
+/// Bytes of an arena or the file, as far as this build can count them.
+[[gnu::noinline]] PlanBytes Bytes(const void* table, flatbuffers::voffset_t field) {
+  const uint8_t* at = Field(table, field);
+  if (at == nullptr) return 0;
+  if constexpr (sizeof(PlanBytes) == sizeof(uint64_t))
+    return flatbuffers::ReadScalar<PlanBytes>(at);
+  const bool is_larger = flatbuffers::ReadScalar<uint32_t>(at + 4) != 0;
+  return is_larger ? static_cast<PlanBytes>(-1) : flatbuffers::ReadScalar<uint32_t>(at);
 }
 
 /// What the offset in a field leads to, or null.
@@ -69,6 +83,11 @@ PortInfo Port(const void* program, flatbuffers::voffset_t field, size_t index) {
 using plan::Plan;
 using plan::Program;
 
+HeaderInfo PlanView::header() const {
+  const uint8_t* at = Field(Root(file_), Plan::VT_HEADER);
+  return {flatbuffers::ReadScalar<uint32_t>(at), flatbuffers::ReadScalar<uint32_t>(at + 4),
+          static_cast<size_t>(at - file_.data()) + 4};
+}
 uint16_t PlanView::version_major() const {
   return Scalar<uint16_t>(Root(file_), Plan::VT_VERSION_MAJOR);
 }
@@ -100,15 +119,14 @@ SectionInfo PlanView::section(size_t index) const {
   const void* section = Element(Root(file_), Plan::VT_SECTIONS, index);
   return {Text(section, Section::VT_NAME),
           Scalar<uint16_t>(section, Section::VT_SPACE),
-          Scalar<uint64_t>(section, Section::VT_FILE_OFFSET),
-          Scalar<uint64_t>(section, Section::VT_BYTES),
+          Bytes(section, Section::VT_FILE_OFFSET),
+          Bytes(section, Section::VT_BYTES),
           Scalar<uint32_t>(section, Section::VT_ALIGNMENT),
           Scalar<uint32_t>(section, Section::VT_CRC32C)};
 }
 const uint8_t* PlanView::section_data(size_t index) const {
   const void* section = Element(Root(file_), Plan::VT_SECTIONS, index);
-  return file_.data() +
-         static_cast<size_t>(Scalar<uint64_t>(section, plan::Section::VT_FILE_OFFSET));
+  return file_.data() + static_cast<size_t>(Bytes(section, plan::Section::VT_FILE_OFFSET));
 }
 
 size_t PlanView::backend_count() const { return Count(Root(file_), Plan::VT_BACKENDS); }
@@ -132,9 +150,9 @@ size_t ProgramView::arena_count() const { return Count(table_, Program::VT_ARENA
 ArenaInfo ProgramView::arena(size_t index) const {
   using plan::Arena;
   const void* arena = Element(table_, Program::VT_ARENAS, index);
-  return {Scalar<uint16_t>(arena, Arena::VT_SPACE), Scalar<uint64_t>(arena, Arena::VT_BYTES),
+  return {Scalar<uint16_t>(arena, Arena::VT_SPACE), Bytes(arena, Arena::VT_BYTES),
           Scalar<uint32_t>(arena, Arena::VT_ALIGNMENT),
-          Scalar<uint64_t>(arena, Arena::VT_LOWER_BOUND),
+          kHasWorkers ? Bytes(arena, Arena::VT_LOWER_BOUND) : 0,
           Scalar<uint16_t>(arena, Arena::VT_SLOTS, 1)};
 }
 
@@ -143,9 +161,8 @@ StorageInfo ProgramView::storage(size_t index) const {
   using plan::Storage;
   const void* storage = Element(table_, Program::VT_STORAGES, index);
   return {static_cast<StorageHome>(Scalar<uint8_t>(storage, Storage::VT_HOME)),
-          Scalar<uint16_t>(storage, Storage::VT_INDEX),
-          Scalar<uint64_t>(storage, Storage::VT_OFFSET),
-          Scalar<uint64_t>(storage, Storage::VT_BYTES)};
+          Scalar<uint16_t>(storage, Storage::VT_INDEX), Bytes(storage, Storage::VT_OFFSET),
+          Bytes(storage, Storage::VT_BYTES)};
 }
 
 size_t ProgramView::tensor_count() const { return Count(table_, Program::VT_TENSORS); }
@@ -156,7 +173,7 @@ TensorInfo ProgramView::tensor(size_t index) const {
           static_cast<DType>(Scalar<uint8_t>(tensor, Tensor::VT_DTYPE)),
           Scalar<uint8_t>(tensor, Tensor::VT_LAYOUT),
           Scalar<uint32_t>(tensor, Tensor::VT_STORAGE),
-          Scalar<uint64_t>(tensor, Tensor::VT_OFFSET),
+          Bytes(tensor, Tensor::VT_OFFSET),
           Integers(tensor, Tensor::VT_DIMS),
           Integers(tensor, Tensor::VT_STRIDES)};
 }
@@ -173,8 +190,8 @@ OpInfo ProgramView::op(size_t index) const {
           Integers(op, Op::VT_ATTRIBUTES),
           Scalar<int32_t>(op, Op::VT_WORKSPACE, -1),
           Scalar<int32_t>(op, Op::VT_IN_PLACE, -1),
-          Scalar<int32_t>(op, Op::VT_FALLBACK_KERNEL, -1),
-          Scalar<int32_t>(op, Op::VT_FALLBACK_WORKSPACE, -1)};
+          kHasDevices ? Scalar<int32_t>(op, Op::VT_FALLBACK_KERNEL, -1) : -1,
+          kHasDevices ? Scalar<int32_t>(op, Op::VT_FALLBACK_WORKSPACE, -1) : -1};
 }
 
 size_t ProgramView::worker_count() const { return Count(table_, Program::VT_WORKERS); }

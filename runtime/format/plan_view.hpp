@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "runtime/base/config.hpp"
 #include "runtime/base/dtype.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
@@ -19,40 +21,51 @@ inline constexpr size_t kMaxAttributeWords = 64;
 /// The start of a plan in memory must be aligned to this (flash, mmap and malloc all are).
 inline constexpr size_t kPlanAlignment = 16;
 
+/// Sizes and places in arenas and in the file. Firmware's fit 32 bits: what does not is read as the
+/// largest number, which no check lets pass.
+using PlanBytes = std::conditional_t<kHasDevices, uint64_t, uint32_t>;
+
 enum class StorageHome : uint8_t { kArena = 0, kSection = 1 };
 enum class ProgramMode : uint8_t { kSequential = 0, kPipeline = 1, kReplicas = 2, kFallback = 3 };
+
+/// What the file says of its FlatBuffer: its bytes, and their sum with itself taken as 0.
+struct HeaderInfo {
+  uint32_t bytes;
+  uint32_t crc32c;
+  size_t crc_position;  ///< from the start of the file
+};
 
 struct SectionInfo {
   const char* name;
   uint16_t space;
-  uint64_t file_offset;
-  uint64_t bytes;
+  PlanBytes file_offset;
+  PlanBytes bytes;
   uint32_t alignment;
   uint32_t crc32c;
 };
 
 struct ArenaInfo {
   uint16_t space;
-  uint64_t bytes;
+  PlanBytes bytes;
   uint32_t alignment;
-  uint64_t lower_bound;
-  uint16_t slots;  ///< of a ring; `bytes` is one slot
+  PlanBytes lower_bound;  ///< 0 in firmware
+  uint16_t slots;         ///< of a ring; `bytes` is one slot
 };
 
 /// Bytes from one slot of a ring to the next. Only for arenas that the plan check has passed.
-[[nodiscard]] constexpr uint64_t SlotStride(const ArenaInfo& arena) {
+[[nodiscard]] constexpr PlanBytes SlotStride(const ArenaInfo& arena) {
   return (arena.bytes + arena.alignment - 1) / arena.alignment * arena.alignment;
 }
 /// What a session needs for the arena, all its slots.
-[[nodiscard]] constexpr uint64_t ArenaBytes(const ArenaInfo& arena) {
+[[nodiscard]] constexpr PlanBytes ArenaBytes(const ArenaInfo& arena) {
   return arena.slots == 1 ? arena.bytes : arena.slots * SlotStride(arena);
 }
 
 struct StorageInfo {
   StorageHome home;
   uint16_t index;
-  uint64_t offset;
-  uint64_t bytes;
+  PlanBytes offset;
+  PlanBytes bytes;
 };
 
 struct TensorInfo {
@@ -60,7 +73,7 @@ struct TensorInfo {
   DType dtype;       ///< unchecked until the plan check has passed
   uint8_t layout;
   uint32_t storage;
-  uint64_t offset;
+  PlanBytes offset;
   Span<const int32_t> dims;
   Span<const int32_t> strides;
 };
@@ -74,7 +87,7 @@ struct OpInfo {
   Span<const int32_t> attributes;
   int32_t workspace;
   int32_t in_place;
-  int32_t fallback_kernel;  ///< -1: none
+  int32_t fallback_kernel;  ///< -1: none; always in firmware
   int32_t fallback_workspace;
 };
 
@@ -111,37 +124,39 @@ struct PortInfo {
   int32_t zero_point;
 };
 
-/// One program of an opened plan. Borrowed from it; indices must be below the counts.
+/// One program of an opened plan. Borrowed from it; indices must be below the counts. Accessors are
+/// pure: the plan does not change, and what only an error would say is not looked up without words.
 class ProgramView {
  public:
   ProgramView() = default;
   explicit ProgramView(const void* table) : table_(table) {}
 
-  [[nodiscard]] const char* name() const;
-  [[nodiscard]] uint8_t mode() const;
-  [[nodiscard]] size_t arena_count() const;
-  [[nodiscard]] ArenaInfo arena(size_t index) const;
-  [[nodiscard]] size_t storage_count() const;
-  [[nodiscard]] StorageInfo storage(size_t index) const;
-  [[nodiscard]] size_t tensor_count() const;
-  [[nodiscard]] TensorInfo tensor(size_t index) const;
-  [[nodiscard]] size_t op_count() const;
-  [[nodiscard]] OpInfo op(size_t index) const;
-  [[nodiscard]] size_t worker_count() const;
-  [[nodiscard]] const char* worker_name(size_t worker) const;  ///< never null, may be empty
-  [[nodiscard]] size_t step_count(size_t worker) const;
-  [[nodiscard]] StepInfo step(size_t worker, size_t index) const;
-  [[nodiscard]] WaitInfo wait(size_t worker, size_t step, size_t index) const;
-  [[nodiscard]] size_t segment_count() const;
-  [[nodiscard]] SegmentInfo segment(size_t index) const;
-  [[nodiscard]] size_t channel_count() const;
-  [[nodiscard]] ChannelInfo channel(size_t index) const;
-  [[nodiscard]] size_t stage_count() const;
-  [[nodiscard]] uint16_t stage_worker(size_t index) const;
-  [[nodiscard]] size_t input_count() const;
-  [[nodiscard]] PortInfo input(size_t index) const;
-  [[nodiscard]] size_t output_count() const;
-  [[nodiscard]] PortInfo output(size_t index) const;
+  [[nodiscard, gnu::pure]] const char* name() const;
+  [[nodiscard, gnu::pure]] uint8_t mode() const;
+  [[nodiscard, gnu::pure]] size_t arena_count() const;
+  [[nodiscard, gnu::pure]] ArenaInfo arena(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t storage_count() const;
+  [[nodiscard, gnu::pure]] StorageInfo storage(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t tensor_count() const;
+  [[nodiscard, gnu::pure]] TensorInfo tensor(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t op_count() const;
+  [[nodiscard, gnu::pure]] OpInfo op(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t worker_count() const;
+  [[nodiscard, gnu::pure]] const char* worker_name(
+      size_t worker) const;  ///< never null, may be empty
+  [[nodiscard, gnu::pure]] size_t step_count(size_t worker) const;
+  [[nodiscard, gnu::pure]] StepInfo step(size_t worker, size_t index) const;
+  [[nodiscard, gnu::pure]] WaitInfo wait(size_t worker, size_t step, size_t index) const;
+  [[nodiscard, gnu::pure]] size_t segment_count() const;
+  [[nodiscard, gnu::pure]] SegmentInfo segment(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t channel_count() const;
+  [[nodiscard, gnu::pure]] ChannelInfo channel(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t stage_count() const;
+  [[nodiscard, gnu::pure]] uint16_t stage_worker(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t input_count() const;
+  [[nodiscard, gnu::pure]] PortInfo input(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t output_count() const;
+  [[nodiscard, gnu::pure]] PortInfo output(size_t index) const;
 
  private:
   const void* table_ = nullptr;
@@ -162,25 +177,26 @@ class PlanView {
                                              bool skip_section_crc = false);
 
   [[nodiscard]] Span<const uint8_t> file() const { return file_; }
-  [[nodiscard]] uint16_t version_major() const;
-  [[nodiscard]] uint16_t version_minor() const;
-  [[nodiscard]] const char* producer() const;
-  [[nodiscard]] const char* board() const;
-  [[nodiscard]] uint64_t board_fingerprint() const;
-  [[nodiscard]] size_t option_count() const;
-  [[nodiscard]] const char* option_name(size_t index) const;
-  [[nodiscard]] const char* option_value(size_t index) const;
-  [[nodiscard]] size_t space_count() const;
-  [[nodiscard]] const char* space_name(size_t index) const;
-  [[nodiscard]] size_t section_count() const;
-  [[nodiscard]] SectionInfo section(size_t index) const;
-  [[nodiscard]] const uint8_t* section_data(size_t index) const;
-  [[nodiscard]] size_t backend_count() const;
-  [[nodiscard]] const char* backend(size_t index) const;
-  [[nodiscard]] size_t kernel_count() const;
-  [[nodiscard]] const char* kernel(size_t index) const;
-  [[nodiscard]] size_t program_count() const;
-  [[nodiscard]] ProgramView program(size_t index) const;
+  [[nodiscard, gnu::pure]] HeaderInfo header() const;
+  [[nodiscard, gnu::pure]] uint16_t version_major() const;
+  [[nodiscard, gnu::pure]] uint16_t version_minor() const;
+  [[nodiscard, gnu::pure]] const char* producer() const;
+  [[nodiscard, gnu::pure]] const char* board() const;
+  [[nodiscard, gnu::pure]] uint64_t board_fingerprint() const;
+  [[nodiscard, gnu::pure]] size_t option_count() const;
+  [[nodiscard, gnu::pure]] const char* option_name(size_t index) const;
+  [[nodiscard, gnu::pure]] const char* option_value(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t space_count() const;
+  [[nodiscard, gnu::pure]] const char* space_name(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t section_count() const;
+  [[nodiscard, gnu::pure]] SectionInfo section(size_t index) const;
+  [[nodiscard, gnu::pure]] const uint8_t* section_data(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t backend_count() const;
+  [[nodiscard, gnu::pure]] const char* backend(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t kernel_count() const;
+  [[nodiscard, gnu::pure]] const char* kernel(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t program_count() const;
+  [[nodiscard, gnu::pure]] ProgramView program(size_t index) const;
 
  private:
   Span<const uint8_t> file_;

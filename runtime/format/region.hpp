@@ -13,23 +13,24 @@ namespace tenon {
 /// first is 1 and each is larger than the run before it. Every tensor of contiguous bytes, whatever
 /// its dims, has one level; one channel part of a channels-last tensor has two.
 struct Region {
-  uint64_t offset = 0;
-  uint64_t end = 0;      ///< one behind the last byte
-  uint64_t bytes = 0;    ///< that belong to the set, 0 if the tensor is empty
+  PlanBytes offset = 0;
+  PlanBytes end = 0;     ///< one behind the last byte
+  PlanBytes bytes = 0;   ///< that belong to the set, 0 if the tensor is empty
   bool distinct = true;  ///< no two elements share bytes
   int levels = 0;
-  uint64_t count[kMaxRank + 1] = {};
-  uint64_t pitch[kMaxRank + 1] = {};
+  PlanBytes count[kMaxRank + 1] = {};
+  PlanBytes pitch[kMaxRank + 1] = {};
 };
 
 /// Region of a tensor whose dims, strides and bounds have been checked. Where elements share bytes,
 /// the region is everything between the first and the last: never less than the tensor shows.
 [[nodiscard]] Region MakeRegion(const TensorInfo& tensor);
 
-inline constexpr uint64_t kUnknownOverlap = UINT64_MAX;
+inline constexpr PlanBytes kMostBytes = static_cast<PlanBytes>(-1);
+inline constexpr PlanBytes kUnknownOverlap = kMostBytes;
 
 /// Number of bytes in both regions of one storage. kUnknownOverlap where the two fit no common
 /// grid of rows (a row-crossing slice of a tensor that was written in columns, say).
-[[nodiscard]] uint64_t OverlapBytes(const Region& a, const Region& b);
+[[nodiscard]] PlanBytes OverlapBytes(const Region& a, const Region& b);
 
 }  // namespace tenon

@@ -1,6 +1,6 @@
 // A firmware that has the whole runtime core and no kernel: it calls every function of tenon.h that
 // is not [host] (size.py looks). Its text less that of nothing.cpp is the core's size. Never run.
-#include <tenon/tenon.h>
+#include "sdk/include/tenon/tenon.h"
 
 namespace {
 
@@ -15,20 +15,17 @@ const char* volatile text;
 
 size_t UsePlan(tenon_plan* plan) {
   tenon_port_info port;
-  tenon_program_info program;
   tenon_op_info op;
   tenon_arena_info arena;
   size_t failures = tenon_plan_input(plan, number, &port) != TENON_OK;
   failures += tenon_plan_output(plan, number, &port) != TENON_OK;
-  failures += tenon_plan_program(plan, number, &program) != TENON_OK;
+  failures += tenon_plan_verify(plan, nullptr) != TENON_OK;
   failures += tenon_plan_op(plan, number, &op) != TENON_OK;
   failures += tenon_plan_arena(plan, number, &arena) != TENON_OK;
   text = tenon_dtype_name(port.dtype);
-  text = tenon_plan_notice(plan);
   return failures + tenon_dtype_bytes(port.dtype) + tenon_plan_input_count(plan) +
-         tenon_plan_output_count(plan) + tenon_plan_program_count(plan) +
-         tenon_plan_op_count(plan) + tenon_plan_arena_count(plan) + tenon_plan_state_bytes(plan) +
-         tenon_plan_packed_bytes(plan);
+         tenon_plan_output_count(plan) + tenon_plan_op_count(plan) + tenon_plan_arena_count(plan) +
+         tenon_plan_state_bytes(plan);
 }
 
 size_t UseSession(const tenon_plan* plan) {
@@ -41,13 +38,9 @@ size_t UseSession(const tenon_plan* plan) {
   plan_file = tenon_session_output(session, number);
   failures += tenon_session_bind_input(session, number, memory, number, &error) != TENON_OK;
   failures += tenon_session_bind_output(session, number, memory, number, &error) != TENON_OK;
-  tenon_session_set_timeout(session, number, nullptr);
-  tenon_session_set_notice(session, nullptr, nullptr);
+  failures += tenon_session_set_cache_hooks(session, nullptr, &error) != TENON_OK;
   failures += tenon_session_run(session, &error) != TENON_OK;
   failures += tenon_session_run_traced(session, nullptr, &error) != TENON_OK;
-  failures += tenon_session_is_busy(session) != 0;
-  text = tenon_session_notice(session);
-  failures += tenon_session_packed_bytes(session);
   tenon_session_destroy(session);
   return failures;
 }

@@ -22,7 +22,7 @@ struct Window {
             dtype,
             0,
             0,
-            offset,
+            static_cast<PlanBytes>(offset),
             Span<const int32_t>(dims.data(), dims.size()),
             Span<const int32_t>(strides.data(), strides.size())};
   }

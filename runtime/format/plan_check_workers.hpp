@@ -1,0 +1,86 @@
+// What the parts of the plan check share that is about workers, segments and devices: absent from
+// firmware, which checks one worker (plan_check_firmware.cpp). Internal to runtime/format.
+#pragma once
+
+#include "runtime/format/plan_check_state.hpp"
+
+namespace tenon::plan_check {
+
+/// Clocks count a worker's steps from 2, so that 0 is "before anything" and 1 "inputs are set".
+inline constexpr uint32_t kInputsSet = 1;
+inline constexpr uint32_t kFirstStep = 2;
+
+inline constexpr uint32_t kNoSegment = UINT32_MAX;
+/// No stage yet; of an arena.
+inline constexpr uint8_t kNoStage = UINT8_MAX;
+/// The backend whose kernels do their work on the calling thread.
+inline constexpr char kCpu[] = "cpu";
+
+/// Words of scratch that the search for cycles needs per segment.
+inline constexpr size_t kCursorWords = 5;
+
+/// One program under check. Arrays are scratch. Clocks have `workers` entries each, one per worker.
+struct ProgramCheck : CheckedProgram {
+  ProgramCheck(const PlanView& view, const ProgramView& checked, Reporter& to)
+      : CheckedProgram{view, checked, to} {}
+
+  size_t workers = 0;
+  size_t segments = 0;
+  size_t arenas = 0;
+  bool is_pipeline = false;
+
+  uint32_t* clock = nullptr;           ///< per op: how far each worker is, at least, when it starts
+  uint32_t* position = nullptr;        ///< per op: place in one order that keeps all waits
+  uint8_t* worker = nullptr;           ///< per op
+  uint32_t* segment = nullptr;         ///< per op
+  uint32_t* first_clock = nullptr;     ///< per storage: the earliest that anything writes it
+  uint32_t* last_clock = nullptr;      ///< per storage: when everything that uses it is done
+  uint64_t* keys = nullptr;            ///< 2 * storages, to sort
+  uint32_t* rank = nullptr;            ///< per storage: place in the order of first writes
+  uint32_t* by_rank = nullptr;         ///< storages + 1
+  uint32_t* next = nullptr;            ///< storages + 1
+  uint32_t* previous = nullptr;        ///< storages + 1
+  uint32_t* rank_bits = nullptr;       ///< a RankSet of storages + 1
+  uint32_t* cursor = nullptr;          ///< kCursorWords per segment
+  uint32_t* writer_segment = nullptr;  ///< per storage: the only one that writes it, or kNoSegment
+  uint32_t* read_by = nullptr;         ///< per storage: 1 + the last segment that read it
+  uint8_t* uploaded = nullptr;         ///< per tensor: bit per worker whose device has it
+  uint8_t* arena_stage = nullptr;      ///< per arena: the stage that uses it
+  uint32_t* arena_channel = nullptr;   ///< per arena: 1 + the channel whose ring it is, or 0
+
+  [[nodiscard]] uint32_t* ClockOf(uint32_t op) const { return clock + op * workers; }
+  /// What a clock shows of op's worker once op is done.
+  [[nodiscard]] uint32_t Done(uint32_t op) const { return ClockOf(op)[worker[op]] + 1; }
+  /// True if `before` is done before `after` starts, in whatever way the workers run.
+  [[nodiscard]] bool HappensBefore(uint32_t before, uint32_t after) const;
+  /// Its place among its worker's steps.
+  [[nodiscard]] size_t StepOf(uint32_t op) const {
+    return ClockOf(op)[worker[op]] - (kFirstStep - 1);
+  }
+  [[nodiscard]] bool HasFallback(uint32_t op) const { return program.op(op).fallback_kernel >= 0; }
+  [[nodiscard]] bool IsOnCpu(const SegmentInfo& info) const;
+  [[nodiscard]] bool IsFallbackWorkspace(Access access) const {
+    return OpOf(access) != kPortOp &&
+           program.op(OpOf(access)).fallback_workspace == static_cast<int32_t>(TensorOf(access));
+  }
+};
+
+/// Indices and references of segments and stages. False if the other parts cannot trust them.
+bool CheckSegmentIndices(ProgramCheck& check);
+/// Steps, waits, deadlocks; fills clock, position and worker. False if there is no valid order.
+bool CheckOrder(ProgramCheck& check);
+/// Writers and readers of each storage; fills accesses, first_clock and last_clock.
+void CheckStorages(ProgramCheck& check);
+/// Storages that share bytes of an arena.
+void CheckOccupancy(ProgramCheck& check);
+/// Segments are acyclic.
+void CheckSegments(ProgramCheck& check);
+/// Segments of devices are whole, and list what they exchange with others.
+void CheckExchange(ProgramCheck& check);
+/// What names stages and channels is in range and as the mode wants it. False if the order of steps
+/// cannot be found from it.
+bool CheckStages(ProgramCheck& check);
+/// Stages share no bytes but in channels.
+void CheckChannels(ProgramCheck& check);
+
+}  // namespace tenon::plan_check
