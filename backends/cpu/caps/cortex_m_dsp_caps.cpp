@@ -57,7 +57,29 @@ bool IsPointwise(const OpCall& conv) {
   return w.dims[2] == 1 && w.dims[3] == 1;
 }
 
+/// One row: all pixels are, if they lie so.
+ConvBand PairedBandOf(const OpCall& conv) {
+  const TensorView& x = conv.Input(kX);
+  const TensorView& y = conv.Output();
+  ConvBand band = {};
+  band.is_paired = true;
+  band.channels = band.run = x.dims[1];
+  band.row_step = band.pixel_step = band.runs = band.rows = 1;
+  band.steps = (band.run + kStep - 1) / kStep;
+  const int64_t pixel_bytes = int64_t{band.steps} * kStep * kHalfBytes;
+  const int64_t most = (kBandBytes / 2 + x.Elements() / kShareOfX) / pixel_bytes;
+  int64_t columns = int64_t{x.dims[0]} * y.dims[2] * y.dims[3];
+  if (columns > most) columns = most;
+  if (columns > kMostPassPixels) columns = kMostPassPixels;
+  if (columns < 2) columns = 2;
+  band.columns = static_cast<int>(RoundUp(columns, 2));
+  band.x_bytes = static_cast<size_t>(band.columns * pixel_bytes);
+  band.w_bytes = static_cast<size_t>(2 * pixel_bytes);
+  return band;
+}
+
 ConvBand ConvBandOf(const OpCall& conv) {
+  if (IsPointwise(conv)) return PairedBandOf(conv);
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   const TensorView& x = conv.Input(kX);
   const TensorView& w = conv.Input(kW);
@@ -83,13 +105,11 @@ ConvBand ConvBandOf(const OpCall& conv) {
     band.in_columns = InputsOf(columns, band.pixel_step, attributes.dilations[1], kernel[1]);
   };
   const int64_t most = kBandBytes + x.Elements() / kShareOfX;
-  const bool is_pointwise = IsPointwise(conv);
-  // The pixels of a pointwise convolution are one row, if they lie so.
-  const int64_t width = is_pointwise ? int64_t{x.dims[0]} * y.dims[2] * y.dims[3] : y.dims[3];
   set_rows(1);
-  set_columns(static_cast<int>(is_pointwise && width > kPassPixels ? kPassPixels : width));
+  set_columns(y.dims[3] < kMostPassPixels ? y.dims[3] : kMostPassPixels);
   while (BandBytes(band) > most && band.columns > 2) set_columns((band.columns + 1) / 2);
-  while (!is_pointwise && band.rows < y.dims[2] && band.rows * band.columns < kPassPixels) {
+  while (band.rows < y.dims[2] && band.rows * band.columns < kPassPixels &&
+         (band.rows + 1) * band.columns <= kMostPassPixels) {
     set_rows(band.rows + 1);
     if (BandBytes(band) <= most) continue;
     set_rows(band.rows - 1);

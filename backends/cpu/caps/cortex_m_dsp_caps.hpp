@@ -23,11 +23,17 @@ namespace tenon::cpu::dsp {
 /// Runs of inputs of one output: their places lie on the stack.
 inline constexpr int kMostRuns = 64;
 
+/// Output pixels of a pass at most.
+inline constexpr int kMostPassPixels = 32;
+
 /// How a convolution is computed: pass by pass, each a rectangle of output pixels. The inputs that
 /// a pass reads are widened to 16 bits less their zero point, with the padding, so that every
 /// output's inputs are `runs` runs of `run` contiguous halves; then, for two outputs at a time, the
 /// weights. The workspace holds [inputs] [weights of two outputs].
+/// Of a pointwise convolution, whose passes are rows of pixels, the workspace holds these in pairs
+/// (see PairProduct).
 struct ConvBand {
+  bool is_paired;
   int channels;    ///< halves of a pixel: one more than the input's where runs must be even
   int row_step;    ///< rows of the band from an output row to the next
   int pixel_step;  ///< pixels of the band from an output pixel to the next

@@ -42,6 +42,17 @@ void LoadRow(const ConvGeometry& g, const ConvBand& band, const Widening& wideni
   FillZeros(to + ptrdiff_t{end} * band.channels, band.row_halves - ptrdiff_t{end} * band.channels);
 }
 
+/// Of one row of a pointwise convolution: see PairProduct.
+void LoadPairs(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+               const uint8_t* image, const Pass& pass, int16_t* to) {
+  const ptrdiff_t step = g.x_step[1] * g.strides[1];
+  const uint8_t* from = image + pass.row * g.strides[0] * g.x_step[0] + pass.column * step;
+  for (int i = 0; i < pass.columns; ++i, from += step) {
+    Widen(widening, from, g.channels, to + i % 2 * 4, 8);
+    if (i % 2 != 0) to += ptrdiff_t{band.steps} * 8;
+  }
+}
+
 bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
   const ptrdiff_t row = step * view.dims[3];
   return (view.dims[2] == 1 || view.strides[2] == row) &&
@@ -83,6 +94,7 @@ ConvGeometry ConvGeometryOf(const OpCall& op) {
 
 void LoadBand(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
               const uint8_t* image, const Pass& pass, bool follows, int16_t* to) {
+  if (band.is_paired) return LoadPairs(g, band, widening, image, pass, to);
   const int reach = (g.kernel[0] - 1) * g.dilations[0];
   const int rows = (pass.rows - 1) * band.row_step + reach + 1;
   const int columns = (pass.columns - 1) * band.pixel_step + (g.kernel[1] - 1) * g.dilations[1] + 1;

@@ -41,70 +41,65 @@ StoredWeights WeightsOf(const OpCall& op, const ConvBand& band, bool in_order) {
   return weights;
 }
 
-/// Bytes from a pixel's first input to each of its runs.
-void PlaceRuns(const ConvGeometry& g, const ConvBand& band, int runs_in_row, int32_t* runs) {
+/// See PairProduct.
+void PlaceRuns(const ConvGeometry& g, const ConvBand& band, int runs_in_row, int32_t* gaps) {
+  int32_t end = 0;
   for (int i = 0; i < band.runs; ++i) {
     const int row = i / runs_in_row * g.dilations[0];
     const int column = i % runs_in_row * g.dilations[1];
-    runs[i] =
-        (row * band.row_halves + column * band.channels) * static_cast<int32_t>(sizeof(int16_t));
+    const int32_t begin = row * band.row_halves + column * band.channels;
+    gaps[i] = (begin - end) * static_cast<int32_t>(sizeof(int16_t));
+    end = begin + band.steps * kStepInputs;
   }
 }
 
-/// Goes over the pixels of a pass, row by row.
-class Cursor {
- public:
-  Cursor(const ConvGeometry& g, const ConvBand& band, const Pass& pass, const int16_t* x,
-         uint8_t* y)
-      : x_(x),
-        y_(y),
-        columns_(pass.columns),
-        left_(pass.columns),
-        x_pixel_(band.pixel_step * band.channels),
-        x_row_(band.row_step * band.row_halves - pass.columns * x_pixel_),
-        y_pixel_(g.y_step[1]),
-        y_row_(g.y_step[0] - pass.columns * g.y_step[1]) {}
+/// The pixels of a pass, of which the last stands there twice if their number is odd.
+struct Pixels {
+  uint8_t* y[kMostPassPixels];
+  const int16_t* x[kMostPassPixels];
+  int count;
 
-  [[nodiscard]] const int16_t* x() const { return x_; }
-  [[nodiscard]] uint8_t* y() const { return y_; }
-
-  void Next() {
-    x_ += x_pixel_;
-    y_ += y_pixel_;
-    if (--left_ > 0) return;
-    left_ = columns_;
-    x_ += x_row_;
-    y_ += y_row_;
+  void Add(const int16_t* from, uint8_t* to) {
+    x[count] = from;
+    y[count++] = to;
   }
-
- private:
-  const int16_t* x_;
-  uint8_t* y_;
-  int columns_;
-  int left_;
-  ptrdiff_t x_pixel_;
-  ptrdiff_t x_row_;
-  ptrdiff_t y_pixel_;
-  ptrdiff_t y_row_;
 };
 
-/// Two outputs of all pixels of a pass.
-void RunPixels(Cursor cursor, int pixels, const PairFinish& finish, PairDots& dots) {
-  for (; pixels > 0; pixels -= 2) {
-    uint8_t* const y[2] = {cursor.y(), nullptr};
-    dots.x[0] = dots.x[1] = cursor.x();
-    cursor.Next();
-    for (int i = 0; i < 4; ++i) dots.sums[i] = static_cast<uint32_t>(finish.outputs[i % 2].bias);
-    if (pixels == 1) {
-      AddPairDots(&dots);
-      return StorePair(finish, dots.sums, y[0]);
+void ListPixels(const ConvGeometry& g, const ConvBand& band, const Pass& pass, const int16_t* x,
+                uint8_t* y, Pixels& pixels) {
+  pixels.count = 0;
+  for (int row = 0; row < pass.rows; ++row) {
+    const int16_t* from = x + ptrdiff_t{row} * band.row_step * band.row_halves;
+    uint8_t* to = y + row * g.y_step[0];
+    for (int column = 0; column < pass.columns; ++column) {
+      pixels.Add(from, to);
+      from += ptrdiff_t{band.pixel_step} * band.channels;
+      to += g.y_step[1];
     }
-    dots.x[1] = cursor.x();
-    uint8_t* const second = cursor.y();
-    cursor.Next();
-    AddPairDots(&dots);
-    StorePair(finish, dots.sums, y[0]);
-    StorePair(finish, dots.sums + 2, second);
+  }
+  if (pixels.count % 2 != 0) pixels.Add(pixels.x[pixels.count - 1], pixels.y[pixels.count - 1]);
+}
+
+/// Two outputs, or the last, of the product's pixels.
+void RunOutputs(const Rescale& rescale, bool is_simple, const PairFinish& finish,
+                PairProduct& product) {
+  for (int i = 0; i < 2; ++i) {
+    const auto bias = static_cast<uint32_t>(finish.bias[i]);
+    product.bias[i] = product.bias[2 + i] = is_simple ? bias * 2 : bias;
+    product.finish[i] = finish.outputs[i];
+  }
+  if (is_simple && finish.is_pair) {
+    product.sums = nullptr;
+    return MultiplyPairs(product);
+  }
+  uint32_t sums[2 * kMostPassPixels];
+  product.sums = sums;
+  MultiplyPairs(product);
+  uint32_t* next = sums;
+  for (uint8_t* const* y = product.y; y < product.y_end; y += 2, next += 4) {
+    for (int pixel = 1; pixel >= 0; --pixel) {
+      StorePair(rescale, finish, next + 2 * pixel, is_simple, y[pixel] + product.output);
+    }
   }
 }
 
@@ -125,16 +120,29 @@ Status ConvRun(const KernelCall& call) {
   const ConvGeometry g = ConvGeometryOf(op);
   const TensorView& w = op.Input(kW);
   const bool in_order = w.dims[1] % kStepInputs != 0;
-  const Widening widening = WideningOfX(op, in_order);
-  const StoredWeights weights = WeightsOf(op, band, in_order);
   const Rescale rescale =
       RescaleOf(op, op.AttributesAs<QuantizedConvAttributes>().output, w.Elements() / w.dims[0]);
+  const bool is_simple = IsSimple(rescale, g.outputs);
+  const Widening widening = WideningOfX(op, in_order, is_simple);
+  const StoredWeights weights = WeightsOf(op, band, in_order);
   auto* const x_halves = static_cast<int16_t*>(call.workspace);
   auto* const w_halves = x_halves + band.x_bytes / sizeof(int16_t);
-  for (size_t i = 0; i < band.w_bytes / sizeof(int16_t); ++i) w_halves[i] = 0;
-  int32_t runs[kMostRuns];
-  PlaceRuns(g, band, weights.runs_in_row, runs);
-  PairDots dots = {{}, {}, w_halves, runs, band.runs, band.steps};
+  const size_t w_count = band.w_bytes / sizeof(int16_t);
+  for (size_t i = 0; i < w_count; ++i) w_halves[i] = 0;
+  int32_t gaps[kMostRuns];
+  Pixels pixels;
+  PairProduct product = {};
+  product.w = w_halves;
+  product.w_end = w_halves + w_count;
+  product.y = pixels.y;
+  product.steps = band.steps;
+  if (band.is_paired) {
+    product.x_paired = x_halves;
+  } else {
+    PlaceRuns(g, band, weights.runs_in_row, gaps);
+    product.x_runs = pixels.x;
+    product.gaps = gaps;
+  }
 
   for (int image = 0; image < g.images; ++image) {
     for (int column = 0; column < g.out[1]; column += band.columns) {
@@ -142,12 +150,13 @@ Status ConvRun(const KernelCall& call) {
         const Pass pass = {row, column, g.out[0] - row < band.rows ? g.out[0] - row : band.rows,
                            g.out[1] - column < band.columns ? g.out[1] - column : band.columns};
         LoadBand(g, band, widening, g.x + image * g.x_image, pass, row > 0, x_halves);
-        uint8_t* const y = g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1];
-        for (int output = 0; output < g.outputs; output += 2) {
-          const PairFinish finish = FinishOf(rescale, output, g.outputs);
-          WidenPair(weights, output, finish.is_pair ? 2 : 1, w_halves);
-          RunPixels(Cursor(g, band, pass, x_halves, y + output), pass.rows * pass.columns, finish,
-                    dots);
+        ListPixels(g, band, pass, x_halves,
+                   g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1], pixels);
+        product.y_end = pixels.y + pixels.count;
+        for (product.output = 0; product.output < g.outputs; product.output += 2) {
+          const PairFinish finish = FinishOf(rescale, product.output, g.outputs);
+          WidenPair(weights, product.output, finish.is_pair ? 2 : 1, w_halves);
+          RunOutputs(rescale, is_simple, finish, product);
         }
       }
     }

@@ -2,82 +2,212 @@
 
 #include <cstddef>
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
-
 namespace tenon::cpu::dsp {
 
 #if TENON_DSP_INSTRUCTIONS
 
-// 11 instructions for 16 products. All 14 registers are in use, which no compiler was found to
-// manage: r0-r3 sums, r4, r5 pixels, r6 weights, r7 rounds left, r8-r11 weights of a step, r12, lr
-// inputs of a step. A round is four steps; the first is entered in its middle.
-#define TENON_STEP                  \
-  "ldmia r6!, {r8, r9, r10, r11}\n" \
-  "ldrd r12, lr, [r4], #8\n"        \
-  "smlad r0, r12, r8, r0\n"         \
-  "smlad r1, r12, r10, r1\n"        \
-  "smlad r0, lr, r9, r0\n"          \
-  "smlad r1, lr, r11, r1\n"         \
-  "ldrd r12, lr, [r5], #8\n"        \
-  "smlad r2, r12, r8, r2\n"         \
-  "smlad r3, r12, r10, r3\n"        \
-  "smlad r2, lr, r9, r2\n"          \
-  "smlad r3, lr, r11, r3\n"
+// All 14 registers are in use, which no compiler was found to manage. r0-r3 are sums and r4 is the
+// next weight. A round is four steps; the first one of a run is entered in its middle, where the
+// number of steps is no multiple of four.
+//
+// The stack: what PairProduct begins with, up to `gaps`:
+//   0 bias, 16 w, 20 where a pair begins, 24 finish, 48 output, 52 next y, 56 y_end, 60 w_end,
+//   64 sums, 68 next x_runs, 72 gaps; then
+//   76 next gap, 80 rounds of a run, 84 where a run begins, 88 where a pair is finished.
 
-__attribute__((naked)) void AddPairDots(PairDots*) {
+// 10 instructions for 16 products of paired inputs (at r12).
+#define TENON_PAIRED_STEP            \
+  "ldmia r4!, {r5, r6, r7, r8}\n"    \
+  "ldmia r12!, {r9, r10, r11, lr}\n" \
+  "smlad r0, r9, r5, r0\n"           \
+  "smlad r1, r9, r7, r1\n"           \
+  "smlad r0, r10, r6, r0\n"          \
+  "smlad r1, r10, r8, r1\n"          \
+  "smlad r2, r11, r5, r2\n"          \
+  "smlad r3, r11, r7, r3\n"          \
+  "smlad r2, lr, r6, r2\n"           \
+  "smlad r3, lr, r8, r3\n"
+
+// 11 instructions for inputs in runs (at r5 and r6); rounds left in r12.
+#define TENON_RUN_STEP             \
+  "ldmia r4!, {r7, r8, r9, r10}\n" \
+  "ldrd r11, lr, [r5], #8\n"       \
+  "smlad r0, r11, r7, r0\n"        \
+  "smlad r1, r11, r9, r1\n"        \
+  "smlad r0, lr, r8, r0\n"         \
+  "smlad r1, lr, r10, r1\n"        \
+  "ldrd r11, lr, [r6], #8\n"       \
+  "smlad r2, r11, r7, r2\n"        \
+  "smlad r3, r11, r9, r3\n"        \
+  "smlad r2, lr, r8, r2\n"         \
+  "smlad r3, lr, r10, r3\n"
+
+// A sum to a byte, as FinishDoubled does.
+#define TENON_FINISH(sum, multiplier, offset, right) \
+  "add lr, " offset ", " sum                         \
+  ", asr #31\n"                                      \
+  "smmlar " sum ", " sum ", " multiplier             \
+  ", lr\n"                                           \
+  "asr " sum ", " sum ", " right                     \
+  "\n"                                               \
+  "ssat " sum ", #8, " sum "\n"
+
+__attribute__((naked)) void MultiplyPairs(const PairProduct&) {
   __asm__ volatile(
-      "push {r0, r4-r11, lr}\n"
-      "sub sp, #24\n"
-      "ldmia r0, {r0-r9}\n"
-      // On the stack: the pixels, the next run and the end of the runs, rounds, first step.
-      "add r9, #3\n"
-      "lsr r11, r9, #2\n"
-      "add r12, r7, r8, lsl #2\n"
-      "and r9, #3\n"
-      "rsb r9, #3\n"  // steps left out of the first round
-      "adr lr, 2f\n"
-      "mov r10, #44\n"  // bytes of a step
-      "mla lr, r9, r10, lr\n"
-      "orr lr, #1\n"
-      "stm sp, {r4, r5, r7, r12}\n"
-      "strd r11, lr, [sp, #16]\n"
+      "push {r3-r11, lr}\n"
+      "sub sp, #96\n"
+      "mov r12, sp\n"
+      "ldmia r0!, {r1-r8}\n"
+      "stmia r12!, {r1-r8}\n"
+      "ldmia r0!, {r1-r8}\n"
+      "stmia r12!, {r1-r8}\n"
+      "ldmia r0, {r1-r5}\n"  // sums, x_runs, gaps, x_paired, steps
+      "stmia r12, {r1-r3}\n"
+      "adr r6, 7f\n"
+      "cbnz r1, 1f\n"
+      "adr r6, 6f\n"
       "1:\n"
-      "ldm sp, {r8-r12, lr}\n"
-      "ldr r7, [r10], #4\n"
-      "str r10, [sp, #8]\n"
-      "add r4, r8, r7\n"
-      "add r5, r9, r7\n"
-      "mov r7, r12\n"
+      "orr r6, #1\n"  // an address of Thumb code
+      "str r6, [sp, #88]\n"
+      "mov r12, r4\n"
+      "add r6, r5, #3\n"
+      "lsr r6, #2\n"
+      "rsb r5, r5, #0\n"
+      "and r5, #3\n"  // steps left out of the first round
+      "cbz r2, 2f\n"
+      "adr r8, 5f\n"
+      "mov r7, #44\n"
+      "mla r5, r5, r7, r8\n"
+      "orr r5, #1\n"
+      "strd r6, r5, [sp, #80]\n"
+      "adr r5, 4f\n"
+      "b 3f\n"
+      "2:\n"
+      "adr r8, 8f\n"
+      "mov r7, #40\n"
+      "mla r5, r5, r7, r8\n"
+      "3:\n"
+      "orr r5, #1\n"
+      "str r5, [sp, #20]\n"
+      "ldm sp, {r0-r4, pc}\n"
+
+      // A pair of paired inputs.
+      ".balign 4\n"
+      "8:\n" TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP
+      "ldr r5, [sp, #60]\n"
+      "cmp r4, r5\n"
+      "bne.w 8b\n"
+      "ldr pc, [sp, #88]\n"
+
+      // A pair of inputs in runs.
+      ".balign 4\n"
+      "4:\n"
+      "ldrd r11, r12, [sp, #68]\n"
+      "ldmia r11!, {r5, r6}\n"
+      "str r11, [sp, #68]\n"
+      "9:\n"
+      "ldr r11, [r12], #4\n"
+      "str r12, [sp, #76]\n"
+      "add r5, r11\n"
+      "add r6, r11\n"
+      "ldrd r12, lr, [sp, #80]\n"
       "bx lr\n"
       ".balign 4\n"
-      "2:\n" TENON_STEP TENON_STEP TENON_STEP TENON_STEP
-      "subs r7, #1\n"
-      "bne.w 2b\n"
-      "ldrd r10, r11, [sp, #8]\n"
-      "cmp r10, r11\n"
-      "bne 1b\n"
-      "add sp, #24\n"
-      "pop {r12}\n"
-      "stm r12, {r0-r3}\n"
-      "pop {r4-r11, pc}\n");
+      "5:\n" TENON_RUN_STEP TENON_RUN_STEP TENON_RUN_STEP TENON_RUN_STEP
+      "subs r12, #1\n"
+      "bne.w 5b\n"
+      "ldr r11, [sp, #60]\n"
+      "cmp r4, r11\n"
+      "ldr r12, [sp, #76]\n"
+      "bne 9b\n"
+      "ldr pc, [sp, #88]\n"
+
+      // Bytes.
+      ".balign 4\n"
+      "6:\n"
+      "add r4, sp, #24\n"
+      "ldm r4, {r4-r11}\n"
+      TENON_FINISH("r0", "r4", "r5", "r6")
+      TENON_FINISH("r1", "r7", "r8", "r9")
+      TENON_FINISH("r2", "r4", "r5", "r6")
+      TENON_FINISH("r3", "r7", "r8", "r9")
+      "ldmia r11!, {r4, r5}\n"
+      "str r11, [sp, #52]\n"
+      "strb r2, [r5, r10]\n"
+      "strb r0, [r4, r10]\n"
+      "add r10, #1\n"
+      "strb r3, [r5, r10]\n"
+      "strb r1, [r4, r10]\n"
+      "ldr r4, [sp, #56]\n"
+      "cmp r11, r4\n"
+      "it ne\n"
+      "ldmne sp, {r0-r4, pc}\n"
+      "add sp, #96\n"
+      "pop {r3-r11, pc}\n"
+
+      // Sums.
+      ".balign 4\n"
+      "7:\n"
+      "ldr r11, [sp, #64]\n"
+      "stmia r11!, {r0-r3}\n"
+      "str r11, [sp, #64]\n"
+      "ldrd r5, r6, [sp, #52]\n"
+      "add r5, #8\n"
+      "str r5, [sp, #52]\n"
+      "cmp r5, r6\n"
+      "it ne\n"
+      "ldmne sp, {r0-r4, pc}\n"
+      "add sp, #96\n"
+      "pop {r3-r11, pc}\n");
 }
 
-#undef TENON_STEP
+#undef TENON_FINISH
+#undef TENON_RUN_STEP
+#undef TENON_PAIRED_STEP
 
 #else
 
-void AddPairDots(PairDots* call) {
-  const int16_t* w = call->w;
-  for (int32_t run = 0; run < call->run_count; ++run) {
-    for (int32_t step = 0; step < call->steps; ++step, w += 2 * kStepInputs) {
-      for (int pixel = 0; pixel < 2; ++pixel) {
-        const int16_t* x =
-            call->x[pixel] + call->runs[run] / ptrdiff_t{sizeof(int16_t)} + step * kStepInputs;
-        for (int output = 0; output < 2; ++output) {
-          for (int i = 0; i < kStepInputs; ++i) {
-            call->sums[pixel * 2 + output] +=
-                static_cast<uint32_t>(x[i] * w[output * kStepInputs + i]);
-          }
+namespace {
+
+/// Adds `steps` steps to the sum of one output.
+void AddSteps(const int16_t* x, int x_step, const int16_t* w, int steps, uint32_t& sum) {
+  for (; steps > 0; --steps, x += x_step, w += 2 * kStepInputs) {
+    for (int i = 0; i < kStepInputs; ++i) sum += static_cast<uint32_t>(x[i] * w[i]);
+  }
+}
+
+uint32_t Sum(const PairProduct& product, ptrdiff_t pair, int pixel, int output) {
+  uint32_t sum = product.bias[output];
+  const int16_t* w = product.w + output * kStepInputs;
+  constexpr int kPairStep = 2 * kStepInputs;
+  if (product.x_runs == nullptr) {
+    const int16_t* x = product.x_paired + pair * product.steps * kPairStep + pixel * kStepInputs;
+    AddSteps(x, kPairStep, w, product.steps, sum);
+    return sum;
+  }
+  const int16_t* x = product.x_runs[pair * 2 + pixel];
+  for (const int32_t* gap = product.gaps; w < product.w_end; ++gap) {
+    x += *gap / static_cast<int32_t>(sizeof(int16_t));
+    AddSteps(x, kStepInputs, w, product.steps, sum);
+    x += product.steps * kStepInputs;
+    w += product.steps * kPairStep;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void MultiplyPairs(const PairProduct& product) {
+  for (uint8_t* const* y = product.y; y < product.y_end; y += 2) {
+    const ptrdiff_t pair = (y - product.y) / 2;
+    for (int pixel = 1; pixel >= 0; --pixel) {
+      for (int output = 0; output < 2; ++output) {
+        const uint32_t sum = Sum(product, pair, pixel, output);
+        if (product.sums != nullptr) {
+          product.sums[pair * 4 + pixel * 2 + output] = sum;
+        } else {
+          const int32_t value = FinishDoubled(product.finish[output], static_cast<int32_t>(sum));
+          y[pixel][product.output + output] = static_cast<uint8_t>(SaturateToByte(value));
         }
       }
     }

@@ -1,27 +1,40 @@
-// The innermost loop of products of quantized tensors: 2 pixels times 2 outputs.
+// The innermost loops of products of quantized tensors: pairs of pixels times pairs of outputs.
 #pragma once
 
 #include <cstdint>
 
+#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+
 namespace tenon::cpu::dsp {
 
-/// Inputs that are multiplied in one step; a run has a multiple of them.
+/// Inputs that are multiplied in one step.
 inline constexpr int kStepInputs = 4;
 
-/// Sums of products of two pixels and two outputs.
+/// Products of pairs of pixels with the weights of two outputs. Inputs and weights are halves (i16)
+/// at multiples of 4 bytes. Assembler code knows the order of the fields.
 ///
-/// A pixel's inputs are `run_count` runs of `steps` * 4 halves (i16), each `runs[i]` bytes from the
-/// pixel's first; all at multiples of 4 bytes. The weights are, for each step of each run in turn,
-/// 4 halves of output 0 and 4 of output 1. Assembler code knows the order of the fields.
-struct PairDots {
-  uint32_t sums[4];  ///< [pixel][output]: what the products are added to; they wrap
-  const int16_t* x[2];
+/// Weights: for each step in turn, 4 halves of output 0 and 4 of output 1.
+/// Inputs, either paired: for each pair, for each step in turn, 4 halves of pixel 0 and 4 of pixel
+/// 1. Or in runs: each pixel's are several runs of `steps` steps; `gaps` gives the bytes from a
+/// pixel's address to its first run, and from the end of a run to the next one.
+struct PairProduct {
+  uint32_t bias[4];  ///< what sums begin with: [pixel][output]
   const int16_t* w;
-  const int32_t* runs;
-  int32_t run_count;  ///< > 0
-  int32_t steps;      ///< > 0
+  uint32_t code;  ///< no input
+  Finish finish[2];
+  int32_t output;         ///< bytes from an address in `y` to that of output 0
+  uint8_t* const* y;      ///< two for each pair; the second pixel's bytes are stored first
+  uint8_t* const* y_end;  ///< not `y`
+  const int16_t* w_end;   ///< not `w`
+  /// [pair][pixel][output], modulo 2^32. Null: bytes of i8 are stored by FinishDoubled.
+  uint32_t* sums;
+  /// Two for each pair; or null.
+  const int16_t* const* x_runs;
+  const int32_t* gaps;      ///< where there is `x_runs`
+  const int16_t* x_paired;  ///< where there is no `x_runs`
+  int32_t steps;            ///< of a run, or of all inputs; > 0
 };
 
-void AddPairDots(PairDots* call);
+void MultiplyPairs(const PairProduct& product);
 
 }  // namespace tenon::cpu::dsp

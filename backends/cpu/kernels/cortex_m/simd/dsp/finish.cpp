@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::dsp {
@@ -19,29 +18,29 @@ const T* DataOf(const OpCall& op, int index) {
 }
 
 /// Sums that differ by at most `most` from the bias stay in the range that the fast forms take.
-bool IsFast(const Rescale& rescale, const Finish& finish, int32_t shift) {
-  const int64_t bias = finish.bias < 0 ? -int64_t{finish.bias} : finish.bias;
-  return bias + rescale.most <= kMostFastSum && shift < 0 && shift >= -kMostFastShift;
+bool IsFast(const Rescale& rescale, int32_t index) {
+  const int64_t bias = rescale.bias == nullptr ? 0 : rescale.bias[index];
+  const int32_t shift = rescale.shift[index * rescale.step];
+  return (bias < 0 ? -bias : bias) + rescale.most <= kMostFastSum && shift < 0 &&
+         shift >= -kMostFastShift && rescale.multiplier[index * rescale.step] >= 0;
 }
 
-FinishKind Prepare(const Rescale& rescale, int32_t index, Finish& finish, int32_t& shift) {
+FinishKind Prepare(const Rescale& rescale, int32_t index, PairFinish& pair, int place) {
   const QuantizedOutput& output = rescale.output;
-  finish.bias = rescale.bias == nullptr ? 0 : rescale.bias[index];
-  shift = 0;
+  Finish& finish = pair.outputs[place];
+  pair.bias[place] = rescale.bias == nullptr ? 0 : rescale.bias[index];
+  finish.offset = output.zero_point;
+  finish.right = 0;
   if (output.rounding == Rounding::kHalfEven) {
     std::memcpy(&finish.multiplier, rescale.scale + index * rescale.step, sizeof(float));
-    finish.offset = output.zero_point;
-    finish.right = 0;
     return FinishKind::kFloat;
   }
   finish.multiplier = rescale.multiplier[index * rescale.step];
-  shift = rescale.shift[index * rescale.step];
-  finish.offset = output.zero_point;
-  finish.right = 0;
-  if (!IsFast(rescale, finish, shift)) return FinishKind::kExact;
-  finish.right = -shift;
+  pair.shift[place] = rescale.shift[index * rescale.step];
+  if (!IsFast(rescale, index)) return FinishKind::kExact;
+  finish.right = -pair.shift[place];
   finish.offset = output.zero_point * (1 << finish.right) + (1 << (finish.right - 1));
-  return output.rounding == Rounding::kFixedPoint ? FinishKind::kTwice : FinishKind::kOnce;
+  return output.rounding == Rounding::kFixedPoint ? FinishKind::kDoubled : FinishKind::kOnce;
 }
 
 /// What RoundHalfEven gives, as far as a byte's bounds tell.
@@ -56,13 +55,11 @@ int32_t RoundToEven(float value) {
 #endif
 }
 
-int32_t Rounded(const PairFinish& pair, int output, int32_t sum) {
+int32_t Rounded(const Rescale& rescale, const PairFinish& pair, int output, int32_t sum) {
   const Finish& finish = pair.outputs[output];
   switch (pair.kind) {
-    case FinishKind::kTwice: {
-      const int32_t high = RoundedHighProduct(sum * 2, finish.multiplier);
-      return (high + (high >> 31) + finish.offset) >> finish.right;
-    }
+    case FinishKind::kDoubled:
+      return FinishDoubled(finish, sum * 2);
     case FinishKind::kOnce: {
       const auto high = static_cast<int32_t>((int64_t{sum * 2} * finish.multiplier) >> 32);
       return (high + finish.offset) >> finish.right;
@@ -75,16 +72,14 @@ int32_t Rounded(const PairFinish& pair, int output, int32_t sum) {
     case FinishKind::kExact:
       break;
   }
-  const bool once = pair.rescale->output.rounding == Rounding::kFixedPointOnce;
+  const bool once = rescale.output.rounding == Rounding::kFixedPointOnce;
   const int32_t shift = pair.shift[output];
   const int32_t rounded = once ? FixedPointMultiplyOnce(sum, finish.multiplier, shift)
                                : FixedPointMultiply(sum, finish.multiplier, shift);
-  return Saturate(pair.rescale->output, rounded);
+  return Saturate(rescale.output, rounded);
 }
 
-uint8_t ByteOf(const PairFinish& pair, int32_t value) {
-  if (pair.is_full) return static_cast<uint8_t>(SaturateToByte(value));
-  const QuantizedOutput& output = pair.rescale->output;
+uint8_t ByteOf(const QuantizedOutput& output, int32_t value) {
   return static_cast<uint8_t>(value < output.min ? output.min
                                                  : (value > output.max ? output.max : value));
 }
@@ -107,23 +102,34 @@ Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth
   return rescale;
 }
 
+bool IsSimple(const Rescale& rescale, int32_t outputs) {
+  const QuantizedOutput& output = rescale.output;
+  if (output.rounding != Rounding::kFixedPoint || output.min != -128 || output.max != 127) {
+    return false;
+  }
+  for (int32_t i = 0; i < outputs; ++i) {
+    if (!IsFast(rescale, i)) return false;
+  }
+  return true;
+}
+
 PairFinish FinishOf(const Rescale& rescale, int32_t first, int32_t outputs) {
   PairFinish pair = {};
-  pair.rescale = &rescale;
   pair.is_pair = first + 1 < outputs;
-  pair.is_full = rescale.output.min == -128 && rescale.output.max == 127;
-  pair.kind = Prepare(rescale, first, pair.outputs[0], pair.shift[0]);
-  pair.outputs[1] = pair.outputs[0];
+  pair.kind = Prepare(rescale, first, pair, 0);
   if (pair.is_pair) {
-    const FinishKind second = Prepare(rescale, first + 1, pair.outputs[1], pair.shift[1]);
+    const FinishKind second = Prepare(rescale, first + 1, pair, 1);
     if (second != pair.kind) pair.kind = FinishKind::kExact;
   }
   return pair;
 }
 
-void StorePair(const PairFinish& pair, const uint32_t* sums, uint8_t* y) {
-  y[0] = ByteOf(pair, Rounded(pair, 0, static_cast<int32_t>(sums[0])));
-  if (pair.is_pair) y[1] = ByteOf(pair, Rounded(pair, 1, static_cast<int32_t>(sums[1])));
+void StorePair(const Rescale& rescale, const PairFinish& pair, const uint32_t* sums, bool doubled,
+               uint8_t* y) {
+  for (int i = 0; i < (pair.is_pair ? 2 : 1); ++i) {
+    const int32_t sum = static_cast<int32_t>(sums[i]) >> (doubled ? 1 : 0);
+    y[i] = ByteOf(rescale.output, Rounded(rescale, pair, i, sum));
+  }
 }
 
 }  // namespace tenon::cpu::dsp

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
 
@@ -23,34 +24,45 @@ struct Rescale {
 /// Of a quantized convolution or matrix product, each output of which sums `depth` products.
 [[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth);
 
-enum class FinishKind : uint8_t {
-  kTwice,  ///< kFixedPoint by SMMULR
-  kOnce,   ///< kFixedPointOnce by the high word of the product
-  kFloat,  ///< kHalfEven
-  kExact,  ///< by requantize.hpp, whatever the constants hold
-};
-
-/// What one output's sums take.
+/// What becomes of one output's sums.
 struct Finish {
-  int32_t bias;
   int32_t multiplier;  ///< or the bits of the scale
   int32_t offset;      ///< half of 2^right, and 2^right zero points
   int32_t right;
 };
 
+/// kFixedPoint of half of `doubled`, plus the zero point, before the bounds are applied. For sums
+/// and factors that IsFast holds of.
+[[nodiscard]] inline int32_t FinishDoubled(const Finish& finish, int32_t doubled) {
+  // Halves of the second rounding go away from zero: down, of what is negative. Where the product
+  // is 0 though the sum is negative, this makes no difference.
+  return AddHighProduct(doubled, finish.multiplier, finish.offset + (doubled >> 31)) >>
+         finish.right;
+}
+
+enum class FinishKind : uint8_t {
+  kDoubled,  ///< kFixedPoint, by FinishDoubled
+  kOnce,     ///< kFixedPointOnce, by the high word of the product
+  kFloat,    ///< kHalfEven
+  kExact,    ///< by requantize.hpp, whatever the constants hold
+};
+
 /// Two neighbouring outputs, or the last alone.
 struct PairFinish {
   Finish outputs[2];
+  int32_t bias[2];
+  int32_t shift[2];
   FinishKind kind;
   bool is_pair;
-  bool is_full;  ///< the bounds are those of i8
-  int32_t shift[2];
-  const Rescale* rescale;
 };
+
+/// True if all outputs are bytes that FinishDoubled and the range of i8 give.
+[[nodiscard]] bool IsSimple(const Rescale& rescale, int32_t outputs);
 
 [[nodiscard]] PairFinish FinishOf(const Rescale& rescale, int32_t first, int32_t outputs);
 
-/// Stores a pixel's bytes from its sums, which have the bias in them.
-void StorePair(const PairFinish& finish, const uint32_t* sums, uint8_t* y);
+/// Stores a pixel's bytes from its sums, or twice its sums, which have the bias in them.
+void StorePair(const Rescale& rescale, const PairFinish& finish, const uint32_t* sums, bool doubled,
+               uint8_t* y);
 
 }  // namespace tenon::cpu::dsp

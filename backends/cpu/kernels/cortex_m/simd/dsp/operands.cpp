@@ -12,11 +12,11 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
   return OkStatus();
 }
 
-Widening WideningOfX(const OpCall& op, bool in_order) {
+Widening WideningOfX(const OpCall& op, bool in_order, bool doubled) {
   constexpr int kXZeroPoint = 5;
   const uint8_t zero_point =
       op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const uint8_t>() : uint8_t{0};
-  return WideningOf(op.Input(0).dtype == DType::kI8, zero_point, in_order);
+  return WideningOf(op.Input(0).dtype == DType::kI8, zero_point, in_order, doubled);
 }
 
 }  // namespace tenon::cpu::dsp

@@ -18,6 +18,6 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
 }
 
 /// How x (input 0) of a product becomes halves, its zero point being input 5.
-[[nodiscard]] Widening WideningOfX(const OpCall& op, bool in_order);
+[[nodiscard]] Widening WideningOfX(const OpCall& op, bool in_order, bool doubled);
 
 }  // namespace tenon::cpu::dsp

@@ -33,7 +33,7 @@ void WidenOutput(const StoredWeights& weights, int output, int16_t* to) {
   const uint8_t zero_point = weights.zero_points == nullptr
                                  ? uint8_t{0}
                                  : weights.zero_points[output * weights.zero_point_step];
-  const Widening widening = WideningOf(weights.is_signed, zero_point, weights.in_order);
+  const Widening widening = WideningOf(weights.is_signed, zero_point, weights.in_order, false);
   const uint8_t* from = weights.data + output * weights.output;
   const int run = weights.taps * weights.channels;
   const bool is_contiguous = IsContiguousRun(weights);

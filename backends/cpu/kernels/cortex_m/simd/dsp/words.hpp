@@ -23,31 +23,43 @@ namespace tenon::cpu::dsp {
 
 inline void StoreWord(void* address, uint32_t word) { std::memcpy(address, &word, sizeof word); }
 
+/// Two words at a multiple of 4 bytes (STRD).
+inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
+#if TENON_DSP_INSTRUCTIONS
+  auto* const words = static_cast<uint32_t*>(__builtin_assume_aligned(address, 4));
+  __asm__("strd %1, %2, %0" : "=m"(*reinterpret_cast<uint64_t*>(words)) : "r"(first), "r"(second));
+#else
+  StoreWord(address, first);
+  StoreWord(static_cast<uint8_t*>(address) + 4, second);
+#endif
+}
+
 [[nodiscard]] constexpr int32_t LowHalf(uint32_t word) { return static_cast<int16_t>(word); }
 [[nodiscard]] constexpr int32_t HighHalf(uint32_t word) { return static_cast<int16_t>(word >> 16); }
 [[nodiscard]] constexpr uint32_t Halves(int32_t low, int32_t high) {
   return (static_cast<uint32_t>(low) & 0xFFFFU) | static_cast<uint32_t>(high) << 16;
 }
 
-/// Bytes 0 and 2 as signed halves (SXTB16).
-[[nodiscard]] inline uint32_t EvenBytes(uint32_t word) {
+/// Halves plus bytes 0 and 2 of `word`, which are signed; sums wrap (SXTAB16).
+[[nodiscard]] inline uint32_t AddEvenBytes(uint32_t halves, uint32_t word) {
 #if TENON_DSP_INSTRUCTIONS
-  uint32_t halves;
-  __asm__("sxtb16 %0, %1" : "=r"(halves) : "r"(word));
-  return halves;
+  uint32_t sums;
+  __asm__("sxtab16 %0, %1, %2" : "=r"(sums) : "r"(halves), "r"(word));
+  return sums;
 #else
-  return Halves(static_cast<int8_t>(word), static_cast<int8_t>(word >> 16));
+  return Halves(LowHalf(halves) + static_cast<int8_t>(word),
+                HighHalf(halves) + static_cast<int8_t>(word >> 16));
 #endif
 }
 
-/// Bytes 1 and 3.
-[[nodiscard]] inline uint32_t OddBytes(uint32_t word) {
+/// The same with bytes 1 and 3.
+[[nodiscard]] inline uint32_t AddOddBytes(uint32_t halves, uint32_t word) {
 #if TENON_DSP_INSTRUCTIONS
-  uint32_t halves;
-  __asm__("sxtb16 %0, %1, ror #8" : "=r"(halves) : "r"(word));
-  return halves;
+  uint32_t sums;
+  __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(sums) : "r"(halves), "r"(word));
+  return sums;
 #else
-  return EvenBytes(word >> 8);
+  return AddEvenBytes(halves, word >> 8);
 #endif
 }
 
@@ -59,14 +71,14 @@ inline void StoreWord(void* address, uint32_t word) { std::memcpy(address, &word
   return (high & 0xFFFF0000U) | low >> 16;
 }
 
-/// Differences of halves; they wrap (SSUB16).
-[[nodiscard]] inline uint32_t SubtractHalves(uint32_t a, uint32_t b) {
+/// Twice each half; they wrap (SADD16).
+[[nodiscard]] inline uint32_t DoubledHalves(uint32_t word) {
 #if TENON_DSP_INSTRUCTIONS
   uint32_t halves;
-  __asm__("ssub16 %0, %1, %2" : "=r"(halves) : "r"(a), "r"(b));
+  __asm__("sadd16 %0, %1, %1" : "=r"(halves) : "r"(word));
   return halves;
 #else
-  return Halves(LowHalf(a) - LowHalf(b), HighHalf(a) - HighHalf(b));
+  return Halves(LowHalf(word) * 2, HighHalf(word) * 2);
 #endif
 }
 
@@ -81,14 +93,13 @@ inline void StoreWord(void* address, uint32_t word) { std::memcpy(address, &word
 #endif
 }
 
-/// (a * b + 2^31) / 2^32, rounded down (SMMULR).
-[[nodiscard]] inline int32_t RoundedHighProduct(int32_t a, int32_t b) {
+/// sum + (a * b + 2^31) / 2^32, rounded down (SMMLAR). The sum must fit 32 bits.
+[[nodiscard]] inline int32_t AddHighProduct(int32_t a, int32_t b, int32_t sum) {
 #if TENON_DSP_INSTRUCTIONS
-  int32_t high;
-  __asm__("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
-  return high;
+  __asm__("smmlar %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+  return sum;
 #else
-  return static_cast<int32_t>((int64_t{a} * b + (int64_t{1} << 31)) >> 32);
+  return static_cast<int32_t>((int64_t{a} * b + (int64_t{1} << 31)) >> 32) + sum;
 #endif
 }
 
