@@ -23,6 +23,8 @@ Tables FindUsable() {
       __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0;
   if (has_avx2 && has_avx512) tables.Add(kAvx512Routines);
   if (has_avx2) tables.Add(kAvx2Routines);
+#elif defined(__aarch64__)
+  tables.Add(kNeonRoutines);
 #endif
   tables.Add(kGenericRoutines);
   return tables;

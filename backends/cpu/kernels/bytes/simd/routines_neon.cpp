@@ -28,11 +28,24 @@ struct Sums {
   return vld1q_u8(bytes);
 }
 
-/// Adds the products of one tap; `x` are the bits of u8.
+/// The bytes as u8 says them, where kFlip as i8 does.
+template <bool kFlip>
+[[gnu::always_inline]] inline int16x8_t WidenLow(uint8x16_t x) {
+  if constexpr (!kFlip) return vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x)));
+  return vsubl_s8(vget_low_s8(vreinterpretq_s8_u8(x)), vdup_n_s8(-128));
+}
+template <bool kFlip>
+[[gnu::always_inline]] inline int16x8_t WidenHigh(uint8x16_t x) {
+  if constexpr (!kFlip) return vreinterpretq_s16_u16(vmovl_high_u8(x));
+  return vsubl_high_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(-128));
+}
+
+/// Adds the products of one tap.
+template <bool kFlip>
 [[gnu::always_inline]] inline void AddTap(uint8x16_t x, int16x8_t low_weights,
                                           int16x8_t high_weights, Sums& sums) {
-  const int16x8_t low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(x)));
-  const int16x8_t high = vreinterpretq_s16_u16(vmovl_high_u8(x));
+  const int16x8_t low = WidenLow<kFlip>(x);
+  const int16x8_t high = WidenHigh<kFlip>(x);
   sums.of[0] = vmlal_s16(sums.of[0], vget_low_s16(low), vget_low_s16(low_weights));
   sums.of[1] = vmlal_high_s16(sums.of[1], low, low_weights);
   sums.of[2] = vmlal_s16(sums.of[2], vget_low_s16(high), vget_low_s16(high_weights));
@@ -74,11 +87,26 @@ void Finish(const DepthwiseCall& call, const Sums& sums, uint8_t* y) {
   for (int i = 0; i < call.channels; ++i) y[i] = stored[i];
 }
 
-/// kPixels adjacent outputs, the first window beginning at column `first`. kInside: every column of
-/// every window lies inside, and all 16 channels are there.
-template <int kPixels, bool kInside>
+/// Which columns and channels a run of pixels has.
+enum class Where {
+  kInside,   ///< all columns of every window, and all 16 channels
+  kEdge,     ///< columns outside, and all 16 channels
+  kPartial,  ///< any columns, fewer channels
+};
+
+/// The bytes that pixel `i` reads of a tap.
+template <Where kWhere>
+[[gnu::always_inline]] inline uint8x16_t LoadTap(const DepthwiseCall& call, const DepthwiseTap& tap,
+                                                 int64_t column) {
+  if constexpr (kWhere == Where::kInside) return vld1q_u8(tap.row + column * tap.step);
+  const bool inside = column >= 0 && column < call.columns;
+  const uint8_t* from = inside ? tap.row + column * tap.step : call.padding;
+  return LoadBytes(from, kWhere == Where::kEdge ? kBlock : call.channels);
+}
+
+/// kPixels adjacent outputs, the first window beginning at column `first`.
+template <int kPixels, Where kWhere, bool kFlip>
 void RunPixels(const DepthwiseCall& call, int64_t first, uint8_t* y) {
-  const uint8x16_t flip = vdupq_n_u8(call.x_flip);
   Sums sums[kPixels];
 #pragma GCC unroll 4
   for (int i = 0; i < kPixels; ++i) {
@@ -90,44 +118,49 @@ void RunPixels(const DepthwiseCall& call, int64_t first, uint8_t* y) {
     const DepthwiseTap& tap = call.taps[t];
     const int16x8_t low = vld1q_s16(weights);
     const int16x8_t high = vld1q_s16(weights + 8);
-    const uint8_t* from = tap.row + (first + tap.column) * tap.step;
-    const int64_t step = call.stride * tap.step;
 #pragma GCC unroll 4
-    for (int i = 0; i < kPixels; ++i, from += step) {
-      uint8x16_t x;
-      if constexpr (kInside) {
-        x = vld1q_u8(from);
-      } else {
-        const int64_t column = first + i * call.stride + tap.column;
-        const bool inside = column >= 0 && column < call.columns;
-        x = LoadBytes(inside ? tap.row + column * tap.step : call.padding, call.channels);
-      }
-      AddTap(veorq_u8(x, flip), low, high, sums[i]);
+    for (int i = 0; i < kPixels; ++i) {
+      const int64_t column = first + tap.column + i * call.stride;
+      AddTap<kFlip>(LoadTap<kWhere>(call, tap, column), low, high, sums[i]);
     }
   }
 #pragma GCC unroll 4
   for (int i = 0; i < kPixels; ++i) Finish(call, sums[i], y + i * call.y_step);
 }
 
-void RunDepthwise(const DepthwiseCall& call) {
+/// `pixels` outputs, at most kMostPixels.
+template <Where kWhere, bool kFlip>
+void RunSome(const DepthwiseCall& call, int pixels, int64_t first, uint8_t* y) {
+  if (pixels == 4) return RunPixels<4, kWhere, kFlip>(call, first, y);
+  if (pixels == 3) return RunPixels<3, kWhere, kFlip>(call, first, y);
+  if (pixels == 2) return RunPixels<2, kWhere, kFlip>(call, first, y);
+  RunPixels<1, kWhere, kFlip>(call, first, y);
+}
+
+template <bool kFlip>
+void RunRow(const DepthwiseCall& call) {
   int64_t reach = 0;  // of a window
   for (int t = 0; t < call.groups; ++t) {
     if (call.taps[t].column > reach) reach = call.taps[t].column;
   }
-  int pixel = 0;
-  while (pixel < call.pixels) {
+  for (int pixel = 0; pixel < call.pixels; pixel += kMostPixels) {
+    const int left = call.pixels - pixel;
+    const int pixels = left < kMostPixels ? left : kMostPixels;
     const int64_t first = call.first + pixel * call.stride;
     uint8_t* y = call.y + pixel * call.y_step;
-    const int64_t last = first + (kMostPixels - 1) * call.stride + reach;
-    if (call.channels >= kBlock && pixel + kMostPixels <= call.pixels && first >= 0 &&
-        last < call.columns) {
-      RunPixels<kMostPixels, true>(call, first, y);
-      pixel += kMostPixels;
+    if (call.channels < kBlock) {
+      RunSome<Where::kPartial, kFlip>(call, pixels, first, y);
+    } else if (first >= 0 && first + (pixels - 1) * call.stride + reach < call.columns) {
+      RunSome<Where::kInside, kFlip>(call, pixels, first, y);
     } else {
-      RunPixels<1, false>(call, first, y);
-      ++pixel;
+      RunSome<Where::kEdge, kFlip>(call, pixels, first, y);
     }
   }
+}
+
+void RunDepthwise(const DepthwiseCall& call) {
+  if (call.x_flip != 0) return RunRow<true>(call);
+  RunRow<false>(call);
 }
 
 /// Sixteen bytes at a time in four tables of 64, of which an index finds itself in one.

@@ -18,9 +18,23 @@ int ChannelAt(int p, int) { return p; }
   return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums), vld1q_f32(group.factor + p)));
 }
 
+/// Both roundings of the definition (requantize.hpp), as integers. Of a tame group no instruction
+/// saturates.
+[[gnu::always_inline]] inline int32x4_t FixedPoint(const ProductGroup& group, int p,
+                                                   int32x4_t sums) {
+  const int32x4_t shift = vld1q_s32(group.shift + p);
+  const int32x4_t zero = vdupq_n_s32(0);
+  const int32x4_t right = vminq_s32(shift, zero);
+  const int32x4_t shifted = vshlq_s32(sums, vmaxq_s32(shift, zero));
+  const int32x4_t high = vqrdmulhq_s32(shifted, vld1q_s32(group.multiplier + p));
+  // The instruction rounds halves up, the definition away from zero.
+  const int32x4_t away = vshrq_n_s32(vandq_s32(high, right), 31);
+  return vrshlq_s32(vaddq_s32(high, away), right);
+}
+
 /// What a factor a little too large and one a little too small agree on is exact.
-[[gnu::always_inline]] inline int32x4_t FixedPoint(const ProductGroup& group, int p, int32x4_t sums,
-                                                   int32x4_t& unlike) {
+[[gnu::always_inline]] inline int32x4_t FixedPointOnce(const ProductGroup& group, int p,
+                                                       int32x4_t sums, int32x4_t& unlike) {
   const float32x4_t value = vcvtq_f32_s32(sums);
   const int32x4_t sign = vandq_s32(sums, vdupq_n_s32(INT32_MIN));
   const int32x4_t offset = vreinterpretq_s32_f32(vld1q_f32(group.offset + p));
@@ -44,23 +58,27 @@ int ChannelAt(int p, int) { return p; }
   return veorq_s8(bounded, vreinterpretq_s8_u32(vdupq_n_u32(finish.flip)));
 }
 
+/// How sums become bytes here; other kinds, and groups that are not tame, go one by one.
+enum class Rounder { kHalfEven, kFixedPoint, kFixedPointOnce };
+
 /// Outputs of one pixel from its sums.
+template <Rounder kRounder>
 void FinishPixel(const ProductRoutines& routines, const ProductCall& call, const int32_t* sums,
                  uint8_t* y) {
   const ProductGroup& group = *call.group;
-  const FinishKind kind = call.finish->kind;
-  if (!group.is_tame || (kind != FinishKind::kHalfEven && kind != FinishKind::kFixedPoint)) {
-    return StoreFromSums(routines, group, *call.finish, sums, y);
-  }
   alignas(16) int8_t bytes[kMostWidth];
   int32x4_t unlike = vdupq_n_s32(0);
   for (int p = 0; p < group.width; p += kTileWidth) {
     int32x4_t rounded[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
-      const int32x4_t sum = vld1q_s32(sums + p + v * 4);
-      rounded[v] = kind == FinishKind::kHalfEven ? HalfEven(group, p + v * 4, sum)
-                                                 : FixedPoint(group, p + v * 4, sum, unlike);
+      const int at = p + v * 4;
+      const int32x4_t sum = vld1q_s32(sums + at);
+      if constexpr (kRounder == Rounder::kHalfEven) rounded[v] = HalfEven(group, at, sum);
+      if constexpr (kRounder == Rounder::kFixedPoint) rounded[v] = FixedPoint(group, at, sum);
+      if constexpr (kRounder == Rounder::kFixedPointOnce) {
+        rounded[v] = FixedPointOnce(group, at, sum, unlike);
+      }
     }
     const int8x16_t packed = Pack(rounded, *call.finish);
     const bool is_whole = p + kTileWidth <= group.channels;
@@ -68,9 +86,28 @@ void FinishPixel(const ProductRoutines& routines, const ProductCall& call, const
   }
   const int whole = group.channels / kTileWidth * kTileWidth;
   for (int m = whole; m < group.channels; ++m) y[m] = static_cast<uint8_t>(bytes[m]);
-  if (vmaxvq_u32(vreinterpretq_u32_s32(unlike)) != 0) {
+  if (kRounder == Rounder::kFixedPointOnce && vmaxvq_u32(vreinterpretq_u32_s32(unlike)) != 0) {
     StoreFromSums(routines, group, *call.finish, sums, y);
   }
+}
+
+using PixelFinisher = void (*)(const ProductRoutines& routines, const ProductCall& call,
+                               const int32_t* sums, uint8_t* y);
+
+void FinishOneByOne(const ProductRoutines& routines, const ProductCall& call, const int32_t* sums,
+                    uint8_t* y) {
+  StoreFromSums(routines, *call.group, *call.finish, sums, y);
+}
+
+PixelFinisher FinisherOf(const ProductCall& call) {
+  const ProductFinish& finish = *call.finish;
+  if (call.group->is_tame && finish.kind == FinishKind::kHalfEven) {
+    return FinishPixel<Rounder::kHalfEven>;
+  }
+  if (call.group->is_tame && finish.kind == FinishKind::kFixedPoint) {
+    return finish.once ? FinishPixel<Rounder::kFixedPointOnce> : FinishPixel<Rounder::kFixedPoint>;
+  }
+  return FinishOneByOne;
 }
 
 /// Sums of some pixels by 16 channels of the group, from channel `first` on, to `sums`, rows of
@@ -82,6 +119,7 @@ using TileFunction = void (*)(const ProductCall& call, const uint8_t* x, int fir
                                             const TileFunction (&tiles)[kMostPixels],
                                             const ProductCall& call) {
   alignas(16) int32_t sums[kMostPixels * kMostWidth];
+  const PixelFinisher finish = FinisherOf(call);
   const uint8_t* x = call.x + call.group->source;
   const int count = (call.pixels + kMostPixels - 1) / kMostPixels;
   for (int tile = 0, done = 0; tile < count; ++tile) {
@@ -90,7 +128,7 @@ using TileFunction = void (*)(const ProductCall& call, const uint8_t* x, int fir
       tiles[pixels - 1](call, x + done * call.x_step, first, sums);
     }
     for (int i = 0; i < pixels; ++i) {
-      FinishPixel(routines, call, sums + i * kMostWidth, call.y + (done + i) * call.y_step);
+      finish(routines, call, sums + i * kMostWidth, call.y + (done + i) * call.y_step);
     }
     done += pixels;
   }

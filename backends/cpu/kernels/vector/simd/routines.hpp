@@ -166,6 +166,8 @@ extern const Routines kGenericRoutines;
 #if defined(__x86_64__)
 extern const Routines kAvx2Routines;
 extern const Routines kAvx512Routines;
+#elif defined(__aarch64__)
+extern const Routines kNeonRoutines;
 #endif
 
 }  // namespace tenon::cpu::vector

@@ -1,11 +1,8 @@
-// Four floats a register: the baseline of every 64-bit processor (SSE2, NEON).
+// Four floats a register, 16 registers: the baseline of every 64-bit processor, or what the
+// compiler makes of that.
 #define TENON_VECTOR_ISA generic
 #define TENON_VECTOR_LANES 4
-#if defined(__aarch64__)
-#define TENON_VECTOR_TILE_PIXELS 6
-#else
 #define TENON_VECTOR_TILE_PIXELS 3
-#endif
 #define TENON_VECTOR_TILE_WIDTH 16
 
 #include "backends/cpu/kernels/vector/simd/activate.hpp"
