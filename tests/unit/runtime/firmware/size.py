@@ -27,7 +27,18 @@ def link(arguments, objects, folder, name):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"cannot link:\n{done.stderr}")
+    check_words(image.read_bytes())
     return sizes(listing.read_text())
+
+
+def check_words(image):
+    """Errors are numbers: no text of a message may be left in the image."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "scripts"))
+    import explain
+    texts = [text for found in explain.messages().values() for text in found if len(text) > 16]
+    left = [text for text in texts if text.encode() in image]
+    if left or not texts:
+        sys.exit(f"words of errors in the image: {left or 'none could be looked for'}")
 
 
 def part_of(path):
