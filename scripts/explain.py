@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The words behind the errors of a runtime that was built without them (TENON_ERROR_WORDS=OFF).
+
+    scripts/explain.py error 3a7f (5)     as tenon_error says it: number and argument
+    scripts/explain.py 3a7f at 5          of op number 5 (`tenon inspect` lists them)
+    scripts/explain.py --check            exit status 1 if two messages have the same number
+
+Looks for the message in the sources that this script stands beside: they must be those that the
+firmware was built from, or a message may have another number, or none.
+"""
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+# What firmware links, and what stands beside it: messages there have numbers.
+DEVICE_FOLDERS = ("runtime/base", "runtime/format", "runtime/ops", "runtime/engine",
+                  "backends/cpu/caps", "backends/cpu/kernels/portable",
+                  "backends/cpu/kernels/cortex_m", "sdk/src")
+LITERALS = re.compile(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+')
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+COMMENT = re.compile(r'//[^\n]*|("(?:[^"\\\n]|\\.)*")')
+LARGEST_ARGUMENT = 2047  # of Status in runtime/base/status.hpp: stands for all that are larger
+
+
+def number_of(text):
+    """The hash of runtime/base/message.hpp: 32-bit FNV-1a, halves folded."""
+    value = 2166136261
+    for byte in text.encode():
+        value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+    return (value ^ value >> 16) & 0xFFFF or 1
+
+
+def texts_in(source):
+    """String constants of several words, adjacent ones joined as the compiler does."""
+    code = COMMENT.sub(lambda match: match.group(1) or "", source)
+    for literals in LITERALS.findall(code):
+        text = "".join(LITERAL.findall(literals)).replace('\\"', '"').replace("\\n", "\n")
+        if " " in text:
+            yield text
+
+
+def messages(root=SOURCE):
+    """Texts by number: {number: {text: file}}."""
+    found = {}
+    for folder in DEVICE_FOLDERS:
+        for path in sorted((root / folder).glob("*.[ch]pp")):
+            for text in texts_in(path.read_text()):
+                found.setdefault(number_of(text), {})[text] = path.relative_to(root)
+    return found
+
+
+def collisions(found):
+    return [texts for texts in found.values() if len(texts) > 1]
+
+
+def in_words(text, argument, is_op):
+    if is_op:
+        return f"op {argument}: {text}"
+    shown = str(argument)
+    if argument >= LARGEST_ARGUMENT:
+        shown += " or more"
+    return text.replace("{0}", shown)
+
+
+def explain(words):
+    match = re.fullmatch(r"(?:error )?([0-9a-fA-F]{4})(?: ?\(?(at )?(\d+)\)?)?", " ".join(words))
+    if match is None:
+        print(__doc__, file=sys.stderr)
+        return 2
+    number, is_op, argument = int(match[1], 16), match[2] is not None, int(match[3] or 0)
+    texts = messages().get(number, {})
+    for text, path in texts.items():
+        print(f"{in_words(text, argument, is_op)}  [{path}]")
+    if not texts:
+        print(f"no message of these sources has number {number:04x}", file=sys.stderr)
+    return 0 if texts else 1
+
+
+def check():
+    found = messages()
+    clashes = collisions(found)
+    for texts in clashes:
+        print("these have the same number; put one of them in other words:")
+        for text, path in texts.items():
+            print(f"  {path}: {text}")
+    print(f"{len(found)} messages")
+    return 1 if clashes or not found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(check() if sys.argv[1:] == ["--check"] else explain(sys.argv[1:]))
