@@ -84,10 +84,19 @@ bool IsPointwise(const OpCall& conv) {
   return w.dims[2] == 1 && w.dims[3] == 1;
 }
 
+int GatheredPixels(const OpCall& conv) {
+  // Few more than share each vector of weights, but of small windows enough to pay for a start.
+  constexpr int64_t kFewest = 3;
+  constexpr int64_t kMost = 32;
+  constexpr int64_t kBytes = 512;
+  const int64_t pixels = kBytes / DepthOf(conv);
+  return static_cast<int>(pixels < kFewest ? kFewest : (pixels > kMost ? kMost : pixels));
+}
+
 size_t ConvWorkspaceBytes(const OpCall& call, int) {
   const size_t sums = RoundUp(kSumBytes * static_cast<size_t>(call.Input(kW).dims[0]));
   if (IsPointwise(call)) return sums;
-  return sums + kGatheredPixels * static_cast<size_t>(DepthOf(call));
+  return sums + static_cast<size_t>(GatheredPixels(call) * DepthOf(call));
 }
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {

@@ -25,8 +25,8 @@ namespace tenon::cpu::cortex_m {
 inline constexpr int64_t kMostDepth = 1 << 16;
 /// Taps of a depthwise convolution: pointers to them lie on the stack.
 inline constexpr int64_t kMostDepthwiseTaps = 64;
-/// Windows of x that are gathered at once.
-inline constexpr int kGatheredPixels = 3;
+/// Windows of x that a convolution gathers at once.
+[[nodiscard]] int GatheredPixels(const OpCall& conv);
 
 /// i8 all through, one group.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);

@@ -55,42 +55,66 @@ int WindowStart(const Geometry& g, int axis, int output) {
 /// From a window's first position to its last.
 int Reach(const Geometry& g, int axis) { return (g.kernel[axis] - 1) * g.dilations[axis]; }
 
-bool IsInside(const Geometry& g, int axis, int output) {
-  const int start = WindowStart(g, axis, output);
-  return start >= 0 && start + Reach(g, axis) < g.in[axis];
-}
+/// The outputs [begin, end) along `axis` whose windows lie inside x.
+struct Inside {
+  Inside(const Geometry& g, int axis) {
+    while (begin < g.out[axis] && WindowStart(g, axis, begin) < 0) ++begin;
+    end = g.out[axis];
+    while (end > begin && WindowStart(g, axis, end - 1) + Reach(g, axis) >= g.in[axis]) --end;
+  }
+  [[nodiscard]] bool Has(int output) const { return output >= begin && output < end; }
+
+  int begin = 0;
+  int end = 0;
+};
+
+/// Room for windows that are gathered.
+struct Gathered {
+  int8_t* windows;  ///< null: none are
+  int most;
+  int8_t padding;
+};
 
 class Conv {
  public:
-  Conv(const Geometry& geometry, const Product& product, int8_t zero_point, int8_t* gathered)
-      : g_(geometry), product_(product), zero_point_(zero_point), gathered_(gathered) {}
+  Conv(const Geometry& geometry, const Product& product, const Gathered& gathered)
+      : g_(geometry),
+        product_(product),
+        gathered_(gathered),
+        rows_(geometry, 0),
+        columns_(geometry, 1) {}
 
   void RunImage() const {
     if (CanRunAsOneRow()) return RunInPlace(0, 0, g_.out[0] * g_.out[1]);
-    for (int row = 0; row < g_.out[0]; ++row) RunRow(row);
+    const bool has_long_runs =
+        g_.has_runs && g_.kernel[1] * g_.channels >= product_.routines->least_run_bytes;
+    for (int row = 0; row < g_.out[0]; ++row) {
+      if (gathered_.windows == nullptr) {
+        RunInPlace(row, 0, g_.out[1]);
+      } else if (has_long_runs && rows_.Has(row)) {
+        RunBorders(row);
+        RunInPlace(row, columns_.begin, columns_.end - columns_.begin);
+      } else {
+        RunGathered(row, 0, 1, g_.out[1]);
+      }
+    }
   }
 
  private:
   /// Pointwise, every pixel of x once.
   [[nodiscard]] bool CanRunAsOneRow() const {
-    if (gathered_ != nullptr || g_.strides[0] != 1 || g_.strides[1] != 1) return false;
+    if (gathered_.windows != nullptr || g_.strides[0] != 1 || g_.strides[1] != 1) return false;
     return g_.out[0] == 1 ||
            (g_.x_step[0] == g_.x_step[1] * g_.in[1] && g_.y_step[0] == g_.y_step[1] * g_.out[1]);
   }
 
-  void RunRow(int row) const {
-    const bool in_place =
-        gathered_ == nullptr || (g_.has_runs && IsInside(g_, 0, row) &&
-                                 g_.kernel[1] * g_.channels >= product_.routines->least_run_bytes);
-    for (int column = 0; column < g_.out[1];) {
-      int count = 0;
-      while (column + count < g_.out[1] && in_place && IsInside(g_, 1, column + count)) ++count;
-      if (count > 0) {
-        RunInPlace(row, column, count);
-      } else {
-        count = RunGathered(row, column, in_place);
-      }
-      column += count;
+  void RunBorders(int row) const {
+    const int after = g_.out[1] - columns_.end;
+    if (columns_.begin == 1 && after == 1) {
+      RunGathered(row, 0, columns_.end, 2);
+    } else {
+      RunGathered(row, 0, 1, columns_.begin);
+      RunGathered(row, columns_.end, 1, after);
     }
   }
 
@@ -102,74 +126,72 @@ class Conv {
     positions.x_run = g_.x_step[0] * g_.dilations[0];
     positions.runs = g_.kernel[0];
     positions.run_bytes = g_.kernel[1] * g_.channels;
-    Run(positions, row, column, count);
+    Run(positions, row, column, count, 1);
   }
 
-  /// Gives the number of positions done.
-  int RunGathered(int row, int column, bool border_only) const {
-    int count = 0;
-    while (count < kGatheredPixels && column + count < g_.out[1]) {
-      if (border_only && IsInside(g_, 1, column + count)) break;
-      Gather(row, column + count, gathered_ + count * product_.depth);
-      ++count;
+  /// `count` positions from `column` on, `step` apart.
+  void RunGathered(int row, int column, int step, int count) const {
+    while (count > 0) {
+      const int now = count < gathered_.most ? count : gathered_.most;
+      for (int i = 0; i < now; ++i) {
+        Gather(row, column + i * step, gathered_.windows + i * product_.depth);
+      }
+      Positions positions;
+      positions.x = gathered_.windows;
+      positions.x_pixel = product_.depth;
+      positions.run_bytes = static_cast<int>(product_.depth);
+      Run(positions, row, column, now, step);
+      column += now * step;
+      count -= now;
     }
-    Positions positions;
-    positions.x = gathered_;
-    positions.x_pixel = product_.depth;
-    positions.run_bytes = static_cast<int>(product_.depth);
-    Run(positions, row, column, count);
-    return count;
   }
 
-  void Run(Positions& positions, int row, int column, int count) const {
+  void Run(Positions& positions, int row, int column, int count, int step) const {
     positions.y = g_.y + row * g_.y_step[0] + column * g_.y_step[1];
-    positions.y_pixel = g_.y_step[1];
+    positions.y_pixel = g_.y_step[1] * step;
     positions.count = count;
     RunProduct(product_, positions);
   }
 
+  /// Of the window's taps along `axis`, those inside x: [first, end).
+  void ClipTaps(int axis, int start, int& first, int& end) const {
+    first = 0;
+    end = g_.kernel[axis];
+    while (first < end && start + first * g_.dilations[axis] < 0) ++first;
+    while (end > first && start + (end - 1) * g_.dilations[axis] >= g_.in[axis]) --end;
+  }
+
   void Gather(int row, int column, int8_t* to) const {
-    const int start = WindowStart(g_, 1, column);
-    int at_row = WindowStart(g_, 0, row);
-    for (int i = 0; i < g_.kernel[0]; ++i, at_row += g_.dilations[0]) {
-      if (at_row < 0 || at_row >= g_.in[0]) {
-        to = Fill(to, g_.kernel[1]);
-      } else {
-        to = GatherRow(g_.x + at_row * g_.x_step[0], start, to);
-      }
+    const int start[2] = {WindowStart(g_, 0, row), WindowStart(g_, 1, column)};
+    int first[2];
+    int end[2];
+    for (int i = 0; i < 2; ++i) ClipTaps(i, start[i], first[i], end[i]);
+    const int taps = (end[0] - first[0]) * (end[1] - first[1]);
+    if (taps < g_.kernel[0] * g_.kernel[1]) Fill(to);
+    if (taps == 0) return;
+    Runs runs;
+    runs.to_run = ptrdiff_t{g_.kernel[1]} * g_.channels;
+    runs.from_run = g_.x_step[0] * g_.dilations[0];
+    runs.runs = end[0] - first[0];
+    const int columns = end[1] - first[1];
+    runs.run_bytes = g_.has_runs ? columns * g_.channels : g_.channels;
+    for (int tap = first[1]; tap < end[1]; tap += g_.has_runs ? columns : 1) {
+      runs.to = to + first[0] * runs.to_run + ptrdiff_t{tap} * g_.channels;
+      runs.from = g_.x + (start[0] + first[0] * g_.dilations[0]) * g_.x_step[0] +
+                  (start[1] + tap * g_.dilations[1]) * g_.x_step[1];
+      product_.routines->copy(runs);
     }
   }
 
-  int8_t* GatherRow(const int8_t* row, int start, int8_t* to) const {
-    int first = 0;  // taps [first, end) lie inside
-    int end = g_.kernel[1];
-    while (first < end && start + first * g_.dilations[1] < 0) ++first;
-    while (end > first && start + (end - 1) * g_.dilations[1] >= g_.in[1]) --end;
-    to = Fill(to, first);
-    if (g_.has_runs) {
-      to = Copy(to, row + (start + first) * g_.x_step[1], (end - first) * g_.channels, end > first);
-    } else {
-      for (int tap = first; tap < end; ++tap) {
-        to = Copy(to, row + (start + tap * g_.dilations[1]) * g_.x_step[1], g_.channels, true);
-      }
-    }
-    return Fill(to, g_.kernel[1] - end);
-  }
-
-  int8_t* Copy(int8_t* to, const int8_t* from, int count, bool any) const {
-    if (any) product_.routines->copy(to, from, count);
-    return to + count;
-  }
-
-  int8_t* Fill(int8_t* to, int taps) const {
-    for (int i = taps * g_.channels; i > 0; --i) *to++ = zero_point_;
-    return to;
+  void Fill(int8_t* to) const {
+    for (ptrdiff_t i = product_.depth; i > 0; --i) *to++ = gathered_.padding;
   }
 
   const Geometry& g_;
   const Product& product_;
-  int8_t zero_point_;
-  int8_t* gathered_;  ///< null: nothing is gathered
+  Gathered gathered_;
+  Inside rows_;
+  Inside columns_;
 };
 
 }  // namespace
@@ -197,15 +219,13 @@ void RunConv(const KernelCall& call, const ProductRoutines& routines) {
   product.outputs = y.dims[1];
   product.depth = ptrdiff_t{geometry.channels} * geometry.kernel[0] * geometry.kernel[1];
   product.rescale = RescaleOf(op, op.AttributesAs<QuantizedConvAttributes>().output);
-  auto* sums = static_cast<int32_t*>(call.workspace);
-  SetSums(op, product, sums);
-  product.bias = sums;
-  int8_t* gathered = nullptr;
+  SetBias(op, static_cast<int32_t*>(call.workspace), product);
+  Gathered gathered = {nullptr, GatheredPixels(op), static_cast<int8_t>(ZeroPointOf(op))};
   if (!IsPointwise(op)) {
-    gathered = static_cast<int8_t*>(call.workspace) + ConvWorkspaceBytes(op, 1) -
-               kGatheredPixels * product.depth;
+    gathered.windows = static_cast<int8_t*>(call.workspace) + ConvWorkspaceBytes(op, 1) -
+                       gathered.most * product.depth;
   }
-  const Conv conv(geometry, product, static_cast<int8_t>(ZeroPointOf(op)), gathered);
+  const Conv conv(geometry, product, gathered);
   for (int image = 0; image < y.dims[0]; ++image) {
     geometry.x = x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0];
     geometry.y = y.As<int8_t>() + ptrdiff_t{image} * y.strides[0];

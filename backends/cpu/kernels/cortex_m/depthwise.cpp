@@ -19,7 +19,7 @@ class Depthwise {
         y_(call.op.Output()),
         channels_(y_.dims[1]),
         rescale_(RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output)),
-        sums_(static_cast<int32_t*>(call.workspace)),
+        bias_(static_cast<int32_t*>(call.workspace)),
         padding_(static_cast<int8_t*>(call.workspace) + DepthwiseWorkspaceBytes(call.op, 1) -
                  channels_) {
     for (int i = 0; i < 2; ++i) kernel_[i] = op_.Input(1).dims[2 + i];
@@ -28,7 +28,8 @@ class Depthwise {
   void Run() {
     const auto zero_point = static_cast<int8_t>(ZeroPointOf(op_));
     for (int i = 0; i < channels_; ++i) padding_[i] = zero_point;
-    SetSums();
+    rescale_.bias = bias_;
+    SetBias();
     for (int image = 0; image < y_.dims[0]; ++image) {
       for (int row = 0; row < y_.dims[2]; ++row) RunRow(image, row);
     }
@@ -36,16 +37,15 @@ class Depthwise {
 
  private:
   /// A convolution of nothing but padding is what the zero point adds to each sum.
-  void SetSums() {
+  void SetBias() {
     const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
     const int taps = kernel_[0] * kernel_[1];
     for (int tap = 0; tap < taps; ++tap) taps_[tap] = padding_;
     ForEachBlock(1, 0, [&](DepthwiseBlock& block, int first, int32_t* results) {
-      block.bias = none_;
       routines_.multiply(block, results);
       for (int i = 0; i < block.channels; ++i) {
         const auto own = bias == nullptr ? 0U : static_cast<uint32_t>(bias[first + i]);
-        sums_[first + i] = static_cast<int32_t>(own - static_cast<uint32_t>(results[i]));
+        bias_[first + i] = static_cast<int32_t>(own - static_cast<uint32_t>(results[i]));
       }
     });
   }
@@ -121,7 +121,6 @@ class Depthwise {
                 ptrdiff_t{row} * y_.strides[2] + ptrdiff_t{column} * y_.strides[3];
     const ptrdiff_t x_pixel = ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
     ForEachBlock(count, x_pixel, [&](DepthwiseBlock& block, int first, int32_t* sums) {
-      block.bias = sums_ + first;
       routines_.multiply(block, sums);
       results.sums = sums;
       results.first = first;
@@ -138,10 +137,9 @@ class Depthwise {
   const TensorView& y_;
   int channels_;
   Rescale rescale_;
-  int32_t* sums_;
+  int32_t* bias_;
   int8_t* padding_;
   int kernel_[2] = {};
-  int32_t none_[kBlockChannels] = {};
   const int8_t* taps_[kMostDepthwiseTaps] = {};
 };
 

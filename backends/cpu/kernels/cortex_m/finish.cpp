@@ -5,7 +5,9 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-int32_t Rounded(const Rescale& rescale, int32_t sum, ptrdiff_t output) {
+int32_t Rounded(const Rescale& rescale, int32_t raw, ptrdiff_t output) {
+  const auto sum = static_cast<int32_t>(static_cast<uint32_t>(raw) +
+                                        static_cast<uint32_t>(rescale.bias[output]));
   const ptrdiff_t at = output * rescale.step;
   switch (rescale.output.rounding) {
     case Rounding::kFixedPoint:

@@ -32,9 +32,7 @@ void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {
   product.outputs = y.dims[y.rank - 1];
   product.depth = a.dims[a.rank - 1];
   product.rescale = RescaleOf(op, op.AttributesAs<QuantizedMatMulAttributes>().output);
-  auto* sums = static_cast<int32_t*>(call.workspace);
-  SetSums(op, product, sums);
-  product.bias = sums;
+  SetBias(op, static_cast<int32_t*>(call.workspace), product);
   Positions rows;
   rows.x = a.As<const int8_t>();
   rows.x_pixel = product.depth;

@@ -39,7 +39,7 @@ int32_t ZeroPointOf(const OpCall& op) {
   return op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const int8_t>() : 0;
 }
 
-void SetSums(const OpCall& op, const Product& product, int32_t* sums) {
+void SetBias(const OpCall& op, int32_t* room, Product& product) {
   const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const int32_t>() : nullptr;
   const int32_t zero_point = ZeroPointOf(op);
   const int8_t* w = product.w;
@@ -49,8 +49,9 @@ void SetSums(const OpCall& op, const Product& product, int32_t* sums) {
       sum -= static_cast<uint32_t>(zero_point) *
              static_cast<uint32_t>(product.routines->sum(w, product.depth));
     }
-    sums[i] = static_cast<int32_t>(sum);
+    room[i] = static_cast<int32_t>(sum);
   }
+  product.rescale.bias = room;
 }
 
 void RunProduct(const Product& product, const Positions& positions) {
@@ -70,7 +71,6 @@ void RunProduct(const Product& product, const Positions& positions) {
     block.pixels = results.pixels = left < kBlockPixels ? left : kBlockPixels;
     block.x = positions.x + done * positions.x_pixel;
     block.w = product.w;
-    block.bias = product.bias;
     results.y = positions.y + done * positions.y_pixel;
     for (int output = 0; output < product.outputs; output += kBlockOutputs) {
       const int rest = product.outputs - output;
@@ -79,7 +79,6 @@ void RunProduct(const Product& product, const Positions& positions) {
       routines.multiply(block, sums);
       routines.finish(product.rescale, results);
       block.w += kBlockOutputs * product.depth;
-      block.bias += kBlockOutputs;
       results.y += kBlockOutputs;
     }
   }

@@ -30,8 +30,7 @@ struct Product {
   const int8_t* w = nullptr;
   int outputs = 0;
   ptrdiff_t depth = 0;
-  const int32_t* bias = nullptr;  ///< what sums begin with: see BiasOf
-  Rescale rescale;
+  Rescale rescale;  ///< its bias: see SetBias
 };
 
 /// Positions whose windows are all alike.
@@ -47,8 +46,8 @@ struct Positions {
 };
 
 /// With padding that reads as x's zero point, that adds the same to each output's sum everywhere:
-/// writes to `sums` each output's bias (input 2) less that.
-void SetSums(const OpCall& op, const Product& product, int32_t* sums);
+/// writes to `room` each output's bias (input 2) less that, which becomes the rescale's.
+void SetBias(const OpCall& op, int32_t* room, Product& product);
 
 void RunProduct(const Product& product, const Positions& positions);
 

@@ -16,7 +16,7 @@ namespace tenon::cpu::cortex_m {
 /// Outputs of a block of products.
 inline constexpr int kBlockOutputs = 4;
 /// Positions (pixels, rows of a matrix) of a block at most.
-inline constexpr int kBlockPixels = 24;
+inline constexpr int kBlockPixels = 32;
 /// Channels of a block of a depthwise convolution at most.
 inline constexpr int kBlockChannels = 16;
 
@@ -29,9 +29,8 @@ struct ProductBlock {
   int pixels = 0;  ///< 1 to kBlockPixels
   int runs = 0;
   int run_bytes = 0;
-  const int8_t* w = nullptr;      ///< of the first output; the next one's stand behind it
-  int outputs = 0;                ///< 1 to kBlockOutputs
-  const int32_t* bias = nullptr;  ///< what each output's sums begin with
+  const int8_t* w = nullptr;  ///< of the first output; the next one's stand behind it
+  int outputs = 0;            ///< 1 to kBlockOutputs
 
   [[nodiscard]] ptrdiff_t depth() const { return ptrdiff_t{runs} * run_bytes; }
 };
@@ -45,12 +44,13 @@ struct DepthwiseBlock {
   int channels = 0;           ///< 1 to kBlockChannels
   const int8_t* w = nullptr;  ///< of the first tap, at the first channel
   ptrdiff_t w_tap = 0;
-  const int32_t* bias = nullptr;  ///< of the channels
 };
 
-/// From sums to bytes, as QuantizedOutput says: per output, or (step 0) alike for all.
+/// From sums to bytes, as QuantizedOutput says. Factors are one per output, or (step 0) alike for
+/// all.
 struct Rescale {
   QuantizedOutput output;
+  const int32_t* bias = nullptr;        ///< one per output, added first
   const float* scale = nullptr;         ///< kHalfEven
   const int32_t* multiplier = nullptr;  ///< kFixedPoint, kFixedPointOnce
   const int8_t* shift = nullptr;        ///< with `multiplier`
@@ -68,14 +68,23 @@ struct SumBlock {
   ptrdiff_t y_pixel = 0;
 };
 
+/// `runs` runs of `run_bytes` contiguous elements each.
+struct Runs {
+  int8_t* to = nullptr;
+  ptrdiff_t to_run = 0;  ///< from one run to the next
+  const int8_t* from = nullptr;
+  ptrdiff_t from_run = 0;
+  int runs = 0;
+  int run_bytes = 0;
+};
+
 struct ProductRoutines {
   /// sums[pixel * kBlockOutputs + output], of which those beyond `outputs` may hold anything.
   void (*multiply)(const ProductBlock& block, int32_t* sums);
   void (*finish)(const Rescale& rescale, const SumBlock& block);
   int32_t (*sum)(const int8_t* data, ptrdiff_t count);
-  /// Neighbouring ones only; no overlap.
-  void (*copy)(int8_t* to, const int8_t* from, ptrdiff_t count);
-  /// Windows of shorter runs are gathered into one run.
+  void (*copy)(const Runs& runs);
+  /// Windows of more than one run that are shorter are gathered into one run.
   int least_run_bytes;
 };
 

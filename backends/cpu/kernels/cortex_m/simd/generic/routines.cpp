@@ -16,7 +16,7 @@ void Multiply(const ProductBlock& block, int32_t* sums) {
     for (int output = 0; output < block.outputs; ++output) {
       const int8_t* x = block.x + pixel * block.x_pixel;
       const int8_t* w = block.w + output * block.depth();
-      auto sum = static_cast<uint32_t>(block.bias[output]);
+      uint32_t sum = 0;
       for (int run = 0; run < block.runs; ++run) {
         sum += Dot(x, w, block.run_bytes);
         x += run + 1 < block.runs ? block.x_run : 0;
@@ -33,14 +33,18 @@ int32_t Sum(const int8_t* data, ptrdiff_t count) {
   return static_cast<int32_t>(sum);
 }
 
-void Copy(int8_t* to, const int8_t* from, ptrdiff_t count) {
-  for (ptrdiff_t i = 0; i < count; ++i) to[i] = from[i];
+void Copy(const Runs& runs) {
+  for (int run = 0; run < runs.runs; ++run) {
+    int8_t* to = runs.to + run * runs.to_run;
+    const int8_t* from = runs.from + run * runs.from_run;
+    for (int i = 0; i < runs.run_bytes; ++i) to[i] = from[i];
+  }
 }
 
 void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
   for (int pixel = 0; pixel < block.pixels; ++pixel) {
     for (int channel = 0; channel < block.channels; ++channel) {
-      auto sum = static_cast<uint32_t>(block.bias[channel]);
+      uint32_t sum = 0;
       for (int tap = 0; tap < block.tap_count; ++tap) {
         const int32_t x = block.taps[tap][pixel * block.x_pixel + channel];
         sum += static_cast<uint32_t>(x * block.w[tap * block.w_tap + channel]);

@@ -1,8 +1,145 @@
+// Depthwise convolution, 16 channels at a time.
+//
+// Products of bytes have 16 bits, of which two can be added before they are widened to 32, unless
+// both are of -128 with -128. Weights of i8 hardly ever are -128; those that are go another way.
+#include <arm_mve.h>
+
+#include <cstddef>
+
 #include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/helium/finish.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
 
 namespace tenon::cpu::cortex_m::helium {
+namespace {
 
-const DepthwiseRoutines& Depthwise() { return generic::Depthwise(); }
+/// Operands as the assembly reads them.
+struct Taps {
+  const int8_t* const* taps;
+  int32_t pairs;
+  int32_t has_odd;  ///< one tap after the pairs
+  ptrdiff_t x_pixel;
+  int32_t pixels;
+  const int8_t* w;
+  ptrdiff_t w_tap;
+  int32_t channels;  ///< 1 to 16
+  int32_t* sums;     ///< 16 for each pixel
+};
+
+static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
+              offsetof(Taps, x_pixel) == 12 && offsetof(Taps, pixels) == 16 &&
+              offsetof(Taps, w) == 20 && offsetof(Taps, w_tap) == 24 &&
+              offsetof(Taps, channels) == 28 && offsetof(Taps, sums) == 32);
+
+// Sums of channels 0, 4, 8, 12 in q0; 1, 5, 9, 13 in q1; and so on. r0: taps; r1: the pixel's
+// offset; r2: weights; r3: from a tap's to the next one's; r6: operands; r7: sums; r8: pixels left;
+// lr: pairs of taps left; vpr masks the channels.
+//
+// q6 and q7 have products of even and odd channels.
+#define TENON_WIDEN       \
+  "vmovlb.s16 q4, q6\n"   \
+  "vmovlt.s16 q5, q6\n"   \
+  "vadd.i32 q0, q0, q4\n" \
+  "vadd.i32 q2, q2, q5\n" \
+  "vmovlb.s16 q4, q7\n"   \
+  "vmovlt.s16 q5, q7\n"   \
+  "vadd.i32 q1, q1, q4\n" \
+  "vadd.i32 q3, q3, q5\n"
+
+[[gnu::naked]] void SumTaps(const Taps* /*taps*/) {
+  asm volatile(
+      "push {r4-r8, lr}\n"
+      "vpush {d8-d15}\n"
+      "mov r6, r0\n"
+      "ldrd r3, r4, [r6, #24]\n"
+      "ldr r7, [r6, #32]\n"
+      "ldr r8, [r6, #16]\n"
+      "vctp.8 r4\n"
+      "movs r1, #0\n"
+      "1:\n"
+      "ldr r0, [r6]\n"
+      "ldr r2, [r6, #20]\n"
+      "ldr r4, [r6, #4]\n"
+      "vmov.i32 q0, #0\n"
+      "vmov.i32 q1, #0\n"
+      "vmov.i32 q2, #0\n"
+      "vmov.i32 q3, #0\n"
+      "wls lr, r4, 3f\n"
+      "2:\n"
+      "ldrd r4, r5, [r0], #8\n"
+      "add r4, r1\n"
+      "vpstt\n"
+      "vldrbt.8 q4, [r4]\n"
+      "vldrbt.8 q5, [r2]\n"
+      "add r2, r3\n"
+      "vmullb.s8 q6, q4, q5\n"
+      "vmullt.s8 q7, q4, q5\n"
+      "add r5, r1\n"
+      "vpstt\n"
+      "vldrbt.8 q4, [r5]\n"
+      "vldrbt.8 q5, [r2]\n"
+      "add r2, r3\n"
+      "vmullb.s8 q4, q4, q5\n"
+      "vadd.i16 q6, q6, q4\n"
+      "vpst\n"
+      "vldrbt.8 q4, [r5]\n"
+      "vmullt.s8 q4, q4, q5\n"
+      "vadd.i16 q7, q7, q4\n"  //
+      TENON_WIDEN
+      "le lr, 2b\n"
+      "3:\n"
+      "ldr r4, [r6, #8]\n"
+      "cbz r4, 4f\n"
+      "ldr r4, [r0]\n"
+      "add r4, r1\n"
+      "vpstt\n"
+      "vldrbt.8 q4, [r4]\n"
+      "vldrbt.8 q5, [r2]\n"
+      "vmullb.s8 q6, q4, q5\n"
+      "vmullt.s8 q7, q4, q5\n"  //
+      TENON_WIDEN
+      "4:\n"
+      "vst40.32 {q0, q1, q2, q3}, [r7]\n"
+      "vst41.32 {q0, q1, q2, q3}, [r7]\n"
+      "vst42.32 {q0, q1, q2, q3}, [r7]\n"
+      "vst43.32 {q0, q1, q2, q3}, [r7]!\n"
+      "ldr r4, [r6, #12]\n"
+      "add r1, r4\n"
+      "subs r8, r8, #1\n"
+      "bne 1b\n"
+      "vpop {d8-d15}\n"
+      "pop {r4-r8, pc}\n");
+}
+
+bool HasLeastWeight(const DepthwiseBlock& block) {
+  const mve_pred16_t lanes = vctp8q(static_cast<uint32_t>(block.channels));
+  int8_t least = 0;
+  const int8_t* w = block.w;
+  for (int tap = 0; tap < block.tap_count; ++tap, w += block.w_tap) {
+    least = vminvq_s8(least, vldrbq_z_s8(w, lanes));
+  }
+  return least == INT8_MIN;
+}
+
+void Multiply(const DepthwiseBlock& block, int32_t* sums) {
+  if (HasLeastWeight(block)) return generic::Depthwise().multiply(block, sums);
+  Taps taps;
+  taps.taps = block.taps;
+  taps.pairs = block.tap_count / 2;
+  taps.has_odd = block.tap_count % 2;
+  taps.x_pixel = block.x_pixel;
+  taps.pixels = block.pixels;
+  taps.w = block.w;
+  taps.w_tap = block.w_tap;
+  taps.channels = block.channels;
+  taps.sums = sums;
+  SumTaps(&taps);
+}
+
+constexpr DepthwiseRoutines kDepthwise = {Multiply, Finish};
+
+}  // namespace
+
+const DepthwiseRoutines& Depthwise() { return kDepthwise; }
 
 }  // namespace tenon::cpu::cortex_m::helium

@@ -1,6 +1,3 @@
-// Eleven instructions for 96 products: three windows share each vector of weights, two rows of
-// weights each vector of x. Written out because sums of products go to even registers only, of
-// which the compiler keeps too few free.
 #include "backends/cpu/kernels/cortex_m/simd/helium/dots.hpp"
 
 #include <cstddef>
@@ -9,57 +6,63 @@ namespace tenon::cpu::cortex_m::helium {
 
 static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
               offsetof(Dots, runs) == 32 && offsetof(Dots, x_step) == 36 &&
-              offsetof(Dots, w_step) == 40 && offsetof(Dots, bias) == 44 &&
-              offsetof(Dots, sums) == 48);
+              offsetof(Dots, w_step) == 40 && offsetof(Dots, sums) == 44);
 
+// Eleven instructions for 96 products: three windows share each vector of weights, two rows of
+// weights each vector of x.
+//
 // r0, r2: sums of the first window with two rows of weights; r4, r6: second; r8, r10: third.
 // r1, r3, r5: windows; r7, r9: weights; r11: operands; r12: runs left; lr: bytes left of the run.
-#define TENON_DOT_THREE_PAIR(weights, bias, sums)        \
-  "ldr r12, [r11, #44]\n"                                \
-  "ldrd r0, r2, [r12, #" bias                            \
-  "]\n"                                                  \
-  "mov r4, r0\n mov r6, r2\n mov r8, r0\n mov r10, r2\n" \
-  "ldrd r1, r3, [r11]\n"                                 \
-  "ldr r5, [r11, #8]\n"                                  \
-  "ldrd r7, r9, [r11, #" weights                         \
-  "]\n"                                                  \
-  "ldrd lr, r12, [r11, #28]\n"                           \
-  "1:\n"                                                 \
-  "dlstp.8 lr, lr\n"                                     \
-  "2:\n"                                                 \
-  "vldrb.8 q0, [r7], #16\n"                              \
-  "vldrb.8 q1, [r1], #16\n"                              \
-  "vmladava.s8 r0, q0, q1\n"                             \
-  "vldrb.8 q2, [r3], #16\n"                              \
-  "vmladava.s8 r4, q0, q2\n"                             \
-  "vldrb.8 q3, [r5], #16\n"                              \
-  "vmladava.s8 r8, q0, q3\n"                             \
-  "vldrb.8 q0, [r9], #16\n"                              \
-  "vmladava.s8 r2, q0, q1\n"                             \
-  "vmladava.s8 r6, q0, q2\n"                             \
-  "vmladava.s8 r10, q0, q3\n"                            \
-  "letp lr, 2b\n"                                        \
-  "subs r12, r12, #1\n"                                  \
-  "beq 3f\n"                                             \
-  "ldr lr, [r11, #36]\n"                                 \
-  "add r1, lr\n add r3, lr\n add r5, lr\n"               \
-  "ldr lr, [r11, #40]\n"                                 \
-  "add r7, lr\n add r9, lr\n"                            \
-  "ldr lr, [r11, #28]\n"                                 \
-  "b 1b\n"                                               \
-  "3:\n"                                                 \
-  "ldr r12, [r11, #48]\n"                                \
-  "strd r0, r2, [r12, #" sums                            \
-  "]\n"                                                  \
-  "strd r4, r6, [r12, #" sums                            \
-  " + 16]\n"                                             \
+#define TENON_DOT_THREE_PAIR(weights, sums) \
+  "movs r0, #0\n"                           \
+  "movs r2, #0\n"                           \
+  "movs r4, #0\n"                           \
+  "movs r6, #0\n"                           \
+  "mov r8, r0\n"                            \
+  "mov r10, r0\n"                           \
+  "ldm r11, {r1, r3, r5}\n"                 \
+  "ldrd r7, r9, [r11, #" weights            \
+  "]\n"                                     \
+  "ldrd lr, r12, [r11, #28]\n"              \
+  "1:\n"                                    \
+  "dlstp.8 lr, lr\n"                        \
+  "2:\n"                                    \
+  "vldrb.8 q0, [r7], #16\n"                 \
+  "vldrb.8 q1, [r1], #16\n"                 \
+  "vmladava.s8 r0, q0, q1\n"                \
+  "vldrb.8 q2, [r3], #16\n"                 \
+  "vmladava.s8 r4, q0, q2\n"                \
+  "vldrb.8 q3, [r5], #16\n"                 \
+  "vmladava.s8 r8, q0, q3\n"                \
+  "vldrb.8 q0, [r9], #16\n"                 \
+  "vmladava.s8 r2, q0, q1\n"                \
+  "vmladava.s8 r6, q0, q2\n"                \
+  "vmladava.s8 r10, q0, q3\n"               \
+  "letp lr, 2b\n"                           \
+  "subs r12, r12, #1\n"                     \
+  "beq 3f\n"                                \
+  "ldr lr, [r11, #36]\n"                    \
+  "add r1, lr\n"                            \
+  "add r3, lr\n"                            \
+  "add r5, lr\n"                            \
+  "ldr lr, [r11, #40]\n"                    \
+  "add r7, lr\n"                            \
+  "add r9, lr\n"                            \
+  "ldr lr, [r11, #28]\n"                    \
+  "b 1b\n"                                  \
+  "3:\n"                                    \
+  "ldr r12, [r11, #44]\n"                   \
+  "strd r0, r2, [r12, #" sums               \
+  "]\n"                                     \
+  "strd r4, r6, [r12, #" sums               \
+  " + 16]\n"                                \
   "strd r8, r10, [r12, #" sums " + 32]\n"
 
 [[gnu::naked]] void DotThree(const Dots* /*dots*/) {
   asm volatile(
       "push {r4-r11, lr}\n"
-      "mov r11, r0\n" TENON_DOT_THREE_PAIR("12", "0", "0")
-          TENON_DOT_THREE_PAIR("20", "8", "8") "pop {r4-r11, pc}\n");
+      "mov r11, r0\n" TENON_DOT_THREE_PAIR("12", "0")
+          TENON_DOT_THREE_PAIR("20", "8") "pop {r4-r11, pc}\n");
 }
 
 // r0, r2, r4, r6: sums with four rows of weights; r1, r3, r5, r7: weights; r9: the window; r8 and
@@ -68,9 +71,10 @@ static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
   asm volatile(
       "push {r4-r11, lr}\n"
       "mov r11, r0\n"
-      "ldr r12, [r11, #44]\n"
-      "ldrd r0, r2, [r12]\n"
-      "ldrd r4, r6, [r12, #8]\n"
+      "movs r0, #0\n"
+      "movs r2, #0\n"
+      "movs r4, #0\n"
+      "movs r6, #0\n"
       "ldr r9, [r11]\n"
       "ldrd r1, r3, [r11, #12]\n"
       "ldrd r5, r7, [r11, #20]\n"
@@ -92,14 +96,122 @@ static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
       "subs r12, r12, #1\n"
       "beq 3f\n"
       "add r9, r8\n"
-      "add r1, r10\n add r3, r10\n add r5, r10\n add r7, r10\n"
+      "add r1, r10\n"
+      "add r3, r10\n"
+      "add r5, r10\n"
+      "add r7, r10\n"
       "ldr lr, [r11, #28]\n"
       "b 1b\n"
       "3:\n"
-      "ldr r12, [r11, #48]\n"
-      "strd r0, r2, [r12]\n"
-      "strd r4, r6, [r12, #8]\n"
+      "ldr r12, [r11, #44]\n"
+      "stm r12, {r0, r2, r4, r6}\n"
       "pop {r4-r11, pc}\n");
+}
+
+static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) == 8 &&
+              offsetof(ShortDots, w) == 12 && offsetof(ShortDots, w_step) == 16 &&
+              offsetof(ShortDots, bytes) == 20 && offsetof(ShortDots, sums) == 24);
+
+// r1: x; r3: its step; lr: windows left; r5: weights; r7: their step; r8: bytes; r12: sums. Weights
+// go to q4 to q7; vpr masks each run's last vector.
+#define TENON_SHORT_BEGIN     \
+  "push {r4-r8, lr}\n"        \
+  "vpush {d8-d15}\n"          \
+  "mov r12, r0\n"             \
+  "ldrd r1, r3, [r12]\n"      \
+  "ldrd lr, r5, [r12, #8]\n"  \
+  "ldrd r7, r8, [r12, #16]\n" \
+  "ldr r12, [r12, #24]\n"     \
+  "vctp.8 r8\n"               \
+  "dls lr, lr\n"
+
+#define TENON_SHORT_END \
+  "le lr, 1b\n"         \
+  "vpop {d8-d15}\n"     \
+  "pop {r4-r8, pc}\n"
+
+[[gnu::naked]] void DotShort16(const ShortDots* /*dots*/) {
+  asm volatile(TENON_SHORT_BEGIN
+               "vpst\n"
+               "vldrbt.8 q4, [r5]\n"
+               "add r5, r7\n"
+               "vpst\n"
+               "vldrbt.8 q5, [r5]\n"
+               "add r5, r7\n"
+               "vpst\n"
+               "vldrbt.8 q6, [r5]\n"
+               "add r5, r7\n"
+               "vpst\n"
+               "vldrbt.8 q7, [r5]\n"
+               "1:\n"
+               "vpst\n"
+               "vldrbt.8 q0, [r1]\n"
+               "add r1, r3\n"
+               "vmladav.s8 r0, q0, q4\n"
+               "vmladav.s8 r2, q0, q5\n"
+               "vmladav.s8 r4, q0, q6\n"
+               "vmladav.s8 r6, q0, q7\n"
+               "stm r12!, {r0, r2, r4, r6}\n" TENON_SHORT_END);
+}
+
+[[gnu::naked]] void DotShort32(const ShortDots* /*dots*/) {
+  asm volatile(TENON_SHORT_BEGIN
+               "vldrb.8 q4, [r5]\n"
+               "vpst\n"
+               "vldrbt.8 q5, [r5, #16]\n"
+               "add r5, r7\n"
+               "vldrb.8 q6, [r5]\n"
+               "vpst\n"
+               "vldrbt.8 q7, [r5, #16]\n"
+               "1:\n"
+               "vldrb.8 q0, [r1], #16\n"
+               "vmladav.s8 r0, q0, q4\n"
+               "vmladav.s8 r2, q0, q6\n"
+               "vpst\n"
+               "vldrbt.8 q1, [r1]\n"
+               "add r1, r3\n"
+               "vmladava.s8 r0, q1, q5\n"
+               "vmladava.s8 r2, q1, q7\n"
+               "strd r0, r2, [r12], #16\n" TENON_SHORT_END);
+}
+
+[[gnu::naked]] void DotShort48(const ShortDots* /*dots*/) {
+  asm volatile(TENON_SHORT_BEGIN
+               "vldrb.8 q4, [r5]\n"
+               "vldrb.8 q5, [r5, #16]\n"
+               "vpst\n"
+               "vldrbt.8 q6, [r5, #32]\n"
+               "1:\n"
+               "vldrb.8 q0, [r1], #16\n"
+               "vmladav.s8 r0, q0, q4\n"
+               "vldrb.8 q1, [r1], #16\n"
+               "vmladava.s8 r0, q1, q5\n"
+               "vpst\n"
+               "vldrbt.8 q2, [r1]\n"
+               "add r1, r3\n"
+               "vmladava.s8 r0, q2, q6\n"
+               "str r0, [r12], #16\n" TENON_SHORT_END);
+}
+
+[[gnu::naked]] void DotShort64(const ShortDots* /*dots*/) {
+  asm volatile(TENON_SHORT_BEGIN
+               "vldrb.8 q4, [r5]\n"
+               "vldrb.8 q5, [r5, #16]\n"
+               "vldrb.8 q6, [r5, #32]\n"
+               "vpst\n"
+               "vldrbt.8 q7, [r5, #48]\n"
+               "1:\n"
+               "vldrb.8 q0, [r1], #16\n"
+               "vmladav.s8 r0, q0, q4\n"
+               "vldrb.8 q1, [r1], #16\n"
+               "vmladava.s8 r0, q1, q5\n"
+               "vldrb.8 q2, [r1], #16\n"
+               "vmladava.s8 r0, q2, q6\n"
+               "vpst\n"
+               "vldrbt.8 q3, [r1]\n"
+               "add r1, r3\n"
+               "vmladava.s8 r0, q3, q7\n"
+               "str r0, [r12], #16\n" TENON_SHORT_END);
 }
 
 }  // namespace tenon::cpu::cortex_m::helium

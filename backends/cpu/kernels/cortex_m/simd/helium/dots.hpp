@@ -1,21 +1,38 @@
-// Dot products of bytes, a few windows of x times a few rows of weights at once.
+// Dot products of bytes, many windows of x with a few rows of weights, in assembly: sums of
+// products go to even registers only, of which the compiler keeps too few free.
 #pragma once
 
 #include <cstdint>
 
 namespace tenon::cpu::cortex_m::helium {
 
-/// Operands as the assembly reads them; a window is `runs` runs of `run_bytes` contiguous bytes.
-/// Steps are from the end of a run, rounded up to whole vectors, to the next run's start.
+/// Windows of one run of at most 16, 32, 48 or 64 bytes: the weights stay in registers.
+struct ShortDots {
+  const int8_t* x;
+  int32_t x_step;   ///< from the last whole vector of a window's run to the next window
+  int32_t windows;  ///< 1 or more
+  const int8_t* w;  ///< of the first row; `w_step` to the next
+  int32_t w_step;
+  int32_t bytes;  ///< of a run's last vector: 1 to 16
+  int32_t* sums;  ///< of the first window; kBlockOutputs for each
+};
+
+/// Runs of up to 16 bytes with four rows of weights, up to 32 with two, up to 48 and 64 with one.
+void DotShort16(const ShortDots* dots);
+void DotShort32(const ShortDots* dots);
+void DotShort48(const ShortDots* dots);
+void DotShort64(const ShortDots* dots);
+
+/// Any windows: `runs` runs of `run_bytes` contiguous bytes.
 struct Dots {
   const int8_t* x[3];  ///< windows
   const int8_t* w[4];  ///< rows of weights
   int32_t run_bytes;   ///< 1 or more
   int32_t runs;
+  /// From the end of a run, rounded up to whole vectors, to the next run.
   int32_t x_step;
   int32_t w_step;
-  const int32_t* bias;  ///< of the rows of weights: what sums begin with
-  int32_t* sums;        ///< kBlockOutputs for each window
+  int32_t* sums;  ///< kBlockOutputs for each window
 };
 
 /// Three windows, and all four rows of weights. Writes sums of all.

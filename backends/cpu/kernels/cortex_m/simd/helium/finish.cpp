@@ -14,67 +14,92 @@ struct FixedPoint {
   int32x4_t multiplier;
   int32x4_t left;
   int32x4_t right;  ///< <= 0
+
+  /// The shift to the right rounds halves up, so negative products lose one before.
+  [[nodiscard]] int32x4_t operator()(int32x4_t sums) const {
+    const int32x4_t product = vqrdmulhq_s32(vshlq_s32(sums, left), multiplier);
+    const int32x4_t less = vshrq_n_s32(vandq_s32(product, right), 31);
+    return vrshlq_s32(vqaddq_s32(product, less), right);
+  }
 };
 
-FixedPoint FactorsAt(const Rescale& rescale, int first, mve_pred16_t lanes) {
-  FixedPoint factors;
-  int32x4_t shift;
-  if (rescale.step == 0) {
-    factors.multiplier = vdupq_n_s32(rescale.multiplier[0]);
-    shift = vdupq_n_s32(rescale.shift[0]);
-  } else {
-    factors.multiplier = vldrwq_z_s32(rescale.multiplier + first, lanes);
-    shift = vldrbq_z_s32(rescale.shift + first, lanes);
+/// The same where all shifts are to the right. Every bit of a number but its sign is shifted out by
+/// the doubling product with 1, of which the upper half is added: -1 if it is negative.
+struct FixedPointRight {
+  int32x4_t multiplier;
+  int32x4_t right;  ///< < 0
+
+  [[nodiscard]] int32x4_t operator()(int32x4_t sums) const {
+    const int32x4_t product = vqrdmulhq_s32(sums, multiplier);
+    return vrshlq_s32(vqdmlahq_n_s32(product, product, 1), right);
   }
-  factors.left = vmaxq_s32(vminq_s32(shift, vdupq_n_s32(30)), vdupq_n_s32(0));
-  factors.right = vminq_s32(vmaxq_s32(shift, vdupq_n_s32(-31)), vdupq_n_s32(0));
-  return factors;
-}
+};
 
-/// FixedPointMultiply. The shift to the right rounds halves up, so negative sums lose one before.
-inline int32x4_t Multiplied(int32x4_t sums, const FixedPoint& factors) {
-  const int32x4_t high = vqrdmulhq_s32(vshlq_s32(sums, factors.left), factors.multiplier);
-  const int32x4_t less = vshrq_n_s32(vandq_s32(high, factors.right), 31);
-  return vrshlq_s32(vqaddq_s32(high, less), factors.right);
-}
+/// RoundHalfEven of the product: what is past 24 bits saturates elsewhere, but is past any byte.
+struct HalfEven {
+  float32x4_t scale;
 
-/// RoundHalfEven of the product; what is past 24 bits saturates elsewhere, but is past any byte.
-inline int32x4_t Multiplied(int32x4_t sums, float32x4_t factors) {
-  return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums), factors));
-}
-
-template <typename Factors>
-void FinishLanes(const QuantizedOutput& output, const SumBlock& block, int first,
-                 const Factors& factors, mve_pred16_t lanes) {
-  const int32x4_t least = vdupq_n_s32(output.min);
-  const int32x4_t most = vdupq_n_s32(output.max);
-  const int32_t zero_point = output.zero_point;
-  const int32_t* sums = block.sums + first;
-  int8_t* y = block.y + first;
-  for (int pixel = 0; pixel < block.pixels; ++pixel) {
-    const int32x4_t rounded = vqaddq_n_s32(Multiplied(vld1q_s32(sums), factors), zero_point);
-    vstrbq_p_s32(y, vminq_s32(vmaxq_s32(rounded, least), most), lanes);
-    sums += block.sum_pixel;
-    y += block.y_pixel;
+  [[nodiscard]] int32x4_t operator()(int32x4_t sums) const {
+    return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums), scale));
   }
+};
+
+template <typename Round>
+[[gnu::always_inline]] inline void FinishLanes(const Rescale& rescale, const SumBlock& block,
+                                               int lane, const Round& round) {
+  const int32x4_t bias = vldrwq_s32(rescale.bias + block.first + lane);
+  const int32x4_t least = vdupq_n_s32(rescale.output.min);
+  const int32x4_t most = vdupq_n_s32(rescale.output.max);
+  const int32_t zero_point = rescale.output.zero_point;
+  const int32_t* sums = block.sums + lane;
+  int8_t* y = block.y + lane;
+  const int sum_pixel = block.sum_pixel;
+  const ptrdiff_t y_pixel = block.y_pixel;
+  int pixels = block.pixels;
+  do {
+    const int32x4_t rounded = round(vaddq_s32(vldrwq_s32(sums), bias));
+    vstrbq_s32(y, vminq_s32(vmaxq_s32(vqaddq_n_s32(rounded, zero_point), least), most));
+    sums += sum_pixel;
+    y += y_pixel;
+  } while (--pixels > 0);
+}
+
+void FinishFixedPoint(const Rescale& rescale, const SumBlock& block, int lane) {
+  const int at = block.first + lane;
+  const bool each = rescale.step != 0;
+  const int32x4_t multiplier =
+      each ? vldrwq_s32(rescale.multiplier + at) : vdupq_n_s32(rescale.multiplier[0]);
+  const int32x4_t shift = each ? vldrbq_s32(rescale.shift + at) : vdupq_n_s32(rescale.shift[0]);
+  const int32x4_t right = vmaxq_s32(shift, vdupq_n_s32(-31));
+  if (vmaxvq_s32(-1, shift) < 0) {
+    FinishLanes(rescale, block, lane, FixedPointRight{multiplier, right});
+    return;
+  }
+  const int32x4_t none = vdupq_n_s32(0);
+  const int32x4_t left = vmaxq_s32(vminq_s32(shift, vdupq_n_s32(30)), none);
+  FinishLanes(rescale, block, lane, FixedPoint{multiplier, left, vminq_s32(right, none)});
 }
 
 }  // namespace
 
 void Finish(const Rescale& rescale, const SumBlock& block) {
-  const QuantizedOutput& output = rescale.output;
-  if (output.rounding == Rounding::kFixedPointOnce) return FinishOneByOne(rescale, block);
-  for (int first = 0; first < block.outputs; first += kLanes) {
-    const mve_pred16_t lanes = vctp32q(static_cast<uint32_t>(block.outputs - first));
-    const int at = block.first + first;
-    if (output.rounding == Rounding::kFixedPoint) {
-      FinishLanes(output, block, first, FactorsAt(rescale, at, lanes), lanes);
-    } else {
-      const float32x4_t scale = rescale.step == 0 ? vdupq_n_f32(rescale.scale[0])
-                                                  : vldrwq_z_f32(rescale.scale + at, lanes);
-      FinishLanes(output, block, first, scale, lanes);
+  int lane = 0;
+  if (rescale.output.rounding == Rounding::kFixedPoint) {
+    for (; lane + kLanes <= block.outputs; lane += kLanes) FinishFixedPoint(rescale, block, lane);
+  } else if (rescale.output.rounding == Rounding::kHalfEven) {
+    for (; lane + kLanes <= block.outputs; lane += kLanes) {
+      const float* scale = rescale.scale + (block.first + lane) * rescale.step;
+      FinishLanes(rescale, block, lane,
+                  HalfEven{rescale.step != 0 ? vldrwq_f32(scale) : vdupq_n_f32(*scale)});
     }
   }
+  if (lane == block.outputs) return;
+  SumBlock rest = block;
+  rest.sums += lane;
+  rest.first += lane;
+  rest.outputs -= lane;
+  rest.y += lane;
+  FinishOneByOne(rescale, rest);
 }
 
 }  // namespace tenon::cpu::cortex_m::helium

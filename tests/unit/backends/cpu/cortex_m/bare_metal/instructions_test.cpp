@@ -1,0 +1,152 @@
+// Instructions per multiply-accumulate of the Cortex-M kernels, as an emulator counts them, against
+// their limits.
+#include <cstdio>
+
+#include "sdk/examples/firmware/board/board.h"
+#include "tests/unit/backends/cpu/cortex_m/conv_cases.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+#if defined(__ARM_FEATURE_MVE)
+constexpr double kMost = 0.3;
+#else
+constexpr double kMost = 1.3;
+#endif
+
+uint64_t TicksOfLoop(int rounds) {
+  const uint64_t start = board_ticks();
+  asm volatile("1: nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n subs %0, %0, #1\n bne 1b\n"
+               : "+r"(rounds)
+               :
+               : "cc");
+  return board_ticks() - start;
+}
+
+/// Under `-icount` every instruction takes as long as any other.
+double InstructionsPerTick() {
+  static const double kRatio = [] {
+    constexpr int kRounds = 100000;
+    return 10.0 * kRounds / static_cast<double>(TicksOfLoop(kRounds) - TicksOfLoop(1));
+  }();
+  return kRatio;
+}
+
+const KernelEntry& OwnKernel(const char* op, const char* suffix) {
+  const KernelEntry* kernel = FindInSet(CortexMKernels(), op, suffix);
+  REQUIRE(kernel != nullptr);
+  return *kernel;
+}
+
+/// Of one run of the kernel, everything between its start and its end.
+template <typename Attributes>
+double Instructions(OpFixture& op, const Attributes& attributes) {
+  uint64_t ticks[2];
+  // What the fixture itself does cancels out between one run and three.
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t start = board_ticks();
+    REQUIRE(op.Run(attributes, 1, 1 + 2 * i).ok());
+    ticks[i] = board_ticks() - start;
+  }
+  return static_cast<double>(ticks[1] - ticks[0]) / 2 * InstructionsPerTick();
+}
+
+Tensor Bytes(const std::vector<int32_t>& dims, Layout layout, Generator& random) {
+  Tensor tensor(DType::kI8, dims, layout);
+  std::vector<int8_t> values(tensor.count());
+  for (int8_t& value : values) value = static_cast<int8_t>(Pick(random, -127, 127));
+  tensor.Set(values);
+  return tensor;
+}
+
+void AddParameters(OpFixture& op, int32_t channels) {
+  const auto count = static_cast<size_t>(channels);
+  op.AddInput(Tensor::From(DType::kI32, {channels}, std::vector<int32_t>(count, 1234)), kConstant);
+  op.AddInput(Tensor::From(DType::kI32, {channels}, std::vector<int32_t>(count, 1 << 30)),
+              kConstant);
+  op.AddInput(Tensor::From(DType::kI8, {channels}, std::vector<int8_t>(count, -7)), kConstant);
+  op.AddInput(Tensor::From(DType::kI8, {1}, std::vector<int8_t>{-3}), kConstant);
+}
+
+double PerMultiply(const char* name, const ConvCase& c, const char* suffix) {
+  Generator random(1);
+  OpFixture op(OwnKernel("quantized_conv", suffix));
+  op.AddInput(Bytes(c.x, Layout::kChannelsLast, random));
+  const Layout order = *suffix == '\0' ? Layout::kChannelsLast : Layout::kOutputsLast;
+  op.AddInput(Bytes(c.w, order, random), kConstant);
+  AddParameters(op, c.w[0]);
+  const std::vector<int32_t> y = OutputDims(c);
+  op.AddOutput(Tensor(DType::kI8, y, Layout::kChannelsLast));
+  op.set_workspace_bytes(size_t{64} << 10);
+  QuantizedConvAttributes attributes;
+  attributes.conv = c.conv;
+  attributes.output.rounding = Rounding::kFixedPoint;
+  const double instructions = Instructions(op, attributes);
+  const double multiplies = static_cast<double>(y[1] * y[2] * y[3]) * c.w[1] * c.w[2] * c.w[3];
+  std::printf("%-28s %9.0f multiplies %9.0f instructions %.3f each\n", name, multiplies,
+              instructions, instructions / multiplies);
+  return instructions / multiplies;
+}
+
+double MatMul(const char* name, int32_t depth, int32_t columns) {
+  Generator random(1);
+  OpFixture op(OwnKernel("quantized_matmul", ""));
+  op.AddInput(Bytes({1, depth}, Layout::kRowMajor, random));
+  op.AddInput(Bytes({columns, depth}, Layout::kRowMajor, random), kConstant);
+  AddParameters(op, columns);
+  op.AddOutput(Tensor(DType::kI8, {1, columns}, Layout::kRowMajor));
+  op.set_workspace_bytes(size_t{64} << 10);
+  QuantizedMatMulAttributes attributes;
+  attributes.matmul.transpose_b = 1;
+  attributes.output.rounding = Rounding::kFixedPointOnce;
+  const double instructions = Instructions(op, attributes);
+  std::printf("%-28s %9d multiplies %9.0f instructions %.3f each\n", name,
+              static_cast<int>(depth * columns), instructions, instructions / depth / columns);
+  return instructions / depth / columns;
+}
+
+/// The first use starts the timer.
+struct Ticks {
+  Ticks() { board_start_ticks(); }
+} const kTicks;
+
+}  // namespace
+
+TEST_CASE("Cortex-M instructions: 1x1 convolutions of 16 channels and more") {
+  CHECK(PerMultiply("1x1 16->16 24x24", SquareCase(16, 16, 24, 24, 1, 1, 0), "") <= kMost);
+  CHECK(PerMultiply("1x1 16->96 24x24", SquareCase(16, 96, 24, 24, 1, 1, 0), "") <= kMost);
+  CHECK(PerMultiply("1x1 32->32 24x24", SquareCase(32, 32, 24, 24, 1, 1, 0), "") <= kMost);
+  CHECK(PerMultiply("1x1 64->64 25x5 (kws)", SquareCase(64, 64, 25, 5, 1, 1, 0), "") <= kMost);
+  CHECK(PerMultiply("1x1 96->24 24x24", SquareCase(96, 24, 24, 24, 1, 1, 0), "") <= kMost);
+  CHECK(PerMultiply("1x1 16->32 /2 (resnet)", SquareCase(16, 32, 32, 32, 1, 2, 0), "") <= kMost);
+}
+
+TEST_CASE("Cortex-M instructions: 3x3 convolutions of 16 channels and more") {
+  CHECK(PerMultiply("3x3 16->16 32x32 (resnet)", SquareCase(16, 16, 32, 32, 3, 1, 1), "") <= kMost);
+  CHECK(PerMultiply("3x3 32->32 16x16 (resnet)", SquareCase(32, 32, 16, 16, 3, 1, 1), "") <= kMost);
+  CHECK(PerMultiply("3x3 64->64 8x8 (resnet)", SquareCase(64, 64, 8, 8, 3, 1, 1), "") <= kMost);
+  CHECK(PerMultiply("3x3 16->32 /2 32x32", SquareCase(16, 32, 32, 32, 3, 2, 1), "") <= kMost);
+}
+
+TEST_CASE("Cortex-M instructions: convolutions of few channels, depthwise ones, products") {
+  ConvCase first = SquareCase(1, 64, 49, 10, 4, 2, 0);
+  first.w[2] = 10;
+  first.conv.pads[0] = 4;
+  first.conv.pads[1] = 1;
+  first.conv.pads[2] = 5;
+  first.conv.pads[3] = 1;
+  CHECK(PerMultiply("10x4 1->64 49x10 (kws)", first, "") <= 2 * kMost);
+  CHECK(PerMultiply("3x3 3->16 32x32 (resnet)", SquareCase(3, 16, 32, 32, 3, 1, 1), "") <=
+        3 * kMost);
+  CHECK(PerMultiply("3x3 3->8 /2 96x96", SquareCase(3, 8, 96, 96, 3, 2, 1), "") <= 3 * kMost);
+  CHECK(PerMultiply("depthwise 3x3 64 25x5 (kws)", SquareCase(64, 64, 25, 5, 3, 1, 1, 64),
+                    "_depthwise") <= 5 * kMost);
+  CHECK(PerMultiply("depthwise 3x3 16 48x48", SquareCase(16, 16, 48, 48, 3, 1, 1, 16),
+                    "_depthwise") <= 5 * kMost);
+  CHECK(PerMultiply("depthwise 3x3 8 48x48", SquareCase(8, 8, 48, 48, 3, 1, 1, 8), "_depthwise") <=
+        8 * kMost);
+  CHECK(MatMul("product 640->128 (ad01)", 640, 128) <= 1.5 * kMost);
+  CHECK(MatMul("product 64->12 (kws)", 64, 12) <= 2 * kMost);
+}
+
+}  // namespace tenon::cpu::testing
