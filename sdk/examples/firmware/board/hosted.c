@@ -7,6 +7,10 @@
 
 extern char board_heap_start[], board_heap_end[];
 
+/* What C++ tells apart loaded programs by; there is one. */
+extern void* __dso_handle;
+void* __dso_handle = 0;
+
 void* _sbrk(ptrdiff_t bytes);
 void* _sbrk(ptrdiff_t bytes) {
   static char* end = board_heap_start;

@@ -114,7 +114,7 @@ ConvCase RandomCase(Generator& random) {
     const int32_t reach = (c.w[2 + i] - 1) * a.dilations[i] + 1;
     a.pads[i] = Pick(random, 0, reach);
     a.pads[2 + i] = Pick(random, 0, reach);
-    c.x[2 + i] = Pick(random, std::max(1, reach - a.pads[i] - a.pads[2 + i]), 16);
+    c.x[2 + i] = Pick(random, std::max<int32_t>(1, reach - a.pads[i] - a.pads[2 + i]), 16);
   }
   for (Layout& layout : c.layouts) layout = AnyLayout(random);
   c.bias = Pick(random, 0, 1) == 1;

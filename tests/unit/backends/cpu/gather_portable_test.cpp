@@ -77,8 +77,10 @@ TEST_CASE("Gather: an index out of range is an error and nothing is written") {
     const std::vector<uint32_t> before = y.Values<uint32_t>();
     const Status status = op.Run(GatherAttributes{0});
     CHECK(status.code() == StatusCode::kInvalidArgument);
+#ifndef TENON_WITHOUT_WORDS
     CHECK(status.argument(0) == bad);
     CHECK(status.argument(1) == 5);
+#endif
     CHECK(y.Values<uint32_t>() == before);
   }
 }

@@ -59,7 +59,7 @@ inline std::vector<int32_t> StridesFor(const std::vector<int32_t>& dims, Layout 
   int32_t stride = layout == Layout::kChannelsLastSpaced ? 2 : 1;
   for (size_t axis : order) {
     strides[axis] = stride;
-    stride = stride * std::max(dims[axis], 1) + (gaps ? 3 : 0);
+    stride = stride * std::max<int32_t>(dims[axis], 1) + (gaps ? 3 : 0);
   }
   return strides;
 }
@@ -203,19 +203,34 @@ double LargestRelativeError(const std::vector<T>& actual, const std::vector<doub
   return error / scale;
 }
 
-/// Cuts the range into `threads` parts and runs each on a thread of its own.
+/// What a status says; in builds without words, its number.
+inline std::string Words(const Status& status) {
+  char words[256] = "";
+  status.Format({words, sizeof words});
+  return words;
+}
+
+/// Cuts the range into `threads` parts and runs each on a thread of its own; where there are no
+/// threads, the last part first.
 inline ParallelRunner ThreadRunner(int threads) {
   ParallelRunner runner;
   runner.threads = threads;
   runner.run = [](const ParallelRunner& self, int count, void (*body)(void*, int, int),
                   void* context) {
+#ifdef _GLIBCXX_HAS_GTHREADS
     std::vector<std::thread> team;
-    for (int part = 0; part < self.threads; ++part) {
+    const auto start = [&](int begin, int end) { team.emplace_back(body, context, begin, end); };
+#else
+    const auto start = [&](int begin, int end) { body(context, begin, end); };
+#endif
+    for (int part = self.threads - 1; part >= 0; --part) {
       const auto begin = static_cast<int>(int64_t{count} * part / self.threads);
       const auto end = static_cast<int>(int64_t{count} * (part + 1) / self.threads);
-      if (begin < end) team.emplace_back(body, context, begin, end);
+      if (begin < end) start(begin, end);
     }
+#ifdef _GLIBCXX_HAS_GTHREADS
     for (std::thread& thread : team) thread.join();
+#endif
   };
   return runner;
 }
@@ -277,6 +292,7 @@ class OpFixture {
   [[nodiscard]] Status CheckHeld(const KernelSetup& setup, const void* shared,
                                  const void* state) const {
     if (kernel_.held_bytes == nullptr) return OkStatus();
+#ifndef TENON_FIRMWARE  // the tables are the converter's
     // oneDNN's products with a transposed or batched factor can want more scratch than their row
     // states, which they then bring themselves.
     const bool is_product = std::strstr(kernel_.id, "matmul") != nullptr;
@@ -293,6 +309,9 @@ class OpFixture {
                    "a kernel holds {0} bytes, {1} at most are stated", static_cast<int64_t>(held),
                    static_cast<int64_t>(most));
     }
+#else
+    (void)setup, (void)shared, (void)state;
+#endif
     return OkStatus();
   }
 

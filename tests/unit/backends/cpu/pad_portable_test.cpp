@@ -20,7 +20,8 @@ OpFixture MakeOp() { return {kPadRow, portable::PadCheck, portable::PadRun}; }
 /// One dimension by the definition: what negative amounts leave is cut out first, then padded.
 std::vector<int32_t> SourcesOf(PadMode mode, int32_t dim, int32_t begin, int32_t end) {
   std::vector<int32_t> sources;
-  for (int32_t i = std::max(0, -begin); i < dim - std::max(0, -end); ++i) sources.push_back(i);
+  for (int32_t i = std::max<int32_t>(0, -begin); i < dim - std::max<int32_t>(0, -end); ++i)
+    sources.push_back(i);
   const std::vector<int32_t> kept = sources;
   for (int32_t i = 1; i <= begin; ++i) {
     sources.insert(sources.begin(), mode == PadMode::kConstant ? -1
@@ -74,7 +75,7 @@ PadAttributes RandomPads(PadMode mode, const Dims& dims, Generator& random) {
     if (Pick(random, 0, 2) == 0) continue;  // often none: such dimensions merge
     int32_t begin = Pick(random, -2, 3);
     int32_t end = Pick(random, -2, 3);
-    const int32_t kept = dims[k] - std::max(0, -begin) - std::max(0, -end);
+    const int32_t kept = dims[k] - std::max<int32_t>(0, -begin) - std::max<int32_t>(0, -end);
     if (kept < 1 && mode != PadMode::kConstant) continue;
     if (kept < 0) continue;
     if (mode == PadMode::kReflect) {

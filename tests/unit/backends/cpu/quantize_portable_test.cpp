@@ -110,7 +110,7 @@ void RunQuantize(const Tensor& x, const QuantizeAttributes& a, const Parameters&
   AddParameters(op, p, dtype);
   const Tensor y = op.AddOutput(Tensor(dtype, x.dims(), layout));
   const Status status = op.Run(a, 2);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(y.GapsIntact());
   const std::vector<float> values = x.Values<float>();
   std::vector<int64_t> expected;
@@ -134,7 +134,7 @@ TEST_CASE("Quantize: every dtype and rounding, along every axis, in every layout
       for (int32_t axis = -1; axis < 4; ++axis) {
         QuantizeAttributes a;
         a.to = static_cast<int32_t>(dtype);
-        a.axis = std::max(axis, 0);
+        a.axis = std::max<int32_t>(axis, 0);
         a.rounding = rounding;
         const int32_t count = axis < 0 ? 1 : dims[static_cast<size_t>(axis)];
         const Layout layout = kAllLayouts[Pick(random, 0, 4)];
@@ -191,7 +191,7 @@ TEST_CASE("Dequantize: every dtype, along every axis, in every layout") {
     const Range range = RangeOf(dtype);
     for (int32_t axis = -1; axis < 4; ++axis) {
       DequantizeAttributes a;
-      a.axis = std::max(axis, 0);
+      a.axis = std::max<int32_t>(axis, 0);
       const int32_t count = axis < 0 ? 1 : dims[static_cast<size_t>(axis)];
       const Parameters p = RandomParameters(dtype, count, axis % 2 == 0, random);
       std::vector<int64_t> values;
@@ -205,7 +205,7 @@ TEST_CASE("Dequantize: every dtype, along every axis, in every layout") {
       AddParameters(op, p, dtype);
       const Tensor y = op.AddOutput(Tensor(DType::kF32, dims, kAllLayouts[Pick(random, 0, 4)]));
       const Status status = op.Run(a);
-      REQUIRE_MESSAGE(status.ok(), status.message());
+      REQUIRE_MESSAGE(status.ok(), Words(status));
       CHECK(y.GapsIntact());
       std::vector<float> expected;
       for (size_t i = 0; i < values.size(); ++i) {
@@ -232,7 +232,7 @@ TEST_CASE("Lookup: i8 and u8 to tables of i8, u8 and f32, in every layout") {
         const Tensor y = op.AddOutput(Tensor(to, {2, 9, 6, 5}, layout));
         struct None {};
         const Status status = op.Run(None{}, 2);
-        REQUIRE_MESSAGE(status.ok(), status.message());
+        REQUIRE_MESSAGE(status.ok(), Words(status));
         CHECK(y.GapsIntact());
         std::vector<double> actual;
         std::vector<double> expected;

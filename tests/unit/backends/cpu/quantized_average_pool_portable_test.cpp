@@ -75,7 +75,7 @@ void Run(Problem p, const QuantizedAveragePoolAttributes& attributes, Generator&
       RandomBytes(p.x, {p.images, p.channels, p.extent[0], p.extent[1]}, p.layout, random));
   const Tensor y = op.AddOutput(Tensor(p.y, {p.images, p.channels, p.out[0], p.out[1]}, p.layout));
   const Status status = op.Run(attributes, p.threads);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(y.GapsIntact());
   const std::vector<int64_t> values = Integers(x);
   std::vector<int64_t> expected;
@@ -162,7 +162,7 @@ TEST_CASE("Quantized average pool: a window that counts more padding than 32 bit
   op.AddInput(Tensor::From(DType::kI8, {1, 1, 1, 1}, std::vector<int8_t>{127}));
   const Tensor y = op.AddOutput(Tensor(DType::kI8, {1, 1, 1, 1}));
   const Status status = op.Run(a);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(y.Values<int8_t>() == std::vector<int8_t>{7});
 }
 

@@ -117,7 +117,7 @@ void Run(const Problem& p, const QuantizedBinaryAttributes& attributes, Generato
   const Tensor y = op.AddInput(RandomBytes(p.y_dtype, p.y, p.y_layout, random));
   const Tensor z = op.AddOutput(Tensor(p.z_dtype, z_dims, p.x_layout));
   const Status status = op.Run(attributes, p.threads);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(z.GapsIntact());
   const std::vector<int64_t> xs = Integers(x);
   const std::vector<int64_t> ys = Integers(y);

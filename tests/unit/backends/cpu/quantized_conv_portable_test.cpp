@@ -197,7 +197,7 @@ void RunAndCheck(const Case& c, const Operands& o) {
   AddInputs(op, c, o);
   op.AddOutput(o.y);
   const Status status = op.Run(o.attributes, c.threads);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(o.y.GapsIntact());
   const std::vector<int64_t> sums = NaiveSums(c, o);
   if (c.y == DType::kI32) {

@@ -140,7 +140,7 @@ void Run(const Problem& p, uint32_t seed) {
   AddFactors(op, p, o);
   const Tensor y = op.AddOutput(Tensor(p.y_dtype, p.y, p.layout));
   const Status status = op.Run(attributes, p.threads);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(y.GapsIntact());
   const std::vector<int64_t> sums = NaiveSums(p, o, a, b);
   std::vector<int64_t> actual;

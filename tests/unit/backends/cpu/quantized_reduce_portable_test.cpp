@@ -53,7 +53,7 @@ void Run(const Dims& dims, DType x_dtype, DType y_dtype, const QuantizedReduceAt
   const Tensor x = op.AddInput(RandomBytes(x_dtype, dims, layout, random));
   const Tensor y = op.AddOutput(Tensor(y_dtype, OutputDims(dims, a.reduce), layout));
   const Status status = op.Run(a, threads);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(y.GapsIntact());
   std::vector<int64_t> expected;
   for (const int64_t sum : NaiveSums(x, a, y.count())) {

@@ -36,7 +36,7 @@ Tensor Run(const Tensor& x, const QuantizedSoftmaxAttributes& a, Layout layout, 
   op.AddInput(x);
   const Tensor y = op.AddOutput(Tensor(static_cast<DType>(a.output.to), x.dims(), layout));
   const Status status = op.Run(a, threads);
-  REQUIRE_MESSAGE(status.ok(), status.message());
+  REQUIRE_MESSAGE(status.ok(), Words(status));
   CHECK(y.GapsIntact());
   return y;
 }
@@ -140,7 +140,7 @@ TEST_CASE("Quantized softmax: extremes that the shape rule allows are defined") 
        {QuantizedScale{kMost, INT32_MAX, 30}, QuantizedScale{kLeast, 0, -31},
         QuantizedScale{1.0F, 1, 30}}) {
     for (const Rounding rounding : {Rounding::kFixedPoint, Rounding::kHalfEven}) {
-      for (const int32_t least : {0, -20, INT32_MIN}) {
+      for (const int32_t least : std::initializer_list<int32_t>{0, -20, INT32_MIN}) {
         for (const int32_t count : {1, 40, 8192, 9000}) {
           QuantizedSoftmaxAttributes a;
           a.softmax.axis = 1;

@@ -42,7 +42,7 @@ std::vector<double> WeightsOf(const ResizeAttributes& a, size_t axis, int32_t in
   const double x =
       Coordinate(a.coordinates, in, a.sizes[axis], static_cast<double>(a.scales[axis]), o);
   const auto clamp = [&](int32_t position) {
-    return static_cast<size_t>(std::max(0, std::min(in - 1, position)));
+    return static_cast<size_t>(std::max<int32_t>(0, std::min(in - 1, position)));
   };
   if (a.mode == ResizeMode::kNearest) {
     weights[clamp(NearestOf(a.nearest, x))] = 1.0;

@@ -100,7 +100,7 @@ std::vector<float> RunConv(const ConvRun& run, const Tensor& x, const Tensor* me
   const Tensor y = op.AddOutput(Tensor(DType::kF32, OutputDims(run.c), Layout::kChannelsLast));
   op.set_workspace_bytes(1 << 22);
   const Status status = op.Run(run.c.attributes, 2);
-  INFO(status.message());
+  INFO(Words(status));
   REQUIRE(status.ok());
   return y.Values<float>();
 }
@@ -263,7 +263,7 @@ TEST_CASE("Stored weights: a scale that is not constant is refused by kernels th
   op.AddOutput(Tensor(DType::kF32, {1, 16, 4, 4}, Layout::kChannelsLast));
   const Status status = op.Check(ConvAttributes{});
   CHECK(status.code() == StatusCode::kUnsupported);
-  CHECK(std::string(status.message()) ==
+  CHECK(std::string(Words(status)) ==
         "vector kernels pack weights and bias when the plan is loaded: they must be constant");
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("Concat: the axis adds up over any number of inputs") {
 
 TEST_CASE("Concat: an axis out of range is refused") {
   const OpTester concat = OpTester(kConcatRow).Input(kF32, {2, 3}).Input(kF32, {2, 3});
-  for (const int32_t bad : {-1, 2, INT32_MAX, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, 2, INT32_MAX, INT32_MIN}) {
     CHECK(concat.Infer(ConcatAttributes{bad}) ==
           "error: there is no axis " + std::to_string(bad) + " in a tensor of rank 2");
   }

@@ -133,7 +133,7 @@ TEST_CASE("Conv: groups must divide the channels on both sides") {
 }
 
 TEST_CASE("Conv: strides and dilations start at 1 and are bounded") {
-  for (const int32_t bad : {0, -1, INT32_MIN, INT32_MAX}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{0, -1, INT32_MIN, INT32_MAX}) {
     ConvAttributes attributes;
     attributes.strides[1] = bad;
     CHECK(ErrorOf(attributes) ==

@@ -49,7 +49,8 @@ TEST_CASE("Unary: signed integers take what needs no fractions") {
 }
 
 TEST_CASE("Unary: a function out of range is refused") {
-  for (const int32_t bad : {-1, kUnaryFunctionCount, INT32_MAX, INT32_MIN}) {
+  for (const int32_t bad :
+       std::initializer_list<int32_t>{-1, kUnaryFunctionCount, INT32_MAX, INT32_MIN}) {
     CHECK(Unary(DType::kF32, {static_cast<UnaryFunction>(bad), 0.0F, 0.0F}) ==
           "error: there is no function " + std::to_string(bad));
   }
@@ -130,7 +131,8 @@ TEST_CASE("Binary: operands have one dtype") {
 }
 
 TEST_CASE("Binary: a function out of range is refused") {
-  for (const int32_t bad : {-1, kBinaryFunctionCount, INT32_MAX, INT32_MIN}) {
+  for (const int32_t bad :
+       std::initializer_list<int32_t>{-1, kBinaryFunctionCount, INT32_MAX, INT32_MIN}) {
     CHECK(Binary(static_cast<BinaryFunction>(bad), DType::kF32) ==
           "error: there is no function " + std::to_string(bad));
   }

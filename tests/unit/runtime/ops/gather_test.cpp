@@ -29,7 +29,7 @@ TEST_CASE("Gather: indices are i32 or i64") {
 }
 
 TEST_CASE("Gather: an axis out of range is refused") {
-  for (const int32_t bad : {-1, 2, INT32_MAX, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, 2, INT32_MAX, INT32_MIN}) {
     CHECK(Gather({2, 3}, {1}, bad) ==
           "error: there is no axis " + std::to_string(bad) + " in a tensor of rank 2");
   }

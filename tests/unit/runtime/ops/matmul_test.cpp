@@ -58,7 +58,7 @@ TEST_CASE("MatMul: the bias broadcasts to the output, never beyond it") {
 }
 
 TEST_CASE("MatMul: transpose flags are 0 or 1") {
-  for (const int32_t bad : {-1, 2, INT32_MAX, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, 2, INT32_MAX, INT32_MIN}) {
     MatMulAttributes attributes;
     attributes.transpose_a = bad;
     CHECK(MatMul({2, 2}, {2, 2}).Infer(attributes) ==

@@ -46,7 +46,7 @@ TEST_CASE("LRN: keeps the shape; the window may be wider than the channels") {
 }
 
 TEST_CASE("LRN: size starts at 1 and is bounded") {
-  for (const int32_t bad : {0, -3, INT32_MAX, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{0, -3, INT32_MAX, INT32_MIN}) {
     CHECK(Lrn({bad, 1e-4F, 0.75F, 2.0F}) ==
           "error: size must be at least 1 and at most 2^28, not " + std::to_string(bad));
   }

@@ -60,7 +60,7 @@ TEST_CASE("Reduce: bool and bf16 are refused") {
 }
 
 TEST_CASE("Reduce: function and keep_dims are checked") {
-  for (const int32_t bad : {-1, kReduceFunctionCount, INT32_MAX}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, kReduceFunctionCount, INT32_MAX}) {
     CHECK(Reduce({3}, {static_cast<ReduceFunction>(bad), 1, 1}) ==
           "error: there is no reduction " + std::to_string(bad));
   }

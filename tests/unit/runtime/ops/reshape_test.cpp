@@ -34,7 +34,7 @@ TEST_CASE("Reshape: dimensions and ranks out of range are refused") {
   CHECK(Reshape({0}, {INT32_MAX, INT32_MAX, INT32_MAX, 0}) == kBadShape);
   CHECK(Reshape({1}, std::vector<int32_t>(9, 1)) == kBadShape);
   ReshapeAttributes attributes;
-  for (const int32_t bad : {-1, 99, INT32_MAX, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, 99, INT32_MAX, INT32_MIN}) {
     attributes.rank = bad;
     CHECK(OpTester(kReshapeRow).Input(DType::kF32, {1}).Infer(attributes) == kBadShape);
   }

@@ -103,7 +103,7 @@ TEST_CASE("Resize: cubic_a is finite and exclude_outside a flag") {
 }
 
 TEST_CASE("Resize: the rank is the input's") {
-  for (const int32_t bad : {-1, 3, 5, 99, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, 3, 5, 99, INT32_MIN}) {
     ResizeAttributes attributes = Doubling();
     attributes.rank = bad;
     CHECK(ErrorOf(attributes) ==

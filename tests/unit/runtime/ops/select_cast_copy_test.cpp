@@ -52,7 +52,7 @@ TEST_CASE("Cast: goes between any two dtypes") {
 }
 
 TEST_CASE("Cast: a dtype out of range is refused") {
-  for (const int32_t bad : {-1, kDTypeCount, 256, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, kDTypeCount, 256, INT32_MIN}) {
     CHECK(OpTester(kCastRow).Input(DType::kF32, {2}).Infer(CastAttributes{bad}) ==
           "error: there is no dtype " + std::to_string(bad));
   }

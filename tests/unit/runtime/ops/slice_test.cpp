@@ -66,7 +66,7 @@ TEST_CASE("Slice: a step of 0 and a negative size are refused") {
 
 TEST_CASE("Slice: the rank is the input's") {
   SliceAttributes attributes;
-  for (const int32_t bad : {-1, 0, 2, 99, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, 0, 2, 99, INT32_MIN}) {
     attributes.rank = bad;
     CHECK(OpTester(kSliceRow).Input(DType::kF32, {4}).Infer(attributes) ==
           "error: the slice has rank " + std::to_string(bad) + ", the input has rank 1");

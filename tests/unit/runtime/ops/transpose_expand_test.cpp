@@ -64,7 +64,7 @@ TEST_CASE("Expand: shapes that no tensor may have are refused") {
   CHECK(Expand({1}, {-1}) == bad_shape);
   CHECK(Expand({1}, {INT32_MAX, 2}) == bad_shape);
   ExpandAttributes attributes;
-  for (const int32_t bad : {-1, 99, INT32_MIN}) {
+  for (const int32_t bad : std::initializer_list<int32_t>{-1, 99, INT32_MIN}) {
     attributes.rank = bad;
     CHECK(OpTester(kExpandRow).Input(DType::kF32, {1}).Infer(attributes) == bad_shape);
   }
