@@ -54,12 +54,13 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Optional("ops", unit.ops);
   reader.Optional("runs_from", unit.runs_from);
   reader.Optional("port_bytes_per_second", unit.port_bytes_per_second);
-  const bool is_set = kernels == "helium" || kernels == "dsp";
+  const bool is_set = kernels == "vector" || kernels == "helium" || kernels == "dsp";
   unit.portable_kernels_only = kernels == "portable" || is_set;
   if (is_set) unit.kernel_set = kernels;
   reader.FailIf(unit.name.empty(), "has an empty 'name'");
-  reader.FailIf(!unit.portable_kernels_only && kernels != "all",
-                "has 'kernels' other than \"all\", \"portable\", \"helium\" or \"dsp\"");
+  reader.FailIf(
+      !unit.portable_kernels_only && kernels != "all",
+      "has 'kernels' other than \"all\", \"portable\", \"vector\", \"helium\" or \"dsp\"");
   reader.FailIf(unit.threads < 1, "has 'threads' below 1");
   reader.FailIf(unit.launch_overhead_us < 0, "has a 'launch_overhead_us' below 0");
   reader.FailIf(enqueue < 0, "has an 'enqueue_overhead_us' below 0");

@@ -5,10 +5,32 @@
 #include <cstring>
 #include <random>
 
+#include "backends/cpu/caps/cpu_caps.hpp"
+#include "tests/support/target_runner.hpp"
+
 namespace tenon::test {
+
+namespace {
+
+/// The kernels of the CPU that a target has: all but those of a library of this machine.
+std::vector<BackendCaps> BackendsOfTarget() {
+  static const std::vector<KernelCaps> kKernels = [] {
+    std::vector<KernelCaps> kernels;
+    for (const KernelCaps& caps : cpu::Kernels()) {
+      if (std::strstr(caps.id, "onednn") == nullptr) kernels.push_back(caps);
+    }
+    return kernels;
+  }();
+  BackendCaps caps = cpu::CpuCaps();
+  caps.kernels = {kKernels.data(), kKernels.size()};
+  return {caps};
+}
+
+}  // namespace
 
 converter::ConvertOptions OptionsFor(const std::string& board) {
   converter::ConvertOptions options;
+  if (TargetRunner::Find() != nullptr) options.backends = BackendsOfTarget();
   options.board = std::move(*converter::LoadBoard(board));
   return options;
 }

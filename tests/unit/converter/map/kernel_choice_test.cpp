@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "converter/board/board.hpp"
 #include "converter/ir/text.hpp"
 
 namespace tenon::converter {
@@ -32,6 +33,31 @@ TEST_CASE("ChooseKernels: portable_only takes the portable kernel of every op") 
     CHECK(cpu::IsPortable(CapsOf(graph.op(id))));
     CHECK(graph.op(id).backend == "cpu");
     CHECK(graph.op(id).workspace_bytes == 0);
+  }
+}
+
+constexpr const char* kProduct = R"(graph g
+input %x: f32[1,8,16]
+input %w: f32[1,16,8]
+%y = matmul(%x, %w)
+output %y
+)";
+
+TEST_CASE("ChooseKernels: boards with our own fast kernels get none of a library's") {
+  for (const char* name : {"rk3588", "kv260"}) {
+    const auto board = LoadBoard(name);
+    REQUIRE(board.ok());
+    const Unit* unit = ComputeUnit(*board);
+    REQUIRE(unit != nullptr);
+    KernelChoiceOptions options;
+    options.portable_only = unit->portable_kernels_only;
+    options.kernel_set = unit->kernel_set;
+    Graph conv = Parsed(kConv);
+    Graph product = Parsed(kProduct);
+    REQUIRE(ChooseKernels(conv, options).ok());
+    REQUIRE(ChooseKernels(product, options).ok());
+    CHECK(conv.op(conv.OpOrder()[0]).kernel.find("cpu.conv.vector") == 0);
+    CHECK(product.op(product.OpOrder()[0]).kernel == "cpu.matmul.portable");
   }
 }
 
