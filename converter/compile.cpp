@@ -274,6 +274,31 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   return compiled;
 }
 
+/// Marks the ops whose kernels work over an input to no use, since placement has not let them.
+/// False if there is none.
+bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
+  bool found = false;
+  for (const OpId id : compiled.graph.OpOrder()) {
+    const auto k = static_cast<size_t>(id);
+    if (CapsOf(compiled.graph.op(id)).in_place_inputs == 0) continue;
+    if (k < compiled.arena.in_place.size() && compiled.arena.in_place[k] >= 0) continue;
+    if (idle.size() <= k) idle.resize(k + 1, false);
+    idle[k] = found = true;
+  }
+  return found;
+}
+
+/// With kernels that work in place where placement lets them, others elsewhere.
+Result<Compiled> CompileInPlace(const Graph& graph, CompileOptions options) {
+  constexpr int kMostTries = 3;  // what is left out changes what the others find
+  for (int tries = 1;; ++tries) {
+    TENON_ASSIGN_OR_RETURN(Compiled compiled, CompileMapped(graph, options));
+    if (!MarkIdleInPlace(compiled, options.kernels.not_in_place) || tries == kMostTries) {
+      return compiled;
+    }
+  }
+}
+
 /// What counts: one inference, or what the busiest unit has to do for each of a stream.
 Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compiled) {
   if (!options.map_for_period) return compiled.time.after;
@@ -331,6 +356,7 @@ Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
 Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
   const bool has_choice = NeedsSchedule(*options.board);
   if (options.mapping == MappingMode::kOptimal && has_choice) return CompileOptimal(graph, options);
+  if (options.kernels.in_place) return CompileInPlace(graph, options);
   return CompileMapped(std::move(graph), options);
 }
 

@@ -48,6 +48,37 @@ CompileOptions Lean(CompileOptions options, int64_t limit) {
   return options;
 }
 
+/// With kernels that work over their input.
+CompileOptions InPlace(CompileOptions options) {
+  options.kernels.in_place = true;
+  return options;
+}
+
+/// What those kernels would allow, for estimates before kernels are chosen.
+InPlaceInputs InPlaceInputsOf(const CompileOptions& compile) {
+  MarkOptions marking = compile.kernels;
+  marking.backends = BackendsOf(compile.kernels);
+  return [marking](const Graph& graph, const Op& op) -> uint32_t {
+    const InPlaceKernel found = FindInPlaceKernel(graph, op, marking);
+    return found.kernel == nullptr ? 0 : found.kernel->in_place_inputs;
+  };
+}
+
+/// What patches cost on the board's core, in bytes of the memory that arenas lie in.
+PatchPrices PricesOf(const Board& board) {
+  PatchPrices prices;
+  const Unit* unit = ComputeUnit(board);
+  const double bandwidth = board.ArenaSpace()->bandwidth_bytes_per_second;
+  if (unit == nullptr || bandwidth <= 0) return prices;
+  prices.bytes_per_op = unit->op_overhead_us() * 1e-6 * bandwidth;
+  double rate = unit->elementary_ops_per_second;
+  for (const auto& [dtype, of_dtype] : unit->multiply_accumulates_per_second) {
+    rate = std::max(rate, of_dtype);
+  }
+  if (rate > 0) prices.bytes_per_work = bandwidth / rate;
+  return prices;
+}
+
 /// For graphs that are only looked at: most of what a full search finds, in a fraction of the time.
 CompileOptions Quick(CompileOptions options) {
   constexpr int64_t kShare = 16;
@@ -90,6 +121,8 @@ class OneUnitFitter {
     limit_ = board_.ArenaSpace()->usable_bytes();
     split_options_.limits = board_.splitting;
     split_options_.work_budget = options.split_budget;
+    split_options_.in_place = InPlaceInputsOf(options.compile);
+    if (options.most_slowdown > 0) split_options_.prices = PricesOf(board_);
   }
 
   /// The first way that fits, in order of what it costs in time.
@@ -105,13 +138,20 @@ class OneUnitFitter {
 
   /// The smallest that can be reached at the price of time.
   Result<Fitted> Smallest() {
-    CompileOptions compile = Lean(options_.compile, /*limit=*/0);
+    CompileOptions compile = InPlace(Lean(options_.compile, /*limit=*/0));
     compile.board = &board_;
+    if (options_.most_slowdown > 0) {
+      CompileOptions fastest = Quick(options_.compile);
+      fastest.board = &board_;
+      TENON_ASSIGN_OR_RETURN(const Compiled whole, Compile(graph_, fastest));
+      most_time_ = static_cast<double>(whole.time.after) * options_.most_slowdown;
+    }
     TENON_ASSIGN_OR_RETURN(Fitted smallest, Split(graph_, compile, MemorySplit(), /*ops=*/false));
     if (unsplit_ == 0) unsplit_ = smallest.compiled.arena.bytes;
     if (options_.split) {
       TENON_ASSIGN_OR_RETURN(Fitted cut, Cut(compile, 0, smallest, /*ops=*/false));
-      if (NeededBytes(cut.compiled, board_) < NeededBytes(smallest.compiled, board_)) {
+      if (NeededBytes(cut.compiled, board_) < NeededBytes(smallest.compiled, board_) &&
+          !IsTooSlow(cut)) {
         smallest = std::move(cut);
       }
     }
@@ -127,10 +167,13 @@ class OneUnitFitter {
     const CompileOptions compile = OptionsFor(lean);
     TENON_ASSIGN_OR_RETURN(Fitted whole, Split(graph_, compile, MemorySplit(), /*ops=*/false));
     if (Accept(whole, lean)) return std::optional(std::move(whole));
+    const CompileOptions in_place = InPlace(compile);
+    TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, in_place, MemorySplit(), /*ops=*/false));
+    if (Accept(over, lean)) return std::optional(std::move(over));
     if (!options_.split) return std::optional<Fitted>();
     const int64_t limit = std::max<int64_t>(limit_ - Beside(whole), 1);
     for (const bool ops : {false, true}) {
-      Result<Fitted> cut = Cut(compile, limit, whole, ops);
+      Result<Fitted> cut = Cut(in_place, limit, whole, ops);
       if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
       if (cut.ok() && Accept(*cut, lean)) return std::optional(std::move(*cut));
     }
@@ -141,6 +184,10 @@ class OneUnitFitter {
     CompileOptions compile = lean ? Lean(options_.compile, limit_) : options_.compile;
     compile.board = &board_;
     return compile;
+  }
+
+  [[nodiscard]] bool IsTooSlow(const Fitted& fitted) const {
+    return most_time_ > 0 && static_cast<double>(fitted.compiled.time.after) > most_time_;
   }
 
   /// What is needed beside the arena.
@@ -178,7 +225,7 @@ class OneUnitFitter {
     const auto measure = [&](const Graph& candidate) -> Result<int64_t> {
       TENON_ASSIGN_OR_RETURN(const Fitted fitted,
                              Split(candidate, AsCut(compile), MemorySplit(), ops));
-      return fitted.compiled.arena.bytes;
+      return IsTooSlow(fitted) ? kTooSlow : fitted.compiled.arena.bytes;
     };
     TENON_ASSIGN_OR_RETURN(MemoryFit fit, FitMemory(graph, limit, split_options_, measure));
     return Split(std::move(graph), compile, std::move(fit.split), ops);
@@ -189,6 +236,7 @@ class OneUnitFitter {
   const Board board_;
   int64_t limit_ = 0;
   int64_t unsplit_ = 0;
+  double most_time_ = 0;  ///< in picoseconds; 0: any
   MemorySplitOptions split_options_;
 };
 

@@ -27,6 +27,9 @@ struct FitOptions {
   /// Work of one look at the ways to cut chains, see MemorySplitOptions.
   int64_t split_budget = 20'000'000;
   Objective objective = Objective::kLatency;
+  /// Of the objective memory: the predicted time may be at most so many times that of the model
+  /// unsplit, with the fastest kernels. 0: any.
+  double most_slowdown = 0;
 };
 
 struct Fitted {

@@ -138,6 +138,7 @@ FitOptions FitOptionsOf(const ConvertOptions& options) {
   fit.split = options.split;
   fit.split_budget = options.split_budget;
   fit.objective = options.objective;
+  fit.most_slowdown = options.most_slowdown;
   CompileOptions& compile = fit.compile;
   compile.board = &options.board;
   compile.profile = options.profile.get();

@@ -38,6 +38,7 @@ class Chooser {
       }
       UseKernel(op, decision.mark->backend, *decision.mark->kernel);
       op.workspace_bytes = decision.mark->workspace_bytes;
+      if (options_.in_place) WorkInPlace(id, op);
       if (options_.variants != nullptr && options_.board != nullptr) {
         UseVariant(graph_, op, *UnitFor(*options_.board, op), *options_.variants);
       }
@@ -53,6 +54,16 @@ class Chooser {
   }
 
  private:
+  void WorkInPlace(OpId id, Op& op) {
+    const auto k = static_cast<size_t>(id);
+    if (k < options_.not_in_place.size() && options_.not_in_place[k]) return;
+    const InPlaceKernel found = FindInPlaceKernel(graph_, op, marking_);
+    if (found.kernel == nullptr) return;
+    const std::string backend = op.backend;
+    UseKernel(op, backend, *found.kernel);
+    op.workspace_bytes = found.workspace_bytes;
+  }
+
   Status CheckPins() {
     for (const Pin& pin : options_.pins) {
       if (FindBackend(marking_.backends, pin.backend) == nullptr) {

@@ -39,6 +39,10 @@ struct KernelChoiceOptions : MarkOptions {
   std::vector<Pin> pins;  ///< beat the table: all that counts is that the backend can run the op
   /// By OpId, from a search: beats the table, but not pins. Empty names: by the table.
   std::vector<std::string> assigned;
+  /// Ops get kernels that work over an input, where there are such: they spare memory at the price
+  /// of a workspace and some time. Where placement finds no use for one, it is better left out.
+  bool in_place = false;
+  std::vector<bool> not_in_place;  ///< by OpId: no such kernel for these
   /// Of the kernels chosen, where the board is given; null: none.
   const VariantChoice* variants = nullptr;
 };

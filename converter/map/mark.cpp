@@ -35,13 +35,12 @@ std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOption
 }
 
 /// The kernels that may run an op, best first: those of the board's instruction set, then the
-/// others.
+/// others. Kernels that work in place have a list of their own.
 std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kind,
-                                          const MarkOptions& options) {
+                                          const MarkOptions& options, bool in_place = false) {
   std::vector<const KernelCaps*> kernels;
   const auto add = [&](const KernelCaps& caps) {
-    if (caps.kind == kind && caps.in_place_inputs == 0)
-      kernels.push_back(&caps);  // see in_place.hpp
+    if (caps.kind == kind && (caps.in_place_inputs != 0) == in_place) kernels.push_back(&caps);
   };
   if (!options.kernel_set.empty() && backend.kernels_of_set != nullptr) {
     for (const KernelCaps& caps : backend.kernels_of_set(options.kernel_set.c_str())) add(caps);
@@ -108,7 +107,36 @@ Mark MarkBackend(const Graph& graph, const Op& op, const OpCall& call, const std
   return mark;
 }
 
+/// Output 0 could take the memory of an input among `inputs` (bit mask), as far as the graph says.
+bool CouldTakeOver(const Graph& graph, const Op& op, uint32_t inputs) {
+  const Tensor& output = graph.tensor(op.outputs[0]);
+  for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
+    const TensorId id = op.inputs[i];
+    if ((inputs >> i & 1U) == 0 || id == kNone) continue;
+    const Tensor& input = graph.tensor(id);
+    if (!input.IsConstant() && !graph.IsOutput(id) && input.shape == output.shape &&
+        input.dtype == output.dtype && graph.Consumers(id).size() == 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+InPlaceKernel FindInPlaceKernel(const Graph& graph, const Op& op, const MarkOptions& options) {
+  const BackendCaps* backend =
+      FindBackend(options.backends, op.backend.empty() ? "cpu" : op.backend);
+  if (backend == nullptr || op.outputs.size() != 1) return {};
+  const OpCallView view(graph, op);
+  for (const KernelCaps* caps : KernelsFor(*backend, op.kind, options, /*in_place=*/true)) {
+    if (!CouldTakeOver(graph, op, caps->in_place_inputs)) continue;
+    if (caps->supports(view.call()) != nullptr) continue;
+    const int64_t bytes = WorkspaceBytes(*caps, view.call(), options.threads);
+    if (bytes < graph.tensor(op.outputs[0]).ByteSize()) return {caps, bytes};
+  }
+  return {};
+}
 
 std::vector<Mark> MarkOp(const Graph& graph, const Op& op, const MarkOptions& options) {
   std::vector<std::string> names;

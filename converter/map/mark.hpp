@@ -45,4 +45,15 @@ struct Mark {
 [[nodiscard]] std::vector<Mark> MarkOp(const Graph& graph, const Op& op,
                                        const MarkOptions& options);
 
+/// A kernel that runs an op over one of its inputs where the op's row alone would not allow it.
+struct InPlaceKernel {
+  const KernelCaps* kernel = nullptr;  ///< null: there is none
+  int64_t workspace_bytes = 0;
+};
+
+/// The best one of the op's backend (kernels not chosen yet: the CPU's) that would take less
+/// workspace than it saves: one whose output is as large as an input that nobody else reads.
+[[nodiscard]] InPlaceKernel FindInPlaceKernel(const Graph& graph, const Op& op,
+                                              const MarkOptions& options);
+
 }  // namespace tenon::converter

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "converter/map/backends.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -141,10 +142,16 @@ class ArenaPlanner {
   std::vector<size_t> group_;  ///< by storage: the first storage of its hand-over chain
 };
 
+/// Inputs (bit mask) that the op's kind or its kernel allows the output to take over.
+uint32_t AllowedInputs(const Op& op) {
+  const uint32_t by_kernel = op.caps == nullptr ? 0 : CapsOf(op).in_place_inputs;
+  return GetOpRow(op.kind).in_place_inputs | by_kernel;
+}
+
 /// Another operand on the same bytes is read at other times than this one, unless it too may be
 /// taken over and is the same window: x + x, but not x + (a row of x), nor conv(x) + x.
 bool OtherInputsAllow(const Graph& graph, const Locations& locations, const Op& op, size_t input) {
-  const uint32_t allowed = GetOpRow(op.kind).in_place_inputs;
+  const uint32_t allowed = AllowedInputs(op);
   const TensorId source = op.inputs[input];
   const Location& where = locations.at(source);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -182,7 +189,7 @@ bool MayTakeOver(const Graph& graph, const Locations& locations, const Op& op, s
 
 std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations, const Op& op) {
   std::vector<size_t> inputs;
-  const uint32_t allowed = GetOpRow(op.kind).in_place_inputs;
+  const uint32_t allowed = AllowedInputs(op);
   if (allowed == 0 || op.outputs.size() != 1 || locations.at(op.outputs[0]).root != op.outputs[0]) {
     return inputs;
   }

@@ -16,7 +16,12 @@ bool IsImage(const Shape& shape) {
 
 }  // namespace
 
-GraphOrder::GraphOrder(const Graph& graph) : ops(graph.OpOrder()) {
+GraphOrder::GraphOrder(const Graph& graph, const InPlaceInputs& in_place) : ops(graph.OpOrder()) {
+  for (const OpId id : ops) {
+    const Op& op = graph.op(id);
+    const uint32_t by_kernel = in_place ? in_place(graph, op) : 0;
+    in_place_inputs.push_back(GetOpRow(op.kind).in_place_inputs | by_kernel);
+  }
   TensorId last = kNone;
   for (const TensorId id : graph.Tensors()) last = std::max(last, id);
   last_use.assign(static_cast<size_t>(last + 1), -1);
@@ -129,8 +134,11 @@ void ChainBuilder::Append(OpId id, const OpCall& call, int32_t axis,
     std::vector<int32_t>& readers = chain_.tensors[static_cast<size_t>(tensor)].readers;
     if (readers.empty() || readers.back() != index) readers.push_back(index);
     const Tensor& input = graph_.tensor(op.inputs[i]);
-    const bool possible = i < 32 && (GetOpRow(op.kind).in_place_inputs >> i & 1U) != 0;
-    if (possible && input.shape == output.shape && input.dtype == output.dtype) {
+    // Of a patch only what is read row by row has the output's size.
+    const uint32_t allowed = order_.in_place_inputs[static_cast<size_t>(chain_.end())];
+    const bool possible = i < 32 && (allowed >> i & 1U) != 0;
+    const bool by_rows = needs[i] == InputSplit{needs[i].axis, 1, 1, 0, 1};
+    if (possible && by_rows && input.shape == output.shape && input.dtype == output.dtype) {
       added.in_place |= 1U << i;
     }
   }

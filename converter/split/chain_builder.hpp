@@ -1,6 +1,7 @@
 // Makes chains from a graph: follows the axis that is cut from op to op through the split table.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -8,15 +9,21 @@
 
 namespace tenon::converter {
 
+/// Inputs (bit mask) that the op's output may take over because a kernel for it allows that, beside
+/// those that its kind allows.
+using InPlaceInputs = std::function<uint32_t(const Graph& graph, const Op& op)>;
+
 /// The order of a graph, and what it says of each tensor.
 struct GraphOrder {
-  explicit GraphOrder(const Graph& graph);
+  /// `in_place` may be empty: no such kernels.
+  explicit GraphOrder(const Graph& graph, const InPlaceInputs& in_place = {});
 
   /// Inputs (bit mask) that will share bytes with the op's output without work, as a rule: those of
   /// views, unless a reshape must first bring the elements into row-major order.
   [[nodiscard]] uint32_t ViewInputs(const Graph& graph, const Op& op) const;
 
   std::vector<OpId> ops;
+  std::vector<uint32_t> in_place_inputs;  ///< by position: by the op's kind or a kernel
   std::vector<int64_t> last_use;  ///< by TensorId: position; INT64_MAX for outputs; -1: never read
   /// By TensorId: likely to lie channels-last and to look otherwise row-major, since a convolution
   /// or a pool makes it, or an op that keeps the layout of such a tensor.

@@ -17,11 +17,18 @@
 
 #include "converter/board/board.hpp"
 #include "converter/split/chain.hpp"
+#include "converter/split/chain_builder.hpp"
 
 namespace tenon::converter {
 
 class MemoryPlanSearch;
 struct PlannedChain;
+
+/// What patches cost over whole ops, in bytes that could be moved meanwhile.
+struct PatchPrices {
+  double bytes_per_op = 16 * 1024;  ///< 1.6 microseconds of start and barrier at 10 GB/s
+  double bytes_per_work = 1.0 / 3;  ///< of a multiply-accumulate: 30 G a second beside 10 GB/s
+};
 
 struct MemorySplitOptions {
   SplittingLimits limits;
@@ -29,6 +36,8 @@ struct MemorySplitOptions {
   int64_t longest = 160;  ///< ops of a chain; a batch may be shared out from the first to the last
   /// Ops looked at by estimates, some 20 nanoseconds each; not seconds, so that results repeat.
   int64_t work_budget = 100'000'000;
+  InPlaceInputs in_place;  ///< kernels that work in place; may be empty
+  PatchPrices prices;
 };
 
 /// One chain that was cut, for reports.
@@ -88,13 +97,15 @@ struct MemoryFit {
   int tries = 0;
 };
 
-/// Bytes that the graph, converted to the end, really needs.
+/// Bytes that the graph, converted to the end, really needs; kTooSlow if it takes too long.
 using MeasureMemory = std::function<Result<int64_t>(const Graph& graph)>;
+inline constexpr int64_t kTooSlow = INT64_MAX;
 
 /// Cuts the graph until `measure` says at most `limit_bytes`, aiming lower by what was missed; at
 /// most `most_tries` conversions, and one more for the smallest target. If none fits, the graph
 /// becomes the one that needs least: compare `measured_bytes`. A limit of 0 asks for the smallest
-/// that can be reached.
+/// that can be reached; targets above it are tried in ever larger steps, which also finds the
+/// smallest that is not too slow.
 [[nodiscard]] Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes,
                                           const MemorySplitOptions& options,
                                           const MeasureMemory& measure, int most_tries = 8);

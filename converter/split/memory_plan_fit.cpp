@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -21,6 +22,7 @@ class Fitter {
     if (Status status = planner_.Apply(candidate); !status.ok()) return status.error();
     TENON_ASSIGN_OR_RETURN(last_, measure_(candidate));
     ++fit_.tries;
+    ++(last_ == kTooSlow ? slow_ : fast_);
     if (fit_.tries == 1 || last_ < fit_.measured_bytes) {
       fit_.measured_bytes = last_;
       fit_.split = std::move(split);
@@ -31,6 +33,8 @@ class Fitter {
 
   [[nodiscard]] bool Tried(int64_t target) const { return tried_.count(target) != 0; }
   [[nodiscard]] int64_t last() const { return last_; }
+  /// Plans have been found, and all of them but the first, of the whole, were too slow.
+  [[nodiscard]] bool OnlyWholeIsFastEnough() const { return slow_ > 0 && fast_ <= 1; }
   [[nodiscard]] int tries() const { return fit_.tries; }
   [[nodiscard]] MemoryPlanner& planner() { return planner_; }
 
@@ -47,15 +51,23 @@ class Fitter {
   Graph best_;
   MemoryFit fit_;
   int64_t last_ = 0;
+  int slow_ = 0;
+  int fast_ = 0;
 };
 
 /// Targets upwards from the smallest: what is best by estimate may be worse in truth.
 Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
   const int64_t smallest = fitter.planner().SmallestTarget();
   constexpr int64_t kSteps[] = {0, 4, 8, 16, 32, 64};  // 64ths above it
-  for (const int64_t step : kSteps) {
+  // And as long as what fits is too slow.
+  constexpr int64_t kSlowSteps[] = {0,  4,  8,   12,  16,  24,  32,  40,  48,  64,
+                                    80, 96, 128, 160, 192, 256, 320, 384, 512, 768};
+  for (const int64_t step : kSlowSteps) {
     const int64_t target = smallest + smallest * step / 64;
-    if (step > 0 && fitter.tries() >= most_tries) break;
+    if (!fitter.OnlyWholeIsFastEnough()) {
+      if (std::find(std::begin(kSteps), std::end(kSteps), step) == std::end(kSteps)) continue;
+      if (step > 0 && fitter.tries() >= most_tries) break;
+    }
     if (fitter.Tried(target)) continue;
     if (target > fitter.planner().UnsplitPeak()) break;
     if (const Result<bool> made = fitter.Try(target); !made.ok()) return made.status();

@@ -28,7 +28,7 @@ bool CanBeCut(const Graph& graph, const Chain& chain) {
 }  // namespace
 
 MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions& options)
-    : graph_(graph), options_(options), order_(graph), profile_(graph, order_) {
+    : graph_(graph), options_(options), order_(graph, options.in_place), profile_(graph, order_) {
   ChooseCuts();
 }
 
@@ -54,12 +54,13 @@ void MemoryPlanSearch::ChooseCuts() {
   }
 }
 
-int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) {
-  constexpr int64_t kBytesPerCopied = 2;      // read and written
-  constexpr int64_t kWorkPerByte = 3;         // 30 G a second beside 10 GB/s
-  constexpr int64_t kBytesPerOp = 16 * 1024;  // 1.6 microseconds of start and barrier
-  return estimate.copied_bytes * kBytesPerCopied + estimate.recomputed_work / kWorkPerByte +
-         estimate.ops * kBytesPerOp;
+int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) const {
+  constexpr int64_t kBytesPerCopied = 2;  // read and written
+  const PatchPrices& prices = options_.prices;
+  return estimate.copied_bytes * kBytesPerCopied +
+         static_cast<int64_t>(prices.bytes_per_work *
+                              static_cast<double>(estimate.recomputed_work)) +
+         static_cast<int64_t>(prices.bytes_per_op * static_cast<double>(estimate.ops));
 }
 
 /// The chain of `count` ops from a position, or none. Chains grow as they are asked for.

@@ -43,7 +43,7 @@ class MemoryPlanSearch {
   [[nodiscard]] std::optional<PlanOfChains> Find(int64_t target);
 
   /// What patches cost over the whole ops, in bytes that could be moved meanwhile.
-  [[nodiscard]] static int64_t CostOf(const PatchEstimate& estimate);
+  [[nodiscard]] int64_t CostOf(const PatchEstimate& estimate) const;
 
  private:
   struct Way {

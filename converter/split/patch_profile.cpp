@@ -48,7 +48,7 @@ class Groups {
 
   void HandOver(const Op& op, int64_t position) {
     const Tensor& output = graph_.tensor(op.outputs[0]);
-    const uint32_t allowed = GetOpRow(op.kind).in_place_inputs;
+    const uint32_t allowed = order_.in_place_inputs[static_cast<size_t>(position)];
     for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
       const TensorId id = op.inputs[i];
       if ((allowed >> i & 1U) == 0 || id == kNone || !MayLieInside(id)) continue;

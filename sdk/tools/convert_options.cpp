@@ -162,6 +162,10 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   convert.order_target_ms = options.order_target_ms;
   convert.split = options.split == "auto";
   convert.objective = ObjectiveOf(options.objective);
+  convert.most_slowdown = options.most_slowdown;
+  if (options.most_slowdown > 0 && options.objective != "memory") {
+    Fail(kUsage, "--most-slowdown is for --objective=memory");
+  }
   ApplyMappingOptions(options.mapping, convert);
   ApplyQuantizeOptions(options.quantize, convert);
   if (!options.profile.empty()) UseProfile(options.profile, convert);
@@ -182,6 +186,9 @@ converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
   if (!options.profile.empty()) convert.recorded.emplace_back("profile", "given");
   convert.recorded.emplace_back("split", options.split);
   convert.recorded.emplace_back("objective", options.objective);
+  if (options.most_slowdown > 0) {
+    convert.recorded.emplace_back("most-slowdown", fmt::format("{}", options.most_slowdown));
+  }
   convert.recorded.emplace_back("seed", std::to_string(options.seed));
   return convert;
 }
@@ -240,6 +247,12 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
                   "inputs, or the smallest arena at the price of time")
       ->check(CLI::IsMember({"latency", "throughput", "memory"}))
       ->capture_default_str()
+      ->group("Methods");
+  command
+      .add_option("--most-slowdown", options.most_slowdown,
+                  "With --objective=memory: the smallest arena at no more than so many times the "
+                  "predicted time of the model unsplit (1.3, say)")
+      ->check(CLI::Range(1.0, 1000.0))
       ->group("Methods");
   command.add_option("--profile", options.profile, "Measured costs, by 'tenon profile'")
       ->group("Methods");

@@ -31,6 +31,7 @@ struct ConvertCommand {
   double order_target_ms = 0;
   std::string key_nodes = "on";
   std::string objective = "latency";
+  double most_slowdown = 0;
   uint64_t seed = 1;
   std::string profile;
   MappingCommand mapping;
