@@ -19,20 +19,6 @@ std::string Text(const Status& status, size_t limit = 64) {
   return buffer;
 }
 
-/// What explain.py prints for the words of an error; "" where there is no Python.
-std::string Explained(const std::string& error) {
-  const char* source = std::getenv("TENON_SOURCE_DIR");
-  REQUIRE(source != nullptr);
-  std::string command = "python3 '";
-  command.append(source).append("/scripts/explain.py' '").append(error).append("'");
-  FILE* pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string text;
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
-  (void)pclose(pipe);
-  return text;
-}
-
 Status Refuse(int argument) {
   TENON_ENSURE(argument == 0, kUnsupported, kMessage, argument, 2, 3);
   return OkStatus();
@@ -86,6 +72,22 @@ TEST_CASE("Status without words: text is cut to the buffer and ends in NUL") {
   CHECK(Text(OkStatus()).empty());
 }
 
+#ifdef __unix__
+
+/// What explain.py prints for the words of an error.
+static std::string Explained(const std::string& error) {
+  const char* source = std::getenv("TENON_SOURCE_DIR");
+  REQUIRE(source != nullptr);
+  std::string command = "python3 '";
+  command.append(source).append("/scripts/explain.py' '").append(error).append("'");
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+  (void)pclose(pipe);
+  return text;
+}
+
 TEST_CASE("Status without words: explain.py gives the words of what Format writes") {
   if (std::system("python3 --version > /dev/null 2>&1") != 0) {
     MESSAGE("skipped: no python3");
@@ -97,3 +99,5 @@ TEST_CASE("Status without words: explain.py gives the words of what Format write
   CHECK(Explained(Text(Refuse(17).AtOp(5))).find("op 5: the plan's header says") == 0);
   CHECK(Explained(Text(Refuse(1 << 20))).find("says 2047 or more bytes") != std::string::npos);
 }
+
+#endif

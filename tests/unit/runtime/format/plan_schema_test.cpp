@@ -1,0 +1,102 @@
+#include "runtime/format/plan_schema.hpp"
+
+#include <doctest/doctest.h>
+#include <plan_generated.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace tenon;  // NOLINT
+
+namespace {
+
+struct SchemaField {
+  std::string name;
+  std::string type;
+  bool vector = false;
+  bool required = false;
+};
+using SchemaTables = std::vector<std::pair<std::string, std::vector<SchemaField>>>;
+
+/// The tables of plan.fbs, read by the little grammar that it keeps to.
+SchemaTables ReadSchema(std::istream& stream) {
+  std::string text;
+  for (std::string line; std::getline(stream, line);) {
+    for (const char c : line.substr(0, line.find("//"))) {
+      const bool punctuation = std::strchr(":;{}()[]=", c) != nullptr;
+      text += punctuation ? std::string(" ") + c + " " : std::string(1, c);
+    }
+    text += ' ';
+  }
+  std::istringstream words(text);
+  SchemaTables tables;
+  for (std::string word; words >> word;) {
+    if (word != "table") continue;
+    words >> word;
+    tables.emplace_back(word, std::vector<SchemaField>());
+    words >> word;  // {
+    while (words >> word && word != "}") {
+      SchemaField field;
+      field.name = word;
+      words >> word >> word;  // : type
+      field.vector = word == "[";
+      if (field.vector) words >> word;
+      field.type = word;
+      while (words >> word && word != ";") field.required |= word == "required";
+      tables.back().second.push_back(field);
+    }
+  }
+  return tables;
+}
+
+/// What the verifier should know of a field.
+plan_schema::Field Describe(const SchemaField& field) {
+  using plan_schema::FieldKind;
+  for (size_t id = 0; id < plan_schema::kTableCount; ++id) {
+    if (field.type == plan_schema::kTableNames[id]) {
+      REQUIRE(field.vector);
+      return {FieldKind::kTableVector, static_cast<uint8_t>(id), field.required};
+    }
+  }
+  if (field.type == "string") {
+    return {field.vector ? FieldKind::kStringVector : FieldKind::kString, 0, field.required};
+  }
+  uint8_t size = 1;  // ubyte and the enums
+  if (field.type == "ushort") size = 2;
+  if (field.type == "uint" || field.type == "int" || field.type == "float") size = 4;
+  if (field.type == "ulong") size = 8;
+  if (field.type == "Wait") size = sizeof(plan::Wait);
+  if (field.type == "FileHeader") return {FieldKind::kStruct, sizeof(plan::FileHeader), true};
+  return {field.vector ? FieldKind::kScalarVector : FieldKind::kScalar, size, field.required};
+}
+
+}  // namespace
+
+// The verifier's table is written by hand; a field that it lacks would be read unverified.
+TEST_CASE("PlanView: the verifier knows every field of the schema") {
+  const char* root = std::getenv("TENON_SOURCE_DIR");
+  REQUIRE(root != nullptr);
+  std::ifstream stream(std::string(root) + "/sdk/schema/plan.fbs");
+  const SchemaTables tables = ReadSchema(stream);
+  CHECK(tables.size() == plan_schema::kTableCount);
+  for (const auto& [name, fields] : tables) {
+    CAPTURE(name);
+    const plan_schema::Table* known = nullptr;
+    for (size_t id = 0; id < plan_schema::kTableCount; ++id) {
+      if (name == plan_schema::kTableNames[id]) known = &plan_schema::kTables[id];
+    }
+    REQUIRE(known != nullptr);
+    REQUIRE(fields.size() == known->field_count);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      CAPTURE(fields[i].name);
+      const plan_schema::Field expected = Describe(fields[i]);
+      CHECK(known->fields[i].kind == expected.kind);
+      CHECK(int{known->fields[i].size} == int{expected.size});
+      CHECK(known->fields[i].required == expected.required);
+    }
+  }
+}
