@@ -116,6 +116,11 @@ void Addresses::BindOutput(size_t index, void* data) {
   BindStorage(program.tensor(program.output(index).tensor).storage, data);
 }
 
+bool Addresses::IsBound(uint32_t tensor) const {
+  const TensorInfo info = plan_->program().tensor(tensor);
+  return host_[tensor].data != InArena(info.storage, 0) + info.offset;
+}
+
 void Addresses::UseSlots(uint64_t input) {
   const ProgramView& program = plan_->program();
   for (const uint32_t storage : ring_storage_) {

@@ -34,6 +34,8 @@ class Addresses {
   /// Uses `data` for the port's storage from now on; null goes back to the arena.
   void BindInput(size_t index, void* data);
   void BindOutput(size_t index, void* data);
+  /// True if the tensor of a port lies in memory bound to it.
+  [[nodiscard]] bool IsBound(uint32_t tensor) const;
   /// For input number `input` of a stream: every ring shows slot `input` modulo its slots.
   void UseSlots(uint64_t input);
 

@@ -1,4 +1,5 @@
 // How a loaded plan's ops come to their kernels.
+#include "runtime/engine/kernel_choice.hpp"
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/format/rank_set.hpp"
 #include "runtime/ops/kernel_name.hpp"
@@ -10,31 +11,6 @@ namespace {
 void AddPackingKey(const BoundOp& op, const TensorView* tensors, PackingKey& key) {
   op.kernel->packing_key(op.Call(tensors), &key);
   key.AddText(op.variant);
-}
-
-/// The plan check has proven that what the op takes over is exactly what it writes; only the op's
-/// row and the kernel know whether each element is read before the one in its place is written.
-Status CheckInPlace(const ProgramView& program, const OpInfo& info, const KernelEntry& kernel) {
-  if (info.in_place < 0) return OkStatus();
-  const uint32_t allowed = kernel.row->in_place_inputs | kernel.in_place_inputs;
-  const auto storage_of = [&](int32_t tensor) {
-    return program.tensor(static_cast<size_t>(tensor)).storage;
-  };
-  const uint32_t taken = storage_of(info.inputs[static_cast<size_t>(info.in_place)]);
-  for (size_t i = 0; i < info.inputs.size(); ++i) {
-    if (info.inputs[i] < 0 || storage_of(info.inputs[i]) != taken) continue;
-    TENON_ENSURE(i < 32 && (allowed >> i & 1U) != 0, kCorruptPlan,
-                 "the output takes over the memory of input {0}, which the kernel reads again",
-                 static_cast<int64_t>(i));
-  }
-  return OkStatus();
-}
-
-/// That this kernel runs the op as the plan has it.
-Status CheckKernel(const ProgramView& program, const OpInfo& info, const KernelEntry& kernel,
-                   const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(CheckInPlace(program, info, kernel));
-  return kernel.check(setup);
 }
 
 }  // namespace
@@ -72,16 +48,6 @@ void LoadedPlan::UnloadKernels() {
   }
 }
 
-Status LoadedPlan::CheckWorkspace(int32_t workspace) const {
-  if (workspace < 0) return OkStatus();
-  const TensorInfo tensor = program_.tensor(static_cast<size_t>(workspace));
-  const StorageInfo storage = program_.storage(tensor.storage);
-  TENON_ENSURE(program_.arena(storage.index).alignment >= kWorkspaceAlignment &&
-                   (storage.offset + tensor.offset) % kWorkspaceAlignment == 0,
-               kCorruptPlan, "the workspace is not aligned to {0} bytes", kWorkspaceAlignment);
-  return OkStatus();
-}
-
 Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors, BoundOp& op) {
   const OpInfo info = program_.op(index);
   op.inputs = info.inputs;
@@ -90,11 +56,15 @@ Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors
   op.workspace = fallback ? info.fallback_workspace : info.workspace;
   op.in_place = info.in_place;
   op.variant = nullptr;
-  if (const Status status = CheckWorkspace(op.workspace); !status.ok()) {
+  if (const Status status = CheckWorkspace(program_, op.workspace); !status.ok()) {
     return status.About(info.name);
   }
-  const auto kernel = fallback ? static_cast<size_t>(info.fallback_kernel) : info.kernel;
-  return ChooseKernel(info, view_.kernel(kernel), SetupOf(op, tensors), op).About(info.name);
+  const size_t kernel = fallback ? static_cast<size_t>(info.fallback_kernel) : info.kernel;
+  const KernelSetup setup = SetupOf(op, tensors);
+  const KernelQuery query{program_, info, view_.kernel(kernel), setup};
+  const Status status = ChooseKernel(query, backends_[op.backend]->kernels, &op.kernel);
+  if (status.ok() && NamesKernel(query.name, op.kernel->id)) op.variant = VariantIn(query.name);
+  return status.About(info.name);
 }
 
 KernelSetup LoadedPlan::SetupOf(const BoundOp& op, const TensorView* tensors) const {
@@ -159,49 +129,6 @@ Status LoadedPlan::LoadKernel(BoundOp& op, size_t index, const TensorView* tenso
   if (!IsDevice(op.backend)) return status.About(name);
   *failed = op.backend;
   return status.In(name).In(backends_[op.backend]->name);
-}
-
-/// The kernel called `name`, which may say a variant; where this build or processor lacks it, the
-/// best other one of the same backend that takes the same operands and no more workspace.
-Status LoadedPlan::ChooseKernel(const OpInfo& info, const char* name, const KernelSetup& setup,
-                                BoundOp& op) const {
-  const Backend& backend = *backends_[op.backend];
-  const KernelEntry* named = nullptr;
-  const KernelEntry* sibling = nullptr;
-  for (const KernelEntry& entry : backend.kernels) {
-    if (entry.row->kind != static_cast<OpKind>(info.kind)) continue;
-    if (sibling == nullptr) sibling = &entry;
-    if (NamesKernel(name, entry.id)) named = &entry;
-  }
-  if (sibling == nullptr) {
-    return Status(StatusCode::kUnsupported,
-                  "backend has no kernel for op kind {0}: build it with the op's kernels",
-                  info.kind);
-  }
-  const OpRow& row = *sibling->row;
-  TENON_ENSURE(info.attributes.size() == row.attribute_words, kCorruptPlan,
-               "{0} attribute words, {1} expected", static_cast<int64_t>(info.attributes.size()),
-               static_cast<int64_t>(row.attribute_words));
-  if (const Status status = CheckOpCall(row, setup.op); !status.ok()) {
-    // What is wrong with the operands is the plan's fault here, not the caller's.
-    return status.As(StatusCode::kCorruptPlan);
-  }
-  Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
-  if (named != nullptr) {
-    reason = CheckKernel(program_, info, *named, setup);
-    if (reason.ok()) {
-      op.kernel = named;
-      op.variant = VariantIn(name);
-      return reason;
-    }
-  }
-  for (const KernelEntry& entry : backend.kernels) {
-    if (entry.row->kind == row.kind && CheckKernel(program_, info, entry, setup).ok()) {
-      op.kernel = &entry;
-      return OkStatus();
-    }
-  }
-  return reason;
 }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "runtime/engine/memory_block.hpp"
+#include "runtime/engine/plan_memory.hpp"
 #include "runtime/format/plan_check.hpp"
 
 namespace tenon {
@@ -17,17 +18,6 @@ bool HasFallback(const ProgramView& program) {
     if (program.op(i).fallback_kernel >= 0) return true;
   }
   return false;
-}
-
-bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
-  const StorageInfo storage = program.storage(tensor.storage);
-  TensorView view;
-  view.dims = tensor.dims.data();
-  view.strides = tensor.strides.data();
-  view.rank = static_cast<uint8_t>(tensor.dims.size());
-  const auto bytes = static_cast<uint64_t>(view.Elements() * DTypeBytes(tensor.dtype));
-  return storage.home == StorageHome::kArena && tensor.offset == 0 && view.IsRowMajor() &&
-         storage.bytes == bytes;
 }
 
 }  // namespace
@@ -76,9 +66,9 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
   view_ = plan;
   program_ = plan.program(program);
   threads_ = threads;
-  TENON_RETURN_IF_ERROR(CheckArenas());
+  TENON_RETURN_IF_ERROR(CheckArenas(program_));
   // The plan check is done with its scratch, which has more than a byte for each storage.
-  TENON_RETURN_IF_ERROR(CheckPorts(scratch.data()));
+  TENON_RETURN_IF_ERROR(CheckPorts(program_, scratch.data()));
   TENON_RETURN_IF_ERROR(TakeState(state));
   MemoryBlock scratch_block(scratch);
   TensorView* views = scratch_block.Take<TensorView>(program_.tensor_count());
@@ -227,45 +217,6 @@ size_t LoadedPlan::PackedBytes() const {
     }
   }
   return bytes;
-}
-
-/// All arenas together can be addressed, with room for their alignment: sums of their sizes do not
-/// wrap.
-Status LoadedPlan::CheckArenas() const {
-  uint64_t left = PTRDIFF_MAX;
-  for (size_t i = 0; i < program_.arena_count(); ++i) {
-    const ArenaInfo arena = program_.arena(i);
-    // The plan check has bounded what a slot takes, so that only the product can overflow.
-    const uint64_t slot = SlotStride(arena);
-    TENON_ENSURE(arena.alignment <= left && slot <= (left - arena.alignment) / arena.slots,
-                 kOutOfMemory, "arena {0} has more bytes than this processor can address",
-                 static_cast<int64_t>(i));
-    left -= slot * arena.slots + arena.alignment;
-  }
-  return OkStatus();
-}
-
-/// Inputs and outputs are handed to the user as plain arrays, or taken from the user's memory: each
-/// must be exactly a storage of its own in row-major order, or a run would reach beyond it.
-///
-/// `marks` has a byte per storage.
-Status LoadedPlan::CheckPorts(uint8_t* marks) const {
-  std::memset(marks, 0, program_.storage_count());
-  const auto check = [&](const PortInfo& port, Message message) {
-    const TensorInfo tensor = program_.tensor(port.tensor);
-    const bool is_alone = marks[tensor.storage] == 0 && IsWholeStorage(program_, tensor);
-    marks[tensor.storage] = 1;
-    return is_alone ? OkStatus() : Status(StatusCode::kCorruptPlan, message).About(port.name);
-  };
-  for (size_t i = 0; i < program_.input_count(); ++i) {
-    TENON_RETURN_IF_ERROR(
-        check(program_.input(i), "input '{s}' is not a row-major array of its own"));
-  }
-  for (size_t i = 0; i < program_.output_count(); ++i) {
-    TENON_RETURN_IF_ERROR(
-        check(program_.output(i), "output '{s}' is not a row-major array of its own"));
-  }
-  return OkStatus();
 }
 
 }  // namespace tenon

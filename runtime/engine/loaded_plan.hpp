@@ -66,6 +66,13 @@ class LoadedPlan {
   [[nodiscard]] Span<const BoundOp> ops() const { return ops_; }
   /// By op: the CPU's form of a device's op, its `kernel` null for other ops. Empty without any.
   [[nodiscard]] Span<const BoundOp> fallback_ops() const { return fallback_ops_; }
+  [[nodiscard]] const KernelEntry& kernel(size_t op) const { return *ops_[op].kernel; }
+  [[nodiscard]] const char* backend_name(size_t op) const {
+    return backends_[ops_[op].backend]->name;
+  }
+  [[nodiscard]] const char* worker_name(size_t op) const {
+    return program_.worker_name(ops_[op].worker);
+  }
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const Backend* backend(size_t index) const { return backends_[index]; }
   [[nodiscard]] const ParallelRunner& runner(size_t index) const { return runners_[index]; }
@@ -96,17 +103,12 @@ class LoadedPlan {
   Status FindBackend(size_t index, const char* name, Span<const Backend* const> backends);
   bool Replace(size_t backend, const Status& reason);
   void CloseBackend(size_t index);
-  Status CheckArenas() const;
-  Status CheckPorts(uint8_t* marks) const;
 
   // kernel_binding.cpp
   Status BindAll(const TensorView* tensors, uint64_t* keys, size_t* failed);
-  Status CheckWorkspace(int32_t workspace) const;
   Status BindOp(size_t index, bool fallback, const TensorView* tensors, BoundOp& op);
   Status LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uint64_t* keys, size_t* failed);
   Status LoadKernel(BoundOp& op, size_t index, const TensorView* tensors, size_t* failed);
-  Status ChooseKernel(const OpInfo& info, const char* name, const KernelSetup& setup,
-                      BoundOp& op) const;
   void UnloadKernels();
 
   PlanView view_;

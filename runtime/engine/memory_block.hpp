@@ -16,17 +16,31 @@ class MemoryBlock {
   /// `count` default-constructed elements, aligned for T; null if they do not fit.
   template <typename T>
   [[nodiscard]] T* Take(size_t count) {
-    const auto address = reinterpret_cast<uintptr_t>(memory_.data()) + used_;
-    const size_t padding = (alignof(T) - address % alignof(T)) % alignof(T);
-    const size_t left = memory_.size() - used_;
-    if (padding > left || count > (left - padding) / sizeof(T)) return nullptr;
-    uint8_t* start = memory_.data() + used_ + padding;
-    for (size_t i = 0; i < count; ++i) new (start + i * sizeof(T)) T();
-    used_ += padding + count * sizeof(T);
-    return reinterpret_cast<T*>(start);
+    void* start = TakeBytes(count, sizeof(T), alignof(T));
+    if (start == nullptr) return nullptr;
+    auto* bytes = static_cast<uint8_t*>(start);
+    for (size_t i = 0; i < count; ++i) new (bytes + i * sizeof(T)) T();
+    return static_cast<T*>(start);
+  }
+
+  /// The same for elements that the caller fills.
+  template <typename T>
+  [[nodiscard]] T* TakeUnset(size_t count) {
+    return static_cast<T*>(TakeBytes(count, sizeof(T), alignof(T)));
   }
 
  private:
+  // One copy for all types: firmware is small.
+  [[nodiscard, gnu::noinline]] void* TakeBytes(size_t count, size_t size, size_t alignment) {
+    const auto address = reinterpret_cast<uintptr_t>(memory_.data()) + used_;
+    const size_t padding = (0 - address) & (alignment - 1);
+    const size_t left = memory_.size() - used_;
+    if (padding > left || count > (left - padding) / size) return nullptr;
+    uint8_t* start = memory_.data() + used_ + padding;
+    used_ += padding + count * size;
+    return start;
+  }
+
   Span<uint8_t> memory_;
   size_t used_ = 0;
 };

@@ -36,6 +36,9 @@ class Session {
   void BindInput(size_t index, void* data) { addresses_.BindInput(index, data); }
   void BindOutput(size_t index, void* data) { addresses_.BindOutput(index, data); }
 
+  /// True if the input or output `tensor` lies in memory bound to it.
+  [[nodiscard]] bool IsBound(uint32_t tensor) const { return addresses_.IsBound(tensor); }
+
   /// See WorkerRun::SetRunners.
   void SetRunners(const ParallelRunner* runners) {
     for (WorkerRun& run : workers_) run.SetRunners(runners);

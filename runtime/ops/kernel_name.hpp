@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 
 namespace tenon {
 
@@ -12,20 +11,23 @@ inline constexpr char kVariantMark = ':';
 
 /// Characters of the id in a kernel's name.
 inline size_t KernelIdLength(const char* name) {
-  const char* mark = std::strchr(name, kVariantMark);
-  return mark != nullptr ? static_cast<size_t>(mark - name) : std::strlen(name);
+  size_t length = 0;
+  while (name[length] != '\0' && name[length] != kVariantMark) ++length;
+  return length;
 }
 
 /// True if `name` is of the kernel `id`, whatever the variant.
 inline bool NamesKernel(const char* name, const char* id) {
-  const size_t length = KernelIdLength(name);
-  return std::strncmp(name, id, length) == 0 && id[length] == '\0';
+  for (; *id != '\0'; ++id, ++name) {
+    if (*name != *id) return false;
+  }
+  return *name == '\0' || *name == kVariantMark;
 }
 
 /// The variant in a kernel's name, or null without one. Points into the name.
 inline const char* VariantIn(const char* name) {
-  const char* mark = std::strchr(name, kVariantMark);
-  return mark != nullptr && mark[1] != '\0' ? mark + 1 : nullptr;
+  const char* mark = name + KernelIdLength(name);
+  return mark[0] != '\0' && mark[1] != '\0' ? mark + 1 : nullptr;
 }
 
 }  // namespace tenon

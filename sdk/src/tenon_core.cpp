@@ -1,6 +1,8 @@
 // The part of tenon.h that firmware has: no heap, no files, no threads.
+#include <cstring>
 #include <new>
 
+#include "runtime/engine/plan_memory.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "runtime/ops/kernel_name.hpp"
@@ -16,13 +18,23 @@ using tenon::Status;
 using tenon::StatusCode;
 using tenon::sdk::CheckMemory;
 using tenon::sdk::FillPort;
+using tenon::sdk::IsLoaded;
 using tenon::sdk::kHandleBytes;
-using tenon::sdk::kStateAlignment;
 using tenon::sdk::NullArgument;
+using tenon::sdk::Overlap;
 using tenon::sdk::Report;
 
 Span<const uint8_t> FileSpan(const void* bytes, size_t size) {
   return {static_cast<const uint8_t*>(bytes), size};
+}
+
+/// A plan file that holds a program.
+Result<PlanView> OpenPlan(const void* bytes, size_t size, bool skip_section_crc) {
+  const Result<PlanView> view = PlanView::Open(FileSpan(bytes, size), skip_section_crc);
+  if (view.ok() && view->program_count() == 0) {
+    return Status(StatusCode::kCorruptPlan, "the plan holds no program");
+  }
+  return view;
 }
 
 }  // namespace
@@ -35,6 +47,24 @@ Status NullArgument(const char* name) {
 
 bool IsAligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
+}
+
+/// No overflow: both end within the address space, or the caller has no such memory.
+bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const auto first = reinterpret_cast<uintptr_t>(a);
+  const auto second = reinterpret_cast<uintptr_t>(b);
+  return a_bytes != 0 && b_bytes != 0 &&
+         (first < second ? second - first < a_bytes : first - second < b_bytes);
+}
+
+bool IsLoaded(const tenon_plan* plan) {
+  return plan != nullptr && IsAligned(plan, kStateAlignment) && plan->mark == kPlanMark;
+}
+
+Status CheckLoaded(const tenon_plan* plan) {
+  if (plan == nullptr) return NullArgument("plan");
+  TENON_ENSURE(IsLoaded(plan), kFailedPrecondition, "the plan is not loaded: load it first");
+  return OkStatus();
 }
 
 Status CheckMemory(const char* name, const void* memory, size_t given, size_t needed) {
@@ -52,7 +82,7 @@ Status CheckMemory(const char* name, const void* memory, size_t given, size_t ne
   return OkStatus();
 }
 
-tenon_status FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info* info) {
+void FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info* info) {
   const TensorInfo tensor = program.tensor(port.tensor);
   *info = tenon_port_info{};
   info->name = port.name;
@@ -66,7 +96,6 @@ tenon_status FillPort(const ProgramView& program, const PortInfo& port, tenon_po
   info->bytes = elements * static_cast<size_t>(DTypeBytes(tensor.dtype));
   info->scale = port.scale;
   info->zero_point = port.zero_point;
-  return TENON_OK;
 }
 
 tenon_status Report(const Status& status, tenon_error* error) {
@@ -80,27 +109,50 @@ tenon_status Report(const Status& status, tenon_error* error) {
   return static_cast<tenon_status>(status.code());
 }
 
+#ifdef TENON_FIRMWARE
+
+size_t PlanScratchBytes(const PlanView& view, size_t /*program*/) {
+  return view.program_count() == 0 ? PlanCheckScratchBytes(view) : Plan::ScratchBytes(view);
+}
+
+size_t PlanStateBytes(const PlanView& view, size_t /*program*/) {
+  return kHandleBytes<tenon_plan> + Plan::StateBytes(view);
+}
+
+#else
+
 size_t PlanScratchBytes(const PlanView& view, size_t program) {
   return view.program_count() == 0 ? PlanCheckScratchBytes(view)
-                                   : LoadedPlan::ScratchBytes(view, program);
+                                   : Plan::ScratchBytes(view, program);
 }
 
 size_t PlanStateBytes(const PlanView& view, size_t program) {
-  return kHandleBytes<tenon_plan> + LoadedPlan::StateBytes(view, program);
+  return kHandleBytes<tenon_plan> + Plan::StateBytes(view, program);
 }
+
+#endif
 
 Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
                 Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan, size_t program) {
   constexpr size_t kHandle = kHandleBytes<tenon_plan>;
   if (backends.list == nullptr && backends.count > 0) return NullArgument("backends.list");
+  // Whatever the memory holds: sessions of the plan that was there before must see a change.
+  uint32_t generation = 0;
+  std::memcpy(&generation, state.data() + offsetof(tenon_plan, generation), sizeof generation);
   auto* handle = new (state.data()) tenon_plan();
+  handle->generation = generation + 1;
+  const Span<const Backend* const> list(reinterpret_cast<const Backend* const*>(backends.list),
+                                        backends.count);
+  const Span<uint8_t> rest(state.data() + kHandle, state.size() - kHandle);
+#ifdef TENON_FIRMWARE
+  (void)program;
+  const Status status = handle->loaded.Load(view, list, threads, rest, scratch);
+#else
   handle->program = program;
-  const auto* list = reinterpret_cast<const Backend* const*>(backends.list);
-  const Status status =
-      handle->loaded.Load(view, program, Span<const Backend* const>(list, backends.count), threads,
-                          Span<uint8_t>(state.data() + kHandle, state.size() - kHandle), scratch);
+  const Status status = handle->loaded.Load(view, program, list, threads, rest, scratch);
+#endif
   if (!status.ok()) {
-    handle->loaded.Unload();
+    tenon_plan_unload(handle);
     return status;
   }
   *plan = handle;
@@ -174,13 +226,9 @@ tenon_status tenon_plan_check(const void* bytes, size_t size, void* scratch, siz
 tenon_status tenon_plan_state_size(const void* bytes, size_t size, size_t* state_size,
                                    tenon_error* error) {
   if (state_size == nullptr) return Report(NullArgument("state_size"), error);
-  const Result<PlanView> view = PlanView::Open(FileSpan(bytes, size), /*skip_section_crc=*/true);
-  if (!view.ok()) return Report(view.status(), error);
-  if (view->program_count() == 0) {
-    return Report(Status(StatusCode::kCorruptPlan, "the plan holds no program"), error);
-  }
-  *state_size = tenon::sdk::PlanStateBytes(*view);
-  return Report(OkStatus(), error);
+  const Result<PlanView> view = OpenPlan(bytes, size, /*skip_section_crc=*/true);
+  if (view.ok()) *state_size = tenon::sdk::PlanStateBytes(*view);
+  return Report(view.status(), error);
 }
 
 tenon_status tenon_plan_load(const void* bytes, size_t size, const tenon_backends* backends,
@@ -189,100 +237,100 @@ tenon_status tenon_plan_load(const void* bytes, size_t size, const tenon_backend
   if (backends == nullptr) return Report(NullArgument("backends"), error);
   if (plan == nullptr) return Report(NullArgument("plan"), error);
   *plan = nullptr;
-  const Result<PlanView> view = PlanView::Open(FileSpan(bytes, size));
+  const Result<PlanView> view = OpenPlan(bytes, size, /*skip_section_crc=*/false);
   if (!view.ok()) return Report(view.status(), error);
-  if (view->program_count() == 0) {
-    return Report(Status(StatusCode::kCorruptPlan, "the plan holds no program"), error);
-  }
   Status status = CheckMemory("state", state, state_size, tenon::sdk::PlanStateBytes(*view));
-  if (!status.ok()) return Report(status, error);
-  status = CheckMemory("scratch", scratch, scratch_size, tenon::sdk::PlanScratchBytes(*view));
-  if (!status.ok()) return Report(status, error);
-  return Report(
-      tenon::sdk::LoadInto(*view, *backends, threads,
-                           Span<uint8_t>(static_cast<uint8_t*>(state), state_size),
-                           Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), plan),
-      error);
+  if (status.ok()) {
+    status = CheckMemory("scratch", scratch, scratch_size, tenon::sdk::PlanScratchBytes(*view));
+  }
+  if (status.ok() &&
+      (Overlap(state, state_size, scratch, scratch_size) ||
+       Overlap(bytes, size, state, state_size) || Overlap(bytes, size, scratch, scratch_size))) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "plan, 'state' and 'scratch' overlap: give each memory of its own");
+  }
+  if (status.ok()) {
+    status = tenon::sdk::LoadInto(
+        *view, *backends, threads, Span<uint8_t>(static_cast<uint8_t*>(state), state_size),
+        Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), plan);
+  }
+  return Report(status, error);
 }
 
 void tenon_plan_unload(tenon_plan* plan) {
-  if (plan != nullptr) plan->loaded.Unload();
+  if (!IsLoaded(plan)) return;
+#ifndef TENON_FIRMWARE
+  plan->loaded.Unload();
+#endif
+  plan->mark = 0;
+}
+
+tenon_status tenon_plan_verify(const tenon_plan* plan, tenon_error* error) {
+  const Status status = tenon::sdk::CheckLoaded(plan);
+  if (!status.ok()) return Report(status, error);
+  return Report(PlanView::Open(plan->loaded.view().file()).status(), error);
 }
 
 size_t tenon_plan_input_count(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : plan->loaded.program().input_count();
+  return IsLoaded(plan) ? plan->loaded.program().input_count() : 0;
 }
 
 size_t tenon_plan_output_count(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : plan->loaded.program().output_count();
+  return IsLoaded(plan) ? plan->loaded.program().output_count() : 0;
 }
 
 tenon_status tenon_plan_input(const tenon_plan* plan, size_t index, tenon_port_info* info) {
   if (info == nullptr || index >= tenon_plan_input_count(plan)) return TENON_INVALID_ARGUMENT;
-  return FillPort(plan->loaded.program(), plan->loaded.program().input(index), info);
+  const tenon::ProgramView& program = plan->loaded.program();
+  FillPort(program, program.input(index), info);
+  return TENON_OK;
 }
 
 tenon_status tenon_plan_output(const tenon_plan* plan, size_t index, tenon_port_info* info) {
   if (info == nullptr || index >= tenon_plan_output_count(plan)) return TENON_INVALID_ARGUMENT;
-  return FillPort(plan->loaded.program(), plan->loaded.program().output(index), info);
-}
-
-size_t tenon_plan_program_count(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : plan->loaded.view().program_count();
-}
-
-tenon_status tenon_plan_program(const tenon_plan* plan, size_t index, tenon_program_info* info) {
-  if (info == nullptr || index >= tenon_plan_program_count(plan)) return TENON_INVALID_ARGUMENT;
-  const tenon::ProgramView program = plan->loaded.view().program(index);
-  *info = tenon_program_info{};
-  info->name = program.name();
-  info->is_pipeline = program.mode() == static_cast<uint8_t>(tenon::ProgramMode::kPipeline) ? 1 : 0;
-  info->is_loaded = index == plan->program ? 1 : 0;
-  info->workers = program.worker_count();
+  const tenon::ProgramView& program = plan->loaded.program();
+  FillPort(program, program.output(index), info);
   return TENON_OK;
 }
 
 size_t tenon_plan_op_count(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : plan->loaded.ops().size();
+  return IsLoaded(plan) ? plan->loaded.program().op_count() : 0;
 }
 
 tenon_status tenon_plan_op(const tenon_plan* plan, size_t index, tenon_op_info* info) {
   if (info == nullptr || index >= tenon_plan_op_count(plan)) return TENON_INVALID_ARGUMENT;
-  const tenon::BoundOp& op = plan->loaded.ops()[index];
   const tenon::OpInfo planned = plan->loaded.program().op(index);
+  const tenon::KernelEntry& kernel = plan->loaded.kernel(index);
   info->name = planned.name;
-  info->kind = op.kernel->row->name;
-  info->backend = plan->loaded.backend(op.backend)->name;
+  info->kind = kernel.row->name;
+  info->backend = plan->loaded.backend_name(index);
   info->planned_kernel = plan->loaded.view().kernel(planned.kernel);
-  const bool as_planned = tenon::NamesKernel(info->planned_kernel, op.kernel->id);
-  info->kernel = as_planned ? info->planned_kernel : op.kernel->id;
-  info->worker = plan->loaded.program().worker_name(op.worker);
+  const bool as_planned = tenon::NamesKernel(info->planned_kernel, kernel.id);
+  info->kernel = as_planned ? info->planned_kernel : kernel.id;
+  info->worker = plan->loaded.worker_name(index);
   return TENON_OK;
 }
 
 size_t tenon_plan_arena_count(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : plan->loaded.program().arena_count();
+  return IsLoaded(plan) ? plan->loaded.program().arena_count() : 0;
 }
 
 tenon_status tenon_plan_arena(const tenon_plan* plan, size_t index, tenon_arena_info* info) {
   if (info == nullptr || index >= tenon_plan_arena_count(plan)) return TENON_INVALID_ARGUMENT;
   const tenon::ArenaInfo arena = plan->loaded.program().arena(index);
   info->space = plan->loaded.view().space_name(arena.space);
-  info->bytes = static_cast<size_t>(tenon::ArenaBytes(arena));
+  info->bytes = tenon::BytesOf(arena);
   info->alignment = arena.alignment;
   return TENON_OK;
 }
 
 size_t tenon_plan_state_bytes(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : tenon::sdk::PlanStateBytes(plan->loaded.view(), plan->program);
-}
-
-const char* tenon_plan_notice(const tenon_plan* plan) {
-  return plan == nullptr ? "" : plan->loaded.notice();
-}
-
-size_t tenon_plan_packed_bytes(const tenon_plan* plan) {
-  return plan == nullptr ? 0 : plan->loaded.PackedBytes();
+  if (!IsLoaded(plan)) return 0;
+#ifdef TENON_FIRMWARE
+  return tenon::sdk::PlanStateBytes(plan->loaded.view());
+#else
+  return tenon::sdk::PlanStateBytes(plan->loaded.view(), plan->program);
+#endif
 }
 
 }  // extern "C"

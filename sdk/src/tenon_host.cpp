@@ -207,19 +207,17 @@ tenon_status tenon_plan_open_program(const char* path, const char* program,
 
 void tenon_plan_close(tenon_plan* plan) {
   if (plan == nullptr) return;
-  plan->loaded.Unload();
+  tenon_plan_unload(plan);
   if (plan->mapping != nullptr) munmap(plan->mapping, plan->mapping_bytes);
   std::free(plan);
 }
 
 tenon_status tenon_session_open(const tenon_plan* plan, tenon_session** session,
                                 tenon_error* error) {
-  if (plan == nullptr || session == nullptr) {
-    return Report(Status(StatusCode::kInvalidArgument, "argument '{s}' is NULL")
-                      .About(plan == nullptr ? "plan" : "session"),
-                  error);
-  }
+  if (session == nullptr) return Report(tenon::sdk::NullArgument("session"), error);
   *session = nullptr;
+  const Status loaded = tenon::sdk::CheckLoaded(plan);
+  if (!loaded.ok()) return Report(loaded, error);
   tenon_status code = TENON_OK;
   const Status status = OpenSession(plan, session, error, &code);
   return status.ok() ? code : Report(status, error);
@@ -228,7 +226,9 @@ tenon_status tenon_session_open(const tenon_plan* plan, tenon_session** session,
 void tenon_session_close(tenon_session* session) {
   if (session == nullptr) return;
   // A device that has not answered may write there yet: better lost than used twice.
-  if (session->session.Close()) std::free(session->allocation);
+  const bool is_over = !tenon::sdk::CheckOpen(session).ok() || session->session.Close();
+  session->mark = 0;
+  if (is_over) std::free(session->allocation);
 }
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 // The sessions of tenon.h: no heap, no files, no threads.
 #include <new>
 
+#include "runtime/engine/plan_memory.hpp"
 #include "sdk/src/handles.hpp"
 
 namespace {
@@ -9,18 +10,22 @@ using tenon::OkStatus;
 using tenon::Span;
 using tenon::Status;
 using tenon::StatusCode;
+using tenon::sdk::CheckLoaded;
 using tenon::sdk::CheckMemory;
+using tenon::sdk::CheckOpen;
 using tenon::sdk::FillPort;
 using tenon::sdk::IsAligned;
+using tenon::sdk::IsLoaded;
 using tenon::sdk::kHandleBytes;
 using tenon::sdk::NullArgument;
+using tenon::sdk::Overlap;
 using tenon::sdk::Report;
 
-/// The port's bytes, or an error if binding `bytes` at `data` is not possible.
+/// An error if binding `bytes` at `data` is not possible.
 Status CheckBinding(const tenon::ProgramView& program, const tenon::PortInfo& port,
                     const void* data, size_t bytes) {
   tenon_port_info info;
-  (void)FillPort(program, port, &info);
+  FillPort(program, port, &info);
   if (data == nullptr) return OkStatus();
   if (bytes != info.bytes) {
     return Status(StatusCode::kInvalidArgument, "'{s}' has {0} bytes, {1} were given",
@@ -36,12 +41,17 @@ Status CheckBinding(const tenon::ProgramView& program, const tenon::PortInfo& po
   return OkStatus();
 }
 
-/// No overflow: both end within the address space, or the caller has no such memory.
-bool Overlap(const tenon_memory& a, const tenon_memory& b) {
-  const auto first = reinterpret_cast<uintptr_t>(a.data);
-  const auto second = reinterpret_cast<uintptr_t>(b.data);
-  return a.bytes != 0 && b.bytes != 0 &&
-         (first < second ? second - first < a.bytes : first - second < b.bytes);
+Status Bind(tenon_session* session, bool is_input, size_t index, void* data, size_t bytes) {
+  TENON_RETURN_IF_ERROR(CheckOpen(session));
+  tenon::sdk::Execution& execution = session->session;
+  const tenon::ProgramView& program = execution.plan().program();
+  const size_t count = is_input ? program.input_count() : program.output_count();
+  TENON_ENSURE(index < count, kInvalidArgument, "there is no port {0}: the plan has {1}",
+               static_cast<int64_t>(index), static_cast<int64_t>(count));
+  const tenon::PortInfo port = is_input ? program.input(index) : program.output(index);
+  TENON_RETURN_IF_ERROR(CheckBinding(program, port, data, bytes));
+  is_input ? execution.BindInput(index, data) : execution.BindOutput(index, data);
+  return OkStatus();
 }
 
 /// That the caller's memory for arena `index` is there, aligned, large enough and of its own.
@@ -49,7 +59,7 @@ Status CheckArena(const tenon::ProgramView& program, size_t index, const tenon_m
                   const tenon_memory* arenas) {
   const tenon::ArenaInfo info = program.arena(index);
   const tenon_memory& given = arenas[index];
-  const auto needed = static_cast<size_t>(tenon::ArenaBytes(info));
+  const size_t needed = tenon::BytesOf(info);
   const auto number = static_cast<int64_t>(index);
   TENON_ENSURE(given.data != nullptr || needed == 0, kInvalidArgument,
                "arena {0} is null: give {1} bytes", number, static_cast<int64_t>(needed));
@@ -58,124 +68,145 @@ Status CheckArena(const tenon::ProgramView& program, size_t index, const tenon_m
                info.alignment);
   TENON_ENSURE(given.bytes >= needed, kOutOfMemory, "arena {0} has {1} bytes, {2} are needed",
                number, static_cast<int64_t>(given.bytes), static_cast<int64_t>(needed));
-  bool overlaps = Overlap(given, state);
-  for (size_t i = 0; i < index; ++i) overlaps |= Overlap(given, arenas[i]);
+  bool overlaps = Overlap(given.data, given.bytes, state.data, state.bytes);
+  for (size_t i = 0; i < index; ++i) {
+    overlaps |= Overlap(given.data, given.bytes, arenas[i].data, arenas[i].bytes);
+  }
   TENON_ENSURE(!overlaps, kInvalidArgument,
                "arena {0} overlaps the session's state or another arena", number);
   return OkStatus();
 }
 
+Status CheckArenas(const tenon_plan* plan, const tenon_memory& state, const tenon_memory* arenas,
+                   size_t arena_count) {
+  const tenon::ProgramView& program = plan->loaded.program();
+  const size_t needed = program.arena_count();
+  if (arenas == nullptr && needed > 0) return NullArgument("arenas");
+  TENON_ENSURE(arena_count == needed, kInvalidArgument, "{0} arenas given, the plan has {1}",
+               static_cast<int64_t>(arena_count), static_cast<int64_t>(needed));
+  for (size_t i = 0; i < needed; ++i) {
+    TENON_RETURN_IF_ERROR(CheckArena(program, i, state, arenas));
+  }
+  return OkStatus();
+}
+
+#ifndef TENON_FIRMWARE
 /// Keeps the words of what went wrong, and hands them on.
 void Note(void* context, const Status& failure) {
   auto* session = static_cast<tenon_session*>(context);
   (void)Report(failure, &session->notice);
   if (session->report != nullptr) session->report(session->context, session->notice.message);
 }
+#endif
+
+Status Open(const tenon_plan* plan, const tenon_memory& state, const tenon_memory* arenas,
+            tenon_session** session) {
+  constexpr size_t kHandle = kHandleBytes<tenon_session>;
+  auto* memory = static_cast<uint8_t*>(state.data);
+  auto* handle = new (memory) tenon_session();
+  handle->plan = plan;
+  handle->generation = plan->generation;
+  const Status status =
+      handle->session.Open(plan->loaded, Span<uint8_t>(memory + kHandle, state.bytes - kHandle),
+                           reinterpret_cast<const tenon::ArenaMemory*>(arenas));
+  if (!status.ok()) {
+    tenon_session_destroy(handle);  // nothing has been given to a device yet
+    return status;
+  }
+#ifndef TENON_FIRMWARE
+  tenon::NoticeSink sink;
+  sink.report = Note;
+  sink.context = handle;
+  handle->session.SetNoticeSink(sink);
+#endif
+  *session = handle;
+  return status;
+}
+
+Status Run(tenon_session* session, const tenon::RunOptions& options) {
+  TENON_RETURN_IF_ERROR(CheckOpen(session));
+  TENON_RETURN_IF_ERROR(tenon::sdk::BeginSharing(*session));
+  const Status status = session->session.Run(options);
+  tenon::sdk::EndSharing(*session);
+  return status;
+}
 
 }  // namespace
+
+namespace tenon::sdk {
+
+Status CheckOpen(const tenon_session* session) {
+  if (session == nullptr) return NullArgument("session");
+  TENON_ENSURE(IsAligned(session, kStateAlignment) && session->mark == kSessionMark,
+               kFailedPrecondition, "the session is not open: create it first");
+  TENON_ENSURE(IsLoaded(session->plan) && session->plan->generation == session->generation,
+               kFailedPrecondition,
+               "the session's plan was unloaded or loaded again: create the session again");
+  return OkStatus();
+}
+
+}  // namespace tenon::sdk
 
 extern "C" {
 
 size_t tenon_session_state_size(const tenon_plan* plan) {
-  if (plan == nullptr) return 0;
-  return kHandleBytes<tenon_session> + tenon::Session::StateBytes(plan->loaded);
+  if (!IsLoaded(plan)) return 0;
+  return kHandleBytes<tenon_session> + tenon::sdk::Execution::StateBytes(plan->loaded);
 }
 
 tenon_status tenon_session_create(const tenon_plan* plan, void* state, size_t state_size,
                                   const tenon_memory* arenas, size_t arena_count,
                                   tenon_session** session, tenon_error* error) {
-  if (plan == nullptr) return Report(NullArgument("plan"), error);
   if (session == nullptr) return Report(NullArgument("session"), error);
   *session = nullptr;
-  const size_t needed_arenas = tenon_plan_arena_count(plan);
-  if (arenas == nullptr && needed_arenas > 0) return Report(NullArgument("arenas"), error);
-  if (arena_count != needed_arenas) {
-    return Report(Status(StatusCode::kInvalidArgument, "{0} arenas given, the plan has {1}",
-                         static_cast<int64_t>(arena_count), static_cast<int64_t>(needed_arenas)),
-                  error);
+  Status status = CheckLoaded(plan);
+  if (status.ok()) {
+    status = CheckMemory("state", state, state_size, tenon_session_state_size(plan));
   }
-  Status status = CheckMemory("state", state, state_size, tenon_session_state_size(plan));
   const tenon_memory whole_state = {state, state_size};
-  for (size_t i = 0; status.ok() && i < arena_count; ++i) {
-    status = CheckArena(plan->loaded.program(), i, whole_state, arenas);
-  }
-  if (!status.ok()) return Report(status, error);
-  constexpr size_t kHandle = kHandleBytes<tenon_session>;
-  auto* handle = new (state) tenon_session();
-  status = handle->session.Open(
-      plan->loaded, Span<uint8_t>(static_cast<uint8_t*>(state) + kHandle, state_size - kHandle),
-      reinterpret_cast<const tenon::ArenaMemory*>(arenas));
-  if (!status.ok()) {
-    (void)handle->session.Close();  // nothing has been given to a device yet
-    return Report(status, error);
-  }
-  tenon::NoticeSink sink;
-  sink.report = Note;
-  sink.context = handle;
-  handle->session.SetNoticeSink(sink);
-  *session = handle;
+  if (status.ok()) status = CheckArenas(plan, whole_state, arenas, arena_count);
+  if (status.ok()) status = Open(plan, whole_state, arenas, session);
   return Report(status, error);
 }
 
 void tenon_session_destroy(tenon_session* session) {
-  if (session != nullptr) (void)session->session.Close();
-}
-
-int32_t tenon_session_is_busy(tenon_session* session) {
-  return session != nullptr && session->session.IsBusy() ? 1 : 0;
+  if (session == nullptr || !IsAligned(session, tenon::sdk::kStateAlignment)) return;
+#ifndef TENON_FIRMWARE
+  // What is left of a session whose plan is gone is for nobody to close.
+  if (CheckOpen(session).ok()) (void)session->session.Close();
+#endif
+  session->mark = 0;
 }
 
 void* tenon_session_input(tenon_session* session, size_t index) {
-  if (session == nullptr || index >= session->session.plan().program().input_count()) {
-    return nullptr;
-  }
-  return session->session.InputData(index);
+  if (!CheckOpen(session).ok()) return nullptr;
+  const bool is_there = index < session->session.plan().program().input_count();
+  return is_there ? session->session.InputData(index) : nullptr;
 }
 
 const void* tenon_session_output(const tenon_session* session, size_t index) {
-  if (session == nullptr || index >= session->session.plan().program().output_count()) {
-    return nullptr;
-  }
-  return session->session.OutputData(index);
+  if (!CheckOpen(session).ok()) return nullptr;
+  const bool is_there = index < session->session.plan().program().output_count();
+  return is_there ? session->session.OutputData(index) : nullptr;
 }
 
 tenon_status tenon_session_bind_input(tenon_session* session, size_t index, const void* data,
                                       size_t bytes, tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  const tenon::ProgramView& program = session->session.plan().program();
-  if (index >= program.input_count()) {
-    return Report(Status(StatusCode::kInvalidArgument, "input {0} of {1}",
-                         static_cast<int64_t>(index), static_cast<int64_t>(program.input_count())),
-                  error);
-  }
-  const Status status = CheckBinding(program, program.input(index), data, bytes);
   // The plan check has proven that no op writes to an input's storage.
-  if (status.ok()) session->session.BindInput(index, const_cast<void*>(data));
-  return Report(status, error);
+  return Report(Bind(session, /*is_input=*/true, index, const_cast<void*>(data), bytes), error);
 }
 
 tenon_status tenon_session_bind_output(tenon_session* session, size_t index, void* data,
                                        size_t bytes, tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  const tenon::ProgramView& program = session->session.plan().program();
-  if (index >= program.output_count()) {
-    return Report(Status(StatusCode::kInvalidArgument, "output {0} of {1}",
-                         static_cast<int64_t>(index), static_cast<int64_t>(program.output_count())),
-                  error);
-  }
-  const Status status = CheckBinding(program, program.output(index), data, bytes);
-  if (status.ok()) session->session.BindOutput(index, data);
-  return Report(status, error);
+  return Report(Bind(session, /*is_input=*/false, index, data, bytes), error);
 }
 
 tenon_status tenon_session_run(tenon_session* session, tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
-  return Report(session->session.Run(), error);
+  return Report(Run(session, {}), error);
 }
 
 tenon_status tenon_session_run_traced(tenon_session* session, const tenon_trace* trace,
                                       tenon_error* error) {
-  if (session == nullptr) return Report(NullArgument("session"), error);
   if (trace == nullptr || trace->record == nullptr || trace->clock_nanoseconds == nullptr) {
     return Report(NullArgument("trace"), error);
   }
@@ -185,28 +216,7 @@ tenon_status tenon_session_run_traced(tenon_session* session, const tenon_trace*
   timer.record = trace->record;
   timer.context = trace->context;
   timer.clock_nanoseconds = trace->clock_nanoseconds;
-  return Report(session->session.Run(options), error);
-}
-
-void tenon_session_set_timeout(tenon_session* session, uint64_t nanoseconds,
-                               uint64_t (*monotonic_clock)(void)) {
-  if (session == nullptr) return;
-  session->session.SetTimeout(monotonic_clock == nullptr ? 0 : nanoseconds, monotonic_clock);
-}
-
-void tenon_session_set_notice(tenon_session* session,
-                              void (*report)(void* context, const char* notice), void* context) {
-  if (session == nullptr) return;
-  session->report = report;
-  session->context = context;
-}
-
-const char* tenon_session_notice(const tenon_session* session) {
-  return session == nullptr ? "" : session->notice.message;
-}
-
-size_t tenon_session_packed_bytes(const tenon_session* session) {
-  return session == nullptr ? 0 : session->session.PackedBytes();
+  return Report(Run(session, options), error);
 }
 
 }  // extern "C"

@@ -96,7 +96,8 @@ extern "C" {
 
 tenon_status tenon_stream_open(const tenon_plan* plan, const tenon_stream_options* options,
                                tenon_stream** stream, tenon_error* error) {
-  if (plan == nullptr) return Report(NullArgument("plan"), error);
+  const Status loaded = tenon::sdk::CheckLoaded(plan);
+  if (!loaded.ok()) return Report(loaded, error);
   if (stream == nullptr) return Report(NullArgument("stream"), error);
   *stream = nullptr;
   auto* made = new (std::nothrow) tenon_stream();

@@ -116,11 +116,6 @@ bool IsOfThisProcess(const RunSettings& settings) {
 
 }  // namespace
 
-PlanBytes::PlanBytes(const std::vector<uint8_t>& bytes)
-    : blocks_(MakeBlock(bytes.size())), size_(bytes.size()) {
-  if (!bytes.empty()) std::memcpy(blocks_.data(), bytes.data(), bytes.size());
-}
-
 RunResult RunPlan(const std::vector<uint8_t>& plan_bytes,
                   const std::vector<std::vector<std::byte>>& inputs, const RunSettings& settings) {
   if (TargetRunner* target = TargetRunner::Find();

@@ -8,20 +8,9 @@
 #include <vector>
 
 #include "tenon/tenon.h"
+#include "tests/support/plan_bytes.hpp"
 
 namespace tenon::test {
-
-/// A plan's bytes, aligned as the runtime wants them.
-class PlanBytes {
- public:
-  explicit PlanBytes(const std::vector<uint8_t>& bytes);
-  [[nodiscard]] const void* data() const { return blocks_.data(); }
-  [[nodiscard]] size_t size() const { return size_; }
-
- private:
-  std::vector<std::max_align_t> blocks_;
-  size_t size_;
-};
 
 struct RunResult {
   std::string error;  ///< empty if it ran

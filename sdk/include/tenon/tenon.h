@@ -2,8 +2,24 @@
  *
  * A program loads a plan (made by `tenon convert`), creates a session in memory that it gives,
  * binds inputs and outputs, and runs. Nothing here keeps global state, and nothing allocates after
- * a session is made. Functions marked [host] use the heap, files or threads and are absent from
- * firmware builds.
+ * a session is made. Functions marked [host] use the heap, files, threads, devices or several
+ * programs and are absent from firmware builds.
+ *
+ * Firmware: everything that is not marked [host] works without operating system, heap, exceptions
+ * and C library (memcpy, memmove, memset and memcmp apart), on one thread.
+ *  - Memory. The plan is used where it lies (flash, 16-aligned) and only read: whenever power
+ * fails, it is what it was, and the next start begins with tenon_plan_load. Written are `state`,
+ *    `scratch`, arenas and memory bound to outputs, all given by the caller and none of them needed
+ *    before or after. Scratch is needed in tenon_plan_check and tenon_plan_load only: it may be the
+ *    memory that arenas and session states are made of later.
+ *  - When. Any function may be called from tasks and interrupt handlers alike, but no two calls on
+ *    the same session, or with the same scratch or state, may be under way at once, an interrupted
+ *    one included: sessions are not reentrant. Functions that read a loaded plan may. Nothing waits
+ *    or masks interrupts. Kernels use floating-point and vector registers: save them around.
+ *  - Misuse gives a status: a session whose plan was unloaded or loaded again, a handle that was
+ *    destroyed, memory too small, misaligned or given twice. Handles must point to memory that is
+ *    there: one into memory that has been freed or never was is beyond what can be seen.
+ *  - Stack: docs/firmware.md says how much; nothing recurses.
  *
  * Threads: a tenon_plan is read-only once loaded and may be shared by any number of threads and
  * sessions. A session is used by one thread at a time.
@@ -44,10 +60,12 @@ typedef enum tenon_status {
   TENON_IO_ERROR = 9             /* a file could not be read */
 } tenon_status;
 
-/* Constant English text for a status; never NULL. */
+/* Constant English text for a status; never NULL. At any time. */
 TENON_API const char* tenon_status_text(tenon_status status);
 
-/* Words for the last failed call that was given this struct; NUL-terminated. */
+/* Words for the last failed call that was given this struct; NUL-terminated. "" after a call that
+ * succeeded. Firmware has numbers for words, "error 3a7f (5)", unless it is built with
+ * TENON_ERROR_WORDS; scripts/explain.py says what they mean. */
 typedef struct tenon_error {
   char message[256];
 } tenon_error;
@@ -68,9 +86,9 @@ typedef enum tenon_dtype {
   TENON_BOOL = 12
 } tenon_dtype;
 
-/* "f32", "i8", ...; "?" for a number that is no dtype. */
+/* "f32", "i8", ...; "?" for a number that is no dtype. At any time. */
 TENON_API const char* tenon_dtype_name(tenon_dtype dtype);
-/* Bytes of one element; 0 for a number that is no dtype. */
+/* Bytes of one element; 0 for a number that is no dtype. At any time. */
 TENON_API size_t tenon_dtype_bytes(tenon_dtype dtype);
 
 /* An input or output, in the model's own order and layout (row-major). */
@@ -131,32 +149,48 @@ TENON_API const tenon_backend* tenon_backend_cpu_portable(void);
 TENON_API const tenon_backend* tenon_backend_opencl(void);
 
 /* Bytes of scratch that tenon_plan_check and tenon_plan_load need for this file. Verifies the
- * file's structure and check sums on the way. `bytes` must be aligned to 16. */
+ * file's structure and its header's check sum on the way. `bytes` must be aligned to 16. Writes
+ * nothing but its result. Firmware can know the figure beforehand: it depends on the file and the
+ * processor's pointers alone. */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_scratch_size(const void* bytes, size_t size,
                                                                size_t* scratch_size,
                                                                tenon_error* error);
 
 /* The plan check alone: structure, check sums, placement, order, waits. Touches nothing but
  * `scratch` (aligned to 16, at least tenon_plan_scratch_size). Calls `report` (may be NULL) with
- * every violation in words. */
+ * every violation in words. Firmware need not call it: tenon_plan_load does the same. */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_check(
     const void* bytes, size_t size, void* scratch, size_t scratch_size,
     void (*report)(void* context, const char* violation), void* context, tenon_error* error);
 
-/* Bytes of memory that tenon_plan_load needs for its own state. */
+/* Bytes of memory that tenon_plan_load needs for its own state: in firmware a pointer per op and
+ * less than 100 bytes more. Writes nothing but its result. */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_state_size(const void* bytes, size_t size,
                                                              size_t* state_size,
                                                              tenon_error* error);
 
 /* Checks the plan and makes it ready in `state` (aligned to 16). `bytes`, `state` and the backends
- * stay the caller's and must outlive the plan; `scratch` may be freed afterwards. Constants are
- * used in place. With tenon_backend_cpu(), libraries may pack weights on the heap here; free that
- * with tenon_plan_unload. */
+ * stay the caller's and must outlive the plan; `scratch` (aligned to 16) may be freed afterwards,
+ * or become arenas and session states. Plan, `state` and `scratch` must not overlap. Constants are
+ * used in place. `threads`: 1 to 1024, in firmware 1. With tenon_backend_cpu(), libraries may pack
+ * weights on the heap here; free that with tenon_plan_unload.
+ * Firmware: plans with one worker and no devices (TENON_CORRUPT_PLAN or TENON_UNSUPPORTED else);
+ * kernels without heap. Loading another plan into the same `state` ends the one that was there: its
+ * sessions answer TENON_FAILED_PRECONDITION from then on. Reads the whole file once (check sums).
+ */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_load(
     const void* bytes, size_t size, const tenon_backends* backends, int32_t threads, void* state,
     size_t state_size, void* scratch, size_t scratch_size, tenon_plan** plan, tenon_error* error);
-/* Every session must have been closed. NULL is allowed. */
+/* Every session should have been closed: those left answer TENON_FAILED_PRECONDITION, and what
+ * their kernels hold on a heap is lost. NULL and plans unloaded already are allowed. Must come
+ * before the file's memory is changed or erased. */
 TENON_API void tenon_plan_unload(tenon_plan* plan);
+
+/* Reads the loaded plan's file again: TENON_CORRUPT_PLAN if its check sums do not hold any more.
+ * For memory that may change under a plan (failing flash, an update that should have unloaded the
+ * plan first): runs trust it. Takes no memory; time as for reading the file once. */
+TENON_API TENON_NODISCARD tenon_status tenon_plan_verify(const tenon_plan* plan,
+                                                         tenon_error* error);
 
 /* [host] Maps the file, allocates what tenon_plan_load needs, and loads with `backends`, or with
  * every backend of this build if NULL. `threads`: 1 to 1024. Close with tenon_plan_close. */
@@ -183,11 +217,13 @@ typedef struct tenon_program_info {
   int32_t is_loaded;   /* it is what this plan's sessions and streams run */
   size_t workers;
 } tenon_program_info;
-/* All programs of the file, loaded or not. */
+/* [host] All programs of the file, loaded or not. Firmware runs the first. */
 TENON_API size_t tenon_plan_program_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_program(const tenon_plan* plan, size_t index,
                                                           tenon_program_info* info);
 
+/* What goes in and comes out, in the model's order. Any number of these may be under way at once,
+ * on the same plan too. Without a loaded plan: 0, or TENON_INVALID_ARGUMENT. */
 TENON_API size_t tenon_plan_input_count(const tenon_plan* plan);
 TENON_API size_t tenon_plan_output_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_input(const tenon_plan* plan, size_t index,
@@ -206,11 +242,13 @@ typedef struct tenon_op_info {
   const char*
       worker; /* the board's unit that it is planned for; "" where the plan has one worker */
 } tenon_op_info;
+/* Ops are counted as the plan lists them: tenon_trace tells of them by these numbers. */
 TENON_API size_t tenon_plan_op_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_op(const tenon_plan* plan, size_t index,
                                                      tenon_op_info* info);
 
-/* Arenas: one block of memory each, which the caller of tenon_session_create provides. */
+/* Arenas: one block of memory each, which the caller of tenon_session_create provides. A plan has
+ * one for each memory space that it uses ("sram", "psram"): give each memory of that kind. */
 typedef struct tenon_arena_info {
   const char* space; /* name of the memory space; lives as long as the plan */
   size_t bytes;
@@ -224,7 +262,9 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_arena(const tenon_plan* plan, 
 
 typedef struct tenon_session tenon_session;
 
-/* Bytes of memory for a session's own state (not its arenas). */
+/* Bytes of memory for a session's own state (not its arenas): in firmware less than 100 bytes, a
+ * pointer per arena, two per input and output, and 20 bytes per operand of the op that has the
+ * most. 0 without a loaded plan. */
 TENON_API size_t tenon_session_state_size(const tenon_plan* plan);
 
 /* Memory that the caller gives. */
@@ -236,11 +276,14 @@ typedef struct tenon_memory {
 /* Creates a session in `state` (aligned to 16). `arenas` has one block per arena of the plan, in
  * the plan's order (`arena_count` is tenon_plan_arena_count), each with at least the size and
  * alignment that tenon_plan_arena gives. No two of the state and the arenas may overlap. All stay
- * the caller's and must outlive the session. The plan must outlive it too. */
+ * the caller's and must outlive the session. The plan must outlive it too. Arenas need no content;
+ * several sessions may have the same arenas if no run of one begins before the outputs of another
+ * have been read. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_create(
     const tenon_plan* plan, void* state, size_t state_size, const tenon_memory* arenas,
     size_t arena_count, tenon_session** session, tenon_error* error);
-/* Ends a session made by tenon_session_create; its memory goes back to the caller. NULL allowed. */
+/* Ends a session made by tenon_session_create; its memory goes back to the caller. Not while it
+ * runs. NULL and sessions destroyed already are allowed. */
 TENON_API void tenon_session_destroy(tenon_session* session);
 
 /* [host] Allocates state and arenas, then creates. Close with tenon_session_close. */
@@ -253,13 +296,16 @@ TENON_API void tenon_session_close(tenon_session* session);
 /* Where to write input `index` before a run, or read output `index` after it: memory inside the
  * arena, so that nothing is copied. A run may overwrite its inputs: write them before every run.
  * Inputs and outputs may share memory: read all outputs before writing an input again. NULL if
- * `index` is out of range. */
+ * `index` is out of range or the session not open. Constant until another memory is bound: firmware
+ * may hand the address to a DMA (tenon_session_set_cache_hooks). */
 TENON_API void* tenon_session_input(tenon_session* session, size_t index);
 TENON_API const void* tenon_session_output(const tenon_session* session, size_t index);
 
 /* Uses the caller's memory for input/output `index` from now on, without copying. `data` is
  * aligned to its element and stays valid until the session ends or another is bound; a run never
- * writes to a bound input. `bytes` must equal the port's. NULL goes back to the arena. */
+ * writes to a bound input, which may lie in read-only memory. `bytes` must equal the port's. Memory
+ * bound to an output must not overlap any other that the session uses. NULL goes back to the arena.
+ * Between runs only. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_bind_input(tenon_session* session,
                                                                 size_t index, const void* data,
                                                                 size_t bytes, tenon_error* error);
@@ -268,23 +314,55 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_bind_output(tenon_session* 
                                                                  size_t bytes, tenon_error* error);
 
 /* One inference on the calling thread (and the threads of the plan's runner). Allocates nothing.
- * On failure outputs are undefined, and the session may be run again. */
+ * On failure outputs are undefined, and the session may be run again. Firmware: takes the same way
+ * through the same ops every time, and ends; an interrupt handler may do anything meanwhile but use
+ * this session or write to the plan. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_run(tenon_session* session,
                                                          tenon_error* error);
 
-/* Calls `record` after every op of tenon_session_run_traced with its duration. */
+/* Calls `record` after every op of tenon_session_run_traced with its duration, in whatever unit
+ * `clock_nanoseconds` counts: firmware may give a cycle counter. The clock must not go back. */
 typedef struct tenon_trace {
   void (*record)(void* context, size_t op, uint64_t nanoseconds);
   void* context;
   uint64_t (*clock_nanoseconds)(void* context);
 } tenon_trace;
+/* tenon_session_run, telling how long each op took. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_run_traced(tenon_session* session,
                                                                 const tenon_trace* trace,
                                                                 tenon_error* error);
 
-/* Gives every run from now on `nanoseconds` from its start to hear from devices (a run without
- * devices is not bounded). `monotonic_clock` is the clock of the devices' backends: on a system
- * that has it, CLOCK_MONOTONIC. 0 or no clock: as long as it takes. Sessions made by
+/* Keeps caches in step with a DMA, or another processor, that writes inputs or reads outputs
+ * without looking into this processor's caches. */
+typedef struct tenon_cache_hooks {
+  /* Writes changed lines of this memory back; they may stay. */
+  void (*clean)(void* context, void* address, size_t bytes);
+  /* Forgets what the cache holds of this memory, changed or not. */
+  void (*invalidate)(void* context, void* address, size_t bytes);
+  void* context;
+  size_t line_bytes; /* of the cache: a power of 2, 32 on Cortex-M7 and Cortex-M55 */
+  uint32_t inputs;   /* bit i: another bus master writes input i */
+  uint32_t outputs;  /* bit i: another bus master reads output i */
+} tenon_cache_hooks;
+/* From now on every run of the session, failing ones too, calls:
+ *  - before its first op `invalidate` for each input marked: begin the run when the transfer is
+ * over;
+ *  - after its last op `clean` for each input and output marked: begin transfers when the run is
+ *    over. (Inputs, as a run may have used their memory: lines written back later would spoil what
+ *    the next transfer brings.)
+ * An input that is marked must not be written by this processor. The memory of a marked port must
+ * start at a multiple of line_bytes, and nothing else may lie in its last line: in an arena that
+ * means that its bytes are a multiple too; memory bound to it is the caller's to round up. Else
+ * runs answer TENON_FAILED_PRECONDITION and call nothing. Tensors that a plan moves between memory
+ * spaces are moved by the processor itself, which needs no hooks; a kernel of one's own that has a
+ * DMA do it keeps the caches in step itself. `hooks` is copied; NULL: none. Between runs only. */
+TENON_API TENON_NODISCARD tenon_status tenon_session_set_cache_hooks(tenon_session* session,
+                                                                     const tenon_cache_hooks* hooks,
+                                                                     tenon_error* error);
+
+/* [host] Gives every run from now on `nanoseconds` from its start to hear from devices (a run
+ * without devices is not bounded). `monotonic_clock` is the clock of the devices' backends: on a
+ * system that has it, CLOCK_MONOTONIC. 0 or no clock: as long as it takes. Sessions made by
  * tenon_session_open begin with 60 s, others without a limit. A device that does not answer in time
  * gives TENON_DEADLINE_EXCEEDED and is not used again by any session of the plan: on later runs the
  * CPU does its work if the plan was made with --fallback, else they fail at once. While it still
@@ -292,24 +370,25 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_run_traced(tenon_session* s
 TENON_API void tenon_session_set_timeout(tenon_session* session, uint64_t nanoseconds,
                                          uint64_t (*monotonic_clock)(void));
 
-/* 1 if a device that did not answer in time may still use this session's memory and the plan: then
- * neither may be freed (tenon_session_close gives the session's up for lost). */
+/* [host] 1 if a device that did not answer in time may still use this session's memory and the
+ * plan: then neither may be freed (tenon_session_close gives the session's up for lost). */
 TENON_API int32_t tenon_session_is_busy(tenon_session* session);
 
-/* Calls `report` on the running thread whenever a device failed and the CPU took over (plans made
- * with --fallback). NULL: nobody is told. */
+/* [host] Calls `report` on the running thread whenever a device failed and the CPU took over (plans
+ * made with --fallback). NULL: nobody is told. */
 TENON_API void tenon_session_set_notice(tenon_session* session,
                                         void (*report)(void* context, const char* notice),
                                         void* context);
-/* The words of the last such event of this session, "" if there was none. */
+/* [host] The words of the last such event of this session, "" if there was none. */
 TENON_API const char* tenon_session_notice(const tenon_session* session);
-/* Which backends the CPU stands in for from the start, and why; "" if none. */
+/* [host] Which backends the CPU stands in for from the start, and why; "" if none. */
 TENON_API const char* tenon_plan_notice(const tenon_plan* plan);
 
-/* Writable bytes of the loaded plan's own state: what tenon_plan_state_size asked for. */
+/* Writable bytes of the loaded plan's own state: what tenon_plan_state_size asked for. 0 without a
+ * loaded plan. */
 TENON_API size_t tenon_plan_state_bytes(const tenon_plan* plan);
 
-/* Heap bytes that kernels hold beside arenas and states (packed weights and the like). */
+/* [host] Heap bytes that kernels hold beside arenas and states (packed weights and the like). */
 TENON_API size_t tenon_plan_packed_bytes(const tenon_plan* plan);
 TENON_API size_t tenon_session_packed_bytes(const tenon_session* session);
 

@@ -1,0 +1,153 @@
+#include "runtime/engine/one_worker_plan.hpp"
+
+#include "runtime/base/text.hpp"
+#include "runtime/engine/kernel_choice.hpp"
+#include "runtime/engine/plan_memory.hpp"
+#include "runtime/format/plan_check.hpp"
+
+namespace tenon {
+namespace {
+
+constexpr char kCpu[] = "cpu";
+
+/// Operands of the op that has the most, its workspace with them.
+size_t MostOperands(const ProgramView& program) {
+  size_t most = 0;
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    const OpInfo op = program.op(i);
+    const size_t count = op.inputs.size() + op.outputs.size() + 1;
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
+Status FindCpu(Span<const Backend* const> backends, const Backend** found) {
+  for (const Backend* backend : backends) {
+    TENON_ENSURE(backend != nullptr, kInvalidArgument, "a backend in the list is NULL");
+    if (SameText(backend->name, kCpu)) *found = backend;
+  }
+  if (*found != nullptr) return OkStatus();
+  return Status(StatusCode::kUnsupported,
+                "the plan needs backend '{s}', which this program was built without")
+      .About(kCpu);
+}
+
+}  // namespace
+
+uint8_t* Places::Find(uint32_t index, const StorageInfo& storage) const {
+  for (size_t i = 0; bound != 0 && i < ports.size(); ++i) {
+    if (ports[i].storage == index && ports[i].data != nullptr) {
+      return static_cast<uint8_t*>(ports[i].data);
+    }
+  }
+  return static_cast<uint8_t*>(arenas[storage.index]) + static_cast<size_t>(storage.offset);
+}
+
+size_t OperandRoom::Bytes(const ProgramView& program) {
+  return MostOperands(program) * (sizeof(TensorView) + sizeof(int32_t)) + alignof(TensorView);
+}
+
+OperandRoom OperandRoom::Take(const ProgramView& program, MemoryBlock& memory) {
+  const size_t operands = MostOperands(program);
+  OperandRoom room;
+  room.views = memory.TakeUnset<TensorView>(operands);
+  room.ids = memory.TakeUnset<int32_t>(operands);
+  return room;
+}
+
+size_t OneWorkerPlan::StateBytes(const PlanView& plan) {
+  return plan.program(0).op_count() * sizeof(KernelEntry*) + alignof(KernelEntry*);
+}
+
+size_t OneWorkerPlan::ScratchBytes(const PlanView& plan) {
+  const size_t check = PlanCheckScratchBytes(plan);
+  const size_t room = OperandRoom::Bytes(plan.program(0));
+  const size_t marks = plan.program(0).storage_count();
+  const size_t binding = room > marks ? room : marks;
+  return check > binding ? check : binding;
+}
+
+Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
+                           Span<uint8_t> state, Span<uint8_t> scratch) {
+  TENON_ENSURE(threads == 1, kInvalidArgument, "{0} threads asked for: firmware has 1", threads);
+  TENON_RETURN_IF_ERROR(CheckPlan(plan, scratch));
+  view_ = plan;
+  program_ = plan.program(0);
+  TENON_RETURN_IF_ERROR(CheckArenas(program_));
+  // The plan check is done with its scratch.
+  TENON_RETURN_IF_ERROR(CheckPorts(program_, scratch.data()));
+  MemoryBlock block(state);
+  kernels_ = block.TakeUnset<const KernelEntry*>(program_.op_count());
+  MemoryBlock scratch_block(scratch);
+  const OperandRoom room = OperandRoom::Take(program_, scratch_block);
+  TENON_ENSURE(kernels_ != nullptr && room.ids != nullptr, kOutOfMemory,
+               "state or scratch of the plan is too small");
+  const Backend* cpu = nullptr;
+  TENON_RETURN_IF_ERROR(FindCpu(backends, &cpu));
+  for (size_t i = 0; i < program_.op_count(); ++i) {
+    const Status status = BindOp(i, cpu->kernels, room);
+    if (!status.ok()) return status.About(program_.op(i).name).AtOp(i);
+  }
+  return OkStatus();
+}
+
+Status OneWorkerPlan::BindOp(size_t op, const KernelList& kernels, const OperandRoom& room) {
+  const DescribedOp described = Describe(op, nullptr, room);
+  TENON_RETURN_IF_ERROR(CheckWorkspace(program_, described.info.workspace));
+  KernelSetup setup;
+  setup.op = described.call;
+  setup.workspace_bytes = described.workspace_bytes;
+  setup.in_place = described.info.in_place;
+  const KernelQuery query{program_, described.info, view_.kernel(described.info.kernel), setup};
+  return ChooseKernel(query, kernels, &kernels_[op]);
+}
+
+TensorView OneWorkerPlan::ViewOf(int32_t tensor, const Places* places) const {
+  const TensorInfo info = program_.tensor(static_cast<size_t>(tensor));
+  TensorView view;
+  view.dims = info.dims.data();
+  view.strides = info.strides.data();
+  view.dtype = info.dtype;
+  view.rank = static_cast<uint8_t>(info.dims.size());
+  const StorageInfo storage = program_.storage(info.storage);
+  uint8_t* start = nullptr;
+  if (storage.home == StorageHome::kSection) {
+    // Kernels never write constants: the plan check has proven it.
+    start = const_cast<uint8_t*>(view_.section_data(storage.index)) +
+            static_cast<size_t>(storage.offset);
+  } else if (places != nullptr) {
+    start = places->Find(info.storage, storage);
+  } else {
+    return view;
+  }
+  view.data = start + static_cast<size_t>(info.offset);
+  return view;
+}
+
+DescribedOp OneWorkerPlan::Describe(size_t op, const Places* places,
+                                    const OperandRoom& room) const {
+  DescribedOp described;
+  described.info = program_.op(op);
+  const OpInfo& info = described.info;
+  int32_t used = 0;
+  const auto add = [&](int32_t tensor) {
+    room.views[used] = tensor < 0 ? TensorView{} : ViewOf(tensor, places);
+    room.ids[used] = tensor < 0 ? -1 : used;
+    return room.views[used++];
+  };
+  for (const int32_t input : info.inputs) add(input);
+  for (const int32_t output : info.outputs) add(output);
+  if (info.workspace >= 0) {
+    const TensorView workspace = add(info.workspace);
+    described.workspace = workspace.data;
+    described.workspace_bytes = static_cast<size_t>(workspace.Elements());
+  }
+  OpCall& call = described.call;
+  call.tensors = room.views;
+  call.input_ids = {room.ids, info.inputs.size()};
+  call.output_ids = {room.ids + info.inputs.size(), info.outputs.size()};
+  call.attributes = info.attributes.data();
+  return described;
+}
+
+}  // namespace tenon

@@ -1,0 +1,54 @@
+// One independent execution of a plan on one thread: firmware's form of a session.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/backend_api/device.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/engine/one_worker_plan.hpp"
+#include "runtime/engine/run_options.hpp"
+
+namespace tenon {
+
+class OneWorkerSession {
+ public:
+  /// Bytes that `Open` needs: a pointer per arena, 8 to 16 bytes per port, and the views of one
+  /// op's operands at a time; arenas apart.
+  [[nodiscard]] static size_t StateBytes(const OneWorkerPlan& plan);
+
+  /// `plan`, `state` and the arenas (one per arena of the program, each with the bytes and
+  /// alignment that the plan says) are borrowed and must outlive the session. Errors: kOutOfMemory.
+  Status Open(const OneWorkerPlan& plan, Span<uint8_t> state, const ArenaMemory* arenas);
+
+  /// Where input / output `index` lies now.
+  [[nodiscard]] void* InputData(size_t index) const { return PortData(index); }
+  [[nodiscard]] void* OutputData(size_t index) const {
+    return PortData(plan_->program().input_count() + index);
+  }
+
+  /// Uses `data` for the port's storage from now on; null goes back to the arena.
+  void BindInput(size_t index, void* data) { Bind(index, data); }
+  void BindOutput(size_t index, void* data) { Bind(plan_->program().input_count() + index, data); }
+
+  /// True if the input or output `tensor` lies in memory bound to it.
+  [[nodiscard]] bool IsBound(uint32_t tensor) const;
+
+  [[nodiscard]] const OneWorkerPlan& plan() const { return *plan_; }
+
+  /// Executes every step. No heap. Errors: the kernels', naming the op. The session can be used
+  /// again after any of them.
+  Status Run(const RunOptions& options = {});
+
+ private:
+  [[nodiscard]] void* PortData(size_t port) const;
+  void Bind(size_t port, void* data);
+  Status RunOp(size_t op) const;
+
+  const OneWorkerPlan* plan_ = nullptr;
+  Places places_;
+  OperandRoom room_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,63 @@
+#include "runtime/engine/plan_memory.hpp"
+
+#include "runtime/base/dtype.hpp"
+
+namespace tenon {
+namespace {
+
+/// The plan check has proven that the tensor has less than 2^31 elements.
+bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
+  const StorageInfo storage = program.storage(tensor.storage);
+  uint32_t elements = 1;
+  bool is_row_major = true;
+  for (size_t i = tensor.dims.size(); i-- > 0;) {
+    const auto dim = static_cast<uint32_t>(tensor.dims[i]);
+    is_row_major &= dim == 1 || static_cast<uint32_t>(tensor.strides[i]) == elements;
+    elements *= dim;
+  }
+  const auto element_bytes = static_cast<uint32_t>(DTypeBytes(tensor.dtype));
+  return storage.home == StorageHome::kArena && tensor.offset == 0 &&
+         (is_row_major || elements == 0) && storage.bytes == uint64_t{elements} * element_bytes;
+}
+
+/// The bytes of all slots of an arena, or more than `most`.
+uint64_t BytesUpTo(const ArenaInfo& arena, uint64_t most) {
+  if constexpr (!kHasDevices) return arena.bytes;
+  // The plan check has bounded what a slot takes, so that only the product can overflow.
+  const uint64_t slot = SlotStride(arena);
+  return slot <= most / arena.slots ? slot * arena.slots : UINT64_MAX;
+}
+
+}  // namespace
+
+Status CheckArenas(const ProgramView& program) {
+  uint64_t left = PTRDIFF_MAX;
+  for (size_t i = 0; i < program.arena_count(); ++i) {
+    const ArenaInfo arena = program.arena(i);
+    const uint64_t bytes = BytesUpTo(arena, left);
+    TENON_ENSURE(arena.alignment <= left && bytes <= left - arena.alignment, kOutOfMemory,
+                 "arena {0} has more bytes than this processor can address",
+                 static_cast<int64_t>(i));
+    left -= bytes + arena.alignment;
+  }
+  return OkStatus();
+}
+
+Status CheckPorts(const ProgramView& program, uint8_t* marks) {
+  for (size_t i = 0; i < program.storage_count(); ++i) marks[i] = 0;
+  const size_t inputs = program.input_count();
+  for (size_t i = 0; i < inputs + program.output_count(); ++i) {
+    const PortInfo port = i < inputs ? program.input(i) : program.output(i - inputs);
+    const TensorInfo tensor = program.tensor(port.tensor);
+    const bool is_first = marks[tensor.storage] == 0;
+    marks[tensor.storage] = 1;
+    if (!is_first || !IsWholeStorage(program, tensor)) {
+      return Status(StatusCode::kCorruptPlan,
+                    "input or output '{s}' is not a row-major array of its own")
+          .About(port.name);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon

@@ -1,0 +1,84 @@
+// Inputs and outputs that a DMA or another processor reads or writes past this one's caches.
+#include "sdk/src/handles.hpp"
+
+namespace {
+
+using tenon::OkStatus;
+using tenon::Status;
+using tenon::StatusCode;
+
+constexpr size_t kMostPorts = 32;  // bits of a mask
+
+enum class Action : uint8_t { kCheck, kInvalidate, kClean };
+
+/// That whole lines of the cache are the port's own.
+Status CheckLines(const tenon_session& session, const tenon::PortInfo& port, const void* data,
+                  size_t bytes) {
+  const size_t line = session.caches.line_bytes;
+  const bool is_bound = session.session.IsBound(port.tensor);
+  if (tenon::sdk::IsAligned(data, line) && (is_bound || bytes % line == 0)) return OkStatus();
+  return Status(StatusCode::kFailedPrecondition,
+                "'{s}' shares cache lines of {0} bytes with others: bind it to memory that starts "
+                "at a multiple of that",
+                static_cast<int64_t>(line))
+      .About(port.name);
+}
+
+/// Does one thing to all marked ports; invalidates inputs only. All of them, or up to an error.
+Status ForEachMarked(const tenon_session& session, Action action) {
+  const tenon_cache_hooks& caches = session.caches;
+  const tenon::ProgramView& program = session.session.plan().program();
+  const size_t inputs = program.input_count();
+  const size_t ports = inputs + (action == Action::kInvalidate ? 0 : program.output_count());
+  for (size_t i = 0; i < ports; ++i) {
+    const bool is_input = i < inputs;
+    const size_t index = is_input ? i : i - inputs;
+    const uint32_t mask = is_input ? caches.inputs : caches.outputs;
+    if (index >= kMostPorts || (mask >> index & 1U) == 0) continue;
+    const tenon::PortInfo port = is_input ? program.input(index) : program.output(index);
+    void* data = is_input ? session.session.InputData(index) : session.session.OutputData(index);
+    // A port is the whole of its storage.
+    const auto bytes =
+        static_cast<size_t>(program.storage(program.tensor(port.tensor).storage).bytes);
+    if (action == Action::kCheck) {
+      TENON_RETURN_IF_ERROR(CheckLines(session, port, data, bytes));
+    } else {
+      (action == Action::kClean ? caches.clean : caches.invalidate)(caches.context, data, bytes);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+namespace tenon::sdk {
+
+Status BeginSharing(const tenon_session& session) {
+  if (session.caches.line_bytes == 0) return OkStatus();
+  TENON_RETURN_IF_ERROR(ForEachMarked(session, Action::kCheck));
+  return ForEachMarked(session, Action::kInvalidate);
+}
+
+void EndSharing(const tenon_session& session) {
+  // A run may have used an input's memory for other tensors: lines of them, written back later,
+  // would spoil the next input.
+  if (session.caches.line_bytes != 0) (void)ForEachMarked(session, Action::kClean);
+}
+
+}  // namespace tenon::sdk
+
+extern "C" tenon_status tenon_session_set_cache_hooks(tenon_session* session,
+                                                      const tenon_cache_hooks* hooks,
+                                                      tenon_error* error) {
+  Status status = tenon::sdk::CheckOpen(session);
+  if (status.ok() && hooks != nullptr) {
+    const size_t line = hooks->line_bytes;
+    if (hooks->clean == nullptr || hooks->invalidate == nullptr || line == 0 ||
+        (line & (line - 1)) != 0) {
+      status = Status(StatusCode::kInvalidArgument,
+                      "cache hooks need both functions and lines of a power of 2 bytes");
+    }
+  }
+  if (status.ok()) session->caches = hooks != nullptr ? *hooks : tenon_cache_hooks{};
+  return tenon::sdk::Report(status, error);
+}

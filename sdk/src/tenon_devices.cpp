@@ -1,0 +1,57 @@
+// The part of tenon.h for plans with several programs, devices and packed weights: not in firmware.
+#include "sdk/src/handles.hpp"
+
+using tenon::sdk::CheckOpen;
+using tenon::sdk::IsLoaded;
+
+extern "C" {
+
+size_t tenon_plan_program_count(const tenon_plan* plan) {
+  return IsLoaded(plan) ? plan->loaded.view().program_count() : 0;
+}
+
+tenon_status tenon_plan_program(const tenon_plan* plan, size_t index, tenon_program_info* info) {
+  if (info == nullptr || index >= tenon_plan_program_count(plan)) return TENON_INVALID_ARGUMENT;
+  const tenon::ProgramView program = plan->loaded.view().program(index);
+  *info = tenon_program_info{};
+  info->name = program.name();
+  info->is_pipeline = program.mode() == static_cast<uint8_t>(tenon::ProgramMode::kPipeline) ? 1 : 0;
+  info->is_loaded = index == plan->program ? 1 : 0;
+  info->workers = program.worker_count();
+  return TENON_OK;
+}
+
+const char* tenon_plan_notice(const tenon_plan* plan) {
+  return IsLoaded(plan) ? plan->loaded.notice() : "";
+}
+
+size_t tenon_plan_packed_bytes(const tenon_plan* plan) {
+  return IsLoaded(plan) ? plan->loaded.PackedBytes() : 0;
+}
+
+int32_t tenon_session_is_busy(tenon_session* session) {
+  return CheckOpen(session).ok() && session->session.IsBusy() ? 1 : 0;
+}
+
+void tenon_session_set_timeout(tenon_session* session, uint64_t nanoseconds,
+                               uint64_t (*monotonic_clock)(void)) {
+  if (!CheckOpen(session).ok()) return;
+  session->session.SetTimeout(monotonic_clock == nullptr ? 0 : nanoseconds, monotonic_clock);
+}
+
+void tenon_session_set_notice(tenon_session* session,
+                              void (*report)(void* context, const char* notice), void* context) {
+  if (!CheckOpen(session).ok()) return;
+  session->report = report;
+  session->context = context;
+}
+
+const char* tenon_session_notice(const tenon_session* session) {
+  return CheckOpen(session).ok() ? session->notice.message : "";
+}
+
+size_t tenon_session_packed_bytes(const tenon_session* session) {
+  return CheckOpen(session).ok() ? session->session.PackedBytes() : 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,65 @@
+// Converts models for tests whose own program cannot: those of firmware's runtime, which has the
+// same names as the one that the converter runs.
+//
+//   plan_maker BOARD text FILE | plan_maker BOARD random SEED   [--run INPUT_SEED]
+//
+// Writes to standard output the plan and, with --run, inputs and the outputs that the portable
+// kernels give here: each as 8 bytes of size and the bytes themselves (made_plan.hpp reads them).
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "converter/ir/text.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/random_graph.hpp"
+
+namespace {
+
+using namespace tenon;        // NOLINT
+using namespace tenon::test;  // NOLINT
+
+void Put(const void* data, size_t bytes) {
+  const uint64_t size = bytes;
+  std::fwrite(&size, 1, sizeof size, stdout);
+  std::fwrite(data, 1, bytes, stdout);
+}
+
+[[noreturn]] void Fail(const std::string& words) {
+  std::fprintf(stderr, "plan_maker: error: %s\n", words.c_str());
+  std::exit(1);
+}
+
+converter::Graph ReadGraph(const std::string& kind, const char* what) {
+  if (kind == "random") return RandomGraph(std::strtoull(what, nullptr, 10));
+  std::ostringstream text;
+  text << std::ifstream(what).rdbuf();
+  auto graph = converter::ParseGraph(text.str());
+  if (!graph.ok()) Fail(graph.error().message);
+  return std::move(*graph);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4 && (argc != 6 || std::strcmp(argv[4], "--run") != 0)) {
+    Fail("usage: plan_maker BOARD text FILE | plan_maker BOARD random SEED   [--run INPUT_SEED]");
+  }
+  const converter::Graph graph = ReadGraph(argv[2], argv[3]);
+  converter::ConvertOptions options = OptionsFor(argv[1]);
+  options.board.units[0].portable_kernels_only = true;
+  auto conversion = converter::ConvertGraph(graph, options);
+  if (!conversion.ok()) Fail(conversion.error().message);
+  Put(conversion->plan.data(), conversion->plan.size());
+  if (argc == 4) return 0;
+  const auto inputs = RandomInputs(graph, std::strtoull(argv[5], nullptr, 10));
+  RunSettings settings;
+  settings.portable = true;
+  const RunResult result = RunPlan(conversion->plan, inputs, settings);
+  if (!result.error.empty()) Fail(result.error);
+  for (const auto& input : inputs) Put(input.data(), input.size());
+  for (const auto& output : result.outputs) Put(output.data(), output.size());
+  return 0;
+}
