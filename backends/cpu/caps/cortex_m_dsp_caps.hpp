@@ -22,31 +22,35 @@ namespace tenon::cpu::dsp {
 
 /// Runs of inputs of one output: their places lie on the stack.
 inline constexpr int kMostRuns = 64;
+/// Inputs of one output.
+inline constexpr int64_t kMostDepth = 1 << 16;
 
-/// Output pixels of a pass at most.
+/// Output pixels of a pass at most: where they lie, stands on the stack.
 inline constexpr int kMostPassPixels = 32;
 
-/// How a convolution is computed: pass by pass, each a rectangle of output pixels. The inputs that
-/// a pass reads are widened to 16 bits less their zero point, with the padding, so that every
-/// output's inputs are `runs` runs of `run` contiguous halves; then, for two outputs at a time, the
-/// weights. The workspace holds [inputs] [weights of two outputs].
-/// Of a pointwise convolution, whose passes are rows of pixels, the workspace holds these in pairs
-/// (see PairProduct).
+/// What the workspace holds of x, widened to 16 bits less its zero point.
+enum class ConvMode : uint8_t {
+  kPixels,   ///< the pixels that are read, in pairs; of pointwise convolutions
+  kWindows,  ///< all that each pixel reads, in pairs; where that is little or its size is odd
+  kRows,     ///< parts of rows, with their padding
+};
+
+/// How a convolution is computed: pass by pass, each a rectangle of output pixels. What a pass
+/// reads is widened for all outputs; then, for two outputs at a time, the weights. A pixel's inputs
+/// are `runs` runs of `steps` times four elements. The workspace holds [inputs] [weights of two
+/// outputs] [bytes of two windows].
 struct ConvBand {
-  bool is_paired;
-  int channels;    ///< halves of a pixel: one more than the input's where runs must be even
-  int row_step;    ///< rows of the band from an output row to the next
-  int pixel_step;  ///< pixels of the band from an output pixel to the next
+  ConvMode mode;
   int runs;
-  int run;         ///< halves
-  int steps;       ///< of 4 halves, of a run
+  int steps;       ///< of a run
+  int pixels;      ///< of a pass, at most
   int rows;        ///< output rows of a pass
   int columns;     ///< output columns of a pass
-  int in_rows;     ///< rows of the band
-  int in_columns;  ///< pixels of a row of the band
-  int row_halves;  ///< of a row of the band; even
+  int in_rows;     ///< kRows: rows of x
+  int row_halves;  ///< kRows: elements of a part of a row
   size_t x_bytes;
   size_t w_bytes;
+  size_t window_bytes;  ///< kWindows
 };
 /// Of a convolution that ConvSupports takes, with at least one output.
 [[nodiscard]] ConvBand ConvBandOf(const OpCall& conv);

@@ -38,8 +38,7 @@ FinishKind Prepare(const Rescale& rescale, int32_t index, PairFinish& pair, int 
   finish.multiplier = rescale.multiplier[index * rescale.step];
   pair.shift[place] = rescale.shift[index * rescale.step];
   if (!IsFast(rescale, index)) return FinishKind::kExact;
-  finish.right = -pair.shift[place];
-  finish.offset = output.zero_point * (1 << finish.right) + (1 << (finish.right - 1));
+  finish.Set(rescale, index);
   return output.rounding == Rounding::kFixedPoint ? FinishKind::kDoubled : FinishKind::kOnce;
 }
 

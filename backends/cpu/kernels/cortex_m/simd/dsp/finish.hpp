@@ -29,6 +29,13 @@ struct Finish {
   int32_t multiplier;  ///< or the bits of the scale
   int32_t offset;      ///< half of 2^right, and 2^right zero points
   int32_t right;
+
+  /// Of fixed point, which shifts to the right.
+  void Set(const Rescale& rescale, int32_t index) {
+    multiplier = rescale.multiplier[index * rescale.step];
+    right = -rescale.shift[index * rescale.step];
+    offset = (2 * rescale.output.zero_point + 1) * (1 << (right - 1));
+  }
 };
 
 /// kFixedPoint of half of `doubled`, plus the zero point, before the bounds are applied. For sums

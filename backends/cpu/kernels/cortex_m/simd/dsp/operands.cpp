@@ -12,11 +12,13 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
   return OkStatus();
 }
 
-Widening WideningOfX(const OpCall& op, bool in_order, bool doubled) {
+uint8_t ZeroPointOfX(const OpCall& op) {
   constexpr int kXZeroPoint = 5;
-  const uint8_t zero_point =
-      op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const uint8_t>() : uint8_t{0};
-  return WideningOf(op.Input(0).dtype == DType::kI8, zero_point, in_order, doubled);
+  return op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const uint8_t>() : uint8_t{0};
+}
+
+Widening WideningOfX(const OpCall& op, bool doubled) {
+  return WideningOf(op.Input(0).dtype == DType::kI8, ZeroPointOfX(op), doubled);
 }
 
 }  // namespace tenon::cpu::dsp

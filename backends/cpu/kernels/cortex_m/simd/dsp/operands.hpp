@@ -17,7 +17,10 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
   return view.dims[1] == 1 || view.strides[1] == 1;
 }
 
-/// How x (input 0) of a product becomes halves, its zero point being input 5.
-[[nodiscard]] Widening WideningOfX(const OpCall& op, bool in_order, bool doubled);
+/// The zero point of x: input 5 of a product.
+[[nodiscard]] uint8_t ZeroPointOfX(const OpCall& op);
+
+/// How x (input 0) of a product becomes halves.
+[[nodiscard]] Widening WideningOfX(const OpCall& op, bool doubled);
 
 }  // namespace tenon::cpu::dsp

@@ -5,55 +5,74 @@ namespace {
 
 constexpr int kWordBytes = 4;
 
-/// Four bytes, in the order of unpacking.
-template <bool kDoubled>
-void WidenWord(const Widening& widening, const uint8_t* from, uint32_t& even, uint32_t& odd) {
-  const uint32_t word = LoadWord(from) ^ widening.flip;
-  even = AddEvenBytes(widening.less, word);
-  odd = AddOddBytes(widening.less, word);
-  if (!kDoubled) return;
-  even = DoubledHalves(even);
-  odd = DoubledHalves(odd);
-}
-
 template <bool kDoubled, int kStep>
 void WidenWords(const Widening& widening, const uint8_t* from, const uint8_t* end, int16_t* to) {
 #pragma GCC unroll 2
   for (; from != end; from += kWordBytes, to += kStep) {
-    uint32_t even;
-    uint32_t odd;
-    WidenWord<kDoubled>(widening, from, even, odd);
-    StoreTwoWords(to, even, odd);
-  }
-}
-
-template <bool kDoubled>
-void WidenInOrder(const Widening& widening, const uint8_t* from, const uint8_t* end, int16_t* to,
-                  int step) {
-  for (; from != end; from += kWordBytes, to += step) {
-    uint32_t even;
-    uint32_t odd;
-    WidenWord<kDoubled>(widening, from, even, odd);
-    StoreWord(to, LowHalves(even, odd));
-    StoreWord(to + 2, HighHalves(even, odd));
+    const uint32_t word = LoadWord(from) ^ widening.flip;
+    const uint32_t even = AddEvenBytes(widening.less, word);
+    const uint32_t odd = AddOddBytes(widening.less, word);
+    if (kDoubled) {
+      StoreTwoWords(to, DoubledHalves(even), DoubledHalves(odd));
+    } else {
+      StoreTwoWords(to, even, odd);
+    }
   }
 }
 
 }  // namespace
 
-void Widen(const Widening& widening, const uint8_t* from, int count, int16_t* to, int step) {
-  const int words = count / kWordBytes;
+void Widen(const Widening& widening, const uint8_t* from, int words, int16_t* to, int step) {
   const uint8_t* const end = from + words * kWordBytes;
-  const bool is_wide = step == 8;
-  if (widening.in_order) {
-    (widening.doubled ? WidenInOrder<true> : WidenInOrder<false>)(widening, from, end, to, step);
-  } else if (widening.doubled) {
+  const bool is_wide = step == 2 * kWordBytes;
+  if (widening.doubled) {
     (is_wide ? WidenWords<true, 8> : WidenWords<true, 4>)(widening, from, end, to);
   } else {
     (is_wide ? WidenWords<false, 8> : WidenWords<false, 4>)(widening, from, end, to);
   }
-  to += words * step;
-  for (int i = 0; i < count % kWordBytes; ++i) to[i] = Widened(widening, end[i]);
+}
+
+void WidenTwo(const Widening& widening, const uint8_t* a, const uint8_t* b, int words,
+              int16_t* to) {
+#if TENON_DSP_INSTRUCTIONS
+  // By hand, since the compiler does not store four words at once.
+  if (widening.flip == 0 && words > 0) {
+    __asm__ volatile(
+        "cbnz %[doubled], 2f\n"
+        "1:\n"
+        "ldr r5, [%[a]], #4\n"
+        "ldr r9, [%[b]], #4\n"
+        "subs %[words], #1\n"
+        "sxtab16 r4, %[less], r5\n"
+        "sxtab16 r5, %[less], r5, ror #8\n"
+        "sxtab16 r8, %[less], r9\n"
+        "sxtab16 r9, %[less], r9, ror #8\n"
+        "stmia %[to]!, {r4, r5, r8, r9}\n"
+        "bne 1b\n"
+        "b 3f\n"
+        "2:\n"
+        "ldr r5, [%[a]], #4\n"
+        "ldr r9, [%[b]], #4\n"
+        "subs %[words], #1\n"
+        "sxtab16 r4, %[less], r5\n"
+        "sxtab16 r5, %[less], r5, ror #8\n"
+        "sxtab16 r8, %[less], r9\n"
+        "sxtab16 r9, %[less], r9, ror #8\n"
+        "sadd16 r4, r4, r4\n"
+        "sadd16 r5, r5, r5\n"
+        "sadd16 r8, r8, r8\n"
+        "sadd16 r9, r9, r9\n"
+        "stmia %[to]!, {r4, r5, r8, r9}\n"
+        "bne 2b\n"
+        "3:\n"
+        : [a] "+r"(a), [b] "+r"(b), [words] "+r"(words), [to] "+r"(to)
+        : [less] "r"(widening.less), [doubled] "l"(static_cast<uint32_t>(widening.doubled))
+        : "r4", "r5", "r8", "r9", "cc", "memory");
+    return;
+  }
+#endif
+  Widen(widening, a, words, to, 2 * kWordBytes);
+  Widen(widening, b, words, to + kWordBytes, 2 * kWordBytes);
 }
 
 }  // namespace tenon::cpu::dsp

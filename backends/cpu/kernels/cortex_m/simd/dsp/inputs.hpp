@@ -1,4 +1,4 @@
-// The widened inputs of one pass over a convolution's outputs.
+// The inputs of one pass over a convolution's outputs, widened.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,8 @@ struct ConvGeometry {
   int pads[2];
   int channels;
   int outputs;
+  bool is_one_row;  ///< all images are read as one row
+  uint8_t padding;  ///< x's zero point
 };
 
 /// The pixels of a pointwise convolution are one row where they lie so.
@@ -40,9 +42,14 @@ struct Pass {
   int columns;
 };
 
-/// Fills `to` with the inputs that the pass reads. `follows`: the last pass was the one above, of
-/// whose inputs this one takes over what both read.
-void LoadBand(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+/// Fills `to` with the rows of x that the pass reads, with their padding. `follows`: the last pass
+/// was the one above, of whose inputs this one takes over what both read.
+void LoadRows(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
               const uint8_t* image, const Pass& pass, bool follows, int16_t* to);
+
+/// Fills `to` with the inputs of each pixel of the pass, row by row, in pairs of pixels (see
+/// PairProduct); those of a last single pixel twice. `bytes`: room for two windows.
+void LoadPairs(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+               const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to);
 
 }  // namespace tenon::cpu::dsp

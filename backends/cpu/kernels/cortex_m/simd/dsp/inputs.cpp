@@ -1,0 +1,174 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
+
+#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::dsp {
+namespace {
+
+constexpr int kStep = 4;  // halves of a step
+
+// Words, since small C libraries copy and set bytes one by one.
+
+void FillZeros(int16_t* to, ptrdiff_t count) {
+  for (; count > 0; count -= kStep, to += kStep) StoreTwoWords(to, 0, 0);
+}
+
+/// To lower addresses.
+void MoveDown(int16_t* to, const int16_t* from, ptrdiff_t count) {
+  for (; count > 0; count -= kStep, to += kStep, from += kStep) {
+    StoreTwoWords(to, LoadWord(from), LoadWord(from + 2));
+  }
+}
+
+uint8_t* CopyBytes(uint8_t* to, const uint8_t* from, ptrdiff_t count) {
+  for (; count >= kStep; count -= kStep, to += kStep, from += kStep) StoreWord(to, LoadWord(from));
+  for (; count > 0; --count) *to++ = *from++;
+  return to;
+}
+
+uint8_t* FillBytes(uint8_t* to, uint8_t value, ptrdiff_t count) {
+  for (; count > 0; --count) *to++ = value;
+  return to;
+}
+
+/// A row of `columns` pixels from column `left` on, which may lie outside.
+void LoadRow(const ConvGeometry& g, const Widening& widening, const uint8_t* row, int left,
+             int columns, int16_t* to) {
+  const int before = left < 0 ? (-left < columns ? -left : columns) : 0;
+  const int room = g.in[1] - left;
+  const int end = room < columns ? (room > before ? room : before) : columns;
+  const int words = g.channels / kStep;
+  FillZeros(to, ptrdiff_t{before} * g.channels);
+  int16_t* pixel = to + ptrdiff_t{before} * g.channels;
+  const uint8_t* from = row + (left + before) * g.x_step[1];
+  if (end > before && g.x_step[1] == g.channels) {
+    Widen(widening, from, words * (end - before), pixel, kStep);
+  } else {
+    for (int i = before; i < end; ++i, from += g.x_step[1], pixel += g.channels) {
+      Widen(widening, from, words, pixel, kStep);
+    }
+  }
+  FillZeros(to + ptrdiff_t{end} * g.channels, ptrdiff_t{columns - end} * g.channels);
+}
+
+/// The window of a pixel, its bytes one behind another; the last word is filled with padding.
+void GatherWindow(const ConvGeometry& g, const ConvBand& band, const uint8_t* image, int row,
+                  int column, uint8_t* to) {
+  uint8_t* const end = to + ptrdiff_t{band.steps} * kStep;
+  const int top = row * g.strides[0] - g.pads[0];
+  const int left = column * g.strides[1] - g.pads[1];
+  const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
+  const int reach = (g.kernel[1] - 1) * g.dilations[1];
+  const bool is_inside = left >= 0 && left + reach < g.in[1];
+  for (int i = 0; i < g.kernel[0]; ++i) {
+    const int at = top + i * g.dilations[0];
+    if (at < 0 || at >= g.in[0]) {
+      to = FillBytes(to, g.padding, ptrdiff_t{g.kernel[1]} * g.channels);
+      continue;
+    }
+    const uint8_t* const from = image + at * g.x_step[0];
+    if (is_row && is_inside) {
+      to = CopyBytes(to, from + left * g.x_step[1], ptrdiff_t{g.kernel[1]} * g.channels);
+      continue;
+    }
+    for (int j = 0; j < g.kernel[1]; ++j) {
+      const int place = left + j * g.dilations[1];
+      to = place < 0 || place >= g.in[1] ? FillBytes(to, g.padding, g.channels)
+                                         : CopyBytes(to, from + place * g.x_step[1], g.channels);
+    }
+  }
+  FillBytes(to, g.padding, end - to);
+}
+
+bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
+  const ptrdiff_t row = step * view.dims[3];
+  return (view.dims[2] == 1 || view.strides[2] == row) &&
+         (view.dims[0] == 1 || view.strides[0] == row * view.dims[2]);
+}
+
+}  // namespace
+
+ConvGeometry ConvGeometryOf(const OpCall& op) {
+  const auto& attributes = op.AttributesAs<ConvAttributes>();
+  const TensorView& x = op.Input(0);
+  const TensorView& w = op.Input(1);
+  const TensorView& y = op.Output();
+  ConvGeometry g = {};
+  g.x = x.As<const uint8_t>();
+  g.y = y.As<uint8_t>();
+  g.images = x.dims[0];
+  g.x_image = x.strides[0];
+  g.y_image = y.strides[0];
+  for (int i = 0; i < 2; ++i) {
+    g.x_step[i] = x.strides[2 + i];
+    g.y_step[i] = y.strides[2 + i];
+    g.in[i] = x.dims[2 + i];
+    g.out[i] = y.dims[2 + i];
+    g.kernel[i] = w.dims[2 + i];
+    g.strides[i] = attributes.strides[i];
+    g.dilations[i] = attributes.dilations[i];
+    g.pads[i] = attributes.pads[i];
+  }
+  g.channels = x.dims[1];
+  g.outputs = y.dims[1];
+  g.padding = ZeroPointOfX(op);
+  if (IsPointwise(op) && g.strides[0] == 1 && g.strides[1] == 1 && HasEvenPixels(x, g.x_step[1]) &&
+      HasEvenPixels(y, g.y_step[1])) {
+    g.in[1] = g.out[1] = g.images * g.out[0] * g.out[1];
+    g.in[0] = g.out[0] = g.images = 1;
+    g.is_one_row = true;
+  }
+  return g;
+}
+
+void LoadRows(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+              const uint8_t* image, const Pass& pass, bool follows, int16_t* to) {
+  const int rows = (pass.rows - 1) * g.strides[0] + (g.kernel[0] - 1) * g.dilations[0] + 1;
+  const int columns = (pass.columns - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
+  const ptrdiff_t row_halves = band.row_halves;
+  int row = 0;
+  const int shift = band.rows * g.strides[0];
+  if (follows && band.in_rows > shift) {
+    row = band.in_rows - shift;
+    if (row > rows) row = rows;
+    MoveDown(to, to + shift * row_halves, row * row_halves);
+  }
+  const int top = pass.row * g.strides[0] - g.pads[0];
+  const int left = pass.column * g.strides[1] - g.pads[1];
+  for (; row < rows; ++row) {
+    const int at = top + row;
+    if (at < 0 || at >= g.in[0]) {
+      FillZeros(to + row * row_halves, row_halves);
+    } else {
+      LoadRow(g, widening, image + at * g.x_step[0], left, columns, to + row * row_halves);
+    }
+  }
+}
+
+void LoadPairs(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+               const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to) {
+  const ptrdiff_t pair_halves = ptrdiff_t{band.steps} * 2 * kStep;
+  const uint8_t* windows[2] = {};
+  int place = 0;
+  for (int row = pass.row; row < pass.row + pass.rows; ++row) {
+    for (int column = pass.column; column < pass.column + pass.columns; ++column) {
+      if (band.mode == ConvMode::kPixels) {
+        windows[place] =
+            image + row * g.strides[0] * g.x_step[0] + column * g.strides[1] * g.x_step[1];
+      } else {
+        uint8_t* const window = bytes + place * band.steps * kStep;
+        GatherWindow(g, band, image, row, column, window);
+        windows[place] = window;
+      }
+      if (place == 1) {
+        WidenTwo(widening, windows[0], windows[1], band.steps, to);
+        to += pair_halves;
+      }
+      place ^= 1;
+    }
+  }
+  if (place == 1) WidenTwo(widening, windows[0], windows[0], band.steps, to);
+}
+
+}  // namespace tenon::cpu::dsp

@@ -1,0 +1,93 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/outputs.hpp"
+
+#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
+
+namespace tenon::cpu::dsp {
+namespace {
+
+constexpr int kWZeroPoint = 6;
+
+/// A row of weights, of which whole words are read. What follows the row is multiplied by 0 only,
+/// but nothing may follow the last.
+const uint8_t* RowOf(const Outputs& outputs, int output, uint8_t* bytes) {
+  const uint8_t* const row = outputs.w + ptrdiff_t{output} * outputs.depth;
+  if (outputs.depth % kStepInputs == 0 || output + 1 < outputs.count) return row;
+  for (int i = 0; i < outputs.depth; ++i) bytes[i] = row[i];
+  return bytes;
+}
+
+void WidenWeights(const Outputs& outputs, int output, int words, uint8_t* bytes, int16_t* to) {
+  const uint8_t zero_point = outputs.zero_points == nullptr
+                                 ? uint8_t{0}
+                                 : outputs.zero_points[output * outputs.zero_point_step];
+  Widen(WideningOf(outputs.is_signed, zero_point, false), RowOf(outputs, output, bytes), words, to,
+        2 * kStepInputs);
+}
+
+/// Two outputs of bytes by FinishDoubled, whose weights are i8 without zero points.
+void RunSimplePair(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
+  const int first = product.output;
+  const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
+  const uint8_t* const row = outputs.w + ptrdiff_t{first} * outputs.depth;
+  WidenTwo({}, row, RowOf(outputs, first + 1, bytes), words, w);
+  for (int i = 0; i < 2; ++i) {
+    const int32_t* const bias = outputs.rescale.bias;
+    const uint32_t doubled = bias == nullptr ? 0 : static_cast<uint32_t>(bias[first + i]) * 2;
+    product.bias[i] = product.bias[2 + i] = doubled;
+    product.finish[i].Set(outputs.rescale, first + i);
+  }
+  MultiplyPairs(product);
+}
+
+/// Two outputs of any kind, or the last.
+void RunAnyPair(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
+  const PairFinish finish = FinishOf(outputs.rescale, product.output, outputs.count);
+  const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
+  for (int i = 0; i < 2; ++i) {
+    const auto bias = static_cast<uint32_t>(finish.bias[i]);
+    product.bias[i] = product.bias[2 + i] = outputs.is_simple ? bias * 2 : bias;
+    product.finish[i] = finish.outputs[i];
+    const int output = product.output + (finish.is_pair ? i : 0);
+    WidenWeights(outputs, output, words, bytes, w + i * kStepInputs);
+  }
+  if (outputs.is_simple && finish.is_pair) return MultiplyPairs(product);
+  uint32_t sums[2 * kMostPassPixels];
+  product.sums = sums;
+  MultiplyPairs(product);
+  product.sums = nullptr;
+  const uint32_t* next = sums;
+  for (uint8_t* const* y = product.y; y < product.y_end; y += 2, next += 4) {
+    for (int pixel = 1; pixel >= 0; --pixel) {
+      StorePair(outputs.rescale, finish, next + 2 * pixel, outputs.is_simple,
+                y[pixel] + product.output);
+    }
+  }
+}
+
+}  // namespace
+
+Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, int depth) {
+  Outputs outputs;
+  outputs.rescale = RescaleOf(op, output, depth);
+  outputs.w = op.Input(1).As<const uint8_t>();
+  outputs.count = count;
+  outputs.depth = depth;
+  outputs.is_signed = op.Input(1).dtype == DType::kI8;
+  if (op.HasInput(kWZeroPoint)) {
+    outputs.zero_points = op.Input(kWZeroPoint).As<const uint8_t>();
+    outputs.zero_point_step = op.Input(kWZeroPoint).dims[0] > 1 ? 1 : 0;
+  }
+  outputs.is_simple = IsSimple(outputs.rescale, count);
+  return outputs;
+}
+
+void RunOutputs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
+  const bool is_simple = outputs.is_simple && outputs.is_signed && outputs.zero_points == nullptr;
+  for (product.output = 0; product.output < outputs.count; product.output += 2) {
+    const bool is_pair = product.output + 1 < outputs.count;
+    (is_simple && is_pair ? RunSimplePair : RunAnyPair)(outputs, w, bytes, product);
+  }
+}
+
+}  // namespace tenon::cpu::dsp

@@ -1,0 +1,32 @@
+// What a product's weights and results are, and the walk over its outputs, two at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernels/cortex_m/simd/dsp/dots.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon::cpu::dsp {
+
+struct Outputs {
+  Rescale rescale;
+  const uint8_t* w = nullptr;  ///< `depth` bytes for each output
+  int count = 0;
+  int depth = 0;
+  bool is_signed = true;                 ///< the weights
+  const uint8_t* zero_points = nullptr;  ///< of the weights; null: 0
+  ptrdiff_t zero_point_step = 0;
+  bool is_simple = false;  ///< see IsSimple; then inputs are doubled
+};
+
+/// Of a quantized convolution or matrix product whose weights of an output are neighbours.
+[[nodiscard]] Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count,
+                                int depth);
+
+/// Computes all outputs of the product's pixels. `w`: room for the weights of two of them. `bytes`:
+/// room for a row of weights, rounded up to words, where `depth` is no multiple of 4.
+void RunOutputs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product);
+
+}  // namespace tenon::cpu::dsp
