@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-CONSTANT_SECTIONS = (".text", ".rodata", ".ARM", ".init", ".fini", ".data", ".eh_frame")
+CONSTANT_SECTIONS = (".text", ".rodata", ".ARM.ex", ".init", ".fini", ".data", ".eh_frame")
 PARTS = ("runtime/base", "runtime/format", "runtime/ops", "runtime/engine", "sdk/src")
 
 
