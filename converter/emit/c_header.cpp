@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "converter/emit/c_names.hpp"
+#include "converter/emit/firmware_memory.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -43,10 +44,10 @@ std::string PortMacros(const ProgramView& program, const PortInfo& port,
   return text;
 }
 
-std::string ArenaMacros(const PlanView& plan, const std::string& macro) {
+std::string MemoryMacros(const PlanView& plan, const std::string& macro) {
   const ProgramView program = plan.program(0);
   std::string text = fmt::format(
-      "/* Memory that the program gives: arenas, one block each, ... */\n"
+      "/* Memory that the program gives: for a session, one block for each arena. */\n"
       "#define {}_ARENA_COUNT {}\n",
       macro, program.arena_count());
   for (size_t i = 0; i < program.arena_count(); ++i) {
@@ -56,7 +57,12 @@ std::string ArenaMacros(const PlanView& plan, const std::string& macro) {
         "#define {0}_ARENA_{1}_ALIGNMENT {4}\n",
         macro, i, CString(plan.space_name(arena.space)), ArenaBytes(arena), arena.alignment);
   }
-  return text;
+  return text + fmt::format(
+                    "/* For the states of the plan and of one session together, aligned to 16, "
+                    "where addresses\n * have 32 bits. */\n#define {0}_STATE_BYTES {1}\n"
+                    "/* While the plan is loaded, aligned to 16; may be an arena's. */\n"
+                    "#define {0}_SCRATCH_BYTES {2}\n",
+                    macro, FirmwareStateBytes(program), FirmwareScratchBytes(program));
 }
 
 std::string PortsMacros(const ProgramView& program, const std::string& macro) {
@@ -92,7 +98,7 @@ std::string CHeaderText(const PlanView& plan, const std::string& identifier) {
              "#define {0}_BOARD {1}\n#define {0}_PLAN_BYTES {2}\n"
              "#define {0}_PLAN_ALIGNMENT {3}\n\n",
              macro, CString(plan.board()), plan.file().size(), PlanMemoryAlignment(plan)) +
-         ArenaMacros(plan, macro) + "\n" + PortsMacros(plan.program(0), macro) +
+         MemoryMacros(plan, macro) + "\n" + PortsMacros(plan.program(0), macro) +
          fmt::format(
              "\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n"
              "extern const uint8_t {0}_plan[{1}_PLAN_BYTES];\n"

@@ -8,7 +8,8 @@
 namespace tenon::converter {
 namespace {
 
-/// Implementations that neither allocate nor call an operating system.
+/// Families of implementations ("portable", "portable_in_place") that neither allocate nor call an
+/// operating system.
 constexpr std::array<std::string_view, 3> kFirmwareImplementations = {"portable", "helium", "dsp"};
 
 Status CheckProgram(const PlanView& plan) {
@@ -47,7 +48,8 @@ std::string KernelLinkName(std::string_view kernel_id) {
   const size_t dot = kernel_id.rfind('.');
   if (dot == std::string_view::npos) return {};
   const std::string_view implementation = kernel_id.substr(dot + 1);
-  if (std::find(kFirmwareImplementations.begin(), kFirmwareImplementations.end(), implementation) ==
+  const std::string_view family = implementation.substr(0, implementation.find('_'));
+  if (std::find(kFirmwareImplementations.begin(), kFirmwareImplementations.end(), family) ==
       kFirmwareImplementations.end()) {
     return {};
   }
