@@ -5,6 +5,7 @@
 #   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
 #   tenon::backend_api     headers for backends of others (tenon/backend.hpp)
 #   tenon::converter       model to plan (tenon/converter.hpp); where TENON_CONVERTER
+# Of firmware: the archives and headers of runtime and backend_cpu, nothing for the build machine.
 # Inside the build there are many small libraries, one per layer, so that the layers stay apart.
 # Those are nobody's business outside: each installed library is one archive of the objects of all
 # that it is made from, collected here from the link graph, so that new ones need no line here.
@@ -71,7 +72,11 @@ endfunction()
 # status, shapes and the op rules from the runtime.
 set(host_targets "")
 set(host_foreign "")
-tenon_collect(tenon_host host_targets host_foreign)
+if(TENON_FIRMWARE)
+  tenon_collect(tenon_firmware_kernels host_targets host_foreign)
+else()
+  tenon_collect(tenon_host host_targets host_foreign)
+endif()
 set(cpu_targets ${host_targets})
 list(FILTER cpu_targets INCLUDE REGEX "^tenon_(cpu|backend_cpu)")
 set(opencl_targets ${host_targets})
@@ -100,8 +105,10 @@ if(TENON_ONEDNN)
   target_link_libraries(tenon_package_backend_cpu INTERFACE $<INSTALL_INTERFACE:DNNL::dnnl>)
 endif()
 
-set(package_headers
-  sdk/include/tenon/backend.hpp sdk/include/tenon/tenon.h sdk/include/tenon/tenon.hpp)
+set(package_headers sdk/include/tenon/backend.hpp sdk/include/tenon/tenon.h)
+if(NOT TENON_FIRMWARE)
+  list(APPEND package_headers sdk/include/tenon/tenon.hpp)
+endif()
 if(TENON_CONVERTER)
   set(converter_targets "")
   set(converter_foreign "")
@@ -127,8 +134,13 @@ set(backend_api_dir ${CMAKE_INSTALL_INCLUDEDIR}/tenon/backend_api)
 target_include_directories(tenon_package_backend_api INTERFACE
   $<INSTALL_INTERFACE:${backend_api_dir}>)
 target_link_libraries(tenon_package_backend_api INTERFACE tenon_package_runtime)
+# Which of the runtime's forms the archives have.
+get_target_property(base_definitions tenon_base INTERFACE_COMPILE_DEFINITIONS)
+if(base_definitions)
+  target_compile_definitions(tenon_package_backend_api INTERFACE ${base_definitions})
+endif()
 install(TARGETS tenon_package_backend_api EXPORT tenon_targets)
-foreach(header base/dtype base/shape base/span base/status base/tensor_view
+foreach(header base/config base/dtype base/message base/shape base/span base/status base/tensor_view
     ops/attributes ops/functions ops/kernel_caps ops/op_kind ops/op_row ops/packing_key
     backend_api/backend backend_api/device backend_api/kernel backend_api/parallel)
   get_filename_component(folder runtime/${header} DIRECTORY)
@@ -137,10 +149,12 @@ endforeach()
 if(TARGET tenon)
   install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-file(GLOB package_boards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sdk/boards/*.json")
-install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards)
-install(FILES sdk/schema/board.schema.json sdk/schema/plan.fbs
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schema)
+if(NOT TENON_FIRMWARE)
+  file(GLOB package_boards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sdk/boards/*.json")
+  install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards)
+  install(FILES sdk/schema/board.schema.json sdk/schema/plan.fbs
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schema)
+endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tenon)
@@ -153,6 +167,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tenon-config-ver
 install(FILES "${PROJECT_BINARY_DIR}/package/tenon-config.cmake"
   "${PROJECT_BINARY_DIR}/package/tenon-config-version.cmake" DESTINATION ${package_cmake_dir})
 
+if(TENON_FIRMWARE)
+  return()
+endif()
 # pkg-config: the runtime. Paths hang from the .pc file's own place, so that the tree can be moved.
 set(TENON_PC_ARCHIVES "-ltenon_runtime -ltenon_backend_cpu")
 if(TENON_BACKEND_OPENCL)
