@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu {
@@ -76,6 +77,27 @@ Reason MatMulSupports(const OpCall& call) {
   return nullptr;
 }
 
+Reason BinarySupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedBinaryAttributes>();
+  const TensorView& z = call.Output();
+  if (attributes.function != BinaryFunction::kAdd && attributes.function != BinaryFunction::kSub) {
+    return "the Cortex-M kernel adds and subtracts";
+  }
+  if (attributes.output.rounding != Rounding::kFixedPoint) {
+    return "the Cortex-M sums are rounded in fixed point";
+  }
+  for (int i = 0; i < 2; ++i) {
+    const TensorView& operand = call.Input(i);
+    if (operand.dtype != DType::kI8) return "the Cortex-M kernel adds i8";
+    if (operand.shape() != z.shape()) return "the Cortex-M kernel adds operands of equal shape";
+  }
+  return nullptr;
+}
+
+Reason PoolSupports(const OpCall& call) {
+  return call.Input(0).dtype == DType::kI8 ? Reason() : Reason("the Cortex-M pooling takes i8");
+}
+
 bool IsPointwise(const OpCall& conv) {
   const TensorView& w = conv.Input(kW);
   for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
@@ -113,22 +135,56 @@ size_t MatMulWorkspaceBytes(const OpCall& call, int) {
 
 namespace {
 
-constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const OpCall&),
-                         LayoutNeed activations, size_t (*workspace)(const OpCall&, int),
-                         WeightsOrder weights) {
-  return {id, kind, supports, activations, workspace, nullptr, nullptr, weights};
+Reason ConvInPlaceSupports(const OpCall& call) {
+  const Reason reason = cortex_m::ConvSupports(call);
+  return reason ? reason : InPlaceConvSupports(call);
 }
 
-#define TENON_CORTEX_M_ROWS(set)                                                              \
-  {                                                                                           \
-    Row("cpu.quantized_conv." set "_depthwise", OpKind::kQuantizedConv,                       \
-        cortex_m::DepthwiseSupports, LayoutNeed::kChannelsLastStrided,                        \
-        cortex_m::DepthwiseWorkspaceBytes, WeightsOrder::kOutputsLast),                       \
-        Row("cpu.quantized_conv." set, OpKind::kQuantizedConv, cortex_m::ConvSupports,        \
-            LayoutNeed::kChannelsLastStrided, cortex_m::ConvWorkspaceBytes,                   \
-            WeightsOrder::kInputsLast),                                                       \
-        Row("cpu.quantized_matmul." set, OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,  \
-            LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, WeightsOrder::kInputsLast) \
+Reason DepthwiseInPlaceSupports(const OpCall& call) {
+  const Reason reason = cortex_m::DepthwiseSupports(call);
+  return reason ? reason : InPlaceConvSupports(call);
+}
+
+size_t ConvInPlaceWorkspace(const OpCall& call, int) {
+  return InPlacePartsWorkspace(call, cortex_m::ConvWorkspaceBytes);
+}
+
+size_t DepthwiseInPlaceWorkspace(const OpCall& call, int) {
+  return InPlacePartsWorkspace(call, cortex_m::DepthwiseWorkspaceBytes);
+}
+
+constexpr uint32_t kOverX = 1U << 0;
+
+constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const OpCall&),
+                         LayoutNeed activations, size_t (*workspace)(const OpCall&, int) = nullptr,
+                         WeightsOrder weights = WeightsOrder::kRowMajor,
+                         uint32_t in_place_inputs = 0) {
+  return {id,      kind,    supports, activations, workspace,
+          nullptr, nullptr, weights,  nullptr,     in_place_inputs};
+}
+
+#define TENON_CORTEX_M_ROWS(set)                                                                   \
+  {                                                                                                \
+    Row("cpu.quantized_conv." set "_depthwise", OpKind::kQuantizedConv,                            \
+        cortex_m::DepthwiseSupports, LayoutNeed::kChannelsLastStrided,                             \
+        cortex_m::DepthwiseWorkspaceBytes, WeightsOrder::kOutputsLast),                            \
+        Row("cpu.quantized_conv." set, OpKind::kQuantizedConv, cortex_m::ConvSupports,             \
+            LayoutNeed::kChannelsLastStrided, cortex_m::ConvWorkspaceBytes,                        \
+            WeightsOrder::kInputsLast),                                                            \
+        Row("cpu.quantized_matmul." set, OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,       \
+            LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, WeightsOrder::kInputsLast),     \
+        Row("cpu.quantized_conv." set "_depthwise_in_place", OpKind::kQuantizedConv,               \
+            DepthwiseInPlaceSupports, LayoutNeed::kChannelsLastStrided, DepthwiseInPlaceWorkspace, \
+            WeightsOrder::kOutputsLast, kOverX),                                                   \
+        Row("cpu.quantized_binary." set, OpKind::kQuantizedBinary, cortex_m::BinarySupports,       \
+            LayoutNeed::kDense),                                                                   \
+        Row("cpu.quantized_average_pool." set, OpKind::kQuantizedAveragePool,                      \
+            cortex_m::PoolSupports, LayoutNeed::kChannelsLastStrided),                             \
+        Row("cpu.max_pool." set, OpKind::kMaxPool, cortex_m::PoolSupports,                         \
+            LayoutNeed::kChannelsLastStrided),                                                     \
+        Row("cpu.quantized_conv." set "_in_place", OpKind::kQuantizedConv, ConvInPlaceSupports,    \
+            LayoutNeed::kChannelsLastStrided, ConvInPlaceWorkspace, WeightsOrder::kInputsLast,     \
+            kOverX)                                                                                \
   }
 
 constexpr KernelCaps kHelium[] = TENON_CORTEX_M_ROWS("helium");

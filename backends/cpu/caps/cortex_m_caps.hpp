@@ -35,6 +35,11 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// One constant matrix of i8 for all batches.
 [[nodiscard]] Reason MatMulSupports(const OpCall& call);
 
+/// Sums and differences of equal shape in fixed point.
+[[nodiscard]] Reason BinarySupports(const OpCall& call);
+/// Maxima and averages.
+[[nodiscard]] Reason PoolSupports(const OpCall& call);
+
 /// True if every window is one pixel of x, and so is read where it lies.
 [[nodiscard]] bool IsPointwise(const OpCall& conv);
 

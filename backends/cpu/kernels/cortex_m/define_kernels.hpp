@@ -1,6 +1,7 @@
 // Defines a set's kernels as constants under their link names (see docs/firmware.md).
 #pragma once
 
+#include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 
@@ -23,6 +24,27 @@
   }                                                                \
   static_assert(true, "takes the semicolon")
 
+/// The same over its input, `kernel`'s run by parts.
+#define TENON_CORTEX_M_IN_PLACE(symbol, id, kernel, workspace)                       \
+  extern "C" {                                                                       \
+  extern const KernelEntry symbol;                                                   \
+  const KernelEntry symbol = {                                                       \
+      id,                                                                            \
+      &kQuantizedConvRow,                                                            \
+      [](const KernelSetup& setup) {                                                 \
+        return cortex_m::CheckInPlace(setup, kernel.check, workspace);               \
+      },                                                                             \
+      nullptr,                                                                       \
+      nullptr,                                                                       \
+      [](const KernelCall& call) { return cortex_m::RunInPlace(call, kernel.run); }, \
+      nullptr,                                                                       \
+      nullptr,                                                                       \
+      nullptr,                                                                       \
+      nullptr,                                                                       \
+      1U << 0};                                                                      \
+  }                                                                                  \
+  static_assert(true, "takes the semicolon")
+
 /// All of them, and `TENON_CORTEX_M_LIST(set)`, their addresses, best first. `space` is where the
 /// set's routines stand.
 #define TENON_CORTEX_M_KERNELS(set, space)                                                     \
@@ -32,8 +54,31 @@
   TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_conv_##set, "cpu.quantized_conv." #set,     \
                         kQuantizedConvRow, Conv, cortex_m::space::Products());                 \
   TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_matmul_##set, "cpu.quantized_matmul." #set, \
-                        kQuantizedMatMulRow, MatMul, cortex_m::space::Products())
+                        kQuantizedMatMulRow, MatMul, cortex_m::space::Products());             \
+  TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_##set##_depthwise_in_place,          \
+                          "cpu.quantized_conv." #set "_depthwise_in_place",                    \
+                          tenon_kernel_cpu_quantized_conv_##set##_depthwise,                   \
+                          cortex_m::DepthwiseWorkspaceBytes);                                  \
+  TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_##set##_in_place,                    \
+                          "cpu.quantized_conv." #set "_in_place",                              \
+                          tenon_kernel_cpu_quantized_conv_##set, cortex_m::ConvWorkspaceBytes)
 
 #define TENON_CORTEX_M_LIST(set)                                                              \
   &tenon_kernel_cpu_quantized_conv_##set##_depthwise, &tenon_kernel_cpu_quantized_conv_##set, \
-      &tenon_kernel_cpu_quantized_matmul_##set
+      &tenon_kernel_cpu_quantized_matmul_##set,                                               \
+      &tenon_kernel_cpu_quantized_conv_##set##_depthwise_in_place,                            \
+      &tenon_kernel_cpu_quantized_conv_##set##_in_place
+
+/// As above: of elements and pools.
+#define TENON_CORTEX_M_ELEMENT_KERNELS(set, space)                                                 \
+  TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_binary_##set, "cpu.quantized_binary." #set,     \
+                        kQuantizedBinaryRow, Binary, cortex_m::space::Binary());                   \
+  TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_average_pool_##set,                             \
+                        "cpu.quantized_average_pool." #set, kQuantizedAveragePoolRow, AveragePool, \
+                        cortex_m::space::Pool());                                                  \
+  TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_max_pool_##set, "cpu.max_pool." #set, kMaxPoolRow,        \
+                        MaxPool, cortex_m::space::Pool())
+
+#define TENON_CORTEX_M_ELEMENT_LIST(set)                                                    \
+  &tenon_kernel_cpu_quantized_binary_##set, &tenon_kernel_cpu_quantized_average_pool_##set, \
+      &tenon_kernel_cpu_max_pool_##set

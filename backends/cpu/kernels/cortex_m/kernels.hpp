@@ -17,4 +17,18 @@ void RunDepthwise(const KernelCall& call, const DepthwiseRoutines& routines);
 Status MatMulCheck(const KernelSetup& setup);
 void RunMatMul(const KernelCall& call, const ProductRoutines& routines);
 
+Status BinaryCheck(const KernelSetup& setup);
+void RunBinary(const KernelCall& call, const BinaryRoutines& routines);
+
+Status AveragePoolCheck(const KernelSetup& setup);
+Status MaxPoolCheck(const KernelSetup& setup);
+void RunAveragePool(const KernelCall& call, const PoolRoutines& routines);
+void RunMaxPool(const KernelCall& call, const PoolRoutines& routines);
+
+/// Runs a convolution over its input: parts of some rows by `run` (caps/in_place_caps.hpp).
+Status RunInPlace(const KernelCall& call, Status (*run)(const KernelCall& part));
+/// The check for that: `check` of a part, given what InPlacePartsWorkspace wants of workspace.
+Status CheckInPlace(const KernelSetup& setup, Status (*check)(const KernelSetup& part),
+                    size_t (*workspace)(const OpCall& call, int threads));
+
 }  // namespace tenon::cpu::cortex_m

@@ -94,4 +94,27 @@ struct DepthwiseRoutines {
   void (*finish)(const Rescale& rescale, const SumBlock& block);
 };
 
+/// Rows of elements side by side.
+struct BinaryRoutines {
+  /// z = x + y, or x - y, of `count` elements. z may be x or y.
+  void (*add)(const QuantizedBinaryAttributes& attributes, const int8_t* x, const int8_t* y,
+              int8_t* z, ptrdiff_t count);
+};
+
+/// The part of a pooling window that lies inside x. Channels are contiguous.
+struct Window {
+  const int8_t* x = nullptr;  ///< of the first pixel, at the first channel
+  ptrdiff_t row_step = 0;
+  ptrdiff_t column_step = 0;
+  int rows = 0;
+  int columns = 0;
+  int channels = 0;  ///< 1 to kBlockChannels
+};
+
+struct PoolRoutines {
+  /// Sums of each channel, which wrap.
+  void (*sum)(const Window& window, int32_t* sums);
+  void (*largest)(const Window& window, int8_t* y);
+};
+
 }  // namespace tenon::cpu::cortex_m

@@ -46,6 +46,20 @@ inline void ForEachSet(const std::string& op, const std::string& suffix,
   }
 }
 
+/// The same for ops that not every set has a kernel of.
+inline void ForEachSetThatHas(const std::string& op, const std::string& suffix,
+                              const std::function<void(const KernelEntry&)>& body) {
+  int found = 0;
+  for (const KernelList& set : {CortexMGenericKernels(), DspKernels(), CortexMKernels()}) {
+    const KernelEntry* kernel = FindInSet(set, op, suffix);
+    if (kernel == nullptr) continue;
+    ++found;
+    CAPTURE(kernel->id);
+    body(*kernel);
+  }
+  REQUIRE(found > 0);
+}
+
 inline const KernelEntry& Portable(const char* id) {
   for (const KernelEntry& kernel : PortableKernels()) {
     if (std::strcmp(kernel.id, id) == 0) return kernel;

@@ -5,10 +5,12 @@
 namespace tenon::cpu {
 
 TENON_CORTEX_M_KERNELS(cortex_m, generic);
+TENON_CORTEX_M_ELEMENT_KERNELS(cortex_m, generic);
 
 namespace {
 
-constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(cortex_m)};
+constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(cortex_m),
+                                           TENON_CORTEX_M_ELEMENT_LIST(cortex_m)};
 
 }  // namespace
 

@@ -7,5 +7,7 @@ namespace tenon::cpu::cortex_m::generic {
 
 [[nodiscard]] const ProductRoutines& Products();
 [[nodiscard]] const DepthwiseRoutines& Depthwise();
+[[nodiscard]] const BinaryRoutines& Binary();
+[[nodiscard]] const PoolRoutines& Pool();
 
 }  // namespace tenon::cpu::cortex_m::generic

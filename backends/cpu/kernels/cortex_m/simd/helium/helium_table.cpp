@@ -4,10 +4,12 @@
 namespace tenon::cpu {
 
 TENON_CORTEX_M_KERNELS(helium, helium);
+TENON_CORTEX_M_ELEMENT_KERNELS(helium, helium);
 
 namespace {
 
-constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(helium)};
+constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(helium),
+                                           TENON_CORTEX_M_ELEMENT_LIST(helium)};
 
 }  // namespace
 

@@ -1,0 +1,86 @@
+// Pooling of i8, channels-last: blocks of channels of one window at a time.
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/product.hpp"
+#include "backends/cpu/kernels/portable/pool_blocks.hpp"
+#include "runtime/ops/requantize.hpp"
+
+namespace tenon::cpu::cortex_m {
+namespace {
+
+static_assert(portable::kPoolLanes <= kBlockChannels, "a block of channels is one of a window");
+
+Window WindowOf(const PoolAttributes& attributes, const TensorView& x,
+                const portable::PoolBlock& block) {
+  const int starts[2] = {block.row, block.column};
+  int first[2];
+  int taps[2];
+  for (int i = 0; i < 2; ++i) {
+    const int dilation = attributes.dilations[i];
+    first[i] = portable::FirstTapInside(starts[i], dilation);
+    taps[i] = portable::TapsInside(starts[i], dilation, attributes.kernel[i], 0, x.dims[2 + i]);
+  }
+  Window window;
+  window.row_step = ptrdiff_t{x.strides[2]} * attributes.dilations[0];
+  window.column_step = ptrdiff_t{x.strides[3]} * attributes.dilations[1];
+  window.rows = taps[0];
+  window.columns = taps[1];
+  window.channels = block.lanes;
+  const ptrdiff_t row = starts[0] + first[0] * attributes.dilations[0];
+  const ptrdiff_t column = starts[1] + first[1] * attributes.dilations[1];
+  window.x = x.As<const int8_t>() + block.x + row * x.strides[2] + column * x.strides[3];
+  return window;
+}
+
+int32_t Average(const QuantizedAveragePoolAttributes& attributes, int32_t sum, int64_t count) {
+  if (attributes.output.rounding == Rounding::kHalfAway) {
+    constexpr int32_t kMost = 1 << 30;
+    if (sum <= -kMost || sum >= kMost || count >= kMost) return DivideHalfAway(sum, count);
+    // Small numbers need no division of 64 bits.
+    const auto divisor = static_cast<int32_t>(count);
+    return (sum >= 0 ? sum + divisor / 2 : sum - divisor / 2) / divisor;
+  }
+  return RoundHalfEven(static_cast<float>(sum) *
+                       (attributes.scale.scale / static_cast<float>(count)));
+}
+
+Status CheckPool(const KernelSetup& setup) {
+  const OpCall& op = setup.op;
+  if (const Reason reason = PoolSupports(op)) return Status(StatusCode::kUnsupported, reason);
+  TENON_ENSURE(HasStride(op.Input(0), 1, 1) && HasStride(op.Output(), 1, 1), kUnsupported,
+               "the Cortex-M pooling takes channels that are neighbours");
+  return OkStatus();
+}
+
+}  // namespace
+
+Status AveragePoolCheck(const KernelSetup& setup) { return CheckPool(setup); }
+Status MaxPoolCheck(const KernelSetup& setup) { return CheckPool(setup); }
+
+void RunAveragePool(const KernelCall& call, const PoolRoutines& routines) {
+  const auto& attributes = call.op.AttributesAs<QuantizedAveragePoolAttributes>();
+  const TensorView& x = call.op.Input(0);
+  portable::ForEachPoolBlock(call, [&](const portable::PoolBlock& block) {
+    int32_t sums[kBlockChannels];
+    const Window window = WindowOf(attributes.pool, x, block);
+    routines.sum(window, sums);
+    const auto taps = static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns);
+    const uint32_t zero = taps * static_cast<uint32_t>(attributes.x_zero_point);
+    const int64_t count = portable::CountedTaps(attributes.pool, x, block);
+    auto* y = call.op.Output().As<int8_t>() + block.y;
+    for (int i = 0; i < block.lanes; ++i) {
+      const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) - zero);
+      y[i] = static_cast<int8_t>(Saturate(attributes.output, Average(attributes, sum, count)));
+    }
+  });
+}
+
+void RunMaxPool(const KernelCall& call, const PoolRoutines& routines) {
+  const auto& attributes = call.op.AttributesAs<PoolAttributes>();
+  portable::ForEachPoolBlock(call, [&](const portable::PoolBlock& block) {
+    routines.largest(WindowOf(attributes, call.op.Input(0), block),
+                     call.op.Output().As<int8_t>() + block.y);
+  });
+}
+
+}  // namespace tenon::cpu::cortex_m
