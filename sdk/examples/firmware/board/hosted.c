@@ -11,6 +11,10 @@ extern char board_heap_start[], board_heap_end[];
 extern void* __dso_handle;
 void* __dso_handle = 0;
 
+/* exit() calls this after the destructors; there is nothing more to end. */
+void _fini(void);
+void _fini(void) {}
+
 void* _sbrk(ptrdiff_t bytes);
 void* _sbrk(ptrdiff_t bytes) {
   static char* end = board_heap_start;

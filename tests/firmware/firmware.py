@@ -1,0 +1,150 @@
+"""Plans on the emulated boards: convert here, run there, read what came back."""
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import struct
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MACHINES = {"cortex-m55": "mps3-an547", "cortex-m7": "mps2-an500"}
+# Of an instruction under `-icount shift=5`, and of a tick of SysTick on these machines.
+PICOSECONDS_PER_INSTRUCTION = 32_000
+PICOSECONDS_PER_TICK = {"mps3-an547": 31_250, "mps2-an500": 40_000}
+FORMATS = {"f32": ("<f4", "f"), "i8": ("|i1", "b"), "u8": ("|u1", "B"), "i32": ("<i4", "i")}
+
+
+class Failure(Exception):
+    pass
+
+
+def call(command, **options):
+    """Runs a command to its end; Failure with its words if it fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                          errors="replace", check=False, **options)
+    if done.returncode != 0:
+        words = " ".join(str(word) for word in command)
+        raise Failure(f"{words}\n{done.stdout}{done.stderr}status {done.returncode}")
+    return done.stdout
+
+
+def elements(shape):
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def write_npy(path, dtype, shape, values):
+    """`values`: bytes of the array, or numbers."""
+    descr, letter = FORMATS[dtype]
+    if not isinstance(values, bytes):
+        values = struct.pack(f"<{len(values)}{letter}", *values)
+    shape_text = "(" + "".join(f"{size}, " for size in shape) + ")"
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape_text}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values)
+
+
+def read_npy(path):
+    """The bytes of the array."""
+    data = path.read_bytes()
+    size = struct.unpack("<H", data[8:10])[0] + 10 if data[6] == 1 else (
+        struct.unpack("<I", data[8:12])[0] + 12)
+    return data[size:]
+
+
+def portable_board(board, folder):
+    """A board file for plans of the portable kernels alone."""
+    description = json.loads((ROOT / "sdk" / "boards" / f"{board}.json").read_text())
+    for unit in description["units"]:
+        unit["kernels"] = "portable"
+    path = folder / f"{board}-portable.json"
+    path.write_text(json.dumps(description))
+    return path
+
+
+def convert(tenon, model, board, plan, options=()):
+    call([tenon, "convert", model, "--board", board, "-o", plan, "-q", *options])
+
+
+def inspect(tenon, plan):
+    return json.loads(call([tenon, "inspect", plan, "--json"]))
+
+
+def random_input(port, seed, path):
+    """Numbers of a fixed sequence: all of an integer dtype's, or between -1 and 1."""
+    numbers = random.Random(seed)
+    count = elements(port["shape"])
+    dtype = port["dtype"]
+    if dtype == "f32":
+        values = [numbers.uniform(-1, 1) for _ in range(count)]
+    else:
+        least, most = (0, 255) if dtype == "u8" else (-128, 127)
+        values = [numbers.randint(least, most) for _ in range(count)]
+    write_npy(path, dtype, port["shape"], values)
+
+
+@dataclasses.dataclass
+class Op:
+    kernel: str
+    kind: str
+    name: str
+    instructions: int
+
+
+@dataclasses.dataclass
+class Report:
+    """What firmware_runner printed. Bytes; instructions of one inference if it was asked."""
+    plan_state: int = 0
+    session_state: int = 0
+    scratch: int = 0
+    stack: int = 0
+    arenas: dict = dataclasses.field(default_factory=dict)
+    ops: list = dataclasses.field(default_factory=list)
+    instructions: int = 0
+
+
+def run_on_board(board, runner, plan, inputs, outputs, ops=False):
+    """One inference of `plan` by the program `runner`. `outputs`: files for the outputs' bytes."""
+    machine = MACHINES[board]
+    environment = dict(os.environ)
+    if ops:
+        environment["TENON_QEMU_OPTIONS"] = "-icount shift=5"
+    # Paths go through one line of at most 1 KB, so they are kept short.
+    folder = pathlib.Path(plan).parent
+    files = [os.path.relpath(path, folder) for path in [plan, *inputs, *outputs]]
+    printed = call([ROOT / "toolchains" / "run-cortex-m.sh", machine, runner,
+                    *(["--ops"] if ops else []), *files], cwd=folder, env=environment)
+    return parse(printed, PICOSECONDS_PER_TICK[machine])
+
+
+def parse(printed, picoseconds_per_tick):
+    report = Report()
+    for line in printed.splitlines():
+        words = line.split()
+        if words[:1] == ["memory"]:
+            for name, value in zip(words[1::2], words[2::2]):
+                setattr(report, name, int(value))
+        elif words[:1] == ["arena"]:
+            report.arenas[words[1]] = int(words[2])
+        elif words[:1] == ["op"]:
+            instructions = int(words[3]) * picoseconds_per_tick // PICOSECONDS_PER_INSTRUCTION
+            report.ops.append(Op(words[5], words[7], " ".join(words[9:]), instructions))
+        elif words[:2] == ["run", "ticks"]:
+            report.instructions = (int(words[2]) * picoseconds_per_tick //
+                                   PICOSECONDS_PER_INSTRUCTION)
+    return report
+
+
+def multiplies(plan, op):
+    """Multiply-accumulates of an op of inspect's, 0 for those that are no products."""
+    tensors = {tensor["name"]: tensor["shape"] for tensor in plan["tensors"]}
+    if "conv" in op["kind"]:
+        output = tensors[op["outputs"][0]]
+        weights = tensors[op["inputs"][1]]
+        return elements(output) // output[1] * elements(weights)
+    if "matmul" in op["kind"]:
+        return elements(tensors[op["outputs"][0]]) * tensors[op["inputs"][0]][-1]
+    return 0

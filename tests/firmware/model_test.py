@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""model_test.py --tenon T --runner R --board B MODEL [OPTION...]: one model, converted for the board,
+runs there with the same bits as it does here with the portable kernels.
+
+Its memory besides arenas is held to its limit on the way. Inputs: the model's own sample where there
+is one (--sample), and numbers of a fixed sequence. Exit status 77: skipped, with the reason."""
+import argparse
+import pathlib
+import struct
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import firmware
+
+SKIPPED = 77
+
+
+def state_limit(plan):
+    """Bytes of memory besides the arenas: 1 KB and 32 per tensor."""
+    return 1024 + 32 * len(plan["tensors"])
+
+
+def floats_differ(name, dtype, got, expected, tolerance):
+    """Words where outputs differ by more than they may; empty where not. Integers: never; floats
+    that went through the C library's functions: by 1e-5 and 1e-4 of the largest."""
+    if got == expected:
+        return ""
+    if dtype != "f32" or not tolerance or len(got) != len(expected):
+        return f"{name}: the bits differ"
+    pairs = list(zip(struct.unpack(f"<{len(got) // 4}f", got),
+                     struct.unpack(f"<{len(expected) // 4}f", expected)))
+    most = max(abs(value) for _, value in pairs)
+    worst = max(abs(one - other) for one, other in pairs)
+    print(f"{name}: the bits differ; by {worst:.3g} at most, of values up to {most:.3g}")
+    return "" if worst <= 1e-5 + 1e-4 * most else f"{name}: differs by {worst:.3g}"
+
+
+def compare(options, plan, board_plan, host_plan, inputs, folder):
+    """Runs on the board and here; gives what is wrong, and the board's report."""
+    ports = plan["inputs"]
+    here = folder / "here"
+    here.mkdir(exist_ok=True)
+    named = [f"{port['name']}={path}" for port, path in zip(ports, inputs)]
+    firmware.call([options.tenon, "run", host_plan, "--output-dir", here,
+                   *[word for pair in named for word in ("--input", pair)]])
+    outputs = [folder / f"output_{i}.bin" for i in range(len(plan["outputs"]))]
+    report = firmware.run_on_board(options.board, options.runner, board_plan, inputs, outputs)
+    wrong = []
+    # Files have the names of the outputs, with other characters for those that paths cannot have.
+    written = {path.name: path for path in here.iterdir()}
+    for i, port in enumerate(plan["outputs"]):
+        if len(plan["outputs"]) == 1:
+            (expected,) = written.values()
+        else:
+            expected = written[port["name"].replace("/", "_") + ".npy"]
+        wrong.append(floats_differ(port["name"], port["dtype"], outputs[i].read_bytes(),
+                                   firmware.read_npy(expected), options.tolerance))
+    return [words for words in wrong if words], report
+
+
+def test(options, folder):
+    convert_options = options.option
+    host_board = firmware.portable_board(options.board, folder)
+    host_plan, board_plan = folder / "here.tenon", folder / "board.tenon"
+    firmware.convert(options.tenon, options.model, host_board, host_plan, convert_options)
+    firmware.convert(options.tenon, options.model, options.board, board_plan, convert_options)
+    plan = firmware.inspect(options.tenon, board_plan)
+
+    input_sets = []
+    for seed in range(1, 3):
+        paths = [folder / f"input_{i}.npy" for i in range(len(plan["inputs"]))]
+        paths = [path.with_name(f"{seed}_{path.name}") for path in paths]
+        for port, path in zip(plan["inputs"], paths):
+            firmware.random_input(port, seed, path)
+        input_sets.append(paths)
+    if options.sample:
+        sample = folder / "sample.npy"
+        sample.write_bytes(pathlib.Path(options.sample).read_bytes())
+        input_sets.append([sample])
+
+    wrong = []
+    for inputs in input_sets:
+        found, report = compare(options, plan, board_plan, host_plan, inputs, folder)
+        wrong += found
+    state, limit = report.plan_state + report.session_state, state_limit(plan)
+    print(f"{len(plan['ops'])} ops, {len(input_sets)} inputs: same as here; arenas {report.arenas}, "
+          f"plan and session {state} of {limit} bytes, scratch {report.scratch}, "
+          f"stack {report.stack}")
+    if state > limit:
+        wrong.append(f"the states take {state} bytes, and may {limit}")
+    if any(arena["bytes"] != report.arenas[arena["space"]] for arena in plan["arenas"]):
+        wrong.append(f"the arenas are not the plan's: {plan['arenas']}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("tenon", "runner", "board"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--sample", help="a .npy file of the model's input, if it is there")
+    parser.add_argument("--tolerance", action="store_true",
+                        help="floats go through the C library's functions: not to the bit")
+    parser.add_argument("--option", action="append", default=[], help="of convert")
+    parser.add_argument("model")
+    options = parser.parse_args()
+    for path, words in ((options.tenon, "build this machine's tools first"),
+                        (options.model, "a model of the shared folder (TENON_SHARED)"),
+                        (options.runner, "build firmware_runner first")):
+        if not pathlib.Path(path).exists():
+            print(f"skipped: no {path}: {words}")
+            return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            wrong = test(options, pathlib.Path(folder))
+        except firmware.Failure as failure:
+            wrong = [str(failure)]
+    for words in wrong:
+        print(f"error: {words}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

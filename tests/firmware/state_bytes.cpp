@@ -1,0 +1,16 @@
+// What generated headers say of a plan's states (converter/emit/firmware_memory.cpp) holds for this
+// target. Compiled, never run.
+#include "runtime/engine/one_worker_session.hpp"
+#include "runtime/format/plan_check_state.hpp"
+#include "sdk/src/handles.hpp"
+
+namespace tenon::sdk {
+
+static_assert(sizeof(void*) == 4);
+// Both states are rounded up to 16, and each begins with its handle and aligns an array or two.
+static_assert(kHandleBytes<tenon_plan> + kHandleBytes<tenon_session> + 2 * 15 + 16 <= 256);
+static_assert(sizeof(BoundPort) <= 8);
+static_assert(sizeof(TensorView) + sizeof(int32_t) <= 20);
+static_assert(sizeof(plan_check::Access) <= 4 && sizeof(plan_check::Number) <= 2);
+
+}  // namespace tenon::sdk
