@@ -33,6 +33,7 @@ void TargetRunner::Start(const std::string& command) {
     dup2(requests[0], STDIN_FILENO);
     dup2(answers[1], STDOUT_FILENO);
     for (const int end : {requests[0], requests[1], answers[0], answers[1]}) close(end);
+    unsetenv("TENON_TARGET_RUNNER");  // the server runs plans by itself
     execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
     _exit(127);
   }
