@@ -51,7 +51,7 @@ constexpr OpSplitRow kRows[kOpKindCount] = {
     {OpKind::kQuantizedConv, kImage, ImageAxis, QuantizedConvSplit, ConvPart},
     {OpKind::kQuantizedMatMul, kProduct, MatMulAxis, QuantizedMatMulSplit, nullptr},
     {OpKind::kQuantizedBinary, kAny, ImageAxis, BroadcastSplit, nullptr},
-    {OpKind::kQuantizedAveragePool, kImage, ImageAxis, PoolSplit, PoolPart},
+    {OpKind::kQuantizedAveragePool, kImage, ImageAxis, QuantizedPoolSplit, PoolPart},
     {OpKind::kQuantizedReduce, kAny, ImageAxis, ReduceSplit, nullptr},
     {OpKind::kQuantizedSoftmax, kAny, ImageAxis, SoftmaxSplit, nullptr},
 };

@@ -59,6 +59,13 @@ bool QuantizedConvSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
   return true;
 }
 
+bool QuantizedPoolSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
+                        int32_t* granularity) {
+  if (!PoolSplit(call, axis, inputs, granularity)) return false;
+  if (call.InputCount() > 1) inputs[1] = Along(axis);  // sums so far, one for each output
+  return true;
+}
+
 bool QuantizedMatMulSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
                           int32_t* granularity) {
   OpCall product = call;

@@ -63,6 +63,7 @@ SplitAlong GatherSplit;
 SplitAlong QuantizeSplit;  ///< dequantize too
 SplitAlong LookupSplit;
 SplitAlong QuantizedConvSplit;
+SplitAlong QuantizedPoolSplit;
 SplitAlong QuantizedMatMulSplit;
 
 PartAttributes ConvPart;

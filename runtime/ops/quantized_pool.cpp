@@ -27,14 +27,30 @@ constexpr AttributeField kFields[] = {
     OutputMaxField(offsetof(QuantizedAveragePoolAttributes, output)),
 };
 
+/// Sums so far, which the op adds its own to: so a large window is averaged part by part, with the
+/// bits of the whole. A part that is not the last gives its sums as i32.
+constexpr int kSums = 1;
+
+Status CheckSums(const OpCall& call, const Shape& y) {
+  if (!call.HasInput(kSums)) return OkStatus();
+  const TensorView& sums = call.Input(kSums);
+  TENON_ENSURE(sums.dtype == DType::kI32 && sums.shape() == y, kInvalidArgument,
+               "sums to add to must be i32 and have the output's shape");
+  return OkStatus();
+}
+
 Status Infer(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<QuantizedAveragePoolAttributes>();
   const DType dtype = call.Input(0).dtype;
   TENON_ENSURE(IsQuantized(dtype), kInvalidArgument, "the input must be i8 or u8");
   Shape y;
   TENON_RETURN_IF_ERROR(InferPoolShape(call, &y));
-  TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
+  TENON_RETURN_IF_ERROR(CheckSums(call, y));
   TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.x_zero_point, dtype));
+  if (attributes.output.to == static_cast<int32_t>(DType::kI32)) {
+    return SetOutput(DType::kI32, y, outputs);
+  }
+  TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
   TENON_ENSURE(attributes.output.rounding == Rounding::kHalfEven ||
                    attributes.output.rounding == Rounding::kHalfAway,
                kInvalidArgument, "averages are rounded half_even or half_away");
@@ -47,11 +63,12 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 constexpr OpRow kQuantizedAveragePoolRow = {OpKind::kQuantizedAveragePool,
                                             "quantized_average_pool",
                                             /*min_inputs=*/1,
-                                            /*max_inputs=*/1,
+                                            /*max_inputs=*/2,
                                             /*outputs=*/1,
-                                            kFields,
                                             sizeof(QuantizedAveragePoolAttributes) / 4,
-                                            &kDefaults,
-                                            Infer};
+                                            Infer,
+                                            /*in_place_inputs=*/1U << kSums};
+
+constexpr OpText kQuantizedAveragePoolText = {kFields, &kDefaults};
 
 }  // namespace tenon

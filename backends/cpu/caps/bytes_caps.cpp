@@ -98,7 +98,10 @@ const char* MaxPoolSupports(const OpCall& call) {
   return IsByte(call.Input(0).dtype) ? nullptr : "not of i8 or u8";
 }
 
-const char* AveragePoolSupports(const OpCall&) { return nullptr; }
+const char* AveragePoolSupports(const OpCall& call) {
+  const bool sums = call.HasInput(1) || call.Output().dtype == DType::kI32;
+  return sums ? "sums of parts are for the portable kernel" : nullptr;
+}
 
 const char* ImageSumSupports(const OpCall& call) {
   constexpr int32_t kRowsAndColumns = (1 << 2) | (1 << 3);

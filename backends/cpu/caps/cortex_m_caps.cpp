@@ -95,6 +95,9 @@ Reason BinarySupports(const OpCall& call) {
 }
 
 Reason PoolSupports(const OpCall& call) {
+  if (call.InputCount() > 1 || call.Output().dtype == DType::kI32) {
+    return "sums of parts are for the portable kernel";
+  }
   return call.Input(0).dtype == DType::kI8 ? Reason() : Reason("the Cortex-M pooling takes i8");
 }
 

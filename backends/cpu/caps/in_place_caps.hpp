@@ -16,6 +16,7 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "runtime/base/span.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::cpu {
@@ -32,7 +33,39 @@ namespace tenon::cpu {
 /// Bytes of one row of one image's output, without gaps.
 [[nodiscard]] size_t InPlaceRowBytes(const OpCall& call);
 
-/// The least workspace: the rows held back and one new one. (Threads share it.)
+/// Rows to compute at once: enough pixels to be worth a start, but no more than an eighth of all.
+[[nodiscard]] int32_t InPlaceNewRows(const OpCall& call);
+/// Bytes of the rows held back and `new_rows` of new ones.
+[[nodiscard]] size_t InPlaceRowsBytes(const OpCall& call, int32_t new_rows);
+
+/// The workspace of a kernel that needs none besides: with InPlaceNewRows. (Threads share it.)
 [[nodiscard]] size_t InPlaceConvWorkspace(const OpCall& call, int threads);
+
+/// Rows [first, first + count) of one image of a quantized convolution that works in place, as a
+/// convolution of its own: on the rows of x that they read, into dense channels-last rows. What
+/// `call` points to must outlive it.
+class InPlacePart {
+ public:
+  InPlacePart(const OpCall& call, int32_t image, int32_t first, int32_t count, void* rows);
+  InPlacePart(const InPlacePart&) = delete;
+  InPlacePart& operator=(const InPlacePart&) = delete;
+
+  [[nodiscard]] const OpCall& call() const { return call_; }
+
+ private:
+  static constexpr int kMostInputs = 8;
+  TensorView tensors_[kMostInputs + 1];
+  int32_t ids_[kMostInputs + 1];
+  int32_t x_dims_[4];
+  int32_t y_dims_[4];
+  int32_t y_strides_[4];
+  QuantizedConvAttributes attributes_;
+  OpCall call_;
+};
+
+/// The workspace of a kernel that runs such parts one by one, `workspace` being what the kernel of
+/// a part needs: [rows, to a multiple of 16] [workspace of a part].
+[[nodiscard]] size_t InPlacePartsWorkspace(const OpCall& call,
+                                           size_t (*workspace)(const OpCall& call, int threads));
 
 }  // namespace tenon::cpu

@@ -11,9 +11,10 @@
 
 namespace tenon::cpu {
 
-/// A check's answer for a kernel that works in place, besides what it supports.
+/// A check's answer for a kernel that works in place and takes as many new rows as there is room
+/// for, besides what it supports.
 [[nodiscard]] inline Status CheckInPlaceWorkspace(const KernelSetup& setup) {
-  const size_t least = InPlaceConvWorkspace(setup.op, setup.threads);
+  const size_t least = InPlaceRowsBytes(setup.op, 1);
   TENON_ENSURE(setup.workspace_bytes >= least, kCorruptPlan,
                "to work in place it needs {0} bytes of workspace, the plan gives {1}",
                static_cast<int64_t>(least), static_cast<int64_t>(setup.workspace_bytes));
@@ -25,12 +26,15 @@ namespace tenon::cpu {
 /// the last ones the rest is stored too.
 class InPlaceRows {
  public:
-  explicit InPlaceRows(const KernelCall& call)
+  /// In all of the workspace.
+  explicit InPlaceRows(const KernelCall& call) : InPlaceRows(call, call.workspace_bytes) {}
+  /// In its first bytes.
+  InPlaceRows(const KernelCall& call, size_t bytes)
       : y_(call.op.Output()),
         row_bytes_(InPlaceRowBytes(call.op)),
         held_rows_(InPlaceHeldRows(call.op)),
         workspace_(static_cast<char*>(call.workspace)) {
-    const size_t rows = row_bytes_ == 0 ? 0 : call.workspace_bytes / row_bytes_;
+    const size_t rows = row_bytes_ == 0 ? 0 : bytes / row_bytes_;
     const size_t room = rows - static_cast<size_t>(held_rows_);  // 1 or more: checked
     const auto most = static_cast<size_t>(y_.dims[2]);
     rows_at_once_ = static_cast<int32_t>(room < most ? room : most);

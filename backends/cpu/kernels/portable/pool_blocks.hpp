@@ -15,10 +15,11 @@ inline constexpr int kPoolLanes = 16;
 
 /// One output position of one image, a block of channels.
 struct PoolBlock {
-  ptrdiff_t x;  ///< offset of the first channel at row 0, column 0
-  ptrdiff_t y;  ///< offset of the output of the first channel
-  int lanes;    ///< channels
-  int row;      ///< of the window's first tap; negative in the padding
+  ptrdiff_t x;   ///< offset of the first channel at row 0, column 0
+  ptrdiff_t y;   ///< offset of the output of the first channel
+  int lanes;     ///< channels
+  int place[4];  ///< of the output of the first channel: image, channel, row, column
+  int row;       ///< of the window's first tap; negative in the padding
   int column;
 };
 
@@ -46,6 +47,10 @@ void ForEachPoolBlock(const KernelCall& call, const Body& body) {
                 static_cast<ptrdiff_t>(channel) * y.strides[1] +
                 static_cast<ptrdiff_t>(row) * y.strides[2] +
                 static_cast<ptrdiff_t>(column) * y.strides[3];
+      block.place[0] = image;
+      block.place[1] = channel;
+      block.place[2] = row;
+      block.place[3] = column;
       block.lanes = channels - channel < kPoolLanes ? channels - channel : kPoolLanes;
       block.row = row * attributes.strides[0] - attributes.pads[0];
       block.column = column * attributes.strides[1] - attributes.pads[1];

@@ -154,7 +154,7 @@ TEST_CASE("In place: a quantized convolution over its input gives the same bytes
       op.AddOutput(over.x[0]);
       op.set_workspace_bytes(WorkspaceOf(c));
       const Status status = op.Run(over.attributes, c.threads);
-      REQUIRE_MESSAGE(status.ok(), status.message());
+      REQUIRE_MESSAGE(status.ok(), Words(status));
       CHECK(over.x[0].Values<uint8_t>() == expected.Values<uint8_t>());
       CHECK(over.x[0].GapsIntact());
     }
@@ -190,14 +190,14 @@ TEST_CASE("In place: a float convolution with a residual gives the same bits") {
       OpFixture op(InPlaceKernel("cpu.conv.portable_in_place"));
       op.set_workspace_bytes(WorkspaceOf(c));
       const Status status = run(op, x);
-      REQUIRE_MESSAGE(status.ok(), status.message());
+      REQUIRE_MESSAGE(status.ok(), Words(status));
       CHECK(x.Values<uint32_t>() == expected.Values<uint32_t>());
       CHECK(x.GapsIntact());
     }
   }
 }
 
-TEST_CASE("In place: caps and kernel ask for the same workspace, and a byte less is refused") {
+TEST_CASE("In place: a byte less than the rows held back and one new one is refused") {
   for (const Case& c : Cases()) {
     const QuantizedOp operands(c, 1);
     OpFixture op(InPlaceKernel("cpu.quantized_conv.portable_in_place"));
