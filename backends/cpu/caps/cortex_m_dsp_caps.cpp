@@ -1,6 +1,7 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu {
@@ -139,6 +140,33 @@ Reason ConvSupports(const OpCall& call) {
   return nullptr;
 }
 
+DepthwisePlanes DepthwisePlanesOf(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  const TensorView& w = conv.Input(kW);
+  // Loads of four halves reach two beyond the last window.
+  const int64_t columns = (conv.Output().dims[3] - 1) * int64_t{attributes.strides[1]} +
+                          (w.dims[3] - 1) * int64_t{attributes.dilations[1]} + 3;
+  return {(w.dims[2] - 1) * attributes.dilations[0] + 1, static_cast<int>(RoundUp(columns, 2))};
+}
+
+Reason DepthwiseSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
+  const TensorView& w = call.Input(kW);
+  if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
+  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (int64_t{w.dims[2]} * w.dims[3] > kMostDepth)
+    return "windows larger than the DSP kernel takes";
+  return nullptr;
+}
+
+size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
+  if (call.Output().Elements() == 0) return 0;
+  const DepthwisePlanes planes = DepthwisePlanesOf(call);
+  const TensorView& w = call.Input(kW);
+  const int64_t halves = int64_t{planes.rows} * planes.row_halves + int64_t{w.dims[2]} * w.dims[3];
+  return static_cast<size_t>(kDepthwisePlanes * kHalfBytes * halves);
+}
+
 size_t ConvWorkspaceBytes(const OpCall& call, int) {
   if (call.Output().Elements() == 0) return 0;
   const ConvBand band = ConvBandOf(call);
@@ -149,16 +177,29 @@ size_t ConvWorkspaceBytes(const OpCall& call, int) {
 
 namespace {
 
+Reason ConvInPlaceSupports(const OpCall& call) {
+  const Reason reason = dsp::ConvSupports(call);
+  return reason ? reason : InPlaceConvSupports(call);
+}
+
+size_t ConvInPlaceWorkspace(const OpCall& call, int) {
+  return InPlacePartsWorkspace(call, dsp::ConvWorkspaceBytes);
+}
+
+constexpr uint32_t kOverX = 1U << 0;
+
 constexpr KernelCaps kDsp[] = {
-    {"cpu.quantized_conv.dsp_depthwise", OpKind::kQuantizedConv, cortex_m::DepthwiseSupports,
-     LayoutNeed::kChannelsLastStrided, cortex_m::DepthwiseWorkspaceBytes, nullptr, nullptr,
-     WeightsOrder::kOutputsLast},
+    {"cpu.quantized_conv.dsp_depthwise", OpKind::kQuantizedConv, dsp::DepthwiseSupports,
+     LayoutNeed::kChannelsLastStrided, dsp::DepthwiseWorkspaceBytes},
     {"cpu.quantized_conv.dsp", OpKind::kQuantizedConv, dsp::ConvSupports,
      LayoutNeed::kChannelsLastStrided, dsp::ConvWorkspaceBytes, nullptr, nullptr,
      WeightsOrder::kInputsLast},
     {"cpu.quantized_matmul.dsp", OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,
      LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, nullptr, nullptr,
      WeightsOrder::kInputsLast},
+    {"cpu.quantized_conv.dsp_in_place", OpKind::kQuantizedConv, ConvInPlaceSupports,
+     LayoutNeed::kChannelsLastStrided, ConvInPlaceWorkspace, nullptr, nullptr,
+     WeightsOrder::kInputsLast, nullptr, kOverX},
 };
 
 }  // namespace

@@ -55,6 +55,20 @@ struct ConvBand {
 /// Of a convolution that ConvSupports takes, with at least one output.
 [[nodiscard]] ConvBand ConvBandOf(const OpCall& conv);
 
+/// Channels of a depthwise convolution that go through at once.
+inline constexpr int kDepthwisePlanes = 4;
+
+/// Of each of these channels, the workspace holds `rows` widened rows of x; then its weights.
+struct DepthwisePlanes {
+  int rows;
+  int row_halves;  ///< even
+};
+[[nodiscard]] DepthwisePlanes DepthwisePlanesOf(const OpCall& conv);
+
+/// As many outputs as inputs, each of a group of its own; bytes.
+[[nodiscard]] Reason DepthwiseSupports(const OpCall& call);
+[[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
+
 /// One group; bytes.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
 /// True if every window is one pixel of x.

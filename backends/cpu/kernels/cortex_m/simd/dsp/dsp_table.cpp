@@ -1,5 +1,6 @@
 // Compiled for every processor, so that what the kernels do is tested on each; only those that have
 // the instructions gain by them.
+#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
@@ -7,23 +8,23 @@
 
 namespace tenon::cpu {
 
-extern "C" {
-extern const KernelEntry tenon_kernel_cpu_quantized_conv_dsp;
-const KernelEntry tenon_kernel_cpu_quantized_conv_dsp = {"cpu.quantized_conv.dsp",
-                                                         &kQuantizedConvRow,
-                                                         dsp::ConvCheck,
-                                                         nullptr,
-                                                         nullptr,
-                                                         dsp::ConvRun,
-                                                         nullptr,
-                                                         nullptr,
-                                                         nullptr};
-}
-TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_depthwise,
-                      "cpu.quantized_conv.dsp_depthwise", kQuantizedConvRow, Depthwise,
-                      cortex_m::dsp::Depthwise());
+#define TENON_DSP_KERNEL(symbol, id, row, op)                                          \
+  extern "C" {                                                                         \
+  extern const KernelEntry symbol;                                                     \
+  const KernelEntry symbol = {id,           &row,    dsp::op##Check, nullptr, nullptr, \
+                              dsp::op##Run, nullptr, nullptr,        nullptr};         \
+  }                                                                                    \
+  static_assert(true, "takes the semicolon")
+
+TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_depthwise, "cpu.quantized_conv.dsp_depthwise",
+                 kQuantizedConvRow, Depthwise);
+TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp, "cpu.quantized_conv.dsp", kQuantizedConvRow,
+                 Conv);
 TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_matmul_dsp, "cpu.quantized_matmul.dsp",
                       kQuantizedMatMulRow, MatMul, cortex_m::dsp::Products());
+TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_dsp_in_place,
+                        "cpu.quantized_conv.dsp_in_place", tenon_kernel_cpu_quantized_conv_dsp,
+                        dsp::ConvWorkspaceBytes);
 
 namespace {
 

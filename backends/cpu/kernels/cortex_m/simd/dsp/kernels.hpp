@@ -10,4 +10,7 @@ namespace tenon::cpu::dsp {
 Status ConvCheck(const KernelSetup& setup);
 Status ConvRun(const KernelCall& call);
 
+Status DepthwiseCheck(const KernelSetup& setup);
+Status DepthwiseRun(const KernelCall& call);
+
 }  // namespace tenon::cpu::dsp

@@ -20,6 +20,20 @@ void WidenWords(const Widening& widening, const uint8_t* from, const uint8_t* en
   }
 }
 
+/// Halves of bytes 0 and 2, and of 1 and 3.
+struct Halved {
+  uint32_t even;
+  uint32_t odd;
+};
+
+Halved Unpack(const Widening& widening, const uint8_t* from) {
+  const uint32_t word = LoadWord(from) ^ widening.flip;
+  const uint32_t even = AddEvenBytes(widening.less, word);
+  const uint32_t odd = AddOddBytes(widening.less, word);
+  if (!widening.doubled) return {even, odd};
+  return {DoubledHalves(even), DoubledHalves(odd)};
+}
+
 }  // namespace
 
 void Widen(const Widening& widening, const uint8_t* from, int words, int16_t* to, int step) {
@@ -73,6 +87,36 @@ void WidenTwo(const Widening& widening, const uint8_t* a, const uint8_t* b, int 
 #endif
   Widen(widening, a, words, to, 2 * kWordBytes);
   Widen(widening, b, words, to + kWordBytes, 2 * kWordBytes);
+}
+
+void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, int count,
+                 int16_t* const to[4]) {
+  int16_t* first = to[0];
+  int16_t* second = to[1];
+  int16_t* third = to[2];
+  int16_t* fourth = to[3];
+  if (count == 0) return;
+  Halved pixel = Unpack(widening, from);
+  for (; count > 1; count -= 2) {
+    from += step;
+    const Halved next = Unpack(widening, from);
+    StoreWord(first, LowHalves(pixel.even, next.even));
+    StoreWord(second, LowHalves(pixel.odd, next.odd));
+    StoreWord(third, HighHalves(pixel.even, next.even));
+    StoreWord(fourth, HighHalves(pixel.odd, next.odd));
+    first += 2;
+    second += 2;
+    third += 2;
+    fourth += 2;
+    if (count == 2) return;
+    from += step;
+    pixel = Unpack(widening, from);
+  }
+  if (count != 1) return;
+  *first = static_cast<int16_t>(LowHalf(pixel.even));
+  *second = static_cast<int16_t>(LowHalf(pixel.odd));
+  *third = static_cast<int16_t>(HighHalf(pixel.even));
+  *fourth = static_cast<int16_t>(HighHalf(pixel.odd));
 }
 
 }  // namespace tenon::cpu::dsp

@@ -23,11 +23,21 @@ struct Widening {
   return {flip, Halves(less, less), doubled};
 }
 
+[[nodiscard]] inline int16_t Widened(const Widening& widening, uint8_t byte) {
+  const auto value = static_cast<int8_t>(byte ^ (widening.flip & 0xFFU));
+  const int32_t half = value + LowHalf(widening.less);
+  return static_cast<int16_t>(widening.doubled ? 2 * half : half);
+}
+
 /// Four halves for each of `words` words of bytes, `step` (4 or 8) halves after the last four. `to`
 /// is at a multiple of 4 bytes.
 void Widen(const Widening& widening, const uint8_t* from, int words, int16_t* to, int step);
 
 /// Two rows side by side: for each word, the halves of row `a` and then those of row `b`.
 void WidenTwo(const Widening& widening, const uint8_t* a, const uint8_t* b, int words, int16_t* to);
+
+/// The first four bytes of each of `count` pixels that lie `step` bytes apart, to a row of each.
+void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, int count,
+                 int16_t* const to[4]);
 
 }  // namespace tenon::cpu::dsp

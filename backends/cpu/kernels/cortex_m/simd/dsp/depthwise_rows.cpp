@@ -1,0 +1,177 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"
+
+namespace tenon::cpu::dsp {
+
+#if TENON_DSP_INSTRUCTIONS
+
+// r0, r1 sums, r2-r7 weights, r8-r10 rows, r11, r12 inputs, lr rounds left. The stack: the first 52
+// bytes of ThreeRows (32 finish, 44 y, 48 y_step), 52 next sums, 56 "there is one more", 60 where
+// sums become bytes or are stored.
+
+// The products of a row with two neighbouring windows: `a` holds weights 0 and 1, `b` 1 and 2.
+#define TENON_TWO_WINDOWS(row, a, b) \
+  "ldrd r11, r12, [" row             \
+  "], #4\n"                          \
+  "smlad r0, r11, " a                \
+  ", r0\n"                           \
+  "smlatb r1, r11, " a               \
+  ", r1\n"                           \
+  "smlabt r0, r12, " b               \
+  ", r0\n"                           \
+  "smlad r1, r12, " b ", r1\n"
+
+// With one, the next being two halves further.
+#define TENON_ONE_WINDOW(row, a, b) \
+  "ldrd r11, r12, [" row            \
+  "], #4\n"                         \
+  "smlad r0, r11, " a               \
+  ", r0\n"                          \
+  "smlabt r0, r12, " b ", r0\n"
+
+#define TENON_BEGIN               \
+  "push {r3-r11, lr}\n"           \
+  "sub sp, #64\n"                 \
+  "mov r12, sp\n"                 \
+  "ldmia r0!, {r1-r8}\n"          \
+  "stmia r12!, {r1-r8}\n"         \
+  "ldmia r0!, {r1-r5}\n"          \
+  "stmia r12!, {r1-r5}\n"         \
+  "ldmia r0, {r8-r11, lr}\n"      \
+  "str lr, [r12]\n"               \
+  "mov r2, lr\n"                  \
+  "adr r1, 7f\n"                  \
+  "cbnz r2, 1f\n"                 \
+  "adr r1, 6f\n"                  \
+  "1:\n"                          \
+  "orr r1, #1\n" /* Thumb code */ \
+  "str r1, [sp, #60]\n"
+
+#define TENON_LOAD_FINISH \
+  "add r2, sp, #32\n"     \
+  "ldm r2, {r2-r6}\n"
+
+#define TENON_FINISH(sum) \
+  "add r7, r3, " sum      \
+  ", asr #31\n"           \
+  "smmlar " sum ", " sum  \
+  ", r2, r7\n"            \
+  "asr " sum ", " sum     \
+  ", r4\n"                \
+  "ssat " sum ", #8, " sum "\n"
+
+#define TENON_END \
+  "add sp, #64\n" \
+  "pop {r3-r11, pc}\n"
+
+__attribute__((naked)) void RunThreeRows(const ThreeRows&) {
+  __asm__ volatile(
+      TENON_BEGIN
+      "and r1, r11, #1\n"
+      "str r1, [sp, #56]\n"
+      "lsrs lr, r11, #1\n"
+      "beq 8f\n"
+      "2:\n"
+      "ldm sp, {r0-r7}\n"
+      TENON_TWO_WINDOWS("r8", "r2", "r3")
+      TENON_TWO_WINDOWS("r9", "r4", "r5")
+      TENON_TWO_WINDOWS("r10", "r6", "r7")
+      "ldr pc, [sp, #60]\n"
+      ".balign 4\n"
+      "6:\n"
+      TENON_LOAD_FINISH
+      TENON_FINISH("r0")
+      TENON_FINISH("r1")
+      // Of a last single output the step is 0: the other one's byte is overwritten.
+      "strb r1, [r5, r6]\n"
+      "strb r0, [r5]\n"
+      "add r5, r5, r6, lsl #1\n"
+      "str r5, [sp, #44]\n"
+      "subs lr, #1\n"
+      "bne 2b\n"
+      "b 8f\n"
+      ".balign 4\n"
+      "7:\n"
+      "ldr r2, [sp, #52]\n"
+      "stmia r2!, {r0, r1}\n"
+      "str r2, [sp, #52]\n"
+      "subs lr, #1\n"
+      "bne 2b\n"
+      "8:\n"
+      "ldr r0, [sp, #56]\n"
+      "cbz r0, 9f\n"
+      "mov r0, #0\n"
+      "str r0, [sp, #56]\n"
+      "str r0, [sp, #48]\n"
+      "mov lr, #1\n"
+      "b 2b\n"
+      "9:\n" TENON_END);
+}
+
+__attribute__((naked)) void RunThreeRowsApart(const ThreeRows&) {
+  __asm__ volatile(
+      TENON_BEGIN
+      "mov lr, r11\n"
+      "2:\n"
+      "ldm sp, {r0-r7}\n"
+      TENON_ONE_WINDOW("r8", "r2", "r3")
+      TENON_ONE_WINDOW("r9", "r4", "r5")
+      TENON_ONE_WINDOW("r10", "r6", "r7")
+      "ldr pc, [sp, #60]\n"
+      ".balign 4\n"
+      "6:\n"
+      TENON_LOAD_FINISH
+      TENON_FINISH("r0")
+      "strb r0, [r5]\n"
+      "add r5, r6\n"
+      "str r5, [sp, #44]\n"
+      "subs lr, #1\n"
+      "bne 2b\n"
+      "b 9f\n"
+      ".balign 4\n"
+      "7:\n"
+      "ldr r2, [sp, #52]\n"
+      "str r0, [r2], #4\n"
+      "str r2, [sp, #52]\n"
+      "subs lr, #1\n"
+      "bne 2b\n"
+      "9:\n" TENON_END);
+}
+
+#undef TENON_TWO_WINDOWS
+#undef TENON_ONE_WINDOW
+#undef TENON_BEGIN
+#undef TENON_LOAD_FINISH
+#undef TENON_FINISH
+#undef TENON_END
+
+#else
+
+namespace {
+
+void RunWindows(const ThreeRows& row, int step) {
+  uint8_t* y = row.y;
+  for (int32_t i = 0; i < row.outputs; ++i, y += row.y_step) {
+    uint32_t sum = row.bias[0];
+    for (int r = 0; r < 3; ++r) {
+      const int16_t* x = row.rows[r] + i * step;
+      const uint32_t first = row.weights[2 * r];
+      sum += static_cast<uint32_t>(x[0] * LowHalf(first) + x[1] * HighHalf(first) +
+                                   x[2] * HighHalf(row.weights[2 * r + 1]));
+    }
+    if (row.sums != nullptr) {
+      row.sums[i] = sum;
+    } else {
+      *y = static_cast<uint8_t>(
+          SaturateToByte(FinishDoubled(row.finish, static_cast<int32_t>(sum))));
+    }
+  }
+}
+
+}  // namespace
+
+void RunThreeRows(const ThreeRows& row) { RunWindows(row, 1); }
+void RunThreeRowsApart(const ThreeRows& row) { RunWindows(row, 2); }
+
+#endif
+
+}  // namespace tenon::cpu::dsp
