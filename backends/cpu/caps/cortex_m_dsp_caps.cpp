@@ -23,6 +23,7 @@ constexpr int64_t kShareOfX = 8;
 constexpr int kSmallWindow = 64;
 
 constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 constexpr int Least(int64_t a, int64_t b) { return static_cast<int>(a < b ? a : b); }
 
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
@@ -173,6 +174,23 @@ size_t ConvWorkspaceBytes(const OpCall& call, int) {
   return band.x_bytes + band.w_bytes + band.window_bytes;
 }
 
+bool KeepsInputs(const OpCall& conv) {
+  if (IsPointwise(conv)) return true;
+  const ConvBand band = ConvBandOf(conv);
+  return band.mode == ConvMode::kRows && band.columns >= conv.Output().dims[3];
+}
+
+size_t DepthwiseInPlaceWorkspaceBytes(const OpCall& call, int threads) {
+  return Larger(DepthwiseWorkspaceBytes(call, threads), InPlaceConvWorkspace(call, threads));
+}
+
+size_t ConvInPlaceWorkspaceBytes(const OpCall& call, int threads) {
+  if (call.Output().Elements() == 0) return 0;
+  const size_t own = KeepsInputs(call) ? ConvWorkspaceBytes(call, threads)
+                                       : InPlacePartsWorkspace(call, ConvWorkspaceBytes);
+  return Larger(own, InPlaceConvWorkspace(call, threads));
+}
+
 }  // namespace dsp
 
 namespace {
@@ -182,24 +200,35 @@ Reason ConvInPlaceSupports(const OpCall& call) {
   return reason ? reason : InPlaceConvSupports(call);
 }
 
-size_t ConvInPlaceWorkspace(const OpCall& call, int) {
-  return InPlacePartsWorkspace(call, dsp::ConvWorkspaceBytes);
+Reason DepthwiseInPlaceSupports(const OpCall& call) {
+  const Reason reason = dsp::DepthwiseSupports(call);
+  return reason ? reason : InPlaceConvSupports(call);
 }
 
 constexpr uint32_t kOverX = 1U << 0;
 
+constexpr KernelCaps ConvRow(const char* id, Reason (*supports)(const OpCall&),
+                             size_t (*workspace)(const OpCall&, int), WeightsOrder weights,
+                             uint32_t in_place_inputs = 0) {
+  return {id,        OpKind::kQuantizedConv,
+          supports,  LayoutNeed::kChannelsLastStrided,
+          workspace, nullptr,
+          nullptr,   weights,
+          nullptr,   in_place_inputs};
+}
+
 constexpr KernelCaps kDsp[] = {
-    {"cpu.quantized_conv.dsp_depthwise", OpKind::kQuantizedConv, dsp::DepthwiseSupports,
-     LayoutNeed::kChannelsLastStrided, dsp::DepthwiseWorkspaceBytes},
-    {"cpu.quantized_conv.dsp", OpKind::kQuantizedConv, dsp::ConvSupports,
-     LayoutNeed::kChannelsLastStrided, dsp::ConvWorkspaceBytes, nullptr, nullptr,
-     WeightsOrder::kInputsLast},
+    ConvRow("cpu.quantized_conv.dsp_depthwise", dsp::DepthwiseSupports,
+            dsp::DepthwiseWorkspaceBytes, WeightsOrder::kRowMajor),
+    ConvRow("cpu.quantized_conv.dsp", dsp::ConvSupports, dsp::ConvWorkspaceBytes,
+            WeightsOrder::kInputsLast),
+    ConvRow("cpu.quantized_conv.dsp_depthwise_in_place", DepthwiseInPlaceSupports,
+            dsp::DepthwiseInPlaceWorkspaceBytes, WeightsOrder::kRowMajor, kOverX),
+    ConvRow("cpu.quantized_conv.dsp_in_place", ConvInPlaceSupports, dsp::ConvInPlaceWorkspaceBytes,
+            WeightsOrder::kInputsLast, kOverX),
     {"cpu.quantized_matmul.dsp", OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,
      LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, nullptr, nullptr,
      WeightsOrder::kInputsLast},
-    {"cpu.quantized_conv.dsp_in_place", OpKind::kQuantizedConv, ConvInPlaceSupports,
-     LayoutNeed::kChannelsLastStrided, ConvInPlaceWorkspace, nullptr, nullptr,
-     WeightsOrder::kInputsLast, nullptr, kOverX},
 };
 
 }  // namespace

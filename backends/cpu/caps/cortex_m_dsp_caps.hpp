@@ -75,4 +75,13 @@ struct DepthwisePlanes {
 [[nodiscard]] bool IsPointwise(const OpCall& conv);
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 
+/// Of a convolution that InPlaceConvSupports takes: true if each pass has read all inputs in whose
+/// place it writes, and that later ones need, before it writes.
+[[nodiscard]] bool KeepsInputs(const OpCall& conv);
+
+/// Over the input: no less than the portable kernel needs for that, which other processors then
+/// run.
+[[nodiscard]] size_t DepthwiseInPlaceWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t ConvInPlaceWorkspaceBytes(const OpCall& call, int threads);
+
 }  // namespace tenon::cpu::dsp

@@ -76,7 +76,8 @@ Status ConvRun(const KernelCall& call) {
   const OpCall& op = call.op;
   if (op.Output().Elements() == 0) return OkStatus();
   ConvBand band = ConvBandOf(op);
-  const ConvGeometry g = ConvGeometryOf(op);
+  ConvGeometry g = ConvGeometryOf(op);
+  JoinPixels(op, g);
   if (g.is_one_row) {
     band.rows = 1;
     band.columns = band.pixels;

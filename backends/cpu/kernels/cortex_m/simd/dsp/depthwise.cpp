@@ -21,7 +21,7 @@ constexpr int kSums = 32;
 
 class Depthwise {
  public:
-  Depthwise(const KernelCall& call)
+  explicit Depthwise(const KernelCall& call)
       : op_(call.op),
         g_(ConvGeometryOf(op_)),
         planes_(DepthwisePlanesOf(op_)),
@@ -31,42 +31,78 @@ class Depthwise {
         widening_(WideningOfX(op_, is_simple_)),
         is_three_by_three_(g_.kernel[0] == 3 && g_.kernel[1] == 3 && g_.dilations[1] == 1 &&
                            g_.strides[1] <= 2),
+        plane_halves_(ptrdiff_t{planes_.rows} * planes_.row_halves),
         halves_(static_cast<int16_t*>(call.workspace)),
-        weights_(halves_ + int64_t{kPlanes} * planes_.rows * planes_.row_halves) {}
+        weights_(halves_ + kPlanes * plane_halves_) {
+    // Nobody writes to the columns of padding.
+    FillZeros(halves_, kPlanes * plane_halves_);
+    const int columns = (g_.out[1] - 1) * g_.strides[1] + (g_.kernel[1] - 1) * g_.dilations[1] + 1;
+    before_ = g_.pads[1] < columns ? g_.pads[1] : columns;
+    const int room = g_.in[1] + g_.pads[1];
+    columns_ = (room < columns ? room : columns) - before_;
+  }
 
   void Run() {
     for (int channel = 0; channel < g_.channels; channel += kPlanes) {
       const int left = g_.channels - channel;
-      RunChannels(channel, left < kPlanes ? left : kPlanes);
-    }
-  }
-
- private:
-  void RunChannels(int channel, int count) {
-    for (int i = 0; i < count; ++i) WidenWeights(channel + i, WeightsOf(i));
-    for (int image = 0; image < g_.images; ++image) {
-      const uint8_t* const x = g_.x + image * g_.x_image + channel;
-      uint8_t* const y = g_.y + image * g_.y_image + channel;
-      int loaded = -g_.pads[0];  // rows of x before this one lie in the planes, or are not read
-      for (int row = 0; row < g_.out[0]; ++row) {
-        const int top = row * g_.strides[0] - g_.pads[0];
-        if (loaded < top) loaded = top;
-        for (; loaded < top + planes_.rows; ++loaded) LoadRow(x, loaded, count);
-        for (int i = 0; i < count; ++i) {
-          RunRow(channel + i, i, top, y + row * g_.y_step[0] + i);
-        }
+      const int count = left < kPlanes ? left : kPlanes;
+      for (int i = 0; i < count; ++i) Prepare(channel + i, i);
+      for (int image = 0; image < g_.images; ++image) {
+        RunImage(g_.x + image * g_.x_image + channel, g_.y + image * g_.y_image + channel, channel,
+                 count);
       }
     }
   }
 
-  [[nodiscard]] int16_t* WeightsOf(int plane) const {
-    return weights_ + plane * g_.kernel[0] * g_.kernel[1];
+ private:
+  void RunImage(const uint8_t* x, uint8_t* y, int channel, int count) {
+    int row = -g_.pads[0];  // the next of x
+    int place = 0;          // where it goes: each row of x takes the place of the oldest
+    for (int i = 0; i < g_.out[0]; ++i, y += g_.y_step[0]) {
+      const int end = i * g_.strides[0] - g_.pads[0] + planes_.rows;
+      if (row < end - planes_.rows) row = end - planes_.rows;
+      for (; row < end; ++row) {
+        LoadRow(x, row, count, halves_ + ptrdiff_t{place} * planes_.row_halves);
+        place = place + 1 == planes_.rows ? 0 : place + 1;
+      }
+      // The oldest is the window's first.
+      if (is_three_by_three_) {
+        RunThreeByThree(place, channel, count, y);
+      } else {
+        for (int j = 0; j < count; ++j) RunRow(place, channel + j, j, y + j);
+      }
+    }
   }
 
-  /// Where row `row` of x, counted from any multiple of all, lies in a plane.
-  [[nodiscard]] int16_t* RowOf(int plane, int row) const {
-    const int place = (row + g_.pads[0]) % planes_.rows;
-    return halves_ + (ptrdiff_t{plane} * planes_.rows + place) * planes_.row_halves;
+  /// Where the `offset`th row of the window lies in a plane.
+  [[nodiscard]] ptrdiff_t RowOf(int place, int offset) const {
+    const int at = place + offset;
+    return ptrdiff_t{at < planes_.rows ? at : at - planes_.rows} * planes_.row_halves;
+  }
+
+  [[nodiscard]] uint32_t BeginOf(int channel) const {
+    const int32_t bias = rescale_.bias == nullptr ? 0 : rescale_.bias[channel];
+    return static_cast<uint32_t>(bias) << (is_simple_ ? 1 : 0);
+  }
+
+  [[nodiscard]] int16_t* WeightsOf(int plane) const {
+    return weights_ + ptrdiff_t{plane} * g_.kernel[0] * g_.kernel[1];
+  }
+
+  void Prepare(int channel, int plane) {
+    int16_t* const w = WeightsOf(plane);
+    WidenWeights(channel, w);
+    if (!is_three_by_three_) return;
+    ThreeRows& rows = three_rows_[plane];
+    rows.bias[0] = rows.bias[1] = BeginOf(channel);
+    for (int i = 0; i < 3; ++i) {
+      rows.weights[2 * i] = Halves(w[3 * i], w[3 * i + 1]);
+      rows.weights[2 * i + 1] = Halves(w[3 * i + 1], w[3 * i + 2]);
+    }
+    rows.y_step = static_cast<int32_t>(g_.y_step[1]);
+    rows.outputs = g_.out[1];
+    rows.sums = nullptr;
+    if (is_simple_) rows.finish.Set(rescale_, channel);
   }
 
   void WidenWeights(int channel, int16_t* to) const {
@@ -86,89 +122,72 @@ class Depthwise {
   }
 
   /// Row `row` of x, which may lie outside, of `count` channels.
-  void LoadRow(const uint8_t* x, int row, int count) const {
-    int16_t* to[kPlanes];
-    for (int i = 0; i < kPlanes; ++i) to[i] = RowOf(i, row);
-    const int columns = (g_.out[1] - 1) * g_.strides[1] + (g_.kernel[1] - 1) * g_.dilations[1] + 1;
+  void LoadRow(const uint8_t* x, int row, int count, int16_t* to) const {
     if (row < 0 || row >= g_.in[0]) {
-      for (int i = 0; i < count; ++i) FillZeros(to[i], columns);
+      for (int i = 0; i < count; ++i) FillZeros(to + i * plane_halves_, planes_.row_halves);
       return;
     }
-    const int left = -g_.pads[1];
-    const int before = left < 0 ? (-left < columns ? -left : columns) : 0;
-    const int room = g_.in[1] - left;
-    const int end = room < columns ? (room > before ? room : before) : columns;
-    const uint8_t* const from = x + row * g_.x_step[0] + (left + before) * g_.x_step[1];
-    for (int i = 0; i < count; ++i) {
-      FillZeros(to[i], before);
-      FillZeros(to[i] + end, columns - end);
-      to[i] += before;
-    }
+    to += before_;
+    const uint8_t* from = x + row * g_.x_step[0];
     if (count == kPlanes) {
-      WidenPlanes(widening_, from, g_.x_step[1], end - before, to);
-    } else {
-      for (int i = 0; i < count; ++i) {
-        for (int j = 0; j < end - before; ++j)
-          to[i][j] = Widened(widening_, from[j * g_.x_step[1] + i]);
+      return WidenPlanes(widening_, from, g_.x_step[1], columns_, to, plane_halves_);
+    }
+    for (int i = 0; i < columns_; ++i, from += g_.x_step[1]) {
+      for (int j = 0; j < count; ++j) to[j * plane_halves_ + i] = Widened(widening_, from[j]);
+    }
+  }
+
+  static void FillZeros(int16_t* to, ptrdiff_t count) {
+    for (; count > 0; count -= 2, to += 2) StoreWord(to, 0);
+  }
+
+  void RunThreeByThree(int place, int channel, int count, uint8_t* y) {
+    const auto run = g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart;
+    const int16_t* starts[3];
+    for (int i = 0; i < 3; ++i) starts[i] = halves_ + RowOf(place, i * g_.dilations[0]);
+    for (int j = 0; j < count; ++j, ++y) {
+      ThreeRows& rows = three_rows_[j];
+      for (int i = 0; i < 3; ++i) rows.rows[i] = starts[i] + j * plane_halves_;
+      rows.y = y;
+      if (is_simple_) {
+        run(rows);
+      } else {
+        RunAndStore(channel + j, rows);
       }
     }
   }
 
-  static void FillZeros(int16_t* to, int count) {
-    for (int i = 0; i < count; ++i) to[i] = 0;
+  void RunAndStore(int channel, ThreeRows& rows) const {
+    uint32_t sums[kSums];
+    ThreeRows part = rows;
+    part.sums = sums;
+    for (int first = 0; first < g_.out[1]; first += kSums) {
+      part.outputs = g_.out[1] - first < kSums ? g_.out[1] - first : kSums;
+      (g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart)(part);
+      Store(channel, sums, part.outputs, part.y + first * g_.y_step[1]);
+      for (const int16_t*& row : part.rows) row += kSums * g_.strides[1];
+    }
   }
 
-  void RunRow(int channel, int plane, int top, uint8_t* y) const {
-    const int16_t* const w = WeightsOf(plane);
-    const int32_t bias = rescale_.bias == nullptr ? 0 : rescale_.bias[channel];
-    const uint32_t begin = static_cast<uint32_t>(bias) << (is_simple_ ? 1 : 0);
-    if (is_three_by_three_) {
-      ThreeRows rows;
-      rows.bias[0] = rows.bias[1] = begin;
-      for (int i = 0; i < 3; ++i) {
-        rows.weights[2 * i] = Halves(w[3 * i], w[3 * i + 1]);
-        rows.weights[2 * i + 1] = Halves(w[3 * i + 1], w[3 * i + 2]);
-        rows.rows[i] = RowOf(plane, top + i * g_.dilations[0]);
-      }
-      return RunThreeByThree(channel, rows, y);
-    }
+  /// Any kernel.
+  void RunRow(int place, int channel, int plane, uint8_t* y) const {
     uint32_t sums[kSums];
     for (int first = 0; first < g_.out[1]; first += kSums) {
       const int count = g_.out[1] - first < kSums ? g_.out[1] - first : kSums;
-      for (int i = 0; i < count; ++i) sums[i] = begin;
-      AddWindows(plane, top, first, count, sums);
+      for (int i = 0; i < count; ++i) sums[i] = BeginOf(channel);
+      AddWindows(place, plane, first, count, sums);
       Store(channel, sums, count, y + first * g_.y_step[1]);
     }
   }
 
-  void RunThreeByThree(int channel, ThreeRows& rows, uint8_t* y) const {
-    const auto run = g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart;
-    rows.y_step = static_cast<int32_t>(g_.y_step[1]);
-    if (is_simple_) {
-      rows.finish.Set(rescale_, channel);
-      rows.y = y;
-      rows.outputs = g_.out[1];
-      rows.sums = nullptr;
-      return run(rows);
-    }
-    uint32_t sums[kSums];
-    rows.sums = sums;
-    for (int first = 0; first < g_.out[1]; first += kSums) {
-      rows.outputs = g_.out[1] - first < kSums ? g_.out[1] - first : kSums;
-      run(rows);
-      Store(channel, sums, rows.outputs, y + first * g_.y_step[1]);
-      for (const int16_t*& row : rows.rows) row += kSums * g_.strides[1];
-    }
-    rows.sums = nullptr;
-  }
-
-  void AddWindows(int plane, int top, int first, int count, uint32_t* sums) const {
+  void AddWindows(int place, int plane, int first, int count, uint32_t* sums) const {
     const int16_t* w = WeightsOf(plane);
+    const int16_t* const begin = halves_ + plane * plane_halves_ + ptrdiff_t{first} * g_.strides[1];
     for (int i = 0; i < g_.kernel[0]; ++i) {
-      const int16_t* const row = RowOf(plane, top + i * g_.dilations[0]) + first * g_.strides[1];
+      const int16_t* const row = begin + RowOf(place, i * g_.dilations[0]);
       for (int j = 0; j < g_.kernel[1]; ++j) {
         const int32_t weight = *w++;
-        const int16_t* x = row + j * g_.dilations[1];
+        const int16_t* x = row + ptrdiff_t{j} * g_.dilations[1];
         for (int k = 0; k < count; ++k, x += g_.strides[1]) {
           sums[k] += static_cast<uint32_t>(*x * weight);
         }
@@ -190,8 +209,12 @@ class Depthwise {
   bool is_simple_;  ///< inputs are doubled
   Widening widening_;
   bool is_three_by_three_;
+  ptrdiff_t plane_halves_;
   int16_t* halves_;   ///< [plane][row][column]
   int16_t* weights_;  ///< [plane][tap]
+  int before_;        ///< columns of padding
+  int columns_;       ///< of x that are read
+  ThreeRows three_rows_[kPlanes];
 };
 
 }  // namespace

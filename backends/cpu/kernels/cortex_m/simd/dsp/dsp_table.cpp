@@ -8,27 +8,34 @@
 
 namespace tenon::cpu {
 
-#define TENON_DSP_KERNEL(symbol, id, row, op)                                          \
-  extern "C" {                                                                         \
-  extern const KernelEntry symbol;                                                     \
-  const KernelEntry symbol = {id,           &row,    dsp::op##Check, nullptr, nullptr, \
-                              dsp::op##Run, nullptr, nullptr,        nullptr};         \
-  }                                                                                    \
+#define TENON_DSP_KERNEL(symbol, id, row, check, run, in_place)                         \
+  extern "C" {                                                                          \
+  extern const KernelEntry symbol;                                                      \
+  const KernelEntry symbol = {id,      &row,    dsp::check, nullptr, nullptr, dsp::run, \
+                              nullptr, nullptr, nullptr,    nullptr, in_place};         \
+  }                                                                                     \
   static_assert(true, "takes the semicolon")
 
 TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_depthwise, "cpu.quantized_conv.dsp_depthwise",
-                 kQuantizedConvRow, Depthwise);
+                 kQuantizedConvRow, DepthwiseCheck, DepthwiseRun, 0);
 TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp, "cpu.quantized_conv.dsp", kQuantizedConvRow,
-                 Conv);
+                 ConvCheck, ConvRun, 0);
+TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_depthwise_in_place,
+                 "cpu.quantized_conv.dsp_depthwise_in_place", kQuantizedConvRow,
+                 DepthwiseInPlaceCheck, DepthwiseRun, 1U << 0);
+TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_in_place, "cpu.quantized_conv.dsp_in_place",
+                 kQuantizedConvRow, ConvInPlaceCheck, ConvInPlaceRun, 1U << 0);
 TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_matmul_dsp, "cpu.quantized_matmul.dsp",
                       kQuantizedMatMulRow, MatMul, cortex_m::dsp::Products());
-TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_dsp_in_place,
-                        "cpu.quantized_conv.dsp_in_place", tenon_kernel_cpu_quantized_conv_dsp,
-                        dsp::ConvWorkspaceBytes);
-
 namespace {
 
-constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(dsp)};
+constexpr const KernelEntry* kKernels[] = {
+    &tenon_kernel_cpu_quantized_conv_dsp_depthwise,
+    &tenon_kernel_cpu_quantized_conv_dsp,
+    &tenon_kernel_cpu_quantized_matmul_dsp,
+    &tenon_kernel_cpu_quantized_conv_dsp_depthwise_in_place,
+    &tenon_kernel_cpu_quantized_conv_dsp_in_place,
+};
 
 }  // namespace
 

@@ -113,13 +113,17 @@ ConvGeometry ConvGeometryOf(const OpCall& op) {
   g.channels = x.dims[1];
   g.outputs = y.dims[1];
   g.padding = ZeroPointOfX(op);
-  if (IsPointwise(op) && g.strides[0] == 1 && g.strides[1] == 1 && HasEvenPixels(x, g.x_step[1]) &&
-      HasEvenPixels(y, g.y_step[1])) {
-    g.in[1] = g.out[1] = g.images * g.out[0] * g.out[1];
-    g.in[0] = g.out[0] = g.images = 1;
-    g.is_one_row = true;
-  }
   return g;
+}
+
+void JoinPixels(const OpCall& op, ConvGeometry& g) {
+  if (!IsPointwise(op) || g.strides[0] != 1 || g.strides[1] != 1 ||
+      !HasEvenPixels(op.Input(0), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
+    return;
+  }
+  g.in[1] = g.out[1] = g.images * g.out[0] * g.out[1];
+  g.in[0] = g.out[0] = g.images = 1;
+  g.is_one_row = true;
 }
 
 void LoadRows(const ConvGeometry& g, const ConvBand& band, const Widening& widening,

@@ -31,8 +31,10 @@ struct ConvGeometry {
   uint8_t padding;  ///< x's zero point
 };
 
-/// The pixels of a pointwise convolution are one row where they lie so.
 [[nodiscard]] ConvGeometry ConvGeometryOf(const OpCall& conv);
+
+/// Makes the pixels of a pointwise convolution one row where they lie so.
+void JoinPixels(const OpCall& conv, ConvGeometry& geometry);
 
 /// Outputs [row, row + rows) x [column, column + columns) of an image.
 struct Pass {

@@ -13,4 +13,9 @@ Status ConvRun(const KernelCall& call);
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseRun(const KernelCall& call);
 
+/// Over their input; a depthwise convolution runs as it is.
+Status DepthwiseInPlaceCheck(const KernelSetup& setup);
+Status ConvInPlaceCheck(const KernelSetup& setup);
+Status ConvInPlaceRun(const KernelCall& call);
+
 }  // namespace tenon::cpu::dsp

@@ -90,30 +90,25 @@ void WidenTwo(const Widening& widening, const uint8_t* a, const uint8_t* b, int 
 }
 
 void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, int count,
-                 int16_t* const to[4]) {
-  int16_t* first = to[0];
-  int16_t* second = to[1];
-  int16_t* third = to[2];
-  int16_t* fourth = to[3];
-  if (count == 0) return;
-  Halved pixel = Unpack(widening, from);
-  for (; count > 1; count -= 2) {
-    from += step;
-    const Halved next = Unpack(widening, from);
-    StoreWord(first, LowHalves(pixel.even, next.even));
+                 int16_t* to, ptrdiff_t plane) {
+  int16_t* second = to + plane;
+  int16_t* third = second + plane;
+  int16_t* fourth = third + plane;
+  for (; count > 1; count -= 2, from += 2 * step) {
+    const Halved pixel = Unpack(widening, from);
+    const Halved next = Unpack(widening, from + step);
+    StoreWord(to, LowHalves(pixel.even, next.even));
     StoreWord(second, LowHalves(pixel.odd, next.odd));
     StoreWord(third, HighHalves(pixel.even, next.even));
     StoreWord(fourth, HighHalves(pixel.odd, next.odd));
-    first += 2;
+    to += 2;
     second += 2;
     third += 2;
     fourth += 2;
-    if (count == 2) return;
-    from += step;
-    pixel = Unpack(widening, from);
   }
-  if (count != 1) return;
-  *first = static_cast<int16_t>(LowHalf(pixel.even));
+  if (count == 0) return;
+  const Halved pixel = Unpack(widening, from);
+  *to = static_cast<int16_t>(LowHalf(pixel.even));
   *second = static_cast<int16_t>(LowHalf(pixel.odd));
   *third = static_cast<int16_t>(HighHalf(pixel.even));
   *fourth = static_cast<int16_t>(HighHalf(pixel.odd));

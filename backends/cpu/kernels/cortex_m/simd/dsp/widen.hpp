@@ -36,8 +36,9 @@ void Widen(const Widening& widening, const uint8_t* from, int words, int16_t* to
 /// Two rows side by side: for each word, the halves of row `a` and then those of row `b`.
 void WidenTwo(const Widening& widening, const uint8_t* a, const uint8_t* b, int words, int16_t* to);
 
-/// The first four bytes of each of `count` pixels that lie `step` bytes apart, to a row of each.
+/// The first four bytes of each of `count` pixels that lie `step` bytes apart, to rows that are
+/// `plane` halves apart.
 void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, int count,
-                 int16_t* const to[4]);
+                 int16_t* to, ptrdiff_t plane);
 
 }  // namespace tenon::cpu::dsp

@@ -1,0 +1,38 @@
+// Convolutions that write over their input (caps/in_place_caps.hpp). Most do as they are: what is
+// still needed of the input lies widened in the workspace. The others run part by part.
+#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
+
+namespace tenon::cpu::dsp {
+namespace {
+
+Status CheckInPlace(const KernelSetup& setup, size_t needed_bytes) {
+  if (const Reason reason = InPlaceConvSupports(setup.op)) {
+    return Status(StatusCode::kUnsupported, reason);
+  }
+  TENON_ENSURE(setup.workspace_bytes >= needed_bytes, kCorruptPlan,
+               "to work in place it needs {0} bytes of workspace, the plan gives {1}",
+               static_cast<int64_t>(needed_bytes), static_cast<int64_t>(setup.workspace_bytes));
+  return OkStatus();
+}
+
+}  // namespace
+
+Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckInPlace(setup, DepthwiseInPlaceWorkspaceBytes(setup.op, 1)));
+  return DepthwiseCheck(setup);
+}
+
+Status ConvInPlaceCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckInPlace(setup, ConvInPlaceWorkspaceBytes(setup.op, 1)));
+  if (KeepsInputs(setup.op)) return ConvCheck(setup);
+  return cortex_m::CheckInPlace(setup, ConvCheck, ConvWorkspaceBytes);
+}
+
+Status ConvInPlaceRun(const KernelCall& call) {
+  return KeepsInputs(call.op) ? ConvRun(call) : cortex_m::RunInPlace(call, ConvRun);
+}
+
+}  // namespace tenon::cpu::dsp
