@@ -12,7 +12,8 @@ std::vector<int32_t> CompleteWords(const OpRow& row, const Attributes& attribute
   const size_t given = words.size();
   words.resize(row.attribute_words);
   if (given < words.size()) {
-    std::memcpy(words.data() + given, static_cast<const int32_t*>(row.default_attributes) + given,
+    std::memcpy(words.data() + given,
+                static_cast<const int32_t*>(GetOpText(row.kind).default_attributes) + given,
                 (words.size() - given) * sizeof(int32_t));
   }
   return words;

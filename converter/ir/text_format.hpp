@@ -6,6 +6,7 @@
 
 #include "runtime/base/shape.hpp"
 #include "runtime/ops/op_row.hpp"
+#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 
@@ -17,7 +18,7 @@ namespace tenon::converter {
 
 /// The field that holds the length of the op's lists, or null if they have a fixed length.
 [[nodiscard]] inline const AttributeField* FindRankField(const OpRow& row) {
-  for (const AttributeField& field : row.fields) {
+  for (const AttributeField& field : GetOpText(row.kind).fields) {
     if (std::string_view(field.name) == "rank" && field.count == 1) return &field;
   }
   return nullptr;

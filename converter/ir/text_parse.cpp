@@ -162,7 +162,7 @@ Status ParseField(LineScanner& scanner, const OpRow& row, std::vector<int32_t>& 
   TENON_ASSIGN_OR_RETURN(const std::string name, scanner.Word());
   TENON_RETURN_IF_ERROR(scanner.Expect('='));
   std::string known;
-  for (const AttributeField& field : row.fields) {
+  for (const AttributeField& field : GetOpText(row.kind).fields) {
     if (name == field.name) {
       if (field.count > 1) return ParseFieldList(scanner, row, field, words);
       TENON_ASSIGN_OR_RETURN(words[field.offset], ParseFieldValue(scanner, field));
@@ -176,7 +176,7 @@ Status ParseField(LineScanner& scanner, const OpRow& row, std::vector<int32_t>& 
 
 Result<Attributes> ParseAttributes(LineScanner& scanner, const OpRow& row) {
   std::vector<int32_t> words(row.attribute_words);
-  const auto* defaults = static_cast<const int32_t*>(row.default_attributes);
+  const auto* defaults = static_cast<const int32_t*>(GetOpText(row.kind).default_attributes);
   std::copy(defaults, defaults + words.size(), words.begin());
   if (!scanner.Accept('{')) return Attributes(std::move(words));
   for (bool first = true; !scanner.Accept('}'); first = false) {

@@ -104,10 +104,10 @@ std::string AttributesText(const Op& op) {
   const OpRow& row = GetOpRow(op.kind);
   std::vector<int32_t> words = op.attributes.words();
   words.resize(row.attribute_words);  // broken graphs are printed, too
-  const auto* defaults = static_cast<const int32_t*>(row.default_attributes);
+  const auto* defaults = static_cast<const int32_t*>(GetOpText(row.kind).default_attributes);
   const AttributeField* rank_field = FindRankField(row);
   std::string text;
-  for (const AttributeField& field : row.fields) {
+  for (const AttributeField& field : GetOpText(row.kind).fields) {
     if (&field == rank_field) continue;
     int count = field.count;
     bool shown = !std::equal(words.begin() + field.offset, words.begin() + field.offset + count,

@@ -25,17 +25,19 @@ inline constexpr int kDTypeCount = 13;
 
 [[nodiscard]] constexpr bool IsValidDType(int value) { return value >= 0 && value < kDTypeCount; }
 
+// Not inside the functions: there, a look-up copies them to the stack first.
+inline constexpr int8_t kDTypeBytes[kDTypeCount] = {4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1};
+inline constexpr char kDTypeNames[kDTypeCount][5] = {
+    "f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool"};
+
 /// Bytes of one element.
 [[nodiscard]] constexpr int DTypeBytes(DType dtype) {
-  constexpr int8_t kBytes[kDTypeCount] = {4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1};
-  return kBytes[static_cast<size_t>(dtype)];
+  return kDTypeBytes[static_cast<size_t>(dtype)];
 }
 
 /// "f32", "i8", "bool", ...
 [[nodiscard]] constexpr const char* DTypeName(DType dtype) {
-  constexpr const char* kNames[kDTypeCount] = {"f32", "f16", "bf16", "f64", "i8",  "u8",  "i16",
-                                               "u16", "i32", "u32",  "i64", "u64", "bool"};
-  return kNames[static_cast<size_t>(dtype)];
+  return kDTypeNames[static_cast<size_t>(dtype)];
 }
 
 [[nodiscard]] constexpr bool IsFloat(DType dtype) { return dtype <= DType::kF64; }

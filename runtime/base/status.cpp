@@ -1,6 +1,35 @@
 #include "runtime/base/status.hpp"
 
 namespace tenon {
+
+const char* StatusCodeText(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return "ok";
+    case StatusCode::kInvalidArgument:
+      return "invalid argument";
+    case StatusCode::kFailedPrecondition:
+      return "failed precondition";
+    case StatusCode::kCorruptPlan:
+      return "corrupt plan";
+    case StatusCode::kUnsupportedVersion:
+      return "unsupported version";
+    case StatusCode::kUnsupported:
+      return "unsupported";
+    case StatusCode::kOutOfMemory:
+      return "out of memory";
+    case StatusCode::kBackendFailure:
+      return "backend failure";
+    case StatusCode::kDeadlineExceeded:
+      return "deadline exceeded";
+    case StatusCode::kIoError:
+      return "input/output error";
+  }
+  return "unknown status";
+}
+
+#ifndef TENON_WITHOUT_WORDS
+
 namespace {
 
 /// Appends to a fixed buffer and keeps room for the final NUL.
@@ -36,7 +65,7 @@ class Writer {
   size_t used_ = 0;
 };
 
-[[maybe_unused]] bool HasSubjectPlaceholder(const char* message) {
+bool HasSubjectPlaceholder(const char* message) {
   for (; *message != '\0'; ++message) {
     if (message[0] == '{' && message[1] == 's' && message[2] == '}') return true;
   }
@@ -44,34 +73,6 @@ class Writer {
 }
 
 }  // namespace
-
-const char* StatusCodeText(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      return "ok";
-    case StatusCode::kInvalidArgument:
-      return "invalid argument";
-    case StatusCode::kFailedPrecondition:
-      return "failed precondition";
-    case StatusCode::kCorruptPlan:
-      return "corrupt plan";
-    case StatusCode::kUnsupportedVersion:
-      return "unsupported version";
-    case StatusCode::kUnsupported:
-      return "unsupported";
-    case StatusCode::kOutOfMemory:
-      return "out of memory";
-    case StatusCode::kBackendFailure:
-      return "backend failure";
-    case StatusCode::kDeadlineExceeded:
-      return "deadline exceeded";
-    case StatusCode::kIoError:
-      return "input/output error";
-  }
-  return "unknown status";
-}
-
-#ifndef TENON_WITHOUT_WORDS
 
 Status MakeError(StatusCode code, Message message, int64_t a, int64_t b, int64_t c) {
   return Status(code, message, a, b, c);
@@ -126,18 +127,15 @@ size_t Status::Format(Span<char> buffer) const {
 
 #else
 
-Status Status::With(uint32_t argument) const {
-  Status copy = *this;
-  copy.bits_ =
-      (bits_ & ~(kMostArgument << 5)) | (argument < kMostArgument ? argument : kMostArgument) << 5;
-  return copy;
+Status Status::WithArgument(uint32_t bits, uint32_t argument) {
+  Status status;
+  status.bits_ = bits | (argument < kMostArgument ? argument : kMostArgument) << 5;
+  return status;
 }
 
 Status Status::AtOp(size_t op) const {
   if (ok()) return *this;
-  Status copy = With(static_cast<uint32_t>(op));
-  copy.bits_ |= kAtOp;
-  return copy;
+  return WithArgument((bits_ & ~(kMostArgument << 5)) | kAtOp, static_cast<uint32_t>(op));
 }
 
 Status Status::As(StatusCode code) const {
@@ -148,16 +146,25 @@ Status Status::As(StatusCode code) const {
 
 size_t Status::Format(Span<char> buffer) const {
   if (buffer.empty()) return 0;
-  Writer writer(buffer);
-  if (ok()) return writer.Finish();
-  writer.Put("error ");
-  for (int shift = 12; shift >= 0; shift -= 4) {
-    writer.Put("0123456789abcdef"[number() >> shift & 15]);
-  }
-  writer.Put(is_at_op() ? " at " : " (");
-  writer.Put(static_cast<int64_t>(argument()));
-  if (!is_at_op()) writer.Put(')');
-  return writer.Finish();
+  // From the end, digit by digit: "error 3a7f (2047)".
+  char text[20];
+  char* at = text + sizeof text;
+  if (!is_at_op()) *--at = ')';
+  uint32_t rest = argument();
+  do {
+    *--at = static_cast<char>('0' + rest % 10);
+    rest /= 10;
+  } while (rest != 0);
+  const char* const link = is_at_op() ? " ta " : "( ";
+  for (const char* c = link; *c != '\0'; ++c) *--at = *c;
+  rest = number();
+  for (int digit = 0; digit < 4; ++digit, rest >>= 4) *--at = "0123456789abcdef"[rest & 15];
+  for (const char* c = " rorre"; *c != '\0'; ++c) *--at = *c;
+  size_t used = 0;
+  if (ok()) at = text + sizeof text;
+  while (at < text + sizeof text && used + 1 < buffer.size()) buffer[used++] = *at++;
+  buffer[used] = '\0';
+  return used;
 }
 
 #endif

@@ -90,7 +90,7 @@ class [[nodiscard]] Status {
       : bits_(static_cast<uint32_t>(code) | uint32_t{message.number()} << 16) {}
   [[gnu::always_inline]] Status(StatusCode code, Message message, int64_t a, int64_t /*b*/ = 0,
                                 int64_t /*c*/ = 0)
-      : Status(Status(code, message).With(static_cast<uint32_t>(a))) {}
+      : Status(WithArgument(Status(code, message).bits_, static_cast<uint32_t>(a))) {}
 
   [[nodiscard]] const Status& About(const char* /*subject*/) const { return *this; }
   [[nodiscard]] const Status& In(const char* /*place*/) const { return *this; }
@@ -109,7 +109,7 @@ class [[nodiscard]] Status {
   static constexpr uint32_t kAtOp = 16;
   static constexpr uint32_t kMostArgument = 2047;
 
-  [[nodiscard]] Status With(uint32_t argument) const;
+  [[gnu::noinline]] static Status WithArgument(uint32_t bits, uint32_t argument);
 
   uint32_t bits_ = 0;
 };

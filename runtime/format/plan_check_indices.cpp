@@ -43,35 +43,41 @@ void CheckStorageIndices(const CheckedProgram& check) {
   }
 }
 
-bool HasValidShape(const TensorInfo& tensor) {
-  if (tensor.dims.size() > kMaxRank || tensor.strides.size() != tensor.dims.size()) return false;
-  for (const int32_t stride : tensor.strides) {
-    if (stride < 0) return false;
+/// Looks at dims and strides, as Shape::IsValid does and not negative. `extent`: elements from the
+/// first to the last, both included; below 2^62.
+bool HasValidShape(const TensorInfo& tensor, uint64_t* extent) {
+  const size_t rank = tensor.dims.size();
+  if (rank > kMaxRank || tensor.strides.size() != rank) return false;
+  uint64_t count = 1;
+  bool is_empty = false;
+  *extent = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto dim = static_cast<uint32_t>(tensor.dims[i]);
+    const auto stride = static_cast<uint32_t>(tensor.strides[i]);
+    if (dim > INT32_MAX || stride > INT32_MAX) return false;
+    if (dim == 0) {
+      is_empty = true;
+      continue;
+    }
+    count = static_cast<uint32_t>(count) * uint64_t{dim};
+    if (count > INT32_MAX) return false;
+    *extent += uint64_t{dim - 1} * stride;
   }
-  return Shape(tensor.dims.data(), static_cast<int32_t>(tensor.dims.size())).IsValid();
-}
-
-/// Elements from the first to the last, both included. With a valid shape below 2^62.
-uint64_t Extent(const TensorInfo& tensor) {
-  uint64_t extent = 1;
-  for (size_t i = 0; i < tensor.dims.size(); ++i) {
-    if (tensor.dims[i] == 0) return 0;
-    extent += uint64_t{static_cast<uint32_t>(tensor.dims[i] - 1)} *
-              static_cast<uint32_t>(tensor.strides[i]);
-  }
-  return extent;
+  if (is_empty) *extent = 0;
+  return true;
 }
 
 void CheckTensor(const CheckedProgram& check, const TensorInfo& tensor, size_t index) {
   const ProgramView& program = check.program;
+  uint64_t extent = 0;
   if (!IsValidDType(static_cast<int>(tensor.dtype)) || tensor.storage >= check.storages ||
-      !HasValidShape(tensor)) {
+      !HasValidShape(tensor, &extent)) {
     check.Fail(tensor.name, "tensor {0}: dtype, storage, dims or strides out of range", index);
     return;
   }
   const StorageInfo storage = program.storage(tensor.storage);
   const auto element = static_cast<uint32_t>(DTypeBytes(tensor.dtype));
-  if (tensor.offset > storage.bytes || Extent(tensor) > (storage.bytes - tensor.offset) / element) {
+  if (tensor.offset > storage.bytes || extent > (storage.bytes - tensor.offset) / element) {
     check.Fail(tensor.name, "tensor {0} reaches over the end of its storage", index);
   }
   const uint32_t alignment = storage.home == StorageHome::kArena
@@ -126,8 +132,7 @@ void CheckWritesNoConstant(const CheckedProgram& check) {
     const OpInfo op = program.op(i);
     for (const int32_t output : op.outputs) {
       if (IsConstant(check, static_cast<uint32_t>(output))) {
-        check.Fail(op.name, "op {0} writes a constant, tensor {1}", i,
-                   static_cast<uint64_t>(output));
+        check.Fail(op.name, "op {0} writes a constant, tensor {1}", i, static_cast<size_t>(output));
       }
     }
     CheckWorkspace(check, op.workspace, op.name, i);

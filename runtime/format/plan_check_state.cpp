@@ -43,6 +43,16 @@ void Reporter::Report(const Status& violation) {
   stopped_ = sink_.report == nullptr || !sink_.report(sink_.context, violation);
 }
 
+void CheckedProgram::FailAbout(const char* subject, Message message, size_t a, size_t b) const {
+  reporter.Report(
+      Status(StatusCode::kCorruptPlan, message, static_cast<int64_t>(a), static_cast<int64_t>(b))
+          .About(subject));
+}
+
+void CheckedProgram::FailAt(Message message, size_t a) const {
+  reporter.Report(Status(StatusCode::kCorruptPlan, message, static_cast<int64_t>(a)));
+}
+
 bool CheckedProgram::Spend() {
   if (budget == 0) return false;
   if (--budget == 0) Fail(program.name(), "too many strided parts or channels to check");

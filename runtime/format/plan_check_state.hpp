@@ -65,10 +65,15 @@ struct CheckedProgram {
   /// needs more is refused rather than allowed to take forever.
   size_t budget = 0;
 
-  void Fail(const char* subject, Message message, uint64_t a = 0, uint64_t b = 0) const {
-    reporter.Report(
-        Status(StatusCode::kCorruptPlan, message, static_cast<int64_t>(a), static_cast<int64_t>(b))
-            .About(subject));
+  /// Reports a violation: `subject` is what it is about, or null. Inlined, so that a build without
+  /// words does not look for the subject.
+  [[gnu::always_inline]] void Fail(const char* subject, Message message, size_t a = 0,
+                                   size_t b = 0) const {
+    if constexpr (kHasWords) {
+      FailAbout(subject, message, a, b);
+    } else {
+      FailAt(message, a);
+    }
   }
   /// Takes one comparison off the budget; false, and reported once, when there is none left.
   bool Spend();
@@ -76,6 +81,10 @@ struct CheckedProgram {
   [[nodiscard]] StorageInfo StorageOf(uint32_t tensor) const {
     return program.storage(program.tensor(tensor).storage);
   }
+
+ private:
+  [[gnu::noinline]] void FailAt(Message message, size_t a) const;
+  [[gnu::noinline]] void FailAbout(const char* subject, Message message, size_t a, size_t b) const;
 };
 
 /// Bytes of scratch. Firmware's cannot overflow: it has bounded what it counts.

@@ -46,10 +46,15 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kBinaryRow = {OpKind::kBinary,  "binary",
+constexpr OpRow kBinaryRow = {OpKind::kBinary,
+                              "binary",
                               /*min_inputs=*/2,
                               /*max_inputs=*/2,
-                              /*outputs=*/1,    kFields,  sizeof(BinaryAttributes) / 4,
-                              &kDefaults,       Infer,    /*in_place_inputs=*/1U << 0 | 1U << 1};
+                              /*outputs=*/1,
+                              sizeof(BinaryAttributes) / 4,
+                              Infer,
+                              /*in_place_inputs=*/1U << 0 | 1U << 1};
+
+constexpr OpText kBinaryText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -19,10 +19,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kCastRow = {OpKind::kCast,    "cast",
+constexpr OpRow kCastRow = {OpKind::kCast,
+                            "cast",
                             /*min_inputs=*/1,
                             /*max_inputs=*/1,
-                            /*outputs=*/1,    kFields, sizeof(CastAttributes) / 4,
-                            &kDefaults,       Infer};
+                            /*outputs=*/1,
+                            sizeof(CastAttributes) / 4,
+                            Infer};
+
+constexpr OpText kCastText = {kFields, &kDefaults};
 
 }  // namespace tenon

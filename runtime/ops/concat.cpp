@@ -42,10 +42,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kConcatRow = {OpKind::kConcat,   "concat",
+constexpr OpRow kConcatRow = {OpKind::kConcat,
+                              "concat",
                               /*min_inputs=*/1,
                               /*max_inputs=*/-1,
-                              /*outputs=*/1,     kFields,  sizeof(ConcatAttributes) / 4,
-                              &kDefaults,        Infer};
+                              /*outputs=*/1,
+                              sizeof(ConcatAttributes) / 4,
+                              Infer};
+
+constexpr OpText kConcatText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -40,10 +40,15 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kConvRow = {OpKind::kConv,    "conv",
+constexpr OpRow kConvRow = {OpKind::kConv,
+                            "conv",
                             /*min_inputs=*/2,
                             /*max_inputs=*/6,
-                            /*outputs=*/1,    kFields, sizeof(ConvAttributes) / 4,
-                            &kDefaults,       Infer,   /*in_place_inputs=*/1U << 3};
+                            /*outputs=*/1,
+                            sizeof(ConvAttributes) / 4,
+                            Infer,
+                            /*in_place_inputs=*/1U << 3};
+
+constexpr OpText kConvText = {kFields, &kDefaults};
 
 }  // namespace tenon

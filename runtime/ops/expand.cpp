@@ -24,10 +24,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kExpandRow = {OpKind::kExpand,  "expand",
+constexpr OpRow kExpandRow = {OpKind::kExpand,
+                              "expand",
                               /*min_inputs=*/1,
                               /*max_inputs=*/1,
-                              /*outputs=*/1,    kFields,  sizeof(ExpandAttributes) / 4,
-                              &kDefaults,       Infer};
+                              /*outputs=*/1,
+                              sizeof(ExpandAttributes) / 4,
+                              Infer};
+
+constexpr OpText kExpandText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -31,10 +31,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kGatherRow = {OpKind::kGather,  "gather",
+constexpr OpRow kGatherRow = {OpKind::kGather,
+                              "gather",
                               /*min_inputs=*/2,
                               /*max_inputs=*/2,
-                              /*outputs=*/1,    kFields,  sizeof(GatherAttributes) / 4,
-                              &kDefaults,       Infer};
+                              /*outputs=*/1,
+                              sizeof(GatherAttributes) / 4,
+                              Infer};
+
+constexpr OpText kGatherText = {kFields, &kDefaults};
 
 }  // namespace tenon

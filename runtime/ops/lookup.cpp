@@ -17,10 +17,15 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kLookupRow = {OpKind::kLookup,  "lookup",
+constexpr OpRow kLookupRow = {OpKind::kLookup,
+                              "lookup",
                               /*min_inputs=*/2,
                               /*max_inputs=*/2,
-                              /*outputs=*/1,    {},       0,
-                              nullptr,          Infer,    /*in_place_inputs=*/1U << 0};
+                              /*outputs=*/1,
+                              0,
+                              Infer,
+                              /*in_place_inputs=*/1U << 0};
+
+constexpr OpText kLookupText = {{}, nullptr};
 
 }  // namespace tenon

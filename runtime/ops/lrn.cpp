@@ -34,9 +34,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kLrnRow = {OpKind::kLrn,     "lrn",
+constexpr OpRow kLrnRow = {OpKind::kLrn,
+                           "lrn",
                            /*min_inputs=*/1,
                            /*max_inputs=*/1,
-                           /*outputs=*/1,    kFields, sizeof(LrnAttributes) / 4, &kDefaults, Infer};
+                           /*outputs=*/1,
+                           sizeof(LrnAttributes) / 4,
+                           Infer};
+
+constexpr OpText kLrnText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -35,10 +35,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kMatMulRow = {OpKind::kMatMul,  "matmul",
+constexpr OpRow kMatMulRow = {OpKind::kMatMul,
+                              "matmul",
                               /*min_inputs=*/2,
                               /*max_inputs=*/4,
-                              /*outputs=*/1,    kFields,  sizeof(MatMulAttributes) / 4,
-                              &kDefaults,       Infer};
+                              /*outputs=*/1,
+                              sizeof(MatMulAttributes) / 4,
+                              Infer};
+
+constexpr OpText kMatMulText = {kFields, &kDefaults};
 
 }  // namespace tenon

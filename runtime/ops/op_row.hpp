@@ -65,10 +65,7 @@ struct OpRow {
   int min_inputs;
   int max_inputs;  ///< -1: any number
   int outputs;
-  Span<const AttributeField> fields;
   size_t attribute_words;
-  /// The defaults that text form starts from: `attribute_words` words.
-  const void* default_attributes;
 
   /// Checks operands and attributes and gives the outputs' types (`outputs` entries). Reads inputs
   /// only (dims and dtypes, never data). The number of inputs has been checked before.
@@ -78,6 +75,14 @@ struct OpRow {
   /// Inputs (bit mask) whose memory the output may take over exactly, element by element, because
   /// every element is read before the output element at the same place is written.
   uint32_t in_place_inputs = 0;
+};
+
+/// An op's attributes as text and JSON show them: only the host looks, so that no name reaches a
+/// device (GetOpText in op_table.hpp).
+struct OpText {
+  Span<const AttributeField> fields;
+  /// The defaults that text form starts from: the row's `attribute_words` words.
+  const void* default_attributes;
 };
 
 /// Checks the number of operands and that required ones are there, then calls the row's `infer`.

@@ -40,7 +40,41 @@ const OpRow* const kRows[kOpKindCount] = {
     &kQuantizedSoftmaxRow,
 };
 
+const OpText* const kTexts[kOpKindCount] = {
+    &kConvText,
+    &kMatMulText,
+    &kMaxPoolText,
+    &kAveragePoolText,
+    &kUnaryText,
+    &kBinaryText,
+    &kSelectText,
+    &kReduceText,
+    &kSoftmaxText,
+    &kLrnText,
+    &kConcatText,
+    &kSliceText,
+    &kPadText,
+    &kReshapeText,
+    &kTransposeText,
+    &kExpandText,
+    &kResizeText,
+    &kGatherText,
+    &kCastText,
+    &kCopyText,
+    &kQuantizeText,
+    &kDequantizeText,
+    &kLookupText,
+    &kQuantizedConvText,
+    &kQuantizedMatMulText,
+    &kQuantizedBinaryText,
+    &kQuantizedAveragePoolText,
+    &kQuantizedReduceText,
+    &kQuantizedSoftmaxText,
+};
+
 }  // namespace
+
+const OpText& GetOpText(OpKind kind) { return *kTexts[static_cast<size_t>(kind)]; }
 
 const OpRow& GetOpRow(OpKind kind) { return *kRows[static_cast<size_t>(kind)]; }
 

@@ -72,9 +72,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kPadRow = {OpKind::kPad,     "pad",
+constexpr OpRow kPadRow = {OpKind::kPad,
+                           "pad",
                            /*min_inputs=*/1,
                            /*max_inputs=*/1,
-                           /*outputs=*/1,    kFields, sizeof(PadAttributes) / 4, &kDefaults, Infer};
+                           /*outputs=*/1,
+                           sizeof(PadAttributes) / 4,
+                           Infer};
+
+constexpr OpText kPadText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -37,16 +37,16 @@ Status InferAveragePool(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kMaxPoolRow = {OpKind::kMaxPool, "max_pool",
-                               /*min_inputs=*/1,
-                               /*max_inputs=*/1,
-                               /*outputs=*/1,    kFields,     sizeof(PoolAttributes) / 4,
-                               &kDefaults,       InferMaxPool};
+constexpr OpRow kMaxPoolRow = {OpKind::kMaxPool, "max_pool",    /*min_inputs=*/1,
+                               /*max_inputs=*/1, /*outputs=*/1, sizeof(PoolAttributes) / 4,
+                               InferMaxPool};
 
-constexpr OpRow kAveragePoolRow = {
-    OpKind::kAveragePool, "average_pool",
-    /*min_inputs=*/1,
-    /*max_inputs=*/1,
-    /*outputs=*/1,        kFields,        sizeof(PoolAttributes) / 4, &kDefaults, InferAveragePool};
+constexpr OpText kMaxPoolText = {kFields, &kDefaults};
+
+constexpr OpRow kAveragePoolRow = {OpKind::kAveragePool, "average_pool", /*min_inputs=*/1,
+                                   /*max_inputs=*/1,     /*outputs=*/1,  sizeof(PoolAttributes) / 4,
+                                   InferAveragePool};
+
+constexpr OpText kAveragePoolText = {kFields, &kDefaults};
 
 }  // namespace tenon

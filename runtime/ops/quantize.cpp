@@ -60,17 +60,17 @@ Status InferDequantize(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kQuantizeRow = {OpKind::kQuantize,  "quantize",
-                                /*min_inputs=*/2,
-                                /*max_inputs=*/3,
-                                /*outputs=*/1,      kQuantizeFields, sizeof(QuantizeAttributes) / 4,
-                                &kQuantizeDefaults, InferQuantize};
+constexpr OpRow kQuantizeRow = {OpKind::kQuantize, "quantize",    /*min_inputs=*/2,
+                                /*max_inputs=*/3,  /*outputs=*/1, sizeof(QuantizeAttributes) / 4,
+                                InferQuantize};
 
-constexpr OpRow kDequantizeRow = {
-    OpKind::kDequantize,  "dequantize",
-    /*min_inputs=*/2,
-    /*max_inputs=*/3,
-    /*outputs=*/1,        kDequantizeFields, sizeof(DequantizeAttributes) / 4,
-    &kDequantizeDefaults, InferDequantize};
+constexpr OpText kQuantizeText = {kQuantizeFields, &kQuantizeDefaults};
+
+constexpr OpRow kDequantizeRow = {OpKind::kDequantize, "dequantize",
+                                  /*min_inputs=*/2,    /*max_inputs=*/3,
+                                  /*outputs=*/1,       sizeof(DequantizeAttributes) / 4,
+                                  InferDequantize};
+
+constexpr OpText kDequantizeText = {kDequantizeFields, &kDequantizeDefaults};
 
 }  // namespace tenon

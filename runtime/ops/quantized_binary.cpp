@@ -75,10 +75,10 @@ constexpr OpRow kQuantizedBinaryRow = {OpKind::kQuantizedBinary,
                                        /*min_inputs=*/2,
                                        /*max_inputs=*/2,
                                        /*outputs=*/1,
-                                       kFields,
                                        sizeof(QuantizedBinaryAttributes) / 4,
-                                       &kDefaults,
                                        Infer,
                                        /*in_place_inputs=*/(1U << 0) | (1U << 1)};
+
+constexpr OpText kQuantizedBinaryText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -44,9 +44,9 @@ constexpr OpRow kQuantizedConvRow = {OpKind::kQuantizedConv,
                                      /*min_inputs=*/2,
                                      /*max_inputs=*/7,
                                      /*outputs=*/1,
-                                     kFields,
                                      sizeof(QuantizedConvAttributes) / 4,
-                                     &kDefaults,
                                      Infer};
+
+constexpr OpText kQuantizedConvText = {kFields, &kDefaults};
 
 }  // namespace tenon

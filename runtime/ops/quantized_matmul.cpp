@@ -39,9 +39,9 @@ constexpr OpRow kQuantizedMatMulRow = {OpKind::kQuantizedMatMul,
                                        /*min_inputs=*/2,
                                        /*max_inputs=*/7,
                                        /*outputs=*/1,
-                                       kFields,
                                        sizeof(QuantizedMatMulAttributes) / 4,
-                                       &kDefaults,
                                        Infer};
+
+constexpr OpText kQuantizedMatMulText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -48,9 +48,9 @@ constexpr OpRow kQuantizedReduceRow = {OpKind::kQuantizedReduce,
                                        /*min_inputs=*/1,
                                        /*max_inputs=*/1,
                                        /*outputs=*/1,
-                                       kFields,
                                        sizeof(QuantizedReduceAttributes) / 4,
-                                       &kDefaults,
                                        Infer};
+
+constexpr OpText kQuantizedReduceText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -54,10 +54,10 @@ constexpr OpRow kQuantizedSoftmaxRow = {OpKind::kQuantizedSoftmax,
                                         /*min_inputs=*/1,
                                         /*max_inputs=*/1,
                                         /*outputs=*/1,
-                                        kFields,
                                         sizeof(QuantizedSoftmaxAttributes) / 4,
-                                        &kDefaults,
                                         Infer,
                                         /*in_place_inputs=*/1U << 0};
+
+constexpr OpText kQuantizedSoftmaxText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -30,10 +30,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kReduceRow = {OpKind::kReduce,  "reduce",
+constexpr OpRow kReduceRow = {OpKind::kReduce,
+                              "reduce",
                               /*min_inputs=*/1,
                               /*max_inputs=*/1,
-                              /*outputs=*/1,    kFields,  sizeof(ReduceAttributes) / 4,
-                              &kDefaults,       Infer};
+                              /*outputs=*/1,
+                              sizeof(ReduceAttributes) / 4,
+                              Infer};
+
+constexpr OpText kReduceText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -24,10 +24,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kReshapeRow = {OpKind::kReshape, "reshape",
+constexpr OpRow kReshapeRow = {OpKind::kReshape,
+                               "reshape",
                                /*min_inputs=*/1,
                                /*max_inputs=*/1,
-                               /*outputs=*/1,    kFields,   sizeof(ReshapeAttributes) / 4,
-                               &kDefaults,       Infer};
+                               /*outputs=*/1,
+                               sizeof(ReshapeAttributes) / 4,
+                               Infer};
+
+constexpr OpText kReshapeText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -71,10 +71,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kResizeRow = {OpKind::kResize,  "resize",
+constexpr OpRow kResizeRow = {OpKind::kResize,
+                              "resize",
                               /*min_inputs=*/1,
                               /*max_inputs=*/1,
-                              /*outputs=*/1,    kFields,  sizeof(ResizeAttributes) / 4,
-                              &kDefaults,       Infer};
+                              /*outputs=*/1,
+                              sizeof(ResizeAttributes) / 4,
+                              Infer};
+
+constexpr OpText kResizeText = {kFields, &kDefaults};
 
 }  // namespace tenon

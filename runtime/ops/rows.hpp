@@ -35,4 +35,34 @@ extern const OpRow kQuantizedAveragePoolRow;
 extern const OpRow kQuantizedReduceRow;
 extern const OpRow kQuantizedSoftmaxRow;
 
+extern const OpText kConvText;
+extern const OpText kMatMulText;
+extern const OpText kMaxPoolText;
+extern const OpText kAveragePoolText;
+extern const OpText kUnaryText;
+extern const OpText kBinaryText;
+extern const OpText kSelectText;
+extern const OpText kReduceText;
+extern const OpText kSoftmaxText;
+extern const OpText kLrnText;
+extern const OpText kConcatText;
+extern const OpText kSliceText;
+extern const OpText kPadText;
+extern const OpText kReshapeText;
+extern const OpText kTransposeText;
+extern const OpText kExpandText;
+extern const OpText kResizeText;
+extern const OpText kGatherText;
+extern const OpText kCastText;
+extern const OpText kCopyText;
+extern const OpText kQuantizeText;
+extern const OpText kDequantizeText;
+extern const OpText kLookupText;
+extern const OpText kQuantizedConvText;
+extern const OpText kQuantizedMatMulText;
+extern const OpText kQuantizedBinaryText;
+extern const OpText kQuantizedAveragePoolText;
+extern const OpText kQuantizedReduceText;
+extern const OpText kQuantizedSoftmaxText;
+
 }  // namespace tenon

@@ -36,10 +36,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kSliceRow = {OpKind::kSlice,   "slice",
+constexpr OpRow kSliceRow = {OpKind::kSlice,
+                             "slice",
                              /*min_inputs=*/1,
                              /*max_inputs=*/1,
-                             /*outputs=*/1,    kFields, sizeof(SliceAttributes) / 4,
-                             &kDefaults,       Infer};
+                             /*outputs=*/1,
+                             sizeof(SliceAttributes) / 4,
+                             Infer};
+
+constexpr OpText kSliceText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -25,10 +25,15 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kSoftmaxRow = {OpKind::kSoftmax, "softmax",
+constexpr OpRow kSoftmaxRow = {OpKind::kSoftmax,
+                               "softmax",
                                /*min_inputs=*/1,
                                /*max_inputs=*/1,
-                               /*outputs=*/1,    kFields,   sizeof(SoftmaxAttributes) / 4,
-                               &kDefaults,       Infer,     /*in_place_inputs=*/1U << 0};
+                               /*outputs=*/1,
+                               sizeof(SoftmaxAttributes) / 4,
+                               Infer,
+                               /*in_place_inputs=*/1U << 0};
+
+constexpr OpText kSoftmaxText = {kFields, &kDefaults};
 
 }  // namespace tenon

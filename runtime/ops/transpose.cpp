@@ -31,10 +31,14 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kTransposeRow = {OpKind::kTranspose, "transpose",
+constexpr OpRow kTransposeRow = {OpKind::kTranspose,
+                                 "transpose",
                                  /*min_inputs=*/1,
                                  /*max_inputs=*/1,
-                                 /*outputs=*/1,      kFields,     sizeof(TransposeAttributes) / 4,
-                                 &kDefaults,         Infer};
+                                 /*outputs=*/1,
+                                 sizeof(TransposeAttributes) / 4,
+                                 Infer};
+
+constexpr OpText kTransposeText = {kFields, &kDefaults};
 
 }  // namespace tenon

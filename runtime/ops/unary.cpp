@@ -22,10 +22,15 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kUnaryRow = {OpKind::kUnary,   "unary",
+constexpr OpRow kUnaryRow = {OpKind::kUnary,
+                             "unary",
                              /*min_inputs=*/1,
                              /*max_inputs=*/1,
-                             /*outputs=*/1,    kFields, sizeof(UnaryAttributes) / 4,
-                             &kDefaults,       Infer,   /*in_place_inputs=*/1U << 0};
+                             /*outputs=*/1,
+                             sizeof(UnaryAttributes) / 4,
+                             Infer,
+                             /*in_place_inputs=*/1U << 0};
+
+constexpr OpText kUnaryText = {kFields, &kDefaults};
 
 }  // namespace tenon

@@ -71,20 +71,20 @@ TEST_CASE("Op table: fields cover the attributes word by word, in order, under t
     CAPTURE(row.name);
     size_t words = 0;
     std::set<std::string> names;
-    for (const AttributeField& field : row.fields) {
+    for (const AttributeField& field : GetOpText(row.kind).fields) {
       CHECK(field.offset == words);
       CHECK(field.count >= 1);
       CHECK(names.insert(field.name).second);
       words += field.count;
     }
     CHECK(words == row.attribute_words);
-    CHECK((row.default_attributes != nullptr) == (row.attribute_words != 0));
+    CHECK((GetOpText(row.kind).default_attributes != nullptr) == (row.attribute_words != 0));
   }
 }
 
 TEST_CASE("Op table: enum fields have a distinct name for each value, others have none") {
   for (int i = 0; i < kOpKindCount; ++i) {
-    for (const AttributeField& field : GetOpRow(Kind(i)).fields) {
+    for (const AttributeField& field : GetOpText(Kind(i)).fields) {
       CAPTURE(field.name);
       CHECK((field.kind == FieldKind::kEnum) == (field.enum_names != nullptr));
       std::set<std::string> names;
@@ -100,7 +100,7 @@ TEST_CASE("Op table: enum fields have a distinct name for each value, others hav
 TEST_CASE("Op table: defaults are those of the attribute structs") {
   const auto same = [](const OpRow& row, const auto& defaults) {
     return row.attribute_words * 4 == sizeof defaults &&
-           std::memcmp(row.default_attributes, &defaults, sizeof defaults) == 0;
+           std::memcmp(GetOpText(row.kind).default_attributes, &defaults, sizeof defaults) == 0;
   };
   CHECK(same(kConvRow, ConvAttributes{}));
   CHECK(same(kMatMulRow, MatMulAttributes{}));

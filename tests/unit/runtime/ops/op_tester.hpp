@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/ops/op_row.hpp"
+#include "runtime/ops/op_table.hpp"
 
 namespace tenon {
 
@@ -61,7 +62,9 @@ class OpTester {
   [[nodiscard]] std::string Infer(const Attributes& attributes) const {
     return InferWith(&attributes);
   }
-  [[nodiscard]] std::string Infer() const { return InferWith(row_->default_attributes); }
+  [[nodiscard]] std::string Infer() const {
+    return InferWith(GetOpText(row_->kind).default_attributes);
+  }
   [[nodiscard]] std::string InferWith(const void* attributes) const {
     OutputType outputs[kMaxOutputs];
     const std::vector<TensorView> views = Views();
