@@ -69,8 +69,10 @@ void SetPairedPass(const OpCall& conv, ConvBand& band) {
   band.pixels = Least(RoundUp(all, 2), most < 2 ? 2 : most / 2 * 2);
   band.columns = Least(y.dims[3], band.pixels);
   band.rows = Least(y.dims[2], band.pixels / band.columns);
-  // An odd pixel costs as much as two.
-  if (band.columns % 2 != 0 && band.rows > 1) band.rows = band.rows / 2 * 2;
+  if (band.columns % 2 != 0 && band.rows > 1) {
+    // An odd pixel costs as much as two; and pairs of pixels are of one row.
+    band.rows = band.mode == ConvMode::kPixels ? 1 : band.rows / 2 * 2;
+  }
   band.x_bytes = static_cast<size_t>(band.pixels * pixel_bytes);
 }
 

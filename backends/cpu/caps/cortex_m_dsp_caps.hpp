@@ -26,7 +26,7 @@ inline constexpr int kMostRuns = 64;
 inline constexpr int64_t kMostDepth = 1 << 16;
 
 /// Output pixels of a pass at most: where they lie, stands on the stack.
-inline constexpr int kMostPassPixels = 32;
+inline constexpr int kMostPassPixels = 64;
 
 /// What the workspace holds of x, widened to 16 bits less its zero point.
 enum class ConvMode : uint8_t {

@@ -26,25 +26,30 @@ void PlaceRuns(const ConvGeometry& g, const ConvBand& band, int32_t* gaps) {
   }
 }
 
-/// The pixels of a pass, of which the last stands there twice if their number is odd.
+/// Where the pixels of a pass lie, of which the last stands there twice if their number is odd: of
+/// x in the workspace, of y in bytes from the first.
 struct Pixels {
-  uint8_t* y[kMostPassPixels];
   const int16_t* x[kMostPassPixels];
-  int count;
+  int32_t y[kMostPassPixels];
+  int count = 0;
+  int rows = 0;
+  int columns = 0;
 
-  void Add(const int16_t* from, uint8_t* to) {
+  void Add(const int16_t* from, ptrdiff_t to) {
     x[count] = from;
-    y[count++] = to;
+    y[count++] = static_cast<int32_t>(to);
   }
 };
 
 void ListPixels(const ConvGeometry& g, const ConvBand& band, const Pass& pass, const int16_t* x,
-                uint8_t* y, Pixels& pixels) {
+                Pixels& pixels) {
+  if (pixels.rows == pass.rows && pixels.columns == pass.columns) return;
+  pixels.rows = pass.rows;
+  pixels.columns = pass.columns;
   pixels.count = 0;
-  y += pass.row * g.y_step[0] + pass.column * g.y_step[1];
   for (int row = 0; row < pass.rows; ++row) {
     const int16_t* from = x + ptrdiff_t{row} * g.strides[0] * band.row_halves;
-    uint8_t* to = y + row * g.y_step[0];
+    ptrdiff_t to = row * g.y_step[0];
     for (int column = 0; column < pass.columns; ++column) {
       pixels.Add(from, to);
       from += ptrdiff_t{g.strides[1]} * g.channels;
@@ -110,13 +115,20 @@ Status ConvRun(const KernelCall& call) {
     for (int column = 0; column < g.out[1]; column += band.columns) {
       for (int row = 0; row < g.out[0]; row += band.rows) {
         const Pass pass = PassAt(g, band, row, column);
-        if (band.mode == ConvMode::kRows) {
-          LoadRows(g, band, widening, x, pass, row > 0, x_halves);
-        } else {
-          LoadPairs(g, band, widening, x, pass, bytes, x_halves);
+        switch (band.mode) {
+          case ConvMode::kPixels:
+            LoadPixels(g, band, widening, x, pass, x_halves);
+            break;
+          case ConvMode::kWindows:
+            LoadWindows(g, band, widening, x, pass, bytes, x_halves);
+            break;
+          case ConvMode::kRows:
+            LoadRows(g, band, widening, x, pass, row > 0, x_halves);
+            break;
         }
-        ListPixels(g, band, pass, x_halves, g.y + image * g.y_image, pixels);
+        ListPixels(g, band, pass, x_halves, pixels);
         product.y_end = pixels.y + pixels.count;
+        product.output = g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1];
         RunOutputs(outputs, w_halves, bytes, product);
       }
     }

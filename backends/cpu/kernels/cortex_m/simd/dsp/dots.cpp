@@ -13,7 +13,8 @@ namespace tenon::cpu::dsp {
 // The stack: what PairProduct begins with, up to `gaps`:
 //   0 bias, 16 w, 20 where a pair begins, 24 finish, 48 output, 52 next y, 56 y_end, 60 w_end,
 //   64 sums, 68 next x_runs, 72 gaps; then
-//   76 next gap, 80 rounds of a run, 84 where a run begins, 88 where a pair is finished.
+//   76 next gap, 80 rounds of a run, 84 where a run begins, 88 where a pair is finished, 92 what
+//   follows a round of paired inputs.
 
 // 10 instructions for 16 products of paired inputs (at r12).
 #define TENON_PAIRED_STEP            \
@@ -43,14 +44,29 @@ namespace tenon::cpu::dsp {
   "smlad r3, lr, r10, r3\n"
 
 // A sum to a byte, as FinishDoubled does.
+#define TENON_SIGN(sum, offset) "add lr, " offset ", " sum ", asr #31\n"
 #define TENON_FINISH(sum, multiplier, offset, right) \
-  "add lr, " offset ", " sum                         \
-  ", asr #31\n"                                      \
-  "smmlar " sum ", " sum ", " multiplier             \
-  ", lr\n"                                           \
+  "smmlar " sum ", " sum ", " multiplier ", " offset \
+  "\n"                                               \
   "asr " sum ", " sum ", " right                     \
   "\n"                                               \
   "ssat " sum ", #8, " sum "\n"
+
+// Four bytes (r10 output, r11 next y), and on to the next pair.
+#define TENON_STORE         \
+  "ldmia r11!, {r4, r5}\n"  \
+  "str r11, [sp, #52]\n"    \
+  "strb r2, [r5, r10]\n"    \
+  "strb r0, [r4, r10]\n"    \
+  "add r10, #1\n"           \
+  "strb r3, [r5, r10]\n"    \
+  "strb r1, [r4, r10]\n"    \
+  "ldr r4, [sp, #56]\n"     \
+  "cmp r11, r4\n"           \
+  "it ne\n"                 \
+  "ldmne sp, {r0-r4, pc}\n" \
+  "add sp, #96\n"           \
+  "pop {r3-r11, pc}\n"
 
 __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
   __asm__ volatile(
@@ -61,11 +77,13 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       "stmia r12!, {r1-r8}\n"
       "ldmia r0!, {r1-r8}\n"
       "stmia r12!, {r1-r8}\n"
-      "ldmia r0, {r1-r5}\n"  // sums, x_runs, gaps, x_paired, steps
+      "ldmia r0, {r1-r5, r7}\n"  // sums, x_runs, gaps, x_paired, steps, is_relu
       "stmia r12, {r1-r3}\n"
       "adr r6, 7f\n"
       "cbnz r1, 1f\n"
       "adr r6, 6f\n"
+      "cbz r7, 1f\n"
+      "adr r6, 10f\n"
       "1:\n"
       "orr r6, #1\n"  // an address of Thumb code
       "str r6, [sp, #88]\n"
@@ -83,6 +101,13 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       "adr r5, 4f\n"
       "b 3f\n"
       "2:\n"
+      "ldr r7, [sp, #88]\n"
+      "cmp r6, #1\n"
+      "beq 11f\n"
+      "adr r7, 12f\n"
+      "orr r7, #1\n"
+      "11:\n"
+      "str r7, [sp, #92]\n"
       "adr r8, 8f\n"
       "mov r7, #40\n"
       "mla r5, r5, r7, r8\n"
@@ -94,6 +119,9 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       // A pair of paired inputs.
       ".balign 4\n"
       "8:\n" TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP TENON_PAIRED_STEP
+      "ldr pc, [sp, #92]\n"
+      ".balign 4\n"
+      "12:\n"
       "ldr r5, [sp, #60]\n"
       "cmp r4, r5\n"
       "bne.w 8b\n"
@@ -126,24 +154,15 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       ".balign 4\n"
       "6:\n"
       "add r4, sp, #24\n"
-      "ldm r4, {r4-r11}\n"
-      TENON_FINISH("r0", "r4", "r5", "r6")
-      TENON_FINISH("r1", "r7", "r8", "r9")
-      TENON_FINISH("r2", "r4", "r5", "r6")
-      TENON_FINISH("r3", "r7", "r8", "r9")
-      "ldmia r11!, {r4, r5}\n"
-      "str r11, [sp, #52]\n"
-      "strb r2, [r5, r10]\n"
-      "strb r0, [r4, r10]\n"
-      "add r10, #1\n"
-      "strb r3, [r5, r10]\n"
-      "strb r1, [r4, r10]\n"
-      "ldr r4, [sp, #56]\n"
-      "cmp r11, r4\n"
-      "it ne\n"
-      "ldmne sp, {r0-r4, pc}\n"
-      "add sp, #96\n"
-      "pop {r3-r11, pc}\n"
+      "ldm r4, {r4-r11}\n" TENON_SIGN("r0", "r5") TENON_FINISH("r0", "r4", "lr", "r6")
+          TENON_SIGN("r1", "r8") TENON_FINISH("r1", "r7", "lr", "r9") TENON_SIGN("r2", "r5")
+              TENON_FINISH("r2", "r4", "lr", "r6") TENON_SIGN("r3", "r8")
+                  TENON_FINISH("r3", "r7", "lr", "r9") TENON_STORE
+      ".balign 4\n"
+      "10:\n"
+      "add r4, sp, #24\n"
+      "ldm r4, {r4-r11}\n" TENON_FINISH("r0", "r4", "r5", "r6") TENON_FINISH("r1", "r7", "r8", "r9")
+          TENON_FINISH("r2", "r4", "r5", "r6") TENON_FINISH("r3", "r7", "r8", "r9") TENON_STORE
 
       // Sums.
       ".balign 4\n"
@@ -161,7 +180,9 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       "pop {r3-r11, pc}\n");
 }
 
+#undef TENON_STORE
 #undef TENON_FINISH
+#undef TENON_SIGN
 #undef TENON_RUN_STEP
 #undef TENON_PAIRED_STEP
 
@@ -198,7 +219,7 @@ uint32_t Sum(const PairProduct& product, ptrdiff_t pair, int pixel, int output) 
 }  // namespace
 
 void MultiplyPairs(const PairProduct& product) {
-  for (uint8_t* const* y = product.y; y < product.y_end; y += 2) {
+  for (const int32_t* y = product.y; y < product.y_end; y += 2) {
     const ptrdiff_t pair = (y - product.y) / 2;
     for (int pixel = 1; pixel >= 0; --pixel) {
       for (int output = 0; output < 2; ++output) {
@@ -207,7 +228,7 @@ void MultiplyPairs(const PairProduct& product) {
           product.sums[pair * 4 + pixel * 2 + output] = sum;
         } else {
           const int32_t value = FinishDoubled(product.finish[output], static_cast<int32_t>(sum));
-          y[pixel][product.output + output] = static_cast<uint8_t>(SaturateToByte(value));
+          product.output[y[pixel] + output] = static_cast<uint8_t>(SaturateToByte(value));
         }
       }
     }

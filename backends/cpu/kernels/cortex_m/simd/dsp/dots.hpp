@@ -22,10 +22,10 @@ struct PairProduct {
   const int16_t* w;
   uint32_t code;  ///< no input
   Finish finish[2];
-  int32_t output;         ///< bytes from an address in `y` to that of output 0
-  uint8_t* const* y;      ///< two for each pair; the second pixel's bytes are stored first
-  uint8_t* const* y_end;  ///< not `y`
-  const int16_t* w_end;   ///< not `w`
+  uint8_t* output;       ///< where the bytes of output 0 begin
+  const int32_t* y;      ///< bytes to a pixel's, two for each pair; the second is stored first
+  const int32_t* y_end;  ///< not `y`
+  const int16_t* w_end;  ///< not `w`
   /// [pair][pixel][output], modulo 2^32. Null: bytes of i8 are stored by FinishDoubled.
   uint32_t* sums;
   /// Two for each pair; or null.
@@ -33,6 +33,8 @@ struct PairProduct {
   const int32_t* gaps;      ///< where there is `x_runs`
   const int16_t* x_paired;  ///< where there is no `x_runs`
   int32_t steps;            ///< of a run, or of all inputs; > 0
+  /// No byte is less than a sum of 0 gives: FinishDoubled need not tell what is negative.
+  int32_t is_relu;
 };
 
 void MultiplyPairs(const PairProduct& product);

@@ -150,29 +150,31 @@ void LoadRows(const ConvGeometry& g, const ConvBand& band, const Widening& widen
   }
 }
 
-void LoadPairs(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
-               const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to) {
-  const ptrdiff_t pair_halves = ptrdiff_t{band.steps} * 2 * kStep;
-  const uint8_t* windows[2] = {};
+void LoadPixels(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+                const uint8_t* image, const Pass& pass, int16_t* to) {
+  const ptrdiff_t step = g.x_step[1] * g.strides[1];
+  const uint8_t* row = image + pass.row * g.strides[0] * g.x_step[0] + pass.column * step;
+  for (int i = 0; i < pass.rows; ++i, row += g.strides[0] * g.x_step[0]) {
+    WidenPairs(widening, row, step, pass.columns, band.steps, to);
+    to += ptrdiff_t{pass.columns} * band.steps * kStep;
+  }
+}
+
+void LoadWindows(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+                 const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to) {
+  const ptrdiff_t window_bytes = ptrdiff_t{band.steps} * kStep;
   int place = 0;
   for (int row = pass.row; row < pass.row + pass.rows; ++row) {
     for (int column = pass.column; column < pass.column + pass.columns; ++column) {
-      if (band.mode == ConvMode::kPixels) {
-        windows[place] =
-            image + row * g.strides[0] * g.x_step[0] + column * g.strides[1] * g.x_step[1];
-      } else {
-        uint8_t* const window = bytes + place * band.steps * kStep;
-        GatherWindow(g, band, image, row, column, window);
-        windows[place] = window;
-      }
+      GatherWindow(g, band, image, row, column, bytes + place * window_bytes);
       if (place == 1) {
-        WidenTwo(widening, windows[0], windows[1], band.steps, to);
-        to += pair_halves;
+        WidenPairs(widening, bytes, window_bytes, 2, band.steps, to);
+        to += 2 * window_bytes;
       }
       place ^= 1;
     }
   }
-  if (place == 1) WidenTwo(widening, windows[0], windows[0], band.steps, to);
+  if (place == 1) WidenPairs(widening, bytes, window_bytes, 1, band.steps, to);
 }
 
 }  // namespace tenon::cpu::dsp

@@ -49,9 +49,13 @@ struct Pass {
 void LoadRows(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
               const uint8_t* image, const Pass& pass, bool follows, int16_t* to);
 
-/// Fills `to` with the inputs of each pixel of the pass, row by row, in pairs of pixels (see
-/// PairProduct); those of a last single pixel twice. `bytes`: room for two windows.
-void LoadPairs(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
-               const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to);
+/// Fills `to` with the pixels of x that the pass reads, in pairs (see PairProduct): of one row, or
+/// of rows of even numbers of pixels.
+void LoadPixels(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+                const uint8_t* image, const Pass& pass, int16_t* to);
+
+/// Fills `to` with the windows of the pass's pixels, in pairs. `bytes`: room for two windows.
+void LoadWindows(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+                 const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to);
 
 }  // namespace tenon::cpu::dsp

@@ -26,8 +26,8 @@ void WidenWeights(const Outputs& outputs, int output, int words, uint8_t* bytes,
 }
 
 /// Two outputs of bytes by FinishDoubled, whose weights are i8 without zero points.
-void RunSimplePair(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
-  const int first = product.output;
+void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
+                   PairProduct& product) {
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
   const uint8_t* const row = outputs.w + ptrdiff_t{first} * outputs.depth;
   WidenTwo({}, row, RowOf(outputs, first + 1, bytes), words, w);
@@ -41,14 +41,15 @@ void RunSimplePair(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProdu
 }
 
 /// Two outputs of any kind, or the last.
-void RunAnyPair(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
-  const PairFinish finish = FinishOf(outputs.rescale, product.output, outputs.count);
+void RunAnyPair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
+                PairProduct& product) {
+  const PairFinish finish = FinishOf(outputs.rescale, first, outputs.count);
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
   for (int i = 0; i < 2; ++i) {
     const auto bias = static_cast<uint32_t>(finish.bias[i]);
     product.bias[i] = product.bias[2 + i] = outputs.is_simple ? bias * 2 : bias;
     product.finish[i] = finish.outputs[i];
-    const int output = product.output + (finish.is_pair ? i : 0);
+    const int output = first + (finish.is_pair ? i : 0);
     WidenWeights(outputs, output, words, bytes, w + i * kStepInputs);
   }
   if (outputs.is_simple && finish.is_pair) return MultiplyPairs(product);
@@ -57,10 +58,10 @@ void RunAnyPair(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct&
   MultiplyPairs(product);
   product.sums = nullptr;
   const uint32_t* next = sums;
-  for (uint8_t* const* y = product.y; y < product.y_end; y += 2, next += 4) {
+  for (const int32_t* y = product.y; y < product.y_end; y += 2, next += 4) {
     for (int pixel = 1; pixel >= 0; --pixel) {
       StorePair(outputs.rescale, finish, next + 2 * pixel, outputs.is_simple,
-                y[pixel] + product.output);
+                product.output + y[pixel]);
     }
   }
 }
@@ -84,10 +85,13 @@ Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, in
 
 void RunOutputs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
   const bool is_simple = outputs.is_simple && outputs.is_signed && outputs.zero_points == nullptr;
-  for (product.output = 0; product.output < outputs.count; product.output += 2) {
-    const bool is_pair = product.output + 1 < outputs.count;
-    (is_simple && is_pair ? RunSimplePair : RunAnyPair)(outputs, w, bytes, product);
+  product.is_relu = outputs.is_simple && outputs.rescale.output.zero_point == -128 ? 1 : 0;
+  uint8_t* const y = product.output;
+  for (int first = 0; first < outputs.count; first += 2, product.output += 2) {
+    const bool is_pair = first + 1 < outputs.count;
+    (is_simple && is_pair ? RunSimplePair : RunAnyPair)(outputs, first, w, bytes, product);
   }
+  product.output = y;
 }
 
 }  // namespace tenon::cpu::dsp

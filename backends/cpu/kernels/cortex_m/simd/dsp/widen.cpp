@@ -34,6 +34,54 @@ Halved Unpack(const Widening& widening, const uint8_t* from) {
   return {DoubledHalves(even), DoubledHalves(odd)};
 }
 
+#if TENON_DSP_INSTRUCTIONS
+// `pairs` pairs of rows, `gap` bytes from the end of a row to the one after the next, by hand,
+// since the compiler does not store four words at once.
+void WidenByHand(const Widening& widening, const uint8_t* a, const uint8_t* b, ptrdiff_t gap,
+                 int pairs, int words, int16_t* to) {
+  if (words == 0) return;
+#define TENON_UNPACK_TWO              \
+  "ldr r5, [%[a]], #4\n"              \
+  "ldr r9, [%[b]], #4\n"              \
+  "subs r10, #1\n"                    \
+  "sxtab16 r4, %[less], r5\n"         \
+  "sxtab16 r5, %[less], r5, ror #8\n" \
+  "sxtab16 r8, %[less], r9\n"         \
+  "sxtab16 r9, %[less], r9, ror #8\n"
+#define TENON_NEXT_PAIR \
+  "add %[a], %[gap]\n"  \
+  "add %[b], %[gap]\n"  \
+  "subs %[pairs], #1\n"
+  if (widening.doubled) {
+    __asm__ volatile(
+        "1:\n"
+        "mov r10, %[words]\n"
+        "2:\n" TENON_UNPACK_TWO
+        "sadd16 r4, r4, r4\n"
+        "sadd16 r5, r5, r5\n"
+        "sadd16 r8, r8, r8\n"
+        "sadd16 r9, r9, r9\n"
+        "stmia %[to]!, {r4, r5, r8, r9}\n"
+        "bne 2b\n" TENON_NEXT_PAIR "bne 1b\n"
+        : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to)
+        : [less] "r"(widening.less), [words] "r"(words), [gap] "r"(gap)
+        : "r4", "r5", "r8", "r9", "r10", "cc", "memory");
+  } else {
+    __asm__ volatile(
+        "1:\n"
+        "mov r10, %[words]\n"
+        "2:\n" TENON_UNPACK_TWO
+        "stmia %[to]!, {r4, r5, r8, r9}\n"
+        "bne 2b\n" TENON_NEXT_PAIR "bne 1b\n"
+        : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to)
+        : [less] "r"(widening.less), [words] "r"(words), [gap] "r"(gap)
+        : "r4", "r5", "r8", "r9", "r10", "cc", "memory");
+  }
+#undef TENON_UNPACK_TWO
+#undef TENON_NEXT_PAIR
+}
+#endif
+
 }  // namespace
 
 void Widen(const Widening& widening, const uint8_t* from, int words, int16_t* to, int step) {
@@ -49,44 +97,28 @@ void Widen(const Widening& widening, const uint8_t* from, int words, int16_t* to
 void WidenTwo(const Widening& widening, const uint8_t* a, const uint8_t* b, int words,
               int16_t* to) {
 #if TENON_DSP_INSTRUCTIONS
-  // By hand, since the compiler does not store four words at once.
-  if (widening.flip == 0 && words > 0) {
-    __asm__ volatile(
-        "cbnz %[doubled], 2f\n"
-        "1:\n"
-        "ldr r5, [%[a]], #4\n"
-        "ldr r9, [%[b]], #4\n"
-        "subs %[words], #1\n"
-        "sxtab16 r4, %[less], r5\n"
-        "sxtab16 r5, %[less], r5, ror #8\n"
-        "sxtab16 r8, %[less], r9\n"
-        "sxtab16 r9, %[less], r9, ror #8\n"
-        "stmia %[to]!, {r4, r5, r8, r9}\n"
-        "bne 1b\n"
-        "b 3f\n"
-        "2:\n"
-        "ldr r5, [%[a]], #4\n"
-        "ldr r9, [%[b]], #4\n"
-        "subs %[words], #1\n"
-        "sxtab16 r4, %[less], r5\n"
-        "sxtab16 r5, %[less], r5, ror #8\n"
-        "sxtab16 r8, %[less], r9\n"
-        "sxtab16 r9, %[less], r9, ror #8\n"
-        "sadd16 r4, r4, r4\n"
-        "sadd16 r5, r5, r5\n"
-        "sadd16 r8, r8, r8\n"
-        "sadd16 r9, r9, r9\n"
-        "stmia %[to]!, {r4, r5, r8, r9}\n"
-        "bne 2b\n"
-        "3:\n"
-        : [a] "+r"(a), [b] "+r"(b), [words] "+r"(words), [to] "+r"(to)
-        : [less] "r"(widening.less), [doubled] "l"(static_cast<uint32_t>(widening.doubled))
-        : "r4", "r5", "r8", "r9", "cc", "memory");
-    return;
-  }
+  if (widening.flip == 0) return WidenByHand(widening, a, b, 0, 1, words, to);
 #endif
   Widen(widening, a, words, to, 2 * kWordBytes);
   Widen(widening, b, words, to + kWordBytes, 2 * kWordBytes);
+}
+
+void WidenPairs(const Widening& widening, const uint8_t* from, ptrdiff_t step, int rows, int words,
+                int16_t* to) {
+  const ptrdiff_t pair_halves = ptrdiff_t{words} * 2 * kWordBytes;
+#if TENON_DSP_INSTRUCTIONS
+  if (widening.flip == 0 && rows > 1) {
+    const int pairs = rows / 2;
+    WidenByHand(widening, from, from + step, 2 * step - ptrdiff_t{words} * kWordBytes, pairs, words,
+                to);
+    from += 2 * step * pairs;
+    to += pair_halves * pairs;
+    rows %= 2;
+  }
+#endif
+  for (; rows > 0; rows -= 2, from += 2 * step, to += pair_halves) {
+    WidenTwo(widening, from, rows > 1 ? from + step : from, words, to);
+  }
 }
 
 void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, int count,

@@ -36,6 +36,10 @@ void Widen(const Widening& widening, const uint8_t* from, int words, int16_t* to
 /// Two rows side by side: for each word, the halves of row `a` and then those of row `b`.
 void WidenTwo(const Widening& widening, const uint8_t* a, const uint8_t* b, int words, int16_t* to);
 
+/// Rows that lie `step` bytes apart, in pairs as by WidenTwo; a last single one stands there twice.
+void WidenPairs(const Widening& widening, const uint8_t* from, ptrdiff_t step, int rows, int words,
+                int16_t* to);
+
 /// The first four bytes of each of `count` pixels that lie `step` bytes apart, to rows that are
 /// `plane` halves apart.
 void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, int count,
