@@ -1,5 +1,7 @@
 #include "runtime/engine/kernel_choice.hpp"
 
+#include <initializer_list>
+
 #include "runtime/base/config.hpp"
 #include "runtime/ops/kernel_name.hpp"
 
@@ -26,7 +28,7 @@ Status CheckInPlace(const KernelQuery& query, const KernelEntry& kernel) {
 }
 
 /// That this kernel runs the op as the plan has it.
-Status CheckKernel(const KernelQuery& query, const KernelEntry& kernel) {
+[[gnu::noinline]] Status CheckKernel(const KernelQuery& query, const KernelEntry& kernel) {
   if constexpr (!kHasWorkers) {
     TENON_ENSURE(kernel.load == nullptr && kernel.open == nullptr, kUnsupported,
                  "the kernel needs a heap, which firmware lacks: name another in the backend");
@@ -59,32 +61,26 @@ Status CheckWorkspace(const ProgramView& program, int32_t workspace) {
 
 Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
                     const KernelEntry** chosen) {
-  const auto kind = static_cast<OpKind>(query.info.kind);
-  const KernelEntry* named = nullptr;
-  const KernelEntry* sibling = nullptr;
-  for (const KernelEntry& entry : kernels) {
-    if (entry.row->kind != kind) continue;
-    if (sibling == nullptr) sibling = &entry;
-    if (NamesKernel(query.name, entry.id)) named = &entry;
+  const OpRow* row = nullptr;
+  Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
+  for (const bool only_named : {true, false}) {
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const KernelEntry& kernel = kernels[i];
+      if (kernel.row->kind != static_cast<OpKind>(query.info.kind)) continue;
+      if (row == nullptr) TENON_RETURN_IF_ERROR(CheckOperands(query, *kernel.row));
+      row = kernel.row;
+      const bool is_named = NamesKernel(query.name, kernel.id);
+      if (only_named && !is_named) continue;
+      const Status status = CheckKernel(query, kernel);
+      *chosen = &kernel;
+      if (status.ok()) return status;
+      if (is_named) reason = status;
+    }
   }
-  TENON_ENSURE(sibling != nullptr, kUnsupported,
+  *chosen = nullptr;
+  TENON_ENSURE(row != nullptr, kUnsupported,
                "backend has no kernel for op kind {0}: build it with the op's kernels",
                query.info.kind);
-  TENON_RETURN_IF_ERROR(CheckOperands(query, *sibling->row));
-  Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
-  if (named != nullptr) {
-    reason = CheckKernel(query, *named);
-    if (reason.ok()) {
-      *chosen = named;
-      return reason;
-    }
-  }
-  for (const KernelEntry& entry : kernels) {
-    if (entry.row->kind == kind && CheckKernel(query, entry).ok()) {
-      *chosen = &entry;
-      return OkStatus();
-    }
-  }
   return reason;
 }
 

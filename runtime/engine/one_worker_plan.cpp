@@ -40,7 +40,7 @@ uint8_t* Places::Find(uint32_t index, const StorageInfo& storage) const {
       return static_cast<uint8_t*>(ports[i].data);
     }
   }
-  return static_cast<uint8_t*>(arenas[storage.index]) + static_cast<size_t>(storage.offset);
+  return static_cast<uint8_t*>(arenas[storage.index]) + storage.offset;
 }
 
 size_t OperandRoom::Bytes(const ProgramView& program) {
@@ -62,9 +62,7 @@ size_t OneWorkerPlan::StateBytes(const PlanView& plan) {
 size_t OneWorkerPlan::ScratchBytes(const PlanView& plan) {
   const size_t check = PlanCheckScratchBytes(plan);
   const size_t room = OperandRoom::Bytes(plan.program(0));
-  const size_t marks = plan.program(0).storage_count();
-  const size_t binding = room > marks ? room : marks;
-  return check > binding ? check : binding;
+  return check > room ? check : room;
 }
 
 Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
@@ -73,8 +71,7 @@ Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> back
   TENON_RETURN_IF_ERROR(CheckPlan(plan, scratch));
   view_ = plan;
   program_ = plan.program(0);
-  TENON_RETURN_IF_ERROR(CheckArenas(program_));
-  // The plan check is done with its scratch.
+  // The plan check is done with its scratch, which has more than a byte for each storage.
   TENON_RETURN_IF_ERROR(CheckPorts(program_, scratch.data()));
   MemoryBlock block(state);
   kernels_ = block.TakeUnset<const KernelEntry*>(program_.op_count());
@@ -92,7 +89,8 @@ Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> back
 }
 
 Status OneWorkerPlan::BindOp(size_t op, const KernelList& kernels, const OperandRoom& room) {
-  const DescribedOp described = Describe(op, nullptr, room);
+  DescribedOp described;
+  Describe(op, nullptr, room, described);
   TENON_RETURN_IF_ERROR(CheckWorkspace(program_, described.info.workspace));
   KernelSetup setup;
   setup.op = described.call;
@@ -102,9 +100,11 @@ Status OneWorkerPlan::BindOp(size_t op, const KernelList& kernels, const Operand
   return ChooseKernel(query, kernels, &kernels_[op]);
 }
 
-TensorView OneWorkerPlan::ViewOf(int32_t tensor, const Places* places) const {
+/// A view of the tensor, or an empty one for -1.
+void OneWorkerPlan::View(int32_t tensor, const Places* places, TensorView& view) const {
+  view = TensorView{};
+  if (tensor < 0) return;
   const TensorInfo info = program_.tensor(static_cast<size_t>(tensor));
-  TensorView view;
   view.dims = info.dims.data();
   view.strides = info.strides.data();
   view.dtype = info.dtype;
@@ -113,41 +113,34 @@ TensorView OneWorkerPlan::ViewOf(int32_t tensor, const Places* places) const {
   uint8_t* start = nullptr;
   if (storage.home == StorageHome::kSection) {
     // Kernels never write constants: the plan check has proven it.
-    start = const_cast<uint8_t*>(view_.section_data(storage.index)) +
-            static_cast<size_t>(storage.offset);
+    start = const_cast<uint8_t*>(view_.section_data(storage.index)) + storage.offset;
   } else if (places != nullptr) {
     start = places->Find(info.storage, storage);
   } else {
-    return view;
+    return;
   }
-  view.data = start + static_cast<size_t>(info.offset);
-  return view;
+  view.data = start + info.offset;
 }
 
-DescribedOp OneWorkerPlan::Describe(size_t op, const Places* places,
-                                    const OperandRoom& room) const {
-  DescribedOp described;
+void OneWorkerPlan::Describe(size_t op, const Places* places, const OperandRoom& room,
+                             DescribedOp& described) const {
   described.info = program_.op(op);
   const OpInfo& info = described.info;
-  int32_t used = 0;
-  const auto add = [&](int32_t tensor) {
-    room.views[used] = tensor < 0 ? TensorView{} : ViewOf(tensor, places);
-    room.ids[used] = tensor < 0 ? -1 : used;
-    return room.views[used++];
-  };
-  for (const int32_t input : info.inputs) add(input);
-  for (const int32_t output : info.outputs) add(output);
-  if (info.workspace >= 0) {
-    const TensorView workspace = add(info.workspace);
-    described.workspace = workspace.data;
-    described.workspace_bytes = static_cast<size_t>(workspace.Elements());
+  const size_t inputs = info.inputs.size();
+  const size_t operands = inputs + info.outputs.size();
+  for (size_t i = 0; i < operands; ++i) {
+    const int32_t tensor = i < inputs ? info.inputs[i] : info.outputs[i - inputs];
+    room.ids[i] = tensor < 0 ? -1 : static_cast<int32_t>(i);
+    View(tensor, places, room.views[i]);
   }
-  OpCall& call = described.call;
-  call.tensors = room.views;
-  call.input_ids = {room.ids, info.inputs.size()};
-  call.output_ids = {room.ids + info.inputs.size(), info.outputs.size()};
-  call.attributes = info.attributes.data();
-  return described;
+  TensorView& workspace = room.views[operands];
+  View(info.workspace, places, workspace);
+  described.workspace = workspace.data;
+  described.workspace_bytes = info.workspace < 0 ? 0 : static_cast<size_t>(workspace.Elements());
+  described.call = {room.views,
+                    {room.ids, inputs},
+                    {room.ids + inputs, info.outputs.size()},
+                    info.attributes.data()};
 }
 
 }  // namespace tenon

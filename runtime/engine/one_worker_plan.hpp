@@ -70,11 +70,11 @@ class OneWorkerPlan {
   [[nodiscard]] const char* worker_name(size_t /*op*/) const { return program_.worker_name(0); }
 
   /// Operands in arenas have no data without `places`.
-  [[nodiscard]] DescribedOp Describe(size_t op, const Places* places,
-                                     const OperandRoom& room) const;
+  void Describe(size_t op, const Places* places, const OperandRoom& room,
+                DescribedOp& described) const;
 
  private:
-  [[nodiscard]] TensorView ViewOf(int32_t tensor, const Places* places) const;
+  void View(int32_t tensor, const Places* places, TensorView& view) const;
   Status BindOp(size_t op, const KernelList& kernels, const OperandRoom& room);
 
   PlanView view_;

@@ -1,19 +1,19 @@
 #include "runtime/engine/one_worker_session.hpp"
 
+#include "runtime/engine/plan_memory.hpp"
+
 namespace tenon {
 
 size_t OneWorkerSession::StateBytes(const OneWorkerPlan& plan) {
   const ProgramView& program = plan.program();
-  const size_t ports = program.input_count() + program.output_count();
-  return program.arena_count() * sizeof(void*) + ports * sizeof(BoundPort) + alignof(BoundPort) +
-         OperandRoom::Bytes(program);
+  return program.arena_count() * sizeof(void*) + PortCount(program) * sizeof(BoundPort) +
+         alignof(BoundPort) + OperandRoom::Bytes(program);
 }
 
 Status OneWorkerSession::Open(const OneWorkerPlan& plan, Span<uint8_t> state,
                               const ArenaMemory* arenas) {
   const ProgramView& program = plan.program();
-  const size_t inputs = program.input_count();
-  const size_t ports = inputs + program.output_count();
+  const size_t ports = PortCount(program);
   MemoryBlock block(state);
   places_.arenas = {block.TakeUnset<void*>(program.arena_count()), program.arena_count()};
   places_.ports = {block.TakeUnset<BoundPort>(ports), ports};
@@ -24,8 +24,7 @@ Status OneWorkerSession::Open(const OneWorkerPlan& plan, Span<uint8_t> state,
   plan_ = &plan;
   for (size_t i = 0; i < places_.arenas.size(); ++i) places_.arenas[i] = arenas[i].base;
   for (size_t i = 0; i < ports; ++i) {
-    const PortInfo port = i < inputs ? program.input(i) : program.output(i - inputs);
-    places_.ports[i] = {nullptr, program.tensor(port.tensor).storage};
+    places_.ports[i] = {nullptr, program.tensor(PortAt(program, i).tensor).storage};
   }
   return OkStatus();
 }
@@ -35,18 +34,10 @@ void* OneWorkerSession::PortData(size_t port) const {
   return places_.Find(storage, plan_->program().storage(storage));
 }
 
-void OneWorkerSession::Bind(size_t port, void* data) {
+void OneWorkerSession::BindPort(size_t port, void* data) {
   void*& bound = places_.ports[port].data;
   places_.bound += static_cast<size_t>(data != nullptr) - static_cast<size_t>(bound != nullptr);
   bound = data;
-}
-
-bool OneWorkerSession::IsBound(uint32_t tensor) const {
-  const uint32_t storage = plan_->program().tensor(tensor).storage;
-  for (const BoundPort& port : places_.ports) {
-    if (port.storage == storage) return port.data != nullptr;
-  }
-  return false;
 }
 
 Status OneWorkerSession::Run(const RunOptions& options) {
@@ -65,7 +56,8 @@ Status OneWorkerSession::Run(const RunOptions& options) {
 }
 
 Status OneWorkerSession::RunOp(size_t op) const {
-  const DescribedOp described = plan_->Describe(op, &places_, room_);
+  DescribedOp described;
+  plan_->Describe(op, &places_, room_, described);
   KernelCall call;
   call.op = described.call;
   call.workspace = described.workspace;

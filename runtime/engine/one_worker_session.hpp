@@ -22,18 +22,12 @@ class OneWorkerSession {
   /// alignment that the plan says) are borrowed and must outlive the session. Errors: kOutOfMemory.
   Status Open(const OneWorkerPlan& plan, Span<uint8_t> state, const ArenaMemory* arenas);
 
-  /// Where input / output `index` lies now.
-  [[nodiscard]] void* InputData(size_t index) const { return PortData(index); }
-  [[nodiscard]] void* OutputData(size_t index) const {
-    return PortData(plan_->program().input_count() + index);
-  }
-
+  /// Where an input or output lies now, counted as PortAt counts.
+  [[nodiscard]] void* PortData(size_t port) const;
   /// Uses `data` for the port's storage from now on; null goes back to the arena.
-  void BindInput(size_t index, void* data) { Bind(index, data); }
-  void BindOutput(size_t index, void* data) { Bind(plan_->program().input_count() + index, data); }
-
-  /// True if the input or output `tensor` lies in memory bound to it.
-  [[nodiscard]] bool IsBound(uint32_t tensor) const;
+  void BindPort(size_t port, void* data);
+  /// True if the port lies in memory bound to it.
+  [[nodiscard]] bool IsBound(size_t port) const { return places_.ports[port].data != nullptr; }
 
   [[nodiscard]] const OneWorkerPlan& plan() const { return *plan_; }
 
@@ -42,8 +36,6 @@ class OneWorkerSession {
   Status Run(const RunOptions& options = {});
 
  private:
-  [[nodiscard]] void* PortData(size_t port) const;
-  void Bind(size_t port, void* data);
   Status RunOp(size_t op) const;
 
   const OneWorkerPlan* plan_ = nullptr;

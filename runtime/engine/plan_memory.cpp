@@ -22,13 +22,21 @@ bool IsWholeStorage(const ProgramView& program, const TensorInfo& tensor) {
 
 /// The bytes of all slots of an arena, or more than `most`.
 uint64_t BytesUpTo(const ArenaInfo& arena, uint64_t most) {
-  if constexpr (!kHasDevices) return arena.bytes;
   // The plan check has bounded what a slot takes, so that only the product can overflow.
   const uint64_t slot = SlotStride(arena);
   return slot <= most / arena.slots ? slot * arena.slots : UINT64_MAX;
 }
 
 }  // namespace
+
+size_t PortCount(const ProgramView& program) {
+  return program.input_count() + program.output_count();
+}
+
+PortInfo PortAt(const ProgramView& program, size_t port) {
+  const size_t inputs = program.input_count();
+  return port < inputs ? program.input(port) : program.output(port - inputs);
+}
 
 Status CheckArenas(const ProgramView& program) {
   uint64_t left = PTRDIFF_MAX;
@@ -45,13 +53,13 @@ Status CheckArenas(const ProgramView& program) {
 
 Status CheckPorts(const ProgramView& program, uint8_t* marks) {
   for (size_t i = 0; i < program.storage_count(); ++i) marks[i] = 0;
-  const size_t inputs = program.input_count();
-  for (size_t i = 0; i < inputs + program.output_count(); ++i) {
-    const PortInfo port = i < inputs ? program.input(i) : program.output(i - inputs);
+  const size_t ports = PortCount(program);
+  for (size_t i = 0; i < ports; ++i) {
+    const PortInfo port = PortAt(program, i);
     const TensorInfo tensor = program.tensor(port.tensor);
-    const bool is_first = marks[tensor.storage] == 0;
+    const bool is_taken = marks[tensor.storage] != 0;
     marks[tensor.storage] = 1;
-    if (!is_first || !IsWholeStorage(program, tensor)) {
+    if (is_taken || !IsWholeStorage(program, tensor)) {
       return Status(StatusCode::kCorruptPlan,
                     "input or output '{s}' is not a row-major array of its own")
           .About(port.name);

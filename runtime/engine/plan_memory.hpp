@@ -1,6 +1,7 @@
-// What loading checks of a program's memory beyond the plan check: that the caller can give it.
+// A program's inputs, outputs and arenas, as loading checks them and sessions use them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "runtime/base/config.hpp"
@@ -9,14 +10,19 @@
 
 namespace tenon {
 
+/// Inputs and outputs, counted on: outputs follow inputs.
+[[nodiscard]] size_t PortCount(const ProgramView& program);
+/// `port` is below PortCount.
+[[nodiscard]] PortInfo PortAt(const ProgramView& program, size_t port);
+
 /// Bytes that a session needs for the arena. Only after CheckArenas.
 [[nodiscard]] inline size_t BytesOf(const ArenaInfo& arena) {
-  // Firmware takes no rings: no 64-bit division is linked for them.
+  // Firmware takes no rings: no division is linked for them.
   return static_cast<size_t>(kHasDevices ? ArenaBytes(arena) : arena.bytes);
 }
 
 /// All arenas together can be addressed, with room for their alignment: sums of their sizes do not
-/// wrap. Errors: kOutOfMemory.
+/// wrap. Not needed where nobody adds them up. Errors: kOutOfMemory.
 Status CheckArenas(const ProgramView& program);
 
 /// Inputs and outputs are handed to the user as plain arrays, or taken from the user's memory: each

@@ -1,6 +1,7 @@
 #include "runtime/engine/session.hpp"
 
 #include "runtime/engine/memory_block.hpp"
+#include "runtime/engine/plan_memory.hpp"
 
 namespace tenon {
 namespace {
@@ -58,6 +59,19 @@ void* Session::InputData(size_t index) const {
 
 void* Session::OutputData(size_t index) const {
   return addresses_.host()[plan_->program().output(index).tensor].data;
+}
+
+void* Session::PortData(size_t port) const {
+  return addresses_.host()[PortAt(plan_->program(), port).tensor].data;
+}
+
+void Session::BindPort(size_t port, void* data) {
+  const size_t inputs = plan_->program().input_count();
+  port < inputs ? BindInput(port, data) : BindOutput(port - inputs, data);
+}
+
+bool Session::IsBound(size_t port) const {
+  return addresses_.IsBound(PortAt(plan_->program(), port).tensor);
 }
 
 void Session::SetNoticeSink(const NoticeSink& sink) {

@@ -36,8 +36,11 @@ class Session {
   void BindInput(size_t index, void* data) { addresses_.BindInput(index, data); }
   void BindOutput(size_t index, void* data) { addresses_.BindOutput(index, data); }
 
-  /// True if the input or output `tensor` lies in memory bound to it.
-  [[nodiscard]] bool IsBound(uint32_t tensor) const { return addresses_.IsBound(tensor); }
+  /// The same for either, counted as PortAt counts.
+  [[nodiscard]] void* PortData(size_t port) const;
+  void BindPort(size_t port, void* data);
+  /// True if the port lies in memory bound to it.
+  [[nodiscard]] bool IsBound(size_t port) const;
 
   /// See WorkerRun::SetRunners.
   void SetRunners(const ParallelRunner* runners) {

@@ -32,6 +32,7 @@ inline constexpr uint32_t kSessionMark = 0x53534554;
 struct tenon_plan {
   uint32_t mark = tenon::sdk::kPlanMark;
   uint32_t generation = 0;  // another one for each plan that the same memory holds
+  uint32_t check_sum = 0;   // of the file's header, and so of all of it
   tenon::sdk::Plan loaded;
 #ifndef TENON_FIRMWARE
   size_t program = 0;  // the one that is loaded

@@ -1,4 +1,5 @@
 // Inputs and outputs that a DMA or another processor reads or writes past this one's caches.
+#include "runtime/engine/plan_memory.hpp"
 #include "sdk/src/handles.hpp"
 
 namespace {
@@ -6,44 +7,39 @@ namespace {
 using tenon::OkStatus;
 using tenon::Status;
 using tenon::StatusCode;
+using tenon::sdk::IsAligned;
 
 constexpr size_t kMostPorts = 32;  // bits of a mask
 
 enum class Action : uint8_t { kCheck, kInvalidate, kClean };
-
-/// That whole lines of the cache are the port's own.
-Status CheckLines(const tenon_session& session, const tenon::PortInfo& port, const void* data,
-                  size_t bytes) {
-  const size_t line = session.caches.line_bytes;
-  const bool is_bound = session.session.IsBound(port.tensor);
-  if (tenon::sdk::IsAligned(data, line) && (is_bound || bytes % line == 0)) return OkStatus();
-  return Status(StatusCode::kFailedPrecondition,
-                "'{s}' shares cache lines of {0} bytes with others: bind it to memory that starts "
-                "at a multiple of that",
-                static_cast<int64_t>(line))
-      .About(port.name);
-}
 
 /// Does one thing to all marked ports; invalidates inputs only. All of them, or up to an error.
 Status ForEachMarked(const tenon_session& session, Action action) {
   const tenon_cache_hooks& caches = session.caches;
   const tenon::ProgramView& program = session.session.plan().program();
   const size_t inputs = program.input_count();
-  const size_t ports = inputs + (action == Action::kInvalidate ? 0 : program.output_count());
+  const size_t ports = action == Action::kInvalidate ? inputs : PortCount(program);
   for (size_t i = 0; i < ports; ++i) {
-    const bool is_input = i < inputs;
-    const size_t index = is_input ? i : i - inputs;
-    const uint32_t mask = is_input ? caches.inputs : caches.outputs;
-    if (index >= kMostPorts || (mask >> index & 1U) == 0) continue;
-    const tenon::PortInfo port = is_input ? program.input(index) : program.output(index);
-    void* data = is_input ? session.session.InputData(index) : session.session.OutputData(index);
+    const size_t bit = i < inputs ? i : i - inputs;
+    const uint32_t mask = i < inputs ? caches.inputs : caches.outputs;
+    if (bit >= kMostPorts || (mask >> bit & 1U) == 0) continue;
+    const tenon::PortInfo port = PortAt(program, i);
+    void* data = session.session.PortData(i);
     // A port is the whole of its storage.
     const auto bytes =
         static_cast<size_t>(program.storage(program.tensor(port.tensor).storage).bytes);
-    if (action == Action::kCheck) {
-      TENON_RETURN_IF_ERROR(CheckLines(session, port, data, bytes));
-    } else {
+    if (action != Action::kCheck) {
       (action == Action::kClean ? caches.clean : caches.invalidate)(caches.context, data, bytes);
+      continue;
+    }
+    // Whole lines of the cache must be the port's own.
+    const size_t filled = session.session.IsBound(i) ? 0 : bytes;
+    if (!IsAligned(data, caches.line_bytes) || filled % caches.line_bytes != 0) {
+      return Status(StatusCode::kFailedPrecondition,
+                    "'{s}' shares cache lines of {0} bytes with others: bind it to memory that "
+                    "starts at a multiple of that",
+                    static_cast<int64_t>(caches.line_bytes))
+          .About(port.name);
     }
   }
   return OkStatus();

@@ -37,6 +37,15 @@ Result<PlanView> OpenPlan(const void* bytes, size_t size, bool skip_section_crc)
   return view;
 }
 
+/// Port number `index` of `count` that begin at `first`; there are none without a plan.
+tenon_status DescribePort(const tenon_plan* plan, tenon_port_info* info, size_t first, size_t index,
+                          size_t count) {
+  if (info == nullptr || index >= count) return TENON_INVALID_ARGUMENT;
+  const tenon::ProgramView& program = plan->loaded.program();
+  FillPort(program, PortAt(program, first + index), info);
+  return TENON_OK;
+}
+
 }  // namespace
 
 namespace tenon::sdk {
@@ -141,6 +150,7 @@ Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t th
   std::memcpy(&generation, state.data() + offsetof(tenon_plan, generation), sizeof generation);
   auto* handle = new (state.data()) tenon_plan();
   handle->generation = generation + 1;
+  handle->check_sum = view.header().crc32c;
   const Span<const Backend* const> list(reinterpret_cast<const Backend* const*>(backends.list),
                                         backends.count);
   const Span<uint8_t> rest(state.data() + kHandle, state.size() - kHandle);
@@ -268,7 +278,12 @@ void tenon_plan_unload(tenon_plan* plan) {
 tenon_status tenon_plan_verify(const tenon_plan* plan, tenon_error* error) {
   const Status status = tenon::sdk::CheckLoaded(plan);
   if (!status.ok()) return Report(status, error);
-  return Report(PlanView::Open(plan->loaded.view().file()).status(), error);
+  const Result<PlanView> view = PlanView::Open(plan->loaded.view().file());
+  if (view.ok() && view->header().crc32c != plan->check_sum) {
+    return Report(Status(StatusCode::kCorruptPlan, "another plan lies where this one was loaded"),
+                  error);
+  }
+  return Report(view.status(), error);
 }
 
 size_t tenon_plan_input_count(const tenon_plan* plan) {
@@ -280,17 +295,12 @@ size_t tenon_plan_output_count(const tenon_plan* plan) {
 }
 
 tenon_status tenon_plan_input(const tenon_plan* plan, size_t index, tenon_port_info* info) {
-  if (info == nullptr || index >= tenon_plan_input_count(plan)) return TENON_INVALID_ARGUMENT;
-  const tenon::ProgramView& program = plan->loaded.program();
-  FillPort(program, program.input(index), info);
-  return TENON_OK;
+  return DescribePort(plan, info, /*first=*/0, index, tenon_plan_input_count(plan));
 }
 
 tenon_status tenon_plan_output(const tenon_plan* plan, size_t index, tenon_port_info* info) {
-  if (info == nullptr || index >= tenon_plan_output_count(plan)) return TENON_INVALID_ARGUMENT;
-  const tenon::ProgramView& program = plan->loaded.program();
-  FillPort(program, program.output(index), info);
-  return TENON_OK;
+  return DescribePort(plan, info, tenon_plan_input_count(plan), index,
+                      tenon_plan_output_count(plan));
 }
 
 size_t tenon_plan_op_count(const tenon_plan* plan) {

@@ -41,16 +41,28 @@ Status CheckBinding(const tenon::ProgramView& program, const tenon::PortInfo& po
   return OkStatus();
 }
 
+/// Where the session's input or output `index` stands among all ports; false if there is none.
+bool FindPort(const tenon_session* session, bool is_input, size_t index, size_t* port) {
+  const tenon::ProgramView& program = session->session.plan().program();
+  const size_t inputs = program.input_count();
+  *port = is_input ? index : inputs + index;
+  return index < (is_input ? inputs : program.output_count());
+}
+
+void* DataOf(const tenon_session* session, bool is_input, size_t index) {
+  size_t port = 0;
+  const bool is_there = CheckOpen(session).ok() && FindPort(session, is_input, index, &port);
+  return is_there ? session->session.PortData(port) : nullptr;
+}
+
 Status Bind(tenon_session* session, bool is_input, size_t index, void* data, size_t bytes) {
   TENON_RETURN_IF_ERROR(CheckOpen(session));
-  tenon::sdk::Execution& execution = session->session;
-  const tenon::ProgramView& program = execution.plan().program();
-  const size_t count = is_input ? program.input_count() : program.output_count();
-  TENON_ENSURE(index < count, kInvalidArgument, "there is no port {0}: the plan has {1}",
-               static_cast<int64_t>(index), static_cast<int64_t>(count));
-  const tenon::PortInfo port = is_input ? program.input(index) : program.output(index);
-  TENON_RETURN_IF_ERROR(CheckBinding(program, port, data, bytes));
-  is_input ? execution.BindInput(index, data) : execution.BindOutput(index, data);
+  size_t port = 0;
+  TENON_ENSURE(FindPort(session, is_input, index, &port), kInvalidArgument,
+               "there is no input or output {0}", static_cast<int64_t>(index));
+  const tenon::ProgramView& program = session->session.plan().program();
+  TENON_RETURN_IF_ERROR(CheckBinding(program, PortAt(program, port), data, bytes));
+  session->session.BindPort(port, data);
   return OkStatus();
 }
 
@@ -179,15 +191,11 @@ void tenon_session_destroy(tenon_session* session) {
 }
 
 void* tenon_session_input(tenon_session* session, size_t index) {
-  if (!CheckOpen(session).ok()) return nullptr;
-  const bool is_there = index < session->session.plan().program().input_count();
-  return is_there ? session->session.InputData(index) : nullptr;
+  return DataOf(session, /*is_input=*/true, index);
 }
 
 const void* tenon_session_output(const tenon_session* session, size_t index) {
-  if (!CheckOpen(session).ok()) return nullptr;
-  const bool is_there = index < session->session.plan().program().output_count();
-  return is_there ? session->session.OutputData(index) : nullptr;
+  return DataOf(session, /*is_input=*/false, index);
 }
 
 tenon_status tenon_session_bind_input(tenon_session* session, size_t index, const void* data,

@@ -248,7 +248,7 @@ TEST_CASE("Bindings: wrong sizes, alignment and indices are refused") {
   CheckFailed(bind(0, reinterpret_cast<char*>(data.data()) + 1, 128), TENON_INVALID_ARGUMENT, error,
               "aligned to 4");
   CheckFailed(bind(2, data.data(), 128), TENON_INVALID_ARGUMENT, error,
-              "there is no port 2: the plan has 2");
+              "there is no input or output 2");
   CHECK(tenon_session_bind_output(session.get(), 7, data.data(), 128, &error) ==
         TENON_INVALID_ARGUMENT);
   CHECK(tenon_session_bind_output(session.get(), 1, data.data(), 128, &error) ==
