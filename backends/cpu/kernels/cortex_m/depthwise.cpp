@@ -5,9 +5,16 @@
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/product.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
+
+/// Neighbouring positions that the same taps, moved on, serve.
+struct Segment {
+  int columns;
+  const int8_t** taps;  ///< of the first column
+};
 
 class Depthwise {
  public:
@@ -23,12 +30,16 @@ class Depthwise {
         padding_(static_cast<int8_t*>(call.workspace) + DepthwiseWorkspaceBytes(call.op, 1) -
                  channels_) {
     for (int i = 0; i < 2; ++i) kernel_[i] = op_.Input(1).dims[2 + i];
+    tap_count_ = kernel_[0] * kernel_[1];
+    const auto* w = op_.Input(1).As<const int8_t>();
+    const bool takes =
+        routines.takes == nullptr || routines.takes(w, ptrdiff_t{tap_count_} * channels_);
+    multiply_ = takes ? routines.multiply : generic::Depthwise().multiply;
   }
 
   void Run() {
     const auto zero_point = static_cast<int8_t>(ZeroPointOf(op_));
     for (int i = 0; i < channels_; ++i) padding_[i] = zero_point;
-    rescale_.bias = bias_;
     SetBias();
     for (int image = 0; image < y_.dims[0]; ++image) {
       for (int row = 0; row < y_.dims[2]; ++row) RunRow(image, row);
@@ -39,36 +50,37 @@ class Depthwise {
   /// A convolution of nothing but padding is what the zero point adds to each sum.
   void SetBias() {
     const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
-    const int taps = kernel_[0] * kernel_[1];
-    for (int tap = 0; tap < taps; ++tap) taps_[tap] = padding_;
-    ForEachBlock(1, 0, [&](DepthwiseBlock& block, int first, int32_t* results) {
-      routines_.multiply(block, results);
-      for (int i = 0; i < block.channels; ++i) {
-        const auto own = bias == nullptr ? 0U : static_cast<uint32_t>(bias[first + i]);
-        bias_[first + i] = static_cast<int32_t>(own - static_cast<uint32_t>(results[i]));
+    for (int tap = 0; tap < tap_count_; ++tap) taps_[tap] = padding_;
+    segments_[0] = {1, taps_};
+    segment_count_ = 1;
+    for (int first = 0; first < channels_; first += kBlockChannels) {
+      int32_t sums[kBlockChannels];
+      const int channels = Multiply(first, 0, sums);
+      for (int i = first; i < first + channels; ++i) {
+        const auto own = bias == nullptr ? 0U : static_cast<uint32_t>(bias[i]);
+        bias_[i] = static_cast<int32_t>(own - static_cast<uint32_t>(sums[i - first]));
       }
-    });
+    }
+    rescale_.bias = bias_;
   }
 
-  /// Calls `body(block, first channel, room for sums)` for all channels at the taps that are set.
-  template <typename Body>
-  void ForEachBlock(int pixels, ptrdiff_t x_pixel, const Body& body) {
-    int32_t results[kBlockPixels * kBlockChannels];
-    const int tap_count = kernel_[0] * kernel_[1];
-    const int8_t* taps[kMostDepthwiseTaps];
+  /// The sums of all segments for the block of channels from `first` on. Gives their number.
+  int Multiply(int first, ptrdiff_t x_pixel, int32_t* sums) {
+    const int left = channels_ - first;
     DepthwiseBlock block;
-    block.taps = taps;
-    block.tap_count = tap_count;
+    block.tap_count = tap_count_;
+    block.x_first = first;
     block.x_pixel = x_pixel;
-    block.pixels = pixels;
+    block.channels = left < kBlockChannels ? left : kBlockChannels;
+    block.w = op_.Input(1).As<const int8_t>() + first;
     block.w_tap = channels_;
-    for (int first = 0; first < channels_; first += kBlockChannels) {
-      const int left = channels_ - first;
-      block.channels = left < kBlockChannels ? left : kBlockChannels;
-      block.w = op_.Input(1).As<const int8_t>() + first;
-      for (int tap = 0; tap < tap_count; ++tap) taps[tap] = taps_[tap] + first;
-      body(block, first, results);
+    for (int i = 0; i < segment_count_; ++i) {
+      block.taps = segments_[i].taps;
+      block.pixels = segments_[i].columns;
+      multiply_(block, sums);
+      sums += block.pixels * kBlockChannels;
     }
+    return block.channels;
   }
 
   [[nodiscard]] int WindowStart(int axis, int output) const {
@@ -81,18 +93,16 @@ class Depthwise {
            start + (kernel_[axis] - 1) * attributes_.dilations[axis] < x_.dims[2 + axis];
   }
 
-  void SetTaps(int image, int row, int column) {
+  void SetTaps(int image, int row, int column, const int8_t** tap) const {
     const int8_t* data = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
-    const int8_t** tap = taps_;
     int at_row = WindowStart(0, row);
     for (int i = 0; i < kernel_[0]; ++i, at_row += attributes_.dilations[0]) {
       const bool row_inside = at_row >= 0 && at_row < x_.dims[2];
+      const int8_t* line = data + (row_inside ? ptrdiff_t{at_row} * x_.strides[2] : 0);
       int at_column = WindowStart(1, column);
       for (int j = 0; j < kernel_[1]; ++j, at_column += attributes_.dilations[1]) {
         const bool inside = row_inside && at_column >= 0 && at_column < x_.dims[3];
-        *tap++ =
-            inside ? data + ptrdiff_t{at_row} * x_.strides[2] + ptrdiff_t{at_column} * x_.strides[3]
-                   : padding_;
+        *tap++ = inside ? line + ptrdiff_t{at_column} * x_.strides[3] : padding_;
       }
     }
   }
@@ -100,35 +110,54 @@ class Depthwise {
   void RunRow(int image, int row) {
     const bool row_inside = IsInside(0, row);
     for (int column = 0; column < y_.dims[3];) {
-      int count = 0;
-      while (count < kBlockPixels && column + count < y_.dims[3] && row_inside &&
-             IsInside(1, column + count)) {
-        ++count;
-      }
-      if (count == 0) count = 1;
-      RunPixels(image, row, column, count);
+      const int count = SetSegments(image, row, column, row_inside);
+      RunSegments(image, row, column, count);
       column += count;
     }
   }
 
-  void RunPixels(int image, int row, int column, int count) {
-    SetTaps(image, row, column);
+  /// Those from `column` on for which there is room. Gives their columns.
+  int SetSegments(int image, int row, int column, bool row_inside) {
+    const int most =
+        kMostPointers / tap_count_ < kMostSegments ? kMostPointers / tap_count_ : kMostSegments;
+    int done = 0;
+    segment_count_ = 0;
+    while (segment_count_ < most && done < kBlockPixels && column + done < y_.dims[3]) {
+      int count = 0;
+      while (done + count < kBlockPixels && column + done + count < y_.dims[3] && row_inside &&
+             IsInside(1, column + done + count)) {
+        ++count;
+      }
+      if (count == 0) count = 1;
+      const int8_t** taps = taps_ + segment_count_ * tap_count_;
+      SetTaps(image, row, column + done, taps);
+      segments_[segment_count_++] = {count, taps};
+      done += count;
+    }
+    return done;
+  }
+
+  void RunSegments(int image, int row, int column, int count) {
+    int32_t sums[kBlockPixels * kBlockChannels];
     SumBlock results;
+    results.sums = sums;
     results.sum_pixel = kBlockChannels;
     results.pixels = count;
     results.y_pixel = y_.strides[3];
     int8_t* y = y_.As<int8_t>() + ptrdiff_t{image} * y_.strides[0] +
                 ptrdiff_t{row} * y_.strides[2] + ptrdiff_t{column} * y_.strides[3];
     const ptrdiff_t x_pixel = ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
-    ForEachBlock(count, x_pixel, [&](DepthwiseBlock& block, int first, int32_t* sums) {
-      routines_.multiply(block, sums);
-      results.sums = sums;
+    for (int first = 0; first < channels_; first += kBlockChannels) {
+      results.outputs = Multiply(first, x_pixel, sums);
       results.first = first;
-      results.outputs = block.channels;
       results.y = y + first;
       routines_.finish(rescale_, results);
-    });
+    }
   }
+
+  static constexpr int kMostSegments = 4;  // of one start: both borders and what is between them
+  static constexpr int kMostPointers = 128;
+  static_assert(kMostDepthwiseTaps <= kMostPointers, "there is room for one segment at least");
 
   const OpCall& op_;
   const DepthwiseRoutines& routines_;
@@ -139,8 +168,12 @@ class Depthwise {
   Rescale rescale_;
   int32_t* bias_;
   int8_t* padding_;
+  void (*multiply_)(const DepthwiseBlock& block, int32_t* sums);
   int kernel_[2] = {};
-  const int8_t* taps_[kMostDepthwiseTaps] = {};
+  int tap_count_ = 0;
+  int segment_count_ = 0;
+  Segment segments_[kMostSegments] = {};
+  const int8_t* taps_[kMostPointers];
 };
 
 }  // namespace

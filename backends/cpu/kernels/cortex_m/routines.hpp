@@ -37,8 +37,9 @@ struct ProductBlock {
 
 /// The same taps of x for each channel. Channels are contiguous.
 struct DepthwiseBlock {
-  const int8_t* const* taps = nullptr;  ///< of the first pixel, each at the first channel
+  const int8_t* const* taps = nullptr;  ///< of the first pixel
   int tap_count = 0;
+  ptrdiff_t x_first = 0;      ///< from there to the first channel
   ptrdiff_t x_pixel = 0;      ///< from a pixel's taps to the next pixel's
   int pixels = 0;             ///< 1 to kBlockPixels
   int channels = 0;           ///< 1 to kBlockChannels
@@ -89,6 +90,9 @@ struct ProductRoutines {
 };
 
 struct DepthwiseRoutines {
+  /// True if `multiply` is right for these weights of any block's; null: always. For others there
+  /// is the one in plain C++.
+  bool (*takes)(const int8_t* w, ptrdiff_t count);
   /// sums[pixel * kBlockChannels + channel].
   void (*multiply)(const DepthwiseBlock& block, int32_t* sums);
   void (*finish)(const Rescale& rescale, const SumBlock& block);

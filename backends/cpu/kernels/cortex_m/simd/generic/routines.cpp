@@ -46,7 +46,7 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
     for (int channel = 0; channel < block.channels; ++channel) {
       uint32_t sum = 0;
       for (int tap = 0; tap < block.tap_count; ++tap) {
-        const int32_t x = block.taps[tap][pixel * block.x_pixel + channel];
+        const int32_t x = block.taps[tap][block.x_first + pixel * block.x_pixel + channel];
         sum += static_cast<uint32_t>(x * block.w[tap * block.w_tap + channel]);
       }
       sums[pixel * kBlockChannels + channel] = static_cast<int32_t>(sum);
@@ -57,7 +57,7 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
 constexpr int kLeastRunBytes = 16;
 
 constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, Sum, Copy, kLeastRunBytes};
-constexpr DepthwiseRoutines kDepthwise = {MultiplyDepthwise, FinishOneByOne};
+constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne};
 
 }  // namespace
 

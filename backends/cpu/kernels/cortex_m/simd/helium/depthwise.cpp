@@ -6,7 +6,6 @@
 
 #include <cstddef>
 
-#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/finish.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
 
@@ -24,12 +23,14 @@ struct Taps {
   ptrdiff_t w_tap;
   int32_t channels;  ///< 1 to 16
   int32_t* sums;     ///< 16 for each pixel
+  ptrdiff_t x_first;
 };
 
 static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
               offsetof(Taps, x_pixel) == 12 && offsetof(Taps, pixels) == 16 &&
               offsetof(Taps, w) == 20 && offsetof(Taps, w_tap) == 24 &&
-              offsetof(Taps, channels) == 28 && offsetof(Taps, sums) == 32);
+              offsetof(Taps, channels) == 28 && offsetof(Taps, sums) == 32 &&
+              offsetof(Taps, x_first) == 36);
 
 // Sums of channels 0, 4, 8, 12 in q0; 1, 5, 9, 13 in q1; and so on. r0: taps; r1: the pixel's
 // offset; r2: weights; r3: from a tap's to the next one's; r6: operands; r7: sums; r8: pixels left;
@@ -55,7 +56,7 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "ldr r7, [r6, #32]\n"
       "ldr r8, [r6, #16]\n"
       "vctp.8 r4\n"
-      "movs r1, #0\n"
+      "ldr r1, [r6, #36]\n"
       "1:\n"
       "ldr r0, [r6]\n"
       "ldr r2, [r6, #20]\n"
@@ -111,22 +112,22 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "pop {r4-r8, pc}\n");
 }
 
-bool HasLeastWeight(const DepthwiseBlock& block) {
-  const mve_pred16_t lanes = vctp8q(static_cast<uint32_t>(block.channels));
+/// Whether none is -128.
+bool Takes(const int8_t* w, ptrdiff_t count) {
+  constexpr ptrdiff_t kLanes = 16;
   int8_t least = 0;
-  const int8_t* w = block.w;
-  for (int tap = 0; tap < block.tap_count; ++tap, w += block.w_tap) {
-    least = vminvq_s8(least, vldrbq_z_s8(w, lanes));
+  for (; count > 0; count -= kLanes, w += kLanes) {
+    least = vminvq_s8(least, vldrbq_z_s8(w, vctp8q(static_cast<uint32_t>(count))));
   }
-  return least == INT8_MIN;
+  return least != INT8_MIN;
 }
 
 void Multiply(const DepthwiseBlock& block, int32_t* sums) {
-  if (HasLeastWeight(block)) return generic::Depthwise().multiply(block, sums);
   Taps taps;
   taps.taps = block.taps;
   taps.pairs = block.tap_count / 2;
   taps.has_odd = block.tap_count % 2;
+  taps.x_first = block.x_first;
   taps.x_pixel = block.x_pixel;
   taps.pixels = block.pixels;
   taps.w = block.w;
@@ -136,7 +137,7 @@ void Multiply(const DepthwiseBlock& block, int32_t* sums) {
   SumTaps(&taps);
 }
 
-constexpr DepthwiseRoutines kDepthwise = {Multiply, Finish};
+constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish};
 
 }  // namespace
 
