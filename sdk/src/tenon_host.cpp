@@ -156,7 +156,8 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
   for (size_t i = 0; i < arena_count; ++i) {
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
     alignment = info.alignment > alignment ? info.alignment : alignment;
-    bytes = RoundUp(bytes, info.alignment) + tenon::ArenaBytes(info);
+    // Loading has checked that all arenas together can be addressed.
+    bytes = RoundUp(bytes, info.alignment) + static_cast<size_t>(tenon::ArenaBytes(info));
   }
   // Needed only while the session is created.
   HeapBlock bases(RoundUp(arena_count * sizeof(tenon_memory) + 1, 16), 16);
@@ -168,7 +169,7 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
   for (size_t i = 0; i < arena_count; ++i) {
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
     offset = RoundUp(offset, info.alignment);
-    arenas[i] = {block.bytes().data() + offset, tenon::ArenaBytes(info)};
+    arenas[i] = {block.bytes().data() + offset, static_cast<size_t>(tenon::ArenaBytes(info))};
     offset += arenas[i].bytes;
   }
   *code = tenon_session_create(plan, block.bytes().data(), state_bytes, arenas, arena_count,

@@ -178,7 +178,7 @@ void Stream::WorkerLoop(Worker& worker) {
   std::unique_lock<std::mutex> lock(mutex_);
   while (AwaitInput(worker, lock)) {
     const uint64_t number = worker.done;
-    Record& record = RecordOf(lane.tickets[number % lane_capacity_]);
+    Record& record = RecordOf(lane.tickets[static_cast<size_t>(number % lane_capacity_)]);
     Status status;
     // An input that has failed in another stage has nothing to work on here.
     if (record.outcome.code == StatusCode::kOk) {
@@ -268,7 +268,7 @@ void Stream::AwaitSignal(Worker& worker, std::unique_lock<std::mutex>& lock) {
 
 void Stream::AcceptInput(size_t lane_index) {
   Lane& lane = lanes_[lane_index];
-  lane.tickets[lane.accepted % lane_capacity_] = ++accepted_;
+  lane.tickets[static_cast<size_t>(lane.accepted % lane_capacity_)] = ++accepted_;
   ++lane.accepted;
   SignalLane(lane_index, Obstacle::kQueueEmpty);
   if (accepted_ < figures_.submitted) SignalForInput();
@@ -309,7 +309,7 @@ bool Stream::CompleteInputs(size_t lane_index) {
   }
   if (completed == lane.completed) return false;
   for (; lane.completed < completed; ++lane.completed) {
-    Record& record = RecordOf(lane.tickets[lane.completed % lane_capacity_]);
+    Record& record = RecordOf(lane.tickets[static_cast<size_t>(lane.completed % lane_capacity_)]);
     record.state = RecordState::kCompleted;
     ++figures_.completed;
     figures_.failed += record.outcome.code == StatusCode::kOk ? 0 : 1;

@@ -167,7 +167,9 @@ class Stream {
   [[nodiscard]] Worker& WorkerOf(size_t lane, size_t stage) const {
     return workers_[lane * shape_.stages + stage];
   }
-  [[nodiscard]] Record& RecordOf(uint64_t ticket) const { return records_[ticket % result_count_]; }
+  [[nodiscard]] Record& RecordOf(uint64_t ticket) const {
+    return records_[static_cast<size_t>(ticket % result_count_)];
+  }
 
   void WorkerLoop(Worker& worker);
   bool AwaitInput(Worker& worker, std::unique_lock<std::mutex>& lock);

@@ -23,8 +23,8 @@ struct StoredWeights {
 
   /// Writes the `count` weights of output `output` that lie at `first`, `step` apart, to `to`,
   /// `to_step` apart. In elements.
-  void Read(ptrdiff_t first, ptrdiff_t step, int count, ptrdiff_t output, float* to,
-            ptrdiff_t to_step) const {
+  void Read(int64_t first, int64_t step, int count, int64_t output, float* to,
+            int64_t to_step) const {
     if (dtype == DType::kI8) {
       const int8_t* from = static_cast<const int8_t*>(data) + first;
       const float scale = scales[output * scale_step];
