@@ -93,8 +93,8 @@ Status OneWorkerPlan::BindOp(size_t op, const KernelList& kernels, const Operand
   Describe(op, nullptr, room, described);
   TENON_RETURN_IF_ERROR(CheckWorkspace(program_, described.info.workspace));
   KernelSetup setup;
-  setup.op = described.call;
-  setup.workspace_bytes = described.workspace_bytes;
+  setup.op = described.call.op;
+  setup.workspace_bytes = described.call.workspace_bytes;
   setup.in_place = described.info.in_place;
   const KernelQuery query{program_, described.info, view_.kernel(described.info.kernel), setup};
   return ChooseKernel(query, kernels, &kernels_[op]);
@@ -135,12 +135,13 @@ void OneWorkerPlan::Describe(size_t op, const Places* places, const OperandRoom&
   }
   TensorView& workspace = room.views[operands];
   View(info.workspace, places, workspace);
-  described.workspace = workspace.data;
-  described.workspace_bytes = info.workspace < 0 ? 0 : static_cast<size_t>(workspace.Elements());
-  described.call = {room.views,
-                    {room.ids, inputs},
-                    {room.ids + inputs, info.outputs.size()},
-                    info.attributes.data()};
+  KernelCall& call = described.call;
+  call.op.tensors = room.views;
+  call.op.input_ids = {room.ids, inputs};
+  call.op.output_ids = {room.ids + inputs, info.outputs.size()};
+  call.op.attributes = info.attributes.data();
+  call.workspace = workspace.data;
+  if (info.workspace >= 0) call.workspace_bytes = static_cast<size_t>(workspace.Elements());
 }
 
 }  // namespace tenon

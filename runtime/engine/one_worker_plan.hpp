@@ -43,9 +43,7 @@ struct OperandRoom {
 /// An op as its kernel is called with it.
 struct DescribedOp {
   OpInfo info;
-  OpCall call;
-  void* workspace = nullptr;
-  size_t workspace_bytes = 0;
+  KernelCall call;
 };
 
 /// The first program of a plan. Threads: any number may use it once it is loaded.

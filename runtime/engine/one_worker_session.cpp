@@ -58,11 +58,7 @@ Status OneWorkerSession::Run(const RunOptions& options) {
 Status OneWorkerSession::RunOp(size_t op) const {
   DescribedOp described;
   plan_->Describe(op, &places_, room_, described);
-  KernelCall call;
-  call.op = described.call;
-  call.workspace = described.workspace;
-  call.workspace_bytes = described.workspace_bytes;
-  return plan_->kernel(op).run(call);
+  return plan_->kernel(op).run(described.call);
 }
 
 }  // namespace tenon

@@ -63,12 +63,22 @@ namespace tenon::sdk {
 inline constexpr size_t kFirstProgram = 0;
 
 /// Fills `error` (may be null) and gives the code of the C interface.
+#ifdef TENON_WITHOUT_WORDS
+tenon_status Report(Status status, tenon_error* error);  // one word
+#else
 tenon_status Report(const Status& status, tenon_error* error);
+#endif
 
-Status NullArgument(const char* name);
+/// Without words nobody reads the name: it is not to be linked.
+[[nodiscard, gnu::always_inline]] inline Status NullArgument(const char* name) {
+  return Status(StatusCode::kInvalidArgument, "argument '{s}' is NULL").About(name);
+}
 [[nodiscard]] bool IsAligned(const void* pointer, size_t alignment);
-/// That the caller's memory is there, aligned and large enough.
+/// That the caller's memory is there, aligned and large enough. The name is for NameIfWords.
 Status CheckMemory(const char* name, const void* memory, size_t given, size_t needed);
+[[nodiscard, gnu::always_inline]] constexpr const char* NameIfWords(const char* name) {
+  return kHasWords ? name : nullptr;
+}
 /// True if two blocks have a byte in common.
 [[nodiscard]] bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes);
 void FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info* info);

@@ -20,6 +20,7 @@ using tenon::sdk::CheckMemory;
 using tenon::sdk::FillPort;
 using tenon::sdk::IsLoaded;
 using tenon::sdk::kHandleBytes;
+using tenon::sdk::NameIfWords;
 using tenon::sdk::NullArgument;
 using tenon::sdk::Overlap;
 using tenon::sdk::Report;
@@ -49,10 +50,6 @@ tenon_status DescribePort(const tenon_plan* plan, tenon_port_info* info, size_t 
 }  // namespace
 
 namespace tenon::sdk {
-
-Status NullArgument(const char* name) {
-  return Status(StatusCode::kInvalidArgument, "argument '{s}' is NULL").About(name);
-}
 
 bool IsAligned(const void* pointer, size_t alignment) {
   return reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
@@ -107,7 +104,11 @@ void FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info*
   info->zero_point = port.zero_point;
 }
 
+#ifdef TENON_WITHOUT_WORDS
+tenon_status Report(Status status, tenon_error* error) {
+#else
 tenon_status Report(const Status& status, tenon_error* error) {
+#endif
   if (error != nullptr) {
     if (status.ok()) {
       error->message[0] = '\0';
@@ -179,10 +180,6 @@ const char* tenon_status_text(tenon_status status) {
   return tenon::StatusCodeText(static_cast<StatusCode>(status));
 }
 
-const char* tenon_dtype_name(tenon_dtype dtype) {
-  return tenon::IsValidDType(dtype) ? tenon::DTypeName(static_cast<tenon::DType>(dtype)) : "?";
-}
-
 size_t tenon_dtype_bytes(tenon_dtype dtype) {
   return tenon::IsValidDType(dtype)
              ? static_cast<size_t>(tenon::DTypeBytes(static_cast<tenon::DType>(dtype)))
@@ -201,19 +198,6 @@ tenon_status tenon_plan_scratch_size(const void* bytes, size_t size, size_t* scr
 tenon_status tenon_plan_check(const void* bytes, size_t size, void* scratch, size_t scratch_size,
                               void (*report)(void* context, const char* violation), void* context,
                               tenon_error* error) {
-  const Result<PlanView> view = PlanView::Open(FileSpan(bytes, size));
-  if (!view.ok()) {
-    const tenon_status code = Report(view.status(), error);
-    if (report != nullptr) {
-      tenon_error words;
-      (void)Report(view.status(), &words);
-      report(context, words.message);
-    }
-    return code;
-  }
-  const Status memory =
-      CheckMemory("scratch", scratch, scratch_size, tenon::PlanCheckScratchBytes(*view));
-  if (!memory.ok()) return Report(memory, error);
   struct Caller {
     void (*report)(void*, const char*);
     void* context;
@@ -229,8 +213,18 @@ tenon_status tenon_plan_check(const void* bytes, size_t size, void* scratch, siz
       return true;
     };
   }
-  return Report(CheckPlan(*view, Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), sink),
-                error);
+  const Result<PlanView> view = PlanView::Open(FileSpan(bytes, size));
+  Status status = view.status();
+  if (!status.ok()) {
+    if (report != nullptr) sink.report(&caller, status);
+    return Report(status, error);
+  }
+  status = CheckMemory(NameIfWords("scratch"), scratch, scratch_size,
+                       tenon::PlanCheckScratchBytes(*view));
+  if (status.ok()) {
+    status = CheckPlan(*view, Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), sink);
+  }
+  return Report(status, error);
 }
 
 tenon_status tenon_plan_state_size(const void* bytes, size_t size, size_t* state_size,
@@ -249,9 +243,11 @@ tenon_status tenon_plan_load(const void* bytes, size_t size, const tenon_backend
   *plan = nullptr;
   const Result<PlanView> view = OpenPlan(bytes, size, /*skip_section_crc=*/false);
   if (!view.ok()) return Report(view.status(), error);
-  Status status = CheckMemory("state", state, state_size, tenon::sdk::PlanStateBytes(*view));
+  Status status =
+      CheckMemory(NameIfWords("state"), state, state_size, tenon::sdk::PlanStateBytes(*view));
   if (status.ok()) {
-    status = CheckMemory("scratch", scratch, scratch_size, tenon::sdk::PlanScratchBytes(*view));
+    status = CheckMemory(NameIfWords("scratch"), scratch, scratch_size,
+                         tenon::sdk::PlanScratchBytes(*view));
   }
   if (status.ok() &&
       (Overlap(state, state_size, scratch, scratch_size) ||

@@ -1,10 +1,15 @@
-// The part of tenon.h for plans with several programs, devices and packed weights: not in firmware.
+// The part of tenon.h for plans with several programs, devices and packed weights, and for names of
+// numbers: not in firmware.
 #include "sdk/src/handles.hpp"
 
 using tenon::sdk::CheckOpen;
 using tenon::sdk::IsLoaded;
 
 extern "C" {
+
+const char* tenon_dtype_name(tenon_dtype dtype) {
+  return tenon::IsValidDType(dtype) ? tenon::DTypeName(static_cast<tenon::DType>(dtype)) : "?";
+}
 
 size_t tenon_plan_program_count(const tenon_plan* plan) {
   return IsLoaded(plan) ? plan->loaded.view().program_count() : 0;

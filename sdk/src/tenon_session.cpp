@@ -173,7 +173,8 @@ tenon_status tenon_session_create(const tenon_plan* plan, void* state, size_t st
   *session = nullptr;
   Status status = CheckLoaded(plan);
   if (status.ok()) {
-    status = CheckMemory("state", state, state_size, tenon_session_state_size(plan));
+    status = CheckMemory(tenon::sdk::NameIfWords("state"), state, state_size,
+                         tenon_session_state_size(plan));
   }
   const tenon_memory whole_state = {state, state_size};
   if (status.ok()) status = CheckArenas(plan, whole_state, arenas, arena_count);

@@ -86,7 +86,7 @@ typedef enum tenon_dtype {
   TENON_BOOL = 12
 } tenon_dtype;
 
-/* "f32", "i8", ...; "?" for a number that is no dtype. At any time. */
+/* [host] "f32", "i8", ...; "?" for a number that is no dtype. */
 TENON_API const char* tenon_dtype_name(tenon_dtype dtype);
 /* Bytes of one element; 0 for a number that is no dtype. At any time. */
 TENON_API size_t tenon_dtype_bytes(tenon_dtype dtype);

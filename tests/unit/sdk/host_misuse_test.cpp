@@ -35,6 +35,11 @@ TEST_CASE("Queries of a host's plan and session: NULL gives zero, and may be clo
   tenon_session_close(nullptr);
 }
 
+TEST_CASE("Names of dtypes: numbers that are none have one too") {
+  CHECK(std::string(tenon_dtype_name(TENON_BF16)) == "bf16");
+  CHECK(std::string(tenon_dtype_name(static_cast<tenon_dtype>(13))) == "?");
+}
+
 TEST_CASE("tenon_session_open: a plan that was unloaded is refused") {
   const LoadedForTest plan(PlanOf(kSmallModel));
   tenon_plan_unload(plan.get());

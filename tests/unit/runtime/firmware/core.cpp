@@ -22,7 +22,6 @@ size_t UsePlan(tenon_plan* plan) {
   failures += tenon_plan_verify(plan, nullptr) != TENON_OK;
   failures += tenon_plan_op(plan, number, &op) != TENON_OK;
   failures += tenon_plan_arena(plan, number, &arena) != TENON_OK;
-  text = tenon_dtype_name(port.dtype);
   return failures + tenon_dtype_bytes(port.dtype) + tenon_plan_input_count(plan) +
          tenon_plan_output_count(plan) + tenon_plan_op_count(plan) + tenon_plan_arena_count(plan) +
          tenon_plan_state_bytes(plan);
