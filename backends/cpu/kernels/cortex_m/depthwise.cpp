@@ -122,9 +122,9 @@ class Depthwise {
         kMostPointers / tap_count_ < kMostSegments ? kMostPointers / tap_count_ : kMostSegments;
     int done = 0;
     segment_count_ = 0;
-    while (segment_count_ < most && done < kBlockPixels && column + done < y_.dims[3]) {
+    while (segment_count_ < most && done < kDepthwisePixels && column + done < y_.dims[3]) {
       int count = 0;
-      while (done + count < kBlockPixels && column + done + count < y_.dims[3] && row_inside &&
+      while (done + count < kDepthwisePixels && column + done + count < y_.dims[3] && row_inside &&
              IsInside(1, column + done + count)) {
         ++count;
       }
@@ -138,7 +138,7 @@ class Depthwise {
   }
 
   void RunSegments(int image, int row, int column, int count) {
-    int32_t sums[kBlockPixels * kBlockChannels];
+    int32_t sums[kDepthwisePixels * kBlockChannels];
     SumBlock results;
     results.sums = sums;
     results.sum_pixel = kBlockChannels;

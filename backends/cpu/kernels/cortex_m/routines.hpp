@@ -14,11 +14,12 @@
 namespace tenon::cpu::cortex_m {
 
 /// Outputs of a block of products.
-inline constexpr int kBlockOutputs = 4;
+inline constexpr int kBlockOutputs = 8;
 /// Positions (pixels, rows of a matrix) of a block at most.
-inline constexpr int kBlockPixels = 32;
-/// Channels of a block of a depthwise convolution at most.
+inline constexpr int kBlockPixels = 64;
+/// Channels and pixels of a block of a depthwise convolution at most.
 inline constexpr int kBlockChannels = 16;
+inline constexpr int kDepthwisePixels = 32;
 
 /// Windows of x times rows of weights. A window is `runs` runs of `run_bytes` contiguous elements
 /// each, `x_run` apart; an output's weights are as many, one run behind another.
@@ -41,7 +42,7 @@ struct DepthwiseBlock {
   int tap_count = 0;
   ptrdiff_t x_first = 0;      ///< from there to the first channel
   ptrdiff_t x_pixel = 0;      ///< from a pixel's taps to the next pixel's
-  int pixels = 0;             ///< 1 to kBlockPixels
+  int pixels = 0;             ///< 1 to kDepthwisePixels
   int channels = 0;           ///< 1 to kBlockChannels
   const int8_t* w = nullptr;  ///< of the first tap, at the first channel
   ptrdiff_t w_tap = 0;
@@ -60,7 +61,7 @@ struct Rescale {
 
 /// `pixels` x `outputs` sums, from the output numbered `first` on.
 struct SumBlock {
-  const int32_t* sums = nullptr;
+  int32_t* sums = nullptr;
   int sum_pixel = 0;  ///< from a pixel's sums to the next one's
   int first = 0;
   int outputs = 0;
@@ -80,8 +81,10 @@ struct Runs {
 };
 
 struct ProductRoutines {
-  /// sums[pixel * kBlockOutputs + output], of which those beyond `outputs` may hold anything.
+  /// Writes kBlockOutputs sums for each pixel, in any order that `finish` knows; those beyond
+  /// `outputs` may hold anything.
   void (*multiply)(const ProductBlock& block, int32_t* sums);
+  /// May change the sums.
   void (*finish)(const Rescale& rescale, const SumBlock& block);
   int32_t (*sum)(const int8_t* data, ptrdiff_t count);
   void (*copy)(const Runs& runs);

@@ -55,8 +55,8 @@ static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
   "strd r0, r2, [r12, #" sums               \
   "]\n"                                     \
   "strd r4, r6, [r12, #" sums               \
-  " + 16]\n"                                \
-  "strd r8, r10, [r12, #" sums " + 32]\n"
+  " + 32]\n"                                \
+  "strd r8, r10, [r12, #" sums " + 64]\n"
 
 [[gnu::naked]] void DotThree(const Dots* /*dots*/) {
   asm volatile(
@@ -151,7 +151,27 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "vmladav.s8 r2, q0, q5\n"
                "vmladav.s8 r4, q0, q6\n"
                "vmladav.s8 r6, q0, q7\n"
-               "stm r12!, {r0, r2, r4, r6}\n" TENON_SHORT_END);
+               "stm r12, {r0, r2, r4, r6}\n"
+               "add r12, #32\n" TENON_SHORT_END);
+}
+
+[[gnu::naked]] void DotFull16(const ShortDots* /*dots*/) {
+  asm volatile(TENON_SHORT_BEGIN
+               "vldrb.8 q4, [r5]\n"
+               "add r5, r7\n"
+               "vldrb.8 q5, [r5]\n"
+               "add r5, r7\n"
+               "vldrb.8 q6, [r5]\n"
+               "add r5, r7\n"
+               "vldrb.8 q7, [r5]\n"
+               "1:\n"
+               "vldrb.8 q0, [r1], #16\n"
+               "vmladav.s8 r0, q0, q4\n"
+               "vmladav.s8 r2, q0, q5\n"
+               "vmladav.s8 r4, q0, q6\n"
+               "vmladav.s8 r6, q0, q7\n"
+               "stm r12, {r0, r2, r4, r6}\n"
+               "add r12, #32\n" TENON_SHORT_END);
 }
 
 [[gnu::naked]] void DotShort32(const ShortDots* /*dots*/) {
@@ -172,7 +192,7 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "add r1, r3\n"
                "vmladava.s8 r0, q1, q5\n"
                "vmladava.s8 r2, q1, q7\n"
-               "strd r0, r2, [r12], #16\n" TENON_SHORT_END);
+               "strd r0, r2, [r12], #32\n" TENON_SHORT_END);
 }
 
 [[gnu::naked]] void DotShort48(const ShortDots* /*dots*/) {
@@ -190,7 +210,7 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "vldrbt.8 q2, [r1]\n"
                "add r1, r3\n"
                "vmladava.s8 r0, q2, q6\n"
-               "str r0, [r12], #16\n" TENON_SHORT_END);
+               "str r0, [r12], #32\n" TENON_SHORT_END);
 }
 
 [[gnu::naked]] void DotShort64(const ShortDots* /*dots*/) {
@@ -211,7 +231,7 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "vldrbt.8 q3, [r1]\n"
                "add r1, r3\n"
                "vmladava.s8 r0, q3, q7\n"
-               "str r0, [r12], #16\n" TENON_SHORT_END);
+               "str r0, [r12], #32\n" TENON_SHORT_END);
 }
 
 }  // namespace tenon::cpu::cortex_m::helium

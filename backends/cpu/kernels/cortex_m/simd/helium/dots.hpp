@@ -14,11 +14,13 @@ struct ShortDots {
   const int8_t* w;  ///< of the first row; `w_step` to the next
   int32_t w_step;
   int32_t bytes;  ///< of a run's last vector: 1 to 16
-  int32_t* sums;  ///< of the first window; kBlockOutputs for each
+  int32_t* sums;  ///< of the first window; the next one's are kBlockOutputs further on
 };
 
 /// Runs of up to 16 bytes with four rows of weights, up to 32 with two, up to 48 and 64 with one.
 void DotShort16(const ShortDots* dots);
+/// Of 16 bytes exactly, windows side by side.
+void DotFull16(const ShortDots* dots);
 void DotShort32(const ShortDots* dots);
 void DotShort48(const ShortDots* dots);
 void DotShort64(const ShortDots* dots);
@@ -32,7 +34,7 @@ struct Dots {
   /// From the end of a run, rounded up to whole vectors, to the next run.
   int32_t x_step;
   int32_t w_step;
-  int32_t* sums;  ///< kBlockOutputs for each window
+  int32_t* sums;  ///< of the first window; the next one's are kBlockOutputs further on
 };
 
 /// Three windows, and all four rows of weights. Writes sums of all.

@@ -1,10 +1,15 @@
+// From sums to bytes.
 #pragma once
 
 #include "backends/cpu/kernels/cortex_m/routines.hpp"
 
 namespace tenon::cpu::cortex_m::helium {
 
-/// ProductRoutines::finish. `sums` of the last outputs may be read up to a multiple of four.
+/// Sums in the order of outputs, in any number.
 void Finish(const Rescale& rescale, const SumBlock& block);
+
+/// Sums of kBlockOutputs outputs, of which `block.outputs` are wanted, in the order 0, 2, 4, 6, 1,
+/// 3, 5, 7: so that those of even and odd ones become halves of the same words. Changes the sums.
+void FinishPairs(const Rescale& rescale, const SumBlock& block);
 
 }  // namespace tenon::cpu::cortex_m::helium

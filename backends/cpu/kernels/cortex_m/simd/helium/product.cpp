@@ -14,6 +14,9 @@ constexpr int kFewestPixels = 3;  // to which that is worth it
 
 constexpr int32_t Vectors(int32_t bytes) { return (bytes + kVectorBytes - 1) / kVectorBytes; }
 
+/// The even rows' sums stand before the odd ones': see finish.hpp.
+constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
+
 void MultiplyShort(const ProductBlock& block, int32_t* sums) {
   using Routine = void (*)(const ShortDots*);
   constexpr Routine kRoutines[] = {DotShort16, DotShort32, DotShort48, DotShort64};
@@ -23,30 +26,34 @@ void MultiplyShort(const ProductBlock& block, int32_t* sums) {
   dots.x = block.x;
   dots.x_step = block.x_pixel - last * kVectorBytes;
   dots.windows = block.pixels;
-  dots.w = block.w;
   dots.bytes = block.run_bytes - last * kVectorBytes;
-  for (int row = 0; row < block.outputs; row += kRows[last]) {
-    // The last row stands for one that is missing.
-    dots.w_step = row + 1 < block.outputs ? block.run_bytes : 0;
-    dots.sums = sums + row;
-    kRoutines[last](&dots);
-    dots.w += kRows[last] * block.run_bytes;
+  for (int at = 0; at < kBlockOutputs; at += kRows[last]) {
+    const int row = kRowOf[at];
+    if (row >= block.outputs) continue;
+    dots.w = block.w + row * block.run_bytes;
+    // The first row stands for a second one that is missing.
+    dots.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
+    dots.sums = sums + at;
+    const bool is_full = block.run_bytes == kVectorBytes && block.x_pixel == kVectorBytes;
+    (is_full ? DotFull16 : kRoutines[last])(&dots);
   }
 }
 
-void MultiplyLong(const ProductBlock& block, int32_t* sums) {
+/// Four rows, from place `at` on.
+void MultiplyLong(const ProductBlock& block, int at, int32_t* sums) {
+  constexpr int kRows = 4;
   Dots dots;
-  const int8_t* w = block.w;
-  for (int i = 0; i < kBlockOutputs; ++i) {
-    dots.w[i] = w;
-    // The last row stands for those that are missing.
-    if (i + 1 < block.outputs) w += block.depth();
+  for (int i = 0; i < kRows; ++i) {
+    // The first row stands for those that are missing.
+    const int row = kRowOf[at + i] < block.outputs ? kRowOf[at + i] : 0;
+    dots.w[i] = block.w + row * block.depth();
   }
   const int32_t vector_bytes = Vectors(block.run_bytes) * kVectorBytes;
   dots.run_bytes = block.run_bytes;
   dots.runs = block.runs;
   dots.x_step = block.x_run - vector_bytes;
   dots.w_step = block.run_bytes - vector_bytes;
+  dots.sums = sums + at;
   const int8_t* x = block.x;
   const ptrdiff_t x_pixel = block.x_pixel;
   int left = block.pixels;
@@ -55,14 +62,13 @@ void MultiplyLong(const ProductBlock& block, int32_t* sums) {
     dots.x[1] = x + x_pixel;
     dots.x[2] = x + 2 * x_pixel;
     x += 3 * x_pixel;
-    dots.sums = sums;
-    sums += 3 * kBlockOutputs;
     DotThree(&dots);
+    dots.sums += 3 * kBlockOutputs;
   }
-  for (; left > 0; --left, sums += kBlockOutputs, x += x_pixel) {
+  for (; left > 0; --left, x += x_pixel) {
     dots.x[0] = x;
-    dots.sums = sums;
     DotOne(&dots);
+    dots.sums += kBlockOutputs;
   }
 }
 
@@ -72,16 +78,23 @@ void Multiply(const ProductBlock& block, int32_t* sums) {
   // Four rows at once want four rows.
   const bool has_rows = block.outputs == kBlockOutputs || block.run_bytes > kVectorBytes;
   if (is_short && has_rows) return MultiplyShort(block, sums);
-  MultiplyLong(block, sums);
+  MultiplyLong(block, 0, sums);
+  if (block.outputs > 1) MultiplyLong(block, kBlockOutputs / 2, sums);
 }
 
-int32_t Sum(const int8_t* data, ptrdiff_t count) {
-  int32_t sum = 0;
-  for (; count > 0; count -= kVectorBytes, data += kVectorBytes) {
-    const mve_pred16_t bytes = vctp8q(static_cast<uint32_t>(count));
-    sum = vaddvaq_s8(sum, vldrbq_z_s8(data, bytes));
-  }
-  return sum;
+/// r0: data; r1: count; r2: sum.
+[[gnu::naked]] int32_t Sum(const int8_t* /*data*/, ptrdiff_t /*count*/) {
+  asm volatile(
+      "push {r4, lr}\n"
+      "movs r2, #0\n"
+      "wlstp.8 lr, r1, 2f\n"
+      "1:\n"
+      "vldrb.8 q0, [r0], #16\n"
+      "vaddva.s8 r2, q0\n"
+      "letp lr, 1b\n"
+      "2:\n"
+      "mov r0, r2\n"
+      "pop {r4, pc}\n");
 }
 
 void Copy(const Runs& runs) {
@@ -97,7 +110,7 @@ void Copy(const Runs& runs) {
   }
 }
 
-constexpr ProductRoutines kProducts = {Multiply, Finish, Sum, Copy, kVectorBytes};
+constexpr ProductRoutines kProducts = {Multiply, FinishPairs, Sum, Copy, kVectorBytes};
 
 }  // namespace
 
