@@ -4,8 +4,10 @@
 // nothing that segments could say. Everything else is checked as in other builds, by the same code
 // or a simpler form of it: what takes turns in memory is compared pair by pair, within a budget.
 #include <cstring>
+#include <initializer_list>
 
 #include "runtime/format/plan_check_state.hpp"
+#include "runtime/format/region.hpp"
 
 namespace tenon {
 namespace plan_check {
@@ -15,13 +17,21 @@ namespace {
 constexpr Number kBefore = 0;
 constexpr Number kAfter = kPortOp;
 
+/// The end of a list of accesses.
+constexpr Number kNone = kPortOp;
+
 /// Arrays are scratch. Times are places in the order of steps.
 struct FirmwareCheck : CheckedProgram {
   FirmwareCheck(const PlanView& view, Reporter& to) : CheckedProgram{view, view.program(0), to} {}
 
-  Number* position = nullptr;     ///< per op: when it runs, or 0 if it is not known yet
-  Number* first_write = nullptr;  ///< per storage: when it is first written
-  Number* last_use = nullptr;     ///< per storage: when it is last written or read
+  // Accesses of a storage are a list that begins at `first`: those that write, then, from
+  // `first_reader`, those that read.
+  Number* next = nullptr;          ///< per access: the next one's place, or kNone
+  Number* first = nullptr;         ///< per storage
+  Number* first_reader = nullptr;  ///< per storage
+  Number* position = nullptr;      ///< per op: when it runs, or 0 if it is not known yet
+  Number* first_write = nullptr;   ///< per storage: when it is first written
+  Number* last_use = nullptr;      ///< per storage: when it is last written or read
 
   [[nodiscard]] Number WrittenAt(Access access) const {
     return OpOf(access) == kPortOp ? kBefore : position[OpOf(access)];
@@ -40,9 +50,10 @@ struct FirmwareCheck : CheckedProgram {
 size_t Carve(FirmwareCheck& check, uint8_t* base) {
   Carver carver(base);
   carver.Take(check.accesses, check.references);
+  carver.Take(check.next, check.references);
   carver.Take(check.position, check.ops);
-  carver.Take(check.access_begin, check.storages + 1);
-  carver.Take(check.reader_begin, check.storages);
+  carver.Take(check.first, check.storages);
+  carver.Take(check.first_reader, check.storages);
   carver.Take(check.first_write, check.storages);
   carver.Take(check.last_use, check.storages);
   return (carver.used() + 15) / 16 * 16;
@@ -54,34 +65,19 @@ bool Measure(FirmwareCheck& check) {
          check.storages < kPortOp && check.tensors < kPortOp;
 }
 
-/// True if the kernel's name begins with the CPU's. (Of the C library, firmware has mem* only.)
-bool IsOfCpu(const char* kernel) {
-  constexpr char kCpu[] = "cpu.";
-  size_t same = 0;
-  while (same < sizeof kCpu - 1 && kernel[same] == kCpu[same]) ++same;
-  return same == sizeof kCpu - 1;
-}
-
-/// True if the program is one worker's, on the CPU, one input at a time.
-bool CanRun(const FirmwareCheck& check) {
-  const ProgramView& program = check.program;
-  if (program.worker_count() != 1 || program.channel_count() > 0 ||
-      program.mode() == static_cast<uint8_t>(ProgramMode::kPipeline)) {
-    return false;
+/// Lists accesses by storage.
+void ListAccesses(FirmwareCheck& check) {
+  const size_t bytes = check.storages * sizeof *check.first;
+  std::memset(check.first, 0xFF, bytes);
+  Number used = 0;
+  for (const bool writes : {false, true}) {
+    ForEachAccess(check, writes, [&](uint32_t storage, Access access) {
+      check.accesses[used] = access;
+      check.next[used] = check.first[storage];
+      check.first[storage] = used++;
+    });
+    if (!writes) std::memcpy(check.first_reader, check.first, bytes);
   }
-  for (size_t i = 0; i < program.arena_count(); ++i) {
-    if (program.arena(i).slots > 1) return false;
-  }
-  for (size_t i = 0; i < check.ops; ++i) {
-    const size_t kernel = program.op(i).kernel;
-    if (kernel < check.plan.kernel_count() && !IsOfCpu(check.plan.kernel(kernel))) {
-      return false;
-    }
-  }
-  for (size_t i = 0; i < program.step_count(0); ++i) {
-    if (program.step(0, i).wait_count > 0) return false;
-  }
-  return true;
 }
 
 /// Every op has its step; fills `position`.
@@ -103,67 +99,99 @@ bool CheckOrder(FirmwareCheck& check) {
   return check.reporter.count() == before;
 }
 
-/// Writers must not share bytes, with each other or with themselves.
-void CheckWriters(FirmwareCheck& check, Span<const Access> writers) {
-  for (size_t i = 0; i < writers.size(); ++i) {
-    const uint32_t tensor = TensorOf(writers[i]);
-    const Region region = check.RegionOf(writers[i]);
-    if (!region.distinct) {
-      check.Fail(check.program.tensor(tensor).name,
-                 "written, but its strides let elements overlap (tensor {0})", tensor);
-    }
-    if (writers.size() == 1) return;
-    if (OpOf(writers[i]) == kPortOp) {
-      check.Fail(check.program.tensor(tensor).name,
+/// Levels 0 to `level` of a region, or of one of its parts: bytes from `offset` on, with gaps.
+struct Run {
+  const Region& region;
+  int level;
+  PlanBytes offset;
+  PlanBytes end;
+};
+
+/// Bytes that two parts of regions have in common. Recursive, as deep as both have levels.
+PlanBytes CommonBytes(FirmwareCheck& check, const Run& a, const Run& b) {
+  const PlanBytes begin = a.offset > b.offset ? a.offset : b.offset;
+  const PlanBytes end = a.end < b.end ? a.end : b.end;
+  if (end <= begin) return 0;
+  if (a.level == 0) return b.level == 0 ? end - begin : CommonBytes(check, b, a);
+  const PlanBytes pitch = a.region.pitch[a.level];
+  const PlanBytes gaps = (a.region.count[a.level] - 1) * pitch;
+  // The parts that end behind `begin`, up to the last that begins before `end`.
+  Run part = {a.region, a.level - 1, a.offset, a.end - gaps};
+  const PlanBytes skipped = begin < part.end ? 0 : (begin - part.end) / pitch;
+  part.offset += skipped * pitch;
+  part.end += skipped * pitch;
+  PlanBytes bytes = 0;
+  for (; part.end <= a.end && part.offset < end && check.Spend();
+       part.offset += pitch, part.end += pitch) {
+    bytes += CommonBytes(check, part, b);
+  }
+  return bytes;
+}
+
+PlanBytes CommonBytes(FirmwareCheck& check, const Region& a, const Region& b) {
+  return CommonBytes(check, Run{a, a.levels - 1, a.offset, a.end},
+                     Run{b, b.levels - 1, b.offset, b.end});
+}
+
+/// A storage's writers must not share bytes, with each other or with themselves. Looks at the one
+/// at `place` and those behind it.
+void CheckWriter(FirmwareCheck& check, size_t storage, Number place) {
+  const Access writer = check.accesses[place];
+  const Number end = check.first_reader[storage];
+  const Region region = check.RegionOf(writer);
+  if (!region.distinct) {
+    check.Fail(check.program.tensor(TensorOf(writer)).name,
+               "written, but its strides let elements overlap (tensor {0})", TensorOf(writer));
+  }
+  if (IsWorkspace(check, writer) && check.next[check.first[storage]] != kNone) {
+    check.Fail(check.NameOf(writer), "its workspace is used elsewhere too");
+  }
+  for (Number k = check.next[place]; k != end && check.Spend(); k = check.next[k]) {
+    const Access other = check.accesses[k];
+    // Inputs stand behind all others.
+    if (OpOf(other) == kPortOp) {
+      check.Fail(check.program.tensor(TensorOf(other)).name,
                  "is on the storage of an input, which nothing else may write");
-    }
-    for (size_t k = 0; k < i && check.Spend(); ++k) {
-      if (CommonBytes(check, region, check.RegionOf(writers[k])) != 0) {
-        check.Fail(check.NameOf(writers[k]), "writes bytes of tensor {0} that op {1} writes",
-                   TensorOf(writers[k]), OpOf(writers[i]));
-      }
+    } else if (CommonBytes(check, region, check.RegionOf(other)) != 0) {
+      check.Fail(check.NameOf(writer), "writes bytes of tensor {0} that op {1} writes",
+                 TensorOf(writer), OpOf(other));
     }
   }
 }
 
-/// True if everything that `reader` reads has been written by then.
-bool IsWritten(FirmwareCheck& check, Access reader, Span<const Access> writers) {
+/// Everything that a reader reads has been written by then.
+void CheckReader(FirmwareCheck& check, size_t storage, Access reader) {
   const Region region = check.RegionOf(reader);
   PlanBytes written = 0;
-  for (const Access writer : writers) {
+  for (Number k = check.first[storage]; k != check.first_reader[storage]; k = check.next[k]) {
+    const Access writer = check.accesses[k];
     if (check.WrittenAt(writer) >= check.ReadAt(reader) || !check.Spend()) continue;
-    const PlanBytes bytes = CommonBytes(check, region, check.RegionOf(writer));
-    if (bytes != kUnknownOverlap) written += bytes;
+    written += CommonBytes(check, region, check.RegionOf(writer));
   }
-  return written >= region.bytes;
+  if (written < region.bytes) {
+    check.Fail(check.NameOf(reader), "reads tensor {0} before all of it is written",
+               TensorOf(reader));
+  }
 }
 
 /// What a storage's readers read has been written, once. Fills first_write and last_use.
 void CheckStorage(FirmwareCheck& check, size_t storage) {
-  const Access* begin = check.accesses + check.access_begin[storage];
-  const Access* end = check.accesses + check.access_begin[storage + 1];
-  const Access* readers = check.accesses + check.reader_begin[storage];
-  const Span<const Access> writers(begin, static_cast<size_t>(readers - begin));
   Number first = kAfter;
   Number last = kBefore;
-  for (const Access* access = begin; access != end; ++access) {
-    const bool writes = access < readers;
-    const Number at = writes ? check.WrittenAt(*access) : check.ReadAt(*access);
-    if (writes && at < first) first = at;
-    if (at > last) last = at;
-    if (writes && end - begin > 1 && IsWorkspace(check, *access)) {
-      check.Fail(check.NameOf(*access), "its workspace is used elsewhere too");
-    }
+  const auto use = [&](Number at) { last = at > last ? at : last; };
+  Number place = check.first[storage];
+  for (; place != check.first_reader[storage]; place = check.next[place]) {
+    const Number at = check.WrittenAt(check.accesses[place]);
+    if (at < first) first = at;
+    use(at);
+    CheckWriter(check, storage, place);
+  }
+  for (; place != kNone; place = check.next[place]) {
+    use(check.ReadAt(check.accesses[place]));
+    CheckReader(check, storage, check.accesses[place]);
   }
   check.first_write[storage] = first;
   check.last_use[storage] = last;
-  CheckWriters(check, writers);
-  for (; readers != end; ++readers) {
-    if (!IsWritten(check, *readers, writers)) {
-      check.Fail(check.NameOf(*readers), "reads tensor {0} before all of it is written",
-                 TensorOf(*readers));
-    }
-  }
 }
 
 /// Storages that share bytes take turns: one is done before the next is written, but for the op
@@ -179,33 +207,36 @@ void CheckTurn(const FirmwareCheck& check, uint32_t a, uint32_t b) {
       in_a.offset >= in_b.offset + in_b.bytes || in_b.offset >= in_a.offset + in_a.bytes) {
     return;
   }
-  const Number op = InPlaceOp(check, before, after);
-  if (op != kPortOp && check.last_use[before] == check.position[op]) return;
+  const Number writer = check.first[after];
+  if (check.next[writer] == check.first_reader[after]) {
+    const Number op = InPlaceOp(check, before, after, check.accesses[writer]);
+    if (op != kPortOp && check.last_use[before] == check.position[op]) return;
+  }
   check.Fail(check.program.name(),
              "storage {0} is written while storage {1} is alive on the same bytes", after, before);
 }
 
 void CheckOccupancy(FirmwareCheck& check) {
   const auto is_written = [&](uint32_t storage) {
-    return check.access_begin[storage] != check.reader_begin[storage];
+    return check.first[storage] != check.first_reader[storage];
   };
   for (uint32_t b = 0; b < check.storages; ++b) {
     if (!is_written(b)) continue;
-    for (uint32_t a = 0; a < b && !check.reporter.stopped(); ++a) {
-      if (is_written(a) && check.Spend()) CheckTurn(check, a, b);
+    for (uint32_t a = 0; a < b && check.Spend(); ++a) {
+      if (is_written(a)) CheckTurn(check, a, b);
     }
   }
 }
 
 void CheckProgram(FirmwareCheck& check) {
-  if (!CanRun(check)) {
+  if (check.program.worker_count() != 1) {
     return check.Fail(check.program.name(),
-                      "needs a device, several workers or a pipeline, which this runtime was built "
-                      "without");
+                      "has {0} workers, of which this runtime was built without all but one",
+                      check.program.worker_count());
   }
-  if (!CheckIndices(check) || check.reporter.stopped() || !CheckOrder(check)) return;
+  if (!CheckIndices(check) || !CheckOrder(check)) return;
   ListAccesses(check);
-  for (size_t s = 0; s < check.storages && !check.reporter.stopped(); ++s) CheckStorage(check, s);
+  for (size_t s = 0; s < check.storages; ++s) CheckStorage(check, s);
   CheckOccupancy(check);
 }
 

@@ -20,7 +20,8 @@ void CheckStorageIndices(const CheckedProgram& check) {
   for (size_t i = 0; i < arenas; ++i) {
     const ArenaInfo arena = program.arena(i);
     if (arena.space >= check.plan.space_count() || !IsPowerOfTwo(arena.alignment) ||
-        arena.slots == 0 || arena.bytes > kMaxArenaBytes / arena.slots) {
+        arena.slots == 0 || (!kHasWorkers && arena.slots > 1) ||
+        arena.bytes > kMaxArenaBytes / arena.slots) {
       check.Fail(program.name(), "arena {0}: memory space, size, alignment or slots out of range",
                  i);
     }
@@ -92,6 +93,14 @@ bool IsConstant(const CheckedProgram& check, uint32_t tensor) {
   return check.StorageOf(tensor).home == StorageHome::kSection;
 }
 
+void CheckWorkspace(const CheckedProgram& check, int32_t workspace, const char* op, size_t index) {
+  if (workspace < 0) return;
+  const auto tensor = static_cast<uint32_t>(workspace);
+  if (IsConstant(check, tensor) || check.program.tensor(tensor).dtype != DType::kU8) {
+    check.Fail(op, "op {0}: its workspace is a constant, or not of bytes", index);
+  }
+}
+
 void CheckOp(const CheckedProgram& check, const OpInfo& op, size_t index) {
   const auto tensors = static_cast<uint32_t>(check.tensors);
   const auto is_operand = [&](int32_t tensor) { return static_cast<uint32_t>(tensor) < tensors; };
@@ -101,9 +110,23 @@ void CheckOp(const CheckedProgram& check, const OpInfo& op, size_t index) {
                   (!kHasDevices || is_optional(op.fallback_workspace)) && op.in_place >= -1 &&
                   op.in_place < static_cast<int32_t>(op.inputs.size());
   for (const int32_t input : op.inputs) in_range &= is_optional(input);
-  for (const int32_t output : op.outputs) in_range &= is_operand(output);
+  for (const int32_t output : op.outputs) {
+    in_range &= is_operand(output);
+    if (is_operand(output) && IsConstant(check, static_cast<uint32_t>(output))) {
+      check.Fail(op.name, "op {0} writes a constant, tensor {1}", index,
+                 static_cast<size_t>(output));
+    }
+  }
   if (op.in_place >= 0 && in_range) in_range = op.inputs[static_cast<size_t>(op.in_place)] >= 0;
-  if (!in_range) check.Fail(op.name, "op {0}: operand out of range", index);
+  if (kHasDevices && op.fallback_workspace >= 0 && op.fallback_kernel < 0) {
+    check.Fail(op.name, "op {0}: a fall-back workspace without a kernel", index);
+  }
+  if (!in_range) {
+    check.Fail(op.name, "op {0}: operand out of range", index);
+  } else {
+    CheckWorkspace(check, op.workspace, op.name, index);
+    if (kHasDevices) CheckWorkspace(check, op.fallback_workspace, op.name, index);
+  }
   if (op.kind >= kOpKindCount || op.attributes.size() > kMaxAttributeWords) {
     check.Fail(op.name, "op {0}: kind or number of attributes out of range", index);
   }
@@ -113,48 +136,25 @@ void CheckOp(const CheckedProgram& check, const OpInfo& op, size_t index) {
        (op.fallback_kernel < -1 || op.fallback_kernel >= static_cast<int64_t>(kernels)))) {
     check.Fail(op.name, "op {0}: no such kernel", index);
   }
-  if (kHasDevices && op.fallback_workspace >= 0 && op.fallback_kernel < 0) {
-    check.Fail(op.name, "op {0}: a fall-back workspace without a kernel", index);
-  }
 }
 
-void CheckWorkspace(const CheckedProgram& check, int32_t workspace, const char* op, size_t index) {
-  if (workspace < 0) return;
-  const auto tensor = static_cast<uint32_t>(workspace);
-  if (IsConstant(check, tensor) || check.program.tensor(tensor).dtype != DType::kU8) {
-    check.Fail(op, "op {0}: its workspace is a constant, or not of bytes", index);
+/// A port that stands for real numbers is of bytes and says in a sound way which. False if it is
+/// no tensor.
+bool CheckPort(const CheckedProgram& check, const PortInfo& port, Message no_tensor) {
+  if (port.tensor >= check.tensors) {
+    check.Fail(port.name, no_tensor);
+    return false;
   }
-}
-
-void CheckWritesNoConstant(const CheckedProgram& check) {
-  const ProgramView& program = check.program;
-  for (size_t i = 0; i < check.ops; ++i) {
-    const OpInfo op = program.op(i);
-    for (const int32_t output : op.outputs) {
-      if (IsConstant(check, static_cast<uint32_t>(output))) {
-        check.Fail(op.name, "op {0} writes a constant, tensor {1}", i, static_cast<size_t>(output));
-      }
-    }
-    CheckWorkspace(check, op.workspace, op.name, i);
-    if (kHasDevices) CheckWorkspace(check, op.fallback_workspace, op.name, i);
-  }
-  for (size_t i = 0; i < program.input_count(); ++i) {
-    const PortInfo port = program.input(i);
-    if (IsConstant(check, port.tensor)) check.Fail(port.name, "input is a constant");
-  }
-}
-
-/// A port that stands for real numbers is of bytes and says in a sound way which.
-void CheckPort(const CheckedProgram& check, const PortInfo& port, Message no_tensor) {
-  if (port.tensor >= check.tensors) return check.Fail(port.name, no_tensor);
   const DType dtype = check.program.tensor(port.tensor).dtype;
   const int32_t least = dtype == DType::kI8 ? -128 : 0;
   const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
   const bool has_scale = port.scale > 0.0F && port.scale <= std::numeric_limits<float>::max();
-  if (port.scale == 0.0F && port.zero_point == 0) return;
+  const bool is_plain = port.scale == 0.0F && port.zero_point == 0;
+  if (is_plain) return true;
   if (!is_byte || !has_scale || port.zero_point < least || port.zero_point > least + 255) {
     check.Fail(port.name, "port has a scale or zero point that it cannot have");
   }
+  return true;
 }
 
 }  // namespace
@@ -165,20 +165,21 @@ bool CheckIndices(CheckedProgram& check) {
   CheckStorageIndices(check);
   if (check.reporter.count() != before) return false;
   for (size_t i = 0; i < check.tensors; ++i) CheckTensor(check, program.tensor(i), i);
+  if (check.reporter.count() != before) return false;
   for (size_t i = 0; i < check.ops; ++i) CheckOp(check, program.op(i), i);
   if (program.mode() > static_cast<uint8_t>(ProgramMode::kFallback)) {
     check.Fail(program.name(), "unknown mode");
   }
   for (size_t i = 0; i < program.input_count(); ++i) {
-    CheckPort(check, program.input(i), "input is no tensor");
+    const PortInfo port = program.input(i);
+    if (CheckPort(check, port, "input is no tensor") && IsConstant(check, port.tensor)) {
+      check.Fail(port.name, "input is a constant");
+    }
   }
   for (size_t i = 0; i < program.output_count(); ++i) {
-    CheckPort(check, program.output(i), "output is no tensor");
+    (void)CheckPort(check, program.output(i), "output is no tensor");
   }
-  if (check.reporter.count() != before) return false;
-  // What writes constants can be listed with the rest.
-  CheckWritesNoConstant(check);
-  return true;
+  return check.reporter.count() == before;
 }
 
 }  // namespace tenon::plan_check

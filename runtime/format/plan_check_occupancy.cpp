@@ -28,17 +28,21 @@ bool LessByAddress(const void* context, uint64_t a, uint64_t b) {
   return (a & kBegins) < (b & kBegins);
 }
 
-/// True if the op may take over storage `before`, as far as fall-back kernels go: what a segment
-/// has not made itself must still be there if it is run again.
-bool MayTakeOver(const ProgramCheck& check, uint32_t op, uint32_t before) {
-  return !check.HasFallback(op) || check.writer_segment[before] == check.segment[op];
+/// InPlaceOp, as far as fall-back kernels go: what a segment has not made itself must still be
+/// there if it is run again.
+uint32_t TakeOver(const ProgramCheck& check, uint32_t before, uint32_t after) {
+  const uint32_t writer = check.access_begin[after];
+  if (check.reader_begin[after] - writer != 1) return kPortOp;
+  const uint32_t op = InPlaceOp(check, before, after, check.accesses[writer]);
+  const bool stays =
+      op != kPortOp && check.HasFallback(op) && check.writer_segment[before] != check.segment[op];
+  return stays ? kPortOp : op;
 }
 
 void CheckTurn(const ProgramCheck& check, uint32_t before, uint32_t after) {
   const uint32_t* last = check.last_clock + before * check.workers;
   const uint32_t* first = check.first_clock + after * check.workers;
-  uint32_t op = InPlaceOp(check, before, after);
-  if (op != kPortOp && !MayTakeOver(check, op, before)) op = kPortOp;
+  const uint32_t op = TakeOver(check, before, after);
   for (size_t v = 0; v < check.workers; ++v) {
     // The op that works in place is itself the last to use what it takes over.
     const uint32_t limit = op != kPortOp && check.worker[op] == v ? first[v] + 1 : first[v];

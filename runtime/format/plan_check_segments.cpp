@@ -68,6 +68,11 @@ void CheckAcyclic(ProgramCheck& check) {
 
 }  // namespace
 
+bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b) {
+  return OverlapBytes(MakeRegion(check.program.tensor(a)), MakeRegion(check.program.tensor(b))) !=
+         0;
+}
+
 void CheckSegments(ProgramCheck& check) { CheckAcyclic(check); }
 
 }  // namespace tenon::plan_check

@@ -4,35 +4,15 @@
 namespace tenon::plan_check {
 namespace {
 
-/// Calls `visit(tensor, op)` for every operand and port that is written, or every one that is read.
-template <typename Visit>
-void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit) {
-  const ProgramView& program = check.program;
-  const size_t ports = writes ? program.input_count() : program.output_count();
-  for (size_t i = 0; i < ports; ++i) {
-    visit((writes ? program.input(i) : program.output(i)).tensor, kPortOp);
-  }
-  for (size_t i = 0; i < check.ops; ++i) {
-    const OpInfo info = program.op(i);
-    const auto op = static_cast<Number>(i);
-    for (const int32_t tensor : writes ? info.outputs : info.inputs) {
-      if (tensor >= 0) visit(static_cast<uint32_t>(tensor), op);
-    }
-    if (!writes) continue;
-    if (info.workspace >= 0) visit(static_cast<uint32_t>(info.workspace), op);
-    if (kHasDevices && info.fallback_workspace >= 0) {
-      visit(static_cast<uint32_t>(info.fallback_workspace), op);
-    }
-  }
+bool IsSame(Span<const int32_t> a, Span<const int32_t> b) {
+  bool same = a.size() == b.size();
+  for (size_t i = 0; same && i < a.size(); ++i) same = a[i] == b[i];
+  return same;
 }
 
 bool IsSameWindow(const TensorInfo& a, const TensorInfo& b) {
-  bool same = a.offset == b.offset && DTypeBytes(a.dtype) == DTypeBytes(b.dtype) &&
-              a.dims.size() == b.dims.size();
-  for (size_t i = 0; same && i < a.dims.size(); ++i) {
-    same = a.dims[i] == b.dims[i] && a.strides[i] == b.strides[i];
-  }
-  return same;
+  return a.offset == b.offset && DTypeBytes(a.dtype) == DTypeBytes(b.dtype) &&
+         IsSame(a.dims, b.dims) && IsSame(a.strides, b.strides);
 }
 
 }  // namespace
@@ -76,95 +56,31 @@ bool CountReferences(CheckedProgram& check) {
   return check.references <= limit;
 }
 
-/// Sorts accesses by storage, in two rounds over the operands: count, then fill.
-void ListAccesses(CheckedProgram& check) {
-  for (size_t s = 0; s <= check.storages; ++s) check.access_begin[s] = 0;
-  // Writers are filled in last, and backwards: they stand first.
-  for (int round = 0; round < 4; ++round) {
-    const bool fills = round >= 2;
-    const bool writes = round % 2 != 0;
-    if (round == 2) {
-      // From counts to ends; filling leaves begins.
-      for (size_t s = 1; s <= check.storages; ++s) {
-        check.access_begin[s] =
-            static_cast<Number>(check.access_begin[s] + check.access_begin[s - 1]);
-      }
-    }
-    if (round == 3) {
-      for (size_t s = 0; s < check.storages; ++s) check.reader_begin[s] = check.access_begin[s];
-    }
-    ForEachAccess(check, writes, [&](uint32_t tensor, Number op) {
-      const uint32_t s = check.program.tensor(tensor).storage;
-      // Nothing writes constants, so there is nothing to order.
-      if (check.program.storage(s).home != StorageHome::kArena) return;
-      if (!fills) {
-        ++check.access_begin[s];
-      } else {
-        check.accesses[--check.access_begin[s]] = MakeAccess(tensor, op);
-      }
-    });
-  }
-}
-
-PlanBytes CommonBytes(CheckedProgram& check, const Region& a, const Region& b, int depth) {
-  constexpr int kDeepest = kHasWorkers ? 2 * kMaxRank + 2 : 4;
-  if (b.levels == 1 && b.offset <= a.offset && a.end <= b.end) return a.bytes;
-  const PlanBytes known = OverlapBytes(a, b);
-  if (known != kUnknownOverlap || (a.levels <= 1 && b.levels <= 1)) return known;
-  if (depth == kDeepest) return kUnknownOverlap;
-  if (a.levels <= 1) return CommonBytes(check, b, a, depth + 1);
-  const int last = a.levels - 1;
-  Region row = a;
-  row.levels = last;
-  row.bytes = a.bytes / a.count[last];
-  row.end = a.end - (a.count[last] - 1) * a.pitch[last];
-  PlanBytes bytes = 0;
-  for (PlanBytes i = 0; i < a.count[last]; ++i) {
-    const PlanBytes common =
-        check.Spend() ? CommonBytes(check, row, b, depth + 1) : kUnknownOverlap;
-    if (common == kUnknownOverlap) return common;
-    bytes += common;
-    row.offset += a.pitch[last];
-    row.end += a.pitch[last];
-  }
-  return bytes;
-}
-
-bool SharesBytes(const CheckedProgram& check, uint32_t a, uint32_t b) {
-  return OverlapBytes(MakeRegion(check.program.tensor(a)), MakeRegion(check.program.tensor(b))) !=
-         0;
-}
-
 bool IsWorkspace(const CheckedProgram& check, Access access) {
   return OpOf(access) != kPortOp &&
          check.program.op(OpOf(access)).workspace == static_cast<int32_t>(TensorOf(access));
 }
 
-Number InPlaceOp(const CheckedProgram& check, uint32_t before, uint32_t after) {
+Number InPlaceOp(const CheckedProgram& check, uint32_t before, uint32_t after, Access writer) {
   const ProgramView& program = check.program;
   const StorageInfo source = program.storage(before);
   const StorageInfo target = program.storage(after);
-  const size_t writer = check.access_begin[after];
-  if (check.reader_begin[after] - writer != 1 || source.offset != target.offset ||
-      source.bytes != target.bytes) {
+  const Number op = OpOf(writer);
+  if (op == kPortOp || source.offset != target.offset || source.bytes != target.bytes) {
     return kPortOp;
   }
-  const Number op = OpOf(check.accesses[writer]);
-  if (op == kPortOp) return kPortOp;
   const OpInfo info = program.op(op);
-  if (info.in_place < 0 ||
-      info.outputs[0] != static_cast<int32_t>(TensorOf(check.accesses[writer]))) {
-    return kPortOp;
-  }
-  const TensorInfo output = program.tensor(TensorOf(check.accesses[writer]));
-  const auto taken = static_cast<size_t>(info.inputs[static_cast<size_t>(info.in_place)]);
-  if (program.tensor(taken).storage != before) return kPortOp;
-  for (const int32_t input : info.inputs) {
+  const uint32_t written = TensorOf(writer);
+  if (info.in_place < 0 || info.outputs[0] != static_cast<int32_t>(written)) return kPortOp;
+  bool takes_over = false;
+  for (const int32_t& input : info.inputs) {
     if (input < 0) continue;
     const TensorInfo tensor = program.tensor(static_cast<size_t>(input));
-    if (tensor.storage == before && !IsSameWindow(tensor, output)) return kPortOp;
+    if (tensor.storage != before) continue;
+    if (!IsSameWindow(tensor, program.tensor(written))) return kPortOp;
+    takes_over |= &input - info.inputs.data() == info.in_place;
   }
-  return op;
+  return takes_over ? op : kPortOp;
 }
 
 }  // namespace tenon::plan_check

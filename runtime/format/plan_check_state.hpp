@@ -9,7 +9,6 @@
 #include "runtime/base/config.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
-#include "runtime/format/region.hpp"
 
 namespace tenon::plan_check {
 
@@ -44,9 +43,7 @@ constexpr Access MakeAccess(uint32_t tensor, Number op) {
 constexpr uint32_t TensorOf(Access access) { return static_cast<uint32_t>(access >> kNumberBits); }
 constexpr Number OpOf(Access access) { return static_cast<Number>(access); }
 
-/// One program under check, as every build checks it. Arrays are scratch; `accesses` of storage s
-/// are [access_begin[s], access_begin[s + 1]): first those that write, then, from reader_begin[s],
-/// those that read.
+/// One program under check, as every build checks it.
 struct CheckedProgram {
   const PlanView& plan;
   ProgramView program;
@@ -57,9 +54,7 @@ struct CheckedProgram {
   size_t tensors = 0;
   size_t references = 0;  ///< operands and ports
 
-  Access* accesses = nullptr;      ///< `references` of them
-  Number* access_begin = nullptr;  ///< per storage, and one more
-  Number* reader_begin = nullptr;  ///< per storage
+  Access* accesses = nullptr;  ///< scratch: `references` of them
 
   /// Comparisons left for what is not linear: storages with several writers, channels. A plan that
   /// needs more is refused rather than allowed to take forever.
@@ -113,24 +108,44 @@ class Carver {
 /// let a small file take very long.
 [[nodiscard]] bool CountReferences(CheckedProgram& check);
 
-/// Fills accesses, access_begin and reader_begin.
-void ListAccesses(CheckedProgram& check);
-
-/// OverlapBytes, but where the two fit no common grid, they are looked at row by row, as far as the
-/// budget goes, and in firmware no more than a few levels deep, because of its stack.
-[[nodiscard]] PlanBytes CommonBytes(CheckedProgram& check, const Region& a, const Region& b,
-                                    int depth = 0);
-
-/// True if two tensors of one storage may have bytes in common.
-[[nodiscard]] bool SharesBytes(const CheckedProgram& check, uint32_t a, uint32_t b);
+/// Calls `visit(storage, access)` for every operand and port in an arena that is written, or for
+/// every one that is read. (Nothing writes constants, so there is nothing to order.)
+template <typename Visit>
+void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit) {
+  const ProgramView& program = check.program;
+  const auto visit_arena = [&](uint32_t tensor, Number op) {
+    const uint32_t storage = program.tensor(tensor).storage;
+    if (program.storage(storage).home == StorageHome::kArena) {
+      visit(storage, MakeAccess(tensor, op));
+    }
+  };
+  const size_t ports = writes ? program.input_count() : program.output_count();
+  for (size_t i = 0; i < ports; ++i) {
+    visit_arena((writes ? program.input(i) : program.output(i)).tensor, kPortOp);
+  }
+  for (size_t i = 0; i < check.ops; ++i) {
+    const OpInfo info = program.op(i);
+    const auto op = static_cast<Number>(i);
+    for (const int32_t tensor : writes ? info.outputs : info.inputs) {
+      if (tensor >= 0) visit_arena(static_cast<uint32_t>(tensor), op);
+    }
+    if (!writes) continue;
+    if (info.workspace >= 0) visit_arena(static_cast<uint32_t>(info.workspace), op);
+    if (kHasDevices && info.fallback_workspace >= 0) {
+      visit_arena(static_cast<uint32_t>(info.fallback_workspace), op);
+    }
+  }
+}
 
 /// True if the access is an op's workspace.
 [[nodiscard]] bool IsWorkspace(const CheckedProgram& check, Access access);
 
-/// The op that writes storage `after` in place of its input on storage `before`, or kPortOp.
-/// Everything it reads of `before` must be the very elements that it writes: a kernel reads each
-/// one before it writes it, but not its neighbours.
-[[nodiscard]] Number InPlaceOp(const CheckedProgram& check, uint32_t before, uint32_t after);
+/// The op that writes storage `after` in place of its input on storage `before`, or kPortOp;
+/// `writer` is what writes `after`, and nothing else does. Everything that the op reads of `before`
+/// must be the very elements that it writes: a kernel reads each one before it writes it, but not
+/// its neighbours.
+[[nodiscard]] Number InPlaceOp(const CheckedProgram& check, uint32_t before, uint32_t after,
+                               Access writer);
 
 /// Indices, ranges and references of arenas, storages, tensors, ops and ports. False if the other
 /// parts cannot trust them.

@@ -6,6 +6,22 @@
 namespace tenon::plan_check {
 namespace {
 
+/// Sorts accesses by storage, in two rounds over the operands: count, then fill.
+void ListAccesses(ProgramCheck& check) {
+  for (size_t s = 0; s <= check.storages; ++s) check.access_begin[s] = 0;
+  const auto count = [&](uint32_t storage, Access /*access*/) { ++check.access_begin[storage]; };
+  ForEachAccess(check, /*writes=*/true, count);
+  ForEachAccess(check, /*writes=*/false, count);
+  // From counts to ends; filling backwards then leaves begins, and readers behind writers.
+  for (size_t s = 1; s <= check.storages; ++s) check.access_begin[s] += check.access_begin[s - 1];
+  const auto fill = [&](uint32_t storage, Access access) {
+    check.accesses[--check.access_begin[storage]] = access;
+  };
+  ForEachAccess(check, /*writes=*/false, fill);
+  for (size_t s = 0; s < check.storages; ++s) check.reader_begin[s] = check.access_begin[s];
+  ForEachAccess(check, /*writes=*/true, fill);
+}
+
 bool LessByOffset(const void* context, uint64_t a, uint64_t b) {
   const auto& program = *static_cast<const ProgramView*>(context);
   return program.tensor(TensorOf(a)).offset < program.tensor(TensorOf(b)).offset;
@@ -13,6 +29,29 @@ bool LessByOffset(const void* context, uint64_t a, uint64_t b) {
 
 const char* NameOf(const ProgramCheck& check, uint32_t op) {
   return op == kPortOp ? check.program.name() : check.program.op(op).name;
+}
+
+/// OverlapBytes, but where the two fit no common grid, they are looked at row by row, as far as the
+/// budget goes.
+PlanBytes CommonBytes(ProgramCheck& check, const Region& a, const Region& b) {
+  if (b.levels == 1 && b.offset <= a.offset && a.end <= b.end) return a.bytes;
+  const PlanBytes known = OverlapBytes(a, b);
+  if (known != kUnknownOverlap || (a.levels <= 1 && b.levels <= 1)) return known;
+  if (a.levels <= 1) return CommonBytes(check, b, a);
+  const int last = a.levels - 1;
+  Region row = a;
+  row.levels = last;
+  row.bytes = a.bytes / a.count[last];
+  row.end = a.end - (a.count[last] - 1) * a.pitch[last];
+  PlanBytes bytes = 0;
+  for (PlanBytes i = 0; i < a.count[last]; ++i) {
+    const PlanBytes common = check.Spend() ? CommonBytes(check, row, b) : kUnknownOverlap;
+    if (common == kUnknownOverlap) return common;
+    bytes += common;
+    row.offset += a.pitch[last];
+    row.end += a.pitch[last];
+  }
+  return bytes;
 }
 
 /// True if the regions are columns of one table, the first writer's rows and pitch, and stand side

@@ -29,6 +29,10 @@ struct ProgramCheck : CheckedProgram {
   size_t arenas = 0;
   bool is_pipeline = false;
 
+  // Accesses of storage s are [access_begin[s], access_begin[s + 1]): first those that write, then,
+  // from reader_begin[s], those that read.
+  uint32_t* access_begin = nullptr;    ///< per storage, and one more
+  uint32_t* reader_begin = nullptr;    ///< per storage
   uint32_t* clock = nullptr;           ///< per op: how far each worker is, at least, when it starts
   uint32_t* position = nullptr;        ///< per op: place in one order that keeps all waits
   uint8_t* worker = nullptr;           ///< per op
@@ -64,6 +68,9 @@ struct ProgramCheck : CheckedProgram {
            program.op(OpOf(access)).fallback_workspace == static_cast<int32_t>(TensorOf(access));
   }
 };
+
+/// True if two tensors of one storage may have bytes in common.
+[[nodiscard]] bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b);
 
 /// Indices and references of segments and stages. False if the other parts cannot trust them.
 bool CheckSegmentIndices(ProgramCheck& check);

@@ -1,8 +1,6 @@
 // PlanView::Open: what has to hold before any field of a plan may be read.
 #include <plan_generated.h>
 
-#include <cstring>
-
 #include "runtime/base/crc32c.hpp"
 #include "runtime/format/plan_schema.hpp"
 #include "runtime/format/plan_view.hpp"
@@ -26,8 +24,9 @@ class Verifier {
   /// file in which many offsets lead to one table could make this walk it again and again.
   Verifier(const uint8_t* file, uint32_t size) : file_(file), size_(size), tables_left_(size / 8) {}
 
-  /// The first `count` fields of the table that the offset at `position` leads to.
-  bool Table(uint32_t position, const plan_schema::Field* fields, size_t count) {
+  /// Fields [field, end) of the schema: those of the table that the offset at `position` leads to,
+  /// or the first of them.
+  bool Table(uint32_t position, uint32_t field, uint32_t end) {
     const uint32_t table = Follow(position);
     if (table == 0 || tables_left_-- == 0) return false;
     // A table begins with the distance back to the list of its fields' places, which begins with
@@ -36,10 +35,10 @@ class Verifier {
     if (list % 2 != 0 || !Holds(list, 4)) return false;
     const uint32_t list_bytes = HalfWord(list);
     if (list_bytes < 4 || list_bytes % 2 != 0 || !Holds(list, list_bytes)) return false;
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t entry = 4 + 2 * i;
+    for (uint32_t entry = 4; field < end; ++field, entry += 2) {
+      const plan_schema::Field wanted = plan_schema::kSchema.fields[field];
       const uint32_t place = entry < list_bytes ? HalfWord(list + entry) : 0;
-      if (place == 0 ? fields[i].required : !Field(table + place, fields[i])) return false;
+      if (place == 0 ? wanted.required() : !Field(table + place, wanted)) return false;
     }
     return true;
   }
@@ -64,21 +63,21 @@ class Verifier {
     return target % 4 == 0 && Holds(target, 4) ? target : 0;
   }
 
-  bool Field(uint32_t position, const plan_schema::Field& field) {
+  bool Field(uint32_t position, plan_schema::Field field) {
     using plan_schema::FieldKind;
-    if (field.kind == FieldKind::kScalar || field.kind == FieldKind::kStruct) {
-      const uint32_t alignment = field.kind == FieldKind::kStruct ? 4 : field.size;
-      return position % alignment == 0 && Holds(position, field.size);
+    if (field.kind() == FieldKind::kScalar || field.kind() == FieldKind::kStruct) {
+      const uint32_t alignment = field.kind() == FieldKind::kStruct ? 4 : field.size();
+      return position % alignment == 0 && Holds(position, field.size());
     }
     const uint32_t list = Follow(position);
     if (list == 0) return false;
     const uint32_t count = Word(list);
     const bool has_elements =
-        field.kind == FieldKind::kStringVector || field.kind == FieldKind::kTableVector;
-    const uint32_t bytes = field.kind == FieldKind::kString ? 1 : has_elements ? 4 : field.size;
+        field.kind() == FieldKind::kStringVector || field.kind() == FieldKind::kTableVector;
+    const uint32_t bytes = field.kind() == FieldKind::kString ? 1 : has_elements ? 4 : field.size();
     const uint32_t left = size_ - list - 4;
     // A string ends in a zero that its length does not count.
-    if (field.kind == FieldKind::kString) return count < left && file_[list + 4 + count] == 0;
+    if (field.kind() == FieldKind::kString) return count < left && file_[list + 4 + count] == 0;
     if (count > left / bytes) return false;
     for (uint32_t i = 1; has_elements && i <= count; ++i) {
       if (!Element(list + 4 * i, field)) return false;
@@ -86,12 +85,12 @@ class Verifier {
     return true;
   }
 
-  bool Element(uint32_t position, const plan_schema::Field& field) {
-    if (field.kind == plan_schema::FieldKind::kStringVector) {
+  bool Element(uint32_t position, plan_schema::Field field) {
+    if (field.kind() == plan_schema::FieldKind::kStringVector) {
       return Field(position, plan_schema::kText);
     }
-    const plan_schema::Table& table = plan_schema::kTables[field.size];
-    return Table(position, table.fields, table.field_count);
+    const uint8_t* begin = plan_schema::kSchema.begin + field.size();
+    return Table(position, begin[0], begin[1]);
   }
 
   const uint8_t* file_;
@@ -99,15 +98,22 @@ class Verifier {
   uint32_t tables_left_;
 };
 
+bool HasIdentifier(const uint8_t* file) {
+  const char* const identifier = plan::PlanIdentifier();
+  for (int i = 0; i < 4; ++i) {
+    if (file[4 + i] != static_cast<uint8_t>(identifier[i])) return false;
+  }
+  return true;
+}
+
 /// Verifies size, sum and version without trusting anything else, as far as they lie in the file.
 Status CheckHeader(Span<const uint8_t> file) {
   constexpr uint32_t kMost = INT32_MAX;
-  constexpr size_t kHeaderFields = 3;
+  constexpr uint32_t kHeaderFields = 3;
   const auto size = file.size() < kMost ? static_cast<uint32_t>(file.size()) : kMost;
-  TENON_ENSURE(size > 8 && std::memcmp(file.data() + 4, plan::PlanIdentifier(), 4) == 0,
-               kCorruptPlan, "not a plan file");
-  TENON_ENSURE(Verifier(file.data(), size).Table(0, plan_schema::kPlanFields, kHeaderFields),
-               kCorruptPlan, "the plan's header is damaged");
+  TENON_ENSURE(size > 8 && HasIdentifier(file.data()), kCorruptPlan, "not a plan file");
+  TENON_ENSURE(Verifier(file.data(), size).Table(0, 0, kHeaderFields), kCorruptPlan,
+               "the plan's header is damaged");
   return OkStatus();
 }
 
@@ -171,8 +177,8 @@ Result<PlanView> PlanView::Open(Span<const uint8_t> file, bool skip_section_crc)
   TENON_ENSURE(major == kPlanVersionMajor && (kPlanVersionMajor == 0 ? minor == kPlanVersionMinor
                                                                      : minor <= kPlanVersionMinor),
                kUnsupportedVersion, kVersionMessage, major, minor);
-  const plan_schema::Table& plan = plan_schema::kTables[plan_schema::kPlan];
-  TENON_ENSURE(Verifier(file.data(), header.bytes).Table(0, plan.fields, plan.field_count),
+  static_assert(plan_schema::kPlan == 0, "the plan's fields are the first");
+  TENON_ENSURE(Verifier(file.data(), header.bytes).Table(0, 0, plan_schema::kSchema.begin[1]),
                kCorruptPlan, "the plan's structure is damaged");
   TENON_RETURN_IF_ERROR(CheckSections(view, header.bytes, skip_section_crc));
   return view;

@@ -18,10 +18,20 @@ enum class FieldKind : uint8_t {
   kTableVector,  ///< of tables `size`, a TableId
 };
 
-struct Field {
-  FieldKind kind;
-  uint8_t size;
-  bool required;
+/// One byte, since firmware carries one for each field of the schema.
+class Field {
+ public:
+  constexpr Field() = default;
+  constexpr Field(FieldKind kind, int size, bool required)
+      : bits_(static_cast<uint8_t>(static_cast<int>(kind) << 5 | size << 1 | (required ? 1 : 0))) {}
+
+  [[nodiscard]] constexpr FieldKind kind() const { return static_cast<FieldKind>(bits_ >> 5); }
+  /// Bytes, or a TableId; below 16.
+  [[nodiscard]] constexpr uint8_t size() const { return bits_ >> 1 & 15; }
+  [[nodiscard]] constexpr bool required() const { return (bits_ & 1) != 0; }
+
+ private:
+  uint8_t bits_ = 0;
 };
 
 enum TableId : uint8_t {
@@ -43,11 +53,6 @@ enum TableId : uint8_t {
   kTableCount,
 };
 
-struct Table {
-  const Field* fields;
-  uint8_t field_count;
-};
-
 inline constexpr Field kU8 = {FieldKind::kScalar, 1, false};
 inline constexpr Field kU16 = {FieldKind::kScalar, 2, false};
 inline constexpr Field kU32 = {FieldKind::kScalar, 4, false};
@@ -57,7 +62,7 @@ inline constexpr Field kName = {FieldKind::kString, 0, true};
 inline constexpr Field kWords = {FieldKind::kScalarVector, 4, true};
 inline constexpr Field kNames = {FieldKind::kStringVector, 0, true};
 constexpr Field TablesOf(TableId id) { return {FieldKind::kTableVector, id, true}; }
-constexpr Field Optional(Field field) { return {field.kind, field.size, false}; }
+constexpr Field Optional(Field field) { return {field.kind(), field.size(), false}; }
 
 // In the order of the schema.
 inline constexpr Field kPlanFields[] = {{FieldKind::kStruct, 8, true},
@@ -99,18 +104,38 @@ inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16, kU16};
 inline constexpr Field kStageFields[] = {kU16};
 inline constexpr Field kPortFields[] = {kName, kU32, kU32, kU32};
 
-template <size_t N>
-constexpr Table Describe(const Field (&fields)[N]) {
-  return {fields, static_cast<uint8_t>(N)};
-}
+/// All fields in a row, those of table `id` at [begin[id], begin[id + 1]).
+struct Schema {
+  Field fields[96];
+  uint8_t begin[kTableCount + 1];
 
-inline constexpr Table kTables[kTableCount] = {
-    Describe(kPlanFields),    Describe(kMemorySpaceFields), Describe(kSectionFields),
-    Describe(kOptionFields),  Describe(kProgramFields),     Describe(kArenaFields),
-    Describe(kStorageFields), Describe(kTensorFields),      Describe(kOpFields),
-    Describe(kWorkerFields),  Describe(kStepFields),        Describe(kSegmentFields),
-    Describe(kChannelFields), Describe(kStageFields),       Describe(kPortFields),
+  template <size_t N>
+  constexpr void Add(TableId id, const Field (&more)[N]) {
+    for (size_t i = 0; i < N; ++i) fields[begin[id] + i] = more[i];
+    begin[id + 1] = static_cast<uint8_t>(begin[id] + N);
+  }
 };
+
+constexpr Schema MakeSchema() {
+  Schema schema{};
+  schema.Add(kPlan, kPlanFields);
+  schema.Add(kMemorySpace, kMemorySpaceFields);
+  schema.Add(kSection, kSectionFields);
+  schema.Add(kOption, kOptionFields);
+  schema.Add(kProgram, kProgramFields);
+  schema.Add(kArena, kArenaFields);
+  schema.Add(kStorage, kStorageFields);
+  schema.Add(kTensor, kTensorFields);
+  schema.Add(kOp, kOpFields);
+  schema.Add(kWorker, kWorkerFields);
+  schema.Add(kStep, kStepFields);
+  schema.Add(kSegment, kSegmentFields);
+  schema.Add(kChannel, kChannelFields);
+  schema.Add(kStage, kStageFields);
+  schema.Add(kPort, kPortFields);
+  return schema;
+}
+inline constexpr Schema kSchema = MakeSchema();
 
 /// For the test; what does not read them does not link them.
 inline constexpr const char* kTableNames[kTableCount] = {

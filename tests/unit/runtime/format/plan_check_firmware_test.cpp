@@ -6,36 +6,41 @@
 namespace tenon::test {
 namespace {
 
-constexpr char kRefusal[] = "which this runtime was built without";
+constexpr char kRefusal[] = "workers, of which this runtime was built without all but one";
 
-TEST_CASE("Firmware: a plan that uses a device is refused") {
+TEST_CASE("Firmware: several workers are refused, and so none") {
   static_assert(!kHasDevices && !kHasWorkers);
+  CHECK(Says(ForkAndJoin(), kRefusal));
   CHECK(Says(WithDevice(), kRefusal));
   CHECK(Says(WithFallback(), kRefusal));
+  CHECK(Says(Pipeline(), kRefusal));
   PlanSpec spec = Chain();
-  spec.kernels = {"cp.unary.generic"};
-  CHECK(Says(spec, kRefusal));
-  spec.kernels = {"cpu"};
-  CHECK(Says(spec, kRefusal));
-}
-
-TEST_CASE("Firmware: several workers and waits are refused") {
-  CHECK(Says(ForkAndJoin(), kRefusal));
-  PlanSpec spec = Chain();
-  spec.workers[0][1].waits = {{0, 0}};
-  CHECK(Says(spec, kRefusal));
   spec.workers.clear();
   CHECK(Says(spec, kRefusal));
 }
 
-TEST_CASE("Firmware: a pipeline is refused, on the CPU too") {
-  CHECK(Says(Pipeline(), kRefusal));
+TEST_CASE("Firmware: arenas with several slots are refused") {
   PlanSpec spec = Chain();
-  spec.mode = 1;
-  CHECK(Says(spec, kRefusal));
-  spec = Chain();
   spec.arenas[0].slots = 2;
-  CHECK(Says(spec, kRefusal));
+  CHECK(Says(spec, "arena 0: memory space, size, alignment or slots"));
+}
+
+TEST_CASE(
+    "Firmware: parts of thousands of rows side by side are looked at row by row, not by square") {
+  PlanSpec spec;
+  constexpr int32_t kRows = 20000;
+  spec.arenas[0].bytes = 1 << 20;
+  const uint32_t joined = spec.AddStorage(0, uint64_t{kRows} * 8);
+  const uint32_t left = spec.AddTensor(joined, {kRows, 4}, 0, {8, 1}, DType::kU8);
+  const uint32_t right = spec.AddTensor(joined, {kRows, 4}, 4, {8, 1}, DType::kU8);
+  const uint32_t some = spec.AddTensor(joined, {kRows / 2, 3}, 2, {16, 1}, DType::kU8);
+  const uint32_t out = spec.AddTensor(spec.AddStorage(400000, 16), {16}, 0, {}, DType::kU8);
+  spec.AddOp({}, {left});
+  spec.AddOp({}, {right});
+  spec.AddOp({some}, {out});
+  CHECK(Check(spec) == "");
+  spec.tensors[left].dims[1] = 3;
+  CHECK(Says(spec, "op2: reads tensor 2 before all of it is written"));
 }
 
 TEST_CASE("Firmware: sizes that 32 bits do not hold are refused, not cut") {
