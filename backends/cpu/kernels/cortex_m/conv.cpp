@@ -153,38 +153,35 @@ class Conv {
     RunProduct(product_, positions);
   }
 
-  /// Of the window's taps along `axis`, those inside x: [first, end).
+  /// Of the taps along `axis` of a window that begins at `start`, those inside x: [first, end).
   void ClipTaps(int axis, int start, int& first, int& end) const {
-    first = 0;
-    end = g_.kernel[axis];
     while (first < end && start + first * g_.dilations[axis] < 0) ++first;
     while (end > first && start + (end - 1) * g_.dilations[axis] >= g_.in[axis]) --end;
   }
 
   void Gather(int row, int column, int8_t* to) const {
     const int start[2] = {WindowStart(g_, 0, row), WindowStart(g_, 1, column)};
-    int first[2];
-    int end[2];
-    for (int i = 0; i < 2; ++i) ClipTaps(i, start[i], first[i], end[i]);
-    const int taps = (end[0] - first[0]) * (end[1] - first[1]);
-    if (taps < g_.kernel[0] * g_.kernel[1]) Fill(to);
-    if (taps == 0) return;
+    int first[2] = {0, 0};
+    int end[2] = {g_.kernel[0], g_.kernel[1]};
+    if (!rows_.Has(row) || !columns_.Has(column)) {
+      for (int i = 0; i < 2; ++i) ClipTaps(i, start[i], first[i], end[i]);
+      product_.routines->fill(to, gathered_.padding, product_.depth);
+      if (first[0] >= end[0] || first[1] >= end[1]) return;
+    }
     Runs runs;
     runs.to_run = ptrdiff_t{g_.kernel[1]} * g_.channels;
     runs.from_run = g_.x_step[0] * g_.dilations[0];
     runs.runs = end[0] - first[0];
-    const int columns = end[1] - first[1];
-    runs.run_bytes = g_.has_runs ? columns * g_.channels : g_.channels;
-    for (int tap = first[1]; tap < end[1]; tap += g_.has_runs ? columns : 1) {
-      runs.to = to + first[0] * runs.to_run + ptrdiff_t{tap} * g_.channels;
-      runs.from = g_.x + (start[0] + first[0] * g_.dilations[0]) * g_.x_step[0] +
-                  (start[1] + tap * g_.dilations[1]) * g_.x_step[1];
+    const int taps = g_.has_runs ? end[1] - first[1] : 1;  // of one run
+    runs.run_bytes = taps * g_.channels;
+    runs.to = to + first[0] * runs.to_run + ptrdiff_t{first[1]} * g_.channels;
+    runs.from = g_.x + (start[0] + first[0] * g_.dilations[0]) * g_.x_step[0] +
+                (start[1] + first[1] * g_.dilations[1]) * g_.x_step[1];
+    for (int tap = first[1]; tap < end[1]; tap += taps) {
       product_.routines->copy(runs);
+      runs.to += g_.channels;
+      if (tap + taps < end[1]) runs.from += g_.dilations[1] * g_.x_step[1];
     }
-  }
-
-  void Fill(int8_t* to) const {
-    for (ptrdiff_t i = product_.depth; i > 0; --i) *to++ = gathered_.padding;
   }
 
   const Geometry& g_;

@@ -88,6 +88,7 @@ struct ProductRoutines {
   void (*finish)(const Rescale& rescale, const SumBlock& block);
   int32_t (*sum)(const int8_t* data, ptrdiff_t count);
   void (*copy)(const Runs& runs);
+  void (*fill)(int8_t* to, int8_t value, ptrdiff_t count);
   /// Windows of more than one run that are shorter are gathered into one run.
   int least_run_bytes;
 };

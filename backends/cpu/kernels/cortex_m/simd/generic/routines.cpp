@@ -41,6 +41,10 @@ void Copy(const Runs& runs) {
   }
 }
 
+void Fill(int8_t* to, int8_t value, ptrdiff_t count) {
+  for (ptrdiff_t i = 0; i < count; ++i) to[i] = value;
+}
+
 void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
   for (int pixel = 0; pixel < block.pixels; ++pixel) {
     for (int channel = 0; channel < block.channels; ++channel) {
@@ -56,7 +60,7 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
 
 constexpr int kLeastRunBytes = 16;
 
-constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, Sum, Copy, kLeastRunBytes};
+constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, Sum, Copy, Fill, kLeastRunBytes};
 constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne};
 
 }  // namespace

@@ -135,6 +135,22 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
 // whole range. r1: sums; r2: y; r3: from pixel to pixel; r4: zero point; r5: 1; q0, q1: bias;
 // q2, q3: multipliers; q4, q5: shifts. Eighteen instructions where the compiler takes half as many
 // again to move registers about.
+#define TENON_FINISH_EIGHT    \
+  "vldrw.32 q6, [r1], #16\n"  \
+  "vadd.i32 q6, q6, q0\n"     \
+  "vqrdmulh.s32 q6, q6, q2\n" \
+  "vqdmlah.s32 q6, q6, r5\n"  \
+  "vrshl.s32 q6, q6, q4\n"    \
+  "vldrw.32 q7, [r1], #16\n"  \
+  "vadd.i32 q7, q7, q1\n"     \
+  "vqrdmulh.s32 q7, q7, q3\n" \
+  "vqdmlah.s32 q7, q7, r5\n"  \
+  "vrshl.s32 q7, q7, q5\n"    \
+  "vqmovnb.s32 q6, q6\n"      \
+  "vqmovnt.s32 q6, q7\n"      \
+  "vqadd.s16 q6, q6, r4\n"    \
+  "vqmovnb.s16 q6, q6\n"
+
 [[gnu::naked]] void FinishEight(const Eight* /*eight*/) {
   asm volatile(
       "push {r4, r5, r6, lr}\n"
@@ -152,25 +168,19 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
       "vldrw.32 q5, [r0, #80]\n"
       "movs r5, #1\n"
       "dls lr, lr\n"
-      "1:\n"
-      "vldrw.32 q6, [r1], #16\n"
-      "vadd.i32 q6, q6, q0\n"
-      "vqrdmulh.s32 q6, q6, q2\n"
-      "vqdmlah.s32 q6, q6, r5\n"
-      "vrshl.s32 q6, q6, q4\n"
-      "vldrw.32 q7, [r1], #16\n"
-      "vadd.i32 q7, q7, q1\n"
-      "vqrdmulh.s32 q7, q7, q3\n"
-      "vqdmlah.s32 q7, q7, r5\n"
-      "vrshl.s32 q7, q7, q5\n"
-      "vqmovnb.s32 q6, q6\n"
-      "vqmovnt.s32 q6, q7\n"
-      "vqadd.s16 q6, q6, r4\n"
-      "vqmovnb.s16 q6, q6\n"
+      "cmp r12, #8\n"
+      "bne 2f\n"
+      "1:\n" TENON_FINISH_EIGHT
+      "vstrb.16 q6, [r2]\n"
+      "add r2, r3\n"
+      "le lr, 1b\n"
+      "b 3f\n"
+      "2:\n" TENON_FINISH_EIGHT
       "vpst\n"
       "vstrbt.16 q6, [r2]\n"
       "add r2, r3\n"
-      "le lr, 1b\n"
+      "le lr, 2b\n"
+      "3:\n"
       "vpop {d8-d15}\n"
       "pop {r4, r5, r6, pc}\n");
 }

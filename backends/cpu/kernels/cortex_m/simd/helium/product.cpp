@@ -98,19 +98,30 @@ void Multiply(const ProductBlock& block, int32_t* sums) {
 }
 
 void Copy(const Runs& runs) {
-  int8_t* to = runs.to;
-  const int8_t* from = runs.from;
-  for (int left = runs.runs; left > 0; --left) {
-    for (int done = 0; done < runs.run_bytes; done += kVectorBytes) {
-      const mve_pred16_t bytes = vctp8q(static_cast<uint32_t>(runs.run_bytes - done));
-      vstrbq_p_s8(to + done, vldrbq_z_s8(from + done, bytes), bytes);
-    }
-    to += runs.to_run;
-    from += runs.from_run;
+  // Column by column of vectors, each of which has one mask for all runs.
+  for (int done = 0; done < runs.run_bytes; done += kVectorBytes) {
+    const mve_pred16_t bytes = vctp8q(static_cast<uint32_t>(runs.run_bytes - done));
+    int8_t* to = runs.to + done;
+    const int8_t* from = runs.from + done;
+    const ptrdiff_t to_run = runs.to_run;
+    const ptrdiff_t from_run = runs.from_run;
+    int left = runs.runs;
+    do {
+      vstrbq_p_s8(to, vldrbq_z_s8(from, bytes), bytes);
+      to += to_run;
+      from += from_run;
+    } while (--left > 0);
   }
 }
 
-constexpr ProductRoutines kProducts = {Multiply, FinishPairs, Sum, Copy, kVectorBytes};
+void Fill(int8_t* to, int8_t value, ptrdiff_t count) {
+  const int8x16_t values = vdupq_n_s8(value);
+  for (; count > 0; count -= kVectorBytes, to += kVectorBytes) {
+    vstrbq_p_s8(to, values, vctp8q(static_cast<uint32_t>(count)));
+  }
+}
+
+constexpr ProductRoutines kProducts = {Multiply, FinishPairs, Sum, Copy, Fill, kVectorBytes};
 
 }  // namespace
 
