@@ -1,6 +1,5 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 
-#include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -19,6 +18,9 @@ constexpr int kPassPixels = 16;
 /// What a pass's inputs may take before it is cut, beside a share of x itself.
 constexpr int64_t kBandBytes = 2048;
 constexpr int64_t kShareOfX = 8;
+/// But so many pixels, as long as they do not take more.
+constexpr int64_t kFewestPassPixels = 10;
+constexpr int64_t kLargestBandBytes = 8192;
 /// Windows of no more elements are gathered: the runs of their rows are too short.
 constexpr int kSmallWindow = 64;
 
@@ -27,6 +29,11 @@ constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 constexpr int Least(int64_t a, int64_t b) { return static_cast<int>(a < b ? a : b); }
 
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
+  for (int i = kW; i < call.InputCount(); ++i) {
+    if (call.HasInput(i) && call.Input(i).data == nullptr) {
+      return "weights and parameters must be constant";
+    }
+  }
   if (output.to != static_cast<int32_t>(DType::kI8) &&
       output.to != static_cast<int32_t>(DType::kU8)) {
     return "the DSP kernels give i8 or u8";
@@ -64,7 +71,11 @@ int64_t MostBytes(const OpCall& conv) { return kBandBytes + conv.Input(kX).Eleme
 void SetPairedPass(const OpCall& conv, ConvBand& band) {
   const TensorView& y = conv.Output();
   const int64_t pixel_bytes = int64_t{band.steps} * kStep * kHalfBytes;
-  const int most = Least(MostBytes(conv) / pixel_bytes, kMostPassPixels);
+  const int64_t usual = MostBytes(conv) / pixel_bytes;
+  const int64_t fewest = kLargestBandBytes / pixel_bytes < kFewestPassPixels
+                             ? kLargestBandBytes / pixel_bytes
+                             : kFewestPassPixels;
+  const int most = Least(usual < fewest ? fewest : usual, kMostPassPixels);
   const int64_t all = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
   band.pixels = Least(RoundUp(all, 2), most < 2 ? 2 : most / 2 * 2);
   band.columns = Least(y.dims[3], band.pixels);
@@ -176,6 +187,24 @@ size_t ConvWorkspaceBytes(const OpCall& call, int) {
   return band.x_bytes + band.w_bytes + band.window_bytes;
 }
 
+Reason MatMulSupports(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
+  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (attributes.matmul.transpose_a != 0) return "the DSP product takes a as it is";
+  const TensorView& b = call.Input(kW);
+  if (b.dtype != DType::kI8) return "the DSP product takes weights of i8";
+  for (int i = 0; i + 2 < b.rank; ++i) {
+    if (b.dims[i] != 1) return "the DSP product takes one matrix for all batches";
+  }
+  if (b.rank > call.Input(kX).rank) return "the DSP product takes one matrix for all batches";
+  return nullptr;
+}
+
+size_t MatMulWorkspaceBytes(const OpCall& call, int) {
+  const TensorView& a = call.Input(kX);
+  return static_cast<size_t>(a.dims[a.rank - 1]) / kStep * kStep * kHalfBytes;
+}
+
 bool KeepsInputs(const OpCall& conv) {
   if (IsPointwise(conv)) return true;
   const ConvBand band = ConvBandOf(conv);
@@ -228,9 +257,8 @@ constexpr KernelCaps kDsp[] = {
             dsp::DepthwiseInPlaceWorkspaceBytes, WeightsOrder::kRowMajor, kOverX),
     ConvRow("cpu.quantized_conv.dsp_in_place", ConvInPlaceSupports, dsp::ConvInPlaceWorkspaceBytes,
             WeightsOrder::kInputsLast, kOverX),
-    {"cpu.quantized_matmul.dsp", OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,
-     LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, nullptr, nullptr,
-     WeightsOrder::kInputsLast},
+    {"cpu.quantized_matmul.dsp", OpKind::kQuantizedMatMul, dsp::MatMulSupports,
+     LayoutNeed::kRowMajor, dsp::MatMulWorkspaceBytes, nullptr, nullptr, WeightsOrder::kInputsLast},
 };
 
 }  // namespace

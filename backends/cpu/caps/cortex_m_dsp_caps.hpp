@@ -75,6 +75,10 @@ struct DepthwisePlanes {
 [[nodiscard]] bool IsPointwise(const OpCall& conv);
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 
+/// One constant matrix of i8 for all batches. The workspace holds a widened row of a.
+[[nodiscard]] Reason MatMulSupports(const OpCall& call);
+[[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
+
 /// Of a convolution that InPlaceConvSupports takes: true if each pass has read all inputs in whose
 /// place it writes, and that later ones need, before it writes.
 [[nodiscard]] bool KeepsInputs(const OpCall& conv);

@@ -2,9 +2,8 @@
 // the instructions gain by them.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
-#include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/routines.hpp"
+#include "runtime/ops/rows.hpp"
 
 namespace tenon::cpu {
 
@@ -25,8 +24,9 @@ TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_depthwise_in_place,
                  DepthwiseInPlaceCheck, DepthwiseRun, 1U << 0);
 TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_in_place, "cpu.quantized_conv.dsp_in_place",
                  kQuantizedConvRow, ConvInPlaceCheck, ConvInPlaceRun, 1U << 0);
-TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_matmul_dsp, "cpu.quantized_matmul.dsp",
-                      kQuantizedMatMulRow, MatMul, cortex_m::dsp::Products());
+TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_matmul_dsp, "cpu.quantized_matmul.dsp",
+                 kQuantizedMatMulRow, MatMulCheck, MatMulRun, 0);
+
 namespace {
 
 constexpr const KernelEntry* kKernels[] = {

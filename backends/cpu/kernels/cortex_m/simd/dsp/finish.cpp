@@ -101,6 +101,26 @@ Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth
   return rescale;
 }
 
+uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum) {
+  const QuantizedOutput& output = rescale.output;
+  const ptrdiff_t place = index * rescale.step;
+  if (output.rounding == Rounding::kHalfEven) {
+    const int32_t rounded = RoundToEven(static_cast<float>(sum) * rescale.scale[place]);
+    return ByteOf(output, rounded + output.zero_point);
+  }
+  const int32_t multiplier = rescale.multiplier[place];
+  const int32_t shift = rescale.shift[place];
+  const bool once = output.rounding == Rounding::kFixedPointOnce;
+  if (once && shift <= -2 && shift >= -31) {
+    // Only the high word of the product is left: at most 30 bits, so that nothing overflows.
+    const auto high = static_cast<int32_t>((int64_t{sum} * multiplier) >> 32);
+    return ByteOf(output, (((high >> (-2 - shift)) + 1) >> 1) + output.zero_point);
+  }
+  const int32_t rounded = once ? FixedPointMultiplyOnce(sum, multiplier, shift)
+                               : FixedPointMultiply(sum, multiplier, shift);
+  return static_cast<uint8_t>(Saturate(output, rounded));
+}
+
 bool IsSimple(const Rescale& rescale, int32_t outputs) {
   const QuantizedOutput& output = rescale.output;
   if (output.rounding != Rounding::kFixedPoint || output.min != -128 || output.max != 127) {

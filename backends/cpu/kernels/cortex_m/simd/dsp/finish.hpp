@@ -54,6 +54,9 @@ enum class FinishKind : uint8_t {
   kExact,    ///< by requantize.hpp, whatever the constants hold
 };
 
+/// One byte, whatever the constants hold.
+[[nodiscard]] uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum);
+
 /// Two neighbouring outputs, or the last alone.
 struct PairFinish {
   Finish outputs[2];

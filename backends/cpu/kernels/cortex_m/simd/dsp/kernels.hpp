@@ -13,6 +13,9 @@ Status ConvRun(const KernelCall& call);
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseRun(const KernelCall& call);
 
+Status MatMulCheck(const KernelSetup& setup);
+Status MatMulRun(const KernelCall& call);
+
 /// Over their input; a depthwise convolution runs as it is.
 Status DepthwiseInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceCheck(const KernelSetup& setup);
