@@ -19,7 +19,8 @@
  *  - Misuse gives a status: a session whose plan was unloaded or loaded again, a handle that was
  *    destroyed, memory too small, misaligned or given twice. Handles must point to memory that is
  *    there: one into memory that has been freed or never was is beyond what can be seen.
- *  - Stack: docs/firmware.md says how much; nothing recurses.
+ *  - Stack: less than 1.5 KB beside what kernels take (docs/firmware-runtime.md); nothing recurses
+ *    deeper than the file format nests.
  *
  * Threads: a tenon_plan is read-only once loaded and may be shared by any number of threads and
  * sessions. A session is used by one thread at a time.
