@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #if defined(__aarch64__) && defined(__linux__)
-#include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
 
