@@ -105,7 +105,8 @@ if(TENON_ONEDNN)
   target_link_libraries(tenon_package_backend_cpu INTERFACE $<INSTALL_INTERFACE:DNNL::dnnl>)
 endif()
 
-set(package_headers sdk/include/tenon/backend.hpp sdk/include/tenon/tenon.h)
+set(package_headers sdk/include/tenon/backend.hpp sdk/include/tenon/stream.h
+  sdk/include/tenon/tenon.h)
 if(NOT TENON_FIRMWARE)
   list(APPEND package_headers sdk/include/tenon/tenon.hpp)
 endif()
