@@ -109,18 +109,23 @@ bool IsPointwise(const OpCall& conv) {
   return w.dims[2] == 1 && w.dims[3] == 1;
 }
 
+bool IsInPlacePointwise(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  return IsPointwise(conv) && attributes.strides[0] == 1 && attributes.strides[1] == 1;
+}
+
 int GatheredPixels(const OpCall& conv) {
   // Few more than share each vector of weights, but of small windows enough to pay for a start.
   constexpr int64_t kFewest = 3;
-  constexpr int64_t kMost = 32;
-  constexpr int64_t kBytes = 512;
-  const int64_t pixels = kBytes / DepthOf(conv);
-  return static_cast<int>(pixels < kFewest ? kFewest : (pixels > kMost ? kMost : pixels));
+  const bool pixels_only = IsPointwise(conv);
+  const int64_t most = pixels_only ? 64 : 32;
+  const int64_t pixels = (pixels_only ? 2048 : 512) / DepthOf(conv);
+  return static_cast<int>(pixels < kFewest ? kFewest : (pixels > most ? most : pixels));
 }
 
 size_t ConvWorkspaceBytes(const OpCall& call, int) {
   const size_t sums = RoundUp(kSumBytes * static_cast<size_t>(call.Input(kW).dims[0]));
-  if (IsPointwise(call)) return sums;
+  if (IsInPlacePointwise(call)) return sums;
   return sums + static_cast<size_t>(GatheredPixels(call) * DepthOf(call));
 }
 

@@ -40,8 +40,10 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// Maxima and averages.
 [[nodiscard]] Reason PoolSupports(const OpCall& call);
 
-/// True if every window is one pixel of x, and so is read where it lies.
+/// True if every window is one pixel of x.
 [[nodiscard]] bool IsPointwise(const OpCall& conv);
+/// And if those are all pixels of x: they are read where they lie, and nothing is gathered.
+[[nodiscard]] bool IsInPlacePointwise(const OpCall& conv);
 
 /// The workspace: [constant part of each sum, i32] [windows that are gathered].
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);

@@ -85,7 +85,9 @@ class Conv {
         columns_(geometry, 1) {}
 
   void RunImage() const {
-    if (CanRunAsOneRow()) return RunInPlace(0, 0, g_.out[0] * g_.out[1]);
+    const int pixels = g_.out[0] * g_.out[1];
+    if (CanRunAsOneRow()) return RunInPlace(0, 0, pixels);
+    if (CanGatherRows()) return RunGatheredPixels(pixels);
     const bool has_long_runs =
         g_.has_runs && g_.kernel[1] * g_.channels >= product_.routines->least_run_bytes;
     for (int row = 0; row < g_.out[0]; ++row) {
@@ -106,6 +108,43 @@ class Conv {
     if (gathered_.windows != nullptr || g_.strides[0] != 1 || g_.strides[1] != 1) return false;
     return g_.out[0] == 1 ||
            (g_.x_step[0] == g_.x_step[1] * g_.in[1] && g_.y_step[0] == g_.y_step[1] * g_.out[1]);
+  }
+
+  /// Pixels of x with steps between them, to outputs without.
+  [[nodiscard]] bool CanGatherRows() const {
+    const bool inside = rows_.begin == 0 && rows_.end == g_.out[0] && columns_.begin == 0 &&
+                        columns_.end == g_.out[1];
+    return gathered_.windows != nullptr && g_.kernel[0] == 1 && g_.kernel[1] == 1 && inside &&
+           (g_.out[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out[1]);
+  }
+
+  void RunGatheredPixels(int pixels) const {
+    Runs runs;
+    runs.to_run = runs.run_bytes = g_.channels;
+    runs.from_run = g_.x_step[1] * g_.strides[1];
+    for (int done = 0; done < pixels;) {
+      const int most = pixels - done < gathered_.most ? pixels - done : gathered_.most;
+      int count = 0;
+      while (count < most) {  // row by row
+        const int row = (done + count) / g_.out[1];
+        const int column = (done + count) % g_.out[1];
+        const int left = g_.out[1] - column;
+        runs.runs = left < most - count ? left : most - count;
+        runs.to = gathered_.windows + count * runs.to_run;
+        runs.from = g_.x + WindowStart(g_, 0, row) * g_.x_step[0] +
+                    WindowStart(g_, 1, column) * g_.x_step[1];
+        product_.routines->copy(runs);
+        count += runs.runs;
+      }
+      Positions positions;
+      positions.x = gathered_.windows;
+      positions.x_pixel = positions.run_bytes = g_.channels;
+      positions.y = g_.y + done * g_.y_step[1];
+      positions.y_pixel = g_.y_step[1];
+      positions.count = count;
+      RunProduct(product_, positions);
+      done += count;
+    }
   }
 
   void RunBorders(int row) const {
@@ -218,7 +257,7 @@ void RunConv(const KernelCall& call, const ProductRoutines& routines) {
   product.rescale = RescaleOf(op, op.AttributesAs<QuantizedConvAttributes>().output);
   SetBias(op, static_cast<int32_t*>(call.workspace), product);
   Gathered gathered = {nullptr, GatheredPixels(op), static_cast<int8_t>(ZeroPointOf(op))};
-  if (!IsPointwise(op)) {
+  if (!IsInPlacePointwise(op)) {
     gathered.windows = static_cast<int8_t*>(call.workspace) + ConvWorkspaceBytes(op, 1) -
                        gathered.most * product.depth;
   }
