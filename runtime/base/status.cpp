@@ -2,30 +2,33 @@
 
 namespace tenon {
 
+namespace {
+
+/// By number, one behind the other: pointers to them would take as much flash again.
+constexpr char kCodeTexts[] =
+    "ok\0"
+    "invalid argument\0"
+    "failed precondition\0"
+    "corrupt plan\0"
+    "unsupported version\0"
+    "unsupported\0"
+    "out of memory\0"
+    "backend failure\0"
+    "deadline exceeded\0"
+    "input/output error\0"
+    "unknown status";
+constexpr int kCodes = 10;
+
+}  // namespace
+
 const char* StatusCodeText(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      return "ok";
-    case StatusCode::kInvalidArgument:
-      return "invalid argument";
-    case StatusCode::kFailedPrecondition:
-      return "failed precondition";
-    case StatusCode::kCorruptPlan:
-      return "corrupt plan";
-    case StatusCode::kUnsupportedVersion:
-      return "unsupported version";
-    case StatusCode::kUnsupported:
-      return "unsupported";
-    case StatusCode::kOutOfMemory:
-      return "out of memory";
-    case StatusCode::kBackendFailure:
-      return "backend failure";
-    case StatusCode::kDeadlineExceeded:
-      return "deadline exceeded";
-    case StatusCode::kIoError:
-      return "input/output error";
+  const char* text = kCodeTexts;
+  const int number = static_cast<int>(code) < kCodes ? static_cast<int>(code) : kCodes;
+  for (int i = 0; i < number; ++i) {
+    while (*text++ != '\0') {
+    }
   }
-  return "unknown status";
+  return text;
 }
 
 #ifndef TENON_WITHOUT_WORDS

@@ -16,6 +16,24 @@ bool ProgramCheck::HappensBefore(uint32_t before, uint32_t after) const {
 
 namespace {
 
+/// Hands out parts of the scratch; without a base it only counts.
+class Carver {
+ public:
+  explicit Carver(uint8_t* base) : base_(base) {}
+
+  template <typename T>
+  void Take(T*& array, uint64_t count) {
+    used_ = (used_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    if (base_ != nullptr) array = reinterpret_cast<T*>(base_ + used_);
+    used_ += count * sizeof(T);
+  }
+  [[nodiscard]] uint64_t used() const { return used_; }
+
+ private:
+  uint8_t* base_;
+  uint64_t used_ = 0;
+};
+
 /// Counts are below 2^31 each and `references` below the file's size, so this cannot overflow.
 uint64_t Carve(ProgramCheck& check, uint8_t* base) {
   const uint64_t ops = check.ops;

@@ -47,20 +47,24 @@ struct FirmwareCheck : CheckedProgram {
   }
 };
 
-size_t Carve(FirmwareCheck& check, uint8_t* base) {
-  Carver carver(base);
-  carver.Take(check.accesses, check.references);
-  carver.Take(check.next, check.references);
-  carver.Take(check.position, check.ops);
-  carver.Take(check.first, check.storages);
-  carver.Take(check.first_reader, check.storages);
-  carver.Take(check.first_write, check.storages);
-  carver.Take(check.last_use, check.storages);
-  return (carver.used() + 15) / 16 * 16;
+/// Measure has bounded the counts: this cannot overflow.
+size_t ScratchBytes(const CheckedProgram& check) {
+  const size_t numbers = check.references + check.ops + 4 * check.storages;
+  return (check.references * sizeof(Access) + numbers * sizeof(Number) + 15) / 16 * 16;
+}
+
+void Carve(FirmwareCheck& check, uint8_t* scratch) {
+  check.accesses = reinterpret_cast<Access*>(scratch);
+  check.next = reinterpret_cast<Number*>(check.accesses + check.references);
+  check.position = check.next + check.references;
+  check.first = check.position + check.ops;
+  check.first_reader = check.first + check.storages;
+  check.first_write = check.first_reader + check.storages;
+  check.last_use = check.first_write + check.storages;
 }
 
 /// False if the program is too large for this build's numbers, or its vectors are too long.
-bool Measure(FirmwareCheck& check) {
+bool Measure(CheckedProgram& check) {
   return CountReferences(check) && check.references < kPortOp && check.ops < kPortOp &&
          check.storages < kPortOp && check.tensors < kPortOp;
 }
@@ -247,8 +251,8 @@ size_t PlanCheckScratchBytes(const PlanView& plan) {
   if (plan.program_count() == 0) return 0;
   const ViolationSink sink;
   plan_check::Reporter reporter(sink);
-  plan_check::FirmwareCheck check(plan, reporter);
-  return plan_check::Measure(check) ? plan_check::Carve(check, nullptr) : 0;
+  plan_check::CheckedProgram check{plan, plan.program(0), reporter};
+  return plan_check::Measure(check) ? plan_check::ScratchBytes(check) : 0;
 }
 
 Status CheckPlan(const PlanView& plan, Span<uint8_t> scratch, const ViolationSink& sink) {
@@ -267,10 +271,11 @@ Status CheckPlan(const PlanView& plan, Span<uint8_t> scratch, const ViolationSin
                "program too large for this build, or with too many references");
     return reporter.first();
   }
-  const size_t needed = plan_check::Carve(check, scratch.data());
+  const size_t needed = plan_check::ScratchBytes(check);
   TENON_ENSURE(scratch.size() >= needed, kOutOfMemory,
                "the plan check needs {0} bytes of scratch, got {1}", static_cast<int64_t>(needed),
                static_cast<int64_t>(scratch.size()));
+  plan_check::Carve(check, scratch.data());
   plan_check::CheckProgram(check);
   return reporter.first();
 }

@@ -14,10 +14,26 @@ constexpr PlanBytes kMaxArenaBytes = PlanBytes{1} << (8 * sizeof(PlanBytes) - 2)
 
 bool IsPowerOfTwo(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
+/// What a storage lies in.
+struct Home {
+  PlanBytes bytes;
+  uint32_t alignment;  ///< 0: it is in no arena and no section
+};
+[[gnu::noinline]] Home HomeOf(const CheckedProgram& check, const StorageInfo& storage) {
+  if (storage.home == StorageHome::kArena && storage.index < check.program.arena_count()) {
+    const ArenaInfo arena = check.program.arena(storage.index);
+    return {arena.bytes, arena.alignment};
+  }
+  if (storage.home == StorageHome::kSection && storage.index < check.plan.section_count()) {
+    const SectionInfo section = check.plan.section(storage.index);
+    return {section.bytes, section.alignment};
+  }
+  return {0, 0};
+}
+
 void CheckStorageIndices(const CheckedProgram& check) {
   const ProgramView& program = check.program;
-  const size_t arenas = program.arena_count();
-  for (size_t i = 0; i < arenas; ++i) {
+  for (size_t i = 0; i < program.arena_count(); ++i) {
     const ArenaInfo arena = program.arena(i);
     if (arena.space >= check.plan.space_count() || !IsPowerOfTwo(arena.alignment) ||
         arena.slots == 0 || (!kHasWorkers && arena.slots > 1) ||
@@ -26,19 +42,13 @@ void CheckStorageIndices(const CheckedProgram& check) {
                  i);
     }
   }
+  // An arena's alignment of 0 has been reported above.
   for (size_t i = 0; i < check.storages; ++i) {
     const StorageInfo storage = program.storage(i);
-    PlanBytes bytes = 0;
-    if (storage.home == StorageHome::kArena && storage.index < arenas) {
-      bytes = program.arena(storage.index).bytes;
-    } else if (storage.home == StorageHome::kSection &&
-               storage.index < check.plan.section_count()) {
-      bytes = check.plan.section(storage.index).bytes;
-    } else {
+    const Home home = HomeOf(check, storage);
+    if (home.alignment == 0) {
       check.Fail(program.name(), "storage {0} is in no arena and no section", i);
-      continue;
-    }
-    if (storage.offset > bytes || storage.bytes > bytes - storage.offset) {
+    } else if (storage.offset > home.bytes || storage.bytes > home.bytes - storage.offset) {
       check.Fail(program.name(), "storage {0} reaches over the end of its arena or section", i);
     }
   }
@@ -81,10 +91,8 @@ void CheckTensor(const CheckedProgram& check, const TensorInfo& tensor, size_t i
   if (tensor.offset > storage.bytes || extent > (storage.bytes - tensor.offset) / element) {
     check.Fail(tensor.name, "tensor {0} reaches over the end of its storage", index);
   }
-  const uint32_t alignment = storage.home == StorageHome::kArena
-                                 ? program.arena(storage.index).alignment
-                                 : check.plan.section(storage.index).alignment;
-  if (alignment < element || (storage.offset + tensor.offset) % element != 0) {
+  if (HomeOf(check, storage).alignment < element ||
+      (storage.offset + tensor.offset) % element != 0) {
     check.Fail(tensor.name, "tensor {0} is not aligned to its element", index);
   }
 }
@@ -150,8 +158,8 @@ bool CheckPort(const CheckedProgram& check, const PortInfo& port, Message no_ten
   const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
   const bool has_scale = port.scale > 0.0F && port.scale <= std::numeric_limits<float>::max();
   const bool is_plain = port.scale == 0.0F && port.zero_point == 0;
-  if (is_plain) return true;
-  if (!is_byte || !has_scale || port.zero_point < least || port.zero_point > least + 255) {
+  if (!is_plain &&
+      (!is_byte || !has_scale || port.zero_point < least || port.zero_point > least + 255)) {
     check.Fail(port.name, "port has a scale or zero point that it cannot have");
   }
   return true;

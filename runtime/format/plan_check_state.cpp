@@ -4,7 +4,7 @@
 namespace tenon::plan_check {
 namespace {
 
-bool IsSame(Span<const int32_t> a, Span<const int32_t> b) {
+[[gnu::noinline]] bool IsSame(Span<const int32_t> a, Span<const int32_t> b) {
   bool same = a.size() == b.size();
   for (size_t i = 0; same && i < a.size(); ++i) same = a[i] == b[i];
   return same;
@@ -16,12 +16,6 @@ bool IsSameWindow(const TensorInfo& a, const TensorInfo& b) {
 }
 
 }  // namespace
-
-void Reporter::Report(const Status& violation) {
-  if (stopped_) return;
-  if (count_++ == 0) first_ = violation;
-  stopped_ = sink_.report == nullptr || !sink_.report(sink_.context, violation);
-}
 
 void CheckedProgram::FailAbout(const char* subject, Message message, size_t a, size_t b) const {
   reporter.Report(

@@ -17,7 +17,11 @@ class Reporter {
  public:
   explicit Reporter(const ViolationSink& sink) : sink_(sink) {}
 
-  void Report(const Status& violation);
+  void Report(const Status& violation) {
+    if (stopped_) return;
+    if (count_++ == 0) first_ = violation;
+    stopped_ = sink_.report == nullptr || !sink_.report(sink_.context, violation);
+  }
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] size_t count() const { return count_; }
   [[nodiscard]] const Status& first() const { return first_; }
@@ -80,27 +84,6 @@ struct CheckedProgram {
  private:
   [[gnu::noinline]] void FailAt(Message message, size_t a) const;
   [[gnu::noinline]] void FailAbout(const char* subject, Message message, size_t a, size_t b) const;
-};
-
-/// Bytes of scratch. Firmware's cannot overflow: it has bounded what it counts.
-using ScratchBytes = std::conditional_t<kHasWorkers, uint64_t, size_t>;
-
-/// Hands out parts of the scratch; without a base it only counts.
-class Carver {
- public:
-  explicit Carver(uint8_t* base) : base_(base) {}
-
-  template <typename T>
-  void Take(T*& array, ScratchBytes count) {
-    used_ = (used_ + alignof(T) - 1) / alignof(T) * alignof(T);
-    if (base_ != nullptr) array = reinterpret_cast<T*>(base_ + used_);
-    used_ += count * sizeof(T);
-  }
-  [[nodiscard]] ScratchBytes used() const { return used_; }
-
- private:
-  uint8_t* base_;
-  ScratchBytes used_ = 0;
 };
 
 /// Takes the program's counts of what every build checks; false if its vectors have more elements
