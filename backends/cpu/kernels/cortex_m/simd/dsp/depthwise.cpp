@@ -196,10 +196,7 @@ class Depthwise {
   }
 
   void Store(int channel, const uint32_t* sums, int count, uint8_t* y) const {
-    const PairFinish finish = FinishOf(rescale_, channel, channel + 1);
-    for (int i = 0; i < count; ++i, y += g_.y_step[1]) {
-      StorePair(rescale_, finish, sums + i, is_simple_, y);
-    }
+    StoreSums(rescale_, channel, {sums, 1, count, is_simple_, y, nullptr, g_.y_step[1]});
   }
 
   const OpCall& op_;

@@ -25,23 +25,6 @@ bool IsFast(const Rescale& rescale, int32_t index) {
          shift >= -kMostFastShift && rescale.multiplier[index * rescale.step] >= 0;
 }
 
-FinishKind Prepare(const Rescale& rescale, int32_t index, PairFinish& pair, int place) {
-  const QuantizedOutput& output = rescale.output;
-  Finish& finish = pair.outputs[place];
-  pair.bias[place] = rescale.bias == nullptr ? 0 : rescale.bias[index];
-  finish.offset = output.zero_point;
-  finish.right = 0;
-  if (output.rounding == Rounding::kHalfEven) {
-    std::memcpy(&finish.multiplier, rescale.scale + index * rescale.step, sizeof(float));
-    return FinishKind::kFloat;
-  }
-  finish.multiplier = rescale.multiplier[index * rescale.step];
-  pair.shift[place] = rescale.shift[index * rescale.step];
-  if (!IsFast(rescale, index)) return FinishKind::kExact;
-  finish.Set(rescale, index);
-  return output.rounding == Rounding::kFixedPoint ? FinishKind::kDoubled : FinishKind::kOnce;
-}
-
 /// What RoundHalfEven gives, as far as a byte's bounds tell.
 int32_t RoundToEven(float value) {
 #if TENON_DSP_INSTRUCTIONS && defined(__ARM_FP) && (__ARM_FP & 4)
@@ -54,33 +37,24 @@ int32_t RoundToEven(float value) {
 #endif
 }
 
-int32_t Rounded(const Rescale& rescale, const PairFinish& pair, int output, int32_t sum) {
-  const Finish& finish = pair.outputs[output];
-  switch (pair.kind) {
-    case FinishKind::kDoubled:
-      return FinishDoubled(finish, sum * 2);
-    case FinishKind::kOnce: {
-      const auto high = static_cast<int32_t>((int64_t{sum * 2} * finish.multiplier) >> 32);
-      return (high + finish.offset) >> finish.right;
-    }
-    case FinishKind::kFloat: {
-      float scale;
-      std::memcpy(&scale, &finish.multiplier, sizeof scale);
-      return RoundToEven(static_cast<float>(sum) * scale) + finish.offset;
-    }
-    case FinishKind::kExact:
-      break;
-  }
-  const bool once = rescale.output.rounding == Rounding::kFixedPointOnce;
-  const int32_t shift = pair.shift[output];
-  const int32_t rounded = once ? FixedPointMultiplyOnce(sum, finish.multiplier, shift)
-                               : FixedPointMultiply(sum, finish.multiplier, shift);
-  return Saturate(rescale.output, rounded);
-}
-
 uint8_t ByteOf(const QuantizedOutput& output, int32_t value) {
   return static_cast<uint8_t>(value < output.min ? output.min
                                                  : (value > output.max ? output.max : value));
+}
+
+template <typename Byte>
+void StoreEach(const Sums& sums, const Byte& byte) {
+  const uint32_t* from = sums.sums;
+  uint8_t* y = sums.y;
+  for (int i = 0; i < sums.count; ++i, from += sums.step) {
+    const int32_t sum = static_cast<int32_t>(*from) >> (sums.doubled ? 1 : 0);
+    if (sums.places != nullptr) {
+      y[sums.places[i]] = byte(sum);
+    } else {
+      *y = byte(sum);
+      y += sums.y_step;
+    }
+  }
 }
 
 }  // namespace
@@ -132,22 +106,19 @@ bool IsSimple(const Rescale& rescale, int32_t outputs) {
   return true;
 }
 
-PairFinish FinishOf(const Rescale& rescale, int32_t first, int32_t outputs) {
-  PairFinish pair = {};
-  pair.is_pair = first + 1 < outputs;
-  pair.kind = Prepare(rescale, first, pair, 0);
-  if (pair.is_pair) {
-    const FinishKind second = Prepare(rescale, first + 1, pair, 1);
-    if (second != pair.kind) pair.kind = FinishKind::kExact;
-  }
-  return pair;
-}
-
-void StorePair(const Rescale& rescale, const PairFinish& pair, const uint32_t* sums, bool doubled,
-               uint8_t* y) {
-  for (int i = 0; i < (pair.is_pair ? 2 : 1); ++i) {
-    const int32_t sum = static_cast<int32_t>(sums[i]) >> (doubled ? 1 : 0);
-    y[i] = ByteOf(rescale.output, Rounded(rescale, pair, i, sum));
+void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums) {
+  const QuantizedOutput output = rescale.output;
+  if (output.rounding == Rounding::kHalfEven) {
+    const float scale = rescale.scale[index * rescale.step];
+    StoreEach(sums, [&](int32_t sum) {
+      return ByteOf(output, RoundToEven(static_cast<float>(sum) * scale) + output.zero_point);
+    });
+  } else if (output.rounding == Rounding::kFixedPoint && IsFast(rescale, index)) {
+    Finish finish;
+    finish.Set(rescale, index);
+    StoreEach(sums, [&](int32_t sum) { return ByteOf(output, FinishDoubled(finish, sum * 2)); });
+  } else {
+    StoreEach(sums, [&](int32_t sum) { return FinishOne(rescale, index, sum); });
   }
 }
 

@@ -47,32 +47,24 @@ struct Finish {
          finish.right;
 }
 
-enum class FinishKind : uint8_t {
-  kDoubled,  ///< kFixedPoint, by FinishDoubled
-  kOnce,     ///< kFixedPointOnce, by the high word of the product
-  kFloat,    ///< kHalfEven
-  kExact,    ///< by requantize.hpp, whatever the constants hold
-};
+/// True if all outputs are bytes that FinishDoubled and the range of i8 give.
+[[nodiscard]] bool IsSimple(const Rescale& rescale, int32_t outputs);
 
 /// One byte, whatever the constants hold.
 [[nodiscard]] uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum);
 
-/// Two neighbouring outputs, or the last alone.
-struct PairFinish {
-  Finish outputs[2];
-  int32_t bias[2];
-  int32_t shift[2];
-  FinishKind kind;
-  bool is_pair;
+/// Sums of one output, with the bias in them, and where their bytes go.
+struct Sums {
+  const uint32_t* sums;
+  int step;  ///< from a sum to the next
+  int count;
+  bool doubled;  ///< each is twice the sum
+  uint8_t* y;
+  const int32_t* places;  ///< of each byte, from `y`; null: `y_step` apart
+  ptrdiff_t y_step;
 };
 
-/// True if all outputs are bytes that FinishDoubled and the range of i8 give.
-[[nodiscard]] bool IsSimple(const Rescale& rescale, int32_t outputs);
-
-[[nodiscard]] PairFinish FinishOf(const Rescale& rescale, int32_t first, int32_t outputs);
-
-/// Stores a pixel's bytes from its sums, or twice its sums, which have the bias in them.
-void StorePair(const Rescale& rescale, const PairFinish& finish, const uint32_t* sums, bool doubled,
-               uint8_t* y);
+/// Stores the bytes of output `index`, whatever the constants hold.
+void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums);
 
 }  // namespace tenon::cpu::dsp

@@ -43,26 +43,26 @@ void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes
 /// Two outputs of any kind, or the last.
 void RunAnyPair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
                 PairProduct& product) {
-  const PairFinish finish = FinishOf(outputs.rescale, first, outputs.count);
+  const int count = first + 1 < outputs.count ? 2 : 1;
+  const bool is_simple = outputs.is_simple && count == 2;
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
   for (int i = 0; i < 2; ++i) {
-    const auto bias = static_cast<uint32_t>(finish.bias[i]);
-    product.bias[i] = product.bias[2 + i] = outputs.is_simple ? bias * 2 : bias;
-    product.finish[i] = finish.outputs[i];
-    const int output = first + (finish.is_pair ? i : 0);
+    const int output = first + (i < count ? i : 0);
+    const int32_t* const bias = outputs.rescale.bias;
+    const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[output]);
+    product.bias[i] = product.bias[2 + i] = outputs.is_simple ? begin * 2 : begin;
+    if (is_simple) product.finish[i].Set(outputs.rescale, output);
     WidenWeights(outputs, output, words, bytes, w + i * kStepInputs);
   }
-  if (outputs.is_simple && finish.is_pair) return MultiplyPairs(product);
+  if (is_simple) return MultiplyPairs(product);
   uint32_t sums[2 * kMostPassPixels];
   product.sums = sums;
   MultiplyPairs(product);
   product.sums = nullptr;
-  const uint32_t* next = sums;
-  for (const int32_t* y = product.y; y < product.y_end; y += 2, next += 4) {
-    for (int pixel = 1; pixel >= 0; --pixel) {
-      StorePair(outputs.rescale, finish, next + 2 * pixel, outputs.is_simple,
-                product.output + y[pixel]);
-    }
+  for (int i = 0; i < count; ++i) {
+    const auto pixels = static_cast<int>(product.y_end - product.y);
+    StoreSums(outputs.rescale, first + i,
+              {sums + i, 2, pixels, outputs.is_simple, product.output + i, product.y, 0});
   }
 }
 
