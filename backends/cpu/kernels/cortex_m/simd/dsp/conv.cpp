@@ -94,7 +94,7 @@ Status ConvRun(const KernelCall& call) {
   const TensorView& w = op.Input(1);
   const Outputs outputs = OutputsOf(op, op.AttributesAs<QuantizedConvAttributes>().output,
                                     g.outputs, static_cast<int>(w.Elements() / g.outputs));
-  const Widening widening = WideningOfX(op, outputs.is_simple);
+  const Widening widening = WideningOfX(op, IsDoubled(outputs.kind));
   int32_t gaps[kMostRuns];
   Pixels pixels;
   PairProduct product = {};

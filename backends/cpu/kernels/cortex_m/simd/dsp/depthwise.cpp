@@ -27,7 +27,7 @@ class Depthwise {
         planes_(DepthwisePlanesOf(op_)),
         rescale_(RescaleOf(op_, op_.AttributesAs<QuantizedConvAttributes>().output,
                            int64_t{g_.kernel[0]} * g_.kernel[1])),
-        is_simple_(IsSimple(rescale_, g_.outputs)),
+        is_simple_(IsDoubled(FinishKindOf(rescale_, g_.outputs))),
         widening_(WideningOfX(op_, is_simple_)),
         is_three_by_three_(g_.kernel[0] == 3 && g_.kernel[1] == 3 && g_.dilations[1] == 1 &&
                            g_.strides[1] <= 2),

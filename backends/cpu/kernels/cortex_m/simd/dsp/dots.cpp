@@ -52,6 +52,34 @@ namespace tenon::cpu::dsp {
   "\n"                                               \
   "ssat " sum ", #8, " sum "\n"
 
+// Four sums to bytes, as FinishFloat does.
+#if defined(__ARM_FP) && (__ARM_FP & 4)
+#define TENON_FLOAT(sum) "vcvt.f32.s32 " sum ", " sum "\n"
+#define TENON_ROUND(sum, scale)       \
+  "vmul.f32 " sum ", " sum ", " scale \
+  "\n"                                \
+  "vcvtr.s32.f32 " sum ", " sum "\n"
+#define TENON_BYTE(sum, offset)    \
+  "qadd " sum ", " sum ", " offset \
+  "\n"                             \
+  "ssat " sum ", #8, " sum "\n"
+#define TENON_FLOATS \
+  "add r4, sp, #24\n"                                                    \
+  "ldm r4, {r4-r11}\n"                                                   \
+  "vmov s4, s5, r4, r7\n"                                                \
+  "vmov s0, s1, r0, r1\n"                                                \
+  "vmov s2, s3, r2, r3\n"                                                \
+  TENON_FLOAT("s0") TENON_FLOAT("s1") TENON_FLOAT("s2") TENON_FLOAT("s3") \
+  TENON_ROUND("s0", "s4") TENON_ROUND("s1", "s5")                        \
+  TENON_ROUND("s2", "s4") TENON_ROUND("s3", "s5")                        \
+  "vmov r0, r1, s0, s1\n"                                                \
+  "vmov r2, r3, s2, s3\n"                                                \
+  TENON_BYTE("r0", "r5") TENON_BYTE("r1", "r5")                          \
+  TENON_BYTE("r2", "r5") TENON_BYTE("r3", "r5")
+#else
+#define TENON_FLOATS
+#endif
+
 // Four bytes (r10 output, r11 next y), and on to the next pair.
 #define TENON_STORE         \
   "ldmia r11!, {r4, r5}\n"  \
@@ -77,13 +105,16 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       "stmia r12!, {r1-r8}\n"
       "ldmia r0!, {r1-r8}\n"
       "stmia r12!, {r1-r8}\n"
-      "ldmia r0, {r1-r5, r7}\n"  // sums, x_runs, gaps, x_paired, steps, is_relu
+      "ldmia r0, {r1-r5, r7}\n"  // sums, x_runs, gaps, x_paired, steps, kind
       "stmia r12, {r1-r3}\n"
       "adr r6, 7f\n"
       "cbnz r1, 1f\n"
       "adr r6, 6f\n"
       "cbz r7, 1f\n"
       "adr r6, 10f\n"
+      "cmp r7, #1\n"
+      "beq 1f\n"
+      "adr r6, 14f\n"
       "1:\n"
       "orr r6, #1\n"  // an address of Thumb code
       "str r6, [sp, #88]\n"
@@ -164,6 +195,10 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       "ldm r4, {r4-r11}\n" TENON_FINISH("r0", "r4", "r5", "r6") TENON_FINISH("r1", "r7", "r8", "r9")
           TENON_FINISH("r2", "r4", "r5", "r6") TENON_FINISH("r3", "r7", "r8", "r9") TENON_STORE
 
+      // Bytes of floats.
+      ".balign 4\n"
+      "14:\n" TENON_FLOATS TENON_STORE
+
       // Sums.
       ".balign 4\n"
       "7:\n"
@@ -181,6 +216,10 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
 }
 
 #undef TENON_STORE
+#undef TENON_FLOATS
+#undef TENON_FLOAT
+#undef TENON_ROUND
+#undef TENON_BYTE
 #undef TENON_FINISH
 #undef TENON_SIGN
 #undef TENON_RUN_STEP
@@ -227,8 +266,12 @@ void MultiplyPairs(const PairProduct& product) {
         if (product.sums != nullptr) {
           product.sums[pair * 4 + pixel * 2 + output] = sum;
         } else {
-          const int32_t value = FinishDoubled(product.finish[output], static_cast<int32_t>(sum));
-          product.output[y[pixel] + output] = static_cast<uint8_t>(SaturateToByte(value));
+          const Finish& finish = product.finish[output];
+          const auto signed_sum = static_cast<int32_t>(sum);
+          const int32_t value = product.kind == FinishKind::kFloat
+                                    ? FinishFloat(finish, signed_sum)
+                                    : SaturateToByte(FinishDoubled(finish, signed_sum));
+          product.output[y[pixel] + output] = static_cast<uint8_t>(value);
         }
       }
     }

@@ -26,15 +26,14 @@ struct PairProduct {
   const int32_t* y;      ///< bytes to a pixel's, two for each pair; the second is stored first
   const int32_t* y_end;  ///< not `y`
   const int16_t* w_end;  ///< not `w`
-  /// [pair][pixel][output], modulo 2^32. Null: bytes of i8 are stored by FinishDoubled.
+  /// [pair][pixel][output], modulo 2^32. Null: bytes are stored.
   uint32_t* sums;
   /// Two for each pair; or null.
   const int16_t* const* x_runs;
   const int32_t* gaps;      ///< where there is `x_runs`
   const int16_t* x_paired;  ///< where there is no `x_runs`
   int32_t steps;            ///< of a run, or of all inputs; > 0
-  /// No byte is less than a sum of 0 gives: FinishDoubled need not tell what is negative.
-  int32_t is_relu;
+  FinishKind kind;          ///< where there is no `sums`; not kAny
 };
 
 void MultiplyPairs(const PairProduct& product);

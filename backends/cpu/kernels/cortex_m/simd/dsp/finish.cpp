@@ -7,6 +7,12 @@
 namespace tenon::cpu::dsp {
 namespace {
 
+/// Whether the assembler code has floats.
+#if TENON_DSP_INSTRUCTIONS && !(defined(__ARM_FP) && (__ARM_FP & 4))
+constexpr bool kHasFloats = false;
+#else
+constexpr bool kHasFloats = true;
+#endif
 /// Twice a sum must fit 32 bits.
 constexpr int64_t kMostFastSum = (int64_t{1} << 30) - 1;
 /// A zero point times 2^right, and a product's high word, must not overflow together.
@@ -95,15 +101,17 @@ uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum) {
   return static_cast<uint8_t>(Saturate(output, rounded));
 }
 
-bool IsSimple(const Rescale& rescale, int32_t outputs) {
+FinishKind FinishKindOf(const Rescale& rescale, int32_t outputs) {
   const QuantizedOutput& output = rescale.output;
-  if (output.rounding != Rounding::kFixedPoint || output.min != -128 || output.max != 127) {
-    return false;
+  if (output.min != -128 || output.max != 127) return FinishKind::kAny;
+  if (output.rounding == Rounding::kHalfEven) {
+    return kHasFloats ? FinishKind::kFloat : FinishKind::kAny;
   }
+  if (output.rounding != Rounding::kFixedPoint) return FinishKind::kAny;
   for (int32_t i = 0; i < outputs; ++i) {
-    if (!IsFast(rescale, i)) return false;
+    if (!IsFast(rescale, i)) return FinishKind::kAny;
   }
-  return true;
+  return output.zero_point == output.min ? FinishKind::kRelu : FinishKind::kDoubled;
 }
 
 void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums) {

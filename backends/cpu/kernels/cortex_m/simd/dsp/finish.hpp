@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
+#include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::dsp {
 
@@ -30,8 +32,14 @@ struct Finish {
   int32_t offset;      ///< half of 2^right, and 2^right zero points
   int32_t right;
 
-  /// Of fixed point, which shifts to the right.
+  /// Of half even, or of fixed point that shifts to the right.
   void Set(const Rescale& rescale, int32_t index) {
+    if (rescale.scale != nullptr) {
+      std::memcpy(&multiplier, rescale.scale + index * rescale.step, sizeof multiplier);
+      offset = rescale.output.zero_point;
+      right = 0;
+      return;
+    }
     multiplier = rescale.multiplier[index * rescale.step];
     right = -rescale.shift[index * rescale.step];
     offset = (2 * rescale.output.zero_point + 1) * (1 << (right - 1));
@@ -47,8 +55,26 @@ struct Finish {
          finish.right;
 }
 
-/// True if all outputs are bytes that FinishDoubled and the range of i8 give.
-[[nodiscard]] bool IsSimple(const Rescale& rescale, int32_t outputs);
+/// kHalfEven, plus the zero point, within the range of i8.
+[[nodiscard]] inline int32_t FinishFloat(const Finish& finish, int32_t sum) {
+  float scale;
+  std::memcpy(&scale, &finish.multiplier, sizeof scale);
+  return SaturateToByte(RoundHalfEven(static_cast<float>(sum) * scale) + finish.offset);
+}
+
+/// What gives all bytes of an op, within the range of i8; assembler code knows the numbers.
+enum class FinishKind : int32_t {
+  kDoubled = 0,  ///< FinishDoubled
+  kRelu = 1,     ///< the same, of no less than a sum of 0 gives: it need not tell what is negative
+  kFloat = 2,    ///< FinishFloat
+  kAny = 3,      ///< StoreSums
+};
+[[nodiscard]] FinishKind FinishKindOf(const Rescale& rescale, int32_t outputs);
+
+/// True if sums are wanted doubled.
+[[nodiscard]] constexpr bool IsDoubled(FinishKind kind) {
+  return kind == FinishKind::kDoubled || kind == FinishKind::kRelu;
+}
 
 /// One byte, whatever the constants hold.
 [[nodiscard]] uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum);

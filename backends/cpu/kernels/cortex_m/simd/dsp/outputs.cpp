@@ -25,7 +25,7 @@ void WidenWeights(const Outputs& outputs, int output, int words, uint8_t* bytes,
         2 * kStepInputs);
 }
 
-/// Two outputs of bytes by FinishDoubled, whose weights are i8 without zero points.
+/// Two outputs whose bytes the assembler code gives, and whose weights are i8 without zero points.
 void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
                    PairProduct& product) {
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
@@ -33,8 +33,8 @@ void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes
   WidenTwo({}, row, RowOf(outputs, first + 1, bytes), words, w);
   for (int i = 0; i < 2; ++i) {
     const int32_t* const bias = outputs.rescale.bias;
-    const uint32_t doubled = bias == nullptr ? 0 : static_cast<uint32_t>(bias[first + i]) * 2;
-    product.bias[i] = product.bias[2 + i] = doubled;
+    const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[first + i]);
+    product.bias[i] = product.bias[2 + i] = begin << (IsDoubled(outputs.kind) ? 1 : 0);
     product.finish[i].Set(outputs.rescale, first + i);
   }
   MultiplyPairs(product);
@@ -44,13 +44,14 @@ void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes
 void RunAnyPair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
                 PairProduct& product) {
   const int count = first + 1 < outputs.count ? 2 : 1;
-  const bool is_simple = outputs.is_simple && count == 2;
+  const bool is_simple = outputs.kind != FinishKind::kAny && count == 2;
+  const bool doubled = IsDoubled(outputs.kind);
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
   for (int i = 0; i < 2; ++i) {
     const int output = first + (i < count ? i : 0);
     const int32_t* const bias = outputs.rescale.bias;
     const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[output]);
-    product.bias[i] = product.bias[2 + i] = outputs.is_simple ? begin * 2 : begin;
+    product.bias[i] = product.bias[2 + i] = doubled ? begin * 2 : begin;
     if (is_simple) product.finish[i].Set(outputs.rescale, output);
     WidenWeights(outputs, output, words, bytes, w + i * kStepInputs);
   }
@@ -62,7 +63,7 @@ void RunAnyPair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
   for (int i = 0; i < count; ++i) {
     const auto pixels = static_cast<int>(product.y_end - product.y);
     StoreSums(outputs.rescale, first + i,
-              {sums + i, 2, pixels, outputs.is_simple, product.output + i, product.y, 0});
+              {sums + i, 2, pixels, doubled, product.output + i, product.y, 0});
   }
 }
 
@@ -79,13 +80,14 @@ Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, in
     outputs.zero_points = op.Input(kWZeroPoint).As<const uint8_t>();
     outputs.zero_point_step = op.Input(kWZeroPoint).dims[0] > 1 ? 1 : 0;
   }
-  outputs.is_simple = IsSimple(outputs.rescale, count);
+  outputs.kind = FinishKindOf(outputs.rescale, count);
   return outputs;
 }
 
 void RunOutputs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
-  const bool is_simple = outputs.is_simple && outputs.is_signed && outputs.zero_points == nullptr;
-  product.is_relu = outputs.is_simple && outputs.rescale.output.zero_point == -128 ? 1 : 0;
+  const bool is_simple =
+      outputs.kind != FinishKind::kAny && outputs.is_signed && outputs.zero_points == nullptr;
+  product.kind = outputs.kind;
   uint8_t* const y = product.output;
   for (int first = 0; first < outputs.count; first += 2, product.output += 2) {
     const bool is_pair = first + 1 < outputs.count;

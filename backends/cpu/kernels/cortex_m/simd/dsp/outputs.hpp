@@ -18,7 +18,7 @@ struct Outputs {
   bool is_signed = true;                 ///< the weights
   const uint8_t* zero_points = nullptr;  ///< of the weights; null: 0
   ptrdiff_t zero_point_step = 0;
-  bool is_simple = false;  ///< see IsSimple; then inputs are doubled
+  FinishKind kind = FinishKind::kAny;  ///< see IsDoubled: what inputs are
 };
 
 /// Of a quantized convolution or matrix product whose weights of an output are neighbours.
