@@ -38,8 +38,9 @@ Geometry GeometryOf(const OpCall& op) {
     g.in[i] = x.dims[2 + i];
     g.out[i] = y.dims[2 + i];
     g.kernel[i] = w.dims[2 + i];
-    g.strides[i] = attributes.strides[i];
-    g.dilations[i] = attributes.dilations[i];
+    // Steps that are never taken may be any number.
+    g.strides[i] = g.out[i] == 1 ? 1 : attributes.strides[i];
+    g.dilations[i] = g.kernel[i] == 1 ? 1 : attributes.dilations[i];
     g.pads[i] = attributes.pads[i];
   }
   g.channels = w.dims[1];
@@ -158,6 +159,7 @@ class Conv {
   }
 
   void RunInPlace(int row, int column, int count) const {
+    if (count == 0) return;
     Positions positions;
     positions.x =
         g_.x + WindowStart(g_, 0, row) * g_.x_step[0] + WindowStart(g_, 1, column) * g_.x_step[1];
@@ -209,8 +211,8 @@ class Conv {
     }
     Runs runs;
     runs.to_run = ptrdiff_t{g_.kernel[1]} * g_.channels;
-    runs.from_run = g_.x_step[0] * g_.dilations[0];
     runs.runs = end[0] - first[0];
+    if (runs.runs > 1) runs.from_run = g_.x_step[0] * g_.dilations[0];
     const int taps = g_.has_runs ? end[1] - first[1] : 1;  // of one run
     runs.run_bytes = taps * g_.channels;
     runs.to = to + first[0] * runs.to_run + ptrdiff_t{first[1]} * g_.channels;

@@ -146,7 +146,8 @@ class Depthwise {
     results.y_pixel = y_.strides[3];
     int8_t* y = y_.As<int8_t>() + ptrdiff_t{image} * y_.strides[0] +
                 ptrdiff_t{row} * y_.strides[2] + ptrdiff_t{column} * y_.strides[3];
-    const ptrdiff_t x_pixel = ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
+    const ptrdiff_t x_pixel =
+        y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
     for (int first = 0; first < channels_; first += kBlockChannels) {
       results.outputs = Multiply(first, x_pixel, sums);
       results.first = first;

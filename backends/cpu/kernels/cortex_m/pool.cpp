@@ -21,8 +21,9 @@ Window WindowOf(const PoolAttributes& attributes, const TensorView& x,
     taps[i] = portable::TapsInside(starts[i], dilation, attributes.kernel[i], 0, x.dims[2 + i]);
   }
   Window window;
-  window.row_step = ptrdiff_t{x.strides[2]} * attributes.dilations[0];
-  window.column_step = ptrdiff_t{x.strides[3]} * attributes.dilations[1];
+  // Steps that are never taken may be any number.
+  if (taps[0] > 1) window.row_step = ptrdiff_t{x.strides[2]} * attributes.dilations[0];
+  if (taps[1] > 1) window.column_step = ptrdiff_t{x.strides[3]} * attributes.dilations[1];
   window.rows = taps[0];
   window.columns = taps[1];
   window.channels = block.lanes;

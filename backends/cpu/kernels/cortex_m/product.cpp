@@ -70,16 +70,15 @@ void RunProduct(const Product& product, const Positions& positions) {
     const int left = positions.count - done;
     block.pixels = results.pixels = left < kBlockPixels ? left : kBlockPixels;
     block.x = positions.x + done * positions.x_pixel;
-    block.w = product.w;
-    results.y = positions.y + done * positions.y_pixel;
+    int8_t* y = positions.y + done * positions.y_pixel;
     for (int output = 0; output < product.outputs; output += kBlockOutputs) {
       const int rest = product.outputs - output;
       block.outputs = results.outputs = rest < kBlockOutputs ? rest : kBlockOutputs;
+      block.w = product.w + output * product.depth;
       results.first = output;
+      results.y = y + output;
       routines.multiply(block, sums);
       routines.finish(product.rescale, results);
-      block.w += kBlockOutputs * product.depth;
-      results.y += kBlockOutputs;
     }
   }
 }
