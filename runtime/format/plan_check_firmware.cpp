@@ -71,16 +71,17 @@ bool Measure(CheckedProgram& check) {
 
 /// Lists accesses by storage.
 void ListAccesses(FirmwareCheck& check) {
-  const size_t bytes = check.storages * sizeof *check.first;
-  std::memset(check.first, 0xFF, bytes);
+  // `first` and `first_reader`, which stand side by side.
+  std::memset(check.first, 0xFF, 2 * check.storages * sizeof *check.first);
   Number used = 0;
   for (const bool writes : {false, true}) {
     ForEachAccess(check, writes, [&](uint32_t storage, Access access) {
       check.accesses[used] = access;
       check.next[used] = check.first[storage];
-      check.first[storage] = used++;
+      check.first[storage] = used;
+      if (!writes) check.first_reader[storage] = used;
+      ++used;
     });
-    if (!writes) std::memcpy(check.first_reader, check.first, bytes);
   }
 }
 

@@ -1,5 +1,5 @@
 // Plan check, part 1: every number that names or measures something is in range.
-#include <limits>
+#include <cstring>
 
 #include "runtime/base/shape.hpp"
 #include "runtime/format/plan_check_state.hpp"
@@ -154,12 +154,16 @@ bool CheckPort(const CheckedProgram& check, const PortInfo& port, Message no_ten
     return false;
   }
   const DType dtype = check.program.tensor(port.tensor).dtype;
-  const int32_t least = dtype == DType::kI8 ? -128 : 0;
   const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
-  const bool has_scale = port.scale > 0.0F && port.scale <= std::numeric_limits<float>::max();
-  const bool is_plain = port.scale == 0.0F && port.zero_point == 0;
-  if (!is_plain &&
-      (!is_byte || !has_scale || port.zero_point < least || port.zero_point > least + 255)) {
+  const int32_t least = dtype == DType::kI8 ? -128 : 0;
+  // By its bits: not zero, whatever the sign; positive and finite.
+  uint32_t bits = 0;
+  std::memcpy(&bits, &port.scale, sizeof bits);
+  constexpr uint32_t kLargest = 0x7F7FFFFF;
+  const bool has_scale = bits - 1 < kLargest;
+  const auto above_least = static_cast<uint32_t>(port.zero_point) - static_cast<uint32_t>(least);
+  const bool is_plain = (bits << 1 | static_cast<uint32_t>(port.zero_point)) == 0;
+  if (!is_plain && !(is_byte && has_scale && above_least <= 255)) {
     check.Fail(port.name, "port has a scale or zero point that it cannot have");
   }
   return true;

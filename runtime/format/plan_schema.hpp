@@ -104,9 +104,16 @@ inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16, kU16};
 inline constexpr Field kStageFields[] = {kU16};
 inline constexpr Field kPortFields[] = {kName, kU32, kU32, kU32};
 
+static_assert(sizeof(Field) == 1, "fields are counted in bytes");
+inline constexpr size_t kFieldCount =
+    sizeof kPlanFields + sizeof kMemorySpaceFields + sizeof kSectionFields + sizeof kOptionFields +
+    sizeof kProgramFields + sizeof kArenaFields + sizeof kStorageFields + sizeof kTensorFields +
+    sizeof kOpFields + sizeof kWorkerFields + sizeof kStepFields + sizeof kSegmentFields +
+    sizeof kChannelFields + sizeof kStageFields + sizeof kPortFields;
+
 /// All fields in a row, those of table `id` at [begin[id], begin[id + 1]).
 struct Schema {
-  Field fields[96];
+  Field fields[kFieldCount];
   uint8_t begin[kTableCount + 1];
 
   template <size_t N>

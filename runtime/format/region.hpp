@@ -18,8 +18,8 @@ struct Region {
   PlanBytes bytes = 0;   ///< that belong to the set, 0 if the tensor is empty
   bool distinct = true;  ///< no two elements share bytes
   int levels = 0;
-  PlanBytes count[kMaxRank + 1] = {};
-  PlanBytes pitch[kMaxRank + 1] = {};
+  PlanBytes count[kMaxRank + 1];  ///< of the levels that there are; the rest is not set
+  PlanBytes pitch[kMaxRank + 1];
 };
 
 /// Region of a tensor whose dims, strides and bounds have been checked. Where elements share bytes,

@@ -19,6 +19,12 @@ Status CheckOperands(const OpRow& row, const OpCall& call) {
   return OkStatus();
 }
 
+bool HasShape(const TensorView& tensor, const Shape& shape) {
+  bool same = tensor.rank == shape.rank;
+  for (int i = 0; same && i < shape.rank; ++i) same = tensor.dims[i] == shape.dims[i];
+  return same;
+}
+
 }  // namespace
 
 Status InferOutputs(const OpRow& row, const OpCall& call, OutputType* outputs) {
@@ -40,7 +46,7 @@ Status CheckOpCall(const OpRow& row, const OpCall& call) {
     const TensorView& output = call.Output(i);
     TENON_ENSURE(output.dtype == types[i].dtype, kInvalidArgument,
                  "output {0} has another dtype than the op gives", i);
-    TENON_ENSURE(output.shape() == types[i].shape, kInvalidArgument,
+    TENON_ENSURE(HasShape(output, types[i].shape), kInvalidArgument,
                  "output {0} has another shape than the op gives", i);
   }
   return OkStatus();
