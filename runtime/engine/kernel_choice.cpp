@@ -1,7 +1,5 @@
 #include "runtime/engine/kernel_choice.hpp"
 
-#include <initializer_list>
-
 #include "runtime/base/config.hpp"
 #include "runtime/ops/kernel_name.hpp"
 
@@ -63,14 +61,14 @@ Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
                     const KernelEntry** chosen) {
   const OpRow* row = nullptr;
   Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
-  for (const bool only_named : {true, false}) {
+  for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < kernels.size(); ++i) {
       const KernelEntry& kernel = kernels[i];
       if (kernel.row->kind != static_cast<OpKind>(query.info.kind)) continue;
       if (row == nullptr) TENON_RETURN_IF_ERROR(CheckOperands(query, *kernel.row));
       row = kernel.row;
       const bool is_named = NamesKernel(query.name, kernel.id);
-      if (only_named && !is_named) continue;
+      if (round == 0 && !is_named) continue;
       const Status status = CheckKernel(query, kernel);
       *chosen = &kernel;
       if (status.ok()) return status;

@@ -10,12 +10,12 @@ namespace {
 
 constexpr char kCpu[] = "cpu";
 
-/// Operands of the op that has the most, its workspace with them.
+/// Operands of the op that has the most.
 size_t MostOperands(const ProgramView& program) {
   size_t most = 0;
   for (size_t i = 0; i < program.op_count(); ++i) {
     const OpInfo op = program.op(i);
-    const size_t count = op.inputs.size() + op.outputs.size() + 1;
+    const size_t count = op.inputs.size() + op.outputs.size();
     most = count > most ? count : most;
   }
   return most;
@@ -83,14 +83,18 @@ Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> back
   TENON_RETURN_IF_ERROR(FindCpu(backends, &cpu));
   for (size_t i = 0; i < program_.op_count(); ++i) {
     const Status status = BindOp(i, cpu->kernels, room);
-    if (!status.ok()) return status.About(program_.op(i).name).AtOp(i);
+    if (!status.ok()) return AtOp(status, i);
   }
   return OkStatus();
 }
 
+Status OneWorkerPlan::AtOp(const Status& status, size_t op) const {
+  if constexpr (kHasWords) return status.About(program_.op(op).name);
+  return status.AtOp(op);
+}
+
 Status OneWorkerPlan::BindOp(size_t op, const KernelList& kernels, const OperandRoom& room) {
-  DescribedOp described;
-  Describe(op, nullptr, room, described);
+  const DescribedOp described = Describe(op, nullptr, room);
   TENON_RETURN_IF_ERROR(CheckWorkspace(program_, described.info.workspace));
   KernelSetup setup;
   setup.op = described.call.op;
@@ -110,21 +114,18 @@ void OneWorkerPlan::View(int32_t tensor, const Places* places, TensorView& view)
   view.dtype = info.dtype;
   view.rank = static_cast<uint8_t>(info.dims.size());
   const StorageInfo storage = program_.storage(info.storage);
-  uint8_t* start = nullptr;
   if (storage.home == StorageHome::kSection) {
     // Kernels never write constants: the plan check has proven it.
-    start = const_cast<uint8_t*>(view_.section_data(storage.index)) + storage.offset;
+    view.data =
+        const_cast<uint8_t*>(view_.section_data(storage.index)) + storage.offset + info.offset;
   } else if (places != nullptr) {
-    start = places->Find(info.storage, storage);
-  } else {
-    return;
+    view.data = places->Find(info.storage, storage) + info.offset;
   }
-  view.data = start + info.offset;
 }
 
-void OneWorkerPlan::Describe(size_t op, const Places* places, const OperandRoom& room,
-                             DescribedOp& described) const {
-  described.info = program_.op(op);
+DescribedOp OneWorkerPlan::Describe(size_t op, const Places* places,
+                                    const OperandRoom& room) const {
+  DescribedOp described{program_.op(op), {}};
   const OpInfo& info = described.info;
   const size_t inputs = info.inputs.size();
   const size_t operands = inputs + info.outputs.size();
@@ -133,7 +134,7 @@ void OneWorkerPlan::Describe(size_t op, const Places* places, const OperandRoom&
     room.ids[i] = tensor < 0 ? -1 : static_cast<int32_t>(i);
     View(tensor, places, room.views[i]);
   }
-  TensorView& workspace = room.views[operands];
+  TensorView workspace;
   View(info.workspace, places, workspace);
   KernelCall& call = described.call;
   call.op.tensors = room.views;
@@ -142,6 +143,7 @@ void OneWorkerPlan::Describe(size_t op, const Places* places, const OperandRoom&
   call.op.attributes = info.attributes.data();
   call.workspace = workspace.data;
   if (info.workspace >= 0) call.workspace_bytes = static_cast<size_t>(workspace.Elements());
+  return described;
 }
 
 }  // namespace tenon

@@ -67,9 +67,11 @@ class OneWorkerPlan {
   [[nodiscard]] static const char* backend_name(size_t /*op*/) { return "cpu"; }
   [[nodiscard]] const char* worker_name(size_t /*op*/) const { return program_.worker_name(0); }
 
+  /// The same error, telling of which op.
+  [[nodiscard]] Status AtOp(const Status& status, size_t op) const;
   /// Operands in arenas have no data without `places`.
-  void Describe(size_t op, const Places* places, const OperandRoom& room,
-                DescribedOp& described) const;
+  [[nodiscard]] DescribedOp Describe(size_t op, const Places* places,
+                                     const OperandRoom& room) const;
 
  private:
   void View(int32_t tensor, const Places* places, TensorView& view) const;

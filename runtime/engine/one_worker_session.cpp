@@ -34,6 +34,10 @@ void* OneWorkerSession::PortData(size_t port) const {
   return places_.Find(storage, plan_->program().storage(storage));
 }
 
+size_t OneWorkerSession::PortBytes(size_t port) const {
+  return plan_->program().storage(places_.ports[port].storage).bytes;
+}
+
 void OneWorkerSession::BindPort(size_t port, void* data) {
   void*& bound = places_.ports[port].data;
   places_.bound += static_cast<size_t>(data != nullptr) - static_cast<size_t>(bound != nullptr);
@@ -47,7 +51,7 @@ Status OneWorkerSession::Run(const RunOptions& options) {
     const uint32_t op = program.step(0, step).op;
     const uint64_t start = timer != nullptr ? timer->clock_nanoseconds(timer->context) : 0;
     const Status status = RunOp(op);
-    if (!status.ok()) return status.About(program.op(op).name).AtOp(op);
+    if (!status.ok()) return plan_->AtOp(status, op);
     if (timer != nullptr) {
       timer->record(timer->context, op, timer->clock_nanoseconds(timer->context) - start);
     }
@@ -56,8 +60,7 @@ Status OneWorkerSession::Run(const RunOptions& options) {
 }
 
 Status OneWorkerSession::RunOp(size_t op) const {
-  DescribedOp described;
-  plan_->Describe(op, &places_, room_, described);
+  const DescribedOp described = plan_->Describe(op, &places_, room_);
   return plan_->kernel(op).run(described.call);
 }
 

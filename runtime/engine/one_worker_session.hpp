@@ -24,6 +24,8 @@ class OneWorkerSession {
 
   /// Where an input or output lies now, counted as PortAt counts.
   [[nodiscard]] void* PortData(size_t port) const;
+  /// The bytes of its storage, which is the port's alone.
+  [[nodiscard]] size_t PortBytes(size_t port) const;
   /// Uses `data` for the port's storage from now on; null goes back to the arena.
   void BindPort(size_t port, void* data);
   /// True if the port lies in memory bound to it.

@@ -65,6 +65,12 @@ void* Session::PortData(size_t port) const {
   return addresses_.host()[PortAt(plan_->program(), port).tensor].data;
 }
 
+size_t Session::PortBytes(size_t port) const {
+  const ProgramView& program = plan_->program();
+  const TensorInfo tensor = program.tensor(PortAt(program, port).tensor);
+  return static_cast<size_t>(program.storage(tensor.storage).bytes);
+}
+
 void Session::BindPort(size_t port, void* data) {
   const size_t inputs = plan_->program().input_count();
   port < inputs ? BindInput(port, data) : BindOutput(port - inputs, data);

@@ -38,6 +38,8 @@ class Session {
 
   /// The same for either, counted as PortAt counts.
   [[nodiscard]] void* PortData(size_t port) const;
+  /// The bytes of its storage, which is the port's alone.
+  [[nodiscard]] size_t PortBytes(size_t port) const;
   void BindPort(size_t port, void* data);
   /// True if the port lies in memory bound to it.
   [[nodiscard]] bool IsBound(size_t port) const;

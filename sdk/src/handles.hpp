@@ -80,7 +80,7 @@ Status CheckMemory(const char* name, const void* memory, size_t given, size_t ne
   return kHasWords ? name : nullptr;
 }
 /// True if two blocks have a byte in common.
-[[nodiscard]] bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes);
+[[nodiscard]] bool Overlap(const tenon_memory& a, const tenon_memory& b);
 void FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info* info);
 
 /// True if the handle is that of a plan that is loaded: null, or memory that holds no plan (any
@@ -102,10 +102,12 @@ template <typename Handle>
 inline constexpr size_t kHandleBytes =
     (sizeof(Handle) + kStateAlignment - 1) / kStateAlignment* kStateAlignment;
 
+#ifndef TENON_FIRMWARE
 /// Loads a program of an opened plan into `state`; tenon_plan_load and tenon_plan_open share it.
 Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
                 Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan,
                 size_t program = kFirstProgram);
+#endif
 
 [[nodiscard]] size_t PlanStateBytes(const PlanView& view, size_t program = kFirstProgram);
 [[nodiscard]] size_t PlanScratchBytes(const PlanView& view, size_t program = kFirstProgram);

@@ -4,6 +4,7 @@
 
 namespace {
 
+using tenon::kHasWords;
 using tenon::OkStatus;
 using tenon::Status;
 using tenon::StatusCode;
@@ -23,11 +24,8 @@ Status ForEachMarked(const tenon_session& session, Action action) {
     const size_t bit = i < inputs ? i : i - inputs;
     const uint32_t mask = i < inputs ? caches.inputs : caches.outputs;
     if (bit >= kMostPorts || (mask >> bit & 1U) == 0) continue;
-    const tenon::PortInfo port = PortAt(program, i);
     void* data = session.session.PortData(i);
-    // A port is the whole of its storage.
-    const auto bytes =
-        static_cast<size_t>(program.storage(program.tensor(port.tensor).storage).bytes);
+    const size_t bytes = session.session.PortBytes(i);
     if (action != Action::kCheck) {
       (action == Action::kClean ? caches.clean : caches.invalidate)(caches.context, data, bytes);
       continue;
@@ -39,7 +37,7 @@ Status ForEachMarked(const tenon_session& session, Action action) {
                     "'{s}' shares cache lines of {0} bytes with others: bind it to memory that "
                     "starts at a multiple of that",
                     static_cast<int64_t>(caches.line_bytes))
-          .About(port.name);
+          .About(kHasWords ? PortAt(program, i).name : nullptr);
     }
   }
   return OkStatus();

@@ -56,11 +56,11 @@ bool IsAligned(const void* pointer, size_t alignment) {
 }
 
 /// No overflow: both end within the address space, or the caller has no such memory.
-bool Overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
-  const auto first = reinterpret_cast<uintptr_t>(a);
-  const auto second = reinterpret_cast<uintptr_t>(b);
-  return a_bytes != 0 && b_bytes != 0 &&
-         (first < second ? second - first < a_bytes : first - second < b_bytes);
+bool Overlap(const tenon_memory& a, const tenon_memory& b) {
+  const auto first = reinterpret_cast<uintptr_t>(a.data);
+  const auto second = reinterpret_cast<uintptr_t>(b.data);
+  return a.bytes != 0 && b.bytes != 0 &&
+         (first < second ? second - first < a.bytes : first - second < b.bytes);
 }
 
 bool IsLoaded(const tenon_plan* plan) {
@@ -142,8 +142,12 @@ size_t PlanStateBytes(const PlanView& view, size_t program) {
 
 #endif
 
-Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
-                Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan, size_t program) {
+#ifdef TENON_FIRMWARE
+static  // its only caller takes it in
+#endif
+    Status
+    LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
+             Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan, size_t program) {
   constexpr size_t kHandle = kHandleBytes<tenon_plan>;
   if (backends.list == nullptr && backends.count > 0) return NullArgument("backends.list");
   // Whatever the memory holds: sessions of the plan that was there before must see a change.
@@ -249,16 +253,19 @@ tenon_status tenon_plan_load(const void* bytes, size_t size, const tenon_backend
     status = CheckMemory(NameIfWords("scratch"), scratch, scratch_size,
                          tenon::sdk::PlanScratchBytes(*view));
   }
-  if (status.ok() &&
-      (Overlap(state, state_size, scratch, scratch_size) ||
-       Overlap(bytes, size, state, state_size) || Overlap(bytes, size, scratch, scratch_size))) {
+  const tenon_memory given_state = {state, state_size};
+  const tenon_memory given_scratch = {scratch, scratch_size};
+  const tenon_memory file = {const_cast<void*>(bytes), size};
+  if (status.ok() && (Overlap(given_state, given_scratch) || Overlap(file, given_state) ||
+                      Overlap(file, given_scratch))) {
     status = Status(StatusCode::kInvalidArgument,
                     "plan, 'state' and 'scratch' overlap: give each memory of its own");
   }
   if (status.ok()) {
-    status = tenon::sdk::LoadInto(
-        *view, *backends, threads, Span<uint8_t>(static_cast<uint8_t*>(state), state_size),
-        Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), plan);
+    status = tenon::sdk::LoadInto(*view, *backends, threads,
+                                  Span<uint8_t>(static_cast<uint8_t*>(state), state_size),
+                                  Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), plan,
+                                  tenon::sdk::kFirstProgram);
   }
   return Report(status, error);
 }

@@ -6,6 +6,7 @@
 
 namespace {
 
+using tenon::kHasWords;
 using tenon::OkStatus;
 using tenon::Span;
 using tenon::Status;
@@ -13,7 +14,6 @@ using tenon::StatusCode;
 using tenon::sdk::CheckLoaded;
 using tenon::sdk::CheckMemory;
 using tenon::sdk::CheckOpen;
-using tenon::sdk::FillPort;
 using tenon::sdk::IsAligned;
 using tenon::sdk::IsLoaded;
 using tenon::sdk::kHandleBytes;
@@ -22,21 +22,22 @@ using tenon::sdk::Overlap;
 using tenon::sdk::Report;
 
 /// An error if binding `bytes` at `data` is not possible.
-Status CheckBinding(const tenon::ProgramView& program, const tenon::PortInfo& port,
-                    const void* data, size_t bytes) {
-  tenon_port_info info;
-  FillPort(program, port, &info);
+Status CheckBinding(const tenon::sdk::Execution& execution, size_t port, const void* data,
+                    size_t bytes) {
   if (data == nullptr) return OkStatus();
-  if (bytes != info.bytes) {
+  const tenon::ProgramView& program = execution.plan().program();
+  const tenon::PortInfo info = PortAt(program, port);
+  const size_t needed = execution.PortBytes(port);
+  if (bytes != needed) {
     return Status(StatusCode::kInvalidArgument, "'{s}' has {0} bytes, {1} were given",
-                  static_cast<int64_t>(info.bytes), static_cast<int64_t>(bytes))
-        .About(port.name);
+                  static_cast<int64_t>(needed), static_cast<int64_t>(bytes))
+        .About(kHasWords ? info.name : nullptr);
   }
-  const size_t element_bytes = tenon_dtype_bytes(info.dtype);
-  if (element_bytes != 0 && !IsAligned(data, element_bytes)) {
+  const int element_bytes = DTypeBytes(program.tensor(info.tensor).dtype);
+  if (!IsAligned(data, static_cast<size_t>(element_bytes))) {
     return Status(StatusCode::kInvalidArgument, "memory for '{s}' must be aligned to {0} bytes",
-                  static_cast<int64_t>(element_bytes))
-        .About(port.name);
+                  element_bytes)
+        .About(kHasWords ? info.name : nullptr);
   }
   return OkStatus();
 }
@@ -60,8 +61,7 @@ Status Bind(tenon_session* session, bool is_input, size_t index, void* data, siz
   size_t port = 0;
   TENON_ENSURE(FindPort(session, is_input, index, &port), kInvalidArgument,
                "there is no input or output {0}", static_cast<int64_t>(index));
-  const tenon::ProgramView& program = session->session.plan().program();
-  TENON_RETURN_IF_ERROR(CheckBinding(program, PortAt(program, port), data, bytes));
+  TENON_RETURN_IF_ERROR(CheckBinding(session->session, port, data, bytes));
   session->session.BindPort(port, data);
   return OkStatus();
 }
@@ -80,10 +80,8 @@ Status CheckArena(const tenon::ProgramView& program, size_t index, const tenon_m
                info.alignment);
   TENON_ENSURE(given.bytes >= needed, kOutOfMemory, "arena {0} has {1} bytes, {2} are needed",
                number, static_cast<int64_t>(given.bytes), static_cast<int64_t>(needed));
-  bool overlaps = Overlap(given.data, given.bytes, state.data, state.bytes);
-  for (size_t i = 0; i < index; ++i) {
-    overlaps |= Overlap(given.data, given.bytes, arenas[i].data, arenas[i].bytes);
-  }
+  bool overlaps = Overlap(given, state);
+  for (size_t i = 0; i < index; ++i) overlaps |= Overlap(given, arenas[i]);
   TENON_ENSURE(!overlaps, kInvalidArgument,
                "arena {0} overlaps the session's state or another arena", number);
   return OkStatus();
