@@ -30,14 +30,16 @@ void PlaceRuns(const ConvGeometry& g, const ConvBand& band, int32_t* gaps) {
 /// x in the workspace, of y in bytes from the first.
 struct Pixels {
   const int16_t* x[kMostPassPixels];
-  int32_t y[kMostPassPixels];
+  PairPlaces y[kMostPassPixels / 2];
   int count = 0;
   int rows = 0;
   int columns = 0;
 
   void Add(const int16_t* from, ptrdiff_t to) {
     x[count] = from;
-    y[count++] = static_cast<int32_t>(to);
+    y[count / 2].y[count % 2] = static_cast<int32_t>(to);
+    y[count / 2].more = 1;
+    ++count;
   }
 };
 
@@ -47,16 +49,21 @@ void ListPixels(const ConvGeometry& g, const ConvBand& band, const Pass& pass, c
   pixels.rows = pass.rows;
   pixels.columns = pass.columns;
   pixels.count = 0;
+  const int16_t* from = x;
+  ptrdiff_t to = 0;
   for (int row = 0; row < pass.rows; ++row) {
-    const int16_t* from = x + ptrdiff_t{row} * g.strides[0] * band.row_halves;
-    ptrdiff_t to = row * g.y_step[0];
+    from = x + ptrdiff_t{row} * g.strides[0] * band.row_halves;
+    to = row * g.y_step[0];
     for (int column = 0; column < pass.columns; ++column) {
       pixels.Add(from, to);
       from += ptrdiff_t{g.strides[1]} * g.channels;
       to += g.y_step[1];
     }
   }
-  if (pixels.count % 2 != 0) pixels.Add(pixels.x[pixels.count - 1], pixels.y[pixels.count - 1]);
+  if (pixels.count % 2 != 0) {
+    pixels.Add(pixels.x[pixels.count - 1], pixels.y[pixels.count / 2].y[0]);
+  }
+  pixels.y[pixels.count / 2 - 1].more = 0;
 }
 
 Pass PassAt(const ConvGeometry& g, const ConvBand& band, int row, int column) {
@@ -94,7 +101,7 @@ Status ConvRun(const KernelCall& call) {
   const TensorView& w = op.Input(1);
   const Outputs outputs = OutputsOf(op, op.AttributesAs<QuantizedConvAttributes>().output,
                                     g.outputs, static_cast<int>(w.Elements() / g.outputs));
-  const Widening widening = WideningOfX(op, IsDoubled(outputs.kind));
+  const Widening widening = WideningOfX(op, outputs.doubles_inputs);
   int32_t gaps[kMostRuns];
   Pixels pixels;
   PairProduct product = {};
@@ -127,9 +134,8 @@ Status ConvRun(const KernelCall& call) {
             break;
         }
         ListPixels(g, band, pass, x_halves, pixels);
-        product.y_end = pixels.y + pixels.count;
         product.output = g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1];
-        RunOutputs(outputs, w_halves, bytes, product);
+        RunOutputs(outputs, pixels.count, w_halves, bytes, product);
       }
     }
   }

@@ -11,7 +11,7 @@ namespace tenon::cpu::dsp {
 // number of steps is no multiple of four.
 //
 // The stack: what PairProduct begins with, up to `gaps`:
-//   0 bias, 16 w, 20 where a pair begins, 24 finish, 48 output, 52 next y, 56 y_end, 60 w_end,
+//   0 bias, 16 w, 20 where a pair begins, 24 finish, 48 output, 52 next y, 60 w_end,
 //   64 sums, 68 next x_runs, 72 gaps; then
 //   76 next gap, 80 rounds of a run, 84 where a run begins, 88 where a pair is finished, 92 what
 //   follows a round of paired inputs.
@@ -81,19 +81,18 @@ namespace tenon::cpu::dsp {
 #endif
 
 // Four bytes (r10 output, r11 next y), and on to the next pair.
-#define TENON_STORE         \
-  "ldmia r11!, {r4, r5}\n"  \
-  "str r11, [sp, #52]\n"    \
-  "strb r2, [r5, r10]\n"    \
-  "strb r0, [r4, r10]\n"    \
-  "add r10, #1\n"           \
-  "strb r3, [r5, r10]\n"    \
-  "strb r1, [r4, r10]\n"    \
-  "ldr r4, [sp, #56]\n"     \
-  "cmp r11, r4\n"           \
-  "it ne\n"                 \
-  "ldmne sp, {r0-r4, pc}\n" \
-  "add sp, #96\n"           \
+#define TENON_STORE            \
+  "ldmia r11!, {r4, r5, r6}\n" \
+  "str r11, [sp, #52]\n"       \
+  "strb r2, [r5, r10]\n"       \
+  "strb r0, [r4, r10]\n"       \
+  "add r10, #1\n"              \
+  "strb r3, [r5, r10]\n"       \
+  "strb r1, [r4, r10]\n"       \
+  "cbz r6, 15f\n"              \
+  "ldm sp, {r0-r4, pc}\n"      \
+  "15:\n"                      \
+  "add sp, #96\n"              \
   "pop {r3-r11, pc}\n"
 
 __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
@@ -205,12 +204,13 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       "ldr r11, [sp, #64]\n"
       "stmia r11!, {r0-r3}\n"
       "str r11, [sp, #64]\n"
-      "ldrd r5, r6, [sp, #52]\n"
-      "add r5, #8\n"
+      "ldr r5, [sp, #52]\n"
+      "ldr r6, [r5, #8]\n"
+      "add r5, #12\n"
       "str r5, [sp, #52]\n"
-      "cmp r5, r6\n"
-      "it ne\n"
-      "ldmne sp, {r0-r4, pc}\n"
+      "cbz r6, 15f\n"
+      "ldm sp, {r0-r4, pc}\n"
+      "15:\n"
       "add sp, #96\n"
       "pop {r3-r11, pc}\n");
 }
@@ -258,8 +258,9 @@ uint32_t Sum(const PairProduct& product, ptrdiff_t pair, int pixel, int output) 
 }  // namespace
 
 void MultiplyPairs(const PairProduct& product) {
-  for (const int32_t* y = product.y; y < product.y_end; y += 2) {
-    const ptrdiff_t pair = (y - product.y) / 2;
+  ptrdiff_t pair = -1;
+  do {
+    ++pair;
     for (int pixel = 1; pixel >= 0; --pixel) {
       for (int output = 0; output < 2; ++output) {
         const uint32_t sum = Sum(product, pair, pixel, output);
@@ -271,11 +272,11 @@ void MultiplyPairs(const PairProduct& product) {
           const int32_t value = product.kind == FinishKind::kFloat
                                     ? FinishFloat(finish, signed_sum)
                                     : SaturateToByte(FinishDoubled(finish, signed_sum));
-          product.output[y[pixel] + output] = static_cast<uint8_t>(value);
+          product.output[product.y[pair].y[pixel] + output] = static_cast<uint8_t>(value);
         }
       }
     }
-  }
+  } while (product.y[pair].more != 0);
 }
 
 #endif

@@ -22,9 +22,9 @@ struct PairProduct {
   const int16_t* w;
   uint32_t code;  ///< no input
   Finish finish[2];
-  uint8_t* output;       ///< where the bytes of output 0 begin
-  const int32_t* y;      ///< bytes to a pixel's, two for each pair; the second is stored first
-  const int32_t* y_end;  ///< not `y`
+  uint8_t* output;      ///< where the bytes of output 0 begin
+  const PairPlaces* y;  ///< from `output`; the second pixel's bytes are stored first
+  uint32_t unused;
   const int16_t* w_end;  ///< not `w`
   /// [pair][pixel][output], modulo 2^32. Null: bytes are stored.
   uint32_t* sums;

@@ -55,7 +55,7 @@ void StoreEach(const Sums& sums, const Byte& byte) {
   for (int i = 0; i < sums.count; ++i, from += sums.step) {
     const int32_t sum = static_cast<int32_t>(*from) >> (sums.doubled ? 1 : 0);
     if (sums.places != nullptr) {
-      y[sums.places[i]] = byte(sum);
+      y[sums.places[i / 2].y[i % 2]] = byte(sum);
     } else {
       *y = byte(sum);
       y += sums.y_step;

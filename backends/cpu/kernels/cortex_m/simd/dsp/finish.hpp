@@ -79,6 +79,12 @@ enum class FinishKind : int32_t {
 /// One byte, whatever the constants hold.
 [[nodiscard]] uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum);
 
+/// Where the bytes of two pixels go, from some address on.
+struct PairPlaces {
+  int32_t y[2];
+  int32_t more;  ///< 0 in the last pair
+};
+
 /// Sums of one output, with the bias in them, and where their bytes go.
 struct Sums {
   const uint32_t* sums;
@@ -86,7 +92,7 @@ struct Sums {
   int count;
   bool doubled;  ///< each is twice the sum
   uint8_t* y;
-  const int32_t* places;  ///< of each byte, from `y`; null: `y_step` apart
+  const PairPlaces* places;  ///< of each byte, from `y`; null: `y_step` apart
   ptrdiff_t y_step;
 };
 

@@ -17,12 +17,13 @@ const uint8_t* RowOf(const Outputs& outputs, int output, uint8_t* bytes) {
   return bytes;
 }
 
-void WidenWeights(const Outputs& outputs, int output, int words, uint8_t* bytes, int16_t* to) {
+void WidenWeights(const Outputs& outputs, int output, bool doubled, int words, uint8_t* bytes,
+                  int16_t* to) {
   const uint8_t zero_point = outputs.zero_points == nullptr
                                  ? uint8_t{0}
                                  : outputs.zero_points[output * outputs.zero_point_step];
-  Widen(WideningOf(outputs.is_signed, zero_point, false), RowOf(outputs, output, bytes), words, to,
-        2 * kStepInputs);
+  Widen(WideningOf(outputs.is_signed, zero_point, doubled), RowOf(outputs, output, bytes), words,
+        to, 2 * kStepInputs);
 }
 
 /// Two outputs whose bytes the assembler code gives, and whose weights are i8 without zero points.
@@ -30,7 +31,7 @@ void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes
                    PairProduct& product) {
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
   const uint8_t* const row = outputs.w + ptrdiff_t{first} * outputs.depth;
-  WidenTwo({}, row, RowOf(outputs, first + 1, bytes), words, w);
+  WidenTwo({0, 0, outputs.doubles_weights}, row, RowOf(outputs, first + 1, bytes), words, w);
   for (int i = 0; i < 2; ++i) {
     const int32_t* const bias = outputs.rescale.bias;
     const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[first + i]);
@@ -41,11 +42,12 @@ void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes
 }
 
 /// Two outputs of any kind, or the last.
-void RunAnyPair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
+void RunAnyPair(const Outputs& outputs, int first, int pixels, int16_t* w, uint8_t* bytes,
                 PairProduct& product) {
   const int count = first + 1 < outputs.count ? 2 : 1;
   const bool is_simple = outputs.kind != FinishKind::kAny && count == 2;
-  const bool doubled = IsDoubled(outputs.kind);
+  const bool doubles_weights = is_simple && outputs.doubles_weights;
+  const bool doubled = outputs.doubles_inputs || doubles_weights;
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
   for (int i = 0; i < 2; ++i) {
     const int output = first + (i < count ? i : 0);
@@ -53,7 +55,7 @@ void RunAnyPair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
     const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[output]);
     product.bias[i] = product.bias[2 + i] = doubled ? begin * 2 : begin;
     if (is_simple) product.finish[i].Set(outputs.rescale, output);
-    WidenWeights(outputs, output, words, bytes, w + i * kStepInputs);
+    WidenWeights(outputs, output, doubles_weights, words, bytes, w + i * kStepInputs);
   }
   if (is_simple) return MultiplyPairs(product);
   uint32_t sums[2 * kMostPassPixels];
@@ -61,7 +63,6 @@ void RunAnyPair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
   MultiplyPairs(product);
   product.sums = nullptr;
   for (int i = 0; i < count; ++i) {
-    const auto pixels = static_cast<int>(product.y_end - product.y);
     StoreSums(outputs.rescale, first + i,
               {sums + i, 2, pixels, doubled, product.output + i, product.y, 0});
   }
@@ -81,17 +82,25 @@ Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, in
     outputs.zero_point_step = op.Input(kWZeroPoint).dims[0] > 1 ? 1 : 0;
   }
   outputs.kind = FinishKindOf(outputs.rescale, count);
+  // What there is less of: weights are widened once for each pass.
+  constexpr int kManyOutputs = 32;
+  outputs.doubles_inputs = IsDoubled(outputs.kind) && count >= kManyOutputs;
+  outputs.doubles_weights = IsDoubled(outputs.kind) && !outputs.doubles_inputs;
   return outputs;
 }
 
-void RunOutputs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
+void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes,
+                PairProduct& product) {
   const bool is_simple =
       outputs.kind != FinishKind::kAny && outputs.is_signed && outputs.zero_points == nullptr;
   product.kind = outputs.kind;
   uint8_t* const y = product.output;
   for (int first = 0; first < outputs.count; first += 2, product.output += 2) {
-    const bool is_pair = first + 1 < outputs.count;
-    (is_simple && is_pair ? RunSimplePair : RunAnyPair)(outputs, first, w, bytes, product);
+    if (is_simple && first + 1 < outputs.count) {
+      RunSimplePair(outputs, first, w, bytes, product);
+    } else {
+      RunAnyPair(outputs, first, pixels, w, bytes, product);
+    }
   }
   product.output = y;
 }

@@ -18,15 +18,19 @@ struct Outputs {
   bool is_signed = true;                 ///< the weights
   const uint8_t* zero_points = nullptr;  ///< of the weights; null: 0
   ptrdiff_t zero_point_step = 0;
-  FinishKind kind = FinishKind::kAny;  ///< see IsDoubled: what inputs are
+  FinishKind kind = FinishKind::kAny;
+  bool doubles_inputs = false;   ///< so that sums are doubled (see IsDoubled)
+  bool doubles_weights = false;  ///< the same
 };
 
 /// Of a quantized convolution or matrix product whose weights of an output are neighbours.
 [[nodiscard]] Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count,
                                 int depth);
 
-/// Computes all outputs of the product's pixels. `w`: room for the weights of two of them. `bytes`:
-/// room for a row of weights, rounded up to words, where `depth` is no multiple of 4.
-void RunOutputs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product);
+/// Computes all outputs of the product's pixels, `pixels` of them. `w`: room for the weights of two
+/// of them. `bytes`: room for a row of weights, rounded up to words, where `depth` is no multiple
+/// of 4.
+void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes,
+                PairProduct& product);
 
 }  // namespace tenon::cpu::dsp
