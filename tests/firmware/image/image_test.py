@@ -17,7 +17,8 @@ PARTS = [
     ("kernels", r"^tenon::cpu::|^tenon_kernel_"),
     ("rules of ops", r"^tenon::(Infer|Check(Op|Call|Window|Quantized)|k\w+Row)"),
     ("plan check", r"^tenon::(plan_check|plan_schema|PlanView|ProgramView|CheckPlan|Crc)"),
-    ("board", r"^(board_|Fail$|Print|Write$|Open$|main$)"),
+    ("rest of the core", r"^tenon(::|_)"),
+    ("board and program", r"^(board_|Fail$|Print|Write$|Open$|Length$|Close$|main$|net_|k[A-Z])"),
 ]
 
 
@@ -66,8 +67,9 @@ def members_of_libraries(map_file):
 def print_parts(elf, nm):
     bytes_of = {}
     for name, size in symbols(elf, nm):
-        part = next((part for part, pattern in PARTS if re.search(pattern, name)), "other")
-        bytes_of[part] = bytes_of.get(part, 0) + size
+        part = next((part for part, pattern in PARTS if re.search(pattern, name)), "compiler, C library")
+        if name != "net_plan":
+            bytes_of[part] = bytes_of.get(part, 0) + size
     for part, size in sorted(bytes_of.items(), key=lambda item: -item[1]):
         print(f"{size:8} {part}")
 

@@ -1,0 +1,58 @@
+# Models on the emulated board: the bits of the portable kernels of this machine. What is not in the
+# project comes from the shared folder (TENON_SHARED); a test says so where that is missing.
+find_package(Python3 COMPONENTS Interpreter)
+if(NOT Python3_FOUND)
+  message(STATUS "No tests of models on the board: they need Python 3")
+  return()
+endif()
+if(DEFINED ENV{TENON_SHARED})
+  set(shared_models "$ENV{TENON_SHARED}/models")
+else()
+  set(shared_models "${PROJECT_SOURCE_DIR}/../shared/models")
+endif()
+
+# firmware_model(NAME LABEL MODEL ARGUMENTS...): MODEL below the shared folder's models, or a whole
+# path; ARGUMENTS of model_test.py.
+function(firmware_model name label model)
+  cmake_path(ABSOLUTE_PATH model BASE_DIRECTORY "${shared_models}")
+  add_test(NAME firmware_${name}_test COMMAND "${Python3_EXECUTABLE}"
+    "${CMAKE_CURRENT_SOURCE_DIR}/model_test.py" --tenon "${TENON_HOST_TOOLS}/tenon"
+    --runner "$<TARGET_FILE:firmware_runner>" --board ${CMAKE_SYSTEM_PROCESSOR}
+    ${ARGN} "${model}")
+  set_tests_properties(firmware_${name}_test PROPERTIES LABELS ${label} TIMEOUT 600
+    SKIP_RETURN_CODE 77)
+endfunction()
+function(firmware_shared_model name label model sample)
+  cmake_path(GET model PARENT_PATH folder)
+  firmware_model(${name} ${label} ${model} --sample "${shared_models}/${folder}/${sample}" ${ARGN})
+endfunction()
+
+# The project's own.
+set(digits "${PROJECT_SOURCE_DIR}/sdk/models/digits")
+firmware_model(digits quick "${digits}/digits.onnx" --option=--batch=1 --tolerance)
+firmware_model(digits_int8 quick "${digits}/digits.onnx" --option=--batch=1
+  --option=--quantize=int8 "--option=--calibration=${digits}/samples" --tolerance)
+
+# MLPerf Tiny in int8, of both formats. --tolerance: their last op is a softmax of floats.
+set(kws mlperf_kws_dscnn)
+set(resnet8 mlperf_resnet8_cifar10)
+set(ad01 mlperf_ad01_autoencoder)
+firmware_shared_model(kws_int8 quick ${kws}/kws_int8.tflite kws_int8.input_0.npy)
+firmware_shared_model(resnet8_int8 quick ${resnet8}/resnet8_int8.tflite resnet8_int8.input_0.npy)
+firmware_shared_model(ad01_int8 quick ${ad01}/ad01_int8.tflite ad01_int8.input_0.npy)
+firmware_shared_model(kws_qdq quick ${kws}/model_qdq.onnx model_qdq.input_0.npy --tolerance)
+firmware_shared_model(resnet8_qdq quick ${resnet8}/model_qdq.onnx model_qdq.input_0.npy --tolerance)
+firmware_shared_model(ad01_qdq quick ${ad01}/model_qdq.onnx model_qdq.input_0.npy)
+
+# Floats.
+firmware_shared_model(mnist quick mnist_cnn/mnist.onnx input_0.npy)
+firmware_shared_model(kws_float quick ${kws}/model_fp32.onnx model_fp32.input_0.npy --tolerance)
+firmware_shared_model(ad01_float quick ${ad01}/model_fp32.onnx model_fp32.input_0.npy)
+firmware_shared_model(resnet8_float full ${resnet8}/model_fp32.onnx model_fp32.input_0.npy --tolerance)
+firmware_shared_model(det1 full mtcnn_caffe/det1.prototxt det1.input_0.npy --tolerance)
+firmware_shared_model(det2 full mtcnn_caffe/det2.prototxt det2.input_0.npy --tolerance)
+firmware_shared_model(resnet20 full resnet20_cifar10/model.onnx input_0.npy)
+
+# Larger than the boards' files say that such a device is; the emulated memories take it.
+firmware_shared_model(mobilenet_v2 full mobilenet_v2_224/model_ptq_uint8io.tflite
+  model_ptq_uint8io.input_0.npy --option=--memory-limit=sram=3M --option=--memory-limit=flash=6M)
