@@ -129,9 +129,14 @@ size_t ConvWorkspaceBytes(const OpCall& call, int) {
   return sums + static_cast<size_t>(GatheredPixels(call) * DepthOf(call));
 }
 
+size_t DepthwiseFactorBytes(const OpCall& call) {
+  // Three words a channel, in blocks of 16.
+  return RoundUp(static_cast<size_t>(call.Input(kW).dims[0])) * 3 * kSumBytes;
+}
+
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
   const auto channels = static_cast<size_t>(call.Input(kW).dims[0]);
-  return RoundUp(kSumBytes * channels) + channels;
+  return DepthwiseFactorBytes(call) + RoundUp(kSumBytes * channels) + channels;
 }
 
 size_t MatMulWorkspaceBytes(const OpCall& call, int) {

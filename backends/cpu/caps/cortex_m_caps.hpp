@@ -47,7 +47,8 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 
 /// The workspace: [constant part of each sum, i32] [windows that are gathered].
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
-/// [constant part of each sum, i32] [a pixel of padding].
+/// [factors, as the routines want them] [constant part of each sum, i32] [a pixel of padding].
+[[nodiscard]] size_t DepthwiseFactorBytes(const OpCall& call);
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
 /// [constant part of each sum, i32].
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);

@@ -26,21 +26,26 @@ class Depthwise {
         y_(call.op.Output()),
         channels_(y_.dims[1]),
         rescale_(RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output)),
-        bias_(static_cast<int32_t*>(call.workspace)),
+        factors_(static_cast<int32_t*>(call.workspace)),
+        bias_(factors_ + DepthwiseFactorBytes(call.op) / sizeof(int32_t)),
         padding_(static_cast<int8_t*>(call.workspace) + DepthwiseWorkspaceBytes(call.op, 1) -
                  channels_) {
     for (int i = 0; i < 2; ++i) kernel_[i] = op_.Input(1).dims[2 + i];
     tap_count_ = kernel_[0] * kernel_[1];
+    while (inside_begin_ < y_.dims[3] && !IsInside(1, inside_begin_)) ++inside_begin_;
+    inside_end_ = inside_begin_;
+    while (inside_end_ < y_.dims[3] && IsInside(1, inside_end_)) ++inside_end_;
     const auto* w = op_.Input(1).As<const int8_t>();
-    const bool takes =
-        routines.takes == nullptr || routines.takes(w, ptrdiff_t{tap_count_} * channels_);
-    multiply_ = takes ? routines.multiply : generic::Depthwise().multiply;
+    takes_ = routines.takes == nullptr || routines.takes(w, ptrdiff_t{tap_count_} * channels_);
+    multiply_ = takes_ ? routines.multiply : generic::Depthwise().multiply;
   }
 
   void Run() {
     const auto zero_point = static_cast<int8_t>(ZeroPointOf(op_));
     for (int i = 0; i < channels_; ++i) padding_[i] = zero_point;
     SetBias();
+    runs_ =
+        takes_ && routines_.prepare != nullptr && routines_.prepare(rescale_, channels_, factors_);
     for (int image = 0; image < y_.dims[0]; ++image) {
       for (int row = 0; row < y_.dims[2]; ++row) RunRow(image, row);
     }
@@ -64,8 +69,7 @@ class Depthwise {
     rescale_.bias = bias_;
   }
 
-  /// The sums of all segments for the block of channels from `first` on. Gives their number.
-  int Multiply(int first, ptrdiff_t x_pixel, int32_t* sums) {
+  [[nodiscard]] DepthwiseBlock BlockAt(int first, ptrdiff_t x_pixel) const {
     const int left = channels_ - first;
     DepthwiseBlock block;
     block.tap_count = tap_count_;
@@ -74,6 +78,12 @@ class Depthwise {
     block.channels = left < kBlockChannels ? left : kBlockChannels;
     block.w = op_.Input(1).As<const int8_t>() + first;
     block.w_tap = channels_;
+    return block;
+  }
+
+  /// The sums of all segments for the block of channels from `first` on. Gives their number.
+  int Multiply(int first, ptrdiff_t x_pixel, int32_t* sums) {
+    DepthwiseBlock block = BlockAt(first, x_pixel);
     for (int i = 0; i < segment_count_; ++i) {
       block.taps = segments_[i].taps;
       block.pixels = segments_[i].columns;
@@ -81,6 +91,18 @@ class Depthwise {
       sums += block.pixels * kBlockChannels;
     }
     return block.channels;
+  }
+
+  /// The same to the end.
+  void RunBlock(int first, ptrdiff_t x_pixel, int8_t* y) {
+    DepthwiseBlock block = BlockAt(first, x_pixel);
+    const ptrdiff_t y_pixel = y_.strides[3];
+    for (int i = 0; i < segment_count_; ++i) {
+      block.taps = segments_[i].taps;
+      block.pixels = segments_[i].columns;
+      routines_.run(block, factors_ + first * 3, rescale_.output.zero_point, y, y_pixel);
+      y += block.pixels * y_pixel;
+    }
   }
 
   [[nodiscard]] int WindowStart(int axis, int output) const {
@@ -123,14 +145,14 @@ class Depthwise {
     int done = 0;
     segment_count_ = 0;
     while (segment_count_ < most && done < kDepthwisePixels && column + done < y_.dims[3]) {
-      int count = 0;
-      while (done + count < kDepthwisePixels && column + done + count < y_.dims[3] && row_inside &&
-             IsInside(1, column + done + count)) {
-        ++count;
+      const int at = column + done;
+      int count = 1;
+      if (row_inside && at >= inside_begin_ && at < inside_end_) {
+        count =
+            inside_end_ - at < kDepthwisePixels - done ? inside_end_ - at : kDepthwisePixels - done;
       }
-      if (count == 0) count = 1;
       const int8_t** taps = taps_ + segment_count_ * tap_count_;
-      SetTaps(image, row, column + done, taps);
+      SetTaps(image, row, at, taps);
       segments_[segment_count_++] = {count, taps};
       done += count;
     }
@@ -149,6 +171,10 @@ class Depthwise {
     const ptrdiff_t x_pixel =
         y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
     for (int first = 0; first < channels_; first += kBlockChannels) {
+      if (runs_) {
+        RunBlock(first, x_pixel, y + first);
+        continue;
+      }
       results.outputs = Multiply(first, x_pixel, sums);
       results.first = first;
       results.y = y + first;
@@ -167,11 +193,16 @@ class Depthwise {
   const TensorView& y_;
   int channels_;
   Rescale rescale_;
+  int32_t* factors_;
   int32_t* bias_;
   int8_t* padding_;
   void (*multiply_)(const DepthwiseBlock& block, int32_t* sums);
   int kernel_[2] = {};
   int tap_count_ = 0;
+  bool takes_ = true;
+  bool runs_ = false;     ///< the routines' `run`
+  int inside_begin_ = 0;  ///< columns whose windows lie inside x
+  int inside_end_ = 0;
   int segment_count_ = 0;
   Segment segments_[kMostSegments] = {};
   const int8_t* taps_[kMostPointers];

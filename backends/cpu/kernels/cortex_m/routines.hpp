@@ -100,6 +100,11 @@ struct DepthwiseRoutines {
   /// sums[pixel * kBlockChannels + channel].
   void (*multiply)(const DepthwiseBlock& block, int32_t* sums);
   void (*finish)(const Rescale& rescale, const SumBlock& block);
+  /// Both in one go, where `prepare` says so. It writes three words for each of `channels`
+  /// channels, rounded up to whole blocks, of which `run` gets those of the block. Null: never.
+  bool (*prepare)(const Rescale& rescale, int channels, int32_t* factors);
+  void (*run)(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point, int8_t* y,
+              ptrdiff_t y_pixel);
 };
 
 /// Rows of elements side by side.

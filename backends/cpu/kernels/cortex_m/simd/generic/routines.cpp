@@ -61,7 +61,8 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
 constexpr int kLeastRunBytes = 16;
 
 constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, Sum, Copy, Fill, kLeastRunBytes};
-constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne};
+constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne, nullptr,
+                                          nullptr};
 
 }  // namespace
 

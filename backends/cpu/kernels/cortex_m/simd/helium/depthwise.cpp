@@ -24,13 +24,19 @@ struct Taps {
   int32_t channels;  ///< 1 to 16
   int32_t* sums;     ///< 16 for each pixel
   ptrdiff_t x_first;
+  int8_t* y;
+  const int32_t* factors;
+  ptrdiff_t y_pixel;
+  int32_t zero_point;
 };
 
 static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
               offsetof(Taps, x_pixel) == 12 && offsetof(Taps, pixels) == 16 &&
               offsetof(Taps, w) == 20 && offsetof(Taps, w_tap) == 24 &&
               offsetof(Taps, channels) == 28 && offsetof(Taps, sums) == 32 &&
-              offsetof(Taps, x_first) == 36);
+              offsetof(Taps, x_first) == 36 && offsetof(Taps, y) == 40 &&
+              offsetof(Taps, factors) == 44 && offsetof(Taps, y_pixel) == 48 &&
+              offsetof(Taps, zero_point) == 52);
 
 // Sums of channels 0, 4, 8, 12 in q0; 1, 5, 9, 13 in q1; and so on. r0: taps; r1: the pixel's
 // offset; r2: weights; r3: from a tap's to the next one's; r6: operands; r7: sums; r8: pixels left;
@@ -47,6 +53,49 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
   "vadd.i32 q1, q1, q4\n" \
   "vadd.i32 q3, q3, q5\n"
 
+#define TENON_SUM_TAPS                \
+  "1:\n"                              \
+  "ldr r0, [r6]\n"                    \
+  "ldr r2, [r6, #20]\n"               \
+  "ldr r4, [r6, #4]\n"                \
+  "vmov.i32 q0, #0\n"                 \
+  "vmov.i32 q1, #0\n"                 \
+  "vmov.i32 q2, #0\n"                 \
+  "vmov.i32 q3, #0\n"                 \
+  "wls lr, r4, 3f\n"                  \
+  "2:\n"                              \
+  "ldrd r4, r5, [r0], #8\n"           \
+  "add r4, r1\n"                      \
+  "vpstt\n"                           \
+  "vldrbt.8 q4, [r4]\n"               \
+  "vldrbt.8 q5, [r2]\n"               \
+  "add r2, r3\n"                      \
+  "vmullb.s8 q6, q4, q5\n"            \
+  "vmullt.s8 q7, q4, q5\n"            \
+  "add r5, r1\n"                      \
+  "vpstt\n"                           \
+  "vldrbt.8 q4, [r5]\n"               \
+  "vldrbt.8 q5, [r2]\n"               \
+  "add r2, r3\n"                      \
+  "vmullb.s8 q4, q4, q5\n"            \
+  "vadd.i16 q6, q6, q4\n"             \
+  "vpst\n"                            \
+  "vldrbt.8 q4, [r5]\n"               \
+  "vmullt.s8 q4, q4, q5\n"            \
+  "vadd.i16 q7, q7, q4\n" TENON_WIDEN \
+  "le lr, 2b\n"                       \
+  "3:\n"                              \
+  "ldr r4, [r6, #8]\n"                \
+  "cbz r4, 4f\n"                      \
+  "ldr r4, [r0]\n"                    \
+  "add r4, r1\n"                      \
+  "vpstt\n"                           \
+  "vldrbt.8 q4, [r4]\n"               \
+  "vldrbt.8 q5, [r2]\n"               \
+  "vmullb.s8 q6, q4, q5\n"            \
+  "vmullt.s8 q7, q4, q5\n" TENON_WIDEN "4:\n"
+
+// q0 to q3 get a pixel's sums.
 [[gnu::naked]] void SumTaps(const Taps* /*taps*/) {
   asm volatile(
       "push {r4-r8, lr}\n"
@@ -56,50 +105,7 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "ldr r7, [r6, #32]\n"
       "ldr r8, [r6, #16]\n"
       "vctp.8 r4\n"
-      "ldr r1, [r6, #36]\n"
-      "1:\n"
-      "ldr r0, [r6]\n"
-      "ldr r2, [r6, #20]\n"
-      "ldr r4, [r6, #4]\n"
-      "vmov.i32 q0, #0\n"
-      "vmov.i32 q1, #0\n"
-      "vmov.i32 q2, #0\n"
-      "vmov.i32 q3, #0\n"
-      "wls lr, r4, 3f\n"
-      "2:\n"
-      "ldrd r4, r5, [r0], #8\n"
-      "add r4, r1\n"
-      "vpstt\n"
-      "vldrbt.8 q4, [r4]\n"
-      "vldrbt.8 q5, [r2]\n"
-      "add r2, r3\n"
-      "vmullb.s8 q6, q4, q5\n"
-      "vmullt.s8 q7, q4, q5\n"
-      "add r5, r1\n"
-      "vpstt\n"
-      "vldrbt.8 q4, [r5]\n"
-      "vldrbt.8 q5, [r2]\n"
-      "add r2, r3\n"
-      "vmullb.s8 q4, q4, q5\n"
-      "vadd.i16 q6, q6, q4\n"
-      "vpst\n"
-      "vldrbt.8 q4, [r5]\n"
-      "vmullt.s8 q4, q4, q5\n"
-      "vadd.i16 q7, q7, q4\n"  //
-      TENON_WIDEN
-      "le lr, 2b\n"
-      "3:\n"
-      "ldr r4, [r6, #8]\n"
-      "cbz r4, 4f\n"
-      "ldr r4, [r0]\n"
-      "add r4, r1\n"
-      "vpstt\n"
-      "vldrbt.8 q4, [r4]\n"
-      "vldrbt.8 q5, [r2]\n"
-      "vmullb.s8 q6, q4, q5\n"
-      "vmullt.s8 q7, q4, q5\n"  //
-      TENON_WIDEN
-      "4:\n"
+      "ldr r1, [r6, #36]\n" TENON_SUM_TAPS
       "vst40.32 {q0, q1, q2, q3}, [r7]\n"
       "vst41.32 {q0, q1, q2, q3}, [r7]\n"
       "vst42.32 {q0, q1, q2, q3}, [r7]\n"
@@ -112,6 +118,58 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "pop {r4-r8, pc}\n");
 }
 
+// As FixedPointRight of finish.cpp, of the sums in register `sum`, whose bias, multipliers and
+// shifts stand `at` bytes behind r9.
+#define TENON_RESCALE(sum, at) \
+  "vldrw.32 q4, [r9, #" at     \
+  "]\n"                        \
+  "vldrw.32 q5, [r9, #" at     \
+  " + 64]\n"                   \
+  "vldrw.32 q6, [r9, #" at     \
+  " + 128]\n"                  \
+  "vadd.i32 " sum ", " sum     \
+  ", q4\n"                     \
+  "vqrdmulh.s32 " sum ", " sum \
+  ", q5\n"                     \
+  "vqdmlah.s32 " sum ", " sum  \
+  ", r12\n"                    \
+  "vrshl.s32 " sum ", " sum ", q6\n"
+
+// Results saturate on their way to bytes: those have their whole range. r7: y; r9: factors; r10:
+// from pixel to pixel of y; r11: zero point; r12: 1.
+[[gnu::naked]] void RunTaps(const Taps* /*taps*/) {
+  asm volatile(
+      "push {r4-r11, lr}\n"
+      "vpush {d8-d15}\n"
+      "mov r6, r0\n"
+      "ldrd r3, r4, [r6, #24]\n"
+      "ldr r8, [r6, #16]\n"
+      "vctp.8 r4\n"
+      "ldr r1, [r6, #36]\n"
+      "ldrd r7, r9, [r6, #40]\n"
+      "ldrd r10, r11, [r6, #48]\n"
+      "mov r12, #1\n" TENON_SUM_TAPS
+      TENON_RESCALE("q0", "0") TENON_RESCALE("q1", "16") TENON_RESCALE("q2", "32")
+      TENON_RESCALE("q3", "48")
+      "vqmovnb.s32 q0, q0\n"
+      "vqmovnt.s32 q0, q2\n"
+      "vqmovnb.s32 q1, q1\n"
+      "vqmovnt.s32 q1, q3\n"
+      "vqadd.s16 q0, q0, r11\n"
+      "vqadd.s16 q1, q1, r11\n"
+      "vqmovnb.s16 q0, q0\n"
+      "vqmovnt.s16 q0, q1\n"
+      "vpst\n"
+      "vstrbt.8 q0, [r7]\n"
+      "add r7, r10\n"
+      "ldr r4, [r6, #12]\n"
+      "add r1, r4\n"
+      "subs r8, r8, #1\n"
+      "bne 1b\n"
+      "vpop {d8-d15}\n"
+      "pop {r4-r11, pc}\n");
+}
+
 /// Whether none is -128.
 bool Takes(const int8_t* w, ptrdiff_t count) {
   constexpr ptrdiff_t kLanes = 16;
@@ -122,8 +180,8 @@ bool Takes(const int8_t* w, ptrdiff_t count) {
   return least != INT8_MIN;
 }
 
-void Multiply(const DepthwiseBlock& block, int32_t* sums) {
-  Taps taps;
+Taps TapsOf(const DepthwiseBlock& block) {
+  Taps taps = {};
   taps.taps = block.taps;
   taps.pairs = block.tap_count / 2;
   taps.has_odd = block.tap_count % 2;
@@ -133,11 +191,46 @@ void Multiply(const DepthwiseBlock& block, int32_t* sums) {
   taps.w = block.w;
   taps.w_tap = block.w_tap;
   taps.channels = block.channels;
+  return taps;
+}
+
+void Multiply(const DepthwiseBlock& block, int32_t* sums) {
+  Taps taps = TapsOf(block);
   taps.sums = sums;
   SumTaps(&taps);
 }
 
-constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish};
+/// For each block of 16 channels: bias, multipliers, shifts, each in the order 0, 4, 8, 12, 1, 5,
+/// and so on. False if a shift is not to the right, or bytes have bounds of their own.
+bool Prepare(const Rescale& rescale, int channels, int32_t* factors) {
+  const QuantizedOutput& output = rescale.output;
+  if (output.rounding != Rounding::kFixedPoint || output.min != INT8_MIN ||
+      output.max != INT8_MAX) {
+    return false;
+  }
+  for (int channel = 0; channel < channels; ++channel) {
+    const int shift = rescale.shift[channel * rescale.step];
+    if (shift >= 0) return false;
+    const int lane = channel % kBlockChannels;
+    int32_t* at = factors + channel / kBlockChannels * 3 * kBlockChannels + lane % 4 * 4 + lane / 4;
+    at[0] = rescale.bias[channel];
+    at[kBlockChannels] = rescale.multiplier[channel * rescale.step];
+    at[2 * kBlockChannels] = shift < -31 ? -31 : shift;
+  }
+  return true;
+}
+
+void Run(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point, int8_t* y,
+         ptrdiff_t y_pixel) {
+  Taps taps = TapsOf(block);
+  taps.y = y;
+  taps.factors = factors;
+  taps.y_pixel = y_pixel;
+  taps.zero_point = zero_point;
+  RunTaps(&taps);
+}
+
+constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, Prepare, Run};
 
 }  // namespace
 
