@@ -28,7 +28,7 @@ class Depthwise {
         rescale_(RescaleOf(op_, op_.AttributesAs<QuantizedConvAttributes>().output,
                            int64_t{g_.kernel[0]} * g_.kernel[1])),
         is_simple_(IsDoubled(FinishKindOf(rescale_, g_.outputs))),
-        widening_(WideningOfX(op_, is_simple_)),
+        widening_(WideningOfX(op_, false)),
         is_three_by_three_(g_.kernel[0] == 3 && g_.kernel[1] == 3 && g_.dilations[1] == 1 &&
                            g_.strides[1] <= 2),
         plane_halves_(ptrdiff_t{planes_.rows} * planes_.row_halves),
@@ -112,7 +112,7 @@ class Depthwise {
       const TensorView& zero_points = op_.Input(kWZeroPoint);
       zero_point = zero_points.As<const uint8_t>()[zero_points.dims[0] > 1 ? channel : 0];
     }
-    const Widening widening = WideningOf(w.dtype == DType::kI8, zero_point, false);
+    const Widening widening = WideningOf(w.dtype == DType::kI8, zero_point, is_simple_);
     const uint8_t* const from = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
     for (int i = 0; i < g_.kernel[0]; ++i) {
       for (int j = 0; j < g_.kernel[1]; ++j) {
@@ -203,7 +203,7 @@ class Depthwise {
   ConvGeometry g_;
   DepthwisePlanes planes_;
   Rescale rescale_;
-  bool is_simple_;  ///< inputs are doubled
+  bool is_simple_;  ///< weights are doubled
   Widening widening_;
   bool is_three_by_three_;
   ptrdiff_t plane_halves_;

@@ -80,6 +80,42 @@ void WidenByHand(const Widening& widening, const uint8_t* a, const uint8_t* b, p
 #undef TENON_UNPACK_TWO
 #undef TENON_NEXT_PAIR
 }
+
+// Pairs of pixels of WidenPlanes.
+void WidenPlanesByHand(const Widening& widening, const uint8_t* from, ptrdiff_t step, int pairs,
+                       int16_t* to, ptrdiff_t plane) {
+  int16_t* third = to + 2 * plane;
+  uint32_t even;
+  uint32_t odd;
+  uint32_t next_even;
+  uint32_t next_odd;
+  uint32_t both;
+  __asm__ volatile(
+      "1:\n"
+      "ldr %[odd], [%[from]]\n"
+      "ldr %[next_odd], [%[from], %[step]]\n"
+      "add %[from], %[from], %[step], lsl #1\n"
+      "sxtab16 %[even], %[less], %[odd]\n"
+      "sxtab16 %[odd], %[less], %[odd], ror #8\n"
+      "sxtab16 %[next_even], %[less], %[next_odd]\n"
+      "sxtab16 %[next_odd], %[less], %[next_odd], ror #8\n"
+      "pkhbt %[both], %[odd], %[next_odd], lsl #16\n"
+      "str %[both], [%[to], %[plane]]\n"
+      "pkhbt %[both], %[even], %[next_even], lsl #16\n"
+      "str %[both], [%[to]], #4\n"
+      "pkhtb %[next_odd], %[next_odd], %[odd], asr #16\n"
+      "str %[next_odd], [%[third], %[plane]]\n"
+      "pkhtb %[next_even], %[next_even], %[even], asr #16\n"
+      "str %[next_even], [%[third]], #4\n"
+      "subs %[pairs], #1\n"
+      "bne 1b\n"
+      : [from] "+r"(from), [to] "+r"(to), [third] "+r"(third), [pairs] "+r"(pairs),
+        [even] "=&r"(even), [odd] "=&r"(odd), [next_even] "=&r"(next_even),
+        [next_odd] "=&r"(next_odd), [both] "=&r"(both)
+      : [less] "r"(widening.less), [step] "r"(step),
+        [plane] "r"(plane * static_cast<ptrdiff_t>(sizeof(int16_t)))
+      : "cc", "memory");
+}
 #endif
 
 }  // namespace
@@ -123,6 +159,14 @@ void WidenPairs(const Widening& widening, const uint8_t* from, ptrdiff_t step, i
 
 void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, int count,
                  int16_t* to, ptrdiff_t plane) {
+#if TENON_DSP_INSTRUCTIONS
+  if (widening.flip == 0 && !widening.doubled && count > 1) {
+    WidenPlanesByHand(widening, from, step, count / 2, to, plane);
+    from += step * (count / 2 * 2);
+    to += count / 2 * 2;
+    count %= 2;
+  }
+#endif
   int16_t* second = to + plane;
   int16_t* third = second + plane;
   int16_t* fourth = third + plane;
