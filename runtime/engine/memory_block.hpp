@@ -23,14 +23,8 @@ class MemoryBlock {
     return static_cast<T*>(start);
   }
 
-  /// The same for elements that the caller fills.
-  template <typename T>
-  [[nodiscard]] T* TakeUnset(size_t count) {
-    return static_cast<T*>(TakeBytes(count, sizeof(T), alignof(T)));
-  }
-
  private:
-  // One copy for all types: firmware is small.
+  // One copy for all types.
   [[nodiscard, gnu::noinline]] void* TakeBytes(size_t count, size_t size, size_t alignment) {
     const auto address = reinterpret_cast<uintptr_t>(memory_.data()) + used_;
     const size_t padding = (0 - address) & (alignment - 1);

@@ -44,19 +44,16 @@ uint8_t* Places::Find(uint32_t index, const StorageInfo& storage) const {
 }
 
 size_t OperandRoom::Bytes(const ProgramView& program) {
-  return MostOperands(program) * (sizeof(TensorView) + sizeof(int32_t)) + alignof(TensorView);
+  return MostOperands(program) * (sizeof(TensorView) + sizeof(int32_t));
 }
 
-OperandRoom OperandRoom::Take(const ProgramView& program, MemoryBlock& memory) {
-  const size_t operands = MostOperands(program);
-  OperandRoom room;
-  room.views = memory.TakeUnset<TensorView>(operands);
-  room.ids = memory.TakeUnset<int32_t>(operands);
-  return room;
+OperandRoom OperandRoom::At(void* memory, const ProgramView& program) {
+  auto* views = static_cast<TensorView*>(memory);
+  return {views, reinterpret_cast<int32_t*>(views + MostOperands(program))};
 }
 
 size_t OneWorkerPlan::StateBytes(const PlanView& plan) {
-  return plan.program(0).op_count() * sizeof(KernelEntry*) + alignof(KernelEntry*);
+  return plan.program(0).op_count() * sizeof(KernelEntry*);
 }
 
 size_t OneWorkerPlan::ScratchBytes(const PlanView& plan) {
@@ -66,19 +63,15 @@ size_t OneWorkerPlan::ScratchBytes(const PlanView& plan) {
 }
 
 Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
-                           Span<uint8_t> state, Span<uint8_t> scratch) {
+                           uint8_t* state, Span<uint8_t> scratch) {
   TENON_ENSURE(threads == 1, kInvalidArgument, "{0} threads asked for: firmware has 1", threads);
   TENON_RETURN_IF_ERROR(CheckPlan(plan, scratch));
   view_ = plan;
   program_ = plan.program(0);
   // The plan check is done with its scratch, which has more than a byte for each storage.
   TENON_RETURN_IF_ERROR(CheckPorts(program_, scratch.data()));
-  MemoryBlock block(state);
-  kernels_ = block.TakeUnset<const KernelEntry*>(program_.op_count());
-  MemoryBlock scratch_block(scratch);
-  const OperandRoom room = OperandRoom::Take(program_, scratch_block);
-  TENON_ENSURE(kernels_ != nullptr && room.ids != nullptr, kOutOfMemory,
-               "state or scratch of the plan is too small");
+  kernels_ = reinterpret_cast<const KernelEntry**>(state);
+  const OperandRoom room = OperandRoom::At(scratch.data(), program_);
   const Backend* cpu = nullptr;
   TENON_RETURN_IF_ERROR(FindCpu(backends, &cpu));
   for (size_t i = 0; i < program_.op_count(); ++i) {

@@ -10,7 +10,6 @@
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/tensor_view.hpp"
-#include "runtime/engine/memory_block.hpp"
 #include "runtime/format/plan_view.hpp"
 
 namespace tenon {
@@ -35,9 +34,9 @@ struct OperandRoom {
   TensorView* views = nullptr;
   int32_t* ids = nullptr;
 
-  /// For any op of the program. Take's `ids` are null if memory has not those bytes.
+  /// For any op of the program; `memory` is aligned to 8 and has those bytes.
   [[nodiscard]] static size_t Bytes(const ProgramView& program);
-  [[nodiscard]] static OperandRoom Take(const ProgramView& program, MemoryBlock& memory);
+  [[nodiscard]] static OperandRoom At(void* memory, const ProgramView& program);
 };
 
 /// An op as its kernel is called with it.
@@ -54,12 +53,13 @@ class OneWorkerPlan {
   [[nodiscard]] static size_t ScratchBytes(const PlanView& plan);
 
   /// Runs the plan check, finds the kernel of every op and checks operands against the ops' rules.
-  /// All arguments are borrowed; `state` must outlive this object, `scratch` need not. No heap.
-  /// Errors: CheckPlan's; kInvalidArgument (threads other than 1, a null backend); kUnsupported
-  /// (several workers or a backend other than the CPU, missing backend or kernel); kCorruptPlan
-  /// (operands that an op's rule refuses); kOutOfMemory.
+  /// All arguments are borrowed; `state` must outlive this object, `scratch` need not. Both have
+  /// the bytes asked for above and are aligned to 16: the caller has seen to that. No heap. Errors:
+  /// CheckPlan's; kInvalidArgument (threads other than 1, a null backend); kUnsupported (several
+  /// workers or a backend other than the CPU, missing backend or kernel); kCorruptPlan (operands
+  /// that an op's rule refuses); kOutOfMemory.
   Status Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
-              Span<uint8_t> state, Span<uint8_t> scratch);
+              uint8_t* state, Span<uint8_t> scratch);
 
   [[nodiscard]] const PlanView& view() const { return view_; }
   [[nodiscard]] const ProgramView& program() const { return program_; }

@@ -7,26 +7,23 @@ namespace tenon {
 size_t OneWorkerSession::StateBytes(const OneWorkerPlan& plan) {
   const ProgramView& program = plan.program();
   return program.arena_count() * sizeof(void*) + PortCount(program) * sizeof(BoundPort) +
-         alignof(BoundPort) + OperandRoom::Bytes(program);
+         OperandRoom::Bytes(program);
 }
 
-Status OneWorkerSession::Open(const OneWorkerPlan& plan, Span<uint8_t> state,
-                              const ArenaMemory* arenas) {
+void OneWorkerSession::Open(const OneWorkerPlan& plan, uint8_t* state, const ArenaMemory* arenas) {
   const ProgramView& program = plan.program();
   const size_t ports = PortCount(program);
-  MemoryBlock block(state);
-  places_.arenas = {block.TakeUnset<void*>(program.arena_count()), program.arena_count()};
-  places_.ports = {block.TakeUnset<BoundPort>(ports), ports};
-  room_ = OperandRoom::Take(program, block);
-  TENON_ENSURE(
-      places_.arenas.data() != nullptr && places_.ports.data() != nullptr && room_.ids != nullptr,
-      kOutOfMemory, "the session's state is too small");
   plan_ = &plan;
+  places_.arenas = {reinterpret_cast<void**>(state), program.arena_count()};
+  // What follows is aligned no further than what it follows.
+  static_assert(alignof(void*) >= alignof(BoundPort) && alignof(BoundPort) >= alignof(TensorView) &&
+                alignof(TensorView) >= alignof(int32_t));
+  places_.ports = {reinterpret_cast<BoundPort*>(places_.arenas.end()), ports};
+  room_ = OperandRoom::At(places_.ports.end(), program);
   for (size_t i = 0; i < places_.arenas.size(); ++i) places_.arenas[i] = arenas[i].base;
   for (size_t i = 0; i < ports; ++i) {
     places_.ports[i] = {nullptr, program.tensor(PortAt(program, i).tensor).storage};
   }
-  return OkStatus();
 }
 
 void* OneWorkerSession::PortData(size_t port) const {

@@ -19,8 +19,9 @@ class OneWorkerSession {
   [[nodiscard]] static size_t StateBytes(const OneWorkerPlan& plan);
 
   /// `plan`, `state` and the arenas (one per arena of the program, each with the bytes and
-  /// alignment that the plan says) are borrowed and must outlive the session. Errors: kOutOfMemory.
-  Status Open(const OneWorkerPlan& plan, Span<uint8_t> state, const ArenaMemory* arenas);
+  /// alignment that the plan says) are borrowed and must outlive the session. `state` has the bytes
+  /// asked for above and is aligned to 16: the caller has seen to that.
+  void Open(const OneWorkerPlan& plan, uint8_t* state, const ArenaMemory* arenas);
 
   /// Where an input or output lies now, counted as PortAt counts.
   [[nodiscard]] void* PortData(size_t port) const;

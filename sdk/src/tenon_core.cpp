@@ -158,11 +158,11 @@ static  // its only caller takes it in
   handle->check_sum = view.header().crc32c;
   const Span<const Backend* const> list(reinterpret_cast<const Backend* const*>(backends.list),
                                         backends.count);
-  const Span<uint8_t> rest(state.data() + kHandle, state.size() - kHandle);
 #ifdef TENON_FIRMWARE
   (void)program;
-  const Status status = handle->loaded.Load(view, list, threads, rest, scratch);
+  const Status status = handle->loaded.Load(view, list, threads, state.data() + kHandle, scratch);
 #else
+  const Span<uint8_t> rest(state.data() + kHandle, state.size() - kHandle);
   handle->program = program;
   const Status status = handle->loaded.Load(view, program, list, threads, rest, scratch);
 #endif

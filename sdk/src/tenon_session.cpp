@@ -116,21 +116,23 @@ Status Open(const tenon_plan* plan, const tenon_memory& state, const tenon_memor
   auto* handle = new (memory) tenon_session();
   handle->plan = plan;
   handle->generation = plan->generation;
-  const Status status =
-      handle->session.Open(plan->loaded, Span<uint8_t>(memory + kHandle, state.bytes - kHandle),
-                           reinterpret_cast<const tenon::ArenaMemory*>(arenas));
+  const auto* memories = reinterpret_cast<const tenon::ArenaMemory*>(arenas);
+#ifdef TENON_FIRMWARE
+  handle->session.Open(plan->loaded, memory + kHandle, memories);
+#else
+  const Status status = handle->session.Open(
+      plan->loaded, Span<uint8_t>(memory + kHandle, state.bytes - kHandle), memories);
   if (!status.ok()) {
     tenon_session_destroy(handle);  // nothing has been given to a device yet
     return status;
   }
-#ifndef TENON_FIRMWARE
   tenon::NoticeSink sink;
   sink.report = Note;
   sink.context = handle;
   handle->session.SetNoticeSink(sink);
 #endif
   *session = handle;
-  return status;
+  return OkStatus();
 }
 
 Status Run(tenon_session* session, const tenon::RunOptions& options) {
