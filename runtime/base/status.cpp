@@ -149,23 +149,30 @@ Status Status::As(StatusCode code) const {
 
 size_t Status::Format(Span<char> buffer) const {
   if (buffer.empty()) return 0;
-  // From the end, digit by digit: "error 3a7f (2047)".
-  char text[20];
-  char* at = text + sizeof text;
-  if (!is_at_op()) *--at = ')';
-  uint32_t rest = argument();
-  do {
-    *--at = static_cast<char>('0' + rest % 10);
-    rest /= 10;
-  } while (rest != 0);
-  const char* const link = is_at_op() ? " ta " : "( ";
-  for (const char* c = link; *c != '\0'; ++c) *--at = *c;
-  rest = number();
-  for (int digit = 0; digit < 4; ++digit, rest >>= 4) *--at = "0123456789abcdef"[rest & 15];
-  for (const char* c = " rorre"; *c != '\0'; ++c) *--at = *c;
+  // '#' stands for a digit of the number, '@' for the argument.
+  const char* form = is_at_op() ? "error #### at @" : "error #### (@)";
+  if (ok()) form = "";
   size_t used = 0;
-  if (ok()) at = text + sizeof text;
-  while (at < text + sizeof text && used + 1 < buffer.size()) buffer[used++] = *at++;
+  uint32_t digits = bits_;
+  uint32_t divisor = 1000;
+  while (*form != '\0' && used + 1 < buffer.size()) {
+    auto c = static_cast<uint32_t>(*form);
+    if (c == '@') {
+      c = '0' + argument() / divisor % 10;
+      const bool leads = argument() < divisor && divisor != 1;
+      divisor /= 10;
+      if (divisor == 0) ++form;
+      if (leads) continue;
+    } else {
+      if (c == '#') {
+        c = digits >> 28;
+        c += c < 10 ? '0' : 'a' - 10;
+        digits <<= 4;
+      }
+      ++form;
+    }
+    buffer[used++] = static_cast<char>(c);
+  }
   buffer[used] = '\0';
   return used;
 }
