@@ -8,11 +8,12 @@ namespace {
 
 constexpr int kWZeroPoint = 6;
 
-/// A row of weights, of which whole words are read. What follows the row is multiplied by 0 only,
-/// but nothing may follow the last.
-const uint8_t* RowOf(const Outputs& outputs, int output, uint8_t* bytes) {
+/// A row of weights, of which whole words are read. What follows the row is multiplied by 0 only;
+/// but of the last rows, behind which nothing may follow, there is a copy in `bytes`.
+const uint8_t* RowOf(const Outputs& outputs, int output, int words, uint8_t* bytes) {
   const uint8_t* const row = outputs.w + ptrdiff_t{output} * outputs.depth;
-  if (outputs.depth % kStepInputs == 0 || output + 1 < outputs.count) return row;
+  const ptrdiff_t left = ptrdiff_t{outputs.count - output} * outputs.depth;
+  if (left >= ptrdiff_t{words} * kStepInputs) return row;
   for (int i = 0; i < outputs.depth; ++i) bytes[i] = row[i];
   return bytes;
 }
@@ -22,16 +23,16 @@ void WidenWeights(const Outputs& outputs, int output, bool doubled, int words, u
   const uint8_t zero_point = outputs.zero_points == nullptr
                                  ? uint8_t{0}
                                  : outputs.zero_points[output * outputs.zero_point_step];
-  Widen(WideningOf(outputs.is_signed, zero_point, doubled), RowOf(outputs, output, bytes), words,
-        to, 2 * kStepInputs);
+  Widen(WideningOf(outputs.is_signed, zero_point, doubled), RowOf(outputs, output, words, bytes),
+        words, to, 2 * kStepInputs);
 }
 
 /// Two outputs whose bytes the assembler code gives, and whose weights are i8 without zero points.
 void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
                    PairProduct& product) {
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
-  const uint8_t* const row = outputs.w + ptrdiff_t{first} * outputs.depth;
-  WidenTwo({0, 0, outputs.doubles_weights}, row, RowOf(outputs, first + 1, bytes), words, w);
+  WidenTwo({0, 0, outputs.doubles_weights}, RowOf(outputs, first, words, bytes),
+           RowOf(outputs, first + 1, words, bytes + words * kStepInputs), words, w);
   for (int i = 0; i < 2; ++i) {
     const int32_t* const bias = outputs.rescale.bias;
     const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[first + i]);

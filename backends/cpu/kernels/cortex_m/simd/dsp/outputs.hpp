@@ -28,8 +28,8 @@ struct Outputs {
                                 int depth);
 
 /// Computes all outputs of the product's pixels, `pixels` of them. `w`: room for the weights of two
-/// of them. `bytes`: room for a row of weights, rounded up to words, where `depth` is no multiple
-/// of 4.
+/// of them. `bytes`:
+/// room for two rows of weights, rounded up to words, where `depth` is no multiple of 4.
 void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes,
                 PairProduct& product);
 
