@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/backend_api/backend.hpp"
 #include "runtime/base/config.hpp"
+#include "tests/unit/sdk/changed_kernels.hpp"
 #include "tests/unit/sdk/firmware/firmware_testing.hpp"
 
 namespace tenon::test {
@@ -107,46 +107,6 @@ TEST_CASE("One worker: a clock of the caller's times every op in the plan's orde
     CHECK(std::string(info.backend) == "cpu");
     CHECK(std::string(info.worker).empty());
   }
-}
-
-/// The portable kernels, changed by a test, as a backend that names each.
-class ChangedKernels {
- public:
-  explicit ChangedKernels(void (*change)(KernelEntry& entry)) {
-    const auto* portable = reinterpret_cast<const Backend*>(tenon_backend_cpu_portable());
-    for (const KernelEntry& entry : portable->kernels) entries_.push_back(entry);
-    for (KernelEntry& entry : entries_) {
-      change(entry);
-      addresses_.push_back(&entry);
-    }
-    backend_ = {"cpu", KernelList(addresses_.data(), addresses_.size()), nullptr, nullptr};
-  }
-  [[nodiscard]] const tenon_backend* get() const {
-    return reinterpret_cast<const tenon_backend*>(&backend_);
-  }
-
- private:
-  std::vector<KernelEntry> entries_;
-  std::vector<const KernelEntry*> addresses_;
-  Backend backend_{};
-};
-
-tenon_status LoadWith(const std::vector<uint8_t>& bytes, const tenon_backend* backend,
-                      tenon_error* error) {
-  const PlanBytes file(bytes);
-  size_t scratch_size = 0;
-  size_t state_size = 0;
-  REQUIRE(tenon_plan_scratch_size(file.data(), file.size(), &scratch_size, nullptr) == TENON_OK);
-  REQUIRE(tenon_plan_state_size(file.data(), file.size(), &state_size, nullptr) == TENON_OK);
-  Memory scratch = MakeMemory(scratch_size);
-  Memory state = MakeMemory(state_size);
-  const tenon_backends backends{&backend, 1};
-  tenon_plan* plan = nullptr;
-  const tenon_status status =
-      tenon_plan_load(file.data(), file.size(), &backends, 1, state.data(), state_size,
-                      scratch.data(), scratch_size, &plan, error);
-  tenon_plan_unload(plan);
-  return status;
 }
 
 TEST_CASE("One worker: kernels that need a heap are passed over, and missed if there is no other") {
