@@ -5,12 +5,16 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/portable/quantized_product.hpp"
+#include "runtime/base/config.hpp"
 
 namespace tenon::cpu::portable {
 
-inline constexpr int kQuantizedLanes = 8;       ///< outputs of a block
-inline constexpr int kQuantizedDepth = 64;      ///< inputs that are packed at once
-inline constexpr int kQuantizedPositions = 64;  ///< positions of a task: they share the packing
+inline constexpr int kQuantizedLanes = 8;  ///< outputs of a block
+// A block lies on the stack: 2 KB of it in firmware, else 4.
+/// Inputs that are packed at once.
+inline constexpr int kQuantizedDepth = kHasWorkers ? 64 : 32;
+/// Positions of a task: they share the packing.
+inline constexpr int kQuantizedPositions = kHasWorkers ? 64 : 32;
 
 /// The part of the sum that is done in one go: whole taps, or a part of one tap's channels. Its
 /// inputs are in the order tap, channel, at most kQuantizedDepth; depthwise taps have one a lane.

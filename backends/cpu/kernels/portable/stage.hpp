@@ -3,11 +3,12 @@
 #pragma once
 
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/base/config.hpp"
 
 namespace tenon::cpu::portable {
 
 /// Elements that pass at a time.
-inline constexpr int kStageElements = 128;
+inline constexpr int kStageElements = kHasWorkers ? 128 : 32;
 
 struct Stage {
   alignas(16) char bytes[kStageElements * 8];
