@@ -29,6 +29,10 @@ void CheckSum(const KernelEntry& kernel, int32_t count, Generator& random) {
   attributes.output_scale = RandomScale(random);
   attributes.left_shift = Pick(random, 0, 1) == 0 ? 20 : Pick(random, 0, 22);
   attributes.output = MakeOutput(options, random);
+  if (options.to == DType::kI8 && Pick(random, 0, 1) == 0) {  // as models without an activation
+    attributes.output.min = -128;
+    attributes.output.max = 127;
+  }
   pair.AddOutput(options.to, {count}, {1});
   pair.CheckEqual(attributes);
 }

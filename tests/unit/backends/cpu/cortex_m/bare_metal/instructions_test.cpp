@@ -105,6 +105,44 @@ double MatMul(const char* name, int32_t depth, int32_t columns) {
   return instructions / depth / columns;
 }
 
+double PerElement(const char* name, int32_t count) {
+  const KernelEntry* kernel = FindInSet(CortexMKernels(), "quantized_binary", "");
+  if (kernel == nullptr) return 0;  // not of this set
+  Generator random(1);
+  OpFixture op(*kernel);
+  for (int i = 0; i < 2; ++i) op.AddInput(Bytes({count}, Layout::kRowMajor, random));
+  op.AddOutput(Tensor(DType::kI8, {count}, Layout::kRowMajor));
+  QuantizedBinaryAttributes attributes;
+  attributes.left_shift = 20;
+  attributes.output.rounding = Rounding::kFixedPoint;
+  for (QuantizedScale* scale :
+       {&attributes.x_scale, &attributes.y_scale, &attributes.output_scale}) {
+    scale->multiplier = 1 << 30;
+    scale->shift = -1;
+  }
+  attributes.output_scale.shift = -18;
+  const double each = Instructions(op, attributes) / count;
+  std::printf("%-28s %9d elements %.3f each\n", name, static_cast<int>(count), each);
+  return each;
+}
+
+double PerPooled(const char* name, int32_t channels, int32_t height, int32_t width) {
+  const KernelEntry* kernel = FindInSet(CortexMKernels(), "quantized_average_pool", "");
+  if (kernel == nullptr) return 0;
+  Generator random(1);
+  OpFixture op(*kernel);
+  op.AddInput(Bytes({1, channels, height, width}, Layout::kChannelsLast, random));
+  op.AddOutput(Tensor(DType::kI8, {1, channels, 1, 1}, Layout::kChannelsLast));
+  QuantizedAveragePoolAttributes attributes;
+  attributes.pool.kernel[0] = height;
+  attributes.pool.kernel[1] = width;
+  attributes.output.rounding = Rounding::kHalfAway;
+  const double each = Instructions(op, attributes) / (channels * height * width);
+  std::printf("%-28s %9d elements %.3f each\n", name, static_cast<int>(channels * height * width),
+              each);
+  return each;
+}
+
 /// The first use starts the timer.
 struct Ticks {
   Ticks() { board_start_ticks(); }
@@ -151,6 +189,11 @@ TEST_CASE("Cortex-M instructions: convolutions of few channels, depthwise ones, 
         12 * kMost);
   CHECK(MatMul("product 640->128 (ad01)", 640, 128) <= 2 * kMost);
   CHECK(MatMul("product 64->12 (kws)", 64, 12) <= 10 * kMost);
+}
+
+TEST_CASE("Cortex-M instructions: sums and averages, per element") {
+  CHECK(PerElement("sum 32x32x16 (resnet)", 32 * 32 * 16) <= 7);
+  CHECK(PerPooled("average 25x5 of 64 (kws)", 64, 25, 5) <= 3);
 }
 
 }  // namespace tenon::cpu::testing
