@@ -280,7 +280,7 @@ bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
   bool found = false;
   for (const OpId id : compiled.graph.OpOrder()) {
     const auto k = static_cast<size_t>(id);
-    if (CapsOf(compiled.graph.op(id)).in_place_inputs == 0) continue;
+    if (!IsForInPlaceOnly(CapsOf(compiled.graph.op(id)))) continue;
     if (k < compiled.arena.in_place.size() && compiled.arena.in_place[k] >= 0) continue;
     if (idle.size() <= k) idle.resize(k + 1, false);
     idle[k] = found = true;

@@ -56,6 +56,12 @@ const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends, std::st
   return nullptr;
 }
 
+bool IsForInPlaceOnly(const KernelCaps& caps) {
+  constexpr std::string_view kEnd = "_in_place";
+  const std::string_view id = caps.id;
+  return id.size() > kEnd.size() && id.substr(id.size() - kEnd.size()) == kEnd;
+}
+
 const KernelCaps& CapsOf(const Op& op) {
   if (op.caps != nullptr && NamesKernel(op.kernel.c_str(), op.caps->id)) return *op.caps;
   const Span<const KernelCaps> all = cpu::Kernels();
@@ -76,7 +82,7 @@ void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps) {
 
 void UsePortableKernel(Op& op) {
   for (const KernelCaps& caps : cpu::Kernels()) {
-    if (caps.kind != op.kind || caps.in_place_inputs != 0) continue;
+    if (caps.kind != op.kind || IsForInPlaceOnly(caps)) continue;
     if (cpu::IsPortable(caps)) UseKernel(op, "cpu", caps);
   }
 }

@@ -17,6 +17,10 @@ namespace tenon::converter {
 [[nodiscard]] const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends,
                                              std::string_view name);
 
+/// True for kernels that are of use only where the op works in place: others do it better
+/// elsewhere. Their ids end in "_in_place".
+[[nodiscard]] bool IsForInPlaceOnly(const KernelCaps& caps);
+
 /// The caps of the kernel that ChooseKernels gave to `op`.
 [[nodiscard]] const KernelCaps& CapsOf(const Op& op);
 

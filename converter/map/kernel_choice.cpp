@@ -57,6 +57,7 @@ class Chooser {
   void WorkInPlace(OpId id, Op& op) {
     const auto k = static_cast<size_t>(id);
     if (k < options_.not_in_place.size() && options_.not_in_place[k]) return;
+    if (CapsOf(op).in_place_inputs != 0) return;  // works in place as it is
     const InPlaceKernel found = FindInPlaceKernel(graph_, op, marking_);
     if (found.kernel == nullptr) return;
     const std::string backend = op.backend;

@@ -40,7 +40,8 @@ std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kin
                                           const MarkOptions& options, bool in_place = false) {
   std::vector<const KernelCaps*> kernels;
   const auto add = [&](const KernelCaps& caps) {
-    if (caps.kind == kind && (caps.in_place_inputs != 0) == in_place) kernels.push_back(&caps);
+    const bool wanted = in_place ? caps.in_place_inputs != 0 : !IsForInPlaceOnly(caps);
+    if (caps.kind == kind && wanted) kernels.push_back(&caps);
   };
   if (!options.kernel_set.empty() && backend.kernels_of_set != nullptr) {
     for (const KernelCaps& caps : backend.kernels_of_set(options.kernel_set.c_str())) add(caps);

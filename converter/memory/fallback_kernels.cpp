@@ -2,6 +2,7 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "converter/ir/op_kinds.hpp"
+#include "converter/map/backends.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -94,7 +95,7 @@ Status ChooseFallbackKernels(Graph& graph, const Locations& locations, int threa
     const KernelCaps* found = nullptr;
     std::string reasons;
     for (const KernelCaps& caps : cpu::Kernels()) {
-      if (caps.kind != op.kind || caps.in_place_inputs != 0) continue;
+      if (caps.kind != op.kind || IsForInPlaceOnly(caps)) continue;
       if (portable_only && !cpu::IsPortable(caps)) continue;
       const char* reason = Refusal(caps, graph, locations, op, view.call());
       if (reason == nullptr) {

@@ -45,12 +45,24 @@ struct Chain {
   int64_t first = 0;  ///< position of ops[0] in the graph's order; the others follow one by one
   std::vector<ChainOp> ops;
   std::vector<ChainTensor> tensors;  ///< what the ops make; one each, in their order
+  /// The op behind the last one, or kNone: an average over all rows of what that makes, which
+  /// nobody else reads. Patches add their rows to its sums, so that there is never more of them.
+  OpId accumulator = kNone;
+  int64_t sum_bytes = 0;  ///< of the accumulator's sums
 
-  [[nodiscard]] int64_t end() const { return first + static_cast<int64_t>(ops.size()); }
+  [[nodiscard]] int64_t end() const {
+    return first + static_cast<int64_t>(ops.size()) + (accumulator == kNone ? 0 : 1);
+  }
   /// The chain of the first `count` ops only.
   [[nodiscard]] Chain Prefix(size_t count) const;
   /// Read after the chain's end, or a graph output.
   [[nodiscard]] bool IsExit(size_t tensor) const { return tensors[tensor].last_use >= end(); }
+  /// The accumulator reads it.
+  [[nodiscard]] bool IsSummed(size_t tensor) const {
+    return accumulator != kNone && tensor + 1 == tensors.size();
+  }
+  /// Patches share out its rows.
+  [[nodiscard]] bool IsShared(size_t tensor) const { return IsExit(tensor) || IsSummed(tensor); }
 };
 
 /// What becomes of rows that a later patch needs again.

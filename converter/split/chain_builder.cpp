@@ -115,6 +115,29 @@ bool ChainBuilder::Add() {
   return false;
 }
 
+bool ChainBuilder::Accumulate(const Graph& graph, const GraphOrder& order, Chain& chain) {
+  if (chain.ops.empty() || chain.end() >= static_cast<int64_t>(order.ops.size())) return false;
+  const Op& op = graph.op(order.ops[static_cast<size_t>(chain.end())]);
+  const ChainTensor& rows = chain.tensors.back();
+  if (op.kind != OpKind::kQuantizedAveragePool || op.inputs.size() != 1 ||
+      op.inputs[0] != rows.id || rows.last_use != chain.end() || rows.axis != 2) {
+    return false;
+  }
+  const auto attributes = op.attributes.As<QuantizedAveragePoolAttributes>();
+  const PoolAttributes& pool = attributes.pool;
+  const Shape& y = graph.tensor(op.outputs[0]).shape;
+  const bool padded =
+      std::any_of(std::begin(pool.pads), std::end(pool.pads), [](int32_t pad) { return pad != 0; });
+  if (pool.kernel[0] != rows.rows || y[2] != 1 || padded || pool.dilations[0] != 1 ||
+      pool.dilations[1] != 1 || pool.ceil_mode != 0 ||
+      attributes.output.to == static_cast<int32_t>(DType::kI32)) {
+    return false;
+  }
+  chain.accumulator = order.ops[static_cast<size_t>(chain.end())];
+  chain.sum_bytes = y.Elements() * DTypeBytes(DType::kI32);
+  return true;
+}
+
 void ChainBuilder::Append(OpId id, const OpCall& call, int32_t axis,
                           const std::vector<InputSplit>& needs, int32_t granularity) {
   const Op& op = graph_.op(id);

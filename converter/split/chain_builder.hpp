@@ -42,6 +42,11 @@ class ChainBuilder {
   [[nodiscard]] bool Add();
   [[nodiscard]] const Chain& chain() const { return chain_; }
 
+  /// Lets a chain, made by a builder of this graph and order, end in the op that follows it, an
+  /// average over all its rows. False, and no change: that is no such op, or another op reads the
+  /// rows too, or sums part by part would not have its bits.
+  [[nodiscard]] static bool Accumulate(const Graph& graph, const GraphOrder& order, Chain& chain);
+
  private:
   [[nodiscard]] int32_t TensorOf(TensorId id) const;
   [[nodiscard]] bool Fits(const Op& op, const std::vector<InputSplit>& needs) const;

@@ -79,6 +79,10 @@ std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dim
     if (growing.ended) break;
     growing.usable = chain.ops.size();
   }
+  if (growing.usable + 1 >= count && count > 1) {
+    Chain summed = chain.Prefix(count - 1);
+    if (ChainBuilder::Accumulate(graph_, order_, summed)) return summed;
+  }
   if (growing.usable < count) return std::nullopt;
   effort_ += kEffortOfPrefix * static_cast<int64_t>(count);
   return chain.Prefix(count);
@@ -89,7 +93,7 @@ std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dim
 std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
   int32_t rows = 0;
   for (size_t t = 0; t < chain.tensors.size(); ++t) {
-    if (chain.IsExit(t)) rows = std::max(rows, chain.tensors[t].rows);
+    if (chain.IsShared(t)) rows = std::max(rows, chain.tensors[t].rows);
   }
   std::vector<int32_t> counts;
   const int32_t least = std::max<int32_t>(1, options_.limits.smallest_part_rows);
@@ -136,8 +140,8 @@ PlannedChain MemoryPlanSearch::Evaluate(const Chain& chain, const Patching& patc
 bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Way& best) {
   const auto look_up = [&](int32_t parts) {
     way.patching.parts = parts;
-    const Key key{chain.first, chain.ops.size(), static_cast<int>(chain.dimension), parts,
-                  static_cast<int>(way.patching.policy)};
+    const Key key{chain.first, static_cast<size_t>(chain.end() - chain.first),
+                  static_cast<int>(chain.dimension), parts, static_cast<int>(way.patching.policy)};
     const auto [found, is_new] = known_.try_emplace(key);
     if (is_new) {
       const PlannedChain planned = Evaluate(chain, way.patching);

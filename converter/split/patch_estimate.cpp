@@ -128,7 +128,7 @@ class Estimator {
     const size_t count = chain_.tensors.size();
     std::vector<int64_t> bytes(count, 0);  // of the storage, by root
     std::vector<bool> placed(count, false);
-    int64_t live = 0;
+    int64_t live = chain_.accumulator == kNone ? 0 : chain_.sum_bytes;
     for (size_t t = 0; t < count; ++t) {
       const size_t root = Root(t);
       bytes[root] = std::max(bytes[root], Bytes(t, rows[t].All().size()));
@@ -209,6 +209,7 @@ class Estimator {
         work += static_cast<double>(op.work) * rows.New().size() / chain_.tensors[t].rows;
         const bool moved = chain_.IsExit(t) && !in_exit_[t];
         copied += moved ? Bytes(t, rows.New().size()) : 0;
+        ops += chain_.IsSummed(t) ? 1 : 0;
         if (rows.FromLast().size() <= 0) continue;
         copied += moves * Bytes(t, rows.FromLast().size());
         ops += moves;

@@ -37,7 +37,7 @@ void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
     const auto out = static_cast<size_t>(op.output);
     const ChainTensor& tensor = chain_.tensors[out];
     int32_t& made = done[out];
-    if (chain_.IsExit(out)) {
+    if (chain_.IsShared(out)) {
       made = std::max(made, ExitShare(chain_, out, patching_.parts, part - 1).end);
     }
     made = RoundUp(made, op.granularity, tensor.rows);
@@ -89,7 +89,7 @@ void PatchRanges::RecomputedRows(int32_t part, std::vector<PatchRows>& rows) con
     const ChainOp& op = chain_.ops[k];
     const auto out = static_cast<size_t>(op.output);
     PatchRows& made = rows[out];
-    if (chain_.IsExit(out)) {
+    if (chain_.IsShared(out)) {
       const IndexRange share = ExitShare(chain_, out, patching_.parts, part);
       if (share.size() > 0) {
         made.begin = std::min(made.begin, share.begin);

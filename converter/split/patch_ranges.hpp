@@ -21,8 +21,8 @@ struct PatchRows {
   [[nodiscard]] IndexRange Kept() const { return {next, end}; }
 };
 
-/// The rows of an exit that patch `part` of `parts` adds: cut evenly, at multiples of the
-/// granularity of the op that makes it.
+/// The rows of an exit, or of what is summed, that patch `part` of `parts` adds: cut evenly, at
+/// multiples of the granularity of the op that makes it.
 [[nodiscard]] IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t part);
 
 /// Gives the rows of one patch after another. Patches need not be asked for in order.

@@ -53,6 +53,9 @@ class PatchRewriter {
       TENON_ASSIGN_OR_RETURN(const TensorId whole, JoinShares(t));
       patches.exits.push_back({chain_.tensors[t].id, whole});
     }
+    if (chain_.accumulator != kNone) {
+      patches.exits.push_back({graph_.op(chain_.accumulator).outputs[0], sums_});
+    }
     for (const Patches::Exit& exit : patches.exits) graph_.ReplaceUses(exit.old, exit.whole);
     patches.ops = std::move(new_ops_);
     return patches;
@@ -121,7 +124,7 @@ class PatchRewriter {
     }
     TENON_ASSIGN_OR_RETURN(const TensorId made, ComputeRows(cut, rows.New()));
     buffers_[t] = {made, rows.New()};
-    if (chain_.IsExit(t)) {
+    if (chain_.IsShared(t)) {
       if (Status status = AddShare(t, {made, rows.New()}); !status.ok()) return status;
     }
     if (moved == kNone) return {};
@@ -176,7 +179,29 @@ class PatchRewriter {
       if (share.size() <= 0) return {};
     }
     TENON_ASSIGN_OR_RETURN(const TensorId rows, RowsOf(t, piece, share, ".share"));
+    if (chain_.IsSummed(t)) return Accumulate(t, rows, share);
     shares_[t].push_back(rows);
+    return {};
+  }
+
+  /// Adds a share's sums to those so far, or makes the average of them. The whole window stands
+  /// over the rows of the share, the others counting as padding of zeros.
+  Status Accumulate(size_t t, TensorId rows, const IndexRange& share) {
+    const Op& op = graph_.op(chain_.accumulator);
+    auto attributes = op.attributes.As<QuantizedAveragePoolAttributes>();
+    attributes.pool.pads[0] = share.begin;
+    attributes.pool.pads[2] = chain_.tensors[t].rows - share.end;
+    attributes.pool.count_include_pad = 1;
+    if (share.end < chain_.tensors[t].rows) {
+      attributes.output.to = static_cast<int32_t>(DType::kI32);
+    }
+    const std::string source_ops = op.source_ops;
+    const std::string name = PatchName(op.name);
+    std::vector<TensorId> inputs = {rows};
+    if (sums_ != kNone) inputs.push_back(sums_);
+    TENON_ASSIGN_OR_RETURN(
+        sums_, Add(OpKind::kQuantizedAveragePool, name, inputs, Attributes(attributes)));
+    graph_.op(new_ops_.back()).source_ops = source_ops;
     return {};
   }
 
@@ -228,6 +253,7 @@ class PatchRewriter {
   std::vector<Piece> kept_;                    ///< what the last patch has left
   std::vector<std::vector<TensorId>> shares_;  ///< of exits, in order
   std::map<std::pair<TensorId, std::pair<int32_t, int32_t>>, TensorId> slices_;
+  TensorId sums_ = kNone;  ///< of the accumulator, so far
   std::vector<OpId> new_ops_;
   int32_t part_ = 0;
 };
@@ -249,6 +275,7 @@ std::vector<OpId> NewOrder(const std::vector<OpId>& old_order, const std::vector
   take_until(static_cast<int64_t>(old_order.size()));
   for (const ChainCut& cut : cuts) {
     for (const ChainOp& op : cut.chain->ops) order.push_back(op.id);
+    if (cut.chain->accumulator != kNone) order.push_back(cut.chain->accumulator);
   }
   return order;
 }
@@ -267,11 +294,13 @@ Status CutIntoPatches(Graph& graph, const std::vector<ChainCut>& cuts) {
   graph.SetOrder(NewOrder(old_order, cuts, patches));
   // From the end of the order, where erasing moves nothing.
   for (size_t i = cuts.size(); i-- > 0;) {
-    const std::vector<ChainOp>& ops = cuts[i].chain->ops;
+    std::vector<OpId> ops;
+    for (const ChainOp& op : cuts[i].chain->ops) ops.push_back(op.id);
+    if (cuts[i].chain->accumulator != kNone) ops.push_back(cuts[i].chain->accumulator);
     for (size_t k = ops.size(); k-- > 0;) {
-      const TensorId output = graph.op(ops[k].id).outputs[0];
+      const TensorId output = graph.op(ops[k]).outputs[0];
       std::string name = graph.tensor(output).name;
-      graph.EraseOp(ops[k].id);
+      graph.EraseOp(ops[k]);
       for (const Patches::Exit& exit : patches[i].exits) {
         if (exit.old == output) graph.RenameTensor(exit.whole, name);
       }

@@ -57,7 +57,7 @@ size_t InPlaceRowBytes(const OpCall& call) {
 }
 
 int32_t InPlaceNewRows(const OpCall& call) {
-  constexpr int32_t kWorthAStart = 16;
+  constexpr int32_t kWorthAStart = 10;
   const TensorView& y = call.Output();
   if (y.dims[2] < 16 || y.dims[3] < 1) return 1;
   const int32_t wanted = (kWorthAStart + y.dims[3] - 1) / y.dims[3];

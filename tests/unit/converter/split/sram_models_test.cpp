@@ -1,0 +1,76 @@
+// What int8 models need of a microcontroller's memory, by whole conversions: unsplit with ops in
+// place, and in patches at a bounded price.
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "converter/ir/elements.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/shared_folder.hpp"
+
+namespace tenon::converter {
+namespace {
+
+struct Way {
+  Objective objective = Objective::kMemory;
+  bool split = false;
+  double most_slowdown = 0;
+};
+
+Conversion ConvertFor(const std::filesystem::path& model, const Way& way) {
+  ConvertOptions options = test::OptionsFor("cortex-m55");
+  options.model = model;
+  options.objective = way.objective;
+  options.split = way.split;
+  options.most_slowdown = way.most_slowdown;
+  Result<Conversion> conversion = Convert(options);
+  if (!conversion.ok()) FAIL(conversion.error().message);
+  return std::move(*conversion);
+}
+
+/// Both ways give the bytes of the plain plan; the patched one is within the bounds.
+void CheckModel(const char* name, size_t input_bytes, int64_t most_unsplit, double most_ratio) {
+  const std::filesystem::path path = test::SharedPath(name);
+  if (path.empty()) return;
+  constexpr double kSlowdown = 1.3;
+  const Conversion plain = ConvertFor(path, {Objective::kLatency, false, 0});
+  const Conversion unsplit = ConvertFor(path, {Objective::kMemory, false, 0});
+  const Conversion patched = ConvertFor(path, {Objective::kMemory, true, kSlowdown});
+
+  CHECK(unsplit.memory.proven_optimal);
+  CHECK((unsplit.order.search.exact ||
+         unsplit.order.search.peak <= unsplit.order.search.lower_bound));
+  CHECK(unsplit.memory.arena_bytes <= most_unsplit);
+  CHECK(unsplit.memory.arena_bytes <= plain.memory.arena_bytes);
+  CHECK(static_cast<double>(patched.memory.arena_bytes) <=
+        most_ratio * static_cast<double>(unsplit.memory.arena_bytes));
+  CHECK(static_cast<double>(patched.time.after) <=
+        kSlowdown * static_cast<double>(plain.time.after));
+
+  SplitMix64 random(17);
+  std::vector<std::vector<std::byte>> inputs(1, std::vector<std::byte>(input_bytes));
+  for (std::byte& byte : inputs[0]) byte = static_cast<std::byte>(random.Next());
+  const test::RunResult expected = test::RunPlan(plain.plan, inputs, {true, 1, false});
+  REQUIRE_MESSAGE(expected.error.empty(), expected.error);
+  for (const Conversion* way : {&unsplit, &patched}) {
+    const test::RunResult result = test::RunPlan(way->plan, inputs, {true, 1, false});
+    REQUIRE_MESSAGE(result.error.empty(), result.error);
+    CHECK(result.outputs == expected.outputs);
+  }
+}
+
+TEST_CASE("SRAM of models: the keyword spotter") {
+  CheckModel("models/mlperf_kws_dscnn/kws_int8.tflite", 49 * 10, 9'300, 0.6);
+}
+
+TEST_CASE("SRAM of models: ResNet-8") {
+  CheckModel("models/mlperf_resnet8_cifar10/resnet8_int8.tflite", 32 * 32 * 3, 35'000, 0.61);
+}
+
+TEST_CASE("SRAM of models: MobileNetV2") {
+  CheckModel("models/mobilenet_v2_224/model_ptq_uint8io.tflite", 224 * 224 * 3, 1'510'000, 0.6);
+}
+
+}  // namespace
+}  // namespace tenon::converter
