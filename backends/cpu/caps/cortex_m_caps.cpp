@@ -117,10 +117,12 @@ bool IsInPlacePointwise(const OpCall& conv) {
 int GatheredPixels(const OpCall& conv) {
   // Few more than share each vector of weights, but of small windows enough to pay for a start.
   constexpr int64_t kFewest = 3;
-  const bool pixels_only = IsPointwise(conv);
-  const int64_t most = pixels_only ? 64 : 32;
-  const int64_t pixels = (pixels_only ? 2048 : 512) / DepthOf(conv);
-  return static_cast<int>(pixels < kFewest ? kFewest : (pixels > most ? most : pixels));
+  constexpr int64_t kMost = 64;
+  constexpr int64_t kSmall = 64;
+  const int64_t depth = DepthOf(conv);
+  const int64_t bytes = IsPointwise(conv) ? 2048 : (depth <= kSmall ? 1024 : 512);
+  const int64_t pixels = bytes / depth;
+  return static_cast<int>(pixels < kFewest ? kFewest : (pixels > kMost ? kMost : pixels));
 }
 
 size_t ConvWorkspaceBytes(const OpCall& call, int) {

@@ -91,6 +91,9 @@ class Conv {
     if (CanGatherRows()) return RunGatheredPixels(pixels);
     const bool has_long_runs =
         g_.has_runs && g_.kernel[1] * g_.channels >= product_.routines->least_run_bytes;
+    if (gathered_.windows != nullptr && !has_long_runs && HasDenseRows()) {
+      return RunGathered(0, 0, 1, pixels);
+    }
     for (int row = 0; row < g_.out[0]; ++row) {
       if (gathered_.windows == nullptr) {
         RunInPlace(row, 0, g_.out[1]);
@@ -116,7 +119,12 @@ class Conv {
     const bool inside = rows_.begin == 0 && rows_.end == g_.out[0] && columns_.begin == 0 &&
                         columns_.end == g_.out[1];
     return gathered_.windows != nullptr && g_.kernel[0] == 1 && g_.kernel[1] == 1 && inside &&
-           (g_.out[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out[1]);
+           HasDenseRows();
+  }
+
+  /// Of the output: its pixels are all equally far apart.
+  [[nodiscard]] bool HasDenseRows() const {
+    return g_.out[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out[1];
   }
 
   void RunGatheredPixels(int pixels) const {
@@ -170,19 +178,25 @@ class Conv {
     Run(positions, row, column, count, 1);
   }
 
-  /// `count` positions from `column` on, `step` apart.
+  /// `count` positions from `column` on, `step` apart; those next to each other (step 1) may go on
+  /// in the next rows, where those are dense.
   void RunGathered(int row, int column, int step, int count) const {
     while (count > 0) {
       const int now = count < gathered_.most ? count : gathered_.most;
+      const int first_row = row;
+      const int first_column = column;
       for (int i = 0; i < now; ++i) {
-        Gather(row, column + i * step, gathered_.windows + i * product_.depth);
+        Gather(row, column, gathered_.windows + i * product_.depth);
+        column += step;
+        if (column < g_.out[1]) continue;
+        column -= g_.out[1];
+        ++row;
       }
       Positions positions;
       positions.x = gathered_.windows;
       positions.x_pixel = product_.depth;
       positions.run_bytes = static_cast<int>(product_.depth);
-      Run(positions, row, column, now, step);
-      column += now * step;
+      Run(positions, first_row, first_column, now, step);
       count -= now;
     }
   }
