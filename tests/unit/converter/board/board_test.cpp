@@ -133,6 +133,17 @@ TEST_CASE("ParseBoard: values out of range are refused") {
   CheckRefused(board, "'kernels'");
 }
 
+TEST_CASE("ParseBoard: a unit may name the instruction set whose kernels it runs") {
+  for (const char* set : {"helium", "dsp"}) {
+    Json json = SmallBoard();
+    json["units"][0]["kernels"] = set;
+    const auto board = ParseBoard(json.dump(), "b.json");
+    REQUIRE(board.ok());
+    CHECK(board->units[0].portable_kernels_only);
+    CHECK(board->units[0].kernel_set == set);
+  }
+}
+
 TEST_CASE("ParseBoard: a board has units and exactly one space for the arena") {
   Json board = SmallBoard();
   board["units"] = Json::array();

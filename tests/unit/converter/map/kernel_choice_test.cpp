@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "converter/board/board.hpp"
 #include "converter/ir/text.hpp"
 
@@ -33,6 +38,38 @@ TEST_CASE("ChooseKernels: portable_only takes the portable kernel of every op") 
     CHECK(cpu::IsPortable(CapsOf(graph.op(id))));
     CHECK(graph.op(id).backend == "cpu");
     CHECK(graph.op(id).workspace_bytes == 0);
+  }
+}
+
+TEST_CASE(
+    "ChooseKernels: a microcontroller's ops get its instruction set's kernels or portable ones") {
+  constexpr const char* kModel = R"(graph g
+input %x: i8[1,2,3,3]
+const %w: i8[2,2,3,3] = random(1)
+const %m: f32[1] = [0.01]
+input %f: f32[1,2,3,3]
+const %v: f32[2,2,3,3] = random(2)
+%y = quantized_conv(%x, %w, _, %m)
+%z = conv(%f, %v)
+output %y
+output %z
+)";
+  for (const auto& [name, kernel] : {std::pair("cortex-m55", "cpu.quantized_conv.helium"),
+                                     std::pair("cortex-m7", "cpu.quantized_conv.dsp")}) {
+    const auto board = LoadBoard(name);
+    REQUIRE(board.ok());
+    const Unit* unit = ComputeUnit(*board);
+    REQUIRE(unit != nullptr);
+    KernelChoiceOptions options;
+    options.board = &*board;
+    options.portable_only = unit->portable_kernels_only;
+    options.kernel_set = unit->kernel_set;
+    Graph graph = Parsed(kModel);
+    REQUIRE(ChooseKernels(graph, options).ok());
+    std::vector<std::string> kernels;
+    for (const OpId id : graph.OpOrder()) kernels.push_back(graph.op(id).kernel);
+    CHECK(std::count(kernels.begin(), kernels.end(), kernel) == 1);
+    CHECK(std::count(kernels.begin(), kernels.end(), "cpu.conv.portable") == 1);
   }
 }
 

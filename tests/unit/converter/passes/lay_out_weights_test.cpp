@@ -57,6 +57,64 @@ output %a
   CHECK(plain.tensor(plain.FindTensor("b")).layout == Layout::kRowMajor);
 }
 
+TEST_CASE("LayOutWeights: what one output sums becomes innermost, a channel's taps together") {
+  const Graph graph = LaidOut(R"(input %x: i8[1,2,3,3]
+const %w: i8[2,2,1,3] = [0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15]
+%a = quantized_conv(%x, %w) {to=i32}
+output %a
+)",
+                              "cpu.quantized_conv.helium");
+  const Tensor& w = graph.tensor(graph.op(graph.OpOrder()[0]).inputs[1]);
+  CHECK(w.layout == Layout::kChannelsLast);
+  CHECK(DenseStrides(w.shape, w.layout) == std::vector<int32_t>{6, 1, 6, 2});
+  const std::vector<int> expected = {0, 3, 1, 4, 2, 5, 10, 13, 11, 14, 12, 15};
+  REQUIRE(w.constant->size() == expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    CHECK(static_cast<int>((*w.constant)[i]) == expected[i]);
+  }
+}
+
+TEST_CASE("LayOutWeights: a plain matrix is turned where what is summed is to be innermost") {
+  const Graph turned = LaidOut(R"(input %x: i8[1,3]
+const %b: i8[3,2] = [1, 2, 3, 4, 5, 6]
+%a = quantized_matmul(%x, %b) {to=i32}
+output %a
+)",
+                               "cpu.quantized_matmul.helium");
+  const Tensor& b = turned.tensor(turned.op(turned.OpOrder()[0]).inputs[1]);
+  CHECK(b.layout == Layout::kOutputsLast);
+  const std::vector<int> expected = {1, 3, 5, 2, 4, 6};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    CHECK(static_cast<int>((*b.constant)[i]) == expected[i]);
+  }
+  const Graph plain = LaidOut(R"(input %x: i8[1,3]
+const %b: i8[2,3] = [1, 2, 3, 4, 5, 6]
+%a = quantized_matmul(%x, %b) {to=i32, transpose_b=1}
+output %a
+)",
+                              "cpu.quantized_matmul.helium");
+  CHECK(plain.tensor(plain.FindTensor("b")).layout == Layout::kRowMajor);
+}
+
+TEST_CASE("LayOutWeights: weights that kernels want in two orders are there twice") {
+  Graph graph = ParsedForTest(R"(input %x: i8[1,1,3,3]
+const %w: i8[1,1,2,2] = [1, 2, 3, 4]
+%a = quantized_conv(%x, %w) {to=i32}
+%b = quantized_conv(%x, %w) {to=i32}
+output %a
+output %b
+)");
+  const std::vector<OpId> order = graph.OpOrder();
+  graph.op(order[0]).kernel = "cpu.quantized_conv.helium";
+  graph.op(order[1]).kernel = "cpu.quantized_conv.helium_depthwise";
+  PassReport report;
+  REQUIRE(LayOutWeights(graph, report).ok());
+  REQUIRE(Verify(graph).ok());
+  CHECK(graph.tensor(graph.op(order[0]).inputs[1]).layout == Layout::kChannelsLast);
+  CHECK(graph.tensor(graph.op(order[1]).inputs[1]).layout == Layout::kOutputsLast);
+  CHECK(graph.FindTensor("w") == kNone);
+}
+
 TEST_CASE("LayOutWeights: ops with the same weights go on sharing them") {
   const Graph graph = LaidOut(R"(input %x: f32[1,2,3,3]
 const %w: f32[2,2,1,1] = random(1)
