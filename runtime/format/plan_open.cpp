@@ -98,20 +98,16 @@ class Verifier {
   uint32_t tables_left_;
 };
 
-bool HasIdentifier(const uint8_t* file) {
-  const char* const identifier = plan::PlanIdentifier();
-  for (int i = 0; i < 4; ++i) {
-    if (file[4 + i] != static_cast<uint8_t>(identifier[i])) return false;
-  }
-  return true;
-}
+/// "TNON", as the four bytes read as one number.
+constexpr uint32_t kIdentifier = 'T' | 'N' << 8 | 'O' << 16 | 'N' << 24;
 
 /// Verifies size, sum and version without trusting anything else, as far as they lie in the file.
 Status CheckHeader(Span<const uint8_t> file) {
   constexpr uint32_t kMost = INT32_MAX;
   constexpr uint32_t kHeaderFields = 3;
   const auto size = file.size() < kMost ? static_cast<uint32_t>(file.size()) : kMost;
-  TENON_ENSURE(size > 8 && HasIdentifier(file.data()), kCorruptPlan, "not a plan file");
+  TENON_ENSURE(size > 8 && reinterpret_cast<const uint32_t*>(file.data())[1] == kIdentifier,
+               kCorruptPlan, "not a plan file");
   TENON_ENSURE(Verifier(file.data(), size).Table(0, 0, kHeaderFields), kCorruptPlan,
                "the plan's header is damaged");
   return OkStatus();
