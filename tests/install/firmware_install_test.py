@@ -8,6 +8,7 @@ RUN... is the command that runs a program on the board.
 """
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,18 @@ def install():
                     sys.exit(f"FAILED: '{path.relative_to(PREFIX)}' names '{leak}'")
 
 
+def check_page(models):
+    """The C of docs/firmware.md compiles as it stands there, with the header it is about."""
+    found = re.findall(r"^```c\n(.*?)^```$", (SOURCE / "docs/firmware.md").read_text(),
+                       re.MULTILINE | re.DOTALL)
+    if len(found) != 1:
+        sys.exit(f"FAILED: docs/firmware.md has {len(found)} blocks of C, not 1")
+    page = WORK / "page.c"
+    page.write_text(found[0])
+    run("arm-none-eabi-gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+        f"-I{PREFIX}/include", f"-I{models}", page)
+
+
 def main():
     install()
     build = WORK / "example"
@@ -55,6 +68,7 @@ def main():
     for line in ("digit: class 7, ", "digit (8 bits): class 7, "):
         if line not in printed:
             sys.exit(f"FAILED: the example does not print '{line}'")
+    check_page(build / "models")
 
 
 main()
