@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "backends/cpu/kernels/cortex_m/finish.hpp"
+#include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::cortex_m::helium {
 namespace {
@@ -185,9 +186,31 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
       "pop {r4, r5, r6, pc}\n");
 }
 
+/// FixedPointMultiplyOnce: one rounding shift of the whole product, which is at least 1 to the
+/// right.
+void FinishOnce(const Rescale& rescale, const SumBlock& block) {
+  const int32_t* sums = block.sums;
+  int8_t* y = block.y;
+  for (int pixel = 0; pixel < block.pixels; ++pixel) {
+    for (int i = 0; i < block.outputs; ++i) {
+      const int at = block.first + i;
+      const int shift = rescale.shift[at * rescale.step];
+      const int right = 31 - (shift > 30 ? 30 : (shift < -31 ? -31 : shift));
+      const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) +
+                                            static_cast<uint32_t>(rescale.bias[at]));
+      const int64_t product = int64_t{sum} * rescale.multiplier[at * rescale.step];
+      const auto rounded = static_cast<int32_t>(sqrshrl(product, right));
+      y[i] = static_cast<int8_t>(Saturate(rescale.output, rounded));
+    }
+    sums += block.sum_pixel;
+    y += block.y_pixel;
+  }
+}
+
 }  // namespace
 
 void Finish(const Rescale& rescale, const SumBlock& block) {
+  if (rescale.output.rounding == Rounding::kFixedPointOnce) return FinishOnce(rescale, block);
   int lane = 0;
   if (rescale.output.rounding == Rounding::kFixedPoint) {
     for (; lane + kLanes <= block.outputs; lane += kLanes) FinishFixedPoint(rescale, block, lane);
