@@ -10,8 +10,12 @@
 namespace tenon::tool {
 namespace {
 
-using Block = std::vector<std::max_align_t>;
-Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(std::max_align_t) + 1); }
+/// As the runtime wants memory; of a 32-bit target's std::max_align_t, 8 is the alignment.
+struct alignas(16) Unit {
+  unsigned char bytes[16];
+};
+using Block = std::vector<Unit>;
+Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(Unit) + 1); }
 
 void Check(const std::string& path) {
   const std::vector<uint8_t> bytes = ReadFile(path);

@@ -9,8 +9,8 @@
 namespace tenon::test {
 namespace {
 
-using Block = std::vector<std::max_align_t>;
-Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(std::max_align_t) + 1); }
+using Block = std::vector<AlignedUnit>;
+Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(AlignedUnit) + 1); }
 
 struct PlanUnloader {
   void operator()(tenon_plan* plan) const { tenon_plan_unload(plan); }
