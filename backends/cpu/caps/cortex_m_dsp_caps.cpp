@@ -205,6 +205,26 @@ size_t MatMulWorkspaceBytes(const OpCall& call, int) {
   return static_cast<size_t>(a.dims[a.rank - 1]) / kStep * kStep * kHalfBytes;
 }
 
+Reason BinaryTakes(const OpCall& call) {
+  const auto& attributes = call.AttributesAs<QuantizedBinaryAttributes>();
+  if (attributes.function != BinaryFunction::kAdd && attributes.function != BinaryFunction::kSub) {
+    return "the DSP kernel adds and subtracts";
+  }
+  const TensorView& z = call.Output();
+  if (call.Input(0).shape() != z.shape() || call.Input(1).shape() != z.shape()) {
+    return "the DSP kernel adds operands of equal shape";
+  }
+  return nullptr;
+}
+
+Reason BinarySupports(const OpCall& call) {
+  constexpr int64_t kFewestElements = 512;
+  if (call.Output().Elements() < kFewestElements) return "so few elements are not worth a table";
+  return BinaryTakes(call);
+}
+
+size_t BinaryWorkspaceBytes(const OpCall&, int) { return kBinaryTableBytes; }
+
 bool KeepsInputs(const OpCall& conv) {
   if (IsPointwise(conv)) return true;
   const ConvBand band = ConvBandOf(conv);
@@ -259,6 +279,8 @@ constexpr KernelCaps kDsp[] = {
             WeightsOrder::kInputsLast, kOverX),
     {"cpu.quantized_matmul.dsp", OpKind::kQuantizedMatMul, dsp::MatMulSupports,
      LayoutNeed::kRowMajor, dsp::MatMulWorkspaceBytes, nullptr, nullptr, WeightsOrder::kInputsLast},
+    {"cpu.quantized_binary.dsp", OpKind::kQuantizedBinary, dsp::BinarySupports, LayoutNeed::kDense,
+     dsp::BinaryWorkspaceBytes},
 };
 
 }  // namespace

@@ -79,6 +79,14 @@ struct DepthwisePlanes {
 [[nodiscard]] Reason MatMulSupports(const OpCall& call);
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
 
+/// Sums and differences of bytes, of operands of equal shape. The workspace holds a table of each
+/// operand.
+inline constexpr size_t kBinaryTableBytes = 2048;
+[[nodiscard]] Reason BinaryTakes(const OpCall& call);
+/// The same, where the tables pay.
+[[nodiscard]] Reason BinarySupports(const OpCall& call);
+[[nodiscard]] size_t BinaryWorkspaceBytes(const OpCall& call, int threads);
+
 /// Of a convolution that InPlaceConvSupports takes: true if each pass has read all inputs in whose
 /// place it writes, and that later ones need, before it writes.
 [[nodiscard]] bool KeepsInputs(const OpCall& conv);

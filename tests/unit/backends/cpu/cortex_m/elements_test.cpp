@@ -34,6 +34,7 @@ void CheckSum(const KernelEntry& kernel, int32_t count, Generator& random) {
     attributes.output.max = 127;
   }
   pair.AddOutput(options.to, {count}, {1});
+  pair.set_workspace_bytes(size_t{2} << 10);
   pair.CheckEqual(attributes);
 }
 

@@ -27,12 +27,16 @@ TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_conv_dsp_in_place, "cpu.quantized_co
 TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_matmul_dsp, "cpu.quantized_matmul.dsp",
                  kQuantizedMatMulRow, MatMulCheck, MatMulRun, 0);
 
+TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_binary_dsp, "cpu.quantized_binary.dsp",
+                 kQuantizedBinaryRow, BinaryCheck, BinaryRun, 0);
+
 namespace {
 
 constexpr const KernelEntry* kKernels[] = {
     &tenon_kernel_cpu_quantized_conv_dsp_depthwise,
     &tenon_kernel_cpu_quantized_conv_dsp,
     &tenon_kernel_cpu_quantized_matmul_dsp,
+    &tenon_kernel_cpu_quantized_binary_dsp,
     &tenon_kernel_cpu_quantized_conv_dsp_depthwise_in_place,
     &tenon_kernel_cpu_quantized_conv_dsp_in_place,
 };

@@ -15,8 +15,6 @@ constexpr bool kHasFloats = true;
 #endif
 /// Twice a sum must fit 32 bits.
 constexpr int64_t kMostFastSum = (int64_t{1} << 30) - 1;
-/// A zero point times 2^right, and a product's high word, must not overflow together.
-constexpr int32_t kMostFastShift = 20;
 
 template <typename T>
 const T* DataOf(const OpCall& op, int index) {
@@ -26,21 +24,9 @@ const T* DataOf(const OpCall& op, int index) {
 /// Sums that differ by at most `most` from the bias stay in the range that the fast forms take.
 bool IsFast(const Rescale& rescale, int32_t index) {
   const int64_t bias = rescale.bias == nullptr ? 0 : rescale.bias[index];
-  const int32_t shift = rescale.shift[index * rescale.step];
-  return (bias < 0 ? -bias : bias) + rescale.most <= kMostFastSum && shift < 0 &&
-         shift >= -kMostFastShift && rescale.multiplier[index * rescale.step] >= 0;
-}
-
-/// What RoundHalfEven gives, as far as a byte's bounds tell.
-int32_t RoundToEven(float value) {
-#if TENON_DSP_INSTRUCTIONS && defined(__ARM_FP) && (__ARM_FP & 4)
-  int32_t rounded;
-  __asm__("vcvtr.s32.f32 %0, %0\n" : "+t"(value));
-  std::memcpy(&rounded, &value, sizeof rounded);
-  return rounded > 16777216 ? 16777216 : (rounded < -16777216 ? -16777216 : rounded);
-#else
-  return RoundHalfEven(value);
-#endif
+  return IsFastRescale(rescale.multiplier[index * rescale.step],
+                       rescale.shift[index * rescale.step],
+                       (bias < 0 ? -bias : bias) + rescale.most);
 }
 
 uint8_t ByteOf(const QuantizedOutput& output, int32_t value) {

@@ -40,9 +40,13 @@ struct Finish {
       right = 0;
       return;
     }
-    multiplier = rescale.multiplier[index * rescale.step];
-    right = -rescale.shift[index * rescale.step];
-    offset = (2 * rescale.output.zero_point + 1) * (1 << (right - 1));
+    Set(rescale.multiplier[index * rescale.step], rescale.shift[index * rescale.step],
+        rescale.output.zero_point);
+  }
+  void Set(int32_t factor, int32_t shift, int32_t zero_point) {
+    multiplier = factor;
+    right = -shift;
+    offset = (2 * zero_point + 1) * (1 << (right - 1));
   }
 };
 
@@ -53,6 +57,24 @@ struct Finish {
   // is 0 though the sum is negative, this makes no difference.
   return AddHighProduct(doubled, finish.multiplier, finish.offset + (doubled >> 31)) >>
          finish.right;
+}
+
+/// True if FinishDoubled gives kFixedPoint by this factor of sums that are at most `most` from 0.
+[[nodiscard]] constexpr bool IsFastRescale(int32_t multiplier, int32_t shift, int64_t most) {
+  // Twice a sum must fit 32 bits, and 2^right zero points with the product's high word.
+  return most < (int64_t{1} << 30) && shift < 0 && shift >= -20 && multiplier >= 0;
+}
+
+/// What RoundHalfEven gives, as far as a byte's bounds tell.
+[[nodiscard]] inline int32_t RoundToEven(float value) {
+#if TENON_DSP_INSTRUCTIONS && defined(__ARM_FP) && (__ARM_FP & 4)
+  int32_t rounded;
+  __asm__("vcvtr.s32.f32 %0, %0\n" : "+t"(value));
+  std::memcpy(&rounded, &value, sizeof rounded);
+  return rounded > 16777216 ? 16777216 : (rounded < -16777216 ? -16777216 : rounded);
+#else
+  return RoundHalfEven(value);
+#endif
 }
 
 /// kHalfEven, plus the zero point, within the range of i8.

@@ -13,6 +13,9 @@ Status ConvRun(const KernelCall& call);
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseRun(const KernelCall& call);
 
+Status BinaryCheck(const KernelSetup& setup);
+Status BinaryRun(const KernelCall& call);
+
 Status MatMulCheck(const KernelSetup& setup);
 Status MatMulRun(const KernelCall& call);
 
