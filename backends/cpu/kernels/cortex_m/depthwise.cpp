@@ -10,12 +10,6 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-/// Neighbouring positions that the same taps, moved on, serve.
-struct Segment {
-  int columns;
-  const int8_t** taps;  ///< of the first column
-};
-
 class Depthwise {
  public:
   Depthwise(const KernelCall& call, const DepthwiseRoutines& routines)
@@ -60,8 +54,9 @@ class Depthwise {
     segment_count_ = 1;
     for (int first = 0; first < channels_; first += kBlockChannels) {
       int32_t sums[kBlockChannels];
-      const int channels = Multiply(first, 0, sums);
-      for (int i = first; i < first + channels; ++i) {
+      const DepthwiseBlock block = BlockAt(first, 0);
+      multiply_(block, sums);
+      for (int i = first; i < first + block.channels; ++i) {
         const auto own = bias == nullptr ? 0U : static_cast<uint32_t>(bias[i]);
         bias_[i] = static_cast<int32_t>(own - static_cast<uint32_t>(sums[i - first]));
       }
@@ -72,6 +67,8 @@ class Depthwise {
   [[nodiscard]] DepthwiseBlock BlockAt(int first, ptrdiff_t x_pixel) const {
     const int left = channels_ - first;
     DepthwiseBlock block;
+    block.segments = segments_;
+    block.segment_count = segment_count_;
     block.tap_count = tap_count_;
     block.x_first = first;
     block.x_pixel = x_pixel;
@@ -79,30 +76,6 @@ class Depthwise {
     block.w = op_.Input(1).As<const int8_t>() + first;
     block.w_tap = channels_;
     return block;
-  }
-
-  /// The sums of all segments for the block of channels from `first` on. Gives their number.
-  int Multiply(int first, ptrdiff_t x_pixel, int32_t* sums) {
-    DepthwiseBlock block = BlockAt(first, x_pixel);
-    for (int i = 0; i < segment_count_; ++i) {
-      block.taps = segments_[i].taps;
-      block.pixels = segments_[i].columns;
-      multiply_(block, sums);
-      sums += block.pixels * kBlockChannels;
-    }
-    return block.channels;
-  }
-
-  /// The same to the end.
-  void RunBlock(int first, ptrdiff_t x_pixel, int8_t* y) {
-    DepthwiseBlock block = BlockAt(first, x_pixel);
-    const ptrdiff_t y_pixel = y_.strides[3];
-    for (int i = 0; i < segment_count_; ++i) {
-      block.taps = segments_[i].taps;
-      block.pixels = segments_[i].columns;
-      routines_.run(block, factors_ + first * 3, rescale_.output.zero_point, y, y_pixel);
-      y += block.pixels * y_pixel;
-    }
   }
 
   [[nodiscard]] int WindowStart(int axis, int output) const {
@@ -171,11 +144,14 @@ class Depthwise {
     const ptrdiff_t x_pixel =
         y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
     for (int first = 0; first < channels_; first += kBlockChannels) {
+      const DepthwiseBlock block = BlockAt(first, x_pixel);
       if (runs_) {
-        RunBlock(first, x_pixel, y + first);
+        routines_.run(block, factors_ + first * 3, rescale_.output.zero_point, y + first,
+                      y_.strides[3]);
         continue;
       }
-      results.outputs = Multiply(first, x_pixel, sums);
+      multiply_(block, sums);
+      results.outputs = block.channels;
       results.first = first;
       results.y = y + first;
       routines_.finish(rescale_, results);
@@ -204,7 +180,7 @@ class Depthwise {
   int inside_begin_ = 0;  ///< columns whose windows lie inside x
   int inside_end_ = 0;
   int segment_count_ = 0;
-  Segment segments_[kMostSegments] = {};
+  DepthwiseSegment segments_[kMostSegments] = {};
   const int8_t* taps_[kMostPointers];
 };
 

@@ -36,13 +36,19 @@ struct ProductBlock {
   [[nodiscard]] ptrdiff_t depth() const { return ptrdiff_t{runs} * run_bytes; }
 };
 
+/// Neighbouring pixels that the same taps of x, moved on, serve.
+struct DepthwiseSegment {
+  int32_t pixels;             ///< 1 or more
+  const int8_t* const* taps;  ///< of the first pixel
+};
+
 /// The same taps of x for each channel. Channels are contiguous.
 struct DepthwiseBlock {
-  const int8_t* const* taps = nullptr;  ///< of the first pixel
+  const DepthwiseSegment* segments = nullptr;  ///< of kDepthwisePixels pixels together at most
+  int segment_count = 0;                       ///< 1 or more
   int tap_count = 0;
   ptrdiff_t x_first = 0;      ///< from there to the first channel
   ptrdiff_t x_pixel = 0;      ///< from a pixel's taps to the next pixel's
-  int pixels = 0;             ///< 1 to kDepthwisePixels
   int channels = 0;           ///< 1 to kBlockChannels
   const int8_t* w = nullptr;  ///< of the first tap, at the first channel
   ptrdiff_t w_tap = 0;

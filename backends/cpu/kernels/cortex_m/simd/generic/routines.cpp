@@ -45,16 +45,23 @@ void Fill(int8_t* to, int8_t value, ptrdiff_t count) {
   for (ptrdiff_t i = 0; i < count; ++i) to[i] = value;
 }
 
-void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
-  for (int pixel = 0; pixel < block.pixels; ++pixel) {
+void MultiplySegment(const DepthwiseBlock& block, const DepthwiseSegment& segment, int32_t* sums) {
+  for (int pixel = 0; pixel < segment.pixels; ++pixel) {
     for (int channel = 0; channel < block.channels; ++channel) {
       uint32_t sum = 0;
       for (int tap = 0; tap < block.tap_count; ++tap) {
-        const int32_t x = block.taps[tap][block.x_first + pixel * block.x_pixel + channel];
+        const int32_t x = segment.taps[tap][block.x_first + pixel * block.x_pixel + channel];
         sum += static_cast<uint32_t>(x * block.w[tap * block.w_tap + channel]);
       }
       sums[pixel * kBlockChannels + channel] = static_cast<int32_t>(sum);
     }
+  }
+}
+
+void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
+  for (int i = 0; i < block.segment_count; ++i) {
+    MultiplySegment(block, block.segments[i], sums);
+    sums += block.segments[i].pixels * kBlockChannels;
   }
 }
 

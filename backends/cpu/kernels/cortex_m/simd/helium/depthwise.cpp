@@ -14,11 +14,11 @@ namespace {
 
 /// Operands as the assembly reads them.
 struct Taps {
-  const int8_t* const* taps;
+  const DepthwiseSegment* segments;  ///< the next one
   int32_t pairs;
   int32_t has_odd;  ///< one tap after the pairs
   ptrdiff_t x_pixel;
-  int32_t pixels;
+  int32_t segment_count;  ///< left
   const int8_t* w;
   ptrdiff_t w_tap;
   int32_t channels;  ///< 1 to 16
@@ -28,10 +28,12 @@ struct Taps {
   const int32_t* factors;
   ptrdiff_t y_pixel;
   int32_t zero_point;
+  const int8_t* const* taps;  ///< room for those of a segment
 };
+static_assert(offsetof(DepthwiseSegment, taps) == 4 && offsetof(Taps, taps) == 56);
 
 static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
-              offsetof(Taps, x_pixel) == 12 && offsetof(Taps, pixels) == 16 &&
+              offsetof(Taps, x_pixel) == 12 && offsetof(Taps, segment_count) == 16 &&
               offsetof(Taps, w) == 20 && offsetof(Taps, w_tap) == 24 &&
               offsetof(Taps, channels) == 28 && offsetof(Taps, sums) == 32 &&
               offsetof(Taps, x_first) == 36 && offsetof(Taps, y) == 40 &&
@@ -54,8 +56,14 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
   "vadd.i32 q3, q3, q5\n"
 
 #define TENON_SUM_TAPS                \
+  "5:\n"                              \
+  "ldr r4, [r6]\n"                    \
+  "ldrd r8, r0, [r4], #8\n"           \
+  "str r4, [r6]\n"                    \
+  "str r0, [r6, #56]\n"               \
+  "ldr r1, [r6, #36]\n"               \
   "1:\n"                              \
-  "ldr r0, [r6]\n"                    \
+  "ldr r0, [r6, #56]\n"               \
   "ldr r2, [r6, #20]\n"               \
   "ldr r4, [r6, #4]\n"                \
   "vmov.i32 q0, #0\n"                 \
@@ -96,16 +104,14 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
   "vmullt.s8 q7, q4, q5\n" TENON_WIDEN "4:\n"
 
 // q0 to q3 get a pixel's sums.
-[[gnu::naked]] void SumTaps(const Taps* /*taps*/) {
+[[gnu::naked]] void SumTaps(Taps* /*taps*/) {
   asm volatile(
       "push {r4-r8, lr}\n"
       "vpush {d8-d15}\n"
       "mov r6, r0\n"
       "ldrd r3, r4, [r6, #24]\n"
       "ldr r7, [r6, #32]\n"
-      "ldr r8, [r6, #16]\n"
-      "vctp.8 r4\n"
-      "ldr r1, [r6, #36]\n" TENON_SUM_TAPS
+      "vctp.8 r4\n" TENON_SUM_TAPS
       "vst40.32 {q0, q1, q2, q3}, [r7]\n"
       "vst41.32 {q0, q1, q2, q3}, [r7]\n"
       "vst42.32 {q0, q1, q2, q3}, [r7]\n"
@@ -114,6 +120,10 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "add r1, r4\n"
       "subs r8, r8, #1\n"
       "bne 1b\n"
+      "ldr r4, [r6, #16]\n"
+      "subs r4, r4, #1\n"
+      "str r4, [r6, #16]\n"
+      "bne 5b\n"
       "vpop {d8-d15}\n"
       "pop {r4-r8, pc}\n");
 }
@@ -137,15 +147,13 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
 
 // Results saturate on their way to bytes: those have their whole range. r7: y; r9: factors; r10:
 // from pixel to pixel of y; r11: zero point; r12: 1.
-[[gnu::naked]] void RunTaps(const Taps* /*taps*/) {
+[[gnu::naked]] void RunTaps(Taps* /*taps*/) {
   asm volatile(
       "push {r4-r11, lr}\n"
       "vpush {d8-d15}\n"
       "mov r6, r0\n"
       "ldrd r3, r4, [r6, #24]\n"
-      "ldr r8, [r6, #16]\n"
       "vctp.8 r4\n"
-      "ldr r1, [r6, #36]\n"
       "ldrd r7, r9, [r6, #40]\n"
       "ldrd r10, r11, [r6, #48]\n"
       "mov r12, #1\n" TENON_SUM_TAPS
@@ -166,6 +174,10 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "add r1, r4\n"
       "subs r8, r8, #1\n"
       "bne 1b\n"
+      "ldr r4, [r6, #16]\n"
+      "subs r4, r4, #1\n"
+      "str r4, [r6, #16]\n"
+      "bne 5b\n"
       "vpop {d8-d15}\n"
       "pop {r4-r11, pc}\n");
 }
@@ -182,12 +194,12 @@ bool Takes(const int8_t* w, ptrdiff_t count) {
 
 Taps TapsOf(const DepthwiseBlock& block) {
   Taps taps = {};
-  taps.taps = block.taps;
+  taps.segments = block.segments;
   taps.pairs = block.tap_count / 2;
   taps.has_odd = block.tap_count % 2;
   taps.x_first = block.x_first;
   taps.x_pixel = block.x_pixel;
-  taps.pixels = block.pixels;
+  taps.segment_count = block.segment_count;
   taps.w = block.w;
   taps.w_tap = block.w_tap;
   taps.channels = block.channels;
