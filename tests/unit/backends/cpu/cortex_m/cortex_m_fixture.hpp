@@ -97,6 +97,7 @@ inline Tensor RandomBytes(DType dtype, const std::vector<int32_t>& dims,
 
 /// How a product's parameters are made.
 struct ProductOptions {
+  DType x = DType::kI8;
   DType to = DType::kI8;
   Rounding rounding = Rounding::kFixedPoint;
   bool bias = true;
@@ -162,7 +163,7 @@ class KernelPair {
       AddInput(Words(count, [&] { return Multiplier(options, random); }), kConstant);
       AddInput(Shifts(count, terms, options, random), kConstant);
     }
-    AddIf(options.zero_point, [&] { return RandomBytes(DType::kI8, {1}, {1}, random); });
+    AddIf(options.zero_point, [&] { return RandomBytes(options.x, {1}, {1}, random); });
   }
 
   void AddOutput(DType dtype, const std::vector<int32_t>& dims,

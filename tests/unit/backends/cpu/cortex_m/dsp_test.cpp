@@ -1,0 +1,86 @@
+// What only the DSP kernels take of bytes, against the portable kernels: equal bits.
+#include "tests/unit/backends/cpu/cortex_m/cortex_m_fixture.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+const KernelEntry* DspKernel(const char* id) {
+  for (const KernelEntry& kernel : DspKernels()) {
+    if (std::strcmp(kernel.id, id) == 0) return &kernel;
+  }
+  return nullptr;  // on a processor with a better set
+}
+
+DType PickByte(Generator& random) { return Pick(random, 0, 1) == 0 ? DType::kI8 : DType::kU8; }
+
+/// Weights of u8 or i8 with zero points of their own, on inputs of u8 or i8.
+void CheckConv(const char* id, bool depthwise, Generator& random) {
+  const KernelEntry* kernel = DspKernel(id);
+  if (kernel == nullptr) return;
+  const int32_t channels = Pick(random, 1, 20);
+  const int32_t outputs = depthwise ? channels : Pick(random, 1, 9);
+  const int32_t side = Pick(random, 1, 4);
+  const DType x_dtype = PickByte(random);
+  const DType w_dtype = PickByte(random);
+  ProductOptions options = RandomOptions(random);
+  options.x = x_dtype;
+  KernelPair pair(*kernel, "cpu.quantized_conv.portable");
+  const std::vector<int32_t> x = {1, channels, side + 5, side + 7};
+  const std::vector<int32_t> w = {outputs, depthwise ? 1 : channels, side, side};
+  pair.AddInput(RandomBytes(x_dtype, x, StridesFor(x, Layout::kChannelsLast), random));
+  pair.AddInput(RandomBytes(w_dtype, w, StridesFor(w, Layout::kChannelsLast), random), kConstant);
+  pair.AddParameters(outputs, w[1] * side * side, options, random);
+  pair.AddInput(RandomBytes(w_dtype, {Pick(random, 0, 1) == 0 ? 1 : outputs}, {1}, random),
+                kConstant);
+  const std::vector<int32_t> y = {1, outputs, 6, 8};
+  pair.AddOutput(options.to, y, StridesFor(y, Layout::kChannelsLast));
+  pair.set_workspace_bytes(size_t{32} << 10);
+  QuantizedConvAttributes attributes;
+  attributes.conv.group = depthwise ? channels : 1;
+  attributes.output = MakeOutput(options, random);
+  pair.CheckEqual(attributes);
+}
+
+}  // namespace
+
+TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points") {
+  Generator random(1);
+  for (int i = 0; i < 60; ++i) CheckConv("cpu.quantized_conv.dsp", false, random);
+}
+
+TEST_CASE("DSP depthwise: inputs and weights of u8, and weights with zero points") {
+  Generator random(2);
+  for (int i = 0; i < 60; ++i) CheckConv("cpu.quantized_conv.dsp_depthwise", true, random);
+}
+
+TEST_CASE("DSP sum: rounded half to even, of operands of i8 and u8") {
+  const KernelEntry* kernel = DspKernel("cpu.quantized_binary.dsp");
+  if (kernel == nullptr) return;
+  Generator random(3);
+  for (int i = 0; i < 60; ++i) {
+    KernelPair pair(*kernel, "cpu.quantized_binary.portable");
+    const int32_t count = Pick(random, 0, 400);
+    QuantizedBinaryAttributes attributes;
+    int32_t* const zero_points[] = {&attributes.x_zero_point, &attributes.y_zero_point};
+    for (int32_t* zero_point : zero_points) {
+      const DType dtype = PickByte(random);
+      pair.AddInput(RandomBytes(dtype, {count}, {1}, random));
+      *zero_point = Pick(random, 0, 255) - (dtype == DType::kI8 ? 128 : 0);
+    }
+    ProductOptions options;
+    options.to = PickByte(random);
+    options.rounding = Rounding::kHalfEven;
+    attributes.function = Pick(random, 0, 1) == 0 ? BinaryFunction::kAdd : BinaryFunction::kSub;
+    for (QuantizedScale* scale :
+         {&attributes.x_scale, &attributes.y_scale, &attributes.output_scale}) {
+      scale->scale = static_cast<float>(Pick(random, 1, 4000)) * 0.001F;
+    }
+    if (i % 8 == 0) attributes.output_scale.scale = 1e-38F;  // infinite results
+    attributes.output = MakeOutput(options, random);
+    pair.AddOutput(options.to, {count}, {1});
+    pair.set_workspace_bytes(size_t{2} << 10);
+    pair.CheckEqual(attributes);
+  }
+}
+
+}  // namespace tenon::cpu::testing
