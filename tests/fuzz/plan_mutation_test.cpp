@@ -21,7 +21,10 @@ std::atomic<size_t> allocations{0};
 // Not inlined, or the compiler sees malloc in one and delete in the other and warns.
 [[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  // Plans lie in vectors and must be aligned to 16: on 64-bit targets all memory is.
+  void* memory = sizeof(void*) == 8 ? std::malloc(size == 0 ? 1 : size)
+                                    : std::aligned_alloc(16, (size + 16) / 16 * 16);
+  if (memory != nullptr) return memory;
   std::abort();
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
