@@ -94,6 +94,11 @@ Reason BinarySupports(const OpCall& call) {
   return nullptr;
 }
 
+Reason LookupSupports(const OpCall& call) {
+  return DTypeBytes(call.Output().dtype) == 1 ? Reason()
+                                              : Reason("the Cortex-M lookup takes tables of bytes");
+}
+
 Reason PoolSupports(const OpCall& call) {
   if (call.InputCount() > 1 || call.Output().dtype == DType::kI32) {
     return "sums of parts are for the portable kernel";
@@ -195,6 +200,7 @@ constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const O
             LayoutNeed::kDense),                                                                   \
         Row("cpu.quantized_average_pool." set, OpKind::kQuantizedAveragePool,                      \
             cortex_m::PoolSupports, LayoutNeed::kChannelsLastStrided),                             \
+        Row("cpu.lookup." set, OpKind::kLookup, cortex_m::LookupSupports, LayoutNeed::kDense),     \
         Row("cpu.max_pool." set, OpKind::kMaxPool, cortex_m::PoolSupports,                         \
             LayoutNeed::kChannelsLastStrided),                                                     \
         Row("cpu.quantized_conv." set "_in_place", OpKind::kQuantizedConv, ConvInPlaceSupports,    \

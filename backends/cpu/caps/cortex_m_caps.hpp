@@ -37,6 +37,8 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 
 /// Sums and differences of equal shape in fixed point.
 [[nodiscard]] Reason BinarySupports(const OpCall& call);
+/// Tables of bytes.
+[[nodiscard]] Reason LookupSupports(const OpCall& call);
 /// Maxima and averages.
 [[nodiscard]] Reason PoolSupports(const OpCall& call);
 

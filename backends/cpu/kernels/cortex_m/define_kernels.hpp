@@ -77,8 +77,10 @@
                         "cpu.quantized_average_pool." #set, kQuantizedAveragePoolRow, AveragePool, \
                         cortex_m::space::Pool());                                                  \
   TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_max_pool_##set, "cpu.max_pool." #set, kMaxPoolRow,        \
-                        MaxPool, cortex_m::space::Pool())
+                        MaxPool, cortex_m::space::Pool());                                         \
+  TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_lookup_##set, "cpu.lookup." #set, kLookupRow, Lookup,     \
+                        cortex_m::space::Lookup())
 
 #define TENON_CORTEX_M_ELEMENT_LIST(set)                                                    \
   &tenon_kernel_cpu_quantized_binary_##set, &tenon_kernel_cpu_quantized_average_pool_##set, \
-      &tenon_kernel_cpu_max_pool_##set
+      &tenon_kernel_cpu_max_pool_##set, &tenon_kernel_cpu_lookup_##set

@@ -20,6 +20,9 @@ void RunMatMul(const KernelCall& call, const ProductRoutines& routines);
 Status BinaryCheck(const KernelSetup& setup);
 void RunBinary(const KernelCall& call, const BinaryRoutines& routines);
 
+Status LookupCheck(const KernelSetup& setup);
+void RunLookup(const KernelCall& call, const LookupRoutines& routines);
+
 Status AveragePoolCheck(const KernelSetup& setup);
 Status MaxPoolCheck(const KernelSetup& setup);
 void RunAveragePool(const KernelCall& call, const PoolRoutines& routines);

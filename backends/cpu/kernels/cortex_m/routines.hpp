@@ -120,6 +120,11 @@ struct BinaryRoutines {
               int8_t* z, ptrdiff_t count);
 };
 
+struct LookupRoutines {
+  /// y = table[x xor flip] of `count` bytes. y may be x.
+  void (*map)(const uint8_t* table, uint8_t flip, const uint8_t* x, uint8_t* y, ptrdiff_t count);
+};
+
 /// The part of a pooling window that lies inside x. Channels are contiguous.
 struct Window {
   const int8_t* x = nullptr;  ///< of the first pixel, at the first channel

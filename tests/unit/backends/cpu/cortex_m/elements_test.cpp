@@ -120,6 +120,21 @@ TEST_CASE("Cortex-M average: windows of more bytes than 16 bits can sum") {
   });
 }
 
+TEST_CASE("Cortex-M lookup: the portable kernel's bytes for any count") {
+  ForEachSetThatHas("lookup", "", [](const KernelEntry& kernel) {
+    Generator random(5);
+    for (int32_t count = 0; count < 80; ++count) {
+      const auto byte_type = [&] { return Pick(random, 0, 1) == 0 ? DType::kI8 : DType::kU8; };
+      const DType to = byte_type();
+      KernelPair pair(kernel, "cpu.lookup.portable");
+      pair.AddInput(RandomBytes(byte_type(), {count}, {1}, random));
+      pair.AddInput(RandomBytes(to, {256}, {1}, random), kConstant);
+      pair.AddOutput(to, {count}, {1});
+      pair.CheckEqual(int32_t{0});  // no attributes
+    }
+  });
+}
+
 TEST_CASE("Cortex-M maximum: the portable kernel's bits on random windows") {
   ForEachSetThatHas("max_pool", "", [](const KernelEntry& kernel) {
     Generator random(4);

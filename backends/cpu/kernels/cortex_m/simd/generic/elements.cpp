@@ -36,6 +36,11 @@ void Largest(const Window& window, int8_t* y) {
   for (int i = 0; i < window.channels; ++i) y[i] = largest[i];
 }
 
+void Map(const uint8_t* table, uint8_t flip, const uint8_t* x, uint8_t* y, ptrdiff_t count) {
+  for (ptrdiff_t i = 0; i < count; ++i) y[i] = table[x[i] ^ flip];
+}
+
+constexpr LookupRoutines kLookup = {Map};
 constexpr BinaryRoutines kBinary = {Add};
 constexpr PoolRoutines kPool = {Sum, Largest};
 
@@ -56,5 +61,6 @@ void Add(const QuantizedBinaryAttributes& attributes, const int8_t* x, const int
 
 const BinaryRoutines& Binary() { return kBinary; }
 const PoolRoutines& Pool() { return kPool; }
+const LookupRoutines& Lookup() { return kLookup; }
 
 }  // namespace tenon::cpu::cortex_m::generic

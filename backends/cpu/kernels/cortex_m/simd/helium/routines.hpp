@@ -9,5 +9,6 @@ namespace tenon::cpu::cortex_m::helium {
 [[nodiscard]] const DepthwiseRoutines& Depthwise();
 [[nodiscard]] const BinaryRoutines& Binary();
 [[nodiscard]] const PoolRoutines& Pool();
+[[nodiscard]] const LookupRoutines& Lookup();
 
 }  // namespace tenon::cpu::cortex_m::helium

@@ -1,0 +1,29 @@
+// Tables of bytes, over tensors that lie alike.
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/product.hpp"
+
+namespace tenon::cpu::cortex_m {
+
+Status LookupCheck(const KernelSetup& setup) {
+  const OpCall& op = setup.op;
+  if (const Reason reason = LookupSupports(op)) return Status(StatusCode::kUnsupported, reason);
+  const TensorView& x = op.Input(0);
+  const TensorView& y = op.Output();
+  const bool alike =
+      (x.IsRowMajor() && y.IsRowMajor()) || (x.IsChannelsLast() && y.IsChannelsLast());
+  TENON_ENSURE(alike && HasStride(op.Input(1), 0, 1), kUnsupported,
+               "the Cortex-M lookup takes tensors that lie alike, without gaps");
+  return OkStatus();
+}
+
+void RunLookup(const KernelCall& call, const LookupRoutines& routines) {
+  const OpCall& op = call.op;
+  const TensorView& x = op.Input(0);
+  // Entry 0 is of the smallest value.
+  const uint8_t flip = x.dtype == DType::kI8 ? 0x80 : 0;
+  routines.map(op.Input(1).As<const uint8_t>(), flip, x.As<const uint8_t>(),
+               op.Output().As<uint8_t>(), static_cast<ptrdiff_t>(x.Elements()));
+}
+
+}  // namespace tenon::cpu::cortex_m
