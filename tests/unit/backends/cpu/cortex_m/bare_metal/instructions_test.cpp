@@ -10,8 +10,10 @@ namespace {
 
 #if defined(__ARM_FEATURE_MVE)
 constexpr double kMost = 0.3;
+constexpr double kMostSum = 7;
 #else
 constexpr double kMost = 1.3;
+constexpr double kMostSum = 20;
 #endif
 
 uint64_t TicksOfLoop(int rounds) {
@@ -112,6 +114,7 @@ double PerElement(const char* name, int32_t count) {
   OpFixture op(*kernel);
   for (int i = 0; i < 2; ++i) op.AddInput(Bytes({count}, Layout::kRowMajor, random));
   op.AddOutput(Tensor(DType::kI8, {count}, Layout::kRowMajor));
+  op.set_workspace_bytes(size_t{2} << 10);
   QuantizedBinaryAttributes attributes;
   attributes.left_shift = 20;
   attributes.output.rounding = Rounding::kFixedPoint;
@@ -192,7 +195,7 @@ TEST_CASE("Cortex-M instructions: convolutions of few channels, depthwise ones, 
 }
 
 TEST_CASE("Cortex-M instructions: sums and averages, per element") {
-  CHECK(PerElement("sum 32x32x16 (resnet)", 32 * 32 * 16) <= 7);
+  CHECK(PerElement("sum 32x32x16 (resnet)", 32 * 32 * 16) <= kMostSum);
   CHECK(PerPooled("average 25x5 of 64 (kws)", 64, 25, 5) <= 3);
 }
 
