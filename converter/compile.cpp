@@ -288,14 +288,46 @@ bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
   return found;
 }
 
-/// With kernels that work in place where placement lets them, others elsewhere.
+/// Live bytes by step, without workspaces of ops that work in place.
+std::vector<int64_t> LiveWithoutRows(const Compiled& compiled) {
+  const ArenaPlan& arena = compiled.arena;
+  std::vector<int64_t> change(arena.steps.size() + 1, 0);
+  for (const PlannedStorage& storage : arena.storages) {
+    const OpId op = storage.workspace_of;
+    if (op != kNone && IsForInPlaceOnly(CapsOf(compiled.graph.op(op)))) continue;
+    change[static_cast<size_t>(storage.first_step)] += PaddedBytes(storage.bytes);
+    change[static_cast<size_t>(storage.last_step) + 1] -= PaddedBytes(storage.bytes);
+  }
+  int64_t live = 0;
+  for (int64_t& at_step : change) at_step = live += at_step;
+  return change;
+}
+
+/// Marks the ops that work in place though the arena has room for their output beside their input:
+/// kernels that do not are faster. (Storages count with both, input and output, while an op runs.)
+bool MarkNeedlessInPlace(const Compiled& compiled, std::vector<bool>& needless) {
+  const std::vector<int64_t> live = LiveWithoutRows(compiled);
+  bool found = false;
+  for (size_t step = 0; step < compiled.arena.steps.size(); ++step) {
+    const OpId id = compiled.arena.steps[step];
+    const Op& op = compiled.graph.op(id);
+    if (!IsForInPlaceOnly(CapsOf(op)) || live[step] > compiled.arena.bytes) continue;
+    const auto k = static_cast<size_t>(id);
+    if (needless.size() <= k) needless.resize(k + 1, false);
+    needless[k] = found = true;
+  }
+  return found;
+}
+
+/// With kernels that work in place where that makes the arena smaller, others elsewhere.
 Result<Compiled> CompileInPlace(const Graph& graph, CompileOptions options) {
   constexpr int kMostTries = 3;  // what is left out changes what the others find
   for (int tries = 1;; ++tries) {
     TENON_ASSIGN_OR_RETURN(Compiled compiled, CompileMapped(graph, options));
-    if (!MarkIdleInPlace(compiled, options.kernels.not_in_place) || tries == kMostTries) {
-      return compiled;
-    }
+    if (MarkIdleInPlace(compiled, options.kernels.not_in_place) && tries < kMostTries) continue;
+    if (!MarkNeedlessInPlace(compiled, options.kernels.not_in_place)) return compiled;
+    TENON_ASSIGN_OR_RETURN(Compiled fewer, CompileMapped(graph, options));
+    return fewer.arena.bytes <= compiled.arena.bytes ? std::move(fewer) : std::move(compiled);
   }
 }
 
