@@ -10,9 +10,9 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kCopyRow = {
-    OpKind::kCopy,         "copy", /*min_inputs=*/1, /*max_inputs=*/1, /*outputs=*/1,
-    /*attribute_words=*/0, Infer};
+constexpr OpRow kCopyRow = {OpKind::kCopy,         "copy",        /*min_inputs=*/1,
+                            /*max_inputs=*/1,      /*outputs=*/1,
+                            /*attribute_words=*/0, Infer};
 
 constexpr OpText kCopyText = {{}, nullptr};
 

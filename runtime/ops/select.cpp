@@ -18,9 +18,9 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kSelectRow = {
-    OpKind::kSelect,       "select", /*min_inputs=*/3, /*max_inputs=*/3, /*outputs=*/1,
-    /*attribute_words=*/0, Infer};
+constexpr OpRow kSelectRow = {OpKind::kSelect,       "select",      /*min_inputs=*/3,
+                              /*max_inputs=*/3,      /*outputs=*/1,
+                              /*attribute_words=*/0, Infer};
 
 constexpr OpText kSelectText = {{}, nullptr};
 

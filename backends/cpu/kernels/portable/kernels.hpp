@@ -1,7 +1,8 @@
 // Every portable kernel's functions, so that firmware tables can name them one by one.
 //
-// All take any strides, use no heap and (but for those in place) no workspace, and give the same bits whatever the number of
-// threads. `<Op>Check` refuses exactly what `<Op>Supports` (caps/portable_supports.hpp) refuses.
+// All take any strides, use no heap and (but for those in place) no workspace, and give the same
+// bits whatever the number of threads. `<Op>Check` refuses exactly what `<Op>Supports`
+// (caps/portable_supports.hpp) refuses.
 #pragma once
 
 #include "runtime/backend_api/kernel.hpp"
