@@ -97,14 +97,49 @@ TEST_CASE("Fit: what cannot be split enough is refused with the op and a limit t
   CHECK(fits->memory.arena_bytes <= stated);
 }
 
-TEST_CASE("Fit: without splitting a graph over the limit is refused, at its whole size") {
+TEST_CASE("Fit: without splitting a graph over the limit works in place, with the same bits") {
   const Graph graph = Parsed(kChain);
-  const int64_t whole = UnlimitedArena(graph);
-  ConvertOptions options = Portable(whole - 1);
+  ConvertOptions options = Portable(UnlimitedArena(graph) - 1);
+  options.split = false;
+  const auto over = ConvertGraph(graph, options);
+  REQUIRE(over.ok());
+  CHECK(over->chain_splits.chains.empty());
+  const auto unlimited = ConvertGraph(graph, Portable(int64_t{1} << 30));
+  REQUIRE(unlimited.ok());
+  const auto inputs = test::RandomInputs(graph, 1);
+  CHECK(Outputs(*over, inputs) == Outputs(*unlimited, inputs));
+}
+
+TEST_CASE("Fit: without splitting a graph is refused below what it needs in place") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(1000);
   options.split = false;
   const auto refused = ConvertGraph(graph, options);
   REQUIRE_FALSE(refused.ok());
-  CHECK(StatedLimit(refused.error()) == whole);
+  const int64_t stated = StatedLimit(refused.error());
+  CHECK(stated < UnlimitedArena(graph));
+  options.board.FindSpace("ram")->bytes = stated;
+  CHECK(ConvertGraph(graph, options).ok());
+  options.board.FindSpace("ram")->bytes = stated - 1;
+  CHECK_FALSE(ConvertGraph(graph, options).ok());
+}
+
+TEST_CASE("Fit: the objective memory keeps to a bound of its price in time") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(int64_t{1} << 30);
+  const auto plain = ConvertGraph(graph, options);
+  REQUIRE(plain.ok());
+  options.objective = Objective::kMemory;
+  const auto smallest = ConvertGraph(graph, options);
+  REQUIRE(smallest.ok());
+  const double most = static_cast<double>(smallest->time.after) - 1;
+  options.most_slowdown = most / static_cast<double>(plain->time.after);
+  REQUIRE(options.most_slowdown > 1.0);
+  const auto bounded = ConvertGraph(graph, options);
+  REQUIRE(bounded.ok());
+  CHECK(static_cast<double>(bounded->time.after) <= most);
+  CHECK(bounded->memory.arena_bytes >= smallest->memory.arena_bytes);
+  CHECK(bounded->memory.arena_bytes <= plain->memory.arena_bytes);
 }
 
 TEST_CASE("Fit: for the objective memory chains are cut though the graph fits") {
