@@ -25,6 +25,8 @@ def convert(tenon, model, board, options):
         command = [tenon, "convert", model, "--board", board, "-o", f"{folder}/plan.tenon", "-q",
                    "--json", str(report), *options]
         done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == 4:
+            return None  # does not fit the board
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{done.stderr}")
         return json.loads(report.read_text())
@@ -37,24 +39,36 @@ def is_proven(report):
     return least and report["memory"]["proven_optimal"]
 
 
+def arena_of(report):
+    return report["memory"]["arena_bytes"]
+
+
+def time_of(report):
+    return report["predicted"]["latency_ms"]
+
+
 def row(tenon, model, board, slowdown):
     plain = convert(tenon, model, board, ["--split=off"])
     unsplit = convert(tenon, model, board, ["--split=off", "--objective=memory"])
     patched = convert(tenon, model, board,
                       ["--objective=memory", "--most-slowdown", str(slowdown)])
-    arena = {name: report["memory"]["arena_bytes"]
-             for name, report in (("plain", plain), ("unsplit", unsplit), ("patched", patched))}
-    time = patched["predicted"]["latency_ms"] / plain["predicted"]["latency_ms"]
-    recomputed = sum(cut.get("recomputed_work", 0) for cut in patched["splits"])
-    return [pathlib.Path(model).parent.name + "/" + pathlib.Path(model).stem,
-            f"{arena['plain']:,}",
-            f"{arena['unsplit']:,}",
-            "yes" if is_proven(unsplit) else "no",
-            f"{arena['patched']:,}",
-            f"{arena['patched'] / arena['unsplit']:.2f}",
-            f"{time:.2f}",
-            f"{plain['ops']['executed']}, {patched['ops']['executed']}",
-            f"{recomputed:,}"]
+    name = pathlib.Path(model).parent.name + "/" + pathlib.Path(model).stem
+    if patched is None:
+        return [name] + ["does not fit"] * 3 + [""] * 5
+
+    def of(report, text):
+        return "does not fit" if report is None else text(report)
+
+    return [name,
+            of(plain, lambda report: f"{arena_of(report):,}"),
+            of(unsplit, lambda report: f"{arena_of(report):,}"),
+            of(unsplit, lambda report: "yes" if is_proven(report) else "no"),
+            f"{arena_of(patched):,}",
+            of(unsplit, lambda report: f"{arena_of(patched) / arena_of(report):.2f}"),
+            of(plain, lambda report: f"{time_of(patched) / time_of(report):.2f}"),
+            of(plain, lambda report: f"{report['ops']['executed']}, ") +
+            f"{patched['ops']['executed']}",
+            f"{sum(cut.get('recomputed_work', 0) for cut in patched['splits']):,}"]
 
 
 def main():
