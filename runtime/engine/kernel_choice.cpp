@@ -71,7 +71,8 @@ Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
       if (round == 0 && !is_named) continue;
       const Status status = CheckKernel(query, kernel);
       *chosen = &kernel;
-      if (status.ok()) return status;
+      // No other kernel makes right what is wrong with the plan for the one that was planned.
+      if (status.ok() || (is_named && status.code() == StatusCode::kCorruptPlan)) return status;
       if (is_named) reason = status;
     }
   }

@@ -18,10 +18,10 @@ struct KernelQuery {
 
 /// The kernel called so, which may say a variant; where `kernels` or the processor lack it, the
 /// first other one that takes the same operands and no more workspace. Checks the operands against
-/// the op's rule, and that what the output takes over is read in time. Firmware has no heap:
-/// kernels with `load` or `open` are passed over there. Errors: kCorruptPlan (operands, attributes
-/// or workspace that the op's rule or kernels refuse), kUnsupported (no kernel for the op), the
-/// kernel's own refusal.
+/// the op's rule, and that what the output takes over is read in time: where the kernel that was
+/// planned finds the plan wrong, no other is asked. Firmware has no heap: kernels with `load` or
+/// `open` are passed over there. Errors: kCorruptPlan (operands, attributes or workspace that the
+/// op's rule or kernels refuse), kUnsupported (no kernel for the op), the kernel's own refusal.
 Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
                     const KernelEntry** chosen);
 

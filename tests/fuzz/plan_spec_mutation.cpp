@@ -113,7 +113,9 @@ void Change(T& value, std::mt19937& random) {
       value = static_cast<T>(value + static_cast<T>(random() % 9) - static_cast<T>(4));
       break;
     default:
-      value = random() % 2 == 0 ? static_cast<T>(value * 2) : static_cast<T>(value / 2);
+      // Twice as much, whether that fits or not.
+      value = random() % 2 == 0 ? static_cast<T>(static_cast<uint64_t>(value) * 2)
+                                : static_cast<T>(value / 2);
       break;
   }
 }
