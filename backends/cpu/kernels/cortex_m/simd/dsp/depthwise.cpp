@@ -27,7 +27,8 @@ class Depthwise {
         planes_(DepthwisePlanesOf(op_)),
         rescale_(RescaleOf(op_, op_.AttributesAs<QuantizedConvAttributes>().output,
                            int64_t{g_.kernel[0]} * g_.kernel[1])),
-        is_simple_(IsDoubled(FinishKindOf(rescale_, g_.outputs))),
+        kind_(FinishKindOf(rescale_, g_.outputs)),
+        is_simple_(IsDoubled(kind_)),
         widening_(WideningOfX(op_, false)),
         is_three_by_three_(g_.kernel[0] == 3 && g_.kernel[1] == 3 && g_.dilations[1] == 1 &&
                            g_.strides[1] <= 2),
@@ -102,7 +103,8 @@ class Depthwise {
     rows.y_step = static_cast<int32_t>(g_.y_step[1]);
     rows.outputs = g_.out[1];
     rows.sums = nullptr;
-    if (is_simple_) rows.finish.Set(rescale_, channel);
+    rows.kind = kind_;
+    if (kind_ != FinishKind::kAny) rows.finish.Set(rescale_, channel);
   }
 
   void WidenWeights(int channel, int16_t* to) const {
@@ -149,7 +151,7 @@ class Depthwise {
       ThreeRows& rows = three_rows_[j];
       for (int i = 0; i < 3; ++i) rows.rows[i] = starts[i] + j * plane_halves_;
       rows.y = y;
-      if (is_simple_) {
+      if (kind_ != FinishKind::kAny) {
         run(rows);
       } else {
         RunAndStore(channel + j, rows);
@@ -203,6 +205,7 @@ class Depthwise {
   ConvGeometry g_;
   DepthwisePlanes planes_;
   Rescale rescale_;
+  FinishKind kind_;
   bool is_simple_;  ///< weights are doubled
   Widening widening_;
   bool is_three_by_three_;

@@ -28,22 +28,26 @@ namespace tenon::cpu::dsp {
   ", r0\n"                          \
   "smlabt r0, r12, " b ", r0\n"
 
-#define TENON_BEGIN               \
-  "push {r3-r11, lr}\n"           \
-  "sub sp, #64\n"                 \
-  "mov r12, sp\n"                 \
-  "ldmia r0!, {r1-r8}\n"          \
-  "stmia r12!, {r1-r8}\n"         \
-  "ldmia r0!, {r1-r5}\n"          \
-  "stmia r12!, {r1-r5}\n"         \
-  "ldmia r0, {r8-r11, lr}\n"      \
-  "str lr, [r12]\n"               \
-  "mov r2, lr\n"                  \
-  "adr r1, 7f\n"                  \
-  "cbnz r2, 1f\n"                 \
-  "adr r1, 6f\n"                  \
-  "1:\n"                          \
-  "orr r1, #1\n" /* Thumb code */ \
+#define TENON_BEGIN                \
+  "push {r3-r11, lr}\n"            \
+  "sub sp, #64\n"                  \
+  "mov r12, sp\n"                  \
+  "ldmia r0!, {r1-r8}\n"           \
+  "stmia r12!, {r1-r8}\n"          \
+  "ldmia r0!, {r1-r5}\n"           \
+  "stmia r12!, {r1-r5}\n"          \
+  "ldmia r0, {r8-r11, lr}\n"       \
+  "str lr, [r12]\n"                \
+  "ldr r3, [r0, #20]\n" /* kind */ \
+  "mov r2, lr\n"                   \
+  "adr r1, 7f\n"                   \
+  "cbnz r2, 1f\n"                  \
+  "adr r1, 5f\n"                   \
+  "cmp r3, #2\n"                   \
+  "beq 1f\n"                       \
+  "adr r1, 6f\n"                   \
+  "1:\n"                           \
+  "orr r1, #1\n" /* Thumb code */  \
   "str r1, [sp, #60]\n"
 
 #define TENON_LOAD_FINISH \
@@ -58,6 +62,44 @@ namespace tenon::cpu::dsp {
   "asr " sum ", " sum     \
   ", r4\n"                \
   "ssat " sum ", #8, " sum "\n"
+
+#if defined(__ARM_FP) && (__ARM_FP & 4)
+#define TENON_TO_FLOAT(sum)    \
+  "vcvt.f32.s32 " sum ", " sum \
+  "\n"                         \
+  "vmul.f32 " sum ", " sum     \
+  ", s2\n"                     \
+  "vcvtr.s32.f32 " sum ", " sum "\n"
+#define TENON_FLOATS \
+  TENON_LOAD_FINISH  \
+  "vmov s2, r2\n"                    \
+  "vmov s0, s1, r0, r1\n"            \
+  TENON_TO_FLOAT("s0")               \
+  TENON_TO_FLOAT("s1")               \
+  "vmov r0, r1, s0, s1\n"            \
+  "qadd r0, r0, r3\n"                \
+  "qadd r1, r1, r3\n"                \
+  "ssat r0, #8, r0\n"                \
+  "ssat r1, #8, r1\n"
+#else
+#define TENON_FLOATS
+#endif
+
+// Of a last single output the step is 0: the other one's byte is overwritten.
+#define TENON_STORE_TWO      \
+  "strb r1, [r5, r6]\n"      \
+  "strb r0, [r5]\n"          \
+  "add r5, r5, r6, lsl #1\n" \
+  "str r5, [sp, #44]\n"      \
+  "subs lr, #1\n"            \
+  "bne 2b\n"
+
+#define TENON_STORE_ONE \
+  "strb r0, [r5]\n"     \
+  "add r5, r6\n"        \
+  "str r5, [sp, #44]\n" \
+  "subs lr, #1\n"       \
+  "bne 2b\n"
 
 #define TENON_END \
   "add sp, #64\n" \
@@ -81,13 +123,10 @@ __attribute__((naked)) void RunThreeRows(const ThreeRows&) {
       TENON_LOAD_FINISH
       TENON_FINISH("r0")
       TENON_FINISH("r1")
-      // Of a last single output the step is 0: the other one's byte is overwritten.
-      "strb r1, [r5, r6]\n"
-      "strb r0, [r5]\n"
-      "add r5, r5, r6, lsl #1\n"
-      "str r5, [sp, #44]\n"
-      "subs lr, #1\n"
-      "bne 2b\n"
+      TENON_STORE_TWO
+      "b 8f\n"
+      ".balign 4\n"
+      "5:\n" TENON_FLOATS TENON_STORE_TWO
       "b 8f\n"
       ".balign 4\n"
       "7:\n"
@@ -121,11 +160,10 @@ __attribute__((naked)) void RunThreeRowsApart(const ThreeRows&) {
       "6:\n"
       TENON_LOAD_FINISH
       TENON_FINISH("r0")
-      "strb r0, [r5]\n"
-      "add r5, r6\n"
-      "str r5, [sp, #44]\n"
-      "subs lr, #1\n"
-      "bne 2b\n"
+      TENON_STORE_ONE
+      "b 9f\n"
+      ".balign 4\n"
+      "5:\n" TENON_FLOATS TENON_STORE_ONE
       "b 9f\n"
       ".balign 4\n"
       "7:\n"
@@ -143,6 +181,10 @@ __attribute__((naked)) void RunThreeRowsApart(const ThreeRows&) {
 #undef TENON_LOAD_FINISH
 #undef TENON_FINISH
 #undef TENON_END
+#undef TENON_TO_FLOAT
+#undef TENON_FLOATS
+#undef TENON_STORE_TWO
+#undef TENON_STORE_ONE
 
 #else
 
@@ -161,8 +203,10 @@ void RunWindows(const ThreeRows& row, int step) {
     if (row.sums != nullptr) {
       row.sums[i] = sum;
     } else {
-      *y = static_cast<uint8_t>(
-          SaturateToByte(FinishDoubled(row.finish, static_cast<int32_t>(sum))));
+      const auto signed_sum = static_cast<int32_t>(sum);
+      *y = static_cast<uint8_t>(row.kind == FinishKind::kFloat
+                                    ? FinishFloat(row.finish, signed_sum)
+                                    : SaturateToByte(FinishDoubled(row.finish, signed_sum)));
     }
   }
 }

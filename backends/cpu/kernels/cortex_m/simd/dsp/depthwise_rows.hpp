@@ -18,10 +18,11 @@ struct ThreeRows {
   const int16_t* rows[3];  ///< of the first window; at multiples of 4 bytes
   int32_t outputs;         ///< > 0
   uint32_t* sums;  ///< [outputs, and one more if they are odd]; null: bytes are stored in y instead
+  FinishKind kind;  ///< where there is no `sums`; not kAny
 };
 
 /// Windows that are 1 or 2 halves apart. Up to 4 halves from the last window's first are read of
-/// each row. Bytes are those of FinishDoubled, within the range of i8.
+/// each row.
 void RunThreeRows(const ThreeRows& row);
 void RunThreeRowsApart(const ThreeRows& row);
 
