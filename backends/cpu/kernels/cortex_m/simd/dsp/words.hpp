@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+#if defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 #define TENON_DSP_INSTRUCTIONS 1
 #else
 #define TENON_DSP_INSTRUCTIONS 0
