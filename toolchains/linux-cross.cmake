@@ -20,7 +20,10 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(TENON_QEMU_CPU "" CACHE STRING "The processor that qemu emulates; empty: the best it knows")
 find_program(TENON_QEMU NAMES ${TENON_QEMU_NAMES})
 if(TENON_QEMU)
-  set(CMAKE_CROSSCOMPILING_EMULATOR "${TENON_QEMU}" -L /usr/${TENON_TARGET_TRIPLET})
+  # The library path keeps to the cross compiler's C library, whose dynamic loader runs: that of a
+  # multi-architecture package beside it may be another version, with which programs loop.
+  set(CMAKE_CROSSCOMPILING_EMULATOR "${TENON_QEMU}" -L /usr/${TENON_TARGET_TRIPLET}
+    -E LD_LIBRARY_PATH=/lib)
   if(TENON_QEMU_CPU)
     list(APPEND CMAKE_CROSSCOMPILING_EMULATOR -cpu ${TENON_QEMU_CPU})
   endif()
