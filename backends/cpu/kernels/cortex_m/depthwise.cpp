@@ -2,6 +2,8 @@
 //
 // Each tap is a pointer; in the padding to a pixel of zero points in the workspace, so that all
 // positions compute alike.
+#include <cstring>
+
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/product.hpp"
@@ -36,7 +38,7 @@ class Depthwise {
 
   void Run() {
     const auto zero_point = static_cast<int8_t>(ZeroPointOf(op_));
-    for (int i = 0; i < channels_; ++i) padding_[i] = zero_point;
+    std::memset(padding_, zero_point, static_cast<size_t>(channels_));
     SetBias();
     runs_ =
         takes_ && routines_.prepare != nullptr && routines_.prepare(rescale_, channels_, factors_);
@@ -49,6 +51,8 @@ class Depthwise {
   /// A convolution of nothing but padding is what the zero point adds to each sum.
   void SetBias() {
     const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
+    rescale_.bias = bias;
+    if (bias != nullptr && ZeroPointOf(op_) == 0) return;
     for (int tap = 0; tap < tap_count_; ++tap) taps_[tap] = padding_;
     segments_[0] = {1, taps_};
     segment_count_ = 1;
@@ -56,10 +60,8 @@ class Depthwise {
       int32_t sums[kBlockChannels];
       const DepthwiseBlock block = BlockAt(first, 0);
       multiply_(block, sums);
-      for (int i = first; i < first + block.channels; ++i) {
-        const auto own = bias == nullptr ? 0U : static_cast<uint32_t>(bias[i]);
-        bias_[i] = static_cast<int32_t>(own - static_cast<uint32_t>(sums[i - first]));
-      }
+      routines_.take_off(bias == nullptr ? nullptr : bias + first, sums, 1, block.channels,
+                         bias_ + first);
     }
     rescale_.bias = bias_;
   }

@@ -42,15 +42,10 @@ int32_t ZeroPointOf(const OpCall& op) {
 void SetBias(const OpCall& op, int32_t* room, Product& product) {
   const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const int32_t>() : nullptr;
   const int32_t zero_point = ZeroPointOf(op);
-  const int8_t* w = product.w;
-  for (int i = 0; i < product.outputs; ++i, w += product.depth) {
-    auto sum = bias == nullptr ? 0U : static_cast<uint32_t>(bias[i]);
-    if (zero_point != 0) {
-      sum -= static_cast<uint32_t>(zero_point) *
-             static_cast<uint32_t>(product.routines->sum(w, product.depth));
-    }
-    room[i] = static_cast<int32_t>(sum);
-  }
+  product.rescale.bias = bias;
+  if (bias != nullptr && zero_point == 0) return;
+  product.routines->sum(product.w, product.depth, product.outputs, room);
+  product.routines->take_off(bias, room, zero_point, product.outputs, room);
   product.rescale.bias = room;
 }
 

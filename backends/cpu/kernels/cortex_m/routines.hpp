@@ -92,7 +92,11 @@ struct ProductRoutines {
   void (*multiply)(const ProductBlock& block, int32_t* sums);
   /// May change the sums.
   void (*finish)(const Rescale& rescale, const SumBlock& block);
-  int32_t (*sum)(const int8_t* data, ptrdiff_t count);
+  /// Of each row of `depth` weights. `rows`: 1 or more.
+  void (*sum)(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums);
+  /// to = bias - factor * sums, of `count` each. `bias` may be null, for none; `to` may be `sums`.
+  void (*take_off)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
+                   int32_t* to);
   void (*copy)(const Runs& runs);
   void (*fill)(int8_t* to, int8_t value, ptrdiff_t count);
   /// Windows of more than one run that are shorter are gathered into one run.
@@ -106,6 +110,9 @@ struct DepthwiseRoutines {
   /// sums[pixel * kBlockChannels + channel].
   void (*multiply)(const DepthwiseBlock& block, int32_t* sums);
   void (*finish)(const Rescale& rescale, const SumBlock& block);
+  /// As of ProductRoutines.
+  void (*take_off)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
+                   int32_t* to);
   /// Both in one go, where `prepare` says so. It writes three words for each of `channels`
   /// channels, rounded up to whole blocks, of which `run` gets those of the block. Null: never.
   bool (*prepare)(const Rescale& rescale, int channels, int32_t* factors);

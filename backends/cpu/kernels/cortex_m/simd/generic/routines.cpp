@@ -27,10 +27,20 @@ void Multiply(const ProductBlock& block, int32_t* sums) {
   }
 }
 
-int32_t Sum(const int8_t* data, ptrdiff_t count) {
-  uint32_t sum = 0;
-  for (ptrdiff_t i = 0; i < count; ++i) sum += static_cast<uint32_t>(int32_t{data[i]});
-  return static_cast<int32_t>(sum);
+void SumWeights(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums) {
+  for (int row = 0; row < rows; ++row, w += depth) {
+    uint32_t sum = 0;
+    for (ptrdiff_t i = 0; i < depth; ++i) sum += static_cast<uint32_t>(int32_t{w[i]});
+    sums[row] = static_cast<int32_t>(sum);
+  }
+}
+
+void TakeOff(const int32_t* bias, const int32_t* sums, int32_t factor, int count, int32_t* to) {
+  for (int i = 0; i < count; ++i) {
+    const auto own = bias == nullptr ? 0U : static_cast<uint32_t>(bias[i]);
+    to[i] =
+        static_cast<int32_t>(own - static_cast<uint32_t>(factor) * static_cast<uint32_t>(sums[i]));
+  }
 }
 
 void Copy(const Runs& runs) {
@@ -67,9 +77,10 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
 
 constexpr int kLeastRunBytes = 16;
 
-constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, Sum, Copy, Fill, kLeastRunBytes};
-constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne, nullptr,
-                                          nullptr};
+constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, SumWeights,    TakeOff,
+                                       Copy,     Fill,           kLeastRunBytes};
+constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne,
+                                          TakeOff, nullptr,           nullptr};
 
 }  // namespace
 

@@ -182,15 +182,24 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "pop {r4-r11, pc}\n");
 }
 
-/// Whether none is -128.
-bool Takes(const int8_t* w, ptrdiff_t count) {
-  constexpr ptrdiff_t kLanes = 16;
-  int8_t least = 0;
-  for (; count > 0; count -= kLanes, w += kLanes) {
-    least = vminvq_s8(least, vldrbq_z_s8(w, vctp8q(static_cast<uint32_t>(count))));
-  }
-  return least != INT8_MIN;
+/// The least of `count` bytes, and 0. r0: data; r1: count; r2: the least; bytes past the end read
+/// as zero.
+[[gnu::naked]] int32_t Least(const int8_t* /*data*/, ptrdiff_t /*count*/) {
+  asm volatile(
+      "push {r4, lr}\n"
+      "movs r2, #0\n"
+      "wlstp.8 lr, r1, 2f\n"
+      "1:\n"
+      "vldrb.8 q0, [r0], #16\n"
+      "vminv.s8 r2, q0\n"
+      "letp lr, 1b\n"
+      "2:\n"
+      "sxtb r0, r2\n"
+      "pop {r4, pc}\n");
 }
+
+/// Whether none is -128.
+bool Takes(const int8_t* w, ptrdiff_t count) { return Least(w, count) != INT8_MIN; }
 
 Taps TapsOf(const DepthwiseBlock& block) {
   Taps taps = {};
@@ -220,16 +229,27 @@ bool Prepare(const Rescale& rescale, int channels, int32_t* factors) {
       output.max != INT8_MAX) {
     return false;
   }
-  for (int channel = 0; channel < channels; ++channel) {
-    const int shift = rescale.shift[channel * rescale.step];
-    if (shift >= 0) return false;
-    const int lane = channel % kBlockChannels;
-    int32_t* at = factors + channel / kBlockChannels * 3 * kBlockChannels + lane % 4 * 4 + lane / 4;
-    at[0] = rescale.bias[channel];
-    at[kBlockChannels] = rescale.multiplier[channel * rescale.step];
-    at[2 * kBlockChannels] = shift < -31 ? -31 : shift;
+  constexpr uint32_t kPlaces[] = {0, 4, 8, 12};  // of four channels
+  const uint32x4_t places = vldrwq_u32(kPlaces);
+  const bool each = rescale.step != 0;
+  int32_t most = INT32_MIN;
+  for (int channel = 0; channel < channels; channel += 4) {
+    const mve_pred16_t lanes = vctp32q(static_cast<uint32_t>(channels - channel));
+    int32x4_t multiplier = vdupq_n_s32(rescale.multiplier[0]);
+    int32x4_t shift = vdupq_n_s32(rescale.shift[0]);
+    if (each) {
+      multiplier = vldrwq_z_s32(rescale.multiplier + channel, lanes);
+      shift = vldrbq_z_s32(rescale.shift + channel, lanes);
+    }
+    most = vmaxvq_p_s32(most, shift, lanes);
+    int32_t* at =
+        factors + channel / kBlockChannels * 3 * kBlockChannels + channel % kBlockChannels / 4;
+    vstrwq_scatter_shifted_offset_s32(at, places, vldrwq_z_s32(rescale.bias + channel, lanes));
+    vstrwq_scatter_shifted_offset_s32(at + kBlockChannels, places, multiplier);
+    vstrwq_scatter_shifted_offset_s32(at + 2 * kBlockChannels, places,
+                                      vmaxq_s32(shift, vdupq_n_s32(-31)));
   }
-  return true;
+  return most < 0;
 }
 
 void Run(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point, int8_t* y,
@@ -242,7 +262,7 @@ void Run(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point
   RunTaps(&taps);
 }
 
-constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, Prepare, Run};
+constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, TakeOff, Prepare, Run};
 
 }  // namespace
 

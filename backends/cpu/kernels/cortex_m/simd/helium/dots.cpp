@@ -155,25 +155,6 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "add r12, #32\n" TENON_SHORT_END);
 }
 
-[[gnu::naked]] void DotFull16(const ShortDots* /*dots*/) {
-  asm volatile(TENON_SHORT_BEGIN
-               "vldrb.8 q4, [r5]\n"
-               "add r5, r7\n"
-               "vldrb.8 q5, [r5]\n"
-               "add r5, r7\n"
-               "vldrb.8 q6, [r5]\n"
-               "add r5, r7\n"
-               "vldrb.8 q7, [r5]\n"
-               "1:\n"
-               "vldrb.8 q0, [r1], #16\n"
-               "vmladav.s8 r0, q0, q4\n"
-               "vmladav.s8 r2, q0, q5\n"
-               "vmladav.s8 r4, q0, q6\n"
-               "vmladav.s8 r6, q0, q7\n"
-               "stm r12, {r0, r2, r4, r6}\n"
-               "add r12, #32\n" TENON_SHORT_END);
-}
-
 [[gnu::naked]] void DotShort32(const ShortDots* /*dots*/) {
   asm volatile(TENON_SHORT_BEGIN
                "vldrb.8 q4, [r5]\n"
@@ -232,6 +213,135 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "add r1, r3\n"
                "vmladava.s8 r0, q3, q7\n"
                "str r0, [r12], #32\n" TENON_SHORT_END);
+}
+
+static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
+              offsetof(FullDots, sums) == 12);
+
+// r1: x, again from r8 for each few rows of weights; lr: windows left of r9; r5: weights; r12:
+// sums, from r10 on; r3: rounds left; r7: steps of weights or sums, which come in turns.
+#define TENON_FULL_BEGIN(rounds) \
+  "push {r4-r10, lr}\n"          \
+  "vpush {d8-d15}\n"             \
+  "ldrd r8, r9, [r0]\n"          \
+  "ldrd r5, r10, [r0, #8]\n"     \
+  "movs r3, #" rounds            \
+  "\n"                           \
+  "0:\n"
+
+#define TENON_FULL_WINDOWS \
+  "mov r1, r8\n"           \
+  "mov r12, r10\n"         \
+  "dls lr, r9\n"           \
+  "1:\n"
+
+#define TENON_FULL_END \
+  "subs r3, #1\n"      \
+  "bne 0b\n"           \
+  "vpop {d8-d15}\n"    \
+  "pop {r4-r10, pc}\n"
+
+// Rows 0, 2, 4, 6, then 1, 3, 5, 7.
+[[gnu::naked]] void DotFull16(const FullDots* /*dots*/) {
+  asm volatile(TENON_FULL_BEGIN(
+      "2") "vldrb.8 q4, [r5]\n"
+           "vldrb.8 q5, [r5, #32]\n"
+           "vldrb.8 q6, [r5, #64]\n"
+           "vldrb.8 q7, [r5, #96]\n"
+           "adds r5, #16\n" TENON_FULL_WINDOWS
+           "vldrb.8 q0, [r1], #16\n"
+           "vmladav.s8 r0, q0, q4\n"
+           "vmladav.s8 r2, q0, q5\n"
+           "vmladav.s8 r4, q0, q6\n"
+           "vmladav.s8 r6, q0, q7\n"
+           "stm r12, {r0, r2, r4, r6}\n"
+           "add r12, #32\n"
+           "le lr, 1b\n"
+           "add r10, #16\n" TENON_FULL_END);
+}
+
+// Rows 0 and 2, 4 and 6, 1 and 3, 5 and 7.
+[[gnu::naked]] void DotFull32(const FullDots* /*dots*/) {
+  asm volatile(TENON_FULL_BEGIN(
+      "4") "vldrb.8 q4, [r5]\n"
+           "vldrb.8 q5, [r5, #16]\n"
+           "vldrb.8 q6, [r5, #64]\n"
+           "vldrb.8 q7, [r5, #80]\n"
+           "lsls r7, r3, #31\n"  // 128 on, 96 back, 128 on
+           "ite eq\n"
+           "addeq r5, #128\n"
+           "subne r5, #96\n" TENON_FULL_WINDOWS
+           "vldrb.8 q0, [r1], #16\n"
+           "vmladav.s8 r0, q0, q4\n"
+           "vmladav.s8 r2, q0, q6\n"
+           "vldrb.8 q1, [r1], #16\n"
+           "vmladava.s8 r0, q1, q5\n"
+           "vmladava.s8 r2, q1, q7\n"
+           "strd r0, r2, [r12], #32\n"
+           "le lr, 1b\n"
+           "add r10, #8\n" TENON_FULL_END);
+}
+
+// Row by row.
+[[gnu::naked]] void DotFull64(const FullDots* /*dots*/) {
+  asm volatile(TENON_FULL_BEGIN(
+      "8") "vldrb.8 q4, [r5], #16\n"
+           "vldrb.8 q5, [r5], #16\n"
+           "vldrb.8 q6, [r5], #16\n"
+           "vldrb.8 q7, [r5], #16\n" TENON_FULL_WINDOWS
+           "vldrb.8 q0, [r1], #16\n"
+           "vmladav.s8 r0, q0, q4\n"
+           "vldrb.8 q1, [r1], #16\n"
+           "vmladava.s8 r0, q1, q5\n"
+           "vldrb.8 q2, [r1], #16\n"
+           "vmladava.s8 r0, q2, q6\n"
+           "vldrb.8 q3, [r1], #16\n"
+           "vmladava.s8 r0, q3, q7\n"
+           "str r0, [r12], #32\n"
+           "le lr, 1b\n"
+           "lsls r7, r3, #31\n"  // an even row's sums stand four words before the next one's
+           "ite eq\n"
+           "addeq r10, #16\n"
+           "subne r10, #12\n" TENON_FULL_END);
+}
+
+// r0: weights; r1: bytes of a row; r2: rows left; r3: sums; r4: from the last vector of a row to
+// the next one.
+[[gnu::naked]] void SumRows(const int8_t* /*w*/, int32_t /*bytes*/, int32_t /*rows*/,
+                            int32_t* /*sums*/) {
+  asm volatile(
+      "push {r4, lr}\n"
+      "adds r4, r1, #15\n"
+      "bic r4, #15\n"
+      "subs r4, r1, r4\n"
+      "1:\n"
+      "mov r12, #0\n"
+      "dlstp.8 lr, r1\n"
+      "2:\n"
+      "vldrb.8 q0, [r0], #16\n"
+      "vaddva.s8 r12, q0\n"
+      "letp lr, 2b\n"
+      "str r12, [r3], #4\n"
+      "add r0, r4\n"
+      "subs r2, #1\n"
+      "bne 1b\n"
+      "pop {r4, pc}\n");
+}
+
+// r0: to; r1: from one there to the next; r2: from; r3: from one there to the next; lr: vectors.
+[[gnu::naked]] void CopyVectors(int8_t* /*to*/, ptrdiff_t /*to_step*/, const int8_t* /*from*/,
+                                ptrdiff_t /*from_step*/, int32_t /*count*/) {
+  asm volatile(
+      "push {r4, lr}\n"
+      "ldr r4, [sp, #8]\n"
+      "dls lr, r4\n"
+      "1:\n"
+      "vldrb.8 q0, [r2]\n"
+      "add r2, r3\n"
+      "vstrb.8 q0, [r0]\n"
+      "add r0, r1\n"
+      "le lr, 1b\n"
+      "pop {r4, pc}\n");
 }
 
 }  // namespace tenon::cpu::cortex_m::helium

@@ -2,6 +2,7 @@
 // products go to even registers only, of which the compiler keeps too few free.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tenon::cpu::cortex_m::helium {
@@ -19,11 +20,29 @@ struct ShortDots {
 
 /// Runs of up to 16 bytes with four rows of weights, up to 32 with two, up to 48 and 64 with one.
 void DotShort16(const ShortDots* dots);
-/// Of 16 bytes exactly, windows side by side.
-void DotFull16(const ShortDots* dots);
 void DotShort32(const ShortDots* dots);
 void DotShort48(const ShortDots* dots);
 void DotShort64(const ShortDots* dots);
+
+/// Windows of 16, 32 or 64 bytes exactly and side by side, with kBlockOutputs rows of weights. Sums
+/// of rows 0, 2, 4, 6 stand before those of 1, 3, 5, 7.
+struct FullDots {
+  const int8_t* x;
+  int32_t windows;  ///< 1 or more
+  const int8_t* w;
+  int32_t* sums;  ///< of the first window; the next one's are kBlockOutputs further on
+};
+
+void DotFull16(const FullDots* dots);
+void DotFull32(const FullDots* dots);
+void DotFull64(const FullDots* dots);
+
+/// Sums of `rows` rows (1 or more) of `bytes` weights (1 or more) each.
+void SumRows(const int8_t* w, int32_t bytes, int32_t rows, int32_t* sums);
+
+/// `count` vectors (1 or more) of 16 bytes, `to_step` and `from_step` apart.
+void CopyVectors(int8_t* to, ptrdiff_t to_step, const int8_t* from, ptrdiff_t from_step,
+                 int32_t count);
 
 /// Any windows: `runs` runs of `run_bytes` contiguous bytes.
 struct Dots {

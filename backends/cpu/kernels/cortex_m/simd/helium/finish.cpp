@@ -255,4 +255,14 @@ void FinishPairs(const Rescale& rescale, const SumBlock& block) {
   Finish(rescale, block);
 }
 
+void TakeOff(const int32_t* bias, const int32_t* sums, int32_t factor, int count, int32_t* to) {
+  const auto minus = static_cast<int32_t>(-static_cast<uint32_t>(factor));
+  for (int i = 0; i < count; i += kLanes) {
+    const mve_pred16_t lanes = vctp32q(static_cast<uint32_t>(count - i));
+    int32x4_t less = vmulq_n_s32(vldrwq_z_s32(sums + i, lanes), minus);
+    if (bias != nullptr) less = vaddq_s32(less, vldrwq_z_s32(bias + i, lanes));
+    vstrwq_p_s32(to + i, less, lanes);
+  }
+}
+
 }  // namespace tenon::cpu::cortex_m::helium

@@ -12,4 +12,7 @@ void Finish(const Rescale& rescale, const SumBlock& block);
 /// 3, 5, 7: so that those of even and odd ones become halves of the same words. Changes the sums.
 void FinishPairs(const Rescale& rescale, const SumBlock& block);
 
+/// See ProductRoutines.
+void TakeOff(const int32_t* bias, const int32_t* sums, int32_t factor, int count, int32_t* to);
+
 }  // namespace tenon::cpu::cortex_m::helium

@@ -17,6 +17,27 @@ constexpr int32_t Vectors(int32_t bytes) { return (bytes + kVectorBytes - 1) / k
 /// The even rows' sums stand before the odd ones': see finish.hpp.
 constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
 
+/// False if the block is not one of those.
+bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
+  if (block.outputs != kBlockOutputs || block.runs != 1 || block.x_pixel != block.run_bytes) {
+    return false;
+  }
+  const FullDots dots = {block.x, block.pixels, block.w, sums};
+  switch (block.run_bytes) {
+    case 16:
+      DotFull16(&dots);
+      return true;
+    case 32:
+      DotFull32(&dots);
+      return true;
+    case 64:
+      DotFull64(&dots);
+      return true;
+    default:
+      return false;
+  }
+}
+
 void MultiplyShort(const ProductBlock& block, int32_t* sums) {
   using Routine = void (*)(const ShortDots*);
   constexpr Routine kRoutines[] = {DotShort16, DotShort32, DotShort48, DotShort64};
@@ -34,8 +55,7 @@ void MultiplyShort(const ProductBlock& block, int32_t* sums) {
     // The first row stands for a second one that is missing.
     dots.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
     dots.sums = sums + at;
-    const bool is_full = block.run_bytes == kVectorBytes && block.x_pixel == kVectorBytes;
-    (is_full ? DotFull16 : kRoutines[last])(&dots);
+    kRoutines[last](&dots);
   }
 }
 
@@ -77,24 +97,14 @@ void Multiply(const ProductBlock& block, int32_t* sums) {
                         block.pixels >= kFewestPixels;
   // Four rows at once want four rows.
   const bool has_rows = block.outputs == kBlockOutputs || block.run_bytes > kVectorBytes;
+  if (is_short && MultiplyFull(block, sums)) return;
   if (is_short && has_rows) return MultiplyShort(block, sums);
   MultiplyLong(block, 0, sums);
   if (block.outputs > 1) MultiplyLong(block, kBlockOutputs / 2, sums);
 }
 
-/// r0: data; r1: count; r2: sum.
-[[gnu::naked]] int32_t Sum(const int8_t* /*data*/, ptrdiff_t /*count*/) {
-  asm volatile(
-      "push {r4, lr}\n"
-      "movs r2, #0\n"
-      "wlstp.8 lr, r1, 2f\n"
-      "1:\n"
-      "vldrb.8 q0, [r0], #16\n"
-      "vaddva.s8 r2, q0\n"
-      "letp lr, 1b\n"
-      "2:\n"
-      "mov r0, r2\n"
-      "pop {r4, pc}\n");
+void SumWeights(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums) {
+  SumRows(w, static_cast<int32_t>(depth), rows, sums);
 }
 
 void Copy(const Runs& runs) {
@@ -106,6 +116,10 @@ void Copy(const Runs& runs) {
     const ptrdiff_t to_run = runs.to_run;
     const ptrdiff_t from_run = runs.from_run;
     int left = runs.runs;
+    if (runs.run_bytes - done >= kVectorBytes) {
+      CopyVectors(to, to_run, from, from_run, left);
+      continue;
+    }
     do {
       vstrbq_p_s8(to, vldrbq_z_s8(from, bytes), bytes);
       to += to_run;
@@ -121,7 +135,8 @@ void Fill(int8_t* to, int8_t value, ptrdiff_t count) {
   }
 }
 
-constexpr ProductRoutines kProducts = {Multiply, FinishPairs, Sum, Copy, Fill, kVectorBytes};
+constexpr ProductRoutines kProducts = {Multiply, FinishPairs, SumWeights,  TakeOff,
+                                       Copy,     Fill,        kVectorBytes};
 
 }  // namespace
 
