@@ -42,6 +42,13 @@ Status CheckBinding(const tenon::sdk::Execution& execution, size_t port, const v
   return OkStatus();
 }
 
+/// That the caller's memory, which sessions write, is not what the plan lies or keeps its state in.
+bool OverlapsPlan(const tenon_plan* plan, const tenon_memory& given) {
+  const Span<const uint8_t> file = plan->loaded.view().file();
+  return Overlap(given, {const_cast<uint8_t*>(file.data()), file.size()}) ||
+         Overlap(given, {const_cast<tenon_plan*>(plan), tenon_plan_state_bytes(plan)});
+}
+
 /// Where the session's input or output `index` stands among all ports; false if there is none.
 bool FindPort(const tenon_session* session, bool is_input, size_t index, size_t* port) {
   const tenon::ProgramView& program = session->session.plan().program();
@@ -62,14 +69,20 @@ Status Bind(tenon_session* session, bool is_input, size_t index, void* data, siz
   TENON_ENSURE(FindPort(session, is_input, index, &port), kInvalidArgument,
                "there is no input or output {0}", static_cast<int64_t>(index));
   TENON_RETURN_IF_ERROR(CheckBinding(session->session, port, data, bytes));
+  if (!is_input && data != nullptr) {
+    const tenon_memory given = {data, bytes};
+    TENON_ENSURE(!OverlapsPlan(session->plan, given) &&
+                     !Overlap(given, {session, tenon_session_state_size(session->plan)}),
+                 kInvalidArgument, "memory for an output overlaps the plan, or a state");
+  }
   session->session.BindPort(port, data);
   return OkStatus();
 }
 
 /// That the caller's memory for arena `index` is there, aligned, large enough and of its own.
-Status CheckArena(const tenon::ProgramView& program, size_t index, const tenon_memory& state,
+Status CheckArena(const tenon_plan* plan, size_t index, const tenon_memory& state,
                   const tenon_memory* arenas) {
-  const tenon::ArenaInfo info = program.arena(index);
+  const tenon::ArenaInfo info = plan->loaded.program().arena(index);
   const tenon_memory& given = arenas[index];
   const size_t needed = tenon::BytesOf(info);
   const auto number = static_cast<int64_t>(index);
@@ -84,18 +97,19 @@ Status CheckArena(const tenon::ProgramView& program, size_t index, const tenon_m
   for (size_t i = 0; i < index; ++i) overlaps |= Overlap(given, arenas[i]);
   TENON_ENSURE(!overlaps, kInvalidArgument,
                "arena {0} overlaps the session's state or another arena", number);
+  TENON_ENSURE(!OverlapsPlan(plan, given), kInvalidArgument,
+               "arena {0} overlaps the plan or the plan's state", number);
   return OkStatus();
 }
 
 Status CheckArenas(const tenon_plan* plan, const tenon_memory& state, const tenon_memory* arenas,
                    size_t arena_count) {
-  const tenon::ProgramView& program = plan->loaded.program();
-  const size_t needed = program.arena_count();
+  const size_t needed = plan->loaded.program().arena_count();
   if (arenas == nullptr && needed > 0) return NullArgument("arenas");
   TENON_ENSURE(arena_count == needed, kInvalidArgument, "{0} arenas given, the plan has {1}",
                static_cast<int64_t>(arena_count), static_cast<int64_t>(needed));
   for (size_t i = 0; i < needed; ++i) {
-    TENON_RETURN_IF_ERROR(CheckArena(program, i, state, arenas));
+    TENON_RETURN_IF_ERROR(CheckArena(plan, i, state, arenas));
   }
   return OkStatus();
 }
@@ -177,6 +191,10 @@ tenon_status tenon_session_create(const tenon_plan* plan, void* state, size_t st
                          tenon_session_state_size(plan));
   }
   const tenon_memory whole_state = {state, state_size};
+  if (status.ok() && OverlapsPlan(plan, whole_state)) {
+    status = Status(StatusCode::kInvalidArgument,
+                    "a session's 'state' overlaps the plan or the plan's state");
+  }
   if (status.ok()) status = CheckArenas(plan, whole_state, arenas, arena_count);
   if (status.ok()) status = Open(plan, whole_state, arenas, session);
   return Report(status, error);

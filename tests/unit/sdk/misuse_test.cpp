@@ -233,6 +233,55 @@ TEST_CASE("tenon_session_create: memory that would be used twice is refused") {
   tenon_session_destroy(session);
 }
 
+TEST_CASE("tenon_session_create: memory of the plan or its state is refused") {
+  LoadedForTest plan(PlanOf(kSmallModel));
+  const size_t state_size = tenon_session_state_size(plan.get());
+  const ArenasForTest arenas(plan.get());
+  Memory state = MakeMemory(state_size);
+  tenon_session* session = nullptr;
+  tenon_error error;
+  const auto create = [&](void* given_state, size_t bytes, const tenon_memory* given_arenas) {
+    return tenon_session_create(plan.get(), given_state, bytes, given_arenas, 1, &session, &error);
+  };
+  // The plan's state begins with its handle.
+  CheckFailed(create(plan.get(), state_size, arenas.data()), TENON_INVALID_ARGUMENT, error,
+              "'state' overlaps the plan");
+  CheckFailed(create(plan.file().data(), plan.file().size(), arenas.data()), TENON_INVALID_ARGUMENT,
+              error, "'state' overlaps the plan");
+  tenon_arena_info info;
+  REQUIRE(tenon_plan_arena(plan.get(), 0, &info) == TENON_OK);
+  for (void* taken : {static_cast<void*>(plan.get()), static_cast<void*>(plan.file().data())}) {
+    const uintptr_t start = reinterpret_cast<uintptr_t>(taken) / info.alignment * info.alignment;
+    const tenon_memory arena = {reinterpret_cast<void*>(start), info.bytes + info.alignment};
+    CheckFailed(create(state.data(), state_size, &arena), TENON_INVALID_ARGUMENT, error,
+                "overlaps the plan");
+  }
+  CHECK(session == nullptr);
+  CHECK(tenon_plan_verify(plan.get(), &error) == TENON_OK);
+  REQUIRE(create(state.data(), state_size, arenas.data()) == TENON_OK);
+  CHECK(tenon_session_run(session, &error) == TENON_OK);
+  tenon_session_destroy(session);
+}
+
+TEST_CASE("tenon_session_bind_output: memory of the plan or of states is refused") {
+  LoadedForTest plan(PlanOf(kSmallModel));
+  const SessionForTest session(plan);
+  tenon_port_info port;
+  REQUIRE(tenon_plan_output(plan.get(), 1, &port) == TENON_OK);
+  tenon_error error;
+  const void* before = tenon_session_output(session.get(), 1);
+  for (void* taken : {static_cast<void*>(plan.get()), static_cast<void*>(session.get()),
+                      static_cast<void*>(static_cast<uint8_t*>(plan.file().data()) + 64)}) {
+    CheckFailed(tenon_session_bind_output(session.get(), 1, taken, port.bytes, &error),
+                TENON_INVALID_ARGUMENT, error, "overlaps the plan");
+  }
+  CHECK(tenon_session_output(session.get(), 1) == before);
+  CHECK(tenon_session_run(session.get(), &error) == TENON_OK);
+  // A run only reads inputs: they may be part of the plan's file.
+  CHECK(tenon_session_bind_input(session.get(), 0, plan.file().data(), 128, &error) == TENON_OK);
+  CHECK(tenon_session_run(session.get(), &error) == TENON_OK);
+}
+
 TEST_CASE("Bindings: wrong sizes, alignment and indices are refused") {
   const LoadedForTest plan(PlanOf(kSmallModel));
   const SessionForTest session(plan);
