@@ -100,9 +100,6 @@ Reason LookupSupports(const OpCall& call) {
 }
 
 Reason PoolSupports(const OpCall& call) {
-  if (call.InputCount() > 1 || call.Output().dtype == DType::kI32) {
-    return "sums of parts are for the portable kernel";
-  }
   return call.Input(0).dtype == DType::kI8 ? Reason() : Reason("the Cortex-M pooling takes i8");
 }
 
@@ -137,13 +134,12 @@ size_t ConvWorkspaceBytes(const OpCall& call, int) {
 }
 
 size_t DepthwiseFactorBytes(const OpCall& call) {
-  // Three words a channel, in blocks of 16.
-  return RoundUp(static_cast<size_t>(call.Input(kW).dims[0])) * 3 * kSumBytes;
+  // Two words and a byte a channel, in blocks of 16.
+  return RoundUp(static_cast<size_t>(call.Input(kW).dims[0])) * (2 * kSumBytes + 1);
 }
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
-  const auto channels = static_cast<size_t>(call.Input(kW).dims[0]);
-  return DepthwiseFactorBytes(call) + RoundUp(kSumBytes * channels) + channels;
+  return DepthwiseFactorBytes(call) + static_cast<size_t>(call.Input(kW).dims[0]);
 }
 
 size_t MatMulWorkspaceBytes(const OpCall& call, int) {

@@ -49,7 +49,8 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 
 /// The workspace: [constant part of each sum, i32] [windows that are gathered].
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
-/// [factors, as the routines want them] [constant part of each sum, i32] [a pixel of padding].
+/// [factors, as the routines want them] [a pixel of padding]. The constant part of each sum, i32,
+/// of whole blocks of 16 channels, stands at the factors' end until these are made of it.
 [[nodiscard]] size_t DepthwiseFactorBytes(const OpCall& call);
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
 /// [constant part of each sum, i32].

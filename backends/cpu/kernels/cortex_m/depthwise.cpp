@@ -23,7 +23,8 @@ class Depthwise {
         channels_(y_.dims[1]),
         rescale_(RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output)),
         factors_(static_cast<int32_t*>(call.workspace)),
-        bias_(factors_ + DepthwiseFactorBytes(call.op) / sizeof(int32_t)),
+        bias_(factors_ + DepthwiseFactorBytes(call.op) / sizeof(int32_t) -
+              (channels_ + kBlockChannels - 1) / kBlockChannels * kBlockChannels),
         padding_(static_cast<int8_t*>(call.workspace) + DepthwiseWorkspaceBytes(call.op, 1) -
                  channels_) {
     for (int i = 0; i < 2; ++i) kernel_[i] = op_.Input(1).dims[2 + i];
@@ -91,15 +92,21 @@ class Depthwise {
   }
 
   void SetTaps(int image, int row, int column, const int8_t** tap) const {
-    const int8_t* data = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
+    const int8_t* const padding = padding_;
+    const int8_t* const data = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
+    const int columns = kernel_[1];
+    const auto width = static_cast<uint32_t>(x_.dims[3]);
+    const int dilation = attributes_.dilations[1];
+    const ptrdiff_t step = x_.strides[3];
+    const int first_column = WindowStart(1, column);
     int at_row = WindowStart(0, row);
     for (int i = 0; i < kernel_[0]; ++i, at_row += attributes_.dilations[0]) {
       const bool row_inside = at_row >= 0 && at_row < x_.dims[2];
       const int8_t* line = data + (row_inside ? ptrdiff_t{at_row} * x_.strides[2] : 0);
-      int at_column = WindowStart(1, column);
-      for (int j = 0; j < kernel_[1]; ++j, at_column += attributes_.dilations[1]) {
-        const bool inside = row_inside && at_column >= 0 && at_column < x_.dims[3];
-        *tap++ = inside ? line + ptrdiff_t{at_column} * x_.strides[3] : padding_;
+      int at_column = first_column;
+      for (int j = 0; j < columns; ++j, at_column += dilation) {
+        const bool inside = row_inside && static_cast<uint32_t>(at_column) < width;
+        *tap++ = inside ? line + at_column * step : padding;
       }
     }
   }
@@ -148,8 +155,8 @@ class Depthwise {
     for (int first = 0; first < channels_; first += kBlockChannels) {
       const DepthwiseBlock block = BlockAt(first, x_pixel);
       if (runs_) {
-        routines_.run(block, factors_ + first * 3, rescale_.output.zero_point, y + first,
-                      y_.strides[3]);
+        routines_.run(block, factors_ + first / kBlockChannels * kDepthwiseFactorWords,
+                      rescale_.output.zero_point, y + first, y_.strides[3]);
         continue;
       }
       multiply_(block, sums);

@@ -1,4 +1,6 @@
 // Pooling of i8, channels-last: blocks of channels of one window at a time.
+#include <cstring>
+
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/product.hpp"
@@ -45,6 +47,15 @@ int32_t Average(const QuantizedAveragePoolAttributes& attributes, int32_t sum, i
                        (attributes.scale.scale / static_cast<float>(count)));
 }
 
+/// Adds the sums of the parts before, which may lie where the output does. They wrap.
+void AddSums(const TensorView& before, const portable::PoolBlock& block, int32_t* sums) {
+  const auto* from = before.As<const int32_t>();
+  for (int i = 0; i < 4; ++i) from += ptrdiff_t{block.place[i]} * before.strides[i];
+  for (int i = 0; i < block.lanes; ++i, from += before.strides[1]) {
+    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(*from));
+  }
+}
+
 Status CheckPool(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = PoolSupports(op)) return Status(StatusCode::kUnsupported, reason);
@@ -64,14 +75,30 @@ void RunAveragePool(const KernelCall& call, const PoolRoutines& routines) {
   portable::ForEachPoolBlock(call, [&](const portable::PoolBlock& block) {
     int32_t sums[kBlockChannels];
     const Window window = WindowOf(attributes.pool, x, block);
-    routines.sum(window, sums);
-    const auto taps = static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns);
+    // A part may have no tap of a window.
+    const bool has_taps = window.rows > 0 && window.columns > 0;
+    if (has_taps) {
+      routines.sum(window, sums);
+    } else {
+      std::memset(sums, 0, sizeof(sums));
+    }
+    const uint32_t taps =
+        has_taps ? static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns) : 0;
     const uint32_t zero = taps * static_cast<uint32_t>(attributes.x_zero_point);
-    const int64_t count = portable::CountedTaps(attributes.pool, x, block);
-    auto* y = call.op.Output().As<int8_t>() + block.y;
     for (int i = 0; i < block.lanes; ++i) {
-      const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) - zero);
-      y[i] = static_cast<int8_t>(Saturate(attributes.output, Average(attributes, sum, count)));
+      sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) - zero);
+    }
+    if (call.op.HasInput(1)) AddSums(call.op.Input(1), block, sums);
+    const TensorView& output = call.op.Output();
+    if (output.dtype == DType::kI32) {
+      std::memcpy(output.As<int32_t>() + block.y, sums,
+                  static_cast<size_t>(block.lanes) * sizeof(int32_t));
+      return;
+    }
+    const int64_t count = portable::CountedTaps(attributes.pool, x, block);
+    auto* y = output.As<int8_t>() + block.y;
+    for (int i = 0; i < block.lanes; ++i) {
+      y[i] = static_cast<int8_t>(Saturate(attributes.output, Average(attributes, sums[i], count)));
     }
   });
 }

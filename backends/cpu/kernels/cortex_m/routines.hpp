@@ -20,6 +20,8 @@ inline constexpr int kBlockPixels = 64;
 /// Channels and pixels of a block of a depthwise convolution at most.
 inline constexpr int kBlockChannels = 16;
 inline constexpr int kDepthwisePixels = 32;
+/// Words for the factors of a block of channels: two for each, and a byte.
+inline constexpr int kDepthwiseFactorWords = kBlockChannels * 2 + kBlockChannels / 4;
 
 /// Windows of x times rows of weights. A window is `runs` runs of `run_bytes` contiguous elements
 /// each, `x_run` apart; an output's weights are as many, one run behind another.
@@ -113,8 +115,9 @@ struct DepthwiseRoutines {
   /// As of ProductRoutines.
   void (*take_off)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
                    int32_t* to);
-  /// Both in one go, where `prepare` says so. It writes three words for each of `channels`
-  /// channels, rounded up to whole blocks, of which `run` gets those of the block. Null: never.
+  /// Both in one go, where `prepare` says so. It writes kDepthwiseFactorWords words for each block
+  /// of channels, of which `run` gets the block's; the rescale's bias may be the last words of all,
+  /// kBlockChannels for each block, which are as they were where it says no. Null: never.
   bool (*prepare)(const Rescale& rescale, int channels, int32_t* factors);
   void (*run)(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point, int8_t* y,
               ptrdiff_t y_pixel);

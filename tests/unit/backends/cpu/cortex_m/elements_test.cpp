@@ -65,8 +65,20 @@ std::vector<int32_t> RandomStrides(const std::vector<int32_t>& dims, Generator& 
                     Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps);
 }
 
+/// Sums of any bits.
+Tensor RandomWords(const std::vector<int32_t>& dims, Generator& random) {
+  Tensor tensor(DType::kI32, dims, RandomStrides(dims, random));
+  std::vector<int32_t> values(tensor.count());
+  for (int32_t& value : values) value = Pick(random, INT32_MIN, INT32_MAX);
+  tensor.Set(values);
+  return tensor;
+}
+
+/// Of the parts of a window that is pooled in several.
+enum class Part { kWhole, kFirst, kNext, kLast };
+
 void CheckAverage(const KernelEntry& kernel, const std::vector<int32_t>& x,
-                  const PoolAttributes& pool, Generator& random) {
+                  const PoolAttributes& pool, Generator& random, Part part = Part::kWhole) {
   KernelPair pair(kernel, "cpu.quantized_average_pool.portable");
   pair.AddInput(RandomBytes(DType::kI8, x, RandomStrides(x, random), random));
   ProductOptions options;
@@ -77,7 +89,12 @@ void CheckAverage(const KernelEntry& kernel, const std::vector<int32_t>& x,
   attributes.scale.scale = static_cast<float>(Pick(random, 1, 1000)) * 0.002F;
   attributes.output = MakeOutput(options, random);
   const std::vector<int32_t> y = PooledDims(x, pool);
-  pair.AddOutput(options.to, y, RandomStrides(y, random));
+  const bool is_last = part == Part::kWhole || part == Part::kLast;
+  if (part == Part::kNext || part == Part::kLast) {
+    pair.AddInput(RandomWords(y, random));
+  }
+  if (!is_last) attributes.output.to = static_cast<int32_t>(DType::kI32);
+  pair.AddOutput(is_last ? options.to : DType::kI32, y, RandomStrides(y, random));
   pair.CheckEqual(attributes);
 }
 
@@ -102,6 +119,18 @@ TEST_CASE("Cortex-M average: the portable kernel's bits on random windows") {
       const std::vector<int32_t> x = {Pick(random, 1, 2), Pick(random, 1, 40), Pick(random, 4, 9),
                                       Pick(random, 4, 9)};
       CheckAverage(kernel, x, RandomWindow(random), random);
+    }
+  });
+}
+
+TEST_CASE("Cortex-M average: the portable kernel's bits of windows pooled in parts") {
+  ForEachSetThatHas("quantized_average_pool", "", [](const KernelEntry& kernel) {
+    Generator random(4);
+    for (int i = 0; i < 60; ++i) {
+      const std::vector<int32_t> x = {Pick(random, 1, 2), Pick(random, 1, 40), Pick(random, 4, 9),
+                                      Pick(random, 4, 9)};
+      const Part part = i % 3 == 0 ? Part::kFirst : (i % 3 == 1 ? Part::kNext : Part::kLast);
+      CheckAverage(kernel, x, RandomWindow(random), random, part);
     }
   });
 }

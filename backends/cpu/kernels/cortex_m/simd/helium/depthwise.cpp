@@ -129,23 +129,23 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
 }
 
 // As FixedPointRight of finish.cpp, of the sums in register `sum`, whose bias, multipliers and
-// shifts stand `at` bytes behind r9.
-#define TENON_RESCALE(sum, at) \
-  "vldrw.32 q4, [r9, #" at     \
-  "]\n"                        \
-  "vldrw.32 q5, [r9, #" at     \
-  " + 64]\n"                   \
-  "vldrw.32 q6, [r9, #" at     \
-  " + 128]\n"                  \
-  "vadd.i32 " sum ", " sum     \
-  ", q4\n"                     \
-  "vqrdmulh.s32 " sum ", " sum \
-  ", q5\n"                     \
-  "vqdmlah.s32 " sum ", " sum  \
-  ", r12\n"                    \
+// shifts stand behind r7; shifts are bytes.
+#define TENON_RESCALE(sum, number)       \
+  "vldrw.32 q4, [r7, #16 + 16 * " number \
+  "]\n"                                  \
+  "vldrw.32 q5, [r7, #80 + 16 * " number \
+  "]\n"                                  \
+  "vldrb.s32 q6, [r7, #4 * " number      \
+  "]\n"                                  \
+  "vadd.i32 " sum ", " sum               \
+  ", q4\n"                               \
+  "vqrdmulh.s32 " sum ", " sum           \
+  ", q5\n"                               \
+  "vqdmlah.s32 " sum ", " sum            \
+  ", r12\n"                              \
   "vrshl.s32 " sum ", " sum ", q6\n"
 
-// Results saturate on their way to bytes: those have their whole range. r7: y; r9: factors; r10:
+// Results saturate on their way to bytes: those have their whole range. r7: factors; r9: y; r10:
 // from pixel to pixel of y; r11: zero point; r12: 1.
 [[gnu::naked]] void RunTaps(Taps* /*taps*/) {
   asm volatile(
@@ -154,11 +154,11 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "mov r6, r0\n"
       "ldrd r3, r4, [r6, #24]\n"
       "vctp.8 r4\n"
-      "ldrd r7, r9, [r6, #40]\n"
+      "ldrd r9, r7, [r6, #40]\n"
       "ldrd r10, r11, [r6, #48]\n"
       "mov r12, #1\n" TENON_SUM_TAPS
-      TENON_RESCALE("q0", "0") TENON_RESCALE("q1", "16") TENON_RESCALE("q2", "32")
-      TENON_RESCALE("q3", "48")
+      TENON_RESCALE("q0", "0") TENON_RESCALE("q1", "1") TENON_RESCALE("q2", "2")
+      TENON_RESCALE("q3", "3")
       "vqmovnb.s32 q0, q0\n"
       "vqmovnt.s32 q0, q2\n"
       "vqmovnb.s32 q1, q1\n"
@@ -168,8 +168,8 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "vqmovnb.s16 q0, q0\n"
       "vqmovnt.s16 q0, q1\n"
       "vpst\n"
-      "vstrbt.8 q0, [r7]\n"
-      "add r7, r10\n"
+      "vstrbt.8 q0, [r9]\n"
+      "add r9, r10\n"
       "ldr r4, [r6, #12]\n"
       "add r1, r4\n"
       "subs r8, r8, #1\n"
@@ -221,35 +221,60 @@ void Multiply(const DepthwiseBlock& block, int32_t* sums) {
   SumTaps(&taps);
 }
 
-/// For each block of 16 channels: bias, multipliers, shifts, each in the order 0, 4, 8, 12, 1, 5,
-/// and so on. False if a shift is not to the right, or bytes have bounds of their own.
+/// The largest of `count` bytes.
+int Most(const int8_t* data, int count) {
+  int8_t most = INT8_MIN;
+  for (int i = 0; i < count; i += kBlockChannels) {
+    const mve_pred16_t lanes = vctp8q(static_cast<uint32_t>(count - i));
+    most = vmaxvq_p_s8(most, vldrbq_z_s8(data + i, lanes), lanes);
+  }
+  return most;
+}
+
+/// Factors of `count` channels from `first` on: see Prepare. The words that it writes first are
+/// read as bias of none of these channels.
+void PrepareBlock(const Rescale& rescale, int first, uint32_t count, int32_t* factors) {
+  constexpr int kShiftWords = kBlockChannels / 4;
+  const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), 4);  // of four channels
+  const bool each = rescale.step != 0;
+  auto* shifts = reinterpret_cast<int8_t*>(factors);
+  int32_t* bias = factors + kShiftWords;
+  int32_t* multipliers = bias + kBlockChannels;
+  for (uint32_t i = 0; i < count; i += 4) {
+    const mve_pred16_t lanes = vctp32q(count - i);
+    vstrwq_scatter_shifted_offset_s32(bias + i / 4, places,
+                                      vldrwq_z_s32(rescale.bias + first + i, lanes));
+  }
+  for (uint32_t i = 0; i < count; i += 4) {
+    const mve_pred16_t lanes = vctp32q(count - i);
+    int32x4_t multiplier = vdupq_n_s32(rescale.multiplier[0]);
+    int32x4_t shift = vdupq_n_s32(rescale.shift[0]);
+    if (each) {
+      multiplier = vldrwq_z_s32(rescale.multiplier + first + i, lanes);
+      shift = vldrbq_z_s32(rescale.shift + first + i, lanes);
+    }
+    vstrwq_scatter_shifted_offset_s32(multipliers + i / 4, places, multiplier);
+    vstrbq_scatter_offset_s32(shifts + i / 4, places, vmaxq_s32(shift, vdupq_n_s32(-31)));
+  }
+}
+
+/// For each block of 16 channels: shifts (bytes), bias, multipliers, each in the order 0, 4, 8, 12,
+/// 1, 5, and so on. False if a shift is not to the right, or bytes have bounds of their own.
 bool Prepare(const Rescale& rescale, int channels, int32_t* factors) {
   const QuantizedOutput& output = rescale.output;
   if (output.rounding != Rounding::kFixedPoint || output.min != INT8_MIN ||
       output.max != INT8_MAX) {
     return false;
   }
-  constexpr uint32_t kPlaces[] = {0, 4, 8, 12};  // of four channels
-  const uint32x4_t places = vldrwq_u32(kPlaces);
   const bool each = rescale.step != 0;
-  int32_t most = INT32_MIN;
-  for (int channel = 0; channel < channels; channel += 4) {
-    const mve_pred16_t lanes = vctp32q(static_cast<uint32_t>(channels - channel));
-    int32x4_t multiplier = vdupq_n_s32(rescale.multiplier[0]);
-    int32x4_t shift = vdupq_n_s32(rescale.shift[0]);
-    if (each) {
-      multiplier = vldrwq_z_s32(rescale.multiplier + channel, lanes);
-      shift = vldrbq_z_s32(rescale.shift + channel, lanes);
-    }
-    most = vmaxvq_p_s32(most, shift, lanes);
-    int32_t* at =
-        factors + channel / kBlockChannels * 3 * kBlockChannels + channel % kBlockChannels / 4;
-    vstrwq_scatter_shifted_offset_s32(at, places, vldrwq_z_s32(rescale.bias + channel, lanes));
-    vstrwq_scatter_shifted_offset_s32(at + kBlockChannels, places, multiplier);
-    vstrwq_scatter_shifted_offset_s32(at + 2 * kBlockChannels, places,
-                                      vmaxq_s32(shift, vdupq_n_s32(-31)));
+  if (Most(rescale.shift, each ? channels : 1) >= 0) return false;
+  for (int first = 0; first < channels; first += kBlockChannels) {
+    const int left = channels - first;
+    const auto count = static_cast<uint32_t>(left < kBlockChannels ? left : kBlockChannels);
+    PrepareBlock(rescale, first, count, factors);
+    factors += kDepthwiseFactorWords;
   }
-  return most < 0;
+  return true;
 }
 
 void Run(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point, int8_t* y,
