@@ -13,7 +13,7 @@ constexpr size_t kPerOperand = 20;   ///< a tensor's view and number, for the op
 constexpr size_t kOperandsEnd = 16;  ///< their alignment
 
 /// Of the plan check: lists of every use of a storage, times of ops and storages.
-constexpr size_t kPerReference = 4;
+constexpr size_t kPerReference = 6;  ///< the use, and which is next
 constexpr size_t kPerOpChecked = 2;
 constexpr size_t kPerStorageChecked = 8;
 constexpr size_t kChecked = 48;

@@ -40,8 +40,10 @@ static uint32_t Checksum(const uint8_t* bytes, size_t count) {
 int main(void) {
   tenon_plan* plan;
   tenon_session* session;
-  tenon_status status = tenon_plan_load(net_plan, NET_PLAN_BYTES, &net_backends, 1, state,
-                                        sizeof state, &memory, sizeof memory, &plan, NULL);
+  /* No more than the header promises to be enough. */
+  tenon_status status =
+      tenon_plan_load(net_plan, NET_PLAN_BYTES, &net_backends, 1, state, sizeof state,
+                      memory.scratch, sizeof memory.scratch, &plan, NULL);
   if (status != TENON_OK) return Fail("load", status);
   const size_t plan_bytes = (tenon_plan_state_bytes(plan) + 15) / 16 * 16;
   const tenon_memory arena = {&memory, sizeof memory};
