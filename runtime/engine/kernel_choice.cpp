@@ -13,7 +13,7 @@ Status CheckInPlace(const KernelQuery& query, const KernelEntry& kernel) {
   if (info.in_place < 0) return OkStatus();
   const uint32_t allowed = kernel.row->in_place_inputs | kernel.in_place_inputs;
   const auto storage_of = [&](int32_t tensor) {
-    return query.program.tensor(static_cast<size_t>(tensor)).storage;
+    return query.program.tensor_storage(static_cast<size_t>(tensor));
   };
   const uint32_t taken = storage_of(info.inputs[static_cast<size_t>(info.in_place)]);
   for (size_t i = 0; i < info.inputs.size(); ++i) {

@@ -1,6 +1,6 @@
 // A plan made ready to run on one thread of one processor, in as little memory as can be:
-// firmware's form of a loaded plan. What an op needs to know is read from the plan, where it lies,
-// every time.
+// firmware's form of a loaded plan. Tensors are described once per session; an op's operands are
+// read from the plan, where it lies, every time.
 #pragma once
 
 #include <cstddef>
@@ -14,41 +14,11 @@
 
 namespace tenon {
 
-/// Memory of the caller's that stands in for the storage of an input or output.
-struct BoundPort {
-  void* data = nullptr;  ///< null: the storage lies in its arena
-  uint32_t storage = 0;
-};
-
-/// Where a session has a program's storages.
-struct Places {
-  Span<void*> arenas;  ///< the start of each
-  Span<BoundPort> ports;
-  size_t bound = 0;  ///< ports that have data
-
-  [[nodiscard]] uint8_t* Find(uint32_t index, const StorageInfo& storage) const;
-};
-
-/// Room for what a kernel sees of one op: a view of each operand, and its number among them.
-struct OperandRoom {
-  TensorView* views = nullptr;
-  int32_t* ids = nullptr;
-
-  /// For any op of the program; `memory` is aligned to 8 and has those bytes.
-  [[nodiscard]] static size_t Bytes(const ProgramView& program);
-  [[nodiscard]] static OperandRoom At(void* memory, const ProgramView& program);
-};
-
-/// An op as its kernel is called with it.
-struct DescribedOp {
-  OpInfo info;
-  KernelCall call;
-};
-
 /// The first program of a plan. Threads: any number may use it once it is loaded.
 class OneWorkerPlan {
  public:
-  /// Bytes that `Load` needs: a pointer per op, and for the call's duration scratch.
+  /// Bytes that `Load` needs: a pointer and a number per op, and for the call's duration scratch.
+  static constexpr size_t kStateBytesPerOp = sizeof(KernelEntry*) + sizeof(uint16_t);
   [[nodiscard]] static size_t StateBytes(const PlanView& plan);
   [[nodiscard]] static size_t ScratchBytes(const PlanView& plan);
 
@@ -69,17 +39,25 @@ class OneWorkerPlan {
 
   /// The same error, telling of which op.
   [[nodiscard]] Status AtOp(const Status& status, size_t op) const;
-  /// Operands in arenas have no data without `places`.
-  [[nodiscard]] DescribedOp Describe(size_t op, const Places* places,
-                                     const OperandRoom& room) const;
+  /// The op that comes at that place in the order of execution.
+  [[nodiscard]] uint32_t op_at(size_t step) const { return order_[step]; }
+
+  /// Where a tensor lies: a constant in the plan, another in its arena. `arenas` has the start of
+  /// each; without it (null) there is no place in them: null.
+  [[nodiscard]] uint8_t* Address(const TensorInfo& tensor, void* const* arenas) const;
+  /// Describes every tensor of the program, `arenas` as above; `views` has one of each.
+  void DescribeTensors(void* const* arenas, TensorView* views) const;
+  /// Makes `call` the op's, whatever op's it was: operands and workspace. The rest of it is
+  /// as it was made, once per run: to clear it takes as long as to look up the op.
+  void Prepare(size_t op, const TensorView* views, KernelCall* call) const;
 
  private:
-  void View(int32_t tensor, const Places* places, TensorView& view) const;
-  Status BindOp(size_t op, const KernelList& kernels, const OperandRoom& room);
+  Status BindOp(size_t op, const KernelList& kernels, const TensorView* views);
 
   PlanView view_;
   ProgramView program_;
   const KernelEntry** kernels_ = nullptr;  ///< by op
+  uint16_t* order_ = nullptr;              ///< ops, by step
 };
 
 }  // namespace tenon

@@ -6,59 +6,60 @@ namespace tenon {
 
 size_t OneWorkerSession::StateBytes(const OneWorkerPlan& plan) {
   const ProgramView& program = plan.program();
-  return program.arena_count() * sizeof(void*) + PortCount(program) * sizeof(BoundPort) +
-         OperandRoom::Bytes(program);
+  return program.tensor_count() * sizeof(TensorView) + program.arena_count() * sizeof(void*);
 }
 
 void OneWorkerSession::Open(const OneWorkerPlan& plan, uint8_t* state, const ArenaMemory* arenas) {
   const ProgramView& program = plan.program();
-  const size_t ports = PortCount(program);
   plan_ = &plan;
-  places_.arenas = {reinterpret_cast<void**>(state), program.arena_count()};
+  views_ = reinterpret_cast<TensorView*>(state);
   // What follows is aligned no further than what it follows.
-  static_assert(alignof(void*) >= alignof(BoundPort) && alignof(BoundPort) >= alignof(TensorView) &&
-                alignof(TensorView) >= alignof(int32_t));
-  places_.ports = {reinterpret_cast<BoundPort*>(places_.arenas.end()), ports};
-  room_ = OperandRoom::At(places_.ports.end(), program);
-  for (size_t i = 0; i < places_.arenas.size(); ++i) places_.arenas[i] = arenas[i].base;
-  for (size_t i = 0; i < ports; ++i) {
-    places_.ports[i] = {nullptr, program.tensor(PortAt(program, i).tensor).storage};
-  }
+  static_assert(alignof(TensorView) >= alignof(void*));
+  arenas_ = reinterpret_cast<void**>(views_ + program.tensor_count());
+  for (size_t i = 0; i < program.arena_count(); ++i) arenas_[i] = arenas[i].base;
+  plan.DescribeTensors(arenas_, views_);
 }
 
 void* OneWorkerSession::PortData(size_t port) const {
-  const uint32_t storage = places_.ports[port].storage;
-  return places_.Find(storage, plan_->program().storage(storage));
+  return views_[PortAt(plan_->program(), port).tensor].data;
+}
+
+void* OneWorkerSession::Planned(size_t port) const {
+  const ProgramView& program = plan_->program();
+  return plan_->Address(program.tensor(PortAt(program, port).tensor), arenas_);
 }
 
 size_t OneWorkerSession::PortBytes(size_t port) const {
-  return plan_->program().storage(places_.ports[port].storage).bytes;
+  const ProgramView& program = plan_->program();
+  return program.storage(program.tensor_storage(PortAt(program, port).tensor)).bytes;
 }
 
 void OneWorkerSession::BindPort(size_t port, void* data) {
-  void*& bound = places_.ports[port].data;
-  places_.bound += static_cast<size_t>(data != nullptr) - static_cast<size_t>(bound != nullptr);
-  bound = data;
+  const ProgramView& program = plan_->program();
+  // The port is all of its storage, which other tensors may be parts of.
+  uint8_t* const start = static_cast<uint8_t*>(data != nullptr ? data : Planned(port));
+  const uint32_t storage = program.tensor_storage(PortAt(program, port).tensor);
+  const size_t tensors = program.tensor_count();
+  for (size_t i = 0; i < tensors; ++i) {
+    if (program.tensor_storage(i) == storage) views_[i].data = start + program.tensor(i).offset;
+  }
 }
 
 Status OneWorkerSession::Run(const RunOptions& options) {
-  const ProgramView& program = plan_->program();
   const OpTimer* timer = options.timer;
-  for (size_t step = 0; step < program.step_count(0); ++step) {
-    const uint32_t op = program.step(0, step).op;
+  KernelCall call;
+  const size_t steps = plan_->program().op_count();
+  for (size_t step = 0; step < steps; ++step) {
+    const uint32_t op = plan_->op_at(step);
     const uint64_t start = timer != nullptr ? timer->clock_nanoseconds(timer->context) : 0;
-    const Status status = RunOp(op);
+    plan_->Prepare(op, views_, &call);
+    const Status status = plan_->kernel(op).run(call);
     if (!status.ok()) return plan_->AtOp(status, op);
     if (timer != nullptr) {
       timer->record(timer->context, op, timer->clock_nanoseconds(timer->context) - start);
     }
   }
   return OkStatus();
-}
-
-Status OneWorkerSession::RunOp(size_t op) const {
-  const DescribedOp described = plan_->Describe(op, &places_, room_);
-  return plan_->kernel(op).run(described.call);
 }
 
 }  // namespace tenon

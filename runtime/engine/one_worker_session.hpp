@@ -14,8 +14,7 @@ namespace tenon {
 
 class OneWorkerSession {
  public:
-  /// Bytes that `Open` needs: a pointer per arena, 8 to 16 bytes per port, and the views of one
-  /// op's operands at a time; arenas apart.
+  /// Bytes that `Open` needs: a view of each tensor and a pointer per arena; arenas apart.
   [[nodiscard]] static size_t StateBytes(const OneWorkerPlan& plan);
 
   /// `plan`, `state` and the arenas (one per arena of the program, each with the bytes and
@@ -27,10 +26,11 @@ class OneWorkerSession {
   [[nodiscard]] void* PortData(size_t port) const;
   /// The bytes of its storage, which is the port's alone.
   [[nodiscard]] size_t PortBytes(size_t port) const;
-  /// Uses `data` for the port's storage from now on; null goes back to the arena.
+  /// Uses `data` for the port's storage from now on; null goes back to the arena. Looks at every
+  /// tensor of the program.
   void BindPort(size_t port, void* data);
   /// True if the port lies in memory bound to it.
-  [[nodiscard]] bool IsBound(size_t port) const { return places_.ports[port].data != nullptr; }
+  [[nodiscard]] bool IsBound(size_t port) const { return PortData(port) != Planned(port); }
 
   [[nodiscard]] const OneWorkerPlan& plan() const { return *plan_; }
 
@@ -39,11 +39,12 @@ class OneWorkerSession {
   Status Run(const RunOptions& options = {});
 
  private:
-  Status RunOp(size_t op) const;
+  /// Where the plan puts the port.
+  [[nodiscard]] void* Planned(size_t port) const;
 
   const OneWorkerPlan* plan_ = nullptr;
-  Places places_;
-  OperandRoom room_;
+  TensorView* views_ = nullptr;  ///< by tensor
+  void** arenas_ = nullptr;      ///< the start of each
 };
 
 }  // namespace tenon

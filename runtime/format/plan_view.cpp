@@ -58,10 +58,16 @@ Span<const int32_t> Integers(const void* table, flatbuffers::voffset_t field) {
 
 size_t Count(const void* table, flatbuffers::voffset_t field) { return Words(table, field).size(); }
 
-/// The table or string that element `index` of a vector leads to.
+/// The table or string that element `index` of a vector leads to. The vector is there: the index is
+/// below its length.
 [[gnu::noinline]] const uint8_t* Element(const void* table, flatbuffers::voffset_t field,
                                          size_t index) {
-  const uint32_t* element = Words(table, field).data() + index;
+  const auto* fields = static_cast<const flatbuffers::Table*>(table)->GetVTable();
+  const uint8_t* at = static_cast<const uint8_t*>(table) +
+                      flatbuffers::ReadScalar<flatbuffers::voffset_t>(fields + field);
+  const auto* vector =
+      reinterpret_cast<const uint32_t*>(at + flatbuffers::ReadScalar<flatbuffers::uoffset_t>(at));
+  const uint32_t* element = vector + 1 + index;
   return reinterpret_cast<const uint8_t*>(element) + *element;
 }
 
@@ -177,21 +183,27 @@ TensorInfo ProgramView::tensor(size_t index) const {
           Integers(tensor, Tensor::VT_DIMS),
           Integers(tensor, Tensor::VT_STRIDES)};
 }
+uint32_t ProgramView::tensor_storage(size_t index) const {
+  return Scalar<uint32_t>(Element(table_, Program::VT_TENSORS, index), plan::Tensor::VT_STORAGE);
+}
 
 size_t ProgramView::op_count() const { return Count(table_, Program::VT_OPS); }
 OpInfo ProgramView::op(size_t index) const {
   using plan::Op;
   const void* op = Element(table_, Program::VT_OPS, index);
-  return {Text(op, Op::VT_NAME),
+  return {op_operands(index),
+          Text(op, Op::VT_NAME),
           Scalar<uint16_t>(op, Op::VT_KIND),
           Scalar<uint16_t>(op, Op::VT_KERNEL),
-          Integers(op, Op::VT_INPUTS),
-          Integers(op, Op::VT_OUTPUTS),
-          Integers(op, Op::VT_ATTRIBUTES),
-          Scalar<int32_t>(op, Op::VT_WORKSPACE, -1),
           Scalar<int32_t>(op, Op::VT_IN_PLACE, -1),
           kHasDevices ? Scalar<int32_t>(op, Op::VT_FALLBACK_KERNEL, -1) : -1,
           kHasDevices ? Scalar<int32_t>(op, Op::VT_FALLBACK_WORKSPACE, -1) : -1};
+}
+OpOperands ProgramView::op_operands(size_t index) const {
+  using plan::Op;
+  const void* op = Element(table_, Program::VT_OPS, index);
+  return {Integers(op, Op::VT_INPUTS), Integers(op, Op::VT_OUTPUTS),
+          Integers(op, Op::VT_ATTRIBUTES), Scalar<int32_t>(op, Op::VT_WORKSPACE, -1)};
 }
 
 size_t ProgramView::worker_count() const { return Count(table_, Program::VT_WORKERS); }

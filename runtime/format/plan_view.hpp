@@ -78,14 +78,18 @@ struct TensorInfo {
   Span<const int32_t> strides;
 };
 
-struct OpInfo {
-  const char* name;  ///< never null, may be empty
-  uint16_t kind;
-  uint16_t kernel;
+/// What an op's kernel is called with: all that a run looks up.
+struct OpOperands {
   Span<const int32_t> inputs;
   Span<const int32_t> outputs;
   Span<const int32_t> attributes;
   int32_t workspace;
+};
+
+struct OpInfo : OpOperands {
+  const char* name;  ///< never null, may be empty
+  uint16_t kind;
+  uint16_t kernel;
   int32_t in_place;
   int32_t fallback_kernel;  ///< -1: none; always in firmware
   int32_t fallback_workspace;
@@ -139,8 +143,10 @@ class ProgramView {
   [[nodiscard, gnu::pure]] StorageInfo storage(size_t index) const;
   [[nodiscard, gnu::pure]] size_t tensor_count() const;
   [[nodiscard, gnu::pure]] TensorInfo tensor(size_t index) const;
+  [[nodiscard, gnu::pure]] uint32_t tensor_storage(size_t index) const;  ///< TensorInfo::storage
   [[nodiscard, gnu::pure]] size_t op_count() const;
   [[nodiscard, gnu::pure]] OpInfo op(size_t index) const;
+  [[nodiscard, gnu::pure]] OpOperands op_operands(size_t index) const;
   [[nodiscard, gnu::pure]] size_t worker_count() const;
   [[nodiscard, gnu::pure]] const char* worker_name(
       size_t worker) const;  ///< never null, may be empty

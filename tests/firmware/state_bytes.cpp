@@ -9,8 +9,7 @@ namespace tenon::sdk {
 static_assert(sizeof(void*) == 4);
 // Both states are rounded up to 16, and each begins with its handle and aligns an array or two.
 static_assert(kHandleBytes<tenon_plan> + kHandleBytes<tenon_session> + 2 * 15 + 16 <= 256);
-static_assert(sizeof(BoundPort) <= 8);
-static_assert(sizeof(TensorView) + sizeof(int32_t) <= 20);
+static_assert(OneWorkerPlan::kStateBytesPerOp <= 6 && sizeof(TensorView) <= 16);
 static_assert(sizeof(plan_check::Access) <= 4 && sizeof(plan_check::Number) <= 2);
 
 }  // namespace tenon::sdk

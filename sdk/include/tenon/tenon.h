@@ -264,8 +264,7 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_arena(const tenon_plan* plan, 
 typedef struct tenon_session tenon_session;
 
 /* Bytes of memory for a session's own state (not its arenas): in firmware less than 100 bytes, a
- * pointer per arena, two per input and output, and 20 bytes per operand of the op that has the
- * most. 0 without a loaded plan. */
+ * pointer per arena and 16 bytes per tensor. 0 without a loaded plan. */
 TENON_API size_t tenon_session_state_size(const tenon_plan* plan);
 
 /* Memory that the caller gives. */
