@@ -5,6 +5,8 @@
     scripts/explain.py 3a7f at 5          of op number 5 (`tenon inspect` lists them)
     scripts/explain.py --check            exit status 1 if two messages have the same number
 
+"..." stands for what a number has no room for: further arguments, and names.
+
 Looks for the message in the sources that this script stands beside: they must be those that the
 firmware was built from, or a message may have another number, or none.
 """
@@ -20,6 +22,7 @@ DEVICE_FOLDERS = ("runtime/base", "runtime/format", "runtime/ops", "runtime/engi
 LITERALS = re.compile(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+')
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r'//[^\n]*|("(?:[^"\\\n]|\\.)*")')
+PLACE = re.compile(r"\{\w\}")
 LARGEST_ARGUMENT = 2047  # of Status in runtime/base/status.hpp: stands for all that are larger
 
 
@@ -55,12 +58,12 @@ def collisions(found):
 
 
 def in_words(text, argument, is_op):
-    if is_op:
-        return f"op {argument}: {text}"
     shown = str(argument)
     if argument >= LARGEST_ARGUMENT:
         shown += " or more"
-    return text.replace("{0}", shown)
+    words = f"op {argument}: {text}" if is_op else text.replace("{0}", shown)
+    # One argument has room beside the number, and no name has.
+    return PLACE.sub("...", words)
 
 
 def explain(words):
