@@ -33,9 +33,16 @@ struct OrderOptions {
   double target_ms = 0;   ///< stop at the first order predicted to take no longer; 0: none
 };
 
+/// An arena in another space than the board's arena space.
+struct ArenaBeside {
+  std::string space;
+  int64_t bytes = 0;
+};
+
 struct MemoryReport {
   std::string space;
-  int64_t arena_bytes = 0;
+  int64_t arena_bytes = 0;               ///< of that space
+  std::vector<ArenaBeside> beside = {};  ///< other arenas that ops work in
   int64_t lower_bound = 0;
   bool proven_optimal = false;
   int64_t constants_bytes = 0;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "converter/direct_space.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -125,15 +127,23 @@ class OneUnitFitter {
     if (options.most_slowdown > 0) split_options_.prices = PricesOf(board_);
   }
 
-  /// The first way that fits, in order of what it costs in time.
+  /// The first way that fits, in order of what it costs in time; or over two spaces, if that takes
+  /// less.
   Result<std::optional<Fitted>> Try() {
-    for (const bool lean : {false, true}) {
-      TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryKernels(lean));
-      if (found) return found;
-    }
-    TENON_ASSIGN_OR_RETURN(Fitted least, Smallest());
-    if (Accept(least, /*lean=*/true)) return std::optional(std::move(least));
-    return std::optional<Fitted>();
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryOneSpace());
+    const bool spread_is_better =
+        spread_ && (!found || spread_->compiled.time.after < found->compiled.time.after);
+    return spread_is_better ? std::move(spread_) : std::move(found);
+  }
+
+  /// Over the arena's space and the board's direct one; none if the board has no such space or they
+  /// have too little room.
+  [[nodiscard]] std::optional<Fitted> OverTwoSpaces(Fitted fitted) const {
+    CompileOptions compile = options_.compile;
+    compile.board = &board_;
+    const int64_t limit = limit_ - Beside(fitted);
+    if (!SpreadOverSpaces(compile, limit, fitted.compiled)) return std::nullopt;
+    return fitted;
   }
 
   /// The smallest that can be reached at the price of time.
@@ -161,16 +171,44 @@ class OneUnitFitter {
   }
 
  private:
+  Result<std::optional<Fitted>> TryOneSpace() {
+    for (const bool lean : {false, true}) {
+      TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryKernels(lean));
+      if (found || SpreadIsFastest()) return found;
+    }
+    TENON_ASSIGN_OR_RETURN(Fitted least, Smallest());
+    if (Accept(least, /*lean=*/true)) return std::optional(std::move(least));
+    if (!spread_) spread_ = OverTwoSpaces(std::move(least));
+    return std::optional<Fitted>();
+  }
+
+  /// True if two spaces cost no time: patches then have nothing to win.
+  [[nodiscard]] bool SpreadIsFastest() const {
+    return spread_ && spread_->compiled.time.after <= whole_time_;
+  }
+
+  /// True if it fits one space; else it is a candidate for two.
+  bool AcceptUncut(Fitted& fitted, bool lean) {
+    if (Accept(fitted, lean)) return true;
+    if (board_.DirectSpace() == nullptr) return false;
+    std::optional<Fitted> spread = OverTwoSpaces(fitted);
+    if (spread && (!spread_ || spread->compiled.time.after < spread_->compiled.time.after)) {
+      spread_ = std::move(spread);
+    }
+    return false;
+  }
+
   /// Whole, then with chains cut, then with single ops split too. Ops that share bytes with what
   /// they read need less than their working sets say: what fits the arena is not split for those.
   Result<std::optional<Fitted>> TryKernels(bool lean) {
     const CompileOptions compile = OptionsFor(lean);
     TENON_ASSIGN_OR_RETURN(Fitted whole, Split(graph_, compile, MemorySplit(), /*ops=*/false));
-    if (Accept(whole, lean)) return std::optional(std::move(whole));
+    if (!lean) whole_time_ = whole.compiled.time.after;
+    if (AcceptUncut(whole, lean)) return std::optional(std::move(whole));
     const CompileOptions in_place = InPlace(compile);
     TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, in_place, MemorySplit(), /*ops=*/false));
-    if (Accept(over, lean)) return std::optional(std::move(over));
-    if (!options_.split) return std::optional<Fitted>();
+    if (AcceptUncut(over, lean)) return std::optional(std::move(over));
+    if (!options_.split || SpreadIsFastest()) return std::optional<Fitted>();
     const int64_t limit = std::max<int64_t>(limit_ - Beside(whole), 1);
     for (const bool ops : {false, true}) {
       Result<Fitted> cut = Cut(in_place, limit, whole, ops);
@@ -238,6 +276,8 @@ class OneUnitFitter {
   int64_t unsplit_ = 0;
   double most_time_ = 0;  ///< in picoseconds; 0: any
   MemorySplitOptions split_options_;
+  Picoseconds whole_time_ = 0;    ///< uncut, all in one space
+  std::optional<Fitted> spread_;  ///< the fastest over two spaces so far
 };
 
 /// `works`: the smallest limit that does.
@@ -269,6 +309,20 @@ Result<std::optional<Fitted>> TryLimit(const Graph& graph, const FitOptions& opt
   return OneUnitFitter(graph, options, WithLimit(*options.compile.board, bytes)).Try();
 }
 
+/// Of boards with a direct space: the smallest limit is one with which the least fits both.
+Error RefuseSpread(const FitOptions& options, const Fitted& smallest) {
+  const Board& board = *options.compile.board;
+  const int64_t whole = smallest.compiled.arena.bytes;
+  const int64_t beside = NeededBytes(smallest.compiled, board) - whole;
+  const int64_t arena = SmallestSpread(options.compile, whole, smallest.compiled);
+  Error error = TooLarge(smallest.compiled, board, arena + beside, options.split);
+  if (arena < whole) {
+    error.details.push_back(
+        fmt::format("with that limit the rest lies in '{}'", board.DirectSpace()->name));
+  }
+  return error;
+}
+
 /// States the smallest limit that works: one that was tried, when a byte less was tried too and did
 /// not. (After `kMostTries` improvements a smaller one may be left.)
 Error Refuse(const Graph& graph, const FitOptions& options) {
@@ -278,6 +332,7 @@ Error Refuse(const Graph& graph, const FitOptions& options) {
   Result<Fitted> smallest = OneUnitFitter(graph, options, WithLimit(board, kUnlimited)).Smallest();
   if (!smallest.ok()) return smallest.error();
   int64_t works = NeededBytes(smallest->compiled, board);
+  if (board.DirectSpace() != nullptr) return RefuseSpread(options, *smallest);
   for (int tries = 0; tries < kMostTries; ++tries) {
     Result<std::optional<Fitted>> found = TryLimit(graph, options, works - 1);
     if (!found.ok()) return found.error();
@@ -414,6 +469,9 @@ Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options) {
     if (NeededBytes(smallest.compiled, board) <= board.ArenaSpace()->usable_bytes()) {
       return smallest;
     }
+    std::optional<Fitted> spread =
+        OneUnitFitter(graph, options, board).OverTwoSpaces(std::move(smallest));
+    if (spread) return std::move(*spread);
   } else {
     TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, OneUnitFitter(graph, options, board).Try());
     if (found) return std::move(*found);

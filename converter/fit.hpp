@@ -4,7 +4,10 @@
 //   1. Ops whose working set is over the memory that they run from are split (split/working_set).
 //   2. If the arena is over its space, chains of ops are cut into patches (split/memory_plan).
 //   3. If that is not enough, kernels with large workspaces or packed weights are left out.
-// On boards with units side by side several ways to split are compiled, and the fastest is kept.
+// Where ops work in a second space too (a board's "direct" one), what is not cut is spread over
+// both spaces if that is predicted to take less time than the first way above that fits one, or if
+// none does; then what is cut to the smallest, too. On boards with units side by side several ways
+// to split are compiled, and the fastest is kept.
 #pragma once
 
 #include "converter/compile.hpp"
@@ -39,8 +42,8 @@ struct Fitted {
   bool lean = false;   ///< kernels were left out for their workspaces or packed weights
 };
 
-/// Bytes of the arena's space that a run writes or the plan keeps there: the arena, packed weights,
-/// and constants if they live there too.
+/// Bytes of the board's arena space that a run writes or the plan keeps there: the arena, packed
+/// weights, and constants if they live there too.
 [[nodiscard]] int64_t NeededBytes(const Compiled& compiled, const Board& board);
 
 /// Errors (kDoesNotFit): names the op that needs most, its bytes, the limit, and the smallest limit

@@ -106,6 +106,9 @@ Status CheckConstantsFit(const Board& board, const MemoryReport& memory) {
     if (!space.holds_constants) continue;
     int64_t needed = memory.constants_bytes;
     if (space.name == arena_space.name) needed += memory.arena_bytes + memory.packed_bytes;
+    for (const ArenaBeside& arena : memory.beside) {
+      if (space.name == arena.space) needed += arena.bytes;
+    }
     if (needed <= space.usable_bytes()) return {};
     Error error{ErrorKind::kDoesNotFit, "", {}};
     error.message = fmt::format("the model needs {} bytes of '{}', {} are available", needed,

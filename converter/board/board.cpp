@@ -85,6 +85,7 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   reader.Optional("constants", space.holds_constants);
   reader.Optional("arena", space.holds_arena);
   reader.Optional("spill", space.spill);
+  reader.Optional("direct", space.direct);
   reader.Optional("stage_constants", space.stage_constants);
   reader.Optional("shared", space.shared);
   reader.Optional("alignment_bytes", space.alignment_bytes);
@@ -95,6 +96,12 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   reader.FailIf(space.latency_ns < 0, "has a 'latency_ns' below 0");
   reader.FailIf(space.spill && space.holds_arena,
                 "has \"spill\": true, but ops run from where the arena is");
+  reader.FailIf(space.direct && space.holds_arena,
+                "has \"direct\": true, but ops run from where the arena is anyway");
+  reader.FailIf(space.direct && space.spill,
+                "has \"direct\": true and \"spill\": true: ops either work there or do not");
+  reader.FailIf(space.direct && !(space.bandwidth_bytes_per_second > 0),
+                "has \"direct\": true without a 'bandwidth_bytes_per_second' above 0");
   reader.FailIf(space.stage_constants && !space.holds_constants,
                 "has \"stage_constants\": true without \"constants\": true");
   reader.FailIf(space.stage_constants && space.holds_arena,
@@ -200,6 +207,28 @@ void CheckSpaces(ObjectReader& reader, const Board& board) {
   }
 }
 
+/// Ops find tensors in either of two spaces where one unit runs them all.
+void CheckDirect(ObjectReader& reader, const Board& board) {
+  const MemorySpace* direct = board.DirectSpace();
+  if (direct == nullptr) return;
+  const auto spaces = std::count_if(board.memory_spaces.begin(), board.memory_spaces.end(),
+                                    [](const MemorySpace& space) { return space.direct; });
+  if (spaces > 1) {
+    reader.Fail(fmt::format("has {} memory spaces with \"direct\": true, one at most", spaces));
+  }
+  if (board.units.size() != 1 || board.units[0].backend != "cpu") {
+    reader.Fail(fmt::format(
+        "has \"direct\": true for '{}', which is for boards of one unit, of backend \"cpu\"",
+        direct->name));
+  }
+  if (!board.units[0].runs_from.empty() && board.units[0].runs_from != board.ArenaSpace()->name) {
+    reader.Fail(
+        fmt::format("has \"direct\": true for '{}', but its unit runs from elsewhere than the "
+                    "arena's space",
+                    direct->name));
+  }
+}
+
 /// What one object alone cannot tell: names that refer to other objects, and how many there are.
 void CheckWhole(ObjectReader& reader, const Board& board) {
   reader.FailIf(board.name.empty(), "has an empty name");
@@ -211,6 +240,7 @@ void CheckWhole(ObjectReader& reader, const Board& board) {
   }
   CheckUnits(reader, board);
   CheckSpaces(reader, board);
+  if (reader.ok()) CheckDirect(reader, board);
   CheckLinks(reader, board);
   for (size_t i = 0; i < board.priorities.size(); ++i) {
     const std::string& backend = board.priorities[i].backend;
@@ -237,6 +267,13 @@ uint64_t Fnv1a(std::string_view text) {
 const MemorySpace* Board::ArenaSpace() const {
   for (const MemorySpace& space : memory_spaces) {
     if (space.holds_arena) return &space;
+  }
+  return nullptr;
+}
+
+const MemorySpace* Board::DirectSpace() const {
+  for (const MemorySpace& space : memory_spaces) {
+    if (space.direct) return &space;
   }
   return nullptr;
 }

@@ -59,6 +59,8 @@ struct MemorySpace {
   bool holds_arena = false;
   /// Holds tensors that do not fit where ops run from: ops do not run from here.
   bool spill = false;
+  /// Ops read and write tensors here in place too: where the arena's space has no room for all.
+  bool direct = false;
   /// Constants that live here are copied to where ops run from before they are used; otherwise ops
   /// read them in place.
   bool stage_constants = false;
@@ -121,6 +123,8 @@ struct Board {
   uint64_t fingerprint = 0;                        ///< FNV-1a of the canonical JSON
 
   [[nodiscard]] const MemorySpace* ArenaSpace() const;
+  /// The space beside the arena's that ops work in too; null if there is none.
+  [[nodiscard]] const MemorySpace* DirectSpace() const;
   /// By name; null if there is none.
   [[nodiscard]] const MemorySpace* FindSpace(std::string_view space_name) const;
   [[nodiscard]] MemorySpace* FindSpace(std::string_view space_name);

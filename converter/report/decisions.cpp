@@ -228,6 +228,9 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
   json["predicted"] = {{"latency_ms", latency_ms},
                        {"throughput_per_s", throughput > 0 ? Json(throughput) : Json(nullptr)},
                        {"peak_bytes", {{memory.space, memory.arena_bytes + memory.packed_bytes}}}};
+  for (const ArenaBeside& arena : memory.beside) {
+    json["predicted"]["peak_bytes"][arena.space] = arena.bytes;
+  }
   json["passes"] = PassesJson(conversion);
   json["mapping"] = MappingJson(conversion);
   json["optimal_mapping"] = OptimalMappingJson(conversion.mapping_report);

@@ -116,6 +116,10 @@ void PrintSummary(const converter::Conversion& conversion, const SummaryOptions&
       "bytes\n",
       memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
       memory.constants_bytes);
+  for (const converter::ArenaBeside& arena : memory.beside) {
+    std::cout << fmt::format("{}: arena {} bytes, which ops work in too\n", arena.space,
+                             arena.bytes);
+  }
   PrintInputFormats(conversion.passes);
   PrintWeights(conversion.weights);
   PrintSplits(conversion);

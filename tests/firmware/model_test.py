@@ -67,6 +67,8 @@ def test(options, folder):
     for inputs in input_sets:
         found, report = compare(options, plan, board_plan, host_plan, inputs, folder)
         wrong += found
+    if options.arenas and len(plan["arenas"]) != options.arenas:
+        wrong.append(f"the plan has {len(plan['arenas'])} arenas, expected {options.arenas}")
     state, limit = report.plan_state + report.session_state, state_limit(plan)
     print(f"{len(plan['ops'])} ops, {len(input_sets)} inputs: same as here; arenas {report.arenas}, "
           f"plan and session {state} of {limit} bytes, scratch {report.scratch}, "
@@ -83,6 +85,7 @@ def main():
     for name in ("tenon", "runner", "board"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--sample", help="a .npy file of the model's input, if it is there")
+    parser.add_argument("--arenas", type=int, help="that the plan must have")
     parser.add_argument("--option", action="append", default=[], help="of convert")
     parser.add_argument("model")
     options = parser.parse_args()

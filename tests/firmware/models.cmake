@@ -44,6 +44,10 @@ firmware_shared_model(kws_qdq quick ${kws}/model_qdq.onnx model_qdq.input_0.npy)
 firmware_shared_model(resnet8_qdq quick ${resnet8}/model_qdq.onnx model_qdq.input_0.npy)
 firmware_shared_model(ad01_qdq quick ${ad01}/model_qdq.onnx model_qdq.input_0.npy)
 
+# Tensors in two memories, which kernels read and write where they lie.
+firmware_shared_model(kws_two_memories quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
+  --arenas 2 --option=--memory-limit=sram=8K --option=--memory-limit=dtcm=10K --option=--split=off)
+
 # Floats.
 firmware_shared_model(mnist quick mnist_cnn/mnist.onnx input_0.npy)
 firmware_shared_model(kws_float quick ${kws}/model_fp32.onnx model_fp32.input_0.npy)

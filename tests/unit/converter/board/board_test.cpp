@@ -281,6 +281,45 @@ TEST_CASE("ParseBoard: memory spaces and links must fit together") {
   CheckRefused(board, "\"stage_constants\": true for 'ddr' without a link to 'sram'");
 }
 
+/// SmallBoard with a space beside the arena's that ops work in too.
+Json DirectBoard() {
+  Json board = SmallBoard();
+  board["memory_spaces"].push_back(
+      {{"name", "psram"}, {"bytes", 65536}, {"bandwidth_bytes_per_second", 1e8}, {"direct", true}});
+  return board;
+}
+
+TEST_CASE("ParseBoard: a space beside the arena's may be one that ops work in too") {
+  const auto board = ParseBoard(DirectBoard().dump(), "test");
+  REQUIRE_MESSAGE(board.ok(), board.error().message);
+  REQUIRE(board->DirectSpace() != nullptr);
+  CHECK(board->DirectSpace()->name == "psram");
+  CHECK(ParseBoard(SmallBoard().dump(), "test")->DirectSpace() == nullptr);
+}
+
+TEST_CASE("ParseBoard: a direct space is one, with a bandwidth, beside the arena of one unit") {
+  const auto with_space = [](const char* key, const Json& value) {
+    Json board = DirectBoard();
+    board["memory_spaces"].back()[key] = value;
+    return board;
+  };
+  CheckRefused(with_space("spill", true), "\"direct\": true and \"spill\": true");
+  CheckRefused(with_space("arena", true), "\"direct\": true, but ops run from where the arena is");
+  CheckRefused(with_space("bandwidth_bytes_per_second", 0), "\"direct\": true without");
+  Json board = DirectBoard();
+  board["memory_spaces"].push_back(board["memory_spaces"].back());
+  board["memory_spaces"].back()["name"] = "more";
+  CheckRefused(board, "2 memory spaces with \"direct\": true");
+  board = DirectBoard();
+  board["units"].push_back(board["units"][0]);
+  board["units"].back()["name"] = "second";
+  CheckRefused(board, "\"direct\": true for 'psram', which is for boards of one unit");
+  board = DirectBoard();
+  const size_t other = board["memory_spaces"].size() - 1;
+  board["units"][0]["runs_from"] = board["memory_spaces"][other]["name"];
+  CheckRefused(board, "runs from elsewhere");
+}
+
 TEST_CASE("ParseBoard: a priority may be limited to ops of some kind") {
   Json json = SmallBoard();
   json["priorities"][0]["when"] = {{"dtypes", {"f32", "f16"}}, {"rank", 4},
