@@ -12,6 +12,27 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
+/// What is alike for each row of taps.
+struct RowTaps {
+  int count;
+  int dilation;
+  uint32_t width;  ///< of x
+  ptrdiff_t step;
+  const int8_t* padding;
+};
+
+/// Taps of one row of the window, from `column` on; `line` null: it lies in the padding. Apart, so
+/// that the compiler has registers for it.
+[[gnu::noinline]] void SetRowTaps(const RowTaps& row, const int8_t* line, int column,
+                                  const int8_t** tap) {
+  const int8_t** const end = tap + row.count;
+  while (tap < end) {
+    const bool inside = line != nullptr && static_cast<uint32_t>(column) < row.width;
+    *tap++ = inside ? line + column * row.step : row.padding;
+    column += row.dilation;
+  }
+}
+
 class Depthwise {
  public:
   Depthwise(const KernelCall& call, const DepthwiseRoutines& routines)
@@ -29,6 +50,8 @@ class Depthwise {
                  channels_) {
     for (int i = 0; i < 2; ++i) kernel_[i] = op_.Input(1).dims[2 + i];
     tap_count_ = kernel_[0] * kernel_[1];
+    row_taps_ = {kernel_[1], attributes_.dilations[1], static_cast<uint32_t>(x_.dims[3]),
+                 x_.strides[3], padding_};
     while (inside_begin_ < y_.dims[3] && !IsInside(1, inside_begin_)) ++inside_begin_;
     inside_end_ = inside_begin_;
     while (inside_end_ < y_.dims[3] && IsInside(1, inside_end_)) ++inside_end_;
@@ -92,22 +115,14 @@ class Depthwise {
   }
 
   void SetTaps(int image, int row, int column, const int8_t** tap) const {
-    const int8_t* const padding = padding_;
     const int8_t* const data = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
-    const int columns = kernel_[1];
-    const auto width = static_cast<uint32_t>(x_.dims[3]);
-    const int dilation = attributes_.dilations[1];
-    const ptrdiff_t step = x_.strides[3];
     const int first_column = WindowStart(1, column);
     int at_row = WindowStart(0, row);
     for (int i = 0; i < kernel_[0]; ++i, at_row += attributes_.dilations[0]) {
-      const bool row_inside = at_row >= 0 && at_row < x_.dims[2];
-      const int8_t* line = data + (row_inside ? ptrdiff_t{at_row} * x_.strides[2] : 0);
-      int at_column = first_column;
-      for (int j = 0; j < columns; ++j, at_column += dilation) {
-        const bool inside = row_inside && static_cast<uint32_t>(at_column) < width;
-        *tap++ = inside ? line + at_column * step : padding;
-      }
+      const bool inside = at_row >= 0 && at_row < x_.dims[2];
+      const int8_t* line = inside ? data + ptrdiff_t{at_row} * x_.strides[2] : nullptr;
+      SetRowTaps(row_taps_, line, first_column, tap);
+      tap += row_taps_.count;
     }
   }
 
@@ -184,6 +199,7 @@ class Depthwise {
   void (*multiply_)(const DepthwiseBlock& block, int32_t* sums);
   int kernel_[2] = {};
   int tap_count_ = 0;
+  RowTaps row_taps_ = {};
   bool takes_ = true;
   bool runs_ = false;     ///< the routines' `run`
   int inside_begin_ = 0;  ///< columns whose windows lie inside x
