@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The words behind the errors of a runtime that was built without them (TENON_ERROR_WORDS=OFF).
 
-    scripts/explain.py error 3a7f (5)     as tenon_error says it: number and argument
+    scripts/explain.py 'error 3a7f (5)'   as tenon_error says it: number and argument
     scripts/explain.py 3a7f at 5          of op number 5 (`tenon inspect` lists them)
     scripts/explain.py --check            exit status 1 if two messages have the same number
 
