@@ -3,6 +3,9 @@
 //
 //   plan_maker BOARD text FILE | plan_maker BOARD random SEED   [--run INPUT_SEED]
 //
+// The board "two-memories" is a Cortex-M55 with half the SRAM that the model needs, and slower
+// memory beside it that ops work in too.
+//
 // Writes to standard output the plan and, with --run, inputs and the outputs that the portable
 // kernels give here: each as 8 bytes of size and the bytes themselves (made_plan.hpp reads them).
 #include <cstdio>
@@ -41,6 +44,29 @@ converter::Graph ReadGraph(const std::string& kind, const char* what) {
   return std::move(*graph);
 }
 
+converter::Conversion Converted(const converter::Graph& graph,
+                                const converter::ConvertOptions& options) {
+  auto conversion = converter::ConvertGraph(graph, options);
+  if (!conversion.ok()) Fail(conversion.error().message);
+  return std::move(*conversion);
+}
+
+converter::ConvertOptions OptionsOf(const std::string& board, const converter::Graph& graph) {
+  const bool two_memories = board == "two-memories";
+  converter::ConvertOptions options = OptionsFor(two_memories ? "cortex-m55" : board);
+  options.board.units[0].portable_kernels_only = true;
+  if (!two_memories) return options;
+  options.board.units[0].kernel_set.clear();
+  converter::MemorySpace& slow = *options.board.FindSpace("dtcm");
+  slow.bytes = int64_t{1} << 30;
+  slow.bandwidth_bytes_per_second = 1e8;
+  converter::MemorySpace& fast = *options.board.FindSpace("sram");
+  fast.bytes = int64_t{1} << 30;
+  fast.bytes = Converted(graph, options).memory.arena_bytes / 2;
+  options.split = false;
+  return options;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,16 +74,13 @@ int main(int argc, char** argv) {
     Fail("usage: plan_maker BOARD text FILE | plan_maker BOARD random SEED   [--run INPUT_SEED]");
   }
   const converter::Graph graph = ReadGraph(argv[2], argv[3]);
-  converter::ConvertOptions options = OptionsFor(argv[1]);
-  options.board.units[0].portable_kernels_only = true;
-  auto conversion = converter::ConvertGraph(graph, options);
-  if (!conversion.ok()) Fail(conversion.error().message);
-  Put(conversion->plan.data(), conversion->plan.size());
+  const converter::Conversion conversion = Converted(graph, OptionsOf(argv[1], graph));
+  Put(conversion.plan.data(), conversion.plan.size());
   if (argc == 4) return 0;
   const auto inputs = RandomInputs(graph, std::strtoull(argv[5], nullptr, 10));
   RunSettings settings;
   settings.portable = true;
-  const RunResult result = RunPlan(conversion->plan, inputs, settings);
+  const RunResult result = RunPlan(conversion.plan, inputs, settings);
   if (!result.error.empty()) Fail(result.error);
   for (const auto& input : inputs) Put(input.data(), input.size());
   for (const auto& output : result.outputs) Put(output.data(), output.size());

@@ -71,6 +71,18 @@ TEST_CASE("One worker: so are those of random graphs") {
   }
 }
 
+TEST_CASE("One worker: so are those of random graphs over two memories") {
+  int over_two = 0;
+  for (int seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    const MadePlan made = RunPlanMaker("two-memories random " + std::to_string(seed) + " --run 1");
+    CheckMadePlan(made);
+    const LoadedForTest plan(made.plan);
+    over_two += tenon_plan_arena_count(plan.get()) == 2 ? 1 : 0;
+  }
+  CHECK(over_two > 15);
+}
+
 TEST_CASE(
     "One worker: states take less than 1 KB and 32 bytes per tensor, twice that with wide "
     "addresses") {
