@@ -131,19 +131,24 @@ class Conv {
     Runs runs;
     runs.to_run = runs.run_bytes = g_.channels;
     runs.from_run = g_.x_step[1] * g_.strides[1];
+    int row = 0;
+    int column = 0;
     for (int done = 0; done < pixels;) {
       const int most = pixels - done < gathered_.most ? pixels - done : gathered_.most;
       int count = 0;
+      runs.to = gathered_.windows;
       while (count < most) {  // row by row
-        const int row = (done + count) / g_.out[1];
-        const int column = (done + count) % g_.out[1];
         const int left = g_.out[1] - column;
         runs.runs = left < most - count ? left : most - count;
-        runs.to = gathered_.windows + count * runs.to_run;
         runs.from = g_.x + WindowStart(g_, 0, row) * g_.x_step[0] +
                     WindowStart(g_, 1, column) * g_.x_step[1];
         product_.routines->copy(runs);
+        runs.to += runs.runs * runs.to_run;
         count += runs.runs;
+        column += runs.runs;
+        if (column < g_.out[1]) continue;
+        column = 0;
+        ++row;
       }
       Positions positions;
       positions.x = gathered_.windows;

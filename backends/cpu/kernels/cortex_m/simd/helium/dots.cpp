@@ -241,22 +241,33 @@ static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
   "vpop {d8-d15}\n"    \
   "pop {r4-r10, pc}\n"
 
-// Rows 0, 2, 4, 6, then 1, 3, 5, 7.
+#define TENON_FULL_WINDOW_16    \
+  "vldrb.8 q0, [r1], #16\n"     \
+  "vmladav.s8 r0, q0, q4\n"     \
+  "vmladav.s8 r2, q0, q5\n"     \
+  "vmladav.s8 r4, q0, q6\n"     \
+  "vmladav.s8 r6, q0, q7\n"     \
+  "stm r12, {r0, r2, r4, r6}\n" \
+  "add r12, #32\n"
+
+// Rows 0, 2, 4, 6, then 1, 3, 5, 7. Two windows at a time, and one more where their number is odd.
 [[gnu::naked]] void DotFull16(const FullDots* /*dots*/) {
   asm volatile(TENON_FULL_BEGIN(
       "2") "vldrb.8 q4, [r5]\n"
            "vldrb.8 q5, [r5, #32]\n"
            "vldrb.8 q6, [r5, #64]\n"
            "vldrb.8 q7, [r5, #96]\n"
-           "adds r5, #16\n" TENON_FULL_WINDOWS
-           "vldrb.8 q0, [r1], #16\n"
-           "vmladav.s8 r0, q0, q4\n"
-           "vmladav.s8 r2, q0, q5\n"
-           "vmladav.s8 r4, q0, q6\n"
-           "vmladav.s8 r6, q0, q7\n"
-           "stm r12, {r0, r2, r4, r6}\n"
-           "add r12, #32\n"
+           "adds r5, #16\n"
+           "mov r1, r8\n"
+           "mov r12, r10\n"
+           "lsrs r7, r9, #1\n"
+           "wls lr, r7, 2f\n"
+           "1:\n" TENON_FULL_WINDOW_16 TENON_FULL_WINDOW_16
            "le lr, 1b\n"
+           "2:\n"
+           "lsls r7, r9, #31\n"
+           "beq 3f\n" TENON_FULL_WINDOW_16
+           "3:\n"
            "add r10, #16\n" TENON_FULL_END);
 }
 
@@ -328,18 +339,22 @@ static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
       "pop {r4, pc}\n");
 }
 
-// r0: to; r1: from one there to the next; r2: from; r3: from one there to the next; lr: vectors.
-[[gnu::naked]] void CopyVectors(int8_t* /*to*/, ptrdiff_t /*to_step*/, const int8_t* /*from*/,
-                                ptrdiff_t /*from_step*/, int32_t /*count*/) {
+static_assert(offsetof(Runs, to_run) == 4 && offsetof(Runs, from) == 8 &&
+              offsetof(Runs, from_run) == 12 && offsetof(Runs, runs) == 16);
+
+// r0: runs; r1: to; r2: from one there to the next; r3: from; r4: from one there to the next.
+[[gnu::naked]] void CopyVectors(const Runs& /*runs*/) {
   asm volatile(
       "push {r4, lr}\n"
-      "ldr r4, [sp, #8]\n"
-      "dls lr, r4\n"
+      "ldrd r1, r2, [r0]\n"
+      "ldrd r3, r4, [r0, #8]\n"
+      "ldr lr, [r0, #16]\n"
+      "dls lr, lr\n"
       "1:\n"
-      "vldrb.8 q0, [r2]\n"
-      "add r2, r3\n"
-      "vstrb.8 q0, [r0]\n"
-      "add r0, r1\n"
+      "vldrb.8 q0, [r3]\n"
+      "add r3, r4\n"
+      "vstrb.8 q0, [r1]\n"
+      "add r1, r2\n"
       "le lr, 1b\n"
       "pop {r4, pc}\n");
 }

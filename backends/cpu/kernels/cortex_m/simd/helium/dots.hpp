@@ -2,8 +2,9 @@
 // products go to even registers only, of which the compiler keeps too few free.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
 
 namespace tenon::cpu::cortex_m::helium {
 
@@ -40,9 +41,8 @@ void DotFull64(const FullDots* dots);
 /// Sums of `rows` rows (1 or more) of `bytes` weights (1 or more) each.
 void SumRows(const int8_t* w, int32_t bytes, int32_t rows, int32_t* sums);
 
-/// `count` vectors (1 or more) of 16 bytes, `to_step` and `from_step` apart.
-void CopyVectors(int8_t* to, ptrdiff_t to_step, const int8_t* from, ptrdiff_t from_step,
-                 int32_t count);
+/// Runs of 16 bytes, one or more.
+void CopyVectors(const Runs& runs);
 
 /// Any windows: `runs` runs of `run_bytes` contiguous bytes.
 struct Dots {

@@ -108,17 +108,20 @@ void TakeEight(const T* data, ptrdiff_t step, const SumBlock& block, T* eight) {
   }
 }
 
+[[gnu::noinline]] void TakeEights(const Rescale& rescale, const SumBlock& block, int32_t* bias,
+                                  int32_t* multiplier, int8_t* shift) {
+  TakeEight(rescale.bias, 1, block, bias);
+  TakeEight(rescale.multiplier, rescale.step, block, multiplier);
+  TakeEight(rescale.shift, rescale.step, block, shift);
+}
+
 /// False if a shift is not to the right.
 bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
   int32_t bias[kBlockOutputs];
   int32_t multiplier[kBlockOutputs];
   int8_t shift[kBlockOutputs];
   const bool each = rescale.step != 0 && block.outputs == kBlockOutputs;
-  if (!each) {
-    TakeEight(rescale.bias, 1, block, bias);
-    TakeEight(rescale.multiplier, rescale.step, block, multiplier);
-    TakeEight(rescale.shift, rescale.step, block, shift);
-  }
+  if (!each) TakeEights(rescale, block, bias, multiplier, shift);
   const int32x4x2_t biases = vld2q_s32(each ? rescale.bias + block.first : bias);
   const int32x4x2_t factors = vld2q_s32(each ? rescale.multiplier + block.first : multiplier);
   const int16x8_t shifts = vldrbq_s16(each ? rescale.shift + block.first : shift);
@@ -168,19 +171,29 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
       "vldrw.32 q4, [r0, #64]\n"
       "vldrw.32 q5, [r0, #80]\n"
       "movs r5, #1\n"
-      "dls lr, lr\n"
       "cmp r12, #8\n"
-      "bne 2f\n"
+      "bne 4f\n"
+      "mov r12, lr\n"  // two pixels at a time, and one more where their number is odd
+      "lsrs r6, r12, #1\n"
+      "wls lr, r6, 2f\n"
       "1:\n" TENON_FINISH_EIGHT
+      "vstrb.16 q6, [r2]\n"
+      "add r2, r3\n" TENON_FINISH_EIGHT
       "vstrb.16 q6, [r2]\n"
       "add r2, r3\n"
       "le lr, 1b\n"
+      "2:\n"
+      "lsls r6, r12, #31\n"
+      "beq 3f\n" TENON_FINISH_EIGHT
+      "vstrb.16 q6, [r2]\n"
       "b 3f\n"
-      "2:\n" TENON_FINISH_EIGHT
+      "4:\n"
+      "dls lr, lr\n"
+      "5:\n" TENON_FINISH_EIGHT
       "vpst\n"
       "vstrbt.16 q6, [r2]\n"
       "add r2, r3\n"
-      "le lr, 2b\n"
+      "le lr, 5b\n"
       "3:\n"
       "vpop {d8-d15}\n"
       "pop {r4, r5, r6, pc}\n");
@@ -230,6 +243,22 @@ void Finish(const Rescale& rescale, const SumBlock& block) {
   FinishOneByOne(rescale, rest);
 }
 
+namespace {
+
+/// For what the assembly does not cover.
+[[gnu::noinline]] void FinishReordered(const Rescale& rescale, const SumBlock& block) {
+  int32_t* sums = block.sums;
+  for (int i = block.pixels; i > 0; --i, sums += kBlockOutputs) {
+    int32x4x2_t halves;
+    halves.val[0] = vldrwq_s32(sums);
+    halves.val[1] = vldrwq_s32(sums + 4);
+    vst2q_s32(sums, halves);
+  }
+  Finish(rescale, block);
+}
+
+}  // namespace
+
 void FinishPairs(const Rescale& rescale, const SumBlock& block) {
   const QuantizedOutput& output = rescale.output;
   if (output.rounding == Rounding::kFixedPoint && output.min == INT8_MIN &&
@@ -245,24 +274,34 @@ void FinishPairs(const Rescale& rescale, const SumBlock& block) {
       return FinishEight(&eight);
     }
   }
-  int32_t* sums = block.sums;
-  for (int i = block.pixels; i > 0; --i, sums += kBlockOutputs) {
-    int32x4x2_t halves;
-    halves.val[0] = vldrwq_s32(sums);
-    halves.val[1] = vldrwq_s32(sums + 4);
-    vst2q_s32(sums, halves);
-  }
-  Finish(rescale, block);
+  FinishReordered(rescale, block);
 }
 
-void TakeOff(const int32_t* bias, const int32_t* sums, int32_t factor, int count, int32_t* to) {
-  const auto minus = static_cast<int32_t>(-static_cast<uint32_t>(factor));
-  for (int i = 0; i < count; i += kLanes) {
-    const mve_pred16_t lanes = vctp32q(static_cast<uint32_t>(count - i));
-    int32x4_t less = vmulq_n_s32(vldrwq_z_s32(sums + i, lanes), minus);
-    if (bias != nullptr) less = vaddq_s32(less, vldrwq_z_s32(bias + i, lanes));
-    vstrwq_p_s32(to + i, less, lanes);
-  }
+// r0: bias; r1: sums; r2: minus the factor; r3: results; lr: words left.
+[[gnu::naked]] void TakeOff(const int32_t* /*bias*/, const int32_t* /*sums*/, int32_t /*factor*/,
+                            int /*count*/, int32_t* /*to*/) {
+  asm volatile(
+      "push {r4, lr}\n"
+      "mov r4, r3\n"
+      "ldr r3, [sp, #8]\n"
+      "rsbs r2, r2, #0\n"
+      "wlstp.32 lr, r4, 3f\n"
+      "cbz r0, 2f\n"
+      "1:\n"
+      "vldrw.32 q0, [r1], #16\n"
+      "vmul.i32 q0, q0, r2\n"
+      "vldrw.32 q1, [r0], #16\n"
+      "vadd.i32 q0, q0, q1\n"
+      "vstrw.32 q0, [r3], #16\n"
+      "letp lr, 1b\n"
+      "b 3f\n"
+      "2:\n"
+      "vldrw.32 q0, [r1], #16\n"
+      "vmul.i32 q0, q0, r2\n"
+      "vstrw.32 q0, [r3], #16\n"
+      "letp lr, 2b\n"
+      "3:\n"
+      "pop {r4, pc}\n");
 }
 
 }  // namespace tenon::cpu::cortex_m::helium

@@ -17,6 +17,8 @@ constexpr int32_t Vectors(int32_t bytes) { return (bytes + kVectorBytes - 1) / k
 /// The even rows' sums stand before the odd ones': see finish.hpp.
 constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
 
+// What is not inlined here would be paid for before the shortest of products.
+
 /// False if the block is not one of those.
 bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
   if (block.outputs != kBlockOutputs || block.runs != 1 || block.x_pixel != block.run_bytes) {
@@ -38,7 +40,7 @@ bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
   }
 }
 
-void MultiplyShort(const ProductBlock& block, int32_t* sums) {
+[[gnu::noinline]] void MultiplyShort(const ProductBlock& block, int32_t* sums) {
   using Routine = void (*)(const ShortDots*);
   constexpr Routine kRoutines[] = {DotShort16, DotShort32, DotShort48, DotShort64};
   constexpr int8_t kRows[] = {4, 2, 1, 1};
@@ -60,7 +62,7 @@ void MultiplyShort(const ProductBlock& block, int32_t* sums) {
 }
 
 /// Four rows, from place `at` on.
-void MultiplyLong(const ProductBlock& block, int at, int32_t* sums) {
+[[gnu::noinline]] void MultiplyLong(const ProductBlock& block, int at, int32_t* sums) {
   constexpr int kRows = 4;
   Dots dots;
   for (int i = 0; i < kRows; ++i) {
@@ -93,11 +95,11 @@ void MultiplyLong(const ProductBlock& block, int at, int32_t* sums) {
 }
 
 void Multiply(const ProductBlock& block, int32_t* sums) {
+  if (MultiplyFull(block, sums)) return;
   const bool is_short = block.runs == 1 && block.run_bytes <= kShortVectors * kVectorBytes &&
                         block.pixels >= kFewestPixels;
   // Four rows at once want four rows.
   const bool has_rows = block.outputs == kBlockOutputs || block.run_bytes > kVectorBytes;
-  if (is_short && MultiplyFull(block, sums)) return;
   if (is_short && has_rows) return MultiplyShort(block, sums);
   MultiplyLong(block, 0, sums);
   if (block.outputs > 1) MultiplyLong(block, kBlockOutputs / 2, sums);
@@ -108,6 +110,7 @@ void SumWeights(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums) {
 }
 
 void Copy(const Runs& runs) {
+  if (runs.run_bytes == kVectorBytes) return CopyVectors(runs);
   // Column by column of vectors, each of which has one mask for all runs.
   for (int done = 0; done < runs.run_bytes; done += kVectorBytes) {
     const mve_pred16_t bytes = vctp8q(static_cast<uint32_t>(runs.run_bytes - done));
@@ -116,10 +119,6 @@ void Copy(const Runs& runs) {
     const ptrdiff_t to_run = runs.to_run;
     const ptrdiff_t from_run = runs.from_run;
     int left = runs.runs;
-    if (runs.run_bytes - done >= kVectorBytes) {
-      CopyVectors(to, to_run, from, from_run, left);
-      continue;
-    }
     do {
       vstrbq_p_s8(to, vldrbq_z_s8(from, bytes), bytes);
       to += to_run;
