@@ -85,18 +85,12 @@ void FinishFixedPoint(const Rescale& rescale, const SumBlock& block, int lane) {
 
 /// Operands as the assembly reads them: of eight outputs, even ones apart from odd ones.
 struct Eight {
-  const int32_t* sums;
-  int8_t* y;
-  ptrdiff_t y_pixel;
-  int32_t pixels;   ///< 1 or more
-  int32_t outputs;  ///< that are stored
-  int32_t zero_point;
   int32_t bias[2][kLanes];
   int32_t multiplier[2][kLanes];
   int32_t right[2][kLanes];
 };
-static_assert(offsetof(Eight, pixels) == 12 && offsetof(Eight, outputs) == 16 &&
-              offsetof(Eight, zero_point) == 20 && offsetof(Eight, bias) == 24);
+static_assert(offsetof(SumBlock, outputs) == 12 && offsetof(SumBlock, pixels) == 16 &&
+              offsetof(SumBlock, y) == 20 && offsetof(SumBlock, y_pixel) == 24);
 
 /// Element `first` of a vector with one element per output (or one for all) and the next ones; what
 /// is missing of eight is the last one again.
@@ -155,15 +149,16 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
   "vqadd.s16 q6, q6, r4\n"    \
   "vqmovnb.s16 q6, q6\n"
 
-[[gnu::naked]] void FinishEight(const Eight* /*eight*/) {
+[[gnu::naked]] void FinishEight(const Eight* /*eight*/, const SumBlock* /*block*/,
+                                int32_t /*zero_point*/) {
   asm volatile(
       "push {r4, r5, r6, lr}\n"
       "vpush {d8-d15}\n"
-      "ldrd r1, r2, [r0]\n"
-      "ldrd r3, lr, [r0, #8]\n"
-      "ldrd r12, r4, [r0, #16]\n"
+      "mov r4, r2\n"
+      "ldrd r12, lr, [r1, #12]\n"
+      "ldrd r2, r3, [r1, #20]\n"
+      "ldr r1, [r1]\n"
       "vctp.16 r12\n"
-      "adds r0, #24\n"
       "vldrw.32 q0, [r0]\n"
       "vldrw.32 q1, [r0, #16]\n"
       "vldrw.32 q2, [r0, #32]\n"
@@ -264,15 +259,7 @@ void FinishPairs(const Rescale& rescale, const SumBlock& block) {
   if (output.rounding == Rounding::kFixedPoint && output.min == INT8_MIN &&
       output.max == INT8_MAX) {
     Eight eight;
-    if (LoadEight(rescale, block, eight)) {
-      eight.sums = block.sums;
-      eight.y = block.y;
-      eight.y_pixel = block.y_pixel;
-      eight.pixels = block.pixels;
-      eight.outputs = block.outputs;
-      eight.zero_point = output.zero_point;
-      return FinishEight(&eight);
-    }
+    if (LoadEight(rescale, block, eight)) return FinishEight(&eight, &block, output.zero_point);
   }
   FinishReordered(rescale, block);
 }
