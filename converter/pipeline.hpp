@@ -38,7 +38,7 @@ struct ConvertOptions {
   bool split = true;           ///< split ops and chains that do not fit the board's memory
   int64_t split_budget = FitOptions{}.split_budget;
   Objective objective = Objective::kLatency;
-  double most_slowdown = 0;  ///< see FitOptions
+  double most_slowdown = 0;                ///< see FitOptions
   std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
   /// Which variants kernels run with; null: what the profile says, if it has one.
   std::shared_ptr<const VariantChoice> variants;

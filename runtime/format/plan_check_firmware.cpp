@@ -235,9 +235,10 @@ void CheckOccupancy(FirmwareCheck& check) {
 
 void CheckProgram(FirmwareCheck& check) {
   if (check.program.worker_count() != 1) {
-    return check.Fail(check.program.name(),
-                      "has {0} workers, of which this runtime was built without all but one",
-                      check.program.worker_count());
+    return check.Fail(
+        check.program.name(),
+        "has {0} workers, but a firmware runtime runs one: convert for a board of one core",
+        check.program.worker_count());
   }
   if (!CheckIndices(check) || !CheckOrder(check)) return;
   ListAccesses(check);

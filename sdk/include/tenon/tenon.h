@@ -275,10 +275,10 @@ typedef struct tenon_memory {
 
 /* Creates a session in `state` (aligned to 16). `arenas` has one block per arena of the plan, in
  * the plan's order (`arena_count` is tenon_plan_arena_count), each with at least the size and
- * alignment that tenon_plan_arena gives. No two of the state and the arenas may overlap. All stay
- * the caller's and must outlive the session. The plan must outlive it too. Arenas need no content;
- * several sessions may have the same arenas if no run of one begins before the outputs of another
- * have been read. */
+ * alignment that tenon_plan_arena gives. No two of the state, the arenas, the plan and the plan's
+ * state may overlap. All stay the caller's and must outlive the session. The plan must outlive it
+ * too. Arenas need no content; several sessions may have the same arenas if no run of one begins
+ * before the outputs of another have been read. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_create(
     const tenon_plan* plan, void* state, size_t state_size, const tenon_memory* arenas,
     size_t arena_count, tenon_session** session, tenon_error* error);
