@@ -2,8 +2,6 @@
 //
 // Each tap is a pointer; in the padding to a pixel of zero points in the workspace, so that all
 // positions compute alike.
-#include <cstring>
-
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/product.hpp"
@@ -62,7 +60,7 @@ class Depthwise {
 
   void Run() {
     const auto zero_point = static_cast<int8_t>(ZeroPointOf(op_));
-    std::memset(padding_, zero_point, static_cast<size_t>(channels_));
+    routines_.fill(padding_, zero_point, channels_);
     SetBias();
     runs_ =
         takes_ && routines_.prepare != nullptr && routines_.prepare(rescale_, channels_, factors_);
@@ -81,12 +79,9 @@ class Depthwise {
     segments_[0] = {1, taps_};
     segment_count_ = 1;
     for (int first = 0; first < channels_; first += kBlockChannels) {
-      int32_t sums[kBlockChannels];
-      const DepthwiseBlock block = BlockAt(first, 0);
-      multiply_(block, sums);
-      routines_.take_off(bias == nullptr ? nullptr : bias + first, sums, 1, block.channels,
-                         bias_ + first);
+      multiply_(BlockAt(first, 0), bias_ + first);
     }
+    routines_.take_off(bias, bias_, 1, channels_, bias_);
     rescale_.bias = bias_;
   }
 

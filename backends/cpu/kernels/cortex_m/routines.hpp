@@ -115,6 +115,7 @@ struct DepthwiseRoutines {
   /// As of ProductRoutines.
   void (*take_off)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
                    int32_t* to);
+  void (*fill)(int8_t* to, int8_t value, ptrdiff_t count);
   /// Both in one go, where `prepare` says so. It writes kDepthwiseFactorWords words for each block
   /// of channels, of which `run` gets the block's; the rescale's bias may be the last words of all,
   /// kBlockChannels for each block, which are as they were where it says no. Null: never.

@@ -79,8 +79,8 @@ constexpr int kLeastRunBytes = 16;
 
 constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, SumWeights,    TakeOff,
                                        Copy,     Fill,           kLeastRunBytes};
-constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne,
-                                          TakeOff, nullptr,           nullptr};
+constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne, TakeOff,
+                                          Fill,    nullptr,           nullptr};
 
 }  // namespace
 

@@ -308,7 +308,7 @@ void Run(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point
   RunTaps(&taps);
 }
 
-constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, TakeOff, Prepare, Run};
+constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, TakeOff, Fill, Prepare, Run};
 
 }  // namespace
 

@@ -264,6 +264,14 @@ void FinishPairs(const Rescale& rescale, const SumBlock& block) {
   FinishReordered(rescale, block);
 }
 
+void Fill(int8_t* to, int8_t value, ptrdiff_t count) {
+  constexpr ptrdiff_t kVectorBytes = 16;
+  const int8x16_t values = vdupq_n_s8(value);
+  for (; count > 0; count -= kVectorBytes, to += kVectorBytes) {
+    vstrbq_p_s8(to, values, vctp8q(static_cast<uint32_t>(count)));
+  }
+}
+
 // r0: bias; r1: sums; r2: minus the factor; r3: results; lr: words left.
 [[gnu::naked]] void TakeOff(const int32_t* /*bias*/, const int32_t* /*sums*/, int32_t /*factor*/,
                             int /*count*/, int32_t* /*to*/) {

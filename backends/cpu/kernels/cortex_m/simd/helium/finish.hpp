@@ -15,4 +15,7 @@ void FinishPairs(const Rescale& rescale, const SumBlock& block);
 /// See ProductRoutines.
 void TakeOff(const int32_t* bias, const int32_t* sums, int32_t factor, int count, int32_t* to);
 
+/// See ProductRoutines.
+void Fill(int8_t* to, int8_t value, ptrdiff_t count);
+
 }  // namespace tenon::cpu::cortex_m::helium

@@ -127,13 +127,6 @@ void Copy(const Runs& runs) {
   }
 }
 
-void Fill(int8_t* to, int8_t value, ptrdiff_t count) {
-  const int8x16_t values = vdupq_n_s8(value);
-  for (; count > 0; count -= kVectorBytes, to += kVectorBytes) {
-    vstrbq_p_s8(to, values, vctp8q(static_cast<uint32_t>(count)));
-  }
-}
-
 constexpr ProductRoutines kProducts = {Multiply, FinishPairs, SumWeights,  TakeOff,
                                        Copy,     Fill,        kVectorBytes};
 
