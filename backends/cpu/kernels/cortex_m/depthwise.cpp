@@ -50,9 +50,7 @@ class Depthwise {
     tap_count_ = kernel_[0] * kernel_[1];
     row_taps_ = {kernel_[1], attributes_.dilations[1], static_cast<uint32_t>(x_.dims[3]),
                  x_.strides[3], padding_};
-    while (inside_begin_ < y_.dims[3] && !IsInside(1, inside_begin_)) ++inside_begin_;
-    inside_end_ = inside_begin_;
-    while (inside_end_ < y_.dims[3] && IsInside(1, inside_end_)) ++inside_end_;
+    FindInside();
     const auto* w = op_.Input(1).As<const int8_t>();
     takes_ = routines.takes == nullptr || routines.takes(w, ptrdiff_t{tap_count_} * channels_);
     multiply_ = takes_ ? routines.multiply : generic::Depthwise().multiply;
@@ -70,6 +68,18 @@ class Depthwise {
   }
 
  private:
+  void FindInside() {
+    const int columns = y_.dims[3];
+    const int last = x_.dims[3] - 1 - (kernel_[1] - 1) * attributes_.dilations[1];
+    const int stride = attributes_.strides[1];
+    int start = WindowStart(1, 0);
+    int column = 0;
+    for (; column < columns && start < 0; ++column) start += stride;
+    inside_begin_ = column;
+    for (; column < columns && start <= last; ++column) start += stride;
+    inside_end_ = column;
+  }
+
   /// A convolution of nothing but padding is what the zero point adds to each sum.
   void SetBias() {
     const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
