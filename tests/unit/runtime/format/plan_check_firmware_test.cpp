@@ -6,7 +6,8 @@
 namespace tenon::test {
 namespace {
 
-constexpr char kRefusal[] = "workers, of which this runtime was built without all but one";
+constexpr char kRefusal[] =
+    "workers, but a firmware runtime runs one: convert for a board of one core";
 
 TEST_CASE("Firmware: several workers are refused, and so none") {
   static_assert(!kHasDevices && !kHasWorkers);
