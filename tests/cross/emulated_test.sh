@@ -2,7 +2,7 @@
 # Builds a target's preset in a folder of its own and runs its tests under emulation.
 # Usage: emulated_test.sh SOURCE BUILD HOST_BIN TARGET quick|full
 # TARGET: aarch64-linux-gnu, arm-linux-gnueabihf or riscv64-linux-gnu. quick: the kernels of its
-# instruction sets and some models; full: all of its tests. 77: skipped, with the reason.
+# instruction sets, all operators and some models; full: all of its tests. 77: skipped, with the reason.
 set -eu
 source=$1
 build=$2
@@ -25,7 +25,7 @@ command -v "$qemu-static" > /dev/null || command -v "$qemu" > /dev/null || skip 
 if [ "$extent" = quick ]; then
   kernels="quantized_conv_test quantized_matmul_test bytes_depthwise_test vector_matmul_test"
   programs="$kernels plan_server"
-  tests="$(echo "$kernels" | tr ' ' '|')|target_tflite_models|target_quantized_random"
+  tests="$(echo "$kernels" | tr ' ' '|')|target_conformance|target_tflite_models|target_quantized_random"
   if [ "$target" = aarch64-linux-gnu ]; then
     programs="$programs kernel_instructions count_instructions"
     tests="$tests|kernel_instructions_test|.*_without_dot_products"
