@@ -104,6 +104,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.conv.onednn", LibraryProduct},
     {"cpu.conv.onednn_matmul", LibraryProduct},
     {"cpu.conv.portable", PortableProduct},
+    {"cpu.conv.portable_in_place", PortableProduct},
     {"cpu.matmul.vector", TileMatMul},
     {"cpu.matmul.onednn", LibraryProduct},
     {"cpu.matmul.portable", PortableProduct},

@@ -215,7 +215,7 @@ const %w3: f32[2,16,3,3] = random(3)
 output %y
 )");
   REQUIRE(graph.ok());
-  for (const int64_t limit : {60'000, 40'000}) {
+  for (const int64_t limit : {40'000, 30'000}) {
     CAPTURE(limit);
     converter::ConvertOptions options = OptionsFor();
     options.board.FindSpace("ram")->bytes = limit;
