@@ -48,6 +48,12 @@ firmware_shared_model(ad01_qdq quick ${ad01}/model_qdq.onnx model_qdq.input_0.np
 firmware_shared_model(kws_two_memories quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
   --arenas 2 --option=--memory-limit=sram=8K --option=--memory-limit=dtcm=10K --option=--split=off)
 
+# In patches, with convolutions that work in place.
+firmware_shared_model(kws_patches quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
+  --option=--memory-limit=sram=6643 --option=--memory-limit=dtcm=0)
+firmware_shared_model(resnet8_patches quick ${resnet8}/resnet8_int8.tflite resnet8_int8.input_0.npy
+  --option=--memory-limit=sram=23K --option=--memory-limit=dtcm=0)
+
 # Floats.
 firmware_shared_model(mnist quick mnist_cnn/mnist.onnx input_0.npy)
 firmware_shared_model(kws_float quick ${kws}/model_fp32.onnx model_fp32.input_0.npy)
