@@ -7,7 +7,6 @@
 #include <limits>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/half.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
@@ -16,10 +15,40 @@
 namespace tenon::cpu::testing {
 namespace {
 
-// The reference works on long double, whose 64-bit mantissa (on x86; 113 bits elsewhere) holds
-// every value of every dtype, one element at a time.
-using Wide = long double;
-static_assert(std::numeric_limits<Wide>::digits >= 64);
+// The reference works on a sign, 64 bits and a power of two, which hold every value of every dtype
+// on every target, one element at a time.
+struct Exact {
+  enum class Kind { kFinite, kInfinity, kNan };
+  Kind kind = Kind::kFinite;
+  bool negative = false;
+  uint64_t significand = 0;
+  int exponent = 0;  ///< the magnitude is significand * 2^exponent
+
+  [[nodiscard]] bool IsZero() const { return kind == Kind::kFinite && significand == 0; }
+};
+
+/// A float type as IEEE 754 (3.4) describes it.
+struct FloatFormat {
+  int mantissa;  ///< explicit bits
+  int exponent_bits;
+
+  [[nodiscard]] int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+};
+
+FloatFormat FormatOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return {23, 8};
+    case DType::kF64:
+      return {52, 11};
+    case DType::kF16:
+      return {10, 5};
+    default:
+      return {7, 8};
+  }
+}
+
+uint64_t LowBits(int count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
 constexpr DType DTypeAt(int i) { return static_cast<DType>(i); }
 
@@ -34,88 +63,87 @@ IntegerRange RangeOf(DType dtype) {
   return {is_signed, 8 * DTypeBytes(dtype)};
 }
 
-/// Decodes the element whose bits are the low bytes of `bits`.
-Wide Decode(DType dtype, uint64_t bits) {
-  switch (dtype) {
-    case DType::kF32: {
-      float value;
-      std::memcpy(&value, &bits, sizeof(value));
-      return static_cast<Wide>(value);
-    }
-    case DType::kF64: {
-      double value;
-      std::memcpy(&value, &bits, sizeof(value));
-      return static_cast<Wide>(value);
-    }
-    case DType::kF16:
-      return static_cast<Wide>(portable::HalfToFloat(static_cast<uint16_t>(bits)));
-    case DType::kBf16:
-      return static_cast<Wide>(portable::Bfloat16ToFloat(static_cast<uint16_t>(bits)));
-    case DType::kBool:
-      return bits != 0 ? 1.0L : 0.0L;
-    default: {
-      const IntegerRange range = RangeOf(dtype);
-      if (range.is_signed && (bits >> static_cast<unsigned>(range.bits - 1) & 1U) != 0) {
-        return static_cast<Wide>(bits) - std::ldexp(1.0L, range.bits);
-      }
-      return static_cast<Wide>(bits);
-    }
+Exact DecodeFloat(FloatFormat format, uint64_t bits) {
+  Exact value;
+  value.negative = (bits >> (format.mantissa + format.exponent_bits) & 1U) != 0;
+  const uint64_t fraction = bits & LowBits(format.mantissa);
+  const uint64_t exponent = bits >> format.mantissa & LowBits(format.exponent_bits);
+  if (exponent == LowBits(format.exponent_bits)) {
+    value.kind = fraction == 0 ? Exact::Kind::kInfinity : Exact::Kind::kNan;
+    return value;
   }
+  // Subnormal numbers have the least exponent and no leading 1.
+  value.significand = fraction + (exponent == 0 ? 0 : uint64_t{1} << format.mantissa);
+  value.exponent = std::max(static_cast<int>(exponent), 1) - format.bias() - format.mantissa;
+  return value;
 }
 
-/// Bits of the float type with `mantissa` explicit bits and `bias`, nearest to x, halves to even;
-/// from the definition, by scaling to an integer.
-uint64_t EncodeFloat(Wide x, int mantissa, int exponent_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const auto total = static_cast<unsigned>(mantissa + exponent_bits);
-  const uint64_t sign = std::signbit(x) ? uint64_t{1} << total : 0;
-  const Wide magnitude = std::abs(x);
-  const uint64_t infinity = ((uint64_t{1} << static_cast<unsigned>(exponent_bits)) - 1)
-                            << static_cast<unsigned>(mantissa);
-  if (magnitude == 0.0L) return sign;
-  if (std::isinf(magnitude)) return sign | infinity;
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, 1/2 <= f < 1
-  exponent = std::max(exponent - 1, 1 - bias);
-  const Wide scaled = std::nearbyint(std::ldexp(magnitude, mantissa - exponent));
+/// Decodes the element whose bits are the low bytes of `bits`.
+Exact Decode(DType dtype, uint64_t bits) {
+  if (IsFloat(dtype)) return DecodeFloat(FormatOf(dtype), bits);
+  Exact value;
+  const IntegerRange range = RangeOf(dtype);
+  value.negative = range.is_signed && (bits >> (range.bits - 1) & 1U) != 0;
+  value.significand = value.negative ? (0 - bits) & LowBits(range.bits) : bits;
+  if (dtype == DType::kBool) value.significand = bits != 0 ? 1 : 0;
+  return value;
+}
+
+/// significand / 2^bits, nearest, halves to even.
+uint64_t RoundedShift(uint64_t significand, int bits) {
+  if (bits > 64) return 0;
+  const uint64_t whole = bits == 64 ? 0 : significand >> bits;
+  const uint64_t rest = significand & LowBits(bits);
+  const uint64_t half = uint64_t{1} << (bits - 1);
+  return whole + (rest > half || (rest == half && (whole & 1U) != 0) ? 1 : 0);
+}
+
+/// Bits of the nearest value of a float type, halves to even, from the definition.
+uint64_t EncodeFloat(const Exact& x, FloatFormat format) {
+  const uint64_t sign = uint64_t{x.negative} << (format.mantissa + format.exponent_bits);
+  const uint64_t infinity = LowBits(format.exponent_bits) << format.mantissa;
+  if (x.IsZero()) return sign;
+  if (x.kind == Exact::Kind::kInfinity) return sign | infinity;
+  int exponent = x.exponent - 1;  // 2^exponent <= magnitude < 2^(exponent + 1)
+  for (uint64_t rest = x.significand; rest != 0; rest >>= 1U) ++exponent;
+  exponent = std::max(exponent, 1 - format.bias());
+  if (exponent > format.bias()) return sign | infinity;
+  const int shift = x.exponent + format.mantissa - exponent;
+  const uint64_t fraction =
+      shift >= 0 ? x.significand << shift : RoundedShift(x.significand, -shift);
   // A mantissa that rounds up to the next power of two carries into the exponent by itself.
-  const auto fraction = static_cast<uint64_t>(scaled);
   const uint64_t bits =
-      fraction + (static_cast<uint64_t>(exponent + bias - 1) << static_cast<unsigned>(mantissa));
+      fraction + (static_cast<uint64_t>(exponent + format.bias() - 1) << format.mantissa);
   return sign | std::min(bits, infinity);
 }
 
-uint64_t EncodeInteger(Wide x, DType dtype, bool saturate) {
-  const IntegerRange range = RangeOf(dtype);
-  const uint64_t mask = range.bits == 64 ? ~uint64_t{0} : (uint64_t{1} << range.bits) - 1;
-  if (saturate) {
-    const Wide low = range.is_signed ? -std::ldexp(1.0L, range.bits - 1) : 0.0L;
-    const Wide high = std::ldexp(1.0L, range.is_signed ? range.bits - 1 : range.bits) - 1.0L;
-    x = std::min(std::max(std::trunc(x), low), high);
-  }
-  const uint64_t bits = x < 0.0L ? 0 - static_cast<uint64_t>(-x) : static_cast<uint64_t>(x);
-  return bits & mask;
+/// The magnitude's whole part; as many bits as there are where it needs more.
+uint64_t Truncated(const Exact& x) {
+  if (x.kind == Exact::Kind::kInfinity) return ~uint64_t{0};
+  if (x.exponent <= 0) return x.exponent <= -64 ? 0 : x.significand >> -x.exponent;
+  const bool fits = x.exponent < 64 && x.significand <= ~uint64_t{0} >> x.exponent;
+  return fits ? x.significand << x.exponent : ~uint64_t{0};
 }
 
-bool IsNanOf(DType dtype, uint64_t bits) { return std::isnan(Decode(dtype, bits)); }
+uint64_t EncodeInteger(const Exact& x, DType dtype, bool saturate) {
+  const IntegerRange range = RangeOf(dtype);
+  uint64_t magnitude = Truncated(x);
+  if (saturate) {
+    const uint64_t highest = LowBits(range.is_signed ? range.bits - 1 : range.bits);
+    const uint64_t lowest = range.is_signed ? highest + 1 : 0;
+    magnitude = std::min(magnitude, x.negative ? lowest : highest);
+  }
+  return (x.negative ? 0 - magnitude : magnitude) & LowBits(range.bits);
+}
+
+bool IsNanOf(DType dtype, uint64_t bits) { return Decode(dtype, bits).kind == Exact::Kind::kNan; }
 
 uint64_t Expected(DType from, DType to, uint64_t bits) {
-  const Wide x = Decode(from, bits);
-  switch (to) {
-    case DType::kF32:
-      return EncodeFloat(x, 23, 8);
-    case DType::kF64:
-      return EncodeFloat(x, 52, 11);
-    case DType::kF16:
-      return EncodeFloat(x, 10, 5);
-    case DType::kBf16:
-      return EncodeFloat(x, 7, 8);
-    case DType::kBool:
-      return x != 0.0L ? 1 : 0;
-    default:
-      if (std::isnan(x)) return 0;
-      return EncodeInteger(x, to, IsFloat(from));
-  }
+  const Exact x = Decode(from, bits);
+  if (IsFloat(to)) return EncodeFloat(x, FormatOf(to));
+  if (to == DType::kBool) return x.IsZero() ? 0 : 1;
+  if (x.kind == Exact::Kind::kNan) return 0;
+  return EncodeInteger(x, to, IsFloat(from));
 }
 
 /// Random bits of many sizes, and the values around the bounds of every type.
