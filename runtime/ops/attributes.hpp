@@ -213,7 +213,10 @@ struct DequantizeAttributes {
 ///   bias [M] (i32, optional), in units of scale(x) * scale(w),
 ///   multiplier [M] or [1] and shift (i8, as many): the factor from sum to output; f32 and no shift
 ///     with kHalfEven, i32 with kFixedPoint; absent where the output is i32,
-///   x_zero_point [1] or [C] and w_zero_point [1] or [M] (dtypes of x and w; optional: 0).
+///   x_zero_point [1] or [C] and w_zero_point [1] or [M] (dtypes of x and w; optional: 0),
+///   folded_bias [M] (i32, optional): bias less x_zero_point times the sum of the output's weights,
+///     modulo 2^32, made by the converter for kernels that read padding as x_zero_point and take
+///     nothing off x. Others ignore it: it changes no result.
 /// sum = bias + the convolution of x - x_zero_point (0 in the padding) with w - w_zero_point.
 /// Output i8 or u8: the rounded product as QuantizedOutput says. i32: the sum. f32: float(sum) *
 /// multiplier; kHalfEven.
@@ -223,8 +226,8 @@ struct QuantizedConvAttributes {
 };
 
 /// Matrix product of quantized tensors: a, b, bias [N] (i32, optional), multiplier [N] or [1],
-/// shift, a_zero_point [1], b_zero_point [1] or [N]; as of the quantized convolution. Also rounded
-/// kFixedPointOnce, with the operands of kFixedPoint.
+/// shift, a_zero_point [1], b_zero_point [1] or [N], folded_bias [N]; as of the quantized
+/// convolution. Also rounded kFixedPointOnce, with the operands of kFixedPoint.
 struct QuantizedMatMulAttributes {
   MatMulAttributes matmul;  ///< first; no activation
   QuantizedOutput output;

@@ -50,6 +50,9 @@ struct KernelCaps {
   /// As KernelEntry's: inputs whose memory output 0 may take over beside those that the op's row
   /// names.
   uint32_t in_place_inputs = 0;
+  /// Of quantized convolutions and products: reads input 7, bias and x's zero point in one, and is
+  /// faster where it is there, or where no zero point is.
+  bool wants_folded_bias = false;
 };
 
 /// What the converter knows of a backend. Backends from outside the tree give one too.

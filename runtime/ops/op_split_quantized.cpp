@@ -11,9 +11,9 @@ InputSplit OneOrEach(const OpCall& call, int input) {
   return call.HasInput(input) && call.Input(input).dims[0] != 1 ? Along(0) : Whole();
 }
 
-/// Bias, multiplier, shift and zero points of the weights, cut along the output's channels.
+/// Biases, multiplier, shift and zero points of the weights, cut along the output's channels.
 void SplitChannels(const OpCall& call, InputSplit* inputs) {
-  for (const int input : {2, 3, 4, 6}) {
+  for (const int input : {2, 3, 4, 6, 7}) {
     if (input < call.InputCount()) inputs[input] = OneOrEach(call, input);
   }
 }

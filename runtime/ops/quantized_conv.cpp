@@ -42,7 +42,7 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 constexpr OpRow kQuantizedConvRow = {OpKind::kQuantizedConv,
                                      "quantized_conv",
                                      /*min_inputs=*/2,
-                                     /*max_inputs=*/7,
+                                     /*max_inputs=*/8,
                                      /*outputs=*/1,
                                      sizeof(QuantizedConvAttributes) / 4,
                                      Infer};

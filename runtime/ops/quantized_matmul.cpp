@@ -37,7 +37,7 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 constexpr OpRow kQuantizedMatMulRow = {OpKind::kQuantizedMatMul,
                                        "quantized_matmul",
                                        /*min_inputs=*/2,
-                                       /*max_inputs=*/7,
+                                       /*max_inputs=*/8,
                                        /*outputs=*/1,
                                        sizeof(QuantizedMatMulAttributes) / 4,
                                        Infer};

@@ -13,6 +13,15 @@ constexpr bool Holds(DType dtype, int32_t value) {
   return value >= Least(dtype) && value <= Most(dtype);
 }
 
+/// Input `index`, if there, is one number of i32 for each channel.
+Status CheckBias(const OpCall& call, int index, int32_t channels) {
+  if (!call.HasInput(index)) return OkStatus();
+  const TensorView& bias = call.Input(index);
+  TENON_ENSURE(bias.dtype == DType::kI32 && bias.rank == 1 && bias.dims[0] == channels,
+               kInvalidArgument, "the bias must be a vector of {0} elements of i32", channels);
+  return OkStatus();
+}
+
 Status CheckFactor(const OpCall& call, Rounding rounding, int32_t channels) {
   TENON_ENSURE(call.HasInput(3), kInvalidArgument, "a multiplier (input 3) is needed");
   const bool fixed_point =
@@ -76,11 +85,7 @@ Status CheckQuantizedProduct(const OpCall& call, const QuantizedOutput& output, 
                              int32_t channels) {
   TENON_ENSURE(IsQuantized(call.Input(0).dtype) && IsQuantized(call.Input(1).dtype),
                kInvalidArgument, "operands must be i8 or u8");
-  if (call.HasInput(2)) {
-    const TensorView& bias = call.Input(2);
-    TENON_ENSURE(bias.dtype == DType::kI32 && bias.rank == 1 && bias.dims[0] == channels,
-                 kInvalidArgument, "the bias must be a vector of {0} elements of i32", channels);
-  }
+  for (const int index : {2, 7}) TENON_RETURN_IF_ERROR(CheckBias(call, index, channels));
   TENON_RETURN_IF_ERROR(CheckOneOrEach(call, 5, call.Input(0).dtype, x_channels));
   TENON_RETURN_IF_ERROR(CheckOneOrEach(call, 6, call.Input(1).dtype, channels));
   if (output.to == static_cast<int32_t>(DType::kI32)) {

@@ -23,7 +23,7 @@ Status CheckZeroPoint(int32_t zero_point, DType dtype);
 /// Input `index`, if there, is a vector of `dtype` with one element or `count`.
 Status CheckOneOrEach(const OpCall& call, int index, DType dtype, int32_t count);
 
-/// Inputs 2 to 6 of a quantized convolution or matrix product with `channels` output channels, and
+/// Inputs 2 to 7 of a quantized convolution or matrix product with `channels` output channels, and
 /// `output`, which may also be i32 or f32 here. `x_channels`: how many zero points x may have.
 Status CheckQuantizedProduct(const OpCall& call, const QuantizedOutput& output, int32_t x_channels,
                              int32_t channels);

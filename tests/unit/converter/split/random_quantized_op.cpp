@@ -127,6 +127,12 @@ class QuantizedGenerator : public RandomDraws {
     }
   }
 
+  /// Input 7. Kernels that do not use it must not look at its numbers.
+  void AddFoldedBias(int outputs, std::vector<TensorId>& inputs) {
+    inputs.resize(7, kNone);
+    inputs.push_back(Integers(DType::kI32, outputs, -300, 300));
+  }
+
   /// Of i8 or u8, the sum, or f32.
   QuantizedOutput ProductOutput() {
     if (Chance(70)) return Output(EvenOrFixedPoint());
@@ -160,6 +166,7 @@ class QuantizedGenerator : public RandomDraws {
     AddFactors(attributes.output, outputs, w[1] * w[2] * w[3], inputs);
     inputs.push_back(Chance(70) ? ZeroPoints(x_dtype, OneOrEach(x[1])) : kNone);
     if (Chance(50)) inputs.push_back(ZeroPoints(w_dtype, OneOrEach(outputs)));
+    if (Chance(30)) AddFoldedBias(outputs, inputs);
     AddOp(inputs, attributes);
   }
 
@@ -184,6 +191,7 @@ class QuantizedGenerator : public RandomDraws {
     AddFactors(attributes.output, sizes[2], sizes[1], inputs);
     inputs.push_back(Chance(70) ? ZeroPoints(a, 1) : kNone);
     if (Chance(50)) inputs.push_back(ZeroPoints(b, OneOrEach(sizes[2])));
+    if (Chance(30)) AddFoldedBias(sizes[2], inputs);
     AddOp(inputs, attributes);
   }
 

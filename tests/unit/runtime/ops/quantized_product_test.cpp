@@ -71,6 +71,20 @@ TEST_CASE("Quantized conv: a bias is i32, one for each output channel") {
   CHECK(Operands().Input(kI32, {4, 1}).Input(kF32, {1}).Infer(attributes) == refusal);
 }
 
+TEST_CASE("Quantized conv: a folded bias is i32 too, one for each output channel") {
+  const QuantizedConvAttributes attributes = Conv(Rounding::kFixedPoint);
+  const auto with = [](DType dtype, std::vector<int32_t> dims) {
+    return FixedPoint().Input(kI8, {1}).Absent().Input(dtype, std::move(dims));
+  };
+  const std::string refusal = "error: the bias must be a vector of 4 elements of i32";
+  CHECK(with(kI32, {4}).Infer(attributes) == "i8[1,4,6,6]");
+  CHECK(with(kI32, {1}).Infer(attributes) == refusal);
+  CHECK(with(kF32, {4}).Infer(attributes) == refusal);
+  CHECK(with(kI32, {1, 4}).Infer(attributes) == refusal);
+  CHECK(with(kI32, {4}).Input(kI32, {4}).Infer(attributes) ==
+        "error: 9 inputs, but 8 at most are taken");
+}
+
 TEST_CASE("Quantized conv: factors are one or one for each output channel") {
   CHECK(FixedPoint(1).Infer(Conv(Rounding::kFixedPoint)) == "i8[1,4,6,6]");
   CHECK(FixedPoint(6).Infer(Conv(Rounding::kFixedPoint)) ==
