@@ -23,6 +23,9 @@ constexpr int64_t kFewestPassPixels = 10;
 constexpr int64_t kLargestBandBytes = 8192;
 /// Windows of no more elements are gathered: the runs of their rows are too short.
 constexpr int kSmallWindow = 64;
+/// Padding and dilation can make a window reach much further than there is memory: no more inputs
+/// than these are widened, so that sizes fit the 32 bits of the processors that this is for.
+constexpr int64_t kMostHalves = 1 << 20;
 
 constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
@@ -65,6 +68,22 @@ ConvMode ModeOf(const OpCall& conv, const Window& window) {
   return channels % kStep != 0 || is_small ? ConvMode::kWindows : ConvMode::kRows;
 }
 
+/// Inputs along `axis` from the first of `outputs` windows to the last one's end; below 2^29.
+int64_t InputsOf(const OpCall& conv, int axis, int64_t outputs) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  return (outputs - 1) * attributes.strides[axis] +
+         int64_t{conv.Input(kW).dims[2 + axis] - 1} * attributes.dilations[axis] + 1;
+}
+
+/// Halves of `rows` x `columns` pixels, or more than any x has.
+int64_t HalvesOf(int64_t rows, int64_t columns, int64_t channels) {
+  constexpr int64_t kTooMany = int64_t{1} << 40;
+  const int64_t pixels = rows * columns;
+  return pixels > kMostHalves ? kTooMany : pixels * channels;
+}
+
+constexpr char kReachesTooFar[] = "windows that reach further than the DSP kernels widen";
+
 /// Most bytes of inputs, if they can be cut.
 int64_t MostBytes(const OpCall& conv) { return kBandBytes + conv.Input(kX).Elements() / kShareOfX; }
 
@@ -88,15 +107,10 @@ void SetPairedPass(const OpCall& conv, ConvBand& band) {
 }
 
 void SetRowsPass(const OpCall& conv, ConvBand& band) {
-  const auto& attributes = conv.AttributesAs<ConvAttributes>();
   const TensorView& w = conv.Input(kW);
   const TensorView& y = conv.Output();
-  const auto inputs = [&](int axis, int outputs) {
-    return (outputs - 1) * attributes.strides[axis] +
-           (w.dims[2 + axis] - 1) * attributes.dilations[axis] + 1;
-  };
   const auto bytes = [&](int rows, int columns) {
-    return int64_t{inputs(0, rows)} * inputs(1, columns) * w.dims[1] * kHalfBytes;
+    return HalvesOf(InputsOf(conv, 0, rows), InputsOf(conv, 1, columns), w.dims[1]) * kHalfBytes;
   };
   const int64_t most = 2 * MostBytes(conv);
   band.rows = 1;
@@ -108,8 +122,8 @@ void SetRowsPass(const OpCall& conv, ConvBand& band) {
     ++band.rows;
   }
   band.pixels = band.rows * band.columns;
-  band.in_rows = inputs(0, band.rows);
-  band.row_halves = inputs(1, band.columns) * w.dims[1];
+  band.in_rows = static_cast<int>(InputsOf(conv, 0, band.rows));
+  band.row_halves = static_cast<int>(InputsOf(conv, 1, band.columns)) * w.dims[1];
   band.x_bytes = static_cast<size_t>(bytes(band.rows, band.columns));
 }
 
@@ -151,16 +165,19 @@ Reason ConvSupports(const OpCall& call) {
   if (window.Runs() > kMostRuns && ModeOf(call, window) == ConvMode::kRows) {
     return "more rows of taps than the DSP convolution keeps places of";
   }
+  if (ModeOf(call, window) == ConvMode::kRows) {
+    // A pass is of two columns at least.
+    const int64_t columns = InputsOf(call, 1, Least(call.Output().dims[3], 2));
+    const int64_t halves = HalvesOf(InputsOf(call, 0, 1), columns, window.w.dims[1]);
+    if (halves > kMostHalves) return kReachesTooFar;
+  }
   return nullptr;
 }
 
 DepthwisePlanes DepthwisePlanesOf(const OpCall& conv) {
-  const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  const TensorView& w = conv.Input(kW);
   // Loads of four halves reach two beyond the last window.
-  const int64_t columns = (conv.Output().dims[3] - 1) * int64_t{attributes.strides[1]} +
-                          (w.dims[3] - 1) * int64_t{attributes.dilations[1]} + 3;
-  return {(w.dims[2] - 1) * attributes.dilations[0] + 1, static_cast<int>(RoundUp(columns, 2))};
+  const int64_t columns = InputsOf(conv, 1, conv.Output().dims[3]) + 2;
+  return {static_cast<int>(InputsOf(conv, 0, 1)), static_cast<int>(RoundUp(columns, 2))};
 }
 
 Reason DepthwiseSupports(const OpCall& call) {
@@ -170,6 +187,8 @@ Reason DepthwiseSupports(const OpCall& call) {
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (int64_t{w.dims[2]} * w.dims[3] > kMostDepth)
     return "windows larger than the DSP kernel takes";
+  const DepthwisePlanes planes = DepthwisePlanesOf(call);
+  if (HalvesOf(planes.rows, planes.row_halves, 1) > kMostHalves) return kReachesTooFar;
   return nullptr;
 }
 

@@ -11,6 +11,30 @@ const KernelEntry* DspKernel(const char* id) {
   return nullptr;  // on a processor with a better set
 }
 
+/// The check of a kernel, with workspace for some windows, of 2x2 windows over one pixel: their
+/// taps lie `dilations` apart, in padding all but the last.
+Status CheckOfFarTaps(const KernelEntry& kernel, bool depthwise, const int32_t (&dilations)[2]) {
+  constexpr int32_t kChannels = 32;
+  Generator random(9);
+  KernelPair pair(kernel, "cpu.quantized_conv.portable");
+  const std::vector<int32_t> x = {1, kChannels, 1, 1};
+  const std::vector<int32_t> w = {kChannels, depthwise ? 1 : kChannels, 2, 2};
+  pair.AddInput(RandomBytes(DType::kI8, x, StridesFor(x, Layout::kChannelsLast), random));
+  pair.AddInput(RandomBytes(DType::kI8, w, StridesFor(w, Layout::kChannelsLast), random),
+                kConstant);
+  const ProductOptions options;
+  pair.AddParameters(kChannels, 4, options, random);
+  pair.AddOutput(DType::kI8, x, StridesFor(x, Layout::kChannelsLast));
+  pair.set_workspace_bytes(size_t{8} << 10);
+  QuantizedConvAttributes attributes;
+  attributes.conv.group = depthwise ? kChannels : 1;
+  for (size_t i = 0; i < 2; ++i) {
+    attributes.conv.dilations[i] = attributes.conv.pads[i] = dilations[i];
+  }
+  attributes.output = MakeOutput(options, random);
+  return pair.Check(attributes);
+}
+
 DType PickByte(Generator& random) { return Pick(random, 0, 1) == 0 ? DType::kI8 : DType::kU8; }
 
 /// Weights of u8 or i8 with zero points of their own, on inputs of u8 or i8.
@@ -51,6 +75,21 @@ TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points") {
 TEST_CASE("DSP depthwise: inputs and weights of u8, and weights with zero points") {
   Generator random(2);
   for (int i = 0; i < 60; ++i) CheckConv("cpu.quantized_conv.dsp_depthwise", true, random);
+}
+
+TEST_CASE("DSP conv: windows that reach over more bytes than 32 bits count are refused") {
+  for (const char* suffix : {"", "_depthwise", "_in_place", "_depthwise_in_place"}) {
+    const std::string id = std::string("cpu.quantized_conv.dsp") + suffix;
+    CAPTURE(id);
+    const KernelEntry* kernel = DspKernel(id.c_str());
+    if (kernel == nullptr) return;
+    const bool depthwise = id.find("depthwise") != std::string::npos;
+    CHECK(CheckOfFarTaps(*kernel, depthwise, {1, 1}).ok());
+    // What 2^32 and 2^33 bytes are modulo 2^32 is little; and some that are far beyond.
+    CHECK(!CheckOfFarTaps(*kernel, depthwise, {(1 << 13) - 1, (1 << 13) - 1}).ok());
+    CHECK(!CheckOfFarTaps(*kernel, depthwise, {(1 << 15) - 1, (1 << 15) - 3}).ok());
+    CHECK(!CheckOfFarTaps(*kernel, depthwise, {1 << 27, 1 << 27}).ok());
+  }
 }
 
 TEST_CASE("DSP sum: rounded half to even, of operands of i8 and u8") {
