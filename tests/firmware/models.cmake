@@ -62,5 +62,15 @@ firmware_shared_model(resnet8_float full ${resnet8}/model_fp32.onnx model_fp32.i
 firmware_shared_model(resnet20 full resnet20_cifar10/model.onnx input_0.npy)
 
 # Larger than the boards' files say that such a device is; the emulated memories take it.
-firmware_shared_model(mobilenet_v2 full mobilenet_v2_224/model_ptq_uint8io.tflite
-  model_ptq_uint8io.input_0.npy --option=--memory-limit=sram=3M --option=--memory-limit=flash=6M)
+function(firmware_larger_model name model sample)
+  firmware_shared_model(${name} full ${model} ${sample} --option=--memory-limit=sram=3M
+    --option=--memory-limit=flash=6M)
+endfunction()
+firmware_larger_model(mobilenet_v2 mobilenet_v2_224/model_ptq_uint8io.tflite
+  model_ptq_uint8io.input_0.npy)
+firmware_larger_model(shufflenet_v2 shufflenet_v2_qlinear_int8/model.onnx input_0.npy)
+firmware_larger_model(squeezenet squeezenet1.1/model_fp32.onnx model_fp32.input_0.npy)
+firmware_larger_model(ultraface ultraface_rfb320/model_simplified.onnx
+  model_simplified.input_0.npy)
+firmware_larger_model(fastestdet fastestdet_352/model.onnx input_0.npy)
+firmware_larger_model(kwt1 kwt1_transformer/model.onnx model.input_0.npy)
