@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "converter/direct_space.hpp"
+#include "converter/memory/grow_workspaces.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -50,9 +51,10 @@ CompileOptions Lean(CompileOptions options, int64_t limit) {
   return options;
 }
 
-/// With kernels that work over their input.
+/// With kernels that work over their input, in as little memory beside it as they can.
 CompileOptions InPlace(CompileOptions options) {
   options.kernels.in_place = true;
+  options.kernels.least_workspace = true;
   return options;
 }
 
@@ -345,6 +347,23 @@ Error Refuse(const Graph& graph, const FitOptions& options) {
   return TooLarge(smallest->compiled, board, works, options.split);
 }
 
+Result<Fitted> FitOneUnit(const Graph& graph, const FitOptions& options) {
+  const Board& board = *options.compile.board;
+  if (options.objective == Objective::kMemory) {
+    TENON_ASSIGN_OR_RETURN(Fitted smallest, OneUnitFitter(graph, options, board).Smallest());
+    if (NeededBytes(smallest.compiled, board) <= board.ArenaSpace()->usable_bytes()) {
+      return smallest;
+    }
+    std::optional<Fitted> spread =
+        OneUnitFitter(graph, options, board).OverTwoSpaces(std::move(smallest));
+    if (spread) return std::move(*spread);
+  } else {
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, OneUnitFitter(graph, options, board).Try());
+    if (found) return std::move(*found);
+  }
+  return Refuse(graph, options);
+}
+
 /// Several units side by side: ways to split are compiled with little effort each, and the fastest
 /// is compiled again.
 class SeveralUnitsFitter {
@@ -464,19 +483,9 @@ Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options) {
     }
     return SeveralUnitsFitter(graph, options).Fastest();
   }
-  if (options.objective == Objective::kMemory) {
-    TENON_ASSIGN_OR_RETURN(Fitted smallest, OneUnitFitter(graph, options, board).Smallest());
-    if (NeededBytes(smallest.compiled, board) <= board.ArenaSpace()->usable_bytes()) {
-      return smallest;
-    }
-    std::optional<Fitted> spread =
-        OneUnitFitter(graph, options, board).OverTwoSpaces(std::move(smallest));
-    if (spread) return std::move(*spread);
-  } else {
-    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, OneUnitFitter(graph, options, board).Try());
-    if (found) return std::move(*found);
-  }
-  return Refuse(graph, options);
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, FitOneUnit(graph, options));
+  GrowWorkspaces(fitted.compiled.graph, fitted.compiled.arena);
+  return fitted;
 }
 
 }  // namespace tenon::converter

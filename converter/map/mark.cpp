@@ -8,17 +8,20 @@
 namespace tenon::converter {
 namespace {
 
-int64_t WorkspaceBytes(const KernelCaps& caps, const OpCall& call, int threads) {
+int64_t WorkspaceBytes(const KernelCaps& caps, const OpCall& call, const MarkOptions& options) {
+  if (options.least_workspace && options.threads == 1 && caps.least_workspace_bytes != nullptr) {
+    return static_cast<int64_t>(caps.least_workspace_bytes(call));
+  }
   return caps.workspace_bytes == nullptr
              ? 0
-             : static_cast<int64_t>(caps.workspace_bytes(call, threads));
+             : static_cast<int64_t>(caps.workspace_bytes(call, options.threads));
 }
 
 /// Why the kernel is not to run the op; empty if it may.
 std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOptions& options) {
   if (const char* reason = caps.supports(call)) return reason;
   if (options.workspace_limit.has_value()) {
-    const int64_t bytes = WorkspaceBytes(caps, call, options.threads);
+    const int64_t bytes = WorkspaceBytes(caps, call, options);
     if (bytes > *options.workspace_limit) {
       return fmt::format("workspace of {} bytes is over the limit of {}", bytes,
                          *options.workspace_limit);
@@ -61,7 +64,7 @@ void FindKernel(const BackendCaps& backend, const OpCall& call, OpKind kind,
     std::string refusal = Refusal(*caps, call, options);
     if (refusal.empty()) {
       mark.kernel = caps;
-      mark.workspace_bytes = WorkspaceBytes(*caps, call, options.threads);
+      mark.workspace_bytes = WorkspaceBytes(*caps, call, options);
       return;
     }
     mark.refused.emplace_back(caps->id, std::move(refusal));
@@ -130,11 +133,14 @@ InPlaceKernel FindInPlaceKernel(const Graph& graph, const Op& op, const MarkOpti
       FindBackend(options.backends, op.backend.empty() ? "cpu" : op.backend);
   if (backend == nullptr || op.outputs.size() != 1) return {};
   const OpCallView view(graph, op);
+  Mark otherwise;
+  FindKernel(*backend, view.call(), op.kind, options, otherwise);
+  const int64_t most = graph.tensor(op.outputs[0]).ByteSize() + otherwise.workspace_bytes;
   for (const KernelCaps* caps : KernelsFor(*backend, op.kind, options, /*in_place=*/true)) {
     if (!CouldTakeOver(graph, op, caps->in_place_inputs)) continue;
     if (caps->supports(view.call()) != nullptr) continue;
-    const int64_t bytes = WorkspaceBytes(*caps, view.call(), options.threads);
-    if (bytes < graph.tensor(op.outputs[0]).ByteSize()) return {caps, bytes};
+    const int64_t bytes = WorkspaceBytes(*caps, view.call(), options);
+    if (bytes < most) return {caps, bytes};
   }
   return {};
 }

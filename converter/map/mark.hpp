@@ -24,6 +24,7 @@ struct MarkOptions {
   int threads = 1;  ///< the most that a run will use: decides workspace bounds
   std::optional<int64_t> workspace_limit = {};  ///< see KernelChoiceOptions
   std::optional<int64_t> packed_limit = {};
+  bool least_workspace = false;  ///< what kernels can run in, instead of what they like best
 };
 
 /// One backend of the board, for one op.
@@ -51,8 +52,9 @@ struct InPlaceKernel {
   int64_t workspace_bytes = 0;
 };
 
-/// The best one of the op's backend (kernels not chosen yet: the CPU's) that would take less
-/// workspace than it saves: one whose output is as large as an input that nobody else reads.
+/// The best one of the op's backend (kernels not chosen yet: the CPU's) whose output is as large as
+/// an input that nobody else reads, and which takes less memory than that beside the workspace of
+/// the kernel that the op would have else.
 [[nodiscard]] InPlaceKernel FindInPlaceKernel(const Graph& graph, const Op& op,
                                               const MarkOptions& options);
 

@@ -53,6 +53,10 @@ struct KernelCaps {
   /// Of quantized convolutions and products: reads input 7, bias and x's zero point in one, and is
   /// faster where it is there, or where no zero point is.
   bool wants_folded_bias = false;
+  /// Bytes of workspace that it runs in with one thread, more slowly than in `workspace_bytes`;
+  /// what it is given between the two, it uses. Never more than `workspace_bytes`. Null: it needs
+  /// those.
+  size_t (*least_workspace_bytes)(const OpCall& call) = nullptr;
 };
 
 /// What the converter knows of a backend. Backends from outside the tree give one too.
