@@ -13,6 +13,7 @@
 #include "converter/passes/fold_input_format.hpp"
 #include "converter/passes/fold_lookups.hpp"
 #include "converter/passes/fold_pad.hpp"
+#include "converter/passes/fold_zero_points.hpp"
 #include "converter/passes/fuse_activation.hpp"
 #include "converter/passes/fuse_affine.hpp"
 #include "converter/passes/fuse_quantized.hpp"
@@ -205,6 +206,17 @@ Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptio
   return Verify(graph);
 }
 
+/// For kernels that want it, before anything is split: parts share constants.
+Status PrepareBiases(Graph& graph, const FitOptions& fit, Conversion& conversion) {
+  const auto wants = [kernels = KernelsOf(fit)](const Graph& whole, const Op& op) {
+    const KernelCaps* kernel = KernelFor(whole, op, kernels);
+    return kernel != nullptr && kernel->wants_folded_bias;
+  };
+  conversion.passes.push_back({"fold-zero-points", 0, {}});
+  TENON_RETURN_IF_ERROR(FoldZeroPoints(graph, wants, conversion.passes.back()));
+  return Verify(graph);
+}
+
 ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board) {
   ProgramToEmit program;
   program.graph = &compiled.graph;
@@ -284,6 +296,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   if (Status status = StoreOperands(graph, options, fit, conversion); !status.ok()) {
     return status.error();
   }
+  if (Status status = PrepareBiases(graph, fit, conversion); !status.ok()) return status.error();
   if (options.progress) {
     fit.compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);

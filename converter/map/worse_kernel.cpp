@@ -46,4 +46,12 @@ std::string WhyWorseKernel(const Graph& graph, const Op& before, const Op& after
   return "";
 }
 
+const KernelCaps* KernelFor(const Graph& graph, const Op& op, const KernelChoiceOptions& options) {
+  MarkOptions marking = options;
+  marking.backends = BackendsOf(options);
+  const std::vector<Mark> marks = MarkOp(graph, op, marking);
+  const Mark* best = BestMark(marks, FindPin(options.pins, op.name));
+  return best == nullptr ? nullptr : best->kernel;
+}
+
 }  // namespace tenon::converter

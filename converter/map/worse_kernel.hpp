@@ -13,4 +13,8 @@ namespace tenon::converter {
 [[nodiscard]] std::string WhyWorseKernel(const Graph& graph, const Op& before, const Op& after,
                                          const KernelChoiceOptions& options);
 
+/// The kernel that the op would be given as things stand; null if none.
+[[nodiscard]] const KernelCaps* KernelFor(const Graph& graph, const Op& op,
+                                          const KernelChoiceOptions& options);
+
 }  // namespace tenon::converter

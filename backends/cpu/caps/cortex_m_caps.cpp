@@ -11,13 +11,15 @@ namespace cortex_m {
 namespace {
 
 constexpr int kW = 1;
+constexpr int kBias = 2;
 constexpr int kXZeroPoint = 5;
 constexpr int kWZeroPoint = 6;
+constexpr int kFoldedBias = 7;
 constexpr size_t kSumBytes = sizeof(int32_t);
 
 /// Of i8 with constant parameters, one zero point of x and none of the weights, giving bytes.
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
-  for (int i = kW; i <= kXZeroPoint; ++i) {
+  for (int i = kW; i <= kFoldedBias; ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {
       return "weights and parameters must be constant";
     }
@@ -44,7 +46,16 @@ int64_t DepthOf(const OpCall& conv) {
 
 size_t RoundUp(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
+/// Bytes of the constant part of each sum, where no operand is just that.
+size_t BiasBytes(const OpCall& call, int32_t outputs) {
+  return HasFinalBias(call) ? 0 : RoundUp(kSumBytes * static_cast<size_t>(outputs));
+}
+
 }  // namespace
+
+bool HasFinalBias(const OpCall& call) {
+  return call.HasInput(kFoldedBias) || (call.HasInput(kBias) && !call.HasInput(kXZeroPoint));
+}
 
 Reason ConvSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
@@ -128,23 +139,22 @@ int GatheredPixels(const OpCall& conv) {
 }
 
 size_t ConvWorkspaceBytes(const OpCall& call, int) {
-  const size_t sums = RoundUp(kSumBytes * static_cast<size_t>(call.Input(kW).dims[0]));
+  const size_t sums = BiasBytes(call, call.Input(kW).dims[0]);
   if (IsInPlacePointwise(call)) return sums;
   return sums + static_cast<size_t>(GatheredPixels(call) * DepthOf(call));
 }
 
-size_t DepthwiseFactorBytes(const OpCall& call) {
-  // Two words and a byte a channel, in blocks of 16.
-  return RoundUp(static_cast<size_t>(call.Input(kW).dims[0])) * (2 * kSumBytes + 1);
-}
-
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
-  return DepthwiseFactorBytes(call) + static_cast<size_t>(call.Input(kW).dims[0]);
+  const int32_t channels = call.Input(kW).dims[0];
+  // Sums are written 16 channels at a time.
+  const int32_t whole = static_cast<int32_t>(RoundUp(static_cast<size_t>(channels)));
+  const size_t padding = channels > kOwnPaddingChannels ? static_cast<size_t>(channels) : 0;
+  return BiasBytes(call, whole) + padding;
 }
 
 size_t MatMulWorkspaceBytes(const OpCall& call, int) {
   const TensorView& y = call.Output();
-  return RoundUp(kSumBytes * static_cast<size_t>(y.dims[y.rank - 1]));
+  return BiasBytes(call, y.dims[y.rank - 1]);
 }
 
 }  // namespace cortex_m
@@ -175,8 +185,9 @@ constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const O
                          LayoutNeed activations, size_t (*workspace)(const OpCall&, int) = nullptr,
                          WeightsOrder weights = WeightsOrder::kRowMajor,
                          uint32_t in_place_inputs = 0) {
-  return {id,      kind,    supports, activations, workspace,
-          nullptr, nullptr, weights,  nullptr,     in_place_inputs};
+  const bool is_product = kind == OpKind::kQuantizedConv || kind == OpKind::kQuantizedMatMul;
+  return {id,      kind,    supports, activations,     workspace, nullptr,
+          nullptr, weights, nullptr,  in_place_inputs, is_product};
 }
 
 #define TENON_CORTEX_M_ROWS(set)                                                                   \

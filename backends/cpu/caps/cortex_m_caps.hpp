@@ -47,13 +47,16 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// And if those are all pixels of x: they are read where they lie, and nothing is gathered.
 [[nodiscard]] bool IsInPlacePointwise(const OpCall& conv);
 
-/// The workspace: [constant part of each sum, i32] [windows that are gathered].
+/// True if an operand is the constant part of each sum, x's zero point in it.
+[[nodiscard]] bool HasFinalBias(const OpCall& call);
+
+/// The workspace: [constant part of each sum, i32, unless HasFinalBias] [windows that are
+/// gathered].
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
-/// [factors, as the routines want them] [a pixel of padding]. The constant part of each sum, i32,
-/// of whole blocks of 16 channels, stands at the factors' end until these are made of it.
-[[nodiscard]] size_t DepthwiseFactorBytes(const OpCall& call);
+/// [the same of whole blocks of 16 channels] [a pixel of padding, unless it is a small one].
+inline constexpr int kOwnPaddingChannels = 128;
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
-/// [constant part of each sum, i32].
+/// [constant part of each sum, i32, unless HasFinalBias].
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
 
 }  // namespace tenon::cpu::cortex_m

@@ -31,7 +31,7 @@ Geometry GeometryOf(const OpCall& op) {
   const TensorView& x = op.Input(0);
   const TensorView& w = op.Input(1);
   const TensorView& y = op.Output();
-  Geometry g = {};
+  Geometry g;  // not filled with zeros, which is a call on small cores
   for (int i = 0; i < 2; ++i) {
     g.x_step[i] = x.strides[2 + i];
     g.y_step[i] = y.strides[2 + i];
@@ -43,6 +43,8 @@ Geometry GeometryOf(const OpCall& op) {
     g.dilations[i] = g.kernel[i] == 1 ? 1 : attributes.dilations[i];
     g.pads[i] = attributes.pads[i];
   }
+  g.x = x.As<const int8_t>();
+  g.y = y.As<int8_t>();
   g.channels = w.dims[1];
   g.has_runs = g.kernel[1] == 1 || (g.dilations[1] == 1 && g.x_step[1] == g.channels);
   return g;
@@ -231,7 +233,7 @@ class Conv {
     Runs runs;
     runs.to_run = ptrdiff_t{g_.kernel[1]} * g_.channels;
     runs.runs = end[0] - first[0];
-    if (runs.runs > 1) runs.from_run = g_.x_step[0] * g_.dilations[0];
+    runs.from_run = runs.runs > 1 ? g_.x_step[0] * g_.dilations[0] : 0;
     const int taps = g_.has_runs ? end[1] - first[1] : 1;  // of one run
     runs.run_bytes = taps * g_.channels;
     runs.to = to + first[0] * runs.to_run + ptrdiff_t{first[1]} * g_.channels;
@@ -253,6 +255,25 @@ class Conv {
 
 }  // namespace
 
+/// True if the pixels of an image are all equally far apart.
+bool HasDenseRows(const TensorView& image) {
+  return image.dims[2] == 1 || image.strides[2] == image.strides[3] * image.dims[3];
+}
+
+/// Pointwise, every pixel of x once: images are rows.
+void RunPixels(const TensorView& x, const TensorView& y, const Product& product) {
+  Positions pixels;
+  pixels.x_pixel = x.strides[3];
+  pixels.run_bytes = x.dims[1];
+  pixels.y_pixel = y.strides[3];
+  pixels.count = y.dims[2] * y.dims[3];
+  for (int image = 0; image < y.dims[0]; ++image) {
+    pixels.x = x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0];
+    pixels.y = y.As<int8_t>() + ptrdiff_t{image} * y.strides[0];
+    RunProduct(product, pixels);
+  }
+}
+
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = ConvSupports(op)) return Status(StatusCode::kUnsupported, reason);
@@ -267,16 +288,20 @@ Status ConvCheck(const KernelSetup& setup) {
 void RunConv(const KernelCall& call, const ProductRoutines& routines) {
   const OpCall& op = call.op;
   const TensorView& x = op.Input(0);
+  const TensorView& w = op.Input(1);
   const TensorView& y = op.Output();
-  if (y.Elements() == 0) return;
-  Geometry geometry = GeometryOf(op);
+  if (IsEmpty(y)) return;
   Product product;
   product.routines = &routines;
-  product.w = op.Input(1).As<const int8_t>();
+  product.w = w.As<const int8_t>();
   product.outputs = y.dims[1];
-  product.depth = ptrdiff_t{geometry.channels} * geometry.kernel[0] * geometry.kernel[1];
-  product.rescale = RescaleOf(op, op.AttributesAs<QuantizedConvAttributes>().output);
-  SetBias(op, static_cast<int32_t*>(call.workspace), product);
+  product.depth = ptrdiff_t{w.dims[1]} * w.dims[2] * w.dims[3];
+  SetRescale(op, op.AttributesAs<QuantizedConvAttributes>().output,
+             static_cast<int32_t*>(call.workspace), product);
+  if (IsInPlacePointwise(op) && HasDenseRows(x) && HasDenseRows(y)) {
+    return RunPixels(x, y, product);
+  }
+  Geometry geometry = GeometryOf(op);
   Gathered gathered = {nullptr, GatheredPixels(op), static_cast<int8_t>(ZeroPointOf(op))};
   if (!IsInPlacePointwise(op)) {
     gathered.windows = static_cast<int8_t*>(call.workspace) + ConvWorkspaceBytes(op, 1) -

@@ -10,24 +10,33 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-/// What is alike for each row of taps.
-struct RowTaps {
-  int count;
-  int dilation;
-  uint32_t width;  ///< of x
-  ptrdiff_t step;
+/// Where the taps of a window lie. Index 0: rows; 1: columns.
+struct Taps {
+  int count[2];
+  int dilation[2];
+  uint32_t extent[2];  ///< of x
+  ptrdiff_t step[2];
   const int8_t* padding;
 };
 
-/// Taps of one row of the window, from `column` on; `line` null: it lies in the padding. Apart, so
-/// that the compiler has registers for it.
-[[gnu::noinline]] void SetRowTaps(const RowTaps& row, const int8_t* line, int column,
-                                  const int8_t** tap) {
-  const int8_t** const end = tap + row.count;
-  while (tap < end) {
-    const bool inside = line != nullptr && static_cast<uint32_t>(column) < row.width;
-    *tap++ = inside ? line + column * row.step : row.padding;
-    column += row.dilation;
+/// Of the window whose first tap is at `row`, `column` of the image `x`; outside, the padding.
+/// Apart, so that the compiler has registers for it.
+[[gnu::noinline]] void SetTaps(const Taps& taps, const int8_t* x, int row, int column,
+                               const int8_t** tap) {
+  const auto step = static_cast<size_t>(taps.step[1]);
+  const auto dilation = static_cast<uint32_t>(taps.dilation[1]);
+  const auto first = static_cast<size_t>(column) * step;
+  auto at_row = static_cast<uint32_t>(row);
+  for (int i = taps.count[0]; i > 0; --i, at_row += static_cast<uint32_t>(taps.dilation[0])) {
+    const uint32_t width = at_row < taps.extent[0] ? taps.extent[1] : 0;
+    auto at = static_cast<uint32_t>(column);
+    // Outside it may wrap.
+    size_t offset = at_row * static_cast<size_t>(taps.step[0]) + first;
+    for (const int8_t** const end = tap + taps.count[1]; tap < end; ++tap) {
+      *tap = at < width ? x + static_cast<ptrdiff_t>(offset) : taps.padding;
+      at += dilation;
+      offset += dilation * step;
+    }
   }
 }
 
@@ -39,38 +48,44 @@ class Depthwise {
         attributes_(call.op.AttributesAs<ConvAttributes>()),
         x_(call.op.Input(0)),
         y_(call.op.Output()),
+        w_(call.op.Input(1).As<const int8_t>()),
         channels_(y_.dims[1]),
         rescale_(RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output)),
-        factors_(static_cast<int32_t*>(call.workspace)),
-        bias_(factors_ + DepthwiseFactorBytes(call.op) / sizeof(int32_t) -
-              (channels_ + kBlockChannels - 1) / kBlockChannels * kBlockChannels),
-        padding_(static_cast<int8_t*>(call.workspace) + DepthwiseWorkspaceBytes(call.op, 1) -
-                 channels_) {
-    for (int i = 0; i < 2; ++i) kernel_[i] = op_.Input(1).dims[2 + i];
-    tap_count_ = kernel_[0] * kernel_[1];
-    row_taps_ = {kernel_[1], attributes_.dilations[1], static_cast<uint32_t>(x_.dims[3]),
-                 x_.strides[3], padding_};
+        workspace_(call.workspace) {
+    for (int i = 0; i < 2; ++i) {
+      taps_at_.count[i] = op_.Input(1).dims[2 + i];
+      taps_at_.dilation[i] = attributes_.dilations[i];
+      taps_at_.extent[i] = static_cast<uint32_t>(x_.dims[2 + i]);
+      taps_at_.step[i] = x_.strides[2 + i];
+    }
+    tap_count_ = taps_at_.count[0] * taps_at_.count[1];
+    most_segments_ =
+        kMostPointers / tap_count_ < kMostSegments ? kMostPointers / tap_count_ : kMostSegments;
     FindInside();
-    const auto* w = op_.Input(1).As<const int8_t>();
-    takes_ = routines.takes == nullptr || routines.takes(w, ptrdiff_t{tap_count_} * channels_);
-    multiply_ = takes_ ? routines.multiply : generic::Depthwise().multiply;
+    const bool takes =
+        routines.takes == nullptr || routines.takes(w_, ptrdiff_t{tap_count_} * channels_);
+    multiply_ = takes ? routines.multiply : generic::Depthwise().multiply;
+    runs_ = takes && routines.runs != nullptr && routines.runs(rescale_, channels_);
   }
 
   void Run() {
-    const auto zero_point = static_cast<int8_t>(ZeroPointOf(op_));
-    routines_.fill(padding_, zero_point, channels_);
+    SetPadding();
     SetBias();
-    runs_ =
-        takes_ && routines_.prepare != nullptr && routines_.prepare(rescale_, channels_, factors_);
+    const bool dense_rows = y_.strides[2] == y_.dims[3] * y_.strides[3];
     for (int image = 0; image < y_.dims[0]; ++image) {
-      for (int row = 0; row < y_.dims[2]; ++row) RunRow(image, row);
+      const int8_t* const x = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
+      int8_t* const y = y_.As<int8_t>() + ptrdiff_t{image} * y_.strides[0];
+      for (int row = 0, column = 0; row < y_.dims[2];) {
+        int8_t* const at = y + ptrdiff_t{row} * y_.strides[2] + ptrdiff_t{column} * y_.strides[3];
+        RunSegments(at, SetSegments(x, dense_rows, row, column));
+      }
     }
   }
 
  private:
   void FindInside() {
     const int columns = y_.dims[3];
-    const int last = x_.dims[3] - 1 - (kernel_[1] - 1) * attributes_.dilations[1];
+    const int last = x_.dims[3] - 1 - (taps_at_.count[1] - 1) * attributes_.dilations[1];
     const int stride = attributes_.strides[1];
     int start = WindowStart(1, 0);
     int column = 0;
@@ -80,19 +95,29 @@ class Depthwise {
     inside_end_ = column;
   }
 
+  void SetPadding() {
+    int8_t* padding = own_padding_;
+    if (channels_ > kOwnPaddingChannels) {
+      padding = static_cast<int8_t*>(workspace_) + DepthwiseWorkspaceBytes(op_, 1) - channels_;
+    }
+    routines_.fill(padding, static_cast<int8_t>(ZeroPointOf(op_)), channels_);
+    taps_at_.padding = padding;
+  }
+
   /// A convolution of nothing but padding is what the zero point adds to each sum.
   void SetBias() {
+    rescale_.bias = FinalBiasOf(op_);
+    if (rescale_.bias != nullptr) return;
     const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
-    rescale_.bias = bias;
-    if (bias != nullptr && ZeroPointOf(op_) == 0) return;
-    for (int tap = 0; tap < tap_count_; ++tap) taps_[tap] = padding_;
+    auto* const own = static_cast<int32_t*>(workspace_);
+    for (int tap = 0; tap < tap_count_; ++tap) taps_[tap] = taps_at_.padding;
     segments_[0] = {1, taps_};
     segment_count_ = 1;
     for (int first = 0; first < channels_; first += kBlockChannels) {
-      multiply_(BlockAt(first, 0), bias_ + first);
+      multiply_(BlockAt(first, 0), own + first);
     }
-    routines_.take_off(bias, bias_, 1, channels_, bias_);
-    rescale_.bias = bias_;
+    routines_.take_off(bias, own, 1, channels_, own);
+    rescale_.bias = own;
   }
 
   [[nodiscard]] DepthwiseBlock BlockAt(int first, ptrdiff_t x_pixel) const {
@@ -101,10 +126,10 @@ class Depthwise {
     block.segments = segments_;
     block.segment_count = segment_count_;
     block.tap_count = tap_count_;
-    block.x_first = first;
+    block.first = first;
     block.x_pixel = x_pixel;
     block.channels = left < kBlockChannels ? left : kBlockChannels;
-    block.w = op_.Input(1).As<const int8_t>() + first;
+    block.w = w_ + first;
     block.w_tap = channels_;
     return block;
   }
@@ -113,72 +138,66 @@ class Depthwise {
     return output * attributes_.strides[axis] - attributes_.pads[axis];
   }
 
-  [[nodiscard]] bool IsInside(int axis, int output) const {
-    const int start = WindowStart(axis, output);
-    return start >= 0 &&
-           start + (kernel_[axis] - 1) * attributes_.dilations[axis] < x_.dims[2 + axis];
+  [[nodiscard]] bool IsRowInside(int row) const {
+    const int start = WindowStart(0, row);
+    return start >= 0 && start + (taps_at_.count[0] - 1) * attributes_.dilations[0] < x_.dims[2];
   }
 
-  void SetTaps(int image, int row, int column, const int8_t** tap) const {
-    const int8_t* const data = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
-    const int first_column = WindowStart(1, column);
-    int at_row = WindowStart(0, row);
-    for (int i = 0; i < kernel_[0]; ++i, at_row += attributes_.dilations[0]) {
-      const bool inside = at_row >= 0 && at_row < x_.dims[2];
-      const int8_t* line = inside ? data + ptrdiff_t{at_row} * x_.strides[2] : nullptr;
-      SetRowTaps(row_taps_, line, first_column, tap);
-      tap += row_taps_.count;
-    }
-  }
-
-  void RunRow(int image, int row) {
-    const bool row_inside = IsInside(0, row);
-    for (int column = 0; column < y_.dims[3];) {
-      const int count = SetSegments(image, row, column, row_inside);
-      RunSegments(image, row, column, count);
-      column += count;
-    }
-  }
-
-  /// Those from `column` on for which there is room. Gives their columns.
-  int SetSegments(int image, int row, int column, bool row_inside) {
-    const int most =
-        kMostPointers / tap_count_ < kMostSegments ? kMostPointers / tap_count_ : kMostSegments;
+  /// Those from `row`, `column` on for which there is room, in this row or, where rows are dense,
+  /// in the next ones too. Moves both on; gives the number of pixels.
+  int SetSegments(const int8_t* x, bool dense_rows, int& row, int& column) {
+    const int columns = y_.dims[3];
+    const int8_t** taps = taps_;
     int done = 0;
-    segment_count_ = 0;
-    while (segment_count_ < most && done < kDepthwisePixels && column + done < y_.dims[3]) {
-      const int at = column + done;
-      int count = 1;
-      if (row_inside && at >= inside_begin_ && at < inside_end_) {
-        count =
-            inside_end_ - at < kDepthwisePixels - done ? inside_end_ - at : kDepthwisePixels - done;
+    int segments = 0;
+    do {
+      const int start = WindowStart(0, row);
+      const bool row_inside = IsRowInside(row);
+      while (column < columns && segments < most_segments_ && done < kDepthwisePixels) {
+        int count = 1;
+        if (row_inside && column >= inside_begin_ && column < inside_end_) {
+          const int room = kDepthwisePixels - done;
+          count = inside_end_ - column < room ? inside_end_ - column : room;
+        }
+        SetTaps(taps_at_, x, start, WindowStart(1, column), taps);
+        segments_[segments++] = {count, taps};
+        taps += tap_count_;
+        done += count;
+        column += count;
       }
-      const int8_t** taps = taps_ + segment_count_ * tap_count_;
-      SetTaps(image, row, at, taps);
-      segments_[segment_count_++] = {count, taps};
-      done += count;
-    }
+      if (column < columns) break;
+      column = 0;
+      ++row;
+    } while (dense_rows && row < y_.dims[2] && segments < most_segments_ &&
+             done < kDepthwisePixels);
+    segment_count_ = segments;
     return done;
   }
 
-  void RunSegments(int image, int row, int column, int count) {
+  /// `y`: of the first of `count` pixels.
+  void RunSegments(int8_t* y, int count) {
+    const ptrdiff_t y_pixel = y_.strides[3];
+    const ptrdiff_t x_pixel =
+        y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
+    if (!runs_) return FinishApart(x_pixel, y, count);
+    DepthwiseBlock block = BlockAt(0, x_pixel);
+    for (; block.first < channels_; block.first += kBlockChannels) {
+      const int left = channels_ - block.first;
+      block.channels = left < kBlockChannels ? left : kBlockChannels;
+      block.w = w_ + block.first;
+      routines_.run(block, rescale_, y + block.first, y_pixel);
+    }
+  }
+
+  [[gnu::noinline]] void FinishApart(ptrdiff_t x_pixel, int8_t* y, int count) {
     int32_t sums[kDepthwisePixels * kBlockChannels];
     SumBlock results;
     results.sums = sums;
     results.sum_pixel = kBlockChannels;
     results.pixels = count;
     results.y_pixel = y_.strides[3];
-    int8_t* y = y_.As<int8_t>() + ptrdiff_t{image} * y_.strides[0] +
-                ptrdiff_t{row} * y_.strides[2] + ptrdiff_t{column} * y_.strides[3];
-    const ptrdiff_t x_pixel =
-        y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
     for (int first = 0; first < channels_; first += kBlockChannels) {
       const DepthwiseBlock block = BlockAt(first, x_pixel);
-      if (runs_) {
-        routines_.run(block, factors_ + first / kBlockChannels * kDepthwiseFactorWords,
-                      rescale_.output.zero_point, y + first, y_.strides[3]);
-        continue;
-      }
       multiply_(block, sums);
       results.outputs = block.channels;
       results.first = first;
@@ -187,7 +206,8 @@ class Depthwise {
     }
   }
 
-  static constexpr int kMostSegments = 4;  // of one start: both borders and what is between them
+  /// With both borders, three for each of a few narrow rows.
+  static constexpr int kMostSegments = 12;
   static constexpr int kMostPointers = 128;
   static_assert(kMostDepthwiseTaps <= kMostPointers, "there is room for one segment at least");
 
@@ -196,22 +216,21 @@ class Depthwise {
   const ConvAttributes& attributes_;
   const TensorView& x_;
   const TensorView& y_;
+  const int8_t* w_;
   int channels_;
   Rescale rescale_;
-  int32_t* factors_;
-  int32_t* bias_;
-  int8_t* padding_;
+  void* workspace_;
   void (*multiply_)(const DepthwiseBlock& block, int32_t* sums);
-  int kernel_[2] = {};
+  Taps taps_at_ = {};
   int tap_count_ = 0;
-  RowTaps row_taps_ = {};
-  bool takes_ = true;
   bool runs_ = false;     ///< the routines' `run`
   int inside_begin_ = 0;  ///< columns whose windows lie inside x
   int inside_end_ = 0;
+  int most_segments_ = 0;
   int segment_count_ = 0;
-  DepthwiseSegment segments_[kMostSegments] = {};
+  DepthwiseSegment segments_[kMostSegments];
   const int8_t* taps_[kMostPointers];
+  int8_t own_padding_[kOwnPaddingChannels];
 };
 
 }  // namespace
@@ -229,7 +248,7 @@ Status DepthwiseCheck(const KernelSetup& setup) {
 }
 
 void RunDepthwise(const KernelCall& call, const DepthwiseRoutines& routines) {
-  if (call.op.Output().Elements() == 0) return;
+  if (IsEmpty(call.op.Output())) return;
   Depthwise(call, routines).Run();
 }
 

@@ -31,8 +31,8 @@ void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {
   product.w = op.Input(1).As<const int8_t>();
   product.outputs = y.dims[y.rank - 1];
   product.depth = a.dims[a.rank - 1];
-  product.rescale = RescaleOf(op, op.AttributesAs<QuantizedMatMulAttributes>().output);
-  SetBias(op, static_cast<int32_t*>(call.workspace), product);
+  SetRescale(op, op.AttributesAs<QuantizedMatMulAttributes>().output,
+             static_cast<int32_t*>(call.workspace), product);
   Positions rows;
   rows.x = a.As<const int8_t>();
   rows.x_pixel = product.depth;

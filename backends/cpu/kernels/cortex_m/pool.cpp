@@ -24,8 +24,8 @@ Window WindowOf(const PoolAttributes& attributes, const TensorView& x,
   }
   Window window;
   // Steps that are never taken may be any number.
-  if (taps[0] > 1) window.row_step = ptrdiff_t{x.strides[2]} * attributes.dilations[0];
-  if (taps[1] > 1) window.column_step = ptrdiff_t{x.strides[3]} * attributes.dilations[1];
+  window.row_step = taps[0] > 1 ? ptrdiff_t{x.strides[2]} * attributes.dilations[0] : 0;
+  window.column_step = taps[1] > 1 ? ptrdiff_t{x.strides[3]} * attributes.dilations[1] : 0;
   window.rows = taps[0];
   window.columns = taps[1];
   window.channels = block.lanes;

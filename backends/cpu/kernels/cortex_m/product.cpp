@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/cortex_m/product.hpp"
 
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+
 namespace tenon::cpu::cortex_m {
 namespace {
 
@@ -7,14 +9,22 @@ constexpr int kBias = 2;
 constexpr int kFactor = 3;
 constexpr int kShift = 4;
 constexpr int kXZeroPoint = 5;
+constexpr int kFoldedBias = 7;
 
 }  // namespace
+
+bool IsEmpty(const TensorView& view) {
+  for (int i = 0; i < view.rank; ++i) {
+    if (view.dims[i] == 0) return true;
+  }
+  return false;
+}
 
 Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes) {
   TENON_ENSURE(workspace_bytes >= needed_bytes, kUnsupported,
                "{0} bytes of workspace, {1} are needed", static_cast<int64_t>(workspace_bytes),
                static_cast<int64_t>(needed_bytes));
-  for (int i = kBias; i <= kXZeroPoint; ++i) {
+  for (int i = kBias; i <= kFoldedBias; ++i) {
     TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
                  "the Cortex-M kernels take vectors of channels without gaps");
   }
@@ -39,14 +49,22 @@ int32_t ZeroPointOf(const OpCall& op) {
   return op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const int8_t>() : 0;
 }
 
-void SetBias(const OpCall& op, int32_t* room, Product& product) {
+const int32_t* FinalBiasOf(const OpCall& op) {
+  if (op.HasInput(kFoldedBias)) return op.Input(kFoldedBias).As<const int32_t>();
+  return HasFinalBias(op) ? op.Input(kBias).As<const int32_t>() : nullptr;
+}
+
+void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Product& product) {
+  const ProductRoutines& routines = *product.routines;
+  Rescale& rescale = product.rescale;
+  rescale = RescaleOf(op, output);
+  rescale.is_plain = routines.is_plain != nullptr && routines.is_plain(rescale, product.outputs);
+  rescale.bias = FinalBiasOf(op);
+  if (rescale.bias != nullptr) return;
   const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const int32_t>() : nullptr;
-  const int32_t zero_point = ZeroPointOf(op);
-  product.rescale.bias = bias;
-  if (bias != nullptr && zero_point == 0) return;
-  product.routines->sum(product.w, product.depth, product.outputs, room);
-  product.routines->take_off(bias, room, zero_point, product.outputs, room);
-  product.rescale.bias = room;
+  routines.sum(product.w, product.depth, product.outputs, room);
+  routines.take_off(bias, room, ZeroPointOf(op), product.outputs, room);
+  rescale.bias = room;
 }
 
 void RunProduct(const Product& product, const Positions& positions) {
@@ -61,7 +79,7 @@ void RunProduct(const Product& product, const Positions& positions) {
   results.sums = sums;
   results.sum_pixel = kBlockOutputs;
   results.y_pixel = positions.y_pixel;
-  for (int done = 0; done < positions.count; done += block.pixels) {
+  for (int done = 0; done < positions.count; done += kBlockPixels) {
     const int left = positions.count - done;
     block.pixels = results.pixels = left < kBlockPixels ? left : kBlockPixels;
     block.x = positions.x + done * positions.x_pixel;

@@ -11,6 +11,9 @@
 
 namespace tenon::cpu::cortex_m {
 
+/// True if the tensor has no elements; asked of every op, so without products of 64 bits.
+[[nodiscard]] bool IsEmpty(const TensorView& view);
+
 /// Refuses too small a workspace, and vectors of channels (inputs from the third on) with gaps.
 Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes);
 
@@ -30,7 +33,7 @@ struct Product {
   const int8_t* w = nullptr;
   int outputs = 0;
   ptrdiff_t depth = 0;
-  Rescale rescale;  ///< its bias: see SetBias
+  Rescale rescale;
 };
 
 /// Positions whose windows are all alike.
@@ -45,9 +48,14 @@ struct Positions {
   int count = 0;
 };
 
-/// With padding that reads as x's zero point, that adds the same to each output's sum everywhere:
-/// writes to `room` each output's bias (input 2) less that, which becomes the rescale's.
-void SetBias(const OpCall& op, int32_t* room, Product& product);
+/// Each output's bias less what x's zero point adds to its sum, where an operand is that
+/// (HasFinalBias); else null.
+[[nodiscard]] const int32_t* FinalBiasOf(const OpCall& op);
+
+/// Sets the rescale, of a product whose weights are set. With padding that reads as x's zero point,
+/// that adds the same to each output's sum everywhere: the rescale's bias is each output's bias
+/// (input 2) less that, and written to `room` unless there is an operand that is just that.
+void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Product& product);
 
 void RunProduct(const Product& product, const Positions& positions);
 

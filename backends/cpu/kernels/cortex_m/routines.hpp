@@ -20,20 +20,20 @@ inline constexpr int kBlockPixels = 64;
 /// Channels and pixels of a block of a depthwise convolution at most.
 inline constexpr int kBlockChannels = 16;
 inline constexpr int kDepthwisePixels = 32;
-/// Words for the factors of a block of channels: two for each, and a byte.
-inline constexpr int kDepthwiseFactorWords = kBlockChannels * 2 + kBlockChannels / 4;
+
+// Operands have no values to begin with: zeros that are written over cost a call on small cores.
 
 /// Windows of x times rows of weights. A window is `runs` runs of `run_bytes` contiguous elements
 /// each, `x_run` apart; an output's weights are as many, one run behind another.
 struct ProductBlock {
-  const int8_t* x = nullptr;  ///< the first window
-  ptrdiff_t x_pixel = 0;      ///< from one window to the next
-  ptrdiff_t x_run = 0;
-  int pixels = 0;  ///< 1 to kBlockPixels
-  int runs = 0;
-  int run_bytes = 0;
-  const int8_t* w = nullptr;  ///< of the first output; the next one's stand behind it
-  int outputs = 0;            ///< 1 to kBlockOutputs
+  const int8_t* x;    ///< the first window
+  ptrdiff_t x_pixel;  ///< from one window to the next
+  ptrdiff_t x_run;
+  int pixels;  ///< 1 to kBlockPixels
+  int runs;
+  int run_bytes;
+  const int8_t* w;  ///< of the first output; the next one's stand behind it
+  int outputs;      ///< 1 to kBlockOutputs
 
   [[nodiscard]] ptrdiff_t depth() const { return ptrdiff_t{runs} * run_bytes; }
 };
@@ -46,14 +46,14 @@ struct DepthwiseSegment {
 
 /// The same taps of x for each channel. Channels are contiguous.
 struct DepthwiseBlock {
-  const DepthwiseSegment* segments = nullptr;  ///< of kDepthwisePixels pixels together at most
-  int segment_count = 0;                       ///< 1 or more
-  int tap_count = 0;
-  ptrdiff_t x_first = 0;      ///< from there to the first channel
-  ptrdiff_t x_pixel = 0;      ///< from a pixel's taps to the next pixel's
-  int channels = 0;           ///< 1 to kBlockChannels
-  const int8_t* w = nullptr;  ///< of the first tap, at the first channel
-  ptrdiff_t w_tap = 0;
+  const DepthwiseSegment* segments;  ///< of kDepthwisePixels pixels together at most
+  int segment_count;                 ///< 1 or more
+  int tap_count;
+  int first;          ///< number of the first channel, at which taps do not point yet
+  ptrdiff_t x_pixel;  ///< from a pixel's taps to the next pixel's
+  int channels;       ///< 1 to kBlockChannels
+  const int8_t* w;    ///< of the first tap, at the first channel
+  ptrdiff_t w_tap;
 };
 
 /// From sums to bytes, as QuantizedOutput says. Factors are one per output, or (step 0) alike for
@@ -65,27 +65,28 @@ struct Rescale {
   const int32_t* multiplier = nullptr;  ///< kFixedPoint, kFixedPointOnce
   const int8_t* shift = nullptr;        ///< with `multiplier`
   ptrdiff_t step = 0;
+  bool is_plain = false;  ///< what ProductRoutines::is_plain says of it
 };
 
 /// `pixels` x `outputs` sums, from the output numbered `first` on.
 struct SumBlock {
-  int32_t* sums = nullptr;
-  int sum_pixel = 0;  ///< from a pixel's sums to the next one's
-  int first = 0;
-  int outputs = 0;
-  int pixels = 0;
-  int8_t* y = nullptr;  ///< of the first pixel and output; outputs are contiguous
-  ptrdiff_t y_pixel = 0;
+  int32_t* sums;
+  int sum_pixel;  ///< from a pixel's sums to the next one's
+  int first;
+  int outputs;
+  int pixels;
+  int8_t* y;  ///< of the first pixel and output; outputs are contiguous
+  ptrdiff_t y_pixel;
 };
 
 /// `runs` runs of `run_bytes` contiguous elements each.
 struct Runs {
-  int8_t* to = nullptr;
-  ptrdiff_t to_run = 0;  ///< from one run to the next
-  const int8_t* from = nullptr;
-  ptrdiff_t from_run = 0;
-  int runs = 0;
-  int run_bytes = 0;
+  int8_t* to;
+  ptrdiff_t to_run;  ///< from one run to the next
+  const int8_t* from;
+  ptrdiff_t from_run;
+  int runs;
+  int run_bytes;
 };
 
 struct ProductRoutines {
@@ -94,6 +95,9 @@ struct ProductRoutines {
   void (*multiply)(const ProductBlock& block, int32_t* sums);
   /// May change the sums.
   void (*finish)(const Rescale& rescale, const SumBlock& block);
+  /// Whether `finish` has a shorter way for all outputs of this rescale, whose bias may not be set
+  /// yet. Asked once for all blocks. Null: never.
+  bool (*is_plain)(const Rescale& rescale, int outputs);
   /// Of each row of `depth` weights. `rows`: 1 or more.
   void (*sum)(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums);
   /// to = bias - factor * sums, of `count` each. `bias` may be null, for none; `to` may be `sums`.
@@ -116,12 +120,10 @@ struct DepthwiseRoutines {
   void (*take_off)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
                    int32_t* to);
   void (*fill)(int8_t* to, int8_t value, ptrdiff_t count);
-  /// Both in one go, where `prepare` says so. It writes kDepthwiseFactorWords words for each block
-  /// of channels, of which `run` gets the block's; the rescale's bias may be the last words of all,
-  /// kBlockChannels for each block, which are as they were where it says no. Null: never.
-  bool (*prepare)(const Rescale& rescale, int channels, int32_t* factors);
-  void (*run)(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point, int8_t* y,
-              ptrdiff_t y_pixel);
+  /// Whether `run`, both in one go, is right for this rescale, whose bias may not be set yet. Null:
+  /// never.
+  bool (*runs)(const Rescale& rescale, int channels);
+  void (*run)(const DepthwiseBlock& block, const Rescale& rescale, int8_t* y, ptrdiff_t y_pixel);
 };
 
 /// Rows of elements side by side.
@@ -138,12 +140,12 @@ struct LookupRoutines {
 
 /// The part of a pooling window that lies inside x. Channels are contiguous.
 struct Window {
-  const int8_t* x = nullptr;  ///< of the first pixel, at the first channel
-  ptrdiff_t row_step = 0;
-  ptrdiff_t column_step = 0;
-  int rows = 0;
-  int columns = 0;
-  int channels = 0;  ///< 1 to kBlockChannels
+  const int8_t* x;  ///< of the first pixel, at the first channel
+  ptrdiff_t row_step;
+  ptrdiff_t column_step;
+  int rows;
+  int columns;
+  int channels;  ///< 1 to kBlockChannels
 };
 
 struct PoolRoutines {

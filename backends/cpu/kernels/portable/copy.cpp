@@ -9,28 +9,39 @@
 namespace tenon::cpu::portable {
 namespace {
 
+bool SameStrides(const TensorView& a, const TensorView& b) {
+  for (int i = 0; i < a.rank; ++i) {
+    if (a.strides[i] != b.strides[i]) return false;
+  }
+  return true;
+}
+
 /// True if both hold the elements in the same order without gaps. The order of images comes first:
 /// asking for the other one takes longer than copying a few rows.
 bool IsOnePiece(const TensorView& a, const TensorView& b) {
+  if (SameStrides(a, b)) return a.IsChannelsLast() || a.IsRowMajor();
   return (a.IsChannelsLast() && b.IsChannelsLast()) || (a.IsRowMajor() && b.IsRowMajor());
 }
 
-/// In words: small C libraries copy byte by byte.
+struct [[gnu::may_alias]] FourWords {
+  uint32_t words[4];
+};
+
+/// In words, as many as small cores move by one instruction: small C libraries copy byte by byte.
 void CopyBytes(char* to, const char* from, size_t bytes) {
-  constexpr size_t kWord = sizeof(uint32_t);
-  for (; bytes >= 4 * kWord; bytes -= 4 * kWord, to += 4 * kWord, from += 4 * kWord) {
-    uint32_t a;
-    uint32_t b;
-    uint32_t c;
-    uint32_t d;
-    std::memcpy(&a, from, kWord);
-    std::memcpy(&b, from + kWord, kWord);
-    std::memcpy(&c, from + 2 * kWord, kWord);
-    std::memcpy(&d, from + 3 * kWord, kWord);
-    std::memcpy(to, &a, kWord);
-    std::memcpy(to + kWord, &b, kWord);
-    std::memcpy(to + 2 * kWord, &c, kWord);
-    std::memcpy(to + 3 * kWord, &d, kWord);
+  constexpr size_t kStep = sizeof(FourWords);
+  const auto low_bits = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
+  if (low_bits % alignof(FourWords) == 0) {
+    for (; bytes >= kStep; bytes -= kStep, to += kStep, from += kStep) {
+      *reinterpret_cast<FourWords*>(to) = *reinterpret_cast<const FourWords*>(from);
+    }
+  }
+  for (; bytes >= sizeof(uint32_t); bytes -= sizeof(uint32_t)) {
+    uint32_t word;
+    std::memcpy(&word, from, sizeof word);
+    std::memcpy(to, &word, sizeof word);
+    to += sizeof word;
+    from += sizeof word;
   }
   std::memcpy(to, from, bytes);
 }

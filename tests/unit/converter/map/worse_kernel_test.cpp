@@ -55,5 +55,27 @@ TEST_CASE(
   CHECK(WhyWorse("bytes", portable).empty());
 }
 
+TEST_CASE("The kernel for an op is that of the board's instruction set, if it takes the op") {
+  const Graph graph = Parsed(R"(input %x: i8[1,4,3,3]
+const %w: i8[4,4,1,1] = random(1)
+const %m: f32[1] = [0.5]
+%y = quantized_conv(%x, %w, _, %m)
+output %y
+)");
+  const Op& op = graph.op(graph.OpOrder().front());
+  KernelChoiceOptions options;
+  options.kernel_set = "helium";
+  options.portable_only = true;
+  const KernelCaps* own = KernelFor(graph, op, options);
+  REQUIRE(own != nullptr);
+  CHECK(std::string(own->id) == "cpu.quantized_conv.helium");
+  CHECK(own->wants_folded_bias);
+  options.kernel_set = "";
+  const KernelCaps* portable = KernelFor(graph, op, options);
+  REQUIRE(portable != nullptr);
+  CHECK(std::string(portable->id) == "cpu.quantized_conv.portable");
+  CHECK_FALSE(portable->wants_folded_bias);
+}
+
 }  // namespace
 }  // namespace tenon::converter

@@ -69,6 +69,7 @@ inline void CheckConv(const KernelEntry& kernel, const char* suffix, const ConvC
   CAPTURE(c.conv.dilations[1]);
   CAPTURE(c.conv.pads[1]);
   CAPTURE(options.zero_point);
+  CAPTURE(options.folded);
   CAPTURE(options.hostile);
   CAPTURE(static_cast<int>(options.rounding));
   KernelPair pair(kernel, "cpu.quantized_conv.portable");
@@ -81,20 +82,13 @@ inline void CheckConv(const KernelEntry& kernel, const char* suffix, const ConvC
   pair.AddInput(x);
   pair.AddInput(w, kConstant);
   pair.AddParameters(c.w[0], c.w[1] * c.w[2] * c.w[3], options, random);
+  if (options.folded) pair.AddFoldedBias(0);
   const std::vector<int32_t> y = OutputDims(c);
   pair.AddOutput(options.to, y, StridesFor(y, layout()));
   QuantizedConvAttributes attributes;
   attributes.conv = c.conv;
   attributes.output = MakeOutput(options, random);
-  const Tensor output(options.to, y);
-  const TensorView views[] = {x.View(), w.View(), output.View()};
-  const int32_t ids[] = {0, 1, 2};
-  OpCall call;
-  call.tensors = views;
-  call.input_ids = {ids, 2};
-  call.output_ids = {ids + 2, 1};
-  call.attributes = &attributes;
-  pair.set_workspace_bytes(CapsOfKernel(kernel).workspace_bytes(call, 1));
+  pair.UseWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y));
   pair.CheckEqual(attributes);
 }
 

@@ -103,6 +103,7 @@ struct ProductOptions {
   bool bias = true;
   bool per_channel = true;
   bool zero_point = true;
+  bool folded = false;   ///< besides, bias and zero point in one
   bool hostile = false;  ///< factors, shifts and bias of any bits
 };
 
@@ -115,6 +116,7 @@ inline ProductOptions RandomOptions(Generator& random, bool once = false) {
   options.bias = flip();
   options.per_channel = flip();
   options.zero_point = flip();
+  options.folded = flip();
   options.hostile = Pick(random, 0, 3) == 0;
   return options;
 }
@@ -139,10 +141,13 @@ class KernelPair {
       : fast_(fast), portable_(Portable(portable_id)) {}
 
   void AddInput(const Tensor& tensor, bool constant = false) {
+    ids_.push_back(static_cast<int32_t>(operands_.size()));
+    operands_.push_back(tensor);
     fast_.AddInput(tensor, constant);
     portable_.AddInput(tensor, constant);
   }
   void AddAbsentInput() {
+    ids_.push_back(-1);
     fast_.AddAbsentInput();
     portable_.AddAbsentInput();
   }
@@ -164,6 +169,39 @@ class KernelPair {
       AddInput(Shifts(count, terms, options, random), kConstant);
     }
     AddIf(options.zero_point, [&] { return RandomBytes(options.x, {1}, {1}, random); });
+  }
+
+  /// Input 7, behind inputs 0 to 5 of an op whose weights have their outputs along `axis`.
+  void AddFoldedBias(size_t axis) {
+    const Tensor& weights = operands_[static_cast<size_t>(ids_[1])];
+    const std::vector<int8_t> w = weights.Values<int8_t>();
+    const auto outputs = static_cast<size_t>(weights.dims()[axis]);
+    std::vector<int32_t> folded(outputs, 0);
+    if (ids_[2] >= 0) folded = operands_[static_cast<size_t>(ids_[2])].Values<int32_t>();
+    const auto zero_point = static_cast<uint32_t>(
+        ids_[5] < 0 ? 0 : operands_[static_cast<size_t>(ids_[5])].Values<int8_t>()[0]);
+    for (size_t i = 0; i < w.size(); ++i) {
+      int32_t& sum = folded[axis == 0 ? i / (w.size() / outputs) : i % outputs];
+      sum = static_cast<int32_t>(static_cast<uint32_t>(sum) -
+                                 zero_point * static_cast<uint32_t>(w[i]));
+    }
+    AddAbsentInput();
+    AddInput(Tensor::From(DType::kI32, {weights.dims()[axis]}, folded), kConstant);
+  }
+
+  /// The workspace that the kernel's capabilities ask for, of an op with this output.
+  template <typename Attributes>
+  void UseWorkspace(const KernelCaps& caps, const Attributes& attributes, const Tensor& output) {
+    std::vector<TensorView> views;
+    for (const Tensor& operand : operands_) views.push_back(operand.View());
+    const auto y = static_cast<int32_t>(views.size());
+    views.push_back(output.View());
+    OpCall call;
+    call.tensors = views.data();
+    call.input_ids = {ids_.data(), ids_.size()};
+    call.output_ids = {&y, 1};
+    call.attributes = &attributes;
+    set_workspace_bytes(caps.workspace_bytes(call, 1));
   }
 
   void AddOutput(DType dtype, const std::vector<int32_t>& dims,
@@ -245,6 +283,8 @@ class KernelPair {
 
   OpFixture fast_;
   OpFixture portable_;
+  std::vector<Tensor> operands_;
+  std::vector<int32_t> ids_;  ///< of each input among them; -1: absent
   std::vector<Tensor> outputs_;
 };
 

@@ -33,6 +33,8 @@ std::vector<Case> Cases(bool depthwise) {
   return cases;
 }
 
+constexpr size_t kAbsent = 6;  // the input that none of these has
+
 /// One case's operands; made twice from one seed they are equal.
 struct Operands {
   Operands(const Case& c, WeightsOrder order, uint32_t seed) {
@@ -63,10 +65,22 @@ struct Operands {
     tensors.push_back(Tensor::From(DType::kI8, {c.channels}, shifts));
     const std::vector<int8_t> zero = {static_cast<int8_t>(Pick(random, -128, 127))};
     tensors.push_back(Tensor::From(DType::kI8, {1}, zero));
+    if (seed % 2 == 0) AddFoldedBias(bias, zero[0]);
+  }
+
+  /// Behind the absent input 6.
+  void AddFoldedBias(std::vector<int32_t> bias, int32_t zero_point) {
+    const std::vector<int8_t> w = tensors[1].Values<int8_t>();
+    const size_t depth = w.size() / bias.size();
+    for (size_t i = 0; i < w.size(); ++i) bias[i / depth] -= zero_point * w[i];
+    tensors.push_back(Tensor::From(DType::kI32, {static_cast<int32_t>(bias.size())}, bias));
   }
 
   void AddTo(OpFixture& op, const Tensor& output) const {
-    for (size_t i = 0; i < tensors.size(); ++i) op.AddInput(tensors[i], i > 0);
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (i == kAbsent) op.AddAbsentInput();
+      op.AddInput(tensors[i], i > 0);
+    }
     op.AddOutput(output);
   }
 
@@ -79,13 +93,14 @@ size_t WorkspaceOf(const KernelEntry& kernel, const Case& c, const Operands& ope
   std::vector<TensorView> views;
   std::vector<int32_t> ids;
   for (const Tensor& tensor : operands.tensors) {
+    if (ids.size() == kAbsent) ids.push_back(-1);
     ids.push_back(static_cast<int32_t>(views.size()));
     views.push_back(tensor.View(!views.empty()));
   }
   const Tensor y(DType::kI8, {c.images, c.channels, c.extent[0], c.extent[1]},
                  Layout::kChannelsLast);
   views.push_back(y.View(false));
-  const auto output = static_cast<int32_t>(ids.size());
+  const auto output = static_cast<int32_t>(views.size()) - 1;
   OpCall call;
   call.tensors = views.data();
   call.input_ids = {ids.data(), ids.size()};
@@ -102,7 +117,8 @@ void RunCases(const char* suffix, bool depthwise) {
     CHECK(CapsOfKernel(kernel).in_place_inputs == 1U);
     uint32_t seed = 1;
     for (const Case& c : Cases(depthwise)) {
-      CAPTURE(++seed);
+      ++seed;  // not inside CAPTURE, which looks only where something fails
+      CAPTURE(seed);
       const WeightsOrder order = CapsOfKernel(kernel).weights;
       const Operands apart(c, order, seed);
       const Tensor expected(DType::kI8, {c.images, c.channels, c.extent[0], c.extent[1]},

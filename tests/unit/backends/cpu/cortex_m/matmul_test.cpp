@@ -28,20 +28,12 @@ void CheckProduct(const KernelEntry& kernel, const Product& product, Generator& 
   const Tensor weights = RandomBytes(DType::kI8, b, StridesFor(b, order), random);
   pair.AddInput(weights, kConstant);
   pair.AddParameters(product.columns, depth, options, random);
+  if (options.folded) pair.AddFoldedBias(product.transposed ? 0 : 1);
   pair.AddOutput(options.to, y, StridesFor(y, Layout::kRowMajor));
   QuantizedMatMulAttributes attributes;
   attributes.matmul.transpose_b = product.transposed ? 1 : 0;
   attributes.output = MakeOutput(options, random);
-  const Tensor rows(DType::kI8, product.a);
-  const Tensor output(options.to, y);
-  const TensorView views[] = {rows.View(), weights.View(), output.View()};
-  const int32_t ids[] = {0, 1, 2};
-  OpCall call;
-  call.tensors = views;
-  call.input_ids = {ids, 2};
-  call.output_ids = {ids + 2, 1};
-  call.attributes = &attributes;
-  pair.set_workspace_bytes(CapsOfKernel(kernel).workspace_bytes(call, 1));
+  pair.UseWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y));
   pair.CheckEqual(attributes);
 }
 

@@ -60,7 +60,7 @@ void MultiplySegment(const DepthwiseBlock& block, const DepthwiseSegment& segmen
     for (int channel = 0; channel < block.channels; ++channel) {
       uint32_t sum = 0;
       for (int tap = 0; tap < block.tap_count; ++tap) {
-        const int32_t x = segment.taps[tap][block.x_first + pixel * block.x_pixel + channel];
+        const int32_t x = segment.taps[tap][block.first + pixel * block.x_pixel + channel];
         sum += static_cast<uint32_t>(x * block.w[tap * block.w_tap + channel]);
       }
       sums[pixel * kBlockChannels + channel] = static_cast<int32_t>(sum);
@@ -77,8 +77,8 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
 
 constexpr int kLeastRunBytes = 16;
 
-constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, SumWeights,    TakeOff,
-                                       Copy,     Fill,           kLeastRunBytes};
+constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, nullptr, SumWeights,
+                                       TakeOff,  Copy,           Fill,    kLeastRunBytes};
 constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne, TakeOff,
                                           Fill,    nullptr,           nullptr};
 

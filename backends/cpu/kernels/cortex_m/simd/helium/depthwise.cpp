@@ -25,10 +25,12 @@ struct Taps {
   int32_t* sums;     ///< 16 for each pixel
   ptrdiff_t x_first;
   int8_t* y;
-  const int32_t* factors;
+  const int8_t* shift;
   ptrdiff_t y_pixel;
   int32_t zero_point;
   const int8_t* const* taps;  ///< room for those of a segment
+  const int32_t* bias;        ///< 16 each of these, and of shifts
+  const int32_t* multiplier;
 };
 static_assert(offsetof(DepthwiseSegment, taps) == 4 && offsetof(Taps, taps) == 56);
 
@@ -37,8 +39,9 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
               offsetof(Taps, w) == 20 && offsetof(Taps, w_tap) == 24 &&
               offsetof(Taps, channels) == 28 && offsetof(Taps, sums) == 32 &&
               offsetof(Taps, x_first) == 36 && offsetof(Taps, y) == 40 &&
-              offsetof(Taps, factors) == 44 && offsetof(Taps, y_pixel) == 48 &&
-              offsetof(Taps, zero_point) == 52);
+              offsetof(Taps, shift) == 44 && offsetof(Taps, y_pixel) == 48 &&
+              offsetof(Taps, zero_point) == 52 && offsetof(Taps, bias) == 60 &&
+              offsetof(Taps, multiplier) == 64);
 
 // Sums of channels 0, 4, 8, 12 in q0; 1, 5, 9, 13 in q1; and so on. r0: taps; r1: the pixel's
 // offset; r2: weights; r3: from a tap's to the next one's; r6: operands; r7: sums; r8: pixels left;
@@ -128,25 +131,22 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "pop {r4-r8, pc}\n");
 }
 
-// As FixedPointRight of finish.cpp, of the sums in register `sum`, whose bias, multipliers and
-// shifts stand behind r7; shifts are bytes.
-#define TENON_RESCALE(sum, number)       \
-  "vldrw.32 q4, [r7, #16 + 16 * " number \
-  "]\n"                                  \
-  "vldrw.32 q5, [r7, #80 + 16 * " number \
-  "]\n"                                  \
-  "vldrb.s32 q6, [r7, #4 * " number      \
-  "]\n"                                  \
-  "vadd.i32 " sum ", " sum               \
-  ", q4\n"                               \
-  "vqrdmulh.s32 " sum ", " sum           \
-  ", q5\n"                               \
-  "vqdmlah.s32 " sum ", " sum            \
-  ", r12\n"                              \
+// As FixedPointRight of finish.cpp, of the sums in register `sum`. q7: their channels; r0: bias;
+// r2: multipliers; r7: shifts, which are bytes; r12: 1.
+#define TENON_RESCALE(sum)            \
+  "vldrw.u32 q4, [r0, q7, uxtw #2]\n" \
+  "vldrw.u32 q5, [r2, q7, uxtw #2]\n" \
+  "vldrb.s32 q6, [r7, q7]\n"          \
+  "vadd.i32 " sum ", " sum            \
+  ", q4\n"                            \
+  "vqrdmulh.s32 " sum ", " sum        \
+  ", q5\n"                            \
+  "vqdmlah.s32 " sum ", " sum         \
+  ", r12\n"                           \
   "vrshl.s32 " sum ", " sum ", q6\n"
 
-// Results saturate on their way to bytes: those have their whole range. r7: factors; r9: y; r10:
-// from pixel to pixel of y; r11: zero point; r12: 1.
+// Results saturate on their way to bytes: those have their whole range. r9: y; r10: from pixel to
+// pixel of y; r11: zero point.
 [[gnu::naked]] void RunTaps(Taps* /*taps*/) {
   asm volatile(
       "push {r4-r11, lr}\n"
@@ -157,8 +157,12 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "ldrd r9, r7, [r6, #40]\n"
       "ldrd r10, r11, [r6, #48]\n"
       "mov r12, #1\n" TENON_SUM_TAPS
-      TENON_RESCALE("q0", "0") TENON_RESCALE("q1", "1") TENON_RESCALE("q2", "2")
-      TENON_RESCALE("q3", "3")
+      "movs r4, #0\n"
+      "vidup.u32 q7, r4, #4\n"
+      "ldrd r0, r2, [r6, #60]\n" TENON_RESCALE("q0")
+      "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q1")
+      "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q2")
+      "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q3")
       "vqmovnb.s32 q0, q0\n"
       "vqmovnt.s32 q0, q2\n"
       "vqmovnb.s32 q1, q1\n"
@@ -202,11 +206,11 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
 bool Takes(const int8_t* w, ptrdiff_t count) { return Least(w, count) != INT8_MIN; }
 
 Taps TapsOf(const DepthwiseBlock& block) {
-  Taps taps = {};
+  Taps taps;
   taps.segments = block.segments;
   taps.pairs = block.tap_count / 2;
   taps.has_odd = block.tap_count % 2;
-  taps.x_first = block.x_first;
+  taps.x_first = block.first;
   taps.x_pixel = block.x_pixel;
   taps.segment_count = block.segment_count;
   taps.w = block.w;
@@ -221,94 +225,49 @@ void Multiply(const DepthwiseBlock& block, int32_t* sums) {
   SumTaps(&taps);
 }
 
-/// The largest of `count` bytes.
-int Most(const int8_t* data, int count) {
-  int8_t most = INT8_MIN;
-  for (int i = 0; i < count; i += kBlockChannels) {
-    const mve_pred16_t lanes = vctp8q(static_cast<uint32_t>(count - i));
-    most = vmaxvq_p_s8(most, vldrbq_z_s8(data + i, lanes), lanes);
-  }
-  return most;
+/// False if a shift is not to the right, or bytes have bounds of their own.
+bool Runs(const Rescale& rescale, int channels) {
+  return IsWhole(rescale.output) && AreToTheRight(rescale.shift, rescale.step != 0 ? channels : 1);
 }
 
-/// Of 16 channels with factors of their own, the same as PrepareBlock.
-void PrepareWhole(const Rescale& rescale, int first, int32_t* factors) {
-  constexpr int kWords = 4;
-  const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), 4);
-  auto* shifts = reinterpret_cast<int8_t*>(factors);
-  int32_t* words = factors + kBlockChannels / 4;
-  const int32x4x4_t bias = vld4q_s32(rescale.bias + first);
-  for (int i = 0; i < 4; ++i, words += kWords) vstrwq_s32(words, bias.val[i]);
-  const int32x4x4_t multipliers = vld4q_s32(rescale.multiplier + first);
-  for (int i = 0; i < 4; ++i, words += kWords) vstrwq_s32(words, multipliers.val[i]);
-  const int8_t* shift = rescale.shift + first;
-  for (int i = 0; i < 4; ++i, shifts += kWords) {
-    const int32x4_t four = vldrbq_gather_offset_s32(shift + i, places);
-    vstrbq_s32(shifts, vmaxq_s32(four, vdupq_n_s32(-31)));
-  }
-}
+/// Factors of a block, one for each of 16 channels.
+struct Factors {
+  int32_t bias[kBlockChannels];
+  int32_t multiplier[kBlockChannels];
+  int8_t shift[kBlockChannels];
+};
 
-/// Factors of `count` channels from `first` on: see Prepare. The words that it writes first are
-/// read as bias of none of these channels.
-void PrepareBlock(const Rescale& rescale, int first, uint32_t count, int32_t* factors) {
-  constexpr int kShiftWords = kBlockChannels / 4;
-  const uint32x4_t places = vmulq_n_u32(vidupq_n_u32(0, 1), 4);  // of four channels
+/// Of `channels` channels from `first` on. The others' may be any.
+[[gnu::noinline]] void TakeFactors(const Rescale& rescale, int first, int channels,
+                                   Factors& factors) {
   const bool each = rescale.step != 0;
-  auto* shifts = reinterpret_cast<int8_t*>(factors);
-  int32_t* bias = factors + kShiftWords;
-  int32_t* multipliers = bias + kBlockChannels;
-  for (uint32_t i = 0; i < count; i += 4) {
-    const mve_pred16_t lanes = vctp32q(count - i);
-    vstrwq_scatter_shifted_offset_s32(bias + i / 4, places,
-                                      vldrwq_z_s32(rescale.bias + first + i, lanes));
-  }
-  for (uint32_t i = 0; i < count; i += 4) {
-    const mve_pred16_t lanes = vctp32q(count - i);
-    int32x4_t multiplier = vdupq_n_s32(rescale.multiplier[0]);
-    int32x4_t shift = vdupq_n_s32(rescale.shift[0]);
-    if (each) {
-      multiplier = vldrwq_z_s32(rescale.multiplier + first + i, lanes);
-      shift = vldrbq_z_s32(rescale.shift + first + i, lanes);
-    }
-    vstrwq_scatter_shifted_offset_s32(multipliers + i / 4, places, multiplier);
-    vstrbq_scatter_offset_s32(shifts + i / 4, places, vmaxq_s32(shift, vdupq_n_s32(-31)));
+  for (int i = 0; i < kBlockChannels; ++i) {
+    const int at = first + (i < channels ? i : channels - 1);
+    factors.bias[i] = rescale.bias[at];
+    factors.multiplier[i] = rescale.multiplier[each ? at : 0];
+    factors.shift[i] = rescale.shift[each ? at : 0];
   }
 }
 
-/// For each block of 16 channels: shifts (bytes), bias, multipliers, each in the order 0, 4, 8, 12,
-/// 1, 5, and so on. False if a shift is not to the right, or bytes have bounds of their own.
-bool Prepare(const Rescale& rescale, int channels, int32_t* factors) {
-  const QuantizedOutput& output = rescale.output;
-  if (output.rounding != Rounding::kFixedPoint || output.min != INT8_MIN ||
-      output.max != INT8_MAX) {
-    return false;
-  }
-  const bool each = rescale.step != 0;
-  if (Most(rescale.shift, each ? channels : 1) >= 0) return false;
-  for (int first = 0; first < channels; first += kBlockChannels) {
-    const int left = channels - first;
-    const auto count = static_cast<uint32_t>(left < kBlockChannels ? left : kBlockChannels);
-    if (each && count == kBlockChannels) {
-      PrepareWhole(rescale, first, factors);
-    } else {
-      PrepareBlock(rescale, first, count, factors);
-    }
-    factors += kDepthwiseFactorWords;
-  }
-  return true;
-}
-
-void Run(const DepthwiseBlock& block, const int32_t* factors, int32_t zero_point, int8_t* y,
-         ptrdiff_t y_pixel) {
+void Run(const DepthwiseBlock& block, const Rescale& rescale, int8_t* y, ptrdiff_t y_pixel) {
   Taps taps = TapsOf(block);
   taps.y = y;
-  taps.factors = factors;
   taps.y_pixel = y_pixel;
-  taps.zero_point = zero_point;
+  taps.zero_point = rescale.output.zero_point;
+  taps.bias = rescale.bias + block.first;
+  taps.multiplier = rescale.multiplier + block.first;
+  taps.shift = rescale.shift + block.first;
+  Factors factors;
+  if (rescale.step == 0 || block.channels < kBlockChannels) {
+    TakeFactors(rescale, block.first, block.channels, factors);
+    taps.bias = factors.bias;
+    taps.multiplier = factors.multiplier;
+    taps.shift = factors.shift;
+  }
   RunTaps(&taps);
 }
 
-constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, TakeOff, Fill, Prepare, Run};
+constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, TakeOff, Fill, Runs, Run};
 
 }  // namespace
 

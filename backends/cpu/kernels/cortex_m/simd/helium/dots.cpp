@@ -219,7 +219,7 @@ static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
               offsetof(FullDots, sums) == 12);
 
 // r1: x, again from r8 for each few rows of weights; lr: windows left of r9; r5: weights; r12:
-// sums, from r10 on; r3: rounds left; r7: steps of weights or sums, which come in turns.
+// sums, from r10 on; r3: rounds left; r7: halves.
 #define TENON_FULL_BEGIN(rounds) \
   "push {r4-r10, lr}\n"          \
   "vpush {d8-d15}\n"             \
@@ -271,49 +271,47 @@ static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
            "add r10, #16\n" TENON_FULL_END);
 }
 
-// Rows 0 and 2, 4 and 6, 1 and 3, 5 and 7.
+#define TENON_FULL_ROWS_32                     \
+  "vldrb.8 q4, [r5]\n"                         \
+  "vldrb.8 q5, [r5, #16]\n"                    \
+  "vldrb.8 q6, [r5, #64]\n"                    \
+  "vldrb.8 q7, [r5, #80]\n" TENON_FULL_WINDOWS \
+  "vldrb.8 q0, [r1], #16\n"                    \
+  "vmladav.s8 r0, q0, q4\n"                    \
+  "vmladav.s8 r2, q0, q6\n"                    \
+  "vldrb.8 q1, [r1], #16\n"                    \
+  "vmladava.s8 r0, q1, q5\n"                   \
+  "vmladava.s8 r2, q1, q7\n"                   \
+  "strd r0, r2, [r12], #32\n"                  \
+  "le lr, 1b\n"                                \
+  "add r10, #8\n"
+
+// Rows 0 and 2, 4 and 6; then 1 and 3, 5 and 7.
 [[gnu::naked]] void DotFull32(const FullDots* /*dots*/) {
-  asm volatile(TENON_FULL_BEGIN(
-      "4") "vldrb.8 q4, [r5]\n"
-           "vldrb.8 q5, [r5, #16]\n"
-           "vldrb.8 q6, [r5, #64]\n"
-           "vldrb.8 q7, [r5, #80]\n"
-           "lsls r7, r3, #31\n"  // 128 on, 96 back, 128 on
-           "ite eq\n"
-           "addeq r5, #128\n"
-           "subne r5, #96\n" TENON_FULL_WINDOWS
-           "vldrb.8 q0, [r1], #16\n"
-           "vmladav.s8 r0, q0, q4\n"
-           "vmladav.s8 r2, q0, q6\n"
-           "vldrb.8 q1, [r1], #16\n"
-           "vmladava.s8 r0, q1, q5\n"
-           "vmladava.s8 r2, q1, q7\n"
-           "strd r0, r2, [r12], #32\n"
-           "le lr, 1b\n"
-           "add r10, #8\n" TENON_FULL_END);
+  asm volatile(TENON_FULL_BEGIN("2") TENON_FULL_ROWS_32 "add r5, #128\n" TENON_FULL_ROWS_32
+                                                        "sub r5, #96\n" TENON_FULL_END);
 }
 
-// Row by row.
+#define TENON_FULL_ROW_64                      \
+  "vldrb.8 q4, [r5], #16\n"                    \
+  "vldrb.8 q5, [r5], #16\n"                    \
+  "vldrb.8 q6, [r5], #16\n"                    \
+  "vldrb.8 q7, [r5], #16\n" TENON_FULL_WINDOWS \
+  "vldrb.8 q0, [r1], #16\n"                    \
+  "vmladav.s8 r0, q0, q4\n"                    \
+  "vldrb.8 q1, [r1], #16\n"                    \
+  "vmladava.s8 r0, q1, q5\n"                   \
+  "vldrb.8 q2, [r1], #16\n"                    \
+  "vmladava.s8 r0, q2, q6\n"                   \
+  "vldrb.8 q3, [r1], #16\n"                    \
+  "vmladava.s8 r0, q3, q7\n"                   \
+  "str r0, [r12], #32\n"                       \
+  "le lr, 1b\n"
+
+// Row by row: an even row's sums stand four words before the next one's.
 [[gnu::naked]] void DotFull64(const FullDots* /*dots*/) {
-  asm volatile(TENON_FULL_BEGIN(
-      "8") "vldrb.8 q4, [r5], #16\n"
-           "vldrb.8 q5, [r5], #16\n"
-           "vldrb.8 q6, [r5], #16\n"
-           "vldrb.8 q7, [r5], #16\n" TENON_FULL_WINDOWS
-           "vldrb.8 q0, [r1], #16\n"
-           "vmladav.s8 r0, q0, q4\n"
-           "vldrb.8 q1, [r1], #16\n"
-           "vmladava.s8 r0, q1, q5\n"
-           "vldrb.8 q2, [r1], #16\n"
-           "vmladava.s8 r0, q2, q6\n"
-           "vldrb.8 q3, [r1], #16\n"
-           "vmladava.s8 r0, q3, q7\n"
-           "str r0, [r12], #32\n"
-           "le lr, 1b\n"
-           "lsls r7, r3, #31\n"  // an even row's sums stand four words before the next one's
-           "ite eq\n"
-           "addeq r10, #16\n"
-           "subne r10, #12\n" TENON_FULL_END);
+  asm volatile(TENON_FULL_BEGIN("4") TENON_FULL_ROW_64 "add r10, #16\n" TENON_FULL_ROW_64
+                                                       "sub r10, #12\n" TENON_FULL_END);
 }
 
 // r0: weights; r1: bytes of a row; r2: rows left; r3: sums; r4: from the last vector of a row to

@@ -149,13 +149,27 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
   "vqadd.s16 q6, q6, r4\n"    \
   "vqmovnb.s16 q6, q6\n"
 
+// r6: pixels, of which two go at a time, and one more where their number is odd.
+#define TENON_FINISH_WHOLE          \
+  "lsrs r12, r6, #1\n"              \
+  "wls lr, r12, 2f\n"               \
+  "1:\n" TENON_FINISH_EIGHT         \
+  "vstrb.16 q6, [r2]\n"             \
+  "add r2, r3\n" TENON_FINISH_EIGHT \
+  "vstrb.16 q6, [r2]\n"             \
+  "add r2, r3\n"                    \
+  "le lr, 1b\n"                     \
+  "2:\n"                            \
+  "lsls r12, r6, #31\n"             \
+  "beq 3f\n" TENON_FINISH_EIGHT "vstrb.16 q6, [r2]\n"
+
 [[gnu::naked]] void FinishEight(const Eight* /*eight*/, const SumBlock* /*block*/,
                                 int32_t /*zero_point*/) {
   asm volatile(
       "push {r4, r5, r6, lr}\n"
       "vpush {d8-d15}\n"
       "mov r4, r2\n"
-      "ldrd r12, lr, [r1, #12]\n"
+      "ldrd r12, r6, [r1, #12]\n"
       "ldrd r2, r3, [r1, #20]\n"
       "ldr r1, [r1]\n"
       "vctp.16 r12\n"
@@ -167,28 +181,47 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
       "vldrw.32 q5, [r0, #80]\n"
       "movs r5, #1\n"
       "cmp r12, #8\n"
-      "bne 4f\n"
-      "mov r12, lr\n"  // two pixels at a time, and one more where their number is odd
-      "lsrs r6, r12, #1\n"
-      "wls lr, r6, 2f\n"
-      "1:\n" TENON_FINISH_EIGHT
-      "vstrb.16 q6, [r2]\n"
-      "add r2, r3\n" TENON_FINISH_EIGHT
-      "vstrb.16 q6, [r2]\n"
-      "add r2, r3\n"
-      "le lr, 1b\n"
-      "2:\n"
-      "lsls r6, r12, #31\n"
-      "beq 3f\n" TENON_FINISH_EIGHT
-      "vstrb.16 q6, [r2]\n"
+      "bne 4f\n" TENON_FINISH_WHOLE
       "b 3f\n"
       "4:\n"
-      "dls lr, lr\n"
+      "dls lr, r6\n"
       "5:\n" TENON_FINISH_EIGHT
       "vpst\n"
       "vstrbt.16 q6, [r2]\n"
       "add r2, r3\n"
       "le lr, 5b\n"
+      "3:\n"
+      "vpop {d8-d15}\n"
+      "pop {r4, r5, r6, pc}\n");
+}
+
+static_assert(offsetof(Rescale, output) + offsetof(QuantizedOutput, zero_point) == 8 &&
+              offsetof(Rescale, bias) == 20 && offsetof(Rescale, multiplier) == 28 &&
+              offsetof(Rescale, shift) == 32 && offsetof(SumBlock, first) == 8);
+
+/// The same of eight outputs with factors of their own, all IsPlain, from where those lie.
+[[gnu::naked]] void FinishPlain(const Rescale* /*rescale*/, const SumBlock* /*block*/) {
+  asm volatile(
+      "push {r4, r5, r6, lr}\n"
+      "vpush {d8-d15}\n"
+      "ldr r4, [r0, #20]\n"
+      "ldrd r2, r3, [r0, #28]\n"
+      "ldr r5, [r1, #8]\n"
+      "add r4, r4, r5, lsl #2\n"
+      "add r2, r2, r5, lsl #2\n"
+      "add r3, r5\n"
+      "vld20.32 {q0, q1}, [r4]\n"
+      "vld21.32 {q0, q1}, [r4]\n"
+      "vld20.32 {q2, q3}, [r2]\n"
+      "vld21.32 {q2, q3}, [r2]\n"
+      "vldrb.s16 q5, [r3]\n"
+      "vmovlb.s16 q4, q5\n"
+      "vmovlt.s16 q5, q5\n"
+      "ldr r4, [r0, #8]\n"
+      "ldrd r6, r2, [r1, #16]\n"
+      "ldr r3, [r1, #24]\n"
+      "ldr r1, [r1]\n"
+      "movs r5, #1\n" TENON_FINISH_WHOLE
       "3:\n"
       "vpop {d8-d15}\n"
       "pop {r4, r5, r6, pc}\n");
@@ -255,13 +288,36 @@ namespace {
 }  // namespace
 
 void FinishPairs(const Rescale& rescale, const SumBlock& block) {
-  const QuantizedOutput& output = rescale.output;
-  if (output.rounding == Rounding::kFixedPoint && output.min == INT8_MIN &&
-      output.max == INT8_MAX) {
+  if (rescale.is_plain && block.outputs == kBlockOutputs) return FinishPlain(&rescale, &block);
+  if (IsWhole(rescale.output)) {
     Eight eight;
-    if (LoadEight(rescale, block, eight)) return FinishEight(&eight, &block, output.zero_point);
+    if (LoadEight(rescale, block, eight)) {
+      return FinishEight(&eight, &block, rescale.output.zero_point);
+    }
   }
   FinishReordered(rescale, block);
+}
+
+bool AreToTheRight(const int8_t* shifts, int count) {
+  constexpr int kVectorBytes = 16;
+  int8_t most = INT8_MIN;
+  int8_t least = INT8_MAX;
+  for (int i = 0; i < count; i += kVectorBytes) {
+    const mve_pred16_t lanes = vctp8q(static_cast<uint32_t>(count - i));
+    const int8x16_t bytes = vldrbq_z_s8(shifts + i, lanes);
+    most = vmaxvq_p_s8(most, bytes, lanes);
+    least = vminvq_p_s8(least, bytes, lanes);
+  }
+  return most < 0 && least >= -31;
+}
+
+bool IsWhole(const QuantizedOutput& output) {
+  return output.rounding == Rounding::kFixedPoint && output.min == INT8_MIN &&
+         output.max == INT8_MAX;
+}
+
+bool IsPlain(const Rescale& rescale, int outputs) {
+  return IsWhole(rescale.output) && rescale.step != 0 && AreToTheRight(rescale.shift, outputs);
 }
 
 void Fill(int8_t* to, int8_t value, ptrdiff_t count) {

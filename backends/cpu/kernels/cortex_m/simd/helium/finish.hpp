@@ -12,6 +12,14 @@ void Finish(const Rescale& rescale, const SumBlock& block);
 /// 3, 5, 7: so that those of even and odd ones become halves of the same words. Changes the sums.
 void FinishPairs(const Rescale& rescale, const SumBlock& block);
 
+/// See ProductRoutines: in fixed point, of eight outputs with factors of their own.
+bool IsPlain(const Rescale& rescale, int outputs);
+
+/// In fixed point to all values of a byte.
+bool IsWhole(const QuantizedOutput& output);
+/// True if all of these shifts are of -31 to -1. `count`: 1 or more.
+bool AreToTheRight(const int8_t* shifts, int count);
+
 /// See ProductRoutines.
 void TakeOff(const int32_t* bias, const int32_t* sums, int32_t factor, int count, int32_t* to);
 

@@ -127,8 +127,8 @@ void Copy(const Runs& runs) {
   }
 }
 
-constexpr ProductRoutines kProducts = {Multiply, FinishPairs, SumWeights,  TakeOff,
-                                       Copy,     Fill,        kVectorBytes};
+constexpr ProductRoutines kProducts = {Multiply, FinishPairs, IsPlain, SumWeights,
+                                       TakeOff,  Copy,        Fill,    kVectorBytes};
 
 }  // namespace
 

@@ -1,0 +1,125 @@
+#include "converter/passes/fold_zero_points.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "converter/ir/elements.hpp"
+#include "converter/ir/op_kinds.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr size_t kWeights = 1;
+constexpr size_t kBias = 2;
+constexpr size_t kXZeroPoint = 5;
+constexpr size_t kWZeroPoint = 6;
+constexpr size_t kFoldedBias = 7;
+
+/// The operand, or null if the op has none there.
+const Tensor* Operand(const Graph& graph, const Op& op, size_t index) {
+  if (index >= op.inputs.size() || op.inputs[index] == kNone) return nullptr;
+  return &graph.tensor(op.inputs[index]);
+}
+
+/// Why the op stays as it is, or empty.
+std::string WhyNot(const Graph& graph, const Op& op) {
+  const Tensor& weights = graph.tensor(op.inputs[kWeights]);
+  if (!weights.IsConstant()) return "its weights are no constant";
+  if (weights.layout != Layout::kRowMajor) return "its weights are laid out already";
+  if (IsMatrixProduct(op.kind) && weights.shape.rank != 2) return "it has several matrices";
+  if (Operand(graph, op, kWZeroPoint) != nullptr) return "its weights have zero points";
+  for (const size_t index : {kBias, kXZeroPoint}) {
+    const Tensor* operand = Operand(graph, op, index);
+    if (operand != nullptr && !operand->IsConstant()) return "a parameter is no constant";
+  }
+  const Tensor* zero_point = Operand(graph, op, kXZeroPoint);
+  if (zero_point != nullptr && zero_point->shape.Elements() != 1) {
+    return "each input channel has a zero point";
+  }
+  return "";
+}
+
+/// Sums of what each output multiplies, modulo 2^32.
+std::vector<uint32_t> WeightSums(const Graph& graph, const Op& op) {
+  const Tensor& weights = graph.tensor(op.inputs[kWeights]);
+  const bool outputs_last =
+      IsMatrixProduct(op.kind) && op.attributes.As<MatMulAttributes>().transpose_b == 0;
+  const auto outputs = static_cast<size_t>(weights.shape[outputs_last ? 1 : 0]);
+  const auto count = static_cast<size_t>(weights.shape.Elements());
+  std::vector<uint32_t> sums(outputs, 0);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t output = outputs_last ? i % outputs : i / (count / outputs);
+    sums[output] += static_cast<uint32_t>(ReadInteger(weights.dtype, weights.constant->data() + i));
+  }
+  return sums;
+}
+
+int64_t ZeroPointOf(const Graph& graph, const Op& op) {
+  const Tensor* zero_point = Operand(graph, op, kXZeroPoint);
+  return zero_point == nullptr ? 0 : ReadInteger(zero_point->dtype, zero_point->constant->data());
+}
+
+/// Bias less what x's zero point adds to each sum.
+std::vector<int32_t> FoldedBias(const Graph& graph, const Op& op) {
+  const Tensor* bias = Operand(graph, op, kBias);
+  const int64_t factor = ZeroPointOf(graph, op);
+  std::vector<int32_t> folded;
+  for (const uint32_t sum : WeightSums(graph, op)) {
+    const size_t at = folded.size() * sizeof(int32_t);
+    const int64_t own = bias == nullptr ? 0 : ReadInteger(bias->dtype, bias->constant->data() + at);
+    folded.push_back(
+        static_cast<int32_t>(static_cast<uint32_t>(own) - static_cast<uint32_t>(factor) * sum));
+  }
+  return folded;
+}
+
+/// Whether padding reads as another number than 0.
+bool NeedsZeroPoint(const Graph& graph, const Op& op) {
+  if (!IsConvolution(op.kind) || ZeroPointOf(graph, op) == 0) return false;
+  const auto conv = op.attributes.As<ConvAttributes>();
+  return std::any_of(conv.pads, conv.pads + 4, [](int32_t amount) { return amount != 0; });
+}
+
+void Fold(Graph& graph, OpId id) {
+  const std::vector<int32_t> folded = FoldedBias(graph, std::as_const(graph).op(id));
+  const std::string name = std::as_const(graph).op(id).name + ".folded_bias";
+  const TensorId constant =
+      graph.AddConstantOf(name, DType::kI32, Shape({static_cast<int32_t>(folded.size())}), folded);
+  const bool needs_zero_point = NeedsZeroPoint(graph, std::as_const(graph).op(id));
+  Op& op = graph.op(id);
+  const std::vector<TensorId> before = op.inputs;
+  if (needs_zero_point) {
+    op.inputs.resize(kFoldedBias + 1, kNone);
+    op.inputs[kFoldedBias] = constant;
+    return;
+  }
+  op.inputs[kBias] = constant;
+  if (op.inputs.size() > kXZeroPoint) op.inputs[kXZeroPoint] = kNone;
+  while (op.inputs.back() == kNone) op.inputs.pop_back();
+  for (const TensorId old : before) {
+    if (old != kNone && graph.IsTensor(old) && !graph.IsRead(old)) graph.EraseTensor(old);
+  }
+}
+
+}  // namespace
+
+Status FoldZeroPoints(Graph& graph,
+                      const std::function<bool(const Graph& graph, const Op& op)>& wants,
+                      PassReport& report) {
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = std::as_const(graph).op(id);
+    if (op.kind != OpKind::kQuantizedConv && op.kind != OpKind::kQuantizedMatMul) continue;
+    const bool is_plain =
+        Operand(graph, op, kXZeroPoint) == nullptr && Operand(graph, op, kBias) != nullptr;
+    if (is_plain || Operand(graph, op, kFoldedBias) != nullptr || !wants(graph, op)) continue;
+    if (std::string reason = WhyNot(graph, op); !reason.empty()) {
+      report.declined.push_back({op.name, std::move(reason)});
+      continue;
+    }
+    Fold(graph, id);
+    ++report.changed;
+  }
+  return {};
+}
+
+}  // namespace tenon::converter

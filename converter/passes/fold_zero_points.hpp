@@ -1,0 +1,23 @@
+// Takes the zero point of a product's input out of the device's work: what it adds to each output's
+// sum is known before, for a constant matrix or filter.
+//
+// Requires:   integer ops fused; weights row-major, as importers leave them; nothing split yet, so
+//             that parts share the new constants.
+// Guarantees: no result changes by a bit. Where nothing is padded, the zero point is gone and the
+//             bias has taken it in. Where padding reads as the zero point, both stay, and the bias
+//             with the zero point in it stands beside them as input 7.
+#pragma once
+
+#include <functional>
+
+#include "converter/passes/pass.hpp"
+
+namespace tenon::converter {
+
+/// `wants`: whether the kernel that would run the op is faster for it (KernelCaps::
+/// wants_folded_bias); other ops are left as they are.
+[[nodiscard]] Status FoldZeroPoints(
+    Graph& graph, const std::function<bool(const Graph& graph, const Op& op)>& wants,
+    PassReport& report);
+
+}  // namespace tenon::converter
