@@ -23,21 +23,23 @@ struct Taps {
 /// Apart, so that the compiler has registers for it.
 [[gnu::noinline]] void SetTaps(const Taps& taps, const int8_t* x, int row, int column,
                                const int8_t** tap) {
+  // Offsets outside the image may wrap.
   const auto step = static_cast<size_t>(taps.step[1]);
   const auto dilation = static_cast<uint32_t>(taps.dilation[1]);
-  const auto first = static_cast<size_t>(column) * step;
+  const int8_t* const padding = taps.padding;
   auto at_row = static_cast<uint32_t>(row);
-  for (int i = taps.count[0]; i > 0; --i, at_row += static_cast<uint32_t>(taps.dilation[0])) {
+  const int8_t** const end = tap + taps.count[0] * taps.count[1];
+  do {  // there is a tap
     const uint32_t width = at_row < taps.extent[0] ? taps.extent[1] : 0;
+    const size_t line = static_cast<size_t>(taps.step[0]) * at_row;
     auto at = static_cast<uint32_t>(column);
-    // Outside it may wrap.
-    size_t offset = at_row * static_cast<size_t>(taps.step[0]) + first;
-    for (const int8_t** const end = tap + taps.count[1]; tap < end; ++tap) {
-      *tap = at < width ? x + static_cast<ptrdiff_t>(offset) : taps.padding;
+    const int8_t** const row_end = tap + taps.count[1];
+    do {
+      *tap++ = at < width ? x + static_cast<ptrdiff_t>(line + at * step) : padding;
       at += dilation;
-      offset += dilation * step;
-    }
-  }
+    } while (tap != row_end);
+    at_row += static_cast<uint32_t>(taps.dilation[0]);
+  } while (tap != end);
 }
 
 class Depthwise {
@@ -221,7 +223,7 @@ class Depthwise {
   Rescale rescale_;
   void* workspace_;
   void (*multiply_)(const DepthwiseBlock& block, int32_t* sums);
-  Taps taps_at_ = {};
+  Taps taps_at_;
   int tap_count_ = 0;
   bool runs_ = false;     ///< the routines' `run`
   int inside_begin_ = 0;  ///< columns whose windows lie inside x
