@@ -325,6 +325,9 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   conversion.parallel = parallel.report;
   conversion.graph_text = PrintGraph(compiled.graph);
   conversion.ops_executed = compiled.arena.steps.size();
+  for (const OpId id : compiled.arena.steps) {
+    ++conversion.ops_by_backend[compiled.graph.op(id).backend];
+  }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
   conversion.mapping = std::move(compiled.mapping);
   conversion.memory = std::move(compiled.memory);

@@ -73,7 +73,8 @@ struct Conversion {
   ParallelReport parallel;
   std::optional<QuantizationReport> quantization;
   size_t ops_imported = 0;
-  size_t ops_executed = 0;
+  size_t ops_executed = 0;  ///< views are not
+  std::map<std::string, size_t> ops_by_backend;  ///< of those
 };
 
 /// Errors: kInput (the model is refused), kDoesNotFit (the arena or the constants exceed the

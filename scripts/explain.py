@@ -4,17 +4,21 @@
     scripts/explain.py 'error 3a7f (5)'   as tenon_error says it: number and argument
     scripts/explain.py 3a7f at 5          of op number 5 (`tenon inspect` lists them)
     scripts/explain.py --check            exit status 1 if two messages have the same number
+    scripts/explain.py --table FILE       writes all messages, for where the sources are not
 
 "..." stands for what a number has no room for: further arguments, and names.
 
-Looks for the message in the sources that this script stands beside: they must be those that the
-firmware was built from, or a message may have another number, or none.
+Looks for the message in messages.json beside this script, which an installed package has, or else in
+the sources that the script stands in: they must be those that the firmware was built from, or a
+message may have another number, or none.
 """
+import json
 import pathlib
 import re
 import sys
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent
+TABLE = pathlib.Path(__file__).resolve().parent / "messages.json"
+SOURCE = TABLE.parent.parent
 # What firmware links, and what stands beside it: messages there have numbers.
 DEVICE_FOLDERS = ("runtime/base", "runtime/format", "runtime/ops", "runtime/engine",
                   "backends/cpu/caps", "backends/cpu/kernels/portable",
@@ -44,13 +48,24 @@ def texts_in(source):
 
 
 def messages(root=SOURCE):
-    """Texts by number: {number: {text: file}}."""
+    """Texts of the sources by number: {number: {text: file}}."""
     found = {}
     for folder in DEVICE_FOLDERS:
         for path in sorted((root / folder).glob("*.[ch]pp")):
             for text in texts_in(path.read_text()):
-                found.setdefault(number_of(text), {})[text] = path.relative_to(root)
+                found.setdefault(number_of(text), {})[text] = path.relative_to(root).as_posix()
     return found
+
+
+def installed_messages():
+    """The same of the table that an installed package has."""
+    return {int(number, 16): texts for number, texts in json.loads(TABLE.read_text()).items()}
+
+
+def write_table(path):
+    table = {f"{number:04x}": texts for number, texts in sorted(messages().items())}
+    pathlib.Path(path).write_text(json.dumps(table, indent=1) + "\n")
+    return 0
 
 
 def collisions(found):
@@ -72,11 +87,13 @@ def explain(words):
         print(__doc__, file=sys.stderr)
         return 2
     number, is_op, argument = int(match[1], 16), match[2] is not None, int(match[3] or 0)
-    texts = messages().get(number, {})
+    found = installed_messages() if TABLE.is_file() else messages()
+    texts = found.get(number, {})
     for text, path in texts.items():
         print(f"{in_words(text, argument, is_op)}  [{path}]")
     if not texts:
-        print(f"no message of these sources has number {number:04x}", file=sys.stderr)
+        print(f"no message of this version has number {number:04x}: is it the one that the firmware "
+              "was built from?", file=sys.stderr)
     return 0 if texts else 1
 
 
@@ -91,5 +108,13 @@ def check():
     return 1 if clashes or not found else 0
 
 
+def main(words):
+    if words == ["--check"]:
+        return check()
+    if words[:1] == ["--table"] and len(words) == 2:
+        return write_table(words[1])
+    return explain(words)
+
+
 if __name__ == "__main__":
-    sys.exit(check() if sys.argv[1:] == ["--check"] else explain(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

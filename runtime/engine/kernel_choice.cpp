@@ -45,6 +45,14 @@ Status CheckOperands(const KernelQuery& query, const OpRow& row) {
   return status.ok() ? status : status.As(StatusCode::kCorruptPlan);
 }
 
+/// Of an op that none of the kernels at hand runs.
+Status NoKernel(const KernelQuery& query) {
+  return Status(StatusCode::kUnsupported,
+                "no kernel of this program runs the op; the plan is for board '{s}': convert the "
+                "model for the board at hand, or link the kernels that the plan names")
+      .About(query.board);
+}
+
 }  // namespace
 
 Status CheckWorkspace(const ProgramView& program, int32_t workspace) {
@@ -60,7 +68,7 @@ Status CheckWorkspace(const ProgramView& program, int32_t workspace) {
 Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
                     const KernelEntry** chosen) {
   const OpRow* row = nullptr;
-  Status reason(StatusCode::kUnsupported, "this program was built without the kernel it needs");
+  Status reason = NoKernel(query);
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < kernels.size(); ++i) {
       const KernelEntry& kernel = kernels[i];
@@ -77,9 +85,6 @@ Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
     }
   }
   *chosen = nullptr;
-  TENON_ENSURE(row != nullptr, kUnsupported,
-               "backend has no kernel for op kind {0}: build it with the op's kernels",
-               query.info.kind);
   return reason;
 }
 

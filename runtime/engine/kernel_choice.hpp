@@ -8,12 +8,14 @@
 namespace tenon {
 
 /// An op of a program that has passed the plan check, and the name of the kernel planned for it.
-/// All borrowed. `setup` has what its operands look like; a variant is not told.
+/// All borrowed. `setup` has what its operands look like; a variant is not told. `board` is the
+/// plan's, for the words of errors.
 struct KernelQuery {
   const ProgramView& program;
   const OpInfo& info;
   const char* name;
   const KernelSetup& setup;
+  const char* board = "";
 };
 
 /// The kernel called so, which may say a variant; where `kernels` or the processor lack it, the

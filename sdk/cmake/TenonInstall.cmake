@@ -5,7 +5,8 @@
 #   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
 #   tenon::backend_api     headers for backends of others (tenon/backend.hpp)
 #   tenon::converter       model to plan (tenon/converter.hpp); where TENON_CONVERTER
-# Of firmware: the archives and headers of runtime and backend_cpu, nothing for the build machine.
+# Of firmware: the archives and headers of runtime and backend_cpu; for the build machine the script
+# that puts errors into words.
 # Inside the build there are many small libraries, one per layer, so that the layers stay apart.
 # Those are nobody's business outside: each installed library is one archive of the objects of all
 # that it is made from, collected here from the link graph, so that new ones need no line here.
@@ -168,6 +169,20 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tenon-config-ver
 install(FILES "${PROJECT_BINARY_DIR}/package/tenon-config.cmake"
   "${PROJECT_BINARY_DIR}/package/tenon-config-version.cmake" DESTINATION ${package_cmake_dir})
 
+if(NOT TENON_ERROR_WORDS)
+  # What turns the numbers of errors into words, with the words.
+  find_package(Python3 COMPONENTS Interpreter)
+  if(Python3_FOUND)
+    set(package_messages "${PROJECT_BINARY_DIR}/package/messages.json")
+    add_custom_target(tenon_messages ALL BYPRODUCTS "${package_messages}"
+      COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/scripts/explain.py"
+        --table "${package_messages}")
+    install(PROGRAMS scripts/explain.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon)
+    install(FILES "${package_messages}" DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon)
+  else()
+    message(STATUS "The words of errors are not installed: they need Python 3")
+  endif()
+endif()
 if(TENON_FIRMWARE)
   return()
 endif()

@@ -29,8 +29,7 @@ void PrintSplits(const converter::Conversion& conversion) {
 
 /// Which backends run how many ops, where there is a choice.
 void PrintMapping(const converter::Conversion& conversion) {
-  std::map<std::string, size_t> ops;
-  for (const converter::MappedOp& op : conversion.mapping) ++ops[op.backend];
+  const std::map<std::string, size_t>& ops = conversion.ops_by_backend;
   const converter::SegmentReport& segments = conversion.segments;
   if (segments.segments == 0 && ops.size() < 2) return;
   std::string line = "mapping:";

@@ -189,7 +189,10 @@ void Run(const RunOptions& options) {
 
 void AddRun(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Runs one inference and prints the outputs.");
+  CLI::App* command = app.add_subcommand(
+      "run",
+      "Runs one inference and prints the outputs. Of a plan's programs it runs the first, the "
+      "sequential one; 'tenon bench --mode' runs the others.");
   command->add_option("PLAN", options->plan, "Plan file (.tenon)")->required();
   command->add_option("--input", options->inputs, "NAME=FILE.npy, once per input")
       ->type_name("TEXT")

@@ -57,8 +57,16 @@ def check_page(models):
         f"-I{PREFIX}/include", f"-I{models}", page)
 
 
+def check_words():
+    """The installed script has the words of the error that docs/firmware.md shows."""
+    script = PREFIX / "share/tenon/explain.py"
+    if "arena 0 has" not in run(sys.executable, script, "error d288 (0)"):
+        sys.exit("FAILED: explain.py does not know 'error d288 (0)', which docs/firmware.md explains")
+
+
 def main():
     install()
+    check_words()
     build = WORK / "example"
     run("cmake", "-S", SOURCE / "sdk/examples/firmware", "-B", build, "-G", "Ninja",
         f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}", "-DCMAKE_BUILD_TYPE=MinSizeRel",
