@@ -73,7 +73,7 @@ struct Conversion {
   ParallelReport parallel;
   std::optional<QuantizationReport> quantization;
   size_t ops_imported = 0;
-  size_t ops_executed = 0;  ///< views are not
+  size_t ops_executed = 0;                       ///< views are not
   std::map<std::string, size_t> ops_by_backend;  ///< of those
 };
 
