@@ -21,6 +21,10 @@ constexpr int64_t kShareOfX = 8;
 /// But so many pixels, as long as they do not take more.
 constexpr int64_t kFewestPassPixels = 10;
 constexpr int64_t kLargestBandBytes = 8192;
+/// A pass has no fewer, or what it has without a limit.
+constexpr int kLeastPassPixels = 4;
+/// Depthwise: so many outputs go through at once, if they are of several rows.
+constexpr int kLinesPixels = 48;
 /// Windows of no more elements are gathered: the runs of their rows are too short.
 constexpr int kSmallWindow = 64;
 /// Padding and dilation can make a window reach much further than there is memory: no more inputs
@@ -87,14 +91,20 @@ constexpr char kReachesTooFar[] = "windows that reach further than the DSP kerne
 /// Most bytes of inputs, if they can be cut.
 int64_t MostBytes(const OpCall& conv) { return kBandBytes + conv.Input(kX).Elements() / kShareOfX; }
 
-void SetPairedPass(const OpCall& conv, ConvBand& band) {
+/// The bytes of a pass's inputs where there is room for all that is worth it.
+int64_t PairedBytes(const OpCall& conv, int64_t pixel_bytes) {
+  const int64_t usual = MostBytes(conv);
+  const int64_t fewest = kFewestPassPixels * pixel_bytes;
+  const int64_t least = fewest < kLargestBandBytes ? fewest : kLargestBandBytes;
+  return usual < least ? least : usual;
+}
+
+/// As many pixels as there is room for, and are worth it.
+void SetPairedPass(const OpCall& conv, int64_t room, ConvBand& band) {
   const TensorView& y = conv.Output();
   const int64_t pixel_bytes = int64_t{band.steps} * kStep * kHalfBytes;
-  const int64_t usual = MostBytes(conv) / pixel_bytes;
-  const int64_t fewest = kLargestBandBytes / pixel_bytes < kFewestPassPixels
-                             ? kLargestBandBytes / pixel_bytes
-                             : kFewestPassPixels;
-  const int most = Least(usual < fewest ? fewest : usual, kMostPassPixels);
+  const int64_t wanted = PairedBytes(conv, pixel_bytes);
+  const int most = Least((room < wanted ? room : wanted) / pixel_bytes, kMostPassPixels);
   const int64_t all = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
   band.pixels = Least(RoundUp(all, 2), most < 2 ? 2 : most / 2 * 2);
   band.columns = Least(y.dims[3], band.pixels);
@@ -106,26 +116,84 @@ void SetPairedPass(const OpCall& conv, ConvBand& band) {
   band.x_bytes = static_cast<size_t>(band.pixels * pixel_bytes);
 }
 
-void SetRowsPass(const OpCall& conv, ConvBand& band) {
-  const TensorView& w = conv.Input(kW);
+int64_t BytesOfRows(const OpCall& conv, int rows, int columns) {
+  return HalvesOf(InputsOf(conv, 0, rows), InputsOf(conv, 1, columns), conv.Input(kW).dims[1]) *
+         kHalfBytes;
+}
+
+/// Half as many columns, rounded up, until their inputs take no more than `most` bytes; or few.
+int Columns(const OpCall& conv, int64_t most, int few) {
+  int columns = Least(conv.Output().dims[3], kMostPassPixels);
+  while (columns > few && BytesOfRows(conv, 1, columns) > most) columns = (columns + 1) / 2;
+  return columns;
+}
+
+/// As many columns and then rows as there is room for, and are worth it.
+void SetRowsPass(const OpCall& conv, int64_t room, ConvBand& band) {
   const TensorView& y = conv.Output();
-  const auto bytes = [&](int rows, int columns) {
-    return HalvesOf(InputsOf(conv, 0, rows), InputsOf(conv, 1, columns), w.dims[1]) * kHalfBytes;
-  };
-  const int64_t most = 2 * MostBytes(conv);
+  const int64_t wanted = 2 * MostBytes(conv);
+  const int64_t most = room < wanted ? room : wanted;
   band.rows = 1;
-  band.columns = Least(y.dims[3], kMostPassPixels);
-  while (bytes(1, band.columns) > most && band.columns > 2) band.columns = (band.columns + 1) / 2;
+  band.columns = Columns(conv, most, 2);
   while (band.rows < y.dims[2] && band.rows * band.columns < kPassPixels &&
          (band.rows + 1) * band.columns <= kMostPassPixels &&
-         bytes(band.rows + 1, band.columns) <= most) {
+         BytesOfRows(conv, band.rows + 1, band.columns) <= most) {
     ++band.rows;
   }
   band.pixels = band.rows * band.columns;
   band.in_rows = static_cast<int>(InputsOf(conv, 0, band.rows));
-  band.row_halves = static_cast<int>(InputsOf(conv, 1, band.columns)) * w.dims[1];
-  band.x_bytes = static_cast<size_t>(bytes(band.rows, band.columns));
+  band.row_halves = static_cast<int>(InputsOf(conv, 1, band.columns)) * conv.Input(kW).dims[1];
+  band.x_bytes = static_cast<size_t>(BytesOfRows(conv, band.rows, band.columns));
 }
+
+/// All but the pass.
+ConvBand BandWithoutPass(const OpCall& conv) {
+  const Window window(conv);
+  ConvBand band = {};
+  band.mode = ModeOf(conv, window);
+  const bool in_rows = band.mode == ConvMode::kRows;
+  band.runs = in_rows ? window.Runs() : 1;
+  band.steps = static_cast<int>((window.depth / band.runs + kStep - 1) / kStep);
+  const int64_t window_bytes = int64_t{band.runs} * band.steps * kStep;
+  band.w_bytes = static_cast<size_t>(2 * window_bytes * kHalfBytes);
+  if (band.mode == ConvMode::kWindows) band.window_bytes = static_cast<size_t>(2 * window_bytes);
+  return band;
+}
+
+ConvBand BandWithin(const OpCall& conv, int64_t room) {
+  ConvBand band = BandWithoutPass(conv);
+  if (band.mode == ConvMode::kRows) {
+    SetRowsPass(conv, room, band);
+  } else {
+    SetPairedPass(conv, room, band);
+  }
+  return band;
+}
+
+size_t DepthwiseBytes(const OpCall& conv, const DepthwisePlanes& planes) {
+  const TensorView& w = conv.Input(kW);
+  const int64_t halves = int64_t{planes.rows} * planes.row_halves + int64_t{w.dims[2]} * w.dims[3];
+  return static_cast<size_t>(kDepthwisePlanes * kHalfBytes * halves);
+}
+
+/// And with steps of 1.
+bool IsThreeByThree(const OpCall& conv) {
+  const auto& attributes = conv.AttributesAs<ConvAttributes>();
+  for (int i = 0; i < 2; ++i) {
+    const bool plain = attributes.strides[i] == 1 && attributes.dilations[i] == 1;
+    if (!plain || conv.Input(kW).dims[2 + i] != 3) return false;
+  }
+  return true;
+}
+
+/// A few pixels of inputs, of one row.
+int64_t LeastBytesOfInputs(const OpCall& conv) {
+  const ConvBand band = BandWithoutPass(conv);
+  if (band.mode == ConvMode::kRows) return BytesOfRows(conv, 1, Columns(conv, 0, kLeastPassPixels));
+  return int64_t{kLeastPassPixels} * band.steps * kStep * kHalfBytes;
+}
+
+constexpr int64_t kAnyRoom = int64_t{1} << 50;
 
 }  // namespace
 
@@ -137,23 +205,13 @@ bool IsPointwise(const OpCall& conv) {
   return w.dims[2] == 1 && w.dims[3] == 1;
 }
 
-ConvBand ConvBandOf(const OpCall& conv) {
-  const Window window(conv);
-  ConvBand band = {};
-  band.mode = ModeOf(conv, window);
-  if (band.mode == ConvMode::kRows) {
-    band.runs = window.Runs();
-    band.steps = static_cast<int>(window.depth / band.runs / kStep);
-    SetRowsPass(conv, band);
-  } else {
-    band.runs = 1;
-    band.steps = static_cast<int>(RoundUp(window.depth, kStep) / kStep);
-    SetPairedPass(conv, band);
-  }
-  const int64_t window_bytes = int64_t{band.runs} * band.steps * kStep;
-  band.w_bytes = static_cast<size_t>(2 * window_bytes * kHalfBytes);
-  if (band.mode == ConvMode::kWindows) band.window_bytes = static_cast<size_t>(2 * window_bytes);
-  return band;
+size_t ConvBand::Bytes() const { return x_bytes + w_bytes + window_bytes; }
+
+ConvBand ConvBandOf(const OpCall& conv, size_t workspace_bytes) {
+  const ConvBand fixed = BandWithoutPass(conv);
+  const size_t beside = fixed.w_bytes + fixed.window_bytes;
+  const size_t room = workspace_bytes > beside ? workspace_bytes - beside : 0;
+  return BandWithin(conv, room < size_t{1} << 30 ? static_cast<int64_t>(room) : kAnyRoom);
 }
 
 Reason ConvSupports(const OpCall& call) {
@@ -166,18 +224,29 @@ Reason ConvSupports(const OpCall& call) {
     return "more rows of taps than the DSP convolution keeps places of";
   }
   if (ModeOf(call, window) == ConvMode::kRows) {
-    // A pass is of two columns at least.
-    const int64_t columns = InputsOf(call, 1, Least(call.Output().dims[3], 2));
+    // A pass is of so many columns at least.
+    const int64_t columns = InputsOf(call, 1, Least(call.Output().dims[3], kLeastPassPixels));
     const int64_t halves = HalvesOf(InputsOf(call, 0, 1), columns, window.w.dims[1]);
     if (halves > kMostHalves) return kReachesTooFar;
   }
   return nullptr;
 }
 
-DepthwisePlanes DepthwisePlanesOf(const OpCall& conv) {
+DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
+  const TensorView& y = conv.Output();
   // Loads of four halves reach two beyond the last window.
-  const int64_t columns = InputsOf(conv, 1, conv.Output().dims[3]) + 2;
-  return {static_cast<int>(InputsOf(conv, 0, 1)), static_cast<int>(RoundUp(columns, 2))};
+  const int64_t columns = RoundUp(InputsOf(conv, 1, y.dims[3]) + 2, 2);
+  DepthwisePlanes planes = {static_cast<int>(InputsOf(conv, 0, 1)), static_cast<int>(columns), 1};
+  if (!IsThreeByThree(conv) || y.dims[3] < 1) return planes;
+  const int worth_it = Least(kLinesPixels / y.dims[3], y.dims[2]);
+  const size_t more = static_cast<size_t>(kDepthwisePlanes * kHalfBytes * columns);
+  size_t bytes = DepthwiseBytes(conv, planes);
+  for (int lines = 2; lines <= worth_it && workspace_bytes >= bytes + more; ++lines) {
+    bytes += more;
+    planes.lines = lines;
+    planes.rows = lines + 2;
+  }
+  return planes;
 }
 
 Reason DepthwiseSupports(const OpCall& call) {
@@ -187,23 +256,29 @@ Reason DepthwiseSupports(const OpCall& call) {
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (int64_t{w.dims[2]} * w.dims[3] > kMostDepth)
     return "windows larger than the DSP kernel takes";
-  const DepthwisePlanes planes = DepthwisePlanesOf(call);
+  const DepthwisePlanes planes = DepthwisePlanesOf(call, 0);
   if (HalvesOf(planes.rows, planes.row_halves, 1) > kMostHalves) return kReachesTooFar;
   return nullptr;
 }
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
   if (call.Output().Elements() == 0) return 0;
-  const DepthwisePlanes planes = DepthwisePlanesOf(call);
-  const TensorView& w = call.Input(kW);
-  const int64_t halves = int64_t{planes.rows} * planes.row_halves + int64_t{w.dims[2]} * w.dims[3];
-  return static_cast<size_t>(kDepthwisePlanes * kHalfBytes * halves);
+  return DepthwiseBytes(call, DepthwisePlanesOf(call, SIZE_MAX));
+}
+
+size_t DepthwiseLeastWorkspaceBytes(const OpCall& call) {
+  if (call.Output().Elements() == 0) return 0;
+  return DepthwiseBytes(call, DepthwisePlanesOf(call, 0));
 }
 
 size_t ConvWorkspaceBytes(const OpCall& call, int) {
   if (call.Output().Elements() == 0) return 0;
-  const ConvBand band = ConvBandOf(call);
-  return band.x_bytes + band.w_bytes + band.window_bytes;
+  return BandWithin(call, kAnyRoom).Bytes();
+}
+
+size_t ConvLeastWorkspaceBytes(const OpCall& call) {
+  if (call.Output().Elements() == 0) return 0;
+  return BandWithin(call, LeastBytesOfInputs(call)).Bytes();
 }
 
 Reason MatMulSupports(const OpCall& call) {
@@ -244,9 +319,9 @@ Reason BinarySupports(const OpCall& call) {
 
 size_t BinaryWorkspaceBytes(const OpCall&, int) { return kBinaryTableBytes; }
 
-bool KeepsInputs(const OpCall& conv) {
+bool KeepsInputs(const OpCall& conv, size_t workspace_bytes) {
   if (IsPointwise(conv)) return true;
-  const ConvBand band = ConvBandOf(conv);
+  const ConvBand band = ConvBandOf(conv, workspace_bytes);
   return band.mode == ConvMode::kRows && band.columns >= conv.Output().dims[3];
 }
 
@@ -254,11 +329,35 @@ size_t DepthwiseInPlaceWorkspaceBytes(const OpCall& call, int threads) {
   return Larger(DepthwiseWorkspaceBytes(call, threads), InPlaceConvWorkspace(call, threads));
 }
 
+size_t DepthwiseInPlaceLeastBytes(const OpCall& call) {
+  return Larger(DepthwiseLeastWorkspaceBytes(call), InPlaceConvWorkspace(call, 1));
+}
+
 size_t ConvInPlaceWorkspaceBytes(const OpCall& call, int threads) {
   if (call.Output().Elements() == 0) return 0;
-  const size_t own = KeepsInputs(call) ? ConvWorkspaceBytes(call, threads)
-                                       : InPlacePartsWorkspace(call, ConvWorkspaceBytes);
+  const size_t own = KeepsInputs(call, SIZE_MAX) ? ConvWorkspaceBytes(call, threads)
+                                                 : InPlacePartsWorkspace(call, ConvWorkspaceBytes);
   return Larger(own, InPlaceConvWorkspace(call, threads));
+}
+
+size_t ConvInPlaceLeastBytes(const OpCall& call) {
+  if (call.Output().Elements() == 0) return 0;
+  const auto least_of_part = [](const OpCall& part, int) { return ConvLeastWorkspaceBytes(part); };
+  size_t own = 0;
+  if (IsPointwise(call)) {
+    own = ConvLeastWorkspaceBytes(call);
+  } else {
+    own = InPlacePartsWorkspace(call, least_of_part);
+    if (KeepsInputs(call, SIZE_MAX)) {
+      const ConvBand fixed = BandWithoutPass(call);
+      const size_t row = static_cast<size_t>(BytesOfRows(call, 1, call.Output().dims[3]));
+      const size_t whole_rows = row + fixed.w_bytes;
+      own = whole_rows < own ? whole_rows : own;
+    }
+  }
+  const size_t most = ConvInPlaceWorkspaceBytes(call, 1);
+  const size_t least = Larger(own, InPlaceConvWorkspace(call, 1));
+  return least < most ? least : most;
 }
 
 }  // namespace dsp
@@ -279,23 +378,27 @@ constexpr uint32_t kOverX = 1U << 0;
 
 constexpr KernelCaps ConvRow(const char* id, Reason (*supports)(const OpCall&),
                              size_t (*workspace)(const OpCall&, int), WeightsOrder weights,
+                             size_t (*least)(const OpCall&) = nullptr,
                              uint32_t in_place_inputs = 0) {
   return {id,        OpKind::kQuantizedConv,
           supports,  LayoutNeed::kChannelsLastStrided,
           workspace, nullptr,
           nullptr,   weights,
-          nullptr,   in_place_inputs};
+          nullptr,   in_place_inputs,
+          false,     least};
 }
 
 constexpr KernelCaps kDsp[] = {
     ConvRow("cpu.quantized_conv.dsp_depthwise", dsp::DepthwiseSupports,
-            dsp::DepthwiseWorkspaceBytes, WeightsOrder::kRowMajor),
+            dsp::DepthwiseWorkspaceBytes, WeightsOrder::kRowMajor,
+            dsp::DepthwiseLeastWorkspaceBytes),
     ConvRow("cpu.quantized_conv.dsp", dsp::ConvSupports, dsp::ConvWorkspaceBytes,
-            WeightsOrder::kInputsLast),
+            WeightsOrder::kInputsLast, dsp::ConvLeastWorkspaceBytes),
     ConvRow("cpu.quantized_conv.dsp_depthwise_in_place", DepthwiseInPlaceSupports,
-            dsp::DepthwiseInPlaceWorkspaceBytes, WeightsOrder::kRowMajor, kOverX),
+            dsp::DepthwiseInPlaceWorkspaceBytes, WeightsOrder::kRowMajor,
+            dsp::DepthwiseInPlaceLeastBytes, kOverX),
     ConvRow("cpu.quantized_conv.dsp_in_place", ConvInPlaceSupports, dsp::ConvInPlaceWorkspaceBytes,
-            WeightsOrder::kInputsLast, kOverX),
+            WeightsOrder::kInputsLast, dsp::ConvInPlaceLeastBytes, kOverX),
     {"cpu.quantized_matmul.dsp", OpKind::kQuantizedMatMul, dsp::MatMulSupports,
      LayoutNeed::kRowMajor, dsp::MatMulWorkspaceBytes, nullptr, nullptr, WeightsOrder::kInputsLast},
     {"cpu.quantized_binary.dsp", OpKind::kQuantizedBinary, dsp::BinarySupports, LayoutNeed::kDense,

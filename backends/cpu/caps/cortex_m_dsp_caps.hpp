@@ -51,9 +51,12 @@ struct ConvBand {
   size_t x_bytes;
   size_t w_bytes;
   size_t window_bytes;  ///< kWindows
+
+  [[nodiscard]] size_t Bytes() const;  ///< of all the workspace
 };
-/// Of a convolution that ConvSupports takes, with at least one output.
-[[nodiscard]] ConvBand ConvBandOf(const OpCall& conv);
+/// Of a convolution that ConvSupports takes, with at least one output: passes as large as there is
+/// room for and are worth it. In less than ConvLeastWorkspaceBytes it may not fit.
+[[nodiscard]] ConvBand ConvBandOf(const OpCall& conv, size_t workspace_bytes);
 
 /// Channels of a depthwise convolution that go through at once.
 inline constexpr int kDepthwisePlanes = 4;
@@ -62,18 +65,22 @@ inline constexpr int kDepthwisePlanes = 4;
 struct DepthwisePlanes {
   int rows;
   int row_halves;  ///< even
+  int lines;       ///< rows of y that go through at once, of 3x3 windows with steps of 1; else 1
 };
-[[nodiscard]] DepthwisePlanes DepthwisePlanesOf(const OpCall& conv);
+/// With as many lines as there is room for and are worth it.
+[[nodiscard]] DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes);
 
 /// As many outputs as inputs, each of a group of its own; bytes.
 [[nodiscard]] Reason DepthwiseSupports(const OpCall& call);
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t DepthwiseLeastWorkspaceBytes(const OpCall& call);
 
 /// One group; bytes.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
 /// True if every window is one pixel of x.
 [[nodiscard]] bool IsPointwise(const OpCall& conv);
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t ConvLeastWorkspaceBytes(const OpCall& call);
 
 /// One constant matrix of i8 for all batches. The workspace holds a widened row of a.
 [[nodiscard]] Reason MatMulSupports(const OpCall& call);
@@ -89,11 +96,13 @@ inline constexpr size_t kBinaryTableBytes = 2048;
 
 /// Of a convolution that InPlaceConvSupports takes: true if each pass has read all inputs in whose
 /// place it writes, and that later ones need, before it writes.
-[[nodiscard]] bool KeepsInputs(const OpCall& conv);
+[[nodiscard]] bool KeepsInputs(const OpCall& conv, size_t workspace_bytes);
 
 /// Over the input: no less than the portable kernel needs for that, which other processors then
 /// run.
 [[nodiscard]] size_t DepthwiseInPlaceWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t DepthwiseInPlaceLeastBytes(const OpCall& call);
 [[nodiscard]] size_t ConvInPlaceWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t ConvInPlaceLeastBytes(const OpCall& call);
 
 }  // namespace tenon::cpu::dsp

@@ -192,16 +192,21 @@ class KernelPair {
   /// The workspace that the kernel's capabilities ask for, of an op with this output.
   template <typename Attributes>
   void UseWorkspace(const KernelCaps& caps, const Attributes& attributes, const Tensor& output) {
-    std::vector<TensorView> views;
-    for (const Tensor& operand : operands_) views.push_back(operand.View());
-    const auto y = static_cast<int32_t>(views.size());
-    views.push_back(output.View());
-    OpCall call;
-    call.tensors = views.data();
-    call.input_ids = {ids_.data(), ids_.size()};
-    call.output_ids = {&y, 1};
-    call.attributes = &attributes;
-    set_workspace_bytes(caps.workspace_bytes(call, 1));
+    WithCall(attributes, output,
+             [&](const OpCall& call) { set_workspace_bytes(caps.workspace_bytes(call, 1)); });
+  }
+
+  /// The least that they say, or more, at most what they ask for.
+  template <typename Attributes>
+  void UseSomeWorkspace(const KernelCaps& caps, const Attributes& attributes, const Tensor& output,
+                        Generator& random) {
+    WithCall(attributes, output, [&](const OpCall& call) {
+      const size_t wanted = caps.workspace_bytes(call, 1);
+      const size_t least = caps.least_workspace_bytes(call);
+      REQUIRE(least <= wanted);
+      const int32_t more = Pick(random, 0, 1) * static_cast<int32_t>(wanted - least);
+      set_workspace_bytes(least + static_cast<size_t>(Pick(random, 0, more)));
+    });
   }
 
   void AddOutput(DType dtype, const std::vector<int32_t>& dims,
@@ -231,6 +236,20 @@ class KernelPair {
   }
 
  private:
+  template <typename Attributes, typename Use>
+  void WithCall(const Attributes& attributes, const Tensor& output, const Use& use) const {
+    std::vector<TensorView> views;
+    for (const Tensor& operand : operands_) views.push_back(operand.View());
+    const auto y = static_cast<int32_t>(views.size());
+    views.push_back(output.View());
+    OpCall call;
+    call.tensors = views.data();
+    call.input_ids = {ids_.data(), ids_.size()};
+    call.output_ids = {&y, 1};
+    call.attributes = &attributes;
+    use(call);
+  }
+
   template <typename Make>
   void AddIf(bool is_there, const Make& make) {
     if (is_there) {

@@ -49,32 +49,37 @@ void CheckConv(const char* id, bool depthwise, Generator& random) {
   ProductOptions options = RandomOptions(random);
   options.x = x_dtype;
   KernelPair pair(*kernel, "cpu.quantized_conv.portable");
-  const std::vector<int32_t> x = {1, channels, side + 5, side + 7};
+  // Outputs as wide as the first layers of a small network, and their last ones.
+  const int32_t width = Pick(random, 0, 1) == 0 ? 8 : Pick(random, 1, 33);
+  const std::vector<int32_t> x = {1, channels, side + 5, side + width - 1};
   const std::vector<int32_t> w = {outputs, depthwise ? 1 : channels, side, side};
   pair.AddInput(RandomBytes(x_dtype, x, StridesFor(x, Layout::kChannelsLast), random));
   pair.AddInput(RandomBytes(w_dtype, w, StridesFor(w, Layout::kChannelsLast), random), kConstant);
   pair.AddParameters(outputs, w[1] * side * side, options, random);
   pair.AddInput(RandomBytes(w_dtype, {Pick(random, 0, 1) == 0 ? 1 : outputs}, {1}, random),
                 kConstant);
-  const std::vector<int32_t> y = {1, outputs, 6, 8};
-  pair.AddOutput(options.to, y, StridesFor(y, Layout::kChannelsLast));
-  pair.set_workspace_bytes(size_t{32} << 10);
+  const std::vector<int32_t> y = {1, outputs, 6, width};
+  const std::vector<int32_t> y_strides = StridesFor(y, Layout::kChannelsLast);
+  pair.AddOutput(options.to, y, y_strides);
   QuantizedConvAttributes attributes;
   attributes.conv.group = depthwise ? channels : 1;
   attributes.output = MakeOutput(options, random);
+  pair.UseSomeWorkspace(CapsOfKernel(*kernel), attributes, Tensor(options.to, y, y_strides),
+                        random);
   pair.CheckEqual(attributes);
 }
 
 }  // namespace
 
-TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points") {
+TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points, in any workspace") {
   Generator random(1);
-  for (int i = 0; i < 60; ++i) CheckConv("cpu.quantized_conv.dsp", false, random);
+  for (int i = 0; i < 120; ++i) CheckConv("cpu.quantized_conv.dsp", false, random);
 }
 
-TEST_CASE("DSP depthwise: inputs and weights of u8, and weights with zero points") {
+TEST_CASE(
+    "DSP depthwise: inputs and weights of u8, and weights with zero points, in any workspace") {
   Generator random(2);
-  for (int i = 0; i < 60; ++i) CheckConv("cpu.quantized_conv.dsp_depthwise", true, random);
+  for (int i = 0; i < 120; ++i) CheckConv("cpu.quantized_conv.dsp_depthwise", true, random);
 }
 
 TEST_CASE("DSP conv: windows that reach over more bytes than 32 bits count are refused") {

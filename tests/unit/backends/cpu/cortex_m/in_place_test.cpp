@@ -88,8 +88,13 @@ struct Operands {
   std::vector<Tensor> tensors;
 };
 
-/// What the kernel's row of capabilities wants for the case.
-size_t WorkspaceOf(const KernelEntry& kernel, const Case& c, const Operands& operands) {
+/// What the kernel's row of capabilities wants for the case, and what it can do with.
+struct Workspace {
+  size_t wanted;
+  size_t least;
+};
+
+Workspace WorkspaceOf(const KernelEntry& kernel, const Case& c, const Operands& operands) {
   std::vector<TensorView> views;
   std::vector<int32_t> ids;
   for (const Tensor& tensor : operands.tensors) {
@@ -108,7 +113,9 @@ size_t WorkspaceOf(const KernelEntry& kernel, const Case& c, const Operands& ope
   call.attributes = &operands.attributes;
   const KernelCaps& caps = CapsOfKernel(kernel);
   REQUIRE_FALSE(static_cast<bool>(caps.supports(call)));
-  return caps.workspace_bytes(call, 1);
+  const size_t wanted = caps.workspace_bytes(call, 1);
+  if (caps.least_workspace_bytes == nullptr) return {wanted, wanted};
+  return {wanted, caps.least_workspace_bytes(call)};
 }
 
 void RunCases(const char* suffix, bool depthwise) {
@@ -127,17 +134,24 @@ void RunCases(const char* suffix, bool depthwise) {
       apart.AddTo(reference, expected);
       REQUIRE(reference.Run(apart.attributes).ok());
 
-      const Operands over(c, order, seed);
-      OpFixture op(kernel);
-      over.AddTo(op, over.tensors[0]);
-      const size_t workspace = WorkspaceOf(kernel, c, over);
-      op.set_workspace_bytes(workspace);
-      const Status status = op.Run(over.attributes);
-      REQUIRE_MESSAGE(status.ok(), Words(status));
-      CHECK(over.tensors[0].Values<uint8_t>() == expected.Values<uint8_t>());
+      const Workspace workspace = WorkspaceOf(kernel, c, apart);
+      CHECK(workspace.least <= workspace.wanted);
+      for (size_t bytes = workspace.least;; bytes += (workspace.wanted - bytes + 2) / 3) {
+        CAPTURE(bytes);
+        const Operands over(c, order, seed);
+        OpFixture op(kernel);
+        over.AddTo(op, over.tensors[0]);
+        op.set_workspace_bytes(bytes);
+        const Status status = op.Run(over.attributes);
+        REQUIRE_MESSAGE(status.ok(), Words(status));
+        CHECK(over.tensors[0].Values<uint8_t>() == expected.Values<uint8_t>());
+        if (bytes == workspace.wanted) break;
+      }
 
-      op.set_workspace_bytes(workspace - 1);
-      CHECK(op.Check(over.attributes).code() == StatusCode::kCorruptPlan);
+      OpFixture op(kernel);
+      apart.AddTo(op, apart.tensors[0]);
+      op.set_workspace_bytes(workspace.least - 1);
+      CHECK(op.Check(apart.attributes).code() == StatusCode::kCorruptPlan);
     }
   });
 }

@@ -81,13 +81,13 @@ Status ConvCheck(const KernelSetup& setup) {
   TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()) &&
                    op.Input(1).IsChannelsLast(),
                kUnsupported, "the DSP convolution takes channels that are neighbours in memory");
-  return CheckOperands(op, setup.workspace_bytes, ConvWorkspaceBytes(op, 1));
+  return CheckOperands(op, setup.workspace_bytes, ConvLeastWorkspaceBytes(op));
 }
 
 Status ConvRun(const KernelCall& call) {
   const OpCall& op = call.op;
   if (op.Output().Elements() == 0) return OkStatus();
-  ConvBand band = ConvBandOf(op);
+  ConvBand band = ConvBandOf(op, call.workspace_bytes);
   ConvGeometry g = ConvGeometryOf(op);
   JoinPixels(op, g);
   if (g.is_one_row) {

@@ -1,9 +1,10 @@
 // Quantized depthwise convolution: as many outputs as inputs, each channel by itself.
 //
 // Channels go through four at a time. Their rows are widened into planes of their own, so that a
-// window's inputs are neighbours, which two products at once want; as many rows as a window has
-// are kept. A row of y is written when all rows of x that are still needed have been read: so y may
-// take over x's memory, place by place.
+// window's inputs are neighbours, which two products at once want. Of small images as many rows as
+// there is room for go through at once; else as many are kept as a window has. A row of y is
+// written when all rows of x that are still needed have been read: so y may take over x's memory,
+// place by place.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
@@ -24,7 +25,7 @@ class Depthwise {
   explicit Depthwise(const KernelCall& call)
       : op_(call.op),
         g_(ConvGeometryOf(op_)),
-        planes_(DepthwisePlanesOf(op_)),
+        planes_(DepthwisePlanesOf(op_, call.workspace_bytes)),
         rescale_(RescaleOf(op_, op_.AttributesAs<QuantizedConvAttributes>().output,
                            int64_t{g_.kernel[0]} * g_.kernel[1])),
         kind_(FinishKindOf(rescale_, g_.outputs)),
@@ -57,6 +58,7 @@ class Depthwise {
 
  private:
   void RunImage(const uint8_t* x, uint8_t* y, int channel, int count) {
+    if (planes_.lines > 1) return RunByLines(x, y, channel, count);
     int row = -g_.pads[0];  // the next of x
     int place = 0;          // where it goes: each row of x takes the place of the oldest
     for (int i = 0; i < g_.out[0]; ++i, y += g_.y_step[0]) {
@@ -68,10 +70,39 @@ class Depthwise {
       }
       // The oldest is the window's first.
       if (is_three_by_three_) {
-        RunThreeByThree(place, channel, count, y);
+        RunThreeByThree(place, 1, channel, count, y);
       } else {
         for (int j = 0; j < count; ++j) RunRow(place, channel + j, j, y + j);
       }
+    }
+  }
+
+  /// Some rows of y at once; of 3x3 windows with steps of 1.
+  void RunByLines(const uint8_t* x, uint8_t* y, int channel, int count) {
+    constexpr int kKept = 2;
+    int row = -g_.pads[0];  // the next of x
+    for (int i = 0; i < g_.out[0]; i += planes_.lines) {
+      const int left = g_.out[0] - i;
+      const int lines = left < planes_.lines ? left : planes_.lines;
+      int place = 0;
+      if (i > 0) {
+        for (int j = 0; j < count; ++j) MoveUp(halves_ + j * plane_halves_);
+        place = kKept;
+      }
+      for (; place < lines + kKept; ++place, ++row) {
+        LoadRow(x, row, count, halves_ + ptrdiff_t{place} * planes_.row_halves);
+      }
+      RunThreeByThree(0, lines, channel, count, y);
+      y += lines * g_.y_step[0];
+    }
+  }
+
+  /// The last two rows of a plane become its first.
+  void MoveUp(int16_t* plane) const {
+    const int16_t* from = plane + ptrdiff_t{planes_.lines} * planes_.row_halves;
+    const int16_t* const end = from + ptrdiff_t{2} * planes_.row_halves;
+    for (; from != end; from += 4, plane += 4) {
+      StoreTwoWords(plane, LoadWord(from), LoadWord(from + 2));
     }
   }
 
@@ -102,6 +133,8 @@ class Depthwise {
     }
     rows.y_step = static_cast<int32_t>(g_.y_step[1]);
     rows.outputs = g_.out[1];
+    rows.x_gap = (planes_.row_halves - (g_.out[1] + 1) / 2 * 2) * static_cast<int>(sizeof(int16_t));
+    rows.y_gap = static_cast<int32_t>(g_.y_step[0] - g_.out[1] * g_.y_step[1]);
     rows.sums = nullptr;
     rows.kind = kind_;
     if (kind_ != FinishKind::kAny) rows.finish.Set(rescale_, channel);
@@ -143,7 +176,7 @@ class Depthwise {
     for (; count > 0; count -= 2, to += 2) StoreWord(to, 0);
   }
 
-  void RunThreeByThree(int place, int channel, int count, uint8_t* y) {
+  void RunThreeByThree(int place, int lines, int channel, int count, uint8_t* y) {
     const auto run = g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart;
     const int16_t* starts[3];
     for (int i = 0; i < 3; ++i) starts[i] = halves_ + RowOf(place, i * g_.dilations[0]);
@@ -151,18 +184,22 @@ class Depthwise {
       ThreeRows& rows = three_rows_[j];
       for (int i = 0; i < 3; ++i) rows.rows[i] = starts[i] + j * plane_halves_;
       rows.y = y;
+      rows.lines = lines;
       if (kind_ != FinishKind::kAny) {
         run(rows);
       } else {
-        RunAndStore(channel + j, rows);
+        for (int i = 0; i < lines; ++i) RunAndStore(channel + j, i, rows);
       }
     }
   }
 
-  void RunAndStore(int channel, ThreeRows& rows) const {
+  void RunAndStore(int channel, int line, const ThreeRows& rows) const {
     uint32_t sums[kSums];
     ThreeRows part = rows;
     part.sums = sums;
+    part.lines = 1;
+    part.y += line * g_.y_step[0];
+    for (const int16_t*& row : part.rows) row += ptrdiff_t{line} * planes_.row_halves;
     for (int first = 0; first < g_.out[1]; first += kSums) {
       part.outputs = g_.out[1] - first < kSums ? g_.out[1] - first : kSums;
       (g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart)(part);
@@ -224,7 +261,7 @@ Status DepthwiseCheck(const KernelSetup& setup) {
   if (const Reason reason = DepthwiseSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()), kUnsupported,
                "the DSP convolution takes channels that are neighbours in memory");
-  return CheckOperands(op, setup.workspace_bytes, DepthwiseWorkspaceBytes(op, 1));
+  return CheckOperands(op, setup.workspace_bytes, DepthwiseLeastWorkspaceBytes(op));
 }
 
 Status DepthwiseRun(const KernelCall& call) {

@@ -1,4 +1,4 @@
-// The innermost loops of depthwise convolutions: one channel of one output row.
+// The innermost loops of depthwise convolutions: one channel of some output rows.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,16 @@ struct ThreeRows {
   uint8_t* y;              ///< the first output
   int32_t y_step;          ///< bytes to the next one
   const int16_t* rows[3];  ///< of the first window; at multiples of 4 bytes
-  int32_t outputs;         ///< > 0
-  uint32_t* sums;  ///< [outputs, and one more if they are odd]; null: bytes are stored in y instead
-  FinishKind kind;  ///< where there is no `sums`; not kAny
+  int32_t outputs;         ///< of a line; > 0
+  uint32_t* sums;          ///< [lines][outputs]; null: bytes are stored in y instead
+  FinishKind kind;         ///< where there is no `sums`; not kAny
+  int32_t lines;           ///< of y; > 0
+  int32_t x_gap;  ///< bytes from behind a line's last pair of windows to the next line's first
+  int32_t y_gap;  ///< bytes from behind a line's last output to the next line's first
 };
 
-/// Windows that are 1 or 2 halves apart. Up to 4 halves from the last window's first are read of
-/// each row.
+/// Windows that are 1 or 2 halves apart, the latter of one line. Up to 4 halves from the last
+/// window's first are read of each row.
 void RunThreeRows(const ThreeRows& row);
 void RunThreeRowsApart(const ThreeRows& row);
 

@@ -21,18 +21,20 @@ Status CheckInPlace(const KernelSetup& setup, size_t needed_bytes) {
 }  // namespace
 
 Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(CheckInPlace(setup, DepthwiseInPlaceWorkspaceBytes(setup.op, 1)));
+  TENON_RETURN_IF_ERROR(CheckInPlace(setup, DepthwiseInPlaceLeastBytes(setup.op)));
   return DepthwiseCheck(setup);
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(CheckInPlace(setup, ConvInPlaceWorkspaceBytes(setup.op, 1)));
-  if (KeepsInputs(setup.op)) return ConvCheck(setup);
-  return cortex_m::CheckInPlace(setup, ConvCheck, ConvWorkspaceBytes);
+  TENON_RETURN_IF_ERROR(CheckInPlace(setup, ConvInPlaceLeastBytes(setup.op)));
+  if (KeepsInputs(setup.op, setup.workspace_bytes)) return ConvCheck(setup);
+  return cortex_m::CheckInPlace(
+      setup, ConvCheck, [](const OpCall& part, int) { return ConvLeastWorkspaceBytes(part); });
 }
 
 Status ConvInPlaceRun(const KernelCall& call) {
-  return KeepsInputs(call.op) ? ConvRun(call) : cortex_m::RunInPlace(call, ConvRun);
+  return KeepsInputs(call.op, call.workspace_bytes) ? ConvRun(call)
+                                                    : cortex_m::RunInPlace(call, ConvRun);
 }
 
 }  // namespace tenon::cpu::dsp
