@@ -1,5 +1,4 @@
 // Pooling of i8, channels-last: blocks of channels of one window at a time.
-#include <cstring>
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
@@ -47,12 +46,23 @@ int32_t Average(const QuantizedAveragePoolAttributes& attributes, int32_t sum, i
                        (attributes.scale.scale / static_cast<float>(count)));
 }
 
-/// Adds the sums of the parts before, which may lie where the output does. They wrap.
-void AddSums(const TensorView& before, const portable::PoolBlock& block, int32_t* sums) {
-  const auto* from = before.As<const int32_t>();
+/// What a block's sums begin with: the sums of the parts before, if there are any, less what x's
+/// zero point adds to `taps` taps. They wrap; those before may lie where `sums` do, which are
+/// kBlockChannels.
+void BeginSums(const OpCall& op, int32_t zero_point, uint32_t taps,
+               const portable::PoolBlock& block, int32_t* sums) {
+  const auto start = 0 - taps * static_cast<uint32_t>(zero_point);
+  for (int i = block.lanes; i < kBlockChannels; ++i) sums[i] = 0;
+  if (!op.HasInput(1)) {
+    for (int i = 0; i < block.lanes; ++i) sums[i] = static_cast<int32_t>(start);
+    return;
+  }
+  const TensorView& before = op.Input(1);
+  const auto* from = before.As<int32_t>();
   for (int i = 0; i < 4; ++i) from += ptrdiff_t{block.place[i]} * before.strides[i];
-  for (int i = 0; i < block.lanes; ++i, from += before.strides[1]) {
-    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(*from));
+  const ptrdiff_t step = before.strides[1];
+  for (int i = 0; i < block.lanes; ++i) {
+    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(from[i * step]) + start);
   }
 }
 
@@ -72,27 +82,22 @@ Status MaxPoolCheck(const KernelSetup& setup) { return CheckPool(setup); }
 void RunAveragePool(const KernelCall& call, const PoolRoutines& routines) {
   const auto& attributes = call.op.AttributesAs<QuantizedAveragePoolAttributes>();
   const TensorView& x = call.op.Input(0);
+  const TensorView& output = call.op.Output();
+  const bool gives_sums = output.dtype == DType::kI32;
   portable::ForEachPoolBlock(call, [&](const portable::PoolBlock& block) {
-    int32_t sums[kBlockChannels];
+    int32_t own[kBlockChannels];
+    // Routines may write those of all channels of a block.
+    int32_t* const place = gives_sums ? output.As<int32_t>() + block.y : nullptr;
+    int32_t* const sums = gives_sums && block.lanes == kBlockChannels ? place : own;
     const Window window = WindowOf(attributes.pool, x, block);
     // A part may have no tap of a window.
     const bool has_taps = window.rows > 0 && window.columns > 0;
-    if (has_taps) {
-      routines.sum(window, sums);
-    } else {
-      std::memset(sums, 0, sizeof(sums));
-    }
     const uint32_t taps =
         has_taps ? static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns) : 0;
-    const uint32_t zero = taps * static_cast<uint32_t>(attributes.x_zero_point);
-    for (int i = 0; i < block.lanes; ++i) {
-      sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) - zero);
-    }
-    if (call.op.HasInput(1)) AddSums(call.op.Input(1), block, sums);
-    const TensorView& output = call.op.Output();
-    if (output.dtype == DType::kI32) {
-      std::memcpy(output.As<int32_t>() + block.y, sums,
-                  static_cast<size_t>(block.lanes) * sizeof(int32_t));
+    BeginSums(call.op, attributes.x_zero_point, taps, block, sums);
+    if (has_taps) routines.add(window, sums);
+    if (gives_sums) {
+      for (int i = 0; sums != place && i < block.lanes; ++i) place[i] = sums[i];
       return;
     }
     const int64_t count = portable::CountedTaps(attributes.pool, x, block);

@@ -149,8 +149,9 @@ struct Window {
 };
 
 struct PoolRoutines {
-  /// Sums of each channel, which wrap.
-  void (*sum)(const Window& window, int32_t* sums);
+  /// Adds each channel to its sum, modulo 2^32. The sums of the channels up to kBlockChannels that
+  /// the window does not have may be read and written too.
+  void (*add)(const Window& window, int32_t* sums);
   void (*largest)(const Window& window, int8_t* y);
 };
 

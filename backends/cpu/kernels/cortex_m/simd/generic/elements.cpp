@@ -11,8 +11,7 @@ uint32_t OnCommonScale(int32_t value, int32_t left_shift, const QuantizedScale& 
       FixedPointMultiply(value * (1 << left_shift), scale.multiplier, scale.shift));
 }
 
-void Sum(const Window& window, int32_t* sums) {
-  for (int i = 0; i < window.channels; ++i) sums[i] = 0;
+void AddWindow(const Window& window, int32_t* sums) {
   for (int row = 0; row < window.rows; ++row) {
     for (int column = 0; column < window.columns; ++column) {
       const int8_t* x = window.x + row * window.row_step + column * window.column_step;
@@ -42,7 +41,7 @@ void Map(const uint8_t* table, uint8_t flip, const uint8_t* x, uint8_t* y, ptrdi
 
 constexpr LookupRoutines kLookup = {Map};
 constexpr BinaryRoutines kBinary = {Add};
-constexpr PoolRoutines kPool = {Sum, Largest};
+constexpr PoolRoutines kPool = {AddWindow, Largest};
 
 }  // namespace
 

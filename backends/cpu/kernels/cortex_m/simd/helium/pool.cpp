@@ -17,11 +17,10 @@ void Spill(int16x8_t sums, int32_t* totals) {
   }
 }
 
-void SumHalf(const Window& window, int first, int32_t* totals) {
+void AddHalf(const Window& window, int first, int32_t* totals) {
   const mve_pred16_t lanes = vctp16q(static_cast<uint32_t>(window.channels - first));
   const int8_t* row = window.x + first;
   int16x8_t sums = vdupq_n_s16(0);
-  for (int i = 0; i < kHalf; ++i) totals[i] = 0;
   int left = kMostAdded;
   for (int i = window.rows; i > 0; --i, row += window.row_step) {
     const int8_t* x = row;
@@ -41,9 +40,9 @@ void SumHalf(const Window& window, int first, int32_t* totals) {
   Spill(sums, totals);
 }
 
-void Sum(const Window& window, int32_t* sums) {
-  SumHalf(window, 0, sums);
-  if (window.channels > kHalf) SumHalf(window, kHalf, sums + kHalf);
+void Add(const Window& window, int32_t* sums) {
+  AddHalf(window, 0, sums);
+  if (window.channels > kHalf) AddHalf(window, kHalf, sums + kHalf);
 }
 
 void Largest(const Window& window, int8_t* y) {
@@ -59,7 +58,7 @@ void Largest(const Window& window, int8_t* y) {
   vstrbq_p_s8(y, largest, lanes);
 }
 
-constexpr PoolRoutines kPool = {Sum, Largest};
+constexpr PoolRoutines kPool = {Add, Largest};
 
 }  // namespace
 
