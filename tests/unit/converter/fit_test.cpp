@@ -6,31 +6,14 @@
 
 #include <cstring>
 
-#include "converter/ir/text.hpp"
 #include "converter/pipeline.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/unit/converter/conv_chain.hpp"
 
 namespace tenon::converter {
 namespace {
-
-/// Three 3x3 convolutions on an image: the tensor in the middle is much larger than the ends.
-constexpr const char* kChain = R"(input %x: f32[1,2,24,24]
-const %w1: f32[16,2,3,3] = random(1)
-const %w2: f32[16,16,3,3] = random(2)
-const %w3: f32[2,16,3,3] = random(3)
-%a = conv(%x, %w1) {pads=[1,1,1,1]}
-%b = conv(%a, %w2) {pads=[1,1,1,1]}
-%y = conv(%b, %w3) {pads=[1,1,1,1]}
-output %y
-)";
-
-Graph Parsed(std::string_view text) {
-  auto graph = ParseGraph(text);
-  REQUIRE(graph.ok());
-  return std::move(*graph);
-}
 
 ConvertOptions Portable(int64_t ram) {
   ConvertOptions options = test::OptionsFor();
