@@ -44,7 +44,9 @@ int64_t DepthOf(const OpCall& conv) {
   return int64_t{w.dims[1]} * w.dims[2] * w.dims[3];
 }
 
-size_t RoundUp(size_t bytes) { return (bytes + 15) / 16 * 16; }
+size_t RoundUp(size_t bytes) {
+  return (bytes + kWorkspaceStep - 1) / kWorkspaceStep * kWorkspaceStep;
+}
 
 /// Bytes of the constant part of each sum, where no operand is just that.
 size_t BiasBytes(const OpCall& call, int32_t outputs) {
@@ -152,6 +154,14 @@ size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
   return BiasBytes(call, whole) + padding;
 }
 
+size_t InPlaceWorkspaceBytes(const OpCall& call, size_t (*own)(const OpCall& call, int threads)) {
+  return RoundUp(InPlaceRowsBytes(call, InPlaceNewRows(call))) + own(call, 1);
+}
+
+size_t InPlaceLeastBytes(const OpCall& call, size_t (*own)(const OpCall& call, int threads)) {
+  return RoundUp(InPlaceRowsBytes(call, 1)) + own(call, 1);
+}
+
 size_t MatMulWorkspaceBytes(const OpCall& call, int) {
   const TensorView& y = call.Output();
   return BiasBytes(call, y.dims[y.rank - 1]);
@@ -172,11 +182,17 @@ Reason DepthwiseInPlaceSupports(const OpCall& call) {
 }
 
 size_t ConvInPlaceWorkspace(const OpCall& call, int) {
-  return InPlacePartsWorkspace(call, cortex_m::ConvWorkspaceBytes);
+  return cortex_m::InPlaceWorkspaceBytes(call, cortex_m::ConvWorkspaceBytes);
+}
+size_t ConvInPlaceLeast(const OpCall& call) {
+  return cortex_m::InPlaceLeastBytes(call, cortex_m::ConvWorkspaceBytes);
 }
 
 size_t DepthwiseInPlaceWorkspace(const OpCall& call, int) {
-  return InPlacePartsWorkspace(call, cortex_m::DepthwiseWorkspaceBytes);
+  return cortex_m::InPlaceWorkspaceBytes(call, cortex_m::DepthwiseWorkspaceBytes);
+}
+size_t DepthwiseInPlaceLeast(const OpCall& call) {
+  return cortex_m::InPlaceLeastBytes(call, cortex_m::DepthwiseWorkspaceBytes);
 }
 
 constexpr uint32_t kOverX = 1U << 0;
@@ -184,10 +200,11 @@ constexpr uint32_t kOverX = 1U << 0;
 constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const OpCall&),
                          LayoutNeed activations, size_t (*workspace)(const OpCall&, int) = nullptr,
                          WeightsOrder weights = WeightsOrder::kRowMajor,
-                         uint32_t in_place_inputs = 0) {
+                         uint32_t in_place_inputs = 0,
+                         size_t (*least_workspace)(const OpCall&) = nullptr) {
   const bool is_product = kind == OpKind::kQuantizedConv || kind == OpKind::kQuantizedMatMul;
-  return {id,      kind,    supports, activations,     workspace, nullptr,
-          nullptr, weights, nullptr,  in_place_inputs, is_product};
+  return {id,      kind,    supports, activations,     workspace,  nullptr,
+          nullptr, weights, nullptr,  in_place_inputs, is_product, least_workspace};
 }
 
 #define TENON_CORTEX_M_ROWS(set)                                                                   \
@@ -202,7 +219,7 @@ constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const O
             LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, WeightsOrder::kInputsLast),     \
         Row("cpu.quantized_conv." set "_depthwise_in_place", OpKind::kQuantizedConv,               \
             DepthwiseInPlaceSupports, LayoutNeed::kChannelsLastStrided, DepthwiseInPlaceWorkspace, \
-            WeightsOrder::kOutputsLast, kOverX),                                                   \
+            WeightsOrder::kOutputsLast, kOverX, DepthwiseInPlaceLeast),                            \
         Row("cpu.quantized_binary." set, OpKind::kQuantizedBinary, cortex_m::BinarySupports,       \
             LayoutNeed::kDense),                                                                   \
         Row("cpu.quantized_average_pool." set, OpKind::kQuantizedAveragePool,                      \
@@ -212,7 +229,7 @@ constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const O
             LayoutNeed::kChannelsLastStrided),                                                     \
         Row("cpu.quantized_conv." set "_in_place", OpKind::kQuantizedConv, ConvInPlaceSupports,    \
             LayoutNeed::kChannelsLastStrided, ConvInPlaceWorkspace, WeightsOrder::kInputsLast,     \
-            kOverX)                                                                                \
+            kOverX, ConvInPlaceLeast)                                                              \
   }
 
 constexpr KernelCaps kHelium[] = TENON_CORTEX_M_ROWS("helium");

@@ -47,6 +47,9 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// And if those are all pixels of x: they are read where they lie, and nothing is gathered.
 [[nodiscard]] bool IsInPlacePointwise(const OpCall& conv);
 
+/// Parts of a workspace begin at multiples of this.
+inline constexpr size_t kWorkspaceStep = 16;
+
 /// True if an operand is the constant part of each sum, x's zero point in it.
 [[nodiscard]] bool HasFinalBias(const OpCall& call);
 
@@ -56,6 +59,12 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// [the same of whole blocks of 16 channels] [a pixel of padding, unless it is a small one].
 inline constexpr int kOwnPaddingChannels = 128;
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
+/// Over the input: [rows, see in_place_caps.hpp] [what `own` of those says], with the rows that are
+/// worth a start, or with one new row only.
+[[nodiscard]] size_t InPlaceWorkspaceBytes(const OpCall& call,
+                                           size_t (*own)(const OpCall& call, int threads));
+[[nodiscard]] size_t InPlaceLeastBytes(const OpCall& call,
+                                       size_t (*own)(const OpCall& call, int threads));
 /// [constant part of each sum, i32, unless HasFinalBias].
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
 

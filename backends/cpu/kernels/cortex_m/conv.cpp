@@ -4,6 +4,7 @@
 // Those that reach into the padding are gathered in the workspace, a few at a time, the padding
 // reading as x's zero point; so are windows of very short runs, or of pixels that lie apart.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/product.hpp"
 
@@ -12,8 +13,6 @@ namespace {
 
 /// Index 0: rows; 1: columns.
 struct Geometry {
-  const int8_t* x;  ///< of one image
-  int8_t* y;
   ptrdiff_t x_step[2];
   ptrdiff_t y_step[2];
   int in[2];
@@ -43,8 +42,6 @@ Geometry GeometryOf(const OpCall& op) {
     g.dilations[i] = g.kernel[i] == 1 ? 1 : attributes.dilations[i];
     g.pads[i] = attributes.pads[i];
   }
-  g.x = x.As<const int8_t>();
-  g.y = y.As<int8_t>();
   g.channels = w.dims[1];
   g.has_runs = g.kernel[1] == 1 || (g.dilations[1] == 1 && g.x_step[1] == g.channels);
   return g;
@@ -87,16 +84,20 @@ class Conv {
         rows_(geometry, 0),
         columns_(geometry, 1) {}
 
-  void RunImage() const {
-    const int pixels = g_.out[0] * g_.out[1];
-    if (CanRunAsOneRow()) return RunInPlace(0, 0, pixels);
+  /// Rows [first, first + count) of the image `x`, to `y`.
+  void RunRows(const int8_t* x, int first, int count, int8_t* y) {
+    x_ = x;
+    y_ = y;
+    first_row_ = first;
+    const int pixels = count * g_.out[1];
+    if (CanRunAsOneRow()) return RunInPlace(first, 0, pixels);
     if (CanGatherRows()) return RunGatheredPixels(pixels);
     const bool has_long_runs =
         g_.has_runs && g_.kernel[1] * g_.channels >= product_.routines->least_run_bytes;
     if (gathered_.windows != nullptr && !has_long_runs && HasDenseRows()) {
-      return RunGathered(0, 0, 1, pixels);
+      return RunGathered(first, 0, 1, pixels);
     }
-    for (int row = 0; row < g_.out[0]; ++row) {
+    for (int row = first; row < first + count; ++row) {
       if (gathered_.windows == nullptr) {
         RunInPlace(row, 0, g_.out[1]);
       } else if (has_long_runs && rows_.Has(row)) {
@@ -133,7 +134,7 @@ class Conv {
     Runs runs;
     runs.to_run = runs.run_bytes = g_.channels;
     runs.from_run = g_.x_step[1] * g_.strides[1];
-    int row = 0;
+    int row = first_row_;
     int column = 0;
     for (int done = 0; done < pixels;) {
       const int most = pixels - done < gathered_.most ? pixels - done : gathered_.most;
@@ -142,8 +143,8 @@ class Conv {
       while (count < most) {  // row by row
         const int left = g_.out[1] - column;
         runs.runs = left < most - count ? left : most - count;
-        runs.from = g_.x + WindowStart(g_, 0, row) * g_.x_step[0] +
-                    WindowStart(g_, 1, column) * g_.x_step[1];
+        runs.from =
+            x_ + WindowStart(g_, 0, row) * g_.x_step[0] + WindowStart(g_, 1, column) * g_.x_step[1];
         product_.routines->copy(runs);
         runs.to += runs.runs * runs.to_run;
         count += runs.runs;
@@ -155,7 +156,7 @@ class Conv {
       Positions positions;
       positions.x = gathered_.windows;
       positions.x_pixel = positions.run_bytes = g_.channels;
-      positions.y = g_.y + done * g_.y_step[1];
+      positions.y = y_ + done * g_.y_step[1];
       positions.y_pixel = g_.y_step[1];
       positions.count = count;
       RunProduct(product_, positions);
@@ -177,7 +178,7 @@ class Conv {
     if (count == 0) return;
     Positions positions;
     positions.x =
-        g_.x + WindowStart(g_, 0, row) * g_.x_step[0] + WindowStart(g_, 1, column) * g_.x_step[1];
+        x_ + WindowStart(g_, 0, row) * g_.x_step[0] + WindowStart(g_, 1, column) * g_.x_step[1];
     positions.x_pixel = g_.x_step[1] * g_.strides[1];
     positions.x_run = g_.x_step[0] * g_.dilations[0];
     positions.runs = g_.kernel[0];
@@ -209,7 +210,7 @@ class Conv {
   }
 
   void Run(Positions& positions, int row, int column, int count, int step) const {
-    positions.y = g_.y + row * g_.y_step[0] + column * g_.y_step[1];
+    positions.y = y_ + (row - first_row_) * g_.y_step[0] + column * g_.y_step[1];
     positions.y_pixel = g_.y_step[1] * step;
     positions.count = count;
     RunProduct(product_, positions);
@@ -237,7 +238,7 @@ class Conv {
     const int taps = g_.has_runs ? end[1] - first[1] : 1;  // of one run
     runs.run_bytes = taps * g_.channels;
     runs.to = to + first[0] * runs.to_run + ptrdiff_t{first[1]} * g_.channels;
-    runs.from = g_.x + (start[0] + first[0] * g_.dilations[0]) * g_.x_step[0] +
+    runs.from = x_ + (start[0] + first[0] * g_.dilations[0]) * g_.x_step[0] +
                 (start[1] + first[1] * g_.dilations[1]) * g_.x_step[1];
     for (int tap = first[1]; tap < end[1]; tap += taps) {
       product_.routines->copy(runs);
@@ -251,6 +252,9 @@ class Conv {
   Gathered gathered_;
   Inside rows_;
   Inside columns_;
+  const int8_t* x_ = nullptr;  ///< of the image
+  int8_t* y_ = nullptr;        ///< of row `first_row_`
+  int first_row_ = 0;
 };
 
 }  // namespace
@@ -285,34 +289,66 @@ Status ConvCheck(const KernelSetup& setup) {
   return OkStatus();
 }
 
-void RunConv(const KernelCall& call, const ProductRoutines& routines) {
-  const OpCall& op = call.op;
-  const TensorView& x = op.Input(0);
+Status ConvInPlaceCheck(const KernelSetup& setup) {
+  return CheckOverInput(setup, ConvCheck, ConvWorkspaceBytes);
+}
+
+namespace {
+
+Product ProductOf(const OpCall& op, void* workspace, const ProductRoutines& routines) {
   const TensorView& w = op.Input(1);
-  const TensorView& y = op.Output();
-  if (IsEmpty(y)) return;
   Product product;
   product.routines = &routines;
   product.w = w.As<const int8_t>();
-  product.outputs = y.dims[1];
+  product.outputs = w.dims[0];
   product.depth = ptrdiff_t{w.dims[1]} * w.dims[2] * w.dims[3];
   SetRescale(op, op.AttributesAs<QuantizedConvAttributes>().output,
-             static_cast<int32_t*>(call.workspace), product);
+             static_cast<int32_t*>(workspace), product);
+  return product;
+}
+
+Gathered GatheredOf(const OpCall& op, void* workspace, const Product& product) {
+  Gathered gathered = {nullptr, GatheredPixels(op), static_cast<int8_t>(ZeroPointOf(op))};
+  if (!IsInPlacePointwise(op)) {
+    gathered.windows =
+        static_cast<int8_t*>(workspace) + ConvWorkspaceBytes(op, 1) - gathered.most * product.depth;
+  }
+  return gathered;
+}
+
+}  // namespace
+
+void RunConv(const KernelCall& call, const ProductRoutines& routines) {
+  const OpCall& op = call.op;
+  const TensorView& x = op.Input(0);
+  const TensorView& y = op.Output();
+  if (IsEmpty(y)) return;
+  const Product product = ProductOf(op, call.workspace, routines);
   if (IsInPlacePointwise(op) && HasDenseRows(x) && HasDenseRows(y)) {
     return RunPixels(x, y, product);
   }
-  Geometry geometry = GeometryOf(op);
-  Gathered gathered = {nullptr, GatheredPixels(op), static_cast<int8_t>(ZeroPointOf(op))};
-  if (!IsInPlacePointwise(op)) {
-    gathered.windows = static_cast<int8_t*>(call.workspace) + ConvWorkspaceBytes(op, 1) -
-                       gathered.most * product.depth;
-  }
-  const Conv conv(geometry, product, gathered);
+  const Geometry geometry = GeometryOf(op);
+  Conv conv(geometry, product, GatheredOf(op, call.workspace, product));
   for (int image = 0; image < y.dims[0]; ++image) {
-    geometry.x = x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0];
-    geometry.y = y.As<int8_t>() + ptrdiff_t{image} * y.strides[0];
-    conv.RunImage();
+    conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], 0, y.dims[2],
+                 y.As<int8_t>() + ptrdiff_t{image} * y.strides[0]);
   }
+}
+
+void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines) {
+  const OpCall& op = call.op;
+  const TensorView& x = op.Input(0);
+  if (IsEmpty(x)) return;
+  const size_t room = InPlaceRoom(call, ConvWorkspaceBytes(op, 1));
+  void* const own = static_cast<char*>(call.workspace) + room;
+  const Product product = ProductOf(op, own, routines);
+  Geometry geometry = GeometryOf(op);
+  geometry.y_step[1] = product.outputs;
+  geometry.y_step[0] = ptrdiff_t{product.outputs} * geometry.out[1];
+  Conv conv(geometry, product, GatheredOf(op, own, product));
+  RunOverInput(call, room, [&](int image, int first, int count, int8_t* to) {
+    conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], first, count, to);
+  });
 }
 
 }  // namespace tenon::cpu::cortex_m

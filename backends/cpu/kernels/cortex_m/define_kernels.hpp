@@ -24,25 +24,25 @@
   }                                                                \
   static_assert(true, "takes the semicolon")
 
-/// The same over its input, `kernel`'s run by parts.
-#define TENON_CORTEX_M_IN_PLACE(symbol, id, kernel, workspace)                       \
-  extern "C" {                                                                       \
-  extern const KernelEntry symbol;                                                   \
-  const KernelEntry symbol = {                                                       \
-      id,                                                                            \
-      &kQuantizedConvRow,                                                            \
-      [](const KernelSetup& setup) {                                                 \
-        return cortex_m::CheckInPlace(setup, kernel.check, workspace);               \
-      },                                                                             \
-      nullptr,                                                                       \
-      nullptr,                                                                       \
-      [](const KernelCall& call) { return cortex_m::RunInPlace(call, kernel.run); }, \
-      nullptr,                                                                       \
-      nullptr,                                                                       \
-      nullptr,                                                                       \
-      nullptr,                                                                       \
-      1U << 0};                                                                      \
-  }                                                                                  \
+/// The same over its input.
+#define TENON_CORTEX_M_IN_PLACE(symbol, id, op, routines)                   \
+  extern "C" {                                                              \
+  extern const KernelEntry symbol;                                          \
+  const KernelEntry symbol = {id,                                           \
+                              &kQuantizedConvRow,                           \
+                              cortex_m::op##InPlaceCheck,                   \
+                              nullptr,                                      \
+                              nullptr,                                      \
+                              [](const KernelCall& call) {                  \
+                                cortex_m::Run##op##InPlace(call, routines); \
+                                return OkStatus();                          \
+                              },                                            \
+                              nullptr,                                      \
+                              nullptr,                                      \
+                              nullptr,                                      \
+                              nullptr,                                      \
+                              1U << 0};                                     \
+  }                                                                         \
   static_assert(true, "takes the semicolon")
 
 /// All of them, and `TENON_CORTEX_M_LIST(set)`, their addresses, best first. `space` is where the
@@ -56,12 +56,11 @@
   TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_matmul_##set, "cpu.quantized_matmul." #set, \
                         kQuantizedMatMulRow, MatMul, cortex_m::space::Products());             \
   TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_##set##_depthwise_in_place,          \
-                          "cpu.quantized_conv." #set "_depthwise_in_place",                    \
-                          tenon_kernel_cpu_quantized_conv_##set##_depthwise,                   \
-                          cortex_m::DepthwiseWorkspaceBytes);                                  \
+                          "cpu.quantized_conv." #set "_depthwise_in_place", Depthwise,         \
+                          cortex_m::space::Depthwise());                                       \
   TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_##set##_in_place,                    \
-                          "cpu.quantized_conv." #set "_in_place",                              \
-                          tenon_kernel_cpu_quantized_conv_##set, cortex_m::ConvWorkspaceBytes)
+                          "cpu.quantized_conv." #set "_in_place", Conv,                        \
+                          cortex_m::space::Products())
 
 #define TENON_CORTEX_M_LIST(set)                                                              \
   &tenon_kernel_cpu_quantized_conv_##set##_depthwise, &tenon_kernel_cpu_quantized_conv_##set, \

@@ -3,6 +3,7 @@
 // Each tap is a pointer; in the padding to a pixel of zero points in the workspace, so that all
 // positions compute alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/product.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
@@ -44,16 +45,16 @@ struct Taps {
 
 class Depthwise {
  public:
-  Depthwise(const KernelCall& call, const DepthwiseRoutines& routines)
-      : op_(call.op),
+  Depthwise(const OpCall& op, void* workspace, const DepthwiseRoutines& routines)
+      : op_(op),
         routines_(routines),
-        attributes_(call.op.AttributesAs<ConvAttributes>()),
-        x_(call.op.Input(0)),
-        y_(call.op.Output()),
-        w_(call.op.Input(1).As<const int8_t>()),
+        attributes_(op.AttributesAs<ConvAttributes>()),
+        x_(op.Input(0)),
+        y_(op.Output()),
+        w_(op.Input(1).As<const int8_t>()),
         channels_(y_.dims[1]),
-        rescale_(RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output)),
-        workspace_(call.workspace) {
+        rescale_(RescaleOf(op, op.AttributesAs<QuantizedConvAttributes>().output)),
+        workspace_(workspace) {
     for (int i = 0; i < 2; ++i) {
       taps_at_.count[i] = op_.Input(1).dims[2 + i];
       taps_at_.dilation[i] = attributes_.dilations[i];
@@ -70,17 +71,34 @@ class Depthwise {
     runs_ = takes && routines.runs != nullptr && routines.runs(rescale_, channels_);
   }
 
-  void Run() {
+  void Prepare() {
     SetPadding();
     SetBias();
-    const bool dense_rows = y_.strides[2] == y_.dims[3] * y_.strides[3];
+  }
+
+  void RunImages() {
     for (int image = 0; image < y_.dims[0]; ++image) {
-      const int8_t* const x = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
       int8_t* const y = y_.As<int8_t>() + ptrdiff_t{image} * y_.strides[0];
-      for (int row = 0, column = 0; row < y_.dims[2];) {
-        int8_t* const at = y + ptrdiff_t{row} * y_.strides[2] + ptrdiff_t{column} * y_.strides[3];
-        RunSegments(at, SetSegments(x, dense_rows, row, column));
-      }
+      RunRows(image, 0, y_.dims[2], {y, y_.strides[2], y_.strides[3]});
+    }
+  }
+
+  /// Where rows go.
+  struct Destination {
+    int8_t* y;  ///< of the first one
+    ptrdiff_t row;
+    ptrdiff_t pixel;
+  };
+
+  /// Rows [first, first + count) of an image.
+  void RunRows(int image, int first, int count, const Destination& to) {
+    const int8_t* const x = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
+    const int end = first + count;
+    const int dense_end = to.row == y_.dims[3] * to.pixel ? end : 0;
+    for (int row = first, column = 0; row < end;) {
+      int8_t* const y = to.y + (row - first) * to.row + column * to.pixel;
+      const int pixels = SetSegments(x, dense_end, row, column);
+      RunSegments(y, to.pixel, pixels);
     }
   }
 
@@ -145,9 +163,9 @@ class Depthwise {
     return start >= 0 && start + (taps_at_.count[0] - 1) * attributes_.dilations[0] < x_.dims[2];
   }
 
-  /// Those from `row`, `column` on for which there is room, in this row or, where rows are dense,
-  /// in the next ones too. Moves both on; gives the number of pixels.
-  int SetSegments(const int8_t* x, bool dense_rows, int& row, int& column) {
+  /// Those from `row`, `column` on for which there is room, in this row and the next ones up to
+  /// `dense_end`. Moves both on; gives the number of pixels.
+  int SetSegments(const int8_t* x, int dense_end, int& row, int& column) {
     const int columns = y_.dims[3];
     const int8_t** taps = taps_;
     int done = 0;
@@ -170,18 +188,16 @@ class Depthwise {
       if (column < columns) break;
       column = 0;
       ++row;
-    } while (dense_rows && row < y_.dims[2] && segments < most_segments_ &&
-             done < kDepthwisePixels);
+    } while (row < dense_end && segments < most_segments_ && done < kDepthwisePixels);
     segment_count_ = segments;
     return done;
   }
 
   /// `y`: of the first of `count` pixels.
-  void RunSegments(int8_t* y, int count) {
-    const ptrdiff_t y_pixel = y_.strides[3];
+  void RunSegments(int8_t* y, ptrdiff_t y_pixel, int count) {
     const ptrdiff_t x_pixel =
         y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
-    if (!runs_) return FinishApart(x_pixel, y, count);
+    if (!runs_) return FinishApart(x_pixel, y, y_pixel, count);
     DepthwiseBlock block = BlockAt(0, x_pixel);
     for (; block.first < channels_; block.first += kBlockChannels) {
       const int left = channels_ - block.first;
@@ -191,13 +207,13 @@ class Depthwise {
     }
   }
 
-  [[gnu::noinline]] void FinishApart(ptrdiff_t x_pixel, int8_t* y, int count) {
+  [[gnu::noinline]] void FinishApart(ptrdiff_t x_pixel, int8_t* y, ptrdiff_t y_pixel, int count) {
     int32_t sums[kDepthwisePixels * kBlockChannels];
     SumBlock results;
     results.sums = sums;
     results.sum_pixel = kBlockChannels;
     results.pixels = count;
-    results.y_pixel = y_.strides[3];
+    results.y_pixel = y_pixel;
     for (int first = 0; first < channels_; first += kBlockChannels) {
       const DepthwiseBlock block = BlockAt(first, x_pixel);
       multiply_(block, sums);
@@ -249,9 +265,28 @@ Status DepthwiseCheck(const KernelSetup& setup) {
   return OkStatus();
 }
 
+Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
+  return CheckOverInput(setup, DepthwiseCheck, DepthwiseWorkspaceBytes);
+}
+
 void RunDepthwise(const KernelCall& call, const DepthwiseRoutines& routines) {
   if (IsEmpty(call.op.Output())) return;
-  Depthwise(call, routines).Run();
+  Depthwise conv(call.op, call.workspace, routines);
+  conv.Prepare();
+  conv.RunImages();
+}
+
+void RunDepthwiseInPlace(const KernelCall& call, const DepthwiseRoutines& routines) {
+  const TensorView& y = call.op.Output();
+  if (IsEmpty(y)) return;
+  const size_t room = InPlaceRoom(call, DepthwiseWorkspaceBytes(call.op, 1));
+  Depthwise conv(call.op, static_cast<char*>(call.workspace) + room, routines);
+  conv.Prepare();
+  const ptrdiff_t pixel = y.dims[1];
+  const ptrdiff_t row = pixel * y.dims[3];
+  RunOverInput(call, room, [&](int image, int first, int count, int8_t* to) {
+    conv.RunRows(image, first, count, {to, row, pixel});
+  });
 }
 
 }  // namespace tenon::cpu::cortex_m

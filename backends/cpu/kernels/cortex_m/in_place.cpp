@@ -1,3 +1,4 @@
+#include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/in_place_rows.hpp"
 
@@ -9,6 +10,21 @@ size_t RowsBytes(const OpCall& call) {
 }
 
 }  // namespace
+
+Status CheckOverInput(const KernelSetup& setup, Status (*check)(const KernelSetup& setup),
+                      size_t (*own)(const OpCall& call, int threads)) {
+  if (const Reason reason = InPlaceConvSupports(setup.op)) {
+    return Status(StatusCode::kUnsupported, reason);
+  }
+  if (setup.op.Output().Elements() == 0) return OkStatus();
+  const size_t least = InPlaceLeastBytes(setup.op, own);
+  TENON_ENSURE(setup.workspace_bytes >= least, kCorruptPlan,
+               "to work in place it needs {0} bytes of workspace, the plan gives {1}",
+               static_cast<int64_t>(least), static_cast<int64_t>(setup.workspace_bytes));
+  KernelSetup alone = setup;
+  alone.workspace_bytes = own(setup.op, 1);
+  return check(alone);
+}
 
 Status CheckInPlace(const KernelSetup& setup, Status (*check)(const KernelSetup& part),
                     size_t (*workspace)(const OpCall& call, int threads)) {

@@ -10,9 +10,13 @@ namespace tenon::cpu::cortex_m {
 
 Status ConvCheck(const KernelSetup& setup);
 void RunConv(const KernelCall& call, const ProductRoutines& routines);
+Status ConvInPlaceCheck(const KernelSetup& setup);
+void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines);
 
 Status DepthwiseCheck(const KernelSetup& setup);
 void RunDepthwise(const KernelCall& call, const DepthwiseRoutines& routines);
+Status DepthwiseInPlaceCheck(const KernelSetup& setup);
+void RunDepthwiseInPlace(const KernelCall& call, const DepthwiseRoutines& routines);
 
 Status MatMulCheck(const KernelSetup& setup);
 void RunMatMul(const KernelCall& call, const ProductRoutines& routines);
@@ -28,7 +32,13 @@ Status MaxPoolCheck(const KernelSetup& setup);
 void RunAveragePool(const KernelCall& call, const PoolRoutines& routines);
 void RunMaxPool(const KernelCall& call, const PoolRoutines& routines);
 
-/// Runs a convolution over its input: parts of some rows by `run` (caps/in_place_caps.hpp).
+/// The check of a convolution of this frame over its input (in_place.hpp): `check` of itself, which
+/// is given `own` bytes of workspace.
+Status CheckOverInput(const KernelSetup& setup, Status (*check)(const KernelSetup& setup),
+                      size_t (*own)(const OpCall& call, int threads));
+
+/// Runs a convolution that knows only whole ones over its input: parts of some rows by `run`
+/// (caps/in_place_caps.hpp).
 Status RunInPlace(const KernelCall& call, Status (*run)(const KernelCall& part));
 /// The check for that: `check` of a part, given what InPlacePartsWorkspace wants of workspace.
 Status CheckInPlace(const KernelSetup& setup, Status (*check)(const KernelSetup& part),

@@ -1,0 +1,31 @@
+// Convolutions of this frame over their input: set up once, then run some rows at a time.
+#pragma once
+
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/in_place_rows.hpp"
+
+namespace tenon::cpu::cortex_m {
+
+/// Bytes of the rows at the start of a workspace behind which lie `own` bytes of the kernel's.
+[[nodiscard]] inline size_t InPlaceRoom(const KernelCall& call, size_t own) {
+  return (call.workspace_bytes - own) / kWorkspaceStep * kWorkspaceStep;
+}
+
+/// Calls `run(image, first, count, y)` for as many rows at once as there is room for: they go to
+/// `y`, channels-last without gaps.
+template <typename Run>
+void RunOverInput(const KernelCall& call, size_t room, const Run& run) {
+  const TensorView& y = call.op.Output();
+  InPlaceRows rows(call, room);
+  const int32_t at_once = rows.RowsAtOnce();
+  for (int32_t image = 0; image < y.dims[0]; ++image) {
+    for (int32_t first = 0; first < y.dims[2]; first += at_once) {
+      const int32_t left = y.dims[2] - first;
+      const int32_t count = left < at_once ? left : at_once;
+      run(image, first, count, reinterpret_cast<int8_t*>(rows.New()));
+      rows.Store(image, count);
+    }
+  }
+}
+
+}  // namespace tenon::cpu::cortex_m
