@@ -19,6 +19,15 @@ namespace {
 
 using Json = nlohmann::json;
 
+void CheckRates(ObjectReader& reader, const char* key, const std::map<std::string, double>& rates) {
+  for (const auto& [dtype, rate] : rates) {
+    if (!IsDTypeName(dtype)) {
+      reader.Fail(fmt::format("has a rate for the unknown dtype '{}' in '{}'", dtype, key));
+    }
+    if (!(rate > 0)) reader.Fail(fmt::format("has a rate for {} of 0 or less in '{}'", dtype, key));
+  }
+}
+
 void ReadRates(ObjectReader& reader, Unit& unit) {
   if (unit.IsTransferOnly()) {
     reader.Optional("multiply_accumulates_per_second", unit.multiply_accumulates_per_second);
@@ -29,13 +38,13 @@ void ReadRates(ObjectReader& reader, Unit& unit) {
     reader.FailIf(!(unit.elementary_ops_per_second > 0),
                   "has an 'elementary_ops_per_second' of 0 or less");
   }
-  for (const auto& [dtype, rate] : unit.multiply_accumulates_per_second) {
-    if (!IsDTypeName(dtype)) {
-      reader.Fail(fmt::format(
-          "has a rate for the unknown dtype '{}' in 'multiply_accumulates_per_second'", dtype));
-    }
-    if (!(rate > 0)) reader.Fail(fmt::format("has a rate for {} of 0 or less", dtype));
-  }
+  reader.Optional("portable_multiply_accumulates_per_second",
+                  unit.portable_multiply_accumulates_per_second);
+  CheckRates(reader, "multiply_accumulates_per_second", unit.multiply_accumulates_per_second);
+  CheckRates(reader, "portable_multiply_accumulates_per_second",
+             unit.portable_multiply_accumulates_per_second);
+  reader.Optional("moved_elements_per_second", unit.moved_elements_per_second);
+  reader.FailIf(unit.moved_elements_per_second < 0, "has a 'moved_elements_per_second' below 0");
 }
 
 void ReadUnit(ObjectReader& reader, Unit& unit) {

@@ -29,7 +29,12 @@ struct Unit {
   /// A dtype that is missing has the rate of f32 (u8 first that of i8), or without one half the
   /// elementary rate.
   std::map<std::string, double> multiply_accumulates_per_second;
+  /// Those of portable kernels, on a unit that has faster ones: where an op runs by one after all.
+  /// A dtype that is missing has the rate above.
+  std::map<std::string, double> portable_multiply_accumulates_per_second = {};
   double elementary_ops_per_second = 0;  ///< per thread
+  /// Elements that an op does nothing but move (copy, slice, concat...); 0: elementary ops.
+  double moved_elements_per_second = 0;
   /// Rate of depthwise convolutions as a fraction of the rate of others.
   double depthwise_fraction = 1;
   /// Op kinds that run here ("conv", "matmul", ...); empty: every kind. An op runs on the first

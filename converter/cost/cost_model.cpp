@@ -1,6 +1,8 @@
 #include "converter/cost/cost_model.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 
 #include "runtime/ops/op_host_row.hpp"
 #include "runtime/ops/op_table.hpp"
@@ -8,21 +10,58 @@
 namespace tenon::converter {
 namespace {
 
+constexpr char kPortable[] = "portable";
+
 bool IsDepthwise(const Graph& graph, const Op& op) {
   if (op.kind != OpKind::kConv && op.kind != OpKind::kQuantizedConv) return false;
   const int32_t group = op.attributes.As<ConvAttributes>().group;
   return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
 }
 
+/// "cpu.conv.portable" and variants of it, for other layouts of memory say.
+bool IsPortable(const std::string& kernel) {
+  const size_t implementation = kernel.rfind('.');
+  return implementation != std::string::npos &&
+         kernel.compare(implementation + 1, std::strlen(kPortable), kPortable) == 0;
+}
+
+/// True for ops whose every output element is one of an input's, or a constant.
+bool OnlyMoves(OpKind kind) {
+  switch (kind) {
+    case OpKind::kConcat:
+    case OpKind::kSlice:
+    case OpKind::kPad:
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kExpand:
+    case OpKind::kGather:
+    case OpKind::kCopy:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Of one thread.
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
   const DType dtype = graph.tensor(op.inputs[0]).dtype;
+  if (IsPortable(op.kernel)) {
+    const auto& portable = unit.portable_multiply_accumulates_per_second;
+    const auto rate = portable.find(DTypeName(dtype));
+    if (rate != portable.end()) return rate->second;
+  }
   auto rate = rates.find(DTypeName(dtype));
   if (rate == rates.end() && dtype == DType::kU8) rate = rates.find(DTypeName(DType::kI8));
   if (rate == rates.end()) rate = rates.find(DTypeName(DType::kF32));
   if (rate == rates.end()) return unit.elementary_ops_per_second / 2;
   return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : 1.0);
+}
+
+/// Of one thread.
+double ElementaryRate(const Op& op, const Unit& unit) {
+  const bool moves = OnlyMoves(op.kind) && unit.moved_elements_per_second > 0;
+  return moves ? unit.moved_elements_per_second : unit.elementary_ops_per_second;
 }
 
 /// Of the op's inputs that are constants, once each.
@@ -67,8 +106,8 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
   const bool on_the_way_out = work.multiply_accumulates > 0 && unit.kind != "cpu" &&
                               !unit.multiply_accumulates_per_second.empty();
   if (!on_the_way_out) {
-    time.compute += TimeAtRate(static_cast<double>(work.elementary_ops),
-                               unit.elementary_ops_per_second * threads);
+    time.compute +=
+        TimeAtRate(static_cast<double>(work.elementary_ops), ElementaryRate(op, unit) * threads);
   }
   if (constant_bytes_per_second_ > 0) {
     // A gather or slice of a constant reads only part of it.

@@ -34,7 +34,8 @@ class CostModel {
 /// a run has `threads` of them, or as many as the unit allows if that is less.
 ///
 /// Multiply-accumulates go at the rate of input 0's dtype, that of f32 where the unit gives none,
-/// or else at half the elementary rate; depthwise convolutions at `depthwise_fraction` of it.
+/// or else at half the elementary rate; depthwise convolutions at `depthwise_fraction` of it;
+/// portable kernels at the rate that the unit gives for those, where it does.
 /// Elementary ops come on top, except for those fused into an op with multiply-accumulates on a
 /// unit that is no CPU and has rates for them: it applies bias and activation on the way out.
 /// For copies between memory spaces use TransferTime: the graph does not say where tensors are.

@@ -185,6 +185,8 @@ Json ChipBoard() {
     "units": [{"name": "mover", "backend": "cpu", "kind": "dma", "threads": 1},
               {"name": "grid", "backend": "cpu", "kind": "matrix", "threads": 1,
                "multiply_accumulates_per_second": {"i8": 4e9}, "elementary_ops_per_second": 1e8,
+               "portable_multiply_accumulates_per_second": {"i8": 2e8},
+               "moved_elements_per_second": 3e8,
                "depthwise_fraction": 0.25, "ops": ["conv", "matmul"], "runs_from": "sram",
                "port_bytes_per_second": 3e9}],
     "memory_spaces": [{"name": "sram", "bytes": 4096, "arena": true, "shared": true,
@@ -204,6 +206,8 @@ TEST_CASE("ParseBoard: reads what describes a chip of several units and memories
   REQUIRE_MESSAGE(board.ok(), board.error().message);
   CHECK(board->units[0].IsTransferOnly());
   CHECK_FALSE(board->units[1].IsTransferOnly());
+  CHECK(board->units[1].portable_multiply_accumulates_per_second.at("i8") == 2e8);
+  CHECK(board->units[1].moved_elements_per_second == 3e8);
   CHECK(board->units[1].depthwise_fraction == 0.25);
   CHECK(board->units[1].ops == std::vector<std::string>{"conv", "matmul"});
   CHECK(board->units[1].runs_from == "sram");
@@ -223,6 +227,8 @@ TEST_CASE("ParseBoard: what a board does not say has the struct's default") {
   const auto board = ParseBoard(SmallBoard().dump(), "test");
   REQUIRE(board.ok());
   const Unit& unit = board->units[0];
+  CHECK(unit.portable_multiply_accumulates_per_second.empty());
+  CHECK(unit.moved_elements_per_second == 0);
   CHECK(unit.depthwise_fraction == 1);
   CHECK(unit.ops.empty());
   CHECK(unit.runs_from.empty());
@@ -252,6 +258,9 @@ TEST_CASE("ParseBoard: a unit's figures and op kinds are checked") {
   CheckRefused(with_unit("multiply_accumulates_per_second", {{"int8", 1e9}}),
                "unknown dtype 'int8'");
   CheckRefused(with_unit("multiply_accumulates_per_second", {{"i8", 0}}), "rate for i8");
+  CheckRefused(with_unit("portable_multiply_accumulates_per_second", {{"i8", -1}}),
+               "rate for i8 of 0 or less in 'portable_multiply_accumulates_per_second'");
+  CheckRefused(with_unit("moved_elements_per_second", -1), "'moved_elements_per_second'");
   CheckRefused(with_unit("kind", "dma"), "no unit but those of kind \"dma\"");
   CheckRefused(with_unit("runs_from", "flash"), "'runs_from' of 'flash', which is no memory space");
   CheckRefused(with_unit("runs_from", "ddr"), "'runs_from' of 'ddr', which has \"spill\": true");

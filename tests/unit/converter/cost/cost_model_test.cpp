@@ -95,6 +95,46 @@ TEST_CASE("AnalyticCostModel: u8 has the rate of i8 where the board gives none o
   CHECK(slow - TimeOf(kQuantizedDepthwise, "y", unit).compute == 128 * (2000 - 1000));
 }
 
+TEST_CASE("AnalyticCostModel: a portable kernel has a rate of its own where the board gives one") {
+  Graph graph = Parse(kQuantizedDepthwise);
+  const OpId id = graph.tensor(graph.FindTensor("y")).producer;
+  Unit unit = RoundUnit("cpu");
+  unit.depthwise_fraction = 0.5;
+  unit.multiply_accumulates_per_second = {{"u8", 2e9}};
+  unit.portable_multiply_accumulates_per_second = {{"u8", 0.25e9}, {"f32", 1.0}};
+  const auto time_by = [&](const char* kernel) {
+    graph.op(id).kernel = kernel;
+    return AnalyticCostModel().TimeOf(graph, graph.op(id), unit).compute;
+  };
+  constexpr Picoseconds kPerOutput = 128 * 1000;
+  for (const char* kernel :
+       {"cpu.quantized_conv.portable", "cpu.quantized_conv.portable_in_place"}) {
+    CHECK(time_by(kernel) == 128 * 4000 + kPerOutput);
+  }
+  for (const char* kernel :
+       {"cpu.quantized_conv.dsp_depthwise", "portable.quantized_conv.fast", ""}) {
+    CHECK(time_by(kernel) == 128 * 1000 + kPerOutput);
+  }
+  unit.portable_multiply_accumulates_per_second.erase("u8");
+  CHECK(time_by("cpu.quantized_conv.portable") == 128 * 1000 + kPerOutput);
+}
+
+TEST_CASE("AnalyticCostModel: elements that are only moved have a rate of their own") {
+  constexpr std::string_view kMoves = R"(graph g
+input %x: f32[4,6]
+%copied = copy(%x)
+%negated = unary(%x) {function=neg}
+output %copied
+output %negated
+)";
+  Unit unit = RoundUnit("cpu");
+  CHECK(TimeOf(kMoves, "copied", unit).compute == 24 * 1000);
+  unit.moved_elements_per_second = 8e9;
+  CHECK(TimeOf(kMoves, "copied", unit).compute == 24 * 125);
+  CHECK(TimeOf(kMoves, "copied", unit, 2).compute == 12 * 125);
+  CHECK(TimeOf(kMoves, "negated", unit).compute == 24 * 1000);
+}
+
 TEST_CASE("AnalyticCostModel: a dtype has its own rate, or that of f32") {
   constexpr std::string_view kHalf = R"(graph g
 input %x: f16[4,6]
