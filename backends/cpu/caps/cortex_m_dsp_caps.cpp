@@ -299,7 +299,7 @@ size_t MatMulWorkspaceBytes(const OpCall& call, int) {
   return static_cast<size_t>(a.dims[a.rank - 1]) / kStep * kStep * kHalfBytes;
 }
 
-Reason BinaryTakes(const OpCall& call) {
+Reason BinarySupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedBinaryAttributes>();
   if (attributes.function != BinaryFunction::kAdd && attributes.function != BinaryFunction::kSub) {
     return "the DSP kernel adds and subtracts";
@@ -311,13 +311,12 @@ Reason BinaryTakes(const OpCall& call) {
   return nullptr;
 }
 
-Reason BinarySupports(const OpCall& call) {
+size_t BinaryWorkspaceBytes(const OpCall& call, int) {
   constexpr int64_t kFewestElements = 512;
-  if (call.Output().Elements() < kFewestElements) return "so few elements are not worth a table";
-  return BinaryTakes(call);
+  return call.Output().Elements() < kFewestElements ? 0 : kBinaryTableBytes;
 }
 
-size_t BinaryWorkspaceBytes(const OpCall&, int) { return kBinaryTableBytes; }
+size_t BinaryLeastWorkspaceBytes(const OpCall&) { return 0; }
 
 bool KeepsInputs(const OpCall& conv, size_t workspace_bytes) {
   if (IsPointwise(conv)) return true;
@@ -402,7 +401,8 @@ constexpr KernelCaps kDsp[] = {
     {"cpu.quantized_matmul.dsp", OpKind::kQuantizedMatMul, dsp::MatMulSupports,
      LayoutNeed::kRowMajor, dsp::MatMulWorkspaceBytes, nullptr, nullptr, WeightsOrder::kInputsLast},
     {"cpu.quantized_binary.dsp", OpKind::kQuantizedBinary, dsp::BinarySupports, LayoutNeed::kDense,
-     dsp::BinaryWorkspaceBytes},
+     dsp::BinaryWorkspaceBytes, nullptr, nullptr, WeightsOrder::kRowMajor, nullptr, 0, false,
+     dsp::BinaryLeastWorkspaceBytes},
 };
 
 }  // namespace

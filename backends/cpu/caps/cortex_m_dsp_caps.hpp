@@ -87,12 +87,11 @@ struct DepthwisePlanes {
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
 
 /// Sums and differences of bytes, of operands of equal shape. The workspace holds a table of each
-/// operand.
+/// operand, where they pay and there is room for both.
 inline constexpr size_t kBinaryTableBytes = 2048;
-[[nodiscard]] Reason BinaryTakes(const OpCall& call);
-/// The same, where the tables pay.
 [[nodiscard]] Reason BinarySupports(const OpCall& call);
 [[nodiscard]] size_t BinaryWorkspaceBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t BinaryLeastWorkspaceBytes(const OpCall& call);
 
 /// Of a convolution that InPlaceConvSupports takes: true if each pass has read all inputs in whose
 /// place it writes, and that later ones need, before it writes.

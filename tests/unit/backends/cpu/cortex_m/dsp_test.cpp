@@ -122,7 +122,7 @@ TEST_CASE("DSP sum: rounded half to even, of operands of i8 and u8") {
     if (i % 8 == 0) attributes.output_scale.scale = 1e-38F;  // infinite results
     attributes.output = MakeOutput(options, random);
     pair.AddOutput(options.to, {count}, {1});
-    pair.set_workspace_bytes(size_t{2} << 10);
+    pair.set_workspace_bytes(i % 3 == 0 ? 0 : size_t{2} << 10);
     pair.CheckEqual(attributes);
   }
 }

@@ -1,5 +1,5 @@
 // Sums and differences of quantized tensors that lie alike. An operand has 256 values: what each is
-// on the common scale is computed once and looked up.
+// on the common scale is computed once and looked up, if there is room for that.
 #include <cstring>
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
@@ -25,44 +25,56 @@ struct Operand {
   int32_t zero_point;
   QuantizedScale scale;
   bool negative;  ///< it is subtracted
+
+  /// Distances from the zero point are less than 256.
+  [[nodiscard]] int32_t ValueOf(uint8_t byte) const {
+    return (dtype == DType::kI8 ? static_cast<int8_t>(byte) : byte) - zero_point;
+  }
 };
 
-/// Gives the largest distance of an entry from 0 (of fixed point).
-int64_t FillTable(const QuantizedBinaryAttributes& attributes, const Operand& operand,
-                  uint32_t* table) {
-  int64_t most = 0;
-  const int32_t flip = operand.dtype == DType::kI8 ? 0x80 : 0;
-  for (int byte = 0; byte < kValues; ++byte) {
-    const int32_t value = (byte ^ flip) - flip - operand.zero_point;
-    if (attributes.output.rounding == Rounding::kHalfEven) {
-      const float scaled = static_cast<float>(value) * operand.scale.scale;
-      const float entry = operand.negative ? -scaled : scaled;
-      std::memcpy(table + byte, &entry, sizeof entry);
-      continue;
-    }
-    const int32_t scaled = FixedPointMultiply(value * (1 << attributes.left_shift),
-                                              operand.scale.multiplier, operand.scale.shift);
-    const auto bits = static_cast<uint32_t>(scaled);
-    table[byte] = operand.negative ? 0 - bits : bits;
-    const int64_t distance = scaled < 0 ? -int64_t{scaled} : scaled;
-    most = distance > most ? distance : most;
+struct Operands {
+  explicit Operands(const OpCall& op)
+      : attributes(op.AttributesAs<QuantizedBinaryAttributes>()),
+        x{op.Input(0).dtype, attributes.x_zero_point, attributes.x_scale, false},
+        y{op.Input(1).dtype, attributes.y_zero_point, attributes.y_scale,
+          attributes.function == BinaryFunction::kSub} {}
+
+  const QuantizedBinaryAttributes& attributes;
+  Operand x;
+  Operand y;
+};
+
+/// An operand's value on the common scale in a few instructions, for factors as they usually are.
+class FastScale {
+ public:
+  FastScale(const Operand& operand, int32_t left_shift)
+      : zero_point_(operand.zero_point),
+        left_(left_shift + 1),  // AddHighProduct wants doubled values
+        multiplier_(operand.scale.multiplier),
+        right_(-operand.scale.shift),
+        half_(right_ > 0 ? 1 << (right_ - 1) : 0),
+        signs_(right_ > 0 ? -1 : 0) {}
+
+  /// True if nothing overflows.
+  static bool Takes(const Operand& operand) {
+    const QuantizedScale& scale = operand.scale;
+    return !operand.negative && scale.multiplier >= 0 && scale.shift <= 0 && scale.shift >= -29;
   }
-  return most;
-}
 
-/// z = f(the sum of the operands' entries), f giving bytes.
-template <typename Function>
-void Map(const OpCall& op, const Tables& tables, const Function& function) {
-  const auto* x = op.Input(0).As<const uint8_t>();
-  const auto* y = op.Input(1).As<const uint8_t>();
-  auto* z = op.Output().As<uint8_t>();
-  const auto* const end = z + op.Output().Elements();
-  while (z != end) *z++ = static_cast<uint8_t>(function(tables.x[*x++], tables.y[*y++]));
-}
+  [[nodiscard, gnu::always_inline]] inline int32_t Of(int32_t value) const {
+    const auto doubled = static_cast<int32_t>(static_cast<uint32_t>(value - zero_point_) << left_);
+    // Halves go away from zero: down, of what is negative.
+    return AddHighProduct(doubled, multiplier_, half_ + ((doubled >> 31) & signs_)) >> right_;
+  }
 
-int32_t Bounded(const QuantizedOutput& output, int32_t value) {
-  return value < output.min ? output.min : (value > output.max ? output.max : value);
-}
+ private:
+  int32_t zero_point_;
+  int32_t left_;
+  int32_t multiplier_;
+  int32_t right_;
+  int32_t half_;
+  int32_t signs_;
+};
 
 float FloatOf(uint32_t bits) {
   float value;
@@ -70,36 +82,138 @@ float FloatOf(uint32_t bits) {
   return value;
 }
 
-void MapFixedPoint(const OpCall& op, int64_t most, Tables& tables) {
-  const auto& attributes = op.AttributesAs<QuantizedBinaryAttributes>();
-  const QuantizedOutput output = attributes.output;
-  const QuantizedScale scale = attributes.output_scale;
-  const auto sum = [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a + b); };
-  if (!IsFastRescale(scale.multiplier, scale.shift, most)) {
-    return Map(op, tables, [&](uint32_t a, uint32_t b) {
-      return Saturate(output, FixedPointMultiply(sum(a, b), scale.multiplier, scale.shift));
+/// What a byte of an operand is on the common scale: a number, or of kHalfEven the bits of a float.
+uint32_t EntryOf(const QuantizedBinaryAttributes& attributes, const Operand& operand,
+                 uint8_t byte) {
+  const int32_t value = operand.ValueOf(byte);
+  if (attributes.output.rounding == Rounding::kHalfEven) {
+    const float scaled = static_cast<float>(value) * operand.scale.scale;
+    const float entry = operand.negative ? -scaled : scaled;
+    uint32_t bits;
+    std::memcpy(&bits, &entry, sizeof bits);
+    return bits;
+  }
+  const auto bits = static_cast<uint32_t>(FixedPointMultiply(
+      value * (1 << attributes.left_shift), operand.scale.multiplier, operand.scale.shift));
+  return operand.negative ? 0 - bits : bits;
+}
+
+/// No sum of two operands is further from 0: the ends of their ranges are, unless shifts to the
+/// left may wrap.
+int64_t MostOf(const Operands& operands) {
+  int64_t most = 0;
+  for (const Operand* operand : {&operands.x, &operands.y}) {
+    if (operand->scale.shift > 0) return INT64_MAX;
+    int64_t largest = 0;
+    for (const int byte : {0, 0x7F, 0x80, 0xFF}) {
+      const int64_t entry =
+          static_cast<int32_t>(EntryOf(operands.attributes, *operand, static_cast<uint8_t>(byte)));
+      const int64_t distance = entry < 0 ? -entry : entry;
+      largest = distance > largest ? distance : largest;
+    }
+    most += largest;
+  }
+  return most;
+}
+
+void FillTable(const QuantizedBinaryAttributes& attributes, const Operand& operand,
+               uint32_t* table) {
+  const bool is_fixed = attributes.output.rounding != Rounding::kHalfEven;
+  if (!is_fixed || !FastScale::Takes(operand)) {
+    for (int byte = 0; byte < kValues; ++byte) {
+      table[byte] = EntryOf(attributes, operand, static_cast<uint8_t>(byte));
+    }
+    return;
+  }
+  const FastScale scale(operand, attributes.left_shift);
+  const int32_t least = operand.dtype == DType::kI8 ? -128 : 0;
+  for (int32_t value = least; value < least + kValues; ++value) {
+    table[static_cast<uint8_t>(value)] = static_cast<uint32_t>(scale.Of(value));
+  }
+}
+
+/// z = f(x, y), f giving bytes.
+template <typename Function>
+void Map(const OpCall& op, const Function& function) {
+  const auto* x = op.Input(0).As<const uint8_t>();
+  const auto* y = op.Input(1).As<const uint8_t>();
+  auto* z = op.Output().As<uint8_t>();
+  const auto* const end = z + op.Output().Elements();
+  while (z != end) *z++ = static_cast<uint8_t>(function(*x++, *y++));
+}
+
+int32_t Bounded(const QuantizedOutput& output, int32_t value) {
+  return value < output.min ? output.min : (value > output.max ? output.max : value);
+}
+
+/// The byte for two entries, whatever the constants hold.
+int32_t FinishEntries(const QuantizedBinaryAttributes& attributes, uint32_t a, uint32_t b) {
+  const QuantizedOutput& output = attributes.output;
+  const QuantizedScale& scale = attributes.output_scale;
+  if (output.rounding == Rounding::kHalfEven) {
+    const int32_t rounded = RoundToEven((FloatOf(a) + FloatOf(b)) / scale.scale);
+    return Bounded(output, rounded + output.zero_point);
+  }
+  return Saturate(output,
+                  FixedPointMultiply(static_cast<int32_t>(a + b), scale.multiplier, scale.shift));
+}
+
+void MapTables(const OpCall& op, const Operands& operands, bool is_fast, Tables& tables) {
+  const QuantizedBinaryAttributes& attributes = operands.attributes;
+  FillTable(attributes, operands.x, tables.x);
+  FillTable(attributes, operands.y, tables.y);
+  if (!is_fast) {
+    return Map(op, [&](uint8_t a, uint8_t b) {
+      return FinishEntries(attributes, tables.x[a], tables.y[b]);
     });
   }
+  const QuantizedOutput output = attributes.output;
+  Finish finish;
+  finish.Set(attributes.output_scale.multiplier, attributes.output_scale.shift, output.zero_point);
   for (int i = 0; i < kValues; ++i) {
     tables.x[i] *= 2;
     tables.y[i] *= 2;
   }
-  Finish finish;
-  finish.Set(scale.multiplier, scale.shift, output.zero_point);
+  const auto value = [&](uint8_t a, uint8_t b) {
+    return FinishDoubled(finish, static_cast<int32_t>(tables.x[a] + tables.y[b]));
+  };
   if (output.min == -128 && output.max == 127) {
-    return Map(op, tables, [&](uint32_t a, uint32_t b) {
-      return SaturateToByte(FinishDoubled(finish, sum(a, b)));
+    return Map(op, [&](uint8_t a, uint8_t b) { return SaturateToByte(value(a, b)); });
+  }
+  Map(op, [&](uint8_t a, uint8_t b) { return Bounded(output, value(a, b)); });
+}
+
+/// Without tables.
+void MapValues(const OpCall& op, const Operands& operands, bool is_fast) {
+  const QuantizedBinaryAttributes& attributes = operands.attributes;
+  const QuantizedOutput& output = attributes.output;
+  const bool is_usual = operands.x.dtype == DType::kI8 && operands.y.dtype == DType::kI8 &&
+                        output.min == -128 && output.max == 127 && FastScale::Takes(operands.x) &&
+                        FastScale::Takes(operands.y);
+  if (!is_fast || !is_usual) {
+    return Map(op, [&](uint8_t a, uint8_t b) {
+      return FinishEntries(attributes, EntryOf(attributes, operands.x, a),
+                           EntryOf(attributes, operands.y, b));
     });
   }
-  Map(op, tables,
-      [&](uint32_t a, uint32_t b) { return Bounded(output, FinishDoubled(finish, sum(a, b))); });
+  const FastScale x(operands.x, attributes.left_shift);
+  const FastScale y(operands.y, attributes.left_shift);
+  Finish finish;
+  finish.Set(attributes.output_scale.multiplier, attributes.output_scale.shift, output.zero_point);
+  const auto* a = op.Input(0).As<const int8_t>();
+  const auto* b = op.Input(1).As<const int8_t>();
+  auto* z = op.Output().As<int8_t>();
+  for (const auto* const end = z + op.Output().Elements(); z != end; ++z) {
+    const int32_t sum = x.Of(*a++) + y.Of(*b++);
+    *z = static_cast<int8_t>(SaturateToByte(FinishDoubled(finish, 2 * sum)));
+  }
 }
 
 }  // namespace
 
 Status BinaryCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
-  if (const Reason reason = BinaryTakes(op)) return Status(StatusCode::kUnsupported, reason);
+  if (const Reason reason = BinarySupports(op)) return Status(StatusCode::kUnsupported, reason);
   bool row_major = true;
   bool channels_last = true;
   for (const TensorView* view : {&op.Input(0), &op.Input(1), &op.Output()}) {
@@ -108,32 +222,21 @@ Status BinaryCheck(const KernelSetup& setup) {
   }
   TENON_ENSURE(row_major || channels_last, kUnsupported,
                "the DSP kernel adds tensors that lie alike, without gaps");
-  TENON_ENSURE(setup.workspace_bytes >= kBinaryTableBytes, kUnsupported,
-               "the kernel needs {0} bytes of workspace", int64_t{kBinaryTableBytes});
   return OkStatus();
 }
 
 Status BinaryRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const auto& attributes = op.AttributesAs<QuantizedBinaryAttributes>();
-  auto& tables = *static_cast<Tables*>(call.workspace);
-  const bool subtract = attributes.function == BinaryFunction::kSub;
-  const int64_t most =
-      FillTable(attributes, {op.Input(0).dtype, attributes.x_zero_point, attributes.x_scale, false},
-                tables.x) +
-      FillTable(attributes,
-                {op.Input(1).dtype, attributes.y_zero_point, attributes.y_scale, subtract},
-                tables.y);
-  if (attributes.output.rounding == Rounding::kFixedPoint) {
-    MapFixedPoint(op, most, tables);
-    return OkStatus();
+  const Operands operands(op);
+  const QuantizedBinaryAttributes& attributes = operands.attributes;
+  const QuantizedScale& scale = attributes.output_scale;
+  const bool is_fast = attributes.output.rounding == Rounding::kFixedPoint &&
+                       IsFastRescale(scale.multiplier, scale.shift, MostOf(operands));
+  if (call.workspace_bytes >= kBinaryTableBytes) {
+    MapTables(op, operands, is_fast, *static_cast<Tables*>(call.workspace));
+  } else {
+    MapValues(op, operands, is_fast);
   }
-  const QuantizedOutput output = attributes.output;
-  const float scale = attributes.output_scale.scale;
-  Map(op, tables, [&](uint32_t a, uint32_t b) {
-    const int32_t rounded = RoundToEven((FloatOf(a) + FloatOf(b)) / scale);
-    return Bounded(output, rounded + output.zero_point);
-  });
   return OkStatus();
 }
 
