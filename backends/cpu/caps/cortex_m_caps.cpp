@@ -16,6 +16,7 @@ constexpr int kXZeroPoint = 5;
 constexpr int kWZeroPoint = 6;
 constexpr int kFoldedBias = 7;
 constexpr size_t kSumBytes = sizeof(int32_t);
+constexpr int64_t kFewestPixels = 3;  // of a convolution that gathers windows
 
 /// Of i8 with constant parameters, one zero point of x and none of the weights, giving bytes.
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
@@ -44,13 +45,21 @@ int64_t DepthOf(const OpCall& conv) {
   return int64_t{w.dims[1]} * w.dims[2] * w.dims[3];
 }
 
-size_t RoundUp(size_t bytes) {
-  return (bytes + kWorkspaceStep - 1) / kWorkspaceStep * kWorkspaceStep;
-}
-
 /// Bytes of the constant part of each sum, where no operand is just that.
 size_t BiasBytes(const OpCall& call, int32_t outputs) {
-  return HasFinalBias(call) ? 0 : RoundUp(kSumBytes * static_cast<size_t>(outputs));
+  return HasFinalBias(call) ? 0 : RoundUpToStep(kSumBytes * static_cast<size_t>(outputs));
+}
+
+/// Windows that a convolution gathers at once.
+int WantedPixels(const OpCall& conv) {
+  // Few more than share each vector of weights, but of small windows enough to pay for a start.
+  constexpr int64_t kMost = 64;
+  constexpr int64_t kSmall = 64;
+  const int64_t depth = DepthOf(conv);
+  const int64_t bytes = IsPointwise(conv) ? 2048 : (depth <= kSmall ? 1024 : 512);
+  const int64_t pixels = bytes / depth;
+  return static_cast<int>(pixels < kFewestPixels ? kFewestPixels
+                                                 : (pixels > kMost ? kMost : pixels));
 }
 
 }  // namespace
@@ -129,37 +138,38 @@ bool IsInPlacePointwise(const OpCall& conv) {
   return IsPointwise(conv) && attributes.strides[0] == 1 && attributes.strides[1] == 1;
 }
 
-int GatheredPixels(const OpCall& conv) {
-  // Few more than share each vector of weights, but of small windows enough to pay for a start.
-  constexpr int64_t kFewest = 3;
-  constexpr int64_t kMost = 64;
-  constexpr int64_t kSmall = 64;
-  const int64_t depth = DepthOf(conv);
-  const int64_t bytes = IsPointwise(conv) ? 2048 : (depth <= kSmall ? 1024 : 512);
-  const int64_t pixels = bytes / depth;
-  return static_cast<int>(pixels < kFewest ? kFewest : (pixels > kMost ? kMost : pixels));
+size_t ConvBiasBytes(const OpCall& call) { return BiasBytes(call, call.Input(kW).dims[0]); }
+
+int GatheredPixels(const OpCall& conv, size_t bytes) {
+  const int wanted = WantedPixels(conv);
+  const auto room = (bytes - ConvBiasBytes(conv)) / static_cast<size_t>(DepthOf(conv));
+  return room < static_cast<size_t>(wanted) ? static_cast<int>(room) : wanted;
 }
 
 size_t ConvWorkspaceBytes(const OpCall& call, int) {
-  const size_t sums = BiasBytes(call, call.Input(kW).dims[0]);
-  if (IsInPlacePointwise(call)) return sums;
-  return sums + static_cast<size_t>(GatheredPixels(call) * DepthOf(call));
+  if (IsInPlacePointwise(call)) return ConvBiasBytes(call);
+  return ConvBiasBytes(call) + static_cast<size_t>(WantedPixels(call) * DepthOf(call));
+}
+
+size_t ConvLeastBytes(const OpCall& call, int) {
+  if (IsInPlacePointwise(call)) return ConvBiasBytes(call);
+  return ConvBiasBytes(call) + static_cast<size_t>(kFewestPixels * DepthOf(call));
 }
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
   const int32_t channels = call.Input(kW).dims[0];
   // Sums are written 16 channels at a time.
-  const int32_t whole = static_cast<int32_t>(RoundUp(static_cast<size_t>(channels)));
+  const int32_t whole = static_cast<int32_t>(RoundUpToStep(static_cast<size_t>(channels)));
   const size_t padding = channels > kOwnPaddingChannels ? static_cast<size_t>(channels) : 0;
   return BiasBytes(call, whole) + padding;
 }
 
 size_t InPlaceWorkspaceBytes(const OpCall& call, size_t (*own)(const OpCall& call, int threads)) {
-  return RoundUp(InPlaceRowsBytes(call, InPlaceNewRows(call))) + own(call, 1);
+  return RoundUpToStep(InPlaceRowsBytes(call, InPlaceNewRows(call))) + own(call, 1);
 }
 
 size_t InPlaceLeastBytes(const OpCall& call, size_t (*own)(const OpCall& call, int threads)) {
-  return RoundUp(InPlaceRowsBytes(call, 1)) + own(call, 1);
+  return RoundUpToStep(InPlaceRowsBytes(call, 1)) + own(call, 1);
 }
 
 size_t MatMulWorkspaceBytes(const OpCall& call, int) {
@@ -181,11 +191,13 @@ Reason DepthwiseInPlaceSupports(const OpCall& call) {
   return reason ? reason : InPlaceConvSupports(call);
 }
 
+size_t ConvLeast(const OpCall& call) { return cortex_m::ConvLeastBytes(call, 1); }
+
 size_t ConvInPlaceWorkspace(const OpCall& call, int) {
   return cortex_m::InPlaceWorkspaceBytes(call, cortex_m::ConvWorkspaceBytes);
 }
 size_t ConvInPlaceLeast(const OpCall& call) {
-  return cortex_m::InPlaceLeastBytes(call, cortex_m::ConvWorkspaceBytes);
+  return cortex_m::InPlaceLeastBytes(call, cortex_m::ConvLeastBytes);
 }
 
 size_t DepthwiseInPlaceWorkspace(const OpCall& call, int) {
@@ -214,7 +226,7 @@ constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const O
         cortex_m::DepthwiseWorkspaceBytes, WeightsOrder::kOutputsLast),                            \
         Row("cpu.quantized_conv." set, OpKind::kQuantizedConv, cortex_m::ConvSupports,             \
             LayoutNeed::kChannelsLastStrided, cortex_m::ConvWorkspaceBytes,                        \
-            WeightsOrder::kInputsLast),                                                            \
+            WeightsOrder::kInputsLast, 0, ConvLeast),                                              \
         Row("cpu.quantized_matmul." set, OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,       \
             LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, WeightsOrder::kInputsLast),     \
         Row("cpu.quantized_conv." set "_depthwise_in_place", OpKind::kQuantizedConv,               \

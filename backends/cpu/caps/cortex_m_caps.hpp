@@ -25,8 +25,8 @@ namespace tenon::cpu::cortex_m {
 inline constexpr int64_t kMostDepth = 1 << 16;
 /// Taps of a depthwise convolution: pointers to them lie on the stack.
 inline constexpr int64_t kMostDepthwiseTaps = 64;
-/// Windows of x that a convolution gathers at once.
-[[nodiscard]] int GatheredPixels(const OpCall& conv);
+/// Windows of x that a convolution gathers at once in a workspace of `bytes`.
+[[nodiscard]] int GatheredPixels(const OpCall& conv, size_t bytes);
 
 /// i8 all through, one group.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
@@ -49,6 +49,9 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 
 /// Parts of a workspace begin at multiples of this.
 inline constexpr size_t kWorkspaceStep = 16;
+[[nodiscard]] constexpr size_t RoundUpToStep(size_t bytes) {
+  return (bytes + kWorkspaceStep - 1) / kWorkspaceStep * kWorkspaceStep;
+}
 
 /// True if an operand is the constant part of each sum, x's zero point in it.
 [[nodiscard]] bool HasFinalBias(const OpCall& call);
@@ -56,6 +59,9 @@ inline constexpr size_t kWorkspaceStep = 16;
 /// The workspace: [constant part of each sum, i32, unless HasFinalBias] [windows that are
 /// gathered].
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
+/// The same with as few windows as it can do with.
+[[nodiscard]] size_t ConvLeastBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t ConvBiasBytes(const OpCall& call);
 /// [the same of whole blocks of 16 channels] [a pixel of padding, unless it is a small one].
 inline constexpr int kOwnPaddingChannels = 128;
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);

@@ -281,7 +281,7 @@ void RunPixels(const TensorView& x, const TensorView& y, const Product& product)
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = ConvSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, ConvWorkspaceBytes(op, 1)));
+  TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, ConvLeastBytes(op, 1)));
   const TensorView& w = op.Input(1);
   const bool ordered = w.IsChannelsLast();
   TENON_ENSURE(ordered && HasStride(op.Input(0), 1, 1) && HasStride(op.Output(), 1, 1),
@@ -290,7 +290,7 @@ Status ConvCheck(const KernelSetup& setup) {
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {
-  return CheckOverInput(setup, ConvCheck, ConvWorkspaceBytes);
+  return CheckOverInput(setup, ConvCheck, ConvLeastBytes);
 }
 
 namespace {
@@ -307,13 +307,10 @@ Product ProductOf(const OpCall& op, void* workspace, const ProductRoutines& rout
   return product;
 }
 
-Gathered GatheredOf(const OpCall& op, void* workspace, const Product& product) {
-  Gathered gathered = {nullptr, GatheredPixels(op), static_cast<int8_t>(ZeroPointOf(op))};
-  if (!IsInPlacePointwise(op)) {
-    gathered.windows =
-        static_cast<int8_t*>(workspace) + ConvWorkspaceBytes(op, 1) - gathered.most * product.depth;
-  }
-  return gathered;
+Gathered GatheredOf(const OpCall& op, void* workspace, size_t bytes) {
+  if (IsInPlacePointwise(op)) return {nullptr, 0, 0};
+  return {static_cast<int8_t*>(workspace) + ConvBiasBytes(op), GatheredPixels(op, bytes),
+          static_cast<int8_t>(ZeroPointOf(op))};
 }
 
 }  // namespace
@@ -328,7 +325,7 @@ void RunConv(const KernelCall& call, const ProductRoutines& routines) {
     return RunPixels(x, y, product);
   }
   const Geometry geometry = GeometryOf(op);
-  Conv conv(geometry, product, GatheredOf(op, call.workspace, product));
+  Conv conv(geometry, product, GatheredOf(op, call.workspace, call.workspace_bytes));
   for (int image = 0; image < y.dims[0]; ++image) {
     conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], 0, y.dims[2],
                  y.As<int8_t>() + ptrdiff_t{image} * y.strides[0]);
@@ -340,12 +337,13 @@ void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines) {
   const TensorView& x = op.Input(0);
   if (IsEmpty(x)) return;
   const size_t room = InPlaceRoom(call, ConvWorkspaceBytes(op, 1));
+  const size_t own_bytes = call.workspace_bytes - room;
   void* const own = static_cast<char*>(call.workspace) + room;
   const Product product = ProductOf(op, own, routines);
   Geometry geometry = GeometryOf(op);
   geometry.y_step[1] = product.outputs;
   geometry.y_step[0] = ptrdiff_t{product.outputs} * geometry.out[1];
-  Conv conv(geometry, product, GatheredOf(op, own, product));
+  Conv conv(geometry, product, GatheredOf(op, own, own_bytes));
   RunOverInput(call, room, [&](int image, int first, int count, int8_t* to) {
     conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], first, count, to);
   });

@@ -6,9 +6,12 @@
 
 namespace tenon::cpu::cortex_m {
 
-/// Bytes of the rows at the start of a workspace behind which lie `own` bytes of the kernel's.
-[[nodiscard]] inline size_t InPlaceRoom(const KernelCall& call, size_t own) {
-  return (call.workspace_bytes - own) / kWorkspaceStep * kWorkspaceStep;
+/// Bytes of the rows at the start of a workspace; behind them lie those that the kernel wants for
+/// itself, or what is left beside one new row.
+[[nodiscard]] inline size_t InPlaceRoom(const KernelCall& call, size_t wanted) {
+  const size_t least = RoundUpToStep(InPlaceRowsBytes(call.op, 1));
+  if (call.workspace_bytes < least + wanted) return least;
+  return (call.workspace_bytes - wanted) / kWorkspaceStep * kWorkspaceStep;
 }
 
 /// Calls `run(image, first, count, y)` for as many rows at once as there is room for: they go to

@@ -196,13 +196,14 @@ class KernelPair {
              [&](const OpCall& call) { set_workspace_bytes(caps.workspace_bytes(call, 1)); });
   }
 
-  /// The least that they say, or more, at most what they ask for.
+  /// The least that they say, if they do, or more, at most what they ask for.
   template <typename Attributes>
   void UseSomeWorkspace(const KernelCaps& caps, const Attributes& attributes, const Tensor& output,
                         Generator& random) {
     WithCall(attributes, output, [&](const OpCall& call) {
       const size_t wanted = caps.workspace_bytes(call, 1);
-      const size_t least = caps.least_workspace_bytes(call);
+      const size_t least =
+          caps.least_workspace_bytes == nullptr ? wanted : caps.least_workspace_bytes(call);
       REQUIRE(least <= wanted);
       const int32_t more = Pick(random, 0, 1) * static_cast<int32_t>(wanted - least);
       set_workspace_bytes(least + static_cast<size_t>(Pick(random, 0, more)));
