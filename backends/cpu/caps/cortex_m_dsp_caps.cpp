@@ -1,5 +1,6 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 
+#include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -403,6 +404,10 @@ constexpr KernelCaps kDsp[] = {
     {"cpu.quantized_binary.dsp", OpKind::kQuantizedBinary, dsp::BinarySupports, LayoutNeed::kDense,
      dsp::BinaryWorkspaceBytes, nullptr, nullptr, WeightsOrder::kRowMajor, nullptr, 0, false,
      dsp::BinaryLeastWorkspaceBytes},
+    {"cpu.quantized_average_pool.dsp", OpKind::kQuantizedAveragePool, cortex_m::PoolSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr},
+    {"cpu.max_pool.dsp", OpKind::kMaxPool, cortex_m::PoolSupports, LayoutNeed::kChannelsLastStrided,
+     nullptr},
 };
 
 }  // namespace

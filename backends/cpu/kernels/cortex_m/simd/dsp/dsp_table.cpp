@@ -2,7 +2,9 @@
 // the instructions gain by them.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
+#include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/pool.hpp"
 #include "runtime/ops/rows.hpp"
 
 namespace tenon::cpu {
@@ -29,6 +31,10 @@ TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_matmul_dsp, "cpu.quantized_matmul.ds
 
 TENON_DSP_KERNEL(tenon_kernel_cpu_quantized_binary_dsp, "cpu.quantized_binary.dsp",
                  kQuantizedBinaryRow, BinaryCheck, BinaryRun, 0);
+TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_average_pool_dsp, "cpu.quantized_average_pool.dsp",
+                      kQuantizedAveragePoolRow, AveragePool, dsp::Pool());
+TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_max_pool_dsp, "cpu.max_pool.dsp", kMaxPoolRow, MaxPool,
+                      dsp::Pool());
 
 namespace {
 
@@ -37,6 +43,8 @@ constexpr const KernelEntry* kKernels[] = {
     &tenon_kernel_cpu_quantized_conv_dsp,
     &tenon_kernel_cpu_quantized_matmul_dsp,
     &tenon_kernel_cpu_quantized_binary_dsp,
+    &tenon_kernel_cpu_quantized_average_pool_dsp,
+    &tenon_kernel_cpu_max_pool_dsp,
     &tenon_kernel_cpu_quantized_conv_dsp_depthwise_in_place,
     &tenon_kernel_cpu_quantized_conv_dsp_in_place,
 };
