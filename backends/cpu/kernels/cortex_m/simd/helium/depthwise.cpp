@@ -58,7 +58,23 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
   "vadd.i32 q1, q1, q4\n" \
   "vadd.i32 q3, q3, q5\n"
 
-#define TENON_SUM_TAPS                \
+// Sixteen bytes at `x` to q4 and as many weights to q5; those of channels that are not there stay.
+#define TENON_LOAD_SOME(x) \
+  "vpstt\n"                \
+  "vldrbt.8 q4, [" x       \
+  "]\n"                    \
+  "vldrbt.8 q5, [r2]\n"
+#define TENON_LOAD_ALL(x) \
+  "vldrb.8 q4, [" x       \
+  "]\n"                   \
+  "vldrb.8 q5, [r2]\n"
+#define TENON_AGAIN_SOME \
+  "vpst\n"               \
+  "vldrbt.8 q4, [r5]\n"
+#define TENON_AGAIN_ALL "vldrb.8 q4, [r5]\n"
+
+// One tap where their number is odd, then pairs.
+#define TENON_SUM_TAPS(load, again) \
   "5:\n"                              \
   "ldr r4, [r6]\n"                    \
   "ldrd r8, r0, [r4], #8\n"           \
@@ -68,43 +84,40 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
   "1:\n"                              \
   "ldr r0, [r6, #56]\n"               \
   "ldr r2, [r6, #20]\n"               \
-  "ldr r4, [r6, #4]\n"                \
+  "ldr r4, [r6, #8]\n"                \
+  "cbz r4, 4f\n"                      \
+  "ldr r4, [r0], #4\n"                \
+  "add r4, r1\n" load("r4")           \
+  "add r2, r3\n"                      \
+  "vmullb.s8 q6, q4, q5\n"            \
+  "vmullt.s8 q7, q4, q5\n"            \
+  "vmovlb.s16 q0, q6\n"               \
+  "vmovlt.s16 q2, q6\n"               \
+  "vmovlb.s16 q1, q7\n"               \
+  "vmovlt.s16 q3, q7\n"               \
+  "b 6f\n"                            \
+  "4:\n"                              \
   "vmov.i32 q0, #0\n"                 \
   "vmov.i32 q1, #0\n"                 \
   "vmov.i32 q2, #0\n"                 \
   "vmov.i32 q3, #0\n"                 \
+  "6:\n"                              \
+  "ldr r4, [r6, #4]\n"                \
   "wls lr, r4, 3f\n"                  \
   "2:\n"                              \
   "ldrd r4, r5, [r0], #8\n"           \
-  "add r4, r1\n"                      \
-  "vpstt\n"                           \
-  "vldrbt.8 q4, [r4]\n"               \
-  "vldrbt.8 q5, [r2]\n"               \
+  "add r4, r1\n" load("r4")           \
   "add r2, r3\n"                      \
   "vmullb.s8 q6, q4, q5\n"            \
   "vmullt.s8 q7, q4, q5\n"            \
-  "add r5, r1\n"                      \
-  "vpstt\n"                           \
-  "vldrbt.8 q4, [r5]\n"               \
-  "vldrbt.8 q5, [r2]\n"               \
+  "add r5, r1\n" load("r5")           \
   "add r2, r3\n"                      \
   "vmullb.s8 q4, q4, q5\n"            \
-  "vadd.i16 q6, q6, q4\n"             \
-  "vpst\n"                            \
-  "vldrbt.8 q4, [r5]\n"               \
+  "vadd.i16 q6, q6, q4\n" again       \
   "vmullt.s8 q4, q4, q5\n"            \
   "vadd.i16 q7, q7, q4\n" TENON_WIDEN \
   "le lr, 2b\n"                       \
-  "3:\n"                              \
-  "ldr r4, [r6, #8]\n"                \
-  "cbz r4, 4f\n"                      \
-  "ldr r4, [r0]\n"                    \
-  "add r4, r1\n"                      \
-  "vpstt\n"                           \
-  "vldrbt.8 q4, [r4]\n"               \
-  "vldrbt.8 q5, [r2]\n"               \
-  "vmullb.s8 q6, q4, q5\n"            \
-  "vmullt.s8 q7, q4, q5\n" TENON_WIDEN "4:\n"
+  "3:\n"
 
 // q0 to q3 get a pixel's sums.
 [[gnu::naked]] void SumTaps(Taps* /*taps*/) {
@@ -114,7 +127,7 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "mov r6, r0\n"
       "ldrd r3, r4, [r6, #24]\n"
       "ldr r7, [r6, #32]\n"
-      "vctp.8 r4\n" TENON_SUM_TAPS
+      "vctp.8 r4\n" TENON_SUM_TAPS(TENON_LOAD_SOME, TENON_AGAIN_SOME)
       "vst40.32 {q0, q1, q2, q3}, [r7]\n"
       "vst41.32 {q0, q1, q2, q3}, [r7]\n"
       "vst42.32 {q0, q1, q2, q3}, [r7]\n"
@@ -147,43 +160,51 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
 
 // Results saturate on their way to bytes: those have their whole range. r9: y; r10: from pixel to
 // pixel of y; r11: zero point.
+#define TENON_RUN_TAPS(sum_taps, store) \
+  "push {r4-r11, lr}\n"                      \
+  "vpush {d8-d15}\n"                         \
+  "mov r6, r0\n"                             \
+  "ldrd r3, r4, [r6, #24]\n"                 \
+  "vctp.8 r4\n"                              \
+  "ldrd r9, r7, [r6, #40]\n"                 \
+  "ldrd r10, r11, [r6, #48]\n"               \
+  "mov r12, #1\n" sum_taps                   \
+  "movs r4, #0\n"                            \
+  "vidup.u32 q7, r4, #4\n"                   \
+  "ldrd r0, r2, [r6, #60]\n" TENON_RESCALE("q0")  \
+  "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q1")    \
+  "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q2")    \
+  "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q3")    \
+  "vqmovnb.s32 q0, q0\n"                     \
+  "vqmovnt.s32 q0, q2\n"                     \
+  "vqmovnb.s32 q1, q1\n"                     \
+  "vqmovnt.s32 q1, q3\n"                     \
+  "vqadd.s16 q0, q0, r11\n"                  \
+  "vqadd.s16 q1, q1, r11\n"                  \
+  "vqmovnb.s16 q0, q0\n"                     \
+  "vqmovnt.s16 q0, q1\n" store               \
+  "add r9, r10\n"                            \
+  "ldr r4, [r6, #12]\n"                      \
+  "add r1, r4\n"                             \
+  "subs r8, r8, #1\n"                        \
+  "bne 1b\n"                                 \
+  "ldr r4, [r6, #16]\n"                      \
+  "subs r4, r4, #1\n"                        \
+  "str r4, [r6, #16]\n"                      \
+  "bne 5b\n"                                 \
+  "vpop {d8-d15}\n"                          \
+  "pop {r4-r11, pc}\n"
+
 [[gnu::naked]] void RunTaps(Taps* /*taps*/) {
+  asm volatile(TENON_RUN_TAPS(TENON_SUM_TAPS(TENON_LOAD_SOME, TENON_AGAIN_SOME),
+                              "vpst\n"
+                              "vstrbt.8 q0, [r9]\n"));
+}
+
+/// Of 16 channels, which need no mask.
+[[gnu::naked]] void RunAllTaps(Taps* /*taps*/) {
   asm volatile(
-      "push {r4-r11, lr}\n"
-      "vpush {d8-d15}\n"
-      "mov r6, r0\n"
-      "ldrd r3, r4, [r6, #24]\n"
-      "vctp.8 r4\n"
-      "ldrd r9, r7, [r6, #40]\n"
-      "ldrd r10, r11, [r6, #48]\n"
-      "mov r12, #1\n" TENON_SUM_TAPS
-      "movs r4, #0\n"
-      "vidup.u32 q7, r4, #4\n"
-      "ldrd r0, r2, [r6, #60]\n" TENON_RESCALE("q0")
-      "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q1")
-      "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q2")
-      "vadd.i32 q7, q7, r12\n" TENON_RESCALE("q3")
-      "vqmovnb.s32 q0, q0\n"
-      "vqmovnt.s32 q0, q2\n"
-      "vqmovnb.s32 q1, q1\n"
-      "vqmovnt.s32 q1, q3\n"
-      "vqadd.s16 q0, q0, r11\n"
-      "vqadd.s16 q1, q1, r11\n"
-      "vqmovnb.s16 q0, q0\n"
-      "vqmovnt.s16 q0, q1\n"
-      "vpst\n"
-      "vstrbt.8 q0, [r9]\n"
-      "add r9, r10\n"
-      "ldr r4, [r6, #12]\n"
-      "add r1, r4\n"
-      "subs r8, r8, #1\n"
-      "bne 1b\n"
-      "ldr r4, [r6, #16]\n"
-      "subs r4, r4, #1\n"
-      "str r4, [r6, #16]\n"
-      "bne 5b\n"
-      "vpop {d8-d15}\n"
-      "pop {r4-r11, pc}\n");
+      TENON_RUN_TAPS(TENON_SUM_TAPS(TENON_LOAD_ALL, TENON_AGAIN_ALL), "vstrb.8 q0, [r9]\n"));
 }
 
 /// The least of `count` bytes, and 0. r0: data; r1: count; r2: the least; bytes past the end read
@@ -264,6 +285,7 @@ void Run(const DepthwiseBlock& block, const Rescale& rescale, int8_t* y, ptrdiff
     taps.multiplier = factors.multiplier;
     taps.shift = factors.shift;
   }
+  if (block.channels == kBlockChannels) return RunAllTaps(&taps);
   RunTaps(&taps);
 }
 
