@@ -203,13 +203,18 @@ void CheckSpaces(ObjectReader& reader, const Board& board) {
   }
   const std::string& arena = board.ArenaSpace()->name;
   for (const MemorySpace& space : board.memory_spaces) {
-    const bool there = board.FindLink(arena, space.name) != nullptr;
-    const bool back = board.FindLink(space.name, arena) != nullptr;
-    if (space.spill && !(there && back)) {
+    const Link* there = board.FindLink(arena, space.name);
+    const Link* back = board.FindLink(space.name, arena);
+    if (space.spill && !(there != nullptr && back != nullptr)) {
       reader.Fail(fmt::format("has \"spill\": true for '{}' without links from and to '{}'",
                               space.name, arena));
+    } else if (space.spill && (there->unit.empty() || back->unit.empty())) {
+      reader.Fail(
+          fmt::format("has \"spill\": true for '{}', but its links name no 'unit' of kind "
+                      "\"dma\" that moves tensors",
+                      space.name));
     }
-    if (space.stage_constants && !back) {
+    if (space.stage_constants && back == nullptr) {
       reader.Fail(fmt::format("has \"stage_constants\": true for '{}' without a link to '{}'",
                               space.name, arena));
     }

@@ -284,6 +284,9 @@ TEST_CASE("ParseBoard: memory spaces and links must fit together") {
   board = ChipBoard();
   board["links"].erase(1);
   CheckRefused(board, "\"spill\": true for 'ddr' without links");
+  board = ChipBoard();
+  board["links"][1].erase("unit");
+  CheckRefused(board, "\"spill\": true for 'ddr', but its links name no 'unit'");
   board["memory_spaces"][1]["spill"] = false;
   CHECK(ParseBoard(board.dump(), "test").ok());
   board["links"].erase(0);
