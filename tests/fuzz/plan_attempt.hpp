@@ -52,8 +52,8 @@ struct Outcome {
 /// Loads a plan and runs it once, with memory of exactly the sizes that it asks for.
 class Attempt {
  public:
-  Attempt(const std::vector<uint8_t>& file, bool portable)
-      : size_(file.size()), file_(Allocate(file.size())), portable_(portable) {
+  Attempt(const std::vector<uint8_t>& file, const tenon_backend* backend)
+      : size_(file.size()), file_(Allocate(file.size())), backend_(backend) {
     if (!file.empty()) std::memcpy(file_.get(), file.data(), file.size());
   }
 
@@ -84,12 +84,7 @@ class Attempt {
     CHECK(scratch_bytes + state_bytes <= 16 * size_ + 65536);
     state_ = Allocate(state_bytes);
     const Memory scratch = Allocate(scratch_bytes);
-#ifdef TENON_FIRMWARE
-    const tenon_backend* backend = tenon_backend_cpu_portable();
-#else
-    const tenon_backend* backend = portable_ ? tenon_backend_cpu_portable() : tenon_backend_cpu();
-#endif
-    const tenon_backends backends{&backend, 1};
+    const tenon_backends backends{&backend_, 1};
     tenon_plan* plan = nullptr;
     const tenon_status status =
         tenon_plan_load(file_.get(), size_, &backends, 1, state_.get(), state_bytes, scratch.get(),
@@ -199,7 +194,7 @@ class Attempt {
 
   size_t size_;
   Memory file_;
-  bool portable_;
+  const tenon_backend* backend_;
   tenon_error error_{};
   Memory state_;
   std::unique_ptr<tenon_plan, PlanUnloader> plan_;
@@ -211,12 +206,21 @@ class Attempt {
   std::unique_ptr<tenon_session, SessionDestroyer> session_;
 };
 
-inline Outcome Try(const std::vector<uint8_t>& file, bool portable) {
+inline Outcome Try(const std::vector<uint8_t>& file, const tenon_backend* backend) {
   const auto start = std::chrono::steady_clock::now();
-  Outcome outcome = Attempt(file, portable).Run(7);
+  Outcome outcome = Attempt(file, backend).Run(7);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   CHECK(elapsed.count() < kMostSeconds);
   return outcome;
+}
+
+inline Outcome Try(const std::vector<uint8_t>& file, bool portable) {
+#ifdef TENON_FIRMWARE
+  (void)portable;
+  return Try(file, tenon_backend_cpu_portable());
+#else
+  return Try(file, portable ? tenon_backend_cpu_portable() : tenon_backend_cpu());
+#endif
 }
 
 }  // namespace tenon::test

@@ -107,6 +107,35 @@ const %zn: i8[1] = [-128]
 output %f1
 )";
 
+/// Convolutions of equal size, which can work over their input.
+inline constexpr const char* kInPlaceNet =
+    R"(
+graph in_place
+input %x: i8[1,3,14,12]
+const %z: i8[1] = [3]
+const %w0: i8[16,3,3,3] = random(1)
+const %b1: i32[16] = random(2)
+const %m1: i32[1] = [1200000000]
+const %h1: i8[1] = [-6]
+%c1 = quantized_conv(%x, %w0, %b1, %m1, %h1, %z) )"
+    R"({pads=[1,1,1,1], rounding=fixed_point, zero_point=3}
+const %w1: i8[16,1,3,3] = random(3)
+%d1 = quantized_conv(%c1, %w1, %b1, %m1, %h1, %z) )"
+    R"({group=16, pads=[1,1,1,1], rounding=fixed_point, zero_point=-4}
+const %w2: i8[16,16,1,1] = random(4)
+const %m2: f32[1] = [0.02]
+const %z2: i8[1] = [-4]
+%e1 = quantized_conv(%d1, %w2, %b1, %m2, _, %z2) {min=0}
+const %w3: i8[16,16,3,3] = random(5)
+const %m3: i32[16] = random(9)
+const %h3: i8[16] = random(10)
+%f1 = quantized_conv(%e1, %w3, _, %m3, %h3) {pads=[1,1,1,1], rounding=fixed_point}
+const %w4: i8[16,1,3,2] = random(6)
+%g1 = quantized_conv(%f1, %w4, _, %m2) {group=16, pads=[2,1,0,0]}
+%a1 = quantized_average_pool(%g1) {kernel=[14,12], rounding=half_away}
+output %a1
+)";
+
 inline constexpr const char* kGatherNet = R"(
 graph gather
 input %x: f32[6,8]

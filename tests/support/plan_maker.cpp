@@ -4,7 +4,8 @@
 //   plan_maker BOARD text FILE | plan_maker BOARD random SEED   [--run INPUT_SEED]
 //
 // The board "two-memories" is a Cortex-M55 with half the SRAM that the model needs, and slower
-// memory beside it that ops work in too.
+// memory beside it that ops work in too. "BOARD-tight" has three quarters of the SRAM that the
+// model needs, and nothing beside it.
 //
 // Writes to standard output the plan and, with --run, inputs and the outputs that the portable
 // kernels give here: each as 8 bytes of size and the bytes themselves (made_plan.hpp reads them).
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "converter/ir/text.hpp"
 #include "tests/support/convert_and_run.hpp"
@@ -51,7 +53,20 @@ converter::Conversion Converted(const converter::Graph& graph,
   return std::move(*conversion);
 }
 
+/// So that ops must work in place, where they can.
+converter::ConvertOptions TightOptions(const std::string& board, const converter::Graph& graph) {
+  converter::ConvertOptions options = OptionsFor(board);
+  options.board.FindSpace("dtcm")->direct = false;
+  options.board.FindSpace("sram")->bytes = Converted(graph, options).memory.arena_bytes * 3 / 4;
+  options.split = false;
+  return options;
+}
+
 converter::ConvertOptions OptionsOf(const std::string& board, const converter::Graph& graph) {
+  constexpr std::string_view kTight = "-tight";
+  if (board.ends_with(kTight)) {
+    return TightOptions(board.substr(0, board.size() - kTight.size()), graph);
+  }
   const bool two_memories = board == "two-memories";
   converter::ConvertOptions options = OptionsFor(two_memories ? "cortex-m55" : board);
   options.board.units[0].portable_kernels_only = true;
