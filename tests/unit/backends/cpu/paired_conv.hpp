@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/paired_op.hpp"
 
 namespace tenon::cpu::testing {
@@ -30,13 +31,7 @@ inline ConvAttributes Conv(int32_t group, int32_t stride, int32_t pad, int32_t d
 }
 
 inline std::vector<int32_t> OutputDims(const ConvCase& c) {
-  std::vector<int32_t> dims = {c.x[0], c.w[0], 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    const ConvAttributes& a = c.attributes;
-    const int32_t reach = (c.w[2 + i] - 1) * a.dilations[i] + 1;
-    dims[2 + i] = (c.x[2 + i] + a.pads[i] + a.pads[2 + i] - reach) / a.strides[i] + 1;
-  }
-  return dims;
+  return OutputDims(ConvShapes{c.x, c.w, c.attributes});
 }
 
 /// All operands but the input and the weights.

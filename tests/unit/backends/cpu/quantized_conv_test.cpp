@@ -1,5 +1,6 @@
 // The fast quantized convolution against the portable one, on every instruction set: equal bits.
 #include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "tests/unit/backends/cpu/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/quantized_fixture.hpp"
 
 namespace tenon::cpu::testing {
@@ -8,42 +9,7 @@ namespace {
 constexpr const char* kFast = "cpu.quantized_conv.vector";
 constexpr const char* kPortable = "cpu.quantized_conv.portable";
 
-struct ConvCase {
-  std::vector<int32_t> x;
-  std::vector<int32_t> w;
-  ConvAttributes conv;
-};
-
-std::vector<int32_t> OutputDims(const ConvCase& c) {
-  std::vector<int32_t> y = {c.x[0], c.w[0], 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    const int32_t reach = (c.w[2 + i] - 1) * c.conv.dilations[i] + 1;
-    const int32_t padded = c.x[2 + i] + c.conv.pads[i] + c.conv.pads[2 + i];
-    y[2 + i] = (padded - reach) / c.conv.strides[i] + 1;
-  }
-  return y;
-}
-
-/// A kernel of up to `most` x `most`, uneven strides, pads and dilations, and an input that it
-/// fits.
-ConvCase RandomCase(int32_t inputs, int32_t outputs, int32_t group, int32_t most,
-                    Generator& random) {
-  ConvCase c;
-  c.conv.group = group;
-  c.w = {outputs, inputs / group, Pick(random, 1, most), Pick(random, 1, most)};
-  c.x = {Pick(random, 1, 2), inputs, 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    c.conv.strides[i] = Pick(random, 1, 3);
-    c.conv.dilations[i] = Pick(random, 1, 2);
-    c.conv.pads[i] = Pick(random, 0, 3);
-    c.conv.pads[2 + i] = Pick(random, 0, 3);
-    const int32_t reach = (c.w[2 + i] - 1) * c.conv.dilations[i] + 1;
-    const int32_t pads = c.conv.pads[i] + c.conv.pads[2 + i];
-    const int32_t least = reach > pads + 1 ? reach - pads : 1;
-    c.x[2 + i] = Pick(random, least, least + 12);
-  }
-  return c;
-}
+using ConvCase = ConvShapes;
 
 ConvCase Pointwise(int32_t inputs, int32_t outputs, int32_t height, int32_t width,
                    int32_t stride = 1) {
@@ -97,7 +63,7 @@ TEST_CASE("Fast quantized conv: the portable kernel's bits on random shapes and 
   ForEachInstructions([] {
     Generator random(1);
     for (int i = 0; i < 200; ++i) {
-      CheckEqual(RandomCase(Pick(random, 1, 40), Pick(random, 1, 150), 1, 4, random),
+      CheckEqual(RandomShapes(Pick(random, 1, 40), Pick(random, 1, 150), 1, 4, random),
                  RandomProductOptions(random), random);
     }
   });
@@ -132,7 +98,7 @@ TEST_CASE("Fast quantized conv: few channels, each with a zero point of its own"
       ProductOptions options = RandomProductOptions(random);
       options.x_zero_point = true;
       options.x_zero_point_per_channel = true;
-      CheckEqual(RandomCase(Pick(random, 1, 4), Pick(random, 1, 70), 1, 7, random), options,
+      CheckEqual(RandomShapes(Pick(random, 1, 4), Pick(random, 1, 70), 1, 7, random), options,
                  random);
     }
   });
@@ -144,7 +110,7 @@ TEST_CASE("Fast quantized conv: groups read their own channels") {
     for (int i = 0; i < 40; ++i) {
       const int32_t group = Pick(random, 2, 4);
       CheckEqual(
-          RandomCase(group * Pick(random, 4, 20), group * Pick(random, 1, 70), group, 3, random),
+          RandomShapes(group * Pick(random, 4, 20), group * Pick(random, 1, 70), group, 3, random),
           RandomProductOptions(random), random);
     }
   });
@@ -156,7 +122,7 @@ TEST_CASE("Fast quantized conv: factors, shifts and bias of any bits") {
     for (int i = 0; i < 80; ++i) {
       ProductOptions options = RandomProductOptions(random);
       options.hostile = true;
-      CheckEqual(RandomCase(Pick(random, 1, 9), Pick(random, 1, 70), 1, 3, random), options,
+      CheckEqual(RandomShapes(Pick(random, 1, 9), Pick(random, 1, 70), 1, 3, random), options,
                  random);
     }
   });
@@ -169,7 +135,7 @@ TEST_CASE("Fast quantized conv: channels of a bias so large that sums and produc
       ProductOptions options = RandomProductOptions(random);
       options.bias = true;
       options.huge_bias = true;
-      CheckEqual(RandomCase(Pick(random, 1, 9), Pick(random, 1, 150), 1, 3, random), options,
+      CheckEqual(RandomShapes(Pick(random, 1, 9), Pick(random, 1, 150), 1, 3, random), options,
                  random);
     }
   });

@@ -69,24 +69,10 @@ void SetRandomActivation(ConvAttributes& attributes, Generator& random) {
   attributes.activation = kActivations[Pick(random, 0, 8)];
 }
 
-/// A kernel of up to `most` x `most`, uneven strides, pads and dilations, and an input that it
-/// fits.
 ConvCase RandomCase(int32_t inputs, int32_t outputs, int32_t group, int32_t most,
                     Generator& random) {
-  ConvCase c;
-  c.attributes.group = group;
-  c.w = {outputs, inputs / group, Pick(random, 1, most), Pick(random, 1, most)};
-  c.x = {Pick(random, 1, 2), inputs, 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    c.attributes.strides[i] = Pick(random, 1, 3);
-    c.attributes.dilations[i] = Pick(random, 1, 2);
-    c.attributes.pads[i] = Pick(random, 0, 3);
-    c.attributes.pads[2 + i] = Pick(random, 0, 3);
-    const int32_t reach = (c.w[2 + i] - 1) * c.attributes.dilations[i] + 1;
-    const int32_t pads = c.attributes.pads[i] + c.attributes.pads[2 + i];
-    const int32_t least = reach > pads + 1 ? reach - pads : 1;
-    c.x[2 + i] = Pick(random, least, least + 16);
-  }
+  const ConvShapes shapes = RandomShapes(inputs, outputs, group, most, random, /*spare=*/16);
+  ConvCase c = {shapes.x, shapes.w, shapes.conv};
   SetRandomActivation(c.attributes, random);
   return c;
 }

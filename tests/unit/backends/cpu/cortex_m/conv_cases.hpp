@@ -3,46 +3,12 @@
 
 #include <vector>
 
+#include "tests/unit/backends/cpu/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/cortex_m/cortex_m_fixture.hpp"
 
 namespace tenon::cpu::testing {
 
-struct ConvCase {
-  std::vector<int32_t> x;
-  std::vector<int32_t> w;
-  ConvAttributes conv;
-};
-
-inline std::vector<int32_t> OutputDims(const ConvCase& c) {
-  std::vector<int32_t> y = {c.x[0], c.w[0], 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    const int32_t reach = (c.w[2 + i] - 1) * c.conv.dilations[i] + 1;
-    const int32_t padded = c.x[2 + i] + c.conv.pads[i] + c.conv.pads[2 + i];
-    y[2 + i] = (padded - reach) / c.conv.strides[i] + 1;
-  }
-  return y;
-}
-
-/// A kernel of up to `most` x `most`, uneven strides, pads and dilations, and an input that it
-/// fits.
-inline ConvCase RandomCase(int32_t inputs, int32_t outputs, int32_t group, int32_t most,
-                           Generator& random) {
-  ConvCase c;
-  c.conv.group = group;
-  c.w = {outputs, inputs / group, Pick(random, 1, most), Pick(random, 1, most)};
-  c.x = {Pick(random, 1, 2), inputs, 0, 0};
-  for (size_t i = 0; i < 2; ++i) {
-    c.conv.strides[i] = Pick(random, 1, 3);
-    c.conv.dilations[i] = Pick(random, 0, 3) == 0 ? 2 : 1;
-    c.conv.pads[i] = Pick(random, 0, 3);
-    c.conv.pads[2 + i] = Pick(random, 0, 3);
-    const int32_t reach = (c.w[2 + i] - 1) * c.conv.dilations[i] + 1;
-    const int32_t pads = c.conv.pads[i] + c.conv.pads[2 + i];
-    const int32_t least = reach > pads + 1 ? reach - pads : 1;
-    c.x[2 + i] = Pick(random, least, least + 12);
-  }
-  return c;
-}
+using ConvCase = ConvShapes;
 
 /// A square window, stride and pads all round.
 inline ConvCase SquareCase(int32_t inputs, int32_t outputs, int32_t height, int32_t width,
@@ -88,7 +54,7 @@ inline void CheckConv(const KernelEntry& kernel, const char* suffix, const ConvC
   QuantizedConvAttributes attributes;
   attributes.conv = c.conv;
   attributes.output = MakeOutput(options, random);
-  pair.UseWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y));
+  pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y), random);
   pair.CheckEqual(attributes);
 }
 

@@ -19,7 +19,7 @@ void CheckCases(const std::function<ConvCase(int, Generator&)>& make, int count,
 TEST_CASE("Cortex-M conv: the portable kernel's bits on random shapes and roundings") {
   CheckCases(
       [](int, Generator& random) {
-        return RandomCase(Pick(random, 1, 40), Pick(random, 1, 20), 1, 4, random);
+        return RandomShapes(Pick(random, 1, 40), Pick(random, 1, 20), 1, 4, random);
       },
       150, 1);
 }

@@ -20,7 +20,7 @@ TEST_CASE("Cortex-M depthwise: the portable kernel's bits on random shapes and r
   CheckCases(
       [](int, Generator& random) {
         const int32_t channels = Pick(random, 1, 50);
-        return RandomCase(channels, channels, channels, 5, random);
+        return RandomShapes(channels, channels, channels, 5, random);
       },
       150, 1);
 }
