@@ -1,6 +1,7 @@
 #include "converter/memory/grow_workspaces.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct Gap {
 Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace) {
   std::vector<std::pair<int64_t, int64_t>> taken;
   for (const PlannedStorage& storage : arena.storages) {
-    if (&storage == &workspace || storage.arena != workspace.arena) continue;
-    if (storage.last_step < workspace.first_step || storage.first_step > workspace.last_step) {
+    if (storage.workspace_of == workspace.workspace_of || storage.arena != workspace.arena ||
+        storage.last_step < workspace.first_step || storage.first_step > workspace.last_step) {
       continue;
     }
     taken.emplace_back(storage.offset, storage.offset + storage.bytes);
@@ -52,16 +53,31 @@ Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace) {
 }  // namespace
 
 int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena) {
+  std::unordered_map<OpId, size_t> storages;
+  for (size_t i = 0; i < arena.storages.size(); ++i) {
+    if (arena.storages[i].workspace_of != kNone) storages[arena.storages[i].workspace_of] = i;
+  }
   int64_t grown = 0;
-  for (PlannedStorage& storage : arena.storages) {
-    if (storage.workspace_of == kNone) continue;
-    const int64_t wanted = WantedBytes(graph, std::as_const(graph).op(storage.workspace_of));
+  for (size_t step = 0; step < arena.steps.size(); ++step) {
+    const OpId id = arena.steps[step];
+    const int64_t wanted = WantedBytes(graph, std::as_const(graph).op(id));
+    const auto found = storages.find(id);
+    PlannedStorage storage;
+    storage.workspace_of = id;
+    storage.first_step = storage.last_step = static_cast<int64_t>(step);
+    if (found != storages.end()) storage = arena.storages[found->second];
     if (wanted <= storage.bytes) continue;
     const Gap gap = LargestGap(arena, storage);
-    if (gap.bytes <= storage.bytes) continue;
+    // Kernels that can do without any are faster with all of it only.
+    if (gap.bytes <= storage.bytes || (storage.bytes == 0 && gap.bytes < wanted)) continue;
     storage.offset = gap.offset;
     storage.bytes = std::min(wanted, gap.bytes);
-    graph.op(storage.workspace_of).workspace_bytes = storage.bytes;
+    graph.op(id).workspace_bytes = storage.bytes;
+    if (found != storages.end()) {
+      arena.storages[found->second] = storage;
+    } else {
+      arena.storages.push_back(storage);
+    }
     ++grown;
   }
   return grown;

@@ -36,6 +36,7 @@ class Depthwise {
         plane_halves_(ptrdiff_t{planes_.rows} * planes_.row_halves),
         halves_(static_cast<int16_t*>(call.workspace)),
         weights_(halves_ + kPlanes * plane_halves_) {
+    if (is_three_by_three_) PrepareThreeRows();
     // Nobody writes to the columns of padding.
     FillZeros(halves_, kPlanes * plane_halves_);
     const int columns = (g_.out[1] - 1) * g_.strides[1] + (g_.kernel[1] - 1) * g_.dilations[1] + 1;
@@ -122,37 +123,61 @@ class Depthwise {
   }
 
   void Prepare(int channel, int plane) {
-    int16_t* const w = WeightsOf(plane);
-    WidenWeights(channel, w);
-    if (!is_three_by_three_) return;
+    if (!is_three_by_three_) return WidenWeights(channel, WeightsOf(plane));
     ThreeRows& rows = three_rows_[plane];
     rows.bias[0] = rows.bias[1] = BeginOf(channel);
-    for (int i = 0; i < 3; ++i) {
-      rows.weights[2 * i] = Halves(w[3 * i], w[3 * i + 1]);
-      rows.weights[2 * i + 1] = Halves(w[3 * i + 1], w[3 * i + 2]);
-    }
-    rows.y_step = static_cast<int32_t>(g_.y_step[1]);
-    rows.outputs = g_.out[1];
-    rows.x_gap = (planes_.row_halves - (g_.out[1] + 1) / 2 * 2) * static_cast<int>(sizeof(int16_t));
-    rows.y_gap = static_cast<int32_t>(g_.y_step[0] - g_.out[1] * g_.y_step[1]);
-    rows.sums = nullptr;
-    rows.kind = kind_;
+    PackNine(WideningOfWeights(channel), channel, rows.weights);
     if (kind_ != FinishKind::kAny) rows.finish.Set(rescale_, channel);
   }
 
-  void WidenWeights(int channel, int16_t* to) const {
-    const TensorView& w = op_.Input(1);
+  /// What is the same for all channels.
+  void PrepareThreeRows() {
+    const int gap = planes_.row_halves - (g_.out[1] + 1) / 2 * 2;
+    for (ThreeRows& rows : three_rows_) {
+      rows.y_step = static_cast<int32_t>(g_.y_step[1]);
+      rows.outputs = g_.out[1];
+      rows.x_gap = gap * static_cast<int>(sizeof(int16_t));
+      rows.y_gap = static_cast<int32_t>(g_.y_step[0] - g_.out[1] * g_.y_step[1]);
+      rows.sums = nullptr;
+      rows.kind = kind_;
+    }
+  }
+
+  [[nodiscard]] Widening WideningOfWeights(int channel) const {
     uint8_t zero_point = 0;
     if (op_.HasInput(kWZeroPoint)) {
       const TensorView& zero_points = op_.Input(kWZeroPoint);
       zero_point = zero_points.As<const uint8_t>()[zero_points.dims[0] > 1 ? channel : 0];
     }
-    const Widening widening = WideningOf(w.dtype == DType::kI8, zero_point, is_simple_);
+    return WideningOf(op_.Input(1).dtype == DType::kI8, zero_point, is_simple_);
+  }
+
+  void WidenWeights(int channel, int16_t* to) const {
+    const TensorView& w = op_.Input(1);
+    const Widening widening = WideningOfWeights(channel);
     const uint8_t* const from = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
     for (int i = 0; i < g_.kernel[0]; ++i) {
       for (int j = 0; j < g_.kernel[1]; ++j) {
         *to++ = Widened(widening, from[i * ptrdiff_t{w.strides[2]} + j * ptrdiff_t{w.strides[3]}]);
       }
+    }
+  }
+
+  /// As ThreeRows wants them.
+  void PackNine(const Widening& widening, int channel, uint32_t* to) const {
+    const TensorView& w = op_.Input(1);
+    const auto* row = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
+    const ptrdiff_t step = w.strides[3];
+    const int32_t flip = static_cast<int8_t>(widening.flip & 0xFFU);
+    const int32_t less = LowHalf(widening.less);
+    const int32_t factor = widening.doubled ? 2 : 1;
+    const auto half = [&](const uint8_t* at) {
+      return ((static_cast<int8_t>(*at) ^ flip) + less) * factor;
+    };
+    for (int i = 0; i < 3; ++i, row += w.strides[2], to += 2) {
+      const int32_t middle = half(row + step);
+      to[0] = Halves(half(row), middle);
+      to[1] = Halves(middle, half(row + 2 * step));
     }
   }
 

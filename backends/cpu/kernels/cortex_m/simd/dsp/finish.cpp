@@ -29,6 +29,21 @@ bool IsFast(const Rescale& rescale, int32_t index) {
                        (bias < 0 ? -bias : bias) + rescale.most);
 }
 
+/// IsFast of outputs [0, count), in a few instructions each.
+bool AreFast(const Rescale& rescale, int32_t count) {
+  constexpr auto kBound = static_cast<int64_t>(kMostFastSum) + 1;
+  if (rescale.most >= kBound) return false;
+  const auto bound = static_cast<uint32_t>(kBound - rescale.most);  // of a bias's distance from 0
+  const int32_t* multiplier = rescale.multiplier;
+  const int8_t* shift = rescale.shift;
+  for (int32_t i = 0; i < count; ++i, multiplier += rescale.step, shift += rescale.step) {
+    const uint32_t bias = rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[i]);
+    const bool is_small = bias + (bound - 1) < 2 * bound - 1;
+    if (!is_small || !IsFastRescale(*multiplier, *shift, 0)) return false;
+  }
+  return true;
+}
+
 uint8_t ByteOf(const QuantizedOutput& output, int32_t value) {
   return static_cast<uint8_t>(value < output.min ? output.min
                                                  : (value > output.max ? output.max : value));
@@ -94,9 +109,7 @@ FinishKind FinishKindOf(const Rescale& rescale, int32_t outputs) {
     return kHasFloats ? FinishKind::kFloat : FinishKind::kAny;
   }
   if (output.rounding != Rounding::kFixedPoint) return FinishKind::kAny;
-  for (int32_t i = 0; i < outputs; ++i) {
-    if (!IsFast(rescale, i)) return FinishKind::kAny;
-  }
+  if (!AreFast(rescale, outputs)) return FinishKind::kAny;
   return output.zero_point == output.min ? FinishKind::kRelu : FinishKind::kDoubled;
 }
 
