@@ -29,6 +29,9 @@ std::vector<Case> Cases(bool depthwise) {
   cases.push_back({1, 8, 1, {6, 6}, {5, 3}, {1, 1}, {4, 0, 0, 2}});
   cases.push_back({1, 8, 1, {6, 6}, {5, 3}, {1, 1}, {0, 2, 4, 0}});
   cases.push_back({1, 8, 1, {2, 3}, {7, 1}, {1, 1}, {3, 0, 3, 0}});
+  cases.push_back({1, 8, 1, {9, 70}, {3, 3}, {1, 1}, {1, 1, 1, 1}});  // wider than any pass
+  cases.push_back({1, 32, 1, {20, 6}, {2, 3}, {1, 1}, {1, 1, 0, 1}});
+  cases.push_back({1, 32, 1, {20, 6}, {2, 3}, {1, 1}, {0, 1, 1, 1}});
   for (Case& c : cases) c.group = depthwise ? c.channels : 1;
   return cases;
 }
