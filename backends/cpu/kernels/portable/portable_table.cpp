@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/portable/portable_table.hpp"
 
+#include <iterator>
+
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 
@@ -96,6 +98,6 @@ constexpr const KernelEntry* kKernels[] = {
 
 }  // namespace
 
-KernelList PortableKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
+KernelList PortableKernels() { return {kKernels, std::size(kKernels)}; }
 
 }  // namespace tenon::cpu

@@ -1,5 +1,7 @@
 // Compiled for every processor, so that what the kernels do is tested on each; only those that have
 // the instructions gain by them.
+#include <iterator>
+
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
@@ -51,6 +53,6 @@ constexpr const KernelEntry* kKernels[] = {
 
 }  // namespace
 
-KernelList DspKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
+KernelList DspKernels() { return {kKernels, std::size(kKernels)}; }
 
 }  // namespace tenon::cpu

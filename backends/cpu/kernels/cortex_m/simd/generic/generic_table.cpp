@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
@@ -14,6 +16,6 @@ constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(cortex_m),
 
 }  // namespace
 
-KernelList CortexMGenericKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
+KernelList CortexMGenericKernels() { return {kKernels, std::size(kKernels)}; }
 
 }  // namespace tenon::cpu

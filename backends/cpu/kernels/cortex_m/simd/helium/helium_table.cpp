@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
 
@@ -14,6 +16,6 @@ constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(helium),
 }  // namespace
 
 KernelList HeliumKernels();
-KernelList HeliumKernels() { return {kKernels, sizeof kKernels / sizeof *kKernels}; }
+KernelList HeliumKernels() { return {kKernels, std::size(kKernels)}; }
 
 }  // namespace tenon::cpu
