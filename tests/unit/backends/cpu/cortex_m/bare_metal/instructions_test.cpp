@@ -63,22 +63,32 @@ Tensor Bytes(const std::vector<int32_t>& dims, Layout layout, Generator& random)
   return tensor;
 }
 
-void AddParameters(OpFixture& op, int32_t channels) {
+/// As the converter gives them to the kernel: with the zero point of x in the bias, if it wants
+/// that; where there is padding, beside both.
+void AddParameters(OpFixture& op, int32_t channels, const KernelEntry& kernel, bool padded) {
   const auto count = static_cast<size_t>(channels);
-  op.AddInput(Tensor::From(DType::kI32, {channels}, std::vector<int32_t>(count, 1234)), kConstant);
+  const Tensor bias = Tensor::From(DType::kI32, {channels}, std::vector<int32_t>(count, 1234));
+  op.AddInput(bias, kConstant);
   op.AddInput(Tensor::From(DType::kI32, {channels}, std::vector<int32_t>(count, 1 << 30)),
               kConstant);
   op.AddInput(Tensor::From(DType::kI8, {channels}, std::vector<int8_t>(count, -7)), kConstant);
+  const bool folds = CapsOfKernel(kernel).wants_folded_bias;
+  if (folds && !padded) return;
   op.AddInput(Tensor::From(DType::kI8, {1}, std::vector<int8_t>{-3}), kConstant);
+  if (!folds) return;
+  op.AddAbsentInput();
+  op.AddInput(bias, kConstant);
 }
 
 double PerMultiply(const char* name, const ConvCase& c, const char* suffix) {
   Generator random(1);
-  OpFixture op(OwnKernel("quantized_conv", suffix));
+  const KernelEntry& kernel = OwnKernel("quantized_conv", suffix);
+  OpFixture op(kernel);
   op.AddInput(Bytes(c.x, Layout::kChannelsLast, random));
   const Layout order = *suffix == '\0' ? Layout::kChannelsLast : Layout::kOutputsLast;
   op.AddInput(Bytes(c.w, order, random), kConstant);
-  AddParameters(op, c.w[0]);
+  const int32_t* const pads = c.conv.pads;
+  AddParameters(op, c.w[0], kernel, (pads[0] | pads[1] | pads[2] | pads[3]) != 0);
   const std::vector<int32_t> y = OutputDims(c);
   op.AddOutput(Tensor(DType::kI8, y, Layout::kChannelsLast));
   op.set_workspace_bytes(size_t{64} << 10);
@@ -94,10 +104,11 @@ double PerMultiply(const char* name, const ConvCase& c, const char* suffix) {
 
 double MatMul(const char* name, int32_t depth, int32_t columns) {
   Generator random(1);
-  OpFixture op(OwnKernel("quantized_matmul", ""));
+  const KernelEntry& kernel = OwnKernel("quantized_matmul", "");
+  OpFixture op(kernel);
   op.AddInput(Bytes({1, depth}, Layout::kRowMajor, random));
   op.AddInput(Bytes({columns, depth}, Layout::kRowMajor, random), kConstant);
-  AddParameters(op, columns);
+  AddParameters(op, columns, kernel, /*padded=*/false);
   op.AddOutput(Tensor(DType::kI8, {1, columns}, Layout::kRowMajor));
   op.set_workspace_bytes(size_t{64} << 10);
   QuantizedMatMulAttributes attributes;
