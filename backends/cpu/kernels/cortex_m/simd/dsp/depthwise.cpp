@@ -126,7 +126,7 @@ class Depthwise {
     if (!is_three_by_three_) return WidenWeights(channel, WeightsOf(plane));
     ThreeRows& rows = three_rows_[plane];
     rows.bias[0] = rows.bias[1] = BeginOf(channel);
-    PackNine(WideningOfWeights(channel), channel, rows.weights);
+    PackNine(channel, rows.weights);
     if (kind_ != FinishKind::kAny) rows.finish.Set(rescale_, channel);
   }
 
@@ -164,20 +164,25 @@ class Depthwise {
   }
 
   /// As ThreeRows wants them.
-  void PackNine(const Widening& widening, int channel, uint32_t* to) const {
+  void PackNine(int channel, uint32_t* to) const {
     const TensorView& w = op_.Input(1);
     const auto* row = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
     const ptrdiff_t step = w.strides[3];
-    const int32_t flip = static_cast<int8_t>(widening.flip & 0xFFU);
-    const int32_t less = LowHalf(widening.less);
-    const int32_t factor = widening.doubled ? 2 : 1;
-    const auto half = [&](const uint8_t* at) {
-      return ((static_cast<int8_t>(*at) ^ flip) + less) * factor;
-    };
+    if (w.dtype == DType::kI8 && !op_.HasInput(kWZeroPoint)) {
+      const int factor = is_simple_ ? 2 : 1;
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; ++i, row += w.strides[2], to += 2) {
+        const int32_t middle = static_cast<int8_t>(row[step]) * factor;
+        to[0] = Halves(static_cast<int8_t>(row[0]) * factor, middle);
+        to[1] = Halves(middle, static_cast<int8_t>(row[2 * step]) * factor);
+      }
+      return;
+    }
+    const Widening widening = WideningOfWeights(channel);
     for (int i = 0; i < 3; ++i, row += w.strides[2], to += 2) {
-      const int32_t middle = half(row + step);
-      to[0] = Halves(half(row), middle);
-      to[1] = Halves(middle, half(row + 2 * step));
+      const int32_t middle = Widened(widening, row[step]);
+      to[0] = Halves(Widened(widening, row[0]), middle);
+      to[1] = Halves(middle, Widened(widening, row[2 * step]));
     }
   }
 

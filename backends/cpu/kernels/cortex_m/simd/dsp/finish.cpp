@@ -31,15 +31,16 @@ bool IsFast(const Rescale& rescale, int32_t index) {
 
 /// IsFast of outputs [0, count), in a few instructions each.
 bool AreFast(const Rescale& rescale, int32_t count) {
-  constexpr auto kBound = static_cast<int64_t>(kMostFastSum) + 1;
+  constexpr int64_t kBound = kMostFastSum + 1;
   if (rescale.most >= kBound) return false;
   const auto bound = static_cast<uint32_t>(kBound - rescale.most);  // of a bias's distance from 0
-  const int32_t* multiplier = rescale.multiplier;
-  const int8_t* shift = rescale.shift;
-  for (int32_t i = 0; i < count; ++i, multiplier += rescale.step, shift += rescale.step) {
-    const uint32_t bias = rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[i]);
-    const bool is_small = bias + (bound - 1) < 2 * bound - 1;
-    if (!is_small || !IsFastRescale(*multiplier, *shift, 0)) return false;
+  const uint32_t biases = 2 * bound - 1;
+  const int32_t factors = rescale.step == 0 ? 1 : count;
+  for (int32_t i = 0; i < factors; ++i) {
+    if (!IsFastRescale(rescale.multiplier[i], rescale.shift[i], 0)) return false;
+  }
+  for (int32_t i = 0; rescale.bias != nullptr && i < count; ++i) {
+    if (static_cast<uint32_t>(rescale.bias[i]) + (bound - 1) >= biases) return false;
   }
   return true;
 }

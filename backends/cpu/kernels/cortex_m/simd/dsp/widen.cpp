@@ -66,6 +66,16 @@ void WidenByHand(const Widening& widening, const uint8_t* a, const uint8_t* b, p
         : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to)
         : [less] "r"(widening.less), [words] "r"(words), [gap] "r"(gap)
         : "r4", "r5", "r8", "r9", "r10", "cc", "memory");
+  } else if (words % 2 == 0) {
+    __asm__ volatile(
+        "1:\n"
+        "mov r10, %[words]\n"
+        "2:\n" TENON_UNPACK_TWO "stmia %[to]!, {r4, r5, r8, r9}\n" TENON_UNPACK_TWO
+        "stmia %[to]!, {r4, r5, r8, r9}\n"
+        "bne 2b\n" TENON_NEXT_PAIR "bne 1b\n"
+        : [a] "+r"(a), [b] "+r"(b), [pairs] "+r"(pairs), [to] "+r"(to)
+        : [less] "r"(widening.less), [words] "r"(words), [gap] "r"(gap)
+        : "r4", "r5", "r8", "r9", "r10", "cc", "memory");
   } else {
     __asm__ volatile(
         "1:\n"
