@@ -176,43 +176,76 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "strd r0, r2, [r12], #32\n" TENON_SHORT_END);
 }
 
-[[gnu::naked]] void DotShort48(const ShortDots* /*dots*/) {
-  asm volatile(TENON_SHORT_BEGIN
-               "vldrb.8 q4, [r5]\n"
-               "vldrb.8 q5, [r5, #16]\n"
-               "vpst\n"
-               "vldrbt.8 q6, [r5, #32]\n"
-               "1:\n"
-               "vldrb.8 q0, [r1], #16\n"
-               "vmladav.s8 r0, q0, q4\n"
-               "vldrb.8 q1, [r1], #16\n"
-               "vmladava.s8 r0, q1, q5\n"
-               "vpst\n"
-               "vldrbt.8 q2, [r1]\n"
-               "add r1, r3\n"
-               "vmladava.s8 r0, q2, q6\n"
-               "str r0, [r12], #32\n" TENON_SHORT_END);
+// As above for kBlockOutputs rows of weights: r9: x; r10: windows; r11: sums of the row; r4: pairs
+// of rows left.
+#define TENON_ROWS_BEGIN     \
+  "push {r4-r11, lr}\n"      \
+  "vpush {d8-d15}\n"         \
+  "ldrd r9, r3, [r0]\n"      \
+  "ldrd r10, r5, [r0, #8]\n" \
+  "ldrd r7, r8, [r0, #16]\n" \
+  "ldr r11, [r0, #24]\n"     \
+  "vctp.8 r8\n"              \
+  "movs r4, #4\n"            \
+  "0:\n"
+
+#define TENON_ROWS_WINDOWS \
+  "add r5, r7\n"           \
+  "mov r1, r9\n"           \
+  "mov r12, r11\n"         \
+  "dls lr, r10\n"          \
+  "1:\n"
+
+// An even row's sums stand four words before the next one's.
+#define TENON_ROWS(row)    \
+  row "add r11, #16\n" row \
+      "sub r11, #12\n"     \
+      "subs r4, #1\n"      \
+      "bne 0b\n"           \
+      "vpop {d8-d15}\n"    \
+      "pop {r4-r11, pc}\n"
+
+#define TENON_ROW_48                            \
+  "vldrb.8 q4, [r5]\n"                          \
+  "vldrb.8 q5, [r5, #16]\n"                     \
+  "vpst\n"                                      \
+  "vldrbt.8 q6, [r5, #32]\n" TENON_ROWS_WINDOWS \
+  "vldrb.8 q0, [r1], #16\n"                     \
+  "vmladav.s8 r0, q0, q4\n"                     \
+  "vldrb.8 q1, [r1], #16\n"                     \
+  "vmladava.s8 r0, q1, q5\n"                    \
+  "vpst\n"                                      \
+  "vldrbt.8 q2, [r1]\n"                         \
+  "add r1, r3\n"                                \
+  "vmladava.s8 r0, q2, q6\n"                    \
+  "str r0, [r12], #32\n"                        \
+  "le lr, 1b\n"
+
+[[gnu::naked]] void DotRows48(const ShortDots* /*dots*/) {
+  asm volatile(TENON_ROWS_BEGIN TENON_ROWS(TENON_ROW_48));
 }
 
-[[gnu::naked]] void DotShort64(const ShortDots* /*dots*/) {
-  asm volatile(TENON_SHORT_BEGIN
-               "vldrb.8 q4, [r5]\n"
-               "vldrb.8 q5, [r5, #16]\n"
-               "vldrb.8 q6, [r5, #32]\n"
-               "vpst\n"
-               "vldrbt.8 q7, [r5, #48]\n"
-               "1:\n"
-               "vldrb.8 q0, [r1], #16\n"
-               "vmladav.s8 r0, q0, q4\n"
-               "vldrb.8 q1, [r1], #16\n"
-               "vmladava.s8 r0, q1, q5\n"
-               "vldrb.8 q2, [r1], #16\n"
-               "vmladava.s8 r0, q2, q6\n"
-               "vpst\n"
-               "vldrbt.8 q3, [r1]\n"
-               "add r1, r3\n"
-               "vmladava.s8 r0, q3, q7\n"
-               "str r0, [r12], #32\n" TENON_SHORT_END);
+#define TENON_ROW_64                            \
+  "vldrb.8 q4, [r5]\n"                          \
+  "vldrb.8 q5, [r5, #16]\n"                     \
+  "vldrb.8 q6, [r5, #32]\n"                     \
+  "vpst\n"                                      \
+  "vldrbt.8 q7, [r5, #48]\n" TENON_ROWS_WINDOWS \
+  "vldrb.8 q0, [r1], #16\n"                     \
+  "vmladav.s8 r0, q0, q4\n"                     \
+  "vldrb.8 q1, [r1], #16\n"                     \
+  "vmladava.s8 r0, q1, q5\n"                    \
+  "vldrb.8 q2, [r1], #16\n"                     \
+  "vmladava.s8 r0, q2, q6\n"                    \
+  "vpst\n"                                      \
+  "vldrbt.8 q3, [r1]\n"                         \
+  "add r1, r3\n"                                \
+  "vmladava.s8 r0, q3, q7\n"                    \
+  "str r0, [r12], #32\n"                        \
+  "le lr, 1b\n"
+
+[[gnu::naked]] void DotRows64(const ShortDots* /*dots*/) {
+  asm volatile(TENON_ROWS_BEGIN TENON_ROWS(TENON_ROW_64));
 }
 
 static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&

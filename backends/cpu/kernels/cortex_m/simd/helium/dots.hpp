@@ -8,7 +8,7 @@
 
 namespace tenon::cpu::cortex_m::helium {
 
-/// Windows of one run of at most 16, 32, 48 or 64 bytes: the weights stay in registers.
+/// Windows of one run of at most 64 bytes: the weights stay in registers.
 struct ShortDots {
   const int8_t* x;
   int32_t x_step;   ///< from the last whole vector of a window's run to the next window
@@ -19,11 +19,14 @@ struct ShortDots {
   int32_t* sums;  ///< of the first window; the next one's are kBlockOutputs further on
 };
 
-/// Runs of up to 16 bytes with four rows of weights, up to 32 with two, up to 48 and 64 with one.
+/// Runs of up to 16 bytes with four rows of weights, up to 32 with two.
 void DotShort16(const ShortDots* dots);
 void DotShort32(const ShortDots* dots);
-void DotShort48(const ShortDots* dots);
-void DotShort64(const ShortDots* dots);
+
+/// Runs of 33 to 48 and of 49 to 64 bytes with kBlockOutputs rows of weights. Sums of rows 0, 2, 4,
+/// 6 stand before those of 1, 3, 5, 7.
+void DotRows48(const ShortDots* dots);
+void DotRows64(const ShortDots* dots);
 
 /// Windows of 16, 32 or 64 bytes exactly and side by side, with kBlockOutputs rows of weights. Sums
 /// of rows 0, 2, 4, 6 stand before those of 1, 3, 5, 7.

@@ -41,23 +41,27 @@ bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
 }
 
 [[gnu::noinline]] void MultiplyShort(const ProductBlock& block, int32_t* sums) {
-  using Routine = void (*)(const ShortDots*);
-  constexpr Routine kRoutines[] = {DotShort16, DotShort32, DotShort48, DotShort64};
-  constexpr int8_t kRows[] = {4, 2, 1, 1};
   const int32_t last = Vectors(block.run_bytes) - 1;
   ShortDots dots;
   dots.x = block.x;
   dots.x_step = block.x_pixel - last * kVectorBytes;
   dots.windows = block.pixels;
   dots.bytes = block.run_bytes - last * kVectorBytes;
-  for (int at = 0; at < kBlockOutputs; at += kRows[last]) {
+  if (last >= 2) {
+    dots.w = block.w;
+    dots.w_step = block.run_bytes;
+    dots.sums = sums;
+    return last == 2 ? DotRows48(&dots) : DotRows64(&dots);
+  }
+  const int rows = last == 0 ? 4 : 2;
+  for (int at = 0; at < kBlockOutputs; at += rows) {
     const int row = kRowOf[at];
     if (row >= block.outputs) continue;
     dots.w = block.w + row * block.run_bytes;
     // The first row stands for a second one that is missing.
     dots.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
     dots.sums = sums + at;
-    kRoutines[last](&dots);
+    last == 0 ? DotShort16(&dots) : DotShort32(&dots);
   }
 }
 
@@ -98,8 +102,9 @@ void Multiply(const ProductBlock& block, int32_t* sums) {
   if (MultiplyFull(block, sums)) return;
   const bool is_short = block.runs == 1 && block.run_bytes <= kShortVectors * kVectorBytes &&
                         block.pixels >= kFewestPixels;
-  // Four rows at once want four rows.
-  const bool has_rows = block.outputs == kBlockOutputs || block.run_bytes > kVectorBytes;
+  // Those of all rows at once want all, or four.
+  const bool is_pair = block.run_bytes > kVectorBytes && block.run_bytes <= 2 * kVectorBytes;
+  const bool has_rows = block.outputs == kBlockOutputs || is_pair;
   if (is_short && has_rows) return MultiplyShort(block, sums);
   MultiplyLong(block, 0, sums);
   if (block.outputs > 1) MultiplyLong(block, kBlockOutputs / 2, sums);
