@@ -62,7 +62,7 @@ std::string MemoryMacros(const PlanView& plan, const std::string& macro) {
                     "where addresses\n * have 32 bits. */\n#define {0}_STATE_BYTES {1}\n"
                     "/* While the plan is loaded, aligned to 16; may be an arena's. */\n"
                     "#define {0}_SCRATCH_BYTES {2}\n",
-                    macro, FirmwareStateBytes(program), FirmwareScratchBytes(program));
+                    macro, FirmwareStateBytes(plan), FirmwareScratchBytes(plan));
 }
 
 std::string PortsMacros(const ProgramView& program, const std::string& macro) {

@@ -5,10 +5,12 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kHandles = 256;   ///< of plan and session, alignment included
-constexpr size_t kPerOp = 6;       ///< its kernel's address, and its place in the order
-constexpr size_t kPerArena = 4;    ///< its address
-constexpr size_t kPerTensor = 16;  ///< its view
+constexpr size_t kHandles = 160;    ///< of plan and session, alignment included
+constexpr size_t kPerOp = 1;        ///< which kernel
+constexpr size_t kPerSection = 4;   ///< its address
+constexpr size_t kPerArena = 4;     ///< its address
+constexpr size_t kPerPort = 8;      ///< its storage, and what it is bound to
+constexpr size_t kPerOperand = 20;  ///< of the op with the most: its view and its number
 
 /// Of the plan check: lists of every use of a storage, times of ops and storages.
 constexpr size_t kPerReference = 6;  ///< the use, and which is next
@@ -26,20 +28,35 @@ size_t CountReferences(const ProgramView& program) {
   return count;
 }
 
-}  // namespace
-
-size_t FirmwareStateBytes(const ProgramView& program) {
-  const size_t bytes = kHandles + kPerOp * program.op_count() + kPerArena * program.arena_count() +
-                       kPerTensor * program.tensor_count();
-  return (bytes + 15) / 16 * 16;
+/// Inputs, outputs and a workspace.
+size_t MostOperands(const ProgramView& program) {
+  size_t most = 0;
+  for (size_t i = 0; i < program.op_count(); ++i) {
+    const OpOperands operands = program.op_operands(i);
+    most = std::max(most, operands.inputs.size() + operands.outputs.size() + 1);
+  }
+  return most;
 }
 
-size_t FirmwareScratchBytes(const ProgramView& program) {
+size_t RoundUp(size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+}  // namespace
+
+size_t FirmwareStateBytes(const PlanView& plan) {
+  const ProgramView program = plan.program(0);
+  return RoundUp(kHandles + kPerOp * program.op_count() + kPerSection * plan.section_count() +
+                 kPerArena * program.arena_count() +
+                 kPerPort * (program.input_count() + program.output_count()) +
+                 kPerOperand * MostOperands(program));
+}
+
+size_t FirmwareScratchBytes(const PlanView& plan) {
+  const ProgramView program = plan.program(0);
   const size_t check = kChecked + kPerReference * CountReferences(program) +
                        kPerOpChecked * program.op_count() +
                        kPerStorageChecked * program.storage_count();
-  const size_t binding = kPerTensor * program.tensor_count();
-  return (std::max({check, binding, program.storage_count()}) + 15) / 16 * 16;
+  const size_t binding = kPerOperand * (MostOperands(program) + 1);
+  return RoundUp(std::max(check, binding));
 }
 
 }  // namespace tenon::converter

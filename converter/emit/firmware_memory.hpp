@@ -11,9 +11,9 @@ namespace tenon::converter {
 // runtime's own structures that they stand for are held by tests/firmware/state_bytes.cpp.
 
 /// Of tenon_plan_state_size and tenon_session_state_size together, both rounded up to 16.
-[[nodiscard]] size_t FirmwareStateBytes(const ProgramView& program);
+[[nodiscard]] size_t FirmwareStateBytes(const PlanView& plan);
 
 /// Of tenon_plan_scratch_size.
-[[nodiscard]] size_t FirmwareScratchBytes(const ProgramView& program);
+[[nodiscard]] size_t FirmwareScratchBytes(const PlanView& plan);
 
 }  // namespace tenon::converter

@@ -82,9 +82,9 @@ void ProgramWriter::NumberStorages() {
     if (storage.root != kNone) storage_of_root_[storage.root] = index;
     if (storage.workspace_of != kNone) workspace_storage_[storage.workspace_of] = index;
     for (const OpId op : storage.fallback_of) fallback_storage_[op] = index;
-    storages_.push_back(fb::CreateStorage(
-        builder_, fb::StorageHome::arena, static_cast<uint16_t>(storage.arena),
-        static_cast<uint64_t>(storage.offset), static_cast<uint64_t>(storage.bytes)));
+    storages_.emplace_back(static_cast<uint64_t>(storage.offset),
+                           static_cast<uint64_t>(storage.bytes),
+                           static_cast<uint16_t>(storage.arena), fb::StorageHome::arena);
   }
 }
 
@@ -94,8 +94,7 @@ uint32_t ProgramWriter::StorageOfRoot(TensorId root) {
   const Tensor& tensor = graph_.tensor(root);  // a constant: all others have been numbered
   const uint64_t offset = tables_.constants.Add(*tensor.constant);
   const auto index = static_cast<uint32_t>(storages_.size());
-  storages_.push_back(
-      fb::CreateStorage(builder_, fb::StorageHome::section, 0, offset, tensor.constant->size()));
+  storages_.emplace_back(offset, tensor.constant->size(), 0, fb::StorageHome::section);
   storage_of_root_[root] = index;
   return index;
 }
@@ -348,7 +347,7 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
   const auto arenas = WriteArenas();
   return fb::CreateProgram(
       builder_, builder_.CreateString(program_.name), static_cast<fb::ProgramMode>(program_.mode),
-      builder_.CreateVector(arenas), builder_.CreateVector(storages_),
+      builder_.CreateVector(arenas), builder_.CreateVectorOfStructs(storages_),
       builder_.CreateVector(tensors_), builder_.CreateVector(ops), builder_.CreateVector(workers),
       builder_.CreateVector(segments), channels.empty() ? 0 : builder_.CreateVector(channels),
       builder_.CreateVector(stages), WritePorts(graph_.inputs()), WritePorts(graph_.outputs()));

@@ -76,7 +76,7 @@ class ProgramWriter {
   std::vector<PlannedArena> arenas_;
   std::vector<uint16_t> worker_of_op_;    ///< by index in the plan
   std::vector<EmittedSegment> segments_;  ///< as written
-  std::vector<flatbuffers::Offset<tenon::plan::Storage>> storages_;
+  std::vector<tenon::plan::Storage> storages_;
   std::vector<flatbuffers::Offset<tenon::plan::Tensor>> tensors_;
   std::unordered_map<OpId, uint32_t> index_of_op_;
   std::unordered_map<TensorId, uint32_t> storage_of_root_;

@@ -1,5 +1,7 @@
 #include "converter/report/decisions.hpp"
 
+#include "converter/emit/firmware_memory.hpp"
+#include "converter/emit/firmware_plan.hpp"
 #include "converter/report/parallel_json.hpp"
 #include "converter/report/quantization_json.hpp"
 
@@ -205,6 +207,14 @@ Json TimeJson(const TimeReport& time) {
           {"units", units}};
 }
 
+/// What firmware gives beside arenas, if it can run the plan.
+void AddFirmwareMemory(const std::vector<uint8_t>& plan, Json& memory) {
+  const auto view = PlanView::Open({plan.data(), plan.size()}, /*skip_section_crc=*/true);
+  if (!view.ok() || !FirmwareKernels(*view).ok()) return;
+  memory["firmware_state_bytes"] = FirmwareStateBytes(*view);
+  memory["firmware_scratch_bytes"] = FirmwareScratchBytes(*view);
+}
+
 }  // namespace
 
 const char* Name(OrderMode mode) {
@@ -252,6 +262,7 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
                     {"proven_optimal", memory.proven_optimal},
                     {"constants_bytes", memory.constants_bytes},
                     {"place_work", memory.place_work}};
+  AddFirmwareMemory(conversion.plan, json["memory"]);
   json["weights"] = WeightsJson(conversion.weights);
   json["plan_bytes"] = conversion.plan.size();
   json["ops"] = {{"imported", conversion.ops_imported}, {"executed", conversion.ops_executed}};

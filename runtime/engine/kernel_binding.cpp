@@ -62,9 +62,13 @@ Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors
   const size_t kernel = fallback ? static_cast<size_t>(info.fallback_kernel) : info.kernel;
   const KernelSetup setup = SetupOf(op, tensors);
   const KernelQuery query{program_, info, view_.kernel(kernel), setup, view_.board()};
-  const Status status = ChooseKernel(query, backends_[op.backend]->kernels, &op.kernel);
-  if (status.ok() && NamesKernel(query.name, op.kernel->id)) op.variant = VariantIn(query.name);
-  return status.In(info.name);
+  const KernelList& kernels = backends_[op.backend]->kernels;
+  size_t chosen = 0;
+  const Status status = ChooseKernel(query, kernels, &chosen);
+  if (!status.ok()) return status.In(info.name);
+  op.kernel = &kernels[chosen];
+  if (NamesKernel(query.name, op.kernel->id)) op.variant = VariantIn(query.name);
+  return OkStatus();
 }
 
 KernelSetup LoadedPlan::SetupOf(const BoundOp& op, const TensorView* tensors) const {

@@ -65,8 +65,7 @@ Status CheckWorkspace(const ProgramView& program, int32_t workspace) {
   return OkStatus();
 }
 
-Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
-                    const KernelEntry** chosen) {
+Status ChooseKernel(const KernelQuery& query, const KernelList& kernels, size_t* chosen) {
   const OpRow* row = nullptr;
   Status reason = NoKernel(query);
   for (int round = 0; round < 2; ++round) {
@@ -78,13 +77,12 @@ Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
       const bool is_named = NamesKernel(query.name, kernel.id);
       if (round == 0 && !is_named) continue;
       const Status status = CheckKernel(query, kernel);
-      *chosen = &kernel;
+      *chosen = i;
       // No other kernel makes right what is wrong with the plan for the one that was planned.
       if (status.ok() || (is_named && status.code() == StatusCode::kCorruptPlan)) return status;
       if (is_named) reason = status;
     }
   }
-  *chosen = nullptr;
   return reason;
 }
 

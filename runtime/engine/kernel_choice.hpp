@@ -24,8 +24,7 @@ struct KernelQuery {
 /// planned finds the plan wrong, no other is asked. Firmware has no heap: kernels with `load` or
 /// `open` are passed over there. Errors: kCorruptPlan (operands, attributes or workspace that the
 /// op's rule or kernels refuse), kUnsupported (no kernel for the op), the kernel's own refusal.
-Status ChooseKernel(const KernelQuery& query, const KernelList& kernels,
-                    const KernelEntry** chosen);
+Status ChooseKernel(const KernelQuery& query, const KernelList& kernels, size_t* chosen);
 
 /// That a workspace (an index of a tensor in an arena, or -1: none) starts where kernels want it.
 Status CheckWorkspace(const ProgramView& program, int32_t workspace);

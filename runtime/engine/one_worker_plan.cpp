@@ -24,13 +24,8 @@ Status FindCpu(Span<const Backend* const> backends, const Backend** found) {
 }  // namespace
 
 size_t OneWorkerPlan::StateBytes(const PlanView& plan) {
-  return plan.program(0).op_count() * kStateBytesPerOp;
-}
-
-size_t OneWorkerPlan::ScratchBytes(const PlanView& plan) {
-  const size_t check = PlanCheckScratchBytes(plan);
-  const size_t views = plan.program(0).tensor_count() * sizeof(TensorView);
-  return check > views ? check : views;
+  return plan.section_count() * kStateBytesPerSection +
+         plan.program(0).op_count() * kStateBytesPerOp;
 }
 
 Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> backends, int threads,
@@ -41,72 +36,41 @@ Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> back
   program_ = plan.program(0);
   // The plan check is done with its scratch, which has more than a byte for each storage.
   TENON_RETURN_IF_ERROR(CheckPorts(program_, scratch.data()));
-  const Backend* cpu = nullptr;
-  TENON_RETURN_IF_ERROR(FindCpu(backends, &cpu));
-  auto* const views = reinterpret_cast<TensorView*>(scratch.data());
-  DescribeTensors(nullptr, views);
-  // The plan check has proven that every op is in exactly one step, and that 16 bits count them.
-  const size_t ops = program_.op_count();
-  kernels_ = reinterpret_cast<const KernelEntry**>(state);
-  order_ = reinterpret_cast<uint16_t*>(kernels_ + ops);
-  for (size_t i = 0; i < ops; ++i) {
-    order_[i] = static_cast<uint16_t>(program_.step(0, i).op);
-    const Status status = BindOp(i, cpu->kernels, views);
+  TENON_RETURN_IF_ERROR(FindCpu(backends, &cpu_));
+  TENON_ENSURE(cpu_->kernels.size() <= kMostKernels, kUnsupported,
+               "the backend has more than 256 kernels: list those that the plan needs");
+  sections_ = reinterpret_cast<uint8_t**>(state);
+  const size_t sections = plan.section_count();
+  for (size_t i = 0; i < sections; ++i) sections_[i] = const_cast<uint8_t*>(plan.section_data(i));
+  kernel_of_ = reinterpret_cast<uint8_t*>(sections_ + sections);
+  RunReader reader;
+  reader.program = program_;
+  reader.memory = {{nullptr, sections_}, {}};
+  reader.room = RoomAt(scratch.data(), scratch.size() / kOperandRoomBytes);
+  reader.Open();
+  for (size_t i = 0; i < program_.op_count(); ++i) {
+    const Status status = BindOp(i, reader);
     if (!status.ok()) return AtOp(status, i);
   }
   return OkStatus();
 }
 
-Status OneWorkerPlan::AtOp(const Status& status, size_t op) const {
-  if constexpr (kHasWords) return status.About(program_.op(op).name);
-  return status.AtOp(op);
-}
-
-Status OneWorkerPlan::BindOp(size_t op, const KernelList& kernels, const TensorView* views) {
+Status OneWorkerPlan::BindOp(size_t op, const RunReader& reader) {
   const OpInfo info = program_.op(op);
   TENON_RETURN_IF_ERROR(CheckWorkspace(program_, info.workspace));
-  KernelCall call;
-  Prepare(op, views, &call);
   KernelSetup setup;
-  setup.op = call.op;
-  setup.workspace_bytes = call.workspace_bytes;
+  setup.workspace_bytes = reader.Read(op, &setup.op).size();
   setup.in_place = info.in_place;
-  const KernelQuery query{program_, info, view_.kernel(info.kernel), setup};
-  return ChooseKernel(query, kernels, &kernels_[op]);
+  const size_t operands = setup.op.input_ids.size() + setup.op.output_ids.size() + 1;
+  if (operands > most_operands_) most_operands_ = operands;
+  const KernelQuery query{program_, info, view_.kernel(info.kernel), setup,
+                          kHasWords ? view_.board() : ""};
+  size_t chosen = 0;
+  TENON_RETURN_IF_ERROR(ChooseKernel(query, cpu_->kernels, &chosen));
+  kernel_of_[op] = static_cast<uint8_t>(chosen);
+  return OkStatus();
 }
 
-uint8_t* OneWorkerPlan::Address(const TensorInfo& tensor, void* const* arenas) const {
-  const StorageInfo storage = program_.storage(tensor.storage);
-  uint8_t* start = nullptr;
-  if (storage.home == StorageHome::kSection) {
-    // Kernels never write constants: the plan check has proven it.
-    start = const_cast<uint8_t*>(view_.section_data(storage.index));
-  } else if (arenas == nullptr) {
-    return nullptr;
-  } else {
-    start = static_cast<uint8_t*>(arenas[storage.index]);
-  }
-  return start + storage.offset + tensor.offset;
-}
-
-void OneWorkerPlan::DescribeTensors(void* const* arenas, TensorView* views) const {
-  for (size_t i = 0; i < program_.tensor_count(); ++i) {
-    const TensorInfo tensor = program_.tensor(i);
-    views[i] = {Address(tensor, arenas), tensor.dims.data(), tensor.strides.data(), tensor.dtype,
-                static_cast<uint8_t>(tensor.dims.size())};
-  }
-}
-
-void OneWorkerPlan::Prepare(size_t op, const TensorView* views, KernelCall* call) const {
-  const OpOperands operands = program_.op_operands(op);
-  call->op = {views, operands.inputs, operands.outputs, operands.attributes.data()};
-  call->workspace = nullptr;
-  call->workspace_bytes = 0;
-  if (operands.workspace >= 0) {
-    const TensorView& workspace = views[operands.workspace];
-    call->workspace = workspace.data;
-    call->workspace_bytes = static_cast<size_t>(workspace.Elements());
-  }
-}
+const KernelEntry& OneWorkerPlan::kernel(size_t op) const { return cpu_->kernels[kernel_of_[op]]; }
 
 }  // namespace tenon

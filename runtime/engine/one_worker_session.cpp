@@ -6,43 +6,42 @@ namespace tenon {
 
 size_t OneWorkerSession::StateBytes(const OneWorkerPlan& plan) {
   const ProgramView& program = plan.program();
-  return program.tensor_count() * sizeof(TensorView) + program.arena_count() * sizeof(void*);
+  return kOperandRoomBytes * plan.most_operands() + kStateBytesPerArena * program.arena_count() +
+         kStateBytesPerPort * PortCount(program);
 }
 
 void OneWorkerSession::Open(const OneWorkerPlan& plan, uint8_t* state, const ArenaMemory* arenas) {
   const ProgramView& program = plan.program();
   plan_ = &plan;
-  views_ = reinterpret_cast<TensorView*>(state);
   // What follows is aligned no further than what it follows.
-  static_assert(alignof(TensorView) >= alignof(void*));
-  arenas_ = reinterpret_cast<void**>(views_ + program.tensor_count());
-  for (size_t i = 0; i < program.arena_count(); ++i) arenas_[i] = arenas[i].base;
-  plan.DescribeTensors(arenas_, views_);
+  static_assert(alignof(BoundStorage) >= alignof(uint8_t*) &&
+                alignof(uint8_t*) >= alignof(TensorView));
+  bound_ = reinterpret_cast<BoundStorage*>(state);
+  const size_t ports = PortCount(program);
+  for (size_t i = 0; i < ports; ++i) {
+    bound_[i] = {nullptr, program.tensor_storage(PortAt(program, i).tensor)};
+  }
+  auto** const starts = reinterpret_cast<uint8_t**>(bound_ + ports);
+  const size_t count = program.arena_count();
+  for (size_t i = 0; i < count; ++i) starts[i] = static_cast<uint8_t*>(arenas[i].base);
+  reader_.program = program;
+  reader_.memory = {{starts, plan.sections()}, {}};
+  reader_.room = RoomAt(reinterpret_cast<uint8_t*>(starts + count), plan.most_operands());
+  reader_.Open();
 }
 
 void* OneWorkerSession::PortData(size_t port) const {
-  return views_[PortAt(plan_->program(), port).tensor].data;
-}
-
-void* OneWorkerSession::Planned(size_t port) const {
-  const ProgramView& program = plan_->program();
-  return plan_->Address(program.tensor(PortAt(program, port).tensor), arenas_);
+  return reader_.PlaceOf(bound_[port].storage);
 }
 
 size_t OneWorkerSession::PortBytes(size_t port) const {
-  const ProgramView& program = plan_->program();
-  return program.storage(program.tensor_storage(PortAt(program, port).tensor)).bytes;
+  return plan_->program().storage(bound_[port].storage).bytes;
 }
 
 void OneWorkerSession::BindPort(size_t port, void* data) {
-  const ProgramView& program = plan_->program();
-  // The port is all of its storage, which other tensors may be parts of.
-  uint8_t* const start = static_cast<uint8_t*>(data != nullptr ? data : Planned(port));
-  const uint32_t storage = program.tensor_storage(PortAt(program, port).tensor);
-  const size_t tensors = program.tensor_count();
-  for (size_t i = 0; i < tensors; ++i) {
-    if (program.tensor_storage(i) == storage) views_[i].data = start + program.tensor(i).offset;
-  }
+  bound_[port].data = static_cast<uint8_t*>(data);
+  // Nobody looks at them before one is bound.
+  reader_.memory.bound = {bound_, PortCount(plan_->program())};
 }
 
 Status OneWorkerSession::Run(const RunOptions& options) {
@@ -50,9 +49,11 @@ Status OneWorkerSession::Run(const RunOptions& options) {
   KernelCall call;
   const size_t steps = plan_->program().op_count();
   for (size_t step = 0; step < steps; ++step) {
-    const uint32_t op = plan_->op_at(step);
+    const uint32_t op = plan_->program().step_op(0, step);
     const uint64_t start = timer != nullptr ? timer->clock_nanoseconds(timer->context) : 0;
-    plan_->Prepare(op, views_, &call);
+    const Span<uint8_t> workspace = reader_.Read(op, &call.op);
+    call.workspace = workspace.data();
+    call.workspace_bytes = workspace.size();
     const Status status = plan_->kernel(op).run(call);
     if (!status.ok()) return plan_->AtOp(status, op);
     if (timer != nullptr) {

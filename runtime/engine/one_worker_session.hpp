@@ -14,7 +14,10 @@ namespace tenon {
 
 class OneWorkerSession {
  public:
-  /// Bytes that `Open` needs: a view of each tensor and a pointer per arena; arenas apart.
+  /// Bytes that `Open` needs; arenas apart: room for the operands of one op, a pointer per arena,
+  /// and what each port is bound to.
+  static constexpr size_t kStateBytesPerArena = sizeof(uint8_t*);
+  static constexpr size_t kStateBytesPerPort = sizeof(BoundStorage);
   [[nodiscard]] static size_t StateBytes(const OneWorkerPlan& plan);
 
   /// `plan`, `state` and the arenas (one per arena of the program, each with the bytes and
@@ -26,11 +29,10 @@ class OneWorkerSession {
   [[nodiscard]] void* PortData(size_t port) const;
   /// The bytes of its storage, which is the port's alone.
   [[nodiscard]] size_t PortBytes(size_t port) const;
-  /// Uses `data` for the port's storage from now on; null goes back to the arena. Looks at every
-  /// tensor of the program.
+  /// Uses `data` for the port's storage from now on; null goes back to the arena.
   void BindPort(size_t port, void* data);
   /// True if the port lies in memory bound to it.
-  [[nodiscard]] bool IsBound(size_t port) const { return PortData(port) != Planned(port); }
+  [[nodiscard]] bool IsBound(size_t port) const { return bound_[port].data != nullptr; }
 
   [[nodiscard]] const OneWorkerPlan& plan() const { return *plan_; }
 
@@ -39,12 +41,9 @@ class OneWorkerSession {
   Status Run(const RunOptions& options = {});
 
  private:
-  /// Where the plan puts the port.
-  [[nodiscard]] void* Planned(size_t port) const;
-
   const OneWorkerPlan* plan_ = nullptr;
-  TensorView* views_ = nullptr;  ///< by tensor
-  void** arenas_ = nullptr;      ///< the start of each
+  BoundStorage* bound_ = nullptr;  ///< by port
+  RunReader reader_;
 };
 
 }  // namespace tenon

@@ -8,6 +8,7 @@
 
 #include "runtime/format/plan_check_state.hpp"
 #include "runtime/format/region.hpp"
+#include "runtime/format/run_reader.hpp"
 
 namespace tenon {
 namespace plan_check {
@@ -47,10 +48,13 @@ struct FirmwareCheck : CheckedProgram {
   }
 };
 
-/// Measure has bounded the counts: this cannot overflow.
+/// Also holds the operands of any op, of which loading makes use. Measure has bounded the counts:
+/// this cannot overflow.
 size_t ScratchBytes(const CheckedProgram& check) {
   const size_t numbers = check.references + check.ops + 4 * check.storages;
-  return (check.references * sizeof(Access) + numbers * sizeof(Number) + 15) / 16 * 16;
+  const size_t lists = check.references * sizeof(Access) + numbers * sizeof(Number);
+  const size_t room = check.most_operands * kOperandRoomBytes;
+  return ((lists > room ? lists : room) + 15) / 16 * 16;
 }
 
 void Carve(FirmwareCheck& check, uint8_t* scratch) {
@@ -91,7 +95,7 @@ bool CheckOrder(FirmwareCheck& check) {
   const size_t before = check.reporter.count();
   std::memset(check.position, 0, check.ops * sizeof *check.position);
   for (size_t i = 0; i < program.step_count(0); ++i) {
-    const uint32_t op = program.step(0, i).op;
+    const uint32_t op = program.step_op(0, i);
     if (op >= check.ops || check.position[op] != 0) {
       check.Fail(program.name(), "step {0} of worker {1} has no op, or one that runs twice", i);
       continue;

@@ -44,7 +44,9 @@ bool CountReferences(CheckedProgram& check) {
   const size_t limit = check.plan.file().size();
   for (size_t i = 0; i < check.ops && check.references <= limit; ++i) {
     const OpInfo op = program.op(i);
-    check.references += op.inputs.size() + op.outputs.size() + 2;
+    const size_t operands = op.inputs.size() + op.outputs.size() + 2;
+    check.references += operands;
+    if (operands > check.most_operands) check.most_operands = operands;
   }
   check.budget = (size_t{1} << 22) + 8 * check.references;
   return check.references <= limit;

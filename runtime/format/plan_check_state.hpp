@@ -56,7 +56,8 @@ struct CheckedProgram {
   size_t ops = 0;
   size_t storages = 0;
   size_t tensors = 0;
-  size_t references = 0;  ///< operands and ports
+  size_t references = 0;     ///< operands and ports
+  size_t most_operands = 0;  ///< of an op, and two more
 
   Access* accesses = nullptr;  ///< scratch: `references` of them
 

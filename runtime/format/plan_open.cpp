@@ -9,8 +9,8 @@ namespace tenon {
 namespace {
 
 // Message texts are constants, so the version that this runtime reads is spelled out in one.
-static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 3, "update the message below");
-constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.3";
+static_assert(kPlanVersionMajor == 0 && kPlanVersionMinor == 4, "update the message below");
+constexpr char kVersionMessage[] = "the plan has format {0}.{1}, this runtime reads 0.4";
 
 /// Looks whether a FlatBuffer says what the schema's table (plan_schema.hpp) wants, without
 /// trusting any byte of it. Positions count from the start of the file. Refuses what the reference
@@ -74,7 +74,7 @@ class Verifier {
     const uint32_t count = Word(list);
     const bool has_elements =
         field.kind() == FieldKind::kStringVector || field.kind() == FieldKind::kTableVector;
-    const uint32_t bytes = field.kind() == FieldKind::kString ? 1 : has_elements ? 4 : field.size();
+    const uint32_t bytes = has_elements ? 4 : 4 * field.size();
     const uint32_t left = size_ - list - 4;
     // A string ends in a zero that its length does not count.
     if (field.kind() == FieldKind::kString) return count < left && file_[list + 4 + count] == 0;

@@ -13,7 +13,7 @@ enum class FieldKind : uint8_t {
   kScalar,  ///< `size` bytes, aligned to them
   kStruct,  ///< `size` bytes, aligned to 4
   kString,
-  kScalarVector,  ///< elements of `size` bytes, aligned to 4
+  kScalarVector,  ///< elements of `size` words, aligned to 4
   kStringVector,
   kTableVector,  ///< of tables `size`, a TableId
 };
@@ -26,7 +26,7 @@ class Field {
       : bits_(static_cast<uint8_t>(static_cast<int>(kind) << 5 | size << 1 | (required ? 1 : 0))) {}
 
   [[nodiscard]] constexpr FieldKind kind() const { return static_cast<FieldKind>(bits_ >> 5); }
-  /// Bytes, or a TableId; below 16.
+  /// Bytes, words, or a TableId; below 16.
   [[nodiscard]] constexpr uint8_t size() const { return bits_ >> 1 & 15; }
   [[nodiscard]] constexpr bool required() const { return (bits_ & 1) != 0; }
 
@@ -41,7 +41,6 @@ enum TableId : uint8_t {
   kOption,
   kProgram,
   kArena,
-  kStorage,
   kTensor,
   kOp,
   kWorker,
@@ -59,10 +58,13 @@ inline constexpr Field kU32 = {FieldKind::kScalar, 4, false};
 inline constexpr Field kU64 = {FieldKind::kScalar, 8, false};
 inline constexpr Field kText = {FieldKind::kString, 0, false};
 inline constexpr Field kName = {FieldKind::kString, 0, true};
-inline constexpr Field kWords = {FieldKind::kScalarVector, 4, true};
+inline constexpr Field kWords = {FieldKind::kScalarVector, 1, true};
 inline constexpr Field kNames = {FieldKind::kStringVector, 0, true};
 constexpr Field TablesOf(TableId id) { return {FieldKind::kTableVector, id, true}; }
 constexpr Field Optional(Field field) { return {field.kind(), field.size(), false}; }
+
+/// Of a storage, which is read where it stands.
+inline constexpr int kStorageWords = 6;
 
 // In the order of the schema.
 inline constexpr Field kPlanFields[] = {{FieldKind::kStruct, 8, true},
@@ -83,7 +85,7 @@ inline constexpr Field kOptionFields[] = {kName, kName};
 inline constexpr Field kProgramFields[] = {kName,
                                            kU8,
                                            TablesOf(kArena),
-                                           TablesOf(kStorage),
+                                           {FieldKind::kScalarVector, kStorageWords, true},
                                            TablesOf(kTensor),
                                            TablesOf(kOp),
                                            TablesOf(kWorker),
@@ -93,12 +95,11 @@ inline constexpr Field kProgramFields[] = {kName,
                                            TablesOf(kPort),
                                            TablesOf(kPort)};
 inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64, kU16};
-inline constexpr Field kStorageFields[] = {kU8, kU16, kU64, kU64};
 inline constexpr Field kTensorFields[] = {kText, kU8, kU8, kU32, kU64, kWords, kWords};
 inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optional(kWords),
                                       kU32,  kU32, kU32, kU32};
 inline constexpr Field kWorkerFields[] = {TablesOf(kStep), kText};
-inline constexpr Field kStepFields[] = {kU32, {FieldKind::kScalarVector, 8, false}};
+inline constexpr Field kStepFields[] = {kU32, {FieldKind::kScalarVector, 2, false}};
 inline constexpr Field kSegmentFields[] = {kU16, kWords, kU16, Optional(kWords), Optional(kWords)};
 inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16, kU16};
 inline constexpr Field kStageFields[] = {kU16};
@@ -107,9 +108,9 @@ inline constexpr Field kPortFields[] = {kName, kU32, kU32, kU32};
 static_assert(sizeof(Field) == 1, "fields are counted in bytes");
 inline constexpr size_t kFieldCount =
     sizeof kPlanFields + sizeof kMemorySpaceFields + sizeof kSectionFields + sizeof kOptionFields +
-    sizeof kProgramFields + sizeof kArenaFields + sizeof kStorageFields + sizeof kTensorFields +
-    sizeof kOpFields + sizeof kWorkerFields + sizeof kStepFields + sizeof kSegmentFields +
-    sizeof kChannelFields + sizeof kStageFields + sizeof kPortFields;
+    sizeof kProgramFields + sizeof kArenaFields + sizeof kTensorFields + sizeof kOpFields +
+    sizeof kWorkerFields + sizeof kStepFields + sizeof kSegmentFields + sizeof kChannelFields +
+    sizeof kStageFields + sizeof kPortFields;
 
 /// All fields in a row, those of table `id` at [begin[id], begin[id + 1]).
 struct Schema {
@@ -131,7 +132,6 @@ constexpr Schema MakeSchema() {
   schema.Add(kOption, kOptionFields);
   schema.Add(kProgram, kProgramFields);
   schema.Add(kArena, kArenaFields);
-  schema.Add(kStorage, kStorageFields);
   schema.Add(kTensor, kTensorFields);
   schema.Add(kOp, kOpFields);
   schema.Add(kWorker, kWorkerFields);
@@ -146,7 +146,7 @@ inline constexpr Schema kSchema = MakeSchema();
 
 /// For the test; what does not read them does not link them.
 inline constexpr const char* kTableNames[kTableCount] = {
-    "Plan", "MemorySpace", "Section", "Option",  "Program", "Arena", "Storage", "Tensor",
+    "Plan", "MemorySpace", "Section", "Option",  "Program", "Arena", "Tensor",
     "Op",   "Worker",      "Step",    "Segment", "Channel", "Stage", "Port",
 };
 

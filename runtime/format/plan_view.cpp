@@ -2,6 +2,8 @@
 
 #include <plan_generated.h>
 
+#include "runtime/format/table_fields.hpp"
+
 namespace tenon {
 namespace {
 
@@ -22,14 +24,15 @@ T Scalar(const void* table, flatbuffers::voffset_t field, T absent = 0) {
   return at != nullptr ? flatbuffers::ReadScalar<T>(at) : absent;
 }
 
-/// Bytes of an arena or the file, as far as this build can count them.
+/// Bytes of an arena or the file, as far as this build can count them. `words`: lower half first.
+[[gnu::noinline]] PlanBytes BytesOf(const uint32_t* words) {
+  if constexpr (sizeof(PlanBytes) == sizeof(uint64_t)) return uint64_t{words[1]} << 32 | words[0];
+  return words[1] != 0 ? static_cast<PlanBytes>(-1) : words[0];
+}
+
 [[gnu::noinline]] PlanBytes Bytes(const void* table, flatbuffers::voffset_t field) {
   const uint8_t* at = Field(table, field);
-  if (at == nullptr) return 0;
-  if constexpr (sizeof(PlanBytes) == sizeof(uint64_t))
-    return flatbuffers::ReadScalar<PlanBytes>(at);
-  const bool is_larger = flatbuffers::ReadScalar<uint32_t>(at + 4) != 0;
-  return is_larger ? static_cast<PlanBytes>(-1) : flatbuffers::ReadScalar<uint32_t>(at);
+  return at != nullptr ? BytesOf(reinterpret_cast<const uint32_t*>(at)) : 0;
 }
 
 /// What the offset in a field leads to, or null.
@@ -43,20 +46,18 @@ T Scalar(const void* table, flatbuffers::voffset_t field, T absent = 0) {
   return text != nullptr ? reinterpret_cast<const flatbuffers::String*>(text)->c_str() : "";
 }
 
-/// A vector of 4-byte numbers: its length comes first.
-[[gnu::noinline]] Span<const uint32_t> Words(const void* table, flatbuffers::voffset_t field) {
-  const uint8_t* vector = Target(table, field);
-  if (vector == nullptr) return {};
-  const auto* words = reinterpret_cast<const uint32_t*>(vector);
-  return {words + 1, flatbuffers::ReadScalar<flatbuffers::uoffset_t>(vector)};
+using format::Vector;
+
+/// A vector of 4-byte numbers.
+template <typename T = uint32_t>
+Span<const T> Words(const void* table, flatbuffers::voffset_t field) {
+  const uint32_t* words = Vector(table, field);
+  return {reinterpret_cast<const T*>(words), words[-1]};
 }
 
-Span<const int32_t> Integers(const void* table, flatbuffers::voffset_t field) {
-  const Span<const uint32_t> words = Words(table, field);
-  return {reinterpret_cast<const int32_t*>(words.data()), words.size()};
+[[gnu::noinline]] size_t Count(const void* table, flatbuffers::voffset_t field) {
+  return Vector(table, field)[-1];
 }
-
-size_t Count(const void* table, flatbuffers::voffset_t field) { return Words(table, field).size(); }
 
 /// The table or string that element `index` of a vector leads to. The vector is there: the index is
 /// below its length.
@@ -85,6 +86,16 @@ PortInfo Port(const void* program, flatbuffers::voffset_t field, size_t index) {
 }
 
 }  // namespace
+
+namespace format {
+
+[[gnu::noinline]] const uint32_t* Vector(const void* table, flatbuffers::voffset_t field) {
+  static constexpr uint32_t kNone[1] = {0};
+  const uint8_t* vector = Target(table, field);
+  return (vector != nullptr ? reinterpret_cast<const uint32_t*>(vector) : kNone) + 1;
+}
+
+}  // namespace format
 
 using plan::Plan;
 using plan::Program;
@@ -123,7 +134,7 @@ size_t PlanView::section_count() const { return Count(Root(file_), Plan::VT_SECT
 SectionInfo PlanView::section(size_t index) const {
   using plan::Section;
   const void* section = Element(Root(file_), Plan::VT_SECTIONS, index);
-  return {Text(section, Section::VT_NAME),
+  return {kHasWords ? Text(section, Section::VT_NAME) : "",
           Scalar<uint16_t>(section, Section::VT_SPACE),
           Bytes(section, Section::VT_FILE_OFFSET),
           Bytes(section, Section::VT_BYTES),
@@ -164,24 +175,24 @@ ArenaInfo ProgramView::arena(size_t index) const {
 
 size_t ProgramView::storage_count() const { return Count(table_, Program::VT_STORAGES); }
 StorageInfo ProgramView::storage(size_t index) const {
-  using plan::Storage;
-  const void* storage = Element(table_, Program::VT_STORAGES, index);
-  return {static_cast<StorageHome>(Scalar<uint8_t>(storage, Storage::VT_HOME)),
-          Scalar<uint16_t>(storage, Storage::VT_INDEX), Bytes(storage, Storage::VT_OFFSET),
-          Bytes(storage, Storage::VT_BYTES)};
+  static_assert(sizeof(plan::Storage) == sizeof(format::StorageWords));
+  const uint32_t* storages = Vector(table_, Program::VT_STORAGES);
+  const auto& storage = reinterpret_cast<const format::StorageWords*>(storages)[index];
+  return {static_cast<StorageHome>(storage.home), storage.index, BytesOf(storage.offset),
+          BytesOf(storage.bytes)};
 }
 
 size_t ProgramView::tensor_count() const { return Count(table_, Program::VT_TENSORS); }
 TensorInfo ProgramView::tensor(size_t index) const {
   using plan::Tensor;
   const void* tensor = Element(table_, Program::VT_TENSORS, index);
-  return {Text(tensor, Tensor::VT_NAME),
+  return {kHasWords ? Text(tensor, Tensor::VT_NAME) : "",
           static_cast<DType>(Scalar<uint8_t>(tensor, Tensor::VT_DTYPE)),
-          Scalar<uint8_t>(tensor, Tensor::VT_LAYOUT),
+          kHasWorkers ? Scalar<uint8_t>(tensor, Tensor::VT_LAYOUT) : uint8_t{0},
           Scalar<uint32_t>(tensor, Tensor::VT_STORAGE),
           Bytes(tensor, Tensor::VT_OFFSET),
-          Integers(tensor, Tensor::VT_DIMS),
-          Integers(tensor, Tensor::VT_STRIDES)};
+          Words<int32_t>(tensor, Tensor::VT_DIMS),
+          Words<int32_t>(tensor, Tensor::VT_STRIDES)};
 }
 uint32_t ProgramView::tensor_storage(size_t index) const {
   return Scalar<uint32_t>(Element(table_, Program::VT_TENSORS, index), plan::Tensor::VT_STORAGE);
@@ -202,8 +213,8 @@ OpInfo ProgramView::op(size_t index) const {
 OpOperands ProgramView::op_operands(size_t index) const {
   using plan::Op;
   const void* op = Element(table_, Program::VT_OPS, index);
-  return {Integers(op, Op::VT_INPUTS), Integers(op, Op::VT_OUTPUTS),
-          Integers(op, Op::VT_ATTRIBUTES), Scalar<int32_t>(op, Op::VT_WORKSPACE, -1)};
+  return {Words<int32_t>(op, Op::VT_INPUTS), Words<int32_t>(op, Op::VT_OUTPUTS),
+          Words<int32_t>(op, Op::VT_ATTRIBUTES), Scalar<int32_t>(op, Op::VT_WORKSPACE, -1)};
 }
 
 size_t ProgramView::worker_count() const { return Count(table_, Program::VT_WORKERS); }
@@ -212,6 +223,10 @@ const char* ProgramView::worker_name(size_t worker) const {
 }
 size_t ProgramView::step_count(size_t worker) const {
   return Count(Element(table_, Program::VT_WORKERS, worker), plan::Worker::VT_STEPS);
+}
+uint32_t ProgramView::step_op(size_t worker, size_t index) const {
+  const void* steps = Element(table_, Program::VT_WORKERS, worker);
+  return Scalar<uint32_t>(Element(steps, plan::Worker::VT_STEPS, index), plan::Step::VT_OP);
 }
 StepInfo ProgramView::step(size_t worker, size_t index) const {
   const void* steps = Element(table_, Program::VT_WORKERS, worker);

@@ -14,7 +14,7 @@
 namespace tenon {
 
 inline constexpr uint16_t kPlanVersionMajor = 0;
-inline constexpr uint16_t kPlanVersionMinor = 3;
+inline constexpr uint16_t kPlanVersionMinor = 4;
 inline constexpr size_t kMaxWorkers = 8;
 /// No op's attributes have more 4-byte words than this.
 inline constexpr size_t kMaxAttributeWords = 64;
@@ -152,6 +152,7 @@ class ProgramView {
       size_t worker) const;  ///< never null, may be empty
   [[nodiscard, gnu::pure]] size_t step_count(size_t worker) const;
   [[nodiscard, gnu::pure]] StepInfo step(size_t worker, size_t index) const;
+  [[nodiscard, gnu::pure]] uint32_t step_op(size_t worker, size_t index) const;  ///< StepInfo::op
   [[nodiscard, gnu::pure]] WaitInfo wait(size_t worker, size_t step, size_t index) const;
   [[nodiscard, gnu::pure]] size_t segment_count() const;
   [[nodiscard, gnu::pure]] SegmentInfo segment(size_t index) const;
@@ -165,6 +166,7 @@ class ProgramView {
   [[nodiscard, gnu::pure]] PortInfo output(size_t index) const;
 
  private:
+  friend struct RunReader;
   const void* table_ = nullptr;
 };
 

@@ -122,7 +122,7 @@ tenon_status Report(const Status& status, tenon_error* error) {
 #ifdef TENON_FIRMWARE
 
 size_t PlanScratchBytes(const PlanView& view, size_t /*program*/) {
-  return view.program_count() == 0 ? PlanCheckScratchBytes(view) : Plan::ScratchBytes(view);
+  return PlanCheckScratchBytes(view);
 }
 
 size_t PlanStateBytes(const PlanView& view, size_t /*program*/) {

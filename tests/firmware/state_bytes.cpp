@@ -7,9 +7,11 @@
 namespace tenon::sdk {
 
 static_assert(sizeof(void*) == 4);
-// Both states are rounded up to 16, and each begins with its handle and aligns an array or two.
-static_assert(kHandleBytes<tenon_plan> + kHandleBytes<tenon_session> + 2 * 15 + 16 <= 256);
-static_assert(OneWorkerPlan::kStateBytesPerOp <= 6 && sizeof(TensorView) <= 16);
+// Both states are rounded up to 16, and each begins with its handle.
+static_assert(kHandleBytes<tenon_plan> + kHandleBytes<tenon_session> + 2 * 15 <= 160);
+static_assert(OneWorkerPlan::kStateBytesPerOp <= 1 && OneWorkerPlan::kStateBytesPerSection <= 4);
+static_assert(OneWorkerSession::kStateBytesPerArena <= 4 &&
+              OneWorkerSession::kStateBytesPerPort <= 8 && kOperandRoomBytes <= 20);
 static_assert(sizeof(plan_check::Access) <= 4 && sizeof(plan_check::Number) <= 2);
 
 }  // namespace tenon::sdk

@@ -164,8 +164,8 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_check(
     const void* bytes, size_t size, void* scratch, size_t scratch_size,
     void (*report)(void* context, const char* violation), void* context, tenon_error* error);
 
-/* Bytes of memory that tenon_plan_load needs for its own state: in firmware a pointer per op and
- * less than 100 bytes more. Writes nothing but its result. */
+/* Bytes of memory that tenon_plan_load needs for its own state: in firmware a byte per op, a
+ * pointer per section and less than 100 bytes more. Writes nothing but its result. */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_state_size(const void* bytes, size_t size,
                                                              size_t* state_size,
                                                              tenon_error* error);
@@ -263,8 +263,9 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_arena(const tenon_plan* plan, 
 
 typedef struct tenon_session tenon_session;
 
-/* Bytes of memory for a session's own state (not its arenas): in firmware less than 100 bytes, a
- * pointer per arena and 16 bytes per tensor. 0 without a loaded plan. */
+/* Bytes of memory for a session's own state (not its arenas): in firmware less than 150 bytes, a
+ * pointer per arena, 8 bytes per input and output, and 20 per operand of the op with the most. 0
+ * without a loaded plan. */
 TENON_API size_t tenon_session_state_size(const tenon_plan* plan);
 
 /* Memory that the caller gives. */

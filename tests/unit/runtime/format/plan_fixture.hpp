@@ -163,11 +163,10 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   for (const auto& a : arenas) {
     arena_list.push_back(plan::CreateArena(builder, a.space, a.bytes, a.alignment, 0, a.slots));
   }
-  std::vector<flatbuffers::Offset<plan::Storage>> storage_list;
+  std::vector<plan::Storage> storage_list;
   for (const auto& s : storages) {
-    storage_list.push_back(plan::CreateStorage(
-        builder, s.constant ? plan::StorageHome::section : plan::StorageHome::arena, s.index,
-        s.offset, s.bytes));
+    storage_list.emplace_back(s.offset, s.bytes, s.index,
+                              s.constant ? plan::StorageHome::section : plan::StorageHome::arena);
   }
   std::vector<flatbuffers::Offset<plan::Tensor>> tensor_list;
   for (const auto& t : tensors) {

@@ -70,8 +70,11 @@ plan_schema::Field Describe(const SchemaField& field) {
   if (field.type == "uint" || field.type == "int" || field.type == "float") size = 4;
   if (field.type == "ulong") size = 8;
   if (field.type == "Wait") size = sizeof(plan::Wait);
+  if (field.type == "Storage") size = sizeof(plan::Storage);
   if (field.type == "FileHeader") return {FieldKind::kStruct, sizeof(plan::FileHeader), true};
-  return {field.vector ? FieldKind::kScalarVector : FieldKind::kScalar, size, field.required};
+  if (!field.vector) return {FieldKind::kScalar, size, field.required};
+  REQUIRE(size % 4 == 0);
+  return {FieldKind::kScalarVector, size / 4, field.required};
 }
 
 }  // namespace

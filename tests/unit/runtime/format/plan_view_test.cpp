@@ -174,9 +174,9 @@ TEST_CASE("PlanView: sections that overlap each other, the header or the end are
 TEST_CASE("PlanView: an absent element in a vector is refused") {
   auto file = Chain().Write();
   const auto* program = plan::GetPlan(file.data())->programs()->Get(0);
-  auto* storages =
-      const_cast<flatbuffers::Vector<flatbuffers::Offset<plan::Storage>>*>(program->storages());
-  std::memset(storages->Data(), 0, 4);
+  auto* tensors =
+      const_cast<flatbuffers::Vector<flatbuffers::Offset<plan::Tensor>>*>(program->tensors());
+  std::memset(tensors->Data(), 0, 4);
   Seal(file);
   CHECK(Open(file).code() == StatusCode::kCorruptPlan);
 }
