@@ -48,7 +48,8 @@ struct Chain {
   /// The op behind the last one, or kNone: an average over all rows of what that makes, which
   /// nobody else reads. Patches add their rows to its sums, so that there is never more of them.
   OpId accumulator = kNone;
-  int64_t sum_bytes = 0;  ///< of the accumulator's sums
+  int64_t sum_bytes = 0;          ///< of the accumulator's sums
+  DType sum_dtype = DType::kI32;  ///< of those
 
   [[nodiscard]] int64_t end() const {
     return first + static_cast<int64_t>(ops.size()) + (accumulator == kNone ? 0 : 1);

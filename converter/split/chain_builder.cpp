@@ -130,11 +130,15 @@ bool ChainBuilder::Accumulate(const Graph& graph, const GraphOrder& order, Chain
       std::any_of(std::begin(pool.pads), std::end(pool.pads), [](int32_t pad) { return pad != 0; });
   if (pool.kernel[0] != rows.rows || y[2] != 1 || padded || pool.dilations[0] != 1 ||
       pool.dilations[1] != 1 || pool.ceil_mode != 0 ||
-      attributes.output.to == static_cast<int32_t>(DType::kI32)) {
+      DTypeBytes(static_cast<DType>(attributes.output.to)) != 1) {
     return false;
   }
   chain.accumulator = order.ops[static_cast<size_t>(chain.end())];
-  chain.sum_bytes = y.Elements() * DTypeBytes(DType::kI32);
+  // So few differences from the zero point, of 8 bits and a sign each, sum up to 16 bits.
+  constexpr int32_t kMostOf16Bits = 128;
+  const bool is_small = int64_t{pool.kernel[0]} * pool.kernel[1] <= kMostOf16Bits;
+  chain.sum_dtype = is_small ? DType::kI16 : DType::kI32;
+  chain.sum_bytes = y.Elements() * DTypeBytes(chain.sum_dtype);
   return true;
 }
 

@@ -193,7 +193,7 @@ class PatchRewriter {
     attributes.pool.pads[2] = chain_.tensors[t].rows - share.end;
     attributes.pool.count_include_pad = 1;
     if (share.end < chain_.tensors[t].rows) {
-      attributes.output.to = static_cast<int32_t>(DType::kI32);
+      attributes.output.to = static_cast<int32_t>(chain_.sum_dtype);
     }
     const std::string source_ops = op.source_ops;
     const std::string name = PatchName(op.name);

@@ -28,14 +28,17 @@ constexpr AttributeField kFields[] = {
 };
 
 /// Sums so far, which the op adds its own to: so a large window is averaged part by part, with the
-/// bits of the whole. A part that is not the last gives its sums as i32.
+/// bits of the whole. A part that is not the last gives its sums as i32, or as i16, modulo 2^16: as
+/// good for windows of up to 128 elements.
 constexpr int kSums = 1;
+
+constexpr bool IsSum(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI16; }
 
 Status CheckSums(const OpCall& call, const Shape& y) {
   if (!call.HasInput(kSums)) return OkStatus();
   const TensorView& sums = call.Input(kSums);
-  TENON_ENSURE(sums.dtype == DType::kI32 && sums.shape() == y, kInvalidArgument,
-               "sums to add to must be i32 and have the output's shape");
+  TENON_ENSURE(IsSum(sums.dtype) && sums.shape() == y, kInvalidArgument,
+               "sums to add to must be i32 or i16 and have the output's shape");
   return OkStatus();
 }
 
@@ -47,8 +50,8 @@ Status Infer(const OpCall& call, OutputType* outputs) {
   TENON_RETURN_IF_ERROR(InferPoolShape(call, &y));
   TENON_RETURN_IF_ERROR(CheckSums(call, y));
   TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.x_zero_point, dtype));
-  if (attributes.output.to == static_cast<int32_t>(DType::kI32)) {
-    return SetOutput(DType::kI32, y, outputs);
+  for (const DType sum : {DType::kI32, DType::kI16}) {
+    if (attributes.output.to == static_cast<int32_t>(sum)) return SetOutput(sum, y, outputs);
   }
   TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
   TENON_ENSURE(attributes.output.rounding == Rounding::kHalfEven ||

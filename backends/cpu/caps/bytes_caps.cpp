@@ -99,7 +99,7 @@ const char* MaxPoolSupports(const OpCall& call) {
 }
 
 const char* AveragePoolSupports(const OpCall& call) {
-  const bool sums = call.HasInput(1) || call.Output().dtype == DType::kI32;
+  const bool sums = call.HasInput(1) || DTypeBytes(call.Output().dtype) != 1;
   return sums ? "sums of parts are for the portable kernel" : nullptr;
 }
 

@@ -57,13 +57,40 @@ void BeginSums(const OpCall& op, int32_t zero_point, uint32_t taps,
     for (int i = 0; i < block.lanes; ++i) sums[i] = static_cast<int32_t>(start);
     return;
   }
-  const TensorView& before = op.Input(1);
-  const auto* from = before.As<int32_t>();
-  for (int i = 0; i < 4; ++i) from += ptrdiff_t{block.place[i]} * before.strides[i];
-  const ptrdiff_t step = before.strides[1];
+  portable::LoadSums(op.Input(1), block, sums);
   for (int i = 0; i < block.lanes; ++i) {
-    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(from[i * step]) + start);
+    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + start);
   }
+}
+
+/// Pixels of the window inside x.
+uint32_t TapsOf(const Window& window) {
+  const bool has_taps = window.rows > 0 && window.columns > 0;  // a part may have none
+  return has_taps ? static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns) : 0;
+}
+
+/// True if sums of 16 bits go out, and only such come in, of channels that are neighbours.
+bool Has16BitSums(const OpCall& op) {
+  if (op.Output().dtype != DType::kI16) return false;
+  if (!op.HasInput(1)) return true;
+  return op.Input(1).dtype == DType::kI16 && HasStride(op.Input(1), 1, 1);
+}
+
+void RunSums16(const KernelCall& call, const PoolRoutines& routines) {
+  const auto& attributes = call.op.AttributesAs<QuantizedAveragePoolAttributes>();
+  const TensorView& x = call.op.Input(0);
+  auto* const y = call.op.Output().As<int16_t>();
+  portable::ForEachPoolBlock(call, [&](const portable::PoolBlock& block) {
+    const Window window = WindowOf(attributes.pool, x, block);
+    const uint32_t start = 0 - TapsOf(window) * static_cast<uint32_t>(attributes.x_zero_point);
+    const int16_t* before = nullptr;
+    if (call.op.HasInput(1)) {
+      const TensorView& sums = call.op.Input(1);
+      before = sums.As<const int16_t>();
+      for (int i = 0; i < 4; ++i) before += ptrdiff_t{block.place[i]} * sums.strides[i];
+    }
+    routines.add16(window, static_cast<int16_t>(start), before, y + block.y);
+  });
 }
 
 Status CheckPool(const KernelSetup& setup) {
@@ -83,23 +110,19 @@ void RunAveragePool(const KernelCall& call, const PoolRoutines& routines) {
   const auto& attributes = call.op.AttributesAs<QuantizedAveragePoolAttributes>();
   const TensorView& x = call.op.Input(0);
   const TensorView& output = call.op.Output();
-  const bool gives_sums = output.dtype == DType::kI32;
+  if (routines.add16 != nullptr && Has16BitSums(call.op)) return RunSums16(call, routines);
+  const bool in_place = output.dtype == DType::kI32;
   portable::ForEachPoolBlock(call, [&](const portable::PoolBlock& block) {
     int32_t own[kBlockChannels];
     // Routines may write those of all channels of a block.
-    int32_t* const place = gives_sums ? output.As<int32_t>() + block.y : nullptr;
-    int32_t* const sums = gives_sums && block.lanes == kBlockChannels ? place : own;
+    const bool is_whole = in_place && block.lanes == kBlockChannels;
+    int32_t* const sums = is_whole ? output.As<int32_t>() + block.y : own;
     const Window window = WindowOf(attributes.pool, x, block);
-    // A part may have no tap of a window.
-    const bool has_taps = window.rows > 0 && window.columns > 0;
-    const uint32_t taps =
-        has_taps ? static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns) : 0;
+    const uint32_t taps = TapsOf(window);
     BeginSums(call.op, attributes.x_zero_point, taps, block, sums);
-    if (has_taps) routines.add(window, sums);
-    if (gives_sums) {
-      for (int i = 0; sums != place && i < block.lanes; ++i) place[i] = sums[i];
-      return;
-    }
+    if (taps > 0) routines.add(window, sums);
+    if (is_whole) return;
+    if (portable::GivesSums(output)) return portable::StoreSums(sums, block, output);
     const int64_t count = portable::CountedTaps(attributes.pool, x, block);
     auto* y = output.As<int8_t>() + block.y;
     for (int i = 0; i < block.lanes; ++i) {

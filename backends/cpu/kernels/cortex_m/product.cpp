@@ -84,7 +84,13 @@ void RunProduct(const Product& product, const Positions& positions) {
     block.pixels = results.pixels = left < kBlockPixels ? left : kBlockPixels;
     block.x = positions.x + done * positions.x_pixel;
     int8_t* y = positions.y + done * positions.y_pixel;
-    for (int output = 0; output < product.outputs; output += kBlockOutputs) {
+    int output = 0;
+    if (routines.run != nullptr) {
+      block.w = product.w;
+      results.y = y;
+      output = routines.run(product.rescale, block, product.outputs, results);
+    }
+    for (; output < product.outputs; output += kBlockOutputs) {
       const int rest = product.outputs - output;
       block.outputs = results.outputs = rest < kBlockOutputs ? rest : kBlockOutputs;
       block.w = product.w + output * product.depth;

@@ -98,6 +98,10 @@ struct ProductRoutines {
   /// Whether `finish` has a shorter way for all outputs of this rescale, whose bias may not be set
   /// yet. Asked once for all blocks. Null: never.
   bool (*is_plain)(const Rescale& rescale, int outputs);
+  /// Both for blocks of kBlockOutputs outputs from `block`'s and `results`'s on, as many of
+  /// `outputs` as it has a short way for: gives how many it has done. May change `results`. Null:
+  /// none.
+  int (*run)(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results);
   /// Of each row of `depth` weights. `rows`: 1 or more.
   void (*sum)(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums);
   /// to = bias - factor * sums, of `count` each. `bias` may be null, for none; `to` may be `sums`.
@@ -153,6 +157,9 @@ struct PoolRoutines {
   /// the window does not have may be read and written too.
   void (*add)(const Window& window, int32_t* sums);
   void (*largest)(const Window& window, int8_t* y);
+  /// sums = before + start + each channel, modulo 2^16, of the window's channels. `before` may be
+  /// null, for zeros, or `sums`; the window may have no pixels. Null: there is none.
+  void (*add16)(const Window& window, int16_t start, const int16_t* before, int16_t* sums);
 };
 
 }  // namespace tenon::cpu::cortex_m

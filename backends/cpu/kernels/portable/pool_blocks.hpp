@@ -59,6 +59,37 @@ void ForEachPoolBlock(const KernelCall& call, const Body& body) {
   });
 }
 
+/// True if the op gives sums, for a part that comes later to add to.
+[[nodiscard]] inline bool GivesSums(const TensorView& y) {
+  return y.dtype == DType::kI32 || y.dtype == DType::kI16;
+}
+
+/// The sums of the parts before, of a block's channels. They wrap.
+inline void LoadSums(const TensorView& before, const PoolBlock& block, int32_t* sums) {
+  ptrdiff_t at = 0;
+  for (int i = 0; i < 4; ++i) at += ptrdiff_t{block.place[i]} * before.strides[i];
+  const ptrdiff_t step = before.strides[1];
+  if (before.dtype == DType::kI16) {
+    const auto* from = before.As<const int16_t>() + at;
+    for (int i = 0; i < block.lanes; ++i) sums[i] = from[i * step];
+  } else {
+    const auto* from = before.As<const int32_t>() + at;
+    for (int i = 0; i < block.lanes; ++i) sums[i] = from[i * step];
+  }
+}
+
+/// Of i16, their lower halves.
+inline void StoreSums(const int32_t* sums, const PoolBlock& block, const TensorView& y) {
+  const ptrdiff_t step = y.strides[1];
+  if (y.dtype == DType::kI16) {
+    auto* to = y.As<int16_t>() + block.y;
+    for (int i = 0; i < block.lanes; ++i) to[i * step] = static_cast<int16_t>(sums[i]);
+  } else {
+    auto* to = y.As<int32_t>() + block.y;
+    for (int i = 0; i < block.lanes; ++i) to[i * step] = sums[i];
+  }
+}
+
 /// The first tap that is not before position 0. Windows may begin far outside (pads up to 2^28).
 [[nodiscard]] inline int FirstTapInside(int first_position, int dilation) {
   return first_position >= 0 ? 0 : (dilation - 1 - first_position) / dilation;

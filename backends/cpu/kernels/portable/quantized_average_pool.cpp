@@ -34,12 +34,10 @@ void SumBlock(const QuantizedAveragePoolAttributes& attributes, const TensorView
 
 /// Adds the sums so far, which may lie where the output does. They wrap.
 void AddSums(const TensorView& before, const PoolBlock& block, int32_t* sums) {
-  ptrdiff_t at = 0;
-  for (int i = 0; i < 4; ++i) at += ptrdiff_t{block.place[i]} * before.strides[i];
-  const int32_t* from = before.As<const int32_t>() + at;
+  int32_t more[kPoolLanes];
+  LoadSums(before, block, more);
   for (int i = 0; i < block.lanes; ++i) {
-    const auto more = static_cast<uint32_t>(from[i * ptrdiff_t{before.strides[1]}]);
-    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + more);
+    sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(more[i]));
   }
 }
 
@@ -63,11 +61,7 @@ Status QuantizedAveragePoolRun(const KernelCall& call) {
     int32_t sums[kPoolLanes];
     SumBlock(attributes, x, block, sums);
     if (call.op.HasInput(1)) AddSums(call.op.Input(1), block, sums);
-    if (y.dtype == DType::kI32) {
-      int32_t* out = y.As<int32_t>() + block.y;
-      for (int i = 0; i < block.lanes; ++i) out[i * ptrdiff_t{y.strides[1]}] = sums[i];
-      return;
-    }
+    if (GivesSums(y)) return StoreSums(sums, block, y);
     const int64_t count = CountedTaps(attributes.pool, x, block);
     uint8_t* out = y.As<uint8_t>() + block.y;
     for (int i = 0; i < block.lanes; ++i) {

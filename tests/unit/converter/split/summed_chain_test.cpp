@@ -72,32 +72,39 @@ Chain ChainOf(const Graph& graph, const GraphOrder& order, bool& sums) {
   return chain;
 }
 
+/// Cuts the net into 1 to 13 patches in every way, with sums of that dtype between them.
+void CheckPatches(const Net& net, DType sum) {
+  const Graph graph = MakeNet(net);
+  const GraphOrder order(graph);
+  bool sums = false;
+  const Chain chain = ChainOf(graph, order, sums);
+  REQUIRE(sums);
+  CHECK(chain.sum_dtype == sum);
+  const auto inputs = test::RandomInputs(graph, 11);
+  const auto expected = test::OutputsOf(graph, inputs);
+  for (const PatchPolicy policy : kPatchPolicies) {
+    for (int32_t parts = 1; parts <= 13; ++parts) {
+      CAPTURE(Name(policy));
+      CAPTURE(parts);
+      Graph patched = graph;
+      const Status status = CutIntoPatches(patched, {{&chain, {parts, policy}}});
+      REQUIRE_MESSAGE(status.ok(), status.error().message);
+      const Status valid = Verify(patched);
+      REQUIRE_MESSAGE(valid.ok(), valid.error().message);
+      CHECK(test::OutputsOf(patched, inputs) == expected);
+      int32_t most = 0;  // rows of anything that is made
+      for (const OpId id : patched.OpOrder()) {
+        most = std::max(most, patched.tensor(patched.op(id).outputs[0]).shape[2]);
+      }
+      if (parts >= 7) CHECK(most < net.rows);
+    }
+  }
+}
+
 TEST_CASE("Summed chains: an average over all rows has the same bytes however many patches") {
   for (const Rounding rounding : {Rounding::kHalfAway, Rounding::kHalfEven}) {
-    const Graph graph = MakeNet({13, rounding, false, false});
-    const GraphOrder order(graph);
-    bool sums = false;
-    const Chain chain = ChainOf(graph, order, sums);
-    REQUIRE(sums);
-    const auto inputs = test::RandomInputs(graph, 11);
-    const auto expected = test::OutputsOf(graph, inputs);
-    for (const PatchPolicy policy : kPatchPolicies) {
-      for (int32_t parts = 1; parts <= 13; ++parts) {
-        CAPTURE(Name(policy));
-        CAPTURE(parts);
-        Graph patched = graph;
-        const Status status = CutIntoPatches(patched, {{&chain, {parts, policy}}});
-        REQUIRE_MESSAGE(status.ok(), status.error().message);
-        const Status valid = Verify(patched);
-        REQUIRE_MESSAGE(valid.ok(), valid.error().message);
-        CHECK(test::OutputsOf(patched, inputs) == expected);
-        int32_t most = 0;  // rows of anything that is made
-        for (const OpId id : patched.OpOrder()) {
-          most = std::max(most, patched.tensor(patched.op(id).outputs[0]).shape[2]);
-        }
-        if (parts >= 7) CHECK(most < 13);
-      }
-    }
+    CheckPatches({13, rounding, false, false}, DType::kI16);
+    CheckPatches({33, rounding, false, false}, DType::kI32);  // more than 16 bits hold
   }
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr DType kI8 = DType::kI8;
 constexpr DType kU8 = DType::kU8;
+constexpr DType kI32 = DType::kI32;
 constexpr DType kF32 = DType::kF32;
 
 std::string Quantize(DType to, DType zero_point, int32_t count, int32_t axis,
@@ -181,6 +182,26 @@ TEST_CASE("Quantized average pool: the shape is the pool's") {
   attributes = {};
   attributes.output.to = static_cast<int32_t>(kF32);
   CHECK(pool(attributes) == "error: a quantized output is i8 or u8");
+}
+
+TEST_CASE("Quantized average pool: parts give and take sums of 32 bits or 16") {
+  const auto pool = [](DType to, DType sums, const std::vector<int32_t>& dims) {
+    QuantizedAveragePoolAttributes attributes;
+    attributes.output.to = static_cast<int32_t>(to);
+    return OpTester(kQuantizedAveragePoolRow)
+        .Input(kI8, {1, 3, 8, 8})
+        .Input(sums, dims)
+        .Infer(attributes);
+  };
+  for (const DType sums : {kI32, DType::kI16}) {
+    CHECK(pool(kI8, sums, {1, 3, 8, 8}) == "i8[1,3,8,8]");
+    CHECK(pool(kI32, sums, {1, 3, 8, 8}) == "i32[1,3,8,8]");
+    CHECK(pool(DType::kI16, sums, {1, 3, 8, 8}) == "i16[1,3,8,8]");
+  }
+  const std::string refusal =
+      "error: sums to add to must be i32 or i16 and have the output's shape";
+  CHECK(pool(kI8, kF32, {1, 3, 8, 8}) == refusal);
+  CHECK(pool(kI8, kI32, {1, 3, 8, 7}) == refusal);
 }
 
 TEST_CASE("Quantized reduce: a sum over axes, with a factor") {

@@ -229,11 +229,14 @@ class KernelPair {
     REQUIRE(status.ok());
     REQUIRE(portable_.Run(attributes).ok());
     CHECK(outputs_[0].GapsIntact());
-    const std::vector<uint8_t> actual = outputs_[0].Values<uint8_t>();
-    const std::vector<uint8_t> expected = outputs_[1].Values<uint8_t>();
-    size_t unlike = 0;
-    for (size_t i = 0; i < actual.size(); ++i) unlike += actual[i] != expected[i] ? 1 : 0;
-    CHECK(unlike == 0);
+    switch (DTypeBytes(outputs_[0].dtype())) {
+      case 4:
+        return CheckSame<uint32_t>();
+      case 2:
+        return CheckSame<uint16_t>();
+      default:
+        return CheckSame<uint8_t>();
+    }
   }
 
  private:
@@ -249,6 +252,15 @@ class KernelPair {
     call.output_ids = {&y, 1};
     call.attributes = &attributes;
     use(call);
+  }
+
+  template <typename Element>
+  void CheckSame() const {
+    const std::vector<Element> actual = outputs_[0].Values<Element>();
+    const std::vector<Element> expected = outputs_[1].Values<Element>();
+    size_t unlike = 0;
+    for (size_t i = 0; i < actual.size(); ++i) unlike += actual[i] != expected[i] ? 1 : 0;
+    CHECK(unlike == 0);
   }
 
   template <typename Make>

@@ -67,10 +67,11 @@ std::vector<int32_t> RandomStrides(const std::vector<int32_t>& dims, Generator& 
 }
 
 /// Sums of any bits.
-Tensor RandomWords(const std::vector<int32_t>& dims, Generator& random) {
-  Tensor tensor(DType::kI32, dims, RandomStrides(dims, random));
-  std::vector<int32_t> values(tensor.count());
-  for (int32_t& value : values) value = Pick(random, INT32_MIN, INT32_MAX);
+template <typename T>
+Tensor RandomSums(DType dtype, const std::vector<int32_t>& dims, Generator& random) {
+  Tensor tensor(dtype, dims, RandomStrides(dims, random));
+  std::vector<T> values(tensor.count());
+  for (T& value : values) value = static_cast<T>(Pick(random, INT32_MIN, INT32_MAX));
   tensor.Set(values);
   return tensor;
 }
@@ -91,11 +92,13 @@ void CheckAverage(const KernelEntry& kernel, const std::vector<int32_t>& x,
   attributes.output = MakeOutput(options, random);
   const std::vector<int32_t> y = PooledDims(x, pool);
   const bool is_last = part == Part::kWhole || part == Part::kLast;
+  const DType sum = Pick(random, 0, 1) == 0 ? DType::kI32 : DType::kI16;
   if (part == Part::kNext || part == Part::kLast) {
-    pair.AddInput(RandomWords(y, random));
+    pair.AddInput(sum == DType::kI32 ? RandomSums<int32_t>(sum, y, random)
+                                     : RandomSums<int16_t>(sum, y, random));
   }
-  if (!is_last) attributes.output.to = static_cast<int32_t>(DType::kI32);
-  pair.AddOutput(is_last ? options.to : DType::kI32, y, RandomStrides(y, random));
+  if (!is_last) attributes.output.to = static_cast<int32_t>(sum);
+  pair.AddOutput(is_last ? options.to : sum, y, RandomStrides(y, random));
   pair.CheckEqual(attributes);
 }
 

@@ -132,7 +132,7 @@ void Largest(const cortex_m::Window& window, int8_t* y) {
   }
 }
 
-constexpr cortex_m::PoolRoutines kPool = {Add, Largest};
+constexpr cortex_m::PoolRoutines kPool = {Add, Largest, nullptr};
 
 }  // namespace
 

@@ -35,13 +35,20 @@ void Largest(const Window& window, int8_t* y) {
   for (int i = 0; i < window.channels; ++i) y[i] = largest[i];
 }
 
+void AddWindow16(const Window& window, int16_t start, const int16_t* before, int16_t* sums) {
+  int32_t totals[kBlockChannels];
+  for (int i = 0; i < window.channels; ++i) totals[i] = start + (before == nullptr ? 0 : before[i]);
+  AddWindow(window, totals);
+  for (int i = 0; i < window.channels; ++i) sums[i] = static_cast<int16_t>(totals[i]);
+}
+
 void Map(const uint8_t* table, uint8_t flip, const uint8_t* x, uint8_t* y, ptrdiff_t count) {
   for (ptrdiff_t i = 0; i < count; ++i) y[i] = table[x[i] ^ flip];
 }
 
 constexpr LookupRoutines kLookup = {Map};
 constexpr BinaryRoutines kBinary = {Add};
-constexpr PoolRoutines kPool = {AddWindow, Largest};
+constexpr PoolRoutines kPool = {AddWindow, Largest, AddWindow16};
 
 }  // namespace
 

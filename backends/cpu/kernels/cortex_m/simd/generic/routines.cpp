@@ -77,7 +77,7 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
 
 constexpr int kLeastRunBytes = 16;
 
-constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, nullptr, SumWeights,
+constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, nullptr, nullptr,       SumWeights,
                                        TakeOff,  Copy,           Fill,    kLeastRunBytes};
 constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne, TakeOff,
                                           Fill,    nullptr,           nullptr};

@@ -195,12 +195,35 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
       "pop {r4, r5, r6, pc}\n");
 }
 
+/// FixedPointMultiplyOnce: one rounding shift of the whole product, which is at least 1 to the
+/// right.
+void FinishOnce(const Rescale& rescale, const SumBlock& block) {
+  const int32_t* sums = block.sums;
+  int8_t* y = block.y;
+  for (int pixel = 0; pixel < block.pixels; ++pixel) {
+    for (int i = 0; i < block.outputs; ++i) {
+      const int at = block.first + i;
+      const int shift = rescale.shift[at * rescale.step];
+      const int right = 31 - (shift > 30 ? 30 : (shift < -31 ? -31 : shift));
+      const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) +
+                                            static_cast<uint32_t>(rescale.bias[at]));
+      const int64_t product = int64_t{sum} * rescale.multiplier[at * rescale.step];
+      const auto rounded = static_cast<int32_t>(sqrshrl(product, right));
+      y[i] = static_cast<int8_t>(Saturate(rescale.output, rounded));
+    }
+    sums += block.sum_pixel;
+    y += block.y_pixel;
+  }
+}
+
+}  // namespace
+
 static_assert(offsetof(Rescale, output) + offsetof(QuantizedOutput, zero_point) == 8 &&
               offsetof(Rescale, bias) == 20 && offsetof(Rescale, multiplier) == 28 &&
               offsetof(Rescale, shift) == 32 && offsetof(SumBlock, first) == 8);
 
-/// The same of eight outputs with factors of their own, all IsPlain, from where those lie.
-[[gnu::naked]] void FinishPlain(const Rescale* /*rescale*/, const SumBlock* /*block*/) {
+// As FinishEight, of factors where they lie.
+[[gnu::naked]] void FinishPlain(const Rescale& /*rescale*/, const SumBlock& /*block*/) {
   asm volatile(
       "push {r4, r5, r6, lr}\n"
       "vpush {d8-d15}\n"
@@ -226,29 +249,6 @@ static_assert(offsetof(Rescale, output) + offsetof(QuantizedOutput, zero_point) 
       "vpop {d8-d15}\n"
       "pop {r4, r5, r6, pc}\n");
 }
-
-/// FixedPointMultiplyOnce: one rounding shift of the whole product, which is at least 1 to the
-/// right.
-void FinishOnce(const Rescale& rescale, const SumBlock& block) {
-  const int32_t* sums = block.sums;
-  int8_t* y = block.y;
-  for (int pixel = 0; pixel < block.pixels; ++pixel) {
-    for (int i = 0; i < block.outputs; ++i) {
-      const int at = block.first + i;
-      const int shift = rescale.shift[at * rescale.step];
-      const int right = 31 - (shift > 30 ? 30 : (shift < -31 ? -31 : shift));
-      const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) +
-                                            static_cast<uint32_t>(rescale.bias[at]));
-      const int64_t product = int64_t{sum} * rescale.multiplier[at * rescale.step];
-      const auto rounded = static_cast<int32_t>(sqrshrl(product, right));
-      y[i] = static_cast<int8_t>(Saturate(rescale.output, rounded));
-    }
-    sums += block.sum_pixel;
-    y += block.y_pixel;
-  }
-}
-
-}  // namespace
 
 void Finish(const Rescale& rescale, const SumBlock& block) {
   if (rescale.output.rounding == Rounding::kFixedPointOnce) return FinishOnce(rescale, block);
@@ -288,7 +288,7 @@ namespace {
 }  // namespace
 
 void FinishPairs(const Rescale& rescale, const SumBlock& block) {
-  if (rescale.is_plain && block.outputs == kBlockOutputs) return FinishPlain(&rescale, &block);
+  if (rescale.is_plain && block.outputs == kBlockOutputs) return FinishPlain(rescale, block);
   if (IsWhole(rescale.output)) {
     Eight eight;
     if (LoadEight(rescale, block, eight)) {

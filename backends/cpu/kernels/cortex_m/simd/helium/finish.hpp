@@ -15,6 +15,9 @@ void FinishPairs(const Rescale& rescale, const SumBlock& block);
 /// See ProductRoutines: in fixed point, of eight outputs with factors of their own.
 bool IsPlain(const Rescale& rescale, int outputs);
 
+/// FinishPairs of eight outputs of a rescale that is_plain.
+void FinishPlain(const Rescale& rescale, const SumBlock& block);
+
 /// In fixed point to all values of a byte.
 bool IsWhole(const QuantizedOutput& output);
 /// True if all of these shifts are of -31 to -1. `count`: 1 or more.

@@ -58,7 +58,23 @@ void Largest(const Window& window, int8_t* y) {
   vstrbq_p_s8(y, largest, lanes);
 }
 
-constexpr PoolRoutines kPool = {Add, Largest};
+void Add16(const Window& window, int16_t start, const int16_t* before, int16_t* sums) {
+  for (int first = 0; first < window.channels; first += kHalf) {
+    const mve_pred16_t lanes = vctp16q(static_cast<uint32_t>(window.channels - first));
+    int16x8_t total = vdupq_n_s16(start);
+    if (before != nullptr) total = vaddq_s16(total, vldrhq_z_s16(before + first, lanes));
+    const int8_t* row = window.x + first;
+    for (int i = window.rows; i > 0; --i, row += window.row_step) {
+      const int8_t* x = row;
+      for (int j = window.columns; j > 0; --j, x += window.column_step) {
+        total = vaddq_s16(total, vldrbq_z_s16(x, lanes));
+      }
+    }
+    vstrhq_p_s16(sums + first, total, lanes);
+  }
+}
+
+constexpr PoolRoutines kPool = {Add, Largest, Add16};
 
 }  // namespace
 

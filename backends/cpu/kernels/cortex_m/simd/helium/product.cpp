@@ -19,25 +19,48 @@ constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
 
 // What is not inlined here would be paid for before the shortest of products.
 
-/// False if the block is not one of those.
-bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
-  if (block.outputs != kBlockOutputs || block.runs != 1 || block.x_pixel != block.run_bytes) {
-    return false;
-  }
-  const FullDots dots = {block.x, block.pixels, block.w, sums};
+using FullRoutine = void (*)(const FullDots*);
+
+/// Null if windows are not of such a size, or not side by side.
+FullRoutine FullRoutineOf(const ProductBlock& block) {
+  if (block.runs != 1 || block.x_pixel != block.run_bytes) return nullptr;
   switch (block.run_bytes) {
     case 16:
-      DotFull16(&dots);
-      return true;
+      return DotFull16;
     case 32:
-      DotFull32(&dots);
-      return true;
+      return DotFull32;
     case 64:
-      DotFull64(&dots);
-      return true;
+      return DotFull64;
     default:
-      return false;
+      return nullptr;
   }
+}
+
+/// False if the block is not one of those.
+bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
+  if (block.outputs != kBlockOutputs) return false;
+  const FullRoutine multiply = FullRoutineOf(block);
+  if (multiply == nullptr) return false;
+  const FullDots dots = {block.x, block.pixels, block.w, sums};
+  multiply(&dots);
+  return true;
+}
+
+int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results) {
+  if (!rescale.is_plain) return 0;
+  const FullRoutine multiply = FullRoutineOf(block);
+  if (multiply == nullptr) return 0;
+  FullDots dots = {block.x, block.pixels, block.w, results.sums};
+  results.pixels = block.pixels;
+  int done = 0;
+  for (; done + kBlockOutputs <= outputs; done += kBlockOutputs) {
+    results.first = done;
+    multiply(&dots);
+    FinishPlain(rescale, results);
+    dots.w += kBlockOutputs * block.run_bytes;
+    results.y += kBlockOutputs;
+  }
+  return done;
 }
 
 [[gnu::noinline]] void MultiplyShort(const ProductBlock& block, int32_t* sums) {
@@ -132,7 +155,7 @@ void Copy(const Runs& runs) {
   }
 }
 
-constexpr ProductRoutines kProducts = {Multiply, FinishPairs, IsPlain, SumWeights,
+constexpr ProductRoutines kProducts = {Multiply, FinishPairs, IsPlain, Run,         SumWeights,
                                        TakeOff,  Copy,        Fill,    kVectorBytes};
 
 }  // namespace
