@@ -27,19 +27,29 @@ void WidenWeights(const Outputs& outputs, int output, bool doubled, int words, u
         words, to, 2 * kStepInputs);
 }
 
-/// Two outputs whose bytes the assembler code gives, and whose weights are i8 without zero points.
-void RunSimplePair(const Outputs& outputs, int first, int16_t* w, uint8_t* bytes,
-                   PairProduct& product) {
+/// All pairs of outputs whose bytes the assembler code gives, and whose weights are i8 without zero
+/// points; gives the number of outputs. What is the same for all of them is read once.
+int RunSimplePairs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
   const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
-  WidenTwo({0, 0, outputs.doubles_weights}, RowOf(outputs, first, words, bytes),
-           RowOf(outputs, first + 1, words, bytes + words * kStepInputs), words, w);
-  for (int i = 0; i < 2; ++i) {
-    const int32_t* const bias = outputs.rescale.bias;
-    const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[first + i]);
-    product.bias[i] = product.bias[2 + i] = begin << (IsDoubled(outputs.kind) ? 1 : 0);
-    product.finish[i].Set(outputs.rescale, first + i);
+  const Widening widening = {0, 0, outputs.doubles_weights};
+  const int doubling = IsDoubled(outputs.kind) ? 1 : 0;
+  const Rescale rescale = outputs.rescale;
+  const int end = outputs.count / 2 * 2;
+  uint8_t* y = product.output;
+  for (int first = 0; first < end; first += 2, y += 2) {
+    WidenTwo(widening, RowOf(outputs, first, words, bytes),
+             RowOf(outputs, first + 1, words, bytes + words * kStepInputs), words, w);
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const uint32_t bias =
+          rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
+      product.bias[i] = product.bias[2 + i] = bias << doubling;
+      product.finish[i].Set(rescale, first + i);
+    }
+    product.output = y;
+    MultiplyPairs(product);
   }
-  MultiplyPairs(product);
+  return end;
 }
 
 /// Two outputs of any kind, or the last.
@@ -96,12 +106,9 @@ void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes,
       outputs.kind != FinishKind::kAny && outputs.is_signed && outputs.zero_points == nullptr;
   product.kind = outputs.kind;
   uint8_t* const y = product.output;
-  for (int first = 0; first < outputs.count; first += 2, product.output += 2) {
-    if (is_simple && first + 1 < outputs.count) {
-      RunSimplePair(outputs, first, w, bytes, product);
-    } else {
-      RunAnyPair(outputs, first, pixels, w, bytes, product);
-    }
+  int first = is_simple ? RunSimplePairs(outputs, w, bytes, product) : 0;
+  for (product.output = y + first; first < outputs.count; first += 2, product.output += 2) {
+    RunAnyPair(outputs, first, pixels, w, bytes, product);
   }
   product.output = y;
 }
