@@ -46,37 +46,61 @@ bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
   return true;
 }
 
-int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results) {
-  if (!rescale.is_plain) return 0;
-  const FullRoutine multiply = FullRoutineOf(block);
-  if (multiply == nullptr) return 0;
-  FullDots dots = {block.x, block.pixels, block.w, results.sums};
-  results.pixels = block.pixels;
+/// Of windows of one run of at most 64 bytes.
+ShortDots ShortDotsOf(const ProductBlock& block, int32_t* sums) {
+  const int32_t whole = (Vectors(block.run_bytes) - 1) * kVectorBytes;
+  return {block.x,
+          static_cast<int32_t>(block.x_pixel) - whole,
+          block.pixels,
+          block.w,
+          block.run_bytes,
+          block.run_bytes - whole,
+          sums};
+}
+
+bool IsShort(const ProductBlock& block) {
+  return block.runs == 1 && block.run_bytes <= kShortVectors * kVectorBytes &&
+         block.pixels >= kFewestPixels;
+}
+
+/// Eight rows of weights at a time, of windows of more than 32 bytes.
+using RowsRoutine = void (*)(const ShortDots*);
+RowsRoutine RowsRoutineOf(const ProductBlock& block) {
+  return Vectors(block.run_bytes) == 3 ? DotRows48 : DotRows64;
+}
+
+template <typename Dots>
+int RunBlocks(void (*multiply)(const Dots*), Dots dots, ptrdiff_t step, const Rescale& rescale,
+              int outputs, SumBlock& results) {
   int done = 0;
   for (; done + kBlockOutputs <= outputs; done += kBlockOutputs) {
     results.first = done;
     multiply(&dots);
     FinishPlain(rescale, results);
-    dots.w += kBlockOutputs * block.run_bytes;
+    dots.w += step;
     results.y += kBlockOutputs;
   }
   return done;
 }
 
-[[gnu::noinline]] void MultiplyShort(const ProductBlock& block, int32_t* sums) {
-  const int32_t last = Vectors(block.run_bytes) - 1;
-  ShortDots dots;
-  dots.x = block.x;
-  dots.x_step = block.x_pixel - last * kVectorBytes;
-  dots.windows = block.pixels;
-  dots.bytes = block.run_bytes - last * kVectorBytes;
-  if (last >= 2) {
-    dots.w = block.w;
-    dots.w_step = block.run_bytes;
-    dots.sums = sums;
-    return last == 2 ? DotRows48(&dots) : DotRows64(&dots);
+int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results) {
+  if (!rescale.is_plain) return 0;
+  const ptrdiff_t step = ptrdiff_t{kBlockOutputs} * block.run_bytes;
+  results.pixels = block.pixels;
+  if (const FullRoutine multiply = FullRoutineOf(block)) {
+    const FullDots dots = {block.x, block.pixels, block.w, results.sums};
+    return RunBlocks(multiply, dots, step, rescale, outputs, results);
   }
-  const int rows = last == 0 ? 4 : 2;
+  if (!IsShort(block) || block.run_bytes <= 2 * kVectorBytes) return 0;
+  return RunBlocks(RowsRoutineOf(block), ShortDotsOf(block, results.sums), step, rescale, outputs,
+                   results);
+}
+
+[[gnu::noinline]] void MultiplyShort(const ProductBlock& block, int32_t* sums) {
+  ShortDots dots = ShortDotsOf(block, sums);
+  if (block.run_bytes > 2 * kVectorBytes) return RowsRoutineOf(block)(&dots);
+  const bool is_single = block.run_bytes <= kVectorBytes;
+  const int rows = is_single ? 4 : 2;
   for (int at = 0; at < kBlockOutputs; at += rows) {
     const int row = kRowOf[at];
     if (row >= block.outputs) continue;
@@ -84,7 +108,7 @@ int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock
     // The first row stands for a second one that is missing.
     dots.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
     dots.sums = sums + at;
-    last == 0 ? DotShort16(&dots) : DotShort32(&dots);
+    is_single ? DotShort16(&dots) : DotShort32(&dots);
   }
 }
 
@@ -123,12 +147,10 @@ int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock
 
 void Multiply(const ProductBlock& block, int32_t* sums) {
   if (MultiplyFull(block, sums)) return;
-  const bool is_short = block.runs == 1 && block.run_bytes <= kShortVectors * kVectorBytes &&
-                        block.pixels >= kFewestPixels;
   // Those of all rows at once want all, or four.
   const bool is_pair = block.run_bytes > kVectorBytes && block.run_bytes <= 2 * kVectorBytes;
   const bool has_rows = block.outputs == kBlockOutputs || is_pair;
-  if (is_short && has_rows) return MultiplyShort(block, sums);
+  if (IsShort(block) && has_rows) return MultiplyShort(block, sums);
   MultiplyLong(block, 0, sums);
   if (block.outputs > 1) MultiplyLong(block, kBlockOutputs / 2, sums);
 }
