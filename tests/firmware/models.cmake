@@ -46,7 +46,7 @@ firmware_shared_model(ad01_qdq quick ${ad01}/model_qdq.onnx model_qdq.input_0.np
 
 # Tensors in two memories, which kernels read and write where they lie.
 firmware_shared_model(kws_two_memories quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
-  --arenas 2 --option=--memory-limit=sram=8K --option=--memory-limit=dtcm=10K --option=--split=off)
+  --arenas 2 --option=--memory-limit=sram=8K --option=--memory-limit=dtcm=8K --option=--split=off)
 
 # In patches, with convolutions that work in place.
 firmware_shared_model(kws_patches quick ${kws}/kws_int8.tflite kws_int8.input_0.npy
