@@ -85,7 +85,7 @@ void RunProduct(const Product& product, const Positions& positions) {
     block.x = positions.x + done * positions.x_pixel;
     int8_t* y = positions.y + done * positions.y_pixel;
     int output = 0;
-    if (routines.run != nullptr) {
+    if (routines.run != nullptr && positions.runs == 1) {
       block.w = product.w;
       results.y = y;
       output = routines.run(product.rescale, block, product.outputs, results);

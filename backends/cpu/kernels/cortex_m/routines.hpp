@@ -99,8 +99,8 @@ struct ProductRoutines {
   /// yet. Asked once for all blocks. Null: never.
   bool (*is_plain)(const Rescale& rescale, int outputs);
   /// Both for blocks of kBlockOutputs outputs from `block`'s and `results`'s on, as many of
-  /// `outputs` as it has a short way for: gives how many it has done. May change `results`. Null:
-  /// none.
+  /// `outputs` as it has a short way for, windows being of one run: gives how many it has done. May
+  /// change `results`. Null: none.
   int (*run)(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results);
   /// Of each row of `depth` weights. `rows`: 1 or more.
   void (*sum)(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums);

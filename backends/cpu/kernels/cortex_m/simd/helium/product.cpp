@@ -83,8 +83,8 @@ int RunBlocks(void (*multiply)(const Dots*), Dots dots, ptrdiff_t step, const Re
   return done;
 }
 
-int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results) {
-  if (!rescale.is_plain) return 0;
+[[gnu::noinline]] int RunShort(const Rescale& rescale, const ProductBlock& block, int outputs,
+                               SumBlock& results) {
   const ptrdiff_t step = ptrdiff_t{kBlockOutputs} * block.run_bytes;
   results.pixels = block.pixels;
   if (const FullRoutine multiply = FullRoutineOf(block)) {
@@ -94,6 +94,11 @@ int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock
   if (!IsShort(block) || block.run_bytes <= 2 * kVectorBytes) return 0;
   return RunBlocks(RowsRoutineOf(block), ShortDotsOf(block, results.sums), step, rescale, outputs,
                    results);
+}
+
+int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results) {
+  const bool is_short = rescale.is_plain && block.run_bytes <= kShortVectors * kVectorBytes;
+  return is_short ? RunShort(rescale, block, outputs, results) : 0;
 }
 
 [[gnu::noinline]] void MultiplyShort(const ProductBlock& block, int32_t* sums) {
