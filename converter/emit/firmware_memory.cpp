@@ -18,12 +18,19 @@ constexpr size_t kPerOpChecked = 2;
 constexpr size_t kPerStorageChecked = 8;
 constexpr size_t kChecked = 48;
 
-/// Operands of all ops with their workspaces, ports, and one more for each op.
+bool IsInArena(const ProgramView& program, int32_t tensor) {
+  if (tensor < 0) return false;
+  const uint32_t storage = program.tensor_storage(static_cast<size_t>(tensor));
+  return program.storage(storage).home == StorageHome::kArena;
+}
+
+/// Operands of all ops in arenas, a workspace for each, and ports.
 size_t CountReferences(const ProgramView& program) {
   size_t count = program.input_count() + program.output_count();
   for (size_t i = 0; i < program.op_count(); ++i) {
     const OpOperands operands = program.op_operands(i);
-    count += operands.inputs.size() + operands.outputs.size() + 2;
+    count += operands.outputs.size() + 1;
+    for (const int32_t input : operands.inputs) count += IsInArena(program, input) ? 1 : 0;
   }
   return count;
 }
@@ -55,7 +62,7 @@ size_t FirmwareScratchBytes(const PlanView& plan) {
   const size_t check = kChecked + kPerReference * CountReferences(program) +
                        kPerOpChecked * program.op_count() +
                        kPerStorageChecked * program.storage_count();
-  const size_t binding = kPerOperand * (MostOperands(program) + 1);
+  const size_t binding = kPerOperand * MostOperands(program);
   return RoundUp(std::max(check, binding));
 }
 

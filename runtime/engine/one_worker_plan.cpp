@@ -13,11 +13,14 @@ constexpr char kCpu[] = "cpu";
 Status FindCpu(Span<const Backend* const> backends, const Backend** found) {
   for (const Backend* backend : backends) {
     TENON_ENSURE(backend != nullptr, kInvalidArgument, "a backend in the list is NULL");
-    if (SameText(backend->name, kCpu)) *found = backend;
+    if (SameText(backend->name, kCpu) && backend->kernels.size() <= OneWorkerPlan::kMostKernels) {
+      *found = backend;
+    }
   }
   if (*found != nullptr) return OkStatus();
   return Status(StatusCode::kUnsupported,
-                "the plan needs backend '{s}', which this program was built without")
+                "the plan needs backend '{s}', with 256 kernels at most: this program was built "
+                "without")
       .About(kCpu);
 }
 
@@ -37,8 +40,6 @@ Status OneWorkerPlan::Load(const PlanView& plan, Span<const Backend* const> back
   // The plan check is done with its scratch, which has more than a byte for each storage.
   TENON_RETURN_IF_ERROR(CheckPorts(program_, scratch.data()));
   TENON_RETURN_IF_ERROR(FindCpu(backends, &cpu_));
-  TENON_ENSURE(cpu_->kernels.size() <= kMostKernels, kUnsupported,
-               "the backend has more than 256 kernels: list those that the plan needs");
   sections_ = reinterpret_cast<uint8_t**>(state);
   const size_t sections = plan.section_count();
   for (size_t i = 0; i < sections; ++i) sections_[i] = const_cast<uint8_t*>(plan.section_data(i));

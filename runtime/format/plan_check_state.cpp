@@ -33,23 +33,37 @@ bool CheckedProgram::Spend() {
   return budget != 0;
 }
 
+uint32_t ArenaStorage(const CheckedProgram& check, int32_t tensor) {
+  if (static_cast<uint32_t>(tensor) >= check.tensors) return kNoStorage;
+  const uint32_t storage = check.program.tensor_storage(static_cast<uint32_t>(tensor));
+  const bool is_there =
+      storage < check.storages && check.program.storage(storage).home == StorageHome::kArena;
+  return is_there ? storage : kNoStorage;
+}
+
 bool CountReferences(CheckedProgram& check) {
   const ProgramView& program = check.program;
   check.ops = program.op_count();
   check.storages = program.storage_count();
   check.tensors = program.tensor_count();
-  check.references = program.input_count() + program.output_count();
+  const size_t ports = program.input_count() + program.output_count();
   // A vector is no longer than the file, whose size is a size_t: a few of them cannot wrap, and
   // the sum is looked at before the next few.
   const size_t limit = check.plan.file().size();
-  for (size_t i = 0; i < check.ops && check.references <= limit; ++i) {
+  size_t all = ports;
+  size_t constants = 0;
+  for (size_t i = 0; i < check.ops && all <= limit; ++i) {
     const OpInfo op = program.op(i);
-    const size_t operands = op.inputs.size() + op.outputs.size() + 2;
-    check.references += operands;
+    const size_t operands = op.inputs.size() + op.outputs.size() + (kHasDevices ? 2 : 1);
+    all += operands;
     if (operands > check.most_operands) check.most_operands = operands;
+    for (const int32_t input : op.inputs) {
+      if (ArenaStorage(check, input) == kNoStorage) ++constants;
+    }
   }
+  check.references = all - constants;
   check.budget = (size_t{1} << 22) + 8 * check.references;
-  return check.references <= limit;
+  return all <= limit;
 }
 
 bool IsWorkspace(const CheckedProgram& check, Access access) {

@@ -56,8 +56,8 @@ struct CheckedProgram {
   size_t ops = 0;
   size_t storages = 0;
   size_t tensors = 0;
-  size_t references = 0;     ///< operands and ports
-  size_t most_operands = 0;  ///< of an op, and two more
+  size_t references = 0;     ///< operands in arenas, and ports
+  size_t most_operands = 0;  ///< of an op, workspaces always counted
 
   Access* accesses = nullptr;  ///< scratch: `references` of them
 
@@ -92,32 +92,32 @@ struct CheckedProgram {
 /// let a small file take very long.
 [[nodiscard]] bool CountReferences(CheckedProgram& check);
 
+/// The storage of a tensor if that lies in an arena, or kNoStorage. Of a plan that has not been
+/// checked, too.
+inline constexpr uint32_t kNoStorage = UINT32_MAX;
+[[nodiscard]] uint32_t ArenaStorage(const CheckedProgram& check, int32_t tensor);
+
 /// Calls `visit(storage, access)` for every operand and port in an arena that is written, or for
 /// every one that is read. (Nothing writes constants, so there is nothing to order.)
 template <typename Visit>
 void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit) {
   const ProgramView& program = check.program;
-  const auto visit_arena = [&](uint32_t tensor, Number op) {
-    const uint32_t storage = program.tensor(tensor).storage;
-    if (program.storage(storage).home == StorageHome::kArena) {
-      visit(storage, MakeAccess(tensor, op));
-    }
+  const auto visit_arena = [&](int32_t tensor, Number op) {
+    const uint32_t storage = ArenaStorage(check, tensor);
+    if (storage != kNoStorage) visit(storage, MakeAccess(static_cast<uint32_t>(tensor), op));
   };
   const size_t ports = writes ? program.input_count() : program.output_count();
   for (size_t i = 0; i < ports; ++i) {
-    visit_arena((writes ? program.input(i) : program.output(i)).tensor, kPortOp);
+    const uint32_t tensor = (writes ? program.input(i) : program.output(i)).tensor;
+    visit_arena(static_cast<int32_t>(tensor), kPortOp);
   }
   for (size_t i = 0; i < check.ops; ++i) {
     const OpInfo info = program.op(i);
     const auto op = static_cast<Number>(i);
-    for (const int32_t tensor : writes ? info.outputs : info.inputs) {
-      if (tensor >= 0) visit_arena(static_cast<uint32_t>(tensor), op);
-    }
+    for (const int32_t tensor : writes ? info.outputs : info.inputs) visit_arena(tensor, op);
     if (!writes) continue;
-    if (info.workspace >= 0) visit_arena(static_cast<uint32_t>(info.workspace), op);
-    if (kHasDevices && info.fallback_workspace >= 0) {
-      visit_arena(static_cast<uint32_t>(info.fallback_workspace), op);
-    }
+    visit_arena(info.workspace, op);
+    if (kHasDevices) visit_arena(info.fallback_workspace, op);
   }
 }
 
