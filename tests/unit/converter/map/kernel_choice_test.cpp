@@ -27,6 +27,35 @@ const %w: f32[2,2,3,3] = random(1)
 output %z
 )";
 
+TEST_CASE("ChooseKernels: with least_workspace an op gets no more than its kernel can do with") {
+  Graph graph = Parsed(R"(graph g
+input %x: i8[1,16,32,32]
+const %w: i8[16,16,3,3] = random(1)
+const %m: f32[1] = [0.01]
+%y = quantized_conv(%x, %w, _, %m) {pads=[1,1,1,1]}
+output %y
+)");
+  const auto board = LoadBoard("cortex-m7");
+  REQUIRE(board.ok());
+  KernelChoiceOptions options;
+  options.board = &*board;
+  options.kernel_set = "dsp";
+  const auto workspace = [&](bool least) {
+    options.least_workspace = least;
+    REQUIRE(ChooseKernels(graph, options).ok());
+    const Op& op = graph.op(graph.OpOrder()[0]);
+    CHECK(op.kernel == "cpu.quantized_conv.dsp");
+    return op.workspace_bytes;
+  };
+  const int64_t wanted = workspace(false);
+  const int64_t least = workspace(true);
+  const OpCallView view(graph, graph.op(graph.OpOrder()[0]));
+  const KernelCaps& caps = CapsOf(graph.op(graph.OpOrder()[0]));
+  CHECK(wanted == static_cast<int64_t>(caps.workspace_bytes(view.call(), 1)));
+  CHECK(least == static_cast<int64_t>(caps.least_workspace_bytes(view.call())));
+  CHECK(least < wanted);
+}
+
 TEST_CASE("ChooseKernels: portable_only takes the portable kernel of every op") {
   Graph graph = Parsed(kConv);
   KernelChoiceOptions options;
