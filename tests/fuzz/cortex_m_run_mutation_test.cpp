@@ -1,6 +1,7 @@
 // Hostile plans of Cortex-M boards, loaded and run by firmware's runtime with the kernels of their
 // instruction sets, in the forms in plain C++: a plan is refused, or it runs inside its own memory.
 // Meant to be run under ASan and UBSan too.
+#include <algorithm>
 #include <iterator>
 
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
@@ -89,6 +90,34 @@ TEST_CASE("Cortex-M plan mutation: plans name both sets, in place too, and run")
     CHECK(CountNamed(originals[i], i % 2 == 0 ? ".helium" : ".dsp") >= 4);
     CHECK((CountNamed(originals[i], "_in_place") >= 2) == (i >= 2));
   }
+}
+
+TEST_CASE("Cortex-M plan mutation: a workspace may lie anywhere that is aligned for it") {
+  for (const uint64_t beyond : {16, 8, 1}) {
+    CAPTURE(beyond);
+    PlanSpec spec = Originals()[2];
+    const auto op = std::find_if(spec.ops.begin(), spec.ops.end(),
+                                 [](const OpSpec& candidate) { return candidate.workspace >= 0; });
+    REQUIRE(op != spec.ops.end());
+    StorageSpec& storage = spec.storages[spec.tensors[static_cast<size_t>(op->workspace)].storage];
+    storage.offset = (spec.arenas[0].bytes + 15) / 16 * 16 + beyond;
+    spec.arenas[0].bytes = storage.offset + storage.bytes;
+    const Outcome outcome = TryAll(spec);
+    CHECK(outcome.ran == (beyond == 16));
+    const bool is_told = outcome.error.find("workspace is not aligned") != std::string::npos;
+    CHECK(is_told == (beyond != 16));
+  }
+}
+
+TEST_CASE("Cortex-M plan mutation: an input is handed over as a row-major array or not at all") {
+  PlanSpec spec = Originals()[0];
+  TensorSpec& input = spec.tensors[spec.inputs[0].tensor];
+  REQUIRE(input.dims.size() == 4);
+  std::swap(input.dims[1], input.dims[3]);
+  std::swap(input.strides[1], input.strides[3]);
+  const Outcome outcome = TryAll(spec);
+  CHECK(!outcome.loaded);
+  CHECK_MESSAGE(outcome.error.find("is not a row-major array") != std::string::npos, outcome.error);
 }
 
 TEST_CASE("Cortex-M plan mutation: whatever a plan says, it is refused or runs inside its memory") {
