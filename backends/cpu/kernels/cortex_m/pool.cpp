@@ -1,5 +1,4 @@
 // Pooling of i8, channels-last: blocks of channels of one window at a time.
-
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/product.hpp"
