@@ -1,6 +1,7 @@
 // What the check of firmware (TENON_FIRMWARE) refuses that other builds take. The other tests of
 // the check are run in both configurations, as far as they are about one worker.
 #include "runtime/base/config.hpp"
+#include "runtime/format/run_reader.hpp"
 #include "tests/unit/runtime/format/plan_check_samples.hpp"
 
 namespace tenon::test {
@@ -80,6 +81,30 @@ TEST_CASE("Firmware: scratch is a few bytes per op and storage") {
   const auto view = PlanView::Open(Span<const uint8_t>(file.data(), file.size()));
   REQUIRE(view.ok());
   CHECK(PlanCheckScratchBytes(*view) <= 128);
+}
+
+TEST_CASE("Firmware: scratch has room for the operands of any op") {
+  PlanSpec spec = Chain();
+  constexpr size_t kOperands = 200;
+  spec.ops[1].inputs.assign(kOperands, spec.ops[1].inputs[0]);
+  const auto file = spec.Write();
+  const auto view = PlanView::Open(Span<const uint8_t>(file.data(), file.size()));
+  REQUIRE(view.ok());
+  CHECK(PlanCheckScratchBytes(*view) >= kOperands * kOperandRoomBytes);
+}
+
+TEST_CASE("Firmware: an op that reads what it writes itself is refused") {
+  PlanSpec spec = Chain();
+  spec.ops[0].inputs = spec.ops[0].outputs;
+  CHECK(Says(spec, "op0: reads tensor 1 before all of it is written"));
+}
+
+TEST_CASE("Firmware: storages at one offset of two arenas do not take turns") {
+  PlanSpec spec = Chain();
+  spec.arenas.push_back(spec.arenas[0]);
+  spec.storages[1].index = 1;
+  spec.storages[1].offset = spec.storages[0].offset;
+  CHECK(Check(spec) == "");
 }
 
 }  // namespace
