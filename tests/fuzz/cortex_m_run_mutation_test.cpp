@@ -118,6 +118,11 @@ TEST_CASE("Cortex-M plan mutation: an input is handed over as a row-major array 
   const Outcome outcome = TryAll(spec);
   CHECK(!outcome.loaded);
   CHECK_MESSAGE(outcome.error.find("is not a row-major array") != std::string::npos, outcome.error);
+
+  spec = Originals()[0];
+  spec.outputs.push_back(spec.outputs[0]);
+  const Outcome twice = TryAll(spec);
+  CHECK_MESSAGE(twice.error.find("array of its own") != std::string::npos, twice.error);
 }
 
 TEST_CASE("Cortex-M plan mutation: whatever a plan says, it is refused or runs inside its memory") {

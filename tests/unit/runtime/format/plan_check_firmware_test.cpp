@@ -64,6 +64,9 @@ TEST_CASE("Firmware: more ops or storages than its numbers count are refused") {
   PlanSpec spec = Chain();
   for (int i = 0; i < 65540; ++i) spec.AddStorage(0, 0);
   CHECK(Says(spec, "program too large for this build"));
+  spec = Chain();
+  spec.ops[1].inputs.assign(65540, spec.ops[1].inputs[0]);
+  CHECK(Says(spec, "program too large for this build"));
 }
 
 TEST_CASE("Firmware: more comparisons than the budget allows are refused, not done") {
