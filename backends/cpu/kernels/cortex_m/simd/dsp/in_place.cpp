@@ -21,11 +21,16 @@ Status CheckInPlace(const KernelSetup& setup, size_t needed_bytes) {
 }  // namespace
 
 Status DepthwiseInPlaceCheck(const KernelSetup& setup) {
+  // Sizes are of what is supported only.
+  if (const Reason reason = DepthwiseSupports(setup.op)) {
+    return Status(StatusCode::kUnsupported, reason);
+  }
   TENON_RETURN_IF_ERROR(CheckInPlace(setup, DepthwiseInPlaceLeastBytes(setup.op)));
   return DepthwiseCheck(setup);
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {
+  if (const Reason reason = ConvSupports(setup.op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckInPlace(setup, ConvInPlaceLeastBytes(setup.op)));
   if (KeepsInputs(setup.op, setup.workspace_bytes)) return ConvCheck(setup);
   return cortex_m::CheckInPlace(
