@@ -140,7 +140,8 @@ TEST_CASE("In place: a quantized convolution over its input gives the same bytes
   for (Case c : Cases()) {
     for (const DType dtype : {DType::kI8, DType::kU8}) {
       c.dtype = dtype;
-      CAPTURE(++seed);
+      ++seed;
+      CAPTURE(seed);
       const QuantizedOp apart(c, seed);
       OpFixture reference(kQuantizedConvRow, portable::QuantizedConvCheck,
                           portable::QuantizedConvRun);
@@ -166,7 +167,8 @@ TEST_CASE("In place: a float convolution with a residual gives the same bits") {
   for (Case c : Cases()) {
     c.dtype = DType::kF32;
     for (const bool residual_is_x : {false, true}) {
-      CAPTURE(++seed);
+      ++seed;
+      CAPTURE(seed);
       Generator random(seed);
       ConvAttributes attributes;
       SetWindow(c, attributes);
