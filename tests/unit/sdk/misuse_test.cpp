@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/backend_api/backend.hpp"
 #include "tests/unit/sdk/plan_of_testing.hpp"
 
 namespace tenon::test {
@@ -109,6 +110,14 @@ TEST_CASE("tenon_plan_load: a plan without its backend says which it needs") {
   LoadArguments arguments;
   arguments.list.count = 0;
   CheckFailed(arguments.Load(), TENON_UNSUPPORTED, arguments.error, "'cpu'");
+}
+
+TEST_CASE("tenon_plan_load: a plan whose kernels were not linked says which board it is for") {
+  const Backend none{"cpu", KernelList(), nullptr, nullptr};
+  LoadArguments arguments;
+  arguments.backend = reinterpret_cast<const tenon_backend*>(&none);
+  CheckFailed(arguments.Load(), TENON_UNSUPPORTED, arguments.error, "the plan is for board 'x86");
+  CheckFailed(arguments.Load(), TENON_UNSUPPORTED, arguments.error, "link the kernels");
 }
 
 TEST_CASE("tenon_plan_load: a plan cut off anywhere is refused") {
