@@ -50,6 +50,10 @@ void Nap(std::mt19937_64& random, int most_microseconds) {
   std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
 }
 
+size_t Below(size_t bound, std::mt19937_64& random) {
+  return static_cast<size_t>(random() % bound);
+}
+
 /// Any graph of rings over `stages`: some stages without input or output ring, rings with several
 /// readers among them.
 std::vector<StreamEdge> RandomEdges(size_t stages, std::mt19937_64& random) {
@@ -69,8 +73,8 @@ std::vector<StreamEdge> RandomEdges(size_t stages, std::mt19937_64& random) {
 /// some fail. What went wrong, or empty.
 std::string RunRandomStream(uint64_t seed, size_t inputs, int most_nap) {
   std::mt19937_64 random(seed);
-  const size_t lanes = 1 + random() % 3;
-  const size_t stages = 1 + random() % 5;
+  const size_t lanes = 1 + Below(3, random);
+  const size_t stages = 1 + Below(5, random);
   const std::vector<StreamEdge> edges = RandomEdges(stages, random);
   const StreamShape shape = ShapeOf(lanes, stages, edges);
   std::string complaint;
@@ -81,7 +85,7 @@ std::string RunRandomStream(uint64_t seed, size_t inputs, int most_nap) {
   FunctionWork work([&](size_t lane, size_t stage, uint64_t, uint64_t id) {
     thread_local std::mt19937_64 naps(seed + stage * 7 + lane);
     Nap(naps, most_nap);
-    ++runs[id];
+    ++runs[static_cast<size_t>(id)];
     return fails(id, stage) ? Status(StatusCode::kBackendFailure, "stage {0} of input {1}",
                                      static_cast<int64_t>(stage), static_cast<int64_t>(id))
                             : OkStatus();
@@ -121,8 +125,8 @@ TEST_CASE("Stream: whatever the rings, stages keep order and rings keep their sl
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);
-    const size_t lanes = 1 + seed % 3;
-    const size_t stages = 2 + random() % 5;
+    const size_t lanes = 1 + static_cast<size_t>(seed % 3);
+    const size_t stages = 2 + Below(5, random);
     const std::vector<StreamEdge> edges = RandomEdges(stages, random);
     const StreamShape shape = ShapeOf(lanes, stages, edges);
     Watcher watcher(shape);
