@@ -1,5 +1,5 @@
 // What only the DSP kernels take of bytes, against the portable kernels: equal bits.
-#include "tests/unit/backends/cpu/cortex_m/cortex_m_fixture.hpp"
+#include "tests/unit/backends/cpu/cortex_m/conv_cases.hpp"
 
 namespace tenon::cpu::testing {
 namespace {
@@ -69,7 +69,55 @@ void CheckConv(const char* id, bool depthwise, Generator& random) {
   pair.CheckEqual(attributes);
 }
 
+/// A pointwise convolution of few pixels, whose four outputs at a time go over all of them where
+/// the workspace is little: with no more than the kernel says that it needs, or with all that it
+/// wants. `over_input`: as many outputs as channels, and strides of 1.
+void CheckFewPixels(const KernelEntry& kernel, bool over_input, int i, Generator& random) {
+  const int32_t channels = 4 * Pick(random, 1, 20);
+  const int32_t outputs = over_input ? channels : 4 * Pick(random, 1, 9) + (i % 8 == 0 ? 1 : 0);
+  const int32_t stride = over_input ? 1 : Pick(random, 1, 2);
+  ConvCase c = SquareCase(channels, outputs, Pick(random, 1, 5), Pick(random, 1, 7), 1, stride, 0);
+  c.x[0] = Pick(random, 1, 2);
+  CAPTURE(channels);
+  CAPTURE(outputs);
+  ProductOptions options;
+  options.bias = i % 5 != 0;
+  options.zero_point = i % 7 != 0;
+  options.per_channel = i % 3 != 0;
+  const auto layout = [&] {
+    return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
+  };
+  const std::vector<int32_t> y = OutputDims(c);
+  const std::vector<int32_t> y_strides = StridesFor(y, layout());
+  KernelPair pair(kernel, "cpu.quantized_conv.portable");
+  const std::vector<int32_t> x_strides = over_input ? y_strides : StridesFor(c.x, layout());
+  pair.AddInput(RandomBytes(DType::kI8, c.x, x_strides, random));
+  pair.AddInput(RandomBytes(DType::kI8, c.w, StridesFor(c.w, Layout::kChannelsLast), random),
+                kConstant);
+  pair.AddParameters(outputs, channels, options, random);
+  pair.AddOutput(DType::kI8, y, y_strides);
+  QuantizedConvAttributes attributes;
+  attributes.conv = c.conv;
+  attributes.output = MakeOutput(options, random);
+  attributes.output.min = -128;
+  attributes.output.max = 127;
+  if (i % 2 == 0) attributes.output.zero_point = -128;  // a rectifier
+  pair.UseSomeWorkspace(CapsOfKernel(kernel), attributes, Tensor(DType::kI8, y, y_strides), random);
+  pair.CheckEqual(attributes);
+}
+
 }  // namespace
+
+TEST_CASE("DSP conv: 1x1 of few pixels and four outputs at a time, in any workspace") {
+  for (const char* id : {"cpu.quantized_conv.dsp", "cpu.quantized_conv.dsp_in_place"}) {
+    CAPTURE(id);
+    const KernelEntry* kernel = DspKernel(id);
+    if (kernel == nullptr) return;
+    Generator random(11);
+    const bool over_input = std::strcmp(id, "cpu.quantized_conv.dsp") != 0;
+    for (int i = 0; i < 200; ++i) CheckFewPixels(*kernel, over_input, i, random);
+  }
+}
 
 TEST_CASE("DSP conv: inputs and weights of u8, and weights with zero points, in any workspace") {
   Generator random(1);

@@ -18,6 +18,7 @@ struct Case {
   std::array<int32_t, 2> kernel = {3, 3};
   std::array<int32_t, 2> dilations = {1, 1};
   std::array<int32_t, 4> pads = {1, 1, 1, 1};
+  bool any_byte = false;  ///< no bounds of outputs but a byte's
 };
 
 std::vector<Case> Cases(bool depthwise) {
@@ -25,10 +26,18 @@ std::vector<Case> Cases(bool depthwise) {
   cases.push_back({2, 5, 1, {33, 3}, {3, 3}, {1, 1}, {1, 1, 1, 1}});
   cases.push_back({1, 16, 1, {7, 9}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
   cases.push_back({2, 24, 1, {40, 4}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
+  for (int32_t i = 1; i < 7; ++i) {  // few pixels, of which passes are small
+    cases.push_back({1, 16 * i, 1, {2, 4 + i}, {1, 1}, {1, 1}, {0, 0, 0, 0}, true});
+  }
   cases.push_back({1, 8, 1, {20, 6}, {3, 3}, {2, 1}, {3, 1, 1, 1}});
   cases.push_back({1, 8, 1, {6, 6}, {5, 3}, {1, 1}, {4, 0, 0, 2}});
   cases.push_back({1, 8, 1, {6, 6}, {5, 3}, {1, 1}, {0, 2, 4, 0}});
   cases.push_back({1, 8, 1, {2, 3}, {7, 1}, {1, 1}, {3, 0, 3, 0}});
+  for (const int32_t rows : {1, 2, 5, 6}) {
+    cases.push_back({2, 8, 1, {rows, 5}, {3, 3}, {1, 1}, {1, 1, 1, 1}});
+    cases.push_back({1, 4, 1, {rows, 3}, {3, 3}, {1, 1}, {2, 0, 0, 2}});
+    cases.push_back({1, 4, 1, {rows, 4}, {3, 3}, {1, 1}, {0, 2, 2, 0}});
+  }
   cases.push_back({1, 8, 1, {9, 70}, {3, 3}, {1, 1}, {1, 1, 1, 1}});  // wider than any pass
   cases.push_back({1, 32, 1, {20, 6}, {2, 3}, {1, 1}, {1, 1, 0, 1}});
   cases.push_back({1, 32, 1, {20, 6}, {2, 3}, {1, 1}, {0, 1, 1, 1}});
@@ -46,6 +55,10 @@ struct Operands {
     for (size_t i = 0; i < 2; ++i) attributes.conv.dilations[i] = c.dilations[i];
     for (size_t i = 0; i < 4; ++i) attributes.conv.pads[i] = c.pads[i];
     attributes.output = RandomOutput(DType::kI8, Rounding::kFixedPoint, random);
+    if (c.any_byte) {
+      attributes.output.min = -128;
+      attributes.output.max = 127;
+    }
     const int32_t depth = c.channels / c.group;
     tensors.push_back(RandomBytes(DType::kI8, {c.images, c.channels, c.extent[0], c.extent[1]},
                                   Layout::kChannelsLast, random));

@@ -3,11 +3,16 @@
 // Pass by pass (caps: ConvBand), the inputs are widened to halves once, with their padding, and
 // serve all outputs; the weights are widened once a pass, two outputs at a time, and serve all its
 // pixels. So the innermost loop only loads and multiplies.
+//
+// Where there is room for so few pixels a pass that the weights are widened again and again, a
+// pointwise convolution goes the other way about: four outputs at a time, over all pixels as they
+// are.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/outputs.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/quads.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
@@ -73,6 +78,61 @@ Pass PassAt(const ConvGeometry& g, const ConvBand& band, int row, int column) {
           columns < band.columns ? columns : band.columns};
 }
 
+size_t QuadBytes(const Outputs& outputs) {
+  return static_cast<size_t>(outputs.depth) * (kQuadOutputs * sizeof(int16_t));
+}
+
+/// True if MultiplyQuads takes this convolution, and widening the pixels for each four outputs
+/// costs less than widening the weights for each pass.
+bool IsQuadwise(const ConvGeometry& g, const ConvBand& band, const Outputs& outputs,
+                const Widening& widening, size_t workspace_bytes, bool copies) {
+  if (band.mode != ConvMode::kPixels || band.steps < 1 || widening.flip != 0) return false;
+  if (!outputs.IsSimple() || !IsDoubled(outputs.kind) || outputs.count % kQuadOutputs != 0) {
+    return false;
+  }
+  const int64_t pixels = int64_t{g.images} * g.out[0] * g.out[1];
+  const int64_t room =
+      static_cast<int64_t>(workspace_bytes) - static_cast<int64_t>(QuadBytes(outputs));
+  if (room < (copies ? pixels * g.channels : 0)) return false;
+  constexpr int kWorthAPass = 12;  // pixels
+  const int of_rows = (g.out[0] - 1) / band.rows + 1;
+  const int of_columns = (g.out[1] - 1) / band.columns + 1;
+  return pixels < kWorthAPass * (int64_t{g.images} * of_rows * of_columns - 1);
+}
+
+/// Of convolutions that IsQuadwise holds of. `w`: room for the weights of four outputs.
+void RunQuads(const ConvGeometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
+  QuadProduct product = {};
+  product.w = w;
+  product.less = widening.less;
+  product.steps = outputs.depth / kStepInputs;
+  product.kind = outputs.kind;
+  product.y_step = g.y_step[1];
+  product.x_gap = g.x_step[1] * g.strides[1] - outputs.depth;
+  const Rescale rescale = outputs.rescale;
+  for (int first = 0; first < outputs.count; first += kQuadOutputs) {
+    WidenQuads(outputs.w + ptrdiff_t{first} * outputs.depth, outputs.depth, product.steps, w);
+    for (int i = 0; i < kQuadOutputs; ++i) {
+      product.bias[i] =
+          rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
+      const ptrdiff_t place = (first + i) * rescale.step;
+      product.finish[i].Set(rescale.multiplier[place], rescale.shift[place],
+                            rescale.output.zero_point);
+    }
+    for (int image = 0; image < g.images; ++image) {
+      product.x = g.x + image * g.x_image;
+      uint8_t* y = g.y + image * g.y_image + first;
+      for (int row = 0; row < g.out[0]; ++row) {
+        product.y = y;
+        product.count = g.out[1];
+        MultiplyQuads(product);
+        product.x += g.strides[0] * g.x_step[0];
+        y += g.y_step[0];
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Status ConvCheck(const KernelSetup& setup) {
@@ -84,7 +144,9 @@ Status ConvCheck(const KernelSetup& setup) {
   return CheckOperands(op, setup.workspace_bytes, ConvLeastWorkspaceBytes(op));
 }
 
-Status ConvRun(const KernelCall& call) {
+Status ConvRun(const KernelCall& call) { return RunConv(call, nullptr); }
+
+Status RunConv(const KernelCall& call, CopyInputs* copy) {
   const OpCall& op = call.op;
   if (op.Output().Elements() == 0) return OkStatus();
   ConvBand band = ConvBandOf(op, call.workspace_bytes);
@@ -101,7 +163,13 @@ Status ConvRun(const KernelCall& call) {
   const TensorView& w = op.Input(1);
   const Outputs outputs = OutputsOf(op, op.AttributesAs<QuantizedConvAttributes>().output,
                                     g.outputs, static_cast<int>(w.Elements() / g.outputs));
-  const Widening widening = WideningOfX(op, outputs.doubles_inputs);
+  Widening widening = WideningOfX(op, false);
+  if (IsQuadwise(g, band, outputs, widening, call.workspace_bytes, copy != nullptr)) {
+    if (copy != nullptr) copy(g, static_cast<uint8_t*>(call.workspace) + QuadBytes(outputs));
+    RunQuads(g, outputs, widening, x_halves);
+    return OkStatus();
+  }
+  widening.doubled = outputs.doubles_inputs;
   int32_t gaps[kMostRuns];
   Pixels pixels;
   PairProduct product = {};

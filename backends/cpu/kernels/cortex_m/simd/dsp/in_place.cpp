@@ -3,6 +3,7 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 
 namespace tenon::cpu::dsp {
@@ -38,7 +39,7 @@ Status ConvInPlaceCheck(const KernelSetup& setup) {
 }
 
 Status ConvInPlaceRun(const KernelCall& call) {
-  return KeepsInputs(call.op, call.workspace_bytes) ? ConvRun(call)
+  return KeepsInputs(call.op, call.workspace_bytes) ? RunConv(call, CopyPixels)
                                                     : cortex_m::RunInPlace(call, ConvRun);
 }
 

@@ -28,6 +28,7 @@ uint8_t* CopyBytes(uint8_t* to, const uint8_t* from, ptrdiff_t count) {
 }
 
 uint8_t* FillBytes(uint8_t* to, uint8_t value, ptrdiff_t count) {
+  for (; count >= kStep; count -= kStep, to += kStep) StoreWord(to, value * 0x01010101U);
   for (; count > 0; --count) *to++ = value;
   return to;
 }
@@ -56,26 +57,36 @@ void LoadRow(const ConvGeometry& g, const Widening& widening, const uint8_t* row
 void GatherWindow(const ConvGeometry& g, const ConvBand& band, const uint8_t* image, int row,
                   int column, uint8_t* to) {
   uint8_t* const end = to + ptrdiff_t{band.steps} * kStep;
-  const int top = row * g.strides[0] - g.pads[0];
   const int left = column * g.strides[1] - g.pads[1];
   const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
-  const int reach = (g.kernel[1] - 1) * g.dilations[1];
-  const bool is_inside = left >= 0 && left + reach < g.in[1];
-  for (int i = 0; i < g.kernel[0]; ++i) {
-    const int at = top + i * g.dilations[0];
+  // Taps of a row: those before x, those of x from `from` on, and the others.
+  const int taps = g.kernel[1];
+  const int before = left >= 0 ? 0 : (-left < taps ? -left : taps);
+  const int room = g.in[1] - left - before;
+  const int inside = room < 0 ? 0 : (room < taps - before ? room : taps - before);
+  const ptrdiff_t bytes[] = {ptrdiff_t{before} * g.channels, ptrdiff_t{inside} * g.channels,
+                             ptrdiff_t{taps - before - inside} * g.channels};
+  const bool is_word = bytes[1] == kStep && inside == taps;
+  int at = row * g.strides[0] - g.pads[0];
+  for (int i = 0; i < g.kernel[0]; ++i, at += g.dilations[0]) {
     if (at < 0 || at >= g.in[0]) {
-      to = FillBytes(to, g.padding, ptrdiff_t{g.kernel[1]} * g.channels);
+      to = FillBytes(to, g.padding, ptrdiff_t{taps} * g.channels);
       continue;
     }
     const uint8_t* const from = image + at * g.x_step[0];
-    if (is_row && is_inside) {
-      to = CopyBytes(to, from + left * g.x_step[1], ptrdiff_t{g.kernel[1]} * g.channels);
-      continue;
-    }
-    for (int j = 0; j < g.kernel[1]; ++j) {
-      const int place = left + j * g.dilations[1];
-      to = place < 0 || place >= g.in[1] ? FillBytes(to, g.padding, g.channels)
-                                         : CopyBytes(to, from + place * g.x_step[1], g.channels);
+    if (is_row && is_word) {
+      StoreWord(to, LoadWord(from + left * g.x_step[1]));
+      to += kStep;
+    } else if (is_row) {
+      to = FillBytes(to, g.padding, bytes[0]);
+      if (inside > 0) to = CopyBytes(to, from + (left + before) * g.x_step[1], bytes[1]);
+      to = FillBytes(to, g.padding, bytes[2]);
+    } else {
+      for (int j = 0; j < taps; ++j) {
+        const int place = left + j * g.dilations[1];
+        to = place < 0 || place >= g.in[1] ? FillBytes(to, g.padding, g.channels)
+                                           : CopyBytes(to, from + place * g.x_step[1], g.channels);
+      }
     }
   }
   FillBytes(to, g.padding, end - to);
@@ -158,6 +169,24 @@ void LoadPixels(const ConvGeometry& g, const ConvBand& band, const Widening& wid
     WidenPairs(widening, row, step, pass.columns, band.steps, to);
     to += ptrdiff_t{pass.columns} * band.steps * kStep;
   }
+}
+
+void CopyPixels(ConvGeometry& g, uint8_t* to) {
+  const uint8_t* const copy = to;
+  for (int image = 0; image < g.images; ++image) {
+    for (int row = 0; row < g.out[0]; ++row) {
+      const uint8_t* from = g.x + image * g.x_image + row * g.strides[0] * g.x_step[0];
+      for (int column = 0; column < g.out[1]; ++column) {
+        to = CopyBytes(to, from, g.channels);
+        from += g.strides[1] * g.x_step[1];
+      }
+    }
+  }
+  g.x = copy;
+  g.x_step[1] = g.channels;
+  g.x_step[0] = g.x_step[1] * g.out[1];
+  g.x_image = g.x_step[0] * g.out[0];
+  g.strides[0] = g.strides[1] = 1;
 }
 
 void LoadWindows(const ConvGeometry& g, const ConvBand& band, const Widening& widening,

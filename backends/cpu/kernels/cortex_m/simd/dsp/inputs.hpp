@@ -54,6 +54,9 @@ void LoadRows(const ConvGeometry& geometry, const ConvBand& band, const Widening
 void LoadPixels(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
                 const uint8_t* image, const Pass& pass, int16_t* to);
 
+/// Copies the pixels that a pointwise convolution reads, and makes the copy the geometry's x.
+void CopyPixels(ConvGeometry& geometry, uint8_t* to);
+
 /// Fills `to` with the windows of the pass's pixels, in pairs. `bytes`: room for two windows.
 void LoadWindows(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
                  const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to);

@@ -7,8 +7,13 @@
 
 namespace tenon::cpu::dsp {
 
+struct ConvGeometry;
+
 Status ConvCheck(const KernelSetup& setup);
 Status ConvRun(const KernelCall& call);
+/// The same. `copy` (CopyPixels): where the output lies over the input; else null.
+using CopyInputs = void(ConvGeometry& geometry, uint8_t* to);
+Status RunConv(const KernelCall& call, CopyInputs* copy);
 
 Status DepthwiseCheck(const KernelSetup& setup);
 Status DepthwiseRun(const KernelCall& call);

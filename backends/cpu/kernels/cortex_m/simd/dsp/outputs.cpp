@@ -102,11 +102,9 @@ Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, in
 
 void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes,
                 PairProduct& product) {
-  const bool is_simple =
-      outputs.kind != FinishKind::kAny && outputs.is_signed && outputs.zero_points == nullptr;
   product.kind = outputs.kind;
   uint8_t* const y = product.output;
-  int first = is_simple ? RunSimplePairs(outputs, w, bytes, product) : 0;
+  int first = outputs.IsSimple() ? RunSimplePairs(outputs, w, bytes, product) : 0;
   for (product.output = y + first; first < outputs.count; first += 2, product.output += 2) {
     RunAnyPair(outputs, first, pixels, w, bytes, product);
   }

@@ -21,6 +21,11 @@ struct Outputs {
   FinishKind kind = FinishKind::kAny;
   bool doubles_inputs = false;   ///< so that sums are doubled (see IsDoubled)
   bool doubles_weights = false;  ///< the same
+
+  /// True if assembler code gives the bytes, and the weights are what they say.
+  [[nodiscard]] bool IsSimple() const {
+    return kind != FinishKind::kAny && is_signed && zero_points == nullptr;
+  }
 };
 
 /// Of a quantized convolution or matrix product whose weights of an output are neighbours.

@@ -1,0 +1,174 @@
+#include "backends/cpu/kernels/cortex_m/simd/dsp/quads.hpp"
+
+namespace tenon::cpu::dsp {
+
+#if TENON_DSP_INSTRUCTIONS
+
+// 13 instructions for 16 products. r0-r3 are sums, r4 is the next weight, r5 the next input, r6 is
+// `less` and r12 the rounds left. A round is four steps; the first one is entered in its middle,
+// where the number of steps is no multiple of four. The product's address is on the stack.
+#define TENON_QUAD_STEP             \
+  "ldr r8, [r5], #4\n"              \
+  "ldmia r4!, {r9, r10, r11, lr}\n" \
+  "sxtab16 r7, r6, r8\n"            \
+  "sxtab16 r8, r6, r8, ror #8\n"    \
+  "smlad r0, r7, r9, r0\n"          \
+  "smlad r1, r7, r10, r1\n"         \
+  "smlad r2, r7, r11, r2\n"         \
+  "smlad r3, r7, lr, r3\n"          \
+  "ldmia r4!, {r9, r10, r11, lr}\n" \
+  "smlad r0, r8, r9, r0\n"          \
+  "smlad r1, r8, r10, r1\n"         \
+  "smlad r2, r8, r11, r2\n"         \
+  "smlad r3, r8, lr, r3\n"
+
+// A sum to a byte, as FinishDoubled does.
+#define TENON_SIGN(sum, offset) "add lr, " offset ", " sum ", asr #31\n"
+#define TENON_FINISH(sum, multiplier, offset, right) \
+  "smmlar " sum ", " sum ", " multiplier ", " offset \
+  "\n"                                               \
+  "asr " sum ", " sum ", " right                     \
+  "\n"                                               \
+  "ssat " sum ", #8, " sum "\n"
+
+__attribute__((naked)) void MultiplyQuads(QuadProduct&) {
+  __asm__ volatile(
+      "push {r0, r4-r11, lr}\n"
+      "mov r12, r0\n"
+      "ldrd r1, r2, [r0, #100]\n"  // steps, kind
+      "ldr r5, [r0, #96]\n"
+      "add r3, r1, #3\n"
+      "lsr r3, #2\n"
+      "rsb r1, r1, #0\n"
+      "and r1, #3\n"  // steps left out of the first round
+      "mov r4, #52\n"
+      "adr r6, 2f\n"
+      "mla r1, r1, r4, r6\n"
+      "orr r1, #1\n"  // an address of Thumb code
+      "strd r3, r1, [r0, #24]\n"
+      "adr r6, 5f\n"
+      "cbnz r2, 1f\n"
+      "adr r6, 4f\n"
+      "1:\n"
+      "orr r6, #1\n"
+      "str r6, [r0, #108]\n"
+      "ldm r12, {r0-r4, r6, r12, pc}\n"
+
+      ".balign 4\n"
+      "2:\n" TENON_QUAD_STEP TENON_QUAD_STEP TENON_QUAD_STEP TENON_QUAD_STEP
+      "subs r12, #1\n"
+      "bne.w 2b\n"
+      "ldr r12, [sp]\n"
+      "add r4, r12, #32\n"
+      "ldmia r4!, {r6-r11}\n"
+      "add r0, r0\n"
+      "add r1, r1\n"
+      "add r2, r2\n"
+      "add r3, r3\n"
+      "ldr pc, [r12, #108]\n"
+      ".balign 4\n"
+      "5:\n" TENON_FINISH("r0", "r6", "r7", "r8") TENON_FINISH("r1", "r9", "r10", "r11")
+      "ldmia r4!, {r6-r11}\n" TENON_FINISH("r2", "r6", "r7", "r8")
+          TENON_FINISH("r3", "r9", "r10", "r11")
+      "3:\n"
+      "ldm r4, {r6-r9}\n"
+      "strb r0, [r6]\n"
+      "strb r1, [r6, #1]\n"
+      "strb r2, [r6, #2]\n"
+      "strb r3, [r6, #3]\n"
+      "add r6, r7\n"
+      "add r5, r8\n"
+      "subs r9, #1\n"
+      "str r6, [r4]\n"
+      "str r9, [r4, #12]\n"
+      "it ne\n"
+      "ldmne r12, {r0-r4, r6, r12, pc}\n"
+      "pop {r0, r4-r11, pc}\n"
+
+      ".balign 4\n"
+      "4:\n" TENON_SIGN("r0", "r7") TENON_FINISH("r0", "r6", "lr", "r8") TENON_SIGN("r1", "r10")
+          TENON_FINISH("r1", "r9", "lr", "r11")
+      "ldmia r4!, {r6-r11}\n" TENON_SIGN("r2", "r7") TENON_FINISH("r2", "r6", "lr", "r8")
+          TENON_SIGN("r3", "r10") TENON_FINISH("r3", "r9", "lr", "r11")
+      "b 3b\n");
+}
+
+#undef TENON_FINISH
+#undef TENON_SIGN
+#undef TENON_QUAD_STEP
+
+__attribute__((naked)) void WidenQuads(const uint8_t*, ptrdiff_t, int, int16_t*) {
+  __asm__ volatile(
+      "cmp r2, #0\n"
+      "it eq\n"
+      "bxeq lr\n"
+      "push {r4-r11, lr}\n"
+      "add r4, r0, r1\n"
+      "add r5, r4, r1\n"
+      "add r12, r5, r1\n"
+      "1:\n"
+      "ldr r1, [r0], #4\n"
+      "ldr r10, [r4], #4\n"
+      "ldr r11, [r5], #4\n"
+      "ldr lr, [r12], #4\n"
+      "sxtb16 r6, r1\n"
+      "sxtb16 r7, r10\n"
+      "sxtb16 r8, r11\n"
+      "sxtb16 r9, lr\n"
+      "stmia r3!, {r6-r9}\n"
+      "sxtb16 r1, r1, ror #8\n"
+      "sxtb16 r10, r10, ror #8\n"
+      "sxtb16 r11, r11, ror #8\n"
+      "sxtb16 lr, lr, ror #8\n"
+      "stmia r3!, {r1, r10, r11, lr}\n"
+      "subs r2, #1\n"
+      "bne 1b\n"
+      "pop {r4-r11, pc}\n");
+}
+
+#else
+
+namespace {
+
+/// The sum of one output of one pixel.
+uint32_t Sum(const QuadProduct& product, const uint8_t* x, int output) {
+  uint32_t sum = product.bias[output];
+  const int16_t* w = product.w + 2 * output;
+  constexpr int kHalves = 2 * kQuadOutputs;
+  for (int step = 0; step < product.steps; ++step, x += 4, w += 2 * kHalves) {
+    const uint32_t word = LoadWord(x);
+    sum = AddProducts(AddEvenBytes(product.less, word), LoadWord(w), sum);
+    sum = AddProducts(AddOddBytes(product.less, word), LoadWord(w + kHalves), sum);
+  }
+  return sum;
+}
+
+}  // namespace
+
+void MultiplyQuads(QuadProduct& product) {
+  const uint8_t* x = product.x;
+  for (; product.count > 0; --product.count) {
+    for (int output = 0; output < kQuadOutputs; ++output) {
+      const auto doubled = static_cast<int32_t>(2 * Sum(product, x, output));
+      const int32_t value = FinishDoubled(product.finish[output], doubled);
+      product.y[output] = static_cast<uint8_t>(SaturateToByte(value));
+    }
+    product.y += product.y_step;
+    x += product.steps * 4 + product.x_gap;
+  }
+}
+
+void WidenQuads(const uint8_t* from, ptrdiff_t row_bytes, int words, int16_t* to) {
+  for (; words > 0; --words, from += 4) {
+    for (int output = 0; output < kQuadOutputs; ++output, to += 2) {
+      const uint32_t word = LoadWord(from + output * row_bytes);
+      StoreWord(to, AddEvenBytes(0, word));
+      StoreWord(to + 2 * kQuadOutputs, AddOddBytes(0, word));
+    }
+    to += 2 * kQuadOutputs;
+  }
+}
+
+#endif
+
+}  // namespace tenon::cpu::dsp
