@@ -21,10 +21,15 @@ void MoveDown(int16_t* to, const int16_t* from, ptrdiff_t count) {
   }
 }
 
-uint8_t* CopyBytes(uint8_t* to, const uint8_t* from, ptrdiff_t count) {
+inline __attribute__((always_inline)) uint8_t* CopyRow(uint8_t* to, const uint8_t* from,
+                                                       ptrdiff_t count) {
   for (; count >= kStep; count -= kStep, to += kStep, from += kStep) StoreWord(to, LoadWord(from));
   for (; count > 0; --count) *to++ = *from++;
   return to;
+}
+
+uint8_t* CopyBytes(uint8_t* to, const uint8_t* from, ptrdiff_t count) {
+  return CopyRow(to, from, count);
 }
 
 uint8_t* FillBytes(uint8_t* to, uint8_t value, ptrdiff_t count) {
@@ -53,43 +58,48 @@ void LoadRow(const ConvGeometry& g, const Widening& widening, const uint8_t* row
   FillZeros(to + ptrdiff_t{end} * g.channels, ptrdiff_t{columns - end} * g.channels);
 }
 
+/// A row of a window, of pixels without gaps, whose taps lie in part before or behind `row` of x.
+uint8_t* GatherEdge(const ConvGeometry& g, const uint8_t* row, int left, uint8_t* to) {
+  const int taps = g.kernel[1];
+  const int before = left >= 0 ? 0 : (-left < taps ? -left : taps);
+  const int end = g.in[1] - left < taps ? g.in[1] - left : taps;
+  to = FillBytes(to, g.padding, ptrdiff_t{before} * g.channels);
+  if (end > before) {
+    const ptrdiff_t bytes = ptrdiff_t{end - before} * g.channels;
+    to = CopyBytes(to, row + ptrdiff_t{left + before} * g.channels, bytes);
+  }
+  return FillBytes(to, g.padding, ptrdiff_t{taps - (end > before ? end : before)} * g.channels);
+}
+
 /// The window of a pixel, its bytes one behind another; the last word is filled with padding.
 void GatherWindow(const ConvGeometry& g, const ConvBand& band, const uint8_t* image, int row,
                   int column, uint8_t* to) {
   uint8_t* const end = to + ptrdiff_t{band.steps} * kStep;
+  const int top = row * g.strides[0] - g.pads[0];
   const int left = column * g.strides[1] - g.pads[1];
   const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
-  // Taps of a row: those before x, those of x from `from` on, and the others.
-  const int taps = g.kernel[1];
-  const int before = left >= 0 ? 0 : (-left < taps ? -left : taps);
-  const int room = g.in[1] - left - before;
-  const int inside = room < 0 ? 0 : (room < taps - before ? room : taps - before);
-  const ptrdiff_t bytes[] = {ptrdiff_t{before} * g.channels, ptrdiff_t{inside} * g.channels,
-                             ptrdiff_t{taps - before - inside} * g.channels};
-  const bool is_word = bytes[1] == kStep && inside == taps;
-  int at = row * g.strides[0] - g.pads[0];
-  for (int i = 0; i < g.kernel[0]; ++i, at += g.dilations[0]) {
+  const int reach = (g.kernel[1] - 1) * g.dilations[1];
+  const bool is_inside = left >= 0 && left + reach < g.in[1];
+  for (int i = 0; i < g.kernel[0]; ++i) {
+    const int at = top + i * g.dilations[0];
     if (at < 0 || at >= g.in[0]) {
-      to = FillBytes(to, g.padding, ptrdiff_t{taps} * g.channels);
+      to = FillBytes(to, g.padding, ptrdiff_t{g.kernel[1]} * g.channels);
       continue;
     }
     const uint8_t* const from = image + at * g.x_step[0];
-    if (is_row && is_word) {
-      StoreWord(to, LoadWord(from + left * g.x_step[1]));
-      to += kStep;
+    if (is_row && is_inside) {
+      to = CopyRow(to, from + left * g.x_step[1], ptrdiff_t{g.kernel[1]} * g.channels);
     } else if (is_row) {
-      to = FillBytes(to, g.padding, bytes[0]);
-      if (inside > 0) to = CopyBytes(to, from + (left + before) * g.x_step[1], bytes[1]);
-      to = FillBytes(to, g.padding, bytes[2]);
+      to = GatherEdge(g, from, left, to);
     } else {
-      for (int j = 0; j < taps; ++j) {
+      for (int j = 0; j < g.kernel[1]; ++j) {
         const int place = left + j * g.dilations[1];
         to = place < 0 || place >= g.in[1] ? FillBytes(to, g.padding, g.channels)
                                            : CopyBytes(to, from + place * g.x_step[1], g.channels);
       }
     }
   }
-  FillBytes(to, g.padding, end - to);
+  for (; to != end; ++to) *to = g.padding;
 }
 
 bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
