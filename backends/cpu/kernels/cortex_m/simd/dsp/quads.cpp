@@ -35,8 +35,10 @@ __attribute__((naked)) void MultiplyQuads(QuadProduct&) {
   __asm__ volatile(
       "push {r0, r4-r11, lr}\n"
       "mov r12, r0\n"
-      "ldrd r1, r2, [r0, #100]\n"  // steps, kind
+      "ldr r1, [r0, #28]\n"
       "ldr r5, [r0, #96]\n"
+      "cbnz r1, 6f\n"
+      "ldrd r1, r2, [r0, #100]\n"  // steps, kind
       "add r3, r1, #3\n"
       "lsr r3, #2\n"
       "rsb r1, r1, #0\n"
@@ -52,6 +54,7 @@ __attribute__((naked)) void MultiplyQuads(QuadProduct&) {
       "1:\n"
       "orr r6, #1\n"
       "str r6, [r0, #108]\n"
+      "6:\n"
       "ldm r12, {r0-r4, r6, r12, pc}\n"
 
       ".balign 4\n"

@@ -20,7 +20,7 @@ struct QuadProduct {
   const int16_t* w;             ///< at a multiple of 4 bytes
   uint32_t less;                ///< 0 less the zero point of x, in both halves
   uint32_t rounds;              ///< no input
-  uint32_t code;                ///< no input
+  uint32_t code;                ///< 0 before the first call, of several with equal steps and kind
   Finish finish[kQuadOutputs];
   uint8_t* y;  ///< of the first pixel; these four are no inputs of another call
   ptrdiff_t y_step;
