@@ -1,4 +1,5 @@
 """Plans on the emulated boards: convert here, run there, read what came back."""
+import argparse
 import dataclasses
 import json
 import os
@@ -6,12 +7,14 @@ import pathlib
 import random
 import struct
 import subprocess
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MACHINES = {"cortex-m55": "mps3-an547", "cortex-m7": "mps2-an500"}
 # Of an instruction under `-icount shift=5`, and of a tick of SysTick on these machines.
 PICOSECONDS_PER_INSTRUCTION = 32_000
 PICOSECONDS_PER_TICK = {"mps3-an547": 31_250, "mps2-an500": 40_000}
+SKIPPED = 77
 FORMATS = {"f32": ("<f4", "f"), "i8": ("|i1", "b"), "u8": ("|u1", "B"), "i32": ("<i4", "i")}
 
 
@@ -148,3 +151,32 @@ def multiplies(plan, op):
     if "matmul" in op["kind"]:
         return elements(tensors[op["outputs"][0]]) * tensors[op["inputs"][0]][-1]
     return 0
+
+
+def test_arguments(*options):
+    """What every test of a model on the board is given, and `options`: of add_argument, by name."""
+    parser = argparse.ArgumentParser()
+    for name in ("tenon", "runner", "board"):
+        parser.add_argument(f"--{name}", required=True)
+    for name, settings in options:
+        parser.add_argument(name, **settings)
+    parser.add_argument("model")
+    return parser.parse_args()
+
+
+def run_test(test, options):
+    """The exit status of `test(options, folder)`, which gives what is wrong as lines of words."""
+    for path, words in ((options.tenon, "build this machine's tools first"),
+                        (options.model, "a model of the shared folder (TENON_SHARED)"),
+                        (options.runner, "build firmware_runner first")):
+        if not pathlib.Path(path).exists():
+            print(f"skipped: no {path}: {words}")
+            return SKIPPED
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            wrong = test(options, pathlib.Path(folder))
+        except Failure as failure:
+            wrong = [str(failure)]
+    for words in wrong:
+        print(f"error: {words}")
+    return 1 if wrong else 0

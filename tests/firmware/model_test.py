@@ -4,15 +4,11 @@ runs there with the same bits as it does here with the portable kernels.
 
 Its memory besides arenas is held to its limit on the way. Inputs: the model's own sample where there
 is one (--sample), and numbers of a fixed sequence. Exit status 77: skipped, with the reason."""
-import argparse
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import firmware
-
-SKIPPED = 77
 
 
 def state_limit(plan):
@@ -80,30 +76,8 @@ def test(options, folder):
     return wrong
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    for name in ("tenon", "runner", "board"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--sample", help="a .npy file of the model's input, if it is there")
-    parser.add_argument("--arenas", type=int, help="that the plan must have")
-    parser.add_argument("--option", action="append", default=[], help="of convert")
-    parser.add_argument("model")
-    options = parser.parse_args()
-    for path, words in ((options.tenon, "build this machine's tools first"),
-                        (options.model, "a model of the shared folder (TENON_SHARED)"),
-                        (options.runner, "build firmware_runner first")):
-        if not pathlib.Path(path).exists():
-            print(f"skipped: no {path}: {words}")
-            return SKIPPED
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            wrong = test(options, pathlib.Path(folder))
-        except firmware.Failure as failure:
-            wrong = [str(failure)]
-    for words in wrong:
-        print(f"error: {words}")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(firmware.run_test(test, firmware.test_arguments(
+        ("--sample", {"help": "a .npy file of the model's input, if it is there"}),
+        ("--arenas", {"type": int, "help": "that the plan must have"}),
+        ("--option", {"action": "append", "default": [], "help": "of convert"}))))

@@ -3,16 +3,13 @@
 a plain one is predicted within SHARE of what is counted on the board.
 
 That is what --most-slowdown is worth. Exit status 77: skipped, with the reason."""
-import argparse
 import json
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import firmware
 
-SKIPPED = 77
 MOST_SLOWDOWN = 1.3
 
 
@@ -48,28 +45,6 @@ def test(options, folder):
     return wrong
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    for name in ("tenon", "runner", "board"):
-        parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--off", type=float, required=True, help="share of the prediction")
-    parser.add_argument("model")
-    options = parser.parse_args()
-    for path, words in ((options.tenon, "build this machine's tools first"),
-                        (options.model, "a model of the shared folder (TENON_SHARED)"),
-                        (options.runner, "build firmware_runner first")):
-        if not pathlib.Path(path).exists():
-            print(f"skipped: no {path}: {words}")
-            return SKIPPED
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            wrong = test(options, pathlib.Path(folder))
-        except firmware.Failure as failure:
-            wrong = [str(failure)]
-    for words in wrong:
-        print(f"error: {words}")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(firmware.run_test(test, firmware.test_arguments(
+        ("--off", {"type": float, "required": True, "help": "share of the prediction"}))))

@@ -3,10 +3,14 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "converter/ir/text.hpp"
+#include "converter/pipeline.hpp"
+#include "tests/support/convert_and_run.hpp"
 
 namespace tenon::converter {
 
@@ -25,6 +29,16 @@ inline Graph Parsed(std::string_view text) {
   auto graph = ParseGraph(text);
   REQUIRE(graph.ok());
   return std::move(*graph);
+}
+
+/// What the portable kernels give.
+inline std::vector<std::vector<std::byte>> Outputs(
+    const Conversion& conversion, const std::vector<std::vector<std::byte>>& inputs) {
+  test::RunSettings settings;
+  settings.portable = true;
+  const test::RunResult run = test::RunPlan(conversion.plan, inputs, settings);
+  REQUIRE(run.error == "");
+  return run.outputs;
 }
 
 }  // namespace tenon::converter

@@ -38,15 +38,6 @@ Conversion Converted(const Graph& graph, const ConvertOptions& options) {
   return std::move(*conversion);
 }
 
-std::vector<std::vector<std::byte>> Outputs(const Conversion& conversion,
-                                            const std::vector<std::vector<std::byte>>& inputs) {
-  test::RunSettings settings;
-  settings.portable = true;
-  const test::RunResult run = test::RunPlan(conversion.plan, inputs, settings);
-  REQUIRE(run.error == "");
-  return run.outputs;
-}
-
 TEST_CASE("Direct space: a model that fits the arena's space lies there alone") {
   const Conversion conversion = Converted(Parsed(kChain), Microcontroller(kMuch, kMuch));
   CHECK(conversion.memory.beside.empty());

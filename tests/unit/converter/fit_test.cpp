@@ -44,15 +44,6 @@ int64_t StatedLimit(const Error& error) {
   return 0;
 }
 
-std::vector<std::vector<std::byte>> Outputs(const Conversion& conversion,
-                                            const std::vector<std::vector<std::byte>>& inputs) {
-  test::RunSettings settings;
-  settings.portable = true;
-  const test::RunResult run = test::RunPlan(conversion.plan, inputs, settings);
-  REQUIRE(run.error == "");
-  return run.outputs;
-}
-
 TEST_CASE("Fit: a chain over the limit is cut into patches that give the same bits") {
   const Graph graph = Parsed(kChain);
   const int64_t whole = UnlimitedArena(graph);

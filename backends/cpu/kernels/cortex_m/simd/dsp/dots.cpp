@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "backends/cpu/kernels/cortex_m/simd/dsp/finish_code.hpp"
+
 namespace tenon::cpu::dsp {
 
 #if TENON_DSP_INSTRUCTIONS
@@ -42,15 +44,6 @@ namespace tenon::cpu::dsp {
   "smlad r3, r11, r9, r3\n"        \
   "smlad r2, lr, r8, r2\n"         \
   "smlad r3, lr, r10, r3\n"
-
-// A sum to a byte, as FinishDoubled does.
-#define TENON_SIGN(sum, offset) "add lr, " offset ", " sum ", asr #31\n"
-#define TENON_FINISH(sum, multiplier, offset, right) \
-  "smmlar " sum ", " sum ", " multiplier ", " offset \
-  "\n"                                               \
-  "asr " sum ", " sum ", " right                     \
-  "\n"                                               \
-  "ssat " sum ", #8, " sum "\n"
 
 // Four sums to bytes, as FinishFloat does.
 #if defined(__ARM_FP) && (__ARM_FP & 4)
@@ -220,8 +213,6 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
 #undef TENON_FLOAT
 #undef TENON_ROUND
 #undef TENON_BYTE
-#undef TENON_FINISH
-#undef TENON_SIGN
 #undef TENON_RUN_STEP
 #undef TENON_PAIRED_STEP
 

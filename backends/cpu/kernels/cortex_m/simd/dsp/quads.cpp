@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/quads.hpp"
 
+#include "backends/cpu/kernels/cortex_m/simd/dsp/finish_code.hpp"
+
 namespace tenon::cpu::dsp {
 
 #if TENON_DSP_INSTRUCTIONS
@@ -21,15 +23,6 @@ namespace tenon::cpu::dsp {
   "smlad r1, r8, r10, r1\n"         \
   "smlad r2, r8, r11, r2\n"         \
   "smlad r3, r8, lr, r3\n"
-
-// A sum to a byte, as FinishDoubled does.
-#define TENON_SIGN(sum, offset) "add lr, " offset ", " sum ", asr #31\n"
-#define TENON_FINISH(sum, multiplier, offset, right) \
-  "smmlar " sum ", " sum ", " multiplier ", " offset \
-  "\n"                                               \
-  "asr " sum ", " sum ", " right                     \
-  "\n"                                               \
-  "ssat " sum ", #8, " sum "\n"
 
 __attribute__((naked)) void MultiplyQuads(QuadProduct&) {
   __asm__ volatile(
@@ -96,8 +89,6 @@ __attribute__((naked)) void MultiplyQuads(QuadProduct&) {
       "b 3b\n");
 }
 
-#undef TENON_FINISH
-#undef TENON_SIGN
 #undef TENON_QUAD_STEP
 
 __attribute__((naked)) void WidenQuads(const uint8_t*, ptrdiff_t, int, int16_t*) {
