@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "converter/cost/features_kernels.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/op_host_row.hpp"
 
 namespace tenon::converter::features {
 namespace {
@@ -88,7 +88,7 @@ int64_t BroadcastStride(const TensorView& view, int rank, int axis) {
 }
 
 const char* FunctionName(const ProfileOperands& operands) {
-  for (const AttributeField& field : GetOpText(operands.kind()).fields) {
+  for (const AttributeField& field : GetOpHostRow(operands.kind()).text.fields) {
     if (field.kind != FieldKind::kEnum) continue;
     const int32_t value = static_cast<const int32_t*>(operands.call().attributes)[field.offset];
     if (value >= 0 && value < field.enum_count) return field.enum_names[value];

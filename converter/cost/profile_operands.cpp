@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "runtime/ops/kernel_name.hpp"
+#include "runtime/ops/op_host_row.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
@@ -56,9 +57,9 @@ bool IsScaleOrBound(const OpRow& row, const AttributeField& field) {
 }
 
 std::string AttributesText(const OpRow& row, const int32_t* words) {
-  const auto* defaults = static_cast<const int32_t*>(GetOpText(row.kind).default_attributes);
+  const auto* defaults = GetOpHostRow(row.kind).text.DefaultWords();
   std::string text;
-  for (const AttributeField& field : GetOpText(row.kind).fields) {
+  for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
     const int32_t* value = words + field.offset;
     if (std::equal(value, value + field.count, defaults + field.offset)) continue;
     if (IsScaleOrBound(row, field)) continue;
@@ -130,10 +131,9 @@ void ProfileOperands::Finish(std::vector<int32_t> attributes) {
   attributes_ = std::move(attributes);
   const size_t given = std::min(attributes_.size(), row.attribute_words);
   attributes_.resize(row.attribute_words);
-  std::copy(
-      static_cast<const int32_t*>(GetOpText(row.kind).default_attributes) + given,
-      static_cast<const int32_t*>(GetOpText(row.kind).default_attributes) + row.attribute_words,
-      attributes_.begin() + static_cast<ptrdiff_t>(given));
+  std::copy(GetOpHostRow(row.kind).text.DefaultWords() + given,
+            GetOpHostRow(row.kind).text.DefaultWords() + row.attribute_words,
+            attributes_.begin() + static_cast<ptrdiff_t>(given));
   call_.tensors = views_.data();
   call_.input_ids = Span<const int32_t>(input_ids_.data(), input_ids_.size());
   call_.output_ids = Span<const int32_t>(output_ids_.data(), output_ids_.size());

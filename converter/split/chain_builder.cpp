@@ -96,7 +96,7 @@ bool ChainBuilder::Add() {
   const OpCallView view(graph_, op);
   const OpCall& call = view.call();
   if (call.Output().Elements() == 0) return false;
-  const OpSplitRow& row = GetOpSplitRow(op.kind);
+  const OpSplit& row = GetOpHostRow(op.kind).split;
   const bool continues = std::any_of(op.inputs.begin(), op.inputs.end(),
                                      [this](TensorId input) { return TensorOf(input) >= 0; });
   const int32_t wanted = row.axis(call, chain_.dimension);
@@ -108,7 +108,7 @@ bool ChainBuilder::Add() {
     if (axis < 0 || axis >= rank || (i >= 0 && axis == wanted)) continue;
     std::fill(needs.begin(), needs.end(), InputSplit{});
     int32_t granularity = 1;
-    if (!row.split(call, axis, needs.data(), &granularity) || !Fits(op, needs)) continue;
+    if (!row.along(call, axis, needs.data(), &granularity) || !Fits(op, needs)) continue;
     Append(id, call, axis, needs, granularity);
     return true;
   }

@@ -2,81 +2,40 @@
 
 #include <cstring>
 
+#include "runtime/ops/host/host_rows.hpp"
 #include "runtime/ops/rows.hpp"
 
 namespace tenon {
 namespace {
 
-/// By OpKind; a test checks that each row stands at its kind's place.
-const OpRow* const kRows[kOpKindCount] = {
-    &kConvRow,
-    &kMatMulRow,
-    &kMaxPoolRow,
-    &kAveragePoolRow,
-    &kUnaryRow,
-    &kBinaryRow,
-    &kSelectRow,
-    &kReduceRow,
-    &kSoftmaxRow,
-    &kLrnRow,
-    &kConcatRow,
-    &kSliceRow,
-    &kPadRow,
-    &kReshapeRow,
-    &kTransposeRow,
-    &kExpandRow,
-    &kResizeRow,
-    &kGatherRow,
-    &kCastRow,
-    &kCopyRow,
-    &kQuantizeRow,
-    &kDequantizeRow,
-    &kLookupRow,
-    &kQuantizedConvRow,
-    &kQuantizedMatMulRow,
-    &kQuantizedBinaryRow,
-    &kQuantizedAveragePoolRow,
-    &kQuantizedReduceRow,
-    &kQuantizedSoftmaxRow,
+/// A number that is missing in the list would shift what stands behind it.
+constexpr int kNumbers[] = {
+#define TENON_OP(Kind, name, number) number,
+#include "runtime/ops/ops.inc"
+};
+constexpr bool NumbersArePlaces() {
+  for (int i = 0; i < kOpKindCount; ++i) {
+    if (kNumbers[i] != i) return false;
+  }
+  return true;
+}
+static_assert(NumbersArePlaces());
+
+constexpr const OpRow* kRows[] = {
+#define TENON_OP(Kind, name, number) &k##Kind##Row,
+#include "runtime/ops/ops.inc"
 };
 
-const OpText* const kTexts[kOpKindCount] = {
-    &kConvText,
-    &kMatMulText,
-    &kMaxPoolText,
-    &kAveragePoolText,
-    &kUnaryText,
-    &kBinaryText,
-    &kSelectText,
-    &kReduceText,
-    &kSoftmaxText,
-    &kLrnText,
-    &kConcatText,
-    &kSliceText,
-    &kPadText,
-    &kReshapeText,
-    &kTransposeText,
-    &kExpandText,
-    &kResizeText,
-    &kGatherText,
-    &kCastText,
-    &kCopyText,
-    &kQuantizeText,
-    &kDequantizeText,
-    &kLookupText,
-    &kQuantizedConvText,
-    &kQuantizedMatMulText,
-    &kQuantizedBinaryText,
-    &kQuantizedAveragePoolText,
-    &kQuantizedReduceText,
-    &kQuantizedSoftmaxText,
+constexpr const OpHostRow* kHostRows[] = {
+#define TENON_OP(Kind, name, number) &k##Kind##HostRow,
+#include "runtime/ops/ops.inc"
 };
 
 }  // namespace
 
-const OpText& GetOpText(OpKind kind) { return *kTexts[static_cast<size_t>(kind)]; }
-
 const OpRow& GetOpRow(OpKind kind) { return *kRows[static_cast<size_t>(kind)]; }
+
+const OpHostRow& GetOpHostRow(OpKind kind) { return *kHostRows[static_cast<size_t>(kind)]; }
 
 const OpRow* FindOpRow(const char* name) {
   if (name == nullptr) return nullptr;

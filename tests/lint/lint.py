@@ -189,7 +189,10 @@ def boards():
         import jsonschema
     except ImportError:
         skip("python3-jsonschema is not installed")
-    schema = json.loads((ROOT / "sdk/schema/board.schema.json").read_text())
+    ops = re.findall(r"^TENON_OP\(\w+, (\w+),", (ROOT / "runtime/ops/ops.inc").read_text(),
+                     re.MULTILINE)
+    text = (ROOT / "sdk/schema/board.schema.json.in").read_text()
+    schema = json.loads(text.replace("@TENON_OP_NAMES@", json.dumps(ops)[1:-1]))
     jsonschema.Draft7Validator.check_schema(schema)
     found = []
     for path, text in texts(r"^sdk/boards/.*\.json$"):
