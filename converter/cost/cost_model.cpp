@@ -13,7 +13,7 @@ namespace {
 constexpr char kPortable[] = "portable";
 
 bool IsDepthwise(const Graph& graph, const Op& op) {
-  if (op.kind != OpKind::kConv && op.kind != OpKind::kQuantizedConv) return false;
+  if (!TraitsOf(op.kind).convolution) return false;
   const int32_t group = op.attributes.As<ConvAttributes>().group;
   return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
 }
@@ -23,23 +23,6 @@ bool IsPortable(const std::string& kernel) {
   const size_t implementation = kernel.rfind('.');
   return implementation != std::string::npos &&
          kernel.compare(implementation + 1, std::strlen(kPortable), kPortable) == 0;
-}
-
-/// True for ops whose every output element is one of an input's, or a constant.
-bool OnlyMoves(OpKind kind) {
-  switch (kind) {
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kPad:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kExpand:
-    case OpKind::kGather:
-    case OpKind::kCopy:
-      return true;
-    default:
-      return false;
-  }
 }
 
 /// Of one thread.
@@ -60,7 +43,7 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
 
 /// Of one thread.
 double ElementaryRate(const Op& op, const Unit& unit) {
-  const bool moves = OnlyMoves(op.kind) && unit.moved_elements_per_second > 0;
+  const bool moves = TraitsOf(op.kind).moves_elements && unit.moved_elements_per_second > 0;
   return moves ? unit.moved_elements_per_second : unit.elementary_ops_per_second;
 }
 

@@ -141,8 +141,8 @@ void Binary(const Context& context) {
   const TensorView& z = call.Output();
   Nest nest;
   for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], {z.strides[k], BroadcastStride(call.Input(0), z.rank, k),
-                         BroadcastStride(call.Input(1), z.rank, k)});
+    nest.Add(z.dims[k], {z.strides[k], BroadcastStride(call.Input(BinaryInput::kX), z.rank, k),
+                         BroadcastStride(call.Input(BinaryInput::kY), z.rank, k)});
   }
   nest.Simplify();
   nest.LengthenRows();
@@ -317,8 +317,8 @@ void Movement(const Context& context) {
 
 void Gather(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& x = call.Input(0);
-  const TensorView& indices = call.Input(1);
+  const TensorView& x = call.Input(GatherInput::kX);
+  const TensorView& indices = call.Input(GatherInput::kIndices);
   const TensorView& y = call.Output();
   const int axis = call.AttributesAs<GatherAttributes>().axis;
   Nest nest;

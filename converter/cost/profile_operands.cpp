@@ -47,7 +47,7 @@ std::string OperandText(const TensorView& view) {
 
 /// Numbers that a quantized op reckons with: they change its result, never its time.
 bool IsScaleOrBound(const OpRow& row, const AttributeField& field) {
-  if (row.kind < OpKind::kQuantize) return false;
+  if (!TraitsOf(row.kind).quantized) return false;
   const std::string_view name = field.name;
   const auto ends_with = [&](std::string_view end) {
     return name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
@@ -143,7 +143,7 @@ void ProfileOperands::Finish(std::vector<int32_t> attributes) {
 const float* ConstantExponent(const OpCall& call, OpKind kind) {
   if (kind != OpKind::kBinary) return nullptr;
   if (call.AttributesAs<BinaryAttributes>().function != BinaryFunction::kPow) return nullptr;
-  const TensorView& exponent = call.Input(1);
+  const TensorView& exponent = call.Input(BinaryInput::kY);
   const bool known = exponent.data != nullptr && exponent.dtype == DType::kF32;
   return known && exponent.Elements() == 1 ? exponent.As<const float>() : nullptr;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "converter/ir/op_kinds.hpp"
 #include "runtime/ops/op_host_row.hpp"
 #include "runtime/ops/op_table.hpp"
 
@@ -36,7 +35,7 @@ GraphOrder::GraphOrder(const Graph& graph, const InPlaceInputs& in_place) : ops(
   channels_last.assign(last_use.size(), false);
   for (const OpId id : ops) {
     const Op& op = graph.op(id);
-    bool likely = IsConvolution(op.kind) || IsPool(op.kind);
+    bool likely = TraitsOf(op.kind).convolution || TraitsOf(op.kind).pool;
     if (op.kind != OpKind::kReshape && op.kind != OpKind::kTranspose) {
       for (const TensorId input : op.inputs) {
         likely = likely || (input != kNone && channels_last[static_cast<size_t>(input)]);
