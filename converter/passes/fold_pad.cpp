@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "converter/ir/elements.hpp"
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "runtime/ops/op_host_row.hpp"
 
 namespace tenon::converter {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 #include "runtime/ops/op_host_row.hpp"
 
 namespace tenon::converter {

@@ -1,7 +1,7 @@
 #include "converter/passes/quantize_outputs.hpp"
 
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 #include "runtime/ops/op_host_row.hpp"
 
 namespace tenon::converter {

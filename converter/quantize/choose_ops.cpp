@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "runtime/ops/op_host_row.hpp"
 
 namespace tenon::converter {
