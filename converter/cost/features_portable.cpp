@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "converter/cost/features_kernels.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter::features {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/kernel_name.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -22,7 +22,7 @@
 #include "converter/passes/shuffle_channels.hpp"
 #include "converter/passes/simplify.hpp"
 #include "runtime/format/plan_check.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

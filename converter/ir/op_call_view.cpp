@@ -1,8 +1,8 @@
 // How the graph's ops meet the op table: views for shape rules and kernels, and adding ops with
 // inferred outputs.
 #include "converter/ir/graph.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

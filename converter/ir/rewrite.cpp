@@ -1,8 +1,8 @@
 #include "converter/ir/rewrite.hpp"
 
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "runtime/base/shape.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::converter {

@@ -4,9 +4,9 @@
 #include "converter/ir/text.hpp"
 #include "converter/ir/text_format.hpp"
 #include "converter/ir/text_scanner.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/kernel_name.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

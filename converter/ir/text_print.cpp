@@ -4,8 +4,8 @@
 #include "converter/ir/text.hpp"
 #include "converter/ir/text_format.hpp"
 #include "runtime/base/crc32c.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

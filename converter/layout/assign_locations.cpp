@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "converter/map/kernel_choice.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "converter/map/backends.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

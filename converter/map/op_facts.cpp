@@ -5,8 +5,8 @@
 #include "converter/status.hpp"
 #include "runtime/base/dtype.hpp"
 #include "runtime/ops/attributes.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -10,7 +10,7 @@
 #include "converter/passes/quantize_moves.hpp"
 #include "converter/passes/quantize_outputs.hpp"
 #include "converter/passes/quantize_products.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/stored_values.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

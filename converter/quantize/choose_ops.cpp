@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "converter/ir/rewrite.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,7 +1,7 @@
 #include "converter/quantize/choose_scales.hpp"
 
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

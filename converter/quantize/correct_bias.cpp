@@ -3,7 +3,7 @@
 #include "converter/ir/elements.hpp"
 #include "converter/quantize/insert_quantization.hpp"
 #include "converter/quantize/quantize_weights.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

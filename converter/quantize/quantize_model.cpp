@@ -9,8 +9,8 @@
 #include "converter/quantize/insert_quantization.hpp"
 #include "converter/quantize/keep_float.hpp"
 #include "converter/quantize/take_bytes.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

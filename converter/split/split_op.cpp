@@ -1,6 +1,6 @@
 #include "converter/split/split_op.hpp"
 
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "converter/split/split_op.hpp"
 #include "converter/split/working_set_grid.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -3,7 +3,7 @@
 // Each op is one constant `OpRow`, defined in its file or its family's (conv.cpp, pool.cpp, ...; in
 // sections of their own, so that a firmware image links the rows of the kernels it uses and no
 // others). What only the converter needs (attributes as text, views, work and bytes, splitting)
-// stands in op_host_row.hpp.
+// stands in host/op_host_row.hpp.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "runtime/ops/attributes.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/ops/attributes.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon {
 

@@ -10,7 +10,7 @@
 
 #include "converter/board/board.hpp"
 #include "runtime/base/dtype.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/unit/converter/split/random_op.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 
 namespace tenon {
 
-/// Row of `kind`; `kind` must be valid. Its host part: GetOpHostRow (op_host_row.hpp).
+/// Row of `kind`; `kind` must be valid. Its host part: GetOpHostRow (host/op_host_row.hpp).
 [[nodiscard]] const OpRow& GetOpRow(OpKind kind);
 
 /// Row called `name`, or null.

@@ -1,4 +1,4 @@
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 #include <cstring>
 
