@@ -150,7 +150,7 @@ std::string WhyNotAbsorbable(const Graph& graph, const Op& main, const Affine& a
 void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string_view wanted,
                      const Shape& shape, const std::vector<double>& values) {
   const std::string name(wanted);  // the view may be of the constant that goes
-  const TensorId old = InputOrNone(std::as_const(graph).op(id), index);
+  const TensorId old = std::as_const(graph).op(id).InputOrNone(index);
   const TensorId made =
       graph.AddConstant(name, DType::kF32, shape, WriteElements(DType::kF32, values));
   std::vector<TensorId>& inputs = graph.op(id).inputs;
@@ -174,7 +174,7 @@ void ScaleWeights(Graph& graph, OpId main, const std::vector<double>& gain) {
 
 void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> bias) {
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.gain[i] + affine.shift[i];
-  const TensorId old_bias = InputOrNone(std::as_const(graph).op(main), ProductInput::kBias);
+  const TensorId old_bias = std::as_const(graph).op(main).InputOrNone(ProductInput::kBias);
   const bool needed = std::any_of(bias.begin(), bias.end(), [](double v) { return v != 0.0; });
   if (old_bias == kNone && !needed) return;
   const Op& op = std::as_const(graph).op(main);

@@ -155,7 +155,7 @@ void ScaleWeights(Graph& graph, OpId op, bool by_input, const std::vector<double
 void ApplyFactors(Graph& graph, const Pair& pair, const std::vector<double>& factors) {
   ScaleWeights(graph, pair.first, /*by_input=*/false, factors);
   ScaleWeights(graph, pair.second, /*by_input=*/true, factors);
-  const TensorId bias = InputOrNone(graph.op(pair.first), ProductInput::kBias);
+  const TensorId bias = graph.op(pair.first).InputOrNone(ProductInput::kBias);
   if (bias == kNone) return;
   std::vector<double> values = ReadElements(graph.tensor(bias));
   for (size_t i = 0; i < values.size(); ++i) values[i] /= factors[i];

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
+#include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

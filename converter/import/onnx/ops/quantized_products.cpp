@@ -37,8 +37,6 @@ Result<TensorId> ZeroPoint(Lowering& node, int index, bool single) {
 /// The dimension of a matrix's columns; one zero point or scale for each may come with it.
 int64_t ColumnAxis(Lowering& node, TensorId matrix) { return node.ShapeOf(matrix).rank - 1; }
 
-}  // namespace
-
 Status LowerQLinearConv(Lowering& node) {
   if (node.Int("channels_last", 0) != 0) return InputError("channels_last is not supported");
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
@@ -166,5 +164,20 @@ Status LowerDynamicQuantizeMatMul(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
   return EmitProductWithBias(node, a, b, 4);
 }
+
+constexpr LoweringRow kRows[] = {
+    {"ConvInteger", LowerConvInteger},
+    {"MatMulInteger", LowerMatMulInteger},
+    {"QLinearConv", LowerQLinearConv},
+    {"QLinearMatMul", LowerQLinearMatMul},
+    {"DynamicQuantizeMatMul", LowerDynamicQuantizeMatMul, "com.microsoft"},
+    {"MatMulIntegerToFloat", LowerMatMulIntegerToFloat, "com.microsoft"},
+    {"QGemm", LowerQGemm, "com.microsoft"},
+    {"QLinearConv", LowerQLinearConv, "com.microsoft"},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kQuantizedProductLowerings = kRows;
 
 }  // namespace tenon::converter
