@@ -1,10 +1,10 @@
 #include "backends/cpu/cpu_backend.hpp"
 
-#include "backends/cpu/kernels/bytes/bytes_table.hpp"
+#include "backends/cpu/kernels/f32/f32_table.hpp"
 #include "backends/cpu/kernels/portable/portable_table.hpp"
-#include "backends/cpu/kernels/quantized/quantized_table.hpp"
+#include "backends/cpu/kernels/q8/bytes_table.hpp"
+#include "backends/cpu/kernels/q8/quantized_table.hpp"
 #include "backends/cpu/kernels/thread_pool.hpp"
-#include "backends/cpu/kernels/vector/vector_table.hpp"
 #ifdef TENON_ONEDNN
 #include "backends/cpu/kernels/onednn/onednn_table.hpp"
 #endif

@@ -1,4 +1,4 @@
-// Convolutions and matrix products by register tiles (backends/cpu/kernels/vector).
+// Convolutions and matrix products by register tiles (backends/cpu/kernels/f32).
 #include <algorithm>
 #include <cstring>
 

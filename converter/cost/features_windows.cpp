@@ -1,5 +1,5 @@
 // Depthwise convolutions, pools, and functions along one dimension, channels in lanes
-// (backends/cpu/kernels/vector).
+// (backends/cpu/kernels/f32).
 #include <algorithm>
 
 #include "converter/cost/features_kernels.hpp"

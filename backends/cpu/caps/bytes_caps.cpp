@@ -3,7 +3,7 @@
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu {
-namespace bytes {
+namespace q8 {
 namespace {
 
 constexpr int64_t kLine = 64;
@@ -110,7 +110,7 @@ const char* ImageSumSupports(const OpCall& call) {
   return images ? nullptr : "the fast kernel sums over the rows and columns of images";
 }
 
-}  // namespace bytes
+}  // namespace q8
 
 namespace {
 
@@ -120,18 +120,17 @@ constexpr KernelCaps Row(const char* id, OpKind kind, const char* (*supports)(co
 }
 
 constexpr KernelCaps kCaps[] = {
-    {"cpu.quantized_conv.bytes_depthwise", OpKind::kQuantizedConv, bytes::DepthwiseSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr, bytes::DepthwisePackedBytes,
-     bytes::DepthwisePackingKey},
-    Row("cpu.lookup.bytes", OpKind::kLookup, bytes::LookupSupports),
-    Row("cpu.quantized_binary.bytes", OpKind::kQuantizedBinary, bytes::BinarySupports),
-    Row("cpu.quantize.bytes", OpKind::kQuantize, bytes::QuantizeSupports),
-    Row("cpu.dequantize.bytes", OpKind::kDequantize, bytes::DequantizeSupports),
-    Row("cpu.max_pool.bytes", OpKind::kMaxPool, bytes::MaxPoolSupports,
+    {"cpu.quantized_conv.bytes_depthwise", OpKind::kQuantizedConv, q8::DepthwiseSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr, q8::DepthwisePackedBytes, q8::DepthwisePackingKey},
+    Row("cpu.lookup.bytes", OpKind::kLookup, q8::LookupSupports),
+    Row("cpu.quantized_binary.bytes", OpKind::kQuantizedBinary, q8::BinarySupports),
+    Row("cpu.quantize.bytes", OpKind::kQuantize, q8::QuantizeSupports),
+    Row("cpu.dequantize.bytes", OpKind::kDequantize, q8::DequantizeSupports),
+    Row("cpu.max_pool.bytes", OpKind::kMaxPool, q8::MaxPoolSupports,
         LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_average_pool.bytes", OpKind::kQuantizedAveragePool,
-        bytes::AveragePoolSupports, LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_reduce.bytes", OpKind::kQuantizedReduce, bytes::ImageSumSupports,
+    Row("cpu.quantized_average_pool.bytes", OpKind::kQuantizedAveragePool, q8::AveragePoolSupports,
+        LayoutNeed::kChannelsLastStrided),
+    Row("cpu.quantized_reduce.bytes", OpKind::kQuantizedReduce, q8::ImageSumSupports,
         LayoutNeed::kChannelsLastStrided),
 };
 

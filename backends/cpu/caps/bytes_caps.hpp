@@ -18,7 +18,7 @@ namespace tenon::cpu {
 
 /// Each predicate answers null for yes, else the reason as a constant text, for operands that
 /// passed CheckOpCall. They read dims, dtypes, attributes and constants, never strides.
-namespace tenon::cpu::bytes {
+namespace tenon::cpu::q8 {
 
 /// Kernel taps of a depthwise convolution: what reads them lies on the stack.
 inline constexpr int kMostDepthwiseTaps = 124;
@@ -43,4 +43,4 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key);
 /// 3x3 without dilation, strides both 1 or both 2.
 [[nodiscard]] bool IsDepthwise3x3(const OpCall& call);
 
-}  // namespace tenon::cpu::bytes
+}  // namespace tenon::cpu::q8

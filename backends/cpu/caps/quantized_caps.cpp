@@ -6,11 +6,10 @@ namespace tenon::cpu {
 namespace {
 
 constexpr KernelCaps kCaps[] = {
-    {"cpu.quantized_conv.vector", OpKind::kQuantizedConv, quantized::ConvSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr, quantized::ConvPackedBytes,
-     quantized::ConvPackingKey},
-    {"cpu.quantized_matmul.vector", OpKind::kQuantizedMatMul, quantized::MatMulSupports,
-     LayoutNeed::kRowMajor, nullptr, quantized::MatMulPackedBytes, quantized::MatMulPackingKey},
+    {"cpu.quantized_conv.vector", OpKind::kQuantizedConv, q8::ConvSupports,
+     LayoutNeed::kChannelsLastStrided, nullptr, q8::ConvPackedBytes, q8::ConvPackingKey},
+    {"cpu.quantized_matmul.vector", OpKind::kQuantizedMatMul, q8::MatMulSupports,
+     LayoutNeed::kRowMajor, nullptr, q8::MatMulPackedBytes, q8::MatMulPackingKey},
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "runtime/ops/attributes.hpp"
 
-namespace tenon::cpu::quantized {
+namespace tenon::cpu::q8 {
 namespace {
 
 constexpr int kX = 0;
@@ -184,4 +184,4 @@ size_t MatMulPackedBytes(const OpCall& call) {
                      WeightPasses(call, MatMulOutputAxis(call)));
 }
 
-}  // namespace tenon::cpu::quantized
+}  // namespace tenon::cpu::q8

@@ -7,7 +7,7 @@
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
-namespace tenon::cpu::quantized {
+namespace tenon::cpu::q8 {
 
 /// Kernel taps of one pixel: their offsets lie on the stack.
 inline constexpr int kMostTaps = 512;
@@ -38,4 +38,4 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
 
-}  // namespace tenon::cpu::quantized
+}  // namespace tenon::cpu::q8

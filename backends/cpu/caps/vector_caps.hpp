@@ -18,7 +18,7 @@ namespace tenon::cpu {
 
 /// Each predicate answers null for yes, else the reason as a constant text, for operands that
 /// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.
-namespace tenon::cpu::vector {
+namespace tenon::cpu::f32 {
 
 /// Kernel taps of one pixel: pointers to them lie on the stack.
 inline constexpr int kMostTaps = 160;
@@ -82,4 +82,4 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] size_t WinogradPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
 
-}  // namespace tenon::cpu::vector
+}  // namespace tenon::cpu::f32

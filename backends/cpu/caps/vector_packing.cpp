@@ -4,7 +4,7 @@
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 
-namespace tenon::cpu::vector {
+namespace tenon::cpu::f32 {
 namespace {
 
 // Of the kernels' blocks: arrays begin at cache lines, a header and a descriptor for each group of
@@ -90,4 +90,4 @@ size_t MatMulPackedBytes(const OpCall& call) {
   return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, IsPlain(call));
 }
 
-}  // namespace tenon::cpu::vector
+}  // namespace tenon::cpu::f32

@@ -16,7 +16,7 @@
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/kernel_name.hpp"
 #include "runtime/ops/rows.hpp"
-#include "tests/unit/backends/cpu/op_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace tenon::opencl::testing {
 
