@@ -1,39 +1,26 @@
 #include "backends/opencl/kernel_table.hpp"
 
+#include "backends/opencl/caps/conv_caps.hpp"
+#include "backends/opencl/caps/matmul_caps.hpp"
+#include "backends/opencl/caps/supports.hpp"
+#include "backends/opencl/caps/tile_shapes.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
-#include "backends/opencl/kernels/row_table.hpp"
+#include "backends/opencl/kernels/entry.hpp"
+#include "backends/opencl/kernels/kernels.hpp"
+#include "backends/opencl/kernels/tile.hpp"
+#include "runtime/ops/rows.hpp"
 
 namespace tenon::opencl {
-namespace {
-
-constexpr size_t kMostKernels = 64;
-
-/// The kernels of every group, best first.
-struct Table {
-  KernelEntry kernels[kMostKernels] = {};
-  size_t count = 0;
-
-  void Append(Span<const KernelEntry> group) {
-    for (const KernelEntry& kernel : group) {
-      if (count < kMostKernels) kernels[count++] = kernel;
-    }
-  }
-};
-
-// In the order of caps/opencl_caps.cpp; a test compares them.
-Table Compose() {
-  Table table;
-  table.Append(ConvKernels());
-  table.Append(MatMulKernels());
-  table.Append(RowKernels());
-  return table;
-}
-
-}  // namespace
 
 Span<const KernelEntry> KernelTable() {
-  static const Table kTable = Compose();
-  return {kTable.kernels, kTable.count};
+#define TENON_KERNEL(op, Op, implementation, facts, ...) \
+  Entry<(facts).supports, (facts).activations>(          \
+      (facts).Named("opencl." #op "." #implementation, OpKind::k##Op), k##Op##Row, __VA_ARGS__),
+  static constexpr KernelEntry kKernels[] = {
+#include "backends/opencl/caps/kernels.inc"
+  };
+#undef TENON_KERNEL
+  return kKernels;
 }
 
 }  // namespace tenon::opencl

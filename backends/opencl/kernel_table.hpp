@@ -6,7 +6,7 @@
 
 namespace tenon::opencl {
 
-/// The same rows in the same order as Kernels() of caps/opencl_caps.hpp.
+/// Those of caps/kernels.inc.
 [[nodiscard]] Span<const KernelEntry> KernelTable();
 
 }  // namespace tenon::opencl

@@ -2,8 +2,7 @@
 
 #include "runtime/ops/attributes.hpp"
 
-namespace tenon::cpu {
-namespace q8 {
+namespace tenon::cpu::q8 {
 namespace {
 
 constexpr int64_t kLine = 64;
@@ -110,32 +109,4 @@ const char* ImageSumSupports(const OpCall& call) {
   return images ? nullptr : "the fast kernel sums over the rows and columns of images";
 }
 
-}  // namespace q8
-
-namespace {
-
-constexpr KernelCaps Row(const char* id, OpKind kind, const char* (*supports)(const OpCall&),
-                         LayoutNeed need = LayoutNeed::kAny) {
-  return {id, kind, supports, need, nullptr};
-}
-
-constexpr KernelCaps kCaps[] = {
-    {"cpu.quantized_conv.bytes_depthwise", OpKind::kQuantizedConv, q8::DepthwiseSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr, q8::DepthwisePackedBytes, q8::DepthwisePackingKey},
-    Row("cpu.lookup.bytes", OpKind::kLookup, q8::LookupSupports),
-    Row("cpu.quantized_binary.bytes", OpKind::kQuantizedBinary, q8::BinarySupports),
-    Row("cpu.quantize.bytes", OpKind::kQuantize, q8::QuantizeSupports),
-    Row("cpu.dequantize.bytes", OpKind::kDequantize, q8::DequantizeSupports),
-    Row("cpu.max_pool.bytes", OpKind::kMaxPool, q8::MaxPoolSupports,
-        LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_average_pool.bytes", OpKind::kQuantizedAveragePool, q8::AveragePoolSupports,
-        LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_reduce.bytes", OpKind::kQuantizedReduce, q8::ImageSumSupports,
-        LayoutNeed::kChannelsLastStrided),
-};
-
-}  // namespace
-
-Span<const KernelCaps> BytesCaps() { return kCaps; }
-
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::q8

@@ -177,80 +177,35 @@ size_t MatMulWorkspaceBytes(const OpCall& call, int) {
   return BiasBytes(call, y.dims[y.rank - 1]);
 }
 
-}  // namespace cortex_m
-
-namespace {
-
-Reason ConvInPlaceSupports(const OpCall& call) {
-  const Reason reason = cortex_m::ConvSupports(call);
-  return reason ? reason : InPlaceConvSupports(call);
-}
-
-Reason DepthwiseInPlaceSupports(const OpCall& call) {
-  const Reason reason = cortex_m::DepthwiseSupports(call);
-  return reason ? reason : InPlaceConvSupports(call);
-}
-
-size_t ConvLeast(const OpCall& call) { return cortex_m::ConvLeastBytes(call, 1); }
+size_t ConvLeast(const OpCall& call) { return ConvLeastBytes(call, 1); }
 
 size_t ConvInPlaceWorkspace(const OpCall& call, int) {
-  return cortex_m::InPlaceWorkspaceBytes(call, cortex_m::ConvWorkspaceBytes);
+  return InPlaceWorkspaceBytes(call, ConvWorkspaceBytes);
 }
-size_t ConvInPlaceLeast(const OpCall& call) {
-  return cortex_m::InPlaceLeastBytes(call, cortex_m::ConvLeastBytes);
-}
+size_t ConvInPlaceLeast(const OpCall& call) { return InPlaceLeastBytes(call, ConvLeastBytes); }
 
 size_t DepthwiseInPlaceWorkspace(const OpCall& call, int) {
-  return cortex_m::InPlaceWorkspaceBytes(call, cortex_m::DepthwiseWorkspaceBytes);
+  return InPlaceWorkspaceBytes(call, DepthwiseWorkspaceBytes);
 }
 size_t DepthwiseInPlaceLeast(const OpCall& call) {
-  return cortex_m::InPlaceLeastBytes(call, cortex_m::DepthwiseWorkspaceBytes);
+  return InPlaceLeastBytes(call, DepthwiseWorkspaceBytes);
 }
 
-constexpr uint32_t kOverX = 1U << 0;
-
-constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const OpCall&),
-                         LayoutNeed activations, size_t (*workspace)(const OpCall&, int) = nullptr,
-                         WeightsOrder weights = WeightsOrder::kRowMajor,
-                         uint32_t in_place_inputs = 0,
-                         size_t (*least_workspace)(const OpCall&) = nullptr) {
-  const bool is_product = kind == OpKind::kQuantizedConv || kind == OpKind::kQuantizedMatMul;
-  return {id,      kind,    supports, activations,     workspace,  nullptr,
-          nullptr, weights, nullptr,  in_place_inputs, is_product, least_workspace};
-}
-
-#define TENON_CORTEX_M_ROWS(set)                                                                   \
-  {                                                                                                \
-    Row("cpu.quantized_conv." set "_depthwise", OpKind::kQuantizedConv,                            \
-        cortex_m::DepthwiseSupports, LayoutNeed::kChannelsLastStrided,                             \
-        cortex_m::DepthwiseWorkspaceBytes, WeightsOrder::kOutputsLast),                            \
-        Row("cpu.quantized_conv." set, OpKind::kQuantizedConv, cortex_m::ConvSupports,             \
-            LayoutNeed::kChannelsLastStrided, cortex_m::ConvWorkspaceBytes,                        \
-            WeightsOrder::kInputsLast, 0, ConvLeast),                                              \
-        Row("cpu.quantized_matmul." set, OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,       \
-            LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, WeightsOrder::kInputsLast),     \
-        Row("cpu.quantized_conv." set "_depthwise_in_place", OpKind::kQuantizedConv,               \
-            DepthwiseInPlaceSupports, LayoutNeed::kChannelsLastStrided, DepthwiseInPlaceWorkspace, \
-            WeightsOrder::kOutputsLast, kOverX, DepthwiseInPlaceLeast),                            \
-        Row("cpu.quantized_binary." set, OpKind::kQuantizedBinary, cortex_m::BinarySupports,       \
-            LayoutNeed::kDense),                                                                   \
-        Row("cpu.quantized_average_pool." set, OpKind::kQuantizedAveragePool,                      \
-            cortex_m::PoolSupports, LayoutNeed::kChannelsLastStrided),                             \
-        Row("cpu.lookup." set, OpKind::kLookup, cortex_m::LookupSupports, LayoutNeed::kDense),     \
-        Row("cpu.max_pool." set, OpKind::kMaxPool, cortex_m::PoolSupports,                         \
-            LayoutNeed::kChannelsLastStrided),                                                     \
-        Row("cpu.quantized_conv." set "_in_place", OpKind::kQuantizedConv, ConvInPlaceSupports,    \
-            LayoutNeed::kChannelsLastStrided, ConvInPlaceWorkspace, WeightsOrder::kInputsLast,     \
-            kOverX, ConvInPlaceLeast)                                                              \
-  }
-
-constexpr KernelCaps kHelium[] = TENON_CORTEX_M_ROWS("helium");
-
-}  // namespace
+}  // namespace cortex_m
 
 Span<const KernelCaps> CortexMCaps(const char* set) {
+#define TENON_KERNEL(...) TENON_KERNEL_CAPS("cpu", __VA_ARGS__),
+#define TENON_CORTEX_M_SET(rest) helium##rest
+  static constexpr KernelCaps kHelium[] = {
+#include "backends/cpu/caps/cortex_m.inc"
+  };
+#undef TENON_CORTEX_M_SET
+  static constexpr KernelCaps kDsp[] = {
+#include "backends/cpu/caps/dsp.inc"
+  };
+#undef TENON_KERNEL
   if (std::strcmp(set, "helium") == 0) return kHelium;
-  if (std::strcmp(set, "dsp") == 0) return DspCaps();
+  if (std::strcmp(set, "dsp") == 0) return kDsp;
   return {};
 }
 

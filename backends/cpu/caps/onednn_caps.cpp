@@ -2,8 +2,7 @@
 
 #include "runtime/ops/functions.hpp"
 
-namespace tenon::cpu {
-namespace onednn {
+namespace tenon::cpu::onednn {
 namespace {
 
 constexpr const char* kNeedsF32 = "oneDNN's kernel is used for f32 only";
@@ -218,32 +217,4 @@ size_t MatMulPackedBytes(const OpCall& call) {
 
 size_t ObjectBytes(const OpCall&) { return kObjectBytes; }
 
-}  // namespace onednn
-
-namespace {
-
-// No packing keys: loaded ops that share a primitive still have a session each.
-constexpr KernelCaps kCaps[] = {
-    {"cpu.conv.onednn", OpKind::kConv, onednn::ConvSupports, LayoutNeed::kChannelsLast,
-     onednn::ConvWorkspaceBytes, onednn::ConvPackedBytes},
-    {"cpu.conv.onednn_matmul", OpKind::kConv, onednn::ConvMatMulSupports,
-     LayoutNeed::kChannelsLastStrided, onednn::MatMulWorkspaceBytes, onednn::ConvMatMulPackedBytes},
-    {"cpu.matmul.onednn", OpKind::kMatMul, onednn::MatMulSupports, LayoutNeed::kRowMajor,
-     onednn::MatMulWorkspaceBytes, onednn::MatMulPackedBytes},
-    {"cpu.max_pool.onednn", OpKind::kMaxPool, onednn::MaxPoolSupports, LayoutNeed::kChannelsLast,
-     nullptr, onednn::ObjectBytes},
-    {"cpu.average_pool.onednn", OpKind::kAveragePool, onednn::AveragePoolSupports,
-     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes},
-    {"cpu.softmax.onednn", OpKind::kSoftmax, onednn::SoftmaxSupports, LayoutNeed::kRowMajor,
-     nullptr, onednn::ObjectBytes},
-    {"cpu.softmax.onednn_channels", OpKind::kSoftmax, onednn::ChannelSoftmaxSupports,
-     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes},
-    {"cpu.lrn.onednn", OpKind::kLrn, onednn::LrnSupports, LayoutNeed::kChannelsLast, nullptr,
-     onednn::ObjectBytes},
-};
-
-}  // namespace
-
-Span<const KernelCaps> OnednnCaps() { return kCaps; }
-
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::onednn

@@ -2,8 +2,7 @@
 
 #include "runtime/ops/attributes.hpp"
 
-namespace tenon::cpu {
-namespace f32 {
+namespace tenon::cpu::f32 {
 namespace {
 
 constexpr int kChannelBlock = 16;
@@ -205,35 +204,4 @@ size_t WinogradWorkspaceBytes(const OpCall& call, int threads) {
   return most;
 }
 
-}  // namespace f32
-
-namespace {
-
-constexpr KernelCaps kCaps[] = {
-    {"cpu.conv.vector_depthwise", OpKind::kConv, f32::DepthwiseSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr, f32::DepthwisePackedBytes, f32::ConvPackingKey,
-     WeightsOrder::kOutputsLast},
-    {"cpu.conv.vector_winograd", OpKind::kConv, f32::WinogradSupports,
-     LayoutNeed::kChannelsLastStrided, f32::WinogradWorkspaceBytes, f32::WinogradPackedBytes,
-     f32::ConvPackingKey},
-    {"cpu.conv.vector_first", OpKind::kConv, f32::FirstConvSupports, LayoutNeed::kAny, nullptr,
-     f32::ConvPackedBytes, f32::ConvPackingKey, WeightsOrder::kOutputsLast},
-    {"cpu.conv.vector", OpKind::kConv, f32::ConvSupports, LayoutNeed::kChannelsLastStrided, nullptr,
-     f32::ConvPackedBytes, f32::ConvPackingKey, WeightsOrder::kOutputsLast},
-    {"cpu.matmul.vector", OpKind::kMatMul, f32::MatMulSupports, LayoutNeed::kRowMajor, nullptr,
-     f32::MatMulPackedBytes, f32::MatMulPackingKey, WeightsOrder::kOutputsLast},
-    {"cpu.max_pool.vector", OpKind::kMaxPool, f32::PoolSupports, LayoutNeed::kChannelsLastStrided,
-     nullptr},
-    {"cpu.average_pool.vector", OpKind::kAveragePool, f32::PoolSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr},
-    {"cpu.softmax.vector", OpKind::kSoftmax, f32::SoftmaxSupports, LayoutNeed::kRowMajor, nullptr},
-    {"cpu.softmax.vector_channels", OpKind::kSoftmax, f32::ChannelSoftmaxSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr},
-    {"cpu.lrn.vector", OpKind::kLrn, f32::LrnSupports, LayoutNeed::kChannelsLastStrided, nullptr},
-};
-
-}  // namespace
-
-Span<const KernelCaps> VectorCaps() { return kCaps; }
-
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::f32

@@ -1,20 +1,12 @@
-// The vector kernels' rows of the CPU's capability table, and the predicates behind them, which the
-// kernels' own checks share. Shape classes where oneDNN is faster are refused here (measured).
+// What the fast f32 kernels take and hold: the predicates behind f32.inc, which the kernels' own
+// checks share. Shape classes where oneDNN is faster are refused here (measured).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/base/span.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
-
-namespace tenon::cpu {
-
-[[nodiscard]] Span<const KernelCaps> VectorCaps();
-
-}  // namespace tenon::cpu
 
 /// Each predicate answers null for yes, else the reason as a constant text, for operands that
 /// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.

@@ -198,22 +198,4 @@ size_t ConvWinogradWorkspace(const OpCall& call, int) {
                              (pieces.padded_inputs + pieces.padded_outputs) * kFloatBytes);
 }
 
-Span<const KernelCaps> ConvCaps() {
-  static constexpr KernelCaps kCaps[] = {
-      {"opencl.conv.depthwise", OpKind::kConv, ConvDepthwiseSupports,
-       LayoutNeed::kChannelsLastStrided, nullptr, ConvDepthwiseHeld, ConvPackingKey,
-       WeightsOrder::kOutputsLast},
-      {"opencl.conv.winograd", OpKind::kConv, ConvWinogradSupports,
-       LayoutNeed::kChannelsLastStrided, ConvWinogradWorkspace, ConvWinogradHeld, ConvPackingKey,
-       WeightsOrder::kRowMajor, TileVariants},
-      {"opencl.conv.first", OpKind::kConv, ConvFirstSupports, LayoutNeed::kAny, nullptr,
-       ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast, TileVariants},
-      {"opencl.conv.tile", OpKind::kConv, ConvTileSupports, LayoutNeed::kChannelsLastStrided,
-       nullptr, ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast, TileVariants},
-      {"opencl.conv.reference", OpKind::kConv, ConvReferenceSupports, LayoutNeed::kAny, nullptr,
-       ConvReferenceHeld},
-  };
-  return kCaps;
-}
-
 }  // namespace tenon::opencl

@@ -5,8 +5,6 @@
 #include <cstdint>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
-#include "runtime/base/span.hpp"
-#include "runtime/ops/kernel_caps.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -43,9 +41,6 @@ struct WinogradPieces {
   int padded_outputs = 0;  ///< the same of the products
 };
 [[nodiscard]] WinogradPieces WinogradPiecesOf(const OpCall& call);
-
-/// The rows of all, in order of priority.
-[[nodiscard]] Span<const KernelCaps> ConvCaps();
 
 inline constexpr int kWinogradCoefficients = 36;
 inline constexpr int kDepthwiseLanes = 16;

@@ -186,14 +186,4 @@ size_t MatMulReferenceHeld(const OpCall& call) {
   return static_cast<size_t>(floats * kFloatBytes + 2 * kObjectBytes);
 }
 
-Span<const KernelCaps> MatMulCaps() {
-  static constexpr KernelCaps kCaps[] = {
-      {"opencl.matmul.tile", OpKind::kMatMul, MatMulTileSupports, LayoutNeed::kRowMajor,
-       MatMulWorkspace, MatMulTileHeld, MatMulPackingKey, WeightsOrder::kOutputsLast, TileVariants},
-      {"opencl.matmul.reference", OpKind::kMatMul, MatMulReferenceSupports, LayoutNeed::kAny,
-       nullptr, MatMulReferenceHeld},
-  };
-  return kCaps;
-}
-
 }  // namespace tenon::opencl

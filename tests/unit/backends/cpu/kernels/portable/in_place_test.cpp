@@ -89,11 +89,11 @@ size_t WorkspaceOf(const Case& c) {
 }
 
 const KernelEntry& InPlaceKernel(const char* id) {
-  for (const KernelEntry& kernel : PortableInPlaceKernels()) {
+  for (const KernelEntry& kernel : PortableKernels()) {
     if (std::string(kernel.id) == id) return kernel;
   }
   REQUIRE_MESSAGE(false, id);
-  return PortableInPlaceKernels()[0];
+  return PortableKernels()[0];
 }
 
 /// The quantized convolution of one case, its operands the same whenever it is made.
@@ -236,18 +236,6 @@ TEST_CASE("In place: steps, another size and another dtype are refused") {
   CHECK(check(2, 1, DType::kI8).code() == StatusCode::kUnsupported);
   CHECK(check(1, 0, DType::kI8).code() == StatusCode::kUnsupported);
   CHECK(check(1, 1, DType::kU8).code() == StatusCode::kUnsupported);
-}
-
-TEST_CASE("In place: every kernel has a row of capabilities with its name and its inputs") {
-  const KernelList kernels = PortableInPlaceKernels();
-  const Span<const KernelCaps> caps = InPlaceCaps();
-  REQUIRE(caps.size() == kernels.size());
-  for (size_t i = 0; i < caps.size(); ++i) {
-    CHECK(std::string(caps[i].id) == kernels[i].id);
-    CHECK(caps[i].kind == kernels[i].row->kind);
-    CHECK(caps[i].in_place_inputs == kernels[i].in_place_inputs);
-    CHECK(caps[i].in_place_inputs != 0);
-  }
 }
 
 }  // namespace
