@@ -1,6 +1,7 @@
 #include "backends/opencl/staging.hpp"
 
 #include "backends/opencl/cl_error.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -59,7 +60,7 @@ void Staging::Collect() {
 
 uint8_t* Staging::Take(size_t bytes) {
   if (bytes == 0 || bytes > bytes_) return nullptr;
-  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  bytes = RoundUp(bytes, kAlignment);
   Collect();
   size_t begin = 0;
   size_t place = 0;

@@ -57,12 +57,12 @@ struct TileSums {
 void AddTiles(const Product& product, const MachineFacts& machine, int64_t pixels, double count,
               TileSums& sums) {
   const TileShape largest = LargestTile(machine);
-  const int64_t tiles = CeilDiv(pixels, largest.pixels);
+  const int64_t tiles = CeilDiv<int64_t>(pixels, largest.pixels);
   const int64_t longer = pixels % tiles;  // tiles that have one pixel more than the others
   const auto depth = static_cast<double>(product.depth * product.taps);
   for (int64_t done = 0; done < product.outputs; done += largest.width) {
     const int64_t channels = std::min(largest.width, product.outputs - done);
-    const int64_t width = CeilDiv(channels, kWidthStep) * kWidthStep;
+    const int64_t width = RoundUp<int64_t>(channels, kWidthStep);
     for (int kind = 0; kind < 2; ++kind) {
       const int64_t tile_pixels = pixels / tiles + kind;
       const auto tile_count = static_cast<double>(kind == 0 ? tiles - longer : longer) * count;
@@ -83,7 +83,7 @@ TileSums SumTiles(const Product& product, const MachineFacts& machine) {
   const int64_t row = product.pixels_per_row > 0 ? product.pixels_per_row : product.pixels;
   const int64_t rows = product.pixels / std::max<int64_t>(row, 1);
   AddTiles(product, machine, row, static_cast<double>(rows * product.convolutions), sums);
-  const int64_t width = CeilDiv(product.outputs, kWidthStep) * kWidthStep;
+  const int64_t width = RoundUp<int64_t>(product.outputs, kWidthStep);
   sums.weight_bytes =
       static_cast<double>(width * product.convolutions * product.depth * product.taps) * 4;
   return sums;
@@ -106,7 +106,8 @@ void AddProduct(const Context& context, const Product& product) {
   terms.Add("streamed_weight_bytes", kept > 0.75 * l1 ? sums.streamed_bytes : 0.0);
   terms.Add("weight_bytes", sums.weight_bytes);
   const double fills = product.pointwise ? 0.0 : static_cast<double>(product.pixels);
-  const double groups = groups_first ? static_cast<double>(CeilDiv(product.outputs, 32)) : 1.0;
+  const double groups =
+      groups_first ? static_cast<double>(CeilDiv<int64_t>(product.outputs, 32)) : 1.0;
   terms.Add("pointers", fills * static_cast<double>(product.taps * product.convolutions) * groups);
   // Inputs that every group of channels reads anew.
   const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(0)));
@@ -188,11 +189,12 @@ void Winograd(const Context& context) {
   const OpCall& call = context.call();
   const TensorView& x = call.Input(0);
   const TensorView& y = call.Output();
-  const int64_t tiles = int64_t{y.dims[0]} * CeilDiv(y.dims[2], 4) * CeilDiv(y.dims[3], 4);
-  const int64_t padded_inputs = CeilDiv(x.dims[1], 16) * 16;
+  const int64_t tiles =
+      int64_t{y.dims[0]} * CeilDiv<int64_t>(y.dims[2], 4) * CeilDiv<int64_t>(y.dims[3], 4);
+  const int64_t padded_inputs = RoundUp<int64_t>(x.dims[1], 16);
   const int64_t tile_bytes = kCoefficients * (padded_inputs + 32) * 4;
   const int64_t most = std::clamp<int64_t>(kBlockBytes / tile_bytes / 14 * 14, 14, 56);
-  const int64_t blocks = CeilDiv(tiles, std::min(most, tiles));
+  const int64_t blocks = CeilDiv<int64_t>(tiles, std::min(most, tiles));
   Product product;
   product.depth = x.dims[1];
   product.outputs = y.dims[1];
@@ -205,16 +207,16 @@ void Winograd(const Context& context) {
     AddTiles(product, context.machine, block_tiles, static_cast<double>(kCoefficients * count),
              sums);
   }
-  const double weight_bytes = static_cast<double>(CeilDiv(product.outputs, kWidthStep) *
+  const double weight_bytes = static_cast<double>(CeilDiv<int64_t>(product.outputs, kWidthStep) *
                                                   kWidthStep * product.depth * kCoefficients * 4);
   CostTerms& terms = context.terms;
   const auto tile_count = static_cast<double>(tiles);
   terms.Add("tile_cycles", sums.cycles);
   terms.Add("tiles", sums.tiles);
   terms.Add("input_tiles", tile_count);
-  terms.Add("input_vectors", tile_count * static_cast<double>(CeilDiv(x.dims[1], 16)));
-  terms.Add("output_tiles", tile_count * static_cast<double>(CeilDiv(y.dims[1], 32)));
-  terms.Add("output_vectors", tile_count * static_cast<double>(CeilDiv(y.dims[1], 16)));
+  terms.Add("input_vectors", tile_count * static_cast<double>(CeilDiv<int64_t>(x.dims[1], 16)));
+  terms.Add("output_tiles", tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], 32)));
+  terms.Add("output_vectors", tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], 16)));
   terms.Add("residual", call.HasInput(3) ? static_cast<double>(y.Elements()) : 0.0);
   // Every block of tiles reads all weights.
   const double passes = static_cast<double>(blocks);
@@ -239,11 +241,11 @@ void LibraryProduct(const Context& context) {
     const Product product = ProductOfConv(call);
     depth = static_cast<double>(product.depth * product.taps);
     rows = static_cast<double>(product.pixels);
-    columns = static_cast<double>(CeilDiv(product.outputs, 16) * 16 * product.convolutions);
+    columns = static_cast<double>(RoundUp<int64_t>(product.outputs, 16) * product.convolutions);
   } else {
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = b.dims[attributes.transpose_b != 0 ? b.rank - 1 : b.rank - 2];
-    columns = static_cast<double>(CeilDiv(y.dims[y.rank - 1], 16) * 16);
+    columns = static_cast<double>(RoundUp<int64_t>(y.dims[y.rank - 1], 16));
     const int64_t all_rows = y.Elements() / std::max(y.dims[y.rank - 1], 1);
     rows = static_cast<double>(all_rows);
   }

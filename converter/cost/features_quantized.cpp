@@ -19,8 +19,8 @@ struct QuantizedProduct {
 };
 
 void AddProduct(const Context& context, const QuantizedProduct& product) {
-  const int64_t width = CeilDiv(product.outputs, kChannelStep) * kChannelStep;
-  const int64_t depth = CeilDiv(product.depth, kDepthStep) * kDepthStep;
+  const int64_t width = RoundUp<int64_t>(product.outputs, kChannelStep);
+  const int64_t depth = RoundUp<int64_t>(product.depth, kDepthStep);
   const auto pixels = static_cast<double>(product.pixels * product.groups);
   const double steps = pixels * static_cast<double>(width * depth * product.taps) /
                        static_cast<double>(kChannelStep * kDepthStep);
@@ -42,13 +42,14 @@ void AddDepthwise(const Context& context) {
   const TensorView& w = context.call().Input(1);
   const TensorView& y = context.call().Output();
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
-  const auto vectors = static_cast<double>(CeilDiv(y.dims[1], kDepthwiseStep));
+  const auto vectors = static_cast<double>(CeilDiv<int64_t>(y.dims[1], kDepthwiseStep));
   CostTerms& terms = context.terms;
   terms.model += " depthwise";
   terms.Add("pixels", pixels);
   terms.Add("pixel_vectors", pixels * vectors);
-  terms.Add("tap_vectors",
-            pixels * vectors * static_cast<double>(CeilDiv(w.dims[2], kDepthStep) * w.dims[3]));
+  terms.Add(
+      "tap_vectors",
+      pixels * vectors * static_cast<double>(CeilDiv<int64_t>(w.dims[2], kDepthStep) * w.dims[3]));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ double Vectors(int64_t channels, int lanes) {
     vectors += 1;
     left -= lanes / 2;
   }
-  return vectors + static_cast<double>(CeilDiv(left, 4));
+  return vectors + static_cast<double>(CeilDiv<int64_t>(left, 4));
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ void Depthwise(const Context& context) {
   const bool dense = attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
   const bool compact =
       square && dense && (w.dims[2] == 3 || w.dims[2] == 5) && attributes.strides[0] <= 2;
-  const int64_t tiles_per_row = CeilDiv(y.dims[3], kMostPixels);
+  const int64_t tiles_per_row = CeilDiv<int64_t>(y.dims[3], kMostPixels);
   const auto items = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * tiles_per_row);
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
   const double vectors = Vectors(y.dims[1], context.machine.vector_lanes);
@@ -95,7 +95,8 @@ void AddSoftmax(const Context& context) {
   const int lanes = context.machine.vector_lanes;
   const bool is_short = count <= kShortRow;
   context.terms.Add("rows", static_cast<double>(rows));
-  const int64_t vectors = is_short ? CeilDiv(rows, lanes) * count : rows * CeilDiv(count, lanes);
+  const int64_t vectors =
+      is_short ? CeilDiv<int64_t>(rows, lanes) * count : rows * CeilDiv<int64_t>(count, lanes);
   context.terms.Add("vectors", static_cast<double>(vectors));
   context.terms.Add("short_row_elements", is_short ? static_cast<double>(rows * count) : 0.0);
   context.terms.Add("elements", static_cast<double>(rows * count));

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/ops/op_row.hpp"
 
@@ -50,7 +51,7 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// Parts of a workspace begin at multiples of this.
 inline constexpr size_t kWorkspaceStep = 16;
 [[nodiscard]] constexpr size_t RoundUpToStep(size_t bytes) {
-  return (bytes + kWorkspaceStep - 1) / kWorkspaceStep * kWorkspaceStep;
+  return RoundUp(bytes, kWorkspaceStep);
 }
 
 /// True if an operand is the constant part of each sum, x's zero point in it.

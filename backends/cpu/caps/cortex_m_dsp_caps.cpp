@@ -1,6 +1,7 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 
 #include "backends/cpu/caps/in_place_caps.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
@@ -30,7 +31,6 @@ constexpr int kSmallWindow = 64;
 /// than these are widened, so that sizes fit the 32 bits of the processors that this is for.
 constexpr int64_t kMostHalves = 1 << 20;
 
-constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 constexpr int Least(int64_t a, int64_t b) { return static_cast<int>(a < b ? a : b); }
 
@@ -105,7 +105,7 @@ void SetPairedPass(const OpCall& conv, int64_t room, ConvBand& band) {
   const int64_t wanted = PairedBytes(conv, pixel_bytes);
   const int most = Least((room < wanted ? room : wanted) / pixel_bytes, kMostPassPixels);
   const int64_t all = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-  band.pixels = Least(RoundUp(all, 2), most < 2 ? 2 : most / 2 * 2);
+  band.pixels = Least(RoundUp<int64_t>(all, 2), most < 2 ? 2 : most / 2 * 2);
   band.columns = Least(y.dims[3], band.pixels);
   band.rows = Least(y.dims[2], band.pixels / band.columns);
   if (band.columns % 2 != 0 && band.rows > 1) {
@@ -234,7 +234,7 @@ Reason ConvSupports(const OpCall& call) {
 DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
   const TensorView& y = conv.Output();
   // Loads of four halves reach two beyond the last window.
-  const int64_t columns = RoundUp(InputsOf(conv, 1, y.dims[3]) + 2, 2);
+  const int64_t columns = RoundUp<int64_t>(InputsOf(conv, 1, y.dims[3]) + 2, 2);
   DepthwisePlanes planes = {static_cast<int>(InputsOf(conv, 0, 1)), static_cast<int>(columns), 1};
   if (!IsThreeByThree(conv) || y.dims[3] < 1) return planes;
   const int worth_it = Least(kLinesPixels / y.dims[3], y.dims[2]);

@@ -1,5 +1,6 @@
 #include "backends/cpu/caps/onednn_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/functions.hpp"
 
 namespace tenon::cpu::onednn {
@@ -9,17 +10,13 @@ constexpr const char* kNeedsF32 = "oneDNN's kernel is used for f32 only";
 constexpr const char* kEmpty = "oneDNN's kernel is not used for empty tensors";
 constexpr const char* kActivation = "oneDNN has no post-op for this activation";
 
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // The largest blocks of inputs and outputs that oneDNN packs weights in.
 constexpr int64_t kInputBlock = 16;
 constexpr int64_t kOutputBlock = 64;
 
 size_t PackedMatrixBytes(int64_t rows, int64_t columns) {
-  return static_cast<size_t>(RoundUp(rows, kInputBlock) * RoundUp(columns, kOutputBlock) *
-                             int64_t{sizeof(float)});
+  return static_cast<size_t>(RoundUp<int64_t>(rows, kInputBlock) *
+                             RoundUp<int64_t>(columns, kOutputBlock) * int64_t{sizeof(float)});
 }
 
 /// The refusals that all kernels share.
@@ -44,7 +41,8 @@ bool GroupsTooNarrow(const OpCall& call) {
   if (group == 1 || (inputs == 1 && outputs == 1)) return false;
   constexpr int64_t kVector = 16;
   constexpr int64_t kMostWaste = 32;
-  return RoundUp(inputs, kVector) * RoundUp(outputs, kVector) > kMostWaste * inputs * outputs;
+  return RoundUp<int64_t>(inputs, kVector) * RoundUp<int64_t>(outputs, kVector) >
+         kMostWaste * inputs * outputs;
 }
 
 const char* PoolSupports(const OpCall& call) {
@@ -178,7 +176,7 @@ size_t ConvWorkspaceBytes(const OpCall& call, int threads) {
   constexpr int64_t kPage = 4096;
   const TensorView& w = call.Input(1);
   const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
-  const int64_t tap_lists = RoundUp(32 * taps, kPage);
+  const int64_t tap_lists = RoundUp<int64_t>(32 * taps, kPage);
   const int64_t accumulator = taps == 1 && w.dims[1] >= 1024 ? 2 * kPage : 0;
   return static_cast<size_t>(kPage + threads * (tap_lists + accumulator));
 }
@@ -193,10 +191,11 @@ size_t ConvPackedBytes(const OpCall& call) {
   const int32_t group = call.AttributesAs<ConvAttributes>().group;
   const TensorView& w = call.Input(1);
   const int64_t outputs = w.dims[0] / group;
-  const int64_t per_group = outputs == 1 && w.dims[1] == 1
-                                ? 1
-                                : RoundUp(outputs, kOutputBlock) * RoundUp(w.dims[1], kInputBlock);
-  const int64_t groups = group == 1 ? 1 : RoundUp(group, kInputBlock);
+  const int64_t per_group =
+      outputs == 1 && w.dims[1] == 1
+          ? 1
+          : RoundUp<int64_t>(outputs, kOutputBlock) * RoundUp<int64_t>(w.dims[1], kInputBlock);
+  const int64_t groups = group == 1 ? 1 : RoundUp<int64_t>(group, kInputBlock);
   return kObjectBytes +
          static_cast<size_t>(groups * per_group * w.dims[2] * w.dims[3] * int64_t{sizeof(float)});
 }

@@ -1,5 +1,6 @@
 #include "backends/cpu/caps/quantized_product_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
@@ -21,10 +22,6 @@ constexpr int64_t kGroupBytes = 80;
 constexpr int64_t kMostWidth = 64;
 constexpr int64_t kWidthStep = 16;
 constexpr int64_t kDepthStep = 4;
-
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 const char* ProductRefusal(const OpCall& call) {
   for (int i = 0; i < call.InputCount(); ++i) {
@@ -53,14 +50,15 @@ int PassesOf(int32_t difference) {
 /// `convolutions` times `outputs` channels, each from `taps` of `depth` bytes.
 size_t PackedBytes(const OpCall& call, int64_t convolutions, int64_t outputs, int64_t depth,
                    int64_t taps, int64_t x_channels, int passes) {
-  const int64_t groups = convolutions * RoundUp(outputs, kMostWidth) / kMostWidth;
-  const int64_t width = convolutions * RoundUp(outputs, kWidthStep);
+  const int64_t groups = convolutions * RoundUp<int64_t>(outputs, kMostWidth) / kMostWidth;
+  const int64_t width = convolutions * RoundUp<int64_t>(outputs, kWidthStep);
   int64_t arrays = 1;  // bias, multiplier, shift and the three floats of a fixed-point factor
   if (call.HasInput(kMultiplier)) arrays = call.HasInput(kShift) ? 6 : 2;
-  return static_cast<size_t>(kHeaderBytes + RoundUp(groups * kGroupBytes, kLine) +
-                             RoundUp(x_channels, kLine) +
-                             RoundUp(width * RoundUp(depth, kDepthStep) * taps * passes, kLine) +
-                             arrays * RoundUp(width * 4, kLine));
+  return static_cast<size_t>(
+      kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
+      RoundUp<int64_t>(x_channels, kLine) +
+      RoundUp<int64_t>(width * RoundUp<int64_t>(depth, kDepthStep) * taps * passes, kLine) +
+      arrays * RoundUp<int64_t>(width * 4, kLine));
 }
 
 void AddConstants(const OpCall& call, const QuantizedOutput& output, PackingKey* key) {

@@ -1,5 +1,6 @@
 #include "backends/cpu/caps/vector_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
@@ -8,10 +9,6 @@ namespace {
 constexpr int kChannelBlock = 16;
 constexpr int kMostWidth = 32;
 constexpr int kCoefficients = 36;
-
-constexpr int RoundUp(int value, int multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 constexpr const char* kF32Only = "vector kernels run f32 only";
 constexpr const char* kEmpty = "vector kernels are not used for empty tensors";

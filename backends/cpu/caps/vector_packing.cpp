@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "backends/cpu/caps/vector_caps.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
@@ -19,23 +20,19 @@ constexpr int64_t kDepthwiseBlock = 16;
 constexpr int64_t kFewestLanes = 4;
 constexpr int64_t kWinogradCoefficients = 36;
 
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 constexpr int64_t FloatBytes(int64_t count) {
-  return RoundUp(count * int64_t{sizeof(float)}, kLine);
+  return RoundUp<int64_t>(count * int64_t{sizeof(float)}, kLine);
 }
 
 /// `convolutions` times `outputs` channels, each from `depth` channels over `taps`. In place, only
 /// a last group that is no whole number of vectors is packed.
 size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_t taps,
                     bool in_place) {
-  const int64_t groups = convolutions * RoundUp(outputs, kNarrowestTile) / kNarrowestTile;
+  const int64_t groups = convolutions * RoundUp<int64_t>(outputs, kNarrowestTile) / kNarrowestTile;
   int64_t packed = outputs;
   if (in_place) packed = outputs % kWidthStep == 0 ? 0 : outputs % kWidestTile;
-  const int64_t channels = convolutions * RoundUp(packed, kWidthStep);
-  return static_cast<size_t>(kHeaderBytes + RoundUp(groups * kGroupBytes, kLine) +
+  const int64_t channels = convolutions * RoundUp<int64_t>(packed, kWidthStep);
+  return static_cast<size_t>(kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
                              FloatBytes(channels * depth * taps) + FloatBytes(channels) +
                              FloatBytes(depth + kWidestTile));
 }
@@ -78,7 +75,7 @@ size_t WinogradPackedBytes(const OpCall& call) {
 
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
-  const int64_t channels = RoundUp(w.dims[0], kDepthwiseBlock);
+  const int64_t channels = RoundUp<int64_t>(w.dims[0], kDepthwiseBlock);
   const bool in_place = IsPlain(call) && w.dims[0] % kFewestLanes == 0;
   return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * Taps(w))) +
                              2 * FloatBytes(channels));

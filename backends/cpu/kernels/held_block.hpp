@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/base/round_up.hpp"
+
 namespace tenon::cpu {
 
 /// Lays arrays one after the other, each aligned to a cache line. Used twice: without memory to
@@ -17,7 +19,7 @@ class BlockLayout {
   template <typename T>
   T* Take(size_t count) {
     T* array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
-    bytes_ += (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_ += RoundUp(count * sizeof(T), kAlignment);
     return array;
   }
   [[nodiscard]] size_t bytes() const { return bytes_; }

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
@@ -10,10 +11,6 @@ namespace {
 constexpr int64_t kFloatBytes = sizeof(float);
 /// What a loaded op holds beside its weights: objects of ours and of the driver's that we count.
 constexpr int64_t kObjectBytes = 1024;
-
-constexpr int32_t RoundUp(int32_t value, int32_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 /// The refusals that all kernels share. `packs`: weights may be stored in fewer bits, since they
 /// become f32 when they are packed.
@@ -185,9 +182,9 @@ WinogradPieces WinogradPiecesOf(const OpCall& call) {
   int64_t tiles = kPieceBytes / tile_bytes / kTileStep * kTileStep;
   if (tiles < kTileStep) tiles = kTileStep;
   // Equal pieces: a small rest would use the caches and threads badly.
-  const int64_t count = (pieces.tiles + tiles - 1) / tiles;
-  const int64_t equal = (pieces.tiles + count - 1) / count;
-  tiles = (equal + kTileStep - 1) / kTileStep * kTileStep;
+  const int64_t count = CeilDiv<int64_t>(pieces.tiles, tiles);
+  const int64_t equal = CeilDiv<int64_t>(pieces.tiles, count);
+  tiles = RoundUp(equal, kTileStep);
   pieces.piece_tiles = static_cast<int>(tiles < pieces.tiles ? tiles : pieces.tiles);
   return pieces;
 }

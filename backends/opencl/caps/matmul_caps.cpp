@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
@@ -46,15 +47,11 @@ bool BiasIsFlat(const OpCall& call) {
   return one_row || BatchCount(y) == 1;
 }
 
-int64_t Padded(int32_t columns, int32_t width) {
-  return (int64_t{columns} + width - 1) / width * width;
-}
-
 /// Floats of the second factors and biases in the order of tiles, whatever the tile is.
 int64_t PackedFloats(const MatMulShape& shape) {
   int64_t most = 0;
   for (const TileShape& tile : TileShapes()) {
-    const int64_t columns = Padded(shape.columns, tile.width());
+    const int64_t columns = RoundUp<int64_t>(shape.columns, tile.width());
     if (columns > most) most = columns;
   }
   return shape.b_groups * most * (int64_t{shape.depth} + 1);

@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/f32/channel_groups.hpp"
 
 #include "backends/cpu/kernels/f32/simd/routines.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -15,7 +16,7 @@ void ForEachGroup(const GroupedShape& shape, int tile_width, bool in_place, cons
       const int left = outputs - done;
       ChannelGroup group = {};
       group.channels = left < tile_width ? left : tile_width;
-      group.width = (group.channels + kWidthStep - 1) / kWidthStep * kWidthStep;
+      group.width = RoundUp(group.channels, kWidthStep);
       group.first = convolution * outputs + done;
       group.source = convolution * shape.depth;
       group.padded = padded;

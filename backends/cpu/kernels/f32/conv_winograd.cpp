@@ -12,6 +12,7 @@
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -265,7 +266,7 @@ Status WinogradRun(const KernelCall& call) {
   const size_t part_bytes = sizes.PartBytes(parts);
   // As many blocks as fit the cache, and the same number for every part.
   int blocks = (sizes.tiles + sizes.block_tiles - 1) / sizes.block_tiles;
-  blocks = (blocks + parts - 1) / parts * parts;
+  blocks = RoundUp(blocks, parts);
   if (blocks > sizes.tiles) blocks = sizes.tiles;
   const int64_t tiles = sizes.tiles;
   ParallelFor(parts > 1 ? call.parallel : nullptr, parts, [&](int begin, int end) {

@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -52,8 +53,7 @@ bool ReadsInPlace(const OpCall& op) {
 
 DepthwiseWeights* LayOut(BlockLayout& block, const Geometry& geometry, bool in_place,
                          bool has_bias) {
-  const auto channels =
-      static_cast<size_t>((geometry.outputs + kChannelBlock - 1) / kChannelBlock * kChannelBlock);
+  const auto channels = static_cast<size_t>(RoundUp(geometry.outputs, kChannelBlock));
   auto* packed = block.Take<DepthwiseWeights>(1);
   auto* weights = block.Take<float>(in_place ? 0 : channels * static_cast<size_t>(geometry.Taps()));
   auto* bias = block.Take<float>(in_place && has_bias ? 0 : channels);

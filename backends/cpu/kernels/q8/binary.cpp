@@ -56,7 +56,7 @@ class RowReader {
   portable::Stage stage_;
 };
 
-void RunStaged(const ByteRoutines& routines, const portable::LoopNest<3>& nest,
+void RunStaged(const ByteRoutines& routines, const LoopNest<3>& nest,
                const portable::Cursor<3>& cursor, int count, BinaryCall call) {
   RowReader x(cursor.at[1], nest.RowStride(1), count);
   RowReader y(cursor.at[2], nest.RowStride(2), count);
@@ -96,10 +96,9 @@ Status BinaryRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);
   const TensorView& y = call.op.Input(1);
   const TensorView& z = call.op.Output();
-  portable::LoopNest<3> nest;
+  LoopNest<3> nest;
   for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], z.strides[k], portable::BroadcastStride(x, z.rank, k),
-             portable::BroadcastStride(y, z.rank, k));
+    nest.Add(z.dims[k], z.strides[k], BroadcastStride(x, z.rank, k), BroadcastStride(y, z.rank, k));
   }
   nest.Simplify();
   nest.LengthenRows();

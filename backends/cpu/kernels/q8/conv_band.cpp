@@ -4,6 +4,7 @@
 
 #include "backends/cpu/caps/quantized_product_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 /// A band of several output rows stays in the first-level cache, beside the weights.
 constexpr int64_t kCachedBandBytes = 14 * 1024;
 constexpr int kItemsPerThread = 4;
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// How the outputs of an image are cut into bands of `rows` x `columns`.
 struct Bands {
@@ -50,23 +49,24 @@ Bands CutIntoBands(const BandConv& conv, int threads) {
     const int64_t room = most_row - RowBytes(conv, 1);
     const int64_t more = room / (g.stride[1] * g.inputs);
     const int64_t columns = 1 + more;
-    bands.in_row = CeilDivide(g.out_width, columns);
-    bands.columns = static_cast<int>(CeilDivide(g.out_width, bands.in_row));
+    bands.in_row = CeilDiv<int64_t>(g.out_width, columns);
+    bands.columns = static_cast<int>(CeilDiv<int64_t>(g.out_width, bands.in_row));
   } else if (g.dilation[0] == 1 || g.kernel_height == 1) {
     const int64_t row = RowBytes(conv, g.out_width);
     int64_t most = g.out_height;
     if (threads > 1) {
-      most = CeilDivide(int64_t{g.images} * g.out_height, int64_t{threads} * kItemsPerThread);
+      most = CeilDiv<int64_t>(int64_t{g.images} * g.out_height, int64_t{threads} * kItemsPerThread);
     }
     const int64_t room = kCachedBandBytes / row - g.kernel_height;
     const int64_t fitting = room > 0 ? 1 + room / g.stride[0] : 1;
     int64_t rows = fitting < most ? fitting : most;
     if (rows > g.out_height) rows = g.out_height;
-    bands.rows = static_cast<int>(CeilDivide(g.out_height, CeilDivide(g.out_height, rows)));
+    bands.rows =
+        static_cast<int>(CeilDiv<int64_t>(g.out_height, CeilDiv<int64_t>(g.out_height, rows)));
     bands.input_row_step = 1;
   }
-  bands.in_row = CeilDivide(g.out_width, bands.columns);
-  bands.in_image = CeilDivide(g.out_height, bands.rows) * bands.in_row;
+  bands.in_row = CeilDiv<int64_t>(g.out_width, bands.columns);
+  bands.in_image = CeilDiv<int64_t>(g.out_height, bands.rows) * bands.in_row;
   bands.group_items = bands.in_image * g.images < 2 * int64_t{threads} && threads > 1;
   return bands;
 }

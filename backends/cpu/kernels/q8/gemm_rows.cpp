@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 
 #include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -11,20 +12,18 @@ constexpr int64_t kBlockBytes = 12 * 1024;
 constexpr int64_t kFewestPixels = 24;
 constexpr int kItemsPerThread = 8;
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// In how many blocks a row of pixels is cut.
 int64_t BlocksOfRow(const PackedProduct& packed, const ProductRows& rows, int threads) {
   int64_t pixels = kBlockBytes / rows.depth;
   const int64_t row_count = int64_t{rows.images} * rows.height;
   if (threads > 1) {
     const int64_t wanted = int64_t{threads} * kItemsPerThread;
-    const int64_t blocks = CeilDivide(wanted, row_count * packed.group_count);
-    const int64_t share = CeilDivide(rows.width, blocks);
+    const int64_t blocks = CeilDiv<int64_t>(wanted, row_count * packed.group_count);
+    const int64_t share = CeilDiv<int64_t>(rows.width, blocks);
     if (share < pixels) pixels = share;
   }
   if (pixels < kFewestPixels) pixels = kFewestPixels;
-  return CeilDivide(rows.width, pixels);
+  return CeilDiv<int64_t>(rows.width, pixels);
 }
 
 }  // namespace

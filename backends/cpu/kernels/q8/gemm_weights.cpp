@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "backends/cpu/kernels/held_block.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
-
 
 constexpr int kBias = 2;
 constexpr int kMultiplier = 3;
@@ -28,9 +28,7 @@ int32_t WeightAt(const ProductWeightsView& weights, int64_t offset) {
   return weights.is_signed ? static_cast<int8_t>(bits) : bits;
 }
 
-int RoundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-int Steps(const ProductShape& shape) { return RoundUp(shape.Depth(), kDepthStep) / kDepthStep; }
+int Steps(const ProductShape& shape) { return CeilDiv(shape.Depth(), kDepthStep); }
 
 template <typename Use>
 void ForEachWeight(const ProductShape& shape, const ProductWeightsView& weights, int output,

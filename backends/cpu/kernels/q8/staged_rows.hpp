@@ -37,7 +37,7 @@ void MapElements(const TensorView& y, const TensorView& x, const ParallelRunner*
                  const Call& whole, void (*routine)(const Call&)) {
   using Y = std::remove_pointer_t<decltype(Call::y)>;
   using X = std::remove_const_t<std::remove_pointer_t<decltype(Call::x)>>;
-  portable::LoopNest<2> nest;
+  LoopNest<2> nest;
   for (int k = 0; k < y.rank; ++k) {
     nest.Add(y.dims[k], portable::ByteStride(y, k), portable::ByteStride(x, k));
   }

@@ -102,8 +102,8 @@ Status QuantizedBinaryRun(const KernelCall& call) {
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest;
   for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], ByteStride(z, k), BroadcastStride(x, z.rank, k),
-             BroadcastStride(y, z.rank, k));
+    nest.Add(z.dims[k], ByteStride(z, k), BroadcastByteStride(x, z.rank, k),
+             BroadcastByteStride(y, z.rank, k));
   }
   nest.Simplify();
   nest.LengthenRows();

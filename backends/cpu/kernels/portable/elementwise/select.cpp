@@ -43,8 +43,8 @@ Status SelectRun(const KernelCall& call) {
   const TensorView& z = call.op.Output();
   LoopNest<4> nest;
   for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], ByteStride(z, k), BroadcastStride(condition, z.rank, k),
-             BroadcastStride(x, z.rank, k), BroadcastStride(y, z.rank, k));
+    nest.Add(z.dims[k], ByteStride(z, k), BroadcastByteStride(condition, z.rank, k),
+             BroadcastByteStride(x, z.rank, k), BroadcastByteStride(y, z.rank, k));
   }
   nest.Simplify();
   const ptrdiff_t strides[4] = {nest.RowStride(0), nest.RowStride(1), nest.RowStride(2),

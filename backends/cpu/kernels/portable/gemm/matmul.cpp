@@ -40,8 +40,8 @@ TileProduct ProductOf(const TileProduct& prepared, const OpCall& call, int batch
   if (call.HasInput(2)) {
     const TensorView& bias = call.Input(2);
     product.addends[0].data = bias.As<const float>() + BatchOffset(batch, y, bias);
-    product.addends[0].output = BroadcastStride(bias, 0);
-    product.addends[0].column = BroadcastStride(bias, 1);
+    product.addends[0].output = BroadcastStride(bias, 1, 0);
+    product.addends[0].column = BroadcastStride(bias, 2, 0);
   }
   return product;
 }

@@ -153,20 +153,6 @@ void CopyTile(const Tile& tile) {
 #endif
 }
 
-/// The dimension along which the source runs faster than along the row, or -1.
-int FindSourceDimension(const LoopNest<2>& nest) {
-  int best = -1;
-  ptrdiff_t smallest = std::abs(nest.RowStride(1));
-  for (int k = 0; k + 1 < nest.rank; ++k) {
-    const ptrdiff_t stride = std::abs(nest.strides[1][k]);
-    if (stride != 0 && stride < smallest) {
-      smallest = stride;
-      best = k;
-    }
-  }
-  return best;
-}
-
 /// Copies with dimension `source` and the innermost one in tiles, so that neither side jumps over
 /// a cache line for every element.
 void CopyInTiles(LoopNest<2> nest, int source, int element_bytes, const Cursor<2>& start,
@@ -225,7 +211,7 @@ void CopyStrided(LoopNest<2> nest, int element_bytes, void* to, const void* from
   nest.Simplify();
   // Only read through: the cursor type is shared with kernels that write.
   const Cursor<2> start = {{static_cast<char*>(to), static_cast<char*>(const_cast<void*>(from))}};
-  const int source = FindSourceDimension(nest);
+  const int source = nest.CrossingDimension();
   if (source >= 0) {
     CopyInTiles(nest, source, element_bytes, start, parallel);
     return;

@@ -11,7 +11,7 @@ Status ExpandRun(const KernelCall& call) {
   const TensorView& y = call.op.Output();
   LoopNest<2> nest;
   for (int k = 0; k < y.rank; ++k) {
-    nest.Add(y.dims[k], ByteStride(y, k), BroadcastStride(x, y.rank, k));
+    nest.Add(y.dims[k], ByteStride(y, k), BroadcastByteStride(x, y.rank, k));
   }
   CopyStrided(nest, DTypeBytes(y.dtype), y.data, x.data, call.parallel);
   return OkStatus();

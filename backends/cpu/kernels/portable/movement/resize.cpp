@@ -1,4 +1,3 @@
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -6,69 +5,19 @@
 #include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/resize_positions.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
 
-/// How one axis is resized.
-struct Axis {
-  int in = 1;
-  int out = 1;
-  float scale = 1.0F;
-  ptrdiff_t x = 0;  ///< stride in x
-  ptrdiff_t y = 0;  ///< stride in y
+/// How one axis is resized, and its strides.
+struct Axis : ResizeAxis {
+  ptrdiff_t x = 0;
+  ptrdiff_t y = 0;
 };
 
 Axis AxisOf(const OpCall& call, int axis) {
-  const TensorView& x = call.Input(0);
-  const TensorView& y = call.Output();
-  return {x.dims[axis], y.dims[axis], call.AttributesAs<ResizeAttributes>().scales[axis],
-          x.strides[axis], y.strides[axis]};
-}
-
-/// Where output position `o` lies in the input. In float, as the field's runtimes compute it, so
-/// that ties fall the same way.
-float Coordinate(CoordinateMode mode, const Axis& axis, int o) {
-  const auto position = static_cast<float>(o);
-  switch (mode) {
-    case CoordinateMode::kPytorchHalfPixel:
-      return axis.out > 1 ? (position + 0.5F) / axis.scale - 0.5F : 0.0F;
-    case CoordinateMode::kAlignCorners:
-      if (axis.out <= 1) return 0.0F;
-      return position * static_cast<float>(axis.in - 1) / static_cast<float>(axis.out - 1);
-    case CoordinateMode::kAsymmetric:
-      return position / axis.scale;
-    case CoordinateMode::kHalfPixel:
-      break;
-  }
-  return (position + 0.5F) / axis.scale - 0.5F;
-}
-
-int Clamp(int value, int low, int high) {
-  return value < low ? low : (value > high ? high : value);
-}
-
-/// The nearest input position.
-int Nearest(const ResizeAttributes& attributes, const Axis& axis, int o) {
-  const float coordinate = Coordinate(attributes.coordinates, axis, o);
-  const float below = std::floor(coordinate);
-  const float fraction = coordinate - below;
-  bool up = false;
-  switch (attributes.nearest) {
-    case NearestMode::kRoundPreferFloor:
-      up = fraction > 0.5F;
-      break;
-    case NearestMode::kRoundPreferCeil:
-      up = fraction >= 0.5F;
-      break;
-    case NearestMode::kFloor:
-      break;
-    case NearestMode::kCeil:
-      up = fraction > 0.0F;
-      break;
-  }
-  return Clamp(static_cast<int>(below) + (up ? 1 : 0), 0, axis.in - 1);
+  return {ResizeAxisOf(call, axis), call.Input(0).strides[axis], call.Output().strides[axis]};
 }
 
 /// The axes of a nearest resize, by stride in y, innermost last.
@@ -94,13 +43,13 @@ NearestPlan PrepareNearest(const OpCall& call) {
 template <typename Element>
 void NearestRow(const ResizeAttributes& attributes, const Axis& axis, const Element* x,
                 Element* y) {
-  const bool unchanged = axis.in == axis.out && axis.scale == 1.0F;
+  const bool unchanged = axis.IsUnchanged();
   if (unchanged && axis.x == 1 && axis.y == 1) {
     std::memcpy(y, x, static_cast<size_t>(axis.out) * sizeof(Element));
     return;
   }
   for (int o = 0; o < axis.out; ++o) {
-    y[o * axis.y] = x[(unchanged ? o : Nearest(attributes, axis, o)) * axis.x];
+    y[o * axis.y] = x[(unchanged ? o : NearestPosition(attributes, axis, o)) * axis.x];
   }
 }
 
@@ -118,7 +67,7 @@ void ResizeNearest(const KernelCall& call) {
       int index = row;
       for (int i = plan.rank - 2; i >= 0; --i) {
         const Axis& axis = plan.axes[i];
-        from += Nearest(attributes, axis, index % axis.out) * axis.x;
+        from += NearestPosition(attributes, axis, index % axis.out) * axis.x;
         to += index % axis.out * axis.y;
         index /= axis.out;
       }
@@ -127,52 +76,8 @@ void ResizeNearest(const KernelCall& call) {
   });
 }
 
-/// The input positions that one output position is made of, as offsets, and their weights.
 template <int kTaps>
-struct Taps {
-  ptrdiff_t offset[kTaps];
-  float weight[kTaps];
-};
-
-void FindTaps(const ResizeAttributes& attributes, const Axis& axis, int o, Taps<2>& taps) {
-  // Beyond the edges lie the edges' own values, so that the coordinate may as well stop there.
-  const auto last = static_cast<float>(axis.in - 1);
-  float coordinate = Coordinate(attributes.coordinates, axis, o);
-  coordinate = coordinate < 0.0F ? 0.0F : (coordinate > last ? last : coordinate);
-  const auto below = static_cast<int>(coordinate);
-  const float fraction = coordinate - static_cast<float>(below);
-  taps.offset[0] = below * axis.x;
-  taps.offset[1] = Clamp(below + 1, 0, axis.in - 1) * axis.x;
-  taps.weight[0] = 1.0F - fraction;
-  taps.weight[1] = fraction;
-}
-
-/// Cubic convolution (Keys, 1981) with the parameter `cubic_a`.
-void FindTaps(const ResizeAttributes& attributes, const Axis& axis, int o, Taps<4>& taps) {
-  const float a = attributes.cubic_a;
-  const float coordinate = Coordinate(attributes.coordinates, axis, o);
-  const float floor = std::floor(coordinate);
-  const auto below = static_cast<int>(floor);
-  const float t = coordinate - floor;
-  const float s = 1.0F - t;
-  taps.weight[0] = ((a * (t + 1.0F) - 5.0F * a) * (t + 1.0F) + 8.0F * a) * (t + 1.0F) - 4.0F * a;
-  taps.weight[1] = ((a + 2.0F) * t - (a + 3.0F)) * t * t + 1.0F;
-  taps.weight[2] = ((a + 2.0F) * s - (a + 3.0F)) * s * s + 1.0F;
-  taps.weight[3] = ((a * (s + 1.0F) - 5.0F * a) * (s + 1.0F) + 8.0F * a) * (s + 1.0F) - 4.0F * a;
-  float sum = 0.0F;
-  for (int i = 0; i < 4; ++i) {
-    const int position = below - 1 + i;
-    const bool outside = position < 0 || position >= axis.in;
-    if (outside && attributes.exclude_outside != 0) taps.weight[i] = 0.0F;
-    sum += taps.weight[i];
-    taps.offset[i] = Clamp(position, 0, axis.in - 1) * axis.x;
-  }
-  if (attributes.exclude_outside == 0) return;
-  for (float& weight : taps.weight) weight /= sum;
-}
-
-template <int kTaps>
-float Blend(const float* x, const Taps<kTaps>& rows, const Taps<kTaps>& columns) {
+float Blend(const float* x, const ResizeTaps<kTaps>& rows, const ResizeTaps<kTaps>& columns) {
   float sum = 0.0F;
   for (int i = 0; i < kTaps; ++i) {
     float row = 0.0F;
@@ -186,8 +91,9 @@ float Blend(const float* x, const Taps<kTaps>& rows, const Taps<kTaps>& columns)
 
 /// All channels of a block of columns of one output row.
 template <int kTaps>
-void BlendColumns(const Axis& channel, const Axis& column, const float* x, const Taps<kTaps>& rows,
-                  const Taps<kTaps>* columns, int count, float* y) {
+void BlendColumns(const Axis& channel, const Axis& column, const float* x,
+                  const ResizeTaps<kTaps>& rows, const ResizeTaps<kTaps>* columns, int count,
+                  float* y) {
   if (channel.x == 1 && channel.y == 1) {
     for (int i = 0; i < count; ++i, y += column.y) {
       for (int c = 0; c < channel.out; ++c) y[c] = Blend(x + c, rows, columns[i]);
@@ -218,10 +124,12 @@ void Interpolate(const KernelCall& call) {
       const int o = index / blocks % row.out;
       const int n = index / blocks / row.out;
       const int columns = column.out - first < kColumns ? column.out - first : kColumns;
-      Taps<kTaps> row_taps;
-      FindTaps(attributes, row, o, row_taps);
-      Taps<kTaps> column_taps[kColumns];
-      for (int i = 0; i < columns; ++i) FindTaps(attributes, column, first + i, column_taps[i]);
+      ResizeTaps<kTaps> row_taps;
+      FindResizeTaps(attributes, row, o, row.x, row_taps);
+      ResizeTaps<kTaps> column_taps[kColumns];
+      for (int i = 0; i < columns; ++i) {
+        FindResizeTaps(attributes, column, first + i, column.x, column_taps[i]);
+      }
       BlendColumns(channel, column, call.op.Input(0).As<const float>() + n * image.x, row_taps,
                    column_taps, columns,
                    call.op.Output().As<float>() + n * image.y + o * row.y + first * column.y);

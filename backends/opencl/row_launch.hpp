@@ -1,93 +1,13 @@
-// Loops over several strided operands at once, as the kernels that work by rows want them: in the
-// order in which the output lies in memory, merged where they can be.
+// How the kernels that work by rows (strides in elements) are launched.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "backends/opencl/kernel_support.hpp"
-#include "runtime/base/tensor_view.hpp"
+#include "runtime/base/loop_nest.hpp"
 
 namespace tenon::opencl {
-
-/// Nested loops over N operands; operand 0 is the output. Strides are in elements and may be
-/// negative.
-template <int N>
-struct LoopNest {
-  static constexpr int kMostLoops = 2 * kMaxRank;  // reshape walks two shapes
-
-  int rank = 0;
-  int32_t dims[kMostLoops] = {};
-  int32_t strides[N][kMostLoops] = {};
-
-  /// A loop inside those added so far. Loops of one step are left out.
-  template <typename... Strides>
-  void Add(int32_t dim, Strides... values) {
-    static_assert(sizeof...(Strides) == N, "one stride per operand");
-    if (dim == 1) return;
-    const int32_t given[N] = {static_cast<int32_t>(values)...};
-    for (int i = 0; i < N; ++i) strides[i][rank] = given[i];
-    dims[rank++] = dim;
-  }
-
-  /// Orders the loops by the output's strides, largest outermost, and merges neighbours that every
-  /// operand passes through evenly.
-  void Simplify() {
-    for (int k = 1; k < rank; ++k) {
-      for (int j = k; j > 0 && strides[0][j - 1] < strides[0][j]; --j) Swap(j - 1, j);
-    }
-    int last = 0;
-    for (int k = 1; k < rank; ++k) {
-      if (Merges(last, k)) {
-        dims[last] *= dims[k];
-      } else {
-        dims[++last] = dims[k];
-      }
-      for (int i = 0; i < N; ++i) strides[i][last] = strides[i][k];
-    }
-    if (rank > 0) rank = last + 1;
-  }
-
-  /// After Simplify: where rows are shorter than a vector, makes the longest loop the innermost,
-  /// strided though it is, so that work-items have enough to do.
-  void LengthenRows() {
-    constexpr int32_t kShortRow = 16;
-    if (rank < 2 || dims[rank - 1] >= kShortRow) return;
-    int longest = rank - 1;
-    for (int k = 0; k < rank; ++k) {
-      if (dims[k] > dims[longest]) longest = k;
-    }
-    for (int k = longest; k + 1 < rank; ++k) Swap(k, k + 1);
-  }
-
-  [[nodiscard]] int64_t Elements() const {
-    int64_t count = 1;
-    for (int k = 0; k < rank; ++k) count *= dims[k];
-    return count;
-  }
-
- private:
-  void Swap(int j, int k) {
-    std::swap(dims[j], dims[k]);
-    for (int i = 0; i < N; ++i) std::swap(strides[i][j], strides[i][k]);
-  }
-
-  [[nodiscard]] bool Merges(int outer, int inner) const {
-    for (int i = 0; i < N; ++i) {
-      if (strides[i][outer] != strides[i][inner] * dims[inner]) return false;
-    }
-    return true;
-  }
-};
-
-/// Stride, in elements, of `view` along dimension `axis` of an output of rank `rank` that it
-/// broadcasts to.
-[[nodiscard]] inline int32_t BroadcastStride(const TensorView& view, int rank, int axis) {
-  const int own = axis - (rank - view.rank);
-  if (own < 0 || view.dims[own] == 1) return 0;
-  return view.strides[own];
-}
 
 /// The innermost four loops of a nest, as the kernels take them (see FindRowPart in prelude.cl).
 template <int N>
@@ -99,7 +19,8 @@ struct RowLoops {
     for (int32_t& dim : dims.v) dim = 1;
     for (int k = 0; k < 4 && k < nest.rank; ++k) {
       dims.v[3 - k] = nest.dims[nest.rank - 1 - k];
-      for (int i = 0; i < N; ++i) strides[i].v[3 - k] = nest.strides[i][nest.rank - 1 - k];
+      for (int i = 0; i < N; ++i)
+        strides[i].v[3 - k] = static_cast<int32_t>(nest.strides[i][nest.rank - 1 - k]);
     }
     // A row of one element lies as well as any.
     if (nest.rank == 0) {
@@ -124,7 +45,7 @@ struct RowLoops {
 template <int N, typename Body>
 Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
   const int outer = nest.rank > 4 ? nest.rank - 4 : 0;
-  int32_t index[LoopNest<N>::kMostLoops] = {};
+  int32_t index[kMaxLoopRank] = {};
   int64_t offsets[N] = {};
   for (;;) {
     TENON_RETURN_IF_ERROR(body(offsets));
@@ -132,7 +53,7 @@ Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
     for (; k >= 0; --k) {
       for (int i = 0; i < N; ++i) offsets[i] += nest.strides[i][k];
       if (++index[k] < nest.dims[k]) break;
-      for (int i = 0; i < N; ++i) offsets[i] -= int64_t{nest.strides[i][k]} * nest.dims[k];
+      for (int i = 0; i < N; ++i) offsets[i] -= nest.strides[i][k] * nest.dims[k];
       index[k] = 0;
     }
     if (k < 0) return OkStatus();
