@@ -1,14 +1,15 @@
 // Kernels on bytes: products four bytes deep and 16 channels wide, and what goes over elements.
 #include <algorithm>
 
+#include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
 
 namespace tenon::converter::features {
 namespace {
 
-constexpr int64_t kDepthStep = 4;       // bytes that one lane multiplies at once
-constexpr int64_t kChannelStep = 16;    // lanes of a register of sums
-constexpr int64_t kDepthwiseStep = 64;  // channels that one register of bytes holds
+using cpu::q8::kDepthStep;
+constexpr int64_t kChannelStep = cpu::q8::kWidthStep;  // lanes of a register of sums
+constexpr int64_t kDepthwiseStep = 64;                 // channels that one register of bytes holds
 
 struct QuantizedProduct {
   int64_t pixels = 0;

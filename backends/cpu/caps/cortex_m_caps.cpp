@@ -5,6 +5,7 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu {
 namespace cortex_m {
@@ -56,7 +57,7 @@ int WantedPixels(const OpCall& conv) {
   constexpr int64_t kMost = 64;
   constexpr int64_t kSmall = 64;
   const int64_t depth = DepthOf(conv);
-  const int64_t bytes = IsPointwise(conv) ? 2048 : (depth <= kSmall ? 1024 : 512);
+  const int64_t bytes = IsPointwiseConv(conv) ? 2048 : (depth <= kSmall ? 1024 : 512);
   const int64_t pixels = bytes / depth;
   return static_cast<int>(pixels < kFewestPixels ? kFewestPixels
                                                  : (pixels > kMost ? kMost : pixels));
@@ -91,11 +92,7 @@ Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the Cortex-M product takes a as it is";
-  const TensorView& b = call.Input(kW);
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the Cortex-M product takes one matrix for all batches";
-  }
-  if (b.rank > call.Input(0).rank) return "the Cortex-M product takes one matrix for all batches";
+  if (!HasOneMatrix(call)) return "the Cortex-M product takes one matrix for all batches";
   return nullptr;
 }
 
@@ -125,17 +122,9 @@ Reason PoolSupports(const OpCall& call) {
   return call.Input(0).dtype == DType::kI8 ? Reason() : Reason("the Cortex-M pooling takes i8");
 }
 
-bool IsPointwise(const OpCall& conv) {
-  const TensorView& w = conv.Input(kW);
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return w.dims[2] == 1 && w.dims[3] == 1;
-}
-
 bool IsInPlacePointwise(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  return IsPointwise(conv) && attributes.strides[0] == 1 && attributes.strides[1] == 1;
+  return IsPointwiseConv(conv) && attributes.strides[0] == 1 && attributes.strides[1] == 1;
 }
 
 size_t ConvBiasBytes(const OpCall& call) { return BiasBytes(call, call.Input(kW).dims[0]); }

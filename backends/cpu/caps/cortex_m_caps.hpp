@@ -43,9 +43,8 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// Maxima and averages.
 [[nodiscard]] Reason PoolSupports(const OpCall& call);
 
-/// True if every window is one pixel of x.
-[[nodiscard]] bool IsPointwise(const OpCall& conv);
-/// And if those are all pixels of x: they are read where they lie, and nothing is gathered.
+/// True if every window is one pixel of x, and those are all its pixels: they are read where they
+/// lie, and nothing is gathered.
 [[nodiscard]] bool IsInPlacePointwise(const OpCall& conv);
 
 /// Parts of a workspace begin at multiples of this.

@@ -3,6 +3,7 @@
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
@@ -66,7 +67,7 @@ struct Window {
 
 ConvMode ModeOf(const OpCall& conv, const Window& window) {
   const int32_t channels = window.w.dims[1];
-  if (IsPointwise(conv) && channels % kStep == 0) return ConvMode::kPixels;
+  if (IsPointwiseConv(conv) && channels % kStep == 0) return ConvMode::kPixels;
   const bool is_small = window.depth <= kSmallWindow;
   return channels % kStep != 0 || is_small ? ConvMode::kWindows : ConvMode::kRows;
 }
@@ -196,14 +197,6 @@ constexpr int64_t kAnyRoom = int64_t{1} << 50;
 
 }  // namespace
 
-bool IsPointwise(const OpCall& conv) {
-  const TensorView& w = conv.Input(kW);
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return w.dims[2] == 1 && w.dims[3] == 1;
-}
-
 size_t ConvBand::Bytes() const { return x_bytes + w_bytes + window_bytes; }
 
 ConvBand ConvBandOf(const OpCall& conv, size_t workspace_bytes) {
@@ -284,12 +277,8 @@ Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the DSP product takes a as it is";
-  const TensorView& b = call.Input(kW);
-  if (b.dtype != DType::kI8) return "the DSP product takes weights of i8";
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the DSP product takes one matrix for all batches";
-  }
-  if (b.rank > call.Input(kX).rank) return "the DSP product takes one matrix for all batches";
+  if (call.Input(kW).dtype != DType::kI8) return "the DSP product takes weights of i8";
+  if (!HasOneMatrix(call)) return "the DSP product takes one matrix for all batches";
   return nullptr;
 }
 
@@ -318,7 +307,7 @@ size_t BinaryWorkspaceBytes(const OpCall& call, int) {
 size_t BinaryLeastWorkspaceBytes(const OpCall&) { return 0; }
 
 bool KeepsInputs(const OpCall& conv, size_t workspace_bytes) {
-  if (IsPointwise(conv)) return true;
+  if (IsPointwiseConv(conv)) return true;
   const ConvBand band = ConvBandOf(conv, workspace_bytes);
   return band.mode == ConvMode::kRows && band.columns >= conv.Output().dims[3];
 }
@@ -342,7 +331,7 @@ size_t ConvInPlaceLeastBytes(const OpCall& call) {
   if (call.Output().Elements() == 0) return 0;
   const auto least_of_part = [](const OpCall& part, int) { return ConvLeastWorkspaceBytes(part); };
   size_t own = 0;
-  if (IsPointwise(call)) {
+  if (IsPointwiseConv(call)) {
     own = ConvLeastWorkspaceBytes(call);
   } else {
     own = InPlacePartsWorkspace(call, least_of_part);

@@ -69,8 +69,6 @@ struct DepthwisePlanes {
 
 /// One group; bytes.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
-/// True if every window is one pixel of x.
-[[nodiscard]] bool IsPointwise(const OpCall& conv);
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t ConvLeastWorkspaceBytes(const OpCall& call);
 

@@ -2,6 +2,7 @@
 
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/functions.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {
@@ -20,16 +21,7 @@ size_t PackedMatrixBytes(int64_t rows, int64_t columns) {
 }
 
 /// The refusals that all kernels share.
-const char* CommonRefusal(const OpCall& call) {
-  for (int i = 0; i < call.InputCount(); ++i) {
-    if (!call.HasInput(i)) continue;
-    if (call.Input(i).dtype != DType::kF32) return kNeedsF32;
-    if (call.Input(i).Elements() == 0) return kEmpty;
-  }
-  if (call.Output().dtype != DType::kF32) return kNeedsF32;
-  if (call.Output().Elements() == 0) return kEmpty;
-  return nullptr;
-}
+const char* CommonRefusal(const OpCall& call) { return F32Refusal(call, {kNeedsF32, kEmpty}); }
 
 /// Grouped convolutions pad each group's channels to whole vectors of 16. True where that makes
 /// them so many times larger that plain loops are faster (depthwise has kernels of its own).
@@ -106,12 +98,9 @@ const char* ConvMatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   if (!HasPostOps(attributes.activation)) return kActivation;
   if (attributes.group != 1) return "a grouped convolution is no single matrix product";
-  const TensorView& w = call.Input(1);
-  const bool pointwise =
-      w.dims[2] == 1 && w.dims[3] == 1 && attributes.strides[0] == 1 && attributes.strides[1] == 1;
-  const bool padded = attributes.pads[0] != 0 || attributes.pads[1] != 0 ||
-                      attributes.pads[2] != 0 || attributes.pads[3] != 0;
-  if (!pointwise || padded) return "only a 1x1 convolution without stride and padding is one";
+  if (!IsPointwiseConv(call) || attributes.strides[0] != 1 || attributes.strides[1] != 1) {
+    return "only a 1x1 convolution without stride and padding is one";
+  }
   if (call.HasInput(3)) {
     return "with a residual, oneDNN's strided product wants scratch as large as the output";
   }
@@ -121,12 +110,8 @@ const char* ConvMatMulSupports(const OpCall& call) {
 const char* MatMulSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;
   if (!HasPostOps(call.AttributesAs<MatMulAttributes>().activation)) return kActivation;
-  if (call.HasInput(2)) {
-    const TensorView& bias = call.Input(2);
-    const TensorView& y = call.Output();
-    bool along_last = bias.rank > 0 && bias.dims[bias.rank - 1] == y.dims[y.rank - 1];
-    for (int i = 0; i + 1 < bias.rank; ++i) along_last = along_last && bias.dims[i] == 1;
-    if (!along_last) return "oneDNN's fast products take a bias along the last dimension only";
+  if (!HasBiasAlongLast(call)) {
+    return "oneDNN's fast products take a bias along the last dimension only";
   }
   return nullptr;
 }
@@ -175,7 +160,7 @@ size_t ConvWorkspaceBytes(const OpCall& call, int threads) {
   // accumulator per thread.
   constexpr int64_t kPage = 4096;
   const TensorView& w = call.Input(1);
-  const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
+  const int64_t taps = ConvTaps(call);
   const int64_t tap_lists = RoundUp<int64_t>(32 * taps, kPage);
   const int64_t accumulator = taps == 1 && w.dims[1] >= 1024 ? 2 * kPage : 0;
   return static_cast<size_t>(kPage + threads * (tap_lists + accumulator));

@@ -2,6 +2,7 @@
 
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -19,9 +20,6 @@ constexpr int kWZeroPoint = 6;
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 64;
 constexpr int64_t kGroupBytes = 80;
-constexpr int64_t kMostWidth = 64;
-constexpr int64_t kWidthStep = 16;
-constexpr int64_t kDepthStep = 4;
 
 const char* ProductRefusal(const OpCall& call) {
   for (int i = 0; i < call.InputCount(); ++i) {
@@ -71,10 +69,6 @@ void AddConstants(const OpCall& call, const QuantizedOutput& output, PackingKey*
   }
 }
 
-int64_t Taps(const OpCall& conv) {
-  return int64_t{conv.Input(kW).dims[2]} * conv.Input(kW).dims[3];
-}
-
 }  // namespace
 
 int WeightPasses(const OpCall& call, int output_axis) {
@@ -110,11 +104,7 @@ int MatMulOutputAxis(const OpCall& call) {
 }
 
 bool IsDirect(const OpCall& conv) {
-  if (Taps(conv) != 1) return false;
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return conv.Input(kW).dims[1] >= kFewestDirectChannels;
+  return IsPointwiseConv(conv) && conv.Input(kW).dims[1] >= kFewestDirectChannels;
 }
 
 const char* ConvSupports(const OpCall& call) {
@@ -125,7 +115,7 @@ const char* ConvSupports(const OpCall& call) {
     return "groups of fewer input channels than a step multiplies";
   }
   if (IsDirect(call)) return nullptr;
-  if (Taps(call) > kMostTaps) return "more taps than the fast convolution keeps offsets of";
+  if (ConvTaps(call) > kMostTaps) return "more taps than the fast convolution keeps offsets of";
   const int64_t columns = int64_t{w.dims[3] - 1} * attributes.dilations[1] + 1;
   const int64_t pixel_bytes = int64_t{w.dims[2]} * call.Input(kX).dims[1];
   if (columns > kMostBandBytes || pixel_bytes > kMostBandBytes ||
@@ -141,11 +131,7 @@ const char* MatMulSupports(const OpCall& call) {
     return "the fast product takes its first factor as it is";
   }
   const TensorView& a = call.Input(kX);
-  const TensorView& b = call.Input(kW);
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the fast product takes one matrix for all batches";
-  }
-  if (b.rank > a.rank) return "the fast product takes one matrix for all batches";
+  if (!HasOneMatrix(call)) return "the fast product takes one matrix for all batches";
   if (a.dims[a.rank - 1] < kFewestDirectChannels) return "rows shorter than a step multiplies";
   return nullptr;
 }
@@ -172,7 +158,7 @@ size_t ConvPackedBytes(const OpCall& call) {
   const bool is_row = attributes.group == 1 && attributes.dilations[1] == 1;
   const int64_t columns = is_row ? w.dims[3] : 1;
   return PackedBytes(call, attributes.group, w.dims[0] / attributes.group, columns * w.dims[1],
-                     Taps(call) / columns, call.Input(kX).dims[1], WeightPasses(call, 0));
+                     ConvTaps(call) / columns, call.Input(kX).dims[1], WeightPasses(call, 0));
 }
 
 size_t MatMulPackedBytes(const OpCall& call) {

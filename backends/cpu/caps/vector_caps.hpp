@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/caps/tiles.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -37,8 +38,6 @@ inline constexpr int kMostFirstTaps = 512;
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
 /// Windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
-inline constexpr int kMostLrnWindow = 64;
-inline constexpr int kMostLrnDepth = 1024;
 
 /// Floats of the padded input row that one output row of a convolution reads, per channel.
 [[nodiscard]] int64_t PaddedRow(const OpCall& conv);

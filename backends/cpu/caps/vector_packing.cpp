@@ -4,6 +4,7 @@
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -13,12 +14,8 @@ namespace {
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 128;
 constexpr int64_t kGroupBytes = 48;
-constexpr int64_t kWidthStep = 8;
-constexpr int64_t kNarrowestTile = 16;
-constexpr int64_t kWidestTile = 32;
-constexpr int64_t kDepthwiseBlock = 16;
+constexpr int64_t kNarrowestTile = kGenericTile.width;
 constexpr int64_t kFewestLanes = 4;
-constexpr int64_t kWinogradCoefficients = 36;
 
 constexpr int64_t FloatBytes(int64_t count) {
   return RoundUp<int64_t>(count * int64_t{sizeof(float)}, kLine);
@@ -30,14 +27,12 @@ size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_
                     bool in_place) {
   const int64_t groups = convolutions * RoundUp<int64_t>(outputs, kNarrowestTile) / kNarrowestTile;
   int64_t packed = outputs;
-  if (in_place) packed = outputs % kWidthStep == 0 ? 0 : outputs % kWidestTile;
+  if (in_place) packed = outputs % kWidthStep == 0 ? 0 : outputs % kMostWidth;
   const int64_t channels = convolutions * RoundUp<int64_t>(packed, kWidthStep);
   return static_cast<size_t>(kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
                              FloatBytes(channels * depth * taps) + FloatBytes(channels) +
-                             FloatBytes(depth + kWidestTile));
+                             FloatBytes(depth + kMostWidth));
 }
-
-int64_t Taps(const TensorView& w) { return int64_t{w.dims[2]} * w.dims[3]; }
 
 void AddConstants(const OpCall& call, int scale, PackingKey* key) {
   key->AddTensor(call.Input(1));
@@ -65,7 +60,8 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 size_t ConvPackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
   const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
-  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], Taps(w), IsPlain(call));
+  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], ConvTaps(call),
+                      IsPlain(call));
 }
 
 size_t WinogradPackedBytes(const OpCall& call) {
@@ -75,9 +71,9 @@ size_t WinogradPackedBytes(const OpCall& call) {
 
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
-  const int64_t channels = RoundUp<int64_t>(w.dims[0], kDepthwiseBlock);
+  const int64_t channels = RoundUp<int64_t>(w.dims[0], kChannelBlock);
   const bool in_place = IsPlain(call) && w.dims[0] % kFewestLanes == 0;
-  return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * Taps(w))) +
+  return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * ConvTaps(call))) +
                              2 * FloatBytes(channels));
 }
 

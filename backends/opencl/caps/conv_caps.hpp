@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -42,7 +43,6 @@ struct WinogradPieces {
 };
 [[nodiscard]] WinogradPieces WinogradPiecesOf(const OpCall& call);
 
-inline constexpr int kWinogradCoefficients = 36;
 inline constexpr int kDepthwiseLanes = 16;
 
 }  // namespace tenon::opencl

@@ -5,6 +5,7 @@
 #include "backends/opencl/caps/tile_shapes.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -57,24 +58,12 @@ int64_t PackedFloats(const MatMulShape& shape) {
   return shape.b_groups * most * (int64_t{shape.depth} + 1);
 }
 
-}  // namespace
-
-namespace {
-
 /// `packs`: a constant second factor may be stored in fewer bits, since it becomes f32 when it is
 /// packed.
 const char* CommonRefusal(const OpCall& call, bool packs) {
-  for (int i = 0; i < call.InputCount(); ++i) {
-    if (!call.HasInput(i)) continue;
-    const TensorView& input = call.Input(i);
-    const bool is_stored = packs && i == 1 && input.data != nullptr &&
-                           (input.dtype == DType::kF16 || input.dtype == DType::kI8);
-    if (input.dtype != DType::kF32 && !is_stored) return "the OpenCL products run f32 only";
-    if (i == 3 && input.data == nullptr) return "scales of weights must be constant";
-    if (call.Input(i).Elements() == 0) return "nothing to compute: left to the CPU";
-  }
-  if (call.Output().Elements() == 0) return "nothing to compute: left to the CPU";
-  return nullptr;
+  return F32Refusal(call,
+                    {"the OpenCL products run f32 only", "nothing to compute: left to the CPU",
+                     "scales of weights must be constant", 1U << 3, packs});
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -21,9 +22,7 @@ constexpr int kW = 1;
 constexpr int kBias = 2;
 constexpr int kResidual = 3;
 constexpr int kScale = 4;
-constexpr int kCoefficients = 36;
 constexpr int kInputTile = 6;
-constexpr int kOutputTile = 4;
 constexpr int64_t kSmallWork = 300'000;
 
 /// One execution.
@@ -69,7 +68,7 @@ void Pack(const OpCall& op, const PackedWeights& packed) {
     float* weights = packed.PackedOf(group);
     for (int m = 0; m < group.channels; ++m) {
       for (int64_t k = 0; k < inputs; ++k) {
-        double coefficients[kCoefficients];
+        double coefficients[kWinogradCoefficients];
         const int64_t output = group.first + m;
         const int64_t from = output * w.strides[0] + k * w.strides[1];
         float taps[9];
@@ -78,7 +77,7 @@ void Pack(const OpCall& op, const PackedWeights& packed) {
                       1);
         }
         TransformWeights(taps, coefficients);
-        for (int i = 0; i < kCoefficients; ++i) {
+        for (int i = 0; i < kWinogradCoefficients; ++i) {
           weights[(i * inputs + k) * group.width + m] = static_cast<float>(coefficients[i]);
         }
       }
@@ -109,14 +108,14 @@ struct TileOrigin {
 
 TileOrigin OriginOf(const Winograd& state, int tile) {
   const int in_image = state.tile_rows * state.tile_columns;
-  return {tile / in_image, tile % in_image / state.tile_columns * kOutputTile,
-          tile % state.tile_columns * kOutputTile};
+  return {tile / in_image, tile % in_image / state.tile_columns * kWinogradOutputs,
+          tile % state.tile_columns * kWinogradOutputs};
 }
 
 void TransformInputs(const Winograd& state, const Operands& operands, const Block& block) {
   const Geometry& g = state.geometry;
   const int64_t channels = state.blocks.padded_inputs;
-  const float* rows[kCoefficients];
+  const float* rows[kWinogradCoefficients];
   WinogradInputCall call;
   call.rows = rows;
   call.channels = g.inputs;
@@ -153,7 +152,7 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
   call.high = __builtin_inff();
   const int most = state.packed->routines->tile_pixels;
   const int steps = (block.count + most - 1) / most;
-  for (int i = 0; i < kCoefficients; ++i) {
+  for (int i = 0; i < kWinogradCoefficients; ++i) {
     call.weights = group.weights + i * call.depth * group.weight_step;
     for (int step = 0; step < steps; ++step) {
       const int first = block.count * step / steps;
@@ -186,8 +185,8 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
     const TileOrigin origin = OriginOf(state, block.first + t);
     const int rows = g.out_height - origin.row;
     const int columns = g.out_width - origin.column;
-    call.y_rows = rows < kOutputTile ? rows : kOutputTile;
-    call.y_columns = columns < kOutputTile ? columns : kOutputTile;
+    call.y_rows = rows < kWinogradOutputs ? rows : kWinogradOutputs;
+    call.y_columns = columns < kWinogradOutputs ? columns : kWinogradOutputs;
     call.coefficients = block.products + t * group.width;
     call.y = operands.y + origin.image * g.y.image + origin.row * g.y.row +
              origin.column * g.y.pixel + group.first;
@@ -230,7 +229,7 @@ Status WinogradCheck(const KernelSetup& setup) {
 Status WinogradLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(kW);
-  const GroupedShape shape = {w.dims[0], 1, w.dims[1], kCoefficients};
+  const GroupedShape shape = {w.dims[0], 1, w.dims[1], kWinogradCoefficients};
   const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   PackedWeights* packed = nullptr;
   TENON_RETURN_IF_ERROR(MakePackedWeights(shape, nullptr, bias, &packed));
@@ -246,8 +245,8 @@ Status WinogradRun(const KernelCall& call) {
   state.blocks = WinogradBlocksOf(call.op);
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
   state.finish = MakeFinish(state.activation);
-  state.tile_rows = (state.geometry.out_height + kOutputTile - 1) / kOutputTile;
-  state.tile_columns = (state.geometry.out_width + kOutputTile - 1) / kOutputTile;
+  state.tile_rows = (state.geometry.out_height + kWinogradOutputs - 1) / kWinogradOutputs;
+  state.tile_columns = (state.geometry.out_width + kWinogradOutputs - 1) / kWinogradOutputs;
   Operands operands;
   operands.x = call.op.Input(0).As<const float>();
   operands.residual =
@@ -280,7 +279,8 @@ Status WinogradRun(const KernelCall& call) {
         block.first = static_cast<int>(tiles * b / blocks);
         block.count = static_cast<int>(tiles * (b + 1) / blocks) - block.first;
         block.inputs = memory;
-        block.products = memory + int64_t{kCoefficients} * block.count * sizes.padded_inputs;
+        block.products =
+            memory + int64_t{kWinogradCoefficients} * block.count * sizes.padded_inputs;
         RunBlock(state, operands, block);
       }
     }

@@ -11,9 +11,6 @@ namespace {
 /// Elements that cost about what waking a thread does.
 constexpr int64_t kSmallElements = 8'192;
 
-static_assert(kMostLrnWindow <= kMostLrnSize && kMostLrnDepth <= kMostLrnChannels,
-              "what is supported must fit into the routine's buffer");
-
 }  // namespace
 
 Status LrnCheck(const KernelSetup& setup) {

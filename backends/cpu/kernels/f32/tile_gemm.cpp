@@ -5,9 +5,6 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-/// Weights above this do not stay in the second-level cache while the pixels go by.
-constexpr int64_t kManyWeightBytes = 256 * 1024;
-
 /// Multiply-accumulates that take about as long as starting a second thread.
 constexpr int64_t kSmallWork = 150'000;
 

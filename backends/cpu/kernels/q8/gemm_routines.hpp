@@ -7,15 +7,10 @@
 
 #include <cstdint>
 
+#include "backends/cpu/caps/tiles.hpp"
 #include "backends/cpu/kernels/q8/choose_instructions.hpp"
 
 namespace tenon::cpu::q8 {
-
-/// Output channels that a group holds at most, and what their number is rounded up to.
-constexpr int kMostWidth = 64;
-constexpr int kWidthStep = 16;
-/// Bytes of x that are multiplied in one step.
-constexpr int kDepthStep = 4;
 
 /// How a sum becomes an output.
 enum class FinishKind : uint8_t {

@@ -145,8 +145,8 @@ static void Tile(const TileCall& call) {
   sums[0].Finish(call);
 }
 
-constexpr int kTilePixels = TENON_VECTOR_TILE_PIXELS;
-constexpr int kTileWidth = TENON_VECTOR_TILE_WIDTH;
+constexpr int kTilePixels = TENON_F32_TILE.pixels;
+constexpr int kTileWidth = TENON_F32_TILE.width;
 
 using TileFunction = void (*)(const TileCall&);
 

@@ -55,7 +55,7 @@ template <int kSize>
 static void LrnPixels(const LrnCall& call) {
   // A pixel's squares are stored while the one before is computed: loads that straddle two stores
   // would have to wait for them.
-  alignas(64) float squares[2][kMostLrnChannels + kMostLrnSize + kLanes];
+  alignas(64) float squares[2][kMostLrnDepth + kMostLrnWindow + kLanes];
   const int used = call.channels + call.size + kLanes;
   for (auto& row : squares) {
     for (int i = 0; i < used; ++i) row[i] = 0.0F;

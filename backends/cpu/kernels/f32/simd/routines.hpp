@@ -8,17 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tenon::cpu::f32 {
+#include "backends/cpu/caps/tiles.hpp"
 
-/// Channels that a group of packed weights may hold: all but the last are as wide as possible.
-constexpr int kWidthStep = 8;
-constexpr int kMostWidth = 32;
-/// Pixels that one call computes at most, over all instruction sets.
-constexpr int kMostPixels = 14;
-/// Depthwise: adjacent pixels of one output row that one call computes at most.
-constexpr int kMostDepthwisePixels = 4;
-/// Channels are padded to this where the kernels lay out memory themselves.
-constexpr int kChannelBlock = 16;
+namespace tenon::cpu::f32 {
 
 /// `pixels` x `channels` outputs: y[i][m] = clamp(bias[m] + residual[i][m] + sum over taps t and
 /// channels k of rows[t][i][k] * weights[t][k][m], low, high).
@@ -120,10 +112,6 @@ struct SoftmaxCall {
   bool log;
 };
 
-/// The widest window and the most channels that `lrn` takes.
-constexpr int kMostLrnSize = 64;
-constexpr int kMostLrnChannels = 1024;
-
 /// `pixels` pixels of `channels` neighbours each: y[c] = x[c] / (bias + scale * sum of the squares
 /// of x[c - before] to x[c - before + size - 1])^beta.
 struct LrnCall {
@@ -132,9 +120,9 @@ struct LrnCall {
   int64_t x_step;
   int64_t y_step;
   int pixels;
-  int channels;  ///< 1 to kMostLrnChannels
+  int channels;  ///< 1 to kMostLrnDepth
   int before;
-  int size;  ///< 1 to kMostLrnSize
+  int size;  ///< 1 to kMostLrnWindow
   float scale;
   float beta;
   float bias;

@@ -1,8 +1,7 @@
 // AVX2 with FMA: 16 registers of eight floats.
 #define TENON_F32_ISA avx2
 #define TENON_VECTOR_LANES 8
-#define TENON_VECTOR_TILE_PIXELS 6
-#define TENON_VECTOR_TILE_WIDTH 16
+#define TENON_F32_TILE kAvx2Tile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"

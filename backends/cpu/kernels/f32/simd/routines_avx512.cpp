@@ -1,8 +1,7 @@
 // AVX-512: 32 registers of 16 floats.
 #define TENON_F32_ISA avx512
 #define TENON_VECTOR_LANES 16
-#define TENON_VECTOR_TILE_PIXELS 14
-#define TENON_VECTOR_TILE_WIDTH 32
+#define TENON_F32_TILE kAvx512Tile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"

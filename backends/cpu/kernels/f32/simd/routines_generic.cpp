@@ -2,8 +2,7 @@
 // compiler makes of that.
 #define TENON_F32_ISA generic
 #define TENON_VECTOR_LANES 4
-#define TENON_VECTOR_TILE_PIXELS 3
-#define TENON_VECTOR_TILE_WIDTH 16
+#define TENON_F32_TILE kGenericTile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"

@@ -1,8 +1,7 @@
 // NEON of 64-bit Arm: 32 registers of four floats, fused multiply-adds by lane.
 #define TENON_F32_ISA neon
 #define TENON_VECTOR_LANES 4
-#define TENON_VECTOR_TILE_PIXELS 6
-#define TENON_VECTOR_TILE_WIDTH 16
+#define TENON_F32_TILE kNeonTile
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"

@@ -102,9 +102,6 @@ static void LogSoftmaxLongRow(const float* x, float* y, int count) {
   for (; i < count; ++i) y[i] = (x[i] - largest) - log_sum;
 }
 
-/// Rows of at most this many elements are short.
-constexpr int kShortRow = 32;
-
 /// In place: element i of every row at lanes[i * kLanes].
 template <bool kLog>
 static void SoftmaxOfLanes(float* lanes, int count) {
