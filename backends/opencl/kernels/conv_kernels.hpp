@@ -2,7 +2,7 @@
 // are the fields of KernelEntry.
 #pragma once
 
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/status.hpp"
 

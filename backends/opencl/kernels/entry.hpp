@@ -1,7 +1,7 @@
 // How a row of the kernel table is made.
 #pragma once
 
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/ops/kernel_caps.hpp"
 

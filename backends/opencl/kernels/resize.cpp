@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/row_launch.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "runtime/ops/resize_positions.hpp"
 
 namespace tenon::opencl {

@@ -11,7 +11,7 @@
 
 #include "backends/cpu/kernels/portable/portable_table.hpp"
 #include "backends/opencl/caps/opencl_caps.hpp"
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/kernel_name.hpp"

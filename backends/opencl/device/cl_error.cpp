@@ -1,4 +1,4 @@
-#include "backends/opencl/cl_error.hpp"
+#include "backends/opencl/device/cl_error.hpp"
 
 #include <cstdio>
 #include <mutex>

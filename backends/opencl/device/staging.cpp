@@ -1,6 +1,6 @@
-#include "backends/opencl/staging.hpp"
+#include "backends/opencl/device/staging.hpp"
 
-#include "backends/opencl/cl_error.hpp"
+#include "backends/opencl/device/cl_error.hpp"
 #include "runtime/base/round_up.hpp"
 
 namespace tenon::opencl {

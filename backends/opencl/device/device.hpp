@@ -7,11 +7,19 @@
 #include <mutex>
 #include <string>
 
-#include "backends/opencl/cl_functions.hpp"
-#include "backends/opencl/device_choice.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/device_choice.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tenon::opencl {
+
+/// The kernels' sources, embedded at build time.
+struct KernelSource {
+  const char* file;  ///< "pool.cl"
+  const char* text;
+};
+extern const KernelSource kKernelSources[];
+extern const size_t kKernelSourceCount;
 
 /// How tensors pass between the host's memory and the device's.
 enum class Transfer {

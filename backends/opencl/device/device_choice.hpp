@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "backends/opencl/cl_functions.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tenon::opencl {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/base/loop_nest.hpp"
 
 namespace tenon::opencl {

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/opencl/cl_functions.hpp"
-#include "backends/opencl/device.hpp"
-#include "backends/opencl/stream.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/device.hpp"
+#include "backends/opencl/device/stream.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/status.hpp"
 

@@ -1,7 +1,7 @@
 // OpenCL's error codes as Status.
 #pragma once
 
-#include "backends/opencl/cl_functions.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tenon::opencl {

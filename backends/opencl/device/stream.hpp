@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "backends/opencl/cl_functions.hpp"
-#include "backends/opencl/copy_shape.hpp"
-#include "backends/opencl/device.hpp"
-#include "backends/opencl/staging.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/copy_shape.hpp"
+#include "backends/opencl/device/device.hpp"
+#include "backends/opencl/device/staging.hpp"
 #include "runtime/backend_api/device.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"

@@ -1,4 +1,4 @@
-#include "backends/opencl/device.hpp"
+#include "backends/opencl/device/device.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/opencl/cl_error.hpp"
-#include "backends/opencl/kernel_sources.hpp"
-#include "backends/opencl/program_cache.hpp"
+#include "backends/opencl/device/cl_error.hpp"
+#include "backends/opencl/device/program_cache.hpp"
 
 namespace tenon::opencl {
 namespace {

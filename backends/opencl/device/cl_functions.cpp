@@ -1,4 +1,4 @@
-#include "backends/opencl/cl_functions.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
 
 #include <dlfcn.h>
 

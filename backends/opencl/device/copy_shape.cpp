@@ -1,4 +1,4 @@
-#include "backends/opencl/copy_shape.hpp"
+#include "backends/opencl/device/copy_shape.hpp"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Waiting for a device that may not answer.
 #pragma once
 
-#include "backends/opencl/cl_functions.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
 #include "runtime/backend_api/device.hpp"
 #include "runtime/base/status.hpp"
 

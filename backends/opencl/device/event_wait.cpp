@@ -1,9 +1,9 @@
-#include "backends/opencl/event_wait.hpp"
+#include "backends/opencl/device/event_wait.hpp"
 
 #include <sched.h>
 #include <time.h>
 
-#include "backends/opencl/cl_error.hpp"
+#include "backends/opencl/device/cl_error.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/opencl/plain_weights.hpp"
+#include "backends/opencl/kernels/plain_weights.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "backends/opencl/device_choice.hpp"
+#include "backends/opencl/device/device_choice.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "backends/opencl/cl_error.hpp"
+#include "backends/opencl/device/cl_error.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/opencl/program_cache.hpp"
+#include "backends/opencl/device/program_cache.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

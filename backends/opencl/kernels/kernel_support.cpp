@@ -1,9 +1,9 @@
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 
 #include <memory>
 #include <new>
 
-#include "backends/opencl/cl_error.hpp"
+#include "backends/opencl/device/cl_error.hpp"
 
 namespace tenon::opencl {
 

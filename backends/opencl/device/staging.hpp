@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/opencl/cl_functions.hpp"
-#include "backends/opencl/device.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/device.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tenon::opencl {

@@ -1,10 +1,10 @@
-#include "backends/opencl/stream.hpp"
+#include "backends/opencl/device/stream.hpp"
 
 #include <algorithm>
 #include <new>
 
-#include "backends/opencl/cl_error.hpp"
-#include "backends/opencl/event_wait.hpp"
+#include "backends/opencl/device/cl_error.hpp"
+#include "backends/opencl/device/event_wait.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/opencl/cl_functions.hpp"
-#include "backends/opencl/device_choice.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/device_choice.hpp"
 
 namespace tenon::opencl {
 
