@@ -28,8 +28,8 @@ Status LowerConv(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
   TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
   std::vector<TensorId> inputs(2);
-  TENON_ASSIGN_OR_RETURN(inputs[0], WithHeight(node, x));
-  TENON_ASSIGN_OR_RETURN(inputs[1], WithHeight(node, w));
+  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kX], WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kWeights], WithHeight(node, w));
   if (node.HasInput(2)) {
     TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
     inputs.push_back(bias);

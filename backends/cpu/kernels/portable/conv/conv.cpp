@@ -148,8 +148,6 @@ void RunProducts(const KernelCall& call, const Conv& conv, int first, int images
 
 }  // namespace
 
-Status ConvCheck(const KernelSetup& setup) { return CheckResult(ConvSupports(setup.op)); }
-
 Status ConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op, /*by_rows=*/false);
@@ -158,8 +156,7 @@ Status ConvRun(const KernelCall& call) {
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(ConvCheck(setup));
-  TENON_RETURN_IF_ERROR(CheckResult(InPlaceConvSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckBy<SupportsInPlace<ConvSupports>>(setup));
   return CheckInPlaceWorkspace(setup);
 }
 

@@ -87,10 +87,6 @@ void RunProducts(const KernelCall& call, const Conv& conv, int first, int images
 
 }  // namespace
 
-Status QuantizedConvCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
-
 Status QuantizedConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op);
@@ -99,7 +95,7 @@ Status QuantizedConvRun(const KernelCall& call) {
 }
 
 Status QuantizedConvInPlaceCheck(const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(CheckResult(InPlaceConvSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckBy<InPlaceConvSupports>(setup));
   return CheckInPlaceWorkspace(setup);
 }
 

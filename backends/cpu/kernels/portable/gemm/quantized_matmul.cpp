@@ -1,6 +1,5 @@
 #include <cstddef>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
@@ -40,10 +39,6 @@ QuantizedProduct ProductOf(const QuantizedProduct& prepared, const OpCall& call,
 }
 
 }  // namespace
-
-Status QuantizedMatMulCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
 
 Status QuantizedMatMulRun(const KernelCall& call) {
   const TensorView& y = call.op.Output();
