@@ -9,7 +9,8 @@ Status BinaryCheck(const KernelSetup& setup) {
   if (const Reason reason = BinarySupports(op)) return Status(StatusCode::kUnsupported, reason);
   bool row_major = true;
   bool channels_last = true;
-  for (const TensorView* view : {&op.Input(0), &op.Input(1), &op.Output()}) {
+  for (const TensorView* view :
+       {&op.Input(BinaryInput::kX), &op.Input(BinaryInput::kY), &op.Output()}) {
     row_major = row_major && view->IsRowMajor();
     channels_last = channels_last && view->IsChannelsLast();
   }
@@ -20,8 +21,9 @@ Status BinaryCheck(const KernelSetup& setup) {
 
 void RunBinary(const KernelCall& call, const BinaryRoutines& routines) {
   const OpCall& op = call.op;
-  routines.add(op.AttributesAs<QuantizedBinaryAttributes>(), op.Input(0).As<const int8_t>(),
-               op.Input(1).As<const int8_t>(), op.Output().As<int8_t>(),
+  routines.add(op.AttributesAs<QuantizedBinaryAttributes>(),
+               op.Input(BinaryInput::kX).As<const int8_t>(),
+               op.Input(BinaryInput::kY).As<const int8_t>(), op.Output().As<int8_t>(),
                static_cast<ptrdiff_t>(op.Output().Elements()));
 }
 

@@ -5,11 +5,7 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-constexpr int kBias = 2;
-constexpr int kFactor = 3;
-constexpr int kShift = 4;
-constexpr int kXZeroPoint = 5;
-constexpr int kFoldedBias = 7;
+using In = QuantizedProductInput;
 
 }  // namespace
 
@@ -24,7 +20,7 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
   TENON_ENSURE(workspace_bytes >= needed_bytes, kUnsupported,
                "{0} bytes of workspace, {1} are needed", static_cast<int64_t>(workspace_bytes),
                static_cast<int64_t>(needed_bytes));
-  for (int i = kBias; i <= kFoldedBias; ++i) {
+  for (int i = In::kBias; i <= In::kFoldedBias; ++i) {
     TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
                  "the Cortex-M kernels take vectors of channels without gaps");
   }
@@ -34,24 +30,24 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
 Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
   Rescale rescale;
   rescale.output = output;
-  const TensorView& factor = op.Input(kFactor);
+  const TensorView& factor = op.Input(In::kMultiplier);
   rescale.step = factor.dims[0] == 1 ? 0 : 1;
   if (output.rounding == Rounding::kHalfEven) {
     rescale.scale = factor.As<const float>();
   } else {
     rescale.multiplier = factor.As<const int32_t>();
-    rescale.shift = op.Input(kShift).As<const int8_t>();
+    rescale.shift = op.Input(In::kShift).As<const int8_t>();
   }
   return rescale;
 }
 
 int32_t ZeroPointOf(const OpCall& op) {
-  return op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const int8_t>() : 0;
+  return op.HasInput(In::kXZeroPoint) ? *op.Input(In::kXZeroPoint).As<const int8_t>() : 0;
 }
 
 const int32_t* FinalBiasOf(const OpCall& op) {
-  if (op.HasInput(kFoldedBias)) return op.Input(kFoldedBias).As<const int32_t>();
-  return HasFinalBias(op) ? op.Input(kBias).As<const int32_t>() : nullptr;
+  if (op.HasInput(In::kFoldedBias)) return op.Input(In::kFoldedBias).As<const int32_t>();
+  return HasFinalBias(op) ? op.Input(In::kBias).As<const int32_t>() : nullptr;
 }
 
 void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Product& product) {
@@ -61,7 +57,7 @@ void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, 
   rescale.is_plain = routines.is_plain != nullptr && routines.is_plain(rescale, product.outputs);
   rescale.bias = FinalBiasOf(op);
   if (rescale.bias != nullptr) return;
-  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const int32_t>() : nullptr;
+  const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const int32_t>() : nullptr;
   routines.sum(product.w, product.depth, product.outputs, room);
   routines.take_off(bias, room, ZeroPointOf(op), product.outputs, room);
   rescale.bias = room;

@@ -8,21 +8,21 @@ namespace tenon::cpu::cortex_m {
 Status LookupCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = LookupSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(LookupInput::kX);
   const TensorView& y = op.Output();
   const bool alike =
       (x.IsRowMajor() && y.IsRowMajor()) || (x.IsChannelsLast() && y.IsChannelsLast());
-  TENON_ENSURE(alike && HasStride(op.Input(1), 0, 1), kUnsupported,
+  TENON_ENSURE(alike && HasStride(op.Input(LookupInput::kTable), 0, 1), kUnsupported,
                "the Cortex-M lookup takes tensors that lie alike, without gaps");
   return OkStatus();
 }
 
 void RunLookup(const KernelCall& call, const LookupRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(LookupInput::kX);
   // Entry 0 is of the smallest value.
   const uint8_t flip = x.dtype == DType::kI8 ? 0x80 : 0;
-  routines.map(op.Input(1).As<const uint8_t>(), flip, x.As<const uint8_t>(),
+  routines.map(op.Input(LookupInput::kTable).As<const uint8_t>(), flip, x.As<const uint8_t>(),
                op.Output().As<uint8_t>(), static_cast<ptrdiff_t>(x.Elements()));
 }
 

@@ -9,12 +9,12 @@ Status MatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = MatMulSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
-  const TensorView& b = op.Input(1);
+  const TensorView& b = op.Input(QuantizedProductInput::kWeights);
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int inner = b.rank - (transposed ? 1 : 2);
   const int outer = b.rank - (transposed ? 2 : 1);
-  TENON_ENSURE(op.Input(0).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
-               "the Cortex-M product takes matrices without gaps");
+  TENON_ENSURE(op.Input(QuantizedProductInput::kX).IsRowMajor() && op.Output().IsRowMajor(),
+               kUnsupported, "the Cortex-M product takes matrices without gaps");
   TENON_ENSURE(HasStride(b, inner, 1) && HasStride(b, outer, b.dims[inner]), kUnsupported,
                "the Cortex-M product takes weights whose columns are contiguous");
   return OkStatus();
@@ -22,13 +22,13 @@ Status MatMulCheck(const KernelSetup& setup) {
 
 void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& a = op.Input(0);
+  const TensorView& a = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return;
   Product product;
   product.routines = &routines;
-  product.w = op.Input(1).As<const int8_t>();
+  product.w = op.Input(QuantizedProductInput::kWeights).As<const int8_t>();
   product.outputs = y.dims[y.rank - 1];
   product.depth = a.dims[a.rank - 1];
   SetRescale(op, op.AttributesAs<QuantizedMatMulAttributes>().output,

@@ -13,9 +13,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kResidual = 3;
-constexpr int kMean = 5;
+using In = ConvInput;
 /// Pixels whose means lie side by side, so that whole vectors of channels are subtracted.
 constexpr int kMeanPixels = 16;
 
@@ -175,21 +173,21 @@ Status FirstConvRun(const KernelCall& call) {
   const int tile_pixels = conv.product.packed->routines->tile_pixels;
   conv.tiles_per_row = (g.out_width + tile_pixels - 1) / tile_pixels;
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
-  conv.interleaved = HasDenseChannels(call.op.Input(kX));
-  conv.bytes = call.op.HasInput(kMean);
-  if (conv.bytes) FillMeans(call.op.Input(kMean), conv);
+  conv.interleaved = HasDenseChannels(call.op.Input(In::kX));
+  conv.bytes = call.op.HasInput(In::kXMean);
+  if (conv.bytes) FillMeans(call.op.Input(In::kXMean), conv);
   FillOffsets(conv);
   TileOperands operands;
   operands.x = nullptr;  // read from the copy
   operands.residual =
-      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
   ParallelFor(conv.product.small ? nullptr : call.parallel, g.images * g.out_height,
               [&](int begin, int end) {
                 alignas(64) float copy[kMostRowFloats];
                 for (int row = begin; row < end; ++row) {
                   const int64_t image = row / g.out_height * g.x.image;
-                  CopyRows(conv, call.op.Input(kX), image, row % g.out_height, copy);
+                  CopyRows(conv, call.op.Input(In::kX), image, row % g.out_height, copy);
                   RunRow(conv, row, copy, operands);
                 }
               });

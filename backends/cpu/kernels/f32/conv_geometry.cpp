@@ -13,8 +13,8 @@ ImageStrides StridesOf(const TensorView& view) {
 
 Geometry GeometryOf(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  const TensorView& x = conv.Input(0);
-  const TensorView& w = conv.Input(1);
+  const TensorView& x = conv.Input(ConvInput::kX);
+  const TensorView& w = conv.Input(ConvInput::kWeights);
   const TensorView& y = conv.Output();
   Geometry geometry;
   geometry.images = x.dims[0];
@@ -34,7 +34,8 @@ Geometry GeometryOf(const OpCall& conv) {
   }
   geometry.x = StridesOf(x);
   geometry.y = StridesOf(y);
-  if (conv.HasInput(3)) geometry.residual = StridesOf(conv.Input(3));
+  if (conv.HasInput(ConvInput::kResidual))
+    geometry.residual = StridesOf(conv.Input(ConvInput::kResidual));
   return geometry;
 }
 

@@ -14,10 +14,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kResidual = 3;
-constexpr int kScale = 4;
+using In = ConvInput;
 constexpr int64_t kSmallWork = 60'000;
 
 /// What `load` makes, in one block: where weights and bias lie. Read in place if the plan has them
@@ -46,7 +43,7 @@ struct Depthwise {
 };
 
 bool ReadsInPlace(const OpCall& op) {
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   constexpr int kFewestLanes = 4;  // the last vector may not reach beyond the last channel
   return w.dtype == DType::kF32 && w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
 }
@@ -74,16 +71,17 @@ int CompactKernel(const Geometry& g) {
 }
 
 void UseInPlace(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
-  packed.weights = op.Input(kW).As<const float>();
-  packed.bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : packed.packed_bias;
+  packed.weights = op.Input(In::kWeights).As<const float>();
+  packed.bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : packed.packed_bias;
   packed.block_step = kChannelBlock;
   packed.tap_step = geometry.outputs;
 }
 
 void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
-  const TensorView& w = op.Input(kW);
-  const portable::StoredWeights stored = portable::StoredWeightsOf(op, kW, kScale);
-  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  const TensorView& w = op.Input(In::kWeights);
+  const portable::StoredWeights stored =
+      portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
+  const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
   const int taps = geometry.Taps();
   packed.weights = packed.packed_weights;
   packed.bias = packed.packed_bias;
@@ -191,12 +189,12 @@ Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
   const Geometry geometry = GeometryOf(op);
   const bool in_place = ReadsInPlace(op);
   BlockLayout sizes(nullptr);
-  LayOut(sizes, geometry, in_place, op.HasInput(kBias));
+  LayOut(sizes, geometry, in_place, op.HasInput(In::kBias));
   void* memory = AllocateBlock(sizes.bytes());
   TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
                static_cast<int64_t>(sizes.bytes()));
   BlockLayout block(memory);
-  DepthwiseWeights& packed = *LayOut(block, geometry, in_place, op.HasInput(kBias));
+  DepthwiseWeights& packed = *LayOut(block, geometry, in_place, op.HasInput(In::kBias));
   packed.routines = &ChosenRoutines();
   packed.bytes = sizes.bytes();
   if (in_place) {
@@ -219,9 +217,9 @@ Status DepthwiseRun(const KernelCall& call) {
   state.compact_stride = static_cast<int>(g.stride[0]);
   state.tiles_per_row = (g.out_width + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
   Operands operands;
-  operands.x = call.op.Input(0).As<const float>();
+  operands.x = call.op.Input(In::kX).As<const float>();
   operands.residual =
-      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
   const bool small = g.Work() < kSmallWork;
   ParallelFor(small ? nullptr : call.parallel, g.images * g.out_height * state.tiles_per_row,

@@ -6,6 +6,8 @@
 namespace tenon::cpu::q8 {
 namespace {
 
+using In = BinaryInput;
+
 ByteFunction FunctionOf(BinaryFunction function) {
   if (function == BinaryFunction::kAdd) return ByteFunction::kAdd;
   return function == BinaryFunction::kSub ? ByteFunction::kSubtract : ByteFunction::kMultiply;
@@ -13,8 +15,8 @@ ByteFunction FunctionOf(BinaryFunction function) {
 
 BinaryCall CallOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<QuantizedBinaryAttributes>();
-  const DType x = op.Input(0).dtype;
-  const DType y = op.Input(1).dtype;
+  const DType x = op.Input(In::kX).dtype;
+  const DType y = op.Input(In::kY).dtype;
   BinaryCall call = {};
   call.function = FunctionOf(attributes.function);
   call.fixed_point = attributes.output.rounding == Rounding::kFixedPoint;
@@ -93,8 +95,8 @@ Status BinaryCheck(const KernelSetup& setup) { return CheckResult(BinarySupports
 
 Status BinaryRun(const KernelCall& call) {
   const auto& routines = *static_cast<const ByteRoutines*>(call.state);
-  const TensorView& x = call.op.Input(0);
-  const TensorView& y = call.op.Input(1);
+  const TensorView& x = call.op.Input(In::kX);
+  const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
   LoopNest<3> nest;
   for (int k = 0; k < z.rank; ++k) {

@@ -14,8 +14,7 @@ namespace {
 
 using f32::Geometry;
 
-constexpr int kX = 0;
-constexpr int kW = 1;
+using In = QuantizedProductInput;
 
 /// Geometry reads a third input as a convolution's residual, which there is none of here.
 Geometry GeometryOf(const OpCall& op) {
@@ -41,15 +40,15 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
   const OpCall& op = call.op;
   const Geometry g = GeometryOf(op);
   ProductRows rows;
-  rows.x = op.Input(kX).As<const uint8_t>();
+  rows.x = op.Input(In::kX).As<const uint8_t>();
   rows.y = op.Output().As<uint8_t>();
   rows.depth = g.inputs / g.convolutions;
   rows.y_bytes = static_cast<int>(DTypeBytes(op.Output().dtype));
-  rows.flip = FlipOf(op.Input(kX));
+  rows.flip = FlipOf(op.Input(In::kX));
   int64_t x_step = 0;
   int64_t y_step = 0;
   const bool is_one_row = g.stride[0] == 1 && g.stride[1] == 1 &&
-                          f32::HasEvenPixels(op.Input(kX), &x_step) &&
+                          f32::HasEvenPixels(op.Input(In::kX), &x_step) &&
                           f32::HasEvenPixels(op.Output(), &y_step) && g.Pixels() <= INT32_MAX;
   if (is_one_row) {
     rows.width = static_cast<int>(g.Pixels());
@@ -70,14 +69,14 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(op)));
-  TENON_ENSURE(f32::HasDenseChannels(op.Input(kX)) && f32::HasDenseChannels(op.Output()),
+  TENON_ENSURE(f32::HasDenseChannels(op.Input(In::kX)) && f32::HasDenseChannels(op.Output()),
                kUnsupported, "fast convolutions take channels that are neighbours in memory");
   return CheckVectors(op);
 }
 
 Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   const Geometry g = GeometryOf(op);
   ProductWeightsView weights;
   weights.data = w.As<const uint8_t>();
@@ -105,10 +104,10 @@ Status ConvRun(const KernelCall& call) {
     conv.finish = &finish;
     conv.geometry = GeometryOf(op);
     conv.shape = ShapeOf(conv.geometry);
-    conv.x = op.Input(kX).As<const uint8_t>();
+    conv.x = op.Input(In::kX).As<const uint8_t>();
     conv.y = op.Output().As<uint8_t>();
     conv.y_bytes = static_cast<int>(DTypeBytes(op.Output().dtype));
-    conv.flip = FlipOf(op.Input(kX));
+    conv.flip = FlipOf(op.Input(In::kX));
     RunBandConv(conv, call.parallel);
   }
   return OkStatus();

@@ -7,6 +7,8 @@
 namespace tenon::cpu::q8 {
 namespace {
 
+using In = QuantizedAveragePoolInput;
+
 constexpr int64_t kSmallWork = 30'000;
 /// Fewer output rows are cut into channels, of which this many stay together.
 constexpr int kFewRows = 8;

@@ -9,6 +9,8 @@
 namespace tenon::cpu::portable {
 namespace {
 
+using In = ConvInput;
+
 /// A convolution as one tile product per image and group.
 struct Conv {
   TileProduct product;  ///< of image 0, group 0
@@ -41,13 +43,13 @@ bool IsPointwise(const ConvAttributes& attributes, const TensorView& w) {
 }
 
 void SetOperands(const OpCall& call, TileProduct& product) {
-  const TensorView& x = call.Input(0);
-  const TensorView& w = call.Input(1);
+  const TensorView& x = call.Input(In::kX);
+  const TensorView& w = call.Input(In::kWeights);
   const TensorView& y = call.Output();
-  if (call.HasInput(5)) {
+  if (call.HasInput(In::kXMean)) {
     product.x_bytes = x.As<const uint8_t>();
-    product.x_mean = call.Input(5).As<const float>();
-    product.x_mean_channel = call.Input(5).strides[0];
+    product.x_mean = call.Input(In::kXMean).As<const float>();
+    product.x_mean_channel = call.Input(In::kXMean).strides[0];
   } else {
     product.x = x.As<const float>();
   }
@@ -63,11 +65,12 @@ void SetOperands(const OpCall& call, TileProduct& product) {
   product.y_output = y.strides[1];
   product.y_row = y.strides[2];
   product.y_column = y.strides[3];
-  if (call.HasInput(2)) {
-    product.addends[0] = {call.Input(2).As<const float>(), call.Input(2).strides[0], 0, 0};
+  if (call.HasInput(In::kBias)) {
+    product.addends[0] = {call.Input(In::kBias).As<const float>(), call.Input(In::kBias).strides[0],
+                          0, 0};
   }
-  if (call.HasInput(3)) {
-    const TensorView& residual = call.Input(3);
+  if (call.HasInput(In::kResidual)) {
+    const TensorView& residual = call.Input(In::kResidual);
     product.addends[1] = {residual.As<const float>(), residual.strides[1], residual.strides[2],
                           residual.strides[3]};
   }
@@ -76,8 +79,8 @@ void SetOperands(const OpCall& call, TileProduct& product) {
 /// `by_rows`: rows are to be computed some at a time.
 Conv Prepare(const OpCall& call, bool by_rows) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& x = call.Input(0);
-  const TensorView& w = call.Input(1);
+  const TensorView& x = call.Input(In::kX);
+  const TensorView& w = call.Input(In::kWeights);
   const TensorView& y = call.Output();
   Conv conv = {};
   TileProduct& product = conv.product;
@@ -91,8 +94,9 @@ Conv Prepare(const OpCall& call, bool by_rows) {
     product.dilations[i] = attributes.dilations[i];
     product.pads[i] = attributes.pads[i];
   }
-  const bool has_residual = call.HasInput(3);
-  const bool merges = RowsMerge(x) && RowsMerge(y) && (!has_residual || RowsMerge(call.Input(3)));
+  const bool has_residual = call.HasInput(In::kResidual);
+  const bool merges =
+      RowsMerge(x) && RowsMerge(y) && (!has_residual || RowsMerge(call.Input(In::kResidual)));
   if (merges && !by_rows && IsPointwise(attributes, w)) MergeRows(product);
 
   // One input and one output per group: groups become the lanes of one product.
@@ -106,7 +110,7 @@ Conv Prepare(const OpCall& call, bool by_rows) {
   conv.y_image = y.strides[0];
   conv.y_group = product.outputs * product.y_output;
   if (has_residual) {
-    conv.residual_image = call.Input(3).strides[0];
+    conv.residual_image = call.Input(In::kResidual).strides[0];
     conv.residual_group = product.outputs * product.addends[1].output;
   }
   return conv;

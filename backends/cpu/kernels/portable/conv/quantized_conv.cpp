@@ -22,8 +22,8 @@ struct Conv {
 Conv Prepare(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
   const ConvAttributes& conv_attributes = attributes.conv;
-  const TensorView& x = call.Input(0);
-  const TensorView& w = call.Input(1);
+  const TensorView& x = call.Input(QuantizedProductInput::kX);
+  const TensorView& w = call.Input(QuantizedProductInput::kWeights);
   const TensorView& y = call.Output();
   Conv conv = {};
   QuantizedProduct& product = conv.product;

@@ -26,8 +26,8 @@ void LookUpRow(const Table& table, char* y, ptrdiff_t y_stride, const char* x, p
 }  // namespace
 
 Status LookupRun(const KernelCall& call) {
-  const TensorView& x = call.op.Input(0);
-  const TensorView& entries = call.op.Input(1);
+  const TensorView& x = call.op.Input(LookupInput::kX);
+  const TensorView& entries = call.op.Input(LookupInput::kTable);
   const TensorView& y = call.op.Output();
   const Table table = {entries.As<const char>(), ByteStride(entries, 0), SignFlip(x.dtype)};
   const auto row = y.dtype == DType::kF32 ? LookUpRow<uint32_t> : LookUpRow<uint8_t>;

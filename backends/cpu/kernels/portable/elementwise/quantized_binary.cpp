@@ -91,8 +91,8 @@ void FloatRow(const Plan& plan, const Cursor<3>& cursor, int count) {
 
 Status QuantizedBinaryRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizedBinaryAttributes>();
-  const TensorView& x = call.op.Input(0);
-  const TensorView& y = call.op.Input(1);
+  const TensorView& x = call.op.Input(BinaryInput::kX);
+  const TensorView& y = call.op.Input(BinaryInput::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest;

@@ -4,6 +4,8 @@
 namespace tenon::cpu::portable {
 namespace {
 
+using In = SelectInput;
+
 /// One row of z = condition ? x : y; `stride` holds the byte strides of z, condition, x and y.
 template <typename T>
 void SelectRow(const Cursor<4>& cursor, const ptrdiff_t (&stride)[4], int count) {
@@ -34,9 +36,9 @@ void SelectRow(const Cursor<4>& cursor, const ptrdiff_t (&stride)[4], int count)
 }  // namespace
 
 Status SelectRun(const KernelCall& call) {
-  const TensorView& condition = call.op.Input(0);
-  const TensorView& x = call.op.Input(1);
-  const TensorView& y = call.op.Input(2);
+  const TensorView& condition = call.op.Input(In::kCondition);
+  const TensorView& x = call.op.Input(In::kX);
+  const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
   LoopNest<4> nest;
   for (int k = 0; k < z.rank; ++k) {

@@ -7,11 +7,13 @@
 namespace tenon::cpu::portable {
 namespace {
 
+using In = MatMulInput;
+
 /// One matrix as a tile product: rows are its positions, columns its outputs.
 TileProduct Prepare(const OpCall& call) {
   const auto& attributes = call.AttributesAs<MatMulAttributes>();
-  const TensorView& a = call.Input(0);
-  const TensorView& b = call.Input(1);
+  const TensorView& a = call.Input(In::kX);
+  const TensorView& b = call.Input(In::kWeights);
   const TensorView& y = call.Output();
   const int transpose_a = attributes.transpose_a != 0 ? 1 : 0;
   const int transpose_b = attributes.transpose_b != 0 ? 1 : 0;
@@ -33,11 +35,11 @@ TileProduct Prepare(const OpCall& call) {
 TileProduct ProductOf(const TileProduct& prepared, const OpCall& call, int batch) {
   const TensorView& y = call.Output();
   TileProduct product = prepared;
-  product.x = call.Input(0).As<const float>() + BatchOffset(batch, y, call.Input(0));
-  product.w_first = BatchOffset(batch, y, call.Input(1));
+  product.x = call.Input(In::kX).As<const float>() + BatchOffset(batch, y, call.Input(In::kX));
+  product.w_first = BatchOffset(batch, y, call.Input(In::kWeights));
   product.y = y.As<float>() + BatchOffset(batch, y, y);
-  if (call.HasInput(2)) {
-    const TensorView& bias = call.Input(2);
+  if (call.HasInput(In::kBias)) {
+    const TensorView& bias = call.Input(In::kBias);
     product.addends[0].data = bias.As<const float>() + BatchOffset(batch, y, bias);
     product.addends[0].output = BroadcastStride(bias, 1, 0);
     product.addends[0].column = BroadcastStride(bias, 2, 0);

@@ -7,11 +7,13 @@
 namespace tenon::cpu::portable {
 namespace {
 
+using In = QuantizedProductInput;
+
 /// One matrix as a product: rows are its positions, columns its outputs.
 QuantizedProduct Prepare(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
-  const TensorView& a = call.Input(0);
-  const TensorView& b = call.Input(1);
+  const TensorView& a = call.Input(In::kX);
+  const TensorView& b = call.Input(In::kWeights);
   const TensorView& y = call.Output();
   const int transpose_a = attributes.matmul.transpose_a != 0 ? 1 : 0;
   const int transpose_b = attributes.matmul.transpose_b != 0 ? 1 : 0;
@@ -32,8 +34,8 @@ QuantizedProduct Prepare(const OpCall& call) {
 QuantizedProduct ProductOf(const QuantizedProduct& prepared, const OpCall& call, int batch) {
   const TensorView& y = call.Output();
   QuantizedProduct product = prepared;
-  product.x += BatchOffset(batch, y, call.Input(0));
-  product.w += BatchOffset(batch, y, call.Input(1));
+  product.x += BatchOffset(batch, y, call.Input(In::kX));
+  product.w += BatchOffset(batch, y, call.Input(In::kWeights));
   MoveOutput(product, BatchOffset(batch, y, y));
   return product;
 }

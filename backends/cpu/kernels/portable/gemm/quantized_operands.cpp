@@ -5,6 +5,8 @@
 namespace tenon::cpu::portable {
 namespace {
 
+using In = QuantizedProductInput;
+
 /// Input `index`, one element for all or one for each.
 template <typename T>
 PerChannel<T> Vector(const OpCall& call, int index) {
@@ -17,10 +19,10 @@ PerChannel<T> Vector(const OpCall& call, int index) {
 
 void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output,
                           QuantizedProduct& product) {
-  product.x = call.Input(0).As<const uint8_t>();
-  product.x_flip = SignFlip(call.Input(0).dtype);
-  product.w = call.Input(1).As<const uint8_t>();
-  product.w_flip = SignFlip(call.Input(1).dtype);
+  product.x = call.Input(In::kX).As<const uint8_t>();
+  product.x_flip = SignFlip(call.Input(In::kX).dtype);
+  product.w = call.Input(In::kWeights).As<const uint8_t>();
+  product.w_flip = SignFlip(call.Input(In::kWeights).dtype);
   product.y = call.Output().data;
   product.output = output;
   product.bias = Vector<int32_t>(call, 2);

@@ -7,6 +7,8 @@
 namespace tenon::cpu::dsp {
 namespace {
 
+using In = QuantizedProductInput;
+
 constexpr int kStep = 4;  // halves of a step
 
 // Words, since small C libraries copy and set bytes one by one.
@@ -113,8 +115,8 @@ bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
 
 ConvGeometry ConvGeometryOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& x = op.Input(0);
-  const TensorView& w = op.Input(1);
+  const TensorView& x = op.Input(In::kX);
+  const TensorView& w = op.Input(In::kWeights);
   const TensorView& y = op.Output();
   ConvGeometry g = {};
   g.x = x.As<const uint8_t>();
@@ -140,7 +142,7 @@ ConvGeometry ConvGeometryOf(const OpCall& op) {
 
 void JoinPixels(const OpCall& op, ConvGeometry& g) {
   if (!IsPointwiseConv(op) || g.strides[0] != 1 || g.strides[1] != 1 ||
-      !HasEvenPixels(op.Input(0), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
+      !HasEvenPixels(op.Input(In::kX), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
     return;
   }
   g.in[1] = g.out[1] = g.images * g.out[0] * g.out[1];

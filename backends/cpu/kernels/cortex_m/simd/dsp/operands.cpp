@@ -13,12 +13,14 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
 }
 
 uint8_t ZeroPointOfX(const OpCall& op) {
-  constexpr int kXZeroPoint = 5;
-  return op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const uint8_t>() : uint8_t{0};
+  return op.HasInput(QuantizedProductInput::kXZeroPoint)
+             ? *op.Input(QuantizedProductInput::kXZeroPoint).As<const uint8_t>()
+             : uint8_t{0};
 }
 
 Widening WideningOfX(const OpCall& op, bool doubled) {
-  return WideningOf(op.Input(0).dtype == DType::kI8, ZeroPointOfX(op), doubled);
+  return WideningOf(op.Input(QuantizedProductInput::kX).dtype == DType::kI8, ZeroPointOfX(op),
+                    doubled);
 }
 
 }  // namespace tenon::cpu::dsp
