@@ -1,6 +1,7 @@
 #include "backends/cpu/caps/onednn_caps.hpp"
 
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/functions.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 

@@ -6,6 +6,7 @@
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {

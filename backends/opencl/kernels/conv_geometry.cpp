@@ -1,5 +1,7 @@
 #include "backends/opencl/kernels/conv_geometry.hpp"
 
+#include "runtime/ops/attributes.hpp"
+
 namespace tenon::opencl {
 namespace {
 

@@ -1,6 +1,7 @@
 // Convolutions by their definition.
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -8,6 +8,7 @@
 #include "backends/opencl/kernels/entry.hpp"
 #include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -2,6 +2,7 @@
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/row_launch.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -1,5 +1,6 @@
 #include "backends/opencl/kernels/kernels.hpp"
 #include "backends/opencl/kernels/row_launch.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 

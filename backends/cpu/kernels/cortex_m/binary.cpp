@@ -1,6 +1,7 @@
 // Sums and differences of quantized tensors that lie alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {

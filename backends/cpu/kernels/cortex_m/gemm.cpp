@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {

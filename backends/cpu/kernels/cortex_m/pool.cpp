@@ -3,6 +3,7 @@
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/portable/pool/pool_blocks.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::cortex_m {

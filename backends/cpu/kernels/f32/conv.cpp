@@ -3,6 +3,7 @@
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {

@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/f32/conv_geometry.hpp"
 
+#include "runtime/ops/attributes.hpp"
+
 namespace tenon::cpu::f32 {
 
 ImageStrides StridesOf(const TensorView& view) {

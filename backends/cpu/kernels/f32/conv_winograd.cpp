@@ -13,6 +13,7 @@
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::f32 {

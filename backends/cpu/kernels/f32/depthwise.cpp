@@ -10,6 +10,7 @@
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {

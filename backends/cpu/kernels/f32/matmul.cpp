@@ -2,6 +2,7 @@
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {

@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/onednn/kernels.hpp"
 #include "backends/cpu/kernels/onednn/post_ops.hpp"
 #include "backends/cpu/kernels/onednn/primitive.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {

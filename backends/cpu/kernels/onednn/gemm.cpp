@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/onednn/gemm.hpp"
 
 #include "backends/cpu/kernels/onednn/post_ops.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {

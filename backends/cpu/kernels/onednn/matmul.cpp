@@ -2,6 +2,7 @@
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {

@@ -2,6 +2,7 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {

@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/q8/conv_band.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {

@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/q8/depthwise_weights.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/held_block.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {

@@ -3,6 +3,7 @@
 #include "backends/cpu/kernels/q8/choose_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "backends/cpu/kernels/q8/staged_rows.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 

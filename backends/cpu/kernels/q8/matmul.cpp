@@ -2,6 +2,7 @@
 #include "backends/cpu/caps/quantized_product_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {

@@ -5,6 +5,7 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "backends/cpu/kernels/q8/staged_rows.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {

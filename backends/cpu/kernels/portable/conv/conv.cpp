@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/in_place_rows.hpp"
 #include "backends/cpu/kernels/portable/gemm/tile_gemm.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/portable/strided.hpp"
 #include "runtime/backend_api/kernel.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 

@@ -1,5 +1,6 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
 
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

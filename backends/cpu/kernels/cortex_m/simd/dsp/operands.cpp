@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 
+#include "runtime/ops/attributes.hpp"
+
 namespace tenon::cpu::dsp {
 
 Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes) {

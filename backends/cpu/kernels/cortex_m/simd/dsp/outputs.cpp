@@ -2,6 +2,7 @@
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {

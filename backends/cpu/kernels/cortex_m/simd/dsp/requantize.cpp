@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::dsp {
