@@ -103,6 +103,33 @@ TEST_CASE("OpenCL reduce: NaN is the maximum, and an infinite one shifts no loga
   }
 }
 
+TEST_CASE("OpenCL cum_sum: along every axis in any layout, in every form") {
+  Generator random(11);
+  int form = 0;
+  for (const Layout x : TestedLayouts()) {
+    for (const Layout y : TestedLayouts()) {
+      for (int32_t axis = 0; axis < 4; ++axis, ++form) {
+        const CumSumAttributes attributes = {axis, form % 2, form / 2 % 2};
+        PairedOp op("opencl.cum_sum.any");
+        op.AddInput(Random({2, 37, 3, 19}, x, random, -8.0F, 8.0F));
+        op.AddOutput({2, 37, 3, 19}, y);
+        CHECK(op.Excess(attributes) <= 1.0);
+      }
+    }
+  }
+}
+
+TEST_CASE("OpenCL cum_sum: the memory may be the input's") {
+  Generator random(12);
+  for (const int32_t exclusive : {0, 1}) {
+    const Tensor x = Random({3, 1001}, Layout::kRowMajor, random, 0.0F, 1.0F);
+    PairedOp op("opencl.cum_sum.any");
+    op.AddInput(x);
+    op.AddOutputInPlace(0, x);
+    CHECK(op.Excess(CumSumAttributes{1, exclusive, 0}) <= 1.0);
+  }
+}
+
 TEST_CASE("OpenCL softmax: along every axis in any layout, plain and logarithmic") {
   Generator random(5);
   for (const Layout x : TestedLayouts()) {

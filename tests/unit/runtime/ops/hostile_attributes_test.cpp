@@ -172,7 +172,7 @@ std::vector<Usual> UsualInputs(OpKind kind, const Shape& x, DType byte, Random& 
 
 /// Makes quantized ops' operands usual ones, so that rules get far enough now and then.
 void SuitQuantized(const OpRow& row, Operands& operands, Random& random) {
-  if (row.kind < OpKind::kQuantize || operands.views.empty() || random.OneIn(8)) return;
+  if (!TraitsOf(row.kind).quantized || operands.views.empty() || random.OneIn(8)) return;
   const DType byte = random.OneIn(2) ? DType::kI8 : DType::kU8;
   operands.views[0].dtype = row.kind == OpKind::kQuantize ? DType::kF32 : byte;
   const std::vector<Usual> usual = UsualInputs(row.kind, operands.shapes[0], byte, random);

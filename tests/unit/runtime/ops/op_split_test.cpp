@@ -213,6 +213,9 @@ TEST_CASE("Ops are not cut along the axes that they work along") {
   const SoftmaxAttributes softmax{1, 0};
   CHECK(Cut(OpKind::kSoftmax, unary, 1, {0, 1}, &softmax) == "no");
   CHECK(Cut(OpKind::kSoftmax, unary, 2, {0, 1}, &softmax) == "1: x2[0,1)");
+  const CumSumAttributes sum{1, 0, 0};
+  CHECK(Cut(OpKind::kCumSum, unary, 1, {0, 1}, &sum) == "no");
+  CHECK(Cut(OpKind::kCumSum, unary, 0, {0, 1}, &sum) == "1: x0[0,1)");
   const LrnAttributes lrn;
   CHECK(Cut(OpKind::kLrn, unary, 1, {0, 1}, &lrn) == "no");
   CHECK(Cut(OpKind::kLrn, unary, 0, {0, 1}, &lrn) == "1: x0[0,1)");

@@ -59,7 +59,8 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
                                              "quantized_binary",
                                              "quantized_average_pool",
                                              "quantized_reduce",
-                                             "quantized_softmax"};
+                                             "quantized_softmax",
+                                             "cum_sum"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);
@@ -113,6 +114,7 @@ TEST_CASE("Op table: defaults are those of the attribute structs") {
   CHECK(same(kBinaryRow, BinaryAttributes{}));
   CHECK(same(kReduceRow, ReduceAttributes{}));
   CHECK(same(kSoftmaxRow, SoftmaxAttributes{}));
+  CHECK(same(kCumSumRow, CumSumAttributes{}));
   CHECK(same(kLrnRow, LrnAttributes{}));
   CHECK(same(kConcatRow, ConcatAttributes{}));
   CHECK(same(kSliceRow, SliceAttributes{}));
@@ -158,6 +160,7 @@ TEST_CASE("Function names: each enumerator has its own") {
   CHECK(unary(UnaryFunction::kSin) == "sin");
   CHECK(unary(UnaryFunction::kCos) == "cos");
   CHECK(unary(UnaryFunction::kNot) == "not");
+  CHECK(unary(UnaryFunction::kAtan) == "atan");
 
   const auto binary = [](BinaryFunction f) {
     return std::string(kBinaryFunctionNames[static_cast<size_t>(f)]);

@@ -203,6 +203,38 @@ output %y
 )");
 }
 
+TEST_CASE("CumSum: takes its axis from a constant input") {
+  const auto model = ModelBuilder(14)
+                         .Input("x", {2, 3, 4})
+                         .Ints("axis", {-1})
+                         .Node("CumSum", {"x", "axis"}, {"y"})
+                         .Set("reverse", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[2,3,4] = cum_sum(%x) {axis=2, reverse=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("CumSum: an axis that is not one constant is refused") {
+  const auto two = ModelBuilder(14)
+                       .Input("x", {2, 3})
+                       .Ints("axis", {0, 1})
+                       .Node("CumSum", {"x", "axis"}, {"y"})
+                       .Output("y");
+  CHECK(two.Text() == "error: node 'n' (CumSum): axis has 2 elements instead of 1");
+}
+
+TEST_CASE("Atan: is a function of one tensor") {
+  const auto model = ModelBuilder(7).Input("x", {2}).Node("Atan", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2]
+%y: f32[2] = unary(%x) {function=atan} "n"
+output %y
+)");
+}
+
 TEST_CASE("ReduceSum: no axes are all axes") {
   const auto model =
       ModelBuilder(13).Input("x", {2, 3}).Node("ReduceSum", {"x"}, {"y"}).Output("y");

@@ -74,6 +74,8 @@ double Naive(UnaryFunction function, double x) {
       return std::sin(x);
     case UnaryFunction::kCos:
       return std::cos(x);
+    case UnaryFunction::kAtan:
+      return std::atan(x);
     case UnaryFunction::kNot:
       return x == 0.0 ? 1.0 : 0.0;
   }
