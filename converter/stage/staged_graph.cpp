@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "converter/map/kernel_choice.hpp"
-#include "converter/order/order_graph.hpp"
+#include "converter/schedule/order_graph.hpp"
 
 namespace tenon::converter {
 namespace {
