@@ -1,4 +1,5 @@
 // tenon inspect: what is inside a plan.
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 

@@ -1,5 +1,7 @@
 #include "sdk/tools/mapping_options.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include "sdk/tools/converter_error.hpp"
 
 namespace tenon::tool {

@@ -1,6 +1,7 @@
 // tenon place: solves one arena placement instance.
 #include "converter/solve/place/place.hpp"
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 #include <memory>
