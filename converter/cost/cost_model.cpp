@@ -1,16 +1,14 @@
 #include "converter/cost/cost_model.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
+#include "backends/cpu/caps/cpu_caps.hpp"
 #include "runtime/ops/op_host_row.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
-
-constexpr char kPortable[] = "portable";
 
 bool IsDepthwise(const Graph& graph, const Op& op) {
   if (op.kind != OpKind::kConv && op.kind != OpKind::kQuantizedConv) return false;
@@ -18,11 +16,9 @@ bool IsDepthwise(const Graph& graph, const Op& op) {
   return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
 }
 
-/// "cpu.conv.portable" and variants of it, for other layouts of memory say.
-bool IsPortable(const std::string& kernel) {
-  const size_t implementation = kernel.rfind('.');
-  return implementation != std::string::npos &&
-         kernel.compare(implementation + 1, std::strlen(kPortable), kPortable) == 0;
+bool IsPortable(const Op& op) {
+  const KernelCaps* caps = op.caps != nullptr ? op.caps : cpu::CapsNamed(op.kernel.c_str());
+  return caps != nullptr && caps->portable;
 }
 
 /// True for ops whose every output element is one of an input's, or a constant.
@@ -46,7 +42,7 @@ bool OnlyMoves(OpKind kind) {
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
   const DType dtype = graph.tensor(op.inputs[0]).dtype;
-  if (IsPortable(op.kernel)) {
+  if (IsPortable(op)) {
     const auto& portable = unit.portable_multiply_accumulates_per_second;
     const auto rate = portable.find(DTypeName(dtype));
     if (rate != portable.end()) return rate->second;

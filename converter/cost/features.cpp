@@ -14,8 +14,6 @@
 namespace tenon::converter {
 namespace features {
 
-int64_t CeilDiv(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
-
 int64_t BytesOf(const TensorView& view) { return view.Elements() * DTypeBytes(view.dtype); }
 
 double ShareBeyond(const MachineFacts& machine, Level level, double footprint) {

@@ -8,6 +8,7 @@
 
 #include "converter/ir/locations.hpp"
 #include "converter/solve/place/place.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::converter {
 
@@ -15,7 +16,7 @@ namespace tenon::converter {
 inline constexpr int64_t kStorageAlignment = 64;
 /// What a storage takes with the gap to the next one.
 [[nodiscard]] constexpr int64_t PaddedBytes(int64_t bytes) {
-  return (bytes + kStorageAlignment - 1) / kStorageAlignment * kStorageAlignment;
+  return RoundUp(bytes, kStorageAlignment);
 }
 
 struct PlannedStorage {

@@ -31,7 +31,7 @@ bool IsParameter(const Op& op, size_t input) {
 const char* Refusal(const KernelCaps& caps, const Graph& graph, const Locations& locations,
                     const Op& op, const OpCall& call) {
   if (const char* reason = caps.supports(call)) return reason;
-  if (cpu::IsPortable(caps)) return nullptr;
+  if (caps.portable) return nullptr;
   bool all_row_major = true;
   bool all_channels_last = true;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
@@ -95,8 +95,8 @@ Status ChooseFallbackKernels(Graph& graph, const Locations& locations, int threa
     const KernelCaps* found = nullptr;
     std::string reasons;
     for (const KernelCaps& caps : cpu::Kernels()) {
-      if (caps.kind != op.kind || IsForInPlaceOnly(caps)) continue;
-      if (portable_only && !cpu::IsPortable(caps)) continue;
+      if (caps.kind != op.kind || caps.in_place_only) continue;
+      if (portable_only && !caps.portable) continue;
       const char* reason = Refusal(caps, graph, locations, op, view.call());
       if (reason == nullptr) {
         found = &caps;

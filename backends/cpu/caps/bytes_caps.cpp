@@ -1,18 +1,14 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
-namespace tenon::cpu {
-namespace bytes {
+namespace tenon::cpu::q8 {
 namespace {
 
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 128;
 constexpr int64_t kBlock = 16;
-
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 constexpr bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
@@ -62,11 +58,12 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key) {
 
 size_t DepthwisePackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(1);
-  const int64_t channels = RoundUp(w.dims[0], kBlock);
+  const int64_t channels = RoundUp<int64_t>(w.dims[0], kBlock);
   const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
   // Weights of at most 16 bits, taps in pairs; bias, multiplier and its shifts; the padding.
-  return static_cast<size_t>(kHeaderBytes + RoundUp(channels * 2 * (taps + 1), kLine) +
-                             6 * RoundUp(channels * 4, kLine) + RoundUp(channels, kLine));
+  return static_cast<size_t>(kHeaderBytes + RoundUp<int64_t>(channels * 2 * (taps + 1), kLine) +
+                             6 * RoundUp<int64_t>(channels * 4, kLine) +
+                             RoundUp<int64_t>(channels, kLine));
 }
 
 const char* LookupSupports(const OpCall& call) {
@@ -110,33 +107,4 @@ const char* ImageSumSupports(const OpCall& call) {
   return images ? nullptr : "the fast kernel sums over the rows and columns of images";
 }
 
-}  // namespace bytes
-
-namespace {
-
-constexpr KernelCaps Row(const char* id, OpKind kind, const char* (*supports)(const OpCall&),
-                         LayoutNeed need = LayoutNeed::kAny) {
-  return {id, kind, supports, need, nullptr};
-}
-
-constexpr KernelCaps kCaps[] = {
-    {"cpu.quantized_conv.bytes_depthwise", OpKind::kQuantizedConv, bytes::DepthwiseSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr, bytes::DepthwisePackedBytes,
-     bytes::DepthwisePackingKey},
-    Row("cpu.lookup.bytes", OpKind::kLookup, bytes::LookupSupports),
-    Row("cpu.quantized_binary.bytes", OpKind::kQuantizedBinary, bytes::BinarySupports),
-    Row("cpu.quantize.bytes", OpKind::kQuantize, bytes::QuantizeSupports),
-    Row("cpu.dequantize.bytes", OpKind::kDequantize, bytes::DequantizeSupports),
-    Row("cpu.max_pool.bytes", OpKind::kMaxPool, bytes::MaxPoolSupports,
-        LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_average_pool.bytes", OpKind::kQuantizedAveragePool,
-        bytes::AveragePoolSupports, LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_reduce.bytes", OpKind::kQuantizedReduce, bytes::ImageSumSupports,
-        LayoutNeed::kChannelsLastStrided),
-};
-
-}  // namespace
-
-Span<const KernelCaps> BytesCaps() { return kCaps; }
-
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::q8

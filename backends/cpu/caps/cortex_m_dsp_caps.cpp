@@ -1,7 +1,9 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 
 #include "backends/cpu/caps/in_place_caps.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
@@ -30,7 +32,6 @@ constexpr int kSmallWindow = 64;
 /// than these are widened, so that sizes fit the 32 bits of the processors that this is for.
 constexpr int64_t kMostHalves = 1 << 20;
 
-constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 constexpr int Least(int64_t a, int64_t b) { return static_cast<int>(a < b ? a : b); }
 
@@ -66,7 +67,7 @@ struct Window {
 
 ConvMode ModeOf(const OpCall& conv, const Window& window) {
   const int32_t channels = window.w.dims[1];
-  if (IsPointwise(conv) && channels % kStep == 0) return ConvMode::kPixels;
+  if (IsPointwiseConv(conv) && channels % kStep == 0) return ConvMode::kPixels;
   const bool is_small = window.depth <= kSmallWindow;
   return channels % kStep != 0 || is_small ? ConvMode::kWindows : ConvMode::kRows;
 }
@@ -105,7 +106,7 @@ void SetPairedPass(const OpCall& conv, int64_t room, ConvBand& band) {
   const int64_t wanted = PairedBytes(conv, pixel_bytes);
   const int most = Least((room < wanted ? room : wanted) / pixel_bytes, kMostPassPixels);
   const int64_t all = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-  band.pixels = Least(RoundUp(all, 2), most < 2 ? 2 : most / 2 * 2);
+  band.pixels = Least(RoundUp<int64_t>(all, 2), most < 2 ? 2 : most / 2 * 2);
   band.columns = Least(y.dims[3], band.pixels);
   band.rows = Least(y.dims[2], band.pixels / band.columns);
   if (band.columns % 2 != 0 && band.rows > 1) {
@@ -196,14 +197,6 @@ constexpr int64_t kAnyRoom = int64_t{1} << 50;
 
 }  // namespace
 
-bool IsPointwise(const OpCall& conv) {
-  const TensorView& w = conv.Input(kW);
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return w.dims[2] == 1 && w.dims[3] == 1;
-}
-
 size_t ConvBand::Bytes() const { return x_bytes + w_bytes + window_bytes; }
 
 ConvBand ConvBandOf(const OpCall& conv, size_t workspace_bytes) {
@@ -234,7 +227,7 @@ Reason ConvSupports(const OpCall& call) {
 DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
   const TensorView& y = conv.Output();
   // Loads of four halves reach two beyond the last window.
-  const int64_t columns = RoundUp(InputsOf(conv, 1, y.dims[3]) + 2, 2);
+  const int64_t columns = RoundUp<int64_t>(InputsOf(conv, 1, y.dims[3]) + 2, 2);
   DepthwisePlanes planes = {static_cast<int>(InputsOf(conv, 0, 1)), static_cast<int>(columns), 1};
   if (!IsThreeByThree(conv) || y.dims[3] < 1) return planes;
   const int worth_it = Least(kLinesPixels / y.dims[3], y.dims[2]);
@@ -284,12 +277,8 @@ Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the DSP product takes a as it is";
-  const TensorView& b = call.Input(kW);
-  if (b.dtype != DType::kI8) return "the DSP product takes weights of i8";
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the DSP product takes one matrix for all batches";
-  }
-  if (b.rank > call.Input(kX).rank) return "the DSP product takes one matrix for all batches";
+  if (call.Input(kW).dtype != DType::kI8) return "the DSP product takes weights of i8";
+  if (!HasOneMatrix(call)) return "the DSP product takes one matrix for all batches";
   return nullptr;
 }
 
@@ -318,7 +307,7 @@ size_t BinaryWorkspaceBytes(const OpCall& call, int) {
 size_t BinaryLeastWorkspaceBytes(const OpCall&) { return 0; }
 
 bool KeepsInputs(const OpCall& conv, size_t workspace_bytes) {
-  if (IsPointwise(conv)) return true;
+  if (IsPointwiseConv(conv)) return true;
   const ConvBand band = ConvBandOf(conv, workspace_bytes);
   return band.mode == ConvMode::kRows && band.columns >= conv.Output().dims[3];
 }
@@ -342,7 +331,7 @@ size_t ConvInPlaceLeastBytes(const OpCall& call) {
   if (call.Output().Elements() == 0) return 0;
   const auto least_of_part = [](const OpCall& part, int) { return ConvLeastWorkspaceBytes(part); };
   size_t own = 0;
-  if (IsPointwise(call)) {
+  if (IsPointwiseConv(call)) {
     own = ConvLeastWorkspaceBytes(call);
   } else {
     own = InPlacePartsWorkspace(call, least_of_part);

@@ -1,8 +1,10 @@
 #include "backends/cpu/caps/quantized_product_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
-namespace tenon::cpu::quantized {
+namespace tenon::cpu::q8 {
 namespace {
 
 constexpr int kX = 0;
@@ -18,13 +20,6 @@ constexpr int kWZeroPoint = 6;
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 64;
 constexpr int64_t kGroupBytes = 80;
-constexpr int64_t kMostWidth = 64;
-constexpr int64_t kWidthStep = 16;
-constexpr int64_t kDepthStep = 4;
-
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 const char* ProductRefusal(const OpCall& call) {
   for (int i = 0; i < call.InputCount(); ++i) {
@@ -53,14 +48,15 @@ int PassesOf(int32_t difference) {
 /// `convolutions` times `outputs` channels, each from `taps` of `depth` bytes.
 size_t PackedBytes(const OpCall& call, int64_t convolutions, int64_t outputs, int64_t depth,
                    int64_t taps, int64_t x_channels, int passes) {
-  const int64_t groups = convolutions * RoundUp(outputs, kMostWidth) / kMostWidth;
-  const int64_t width = convolutions * RoundUp(outputs, kWidthStep);
+  const int64_t groups = convolutions * RoundUp<int64_t>(outputs, kMostWidth) / kMostWidth;
+  const int64_t width = convolutions * RoundUp<int64_t>(outputs, kWidthStep);
   int64_t arrays = 1;  // bias, multiplier, shift and the three floats of a fixed-point factor
   if (call.HasInput(kMultiplier)) arrays = call.HasInput(kShift) ? 6 : 2;
-  return static_cast<size_t>(kHeaderBytes + RoundUp(groups * kGroupBytes, kLine) +
-                             RoundUp(x_channels, kLine) +
-                             RoundUp(width * RoundUp(depth, kDepthStep) * taps * passes, kLine) +
-                             arrays * RoundUp(width * 4, kLine));
+  return static_cast<size_t>(
+      kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
+      RoundUp<int64_t>(x_channels, kLine) +
+      RoundUp<int64_t>(width * RoundUp<int64_t>(depth, kDepthStep) * taps * passes, kLine) +
+      arrays * RoundUp<int64_t>(width * 4, kLine));
 }
 
 void AddConstants(const OpCall& call, const QuantizedOutput& output, PackingKey* key) {
@@ -71,10 +67,6 @@ void AddConstants(const OpCall& call, const QuantizedOutput& output, PackingKey*
     key->Add(call.HasInput(i) ? 1 : 0);
     if (call.HasInput(i)) key->AddTensor(call.Input(i));
   }
-}
-
-int64_t Taps(const OpCall& conv) {
-  return int64_t{conv.Input(kW).dims[2]} * conv.Input(kW).dims[3];
 }
 
 }  // namespace
@@ -112,11 +104,7 @@ int MatMulOutputAxis(const OpCall& call) {
 }
 
 bool IsDirect(const OpCall& conv) {
-  if (Taps(conv) != 1) return false;
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return conv.Input(kW).dims[1] >= kFewestDirectChannels;
+  return IsPointwiseConv(conv) && conv.Input(kW).dims[1] >= kFewestDirectChannels;
 }
 
 const char* ConvSupports(const OpCall& call) {
@@ -127,7 +115,7 @@ const char* ConvSupports(const OpCall& call) {
     return "groups of fewer input channels than a step multiplies";
   }
   if (IsDirect(call)) return nullptr;
-  if (Taps(call) > kMostTaps) return "more taps than the fast convolution keeps offsets of";
+  if (ConvTaps(call) > kMostTaps) return "more taps than the fast convolution keeps offsets of";
   const int64_t columns = int64_t{w.dims[3] - 1} * attributes.dilations[1] + 1;
   const int64_t pixel_bytes = int64_t{w.dims[2]} * call.Input(kX).dims[1];
   if (columns > kMostBandBytes || pixel_bytes > kMostBandBytes ||
@@ -143,11 +131,7 @@ const char* MatMulSupports(const OpCall& call) {
     return "the fast product takes its first factor as it is";
   }
   const TensorView& a = call.Input(kX);
-  const TensorView& b = call.Input(kW);
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the fast product takes one matrix for all batches";
-  }
-  if (b.rank > a.rank) return "the fast product takes one matrix for all batches";
+  if (!HasOneMatrix(call)) return "the fast product takes one matrix for all batches";
   if (a.dims[a.rank - 1] < kFewestDirectChannels) return "rows shorter than a step multiplies";
   return nullptr;
 }
@@ -174,7 +158,7 @@ size_t ConvPackedBytes(const OpCall& call) {
   const bool is_row = attributes.group == 1 && attributes.dilations[1] == 1;
   const int64_t columns = is_row ? w.dims[3] : 1;
   return PackedBytes(call, attributes.group, w.dims[0] / attributes.group, columns * w.dims[1],
-                     Taps(call) / columns, call.Input(kX).dims[1], WeightPasses(call, 0));
+                     ConvTaps(call) / columns, call.Input(kX).dims[1], WeightPasses(call, 0));
 }
 
 size_t MatMulPackedBytes(const OpCall& call) {
@@ -184,4 +168,4 @@ size_t MatMulPackedBytes(const OpCall& call) {
                      WeightPasses(call, MatMulOutputAxis(call)));
 }
 
-}  // namespace tenon::cpu::quantized
+}  // namespace tenon::cpu::q8

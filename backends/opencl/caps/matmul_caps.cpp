@@ -3,7 +3,9 @@
 #include <initializer_list>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -46,38 +48,22 @@ bool BiasIsFlat(const OpCall& call) {
   return one_row || BatchCount(y) == 1;
 }
 
-int64_t Padded(int32_t columns, int32_t width) {
-  return (int64_t{columns} + width - 1) / width * width;
-}
-
 /// Floats of the second factors and biases in the order of tiles, whatever the tile is.
 int64_t PackedFloats(const MatMulShape& shape) {
   int64_t most = 0;
   for (const TileShape& tile : TileShapes()) {
-    const int64_t columns = Padded(shape.columns, tile.width());
+    const int64_t columns = RoundUp<int64_t>(shape.columns, tile.width());
     if (columns > most) most = columns;
   }
   return shape.b_groups * most * (int64_t{shape.depth} + 1);
 }
 
-}  // namespace
-
-namespace {
-
 /// `packs`: a constant second factor may be stored in fewer bits, since it becomes f32 when it is
 /// packed.
 const char* CommonRefusal(const OpCall& call, bool packs) {
-  for (int i = 0; i < call.InputCount(); ++i) {
-    if (!call.HasInput(i)) continue;
-    const TensorView& input = call.Input(i);
-    const bool is_stored = packs && i == 1 && input.data != nullptr &&
-                           (input.dtype == DType::kF16 || input.dtype == DType::kI8);
-    if (input.dtype != DType::kF32 && !is_stored) return "the OpenCL products run f32 only";
-    if (i == 3 && input.data == nullptr) return "scales of weights must be constant";
-    if (call.Input(i).Elements() == 0) return "nothing to compute: left to the CPU";
-  }
-  if (call.Output().Elements() == 0) return "nothing to compute: left to the CPU";
-  return nullptr;
+  return F32Refusal(call,
+                    {"the OpenCL products run f32 only", "nothing to compute: left to the CPU",
+                     "scales of weights must be constant", 1U << 3, packs});
 }
 
 }  // namespace
@@ -184,16 +170,6 @@ size_t MatMulReferenceHeld(const OpCall& call) {
     if (call.HasInput(i) && call.Input(i).data != nullptr) floats += call.Input(i).Elements();
   }
   return static_cast<size_t>(floats * kFloatBytes + 2 * kObjectBytes);
-}
-
-Span<const KernelCaps> MatMulCaps() {
-  static constexpr KernelCaps kCaps[] = {
-      {"opencl.matmul.tile", OpKind::kMatMul, MatMulTileSupports, LayoutNeed::kRowMajor,
-       MatMulWorkspace, MatMulTileHeld, MatMulPackingKey, WeightsOrder::kOutputsLast, TileVariants},
-      {"opencl.matmul.reference", OpKind::kMatMul, MatMulReferenceSupports, LayoutNeed::kAny,
-       nullptr, MatMulReferenceHeld},
-  };
-  return kCaps;
 }
 
 }  // namespace tenon::opencl

@@ -7,8 +7,8 @@
 #include "backends/opencl/caps/conv_caps.hpp"
 #include "backends/opencl/kernels/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/plain_weights.hpp"
 
 namespace tenon::opencl {
 namespace {

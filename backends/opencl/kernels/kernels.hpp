@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/status.hpp"
 

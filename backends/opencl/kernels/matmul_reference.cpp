@@ -1,7 +1,7 @@
 // Matrix products by their definition.
 #include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/loop_nest.hpp"
 
 namespace tenon::opencl {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/ops/attributes.hpp"
 

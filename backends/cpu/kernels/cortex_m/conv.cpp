@@ -4,9 +4,9 @@
 // Those that reach into the padding are gathered in the workspace, a few at a time, the padding
 // reading as x's zero point; so are windows of very short runs, or of pixels that lie apart.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {

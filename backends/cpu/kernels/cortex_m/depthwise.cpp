@@ -3,9 +3,9 @@
 // Each tap is a pointer; in the padding to a pixel of zero points in the workspace, so that all
 // positions compute alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
 
 namespace tenon::cpu::cortex_m {

@@ -32,6 +32,13 @@ Status MaxPoolCheck(const KernelSetup& setup);
 void RunAveragePool(const KernelCall& call, const PoolRoutines& routines);
 void RunMaxPool(const KernelCall& call, const PoolRoutines& routines);
 
+/// A kernel's run: `walk` over its operands with `routines`.
+template <auto walk, auto routines>
+Status RunWith(const KernelCall& call) {
+  walk(call, routines());
+  return OkStatus();
+}
+
 /// The check of a convolution of this frame over its input (in_place.hpp): `check` of itself, which
 /// is given `own` bytes of workspace.
 Status CheckOverInput(const KernelSetup& setup, Status (*check)(const KernelSetup& setup),

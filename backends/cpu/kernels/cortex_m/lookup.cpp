@@ -1,7 +1,7 @@
 // Tables of bytes, over tensors that lie alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
 
 namespace tenon::cpu::cortex_m {
 

@@ -1,7 +1,7 @@
 // Quantized product with one constant matrix, each of its columns contiguous.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
 
 namespace tenon::cpu::cortex_m {
 

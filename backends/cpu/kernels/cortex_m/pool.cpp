@@ -1,8 +1,8 @@
 // Pooling of i8, channels-last: blocks of channels of one window at a time.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
-#include "backends/cpu/kernels/portable/pool_blocks.hpp"
+#include "backends/cpu/kernels/portable/pool/pool_blocks.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::cortex_m {

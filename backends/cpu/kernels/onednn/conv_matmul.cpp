@@ -2,8 +2,8 @@
 // keep their speed where pixels lie apart, so that parts of a concatenation or of a tensor split by
 // channels are read and written in place.
 #include "backends/cpu/caps/onednn_caps.hpp"
+#include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
-#include "backends/cpu/kernels/onednn/product.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {

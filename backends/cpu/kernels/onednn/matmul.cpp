@@ -1,7 +1,7 @@
 // Matrix product, batched and strided.
 #include "backends/cpu/caps/onednn_caps.hpp"
+#include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
-#include "backends/cpu/kernels/onednn/product.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {

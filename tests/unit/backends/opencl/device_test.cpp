@@ -1,11 +1,11 @@
-#include "backends/opencl/device.hpp"
+#include "backends/opencl/device/device.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cctype>
 #include <string>
 
-#include "backends/opencl/cl_error.hpp"
+#include "backends/opencl/device/cl_error.hpp"
 #include "tests/unit/backends/opencl/opencl_environment.hpp"
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"
 

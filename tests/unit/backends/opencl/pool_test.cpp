@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "tests/unit/backends/cpu/pool_cases.hpp"
+#include "tests/unit/backends/cpu/kernels/pool_cases.hpp"
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"
 
 namespace tenon::opencl::testing {

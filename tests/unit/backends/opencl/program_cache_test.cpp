@@ -1,4 +1,4 @@
-#include "backends/opencl/program_cache.hpp"
+#include "backends/opencl/device/program_cache.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <iterator>
 #include <vector>
 
-#include "backends/opencl/device.hpp"
+#include "backends/opencl/device/device.hpp"
 #include "runtime/base/crc32c.hpp"
 #include "tests/unit/backends/opencl/opencl_environment.hpp"
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"

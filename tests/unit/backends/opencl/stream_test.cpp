@@ -1,4 +1,4 @@
-#include "backends/opencl/stream.hpp"
+#include "backends/opencl/device/stream.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/opencl/event_wait.hpp"
+#include "backends/opencl/device/event_wait.hpp"
 #include "tests/unit/backends/opencl/opencl_environment.hpp"
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"
 

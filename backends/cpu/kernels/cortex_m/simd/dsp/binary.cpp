@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/requantize.hpp"
 

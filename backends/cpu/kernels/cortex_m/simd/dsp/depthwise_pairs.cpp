@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/attributes.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
@@ -138,7 +139,7 @@ ConvGeometry ConvGeometryOf(const OpCall& op) {
 }
 
 void JoinPixels(const OpCall& op, ConvGeometry& g) {
-  if (!IsPointwise(op) || g.strides[0] != 1 || g.strides[1] != 1 ||
+  if (!IsPointwiseConv(op) || g.strides[0] != 1 || g.strides[1] != 1 ||
       !HasEvenPixels(op.Input(0), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
     return;
   }

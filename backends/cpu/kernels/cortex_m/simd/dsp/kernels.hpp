@@ -2,6 +2,7 @@
 // the portable kernels' bits.
 #pragma once
 
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/status.hpp"
 
@@ -28,5 +29,8 @@ Status MatMulRun(const KernelCall& call);
 Status DepthwiseInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceRun(const KernelCall& call);
+
+/// Sums and largest bytes of windows, for the walk of all sets.
+[[nodiscard]] const cortex_m::PoolRoutines& Pool();
 
 }  // namespace tenon::cpu::dsp

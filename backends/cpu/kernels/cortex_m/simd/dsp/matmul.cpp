@@ -1,9 +1,9 @@
 // Quantized product with one constant matrix, each of its columns contiguous: row by row of a,
 // which is widened, times four columns at a time, which are unpacked as they are read.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 #include "runtime/ops/attributes.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/dots.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/dot_products.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::cpu::dsp {

@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/quads.hpp"
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish_code.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize_code.hpp"
 
 namespace tenon::cpu::dsp {
 

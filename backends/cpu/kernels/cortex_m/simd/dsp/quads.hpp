@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 
 namespace tenon::cpu::dsp {
 

@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
 
-#include "backends/cpu/kernels/cortex_m/finish.hpp"
+#include "backends/cpu/kernels/cortex_m/requantize.hpp"
 
 namespace tenon::cpu::cortex_m::generic {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "backends/cpu/kernels/cortex_m/simd/helium/finish.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/helium/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
 
 namespace tenon::cpu::cortex_m::helium {

@@ -1,0 +1,105 @@
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
+
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+
+namespace tenon::cpu::cortex_m {
+namespace {
+
+constexpr int kBias = 2;
+constexpr int kFactor = 3;
+constexpr int kShift = 4;
+constexpr int kXZeroPoint = 5;
+constexpr int kFoldedBias = 7;
+
+}  // namespace
+
+bool IsEmpty(const TensorView& view) {
+  for (int i = 0; i < view.rank; ++i) {
+    if (view.dims[i] == 0) return true;
+  }
+  return false;
+}
+
+Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes) {
+  TENON_ENSURE(workspace_bytes >= needed_bytes, kUnsupported,
+               "{0} bytes of workspace, {1} are needed", static_cast<int64_t>(workspace_bytes),
+               static_cast<int64_t>(needed_bytes));
+  for (int i = kBias; i <= kFoldedBias; ++i) {
+    TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
+                 "the Cortex-M kernels take vectors of channels without gaps");
+  }
+  return OkStatus();
+}
+
+Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
+  Rescale rescale;
+  rescale.output = output;
+  const TensorView& factor = op.Input(kFactor);
+  rescale.step = factor.dims[0] == 1 ? 0 : 1;
+  if (output.rounding == Rounding::kHalfEven) {
+    rescale.scale = factor.As<const float>();
+  } else {
+    rescale.multiplier = factor.As<const int32_t>();
+    rescale.shift = op.Input(kShift).As<const int8_t>();
+  }
+  return rescale;
+}
+
+int32_t ZeroPointOf(const OpCall& op) {
+  return op.HasInput(kXZeroPoint) ? *op.Input(kXZeroPoint).As<const int8_t>() : 0;
+}
+
+const int32_t* FinalBiasOf(const OpCall& op) {
+  if (op.HasInput(kFoldedBias)) return op.Input(kFoldedBias).As<const int32_t>();
+  return HasFinalBias(op) ? op.Input(kBias).As<const int32_t>() : nullptr;
+}
+
+void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Product& product) {
+  const ProductRoutines& routines = *product.routines;
+  Rescale& rescale = product.rescale;
+  rescale = RescaleOf(op, output);
+  rescale.is_plain = routines.is_plain != nullptr && routines.is_plain(rescale, product.outputs);
+  rescale.bias = FinalBiasOf(op);
+  if (rescale.bias != nullptr) return;
+  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const int32_t>() : nullptr;
+  routines.sum(product.w, product.depth, product.outputs, room);
+  routines.take_off(bias, room, ZeroPointOf(op), product.outputs, room);
+  rescale.bias = room;
+}
+
+void RunProduct(const Product& product, const Positions& positions) {
+  const ProductRoutines& routines = *product.routines;
+  int32_t sums[kBlockPixels * kBlockOutputs];
+  ProductBlock block;
+  block.x_pixel = positions.x_pixel;
+  block.x_run = positions.x_run;
+  block.runs = positions.runs;
+  block.run_bytes = positions.run_bytes;
+  SumBlock results;
+  results.sums = sums;
+  results.sum_pixel = kBlockOutputs;
+  results.y_pixel = positions.y_pixel;
+  for (int done = 0; done < positions.count; done += kBlockPixels) {
+    const int left = positions.count - done;
+    block.pixels = results.pixels = left < kBlockPixels ? left : kBlockPixels;
+    block.x = positions.x + done * positions.x_pixel;
+    int8_t* y = positions.y + done * positions.y_pixel;
+    int output = 0;
+    if (routines.run != nullptr && positions.runs == 1) {
+      block.w = product.w;
+      results.y = y;
+      output = routines.run(product.rescale, block, product.outputs, results);
+    }
+    for (; output < product.outputs; output += kBlockOutputs) {
+      const int rest = product.outputs - output;
+      block.outputs = results.outputs = rest < kBlockOutputs ? rest : kBlockOutputs;
+      block.w = product.w + output * product.depth;
+      results.first = output;
+      results.y = y + output;
+      routines.multiply(block, sums);
+      routines.finish(product.rescale, results);
+    }
+  }
+}
+
+}  // namespace tenon::cpu::cortex_m

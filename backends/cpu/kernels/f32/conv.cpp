@@ -1,0 +1,87 @@
+// Convolution by register tiles: any kernel, stride, dilation and number of groups.
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/f32/kernels.hpp"
+#include "backends/cpu/kernels/f32/tile_gemm.hpp"
+#include "backends/cpu/kernels/held_block.hpp"
+
+namespace tenon::cpu::f32 {
+namespace {
+
+constexpr int kW = 1;
+constexpr int kBias = 2;
+constexpr int kResidual = 3;
+constexpr int kScale = 4;
+
+}  // namespace
+
+Status ConvLoad(const KernelSetup& setup, void** shared) {
+  const OpCall& op = setup.op;
+  const TensorView& w = op.Input(kW);
+  const GroupedShape shape = ShapeOf(GeometryOf(op));
+  const int last = w.dims[3] > 1 ? 3 : 2;  // axes of one element may have any stride
+  const WeightsView weights = {portable::StoredWeightsOf(op, kW, kScale), w.strides[0],
+                               w.strides[1], w.strides[last]};
+  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  return PackWeights(shape, weights, bias, shared);
+}
+
+TileProduct ConvProduct(const KernelCall& call) {
+  const OpCall& op = call.op;
+  const TensorView* residual = op.HasInput(kResidual) ? &op.Input(kResidual) : nullptr;
+  return MakeTileProduct(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
+                         op.AttributesAs<ConvAttributes>().activation, op.Input(0), op.Output(),
+                         residual);
+}
+
+bool HasOutputsLast(const TensorView& w) {
+  constexpr int kOrder[4] = {0, 1, 3, 2};
+  int64_t expected = 1;
+  for (const int axis : kOrder) {
+    if (w.dims[axis] != 1 && w.strides[axis] != expected) return false;
+    expected *= w.dims[axis];
+  }
+  return true;
+}
+
+Status CheckConvConstants(const OpCall& op) {
+  const TensorView& w = op.Input(kW);
+  TENON_ENSURE(w.data != nullptr && (w.IsRowMajor() || HasOutputsLast(w)), kUnsupported,
+               "vector convolutions take constant, dense weights");
+  if (op.HasInput(kBias)) {
+    TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
+                 "vector convolutions take a constant, dense bias");
+  }
+  TENON_ENSURE(!op.HasInput(kScale) || op.Input(kScale).data != nullptr, kUnsupported,
+               "vector convolutions take a constant scale of the weights");
+  return OkStatus();
+}
+
+Status CheckDenseChannels(const OpCall& op) {
+  TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()) &&
+                   (!op.HasInput(kResidual) || HasDenseChannels(op.Input(kResidual))),
+               kUnsupported, "vector convolutions take channels that are neighbours in memory");
+  return OkStatus();
+}
+
+Status ConvCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckDenseChannels(setup.op));
+  return CheckConvConstants(setup.op);
+}
+
+Status ConvRun(const KernelCall& call) {
+  const float* residual =
+      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+  RunTileProduct(ConvProduct(call), call.op.Input(0).As<const float>(), residual,
+                 call.op.Output().As<float>(), call.parallel);
+  return OkStatus();
+}
+
+Status Open(const KernelSetup&, void* shared, void** state) {
+  *state = shared;
+  return OkStatus();
+}
+
+void Unload(void* shared) { FreeBlock(shared); }
+
+}  // namespace tenon::cpu::f32

@@ -1,0 +1,87 @@
+// Matrix product with constant weights by register tiles: rows are pixels.
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/f32/kernels.hpp"
+#include "backends/cpu/kernels/f32/tile_gemm.hpp"
+
+namespace tenon::cpu::f32 {
+namespace {
+
+constexpr int kB = 1;
+constexpr int kBias = 2;
+constexpr int kScale = 3;
+
+/// The product as a 1x1 convolution: rows are the pixels of one image row.
+Geometry ProductGeometry(const OpCall& op) {
+  const TensorView& a = op.Input(0);
+  Geometry g;
+  g.inputs = a.dims[a.rank - 1];
+  g.outputs = op.Output().dims[op.Output().rank - 1];
+  g.width = static_cast<int>(a.Elements() / g.inputs);
+  g.out_width = g.width;
+  g.x.channel = 1;
+  g.x.pixel = g.inputs;
+  return g;
+}
+
+/// A dense matrix whose columns lie one after the other.
+bool IsColumnMajor(const TensorView& b) {
+  return b.rank == 2 && (b.dims[0] == 1 || b.strides[0] == 1) &&
+         (b.dims[1] == 1 || b.strides[1] == b.dims[0]);
+}
+
+}  // namespace
+
+Status MatMulCheck(const KernelSetup& setup) {
+  const OpCall& op = setup.op;
+  TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(op)));
+  TENON_ENSURE(op.Input(0).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
+               "vector products take row-major operands");
+  const TensorView& b = op.Input(kB);
+  TENON_ENSURE(b.data != nullptr && (b.IsRowMajor() || IsColumnMajor(b)), kUnsupported,
+               "vector products take constant, dense weights");
+  if (op.HasInput(kBias)) {
+    TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
+                 "vector products take a constant, dense bias");
+  }
+  TENON_ENSURE(!op.HasInput(kScale) || op.Input(kScale).data != nullptr, kUnsupported,
+               "vector products take a constant scale of the weights");
+  return OkStatus();
+}
+
+Status MatMulLoad(const KernelSetup& setup, void** shared) {
+  const OpCall& op = setup.op;
+  const TensorView& b = op.Input(kB);
+  const GroupedShape shape = ShapeOf(ProductGeometry(op));
+  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
+  const int64_t row_step = b.strides[b.rank - 2];
+  const int64_t column_step = b.strides[b.rank - 1];
+  WeightsView weights;
+  weights.stored = portable::StoredWeightsOf(op, kB, kScale);
+  weights.output_step = transposed ? row_step : column_step;
+  weights.input_step = transposed ? column_step : row_step;
+  weights.tap_step = 0;
+  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  return PackWeights(shape, weights, bias, shared);
+}
+
+Status MatMulRun(const KernelCall& call) {
+  const OpCall& op = call.op;
+  const Geometry g = ProductGeometry(op);
+  const int32_t dims[4] = {1, g.outputs, 1, g.width};
+  const int32_t y_strides[4] = {0, 1, 0, g.outputs};
+  const int32_t x_strides[4] = {0, 1, 0, g.inputs};
+  TensorView y;
+  y.dims = dims;
+  y.strides = y_strides;
+  y.rank = 4;
+  TensorView x = y;
+  x.strides = x_strides;
+  const TileProduct product =
+      MakeTileProduct(*static_cast<const PackedWeights*>(call.state), g,
+                      op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
+  RunTileProduct(product, op.Input(0).As<const float>(), nullptr, op.Output().As<float>(),
+                 call.parallel);
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::f32

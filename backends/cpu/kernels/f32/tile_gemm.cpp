@@ -1,0 +1,187 @@
+#include "backends/cpu/kernels/f32/tile_gemm.hpp"
+
+#include "backends/cpu/caps/vector_caps.hpp"
+
+namespace tenon::cpu::f32 {
+namespace {
+
+/// Multiply-accumulates that take about as long as starting a second thread.
+constexpr int64_t kSmallWork = 150'000;
+
+/// True if every output pixel reads the input pixel at the same place, and no other.
+bool IsPointwise(const Geometry& g) {
+  return g.Taps() == 1 && g.stride[0] == 1 && g.stride[1] == 1 && g.out_height == g.height &&
+         g.out_width == g.width && g.pad[0] == 0 && g.pad[1] == 0;
+}
+
+/// Pointers to what pixels [first, first + count) read, tap after tap.
+class TileRows {
+ public:
+  TileRows(const TileProduct& product, const float* x) : product_(product), x_(x) {}
+
+  [[nodiscard]] const float* const* Fill(int64_t first, int count, int source) {
+    if (first == first_ && source == source_) return rows_;
+    first_ = first;
+    source_ = source;
+    if (product_.pointwise) {
+      const float* from = x_ + first * product_.x_step + source;
+      for (int i = 0; i < count; ++i) rows_[i] = from + i * product_.x_step;
+      return rows_;
+    }
+    const Geometry& g = product_.geometry;
+    const int64_t in_image = int64_t{g.out_height} * g.out_width;
+    int64_t image = first / in_image;
+    int64_t row = first % in_image / g.out_width;
+    int64_t column = first % g.out_width;
+    for (int i = 0; i < count; ++i) {
+      FillPixel(i, count, x_ + image * g.x.image + source * g.x.channel,
+                row * g.stride[0] - g.pad[0], column * g.stride[1] - g.pad[1]);
+      if (++column < g.out_width) continue;
+      column = 0;
+      if (++row < g.out_height) continue;
+      row = 0;
+      ++image;
+    }
+    return rows_;
+  }
+
+ private:
+  void FillPixel(int i, int count, const float* image, int64_t top, int64_t left) {
+    const Geometry& g = product_.geometry;
+    const float** row = rows_ + i;
+    for (int kh = 0; kh < g.kernel_height; ++kh) {
+      for (int kw = 0; kw < g.kernel_width; ++kw) {
+        *row = g.Input(image, top + kh * g.dilation[0], left + kw * g.dilation[1],
+                       product_.packed->zeros);
+        row += count;
+      }
+    }
+  }
+
+  const TileProduct& product_;
+  const float* x_;
+  int64_t first_ = -1;
+  int source_ = -1;
+  const float* rows_[kMostTaps * kMostPixels];
+};
+
+void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixels, int channels) {
+  if (product.finish.is_clamp) return;
+  for (int i = 0; i < pixels; ++i)
+    Activate(*product.packed->routines, product.activation, y + i * y_step, channels);
+}
+
+/// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
+void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup& group,
+                  int64_t first, const TileOperands& operands) {
+  const Geometry& g = product.geometry;
+  alignas(64) float tile[kMostPixels * kMostWidth];
+  alignas(64) float residual[kMostPixels * kMostWidth];
+  const int64_t in_image = int64_t{g.out_height} * g.out_width;
+  const auto offset = [&](const ImageStrides& strides, int64_t pixel, int channel) {
+    const int64_t in_row = pixel % in_image;
+    return pixel / in_image * strides.image + in_row / g.out_width * strides.row +
+           in_row % g.out_width * strides.pixel + channel * strides.channel;
+  };
+  call.y = tile;
+  call.y_step = kMostWidth;
+  if (operands.residual != nullptr) {
+    for (int i = 0; i < call.pixels; ++i) {
+      for (int m = 0; m < group.channels; ++m) {
+        residual[i * kMostWidth + m] =
+            operands.residual[offset(g.residual, first + i, group.first + m)];
+      }
+    }
+    call.residual = residual;
+    call.residual_step = kMostWidth;
+  }
+  product.packed->routines->tile(call);
+  ActivateTile(product, tile, kMostWidth, call.pixels, group.channels);
+  for (int i = 0; i < call.pixels; ++i) {
+    for (int m = 0; m < group.channels; ++m) {
+      operands.y[offset(g.y, first + i, group.first + m)] = tile[i * kMostWidth + m];
+    }
+  }
+}
+
+}  // namespace
+
+GroupedShape ShapeOf(const Geometry& geometry) {
+  GroupedShape shape;
+  shape.outputs = geometry.outputs;
+  shape.convolutions = geometry.convolutions;
+  shape.depth = geometry.inputs / geometry.convolutions;
+  shape.taps = geometry.Taps();
+  return shape;
+}
+
+TileProduct MakeTileProduct(const PackedWeights& packed, const Geometry& geometry,
+                            const Activation& activation, const TensorView& x, const TensorView& y,
+                            const TensorView* residual) {
+  TileProduct product = {};
+  product.packed = &packed;
+  product.geometry = geometry;
+  product.activation = activation;
+  product.finish = MakeFinish(activation);
+  const int tile_pixels = packed.routines->tile_pixels;
+  product.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
+  const GroupedShape& shape = packed.shape;
+  const int64_t weights = int64_t{shape.outputs} * shape.depth * shape.taps;
+  product.groups_first = weights * int64_t{sizeof(float)} > kManyWeightBytes;
+  product.small = geometry.Work() < kSmallWork;
+  product.pointwise = IsPointwise(geometry) && HasEvenPixels(x, &product.x_step);
+  product.scatter = !HasDenseChannels(y) || !HasEvenPixels(y, &product.y_step);
+  if (residual != nullptr) {
+    product.scatter = product.scatter || !HasDenseChannels(*residual) ||
+                      !HasEvenPixels(*residual, &product.residual_step);
+  }
+  return product;
+}
+
+void RunTileOf(const TileProduct& product, int group_index, int64_t first,
+               const TileOperands& operands, TileCall call) {
+  const PackedWeights& packed = *product.packed;
+  const ChannelGroup& group = packed.groups[group_index];
+  call.weights = group.weights;
+  call.weight_step = group.weight_step;
+  call.bias = group.bias;
+  call.width = group.width;
+  call.channels = group.channels;
+  call.low = product.finish.low;
+  call.high = product.finish.high;
+  call.residual = nullptr;
+  call.residual_step = product.residual_step;
+  call.y_step = product.y_step;
+  if (product.scatter) return RunScattered(product, call, group, first, operands);
+  call.y = operands.y + first * product.y_step + group.first;
+  if (operands.residual != nullptr) {
+    call.residual = operands.residual + first * product.residual_step + group.first;
+  }
+  product.packed->routines->tile(call);
+  ActivateTile(product, call.y, product.y_step, call.pixels, group.channels);
+}
+
+void RunTileProduct(const TileProduct& product, const float* x, const float* residual, float* y,
+                    const ParallelRunner* parallel) {
+  const TileOperands operands = {x, residual, y};
+  const PackedWeights& packed = *product.packed;
+  const auto tiles = static_cast<int>(product.tiles);
+  const int groups = packed.group_count;
+  const int64_t pixels = product.geometry.Pixels();
+  ParallelFor(product.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
+    TileRows rows(product, operands.x);
+    for (int item = begin; item < end; ++item) {
+      const int tile = product.groups_first ? item % tiles : item / groups;
+      const int group = product.groups_first ? item / tiles : item % groups;
+      const int64_t first = pixels * tile / tiles;
+      TileCall call = {};
+      call.pixels = static_cast<int>(pixels * (tile + 1) / tiles - first);
+      call.rows = rows.Fill(first, call.pixels, packed.groups[group].source);
+      call.taps = packed.shape.taps;
+      call.depth = packed.shape.depth;
+      RunTileOf(product, group, first, operands, call);
+    }
+  });
+}
+
+}  // namespace tenon::cpu::f32

@@ -1,0 +1,20 @@
+#include "backends/cpu/caps/portable_supports.hpp"
+#include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
+
+namespace tenon::cpu::portable {
+
+Status ExpandCheck(const KernelSetup& setup) { return CheckResult(ExpandSupports(setup.op)); }
+
+Status ExpandRun(const KernelCall& call) {
+  const TensorView& x = call.op.Input(0);
+  const TensorView& y = call.op.Output();
+  LoopNest<2> nest;
+  for (int k = 0; k < y.rank; ++k) {
+    nest.Add(y.dims[k], ByteStride(y, k), BroadcastByteStride(x, y.rank, k));
+  }
+  CopyStrided(nest, DTypeBytes(y.dtype), y.data, x.data, call.parallel);
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::portable

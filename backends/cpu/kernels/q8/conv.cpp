@@ -1,0 +1,125 @@
+// Convolution of quantized tensors: any kernel, stride, dilation, and groups of whole steps.
+//
+// A 1x1 convolution reads its pixels where they lie. For any other the input rows that a few output
+// rows read are copied to the stack with their padding (the zero point): then every tap lies at the
+// same distance from its pixel, and the taps of a kernel row are one run of bytes.
+#include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "backends/cpu/kernels/f32/conv_geometry.hpp"
+#include "backends/cpu/kernels/q8/conv_band.hpp"
+#include "backends/cpu/kernels/q8/gemm_rows.hpp"
+#include "backends/cpu/kernels/q8/kernels.hpp"
+
+namespace tenon::cpu::q8 {
+namespace {
+
+using f32::Geometry;
+
+constexpr int kX = 0;
+constexpr int kW = 1;
+
+/// Geometry reads a third input as a convolution's residual, which there is none of here.
+Geometry GeometryOf(const OpCall& op) {
+  OpCall conv = op;
+  conv.input_ids = {op.input_ids.data(), 2};
+  return f32::GeometryOf(conv);
+}
+
+/// True if the pixels of a kernel row lie side by side.
+bool HasRowTaps(const Geometry& g) { return g.convolutions == 1 && g.dilation[1] == 1; }
+
+ProductShape ShapeOf(const Geometry& g) {
+  ProductShape shape;
+  shape.outputs = g.outputs;
+  shape.convolutions = g.convolutions;
+  shape.channels = g.inputs / g.convolutions;
+  shape.columns = HasRowTaps(g) ? g.kernel_width : 1;
+  shape.taps = g.Taps() / shape.columns;
+  return shape;
+}
+
+void RunDirect(const KernelCall& call, const PackedProduct& packed, const ProductFinish& finish) {
+  const OpCall& op = call.op;
+  const Geometry g = GeometryOf(op);
+  ProductRows rows;
+  rows.x = op.Input(kX).As<const uint8_t>();
+  rows.y = op.Output().As<uint8_t>();
+  rows.depth = g.inputs / g.convolutions;
+  rows.y_bytes = static_cast<int>(DTypeBytes(op.Output().dtype));
+  rows.flip = FlipOf(op.Input(kX));
+  int64_t x_step = 0;
+  int64_t y_step = 0;
+  const bool is_one_row = g.stride[0] == 1 && g.stride[1] == 1 &&
+                          f32::HasEvenPixels(op.Input(kX), &x_step) &&
+                          f32::HasEvenPixels(op.Output(), &y_step) && g.Pixels() <= INT32_MAX;
+  if (is_one_row) {
+    rows.width = static_cast<int>(g.Pixels());
+    rows.x_steps.pixel = x_step;
+    rows.y_steps.pixel = y_step * rows.y_bytes;
+  } else {
+    rows.images = g.images;
+    rows.height = g.out_height;
+    rows.width = g.out_width;
+    rows.x_steps = {g.x.image, g.x.row * g.stride[0], g.x.pixel * g.stride[1]};
+    rows.y_steps = {g.y.image * rows.y_bytes, g.y.row * rows.y_bytes, g.y.pixel * rows.y_bytes};
+  }
+  RunProductRows(packed, finish, rows, call.parallel);
+}
+
+}  // namespace
+
+Status ConvCheck(const KernelSetup& setup) {
+  const OpCall& op = setup.op;
+  TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(op)));
+  TENON_ENSURE(f32::HasDenseChannels(op.Input(kX)) && f32::HasDenseChannels(op.Output()),
+               kUnsupported, "fast convolutions take channels that are neighbours in memory");
+  return CheckVectors(op);
+}
+
+Status ConvLoad(const KernelSetup& setup, void** shared) {
+  const OpCall& op = setup.op;
+  const TensorView& w = op.Input(kW);
+  const Geometry g = GeometryOf(op);
+  ProductWeightsView weights;
+  weights.data = w.As<const uint8_t>();
+  weights.is_signed = w.dtype == DType::kI8;
+  weights.output_step = w.strides[0];
+  weights.channel_step = w.strides[1];
+  weights.row_step = w.strides[2];
+  weights.column_step = w.strides[3];
+  weights.tap_step = w.strides[3];
+  weights.taps_in_row = HasRowTaps(g) ? 1 : g.kernel_width;
+  return PackProduct(op, ShapeOf(g), weights, op.AttributesAs<QuantizedConvAttributes>().output,
+                     g.inputs, WeightPasses(op, 0), shared);
+}
+
+Status ConvRun(const KernelCall& call) {
+  const OpCall& op = call.op;
+  const auto& packed = *static_cast<const PackedProduct*>(call.state);
+  const ProductFinish finish =
+      MakeFinish(packed, op.AttributesAs<QuantizedConvAttributes>().output);
+  if (IsDirect(op)) {
+    RunDirect(call, packed, finish);
+  } else {
+    BandConv conv;
+    conv.packed = &packed;
+    conv.finish = &finish;
+    conv.geometry = GeometryOf(op);
+    conv.shape = ShapeOf(conv.geometry);
+    conv.x = op.Input(kX).As<const uint8_t>();
+    conv.y = op.Output().As<uint8_t>();
+    conv.y_bytes = static_cast<int>(DTypeBytes(op.Output().dtype));
+    conv.flip = FlipOf(op.Input(kX));
+    RunBandConv(conv, call.parallel);
+  }
+  return OkStatus();
+}
+
+Status CheckVectors(const OpCall& op) {
+  for (int i = 2; i < op.InputCount(); ++i) {
+    TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
+                 "fast products take factors and zero points without gaps");
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::q8

@@ -1,0 +1,27 @@
+// Convolutions of kernels other than 1x1, and of few channels: bands of the input are copied to the
+// stack.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/f32/conv_geometry.hpp"
+#include "backends/cpu/kernels/q8/gemm_weights.hpp"
+#include "runtime/backend_api/parallel.hpp"
+
+namespace tenon::cpu::q8 {
+
+/// One execution. What one output pixel reads fits kMostBandBytes.
+struct BandConv {
+  const PackedProduct* packed;
+  const ProductFinish* finish;
+  f32::Geometry geometry;  ///< strides in elements
+  ProductShape shape;
+  const uint8_t* x;
+  uint8_t* y;
+  int y_bytes;  ///< of an output element
+  uint32_t flip;
+};
+
+void RunBandConv(const BandConv& conv, const ParallelRunner* parallel);
+
+}  // namespace tenon::cpu::q8
