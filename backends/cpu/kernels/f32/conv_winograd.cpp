@@ -7,12 +7,12 @@
 #include <cstddef>
 
 #include "backends/cpu/caps/vector_caps.hpp"
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
 #include "backends/cpu/kernels/f32/epilogue.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -29,7 +29,7 @@ constexpr int64_t kSmallWork = 300'000;
 /// One execution.
 struct Winograd {
   const PackedWeights* packed;  ///< [36][channels][width] per group
-  Geometry geometry;
+  ConvGeometry geometry;
   WinogradBlocks blocks;
   Activation activation;
   Finish finish;
@@ -114,7 +114,7 @@ TileOrigin OriginOf(const Winograd& state, int tile) {
 }
 
 void TransformInputs(const Winograd& state, const Operands& operands, const Block& block) {
-  const Geometry& g = state.geometry;
+  const ConvGeometry& g = state.geometry;
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kCoefficients];
   WinogradInputCall call;
@@ -126,8 +126,8 @@ void TransformInputs(const Winograd& state, const Operands& operands, const Bloc
     const float* image = operands.x + origin.image * g.x.image;
     for (int r = 0; r < kInputTile; ++r) {
       for (int c = 0; c < kInputTile; ++c) {
-        rows[r * kInputTile + c] = g.Input(image, origin.row - g.pad[0] + r,
-                                           origin.column - g.pad[1] + c, state.packed->zeros);
+        rows[r * kInputTile + c] = g.Input(image, origin.row - g.pads[0] + r,
+                                           origin.column - g.pads[1] + c, state.packed->zeros);
       }
     }
     call.coefficients = block.inputs + t * channels;
@@ -169,7 +169,7 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
 
 void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Operands& operands,
                       const Block& block) {
-  const Geometry& g = state.geometry;
+  const ConvGeometry& g = state.geometry;
   WinogradOutputCall call;
   call.bias = group.bias;
   call.residual = nullptr;
@@ -184,8 +184,8 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
   call.high = state.finish.high;
   for (int t = 0; t < block.count; ++t) {
     const TileOrigin origin = OriginOf(state, block.first + t);
-    const int rows = g.out_height - origin.row;
-    const int columns = g.out_width - origin.column;
+    const int rows = g.out_extent[0] - origin.row;
+    const int columns = g.out_extent[1] - origin.column;
     call.y_rows = rows < kOutputTile ? rows : kOutputTile;
     call.y_columns = columns < kOutputTile ? columns : kOutputTile;
     call.coefficients = block.products + t * group.width;
@@ -246,8 +246,8 @@ Status WinogradRun(const KernelCall& call) {
   state.blocks = WinogradBlocksOf(call.op);
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
   state.finish = MakeFinish(state.activation);
-  state.tile_rows = (state.geometry.out_height + kOutputTile - 1) / kOutputTile;
-  state.tile_columns = (state.geometry.out_width + kOutputTile - 1) / kOutputTile;
+  state.tile_rows = (state.geometry.out_extent[0] + kOutputTile - 1) / kOutputTile;
+  state.tile_columns = (state.geometry.out_extent[1] + kOutputTile - 1) / kOutputTile;
   Operands operands;
   operands.x = call.op.Input(0).As<const float>();
   operands.residual =
