@@ -1,7 +1,7 @@
 // The public face of the converter (tenon/converter.hpp) over the pipeline.
 #include <exception>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "converter/report/decisions.hpp"
 #include "tenon/converter.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "converter/board/board.hpp"
-#include "converter/cost/simulator.hpp"
 #include "converter/ir/graph.hpp"
+#include "converter/solve/time/simulator.hpp"
 
 namespace tenon::converter {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "converter/ir/graph.hpp"
-#include "converter/memory/locations.hpp"
+#include "converter/ir/locations.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "runtime/ops/op_row.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
-#include "converter/cost/simulator.hpp"
+#include "converter/solve/time/simulator.hpp"
 
 namespace tenon::converter {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "converter/emit/program_to_emit.hpp"
+#include "converter/schedule/program_to_emit.hpp"
 
 namespace tenon::converter {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "converter/emit/plan_tables.hpp"
-#include "converter/emit/program_to_emit.hpp"
 #include "converter/emit/segment_boundaries.hpp"
+#include "converter/schedule/program_to_emit.hpp"
 #include "plan_generated.h"
 
 namespace tenon::converter {

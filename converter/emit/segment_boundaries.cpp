@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "converter/memory/overlap.hpp"
+#include "converter/layout/overlap.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/memory/locations.hpp"
+#include "converter/ir/locations.hpp"
 
 namespace tenon::converter {
 

@@ -1,16 +1,14 @@
 #include "converter/fold/fold_constants.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "converter/emit/emit_plan.hpp"
+#include "converter/layout/arena_plan.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/memory/arena_plan.hpp"
-#include "converter/memory/locations.hpp"
-#include "tenon/tenon.h"
+#include "converter/measure/host_session.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -86,54 +84,14 @@ Result<std::vector<uint8_t>> CompilePortable(Graph& graph) {
   return EmitPlan(graph, locations, arena, EmitOptions{});
 }
 
-struct PlanCloser {
-  void operator()(tenon_plan* plan) const { tenon_plan_unload(plan); }
-};
-struct SessionCloser {
-  void operator()(tenon_session* session) const { tenon_session_close(session); }
-};
-
-using Block = std::vector<std::max_align_t>;
-Block MakeBlock(size_t bytes) { return Block(bytes / sizeof(std::max_align_t) + 1); }
-
 /// Runs the plan and gives each output's bytes.
-Result<std::vector<std::vector<std::byte>>> Evaluate(const std::vector<uint8_t>& bytes) {
-  const Block aligned = [&] {
-    Block block = MakeBlock(bytes.size());
-    std::memcpy(block.data(), bytes.data(), bytes.size());
-    return block;
-  }();
-  const void* file = aligned.data();
-  tenon_error error;
-  size_t scratch_bytes = 0;
-  size_t state_bytes = 0;
-  const auto failed = [&] { return InternalError("constant folding: {}", error.message); };
-  if (tenon_plan_scratch_size(file, bytes.size(), &scratch_bytes, &error) != TENON_OK ||
-      tenon_plan_state_size(file, bytes.size(), &state_bytes, &error) != TENON_OK) {
-    return failed();
-  }
-  Block scratch = MakeBlock(scratch_bytes);
-  Block state = MakeBlock(state_bytes);
-  const tenon_backend* backend = tenon_backend_cpu_portable();
-  const tenon_backends backends{&backend, 1};
-  tenon_plan* raw_plan = nullptr;
-  if (tenon_plan_load(file, bytes.size(), &backends, 1, state.data(), state_bytes, scratch.data(),
-                      scratch_bytes, &raw_plan, &error) != TENON_OK) {
-    return failed();
-  }
-  const std::unique_ptr<tenon_plan, PlanCloser> plan(raw_plan);
-  tenon_session* raw_session = nullptr;
-  if (tenon_session_open(plan.get(), &raw_session, &error) != TENON_OK) return failed();
-  const std::unique_ptr<tenon_session, SessionCloser> session(raw_session);
-  if (tenon_session_run(session.get(), &error) != TENON_OK) {
-    return InputError("{}", error.message);
-  }
+Result<std::vector<std::vector<std::byte>>> Evaluate(const std::vector<uint8_t>& plan) {
+  TENON_ASSIGN_OR_RETURN(HostSession session, HostSession::Open(plan, HostKernels::kPortable));
+  TENON_RETURN_IF_ERROR(session.Run());
   std::vector<std::vector<std::byte>> outputs;
-  for (size_t i = 0; i < tenon_plan_output_count(plan.get()); ++i) {
-    tenon_port_info info;
-    if (tenon_plan_output(plan.get(), i, &info) != TENON_OK) return failed();
-    const auto* data = static_cast<const std::byte*>(tenon_session_output(session.get(), i));
-    outputs.emplace_back(data, data + info.bytes);
+  for (size_t i = 0; i < session.output_count(); ++i) {
+    const Span<const std::byte> data = session.Output(i);
+    outputs.emplace_back(data.begin(), data.end());
   }
   return outputs;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "converter/ir/graph.hpp"
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

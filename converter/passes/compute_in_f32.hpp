@@ -6,7 +6,7 @@
 //             between ops are left out. Where weights of products were f16, Graph::weights says so.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

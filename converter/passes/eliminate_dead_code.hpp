@@ -4,7 +4,7 @@
 //             read or not: users feed them by name.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "converter/ir/elements.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

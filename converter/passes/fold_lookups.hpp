@@ -1,7 +1,7 @@
 // Lookups that need not run.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

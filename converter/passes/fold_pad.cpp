@@ -5,7 +5,7 @@
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/op_kinds.hpp"
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

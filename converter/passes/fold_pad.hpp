@@ -7,7 +7,7 @@
 // Guarantees: a pad is folded into all of its readers or into none; what is left is declined.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -10,7 +10,7 @@
 
 #include <functional>
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

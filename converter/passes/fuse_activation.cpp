@@ -1,7 +1,7 @@
 #include "converter/passes/fuse_activation.hpp"
 
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/activation_patterns.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -10,7 +10,7 @@
 //             store them rounded.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

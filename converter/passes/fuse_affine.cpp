@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

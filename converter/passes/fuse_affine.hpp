@@ -10,7 +10,7 @@
 // Numerics:   g, h and the products are computed in f64 and stored in f32.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -3,13 +3,13 @@
 #include <map>
 
 #include "converter/fold/fold_constants.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
 #include "converter/passes/quantize_elementwise.hpp"
 #include "converter/passes/quantize_lookups.hpp"
 #include "converter/passes/quantize_moves.hpp"
 #include "converter/passes/quantize_outputs.hpp"
 #include "converter/passes/quantize_products.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,7 +1,7 @@
 // Makes quantized ops of float ops between dequantize and quantize ops.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -1,6 +1,6 @@
 #include "converter/passes/fuse_residual.hpp"
 
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

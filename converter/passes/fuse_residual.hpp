@@ -8,7 +8,7 @@
 //             prevent, since the addition alone reads it.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

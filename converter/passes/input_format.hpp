@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -5,7 +5,7 @@
 // Guarantees: outputs are distinct tensors with producers; names of ports unchanged.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

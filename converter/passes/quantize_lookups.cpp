@@ -4,8 +4,8 @@
 #include <map>
 
 #include "converter/fold/fold_constants.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

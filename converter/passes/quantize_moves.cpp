@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

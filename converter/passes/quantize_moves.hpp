@@ -3,7 +3,7 @@
 #pragma once
 
 #include "converter/ir/graph.hpp"
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -1,7 +1,7 @@
 #include "converter/passes/quantize_outputs.hpp"
 
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

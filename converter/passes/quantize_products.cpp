@@ -4,8 +4,8 @@
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/op_kinds.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -6,7 +6,7 @@
 //             [N, H, W, C] are views, so one copy is left of three.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

@@ -9,7 +9,7 @@
 //             their own: an identity from a graph input, a constant or another graph output stays.
 #pragma once
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

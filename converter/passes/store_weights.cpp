@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/stored_values.hpp"
 
 namespace tenon::converter {

@@ -16,7 +16,7 @@
 #include <functional>
 #include <string>
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

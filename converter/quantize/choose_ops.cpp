@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "converter/passes/rewrite.hpp"
+#include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {

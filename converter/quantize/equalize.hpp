@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

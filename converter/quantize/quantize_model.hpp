@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/passes/pass.hpp"
+#include "converter/ir/pass.hpp"
 #include "converter/quantize/calibration.hpp"
 #include "converter/quantize/choose_range.hpp"
 #include "converter/quantize/trial.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "converter/ir/elements.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "converter/passes/fold_input_format.hpp"
-#include "converter/passes/rewrite.hpp"
 #include "converter/quantize/choose_ops.hpp"
 
 namespace tenon::converter {

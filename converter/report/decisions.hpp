@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 
 namespace tenon::converter {
 

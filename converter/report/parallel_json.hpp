@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "converter/parallel_programs.hpp"
+#include "converter/driver/parallel_programs.hpp"
 
 namespace tenon::converter {
 

@@ -4,10 +4,10 @@
 #include <map>
 
 #include "converter/cost/simulated_board.hpp"
-#include "converter/memory/place.hpp"
-#include "converter/order/order_graph.hpp"
+#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/step_waits.hpp"
 #include "converter/schedule/transfer_ops.hpp"
+#include "converter/solve/place/place.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <vector>
 
-#include "converter/cost/simulator.hpp"
-#include "converter/memory/arena_plan.hpp"
-#include "converter/order/time_schedule.hpp"
+#include "converter/layout/arena_plan.hpp"
 #include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/schedule/schedule.hpp"
+#include "converter/solve/time/simulator.hpp"
+#include "converter/solve/time/time_schedule.hpp"
 
 namespace tenon::converter {
 

@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "converter/cost/simulated_board.hpp"
-#include "converter/order/time_orders.hpp"
-#include "converter/schedule/choose_roots.hpp"
 #include "converter/schedule/lower_schedule.hpp"
 #include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/schedule/schedule_segments.hpp"
 #include "converter/schedule/segment_graph.hpp"
 #include "converter/schedule/split_copies.hpp"
+#include "converter/solve/time/choose_roots.hpp"
+#include "converter/solve/time/time_orders.hpp"
 
 namespace tenon::converter {
 namespace {

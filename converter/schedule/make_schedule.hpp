@@ -7,10 +7,10 @@
 
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
-#include "converter/memory/arena_plan.hpp"
-#include "converter/memory/locations.hpp"
-#include "converter/order/time_search.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/layout/arena_plan.hpp"
 #include "converter/schedule/schedule.hpp"
+#include "converter/solve/time/time_search.hpp"
 
 namespace tenon::converter {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "converter/memory/arena_plan.hpp"
-#include "converter/memory/place.hpp"
-#include "converter/order/sort_and_unique.hpp"
+#include "converter/layout/arena_plan.hpp"
+#include "converter/solve/place/place.hpp"
+#include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "converter/order/time_schedule.hpp"
+#include "converter/solve/time/time_schedule.hpp"
 
 namespace tenon::converter {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "converter/memory/arena_plan.hpp"
-#include "converter/order/sort_and_unique.hpp"
+#include "converter/layout/arena_plan.hpp"
+#include "converter/solve/sort_and_unique.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {

@@ -8,9 +8,9 @@
 
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
-#include "converter/memory/locations.hpp"
-#include "converter/memory/overlap.hpp"
-#include "converter/order/time_problem.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/layout/overlap.hpp"
+#include "converter/solve/time/time_problem.hpp"
 
 namespace tenon::converter {
 

@@ -7,7 +7,7 @@
 
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
-#include "converter/memory/arena_plan.hpp"
+#include "converter/layout/arena_plan.hpp"
 
 namespace tenon::converter {
 

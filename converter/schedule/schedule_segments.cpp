@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "converter/cost/simulated_board.hpp"
-#include "converter/order/memory_order.hpp"
-#include "converter/order/order_graph.hpp"
+#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/segment_arena.hpp"
 #include "converter/schedule/segment_graph.hpp"
+#include "converter/solve/order/memory_order.hpp"
 
 namespace tenon::converter {
 namespace {

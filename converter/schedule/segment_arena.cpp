@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "converter/memory/place.hpp"
-#include "converter/order/sort_and_unique.hpp"
+#include "converter/solve/place/place.hpp"
+#include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
 namespace {

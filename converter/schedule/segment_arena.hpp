@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "converter/memory/arena_plan.hpp"
+#include "converter/layout/arena_plan.hpp"
 #include "converter/schedule/step_waits.hpp"
 
 namespace tenon::converter {

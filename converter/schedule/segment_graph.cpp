@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "converter/order/order_graph.hpp"
+#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {

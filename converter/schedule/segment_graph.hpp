@@ -6,9 +6,9 @@
 
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
-#include "converter/memory/locations.hpp"
-#include "converter/order/memory_problem.hpp"
-#include "converter/schedule/segment_times.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/solve/map/segment_times.hpp"
+#include "converter/solve/order/memory_problem.hpp"
 
 namespace tenon::converter {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "converter/memory/locations.hpp"
+#include "converter/ir/locations.hpp"
 
 namespace tenon::converter {
 

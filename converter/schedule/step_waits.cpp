@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "converter/order/sort_and_unique.hpp"
+#include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
 namespace {

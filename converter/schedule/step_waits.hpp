@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "converter/cost/simulator.hpp"
+#include "converter/solve/time/simulator.hpp"
 
 namespace tenon::converter {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "converter/memory/locations.hpp"
-#include "converter/order/time_schedule.hpp"
+#include "converter/ir/locations.hpp"
 #include "converter/schedule/program_problem.hpp"
+#include "converter/solve/time/time_schedule.hpp"
 
 namespace tenon::converter {
 

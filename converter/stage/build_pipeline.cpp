@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/memory/fallback_kernels.hpp"
-#include "converter/passes/assign_layouts.hpp"
-#include "converter/passes/lay_out_weights.hpp"
-#include "converter/stage/simulate_pipeline.hpp"
+#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/fallback_kernels.hpp"
+#include "converter/layout/lay_out_weights.hpp"
+#include "converter/solve/stage/simulate_pipeline.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/ops/op_host_row.hpp"
 

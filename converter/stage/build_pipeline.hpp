@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "converter/cost/measured_cost_model.hpp"
 #include "converter/map/kernel_choice.hpp"
+#include "converter/profile/measured_cost_model.hpp"
 #include "converter/schedule/schedule.hpp"
-#include "converter/stage/cut_stages.hpp"
+#include "converter/solve/stage/cut_stages.hpp"
 #include "converter/stage/stage_arenas.hpp"
 #include "converter/stage/staged_graph.hpp"
 

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/memory/fallback_kernels.hpp"
-#include "converter/order/order_graph.hpp"
-#include "converter/passes/assign_layouts.hpp"
-#include "converter/passes/lay_out_weights.hpp"
-#include "converter/stage/assign_cores.hpp"
+#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
+#include "converter/layout/fallback_kernels.hpp"
+#include "converter/layout/lay_out_weights.hpp"
+#include "converter/schedule/order_graph.hpp"
+#include "converter/solve/stage/assign_cores.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/format/plan_view.hpp"
 

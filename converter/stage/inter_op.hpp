@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "converter/cost/measured_cost_model.hpp"
-#include "converter/emit/program_to_emit.hpp"
 #include "converter/map/kernel_choice.hpp"
+#include "converter/profile/measured_cost_model.hpp"
 #include "converter/schedule/make_schedule.hpp"
+#include "converter/schedule/program_to_emit.hpp"
 
 namespace tenon::converter {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "converter/emit/program_to_emit.hpp"
+#include "converter/schedule/program_to_emit.hpp"
 #include "converter/stage/staged_graph.hpp"
 
 namespace tenon::converter {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "converter/order/sort_and_unique.hpp"
+#include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "converter/board/board.hpp"
-#include "converter/memory/locations.hpp"
-#include "converter/stage/stage_problem.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/solve/stage/stage_problem.hpp"
 
 namespace tenon::converter {
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/order/order_graph.hpp"
+#include "converter/schedule/order_graph.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "converter/memory/locations.hpp"
-#include "converter/passes/pass.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 

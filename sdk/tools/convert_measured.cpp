@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "converter/driver/import_model.hpp"
 #include "converter/fold/fold_constants.hpp"
-#include "converter/import/import_model.hpp"
 #include "sdk/tools/converter_error.hpp"
 #include "sdk/tools/read_file.hpp"
 #include "sdk/tools/temporary_folder.hpp"

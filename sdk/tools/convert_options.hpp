@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "sdk/tools/convert_measured.hpp"
 #include "sdk/tools/mapping_options.hpp"
 #include "sdk/tools/quantize_options.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 
 namespace tenon::tool {
 

@@ -1,11 +1,11 @@
 // tenon place: solves one arena placement instance.
-#include "converter/memory/place.hpp"
+#include "converter/solve/place/place.hpp"
 
 #include <chrono>
 #include <iostream>
 #include <memory>
 
-#include "converter/memory/place_csv.hpp"
+#include "converter/solve/place/place_csv.hpp"
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/converter_error.hpp"
 #include "sdk/tools/read_file.hpp"

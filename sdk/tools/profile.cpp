@@ -1,5 +1,5 @@
 // tenon profile: measures what ops take on this machine, for the cost model of conversions.
-#include "converter/cost/profile.hpp"
+#include "converter/profile/profile.hpp"
 
 #include <unistd.h>
 
@@ -12,11 +12,11 @@
 #include <memory>
 #include <optional>
 
-#include "converter/cost/profile_run.hpp"
-#include "converter/cost/profile_sweep.hpp"
-#include "converter/cost/tune.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "converter/map/backends.hpp"
-#include "converter/pipeline.hpp"
+#include "converter/measure/profile_run.hpp"
+#include "converter/measure/profile_sweep.hpp"
+#include "converter/measure/tune.hpp"
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/converter_error.hpp"
 #include "sdk/tools/tool.hpp"

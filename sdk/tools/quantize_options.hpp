@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/cost/profile.hpp"
+#include "converter/profile/profile.hpp"
 
 namespace tenon::converter {
 namespace {

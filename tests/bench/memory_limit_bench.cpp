@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/pipeline.hpp"
 #include "tenon/tenon.h"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/unit/converter/split/measure_arena.hpp"

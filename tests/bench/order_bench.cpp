@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <string>
 
-#include "converter/order/memory_order.hpp"
-#include "tests/unit/converter/order/dag_problems.hpp"
+#include "converter/solve/order/memory_order.hpp"
+#include "tests/unit/converter/solve/order/dag_problems.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -11,8 +11,8 @@
 #include <iterator>
 #include <string>
 
-#include "converter/memory/place.hpp"
-#include "converter/memory/place_csv.hpp"
+#include "converter/solve/place/place.hpp"
+#include "converter/solve/place/place_csv.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/scale_model.hpp"
 

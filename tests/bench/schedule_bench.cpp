@@ -13,11 +13,12 @@
 #include <optional>
 #include <string>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
+#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/passes/assign_layouts.hpp"
-#include "converter/pipeline.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/split/memory_plan.hpp"
 #include "converter/split/working_set.hpp"

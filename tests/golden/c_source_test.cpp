@@ -10,8 +10,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/pipeline.hpp"
 
 namespace tenon::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/pipeline.hpp"
 #include "tests/support/plan_text.hpp"
 
 namespace tenon::test {

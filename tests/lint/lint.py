@@ -16,6 +16,62 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77
 MAX_LINES = 500
 
+# The converter's floors, lowest first: a folder and the folders of the converter that its files may
+# include besides their own. Sideways includes on one floor have a row that names them.
+CONVERTER_FLOORS = {
+    "solve": "",
+    "board": "",
+    "ir": "",
+    "cost": "solve board ir",
+    "map": "cost board ir",
+    "profile": "map cost solve board ir",
+    "layout": "map solve ir",
+    "measure": "profile map cost board ir",
+    "split": "board ir",
+    "schedule": "layout map cost solve board ir",
+    "stage": "schedule layout profile map cost solve board ir",
+    "emit": "schedule layout ir",
+    "fold": "measure emit layout map ir",
+    "passes": "fold ir",
+    "quantize": "passes measure emit layout map ir",
+    "import": "ir",
+    "driver": "import quantize passes fold emit stage schedule split layout profile map cost solve"
+              " board ir",
+    "report": "driver emit quantize",
+    "api": "report driver",
+}
+# What else some of them include.
+CONVERTER_EXTRAS = {
+    "emit": r"plan_generated\.h",
+    "import": r"tflite_subset_generated\.h",
+    "measure": r"tenon/tenon\.h(pp)?$",  # the one seam through which the converter runs plans
+    "api": r"tenon/",
+}
+# A pure solver knows no other folder than those below it.
+SOLVERS = {"order": "", "place": "", "time": "order", "map": "time", "stage": "time"}
+
+
+def converter_row(folder, own, below, extra):
+    """A row of the include table for `folder` of the converter."""
+    allowed = [rf"converter/{own}/", r"converter/(status|progress)\.hpp"]
+    allowed += [rf"converter/{name}/" for name in below]
+    if own.split("/")[0] not in ("solve", "board"):
+        allowed += [r"runtime/(base|ops|format)/", r"backends/\w+/(caps|codegen)/"]
+    else:
+        allowed += [r"runtime/(base|ops)/"]
+    return rf"converter/{folder}/", "|".join(allowed + ([extra] if extra else []))
+
+
+CONVERTER_ROWS = [
+    *(converter_row(f"solve/{name}", f"solve/{name}",
+                    [f"solve/{lower}" for lower in below.split()],
+                    r"converter/solve/\w+\.hpp")
+      for name, below in SOLVERS.items()),
+    *(converter_row(name, name, below.split(), CONVERTER_EXTRAS.get(name))
+      for name, below in CONVERTER_FLOORS.items()),
+    (r"converter/\w+\.hpp", r"runtime/base/"),
+]
+
 # Who may include whom: the folder of a file (first match; X is a backend) and what its quoted
 # includes may begin with. Layers, lowest first; tests may include anything.
 INCLUDE_TABLE = [
@@ -27,10 +83,7 @@ INCLUDE_TABLE = [
     (r"backends/(?P<X>\w+)/caps/", r"runtime/(base|ops)/|backends/{X}/caps/"),
     (r"backends/(?P<X>\w+)/codegen/", r"runtime/(base|ops)/|backends/{X}/(caps|codegen)/"),
     (r"backends/(?P<X>\w+)/", r"runtime/(base|ops|backend_api)/|backends/{X}/"),
-    (r"converter/emit/",
-     r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|plan_generated\.h"),
-    (r"converter/import/tflite/", r"runtime/(base|ops)/|converter/|tflite_subset_generated\.h"),
-    (r"converter/", r"runtime/(base|ops|format)/|backends/\w+/(caps|codegen)/|converter/|tenon/"),
+    *CONVERTER_ROWS,
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
@@ -39,6 +92,33 @@ INCLUDE_TABLE = [
     (r"tests/", r""),
 ]
 
+
+def folder_of(path):
+    """The folder that a file belongs to in the graph of folders."""
+    return path.rpartition("/")[0]
+
+
+def folder_cycles(edges):
+    """Cycles in `edges`, pairs of folders that includes lead from and to: one line each."""
+    graph = {}
+    for start, end in edges:
+        if start != end:
+            graph.setdefault(start, set()).add(end)
+    done, found = set(), []
+
+    def visit(folder, path):
+        if folder in path:
+            found.append(" -> ".join([*path[path.index(folder):], folder]))
+        elif folder not in done:
+            for below in sorted(graph.get(folder, ())):
+                visit(below, [*path, folder])
+            done.add(folder)
+
+    for folder in sorted(graph):
+        visit(folder, [])
+    return [f"folders include each other: {cycle}" for cycle in found]
+
+
 # Third-party headers and the folders that may include them; tests may include any.
 THIRD_PARTY = [
     (r"flatbuffers/|plan_generated\.h", r"runtime/format/|converter/(emit|import/tflite)/"),
@@ -46,7 +126,7 @@ THIRD_PARTY = [
     (r"CL/", r"backends/opencl/"),
     (r"xrt/|xrt\.h", r"backends/fpga/"),
     (r"onnx/|google/protobuf/", r"converter/import/(onnx|caffe)/"),
-    (r"coin/|Cbc|Coin", r"converter/memory/"),
+    (r"coin/|Cbc|Coin", r"converter/solve/"),
     (r"nlohmann/", r"converter/|sdk/tools/"),
     (r"fmt/", r"converter/|sdk/tools/"),
     (r"CLI/", r"sdk/tools/"),
@@ -147,7 +227,11 @@ def each(check, pattern):
 
 
 def includes():
-    return each(include_violations, r"\.(cpp|hpp|h|c)$")
+    edges = set()
+    for path, text in texts(r"^(runtime|backends|converter|sdk)/.*\.(cpp|hpp|h|c)$"):
+        for header in re.findall(r'^\s*#\s*include\s*"([^">]+/[^">]+)"', text, re.MULTILINE):
+            edges.add((folder_of(path), folder_of(header)))
+    return each(include_violations, r"\.(cpp|hpp|h|c)$") + folder_cycles(edges)
 
 
 def words():
@@ -205,17 +289,23 @@ def selftest():
 
     cases = [
         (include('"runtime/ops/a.hpp"'), "runtime/base/a.hpp", "runtime/ops/b.hpp"),
-        (include('"runtime/engine/a.hpp"'), "converter/a.cpp", "sdk/src/a.cpp"),
-        (include('"backends/cpu/kernels/a.hpp"'), "converter/a.cpp", "backends/cpu/a.cpp"),
+        (include('"runtime/engine/a.hpp"'), "converter/ir/a.cpp", "sdk/src/a.cpp"),
+        (include('"backends/cpu/kernels/a.hpp"'), "converter/map/a.cpp", "backends/cpu/a.cpp"),
         (include('"backends/cpu/caps/a.hpp"'), "backends/opencl/a.cpp", "converter/map/a.cpp"),
         (include('"backends/cpu/caps/a.hpp"'), "sdk/src/a.cpp", "backends/cpu/a.cpp"),
-        (include('"runtime/base/a.hpp"'), "sdk/tools/a.cpp", "converter/a.cpp"),
+        (include('"runtime/base/a.hpp"'), "sdk/tools/a.cpp", "converter/ir/a.cpp"),
         (include('"runtime/base/a.hpp"'), "elsewhere/a.cpp", "tests/a.cpp"),
         (include("<flatbuffers/flatbuffers.h>"), "runtime/engine/a.cpp", "runtime/format/a.cpp"),
         (include("<onnx/checker.h>"), "converter/ir/a.cpp", "converter/import/onnx/a.cpp"),
-        (include("<boost/any.hpp>"), "converter/a.cpp", None),
-        (lambda path: include_violations(path, "#include <vector>\n"), "converter/a.hpp",
-         "converter/a.cpp"),
+        (include("<boost/any.hpp>"), "converter/ir/a.cpp", None),
+        (include('"converter/layout/a.hpp"'), "converter/cost/a.cpp", "converter/schedule/a.cpp"),
+        (include('"converter/ir/graph.hpp"'), "converter/solve/order/a.cpp", "converter/cost/a.cpp"),
+        (include('"converter/solve/time/a.hpp"'), "converter/solve/order/a.cpp",
+         "converter/solve/map/a.cpp"),
+        (include('"tenon/tenon.h"'), "converter/fold/a.cpp", "converter/measure/a.cpp"),
+        (lambda back: folder_cycles({("a", "b"), ("b", "c"), (back, "a")}), "c", "d"),
+        (lambda path: include_violations(path, "#include <vector>\n"), "converter/ir/a.hpp",
+         "converter/ir/a.cpp"),
         (lambda path: word_violations(path, path), "see /hom" + "e/me/a", "see ${prefix}/lib"),
         (lambda path: word_violations(path, path), "TO" + "DO: later", "to do"),
         (lambda lines: length_violations("a.cpp", "\n" * lines), 501, 500),

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
+#include "converter/driver/import_model.hpp"
 #include "converter/fold/fold_constants.hpp"
-#include "converter/import/import_model.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/shared_folder.hpp"
 

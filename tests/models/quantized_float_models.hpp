@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "tests/support/float_models.hpp"
 
 namespace tenon::test {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "converter/driver/import_model.hpp"
 #include "converter/fold/fold_constants.hpp"
-#include "converter/import/import_model.hpp"
 #include "converter/ir/elements.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "runtime/ops/op_kind.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "tests/support/run_plan.hpp"
 
 namespace tenon::test {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "converter/emit/emit_plan.hpp"
-#include "converter/memory/locations.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/unit/sdk/sdk_testing.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "converter/import/tflite/ops/ops.hpp"
-#include "converter/quantize/fixed_point.hpp"
+#include "converter/ir/fixed_point.hpp"
 
 namespace tenon::converter::tflite {
 

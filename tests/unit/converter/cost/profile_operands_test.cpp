@@ -10,9 +10,10 @@
 #include "converter/cost/features.hpp"
 #include "converter/emit/emit_plan.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/layout/arena_plan.hpp"
+#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/memory/arena_plan.hpp"
-#include "converter/passes/assign_layouts.hpp"
 #include "tests/support/convert_and_run.hpp"
 
 namespace tenon::converter {

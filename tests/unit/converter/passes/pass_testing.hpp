@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "converter/ir/pass.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/passes/pass.hpp"
 
 namespace tenon::converter {
 

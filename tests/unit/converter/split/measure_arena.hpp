@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "converter/layout/arena_plan.hpp"
+#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
+#include "converter/layout/lay_out_weights.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/memory/arena_plan.hpp"
-#include "converter/order/memory_order.hpp"
-#include "converter/order/order_graph.hpp"
-#include "converter/passes/assign_layouts.hpp"
-#include "converter/passes/lay_out_weights.hpp"
+#include "converter/schedule/order_graph.hpp"
+#include "converter/solve/order/memory_order.hpp"
 #include "converter/split/memory_plan.hpp"
 
 namespace tenon::converter {

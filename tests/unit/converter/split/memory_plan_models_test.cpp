@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/pipeline.hpp"
 #include "tests/support/shared_folder.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"
 #include "tests/unit/converter/split/measure_arena.hpp"

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/pipeline.hpp"
 #include "converter/split/working_set.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"

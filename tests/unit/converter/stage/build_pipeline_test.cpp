@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/pipeline.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/support/twin_backend.hpp"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "converter/pipeline.hpp"
+#include "converter/driver/pipeline.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/float_models.hpp"
 #include "tests/support/shared_folder.hpp"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <random>
 
+#include "converter/driver/pipeline.hpp"
 #include "converter/emit/emit_plan.hpp"
-#include "converter/pipeline.hpp"
 #include "converter/stage/build_pipeline.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"

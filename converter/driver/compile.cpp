@@ -1,0 +1,396 @@
+#include "converter/driver/compile.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
+#include "converter/layout/fallback_kernels.hpp"
+#include "converter/layout/lay_out_weights.hpp"
+#include "converter/schedule/optimal_choice.hpp"
+#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
+#include "converter/solve/order/random_order.hpp"
+
+namespace tenon::converter {
+namespace {
+
+KernelChoiceOptions KernelChoiceOf(const CompileOptions& options, const CostModel& costs) {
+  KernelChoiceOptions choice = options.kernels;
+  choice.board = options.board;
+  choice.costs = &costs;
+  return choice;
+}
+
+Result<std::vector<MappedOp>> MapOps(Graph& graph, const CompileOptions& options) {
+  const auto costs = MakeCostModel(*options.board, options.profile);
+  return ChooseKernels(graph, KernelChoiceOf(options, *costs));
+}
+
+Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
+  Graph& graph = compiled.graph;
+  TENON_ASSIGN_OR_RETURN(compiled.mapping, MapOps(graph, options));
+  if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, compiled.passes);
+      !status.ok()) {
+    return status.error();
+  }
+  if (Status status = RunPass({"lay-out-weights", LayOutWeights}, graph, compiled.passes);
+      !status.ok()) {
+    return status.error();
+  }
+  PassReport views{"assign-locations", 0, {}};
+  TENON_ASSIGN_OR_RETURN(compiled.locations, AssignLocations(graph, views));
+  compiled.passes.push_back(std::move(views));
+  if (options.fallback) {
+    const Status status = ChooseFallbackKernels(graph, compiled.locations, options.kernels.threads,
+                                                options.kernels.portable_only);
+    if (!status.ok()) return status;
+  }
+  return Verify(graph);
+}
+
+/// Passes on how far one search has come.
+ProgressFunction ProgressOf(const CompileOptions& options, const char* what) {
+  if (!options.progress) return {};
+  return [&options, what](double share) { options.progress(what, share); };
+}
+
+/// The order of nodes that the mode asks for, or none to keep the model's.
+std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
+                                               const CompileOptions& compile_options,
+                                               OrderReport& report) {
+  const OrderOptions& options = compile_options.order;
+  switch (options.mode) {
+    case OrderMode::kSource:
+      return std::nullopt;
+    case OrderMode::kRandom:
+      return RandomOrder(problem, options.seed);
+    case OrderMode::kSearch:
+      break;
+  }
+  MemoryOrderOptions search;
+  search.work_budget = options.budget;
+  search.seed = options.seed;
+  search.key_nodes = options.key_nodes;
+  search.progress = ProgressOf(compile_options, "ordering");
+  report.search = FindMemoryOrder(problem, search);
+  if (report.search.peak >= report.search.source_peak) return std::nullopt;
+  return report.search.order;
+}
+
+/// Places the ops in the model's order and in the one proposed. A search's order is kept only if
+/// its arena is smaller, because live bytes say nothing of gaps; ties keep the model's order.
+Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
+  Graph& graph = compiled.graph;
+  ArenaOptions arena_options;
+  arena_options.work_budget = options.place_budget;
+  arena_options.progress = ProgressOf(options, "placing");
+  compiled.arena = PlanArena(graph, compiled.locations, arena_options);
+  MemoryReport& memory = compiled.memory;
+  memory.source_order_bytes = compiled.arena.bytes;
+  memory.place_work = compiled.arena.place_work;
+  OrderReport& report = compiled.order;
+  report.mode = options.order.mode;
+  report.seed = options.order.seed;
+  if (options.order.mode == OrderMode::kSource) return {};
+  const OrderProblem problem = MakeOrderProblem(graph, compiled.locations);
+  const auto proposed = ProposeOrder(problem.problem, options, report);
+  if (!proposed) return {};
+  const std::vector<OpId> source_order = graph.OpOrder();
+  std::vector<OpId> steps;
+  steps.reserve(proposed->size());
+  for (const Index node : *proposed) steps.push_back(problem.steps[node]);
+  graph.SetOrder(WithElidedOps(graph, compiled.locations, steps));
+  if (Status status = Verify(graph); !status.ok()) return status;
+  ArenaPlan candidate = PlanArena(graph, compiled.locations, arena_options);
+  memory.place_work += candidate.place_work;
+  report.changed =
+      options.order.mode == OrderMode::kRandom || candidate.bytes < compiled.arena.bytes;
+  if (report.changed) {
+    compiled.arena = std::move(candidate);
+  } else {
+    graph.SetOrder(source_order);
+  }
+  return {};
+}
+
+/// Names of the key nodes of the ops that execute.
+std::vector<std::string> KeyNodeNames(const Graph& graph, const OrderProblem& problem) {
+  std::vector<std::string> names;
+  for (const Index node : KeyNodesOf(problem.problem)) {
+    names.push_back(graph.op(problem.steps[node]).name);
+  }
+  return names;
+}
+
+std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledProgram& after) {
+  std::vector<UnitTime> units;
+  for (size_t i = 0; i < after.program.units.size(); ++i) {
+    const Picoseconds was = i < before.simulation.busy.size() ? before.simulation.busy[i] : 0;
+    units.push_back({after.program.units[i], was, after.simulation.busy[i]});
+  }
+  return units;
+}
+
+ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
+  constexpr double kPicosecondsPerMillisecond = 1e9;
+  ScheduleOptions schedule;
+  schedule.search.work_budget = options.order.budget;
+  schedule.search.seed = options.order.seed;
+  if (!options.order.key_nodes) schedule.search.smallest_subgraph = INT32_MAX;
+  schedule.search.target =
+      static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
+  schedule.search_order = options.order.mode == OrderMode::kSearch;
+  schedule.aggregate = options.aggregate;
+  schedule.arena.work_budget = options.place_budget;
+  schedule.search.progress = ProgressOf(options, "ordering");
+  schedule.arena.progress = ProgressOf(options, "placing");
+  return schedule;
+}
+
+Status SetRandomOrder(uint64_t seed, Compiled& compiled) {
+  const OrderProblem problem = MakeOrderProblem(compiled.graph, compiled.locations);
+  std::vector<OpId> steps;
+  for (const Index node : RandomOrder(problem.problem, seed)) steps.push_back(problem.steps[node]);
+  compiled.graph.SetOrder(WithElidedOps(compiled.graph, compiled.locations, steps));
+  return Verify(compiled.graph);
+}
+
+/// The program in the model's own order, to compare with. None if it does not fit.
+std::optional<ScheduledProgram> ScheduleSourceOrder(const CompileOptions& options,
+                                                    const Compiled& compiled) {
+  Graph graph = compiled.graph;
+  Locations locations = compiled.locations;
+  const auto model = MakeCostModel(*options.board, options.profile, &locations);
+  ScheduleOptions schedule = ScheduleOptionsOf(options);
+  schedule.search_order = false;
+  auto program = MakeSchedule(graph, locations, *options.board, *model, schedule);
+  if (!program.ok()) return std::nullopt;
+  return std::move(*program);
+}
+
+/// Units side by side: order, transfers and placement depend on each other and on time.
+Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
+  OrderReport& order = compiled.order;
+  order.mode = options.order.mode;
+  order.seed = options.order.seed;
+  std::optional<ScheduledProgram> before;
+  if (options.order.mode != OrderMode::kSource) before = ScheduleSourceOrder(options, compiled);
+  if (options.order.mode == OrderMode::kRandom) {
+    if (Status status = SetRandomOrder(options.order.seed, compiled); !status.ok()) return status;
+  }
+  const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
+  TENON_ASSIGN_OR_RETURN(ScheduledProgram after,
+                         MakeSchedule(compiled.graph, compiled.locations, *options.board, *model,
+                                      ScheduleOptionsOf(options)));
+  const ScheduledProgram& source = before ? *before : after;
+  compiled.time.before = source.simulation.makespan;
+  compiled.time.after = after.simulation.makespan;
+  compiled.time.lower_bound = after.order.bound.bound;
+  compiled.time.units = UnitTimes(source, after);
+  compiled.time.measured = options.profile != nullptr;
+  compiled.memory.source_order_bytes = source.arena.bytes;
+  compiled.memory.place_work = after.arena.place_work;
+  order.changed = options.order.mode != OrderMode::kSource;
+  order.time = std::move(after.order);
+  compiled.segments = after.segments;
+  compiled.arena = std::move(after.arena);
+  compiled.schedule = std::move(after.schedule);
+  return {};
+}
+
+/// The only unit that runs ops, or null: there are several, or starting it per segment is more
+/// than running its ops in order (a start for every op, a CPU that stands in, memory of its own).
+const Unit* OnlyUnit(const CompileOptions& options, const Graph& graph,
+                     const std::vector<OpId>& ops) {
+  const Board& board = *options.board;
+  if (!NeedsSchedule(board)) return ComputeUnit(board);
+  if (MemoryOf(board).slow != nullptr) return nullptr;
+  const Unit* only = nullptr;
+  for (const OpId id : ops) {
+    const Unit* unit = UnitFor(board, graph.op(id));
+    if (unit == nullptr || (only != nullptr && unit != only)) return nullptr;
+    only = unit;
+  }
+  if (only == nullptr) return ComputeUnit(board);
+  const bool per_segment =
+      options.fallback || !options.aggregate || board.SpaceOf(*only) != board.ArenaSpace();
+  return only->backend != "cpu" && per_segment ? nullptr : only;
+}
+
+std::vector<OpId> ExecutedOps(const Graph& graph, const Locations& locations) {
+  std::vector<OpId> ops = graph.OpOrder();
+  std::erase_if(ops, [&](OpId id) { return locations.elided[static_cast<size_t>(id)]; });
+  return ops;
+}
+
+/// On one unit every order takes the same time: the sum of the ops'.
+void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled& compiled) {
+  if (unit == nullptr) return;
+  const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
+  const double bandwidth = options.board->PortBytesPerSecond(*unit);
+  Picoseconds total = TimeAtRate(unit->start_overhead_us(), 1e6);
+  TimeReport& time = compiled.time;
+  for (const OpId id : compiled.arena.steps) {
+    const OpTime op = model->TimeOf(compiled.graph, compiled.graph.op(id), *unit);
+    total += op.Alone(bandwidth);
+    time.measured = time.measured || op.measured;
+  }
+  time.before = time.after = time.lower_bound = total;
+  time.units = {{unit->name, total, total}};
+  if (unit->backend == "cpu" || compiled.arena.steps.empty()) return;
+  SegmentReport& segments = compiled.segments;
+  segments.ops = segments.device_ops = compiled.arena.steps.size();
+  segments.segments = segments.device_starts = 1;
+  segments.fewest = segments.source_order = 1;
+  segments.fewest_is_exact = true;
+  segments.time = segments.fewest_time = total;
+  const auto more = static_cast<Picoseconds>(segments.ops) - 1;
+  segments.per_op_time = total + more * TimeAtRate(unit->start_overhead_us(), 1e6);
+}
+
+/// By the table, or as KernelChoiceOptions::assigned says.
+Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
+  Compiled compiled;
+  compiled.graph = std::move(graph);
+  if (Status status = ChooseKernelsAndLayouts(options, compiled); !status.ok()) {
+    return status.error();
+  }
+  compiled.order.key_nodes =
+      KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
+  const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
+  const Unit* only = OnlyUnit(options, compiled.graph, executed);
+  if (NeedsSchedule(*options.board) && only == nullptr) {
+    if (Status status = ScheduleUnits(options, compiled); !status.ok()) return status.error();
+  } else {
+    if (Status status = OrderAndPlace(options, compiled); !status.ok()) return status.error();
+    PredictOnOneUnit(options, only, compiled);
+  }
+  MemoryReport& memory = compiled.memory;
+  memory.space = options.board->ArenaSpace()->name;
+  memory.arena_bytes = compiled.arena.bytes;
+  memory.lower_bound = compiled.arena.lower_bound;
+  memory.proven_optimal = compiled.arena.proven_optimal;
+  memory.unsplit_bytes = compiled.arena.bytes;
+  return compiled;
+}
+
+/// Marks the ops whose kernels work over an input to no use, since placement has not let them.
+/// False if there is none.
+bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
+  bool found = false;
+  for (const OpId id : compiled.graph.OpOrder()) {
+    const auto k = static_cast<size_t>(id);
+    if (!IsForInPlaceOnly(CapsOf(compiled.graph.op(id)))) continue;
+    if (k < compiled.arena.in_place.size() && compiled.arena.in_place[k] >= 0) continue;
+    if (idle.size() <= k) idle.resize(k + 1, false);
+    idle[k] = found = true;
+  }
+  return found;
+}
+
+/// Live bytes by step, without workspaces of ops that work in place.
+std::vector<int64_t> LiveWithoutRows(const Compiled& compiled) {
+  const ArenaPlan& arena = compiled.arena;
+  std::vector<int64_t> change(arena.steps.size() + 1, 0);
+  for (const PlannedStorage& storage : arena.storages) {
+    const OpId op = storage.workspace_of;
+    if (op != kNone && IsForInPlaceOnly(CapsOf(compiled.graph.op(op)))) continue;
+    change[static_cast<size_t>(storage.first_step)] += PaddedBytes(storage.bytes);
+    change[static_cast<size_t>(storage.last_step) + 1] -= PaddedBytes(storage.bytes);
+  }
+  int64_t live = 0;
+  for (int64_t& at_step : change) at_step = live += at_step;
+  return change;
+}
+
+/// Marks the ops that work in place though the arena has room for their output beside their input:
+/// kernels that do not are faster. (Storages count with both, input and output, while an op runs.)
+bool MarkNeedlessInPlace(const Compiled& compiled, std::vector<bool>& needless) {
+  const std::vector<int64_t> live = LiveWithoutRows(compiled);
+  bool found = false;
+  for (size_t step = 0; step < compiled.arena.steps.size(); ++step) {
+    const OpId id = compiled.arena.steps[step];
+    const Op& op = compiled.graph.op(id);
+    if (!IsForInPlaceOnly(CapsOf(op)) || live[step] > compiled.arena.bytes) continue;
+    const auto k = static_cast<size_t>(id);
+    if (needless.size() <= k) needless.resize(k + 1, false);
+    needless[k] = found = true;
+  }
+  return found;
+}
+
+/// With kernels that work in place where that makes the arena smaller, others elsewhere.
+Result<Compiled> CompileInPlace(const Graph& graph, CompileOptions options) {
+  constexpr int kMostTries = 3;  // what is left out changes what the others find
+  for (int tries = 1;; ++tries) {
+    TENON_ASSIGN_OR_RETURN(Compiled compiled, CompileMapped(graph, options));
+    if (MarkIdleInPlace(compiled, options.kernels.not_in_place) && tries < kMostTries) continue;
+    if (!MarkNeedlessInPlace(compiled, options.kernels.not_in_place)) return compiled;
+    TENON_ASSIGN_OR_RETURN(Compiled fewer, CompileMapped(graph, options));
+    return fewer.arena.bytes <= compiled.arena.bytes ? std::move(fewer) : std::move(compiled);
+  }
+}
+
+/// What counts: one inference, or what the busiest unit has to do for each of a stream.
+Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compiled) {
+  if (!options.map_for_period) return compiled.time.after;
+  Picoseconds busiest = 0;
+  for (const UnitTime& unit : compiled.time.units) busiest = std::max(busiest, unit.after);
+  return busiest;
+}
+
+/// Both mappings are compiled, because only that knows of layouts, views and places in memory.
+Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& options) {
+  const auto costs = MakeCostModel(*options.board, options.profile);
+  OptimalMapOptions search;
+  search.work_budget = options.map_budget;
+  search.seed = options.order.seed;
+  TENON_ASSIGN_OR_RETURN(
+      const OptimalChoice choice,
+      ChooseOptimalMap(graph, KernelChoiceOf(options, *costs),
+                       options.map_for_period ? MapObjective::kPeriod : MapObjective::kLatency,
+                       search));
+  MappingReport report;
+  report.mode = MappingMode::kOptimal;
+  report.for_period = options.map_for_period;
+  report.exact = choice.map.exact;
+  report.tried = choice.map.tried;
+  Result<Compiled> table = CompileMapped(graph, options);
+  if (!choice.differs) {
+    if (table.ok()) {
+      report.table = report.optimal = TimeThatCounts(options, *table);
+      table->mapping_report = report;
+    }
+    return table;
+  }
+  CompileOptions assigned = options;
+  assigned.kernels.assigned = choice.backend;
+  Result<Compiled> optimal = CompileMapped(graph, assigned);
+  if (!optimal.ok()) return table;
+  report.optimal = TimeThatCounts(options, *optimal);
+  report.table = table.ok() ? TimeThatCounts(options, *table) : 0;
+  report.chose_optimal = !table.ok() || report.optimal < report.table;
+  Result<Compiled>& best = report.chose_optimal ? optimal : table;
+  best->mapping_report = report;
+  return std::move(best);
+}
+
+}  // namespace
+
+Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
+  if (!NeedsSchedule(*options.board)) return true;
+  if (options.mapping == MappingMode::kOptimal) return false;
+  Graph mapped = graph;
+  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, MapOps(mapped, options));
+  return OnlyUnit(options, mapped, mapped.OpOrder()) != nullptr;
+}
+
+Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
+  const bool has_choice = NeedsSchedule(*options.board);
+  if (options.mapping == MappingMode::kOptimal && has_choice) return CompileOptimal(graph, options);
+  if (options.kernels.in_place) return CompileInPlace(graph, options);
+  return CompileMapped(std::move(graph), options);
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,131 @@
+// From a graph whose ops are final (fused, split) to a program: kernels, layouts, views, order,
+// placement. The pipeline compiles several candidates and keeps one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/ir/pass.hpp"
+#include "converter/layout/arena_plan.hpp"
+#include "converter/map/kernel_choice.hpp"
+#include "converter/profile/measured_cost_model.hpp"
+#include "converter/schedule/make_schedule.hpp"
+#include "converter/solve/map/optimal_map.hpp"
+#include "converter/solve/order/memory_order.hpp"
+
+namespace tenon::converter {
+
+enum class OrderMode {
+  kSource,  ///< as the model has it
+  kSearch,  ///< the best that can be found, by any order
+  kRandom,  ///< one of all orders, by the seed: the baseline that a search must beat
+};
+
+struct OrderOptions {
+  OrderMode mode = OrderMode::kSearch;
+  int64_t budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
+  uint64_t seed = 1;
+  bool key_nodes = true;  ///< cut at them; else the graph is searched as one
+  double target_ms = 0;   ///< stop at the first order predicted to take no longer; 0: none
+};
+
+/// An arena in another space than the board's arena space.
+struct ArenaBeside {
+  std::string space;
+  int64_t bytes = 0;
+};
+
+struct MemoryReport {
+  std::string space;
+  int64_t arena_bytes = 0;               ///< of that space
+  std::vector<ArenaBeside> beside = {};  ///< other arenas that ops work in
+  int64_t lower_bound = 0;
+  bool proven_optimal = false;
+  int64_t constants_bytes = 0;
+  int64_t packed_bytes = 0;  ///< weights that kernels pack when the plan is loaded, at most
+  int64_t place_work = 0;
+  int64_t source_order_bytes = 0;  ///< the arena that the model's own order would need
+  int64_t unsplit_bytes = 0;       ///< the arena before anything was split for it
+};
+
+struct UnitTime {
+  std::string unit;
+  Picoseconds before = 0;  ///< busy, in the model's own order
+  Picoseconds after = 0;   ///< busy, in the plan
+};
+
+struct TimeReport {
+  Picoseconds before = 0;  ///< one inference in the model's own order
+  Picoseconds after = 0;
+  Picoseconds lower_bound = 0;  ///< no order of these ops takes less
+  std::vector<UnitTime> units;
+  bool measured = false;  ///< a profile was used
+};
+
+struct OrderReport {
+  OrderMode mode = OrderMode::kSource;
+  uint64_t seed = 0;
+  MemoryOrder search;                  ///< in live bytes; empty unless searched for memory
+  TimeOrder time;                      ///< in time; empty unless the board has units side by side
+  std::vector<std::string> key_nodes;  ///< names of ops, in the order of execution
+  bool changed = false;                ///< the plan's order is not the model's
+};
+
+enum class MappingMode : uint8_t {
+  kTable,    ///< the board's priorities, op by op
+  kOptimal,  ///< the least predicted time, see map/optimal_map.hpp
+};
+
+/// What --mapping=optimal came to.
+struct MappingReport {
+  MappingMode mode = MappingMode::kTable;
+  bool for_period = false;     ///< of a stream; else one inference
+  bool chose_optimal = false;  ///< else the table's mapping takes no longer
+  bool exact = false;          ///< in the search's view no mapping takes less
+  int64_t tried = 0;           ///< mappings
+  Picoseconds table = 0;       ///< predicted for the whole program by the table's mapping,
+  Picoseconds optimal = 0;     ///< and by the one that the search found
+};
+
+struct CompileOptions {
+  const Board* board = nullptr;
+  const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
+  OrderOptions order;
+  int64_t place_budget = PlaceOptions{}.work_budget;
+  KernelChoiceOptions kernels;  ///< board and costs are filled in
+  MappingMode mapping = MappingMode::kTable;
+  bool map_for_period = false;  ///< optimal for a stream of inputs, not for one
+  int64_t map_budget = OptimalMapOptions{}.work_budget;
+  bool aggregate = true;  ///< false: devices are started for every op
+  bool fallback = false;  ///< ops on devices get a CPU kernel for the same operands too
+  /// Told what is searched for and how far it has come. May be empty.
+  std::function<void(const char* what, double share)> progress = {};
+};
+
+struct Compiled {
+  Graph graph;
+  Locations locations;
+  ArenaPlan arena;
+  Schedule schedule;
+  std::vector<PassReport> passes;
+  std::vector<MappedOp> mapping;
+  MemoryReport memory;  ///< constants are not known yet
+  OrderReport order;
+  TimeReport time;
+  MappingReport mapping_report;
+  SegmentReport segments;  ///< empty where no device runs ops
+};
+
+/// True if all ops are given to one unit, which then runs them in any order in the same time: what
+/// counts is memory. Errors: as ChooseKernels.
+[[nodiscard]] Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options);
+
+/// With the optimal mapping the table's is compiled too, and kept if it takes no longer. Errors
+/// (kInput): ops that no kernel runs; (kUsage): pins that cannot be kept. Deterministic.
+[[nodiscard]] Result<Compiled> Compile(Graph graph, const CompileOptions& options);
+
+}  // namespace tenon::converter

@@ -1,0 +1,491 @@
+#include "converter/driver/fit.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "converter/driver/direct_space.hpp"
+#include "converter/layout/grow_workspaces.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Bytes of the constants that ops read.
+int64_t ConstantBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const TensorId id : graph.Tensors()) {
+    if (graph.tensor(id).IsConstant() && graph.IsRead(id)) bytes += graph.tensor(id).ByteSize();
+  }
+  return bytes;
+}
+
+/// The step while which most bytes are alive.
+struct PeakStep {
+  std::string op;
+  int64_t bytes = 0;
+};
+
+PeakStep FindPeakStep(const Compiled& compiled) {
+  const ArenaPlan& arena = compiled.arena;
+  std::vector<int64_t> change(arena.steps.size() + 1, 0);
+  for (const PlannedStorage& storage : arena.storages) {
+    if (storage.arena != 0) continue;
+    change[static_cast<size_t>(storage.first_step)] += storage.bytes;
+    change[static_cast<size_t>(storage.last_step) + 1] -= storage.bytes;
+  }
+  PeakStep peak;
+  int64_t alive = 0;
+  for (size_t step = 0; step < arena.steps.size(); ++step) {
+    alive += change[step];
+    if (alive > peak.bytes) peak = {compiled.graph.op(arena.steps[step]).name, alive};
+  }
+  return peak;
+}
+
+/// Without kernels that buy speed with much of `limit` bytes.
+CompileOptions Lean(CompileOptions options, int64_t limit) {
+  constexpr int64_t kLeast = 16 * 1024;
+  constexpr int64_t kShare = 16;
+  options.kernels.workspace_limit = std::max(kLeast, limit / kShare);
+  options.kernels.packed_limit = options.kernels.workspace_limit;
+  return options;
+}
+
+/// With kernels that work over their input, in as little memory beside it as they can.
+CompileOptions InPlace(CompileOptions options) {
+  options.kernels.in_place = true;
+  options.kernels.least_workspace = true;
+  return options;
+}
+
+/// What those kernels would allow, for estimates before kernels are chosen.
+InPlaceInputs InPlaceInputsOf(const CompileOptions& compile) {
+  MarkOptions marking = compile.kernels;
+  marking.backends = BackendsOf(compile.kernels);
+  return [marking](const Graph& graph, const Op& op) -> uint32_t {
+    const InPlaceKernel found = FindInPlaceKernel(graph, op, marking);
+    return found.kernel == nullptr ? 0 : found.kernel->in_place_inputs;
+  };
+}
+
+/// What patches cost on the board's core, in bytes of the memory that arenas lie in.
+PatchPrices PricesOf(const Board& board) {
+  PatchPrices prices;
+  const Unit* unit = ComputeUnit(board);
+  const double bandwidth = board.ArenaSpace()->bandwidth_bytes_per_second;
+  if (unit == nullptr || bandwidth <= 0) return prices;
+  prices.bytes_per_op = unit->op_overhead_us() * 1e-6 * bandwidth;
+  double rate = unit->elementary_ops_per_second;
+  for (const auto& [dtype, of_dtype] : unit->multiply_accumulates_per_second) {
+    rate = std::max(rate, of_dtype);
+  }
+  if (rate > 0) prices.bytes_per_work = bandwidth / rate;
+  return prices;
+}
+
+/// For graphs that are only looked at: most of what a full search finds, in a fraction of the time.
+CompileOptions Quick(CompileOptions options) {
+  constexpr int64_t kShare = 16;
+  options.order.budget /= kShare;
+  options.place_budget /= kShare;
+  return options;
+}
+
+/// For patches, which already stand in a good order, depth first.
+CompileOptions AsCut(CompileOptions options) {
+  options.order.mode = OrderMode::kSource;
+  return Quick(options);
+}
+
+/// `graph` in the order that its ops have in `compiled`, which was made from it: ops keep their
+/// numbers.
+void TakeOrder(const Compiled& compiled, Graph& graph) {
+  std::vector<OpId> order;
+  for (const OpId id : compiled.graph.OpOrder()) {
+    if (graph.IsOp(id)) order.push_back(id);
+  }
+  if (order.size() == graph.OpOrder().size()) graph.SetOrder(order);
+}
+
+/// The board with another limit of the space that arenas lie in.
+Board WithLimit(Board board, int64_t bytes) {
+  MemorySpace* space = board.FindSpace(board.ArenaSpace()->name);
+  space->bytes = bytes;
+  space->reserve_bytes = 0;
+  return board;
+}
+
+bool IsTooLarge(const Error& error) { return error.kind == ErrorKind::kDoesNotFit; }
+
+/// One unit that runs all ops: everything that is asked is whether it fits.
+class OneUnitFitter {
+ public:
+  OneUnitFitter(const Graph& graph, const FitOptions& options, Board board)
+      : graph_(graph), options_(options), board_(std::move(board)) {
+    limit_ = board_.ArenaSpace()->usable_bytes();
+    split_options_.limits = board_.splitting;
+    split_options_.work_budget = options.split_budget;
+    split_options_.in_place = InPlaceInputsOf(options.compile);
+    if (options.most_slowdown > 0) split_options_.prices = PricesOf(board_);
+  }
+
+  /// The first way that fits, in order of what it costs in time; or over two spaces, if that takes
+  /// less.
+  Result<std::optional<Fitted>> Try() {
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryOneSpace());
+    const bool spread_is_better =
+        spread_ && (!found || spread_->compiled.time.after < found->compiled.time.after);
+    return spread_is_better ? std::move(spread_) : std::move(found);
+  }
+
+  /// Over the arena's space and the board's direct one; none if the board has no such space or they
+  /// have too little room.
+  [[nodiscard]] std::optional<Fitted> OverTwoSpaces(Fitted fitted) const {
+    CompileOptions compile = options_.compile;
+    compile.board = &board_;
+    const int64_t limit = limit_ - Beside(fitted);
+    if (!SpreadOverSpaces(compile, limit, fitted.compiled)) return std::nullopt;
+    return fitted;
+  }
+
+  /// The smallest that can be reached at the price of time.
+  Result<Fitted> Smallest() {
+    CompileOptions compile = InPlace(Lean(options_.compile, /*limit=*/0));
+    compile.board = &board_;
+    if (options_.most_slowdown > 0) {
+      CompileOptions fastest = Quick(options_.compile);
+      fastest.board = &board_;
+      TENON_ASSIGN_OR_RETURN(const Compiled whole, Compile(graph_, fastest));
+      most_time_ = static_cast<double>(whole.time.after) * options_.most_slowdown;
+    }
+    TENON_ASSIGN_OR_RETURN(Fitted smallest, Split(graph_, compile, MemorySplit(), /*ops=*/false));
+    if (unsplit_ == 0) unsplit_ = smallest.compiled.arena.bytes;
+    if (options_.split) {
+      TENON_ASSIGN_OR_RETURN(Fitted cut, Cut(compile, 0, smallest, /*ops=*/false));
+      if (NeededBytes(cut.compiled, board_) < NeededBytes(smallest.compiled, board_) &&
+          !IsTooSlow(cut)) {
+        smallest = std::move(cut);
+      }
+    }
+    smallest.lean = true;
+    smallest.compiled.memory.unsplit_bytes = unsplit_;
+    return smallest;
+  }
+
+ private:
+  Result<std::optional<Fitted>> TryOneSpace() {
+    for (const bool lean : {false, true}) {
+      TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryKernels(lean));
+      if (found || SpreadIsFastest()) return found;
+    }
+    TENON_ASSIGN_OR_RETURN(Fitted least, Smallest());
+    if (Accept(least, /*lean=*/true)) return std::optional(std::move(least));
+    if (!spread_) spread_ = OverTwoSpaces(std::move(least));
+    return std::optional<Fitted>();
+  }
+
+  /// True if two spaces cost no time: patches then have nothing to win.
+  [[nodiscard]] bool SpreadIsFastest() const {
+    return spread_ && spread_->compiled.time.after <= whole_time_;
+  }
+
+  /// True if it fits one space; else it is a candidate for two.
+  bool AcceptUncut(Fitted& fitted, bool lean) {
+    if (Accept(fitted, lean)) return true;
+    if (board_.DirectSpace() == nullptr) return false;
+    std::optional<Fitted> spread = OverTwoSpaces(fitted);
+    if (spread && (!spread_ || spread->compiled.time.after < spread_->compiled.time.after)) {
+      spread_ = std::move(spread);
+    }
+    return false;
+  }
+
+  /// Whole, then with chains cut, then with single ops split too. Ops that share bytes with what
+  /// they read need less than their working sets say: what fits the arena is not split for those.
+  Result<std::optional<Fitted>> TryKernels(bool lean) {
+    const CompileOptions compile = OptionsFor(lean);
+    TENON_ASSIGN_OR_RETURN(Fitted whole, Split(graph_, compile, MemorySplit(), /*ops=*/false));
+    if (!lean) whole_time_ = whole.compiled.time.after;
+    if (AcceptUncut(whole, lean)) return std::optional(std::move(whole));
+    const CompileOptions in_place = InPlace(compile);
+    TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, in_place, MemorySplit(), /*ops=*/false));
+    if (AcceptUncut(over, lean)) return std::optional(std::move(over));
+    if (!options_.split || SpreadIsFastest()) return std::optional<Fitted>();
+    const int64_t limit = std::max<int64_t>(limit_ - Beside(whole), 1);
+    for (const bool ops : {false, true}) {
+      Result<Fitted> cut = Cut(in_place, limit, whole, ops);
+      if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
+      if (cut.ok() && Accept(*cut, lean)) return std::optional(std::move(*cut));
+    }
+    return std::optional<Fitted>();
+  }
+
+  [[nodiscard]] CompileOptions OptionsFor(bool lean) const {
+    CompileOptions compile = lean ? Lean(options_.compile, limit_) : options_.compile;
+    compile.board = &board_;
+    return compile;
+  }
+
+  [[nodiscard]] bool IsTooSlow(const Fitted& fitted) const {
+    return most_time_ > 0 && static_cast<double>(fitted.compiled.time.after) > most_time_;
+  }
+
+  /// What is needed beside the arena.
+  [[nodiscard]] int64_t Beside(const Fitted& fitted) const {
+    return NeededBytes(fitted.compiled, board_) - fitted.compiled.arena.bytes;
+  }
+
+  /// True if it fits.
+  bool Accept(Fitted& fitted, bool lean) {
+    if (unsplit_ == 0) unsplit_ = fitted.compiled.arena.bytes;
+    fitted.lean = lean;
+    fitted.compiled.memory.unsplit_bytes = unsplit_;
+    return NeededBytes(fitted.compiled, board_) <= limit_;
+  }
+
+  /// Compiled; with `ops`, every op's working set within its memory first.
+  Result<Fitted> Split(Graph graph, const CompileOptions& compile, MemorySplit chains,
+                       bool ops) const {
+    Fitted fitted;
+    fitted.chains = std::move(chains);
+    if (ops) {
+      const Status status = SplitToWorkingSet(graph, WorkingSetLimitOf(board_), fitted.ops);
+      if (!status.ok()) return status.error();
+    }
+    TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(std::move(graph), compile));
+    return fitted;
+  }
+
+  /// Chains cut until the arena is within `limit`; 0: as small as it gets. `whole` is the graph
+  /// compiled uncut: the order that was found for it is a good one to start from.
+  Result<Fitted> Cut(const CompileOptions& compile, int64_t limit, const Fitted& whole,
+                     bool ops) const {
+    Graph graph = graph_;
+    if (whole.compiled.order.changed) TakeOrder(whole.compiled, graph);
+    const auto measure = [&](const Graph& candidate) -> Result<int64_t> {
+      TENON_ASSIGN_OR_RETURN(const Fitted fitted,
+                             Split(candidate, AsCut(compile), MemorySplit(), ops));
+      return IsTooSlow(fitted) ? kTooSlow : fitted.compiled.arena.bytes;
+    };
+    TENON_ASSIGN_OR_RETURN(MemoryFit fit, FitMemory(graph, limit, split_options_, measure));
+    return Split(std::move(graph), compile, std::move(fit.split), ops);
+  }
+
+  const Graph& graph_;
+  const FitOptions& options_;
+  const Board board_;
+  int64_t limit_ = 0;
+  int64_t unsplit_ = 0;
+  double most_time_ = 0;  ///< in picoseconds; 0: any
+  MemorySplitOptions split_options_;
+  Picoseconds whole_time_ = 0;    ///< uncut, all in one space
+  std::optional<Fitted> spread_;  ///< the fastest over two spaces so far
+};
+
+/// `works`: the smallest limit that does.
+Error TooLarge(const Compiled& smallest, const Board& board, int64_t works, bool split) {
+  const MemorySpace& space = *board.ArenaSpace();
+  const PeakStep peak = FindPeakStep(smallest);
+  Error error{ErrorKind::kDoesNotFit, "", {}};
+  error.message = fmt::format("the model needs {} bytes of '{}', {} are available", works,
+                              space.name, space.usable_bytes());
+  error.details.push_back(
+      fmt::format("most is needed while '{}' runs: {} bytes of tensors and workspace are alive",
+                  peak.op, peak.bytes));
+  error.details.push_back(
+      fmt::format("arena: {} bytes{}", smallest.arena.bytes,
+                  split ? ", with everything split that helps" : "; --split=auto may need less"));
+  const int64_t beside = NeededBytes(smallest, board) - smallest.arena.bytes;
+  if (beside > 0) {
+    error.details.push_back(
+        fmt::format("packed weights and constants beside it: {} bytes", beside));
+  }
+  error.details.push_back(
+      fmt::format("the smallest limit that works is --memory-limit {}={}", space.name, works));
+  return error;
+}
+
+/// The way that fits under a limit of `bytes`, if there is one.
+Result<std::optional<Fitted>> TryLimit(const Graph& graph, const FitOptions& options,
+                                       int64_t bytes) {
+  return OneUnitFitter(graph, options, WithLimit(*options.compile.board, bytes)).Try();
+}
+
+/// Of boards with a direct space: the smallest limit is one with which the least fits both.
+Error RefuseSpread(const FitOptions& options, const Fitted& smallest) {
+  const Board& board = *options.compile.board;
+  const int64_t whole = smallest.compiled.arena.bytes;
+  const int64_t beside = NeededBytes(smallest.compiled, board) - whole;
+  const int64_t arena = SmallestSpread(options.compile, whole, smallest.compiled);
+  Error error = TooLarge(smallest.compiled, board, arena + beside, options.split);
+  if (arena < whole) {
+    error.details.push_back(
+        fmt::format("with that limit the rest lies in '{}'", board.DirectSpace()->name));
+  }
+  return error;
+}
+
+/// States the smallest limit that works: one that was tried, when a byte less was tried too and did
+/// not. (After `kMostTries` improvements a smaller one may be left.)
+Error Refuse(const Graph& graph, const FitOptions& options) {
+  constexpr int kMostTries = 6;
+  constexpr int64_t kUnlimited = int64_t{1} << 50;
+  const Board& board = *options.compile.board;
+  Result<Fitted> smallest = OneUnitFitter(graph, options, WithLimit(board, kUnlimited)).Smallest();
+  if (!smallest.ok()) return smallest.error();
+  int64_t works = NeededBytes(smallest->compiled, board);
+  if (board.DirectSpace() != nullptr) return RefuseSpread(options, *smallest);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    Result<std::optional<Fitted>> found = TryLimit(graph, options, works - 1);
+    if (!found.ok()) return found.error();
+    if (!found->has_value()) break;
+    smallest = std::move(**found);
+    const int64_t needed = NeededBytes(smallest->compiled, board);
+    const Result<std::optional<Fitted>> again = TryLimit(graph, options, needed);
+    works = again.ok() && again->has_value() ? needed : works - 1;
+  }
+  return TooLarge(smallest->compiled, board, works, options.split);
+}
+
+Result<Fitted> FitOneUnit(const Graph& graph, const FitOptions& options) {
+  const Board& board = *options.compile.board;
+  if (options.objective == Objective::kMemory) {
+    TENON_ASSIGN_OR_RETURN(Fitted smallest, OneUnitFitter(graph, options, board).Smallest());
+    if (NeededBytes(smallest.compiled, board) <= board.ArenaSpace()->usable_bytes()) {
+      return smallest;
+    }
+    std::optional<Fitted> spread =
+        OneUnitFitter(graph, options, board).OverTwoSpaces(std::move(smallest));
+    if (spread) return std::move(*spread);
+  } else {
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, OneUnitFitter(graph, options, board).Try());
+    if (found) return std::move(*found);
+  }
+  return Refuse(graph, options);
+}
+
+/// Several units side by side: ways to split are compiled with little effort each, and the fastest
+/// is compiled again.
+class SeveralUnitsFitter {
+ public:
+  SeveralUnitsFitter(const Graph& graph, const FitOptions& options)
+      : graph_(graph), options_(options), board_(*options.compile.board) {
+    split_options_.limits = board_.splitting;
+    split_options_.work_budget = options.split_budget;
+  }
+
+  Result<Fitted> Fastest() const {
+    if (!options_.split) return With(Shares{}, options_.compile);
+    // Chains are cut so that they leave room for what is fetched ahead, then single ops likewise.
+    constexpr Shares kWays[] = {{0, 8}, {0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},
+                                {8, 1}, {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
+    std::optional<Shares> best;
+    Picoseconds best_time = 0;
+    std::optional<Error> first_error;
+    bool tried_whole = false;
+    for (const Shares& shares : kWays) {
+      Result<Candidate> candidate = Split(shares);
+      if (candidate.ok() && candidate->IsWhole() && std::exchange(tried_whole, true)) continue;
+      if (candidate.ok()) {
+        const Status status = CompileCandidate(Quick(options_.compile), *candidate);
+        if (!status.ok()) candidate = status.error();
+      }
+      if (!candidate.ok()) {
+        if (!IsTooLarge(candidate.error())) return candidate.error();
+        if (!first_error) first_error = candidate.error();
+        continue;
+      }
+      const TimeReport& time = candidate->fitted.compiled.time;
+      if (best && time.after >= best_time) continue;
+      best = shares;
+      best_time = time.after;
+      if (best_time <= time.lower_bound && candidate->IsWhole()) {
+        break;  // no order of the whole ops takes less, and parts only start more often
+      }
+    }
+    if (!best) return *first_error;
+    return With(*best, options_.compile);
+  }
+
+ private:
+  /// Eighths of the fast memory that chains' live bytes and ops' working sets may take; 0 cuts no
+  /// chains.
+  struct Shares {
+    int64_t chains = 0;
+    int64_t ops = 8;
+  };
+
+  struct Candidate {
+    Fitted fitted;
+    Graph graph;  ///< split, not compiled yet
+
+    [[nodiscard]] bool IsWhole() const {
+      return fitted.ops.splits.empty() && fitted.chains.chains.empty();
+    }
+  };
+
+  Result<Candidate> Split(const Shares& shares) const {
+    constexpr int64_t kShares = 8;
+    Candidate candidate;
+    candidate.graph = graph_;
+    if (shares.chains != 0) {
+      // Inputs and outputs lie in slow memory, but count here: less than the smallest cuts nothing.
+      const int64_t share = board_.ArenaSpace()->usable_bytes() / kShares * shares.chains;
+      const int64_t target = std::max(share, SmallestTarget(candidate.graph, split_options_));
+      TENON_ASSIGN_OR_RETURN(candidate.fitted.chains,
+                             SplitForMemory(candidate.graph, target, split_options_));
+    }
+    if (options_.split) {
+      WorkingSetLimit working_set = WorkingSetLimitOf(board_);
+      for (WorkingSpace& space : working_set.spaces) {
+        space.bytes = space.bytes / kShares * shares.ops;
+      }
+      const Status status = SplitToWorkingSet(candidate.graph, working_set, candidate.fitted.ops);
+      if (!status.ok()) return status.error();
+    }
+    return candidate;
+  }
+
+  static Status CompileCandidate(const CompileOptions& compile, Candidate& candidate) {
+    TENON_ASSIGN_OR_RETURN(candidate.fitted.compiled, Compile(std::move(candidate.graph), compile));
+    return {};
+  }
+
+  Result<Fitted> With(const Shares& shares, const CompileOptions& compile) const {
+    TENON_ASSIGN_OR_RETURN(Candidate candidate, Split(shares));
+    if (Status status = CompileCandidate(compile, candidate); !status.ok()) return status.error();
+    return std::move(candidate.fitted);
+  }
+
+  const Graph& graph_;
+  const FitOptions& options_;
+  const Board& board_;
+  MemorySplitOptions split_options_;
+};
+
+}  // namespace
+
+int64_t NeededBytes(const Compiled& compiled, const Board& board) {
+  const int64_t beside = PackedBytes(compiled.graph);
+  const bool holds_constants = board.ArenaSpace()->holds_constants;
+  return compiled.arena.bytes + beside + (holds_constants ? ConstantBytes(compiled.graph) : 0);
+}
+
+Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options) {
+  const Board& board = *options.compile.board;
+  TENON_ASSIGN_OR_RETURN(const bool one_unit, RunsOnOneUnit(graph, options.compile));
+  if (!one_unit) {
+    if (options.objective == Objective::kMemory) {
+      return UsageError(
+          "the objective memory is for one unit: several of '{}' are used, which are scheduled for "
+          "time within '{}'",
+          board.name, board.ArenaSpace()->name);
+    }
+    return SeveralUnitsFitter(graph, options).Fastest();
+  }
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, FitOneUnit(graph, options));
+  GrowWorkspaces(fitted.compiled.graph, fitted.compiled.arena);
+  return fitted;
+}
+
+}  // namespace tenon::converter

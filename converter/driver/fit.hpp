@@ -1,0 +1,54 @@
+// Makes a graph fit a board: splits what does not fit its memory, compiles, and looks whether the
+// result really does (methods C2-C4).
+//
+//   1. Ops whose working set is over the memory that they run from are split (split/working_set).
+//   2. If the arena is over its space, chains of ops are cut into patches (split/memory_plan).
+//   3. If that is not enough, kernels with large workspaces or packed weights are left out.
+// Where ops work in a second space too (a board's "direct" one), what is not cut is spread over
+// both spaces if that is predicted to take less time than the first way above that fits one, or if
+// none does; then what is cut to the smallest, too. On boards with units side by side several ways
+// to split are compiled, and the fastest is kept.
+#pragma once
+
+#include "converter/driver/compile.hpp"
+#include "converter/split/memory_plan.hpp"
+#include "converter/split/working_set.hpp"
+
+namespace tenon::converter {
+
+enum class Objective {
+  kLatency,  ///< least predicted time; among equals the smallest arena
+  kMemory,   ///< smallest arena, at the price of time
+  /// Least time between the results of a stream of inputs: the plan also gets what serves that, see
+  /// MakeParallelPrograms. Of the sequential program as kLatency.
+  kThroughput,
+};
+
+struct FitOptions {
+  CompileOptions compile;
+  bool split = true;  ///< false: what does not fit whole is refused
+  /// Work of one look at the ways to cut chains, see MemorySplitOptions.
+  int64_t split_budget = 20'000'000;
+  Objective objective = Objective::kLatency;
+  /// Of the objective memory: the predicted time may be at most so many times that of the model
+  /// unsplit, with the fastest kernels. 0: any.
+  double most_slowdown = 0;
+};
+
+struct Fitted {
+  Compiled compiled;
+  SplitReport ops;     ///< split one by one
+  MemorySplit chains;  ///< cut into patches
+  bool lean = false;   ///< kernels were left out for their workspaces or packed weights
+};
+
+/// Bytes of the board's arena space that a run writes or the plan keeps there: the arena, packed
+/// weights, and constants if they live there too.
+[[nodiscard]] int64_t NeededBytes(const Compiled& compiled, const Board& board);
+
+/// Errors (kDoesNotFit): names the op that needs most, its bytes, the limit, and the smallest limit
+/// that works; (kInput): ops that no kernel runs; (kUsage): the objective memory on a board with
+/// several units.
+[[nodiscard]] Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options);
+
+}  // namespace tenon::converter

@@ -1,0 +1,90 @@
+// The conversion: model file to plan, with every decision on record.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/driver/fit.hpp"
+#include "converter/driver/parallel_programs.hpp"
+#include "converter/import/import_options.hpp"
+#include "converter/ir/pass.hpp"
+#include "converter/passes/input_format.hpp"
+#include "converter/passes/store_weights.hpp"
+#include "converter/quantize/quantize_model.hpp"
+
+namespace tenon::converter {
+
+struct ConvertOptions {
+  std::filesystem::path model;
+  Board board;
+  ImportOptions import;
+  bool fuse = true;
+  std::vector<InputFormat> input_formats;             ///< of inputs that devices deliver otherwise
+  WeightsForm weights = WeightsForm::kModel;          ///< how weights of ops in f32 are stored
+  int64_t place_budget = PlaceOptions{}.work_budget;  ///< work units of the placer, see there
+  OrderMode order = OrderMode::kSearch;
+  int64_t order_budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
+  uint64_t seed = 1;
+  bool key_nodes = true;       ///< cut the graph at them before orders are searched
+  double order_target_ms = 0;  ///< stop searching at an order predicted to take no longer; 0: none
+  bool split = true;           ///< split ops and chains that do not fit the board's memory
+  int64_t split_budget = FitOptions{}.split_budget;
+  Objective objective = Objective::kLatency;
+  double most_slowdown = 0;                ///< see FitOptions
+  std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
+  /// Which variants kernels run with; null: what the profile says, if it has one.
+  std::shared_ptr<const VariantChoice> variants;
+  std::vector<Pin> pins;  ///< ops given to backends by name, see ParsePins
+  /// Whose kernels may be used; empty: those that this build knows. The board says which take part.
+  std::vector<BackendCaps> backends;
+  ParallelOptions parallel;
+  MappingMode mapping = MappingMode::kTable;
+  bool aggregate = true;  ///< false: devices are started for every op
+  bool fallback = false;  ///< the plan carries the CPU's form of what runs on devices
+  std::optional<QuantizeOptions> quantize;  ///< makes a float model compute with integers
+  /// What the user asked for, recorded in the plan.
+  std::vector<std::pair<std::string, std::string>> recorded;
+  /// Told when a phase begins: its name and its place among all. May be empty.
+  std::function<void(const std::string& phase, int index, int count)> progress;
+};
+
+struct Conversion {
+  std::vector<uint8_t> plan;
+  std::string graph_text;  ///< the final graph, for -v
+  std::vector<PassReport> passes;
+  WeightsReport weights;
+  std::vector<MappedOp> mapping;
+  MappingReport mapping_report;
+  MemoryReport memory;
+  OrderReport order;
+  TimeReport time;
+  SegmentReport segments;
+  SplitReport op_splits;
+  MemorySplit chain_splits;
+  bool lean_kernels = false;  ///< see Fitted::lean
+  ParallelReport parallel;
+  std::optional<QuantizationReport> quantization;
+  size_t ops_imported = 0;
+  size_t ops_executed = 0;                       ///< views are not
+  std::map<std::string, size_t> ops_by_backend;  ///< of those
+};
+
+/// Errors: kInput (the model is refused), kDoesNotFit (the arena or the constants exceed the
+/// board's memory; says by how much), kInternal (a pass left a broken graph: a bug of ours).
+[[nodiscard]] Result<Conversion> Convert(const ConvertOptions& options);
+
+/// The same from a graph that is already there; tests and generated models use it.
+[[nodiscard]] Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options);
+
+/// Runs the model-level passes (everything before kernels are chosen).
+[[nodiscard]] Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports);
+
+}  // namespace tenon::converter

@@ -1,0 +1,102 @@
+#include "converter/ir/rewrite.hpp"
+
+#include "converter/ir/elements.hpp"
+#include "runtime/ops/op_table.hpp"
+
+namespace tenon::converter {
+
+void Decline(const Graph& graph, OpId op, std::string_view reason, PassReport& report) {
+  report.declined.push_back({graph.op(op).name, std::string(reason)});
+}
+
+void EraseIfUnread(Graph& graph, OpId first) {
+  std::vector<OpId> work = {first};
+  while (!work.empty()) {
+    const OpId id = work.back();
+    work.pop_back();
+    if (!graph.IsOp(id)) continue;
+    const Op& op = std::as_const(graph).op(id);
+    const auto is_read = [&](TensorId output) { return graph.IsRead(output); };
+    if (std::any_of(op.outputs.begin(), op.outputs.end(), is_read)) continue;
+    const std::vector<TensorId> inputs = op.inputs;
+    graph.EraseOp(id);
+    for (TensorId input : inputs) {
+      if (!graph.IsTensor(input)) continue;  // absent, or named twice and gone by now
+      const Tensor& tensor = std::as_const(graph).tensor(input);
+      if (tensor.producer != kNone) {
+        work.push_back(tensor.producer);
+      } else if (tensor.IsConstant() && !graph.IsRead(input)) {
+        graph.EraseTensor(input);
+      }
+    }
+  }
+}
+
+std::string WhyNotBypass(const Graph& graph, TensorId from, TensorId to) {
+  const Tensor& a = graph.tensor(from);
+  const Tensor& b = graph.tensor(to);
+  if (a.dtype != b.dtype || a.shape != b.shape) return "the types differ";
+  if (a.layout != b.layout) return "it changes the layout";
+  if (!graph.IsOutput(from)) return "";
+  if (graph.IsInput(to)) return "a graph output would be a graph input";
+  if (b.IsConstant()) return "a graph output would be a constant";
+  if (graph.IsOutput(to)) return "two graph outputs would be one tensor";
+  return "";
+}
+
+void BypassAndErase(Graph& graph, OpId op, TensorId to) {
+  graph.ReplaceUses(std::as_const(graph).op(op).outputs.front(), to);
+  EraseIfUnread(graph, op);
+}
+
+void RecordFusion(Graph& graph, OpId main, OpId absorbed) {
+  const Op& from = std::as_const(graph).op(absorbed);
+  std::string& names = graph.op(main).source_ops;
+  for (const std::string& name : {from.name, from.source_ops}) {
+    if (name.empty()) continue;
+    if (!names.empty()) names += ',';
+    names += name;
+  }
+}
+
+OpId ProducerOfKind(const Graph& graph, TensorId id, OpKind kind) {
+  if (!graph.IsTensor(id)) return kNone;
+  const OpId producer = graph.tensor(id).producer;
+  return producer != kNone && graph.op(producer).kind == kind ? producer : kNone;
+}
+
+std::optional<double> ScalarValue(const Graph& graph, TensorId id) {
+  if (!graph.IsTensor(id)) return std::nullopt;
+  const Tensor& tensor = graph.tensor(id);
+  if (!tensor.IsConstant() || !IsFloat(tensor.dtype) || tensor.shape.Elements() != 1) {
+    return std::nullopt;
+  }
+  return ReadElement(tensor.dtype, tensor.constant->data());
+}
+
+bool IsValidOp(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  return CheckOpCall(GetOpRow(op.kind), OpCallView(graph, op).call()).ok();
+}
+
+bool HasActivation(OpKind kind) {
+  return kind == OpKind::kConv || kind == OpKind::kMatMul || kind == OpKind::kBinary;
+}
+
+Activation GetActivation(const Op& op) {
+  if (op.kind == OpKind::kConv) return op.attributes.As<ConvAttributes>().activation;
+  if (op.kind == OpKind::kMatMul) return op.attributes.As<MatMulAttributes>().activation;
+  return op.attributes.As<BinaryAttributes>().activation;
+}
+
+void SetActivation(Op& op, const Activation& activation) {
+  const auto set = [&](auto attributes) {
+    attributes.activation = activation;
+    op.attributes = Attributes(attributes);
+  };
+  if (op.kind == OpKind::kConv) return set(op.attributes.As<ConvAttributes>());
+  if (op.kind == OpKind::kMatMul) return set(op.attributes.As<MatMulAttributes>());
+  set(op.attributes.As<BinaryAttributes>());
+}
+
+}  // namespace tenon::converter

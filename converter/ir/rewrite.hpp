@@ -1,0 +1,44 @@
+// Steps that several passes share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "converter/ir/graph.hpp"
+#include "converter/ir/pass.hpp"
+
+namespace tenon::converter {
+
+/// Logs why `op` was left as it is.
+void Decline(const Graph& graph, OpId op, std::string_view reason, PassReport& report);
+
+/// Erases `op` if nobody reads its outputs, then its producers for the same reason, and constants
+/// that nobody reads any more.
+void EraseIfUnread(Graph& graph, OpId op);
+
+/// Why readers of `from` cannot read `to` instead, or empty. They can unless types or layouts
+/// differ, or a graph output would become the storage of an input, a constant or another output.
+[[nodiscard]] std::string WhyNotBypass(const Graph& graph, TensorId from, TensorId to);
+
+/// Makes the readers of the op's only output read `to`, and erases the op.
+void BypassAndErase(Graph& graph, OpId op, TensorId to);
+
+/// Adds the names of `absorbed` to the source ops of `main`.
+void RecordFusion(Graph& graph, OpId main, OpId absorbed);
+
+/// The op that writes the tensor if it is of this kind, else kNone.
+[[nodiscard]] OpId ProducerOfKind(const Graph& graph, TensorId id, OpKind kind);
+
+/// The value of a float constant with one element.
+[[nodiscard]] std::optional<double> ScalarValue(const Graph& graph, TensorId id);
+
+/// True if the op, as it stands, satisfies its row with the outputs it has.
+[[nodiscard]] bool IsValidOp(const Graph& graph, OpId op);
+
+/// True for ops with an `Activation` among their attributes.
+[[nodiscard]] bool HasActivation(OpKind kind);
+[[nodiscard]] Activation GetActivation(const Op& op);
+void SetActivation(Op& op, const Activation& activation);
+
+}  // namespace tenon::converter

@@ -1,0 +1,68 @@
+// Gives every storage of a program its bytes: which storages share an in-place hand-over, how long
+// each lives, and where it lies in the arena.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "converter/ir/locations.hpp"
+#include "converter/solve/place/place.hpp"
+#include "runtime/base/round_up.hpp"
+
+namespace tenon::converter {
+
+/// Offsets of storages in an arena are multiples of this: a cache line, and a vector register.
+inline constexpr int64_t kStorageAlignment = 64;
+/// What a storage takes with the gap to the next one.
+[[nodiscard]] constexpr int64_t PaddedBytes(int64_t bytes) {
+  return RoundUp(bytes, kStorageAlignment);
+}
+
+struct PlannedStorage {
+  TensorId root = kNone;               ///< the tensor that owns the bytes; kNone for a workspace
+  OpId workspace_of = kNone;           ///< the op that scribbles in it; kNone for a tensor
+  std::vector<OpId> fallback_of = {};  ///< ops whose fall-back kernels scribble in it, by turns
+  int64_t bytes = 0;
+  int32_t arena = 0;       ///< index into ArenaPlan::arenas
+  int64_t offset = 0;      ///< in the arena
+  int64_t first_step = 0;  ///< first write (0 for graph inputs)
+  int64_t last_step = 0;   ///< last read (the last step for graph outputs)
+};
+
+/// One block of one memory space. Arena 0 is the one that ops run from.
+struct PlannedArena {
+  std::string space;  ///< its memory space's name on the board; empty: the board's arena space
+  int64_t bytes = 0;
+  int64_t lower_bound = 0;  ///< largest sum of live bytes
+  bool proven_optimal = false;
+  int32_t slots = 1;  ///< above 1: a ring, `bytes` is one slot's
+};
+
+struct ArenaPlan {
+  std::vector<OpId> steps;               ///< ops that execute, in order
+  std::vector<PlannedStorage> storages;  ///< all but constants
+  std::vector<PlannedArena> arenas;      ///< empty: one, of `bytes` and `lower_bound`
+  std::vector<int> in_place;             ///< by OpId: input that output 0 takes over, or -1
+  int64_t bytes = 0;
+  int64_t lower_bound = 0;  ///< largest sum of live bytes
+  bool proven_optimal = false;
+  int64_t place_work = 0;
+};
+
+struct ArenaOptions {
+  bool in_place = true;
+  int64_t work_budget = PlaceOptions{}.work_budget;
+  ProgressFunction progress = {};  ///< may be empty; of the placement
+};
+
+/// Inputs whose bytes the op's output may take over where the order allows it, that is, where the
+/// op is the last to touch them and the first to touch the output: because it reads each element
+/// before it writes the one in its place. Ascending; the first possible one is taken.
+[[nodiscard]] std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations,
+                                                 const Op& op);
+
+[[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
+                                  const ArenaOptions& options);
+
+}  // namespace tenon::converter

@@ -1,0 +1,205 @@
+#include "converter/layout/assign_layouts.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "converter/ir/op_kinds.hpp"
+#include "converter/map/kernel_choice.hpp"
+
+namespace tenon::converter {
+namespace {
+
+bool IsImage(const Tensor& tensor) { return tensor.shape.rank == 4; }
+
+/// Weights and biases keep the row-major order of the model: kernels know them by their role.
+bool IsActivation(const Op& op, size_t input) {
+  return !IsConvolution(op.kind) || input == 0 || input == 3;
+}
+
+std::optional<Layout> FixedLayout(LayoutNeed need) {
+  switch (need) {
+    case LayoutNeed::kChannelsLast:
+    case LayoutNeed::kChannelsLastStrided:
+      return Layout::kChannelsLast;
+    case LayoutNeed::kRowMajor:
+      return Layout::kRowMajor;
+    case LayoutNeed::kAny:
+    case LayoutNeed::kDense:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Layout after a transpose for which no element need move; row-major if there is none.
+Layout TransposedLayout(const Graph& graph, const Op& op) {
+  const Tensor& input = graph.tensor(op.inputs[0]);
+  const Tensor& output = graph.tensor(op.outputs[0]);
+  const std::vector<int32_t> strides = DenseStrides(input.shape, input.layout);
+  const auto attributes = op.attributes.As<TransposeAttributes>();
+  TensorView view;
+  std::vector<int32_t> permuted;
+  for (int32_t i = 0; i < attributes.rank; ++i) {
+    permuted.push_back(strides[static_cast<size_t>(attributes.permutation[i])]);
+  }
+  view.dims = output.shape.dims;
+  view.strides = permuted.data();
+  view.rank = static_cast<uint8_t>(output.shape.rank);
+  return !view.IsRowMajor() && view.IsChannelsLast() ? Layout::kChannelsLast : Layout::kRowMajor;
+}
+
+class Assigner {
+ public:
+  Assigner(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
+
+  Status Run() {
+    const std::vector<OpId> order = graph_.OpOrder();
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto id = static_cast<size_t>(order[i]);
+      if (next_.size() <= id) next_.resize(id + 1, kNone);
+      if (i + 1 < order.size()) next_[id] = order[i + 1];
+    }
+    for (const OpId id : order) {
+      if (Status status = AssignOp(id); !status.ok()) return status;
+    }
+    return ConvertOutputs();
+  }
+
+ private:
+  Status AssignOp(OpId id) {
+    const LayoutNeed need = CapsOf(graph_.op(id)).activations;
+    const Layout output_layout = OutputLayout(graph_.op(id), need);
+    for (const TensorId output : graph_.op(id).outputs) {
+      if (IsImage(graph_.tensor(output))) graph_.tensor(output).layout = output_layout;
+    }
+    for (size_t i = 0; i < graph_.op(id).inputs.size(); ++i) {
+      const std::optional<Layout> wanted = InputLayout(graph_.op(id), i, need, output_layout);
+      if (!wanted.has_value()) continue;
+      TENON_ASSIGN_OR_RETURN(const TensorId converted,
+                             Converted(graph_.op(id).inputs[i], *wanted, PlaceOfCopy(id, i), id));
+      graph_.SetInput(id, i, converted);
+    }
+    return {};
+  }
+
+  /// A graph output joined from parts is row-major part by part, each as soon as it is made: then
+  /// the parts need not live until the end, nor a channels-last whole.
+  [[nodiscard]] bool JoinsOutput(const Op& op) const {
+    return op.kind == OpKind::kConcat && graph_.IsOutput(op.outputs[0]);
+  }
+
+  /// The op before which an input of `id` is converted.
+  [[nodiscard]] OpId PlaceOfCopy(OpId id, size_t input) const {
+    const Op& op = graph_.op(id);
+    const OpId producer = graph_.tensor(op.inputs[input]).producer;
+    if (!JoinsOutput(op) || producer == kNone) return id;
+    const auto k = static_cast<size_t>(producer);
+    return k < next_.size() && next_[k] != kNone ? next_[k] : id;
+  }
+
+  /// True if a reader's kernel takes nothing else.
+  [[nodiscard]] bool ReadAsChannelsLast(TensorId tensor) const {
+    for (const OpId reader : graph_.Consumers(tensor)) {
+      const Op& op = graph_.op(reader);
+      if (FixedLayout(CapsOf(op).activations) == Layout::kChannelsLast) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] Layout OutputLayout(const Op& op, LayoutNeed need) const {
+    if (const auto fixed = FixedLayout(need)) return *fixed;
+    if (JoinsOutput(op)) return Layout::kRowMajor;
+    if (IsConvolution(op.kind) || IsPool(op.kind)) return Layout::kChannelsLast;
+    if (IsMatrixProduct(op.kind)) return Layout::kRowMajor;
+    switch (op.kind) {
+      case OpKind::kReshape:
+      case OpKind::kGather:
+      case OpKind::kExpand:
+        return Layout::kRowMajor;
+      case OpKind::kTranspose:
+        return TransposedLayout(graph_, op);
+      // These go over all elements and may as well write them where they are wanted.
+      case OpKind::kQuantize:
+        if (ReadAsChannelsLast(op.outputs[0])) return Layout::kChannelsLast;
+        break;
+      case OpKind::kDequantize:
+        if (graph_.IsOutput(op.outputs[0])) return Layout::kRowMajor;
+        break;
+      default:
+        break;
+    }
+    for (const TensorId id : op.inputs) {
+      if (id == kNone) continue;
+      const Tensor& input = graph_.tensor(id);
+      if (IsImage(input) && !input.IsConstant() && input.layout == Layout::kChannelsLast) {
+        return Layout::kChannelsLast;
+      }
+    }
+    return Layout::kRowMajor;
+  }
+
+  /// The layout that input `index` must have; none if its kernel takes it as it is.
+  [[nodiscard]] std::optional<Layout> InputLayout(const Op& op, size_t index, LayoutNeed need,
+                                                  Layout output_layout) const {
+    if (op.inputs[index] == kNone || !IsActivation(op, index)) return std::nullopt;
+    const Tensor& input = graph_.tensor(op.inputs[index]);
+    if (!IsImage(input)) return std::nullopt;
+    if (const auto fixed = FixedLayout(need)) return fixed;
+    if (op.kind == OpKind::kReshape) return Layout::kRowMajor;
+    const bool wants_one_layout = need == LayoutNeed::kDense || op.kind == OpKind::kBinary ||
+                                  op.kind == OpKind::kQuantizedBinary ||
+                                  op.kind == OpKind::kSelect || op.kind == OpKind::kConcat;
+    // A small broadcast constant is read element by element wherever it lies.
+    if (!wants_one_layout || (input.IsConstant() && need == LayoutNeed::kAny)) return std::nullopt;
+    return output_layout;
+  }
+
+  /// `reader`: the op that needs it, or kNone.
+  Result<TensorId> Converted(TensorId tensor, Layout layout, OpId before, OpId reader) {
+    if (graph_.tensor(tensor).layout == layout) return tensor;
+    const auto key = std::make_pair(tensor, layout);
+    if (const auto found = converted_.find(key); found != converted_.end()) return found->second;
+    const std::string name =
+        fmt::format("{}.{}", graph_.tensor(tensor).name,
+                    layout == Layout::kChannelsLast ? "channels_last" : "row_major");
+    TENON_ASSIGN_OR_RETURN(const OpId copy, graph_.InsertOp(before, OpKind::kCopy, name, {tensor},
+                                                            Attributes(), {name}));
+    const TensorId result = graph_.op(copy).outputs[0];
+    graph_.tensor(result).layout = layout;
+    UseKernelOfNeighbour(graph_, copy, reader);
+    converted_[key] = result;
+    ++report_.changed;
+    return result;
+  }
+
+  Status ConvertOutputs() {
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const TensorId tensor = graph_.outputs()[i].tensor;
+      if (LayoutsCoincide(graph_.tensor(tensor).shape)) {
+        graph_.tensor(tensor).layout = Layout::kRowMajor;
+        continue;
+      }
+      TENON_ASSIGN_OR_RETURN(const TensorId converted,
+                             Converted(tensor, Layout::kRowMajor, kNone, kNone));
+      graph_.SetPortTensor(/*output=*/true, i, converted);
+    }
+    return {};
+  }
+
+  Graph& graph_;
+  PassReport& report_;
+  std::map<std::pair<TensorId, Layout>, TensorId> converted_;
+  std::vector<OpId> next_;  ///< by OpId: the op that followed it before copies were inserted
+};
+
+}  // namespace
+
+bool LayoutsCoincide(const Shape& shape) {
+  if (shape.rank != 4) return true;
+  return shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
+}
+
+Status AssignLayouts(Graph& graph, PassReport& report) { return Assigner(graph, report).Run(); }
+
+}  // namespace tenon::converter

@@ -1,0 +1,33 @@
+// Decides which tensors are windows on others, so that slices, concatenations, reshapes and
+// transposes cost nothing where the kernels on both sides take the strides.
+//
+// Requires:   kernels chosen, layouts assigned.
+// Guarantees: every tensor has a location on a root tensor that owns bytes; an op all of whose
+//             work has become a view is elided; every remaining op's kernel takes its operands'
+//             strides; a graph input or output is a root of its own. Concatenations of which only
+//             some parts can be written in place get copies for the others (this changes the
+//             graph).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/ir/graph.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/ir/pass.hpp"
+
+namespace tenon::converter {
+
+/// With `stage_of_op` (by OpId; grows with the copies that are inserted) no storage is written in
+/// more than one stage of a pipeline: parts of a concatenation that other stages make are copied.
+[[nodiscard]] Result<Locations> AssignLocations(Graph& graph, PassReport& report,
+                                                std::vector<int32_t>* stage_of_op = nullptr);
+
+/// Strides of the elements of a tensor (`dims`, `strides`) seen under other `new_dims` with the
+/// same row-major order of elements; empty if no strides express that. (NumPy's reshape without a
+/// copy.)
+[[nodiscard]] std::vector<int32_t> ReshapeStrides(const Shape& dims,
+                                                  const std::vector<int32_t>& strides,
+                                                  const Shape& new_dims);
+
+}  // namespace tenon::converter

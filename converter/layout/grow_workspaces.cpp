@@ -1,0 +1,86 @@
+#include "converter/layout/grow_workspaces.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "converter/map/backends.hpp"
+
+namespace tenon::converter {
+namespace {
+
+int64_t WantedBytes(const Graph& graph, const Op& op) {
+  if (op.caps == nullptr) return 0;
+  const KernelCaps& caps = CapsOf(op);
+  if (caps.least_workspace_bytes == nullptr || caps.workspace_bytes == nullptr) return 0;
+  const OpCallView view(graph, op);
+  return static_cast<int64_t>(caps.workspace_bytes(view.call(), 1));
+}
+
+int64_t ArenaBytes(const ArenaPlan& arena, int32_t index) {
+  return arena.arenas.empty() ? arena.bytes : arena.arenas[static_cast<size_t>(index)].bytes;
+}
+
+struct Gap {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
+/// The largest piece of the workspace's arena that is free during its only step, its own bytes
+/// counted as free; of equal ones the first.
+Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace) {
+  std::vector<std::pair<int64_t, int64_t>> taken;
+  for (const PlannedStorage& storage : arena.storages) {
+    if (storage.workspace_of == workspace.workspace_of || storage.arena != workspace.arena ||
+        storage.last_step < workspace.first_step || storage.first_step > workspace.last_step) {
+      continue;
+    }
+    taken.emplace_back(storage.offset, storage.offset + storage.bytes);
+  }
+  const int64_t end = ArenaBytes(arena, workspace.arena);
+  taken.emplace_back(end, end);
+  std::sort(taken.begin(), taken.end());
+  Gap largest = {workspace.offset, workspace.bytes};
+  int64_t free_from = 0;
+  for (const auto& [begin, stop] : taken) {
+    if (begin - free_from > largest.bytes) largest = {free_from, begin - free_from};
+    free_from = std::max(free_from, PaddedBytes(stop));
+  }
+  return largest;
+}
+
+}  // namespace
+
+int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena) {
+  std::unordered_map<OpId, size_t> storages;
+  for (size_t i = 0; i < arena.storages.size(); ++i) {
+    if (arena.storages[i].workspace_of != kNone) storages[arena.storages[i].workspace_of] = i;
+  }
+  int64_t grown = 0;
+  for (size_t step = 0; step < arena.steps.size(); ++step) {
+    const OpId id = arena.steps[step];
+    const int64_t wanted = WantedBytes(graph, std::as_const(graph).op(id));
+    const auto found = storages.find(id);
+    PlannedStorage storage;
+    storage.workspace_of = id;
+    storage.first_step = storage.last_step = static_cast<int64_t>(step);
+    if (found != storages.end()) storage = arena.storages[found->second];
+    if (wanted <= storage.bytes) continue;
+    const Gap gap = LargestGap(arena, storage);
+    // Kernels that can do without any are faster with all of it only.
+    if (gap.bytes <= storage.bytes || (storage.bytes == 0 && gap.bytes < wanted)) continue;
+    storage.offset = gap.offset;
+    storage.bytes = std::min(wanted, gap.bytes);
+    graph.op(id).workspace_bytes = storage.bytes;
+    if (found != storages.end()) {
+      arena.storages[found->second] = storage;
+    } else {
+      arena.storages.push_back(storage);
+    }
+    ++grown;
+  }
+  return grown;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,280 @@
+#include "converter/measure/profile_sweep.hpp"
+
+#include <algorithm>
+
+namespace tenon::converter {
+namespace {
+
+constexpr int64_t kMostProducts = 60'000'000;
+
+const std::vector<int> kChannels = {8,   12,  16,  24,  32,  40,  48,  64,  80,  96,  112, 128,
+                                    144, 160, 192, 208, 240, 256, 288, 320, 384, 480, 512, 576};
+
+Shape MakeShape(const std::vector<int32_t>& dims) {
+  return Shape(dims.data(), static_cast<int32_t>(dims.size()));
+}
+
+/// One chain of convolutions over images of `size`, with what `add` makes of the tensor so far.
+template <typename AddLayer>
+void AddChain(const std::string& name, int size, int length, std::vector<SweepNetwork>& networks,
+              const AddLayer& add) {
+  SweepBuilder builder(name, static_cast<uint64_t>(size) * 131 + static_cast<uint64_t>(length));
+  TensorId x = builder.Input({1, 16, size, size});
+  for (int i = 0; i < length; ++i) x = add(builder, x, i);
+  networks.push_back(builder.Finish());
+}
+
+/// The number of output channels nearest to `wanted` that stays within the limit.
+int Affordable(const Shape& x, int wanted, int taps) {
+  const int64_t each = int64_t{x[1]} * x[2] * x[3] * taps;
+  return static_cast<int>(
+      std::clamp<int64_t>(kMostProducts / std::max<int64_t>(each, 1), 8, wanted));
+}
+
+void AddConvNetworks(std::vector<SweepNetwork>& networks) {
+  for (const int size : {7, 10, 13, 14, 20, 28, 40, 56, 80, 112}) {
+    AddChain(fmt::format("pointwise {}", size), size, 16, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int wanted = builder.Pick(kChannels);
+               const Shape& shape = builder.ShapeOf(x);
+               return builder.Conv(x, Affordable(shape, wanted, 1), 1, 1, 1, i % 2 == 0,
+                                   i % 4 == 3);
+             });
+    AddChain(fmt::format("3x3 {}", size), size, 10, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int wanted = builder.Pick(kChannels);
+               const Shape& shape = builder.ShapeOf(x);
+               return builder.Conv(x, Affordable(shape, wanted, 9), 3, 1, 1, i % 2 == 0,
+                                   i % 4 == 3);
+             });
+    AddChain(fmt::format("wide {}", size), size, 8, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int kernel = i % 3 == 2 ? 7 : 5;
+               const int wanted = builder.Pick(kChannels) / 4;
+               const Shape& shape = builder.ShapeOf(x);
+               return builder.Conv(x, Affordable(shape, std::max(wanted, 4), kernel * kernel),
+                                   kernel, 1, 1, i % 2 == 0);
+             });
+    AddChain(fmt::format("depthwise {}", size), size, 16, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int channels = builder.ShapeOf(x)[1];
+               if (i % 2 == 0) {
+                 return builder.Conv(x, builder.Pick(kChannels), 1, 1, 1, false);
+               }
+               const int stride = i % 8 == 5 && builder.ShapeOf(x)[2] > 4 ? 2 : 1;
+               return builder.Conv(x, channels, i % 6 == 1 ? 5 : 3, stride, channels, i % 4 == 1);
+             });
+  }
+  // All in the second cache, weights and all.
+  for (const int size : {8, 12, 16, 24, 32}) {
+    for (const int kernel : {1, 3}) {
+      AddChain(fmt::format("small {} {}", kernel, size), size, 8, networks,
+               [kernel](SweepBuilder& builder, TensorId x, int i) {
+                 const int channels = builder.ShapeOf(x)[1];
+                 if (i % 4 == 3) return builder.Conv(x, channels, 3, 1, channels, true);
+                 const int wanted = builder.Pick({8, 12, 16, 16, 24, 32, 48, 64});
+                 return builder.Conv(x, wanted, kernel, 1, 1, true, i % 2 == 1);
+               });
+    }
+  }
+  // Weights that no cache holds.
+  for (const int size : {4, 6, 8, 13}) {
+    AddChain(fmt::format("heavy {}", size), size, 16, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int kernel = i % 2 == 0 ? 3 : 1;
+               const int wanted = builder.Pick({192, 256, 288, 320, 384}) * (kernel == 3 ? 1 : 2);
+               return builder.Conv(x, std::min(wanted, 640), kernel, 1, 1, true);
+             });
+  }
+  // One pixel, as classifiers end: as fast as the weights come.
+  for (const int length : {2, 4, 10}) {
+    AddChain(fmt::format("one pixel {}", length), 1, length, networks,
+             [](SweepBuilder& builder, TensorId x, int) {
+               return builder.Conv(x, builder.Pick({320, 512, 1001, 1024, 1280}), 1, 1, 1, true);
+             });
+  }
+  // Images that no cache holds.
+  for (const int size : {160, 224}) {
+    AddChain(fmt::format("large {}", size), size, 12, networks,
+             [](SweepBuilder& builder, TensorId x, int i) {
+               const int channels = builder.ShapeOf(x)[1];
+               if (i % 3 == 2) return builder.Conv(x, channels, 3, 1, channels, true);
+               return builder.Conv(x, builder.Pick({16, 24, 32, 48, 64}), i % 3 == 0 ? 1 : 3, 1, 1,
+                                   true);
+             });
+  }
+  // Strides; few channels; odd numbers of them.
+  for (const int size : {16, 30, 56, 112, 160, 224}) {
+    AddChain(fmt::format("strided {}", size), size, 10, networks,
+             [](SweepBuilder& builder, TensorId, int i) {
+               const int channels = builder.Pick({16, 24, 32, 48, 64, 96, 128, 192});
+               const TensorId x = builder.Conv(builder.Root(), channels, 1, 1, 1, false);
+               const int kernel = i % 3 == 2 ? 1 : 3;
+               const int wanted = builder.Pick(kChannels);
+               return builder.Conv(x,
+                                   Affordable(builder.ShapeOf(x), wanted, kernel * kernel / 2 + 1),
+                                   kernel, 2, 1, true);
+             });
+    AddChain(
+        fmt::format("odd {}", size), size, 12, networks,
+        [](SweepBuilder& builder, TensorId x, int i) {
+          const int channels = builder.Pick({2, 3, 4, 6, 10, 11, 18, 21, 27, 33, 36, 58, 72, 85});
+          return builder.Conv(x, channels, i % 2 == 0 ? 1 : 3, 1, 1, i % 3 == 0);
+        });
+    AddChain(fmt::format("first {}", size), size, 14, networks,
+             [size](SweepBuilder& builder, TensorId, int i) {
+               const int channels = builder.Pick({1, 1, 3, 3, 3, 4, 6, 8, 12, 16});
+               const int kernel = builder.Pick({3, 3, 3, 5, 7});
+               const TensorId x = builder.Input({1, channels, size, size});
+               return builder.Conv(x, builder.Pick({8, 16, 20, 24, 32, 48, 64}), kernel, i % 2 + 1,
+                                   1, i % 2 == 0);
+             });
+  }
+}
+
+void AddPoolNetworks(std::vector<SweepNetwork>& networks) {
+  for (const int size : {7, 14, 28, 55, 112}) {
+    AddChain(fmt::format("pools {}", size), size, 12, networks,
+             [size](SweepBuilder& builder, TensorId, int i) {
+               const int channels = builder.Pick({10, 16, 24, 64, 96, 192, 480, 832});
+               const TensorId x = builder.Conv(builder.Root(), channels, 1, 1, 1, false);
+               PoolAttributes pool;
+               const int kernel = i % 4 == 3 ? size : 2 + i % 2;
+               const int stride = i % 4 == 3 ? 1 : 1 + i % 3 / 2;
+               for (int k = 0; k < 2; ++k) {
+                 pool.kernel[k] = kernel;
+                 pool.strides[k] = stride;
+                 if (kernel == 3) pool.pads[k] = pool.pads[k + 2] = 1;
+               }
+               return builder.Add(i % 2 == 0 ? OpKind::kMaxPool : OpKind::kAveragePool, {x},
+                                  Attributes(pool), x);
+             });
+  }
+  for (const int size : {14, 28, 56}) {
+    AddChain(fmt::format("lrn {}", size), size, 6, networks,
+             [](SweepBuilder& builder, TensorId, int i) {
+               const TensorId x = builder.Conv(builder.Root(), 16 << (i % 5), 1, 1, 1, false);
+               LrnAttributes lrn;
+               lrn.size = i % 2 == 0 ? 5 : 3;
+               return builder.Add(OpKind::kLrn, {x}, Attributes(lrn), x);
+             });
+  }
+}
+
+void AddLayers(const std::string& name, int rows, int length, std::vector<SweepNetwork>& networks) {
+  SweepBuilder builder(name, static_cast<uint64_t>(rows * 17 + length));
+  TensorId x = builder.Input({rows, 64});
+  const std::vector<int> widths = {8, 10, 12, 64, 100, 128, 192, 256, 384, 512, 640, 768, 1000};
+  for (int i = 0; i < length; ++i) {
+    const int columns = builder.Pick(widths);
+    const TensorId b = builder.Constant({builder.ShapeOf(x)[1], columns});
+    const TensorId bias = builder.Constant({columns});
+    MatMulAttributes product;
+    if (i % 2 == 0) product.activation.function = UnaryFunction::kRelu;
+    x = builder.Add(OpKind::kMatMul, {x, b, bias}, Attributes(product), x);
+  }
+  networks.push_back(builder.Finish());
+}
+
+void AddProductNetworks(std::vector<SweepNetwork>& networks) {
+  for (const int rows : {1, 2, 5, 16, 49, 98, 196}) {
+    AddLayers(fmt::format("layers {}", rows), rows, 16, networks);
+    AddLayers(fmt::format("few layers {}", rows), rows, 4, networks);
+  }
+  AddLayers("many layers 1", 1, 48, networks);
+  // Of two activations, as in attention.
+  for (const int rows : {16, 50, 98, 197}) {
+    SweepBuilder builder(fmt::format("attention {}", rows), static_cast<uint64_t>(rows) * 19);
+    for (const int heads : {1, 2, 4}) {
+      for (const int depth : {32, 64}) {
+        const TensorId a = builder.Input({heads, rows, depth});
+        const TensorId b = builder.Input({heads, rows, depth});
+        MatMulAttributes product;
+        product.transpose_b = 1;
+        const TensorId scores = builder.Add(OpKind::kMatMul, {a, b}, Attributes(product), a);
+        SoftmaxAttributes softmax;
+        softmax.axis = 2;
+        const TensorId weights =
+            builder.Add(OpKind::kSoftmax, {scores}, Attributes(softmax), scores);
+        const TensorId values = builder.Input({heads, rows, depth});
+        builder.Add(OpKind::kMatMul, {weights, values}, Attributes(MatMulAttributes()), weights);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
+}  // namespace
+
+TensorId SweepBuilder::Input(const std::vector<int32_t>& dims) {
+  const std::string name = fmt::format("input_{}", inputs_++);
+  const TensorId id = network_.graph.AddTensor(name, DType::kF32, MakeShape(dims));
+  network_.graph.AddInput(id, name);
+  return id;
+}
+
+TensorId SweepBuilder::Constant(const std::vector<int32_t>& dims) {
+  return ConstantOf(DType::kF32, dims);
+}
+
+TensorId SweepBuilder::ConstantOf(DType dtype, const std::vector<int32_t>& dims) {
+  const Shape shape = MakeShape(dims);
+  return network_.graph.AddConstant("constant", dtype, shape,
+                                    RandomElements(dtype, shape.Elements(), random_.Next()));
+}
+
+TensorId SweepBuilder::Indices(int32_t count, int32_t limit) {
+  std::vector<int64_t> values;
+  for (int32_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<int64_t>(random_.Next() % static_cast<uint64_t>(limit)));
+  }
+  return network_.graph.AddConstantOf("indices", DType::kI64, MakeShape({count}), values);
+}
+
+TensorId SweepBuilder::Add(OpKind kind, const std::vector<TensorId>& inputs,
+                           const Attributes& attributes, TensorId otherwise) {
+  const Result<TensorId> added = network_.graph.AddOpTensor(kind, "", inputs, attributes);
+  return added.ok() ? *added : otherwise;
+}
+
+TensorId SweepBuilder::Conv(TensorId x, int outputs, int kernel, int stride, int group, bool relu,
+                            bool residual) {
+  const TensorId w = Constant({outputs, ShapeOf(x)[1] / group, kernel, kernel});
+  const TensorId bias = Constant({outputs});
+  ConvAttributes conv;
+  conv.group = group;
+  for (int k = 0; k < 2; ++k) {
+    conv.strides[k] = stride;
+    conv.pads[k] = conv.pads[k + 2] = kernel / 2;
+  }
+  if (relu) conv.activation.function = UnaryFunction::kRelu;
+  // Now and then another function than those that come for nothing.
+  if (!relu && outputs % 5 == 0) conv.activation.function = UnaryFunction::kSilu;
+  const bool same = residual && stride == 1 && outputs == ShapeOf(x)[1];
+  const std::vector<TensorId> inputs =
+      same ? std::vector<TensorId>{x, w, bias, x} : std::vector<TensorId>{x, w, bias};
+  return Add(OpKind::kConv, inputs, Attributes(conv), x);
+}
+
+SweepNetwork SweepBuilder::Finish() {
+  Graph& graph = network_.graph;
+  int outputs = 0;
+  for (const TensorId id : graph.Tensors()) {
+    if (graph.tensor(id).producer != kNone && !graph.IsRead(id)) {
+      graph.AddOutput(id, fmt::format("output_{}", outputs++));
+    }
+  }
+  return std::move(network_);
+}
+
+std::vector<SweepNetwork> SweepNetworks() {
+  std::vector<SweepNetwork> networks;
+  AddConvNetworks(networks);
+  AddPoolNetworks(networks);
+  AddProductNetworks(networks);
+  AddRowNetworks(networks);
+  AddQuantizedNetworks(networks);
+  return networks;
+}
+
+}  // namespace tenon::converter

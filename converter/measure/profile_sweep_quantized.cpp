@@ -1,0 +1,172 @@
+// The sweep's quantized ops: as importers make them, channels-last int8 from end to end.
+#include "converter/measure/profile_sweep.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Chains of quantized ops on random bytes. Values do not matter, but for sums that do not saturate
+/// all alike: factors make of them about what an i8 holds.
+class QuantizedBuilder {
+ public:
+  QuantizedBuilder(std::string name, uint64_t seed) : builder_(std::move(name), seed) {}
+
+  /// An input of f32, quantized.
+  TensorId Input(const std::vector<int32_t>& dims) {
+    const TensorId x = builder_.Input(dims);
+    return builder_.Add(OpKind::kQuantize, {x, Factor(1.0F / 64)}, Attributes(QuantizeAttributes()),
+                        x);
+  }
+
+  TensorId Conv(TensorId x, int outputs, int kernel, int stride, int group, Rounding rounding) {
+    const int32_t depth = builder_.ShapeOf(x)[1] / group;
+    QuantizedConvAttributes conv;
+    conv.conv.group = group;
+    for (int i = 0; i < 2; ++i) {
+      conv.conv.strides[i] = stride;
+      conv.conv.pads[i] = conv.conv.pads[2 + i] = kernel / 2;
+    }
+    conv.output.rounding = rounding;
+    const TensorId w = builder_.ConstantOf(DType::kI8, {outputs, depth, kernel, kernel});
+    return Product(OpKind::kQuantizedConv, x, w, depth * kernel * kernel, Attributes(conv),
+                   rounding);
+  }
+
+  TensorId MatMul(TensorId a, int columns, Rounding rounding) {
+    const Shape& shape = builder_.ShapeOf(a);
+    const int32_t depth = shape[shape.rank - 1];
+    QuantizedMatMulAttributes product;
+    product.matmul.transpose_b = 1;
+    product.output.rounding = rounding;
+    const TensorId w = builder_.ConstantOf(DType::kI8, {columns, depth});
+    return Product(OpKind::kQuantizedMatMul, a, w, depth, Attributes(product), rounding);
+  }
+
+  TensorId Add(TensorId x, TensorId y, Rounding rounding) {
+    QuantizedBinaryAttributes sum;
+    for (QuantizedScale* scale : {&sum.x_scale, &sum.y_scale, &sum.output_scale}) {
+      *scale = {0.5F, 1 << 30, -1};
+    }
+    sum.left_shift = rounding == Rounding::kFixedPoint ? 20 : 0;
+    sum.output.rounding = rounding;
+    return builder_.Add(OpKind::kQuantizedBinary, {x, y}, Attributes(sum), x);
+  }
+
+  TensorId AveragePool(TensorId x, int kernel, int stride, Rounding rounding) {
+    QuantizedAveragePoolAttributes average;
+    for (int i = 0; i < 2; ++i) {
+      average.pool.kernel[i] = kernel;
+      average.pool.strides[i] = stride;
+    }
+    average.output.rounding = rounding;
+    return builder_.Add(OpKind::kQuantizedAveragePool, {x}, Attributes(average), x);
+  }
+
+  TensorId MaxPool(TensorId x, int kernel, int stride) {
+    PoolAttributes pool;
+    for (int i = 0; i < 2; ++i) {
+      pool.kernel[i] = kernel;
+      pool.strides[i] = stride;
+    }
+    return builder_.Add(OpKind::kMaxPool, {x}, Attributes(pool), x);
+  }
+
+  TensorId Mean(TensorId x) {
+    QuantizedReduceAttributes mean;
+    mean.reduce.axes_mask = 12;
+    mean.scale.scale = 1.0F / 49;
+    return builder_.Add(OpKind::kQuantizedReduce, {x}, Attributes(mean), x);
+  }
+
+  TensorId Lookup(TensorId x) {
+    return builder_.Add(OpKind::kLookup, {x, builder_.ConstantOf(DType::kI8, {256})}, Attributes(),
+                        x);
+  }
+
+  TensorId Softmax(TensorId x, Rounding rounding) {
+    QuantizedSoftmaxAttributes softmax;
+    softmax.softmax.axis = builder_.ShapeOf(x).rank - 1;
+    softmax.scale = {0.1F, 1 << 30, 20};
+    softmax.least_difference = -200;
+    softmax.output.rounding = rounding;
+    softmax.output.zero_point = -128;
+    return builder_.Add(OpKind::kQuantizedSoftmax, {x}, Attributes(softmax), x);
+  }
+
+  TensorId Dequantize(TensorId x) {
+    return builder_.Add(OpKind::kDequantize, {x, Factor(0.1F)}, Attributes(DequantizeAttributes()),
+                        x);
+  }
+
+  [[nodiscard]] SweepNetwork Finish() { return builder_.Finish(); }
+
+ private:
+  TensorId Factor(float value) { return builder_.Values(std::vector<float>{value}, DType::kF32); }
+
+  TensorId Product(OpKind kind, TensorId x, TensorId w, int32_t depth, const Attributes& attributes,
+                   Rounding rounding) {
+    const auto outputs = static_cast<size_t>(builder_.ShapeOf(w)[0]);
+    const TensorId bias = builder_.Values(std::vector<int32_t>(outputs, 100), DType::kI32);
+    if (rounding == Rounding::kHalfEven) {
+      const float factor = 0.5F / static_cast<float>(depth);
+      const TensorId multiplier = builder_.Values(std::vector<float>(outputs, factor), DType::kF32);
+      return builder_.Add(kind, {x, w, bias, multiplier}, attributes, x);
+    }
+    const TensorId multiplier =
+        builder_.Values(std::vector<int32_t>(outputs, 1 << 30), DType::kI32);
+    const TensorId shift = builder_.Values(std::vector<int8_t>(outputs, -7), DType::kI8);
+    return builder_.Add(kind, {x, w, bias, multiplier, shift}, attributes, x);
+  }
+
+  SweepBuilder builder_;
+};
+
+const char* Name(Rounding rounding) { return kRoundingNames[static_cast<int>(rounding)]; }
+
+void AddImages(Rounding rounding, std::vector<SweepNetwork>& networks) {
+  for (const int size : {7, 14, 28, 56, 112}) {
+    QuantizedBuilder builder(fmt::format("quantized {} {}", Name(rounding), size),
+                             static_cast<uint64_t>(size));
+    TensorId x = builder.Input({1, 3, size, size});
+    builder.Conv(x, 32, 3, 2, 1, rounding);  // as a network begins
+    for (const int channels : {16, 24, 64, 96, 160, 320}) {
+      if (int64_t{channels} * size * size > 400'000) break;
+      x = builder.Conv(x, channels, 1, 1, 1, rounding);
+      const TensorId y = builder.Conv(x, channels, 3, 1, channels, rounding);
+      builder.Conv(x, channels, 3, size > 14 ? 2 : 1, channels, rounding);
+      if (channels <= 96 || size <= 14) builder.Conv(y, channels, 3, 1, 1, rounding);
+      x = builder.Add(x, y, rounding);
+      builder.MaxPool(x, 2, 2);
+      builder.AveragePool(x, size > 14 ? 2 : 7, 2,
+                          rounding == Rounding::kFixedPoint ? Rounding::kHalfAway : rounding);
+      builder.Mean(x);
+      x = builder.Lookup(x);
+    }
+    builder.Dequantize(x);
+    networks.push_back(builder.Finish());
+  }
+}
+
+void AddLayers(Rounding rounding, std::vector<SweepNetwork>& networks) {
+  for (const int rows : {1, 4, 49, 98}) {
+    QuantizedBuilder builder(fmt::format("quantized layers {} {}", Name(rounding), rows),
+                             static_cast<uint64_t>(rows) + 50);
+    TensorId x = builder.Input({rows, 64});
+    for (const int columns : {12, 128, 640, 128, 8, 256, 1000}) {
+      x = builder.MatMul(x, columns, rounding);
+      builder.Softmax(x, rounding);
+    }
+    builder.Dequantize(x);
+    networks.push_back(builder.Finish());
+  }
+}
+
+}  // namespace
+
+void AddQuantizedNetworks(std::vector<SweepNetwork>& networks) {
+  for (const Rounding rounding : {Rounding::kHalfEven, Rounding::kFixedPoint}) {
+    AddImages(rounding, networks);
+    AddLayers(rounding, networks);
+  }
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,242 @@
+// The sweep's elementwise, reducing and moving ops.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "converter/measure/profile_sweep.hpp"
+
+namespace tenon::converter {
+namespace {
+
+const std::vector<std::vector<int32_t>> kShapes = {{1, 64},        {98, 192},    {1, 24, 14, 14},
+                                                   {4, 50, 64},    {1, 98, 768}, {1, 64, 56, 56},
+                                                   {1, 96, 96, 96}};
+
+/// Each shape is a network of its own, so that small operands stay in the nearest cache from run to
+/// run, as they do in models, where the op before has just written them.
+std::string NameOf(const char* kind, const char* function, const std::vector<int32_t>& dims) {
+  return fmt::format("{} {} {}", kind, function, fmt::join(dims, "x"));
+}
+
+void AddUnary(std::vector<SweepNetwork>& networks) {
+  for (int function = 1; function < kUnaryFunctionCount; ++function) {
+    if (static_cast<UnaryFunction>(function) == UnaryFunction::kNot) continue;
+    for (const auto& dims : kShapes) {
+      SweepBuilder builder(NameOf("unary", kUnaryFunctionNames[function], dims),
+                           static_cast<uint64_t>(function));
+      const TensorId x = builder.Input(dims);
+      UnaryAttributes unary;
+      unary.function = static_cast<UnaryFunction>(function);
+      unary.b = 1;
+      builder.Add(OpKind::kUnary, {x}, Attributes(unary), x);
+      networks.push_back(builder.Finish());
+    }
+  }
+}
+
+/// A second operand of every kind: as large, one per row, one per column, one for all.
+std::vector<int32_t> Broadcast(std::vector<int32_t> dims, int kind) {
+  if (kind == 1) dims.back() = 1;
+  if (kind == 2) std::fill(dims.begin(), dims.end() - 1, 1);
+  if (kind == 3) std::fill(dims.begin(), dims.end(), 1);
+  return dims;
+}
+
+void AddBinary(std::vector<SweepNetwork>& networks) {
+  constexpr BinaryFunction kFunctions[] = {BinaryFunction::kAdd, BinaryFunction::kSub,
+                                           BinaryFunction::kMul, BinaryFunction::kDiv,
+                                           BinaryFunction::kPow, BinaryFunction::kMax};
+  for (const BinaryFunction function : kFunctions) {
+    const int number = static_cast<int>(function);
+    for (const auto& dims : kShapes) {
+      SweepBuilder builder(NameOf("binary", kBinaryFunctionNames[number], dims),
+                           static_cast<uint64_t>(number) + 100);
+      for (int kind = 0; kind < 4; ++kind) {
+        BinaryAttributes binary;
+        binary.function = function;
+        const TensorId x = builder.Input(dims);
+        const TensorId y = kind == 2 ? builder.Constant(Broadcast(dims, kind))
+                                     : builder.Input(Broadcast(dims, kind));
+        const TensorId z = builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
+        if (function == BinaryFunction::kMul && kind % 3 == 0) {
+          for (const UnaryFunction activation :
+               {UnaryFunction::kTanh, UnaryFunction::kSigmoid, UnaryFunction::kRelu}) {
+            binary.activation.function = activation;
+            builder.Add(OpKind::kBinary, {x, y}, Attributes(binary), x);
+          }
+          binary.activation.function = UnaryFunction::kIdentity;
+        }
+        // Chained: what was just written is read again.
+        if (kind == 0) builder.Add(OpKind::kBinary, {z, y}, Attributes(binary), z);
+      }
+      networks.push_back(builder.Finish());
+    }
+  }
+}
+
+void AddReductions(std::vector<SweepNetwork>& networks) {
+  constexpr ReduceFunction kFunctions[] = {ReduceFunction::kSum, ReduceFunction::kMean,
+                                           ReduceFunction::kMax, ReduceFunction::kL2};
+  for (const ReduceFunction function : kFunctions) {
+    const int number = static_cast<int>(function);
+    for (const auto& dims : kShapes) {
+      SweepBuilder builder(NameOf("reduce", kReduceFunctionNames[number], dims),
+                           static_cast<uint64_t>(number) + 200);
+      const auto rank = static_cast<int>(dims.size());
+      for (const int mask : {1 << (rank - 1), 1 << (rank - 2), rank == 4 ? 12 : 1}) {
+        const TensorId x = builder.Input(dims);
+        ReduceAttributes reduce;
+        reduce.function = function;
+        reduce.axes_mask = mask;
+        builder.Add(OpKind::kReduce, {x}, Attributes(reduce), x);
+      }
+      if (rank == 4) {
+        // Over an image that a convolution made: channels are neighbours there.
+        const TensorId x = builder.Input(dims);
+        const TensorId y = builder.Conv(x, dims[1], 1, 1, 1, false);
+        ReduceAttributes reduce;
+        reduce.function = function;
+        reduce.axes_mask = 12;
+        builder.Add(OpKind::kReduce, {y}, Attributes(reduce), y);
+      }
+      networks.push_back(builder.Finish());
+    }
+  }
+}
+
+void AddSoftmax(std::vector<SweepNetwork>& networks) {
+  SweepBuilder builder("softmax", 300);
+  for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 10},
+                                                            {1, 1000},
+                                                            {98, 98},
+                                                            {4, 50, 50},
+                                                            {1, 4420, 2},
+                                                            {484, 80},
+                                                            {1, 8400, 4},
+                                                            {197, 197}}) {
+    for (const int log : {0, 1}) {
+      const TensorId x = builder.Input(dims);
+      SoftmaxAttributes softmax;
+      softmax.axis = static_cast<int32_t>(dims.size()) - 1;
+      softmax.log = log;
+      builder.Add(OpKind::kSoftmax, {x}, Attributes(softmax), x);
+    }
+  }
+  for (const auto& dims : std::vector<std::vector<int32_t>>{
+           {1, 10, 1, 1}, {1, 1000, 1, 1}, {1, 80, 22, 22}, {1, 21, 64, 64}, {1, 2, 30, 40}}) {
+    const TensorId x = builder.Conv(builder.Input(dims), dims[1], 1, 1, dims[1], false);
+    SoftmaxAttributes softmax;
+    softmax.axis = 1;
+    builder.Add(OpKind::kSoftmax, {x}, Attributes(softmax), x);
+  }
+  networks.push_back(builder.Finish());
+}
+
+/// Ops whose work is moving bytes. A negation behind them keeps them from becoming views of
+/// outputs.
+void AddMovement(std::vector<SweepNetwork>& networks) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 24, 14, 14},
+                                                            {1, 96, 11, 11},
+                                                            {1, 64, 56, 56},
+                                                            {1, 3, 96, 96},
+                                                            {1, 48, 22, 22},
+                                                            {1, 116, 28, 28},
+                                                            {1, 24, 44, 44},
+                                                            {1, 9, 224, 224}}) {
+    SweepBuilder builder(NameOf("move", "images", dims), 400);
+    UnaryAttributes negation;
+    negation.function = UnaryFunction::kNeg;
+    const auto use = [&](TensorId id) {
+      builder.Add(OpKind::kUnary, {id}, Attributes(negation), id);
+    };
+    const TensorId image = builder.Conv(builder.Input(dims), dims[1], 1, 1, 1, false);
+    // To row-major, and seen otherwise.
+    ReshapeAttributes flat;
+    flat.rank = 2;
+    flat.dims[0] = dims[1];
+    flat.dims[1] = dims[2] * dims[3];
+    use(builder.Add(OpKind::kReshape, {image}, Attributes(flat), image));
+    const TensorId rows = builder.Input(dims);
+    TransposeAttributes transpose;
+    transpose.rank = 4;
+    const int32_t permutation[4] = {0, 2, 3, 1};
+    std::copy(permutation, permutation + 4, transpose.permutation);
+    const TensorId turned = builder.Add(OpKind::kTranspose, {rows}, Attributes(transpose), rows);
+    flat.dims[0] = dims[2] * dims[3];
+    flat.dims[1] = dims[1];
+    use(builder.Add(OpKind::kReshape, {turned}, Attributes(flat), turned));
+    PadAttributes pad;
+    pad.rank = 4;
+    for (const int axis : {2, 3}) pad.begins[axis] = pad.ends[axis] = 1;
+    use(builder.Add(OpKind::kPad, {rows}, Attributes(pad), rows));
+    PadAttributes channels;
+    channels.rank = 4;
+    channels.begins[1] = channels.ends[1] = 4;
+    use(builder.Add(OpKind::kPad, {image}, Attributes(channels), image));
+    CastAttributes cast;
+    cast.to = static_cast<int32_t>(DType::kI32);
+    builder.Add(OpKind::kCast, {rows}, Attributes(cast), rows);
+    // Two inputs of the graph side by side: neither can be written in its place.
+    ConcatAttributes concat;
+    concat.axis = 1;
+    const TensorId more = builder.Input(dims);
+    use(builder.Add(OpKind::kConcat, {rows, more}, Attributes(concat), rows));
+    SliceAttributes slice;
+    slice.rank = 4;
+    for (int k = 0; k < 4; ++k) {
+      slice.steps[k] = k == 3 ? 2 : 1;
+      slice.sizes[k] = k == 3 ? dims[3] / 2 : dims[static_cast<size_t>(k)];
+    }
+    use(builder.Add(OpKind::kSlice, {rows}, Attributes(slice), rows));
+    networks.push_back(builder.Finish());
+  }
+}
+
+void AddLookUps(std::vector<SweepNetwork>& networks) {
+  for (const auto& dims : std::vector<std::vector<int32_t>>{
+           {2, 24, 44, 44}, {2, 48, 22, 22}, {2, 96, 11, 11}, {98, 192}, {1000, 64}}) {
+    SweepBuilder builder(NameOf("gather", "rows", dims), 500);
+    for (const int axis : {0, 1}) {
+      const int32_t limit = dims[static_cast<size_t>(axis)];
+      for (const int32_t count : {1, std::max(limit / 2, 1)}) {
+        const TensorId x = builder.Input(dims);
+        GatherAttributes gather;
+        gather.axis = axis;
+        builder.Add(OpKind::kGather, {x, builder.Indices(count, limit)}, Attributes(gather), x);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+  for (const auto& dims :
+       std::vector<std::vector<int32_t>>{{1, 16, 14, 14}, {1, 96, 11, 11}, {1, 64, 28, 28}}) {
+    SweepBuilder builder(NameOf("resize", "twice", dims), 501);
+    for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear}) {
+      for (const bool image : {false, true}) {
+        const TensorId input = builder.Input(dims);
+        const TensorId x = image ? builder.Conv(input, dims[1], 1, 1, 1, false) : input;
+        ResizeAttributes resize;
+        resize.mode = mode;
+        resize.rank = 4;
+        for (int k = 0; k < 4; ++k) {
+          resize.scales[k] = k < 2 ? 1.0F : 2.0F;
+          resize.sizes[k] = dims[static_cast<size_t>(k)] * (k < 2 ? 1 : 2);
+        }
+        builder.Add(OpKind::kResize, {x}, Attributes(resize), x);
+      }
+    }
+    networks.push_back(builder.Finish());
+  }
+}
+
+}  // namespace
+
+void AddRowNetworks(std::vector<SweepNetwork>& networks) {
+  AddUnary(networks);
+  AddBinary(networks);
+  AddReductions(networks);
+  AddSoftmax(networks);
+  AddMovement(networks);
+  AddLookUps(networks);
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,212 @@
+#include "converter/measure/traced_run.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include "converter/cost/cost_model.hpp"
+#include "tenon/tenon.hpp"
+
+namespace tenon::converter {
+namespace {
+
+constexpr double kNanosecondsPerMs = 1e6;
+
+uint64_t Read(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
+}
+
+/// Time that this thread was running: on a busy machine, ops that take longer than a time slice are
+/// interrupted in every run. Reading it is a system call, which is too much for small ops.
+uint64_t RunningNanoseconds() { return Read(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t WallNanoseconds() { return Read(CLOCK_MONOTONIC); }
+
+using Clock = uint64_t (*)();
+
+/// What reading the clock adds to the time between two readings: the median of many.
+double CostOf(Clock clock) {
+  std::vector<uint64_t> gaps(1001);
+  for (uint64_t& gap : gaps) {
+    const uint64_t start = clock();
+    gap = clock() - start;
+  }
+  std::nth_element(gaps.begin(), gaps.begin() + 500, gaps.end());
+  return static_cast<double>(gaps[500]);
+}
+
+/// A plan file that is there as long as this lives.
+class TemporaryFile {
+ public:
+  static Result<TemporaryFile> Write(const std::vector<uint8_t>& bytes) {
+    std::error_code code;
+    std::string path = std::filesystem::temp_directory_path(code) / "tenon-profile-XXXXXX";
+    const int file = code ? -1 : mkstemp(path.data());
+    if (file < 0) return Failed(path);
+    TemporaryFile made(path);
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t written = write(file, bytes.data() + done, bytes.size() - done);
+      if (written <= 0) break;
+      done += static_cast<size_t>(written);
+    }
+    if (close(file) != 0 || done < bytes.size()) return Failed(path);
+    return made;
+  }
+  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFile& operator=(TemporaryFile&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  static Error Failed(const std::string& path) {
+    return Error{ErrorKind::kBackend, fmt::format("{}: cannot be written", path), {}};
+  }
+  std::string path_;
+};
+
+/// Numbers of ordinary size: zeros or denormals would time something else. Integers are 0, which is
+/// in range as an index of anything.
+std::vector<std::byte> RandomInput(const tenon_port_info& port) {
+  std::vector<std::byte> bytes(port.bytes);
+  if (port.dtype != TENON_F32) return bytes;
+  std::minstd_rand random(1);
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    const float value = static_cast<float>(random()) / static_cast<float>(std::minstd_rand::max());
+    std::memcpy(bytes.data() + i, &value, 4);
+  }
+  return bytes;
+}
+
+Error RunFailed(const std::string& name, const tenon::Error& error) {
+  return Error{ErrorKind::kBackend, fmt::format("{}: {}", name, error.message), {}};
+}
+
+/// One traced run.
+struct Trace {
+  std::vector<std::vector<double>>* samples;
+  Clock clock;
+  double clock_cost;
+};
+
+tenon_trace TraceWith(Trace& run) {
+  tenon_trace trace{};
+  trace.context = &run;
+  trace.record = [](void* context, size_t op, uint64_t nanoseconds) {
+    const auto* running = static_cast<const Trace*>(context);
+    const double spent = static_cast<double>(nanoseconds) - running->clock_cost;
+    (*running->samples)[op].push_back(std::max(spent, 1.0));
+  };
+  trace.clock_nanoseconds = [](void* context) {
+    return static_cast<const Trace*>(context)->clock();
+  };
+  return trace;
+}
+
+/// False if a device does some of the work: then this thread's time is not the op's.
+bool RunsOnThisThread(const tenon::Plan& plan) {
+  for (size_t i = 0; i < plan.OpCount(); ++i) {
+    if (plan.Op(i).backend != std::string_view("cpu")) return false;
+  }
+  return true;
+}
+
+Status RunPlan(const PlanToProfile& subject, int iterations, int threads, RunSamples& samples) {
+  TENON_ASSIGN_OR_RETURN(const TemporaryFile file, TemporaryFile::Write(subject.plan));
+  auto plan = tenon::Plan::Open(file.path(), threads);
+  if (!plan) return RunFailed(subject.name, plan.error());
+  auto session = tenon::Session::Open(*plan);
+  if (!session) return RunFailed(subject.name, session.error());
+  std::vector<std::vector<std::byte>> inputs;
+  for (size_t i = 0; i < plan->InputCount(); ++i) {
+    inputs.push_back(RandomInput(plan->Input(i)));
+    if (auto error = session->BindInput(i, inputs[i].data(), inputs[i].size())) {
+      return RunFailed(subject.name, *error);
+    }
+  }
+  samples.wall.resize(plan->OpCount());
+  samples.running.resize(plan->OpCount());
+  const bool is_one_thread = threads == 1 && RunsOnThisThread(*plan);
+  Trace wall_run{&samples.wall, WallNanoseconds, CostOf(WallNanoseconds)};
+  Trace running_run{&samples.running, RunningNanoseconds, CostOf(RunningNanoseconds)};
+  const tenon_trace wall = TraceWith(wall_run);
+  const tenon_trace running = TraceWith(running_run);
+  const Clock clock = is_one_thread ? RunningNanoseconds : WallNanoseconds;
+  constexpr int kWarmUp = 2;
+  for (int i = 0; i < iterations + kWarmUp; ++i) {
+    const uint64_t start = clock();
+    if (auto error = session->Run()) return RunFailed(subject.name, *error);
+    if (i < kWarmUp) continue;
+    samples.latency.push_back(static_cast<double>(clock() - start));
+    if (auto error = session->RunTraced(wall)) return RunFailed(subject.name, *error);
+    if (!is_one_thread) continue;
+    if (auto error = session->RunTraced(running)) return RunFailed(subject.name, *error);
+  }
+  return {};
+}
+
+}  // namespace
+
+Durations RunSamples::Latency() { return Summarise(latency, kNanosecondsPerMs); }
+
+Durations RunSamples::OfOp(size_t op) {
+  constexpr double kLongMs = 0.03;
+  const Durations durations = Summarise(wall[op], kNanosecondsPerMs);
+  if (durations.mean_ms < kLongMs || running[op].empty()) return durations;
+  return Summarise(running[op], kNanosecondsPerMs);
+}
+
+Result<std::vector<RunSamples>> RunInTurns(const std::vector<PlanToProfile>& plans,
+                                           const TurnOptions& options) {
+  const int rounds = std::clamp(options.rounds, 1, std::max(1, options.iterations));
+  std::vector<RunSamples> samples(plans.size());
+  int turn = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const int iterations =
+        options.iterations * (round + 1) / rounds - options.iterations * round / rounds;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      if (options.progress) {
+        options.progress(plans[i].name, turn++, rounds * static_cast<int>(plans.size()));
+      }
+      Status status = RunPlan(plans[i], iterations, options.threads, samples[i]);
+      if (!status.ok()) return status.error();
+    }
+  }
+  return samples;
+}
+
+Result<PlanTables> PlanTables::Open(const PlanToProfile& subject) {
+  PlanTables tables;
+  tables.aligned_.resize(subject.plan.size() / sizeof(std::max_align_t) + 1);
+  std::memcpy(tables.aligned_.data(), subject.plan.data(), subject.plan.size());
+  const auto* bytes = reinterpret_cast<const uint8_t*>(tables.aligned_.data());
+  const auto view = PlanView::Open({bytes, subject.plan.size()}, true);
+  if (!view.ok()) return InternalError("{}: {}", subject.name, ToString(view.status()));
+  tables.view_ = *view;
+  return tables;
+}
+
+std::string UnitNameOf(const Board& board, const ProfileOperands& operands) {
+  Op op;
+  op.kind = operands.kind();
+  op.backend = operands.kernel().substr(0, operands.kernel().find('.'));
+  const Unit* unit = UnitFor(board, op);
+  return unit != nullptr ? unit->name : op.backend;
+}
+
+}  // namespace tenon::converter

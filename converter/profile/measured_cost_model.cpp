@@ -1,0 +1,90 @@
+#include "converter/profile/measured_cost_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon::converter {
+namespace {
+
+constexpr double kPicosecondsPerMs = 1e9;
+
+}  // namespace
+
+MeasuredCostModel::MeasuredCostModel(const Profile& profile, const Locations* locations)
+    : profile_(profile), locations_(locations), analytic_(profile.threads) {
+  struct Sum {
+    double ms = 0;
+    int places = 0;
+  };
+  std::unordered_map<std::string, Sum> sums;
+  for (const ProfileEntry& entry : profile.entries) {
+    const std::string key = entry.unit + " " + entry.signature;
+    measured_[key] = entry.durations.mean_ms;
+    Sum& sum = sums[WithoutStrides(key)];
+    sum.ms += entry.durations.mean_ms * entry.places;
+    sum.places += entry.places;
+    units_[entry.unit] = true;
+  }
+  for (const auto& [key, sum] : sums) measured_without_strides_[key] = sum.ms / sum.places;
+}
+
+MeasuredCostModel::Estimate MeasuredCostModel::EstimateOf(const Graph& graph, const Op& op,
+                                                          const Unit& unit) const {
+  if (!units_.contains(unit.name)) return {};
+  const ProfileOperands operands(graph, op, locations_);
+  const std::string key = unit.name + " " + ProfileSignature(operands, profile_.threads);
+  if (const auto found = measured_.find(key); found != measured_.end()) {
+    return {CostSource::kMeasured, found->second};
+  }
+  // What is not known of the places in memory must not make a measured op an unknown one.
+  if (locations_ == nullptr) {
+    const auto found = measured_without_strides_.find(WithoutStrides(key));
+    if (found != measured_without_strides_.end()) return {CostSource::kMeasured, found->second};
+  }
+  const CostTerms terms = KernelTerms(operands, profile_.machine, profile_.threads);
+  const auto ms =
+      profile_.calibration.PredictMs(InNetwork(terms, NetworkBytes(graph), profile_.machine),
+                                     KindTerms(operands, profile_.machine));
+  if (!ms.has_value()) return {};
+  return {CostSource::kCalibrated, *ms};
+}
+
+double MeasuredCostModel::NetworkBytes(const Graph& graph) const {
+  const std::lock_guard<std::mutex> lock(network_mutex_);
+  if (network_ == &graph) return network_bytes_;
+  double constants = 0;
+  double largest = 0;
+  for (const OpId id : graph.OpOrder()) {
+    const ProfileOperands operands(graph, graph.op(id), locations_);
+    constants += ConstantBytes(operands);
+    largest = std::max(largest, ActivationBytes(operands));
+  }
+  network_ = &graph;
+  network_bytes_ = constants + largest;
+  return network_bytes_;
+}
+
+OpTime MeasuredCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& unit) const {
+  const Estimate estimate = EstimateOf(graph, op, unit);
+  if (estimate.source == CostSource::kAnalytic) return analytic_.TimeOf(graph, op, unit);
+  OpTime time;
+  time.compute = static_cast<Picoseconds>(std::llround(estimate.ms * kPicosecondsPerMs));
+  time.measured = true;
+  return time;
+}
+
+Status CheckProfileFits(const Profile& profile, const Board& board) {
+  if (profile.board == board.name) return {};
+  return UsageError("the profile was made for the board '{}', not for '{}'", profile.board,
+                    board.name);
+}
+
+std::unique_ptr<CostModel> MakeCostModel(const Board& board, const Profile* profile,
+                                         const Locations* locations) {
+  if (profile == nullptr || !CheckProfileFits(*profile, board).ok()) {
+    return std::make_unique<AnalyticCostModel>(board);
+  }
+  return std::make_unique<MeasuredCostModel>(*profile, locations);
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,60 @@
+// Costs from a profile: measured where the very op was measured, else by the model that the profile
+// calibrated, else from the board's rates (methods C7).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "converter/cost/cost_model.hpp"
+#include "converter/ir/locations.hpp"
+#include "converter/profile/profile.hpp"
+
+namespace tenon::converter {
+
+/// Where a time comes from.
+enum class CostSource : uint8_t { kMeasured, kCalibrated, kAnalytic };
+
+class MeasuredCostModel final : public CostModel {
+ public:
+  /// Both must outlive the model. With `locations` of the graph that will be asked about, strides
+  /// are those of the views that tensors really are; without, tensors count as dense.
+  explicit MeasuredCostModel(const Profile& profile, const Locations* locations = nullptr);
+
+  /// Of a measured or calibrated op: `compute` is the whole time, `fixed` and `bytes` are 0.
+  [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
+
+  /// The same with its source. `ms` is that of a measured or calibrated op.
+  struct Estimate {
+    CostSource source = CostSource::kAnalytic;
+    double ms = 0;
+  };
+  [[nodiscard]] Estimate EstimateOf(const Graph& graph, const Op& op, const Unit& unit) const;
+
+ private:
+  const Profile& profile_;
+  const Locations* locations_;
+  AnalyticCostModel analytic_;
+  std::unordered_map<std::string, double> measured_;  ///< ms by signature
+  std::unordered_map<std::string, double> measured_without_strides_;
+  std::unordered_map<std::string, bool> units_;  ///< names of units that were profiled
+
+  [[nodiscard]] double NetworkBytes(const Graph& graph) const;
+
+  // Of the graph that was asked about last: it changes little while costs are asked for.
+  mutable std::mutex network_mutex_;
+  mutable const Graph* network_ = nullptr;
+  mutable double network_bytes_ = 0;
+};
+
+/// Errors (kUsage): the profile was made for another board.
+[[nodiscard]] Status CheckProfileFits(const Profile& profile, const Board& board);
+
+/// The cost model for conversions to `board`: measured with a profile, which must outlive it and
+/// fit the board (see CheckProfileFits); analytic with null. `locations` as above.
+[[nodiscard]] std::unique_ptr<CostModel> MakeCostModel(const Board& board, const Profile* profile,
+                                                       const Locations* locations = nullptr);
+
+}  // namespace tenon::converter

@@ -1,0 +1,91 @@
+// A profile: what ops took on one machine, and the calibration of the analytic model by it (methods
+// C7b, R2). `tenon profile` makes it; its JSON is described in docs/profile-format.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converter/board/board.hpp"
+#include "converter/cost/features.hpp"
+#include "converter/profile/calibration.hpp"
+#include "converter/profile/tuning.hpp"
+#include "converter/status.hpp"
+
+namespace tenon::converter {
+
+inline constexpr int kProfileVersion = 1;
+
+/// Durations of one thing over repeated runs, in milliseconds.
+struct Durations {
+  int64_t runs = 0;
+  double min_ms = 0;
+  /// Mean of the faster half of the runs: what disturbs a run only makes it longer.
+  double mean_ms = 0;
+  /// Mean of all runs over `mean_ms`, less 1: 0 on a quiet machine.
+  double spread = 0;
+};
+
+/// Of samples in any unit that is `per_ms` to the millisecond. `samples` is sorted.
+[[nodiscard]] Durations Summarise(std::vector<double>& samples, double per_ms);
+
+/// One op signature and what it took, over all places where it stands.
+struct ProfileEntry {
+  std::string signature;
+  std::string unit;
+  std::string kernel;
+  int places = 0;  ///< ops in all models and sweeps that have it
+  Durations durations;
+  CostTerms kernel_terms;
+  CostTerms kind_terms;
+};
+
+/// One model that was run, or one network of the built-in sweep.
+struct ProfiledModel {
+  std::string name;
+  bool sweep = false;
+  Durations latency;
+  double network_bytes = 0;  ///< constants, and the activations of the largest op
+  struct Step {
+    int32_t entry;   ///< index into Profile::entries
+    double mean_ms;  ///< of this op here, as Durations::mean_ms
+  };
+  std::vector<Step> steps;  ///< in the plan's order
+};
+
+struct Profile {
+  std::string board;
+  int threads = 1;
+  MachineFacts machine;
+  std::vector<ProfileEntry> entries;  ///< one per unit and signature
+  std::vector<ProfiledModel> models;
+  Calibration calibration;
+  /// A measured priority table, which conversions with this profile use before the board's. Empty:
+  /// none was asked for.
+  std::vector<Priority> priorities;
+  Tuning tuning;  ///< variants of kernels that conversions with this profile use
+
+  /// Adds a run's op to the entry of its unit and signature; gives the entry's index.
+  int32_t AddOp(ProfileEntry op);
+
+ private:
+  std::map<std::string, int32_t> by_key_;
+};
+
+/// Samples for Calibrate: every entry in every model, but of models for which `leave_out` (by index
+/// into `models`) says so. `sweep`: those of the built-in sweep too.
+[[nodiscard]] std::vector<CalibrationSample> CalibrationSamples(const Profile& profile,
+                                                                const std::vector<bool>& leave_out,
+                                                                bool sweep);
+
+/// Text of a profile file. Needs nothing but the profile: equal profiles, equal bytes.
+[[nodiscard]] std::string FormatProfile(const Profile& profile);
+
+/// Errors (kInput): no JSON, unknown or missing keys, wrong types, numbers that no measurement
+/// gives; names the key.
+[[nodiscard]] Result<Profile> ParseProfile(std::string_view json, const std::string& file_name);
+[[nodiscard]] Result<Profile> LoadProfile(const std::string& path);
+
+}  // namespace tenon::converter

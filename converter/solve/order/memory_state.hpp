@@ -1,0 +1,91 @@
+// The nodes done so far (a downset of the precedence order) with everything that follows from
+// them: which nodes are ready, how many bytes live, what one more node would cost.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/solve/order/memory_problem.hpp"
+
+namespace tenon::converter {
+
+struct StepCost {
+  int64_t during = 0;  ///< live bytes while the node runs
+  int64_t after = 0;   ///< live bytes once it is done
+};
+
+/// Walks up and down the lattice of downsets. The problem must outlive it.
+class MemoryState {
+ public:
+  explicit MemoryState(const MemoryProblem& problem);
+
+  /// Jumps to the downset whose bits are set in `done` (words() words).
+  void Load(const uint64_t* done);
+
+  [[nodiscard]] size_t words() const { return done_.size(); }
+  [[nodiscard]] const std::vector<uint64_t>& done() const { return done_; }
+  [[nodiscard]] size_t done_count() const { return done_count_; }
+  [[nodiscard]] bool IsComplete() const { return done_count_ == problem_.nodes.size(); }
+  [[nodiscard]] int64_t live() const { return live_; }
+  [[nodiscard]] StepCost CostOf(Index node) const;
+  /// Nodes looked at by Load, Apply and ApplyForced since the beginning: about a hundredth of a
+  /// microsecond each.
+  [[nodiscard]] int64_t visits() const { return visits_; }
+
+  /// The ready nodes, ascending.
+  void GetReady(std::vector<Index>& ready) const;
+  void Apply(Index node);  ///< must be ready
+  void Undo(Index node);   ///< must be the last one applied
+
+  /// Does nodes that can be done at once without loss, appends them to `moves`:
+  ///  - a ready node that runs within `level` bytes and leaves no more alive than before;
+  ///  - a chain of nodes, each made ready by the one before, that ends like that.
+  /// Any order that goes on from here within `level` or more can be changed to do these first and
+  /// has no higher peak then, because a storage that closes here closes in every larger downset,
+  /// one that opens here may be open there already, and no prefix of the chain is cheaper than all
+  /// of it (live bytes are submodular over downsets).
+  void ApplyForced(int64_t level, std::vector<Index>& moves);
+  /// Applies a ready node and then what is forced; both are appended to `moves`. Where nothing was
+  /// forced at this level before, only nodes that share storages with what is done now are looked
+  /// at, and all if fewer bytes live.
+  void ApplyForcedAfter(Index node, int64_t level, std::vector<Index>& moves);
+
+ private:
+  [[nodiscard]] bool IsReady(Index node) const {
+    return (ready_[node / 64] >> (node % 64) & 1U) != 0;
+  }
+  void IndexTouchers();
+  /// The ready nodes that touch a storage of the moves from `first` on, ascending.
+  void GetAffected(const std::vector<Index>& moves, size_t first, std::vector<Index>& affected);
+  /// Does what is forced among scan_ and what that affects. Other nodes have been looked at when
+  /// `checked_at` bytes were alive.
+  void Close(int64_t level, int64_t checked_at, std::vector<Index>& moves);
+  [[nodiscard]] bool IsOpen(Index storage) const {
+    return touched_[storage] > 0 || problem_.storages[storage].from_start;
+  }
+  [[nodiscard]] bool ClosesNext(Index storage) const {
+    return touched_[storage] + 1 == touchers_[storage] && !problem_.storages[storage].to_end;
+  }
+  [[nodiscard]] bool SavesBytes(const HandOver& hand_over) const {
+    return ClosesNext(hand_over.from) && !IsOpen(hand_over.to);
+  }
+  bool FollowChain(Index node, int64_t level, int64_t target, int depth, int& tries,
+                   std::vector<Index>& moves);
+
+  const MemoryProblem& problem_;
+  std::vector<size_t> successor_begins_;
+  std::vector<Index> successors_;
+  std::vector<Index> touchers_;         ///< by storage: number of nodes that touch it
+  std::vector<size_t> toucher_begins_;  ///< by storage: where these nodes begin
+  std::vector<Index> toucher_nodes_;
+  std::vector<Index> touched_;          ///< by storage: those of them done
+  std::vector<Index> waiting_for_;      ///< by node: predecessors not done
+  std::vector<uint64_t> done_, ready_;  ///< bit sets of nodes
+  std::vector<Index> scan_;             ///< nodes that Close looks at
+  int64_t start_bytes_ = 0;
+  int64_t live_ = 0;
+  size_t done_count_ = 0;
+  int64_t visits_ = 0;
+};
+
+}  // namespace tenon::converter

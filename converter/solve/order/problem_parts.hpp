@@ -1,0 +1,36 @@
+// Cuts an order of a memory problem into runs that can be searched on their own.
+#pragma once
+
+#include <vector>
+
+#include "converter/solve/order/memory_problem.hpp"
+
+namespace tenon::converter {
+
+class ProblemParts {
+ public:
+  /// `order` must respect the predecessors; the problem must outlive this. O(V + E).
+  ProblemParts(const MemoryProblem& problem, std::vector<Index> order);
+
+  /// The nodes at positions `begin` up to but not including `end` of the order as a problem of
+  /// their own, the others before and behind them: node i is order()[begin + i]. Its peak under
+  /// an order is what the whole reaches there. O(the part).
+  [[nodiscard]] MemoryProblem Part(size_t begin, size_t end);
+
+  [[nodiscard]] const std::vector<Index>& order() const { return order_; }
+  /// Puts the nodes of Part(begin, ...) into the order `local`, by their numbers in it. Cut parts
+  /// that overlap this one from a new object.
+  void Reorder(size_t begin, const std::vector<Index>& local);
+
+ private:
+  static constexpr Index kAbsent = UINT32_MAX;
+
+  const MemoryProblem& problem_;
+  std::vector<Index> order_;
+  std::vector<Index> position_;       ///< by node
+  std::vector<Index> first_, last_;   ///< by storage: positions that touch it; kAbsent if none
+  std::vector<int64_t> live_before_;  ///< by position: bytes of storages alive across its start
+  std::vector<Index> local_storage_;  ///< scratch, by storage
+};
+
+}  // namespace tenon::converter

@@ -1,0 +1,33 @@
+#include "converter/solve/order/random_order.hpp"
+
+#include <random>
+
+namespace tenon::converter {
+
+std::vector<Index> RandomOrder(const MemoryProblem& problem, uint64_t seed) {
+  const size_t count = problem.nodes.size();
+  std::vector<std::vector<Index>> successors(count);
+  std::vector<size_t> missing(count);
+  std::vector<Index> ready;
+  for (Index node = 0; node < count; ++node) {
+    missing[node] = problem.nodes[node].predecessors.size();
+    for (const Index before : problem.nodes[node].predecessors) successors[before].push_back(node);
+    if (missing[node] == 0) ready.push_back(node);
+  }
+  // The engine is fixed by the standard; its distributions are not.
+  std::mt19937_64 random(seed);
+  std::vector<Index> order;
+  order.reserve(count);
+  while (!ready.empty()) {
+    std::swap(ready[random() % ready.size()], ready.back());
+    const Index node = ready.back();
+    ready.pop_back();
+    order.push_back(node);
+    for (const Index after : successors[node]) {
+      if (--missing[after] == 0) ready.push_back(after);
+    }
+  }
+  return order;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,37 @@
+// A placement problem in the form that the search works on: only what constrains is left.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "converter/solve/place/place.hpp"
+
+namespace tenon::converter {
+
+/// A buffer that takes space, in units of Instance::unit bytes.
+struct InstanceBuffer {
+  int first_section = 0;
+  int last_section = 0;  ///< inclusive
+  int64_t size = 0;      ///< padded to what the next buffer above it can use
+  int64_t alignment = 1;
+  int64_t min_offset = 0;  ///< > 0 only where the offset is fixed
+  bool fixed = false;
+  int64_t bytes = 0;  ///< size in bytes, not padded
+  size_t source = 0;  ///< index in the list given
+};
+
+/// Buffers sorted by first section. A section is a maximal set of buffers alive together: two
+/// buffers overlap in time exactly if they share a section, and there are no more sections than
+/// buffers, however many steps there are.
+struct Instance {
+  int64_t unit = 1;  ///< every offset worth trying is a multiple of this many bytes
+  int sections = 0;
+  std::vector<InstanceBuffer> buffers;
+};
+
+/// None if the search could not cope: sums of sizes could leave the range of its arithmetic, a
+/// fixed offset is not aligned, or there are too many buffers (tens of thousands).
+[[nodiscard]] std::optional<Instance> MakeInstance(const std::vector<Buffer>& buffers);
+
+}  // namespace tenon::converter

@@ -1,0 +1,48 @@
+// Which way of using several threads and devices at once suits (methods P1, P2), by predicted time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "converter/solve/time/simulator.hpp"
+#include "converter/status.hpp"
+
+namespace tenon::converter {
+
+enum class ParallelMode : uint8_t {
+  kAuto,
+  kIntra,     ///< threads share every op
+  kInter,     ///< independent ops on different threads
+  kReplicas,  ///< whole inferences on different threads
+  kPipeline,  ///< stages on different threads and devices
+};
+
+/// "auto", "intra", ...; kUsage for anything else.
+[[nodiscard]] Result<ParallelMode> ParseParallelMode(std::string_view text);
+[[nodiscard]] const char* ParallelModeName(ParallelMode mode);
+
+/// What is predicted of one mode.
+struct ParallelCandidate {
+  ParallelMode mode = ParallelMode::kIntra;
+  std::string why_not;       ///< not possible here; empty if it is
+  int threads = 1;           ///< of the CPU that it takes
+  Picoseconds latency = 0;   ///< of one input
+  Picoseconds period = 0;    ///< between results of a stream of independent inputs
+  int64_t memory_bytes = 0;  ///< arenas of all that run
+};
+
+struct ParallelChoice {
+  ParallelMode mode = ParallelMode::kIntra;  ///< never kAuto
+  std::string reason;
+  std::vector<ParallelCandidate> candidates;
+};
+
+/// For a stream (`for_throughput`) the shortest period, else the shortest latency; another mode
+/// than intra must be at least 2% better, and among equals the one with less memory is taken.
+/// Errors (kUsage): the mode asked for is not possible; says why.
+[[nodiscard]] Result<ParallelChoice> ChooseParallel(std::vector<ParallelCandidate> candidates,
+                                                    bool for_throughput, ParallelMode asked);
+
+}  // namespace tenon::converter

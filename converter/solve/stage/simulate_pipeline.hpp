@@ -1,0 +1,46 @@
+// A pipeline at work, input by input: what its period really is, and how deep its channels must be.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/solve/time/simulator.hpp"
+
+namespace tenon::converter {
+
+struct PipelineStage {
+  Picoseconds time = 0;
+  int32_t unit = 0;  ///< runs one stage at a time
+};
+
+/// Stages after `from` up to `to` start on an input when `from` is done with it; `from` starts when
+/// they are all done with the input `depth` before.
+struct PipelineChannel {
+  int32_t from = 0;
+  int32_t to = 0;
+  int32_t depth = 1;
+};
+
+struct PipelineRun {
+  Picoseconds period = 0;      ///< between results, over the middle half of the stream
+  Picoseconds first_done = 0;  ///< the first input's latency
+  Picoseconds makespan = 0;
+};
+
+/// Streams `inputs` inputs through the stages. A stage takes inputs in order; a unit that several
+/// stages could use takes the one with the oldest input. Deterministic.
+[[nodiscard]] PipelineRun SimulatePipeline(const std::vector<PipelineStage>& stages,
+                                           const std::vector<PipelineChannel>& channels,
+                                           int32_t inputs);
+
+/// The most that the units allow: one input per largest sum of the times of a unit's stages.
+[[nodiscard]] Picoseconds PeriodBound(const std::vector<PipelineStage>& stages);
+
+/// Sets every channel's depth: two, so that one buffer is written while the other is read; one more
+/// for each stage that the channel skips, and where an end shares its unit with other stages, whose
+/// turns come unevenly; and more while the simulated period is over the bound by 2% and gets
+/// shorter by half a percent. At most `most`.
+void ChooseDepths(const std::vector<PipelineStage>& stages, int32_t most,
+                  std::vector<PipelineChannel>& channels);
+
+}  // namespace tenon::converter

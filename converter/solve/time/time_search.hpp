@@ -1,0 +1,59 @@
+// Chooses the order of tasks with the smallest makespan on units that run side by side (methods
+// C6): all orders where there are few, else a seeded search from several starting points; ties go
+// to the smaller peak of fast memory. Never worse than the source order, list scheduling and the
+// random orders tried.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "converter/progress.hpp"
+#include "converter/solve/time/time_problem.hpp"
+
+namespace tenon::converter {
+
+struct TimeSearchOptions {
+  /// Tasks issued in all evaluated orders together: about a third of a microsecond each. Not
+  /// seconds, so that results repeat.
+  int64_t work_budget = 3'000'000;
+  uint64_t seed = 1;
+  int random_orders = 10;        ///< the baseline is the best of them
+  int64_t count_budget = 2'000;  ///< downsets that counting the orders may take
+  int smallest_subgraph = 4;     ///< of those between key nodes; smaller ones join a neighbour
+  Picoseconds target = 0;        ///< stop at the first order that is as short
+  std::vector<Index> start;      ///< an order known to be good; may be empty
+  /// May be empty. Of the search behind the baselines; subgraphs get a quarter of the budget more.
+  ProgressFunction progress;
+};
+
+struct TimeSubgraph {
+  size_t tasks = 0;
+  std::optional<uint64_t> orders;  ///< that there are; none if not counted
+  int64_t tried = 0;
+  bool exact = false;   ///< all orders were tried, by themselves
+  bool shared = false;  ///< searched once with an identical one
+};
+
+/// How long an order takes; none if it does not fit into fast memory.
+using OrderTime = std::optional<Picoseconds>;
+
+struct TimeOrder {
+  std::vector<Index> order;
+  OrderTime source;
+  OrderTime random;  ///< the best of several
+  OrderTime list;
+  OrderTime chosen;
+  TimeBound bound;
+  int64_t peak_bytes = 0;
+  int64_t tried = 0;               ///< orders evaluated as a whole
+  std::optional<uint64_t> orders;  ///< that there are; none if not counted
+  bool exact = false;              ///< all were tried, or the chosen one reaches the bound
+  std::vector<TimeSubgraph> subgraphs;
+  Index stuck = 0;  ///< a task there was no room for, if no order fits
+};
+
+/// Deterministic.
+[[nodiscard]] TimeOrder FindTimeOrder(const TimeProblem& problem, const TimeSearchOptions& options);
+
+}  // namespace tenon::converter

@@ -1,0 +1,220 @@
+// Graphs against boards that they do not fit whole: split until they do, with the same values, or
+// refused with a limit that really works.
+#include "converter/driver/fit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "converter/driver/pipeline.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/evaluate_graph.hpp"
+#include "tests/support/random_graph.hpp"
+#include "tests/unit/converter/driver/conv_chain.hpp"
+
+namespace tenon::converter {
+namespace {
+
+ConvertOptions Portable(int64_t ram) {
+  ConvertOptions options = test::OptionsFor();
+  options.board.units[0].portable_kernels_only = true;
+  options.board.FindSpace("ram")->bytes = ram;
+  options.order_budget = 2000;
+  options.place_budget = 2000;
+  options.split_budget = 200'000;
+  return options;
+}
+
+int64_t UnlimitedArena(const Graph& graph) {
+  const auto conversion = ConvertGraph(graph, Portable(int64_t{1} << 30));
+  REQUIRE(conversion.ok());
+  CHECK(conversion->chain_splits.chains.empty());
+  CHECK(conversion->op_splits.splits.empty());
+  return conversion->memory.arena_bytes;
+}
+
+/// The number at the end of "--memory-limit ram=N".
+int64_t StatedLimit(const Error& error) {
+  const std::string mark = "--memory-limit ram=";
+  for (const std::string& detail : error.details) {
+    const size_t at = detail.find(mark);
+    if (at != std::string::npos) return std::stoll(detail.substr(at + mark.size()));
+  }
+  FAIL("no limit in the error's details");
+  return 0;
+}
+
+TEST_CASE("Fit: a chain over the limit is cut into patches that give the same bits") {
+  const Graph graph = Parsed(kChain);
+  const int64_t whole = UnlimitedArena(graph);
+  const auto conversion = ConvertGraph(graph, Portable(whole / 2));
+  REQUIRE(conversion.ok());
+  CHECK(conversion->memory.arena_bytes <= whole / 2);
+  CHECK(conversion->memory.unsplit_bytes == whole);
+  REQUIRE(conversion->chain_splits.chains.size() >= 1);
+  CHECK(conversion->chain_splits.chains[0].patching.parts > 1);
+  const auto unlimited = ConvertGraph(graph, Portable(int64_t{1} << 30));
+  REQUIRE(unlimited.ok());
+  const auto inputs = test::RandomInputs(graph, 1);
+  CHECK(Outputs(*conversion, inputs) == Outputs(*unlimited, inputs));
+}
+
+TEST_CASE("Fit: what cannot be split enough is refused with the op and a limit that works") {
+  const Graph graph = Parsed(kChain);
+  const auto refused = ConvertGraph(graph, Portable(1000));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
+  const int64_t stated = StatedLimit(refused.error());
+  CHECK(stated < UnlimitedArena(graph) / 2);
+  const auto fits = ConvertGraph(graph, Portable(stated));
+  REQUIRE(fits.ok());
+  CHECK(fits->memory.arena_bytes <= stated);
+}
+
+TEST_CASE("Fit: without splitting a graph over the limit works in place, with the same bits") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(UnlimitedArena(graph) - 1);
+  options.split = false;
+  const auto over = ConvertGraph(graph, options);
+  REQUIRE(over.ok());
+  CHECK(over->chain_splits.chains.empty());
+  const auto unlimited = ConvertGraph(graph, Portable(int64_t{1} << 30));
+  REQUIRE(unlimited.ok());
+  const auto inputs = test::RandomInputs(graph, 1);
+  CHECK(Outputs(*over, inputs) == Outputs(*unlimited, inputs));
+}
+
+TEST_CASE("Fit: without splitting a graph is refused below what it needs in place") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(1000);
+  options.split = false;
+  const auto refused = ConvertGraph(graph, options);
+  REQUIRE_FALSE(refused.ok());
+  const int64_t stated = StatedLimit(refused.error());
+  CHECK(stated < UnlimitedArena(graph));
+  options.board.FindSpace("ram")->bytes = stated;
+  CHECK(ConvertGraph(graph, options).ok());
+  options.board.FindSpace("ram")->bytes = stated - 1;
+  CHECK_FALSE(ConvertGraph(graph, options).ok());
+}
+
+TEST_CASE("Fit: the objective memory keeps to a bound of its price in time") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(int64_t{1} << 30);
+  const auto plain = ConvertGraph(graph, options);
+  REQUIRE(plain.ok());
+  options.objective = Objective::kMemory;
+  const auto smallest = ConvertGraph(graph, options);
+  REQUIRE(smallest.ok());
+  const double most = static_cast<double>(smallest->time.after) - 1;
+  options.most_slowdown = most / static_cast<double>(plain->time.after);
+  REQUIRE(options.most_slowdown > 1.0);
+  const auto bounded = ConvertGraph(graph, options);
+  REQUIRE(bounded.ok());
+  CHECK(static_cast<double>(bounded->time.after) <= most);
+  CHECK(bounded->memory.arena_bytes >= smallest->memory.arena_bytes);
+  CHECK(bounded->memory.arena_bytes <= plain->memory.arena_bytes);
+}
+
+TEST_CASE("Fit: for the objective memory chains are cut though the graph fits") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions options = Portable(int64_t{1} << 30);
+  options.objective = Objective::kMemory;
+  const auto conversion = ConvertGraph(graph, options);
+  REQUIRE(conversion.ok());
+  CHECK(conversion->memory.arena_bytes < UnlimitedArena(graph) / 2);
+}
+
+TEST_CASE("Fit: weights over the memory that they are staged in are split by output channel") {
+  ConvertOptions options = test::OptionsFor("npu-3unit");
+  const int64_t sram = options.board.ArenaSpace()->bytes;
+  const Graph graph = Parsed(R"(input %x: f32[1,1024]
+const %w: f32[1024,1024] = random(1)
+%y = matmul(%x, %w)
+output %y
+)");
+  const auto conversion = ConvertGraph(graph, options);
+  REQUIRE(conversion.ok());
+  CHECK(1024 * 1024 * 4 > sram);
+  CHECK(conversion->memory.arena_bytes <= sram);
+  REQUIRE(conversion->op_splits.splits.size() == 1);
+  CHECK(conversion->op_splits.splits[0].dimension == "channel");
+  const auto inputs = test::RandomInputs(graph, 1);
+  const test::Evaluation expected = test::EvaluateGraph(graph, inputs);
+  CHECK(Outputs(*conversion, inputs)[0] == expected.values.at(graph.outputs()[0].tensor));
+}
+
+TEST_CASE("Fit: random graphs under a tight limit compute the same bits, or state what works") {
+  int split = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    test::RandomGraphOptions shape;
+    shape.most_ops = 12;
+    const Graph graph = test::RandomGraph(seed, shape);
+    const auto unlimited = ConvertGraph(graph, Portable(int64_t{1} << 30));
+    REQUIRE(unlimited.ok());
+    ConvertOptions options = Portable(unlimited->memory.arena_bytes * 3 / 4);
+    auto conversion = ConvertGraph(graph, options);
+    if (!conversion.ok()) {
+      REQUIRE(conversion.error().kind == ErrorKind::kDoesNotFit);
+      options.board.FindSpace("ram")->bytes = StatedLimit(conversion.error());
+      conversion = ConvertGraph(graph, options);
+    }
+    if (!conversion.ok()) FAIL(conversion.error().message);
+    CHECK(conversion->memory.arena_bytes <= options.board.FindSpace("ram")->bytes);
+    if (!conversion->chain_splits.chains.empty()) ++split;
+    const auto inputs = test::RandomInputs(graph, seed);
+    CHECK(Outputs(*conversion, inputs) == Outputs(*unlimited, inputs));
+  }
+  CHECK(split > 0);  // most of these graphs have nothing that could be cut
+}
+
+TEST_CASE("Fit: random graphs on units side by side compute the same bits as on one core") {
+  ConvertOptions units = test::OptionsFor("npu-3unit");
+  units.board.FindSpace("sram")->bytes = 64 * 1024;
+  units.order_budget = 500;
+  units.place_budget = 2000;
+  units.split_budget = 200'000;
+  int ran = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    test::RandomGraphOptions shape;
+    shape.most_ops = 12;
+    const Graph graph = test::RandomGraph(seed, shape);
+    const auto conversion = ConvertGraph(graph, units);
+    if (!conversion.ok()) {
+      CHECK(conversion.error().kind == ErrorKind::kDoesNotFit);
+      continue;
+    }
+    ++ran;
+    const auto one_core = ConvertGraph(graph, Portable(int64_t{1} << 30));
+    REQUIRE(one_core.ok());
+    const auto inputs = test::RandomInputs(graph, seed);
+    CHECK(Outputs(*conversion, inputs) == Outputs(*one_core, inputs));
+  }
+  CHECK(ran > 40);
+}
+
+TEST_CASE("Fit: on units side by side the objective memory is refused, not ignored") {
+  ConvertOptions options = test::OptionsFor("npu-3unit");
+  options.objective = Objective::kMemory;
+  const auto refused = ConvertGraph(Parsed(kChain), options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kUsage);
+}
+
+TEST_CASE("Fit: the same graph and options give the same bytes, split and scheduled") {
+  const Graph graph = Parsed(kChain);
+  ConvertOptions units = test::OptionsFor("npu-3unit");
+  units.board.FindSpace("sram")->bytes = 32 * 1024;
+  for (const ConvertOptions& options : {Portable(UnlimitedArena(graph) / 2), units}) {
+    const auto first = ConvertGraph(graph, options);
+    const auto second = ConvertGraph(graph, options);
+    REQUIRE(first.ok());
+    REQUIRE(second.ok());
+    CHECK(first->plan == second->plan);
+  }
+}
+
+}  // namespace
+}  // namespace tenon::converter

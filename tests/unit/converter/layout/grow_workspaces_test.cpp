@@ -1,0 +1,107 @@
+#include "converter/layout/grow_workspaces.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "tests/unit/converter/layout/memory_testing.hpp"
+
+namespace tenon::converter {
+namespace {
+
+int64_t BytesOf(const Graph& graph, const Op& op, bool least) {
+  const OpCallView view(graph, op);
+  const KernelCaps& caps = CapsOf(op);
+  return static_cast<int64_t>(least ? caps.least_workspace_bytes(view.call())
+                                    : caps.workspace_bytes(view.call(), 1));
+}
+
+struct Case {
+  Located located;
+  ArenaPlan arena;
+};
+
+/// The ops of quantized kinds on kernels that take more workspace or less: with the least.
+Case InLeast(std::string_view text) {
+  Case made{Locate(text), {}};
+  Graph& graph = made.located.graph;
+  for (const OpId id : graph.OpOrder()) {
+    Op& op = graph.op(id);
+    const OpCallView view(graph, op);
+    for (const KernelCaps& caps : cpu::CortexMCaps("dsp")) {
+      if (caps.kind != op.kind || caps.least_workspace_bytes == nullptr) continue;
+      if (caps.supports(view.call()) != nullptr) continue;
+      UseKernel(op, "cpu", caps);
+      op.workspace_bytes = BytesOf(graph, op, /*least=*/true);
+      break;
+    }
+  }
+  ArenaOptions options;
+  options.in_place = false;
+  made.arena = PlanArena(graph, made.located.locations, options);
+  return made;
+}
+
+void CheckApart(const ArenaPlan& arena) {
+  for (const PlannedStorage& a : arena.storages) {
+    CHECK(a.offset >= 0);
+    CHECK(a.offset % 16 == 0);
+    CHECK(a.offset + a.bytes <= arena.bytes);
+    for (const PlannedStorage& b : arena.storages) {
+      if (&a == &b || a.last_step < b.first_step || b.last_step < a.first_step) continue;
+      const bool apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+      CHECK(apart);
+    }
+  }
+}
+
+/// What each op's plan says of its workspace.
+int64_t PlannedBytes(const ArenaPlan& arena, OpId id) {
+  for (const PlannedStorage& storage : arena.storages) {
+    if (storage.workspace_of == id) return storage.bytes;
+  }
+  return 0;
+}
+
+constexpr const char* kConvs = R"(
+input %x: i8[1,64,10,10]
+const %w: i8[64,64,1,1] = random(1)
+const %m: f32[1] = [0.01]
+%y = quantized_conv(%x, %w, _, %m)
+%z = quantized_conv(%y, %w, _, %m)
+)";
+constexpr const char* kSum = "%s = quantized_binary(%y, %z) {function=add}\noutput %s\n";
+
+TEST_CASE("GrowWorkspaces: gives ops what their kernels like where the arena has it free") {
+  // The first op needs much more than the others.
+  Case made = InLeast(std::string("graph g\ninput %f: f32[10000]\n%g = unary(%f) {function=exp}\n"
+                                  "output %g") +
+                      kConvs + kSum);
+  const int64_t before = made.arena.bytes;
+  CHECK(GrowWorkspaces(made.located.graph, made.arena) == 3);
+  CHECK(made.arena.bytes == before);
+  CheckApart(made.arena);
+  const Graph& graph = made.located.graph;
+  for (const OpId id : graph.OpOrder()) {
+    const Op& op = graph.op(id);
+    if (op.kind == OpKind::kUnary) continue;
+    CHECK(op.workspace_bytes == BytesOf(graph, op, /*least=*/false));
+    CHECK(op.workspace_bytes > BytesOf(graph, op, /*least=*/true));
+    CHECK(PlannedBytes(made.arena, id) == op.workspace_bytes);
+  }
+}
+
+TEST_CASE("GrowWorkspaces: leaves the arena as it is where it is full") {
+  Case made = InLeast(std::string("graph g") + kConvs + "output %z\n");
+  const int64_t before = made.arena.bytes;
+  GrowWorkspaces(made.located.graph, made.arena);
+  CHECK(made.arena.bytes == before);
+  CheckApart(made.arena);
+  const Graph& graph = made.located.graph;
+  const OpId full = graph.tensor(made.located.Id("z")).producer;
+  CHECK(graph.op(full).workspace_bytes == PlannedBytes(made.arena, full));
+  CHECK(graph.op(full).workspace_bytes < BytesOf(graph, graph.op(full), /*least=*/false));
+}
+
+}  // namespace
+}  // namespace tenon::converter

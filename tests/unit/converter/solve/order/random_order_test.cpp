@@ -1,0 +1,39 @@
+#include "converter/solve/order/random_order.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+namespace tenon::converter {
+namespace {
+
+/// 0 before 1 and 2, which both come before 3; 4 stands alone.
+MemoryProblem Diamond() {
+  MemoryProblem problem;
+  problem.nodes.resize(5);
+  problem.nodes[1].predecessors = {0};
+  problem.nodes[2].predecessors = {0};
+  problem.nodes[3].predecessors = {1, 2};
+  return problem;
+}
+
+TEST_CASE("RandomOrder: every seed gives an order that respects the predecessors") {
+  const MemoryProblem problem = Diamond();
+  for (uint64_t seed = 0; seed < 200; ++seed) CHECK(IsOrder(problem, RandomOrder(problem, seed)));
+}
+
+TEST_CASE("RandomOrder: all ten orders of a diamond beside a single node come out") {
+  const MemoryProblem problem = Diamond();
+  std::set<std::vector<Index>> seen;
+  for (uint64_t seed = 0; seed < 500; ++seed) seen.insert(RandomOrder(problem, seed));
+  CHECK(seen.size() == 10);
+}
+
+TEST_CASE("RandomOrder: one seed, one order") {
+  const MemoryProblem problem = Diamond();
+  CHECK(RandomOrder(problem, 7) == RandomOrder(problem, 7));
+  CHECK(RandomOrder(MemoryProblem(), 7).empty());
+}
+
+}  // namespace
+}  // namespace tenon::converter
