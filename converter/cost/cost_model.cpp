@@ -4,14 +4,14 @@
 #include <string>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
 bool IsDepthwise(const Graph& graph, const Op& op) {
-  if (op.kind != OpKind::kConv && op.kind != OpKind::kQuantizedConv) return false;
+  if (!TraitsOf(op.kind).convolution) return false;
   const int32_t group = op.attributes.As<ConvAttributes>().group;
   return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
 }
@@ -19,23 +19,6 @@ bool IsDepthwise(const Graph& graph, const Op& op) {
 bool IsPortable(const Op& op) {
   const KernelCaps* caps = op.caps != nullptr ? op.caps : cpu::CapsNamed(op.kernel.c_str());
   return caps != nullptr && caps->portable;
-}
-
-/// True for ops whose every output element is one of an input's, or a constant.
-bool OnlyMoves(OpKind kind) {
-  switch (kind) {
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kPad:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kExpand:
-    case OpKind::kGather:
-    case OpKind::kCopy:
-      return true;
-    default:
-      return false;
-  }
 }
 
 /// Of one thread.
@@ -56,7 +39,7 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
 
 /// Of one thread.
 double ElementaryRate(const Op& op, const Unit& unit) {
-  const bool moves = OnlyMoves(op.kind) && unit.moved_elements_per_second > 0;
+  const bool moves = TraitsOf(op.kind).moves_elements && unit.moved_elements_per_second > 0;
   return moves ? unit.moved_elements_per_second : unit.elementary_ops_per_second;
 }
 

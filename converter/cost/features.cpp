@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "converter/cost/features_kernels.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace features {

@@ -3,7 +3,7 @@
 
 #include "converter/cost/features_kernels.hpp"
 #include "runtime/base/loop_nest.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter::features {
 namespace {
@@ -21,7 +21,7 @@ int64_t RowStride(const Nest& nest, int operand) {
 }
 
 const char* FunctionName(const ProfileOperands& operands) {
-  for (const AttributeField& field : GetOpText(operands.kind()).fields) {
+  for (const AttributeField& field : GetOpHostRow(operands.kind()).text.fields) {
     if (field.kind != FieldKind::kEnum) continue;
     const int32_t value = static_cast<const int32_t*>(operands.call().attributes)[field.offset];
     if (value >= 0 && value < field.enum_count) return field.enum_names[value];
@@ -74,8 +74,8 @@ void Binary(const Context& context) {
   const TensorView& z = call.Output();
   Nest nest;
   for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], z.strides[k], BroadcastStride(call.Input(0), z.rank, k),
-             BroadcastStride(call.Input(1), z.rank, k));
+    nest.Add(z.dims[k], z.strides[k], BroadcastStride(call.Input(BinaryInput::kX), z.rank, k),
+             BroadcastStride(call.Input(BinaryInput::kY), z.rank, k));
   }
   nest.Simplify();
   nest.LengthenRows();
@@ -249,8 +249,8 @@ void Movement(const Context& context) {
 
 void Gather(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& x = call.Input(0);
-  const TensorView& indices = call.Input(1);
+  const TensorView& x = call.Input(GatherInput::kX);
+  const TensorView& indices = call.Input(GatherInput::kIndices);
   const TensorView& y = call.Output();
   const int axis = call.AttributesAs<GatherAttributes>().axis;
   Nest nest;

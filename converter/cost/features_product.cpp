@@ -107,13 +107,13 @@ void AddProduct(const Context& context, const Product& product) {
                    : 1.0;
   terms.Add("pointers", fills * static_cast<double>(product.taps * product.convolutions) * groups);
   // Inputs that every group of channels reads anew.
-  const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(0)));
+  const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(ProductInput::kX)));
   terms.Add("reread_bytes", groups_first && x_bytes > l1 ? x_bytes * (groups - 1) : 0.0);
 }
 
 Product ProductOfConv(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const TensorView& y = call.Output();
   Product product;
   product.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
@@ -122,8 +122,9 @@ Product ProductOfConv(const OpCall& call) {
   product.depth = w.dims[1];
   product.taps = ConvTaps(call);
   product.pointwise = product.taps == 1 && attributes.strides[0] == 1 &&
-                      attributes.strides[1] == 1 && y.dims[2] == call.Input(0).dims[2] &&
-                      y.dims[3] == call.Input(0).dims[3];
+                      attributes.strides[1] == 1 &&
+                      y.dims[2] == call.Input(ProductInput::kX).dims[2] &&
+                      y.dims[3] == call.Input(ProductInput::kX).dims[3];
   return product;
 }
 
@@ -137,14 +138,16 @@ void TileConv(const Context& context) {
   context.terms.Add("scattered_outputs",
                     scattered ? static_cast<double>(call.Output().Elements()) : 0.0);
   context.terms.Add("residual",
-                    call.HasInput(3) ? static_cast<double>(call.Input(3).Elements()) : 0.0);
+                    call.HasInput(ConvInput::kResidual)
+                        ? static_cast<double>(call.Input(ConvInput::kResidual).Elements())
+                        : 0.0);
   AddActivation(context, call.AttributesAs<ConvAttributes>().activation);
   AddActivationTraffic(context);
 }
 
 void TileMatMul(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& a = call.Input(0);
+  const TensorView& a = call.Input(ProductInput::kX);
   Product product;
   product.depth = a.dims[a.rank - 1];
   product.pixels = a.Elements() / std::max<int64_t>(product.depth, 1);
@@ -159,14 +162,14 @@ void FirstConv(const Context& context) {
   Product product = ProductOfConv(call);
   product.pixels_per_row = call.Output().dims[3];
   product.depth *= product.taps;
-  const auto taps_high = static_cast<double>(call.Input(1).dims[2]);
+  const auto taps_high = static_cast<double>(call.Input(ProductInput::kWeights).dims[2]);
   product.taps = 1;
   const TileSums sums = SumTiles(product, context.machine);
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", sums.cycles);
   terms.Add("tiles", sums.tiles);
   terms.Add("narrow_outputs", sums.narrow_outputs);
-  const TensorView& x = call.Input(0);
+  const TensorView& x = call.Input(ProductInput::kX);
   const int64_t rows = product.pixels / std::max(call.Output().dims[3], 1);
   const double row_reads = static_cast<double>(rows) * taps_high;
   const double copied = row_reads * static_cast<double>(int64_t{x.dims[1]} * x.dims[3]);
@@ -182,7 +185,7 @@ void FirstConv(const Context& context) {
 
 void Winograd(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& x = call.Input(0);
+  const TensorView& x = call.Input(ProductInput::kX);
   const TensorView& y = call.Output();
   const cpu::f32::WinogradBlocks cut = cpu::f32::WinogradBlocksOf(call);
   const int64_t tiles = cut.tiles;
@@ -213,7 +216,8 @@ void Winograd(const Context& context) {
             tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], cpu::f32::kMostWidth)));
   terms.Add("output_vectors",
             tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], cpu::f32::kChannelBlock)));
-  terms.Add("residual", call.HasInput(3) ? static_cast<double>(y.Elements()) : 0.0);
+  terms.Add("residual",
+            call.HasInput(ConvInput::kResidual) ? static_cast<double>(y.Elements()) : 0.0);
   // Every block of tiles reads all weights.
   const double passes = static_cast<double>(blocks);
   terms.Add("weight_bytes", weight_bytes);
@@ -229,7 +233,7 @@ void Winograd(const Context& context) {
 void LibraryProduct(const Context& context) {
   const OpCall& call = context.call();
   const TensorView& y = call.Output();
-  const TensorView& b = call.Input(1);
+  const TensorView& b = call.Input(ProductInput::kWeights);
   double depth = 0;
   double rows = 0;
   double columns = 0;
@@ -248,7 +252,7 @@ void LibraryProduct(const Context& context) {
   context.terms.Add("padded_products", depth * rows * columns);
   context.terms.Add("padded_outputs", rows * columns);
   context.terms.Add("operand_elements",
-                    static_cast<double>(call.Input(0).Elements() + b.Elements()));
+                    static_cast<double>(call.Input(ProductInput::kX).Elements() + b.Elements()));
   const int64_t matrices =
       context.operands.kind() == OpKind::kConv || y.rank < 2
           ? 1
@@ -265,14 +269,14 @@ void PortableProduct(const Context& context) {
     const Product product = ProductOfConv(call);
     depth = static_cast<double>(product.depth * product.taps);
   } else {
-    const TensorView& a = call.Input(0);
+    const TensorView& a = call.Input(ProductInput::kX);
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = a.dims[attributes.transpose_a != 0 ? a.rank - 2 : a.rank - 1];
   }
   const auto outputs = static_cast<double>(y.Elements());
   context.terms.Add("products", depth * outputs);
   context.terms.Add("outputs", outputs);
-  context.terms.Add("weights", static_cast<double>(call.Input(1).Elements()));
+  context.terms.Add("weights", static_cast<double>(call.Input(ProductInput::kWeights).Elements()));
   AddActivationTraffic(context);
 }
 

@@ -40,7 +40,7 @@ void AddRescaled(const Context& context, Rounding rounding) {
 }
 
 void AddDepthwise(const Context& context) {
-  const TensorView& w = context.call().Input(1);
+  const TensorView& w = context.call().Input(ProductInput::kWeights);
   const TensorView& y = context.call().Output();
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
   const auto vectors = static_cast<double>(CeilDiv<int64_t>(y.dims[1], kDepthwiseStep));
@@ -58,10 +58,10 @@ void AddDepthwise(const Context& context) {
 void QuantizedConv(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const TensorView& y = call.Output();
   const int32_t group = attributes.conv.group;
-  if (group > 1 && group == call.Input(0).dims[1]) {
+  if (group > 1 && group == call.Input(ProductInput::kX).dims[1]) {
     AddDepthwise(context);
   } else {
     QuantizedProduct product;
@@ -79,7 +79,7 @@ void QuantizedConv(const Context& context) {
 void QuantizedMatMul(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
-  const TensorView& a = call.Input(0);
+  const TensorView& a = call.Input(ProductInput::kX);
   QuantizedProduct product;
   product.depth = a.dims[a.rank - 1 - attributes.matmul.transpose_a];
   product.outputs = call.Output().dims[call.Output().rank - 1];

@@ -22,6 +22,7 @@
 #include "converter/passes/shuffle_channels.hpp"
 #include "converter/passes/simplify.hpp"
 #include "runtime/format/plan_check.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -74,9 +75,8 @@ Status RunAll(const Pass (&passes)[N], Graph& graph, std::vector<PassReport>& re
 /// Passes for quantized graphs would change no other one.
 bool IsQuantized(const Graph& graph) {
   const std::vector<OpId> ops = graph.OpOrder();
-  return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
-    return graph.op(id).kind >= OpKind::kQuantize && graph.op(id).kind <= OpKind::kQuantizedSoftmax;
-  });
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](OpId id) { return TraitsOf(graph.op(id).kind).quantized; });
 }
 
 /// The plan is checked by the code that the device will check it with. Gives the bytes of constants

@@ -1,9 +1,9 @@
 #include "converter/layout/fallback_kernels.hpp"
 
 #include "backends/cpu/caps/cpu_caps.hpp"
-#include "converter/ir/op_kinds.hpp"
 #include "converter/map/backends.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -24,7 +24,8 @@ bool IsDense(const Shape& shape, const Strides& strides, Layout layout) {
 
 /// Weights and biases: kernels know them by their role, and read them in orders of their own.
 bool IsParameter(const Op& op, size_t input) {
-  return (IsConvolution(op.kind) || IsMatrixProduct(op.kind)) && (input == 1 || input == 2);
+  return (TraitsOf(op.kind).convolution || TraitsOf(op.kind).matrix_product) &&
+         (input == ProductInput::kWeights || input == ProductInput::kBias);
 }
 
 /// Why the kernel cannot take the operands as they are; null if it can.

@@ -1,7 +1,7 @@
 #include "converter/map/mapping_list.hpp"
 
 #include "converter/map/op_facts.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 Ranking RankingOf(const Board& board, std::string_view backend, const Graph& graph, const Op& op) {

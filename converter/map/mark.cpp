@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "converter/map/mapping_list.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

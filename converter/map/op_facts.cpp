@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
-#include "converter/ir/op_kinds.hpp"
 #include "converter/status.hpp"
 #include "runtime/base/dtype.hpp"
 #include "runtime/ops/attributes.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
 int32_t KernelOf(OpKind kind, const OpCall& call) {
-  if (IsConvolution(kind)) {
-    const Shape weights = call.Input(1).shape();
+  if (TraitsOf(kind).convolution) {
+    const Shape weights = call.Input(ConvInput::kWeights).shape();
     return std::max(weights[2], weights[3]);
   }
-  if (IsPool(kind)) {
+  if (TraitsOf(kind).pool) {
     const auto& attributes = call.AttributesAs<PoolAttributes>();
     return std::max(attributes.kernel[0], attributes.kernel[1]);
   }

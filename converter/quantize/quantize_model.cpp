@@ -9,7 +9,8 @@
 #include "converter/quantize/insert_quantization.hpp"
 #include "converter/quantize/keep_float.hpp"
 #include "converter/quantize/take_bytes.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -43,7 +44,7 @@ struct Candidate {
 Status CheckQuantizable(const Graph& graph) {
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    if (op.kind < OpKind::kQuantize) continue;
+    if (!TraitsOf(op.kind).quantized) continue;
     return InputError(
         "the model is quantized already ('{}' is a {}): leave out --quantize, or give the float "
         "model",
@@ -51,11 +52,11 @@ Status CheckQuantizable(const Graph& graph) {
   }
   const IntegerOps chosen = ChooseIntegerOps(graph, {});
   for (const OpId id : chosen.ops) {
-    if (IsLayer(graph.op(id).kind)) return {};
+    if (TraitsOf(graph.op(id).kind).IsFloatProduct()) return {};
   }
   Error error = InputError("the model has no convolution or matrix product to quantize");
   for (const OpId id : graph.OpOrder()) {
-    if (!IsLayer(graph.op(id).kind)) continue;
+    if (!TraitsOf(graph.op(id).kind).IsFloatProduct()) continue;
     error.details.push_back(fmt::format("{}: {}", graph.op(id).name, WhyFloat(graph, id)));
   }
   return error;
@@ -168,7 +169,8 @@ Result<std::vector<OpId>> KeepForAccuracy(const Candidate& candidate, const Tria
   const IntegerOps chosen = ChooseIntegerOps(candidate.graph, keep);
   std::vector<OpId> layers;
   for (const OpId id : candidate.graph.OpOrder()) {
-    if (chosen.Has(id) && IsLayer(candidate.graph.op(id).kind)) layers.push_back(id);
+    if (chosen.Has(id) && TraitsOf(candidate.graph.op(id).kind).IsFloatProduct())
+      layers.push_back(id);
   }
   const auto with_only = [&](const std::set<OpId>& integer_layers) {
     std::set<OpId> kept = keep;
@@ -240,7 +242,8 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
       layer.reason = WhyFloat(graph, id);
       if (layer.reason.empty()) layer.reason = "between float ops";
     }
-    if (IsLayer(op.kind)) ++(layer.integer ? report.integer_layers : report.float_layers);
+    if (TraitsOf(op.kind).IsFloatProduct())
+      ++(layer.integer ? report.integer_layers : report.float_layers);
     report.layers.push_back(std::move(layer));
   }
 }

@@ -17,9 +17,6 @@ struct QuantizedWeights {
   [[nodiscard]] std::vector<float> Dequantize(const Shape& shape) const;
 };
 
-/// The dimension of a layer's weights that its output channels run along.
-[[nodiscard]] int32_t OutputAxis(const Graph& graph, const Op& layer);
-
 /// Quantizes the weights of a convolution or matrix product that reads activations of scale
 /// `input_scale`. Scales are the largest weight / 127, but never so small that the bias in units of
 /// input_scale * scale leaves 30 bits.

@@ -8,7 +8,7 @@
 #include "converter/layout/lay_out_weights.hpp"
 #include "converter/solve/stage/simulate_pipeline.hpp"
 #include "converter/stage/stage_units.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,4 +1,4 @@
-// The one table of ONNX operators that can be imported.
+// Which ONNX operators can be imported. The rows stand with the lowerings (ops/ops.hpp).
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@ namespace tenon::converter {
 
 struct LoweringRow {
   std::string_view op_type;
-  LoweringFunction lower;
+  LoweringFunction lower = nullptr;
+  std::string_view domain = {};  ///< of operators; empty: ONNX's own
 };
 
 /// Oldest and newest versions of the default operator set whose definitions the lowerings follow.

@@ -57,8 +57,6 @@ Result<TensorId> ClipBound(Lowering& node, int input, const char* attribute, DTy
   return node.Scalar(attribute, dtype, node.Float(attribute, 0.0F));
 }
 
-}  // namespace
-
 Status LowerUnary(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   for (const UnaryRow& row : kUnaryRows) {
@@ -170,5 +168,23 @@ Status LowerCast(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const DType to, DTypeFromOnnx(node.Int32("to", 0)));
   return node.Cast(x, to, 0).status();
 }
+
+constexpr auto kUnaryLoweringRows = RowsOf(kUnaryRows, LowerUnary);
+
+constexpr LoweringRow kRows[] = {
+    {"Cast", LowerCast},
+    {"CastLike", LowerCast},
+    {"Celu", LowerCelu},
+    {"Clip", LowerClip},
+    {"Gelu", LowerGelu},
+    {"PRelu", LowerPRelu},
+    {"ThresholdedRelu", LowerThresholdedRelu},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kUnaryLowerings = {kUnaryLoweringRows.data(),
+                                                     kUnaryLoweringRows.size()};
+constexpr Span<const LoweringRow> kFunctionLowerings = kRows;
 
 }  // namespace tenon::converter

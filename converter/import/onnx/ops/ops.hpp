@@ -1,103 +1,38 @@
-// The lowering functions, by family. Which operator each one serves stands in lowering_table.cpp;
-// differences between versions of an operator are dealt with inside.
+// The operators that can be imported, by family: each file has the lowerings of some, and says in a
+// table which operators they serve. Differences between versions of an operator are dealt with
+// inside.
 #pragma once
 
-#include "converter/import/onnx/lowering.hpp"
+#include <array>
+
+#include "converter/import/onnx/lowering_table.hpp"
+#include "runtime/base/span.hpp"
 
 namespace tenon::converter {
 
-// conv.cpp
-Status LowerConv(Lowering& node);
+extern const Span<const LoweringRow> kFunctionLowerings;  // of one tensor; kUnaryLowerings too
+extern const Span<const LoweringRow> kUnaryLowerings;
+extern const Span<const LoweringRow> kConstantLowerings;
+extern const Span<const LoweringRow> kConvLowerings;
+extern const Span<const LoweringRow> kElementwiseLowerings;
+extern const Span<const LoweringRow> kMatMulLowerings;
+extern const Span<const LoweringRow> kNormalisationLowerings;
+extern const Span<const LoweringRow> kPoolLowerings;
+extern const Span<const LoweringRow> kQuantizationLowerings;
+extern const Span<const LoweringRow> kQuantizedLowerings;
+extern const Span<const LoweringRow> kQuantizedProductLowerings;
+extern const Span<const LoweringRow> kReduceLowerings;
+extern const Span<const LoweringRow> kResizeLowerings;
+extern const Span<const LoweringRow> kShapeLowerings;
+extern const Span<const LoweringRow> kSlicingLowerings;
 
-// gemm_matmul.cpp
-Status LowerGemm(Lowering& node);
-Status LowerMatMul(Lowering& node);
-
-// pool.cpp
-Status LowerMaxPool(Lowering& node);
-Status LowerAveragePool(Lowering& node);
-Status LowerGlobalPool(Lowering& node);
-
-// normalisation.cpp
-Status LowerBatchNormalization(Lowering& node);
-Status LowerInstanceNormalization(Lowering& node);
-Status LowerLayerNormalization(Lowering& node);
-Status LowerMeanVarianceNormalization(Lowering& node);
-Status LowerLpNormalization(Lowering& node);
-Status LowerLrn(Lowering& node);
-Status LowerSoftmax(Lowering& node);
-
-// activation.cpp
-Status LowerUnary(Lowering& node);
-Status LowerClip(Lowering& node);
-Status LowerPRelu(Lowering& node);
-Status LowerThresholdedRelu(Lowering& node);
-Status LowerCelu(Lowering& node);
-Status LowerGelu(Lowering& node);
-Status LowerCast(Lowering& node);
-
-// elementwise.cpp
-Status LowerBinary(Lowering& node);
-Status LowerPow(Lowering& node);
-Status LowerMod(Lowering& node);
-Status LowerVariadic(Lowering& node);
-Status LowerWhere(Lowering& node);
-
-// reduce.cpp
-Status LowerReduce(Lowering& node);
-
-// shape_ops.cpp
-Status LowerIdentity(Lowering& node);
-Status LowerDropout(Lowering& node);
-Status LowerReshape(Lowering& node);
-Status LowerFlatten(Lowering& node);
-Status LowerSqueeze(Lowering& node);
-Status LowerUnsqueeze(Lowering& node);
-Status LowerTranspose(Lowering& node);
-Status LowerExpand(Lowering& node);
-Status LowerTile(Lowering& node);
-Status LowerDepthToSpace(Lowering& node);
-Status LowerSpaceToDepth(Lowering& node);
-
-// slicing.cpp
-Status LowerSlice(Lowering& node);
-Status LowerSplit(Lowering& node);
-Status LowerGather(Lowering& node);
-Status LowerConcat(Lowering& node);
-Status LowerPad(Lowering& node);
-
-// resize.cpp
-Status LowerResize(Lowering& node);
-Status LowerUpsample(Lowering& node);
-
-// quantization.cpp
-Status LowerQuantizeLinear(Lowering& node);
-Status LowerDequantizeLinear(Lowering& node);
-Status LowerDynamicQuantizeLinear(Lowering& node);
-
-// quantized_products.cpp
-Status LowerQLinearConv(Lowering& node);
-Status LowerQLinearMatMul(Lowering& node);
-Status LowerConvInteger(Lowering& node);
-Status LowerMatMulInteger(Lowering& node);
-Status LowerQGemm(Lowering& node);
-Status LowerMatMulIntegerToFloat(Lowering& node);
-Status LowerDynamicQuantizeMatMul(Lowering& node);
-
-// quantized_ops.cpp
-Status LowerQLinearBinary(Lowering& node);
-Status LowerQLinearUnary(Lowering& node);
-Status LowerQLinearAveragePool(Lowering& node);
-Status LowerQLinearGlobalAveragePool(Lowering& node);
-Status LowerQLinearConcat(Lowering& node);
-Status LowerQLinearReduceMean(Lowering& node);
-Status LowerQLinearSoftmax(Lowering& node);
-
-// constants.cpp
-Status LowerConstant(Lowering& node);
-Status LowerConstantOfShape(Lowering& node);
-Status LowerShape(Lowering& node);
-Status LowerSize(Lowering& node);
-Status LowerRange(Lowering& node);
+/// A row for each of `operators`, which have an `op_type`; one function lowers them all.
+template <typename Operator, size_t N>
+[[nodiscard]] constexpr std::array<LoweringRow, N> RowsOf(const Operator (&operators)[N],
+                                                          LoweringFunction lower) {
+  std::array<LoweringRow, N> rows{};
+  for (size_t i = 0; i < N; ++i) rows[i] = {operators[i].op_type, lower};
+  return rows;
+}
 
 }  // namespace tenon::converter

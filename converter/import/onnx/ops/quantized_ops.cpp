@@ -14,8 +14,6 @@ Status RefuseChannelsLast(Lowering& node) {
   return InputError("channels_last is not supported");
 }
 
-}  // namespace
-
 // a, b and the result: tensor, scale and zero point of each.
 Status LowerQLinearBinary(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId a, DequantizedInput(node, {0, 1, 2}));
@@ -107,5 +105,21 @@ Status LowerQLinearSoftmax(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId y, EmitSoftmax(node, x, flattens, /*log=*/false));
   return QuantizeOutput(node, y, {kNone, 3, 4});
 }
+
+constexpr LoweringRow kRows[] = {
+    {"QLinearAdd", LowerQLinearBinary, "com.microsoft"},
+    {"QLinearAveragePool", LowerQLinearAveragePool, "com.microsoft"},
+    {"QLinearConcat", LowerQLinearConcat, "com.microsoft"},
+    {"QLinearGlobalAveragePool", LowerQLinearGlobalAveragePool, "com.microsoft"},
+    {"QLinearLeakyRelu", LowerQLinearUnary, "com.microsoft"},
+    {"QLinearMul", LowerQLinearBinary, "com.microsoft"},
+    {"QLinearReduceMean", LowerQLinearReduceMean, "com.microsoft"},
+    {"QLinearSigmoid", LowerQLinearUnary, "com.microsoft"},
+    {"QLinearSoftmax", LowerQLinearSoftmax, "com.microsoft"},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kQuantizedLowerings = kRows;
 
 }  // namespace tenon::converter

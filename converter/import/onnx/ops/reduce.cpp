@@ -59,13 +59,17 @@ Status LowerRow(Lowering& node, const ReduceRow& row) {
   return node.Reduce(row.function, x, axes, keep_dims, 0).status();
 }
 
-}  // namespace
-
 Status LowerReduce(Lowering& node) {
   for (const ReduceRow& row : kReduceRows) {
     if (row.op_type == node.op_type()) return LowerRow(node, row);
   }
   return InternalError("{} is not in the table of reductions", node.op_type());
 }
+
+constexpr auto kRows = RowsOf(kReduceRows, LowerReduce);
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kReduceLowerings = {kRows.data(), kRows.size()};
 
 }  // namespace tenon::converter

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tests/unit/converter/split/random_draws.hpp"
 
 namespace tenon::test {

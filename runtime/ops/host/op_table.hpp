@@ -5,11 +5,8 @@
 
 namespace tenon {
 
-/// Row of `kind`; `kind` must be valid.
+/// Row of `kind`; `kind` must be valid. Its host part: GetOpHostRow (host/op_host_row.hpp).
 [[nodiscard]] const OpRow& GetOpRow(OpKind kind);
-
-/// How attributes of `kind` are shown; `kind` must be valid.
-[[nodiscard]] const OpText& GetOpText(OpKind kind);
 
 /// Row called `name`, or null.
 [[nodiscard]] const OpRow* FindOpRow(const char* name);
