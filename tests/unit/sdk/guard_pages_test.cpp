@@ -176,7 +176,7 @@ std::vector<uint8_t> PlanOfModel(const std::filesystem::path& model) {
   converter::ConvertOptions options = OptionsFor();
   options.model = model;
   options.import.batch = 1;
-  options.order = converter::OrderMode::kSource;
+  options.compile.order.mode = converter::OrderMode::kSource;
   auto conversion = converter::Convert(options);
   if (conversion.ok()) return std::move(conversion->plan);
   MESSAGE(model.filename().string() << ": " << conversion.error().message);

@@ -13,7 +13,7 @@ std::vector<uint8_t> PlanInOrder(const std::string& text) {
   auto graph = converter::ParseGraph(text);
   REQUIRE(graph.ok());
   converter::ConvertOptions options = OptionsFor();
-  options.order = converter::OrderMode::kSource;
+  options.compile.order.mode = converter::OrderMode::kSource;
   auto conversion = converter::ConvertGraph(std::move(*graph), options);
   if (!conversion.ok()) FAIL(conversion.error().message);
   return std::move(conversion->plan);
