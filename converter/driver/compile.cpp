@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/fallback_kernels.hpp"
 #include "converter/layout/lay_out_weights.hpp"
 #include "converter/schedule/optimal_choice.hpp"

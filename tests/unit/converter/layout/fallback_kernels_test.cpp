@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "converter/ir/text.hpp"
+#include "converter/layout/assign_locations.hpp"
 
 namespace tenon::converter {
 namespace {

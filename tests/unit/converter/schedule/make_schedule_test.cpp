@@ -9,6 +9,7 @@
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/passes/isolate_outputs.hpp"
 #include "tests/support/convert_and_run.hpp"

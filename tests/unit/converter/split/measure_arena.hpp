@@ -9,6 +9,7 @@
 
 #include "converter/layout/arena_plan.hpp"
 #include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/lay_out_weights.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/schedule/order_graph.hpp"
