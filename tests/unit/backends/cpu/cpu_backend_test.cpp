@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::cpu {
 
