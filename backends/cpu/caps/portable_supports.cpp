@@ -89,4 +89,15 @@ Reason GatherSupports(const OpCall&) { return nullptr; }
 Reason CastSupports(const OpCall&) { return nullptr; }
 Reason CopySupports(const OpCall&) { return nullptr; }
 
+// Of quantized ops runs whatever the shape rules let through.
+Reason QuantizeSupports(const OpCall&) { return nullptr; }
+Reason DequantizeSupports(const OpCall&) { return nullptr; }
+Reason LookupSupports(const OpCall&) { return nullptr; }
+Reason QuantizedConvSupports(const OpCall&) { return nullptr; }
+Reason QuantizedMatMulSupports(const OpCall&) { return nullptr; }
+Reason QuantizedBinarySupports(const OpCall&) { return nullptr; }
+Reason QuantizedAveragePoolSupports(const OpCall&) { return nullptr; }
+Reason QuantizedReduceSupports(const OpCall&) { return nullptr; }
+Reason QuantizedSoftmaxSupports(const OpCall&) { return nullptr; }
+
 }  // namespace tenon::cpu::portable

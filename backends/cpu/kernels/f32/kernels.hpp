@@ -63,9 +63,4 @@ Status CheckConvConstants(const OpCall& op);
 /// Channels of every activation are neighbours in memory.
 Status CheckDenseChannels(const OpCall& op);
 
-/// A check's answer for the reason that a `Supports` predicate gave, null meaning none.
-[[nodiscard]] inline Status CheckResult(const char* reason) {
-  return reason == nullptr ? OkStatus() : Status(StatusCode::kUnsupported, reason);
-}
-
 }  // namespace tenon::cpu::f32

@@ -64,9 +64,4 @@ Status CheckDenseChannels(const OpCall& op);
 /// Of an output of i8 or u8.
 [[nodiscard]] ByteOutput ByteOutputOf(const QuantizedOutput& output);
 
-/// A check's answer for the reason that a `Supports` predicate gave, null meaning none.
-[[nodiscard]] inline Status CheckResult(const char* reason) {
-  return reason == nullptr ? OkStatus() : Status(StatusCode::kUnsupported, reason);
-}
-
 }  // namespace tenon::cpu::q8

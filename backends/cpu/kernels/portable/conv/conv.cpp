@@ -85,8 +85,6 @@ TileGemm GemmOf(const Conv& conv, int image, int group) {
 
 }  // namespace
 
-Status ConvCheck(const KernelSetup& setup) { return CheckResult(ConvSupports(setup.op)); }
-
 Status ConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op, /*by_rows=*/false);
@@ -95,8 +93,7 @@ Status ConvRun(const KernelCall& call) {
 }
 
 Status ConvInPlaceCheck(const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(ConvCheck(setup));
-  TENON_RETURN_IF_ERROR(CheckResult(InPlaceConvSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckBy<SupportsInPlace<ConvSupports>>(setup));
   return CheckInPlaceWorkspace(setup);
 }
 

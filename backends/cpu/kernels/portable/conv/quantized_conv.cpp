@@ -31,10 +31,6 @@ QuantizedGemm GemmOf(const Conv& conv, int image, int group) {
 
 }  // namespace
 
-Status QuantizedConvCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
-
 Status QuantizedConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op);
@@ -43,7 +39,7 @@ Status QuantizedConvRun(const KernelCall& call) {
 }
 
 Status QuantizedConvInPlaceCheck(const KernelSetup& setup) {
-  TENON_RETURN_IF_ERROR(CheckResult(InPlaceConvSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckBy<InPlaceConvSupports>(setup));
   return CheckInPlaceWorkspace(setup);
 }
 

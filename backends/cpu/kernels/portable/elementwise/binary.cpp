@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/binary_row.hpp"
 #include "backends/cpu/kernels/portable/elementwise/unary_row.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
@@ -76,8 +75,6 @@ BinaryRowFunction ChooseRow(BinaryFunction function, const TensorView& y) {
 }
 
 }  // namespace
-
-Status BinaryCheck(const KernelSetup& setup) { return CheckResult(BinarySupports(setup.op)); }
 
 Status BinaryRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<BinaryAttributes>();

@@ -1,4 +1,3 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
@@ -143,8 +142,6 @@ void CastAll(const TensorView& y, const TensorView& x, const ParallelRunner* par
 }
 
 }  // namespace
-
-Status CastCheck(const KernelSetup& setup) { return CheckResult(CastSupports(setup.op)); }
 
 Status CastRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/scale_operands.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -41,10 +40,6 @@ RowFunction ChooseRow(DType dtype) {
 }
 
 }  // namespace
-
-Status DequantizeCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
 
 Status DequantizeRun(const KernelCall& call) {
   ForEachScaledRow(call, call.op.AttributesAs<DequantizeAttributes>().axis,

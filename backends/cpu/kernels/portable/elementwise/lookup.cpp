@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
@@ -25,8 +24,6 @@ void LookUpRow(const Table& table, char* y, ptrdiff_t y_stride, const char* x, p
 }
 
 }  // namespace
-
-Status LookupCheck(const KernelSetup& setup) { return CheckResult(QuantizedSupports(setup.op)); }
 
 Status LookupRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);

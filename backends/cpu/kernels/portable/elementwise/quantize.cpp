@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/scale_operands.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/requantize.hpp"
@@ -47,8 +46,6 @@ RowFunction ChooseRow(DType dtype, Rounding rounding) {
 }
 
 }  // namespace
-
-Status QuantizeCheck(const KernelSetup& setup) { return CheckResult(QuantizedSupports(setup.op)); }
 
 Status QuantizeRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizeAttributes>();

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
@@ -89,10 +88,6 @@ void FloatRow(const Plan& plan, const Cursor<3>& cursor, int count) {
 }
 
 }  // namespace
-
-Status QuantizedBinaryCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
 
 Status QuantizedBinaryRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizedBinaryAttributes>();

@@ -1,4 +1,3 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
 
@@ -33,8 +32,6 @@ void SelectRow(const Cursor<4>& cursor, const ptrdiff_t (&stride)[4], int count)
 }
 
 }  // namespace
-
-Status SelectCheck(const KernelSetup& setup) { return CheckResult(SelectSupports(setup.op)); }
 
 Status SelectRun(const KernelCall& call) {
   const TensorView& condition = call.op.Input(0);

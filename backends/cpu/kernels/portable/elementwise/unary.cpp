@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
 #include "backends/cpu/kernels/portable/elementwise/unary_row.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
@@ -172,8 +171,6 @@ RowFunction ChooseRow(DType dtype) {
 }
 
 }  // namespace
-
-Status UnaryCheck(const KernelSetup& setup) { return CheckResult(UnarySupports(setup.op)); }
 
 Status UnaryRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<UnaryAttributes>();

@@ -1,6 +1,5 @@
 #include <cstddef>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/gemm/tile_gemm.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
@@ -24,8 +23,6 @@ TileGemm GemmOf(const TileGemm& prepared, const OpCall& call, int batch) {
 }
 
 }  // namespace
-
-Status MatMulCheck(const KernelSetup& setup) { return CheckResult(MatMulSupports(setup.op)); }
 
 Status MatMulRun(const KernelCall& call) {
   const TensorView& y = call.op.Output();

@@ -1,15 +1,10 @@
 #include <cstddef>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 
 namespace tenon::cpu::portable {
-Status QuantizedMatMulCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
-
 Status QuantizedMatMulRun(const KernelCall& call) {
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();

@@ -1,11 +1,8 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
-
-Status ConcatCheck(const KernelSetup& setup) { return CheckResult(ConcatSupports(setup.op)); }
 
 Status ConcatRun(const KernelCall& call) {
   const int axis = call.op.AttributesAs<ConcatAttributes>().axis;

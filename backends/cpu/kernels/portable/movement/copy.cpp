@@ -3,7 +3,6 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 
@@ -64,8 +63,6 @@ void CopyBytes(char* to, const char* from, size_t bytes) {
 }
 
 }  // namespace
-
-Status CopyCheck(const KernelSetup& setup) { return CheckResult(CopySupports(setup.op)); }
 
 Status CopyRun(const KernelCall& call) {
   constexpr int64_t kWorthThreads = 1 << 16;

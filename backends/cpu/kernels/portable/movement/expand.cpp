@@ -1,10 +1,7 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 
 namespace tenon::cpu::portable {
-
-Status ExpandCheck(const KernelSetup& setup) { return CheckResult(ExpandSupports(setup.op)); }
 
 Status ExpandRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);

@@ -1,4 +1,3 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -59,8 +58,6 @@ LoopNest<3> MakeNest(const TensorView& y, const TensorView& x, const TensorView&
 }
 
 }  // namespace
-
-Status GatherCheck(const KernelSetup& setup) { return CheckResult(GatherSupports(setup.op)); }
 
 Status GatherRun(const KernelCall& call) {
   const int axis = call.op.AttributesAs<GatherAttributes>().axis;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
@@ -163,8 +162,6 @@ uint64_t ElementBits(float value, DType dtype) {
 }
 
 }  // namespace
-
-Status PadCheck(const KernelSetup& setup) { return CheckResult(PadSupports(setup.op)); }
 
 Status PadRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<PadAttributes>();

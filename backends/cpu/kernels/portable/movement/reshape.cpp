@@ -1,4 +1,3 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 
@@ -22,8 +21,6 @@ void CopyInOrder(const TensorView& y, const TensorView& x) {
 }
 
 }  // namespace
-
-Status ReshapeCheck(const KernelSetup& setup) { return CheckResult(ReshapeSupports(setup.op)); }
 
 Status ReshapeRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);

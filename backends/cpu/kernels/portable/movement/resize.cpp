@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/resize_positions.hpp"
@@ -151,8 +150,6 @@ void ResizeNearestBySize(const KernelCall& call) {
 }
 
 }  // namespace
-
-Status ResizeCheck(const KernelSetup& setup) { return CheckResult(ResizeSupports(setup.op)); }
 
 Status ResizeRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();

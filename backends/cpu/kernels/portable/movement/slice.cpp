@@ -1,11 +1,8 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
-
-Status SliceCheck(const KernelSetup& setup) { return CheckResult(SliceSupports(setup.op)); }
 
 Status SliceRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<SliceAttributes>();

@@ -1,11 +1,8 @@
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
-
-Status TransposeCheck(const KernelSetup& setup) { return CheckResult(TransposeSupports(setup.op)); }
 
 Status TransposeRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<TransposeAttributes>();

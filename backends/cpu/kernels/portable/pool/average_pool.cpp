@@ -1,14 +1,9 @@
 #include <cstddef>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/pool/pool_blocks.hpp"
 
 namespace tenon::cpu::portable {
-
-Status AveragePoolCheck(const KernelSetup& setup) {
-  return CheckResult(AveragePoolSupports(setup.op));
-}
 
 Status AveragePoolRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<PoolAttributes>();

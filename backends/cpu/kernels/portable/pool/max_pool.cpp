@@ -3,7 +3,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/pool/pool_blocks.hpp"
 
@@ -51,8 +50,6 @@ void MaxPool(const KernelCall& call) {
 }
 
 }  // namespace
-
-Status MaxPoolCheck(const KernelSetup& setup) { return CheckResult(MaxPoolSupports(setup.op)); }
 
 Status MaxPoolRun(const KernelCall& call) {
   switch (call.op.Input(0).dtype) {

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/pool/pool_blocks.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
@@ -48,10 +47,6 @@ int32_t Average(const QuantizedAveragePoolAttributes& attributes, int32_t sum, i
 }
 
 }  // namespace
-
-Status QuantizedAveragePoolCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
 
 Status QuantizedAveragePoolRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizedAveragePoolAttributes>();

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -33,8 +32,6 @@ void NormalizeChannels(const LrnAttributes& attributes, const float* x, ptrdiff_
 }
 
 }  // namespace
-
-Status LrnCheck(const KernelSetup& setup) { return CheckResult(LrnSupports(setup.op)); }
 
 Status LrnRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<LrnAttributes>();

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "backends/cpu/kernels/portable/reduce/reduce_plan.hpp"
@@ -26,10 +25,6 @@ void AddRuns(const ReducePlan& plan, const uint8_t* x, int lanes, uint32_t flip,
 }
 
 }  // namespace
-
-Status QuantizedReduceCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
 
 Status QuantizedReduceRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizedReduceAttributes>();

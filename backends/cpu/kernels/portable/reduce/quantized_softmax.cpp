@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/math.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
@@ -127,10 +126,6 @@ void FloatLine(const QuantizedSoftmaxAttributes& attributes, const Line& line) {
 }
 
 }  // namespace
-
-Status QuantizedSoftmaxCheck(const KernelSetup& setup) {
-  return CheckResult(QuantizedSupports(setup.op));
-}
 
 Status QuantizedSoftmaxRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizedSoftmaxAttributes>();

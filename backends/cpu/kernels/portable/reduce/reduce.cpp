@@ -4,7 +4,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/reduce/reduce_plan.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -192,8 +191,6 @@ void Reduce(const KernelCall& call) {
 }
 
 }  // namespace
-
-Status ReduceCheck(const KernelSetup& setup) { return CheckResult(ReduceSupports(setup.op)); }
 
 Status ReduceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();

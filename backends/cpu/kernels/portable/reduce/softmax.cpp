@@ -1,7 +1,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/elementwise/math.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
@@ -65,8 +64,6 @@ void Softmax(const KernelCall& call) {
 }
 
 }  // namespace
-
-Status SoftmaxCheck(const KernelSetup& setup) { return CheckResult(SoftmaxSupports(setup.op)); }
 
 Status SoftmaxRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();

@@ -1,7 +1,7 @@
 // One op with real operands, for kernel tests: owns memory, dims and strides, checks the call as
 // the runtime does, and takes a kernel through its whole life.
 //
-//   OpFixture op(kConvRow, portable::ConvCheck, portable::ConvRun);
+//   OpFixture op(OpKind::kConv);
 //   op.AddInput(Random({1, 8, 5, 5}, Layout::kChannelsLast, random));
 //   op.AddInput(Random({4, 8, 3, 3}, Layout::kRowMajor, random), kConstant);
 //   Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 4, 3, 3}, Layout::kChannelsLast));
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "backends/cpu/kernels/portable/portable_table.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/ops/op_row.hpp"
 
@@ -241,8 +242,8 @@ inline constexpr bool kConstant = true;
 class OpFixture {
  public:
   explicit OpFixture(const KernelEntry& kernel) : kernel_(kernel) {}
-  OpFixture(const OpRow& row, Status (*check)(const KernelSetup&), Status (*run)(const KernelCall&))
-      : kernel_{"test", &row, check, nullptr, nullptr, run, nullptr, nullptr, nullptr} {}
+  /// With the portable kernel.
+  explicit OpFixture(OpKind kind) : OpFixture(PortableKernels()[static_cast<size_t>(kind)]) {}
 
   /// Gives back the tensor, whose memory is shared with the op's operand. An output may be an
   /// input: pass the tensor that AddInput gave.

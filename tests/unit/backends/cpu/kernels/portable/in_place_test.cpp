@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "backends/cpu/caps/in_place_caps.hpp"
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/portable_table.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/quantized_naive.hpp"
@@ -143,8 +142,7 @@ TEST_CASE("In place: a quantized convolution over its input gives the same bytes
       ++seed;
       CAPTURE(seed);
       const QuantizedOp apart(c, seed);
-      OpFixture reference(kQuantizedConvRow, portable::QuantizedConvCheck,
-                          portable::QuantizedConvRun);
+      OpFixture reference(OpKind::kQuantizedConv);
       apart.AddInputs(reference);
       const Tensor expected = reference.AddOutput(Tensor(c.dtype, Dims(c), c.layout));
       REQUIRE(reference.Run(apart.attributes).ok());
@@ -187,7 +185,7 @@ TEST_CASE("In place: a float convolution with a residual gives the same bits") {
         return op.Run(attributes, c.threads);
       };
       const Tensor expected(c.dtype, Dims(c), c.layout);
-      OpFixture reference(kConvRow, portable::ConvCheck, portable::ConvRun);
+      OpFixture reference(OpKind::kConv);
       REQUIRE(run(reference, expected).ok());
       OpFixture op(InPlaceKernel("cpu.conv.portable_in_place"));
       op.set_workspace_bytes(WorkspaceOf(c));

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "backends/cpu/kernels/portable/elementwise/activation.hpp"
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -73,7 +72,7 @@ struct Outcome {
 
 /// Runs the case on random values; expected has no activation.
 Outcome RunConv(const ConvCase& c, Generator& random, int threads = 1) {
-  OpFixture op(kConvRow, portable::ConvCheck, portable::ConvRun);
+  OpFixture op(OpKind::kConv);
   const Tensor x = op.AddInput(Random(c.x, c.layouts[0], random));
   const Tensor w = op.AddInput(Random(c.w, c.layouts[1], random), kConstant);
   const std::vector<int32_t> y_dims = {c.x[0], c.w[0], OutExtent(c, 0), OutExtent(c, 1)};
@@ -165,7 +164,7 @@ TEST_CASE("Conv: more taps than are packed at once agree with the definition") {
 }
 
 TEST_CASE("Conv: padding counts as zero, so a window of padding alone gives the bias") {
-  OpFixture op(kConvRow, portable::ConvCheck, portable::ConvRun);
+  OpFixture op(OpKind::kConv);
   op.AddInput(Tensor::From<float>(DType::kF32, {1, 1, 1, 1}, {5.0F}));
   op.AddInput(Tensor::From<float>(DType::kF32, {1, 1, 1, 1}, {3.0F}));
   op.AddInput(Tensor::From<float>(DType::kF32, {1}, {0.25F}));
@@ -205,7 +204,7 @@ TEST_CASE("Conv: the residual may be the output's own memory") {
   for (const Layout layout : kAllLayouts) {
     ConvCase c = Plain({2, 90, 6, 6}, {11, 90, 3, 3});
     for (int32_t& pad : c.attributes.pads) pad = 1;
-    OpFixture op(kConvRow, portable::ConvCheck, portable::ConvRun);
+    OpFixture op(OpKind::kConv);
     const Tensor x = op.AddInput(Random(c.x, layout, random));
     const Tensor w = op.AddInput(Random(c.w, Layout::kRowMajor, random));
     op.AddAbsentInput();
@@ -232,7 +231,7 @@ TEST_CASE("Conv: the number of threads does not change a bit") {
 }
 
 TEST_CASE("Conv: empty images write nothing") {
-  OpFixture op(kConvRow, portable::ConvCheck, portable::ConvRun);
+  OpFixture op(OpKind::kConv);
   op.AddInput(Tensor(DType::kF32, {0, 3, 8, 8}));
   op.AddInput(Tensor(DType::kF32, {4, 3, 3, 3}));
   op.AddOutput(Tensor(DType::kF32, {0, 4, 6, 6}));
@@ -240,7 +239,7 @@ TEST_CASE("Conv: empty images write nothing") {
 }
 
 TEST_CASE("Conv: NaN reaches exactly the outputs whose windows hold it") {
-  OpFixture op(kConvRow, portable::ConvCheck, portable::ConvRun);
+  OpFixture op(OpKind::kConv);
   std::vector<float> values(25, 1.0F);
   values[0] = std::nanf("");
   op.AddInput(Tensor::From(DType::kF32, {1, 1, 5, 5}, values));
@@ -253,7 +252,7 @@ TEST_CASE("Conv: NaN reaches exactly the outputs whose windows hold it") {
 }
 
 TEST_CASE("Conv: refuses other types than f32") {
-  OpFixture op(kConvRow, portable::ConvCheck, portable::ConvRun);
+  OpFixture op(OpKind::kConv);
   op.AddInput(Tensor(DType::kF16, {1, 1, 3, 3}));
   op.AddInput(Tensor(DType::kF16, {1, 1, 3, 3}));
   op.AddOutput(Tensor(DType::kF16, {1, 1, 1, 1}));

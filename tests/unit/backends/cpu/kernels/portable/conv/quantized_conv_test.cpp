@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/quantized_naive.hpp"
 
@@ -193,7 +192,7 @@ void CheckBytes(const Case& c, const Operands& o, const std::vector<int64_t>& su
 
 /// Runs the case on operands that may have been spoiled since they were made.
 void RunAndCheck(const Case& c, const Operands& o) {
-  OpFixture op(kQuantizedConvRow, portable::QuantizedConvCheck, portable::QuantizedConvRun);
+  OpFixture op(OpKind::kQuantizedConv);
   AddInputs(op, c, o);
   op.AddOutput(o.y);
   const Status status = op.Run(o.attributes, c.threads);

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/movement_fixture.hpp"
@@ -15,7 +14,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-OpFixture MakeOp() { return {kBinaryRow, portable::BinaryCheck, portable::BinaryRun}; }
+OpFixture MakeOp() { return OpFixture(OpKind::kBinary); }
 
 BinaryAttributes Plain(BinaryFunction function) { return {function, {}}; }
 

@@ -7,7 +7,6 @@
 #include <limits>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -218,7 +217,7 @@ std::vector<uint64_t> ToBits(const Tensor& tensor) {
 void CheckCast(DType from, DType to, Layout from_layout, Layout to_layout, Generator& random) {
   std::vector<uint64_t> bits = Samples(from, random);
   bits.resize(bits.size() / 3 * 3);
-  OpFixture op(kCastRow, portable::CastCheck, portable::CastRun);
+  OpFixture op(OpKind::kCast);
   const Tensor x = op.AddInput(FromBits(from, bits, from_layout));
   const Tensor y = op.AddOutput(Tensor(to, x.dims(), to_layout));
   REQUIRE(op.Run(CastAttributes{static_cast<int32_t>(to)}).ok());
@@ -248,7 +247,7 @@ TEST_CASE("Cast: every dtype to every dtype, to the last bit") {
 }
 
 TEST_CASE("Cast: a float truncates towards zero, saturates, and NaN becomes 0") {
-  OpFixture op(kCastRow, portable::CastCheck, portable::CastRun);
+  OpFixture op(OpKind::kCast);
   const float infinity = std::numeric_limits<float>::infinity();
   op.AddInput(Tensor::From(
       DType::kF32, {8},
@@ -260,7 +259,7 @@ TEST_CASE("Cast: a float truncates towards zero, saturates, and NaN becomes 0") 
 
 TEST_CASE("Cast: f64 and i64 beside the middle of two short floats round once, not twice") {
   const auto cast = [](const Tensor& x, DType to) {
-    OpFixture op(kCastRow, portable::CastCheck, portable::CastRun);
+    OpFixture op(OpKind::kCast);
     op.AddInput(x);
     const Tensor y = op.AddOutput(Tensor(to, {2}));
     REQUIRE(op.Run(CastAttributes{static_cast<int32_t>(to)}).ok());
@@ -283,7 +282,7 @@ TEST_CASE("Cast: f64 and i64 beside the middle of two short floats round once, n
 
 TEST_CASE("Cast: large tensors are cut over threads without a trace") {
   Generator random(2);
-  OpFixture op(kCastRow, portable::CastCheck, portable::CastRun);
+  OpFixture op(OpKind::kCast);
   const Tensor x =
       op.AddInput(Random({1, 7, 101, 103}, Layout::kRowMajor, random, -1000.0F, 1000.0F));
   const Tensor y = op.AddOutput(Tensor(DType::kI32, {1, 7, 101, 103}, Layout::kChannelsLast));

@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/quantized_naive.hpp"
 
@@ -105,7 +104,7 @@ void AddParameters(OpFixture& op, const Parameters& p, DType dtype) {
 
 void RunQuantize(const Tensor& x, const QuantizeAttributes& a, const Parameters& p, Layout layout) {
   const auto dtype = static_cast<DType>(a.to);
-  OpFixture op(kQuantizeRow, portable::QuantizeCheck, portable::QuantizeRun);
+  OpFixture op(OpKind::kQuantize);
   op.AddInput(x);
   AddParameters(op, p, dtype);
   const Tensor y = op.AddOutput(Tensor(dtype, x.dims(), layout));
@@ -170,7 +169,7 @@ TEST_CASE("Quantize: halves, infinities, NaN, and numbers far beyond every dtype
 }
 
 TEST_CASE("Quantize: NaN gives the zero point") {
-  OpFixture op(kQuantizeRow, portable::QuantizeCheck, portable::QuantizeRun);
+  OpFixture op(OpKind::kQuantize);
   op.AddInput(Tensor::From(DType::kF32, {1}, std::vector<float>{std::nanf("")}));
   AddParameters(op, {{0.5F}, {-7}}, DType::kI8);
   const Tensor y = op.AddOutput(Tensor(DType::kI8, {1}));
@@ -199,7 +198,7 @@ TEST_CASE("Dequantize: every dtype, along every axis, in every layout") {
         values.push_back(
             Pick(random, static_cast<int32_t>(range.least), static_cast<int32_t>(range.most)));
       }
-      OpFixture op(kDequantizeRow, portable::DequantizeCheck, portable::DequantizeRun);
+      OpFixture op(OpKind::kDequantize);
       const Tensor x =
           op.AddInput(IntegerTensor(dtype, dims, values, kAllLayouts[Pick(random, 0, 4)]));
       AddParameters(op, p, dtype);
@@ -223,7 +222,7 @@ TEST_CASE("Lookup: i8 and u8 to tables of i8, u8 and f32, in every layout") {
   for (const DType from : {DType::kI8, DType::kU8}) {
     for (const DType to : {DType::kI8, DType::kU8, DType::kF32}) {
       for (const Layout layout : kAllLayouts) {
-        OpFixture op(kLookupRow, portable::LookupCheck, portable::LookupRun);
+        OpFixture op(OpKind::kLookup);
         const Tensor x = op.AddInput(RandomBytes(from, {2, 9, 6, 5}, layout, random));
         const Tensor table =
             op.AddInput(to == DType::kF32 ? Random({256}, Layout::kRowMajor, random)
@@ -253,7 +252,7 @@ TEST_CASE("Lookup: i8 and u8 to tables of i8, u8 and f32, in every layout") {
 }
 
 TEST_CASE("Lookup: may write over its input") {
-  OpFixture op(kLookupRow, portable::LookupCheck, portable::LookupRun);
+  OpFixture op(OpKind::kLookup);
   const Tensor x = op.AddInput(Tensor::From(DType::kI8, {3}, std::vector<int8_t>{-128, 0, 127}));
   std::vector<int8_t> entries(256);
   for (size_t i = 0; i < 256; ++i) entries[i] = static_cast<int8_t>(i / 3);

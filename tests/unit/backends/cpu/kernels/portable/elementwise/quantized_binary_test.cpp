@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/quantized_naive.hpp"
 
@@ -112,7 +111,7 @@ void Run(const Problem& p, const QuantizedBinaryAttributes& attributes, Generato
     int32_t& dim = z_dims[z_dims.size() - p.y.size() + i];
     dim = std::max(dim, p.y[i]);
   }
-  OpFixture op(kQuantizedBinaryRow, portable::QuantizedBinaryCheck, portable::QuantizedBinaryRun);
+  OpFixture op(OpKind::kQuantizedBinary);
   const Tensor x = op.AddInput(RandomBytes(p.x_dtype, p.x, p.x_layout, random));
   const Tensor y = op.AddInput(RandomBytes(p.y_dtype, p.y, p.y_layout, random));
   const Tensor z = op.AddOutput(Tensor(p.z_dtype, z_dims, p.x_layout));
@@ -214,7 +213,7 @@ TEST_CASE("Quantized binary: division by zero gives a bound or the zero point") 
   QuantizedBinaryAttributes a;
   a.function = BinaryFunction::kDiv;
   a.output.zero_point = 3;
-  OpFixture op(kQuantizedBinaryRow, portable::QuantizedBinaryCheck, portable::QuantizedBinaryRun);
+  OpFixture op(OpKind::kQuantizedBinary);
   op.AddInput(Tensor::From(DType::kI8, {4}, std::vector<int8_t>{5, -5, 0, 4}));
   op.AddInput(Tensor::From(DType::kI8, {4}, std::vector<int8_t>{0, 0, 0, 2}));
   const Tensor z = op.AddOutput(Tensor(DType::kI8, {4}));

@@ -87,7 +87,7 @@ UnaryAttributes AttributesFor(UnaryFunction function) {
 
 constexpr int kFloatFunctions = static_cast<int>(UnaryFunction::kNot);
 
-OpFixture MakeOp() { return {kUnaryRow, portable::UnaryCheck, portable::UnaryRun}; }
+OpFixture MakeOp() { return OpFixture(OpKind::kUnary); }
 
 template <typename T>
 std::vector<double> ReferenceOf(const std::vector<T>& x, const UnaryAttributes& attributes) {

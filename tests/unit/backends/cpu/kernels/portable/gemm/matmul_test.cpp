@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -102,7 +101,7 @@ Problem RandomProblem(Generator& random) {
 /// Runs on random values and gives the largest relative error, infinity if a gap was written.
 double ErrorOf(const Problem& problem, Generator& random, int threads,
                std::vector<float>* result = nullptr) {
-  OpFixture op(kMatMulRow, portable::MatMulCheck, portable::MatMulRun);
+  OpFixture op(OpKind::kMatMul);
   const auto a = op.AddInput(Random(problem.a, RowLayout(random), random)).Values<float>();
   const auto b = op.AddInput(Random(problem.b, RowLayout(random), random)).Values<float>();
   std::vector<float> bias;
@@ -126,7 +125,7 @@ TEST_CASE("MatMul: agrees with the definition over random shapes, transposes and
 }
 
 TEST_CASE("MatMul: the activation comes after the bias") {
-  OpFixture op(kMatMulRow, portable::MatMulCheck, portable::MatMulRun);
+  OpFixture op(OpKind::kMatMul);
   op.AddInput(Tensor::From<float>(DType::kF32, {1, 2}, {1.0F, 2.0F}));
   op.AddInput(Tensor::From<float>(DType::kF32, {2, 3}, {1.0F, -4.0F, 1.0F, 1.0F, 1.0F, 4.0F}));
   op.AddInput(Tensor::From<float>(DType::kF32, {3}, {-5.0F, 4.0F, 0.0F}));
@@ -152,7 +151,7 @@ TEST_CASE("MatMul: the number of threads does not change a bit") {
 }
 
 TEST_CASE("MatMul: refuses other types than f32") {
-  OpFixture op(kMatMulRow, portable::MatMulCheck, portable::MatMulRun);
+  OpFixture op(OpKind::kMatMul);
   op.AddInput(Tensor(DType::kF64, {2, 2}));
   op.AddInput(Tensor(DType::kF64, {2, 2}));
   op.AddOutput(Tensor(DType::kF64, {2, 2}));

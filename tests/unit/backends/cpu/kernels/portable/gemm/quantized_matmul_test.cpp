@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/quantized_naive.hpp"
 
@@ -134,7 +133,7 @@ void Run(const Problem& p, uint32_t seed) {
   attributes.output.to = static_cast<int32_t>(p.y_dtype);
   const int32_t depth = p.a[p.a.size() - (p.transpose_a != 0 ? 2 : 1)];
   const Operands o = MakeOperands(p, depth, random);
-  OpFixture op(kQuantizedMatMulRow, portable::QuantizedMatMulCheck, portable::QuantizedMatMulRun);
+  OpFixture op(OpKind::kQuantizedMatMul);
   const Tensor a = op.AddInput(RandomBytes(p.a_dtype, p.a, p.layout, random));
   const Tensor b = op.AddInput(RandomBytes(p.b_dtype, p.b, p.layout, random));
   AddFactors(op, p, o);

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/movement_fixture.hpp"
@@ -16,7 +15,7 @@ struct NoAttributes {};
 
 template <typename T>
 void CheckCopy(DType dtype, const Dims& dims, Layout from, Layout to, int threads) {
-  OpFixture op(kCopyRow, portable::CopyCheck, portable::CopyRun);
+  OpFixture op(OpKind::kCopy);
   op.AddInput(NumberedTensor<T>(dtype, dims, from));
   const Tensor y = op.AddOutput(Tensor(dtype, dims, to));
   REQUIRE(op.Run(NoAttributes{}, threads).ok());
@@ -58,7 +57,7 @@ TEST_CASE("Copy: a tensor without elements is left alone") {
 }
 
 TEST_CASE("Copy: a tensor onto itself changes nothing") {
-  OpFixture op(kCopyRow, portable::CopyCheck, portable::CopyRun);
+  OpFixture op(OpKind::kCopy);
   const Dims dims = {1, 3, 5, 4};
   const Tensor x =
       op.AddInput(NumberedTensor<uint32_t>(DType::kU32, dims, Layout::kChannelsLastGaps));
@@ -83,7 +82,7 @@ TEST_CASE("Transpose: y's dimension k is x's dimension permutation[k]") {
       attributes.permutation[k] = order[k];
       out[k] = dims[static_cast<size_t>(order[k])];
     }
-    OpFixture op(kTransposeRow, portable::TransposeCheck, portable::TransposeRun);
+    OpFixture op(OpKind::kTranspose);
     op.AddInput(NumberedTensor<uint32_t>(DType::kU32, dims, PickLayout(random)));
     const Tensor y = op.AddOutput(Tensor(DType::kU32, out, PickLayout(random)));
     REQUIRE(op.Run(attributes, 2).ok());
@@ -120,7 +119,7 @@ TEST_CASE("Reshape: elements keep their row-major order under any strides") {
           ReshapeAttributes attributes;
           attributes.rank = static_cast<int32_t>(to.size());
           std::copy(to.begin(), to.end(), attributes.dims);
-          OpFixture op(kReshapeRow, portable::ReshapeCheck, portable::ReshapeRun);
+          OpFixture op(OpKind::kReshape);
           const Tensor x = op.AddInput(NumberedTensor<T>(dtype, from, from_layout));
           const Tensor y = op.AddOutput(Tensor(dtype, to, to_layout));
           REQUIRE(op.Run(attributes).ok());
@@ -143,7 +142,7 @@ TEST_CASE("Expand: dimensions of 1 and missing ones repeat") {
         ExpandAttributes attributes;
         attributes.rank = static_cast<int32_t>(to.size());
         std::copy(to.begin(), to.end(), attributes.dims);
-        OpFixture op(kExpandRow, portable::ExpandCheck, portable::ExpandRun);
+        OpFixture op(OpKind::kExpand);
         op.AddInput(NumberedTensor<T>(dtype, from, layout));
         const Tensor y = op.AddOutput(Tensor(dtype, to, layout));
         REQUIRE(op.Run(attributes, 2).ok());
@@ -177,7 +176,7 @@ TEST_CASE("Slice: begins, sizes and steps of either sign pick the elements") {
       attributes.steps[k] = step;
       attributes.sizes[k] = out[k] = Pick(random, 1, most);
     }
-    OpFixture op(kSliceRow, portable::SliceCheck, portable::SliceRun);
+    OpFixture op(OpKind::kSlice);
     op.AddInput(NumberedTensor<uint32_t>(DType::kU32, dims, PickLayout(random)));
     const Tensor y = op.AddOutput(Tensor(DType::kU32, out, PickLayout(random)));
     REQUIRE(op.Run(attributes).ok());
@@ -197,7 +196,7 @@ TEST_CASE("Concat: inputs follow each other along any axis, in any layouts") {
     Dims out = RandomDims(random, 1, 5, 4);
     const int axis = Pick(random, 0, static_cast<int32_t>(out.size()) - 1);
     const auto at = static_cast<size_t>(axis);
-    OpFixture op(kConcatRow, portable::ConcatCheck, portable::ConcatRun);
+    OpFixture op(OpKind::kConcat);
     out[at] = Pick(random, 0, 9);
     const int count = Pick(random, 1, 4);
     // Cut the numbered whole into parts by hand, so that the reference is the whole itself.

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/movement_fixture.hpp"
@@ -12,7 +11,7 @@ namespace {
 
 struct NoAttributes {};
 
-OpFixture MakeGather() { return {kGatherRow, portable::GatherCheck, portable::GatherRun}; }
+OpFixture MakeGather() { return OpFixture(OpKind::kGather); }
 
 /// Random gather along `axis` with indices of type Index, negative ones included.
 template <typename T, typename Index>
@@ -120,7 +119,7 @@ TEST_CASE("Select: each element comes from x where the condition holds, else fro
         others[k] = static_cast<T>(100 - Numbered<T>(static_cast<int64_t>(k)));
       }
       y.Set(others);
-      OpFixture op(kSelectRow, portable::SelectCheck, portable::SelectRun);
+      OpFixture op(OpKind::kSelect);
       op.AddInput(condition);
       const Tensor x = op.AddInput(NumberedTensor<T>(dtype, dims[1], PickLayout(random)));
       op.AddInput(y);

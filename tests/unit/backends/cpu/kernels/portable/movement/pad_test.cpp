@@ -15,7 +15,7 @@
 namespace tenon::cpu::testing {
 namespace {
 
-OpFixture MakeOp() { return {kPadRow, portable::PadCheck, portable::PadRun}; }
+OpFixture MakeOp() { return OpFixture(OpKind::kPad); }
 
 /// One dimension by the definition: what negative amounts leave is cut out first, then padded.
 std::vector<int32_t> SourcesOf(PadMode mode, int32_t dim, int32_t begin, int32_t end) {

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -105,7 +104,7 @@ ResizeAttributes Attributes(const Dims& from, const Dims& to) {
 
 void CheckResize(const Dims& from, const ResizeAttributes& a, Generator& random, double tolerance,
                  int threads = 1) {
-  OpFixture op(kResizeRow, portable::ResizeCheck, portable::ResizeRun);
+  OpFixture op(OpKind::kResize);
   const Tensor x = op.AddInput(Random(from, kAllLayouts[Pick(random, 0, 4)], random));
   const Tensor y = op.AddOutput(
       Tensor(DType::kF32, Dims(a.sizes, a.sizes + a.rank), kAllLayouts[Pick(random, 0, 4)]));
@@ -158,7 +157,7 @@ TEST_CASE("Resize: nearest by whole factors agrees with the ONNX formulas on any
 TEST_CASE("Resize: ties fall as the rounding mode says") {
   // Asymmetric by 2: coordinates 0, 0.5, 1, 1.5, of which the halves are ties.
   const auto run = [](NearestMode mode) {
-    OpFixture op(kResizeRow, portable::ResizeCheck, portable::ResizeRun);
+    OpFixture op(OpKind::kResize);
     op.AddInput(Tensor::From<float>(DType::kF32, {3}, {0.0F, 1.0F, 2.0F}));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {6}));
     ResizeAttributes a = Attributes({3}, {6});
@@ -175,7 +174,7 @@ TEST_CASE("Resize: ties fall as the rounding mode says") {
 }
 
 TEST_CASE("Resize: align_corners keeps the corners' values") {
-  OpFixture op(kResizeRow, portable::ResizeCheck, portable::ResizeRun);
+  OpFixture op(OpKind::kResize);
   op.AddInput(Tensor::From<float>(DType::kF32, {1, 1, 2, 2}, {1.0F, 2.0F, 3.0F, 4.0F}));
   const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 1, 3, 3}));
   ResizeAttributes a = Attributes({1, 1, 2, 2}, {1, 1, 3, 3});
@@ -187,7 +186,7 @@ TEST_CASE("Resize: align_corners keeps the corners' values") {
 
 template <typename T>
 void CheckNearestMoves(DType dtype) {
-  OpFixture op(kResizeRow, portable::ResizeCheck, portable::ResizeRun);
+  OpFixture op(OpKind::kResize);
   op.AddInput(
       Tensor::From<T>(dtype, {1, 2, 1, 2}, {T{1}, T{2}, T{3}, T{4}}, Layout::kChannelsLast));
   const Tensor y = op.AddOutput(Tensor(dtype, {1, 2, 1, 4}, Layout::kChannelsLast));
@@ -211,7 +210,7 @@ TEST_CASE("Resize: the number of threads does not change a bit") {
     for (const int threads : {1, 2, 5}) {
       ResizeAttributes a = Attributes({1, 24, 20, 20}, {1, 24, 47, 53});
       a.mode = mode;
-      OpFixture op(kResizeRow, portable::ResizeCheck, portable::ResizeRun);
+      OpFixture op(OpKind::kResize);
       op.AddInput(x);
       const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 24, 47, 53}, Layout::kChannelsLast));
       REQUIRE(op.Run(a, threads).ok());
@@ -222,7 +221,7 @@ TEST_CASE("Resize: the number of threads does not change a bit") {
 }
 
 TEST_CASE("Resize: refuses to interpolate other types than f32") {
-  OpFixture op(kResizeRow, portable::ResizeCheck, portable::ResizeRun);
+  OpFixture op(OpKind::kResize);
   op.AddInput(Tensor(DType::kF64, {1, 1, 2, 2}));
   op.AddOutput(Tensor(DType::kF64, {1, 1, 4, 4}));
   ResizeAttributes a = Attributes({1, 1, 2, 2}, {1, 1, 4, 4});

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -87,7 +86,7 @@ TEST_CASE("MaxPool: agrees with the definition over random windows and layouts")
   Generator random(1);
   for (int i = 0; i < 200; ++i) {
     const PoolCase c = RandomCase(random);
-    OpFixture op(kMaxPoolRow, portable::MaxPoolCheck, portable::MaxPoolRun);
+    OpFixture op(OpKind::kMaxPool);
     const Tensor x = op.AddInput(Random(c.x, kAllLayouts[Pick(random, 0, 4)], random, -9, -1));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, c.y, kAllLayouts[Pick(random, 0, 4)]));
     REQUIRE(op.Run(c.attributes, Pick(random, 1, 3)).ok());
@@ -110,7 +109,7 @@ void CheckIntegerMaxPool(DType dtype) {
       value = static_cast<T>(Pick(random, std::numeric_limits<T>::is_signed ? -128 : 0, 127));
     }
     x.Set(values);
-    OpFixture op(kMaxPoolRow, portable::MaxPoolCheck, portable::MaxPoolRun);
+    OpFixture op(OpKind::kMaxPool);
     op.AddInput(x);
     const Tensor y = op.AddOutput(Tensor(dtype, c.y, Layout::kChannelsLast));
     REQUIRE(op.Run(c.attributes).ok());
@@ -132,7 +131,7 @@ TEST_CASE("MaxPool: a NaN wins wherever it stands in the window") {
   for (size_t place = 0; place < 3; ++place) {
     std::vector<float> values = {1.0F, 2.0F, 3.0F};
     values[place] = std::nanf("");
-    OpFixture op(kMaxPoolRow, portable::MaxPoolCheck, portable::MaxPoolRun);
+    OpFixture op(OpKind::kMaxPool);
     op.AddInput(Tensor::From(DType::kF32, dims, values));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 1, 1, 1}));
     PoolAttributes attributes;
@@ -146,7 +145,7 @@ TEST_CASE("AveragePool: agrees with the definition over random windows and layou
   Generator random(3);
   for (int i = 0; i < 200; ++i) {
     const PoolCase c = RandomCase(random);
-    OpFixture op(kAveragePoolRow, portable::AveragePoolCheck, portable::AveragePoolRun);
+    OpFixture op(OpKind::kAveragePool);
     const Tensor x = op.AddInput(Random(c.x, kAllLayouts[Pick(random, 0, 4)], random));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, c.y, kAllLayouts[Pick(random, 0, 4)]));
     REQUIRE(op.Run(c.attributes, Pick(random, 1, 3)).ok());
@@ -167,7 +166,7 @@ TEST_CASE("AveragePool: the number of threads does not change a bit") {
   attributes.kernel[0] = attributes.kernel[1] = 3;
   std::vector<float> expected;
   for (const int threads : {1, 2, 5}) {
-    OpFixture op(kAveragePoolRow, portable::AveragePoolCheck, portable::AveragePoolRun);
+    OpFixture op(OpKind::kAveragePool);
     op.AddInput(x);
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {2, 35, 18, 18}, Layout::kChannelsLast));
     REQUIRE(op.Run(attributes, threads).ok());
@@ -178,7 +177,7 @@ TEST_CASE("AveragePool: the number of threads does not change a bit") {
 
 TEST_CASE("Pools: no channels at all write nothing") {
   PoolAttributes attributes;
-  OpFixture op(kMaxPoolRow, portable::MaxPoolCheck, portable::MaxPoolRun);
+  OpFixture op(OpKind::kMaxPool);
   op.AddInput(Tensor(DType::kF32, {1, 0, 4, 4}));
   op.AddOutput(Tensor(DType::kF32, {1, 0, 4, 4}));
   CHECK(op.Run(attributes, 2).ok());

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/quantized_naive.hpp"
 
@@ -69,8 +68,7 @@ int64_t NaiveAverage(const QuantizedAveragePoolAttributes& a, const Window& wind
 
 void Run(Problem p, const QuantizedAveragePoolAttributes& attributes, Generator& random) {
   for (int i = 0; i < 2; ++i) p.out[i] = WindowsAlong(attributes.pool, p.extent, i);
-  OpFixture op(kQuantizedAveragePoolRow, portable::QuantizedAveragePoolCheck,
-               portable::QuantizedAveragePoolRun);
+  OpFixture op(OpKind::kQuantizedAveragePool);
   const Tensor x = op.AddInput(
       RandomBytes(p.x, {p.images, p.channels, p.extent[0], p.extent[1]}, p.layout, random));
   const Tensor y = op.AddOutput(Tensor(p.y, {p.images, p.channels, p.out[0], p.out[1]}, p.layout));
@@ -134,8 +132,7 @@ TEST_CASE("Quantized average pool: halves go away from zero, or to the even neig
     a.pool.kernel[1] = 2;
     a.pool.strides[1] = 2;
     a.output.rounding = rounding;
-    OpFixture op(kQuantizedAveragePoolRow, portable::QuantizedAveragePoolCheck,
-                 portable::QuantizedAveragePoolRun);
+    OpFixture op(OpKind::kQuantizedAveragePool);
     op.AddInput(
         Tensor::From(DType::kI8, {1, 1, 1, 8}, std::vector<int8_t>{0, 1, 0, -1, 1, 2, -1, -2}));
     const Tensor y = op.AddOutput(Tensor(DType::kI8, {1, 1, 1, 4}));
@@ -157,8 +154,7 @@ TEST_CASE("Quantized average pool: a window that counts more padding than 32 bit
   a.pool.count_include_pad = 1;
   a.output.rounding = Rounding::kHalfAway;
   a.output.zero_point = 7;
-  OpFixture op(kQuantizedAveragePoolRow, portable::QuantizedAveragePoolCheck,
-               portable::QuantizedAveragePoolRun);
+  OpFixture op(OpKind::kQuantizedAveragePool);
   op.AddInput(Tensor::From(DType::kI8, {1, 1, 1, 1}, std::vector<int8_t>{127}));
   const Tensor y = op.AddOutput(Tensor(DType::kI8, {1, 1, 1, 1}));
   const Status status = op.Run(a);

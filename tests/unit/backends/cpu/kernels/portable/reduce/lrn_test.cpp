@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -49,7 +48,7 @@ TEST_CASE("Lrn: agrees with the definition over random sizes, exponents and layo
     attributes.alpha = 0.9F;
     attributes.beta = kExponents[Pick(random, 0, 3)];
     attributes.bias = 1.5F;
-    OpFixture op(kLrnRow, portable::LrnCheck, portable::LrnRun);
+    OpFixture op(OpKind::kLrn);
     const Tensor x = op.AddInput(Random(dims, kAllLayouts[Pick(random, 0, 4)], random, -3, 3));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, dims, kAllLayouts[Pick(random, 0, 4)]));
     REQUIRE(op.Run(attributes, Pick(random, 1, 3)).ok());
@@ -61,7 +60,7 @@ TEST_CASE("Lrn: agrees with the definition over random sizes, exponents and layo
 }
 
 TEST_CASE("Lrn: a window wider than all channels sums all of them") {
-  OpFixture op(kLrnRow, portable::LrnCheck, portable::LrnRun);
+  OpFixture op(OpKind::kLrn);
   op.AddInput(Tensor::From<float>(DType::kF32, {1, 3}, {1.0F, 2.0F, 2.0F}));
   const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 3}));
   REQUIRE(op.Run(LrnAttributes{1 << 28, 268435456.0F, 1.0F, 1.0F}).ok());

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/quantized_naive.hpp"
 
@@ -49,7 +48,7 @@ std::vector<int64_t> NaiveSums(const Tensor& x, const QuantizedReduceAttributes&
 
 void Run(const Dims& dims, DType x_dtype, DType y_dtype, const QuantizedReduceAttributes& a,
          Layout layout, Generator& random, int threads = 1) {
-  OpFixture op(kQuantizedReduceRow, portable::QuantizedReduceCheck, portable::QuantizedReduceRun);
+  OpFixture op(OpKind::kQuantizedReduce);
   const Tensor x = op.AddInput(RandomBytes(x_dtype, dims, layout, random));
   const Tensor y = op.AddOutput(Tensor(y_dtype, OutputDims(dims, a.reduce), layout));
   const Status status = op.Run(a, threads);

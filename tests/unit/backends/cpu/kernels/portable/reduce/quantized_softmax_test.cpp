@@ -31,8 +31,7 @@ QuantizedSoftmaxAttributes FixedPoint(DType dtype, float scale, int32_t axis) {
 }
 
 Tensor Run(const Tensor& x, const QuantizedSoftmaxAttributes& a, Layout layout, int threads = 1) {
-  OpFixture op(kQuantizedSoftmaxRow, portable::QuantizedSoftmaxCheck,
-               portable::QuantizedSoftmaxRun);
+  OpFixture op(OpKind::kQuantizedSoftmax);
   op.AddInput(x);
   const Tensor y = op.AddOutput(Tensor(static_cast<DType>(a.output.to), x.dims(), layout));
   const Status status = op.Run(a, threads);

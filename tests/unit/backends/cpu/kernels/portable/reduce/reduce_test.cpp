@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -113,7 +112,7 @@ TEST_CASE("Reduce: every function agrees with its definition over axes and layou
     attributes.axes_mask = Pick(random, 0, (1 << dims.size()) - 1);
     attributes.keep_dims = Pick(random, 0, 1);
     // Above 0 and around 1, so that logarithms exist and products stay in range.
-    OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+    OpFixture op(OpKind::kReduce);
     const Tensor x = op.AddInput(Random(dims, kAllLayouts[Pick(random, 0, 4)], random, 0.8F, 1.2F));
     const Tensor y = op.AddOutput(
         Tensor(DType::kF32, ReducedDims(dims, attributes), kAllLayouts[Pick(random, 0, 4)]));
@@ -131,7 +130,7 @@ TEST_CASE("Reduce: signed values reduce by magnitude, extreme and square") {
        {ReduceFunction::kMax, ReduceFunction::kMin, ReduceFunction::kL1, ReduceFunction::kL2,
         ReduceFunction::kLogSumExp}) {
     const ReduceAttributes attributes = {function, 0b0101, 1};
-    OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+    OpFixture op(OpKind::kReduce);
     const Tensor x = op.AddInput(Random({6, 5, 4, 3}, Layout::kRowMajor, random));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 5, 1, 3}));
     REQUIRE(op.Run(attributes).ok());
@@ -141,7 +140,7 @@ TEST_CASE("Reduce: signed values reduce by magnitude, extreme and square") {
 }
 
 TEST_CASE("Reduce: log-sum-exp of large values stays finite") {
-  OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+  OpFixture op(OpKind::kReduce);
   op.AddInput(Tensor::From<float>(DType::kF32, {2, 2}, {1000.0F, 1000.0F, -1000.0F, -1000.0F}));
   const Tensor y = op.AddOutput(Tensor(DType::kF32, {2}));
   REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kLogSumExp, 2, 0}).ok());
@@ -151,7 +150,7 @@ TEST_CASE("Reduce: log-sum-exp of large values stays finite") {
 
 TEST_CASE("Reduce: log-sum-exp keeps infinities") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+  OpFixture op(OpKind::kReduce);
   op.AddInput(Tensor::From<float>(DType::kF32, {2, 2}, {kInfinity, 0.0F, -kInfinity, -kInfinity}));
   const Tensor y = op.AddOutput(Tensor(DType::kF32, {2}));
   REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kLogSumExp, 2, 0}).ok());
@@ -161,7 +160,7 @@ TEST_CASE("Reduce: log-sum-exp keeps infinities") {
 TEST_CASE("Reduce: a long sum keeps its accuracy") {
   // One after another, a million times 0.1 is off by a percent in f32.
   const std::vector<int32_t> dims = {1000, 1000};
-  OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+  OpFixture op(OpKind::kReduce);
   op.AddInput(
       Tensor::From(DType::kF32, dims, std::vector<float>(1000000, 0.1F), Layout::kRowMajorGaps));
   const Tensor y = op.AddOutput(Tensor(DType::kF32, {}));
@@ -171,7 +170,7 @@ TEST_CASE("Reduce: a long sum keeps its accuracy") {
 
 TEST_CASE("Reduce: of no elements a sum is 0 and a product 1") {
   for (const ReduceFunction function : {ReduceFunction::kSum, ReduceFunction::kProd}) {
-    OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+    OpFixture op(OpKind::kReduce);
     op.AddInput(Tensor(DType::kF32, {3, 0}));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {3}));
     REQUIRE(op.Run(ReduceAttributes{function, 2, 0}).ok());
@@ -185,7 +184,7 @@ TEST_CASE("Reduce: a NaN is the maximum and the minimum wherever it stands") {
     for (size_t place = 0; place < 3; ++place) {
       std::vector<float> values = {1.0F, 2.0F, 3.0F};
       values[place] = std::nanf("");
-      OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+      OpFixture op(OpKind::kReduce);
       op.AddInput(Tensor::From(DType::kF32, {3}, values));
       const Tensor y = op.AddOutput(Tensor(DType::kF32, {1}));
       REQUIRE(op.Run(ReduceAttributes{function, 1, 1}).ok());
@@ -205,7 +204,7 @@ void CheckIntegers(DType dtype, std::initializer_list<ReduceFunction> functions)
     }
     x.Set(values);
     const ReduceAttributes attributes = {function, 0b101, 0};
-    OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+    OpFixture op(OpKind::kReduce);
     op.AddInput(x);
     const Tensor y = op.AddOutput(Tensor(dtype, {20}));
     REQUIRE(op.Run(attributes).ok());
@@ -228,7 +227,7 @@ TEST_CASE("Reduce: runs integers") {
 }
 
 TEST_CASE("Reduce: an integer sum past the end wraps") {
-  OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+  OpFixture op(OpKind::kReduce);
   op.AddInput(Tensor::From<int32_t>(DType::kI32, {2}, {INT32_MAX, 1}));
   const Tensor y = op.AddOutput(Tensor(DType::kI32, {}));
   REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kSum, 1, 0}).ok());
@@ -236,7 +235,7 @@ TEST_CASE("Reduce: an integer sum past the end wraps") {
 }
 
 TEST_CASE("Reduce: refuses sums of bytes") {
-  OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+  OpFixture op(OpKind::kReduce);
   op.AddInput(Tensor(DType::kU8, {2}));
   op.AddOutput(Tensor(DType::kU8, {}));
   const ReduceAttributes attributes = {ReduceFunction::kSum, 1, 0};
@@ -248,7 +247,7 @@ TEST_CASE("Reduce: the number of threads does not change a bit") {
   const Tensor x = Random({2, 100, 30, 30}, Layout::kChannelsLast, random);
   std::vector<float> expected;
   for (const int threads : {1, 2, 5}) {
-    OpFixture op(kReduceRow, portable::ReduceCheck, portable::ReduceRun);
+    OpFixture op(OpKind::kReduce);
     op.AddInput(x);
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {2, 100}));
     REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kMean, 0b1100, 0}, threads).ok());

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
@@ -38,7 +37,7 @@ TEST_CASE("Softmax: agrees with the definition over every axis and layout") {
     SoftmaxAttributes attributes;
     attributes.axis = Pick(random, 0, static_cast<int32_t>(dims.size()) - 1);
     attributes.log = Pick(random, 0, 1);
-    OpFixture op(kSoftmaxRow, portable::SoftmaxCheck, portable::SoftmaxRun);
+    OpFixture op(OpKind::kSoftmax);
     const Layout layout = kAllLayouts[Pick(random, 0, 4)];
     const Tensor x = op.AddInput(Random(dims, layout, random, -30.0F, 30.0F));
     const Tensor y = op.AddOutput(Tensor(DType::kF32, dims, kAllLayouts[Pick(random, 0, 4)]));
@@ -54,7 +53,7 @@ TEST_CASE("Softmax: agrees with the definition over every axis and layout") {
 TEST_CASE("Softmax: works in place") {
   Generator random(2);
   for (const int32_t log : {0, 1}) {
-    OpFixture op(kSoftmaxRow, portable::SoftmaxCheck, portable::SoftmaxRun);
+    OpFixture op(OpKind::kSoftmax);
     const Tensor x = op.AddInput(Random({3, 70}, Layout::kRowMajor, random));
     const auto expected = NaiveSoftmax<float>({3, 70}, 1, log != 0, x.Values<float>());
     op.AddOutput(x);
@@ -64,7 +63,7 @@ TEST_CASE("Softmax: works in place") {
 }
 
 TEST_CASE("Softmax: large inputs do not overflow") {
-  OpFixture op(kSoftmaxRow, portable::SoftmaxCheck, portable::SoftmaxRun);
+  OpFixture op(OpKind::kSoftmax);
   op.AddInput(Tensor::From<float>(DType::kF32, {1, 3}, {1e30F, 1e30F, -1e30F}));
   const Tensor y = op.AddOutput(Tensor(DType::kF32, {1, 3}));
   REQUIRE(op.Run(SoftmaxAttributes{1, 0}).ok());
@@ -72,7 +71,7 @@ TEST_CASE("Softmax: large inputs do not overflow") {
 }
 
 TEST_CASE("Softmax: a NaN makes its own row NaN and no other") {
-  OpFixture op(kSoftmaxRow, portable::SoftmaxCheck, portable::SoftmaxRun);
+  OpFixture op(OpKind::kSoftmax);
   op.AddInput(
       Tensor::From<float>(DType::kF32, {2, 3}, {1.0F, std::nanf(""), 0.0F, 2.0F, 2.0F, 2.0F}));
   const Tensor y = op.AddOutput(Tensor(DType::kF32, {2, 3}));
@@ -88,7 +87,7 @@ TEST_CASE("Softmax: runs f64 in double precision") {
   Generator random(3);
   const auto floats = RandomValues(60, random, -5.0F, 5.0F);
   const std::vector<double> values(floats.begin(), floats.end());
-  OpFixture op(kSoftmaxRow, portable::SoftmaxCheck, portable::SoftmaxRun);
+  OpFixture op(OpKind::kSoftmax);
   op.AddInput(Tensor::From(DType::kF64, {5, 12}, values));
   const Tensor y = op.AddOutput(Tensor(DType::kF64, {5, 12}));
   REQUIRE(op.Run(SoftmaxAttributes{0, 0}).ok());
@@ -100,7 +99,7 @@ TEST_CASE("Softmax: the number of threads does not change a bit") {
   const Tensor x = Random({300, 41}, Layout::kRowMajor, random);
   std::vector<float> expected;
   for (const int threads : {1, 2, 3}) {
-    OpFixture op(kSoftmaxRow, portable::SoftmaxCheck, portable::SoftmaxRun);
+    OpFixture op(OpKind::kSoftmax);
     op.AddInput(x);
     const Tensor y = op.AddOutput(Tensor(DType::kF32, {300, 41}));
     REQUIRE(op.Run(SoftmaxAttributes{1, 0}, threads).ok());
