@@ -108,6 +108,14 @@ struct ReduceAttributes {
   int32_t keep_dims = 1;
 };
 
+/// y = the sum of the elements of x along `axis` up to the same place. Floats and integers, whose
+/// sums wrap.
+struct CumSumAttributes {
+  int32_t axis = 0;       ///< >= 0
+  int32_t exclusive = 0;  ///< 1: without the element at that place
+  int32_t reverse = 0;    ///< 1: from the end
+};
+
 /// Softmax of floats along `axis`, which is not empty.
 struct SoftmaxAttributes {
   int32_t axis = 0;  ///< >= 0

@@ -1,4 +1,4 @@
-// Reduction over axes, and the sum of quantized tensors over axes.
+// Reduction over axes, the sum of quantized tensors over axes, and running sums along one.
 #include "runtime/ops/quantized_rules.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
@@ -67,6 +67,18 @@ Status InferQuantizedReduce(const OpCall& call, OutputType* outputs) {
   return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);
 }
 
+Status InferCumSum(const OpCall& call, OutputType* outputs) {
+  const auto& attributes = call.AttributesAs<CumSumAttributes>();
+  const TensorView& x = call.Input(0);
+  TENON_ENSURE(IsComputeFloat(x.dtype) || IsInteger(x.dtype), kInvalidArgument,
+               "the input must be f32, f16, f64 or an integer type");
+  TENON_ENSURE(attributes.axis >= 0 && attributes.axis < x.rank, kInvalidArgument,
+               "there is no axis {0} in a tensor of rank {1}", attributes.axis, x.rank);
+  TENON_ENSURE(IsFlag(attributes.exclusive) && IsFlag(attributes.reverse), kInvalidArgument,
+               "exclusive and reverse must be 0 or 1");
+  return SetOutput(x.dtype, x.shape(), outputs);
+}
+
 }  // namespace
 
 constexpr OpRow kReduceRow =
@@ -74,5 +86,8 @@ constexpr OpRow kReduceRow =
 
 constexpr OpRow kQuantizedReduceRow = MakeOpRow<QuantizedReduceAttributes>(
     OpKind::kQuantizedReduce, /*min_inputs=*/1, /*max_inputs=*/1, InferQuantizedReduce);
+
+constexpr OpRow kCumSumRow = MakeOpRow<CumSumAttributes>(
+    OpKind::kCumSum, /*min_inputs=*/1, /*max_inputs=*/1, InferCumSum, /*in_place_inputs=*/1U << 0);
 
 }  // namespace tenon

@@ -148,7 +148,8 @@ foreach(header base/config base/dtype base/message base/shape base/span base/sta
   get_filename_component(folder runtime/${header} DIRECTORY)
   install(FILES runtime/${header}.hpp DESTINATION ${backend_api_dir}/${folder})
 endforeach()
-install(FILES runtime/ops/ops.inc DESTINATION ${backend_api_dir}/runtime/ops)
+install(FILES runtime/ops/functions.inc runtime/ops/ops.inc
+  DESTINATION ${backend_api_dir}/runtime/ops)
 if(TARGET tenon)
   install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -11,26 +11,23 @@ namespace tenon::cpu {
 namespace cortex_m {
 namespace {
 
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kXZeroPoint = 5;
-constexpr int kWZeroPoint = 6;
-constexpr int kFoldedBias = 7;
+using In = QuantizedProductInput;
 constexpr size_t kSumBytes = sizeof(int32_t);
 constexpr int64_t kFewestPixels = 3;  // of a convolution that gathers windows
 
 /// Of i8 with constant parameters, one zero point of x and none of the weights, giving bytes.
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
-  for (int i = kW; i <= kFoldedBias; ++i) {
+  for (int i = In::kWeights; i <= In::kFoldedBias; ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {
       return "weights and parameters must be constant";
     }
   }
-  if (call.Input(0).dtype != DType::kI8 || call.Input(kW).dtype != DType::kI8) {
+  if (call.Input(In::kX).dtype != DType::kI8 || call.Input(In::kWeights).dtype != DType::kI8) {
     return "the Cortex-M kernels multiply i8 by i8";
   }
-  if (call.HasInput(kWZeroPoint)) return "the Cortex-M kernels take weights without zero points";
-  if (call.HasInput(kXZeroPoint) && call.Input(kXZeroPoint).dims[0] != 1) {
+  if (call.HasInput(In::kWeightsZeroPoint))
+    return "the Cortex-M kernels take weights without zero points";
+  if (call.HasInput(In::kXZeroPoint) && call.Input(In::kXZeroPoint).dims[0] != 1) {
     return "the Cortex-M kernels take one zero point for all channels";
   }
   if (output.to != static_cast<int32_t>(DType::kI8) &&
@@ -42,7 +39,7 @@ Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
 
 /// Input elements that one output of a convolution sums.
 int64_t DepthOf(const OpCall& conv) {
-  const TensorView& w = conv.Input(kW);
+  const TensorView& w = conv.Input(In::kWeights);
   return int64_t{w.dims[1]} * w.dims[2] * w.dims[3];
 }
 
@@ -66,7 +63,8 @@ int WantedPixels(const OpCall& conv) {
 }  // namespace
 
 bool HasFinalBias(const OpCall& call) {
-  return call.HasInput(kFoldedBias) || (call.HasInput(kBias) && !call.HasInput(kXZeroPoint));
+  return call.HasInput(In::kFoldedBias) ||
+         (call.HasInput(In::kBias) && !call.HasInput(In::kXZeroPoint));
 }
 
 Reason ConvSupports(const OpCall& call) {
@@ -79,7 +77,7 @@ Reason ConvSupports(const OpCall& call) {
 
 Reason DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(kW);
+  const TensorView& w = call.Input(In::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (DepthOf(call) > kMostDepthwiseTaps) {
@@ -127,7 +125,9 @@ bool IsInPlacePointwise(const OpCall& conv) {
   return IsPointwiseConv(conv) && attributes.strides[0] == 1 && attributes.strides[1] == 1;
 }
 
-size_t ConvBiasBytes(const OpCall& call) { return BiasBytes(call, call.Input(kW).dims[0]); }
+size_t ConvBiasBytes(const OpCall& call) {
+  return BiasBytes(call, call.Input(In::kWeights).dims[0]);
+}
 
 int GatheredPixels(const OpCall& conv, size_t bytes) {
   const int wanted = WantedPixels(conv);
@@ -146,7 +146,7 @@ size_t ConvLeastBytes(const OpCall& call, int) {
 }
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
-  const int32_t channels = call.Input(kW).dims[0];
+  const int32_t channels = call.Input(In::kWeights).dims[0];
   // Sums are written 16 channels at a time.
   const int32_t whole = static_cast<int32_t>(RoundUpToStep(static_cast<size_t>(channels)));
   const size_t padding = channels > kOwnPaddingChannels ? static_cast<size_t>(channels) : 0;

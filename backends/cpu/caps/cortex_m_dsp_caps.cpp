@@ -8,9 +8,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kW = 1;
-constexpr int kXZeroPoint = 5;
+using In = QuantizedProductInput;
 constexpr int kHalfBytes = 2;
 constexpr int kStep = 4;  // elements of a step
 /// Unpacking the weights costs about one instruction for each weight and pass: with so many pixels
@@ -36,7 +34,7 @@ constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 constexpr int Least(int64_t a, int64_t b) { return static_cast<int>(a < b ? a : b); }
 
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
-  for (int i = kW; i < call.InputCount(); ++i) {
+  for (int i = In::kWeights; i < call.InputCount(); ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {
       return "weights and parameters must be constant";
     }
@@ -45,7 +43,7 @@ Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
       output.to != static_cast<int32_t>(DType::kU8)) {
     return "the DSP kernels give i8 or u8";
   }
-  if (call.HasInput(kXZeroPoint) && call.Input(kXZeroPoint).dims[0] != 1) {
+  if (call.HasInput(In::kXZeroPoint) && call.Input(In::kXZeroPoint).dims[0] != 1) {
     return "the DSP kernels take one zero point of x for all channels";
   }
   return nullptr;
@@ -54,7 +52,7 @@ Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
 /// Inputs of an output, and whether the taps of a kernel row are neighbours.
 struct Window {
   explicit Window(const OpCall& conv)
-      : w(conv.Input(kW)),
+      : w(conv.Input(In::kWeights)),
         depth(int64_t{w.dims[1]} * w.dims[2] * w.dims[3]),
         has_rows(w.dims[3] == 1 || conv.AttributesAs<ConvAttributes>().dilations[1] == 1) {}
 
@@ -76,7 +74,7 @@ ConvMode ModeOf(const OpCall& conv, const Window& window) {
 int64_t InputsOf(const OpCall& conv, int axis, int64_t outputs) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   return (outputs - 1) * attributes.strides[axis] +
-         int64_t{conv.Input(kW).dims[2 + axis] - 1} * attributes.dilations[axis] + 1;
+         int64_t{conv.Input(In::kWeights).dims[2 + axis] - 1} * attributes.dilations[axis] + 1;
 }
 
 /// Halves of `rows` x `columns` pixels, or more than any x has.
@@ -89,7 +87,9 @@ int64_t HalvesOf(int64_t rows, int64_t columns, int64_t channels) {
 constexpr char kReachesTooFar[] = "windows that reach further than the DSP kernels widen";
 
 /// Most bytes of inputs, if they can be cut.
-int64_t MostBytes(const OpCall& conv) { return kBandBytes + conv.Input(kX).Elements() / kShareOfX; }
+int64_t MostBytes(const OpCall& conv) {
+  return kBandBytes + conv.Input(In::kX).Elements() / kShareOfX;
+}
 
 /// The bytes of a pass's inputs where there is room for all that is worth it.
 int64_t PairedBytes(const OpCall& conv, int64_t pixel_bytes) {
@@ -117,7 +117,8 @@ void SetPairedPass(const OpCall& conv, int64_t room, ConvBand& band) {
 }
 
 int64_t BytesOfRows(const OpCall& conv, int rows, int columns) {
-  return HalvesOf(InputsOf(conv, 0, rows), InputsOf(conv, 1, columns), conv.Input(kW).dims[1]) *
+  return HalvesOf(InputsOf(conv, 0, rows), InputsOf(conv, 1, columns),
+                  conv.Input(In::kWeights).dims[1]) *
          kHalfBytes;
 }
 
@@ -142,7 +143,8 @@ void SetRowsPass(const OpCall& conv, int64_t room, ConvBand& band) {
   }
   band.pixels = band.rows * band.columns;
   band.in_rows = static_cast<int>(InputsOf(conv, 0, band.rows));
-  band.row_halves = static_cast<int>(InputsOf(conv, 1, band.columns)) * conv.Input(kW).dims[1];
+  band.row_halves =
+      static_cast<int>(InputsOf(conv, 1, band.columns)) * conv.Input(In::kWeights).dims[1];
   band.x_bytes = static_cast<size_t>(BytesOfRows(conv, band.rows, band.columns));
 }
 
@@ -171,7 +173,7 @@ ConvBand BandWithin(const OpCall& conv, int64_t room) {
 }
 
 size_t DepthwiseBytes(const OpCall& conv, const DepthwisePlanes& planes) {
-  const TensorView& w = conv.Input(kW);
+  const TensorView& w = conv.Input(In::kWeights);
   const int64_t halves = int64_t{planes.rows} * planes.row_halves + int64_t{w.dims[2]} * w.dims[3];
   return static_cast<size_t>(kDepthwisePlanes * kHalfBytes * halves);
 }
@@ -181,7 +183,7 @@ bool IsThreeByThree(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   for (int i = 0; i < 2; ++i) {
     const bool plain = attributes.strides[i] == 1 && attributes.dilations[i] == 1;
-    if (!plain || conv.Input(kW).dims[2 + i] != 3) return false;
+    if (!plain || conv.Input(In::kWeights).dims[2 + i] != 3) return false;
   }
   return true;
 }
@@ -243,7 +245,7 @@ DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
 
 Reason DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(kW);
+  const TensorView& w = call.Input(In::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (int64_t{w.dims[2]} * w.dims[3] > kMostDepth)
@@ -277,13 +279,13 @@ Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the DSP product takes a as it is";
-  if (call.Input(kW).dtype != DType::kI8) return "the DSP product takes weights of i8";
+  if (call.Input(In::kWeights).dtype != DType::kI8) return "the DSP product takes weights of i8";
   if (!HasOneMatrix(call)) return "the DSP product takes one matrix for all batches";
   return nullptr;
 }
 
 size_t MatMulWorkspaceBytes(const OpCall& call, int) {
-  const TensorView& a = call.Input(kX);
+  const TensorView& a = call.Input(In::kX);
   return static_cast<size_t>(a.dims[a.rank - 1]) / kStep * kStep * kHalfBytes;
 }
 
@@ -293,7 +295,8 @@ Reason BinarySupports(const OpCall& call) {
     return "the DSP kernel adds and subtracts";
   }
   const TensorView& z = call.Output();
-  if (call.Input(0).shape() != z.shape() || call.Input(1).shape() != z.shape()) {
+  if (call.Input(BinaryInput::kX).shape() != z.shape() ||
+      call.Input(BinaryInput::kY).shape() != z.shape()) {
     return "the DSP kernel adds operands of equal shape";
   }
   return nullptr;

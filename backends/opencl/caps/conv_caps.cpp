@@ -8,6 +8,8 @@
 namespace tenon::opencl {
 namespace {
 
+using In = ConvInput;
+
 constexpr int64_t kFloatBytes = sizeof(float);
 /// What a loaded op holds beside its weights: objects of ours and of the driver's that we count.
 constexpr int64_t kObjectBytes = 1024;
@@ -42,7 +44,7 @@ const char* ConvTileSupports(const OpCall& call) { return PackedRefusal(call); }
 const char* ConvFirstSupports(const OpCall& call) {
   if (const char* reason = PackedRefusal(call)) return reason;
   constexpr int kFewChannels = 8;
-  if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
+  if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(In::kX).dims[1] > kFewChannels) {
     return "for the few channels of a first layer only";
   }
   return nullptr;
@@ -61,7 +63,7 @@ const char* ConvWinogradSupports(const OpCall& call) {
   // Three launches in place of one: 16 to 16 channels at 32x32 take 38 us so and 45 by tiles, but
   // each launch costs the host some microseconds too.
   constexpr int64_t kFewestProducts = 2'500'000;
-  if (9 * y.Elements() * call.Input(1).dims[1] < kFewestProducts) {
+  if (9 * y.Elements() * call.Input(In::kWeights).dims[1] < kFewestProducts) {
     return "too small for several launches";
   }
   // A register tile of the products has 7 of them; with fewer the weights are read for little.
@@ -75,7 +77,7 @@ const char* ConvWinogradSupports(const OpCall& call) {
 const char* ConvReferenceSupports(const OpCall& call) { return F32Refusal(call, kTakes); }
 
 size_t ConvTileHeld(const OpCall& call) {
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(In::kWeights);
   const int32_t groups = call.AttributesAs<ConvAttributes>().group;
   const int64_t block = ConvTaps(call) * w.dims[1] + 1;
   int64_t most = 0;
@@ -88,7 +90,7 @@ size_t ConvTileHeld(const OpCall& call) {
 }
 
 size_t ConvDepthwiseHeld(const OpCall& call) {
-  const int64_t channels = RoundUp(call.Input(1).dims[0], kDepthwiseLanes);
+  const int64_t channels = RoundUp(call.Input(In::kWeights).dims[0], kDepthwiseLanes);
   return static_cast<size_t>(
       (channels * (ConvTaps(call) + 1) + OtherConstants(call)) * kFloatBytes + kObjectBytes);
 }
@@ -104,7 +106,7 @@ size_t ConvReferenceHeld(const OpCall& call) {
 }
 
 size_t ConvWinogradHeld(const OpCall& call) {
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(In::kWeights);
   int64_t outputs = 0;
   for (const TileShape& shape : TileShapes()) {
     if (RoundUp(w.dims[0], shape.width()) > outputs) outputs = RoundUp(w.dims[0], shape.width());
@@ -118,9 +120,9 @@ void ConvPackingKey(const OpCall& call, PackingKey* key) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   // All of them: they are compiled into the program, or choose the tile.
   key->AddWords(&attributes, sizeof(attributes) / sizeof(int32_t));
-  key->AddTensor(call.Input(0));
-  key->AddTensor(call.Input(1));
-  if (call.HasInput(2)) key->AddTensor(call.Input(2));
+  key->AddTensor(call.Input(In::kX));
+  key->AddTensor(call.Input(In::kWeights));
+  if (call.HasInput(In::kBias)) key->AddTensor(call.Input(In::kBias));
   key->AddWords(call.Output().dims, 4);
   for (const int other : {3, 4}) {
     key->Add(call.HasInput(other) ? 1 : 0);
@@ -137,7 +139,7 @@ WinogradPieces WinogradPiecesOf(const OpCall& call) {
   pieces.tile_rows = CeilDiv(y.dims[2], kWinogradOutputs);
   pieces.tile_columns = CeilDiv(y.dims[3], kWinogradOutputs);
   pieces.tiles = y.dims[0] * pieces.tile_rows * pieces.tile_columns;
-  pieces.padded_inputs = RoundUp(call.Input(0).dims[1], 16);
+  pieces.padded_inputs = RoundUp(call.Input(In::kX).dims[1], 16);
   pieces.padded_outputs = RoundUp(y.dims[1], 16);
   const int64_t tile_bytes =
       int64_t{kWinogradCoefficients} * kFloatBytes * (pieces.padded_inputs + pieces.padded_outputs);

@@ -10,6 +10,8 @@
 namespace tenon::opencl {
 namespace {
 
+using In = MatMulInput;
+
 constexpr int64_t kFloatBytes = sizeof(float);
 constexpr int64_t kObjectBytes = 1024;
 
@@ -40,8 +42,8 @@ int32_t BatchCount(const TensorView& y) {
 
 /// True if the output's rows, through all batches, pass through the bias at equal steps.
 bool BiasIsFlat(const OpCall& call) {
-  if (!call.HasInput(2)) return true;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias)) return true;
+  const TensorView& bias = call.Input(In::kBias);
   const TensorView& y = call.Output();
   const bool one_row = RowsOf(bias) == 1;
   if (BatchesOf(bias, y) == Batches::kAll) return !one_row || y.dims[y.rank - 2] == 1;
@@ -80,8 +82,8 @@ const char* MatMulTileSupports(const OpCall& call) {
       return "a factor has some of the output's batches, not all or one";
     }
   }
-  if (!call.HasInput(2)) return nullptr;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias)) return nullptr;
+  const TensorView& bias = call.Input(In::kBias);
   if (bias.rank == 0 || bias.dims[bias.rank - 1] != y.dims[y.rank - 1]) {
     return "the bias has one value for all columns";
   }
@@ -92,17 +94,17 @@ const char* MatMulTileSupports(const OpCall& call) {
 }
 
 bool MatMulBiasIsPacked(const OpCall& call) {
-  if (!call.HasInput(2) || call.Input(2).data == nullptr) return false;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias) || call.Input(In::kBias).data == nullptr) return false;
+  const TensorView& bias = call.Input(In::kBias);
   return bias.Elements() == bias.dims[bias.rank - 1];
 }
 
 MatMulShape MatMulShapeOf(const OpCall& call) {
   const auto& attributes = call.AttributesAs<MatMulAttributes>();
-  const TensorView& a = call.Input(0);
+  const TensorView& a = call.Input(In::kX);
   const TensorView& y = call.Output();
   const int32_t batches = BatchCount(y);
-  const bool one_b = BatchesOf(call.Input(1), y) == Batches::kOne;
+  const bool one_b = BatchesOf(call.Input(In::kWeights), y) == Batches::kOne;
   MatMulShape shape;
   shape.rows = y.dims[y.rank - 2];
   shape.columns = y.dims[y.rank - 1];
@@ -125,10 +127,10 @@ MatMulSteps MatMulStepsOf(const OpCall& call) {
   MatMulSteps steps;
   steps.a_row = attributes.transpose_a != 0 ? 1 : shape.depth;
   steps.a_depth = attributes.transpose_a != 0 ? shape.rows : 1;
-  const bool one_a = BatchesOf(call.Input(0), y) == Batches::kOne;
+  const bool one_a = BatchesOf(call.Input(In::kX), y) == Batches::kOne;
   steps.a_group = one_a ? 0 : shape.rows * shape.depth;
-  if (!call.HasInput(2)) return steps;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias)) return steps;
+  const TensorView& bias = call.Input(In::kBias);
   const bool one_row = RowsOf(bias) == 1;
   const bool all = BatchesOf(bias, y) == Batches::kAll;
   if (shape.flat) {
@@ -142,7 +144,7 @@ MatMulSteps MatMulStepsOf(const OpCall& call) {
 
 size_t MatMulTileHeld(const OpCall& call) {
   int64_t floats = 0;
-  if (call.Input(1).data != nullptr) floats += PackedFloats(MatMulShapeOf(call));
+  if (call.Input(In::kWeights).data != nullptr) floats += PackedFloats(MatMulShapeOf(call));
   for (const int other : {0, 2}) {
     if (call.HasInput(other) && call.Input(other).data != nullptr) {
       floats += call.Input(other).Elements();
@@ -160,7 +162,7 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 }
 
 size_t MatMulWorkspace(const OpCall& call, int) {
-  if (call.Input(1).data != nullptr) return 0;
+  if (call.Input(In::kWeights).data != nullptr) return 0;
   return static_cast<size_t>(PackedFloats(MatMulShapeOf(call)) * kFloatBytes);
 }
 

@@ -9,7 +9,7 @@
 namespace tenon::opencl {
 namespace {
 
-constexpr int kWeights = 1;
+using In = ProductInput;
 
 /// f16 (IEEE binary16) to f32, exactly.
 float FromHalf(uint16_t half) {
@@ -36,7 +36,7 @@ int OutputsAxis(const OpCall& op, int scale) {
 }  // namespace
 
 PlainWeights::PlainWeights(const OpCall& op, int scale) : op_(op) {
-  const TensorView& stored = op.Input(kWeights);
+  const TensorView& stored = op.Input(In::kWeights);
   if (stored.dtype == DType::kF32 || stored.data == nullptr) return;
   const auto count = static_cast<size_t>(stored.Elements());
   const auto rank = static_cast<size_t>(stored.rank);
@@ -69,7 +69,7 @@ PlainWeights::PlainWeights(const OpCall& op, int scale) : op_(op) {
   for (int i = 0; i < op.InputCount() && i < scale; ++i) {
     ids_.push_back(op.HasInput(i) ? static_cast<int32_t>(views_.size()) : -1);
     if (op.HasInput(i)) views_.push_back(op.Input(i));
-    if (i == kWeights) {
+    if (i == In::kWeights) {
       views_.back().data = values_.data();
       views_.back().dtype = DType::kF32;
       views_.back().strides = strides_.data();

@@ -103,9 +103,6 @@ void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t gr
 
 /// Bits of the inputs that are packed: weights and bias.
 inline constexpr uint32_t kPackedInputs = 0b110;
-/// Where a convolution has the scales of weights that are stored as i8.
-inline constexpr int kWeightsScale = 4;
-
 /// Uploads the other constant inputs as they lie.
 Status UploadConstants(const OpCall& op, const Device& device, uint32_t packed_inputs,
                        std::vector<DeviceBuffer>* constants);

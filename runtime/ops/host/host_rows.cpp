@@ -28,18 +28,12 @@ int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); 
 
 int64_t FunctionCost(UnaryFunction function) {
   switch (function) {
-    case UnaryFunction::kIdentity:
-    case UnaryFunction::kAbs:
-    case UnaryFunction::kNeg:
-    case UnaryFunction::kFloor:
-    case UnaryFunction::kCeil:
-    case UnaryFunction::kRound:
-    case UnaryFunction::kSign:
-    case UnaryFunction::kNot:
-      return kPlainCost;
-    default:
-      return kActivationCost;
+#define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) \
+  case UnaryFunction::k##Kind:                                                   \
+    return elementary_ops;
+#include "runtime/ops/functions.inc"
   }
+  return kActivationCost;
 }
 
 int64_t FusedCost(const Activation& activation) {

@@ -1,4 +1,4 @@
-// Reduction over axes, and the sum of quantized tensors over axes.
+// Reduction over axes, the sum of quantized tensors over axes, and running sums along one.
 #include "runtime/ops/host/attribute_fields.hpp"
 #include "runtime/ops/host/host_rows.hpp"
 
@@ -35,6 +35,17 @@ bool ReduceSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* 
   return false;
 }
 
+constexpr std::array kCumSumFields = {
+    IntField("axis", offsetof(CumSumAttributes, axis)),
+    IntField("exclusive", offsetof(CumSumAttributes, exclusive)),
+    IntField("reverse", offsetof(CumSumAttributes, reverse)),
+};
+
+bool CumSumSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_t* granularity) {
+  return axis != call.AttributesAs<CumSumAttributes>().axis &&
+         BroadcastSplit(call, axis, inputs, granularity);
+}
+
 }  // namespace
 
 constexpr OpHostRow kReduceHostRow = {
@@ -48,6 +59,12 @@ constexpr OpHostRow kQuantizedReduceHostRow = {
     .traits = {.quantized = true, .output_offset = offsetof(QuantizedReduceAttributes, output) / 4},
     .work = PerInputWork,
     .split = {kEveryAxis, ImageAxis, ReduceSplit},
+};
+
+constexpr OpHostRow kCumSumHostRow = {
+    .text = TextOf<CumSumAttributes>(kCumSumFields),
+    .work = MoveWork,
+    .split = {kEveryAxis, ImageAxis, CumSumSplit},
 };
 
 }  // namespace tenon

@@ -13,8 +13,9 @@ Status BinaryCheck(const KernelSetup& setup) {
 
 void RunBinary(const KernelCall& call, const BinaryRoutines& routines) {
   const OpCall& op = call.op;
-  routines.add(op.AttributesAs<QuantizedBinaryAttributes>(), op.Input(0).As<const int8_t>(),
-               op.Input(1).As<const int8_t>(), op.Output().As<int8_t>(),
+  routines.add(op.AttributesAs<QuantizedBinaryAttributes>(),
+               op.Input(BinaryInput::kX).As<const int8_t>(),
+               op.Input(BinaryInput::kY).As<const int8_t>(), op.Output().As<int8_t>(),
                static_cast<ptrdiff_t>(op.Output().Elements()));
 }
 

@@ -271,9 +271,10 @@ Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = ConvSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, ConvLeastBytes(op, 1)));
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(QuantizedProductInput::kWeights);
   const bool ordered = w.IsChannelsLast();
-  TENON_ENSURE(ordered && HasStride(op.Input(0), 1, 1) && HasStride(op.Output(), 1, 1),
+  TENON_ENSURE(ordered && HasStride(op.Input(QuantizedProductInput::kX), 1, 1) &&
+                   HasStride(op.Output(), 1, 1),
                kUnsupported, "the Cortex-M convolution takes channels that are neighbours");
   return OkStatus();
 }
@@ -285,7 +286,7 @@ Status ConvInPlaceCheck(const KernelSetup& setup) {
 namespace {
 
 Product ProductOf(const OpCall& op, void* workspace, const ProductRoutines& routines) {
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(QuantizedProductInput::kWeights);
   Product product;
   product.routines = &routines;
   product.w = w.As<const int8_t>();
@@ -306,7 +307,7 @@ Gathered GatheredOf(const OpCall& op, void* workspace, size_t bytes) {
 
 void RunConv(const KernelCall& call, const ProductRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   if (IsEmpty(y)) return;
   const Product product = ProductOf(op, call.workspace, routines);
@@ -323,7 +324,7 @@ void RunConv(const KernelCall& call, const ProductRoutines& routines) {
 
 void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(QuantizedProductInput::kX);
   if (IsEmpty(x)) return;
   const size_t room = InPlaceRoom(call, ConvWorkspaceBytes(op, 1));
   const size_t own_bytes = call.workspace_bytes - room;

@@ -7,9 +7,12 @@
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
+
+using In = QuantizedProductInput;
 
 /// Where the taps of a window lie. Index 0: rows; 1: columns.
 struct Taps {
@@ -49,14 +52,14 @@ class Depthwise {
       : op_(op),
         routines_(routines),
         attributes_(op.AttributesAs<ConvAttributes>()),
-        x_(op.Input(0)),
+        x_(op.Input(In::kX)),
         y_(op.Output()),
-        w_(op.Input(1).As<const int8_t>()),
+        w_(op.Input(In::kWeights).As<const int8_t>()),
         channels_(y_.dims[1]),
         rescale_(RescaleOf(op, op.AttributesAs<QuantizedConvAttributes>().output)),
         workspace_(workspace) {
     for (int i = 0; i < 2; ++i) {
-      taps_at_.count[i] = op_.Input(1).dims[2 + i];
+      taps_at_.count[i] = op_.Input(In::kWeights).dims[2 + i];
       taps_at_.dilation[i] = attributes_.dilations[i];
       taps_at_.extent[i] = static_cast<uint32_t>(x_.dims[2 + i]);
       taps_at_.step[i] = x_.strides[2 + i];
@@ -128,7 +131,7 @@ class Depthwise {
   void SetBias() {
     rescale_.bias = FinalBiasOf(op_);
     if (rescale_.bias != nullptr) return;
-    const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
+    const auto* bias = op_.HasInput(In::kBias) ? op_.Input(In::kBias).As<const int32_t>() : nullptr;
     auto* const own = static_cast<int32_t*>(workspace_);
     for (int tap = 0; tap < tap_count_; ++tap) taps_[tap] = taps_at_.padding;
     segments_[0] = {1, taps_};
@@ -257,10 +260,10 @@ Status DepthwiseCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = DepthwiseSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, DepthwiseWorkspaceBytes(op, 1)));
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(In::kWeights);
   const bool ordered = HasStride(w, 0, 1) && HasStride(w, 3, w.dims[0]) &&
                        HasStride(w, 2, int64_t{w.dims[0]} * w.dims[3]);
-  TENON_ENSURE(ordered && HasStride(op.Input(0), 1, 1) && HasStride(op.Output(), 1, 1),
+  TENON_ENSURE(ordered && HasStride(op.Input(In::kX), 1, 1) && HasStride(op.Output(), 1, 1),
                kUnsupported, "the Cortex-M depthwise convolution takes channels side by side");
   return OkStatus();
 }

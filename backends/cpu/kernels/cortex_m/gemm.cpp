@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
@@ -15,20 +16,20 @@ constexpr int kFoldedBias = 7;
 Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
   Rescale rescale;
   rescale.output = output;
-  const TensorView& factor = op.Input(kFactor);
+  const TensorView& factor = op.Input(In::kMultiplier);
   rescale.step = factor.dims[0] == 1 ? 0 : 1;
   if (output.rounding == Rounding::kHalfEven) {
     rescale.scale = factor.As<const float>();
   } else {
     rescale.multiplier = factor.As<const int32_t>();
-    rescale.shift = op.Input(kShift).As<const int8_t>();
+    rescale.shift = op.Input(In::kShift).As<const int8_t>();
   }
   return rescale;
 }
 
 const int32_t* FinalBiasOf(const OpCall& op) {
-  if (op.HasInput(kFoldedBias)) return op.Input(kFoldedBias).As<const int32_t>();
-  return HasFinalBias(op) ? op.Input(kBias).As<const int32_t>() : nullptr;
+  if (op.HasInput(In::kFoldedBias)) return op.Input(In::kFoldedBias).As<const int32_t>();
+  return HasFinalBias(op) ? op.Input(In::kBias).As<const int32_t>() : nullptr;
 }
 
 void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Product& product) {
@@ -38,7 +39,7 @@ void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, 
   rescale.is_plain = routines.is_plain != nullptr && routines.is_plain(rescale, product.outputs);
   rescale.bias = FinalBiasOf(op);
   if (rescale.bias != nullptr) return;
-  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const int32_t>() : nullptr;
+  const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const int32_t>() : nullptr;
   routines.sum(product.w, product.depth, product.outputs, room);
   routines.take_off(bias, room, ZeroPointOf(op), product.outputs, room);
   rescale.bias = room;

@@ -16,10 +16,10 @@ Status LookupCheck(const KernelSetup& setup) {
 
 void RunLookup(const KernelCall& call, const LookupRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(LookupInput::kX);
   // Entry 0 is of the smallest value.
   const uint8_t flip = x.dtype == DType::kI8 ? 0x80 : 0;
-  routines.map(op.Input(1).As<const uint8_t>(), flip, x.As<const uint8_t>(),
+  routines.map(op.Input(LookupInput::kTable).As<const uint8_t>(), flip, x.As<const uint8_t>(),
                op.Output().As<uint8_t>(), static_cast<ptrdiff_t>(x.Elements()));
 }
 

@@ -2,6 +2,7 @@
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 
@@ -14,13 +15,13 @@ Status MatMulCheck(const KernelSetup& setup) {
 
 void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& a = op.Input(0);
+  const TensorView& a = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return;
   Product product;
   product.routines = &routines;
-  product.w = op.Input(1).As<const int8_t>();
+  product.w = op.Input(QuantizedProductInput::kWeights).As<const int8_t>();
   product.outputs = y.dims[y.rank - 1];
   product.depth = a.dims[a.rank - 1];
   SetRescale(op, op.AttributesAs<QuantizedMatMulAttributes>().output,

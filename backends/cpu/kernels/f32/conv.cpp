@@ -3,34 +3,32 @@
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
 
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kResidual = 3;
-constexpr int kScale = 4;
+using In = ConvInput;
 
 }  // namespace
 
 Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   const GroupedShape shape = ShapeOf(GeometryOf(op));
   const int last = w.dims[3] > 1 ? 3 : 2;  // axes of one element may have any stride
-  const WeightsView weights = {portable::StoredWeightsOf(op, kW, kScale), w.strides[0],
-                               w.strides[1], w.strides[last]};
-  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  const WeightsView weights = {portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale),
+                               w.strides[0], w.strides[1], w.strides[last]};
+  const float* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
   return PackWeights(shape, weights, bias, shared);
 }
 
 TileProduct ConvProduct(const KernelCall& call) {
   const OpCall& op = call.op;
-  const TensorView* residual = op.HasInput(kResidual) ? &op.Input(kResidual) : nullptr;
+  const TensorView* residual = op.HasInput(In::kResidual) ? &op.Input(In::kResidual) : nullptr;
   return MakeTileProduct(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
-                         op.AttributesAs<ConvAttributes>().activation, op.Input(0), op.Output(),
-                         residual);
+                         op.AttributesAs<ConvAttributes>().activation, op.Input(In::kX),
+                         op.Output(), residual);
 }
 
 bool HasOutputsLast(const TensorView& w) {
@@ -44,15 +42,15 @@ bool HasOutputsLast(const TensorView& w) {
 }
 
 Status CheckConvConstants(const OpCall& op) {
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   TENON_ENSURE(w.data != nullptr && (w.IsRowMajor() || HasOutputsLast(w)), kUnsupported,
                "vector convolutions take constant, dense weights");
-  if (op.HasInput(kBias)) {
-    TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
-                 "vector convolutions take a constant, dense bias");
+  if (op.HasInput(In::kBias)) {
+    TENON_ENSURE(op.Input(In::kBias).data != nullptr && op.Input(In::kBias).IsRowMajor(),
+                 kUnsupported, "vector convolutions take a constant, dense bias");
   }
-  TENON_ENSURE(!op.HasInput(kScale) || op.Input(kScale).data != nullptr, kUnsupported,
-               "vector convolutions take a constant scale of the weights");
+  TENON_ENSURE(!op.HasInput(In::kWeightsScale) || op.Input(In::kWeightsScale).data != nullptr,
+               kUnsupported, "vector convolutions take a constant scale of the weights");
   return OkStatus();
 }
 
@@ -63,8 +61,8 @@ ConvGeometry GeometryOf(const OpCall& conv) {
 }
 
 Status CheckDenseChannels(const OpCall& op) {
-  TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()) &&
-                   (!op.HasInput(kResidual) || HasDenseChannels(op.Input(kResidual))),
+  TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()) &&
+                   (!op.HasInput(In::kResidual) || HasDenseChannels(op.Input(In::kResidual))),
                kUnsupported, "vector convolutions take channels that are neighbours in memory");
   return OkStatus();
 }
@@ -77,8 +75,8 @@ Status ConvCheck(const KernelSetup& setup) {
 
 Status ConvRun(const KernelCall& call) {
   const float* residual =
-      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
-  RunTileProduct(ConvProduct(call), call.op.Input(0).As<const float>(), residual,
+      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
+  RunTileProduct(ConvProduct(call), call.op.Input(In::kX).As<const float>(), residual,
                  call.op.Output().As<float>(), call.parallel);
   return OkStatus();
 }

@@ -9,13 +9,12 @@
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kResidual = 3;
-constexpr int kMean = 5;
+using In = ConvInput;
 /// Pixels whose means lie side by side, so that whole vectors of channels are subtracted.
 constexpr int kMeanPixels = 16;
 
@@ -175,14 +174,14 @@ Status FirstConvRun(const KernelCall& call) {
   const int tile_pixels = conv.product.packed->routines->tile_pixels;
   conv.tiles_per_row = (g.out_extent[1] + tile_pixels - 1) / tile_pixels;
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
-  conv.interleaved = HasDenseChannels(call.op.Input(kX));
-  conv.bytes = call.op.HasInput(kMean);
-  if (conv.bytes) FillMeans(call.op.Input(kMean), conv);
+  conv.interleaved = HasDenseChannels(call.op.Input(In::kX));
+  conv.bytes = call.op.HasInput(In::kXMean);
+  if (conv.bytes) FillMeans(call.op.Input(In::kXMean), conv);
   FillOffsets(conv);
   TileOperands operands;
   operands.x = nullptr;  // read from the copy
   operands.residual =
-      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
   ParallelFor(conv.product.small ? nullptr : call.parallel, g.images * g.out_extent[0],
               [&](int begin, int end) {

@@ -18,10 +18,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kResidual = 3;
-constexpr int kScale = 4;
+using In = ConvInput;
 constexpr int kInputTile = 6;
 constexpr int64_t kSmallWork = 300'000;
 
@@ -60,8 +57,9 @@ void TransformWeights(const float* w, double* coefficients) {
 }
 
 void Pack(const OpCall& op, const PackedWeights& packed) {
-  const TensorView& w = op.Input(kW);
-  const portable::StoredWeights stored = portable::StoredWeightsOf(op, kW, kScale);
+  const TensorView& w = op.Input(In::kWeights);
+  const portable::StoredWeights stored =
+      portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
   const int64_t inputs = packed.shape.depth;
   for (int g = 0; g < packed.group_count; ++g) {
     const ChannelGroup& group = packed.groups[g];
@@ -228,9 +226,9 @@ Status WinogradCheck(const KernelSetup& setup) {
 
 Status WinogradLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   const GroupedShape shape = {w.dims[0], 1, w.dims[1], kWinogradCoefficients};
-  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  const float* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
   PackedWeights* packed = nullptr;
   TENON_RETURN_IF_ERROR(MakePackedWeights(shape, nullptr, bias, &packed));
   Pack(op, *packed);
@@ -248,9 +246,9 @@ Status WinogradRun(const KernelCall& call) {
   state.tile_rows = (state.geometry.out_extent[0] + kWinogradOutputs - 1) / kWinogradOutputs;
   state.tile_columns = (state.geometry.out_extent[1] + kWinogradOutputs - 1) / kWinogradOutputs;
   Operands operands;
-  operands.x = call.op.Input(0).As<const float>();
+  operands.x = call.op.Input(In::kX).As<const float>();
   operands.residual =
-      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
 
   const WinogradBlocks& sizes = state.blocks;

@@ -14,10 +14,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kResidual = 3;
-constexpr int kScale = 4;
+using In = ConvInput;
 constexpr int64_t kSmallWork = 60'000;
 
 /// What `load` makes, in one block: where weights and bias lie. Read in place if the plan has them
@@ -46,7 +43,7 @@ struct Depthwise {
 };
 
 bool ReadsInPlace(const OpCall& op) {
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   constexpr int kFewestLanes = 4;  // the last vector may not reach beyond the last channel
   return w.dtype == DType::kF32 && w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
 }
@@ -191,12 +188,12 @@ Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
   const ConvGeometry geometry = GeometryOf(op);
   const bool in_place = ReadsInPlace(op);
   BlockLayout sizes(nullptr);
-  LayOut(sizes, geometry, in_place, op.HasInput(kBias));
+  LayOut(sizes, geometry, in_place, op.HasInput(In::kBias));
   void* memory = AllocateBlock(sizes.bytes());
   TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
                static_cast<int64_t>(sizes.bytes()));
   BlockLayout block(memory);
-  DepthwiseWeights& packed = *LayOut(block, geometry, in_place, op.HasInput(kBias));
+  DepthwiseWeights& packed = *LayOut(block, geometry, in_place, op.HasInput(In::kBias));
   packed.routines = &ChosenRoutines();
   packed.bytes = sizes.bytes();
   if (in_place) {
@@ -219,9 +216,9 @@ Status DepthwiseRun(const KernelCall& call) {
   state.compact_stride = static_cast<int>(g.strides[0]);
   state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
   Operands operands;
-  operands.x = call.op.Input(0).As<const float>();
+  operands.x = call.op.Input(In::kX).As<const float>();
   operands.residual =
-      call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
+      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
   const bool small = g.Work() < kSmallWork;
   ParallelFor(small ? nullptr : call.parallel, g.images * g.out_extent[0] * state.tiles_per_row,

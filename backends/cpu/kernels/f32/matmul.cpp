@@ -2,17 +2,16 @@
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
 
-constexpr int kB = 1;
-constexpr int kBias = 2;
-constexpr int kScale = 3;
+using In = MatMulInput;
 
 /// The product as a 1x1 convolution: rows are the pixels of one image row.
 ConvGeometry ProductGeometry(const OpCall& op) {
-  const TensorView& a = op.Input(0);
+  const TensorView& a = op.Input(In::kX);
   ConvGeometry g;
   g.inputs = a.dims[a.rank - 1];
   g.outputs = op.Output().dims[op.Output().rank - 1];
@@ -33,33 +32,33 @@ bool IsColumnMajor(const TensorView& b) {
 Status MatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(op)));
-  TENON_ENSURE(op.Input(0).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
+  TENON_ENSURE(op.Input(In::kX).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
                "vector products take row-major operands");
-  const TensorView& b = op.Input(kB);
+  const TensorView& b = op.Input(In::kWeights);
   TENON_ENSURE(b.data != nullptr && (b.IsRowMajor() || IsColumnMajor(b)), kUnsupported,
                "vector products take constant, dense weights");
-  if (op.HasInput(kBias)) {
-    TENON_ENSURE(op.Input(kBias).data != nullptr && op.Input(kBias).IsRowMajor(), kUnsupported,
-                 "vector products take a constant, dense bias");
+  if (op.HasInput(In::kBias)) {
+    TENON_ENSURE(op.Input(In::kBias).data != nullptr && op.Input(In::kBias).IsRowMajor(),
+                 kUnsupported, "vector products take a constant, dense bias");
   }
-  TENON_ENSURE(!op.HasInput(kScale) || op.Input(kScale).data != nullptr, kUnsupported,
-               "vector products take a constant scale of the weights");
+  TENON_ENSURE(!op.HasInput(In::kWeightsScale) || op.Input(In::kWeightsScale).data != nullptr,
+               kUnsupported, "vector products take a constant scale of the weights");
   return OkStatus();
 }
 
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const TensorView& b = op.Input(kB);
+  const TensorView& b = op.Input(In::kWeights);
   const GroupedShape shape = ShapeOf(ProductGeometry(op));
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int64_t row_step = b.strides[b.rank - 2];
   const int64_t column_step = b.strides[b.rank - 1];
   WeightsView weights;
-  weights.stored = portable::StoredWeightsOf(op, kB, kScale);
+  weights.stored = portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
   weights.output_step = transposed ? row_step : column_step;
   weights.input_step = transposed ? column_step : row_step;
   weights.tap_step = 0;
-  const float* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  const float* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
   return PackWeights(shape, weights, bias, shared);
 }
 
@@ -78,7 +77,7 @@ Status MatMulRun(const KernelCall& call) {
   const TileProduct product =
       MakeTileProduct(*static_cast<const PackedWeights*>(call.state), g,
                       op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
-  RunTileProduct(product, op.Input(0).As<const float>(), nullptr, op.Output().As<float>(),
+  RunTileProduct(product, op.Input(In::kX).As<const float>(), nullptr, op.Output().As<float>(),
                  call.parallel);
   return OkStatus();
 }

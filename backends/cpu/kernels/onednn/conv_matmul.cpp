@@ -4,9 +4,12 @@
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {
+
+using In = ConvInput;
 
 /// An image tensor [N, C, H, W] as [N, H, W, C].
 Factor Pixels(const TensorView& view) {
@@ -22,9 +25,10 @@ Factor Pixels(const TensorView& view) {
 Product MakeProductOf(const OpCall& op) {
   Product product;
   product.rank = 4;
-  product.a = Pixels(op.Input(0));
+  product.a = Pixels(op.Input(In::kX));
   product.y = Pixels(op.Output());
-  const TensorView& w = op.Input(1);  // [M, C, 1, 1], dense: its transpose is the second factor
+  const TensorView& w =
+      op.Input(In::kWeights);  // [M, C, 1, 1], dense: its transpose is the second factor
   product.b.dims[0] = 1;
   product.b.dims[1] = 1;
   product.b.dims[2] = w.dims[1];
@@ -40,8 +44,9 @@ Product MakeProductOf(const OpCall& op) {
 Status ConvMatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(ConvMatMulSupports(op)));
-  TENON_ENSURE(op.Input(1).IsRowMajor(), kUnsupported, "oneDNN's product takes dense weights");
-  TENON_ENSURE(!op.HasInput(2) || op.Input(2).IsRowMajor(), kUnsupported,
+  TENON_ENSURE(op.Input(In::kWeights).IsRowMajor(), kUnsupported,
+               "oneDNN's product takes dense weights");
+  TENON_ENSURE(!op.HasInput(In::kBias) || op.Input(In::kBias).IsRowMajor(), kUnsupported,
                "oneDNN's product takes a dense bias");
   return CheckStrides(MakeProductOf(op));
 }

@@ -1,13 +1,12 @@
 #include "backends/cpu/kernels/onednn/gemm.hpp"
 
 #include "backends/cpu/kernels/onednn/post_ops.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {
 
-constexpr int kA = 0;
-constexpr int kB = 1;
-constexpr int kBias = 2;
+using In = MatMulInput;
 
 void RemoveAxis(Factor* factor, int rank, int axis) {
   for (int i = axis; i + 1 < rank; ++i) {
@@ -106,24 +105,24 @@ Status MakeProduct(const KernelSetup& setup, const Product& product, const Activ
   TENON_RETURN_IF_ERROR(FactorDesc(product.rank, product.b, &b_in_plan));
   TENON_RETURN_IF_ERROR(BiasDesc(product, &bias));
   TENON_RETURN_IF_ERROR(FactorDesc(product.rank, product.y, &y));
-  const bool pack = product.rank == 2 && setup.op.Input(kB).data != nullptr;
+  const bool pack = product.rank == 2 && setup.op.Input(In::kWeights).data != nullptr;
   dnnl_memory_desc_t b = b_in_plan;
   if (pack) TENON_RETURN_IF_ERROR(AnyDesc(b_in_plan, &b));
-  const bool has_bias = setup.op.HasInput(kBias);
+  const bool has_bias = setup.op.HasInput(In::kBias);
   dnnl_matmul_desc_t desc;
   TENON_RETURN_IF_DNNL_ERROR(dnnl_matmul_desc_init(&desc, &a, &b, has_bias ? &bias : nullptr, &y));
   AttributesHandle attributes;
   TENON_RETURN_IF_ERROR(MakeAttributes(activation, /*add_destination=*/false, attributes));
 
-  Binding bindings[4] = {{DNNL_ARG_SRC, kA}, {DNNL_ARG_DST, kOutput}};
+  Binding bindings[4] = {{DNNL_ARG_SRC, In::kX}, {DNNL_ARG_DST, kOutput}};
   size_t count = 2;
-  if (has_bias) bindings[count++] = {DNNL_ARG_BIAS, kBias};
-  if (!pack) bindings[count++] = {DNNL_ARG_WEIGHTS, kB};
+  if (has_bias) bindings[count++] = {DNNL_ARG_BIAS, In::kBias};
+  if (!pack) bindings[count++] = {DNNL_ARG_WEIGHTS, In::kWeights};
   PrimitiveSpec spec;
   spec.op_desc = &desc;
   spec.attributes = attributes.get();
   spec.bindings = {bindings, count};
-  spec.weights_operand = pack ? kB : -1;
+  spec.weights_operand = pack ? In::kWeights : -1;
   spec.weights_in_plan = b_in_plan;
   return MakePrimitive(setup, spec, shared);
 }

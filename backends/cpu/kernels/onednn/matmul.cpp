@@ -2,9 +2,12 @@
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {
+
+using In = MatMulInput;
 
 /// The operand right-aligned to `rank` dimensions, its matrix transposed if asked for.
 Factor MakeFactor(const TensorView& view, int rank, bool transpose) {
@@ -28,8 +31,8 @@ Product MakeProductOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<MatMulAttributes>();
   Product product;
   product.rank = op.Output().rank;
-  product.a = MakeFactor(op.Input(0), product.rank, attributes.transpose_a != 0);
-  product.b = MakeFactor(op.Input(1), product.rank, attributes.transpose_b != 0);
+  product.a = MakeFactor(op.Input(In::kX), product.rank, attributes.transpose_a != 0);
+  product.b = MakeFactor(op.Input(In::kWeights), product.rank, attributes.transpose_b != 0);
   product.y = MakeFactor(op.Output(), product.rank, /*transpose=*/false);
   Simplify(&product);
   return product;
@@ -39,8 +42,8 @@ Product MakeProductOf(const OpCall& op) {
 
 Status MatMulCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(setup.op)));
-  TENON_ENSURE(!setup.op.HasInput(2) || setup.op.Input(2).IsRowMajor(), kUnsupported,
-               "oneDNN's product takes a dense bias");
+  TENON_ENSURE(!setup.op.HasInput(In::kBias) || setup.op.Input(In::kBias).IsRowMajor(),
+               kUnsupported, "oneDNN's product takes a dense bias");
   return CheckStrides(MakeProductOf(setup.op));
 }
 

@@ -2,9 +2,12 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
+
+using In = BinaryInput;
 
 ByteFunction FunctionOf(BinaryFunction function) {
   if (function == BinaryFunction::kAdd) return ByteFunction::kAdd;
@@ -13,8 +16,8 @@ ByteFunction FunctionOf(BinaryFunction function) {
 
 BinaryCall CallOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<QuantizedBinaryAttributes>();
-  const DType x = op.Input(0).dtype;
-  const DType y = op.Input(1).dtype;
+  const DType x = op.Input(In::kX).dtype;
+  const DType y = op.Input(In::kY).dtype;
   BinaryCall call = {};
   call.function = FunctionOf(attributes.function);
   call.fixed_point = attributes.output.rounding == Rounding::kFixedPoint;
@@ -93,8 +96,8 @@ Status BinaryCheck(const KernelSetup& setup) { return CheckResult(BinarySupports
 
 Status BinaryRun(const KernelCall& call) {
   const auto& routines = *static_cast<const ByteRoutines*>(call.state);
-  const TensorView& x = call.op.Input(0);
-  const TensorView& y = call.op.Input(1);
+  const TensorView& x = call.op.Input(In::kX);
+  const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
   LoopNest<3> nest = portable::ElementRows(z, x, y);
   nest.LengthenRows();

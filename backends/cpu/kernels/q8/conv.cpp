@@ -32,11 +32,11 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
   const OpCall& op = call.op;
   const ConvGeometry g = ConvGeometryOf(op);
   ProductRows rows;
-  rows.x = op.Input(kX).As<const uint8_t>();
+  rows.x = op.Input(In::kX).As<const uint8_t>();
   rows.y = op.Output().As<uint8_t>();
   rows.depth = g.inputs / g.convolutions;
   rows.y_bytes = static_cast<int>(DTypeBytes(op.Output().dtype));
-  rows.flip = FlipOf(op.Input(kX));
+  rows.flip = FlipOf(op.Input(In::kX));
   int64_t x_step = 0;
   int64_t y_step = 0;
   const bool is_one_row = g.strides[0] == 1 && g.strides[1] == 1 &&
@@ -96,10 +96,10 @@ Status ConvRun(const KernelCall& call) {
     conv.finish = &finish;
     conv.geometry = ConvGeometryOf(op);
     conv.shape = ShapeOf(conv.geometry);
-    conv.x = op.Input(kX).As<const uint8_t>();
+    conv.x = op.Input(In::kX).As<const uint8_t>();
     conv.y = op.Output().As<uint8_t>();
     conv.y_bytes = static_cast<int>(DTypeBytes(op.Output().dtype));
-    conv.flip = FlipOf(op.Input(kX));
+    conv.flip = FlipOf(op.Input(In::kX));
     RunBandConv(conv, call.parallel);
   }
   return OkStatus();

@@ -5,9 +5,12 @@
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/q8/depthwise_weights.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
+
+using In = QuantizedProductInput;
 
 constexpr int64_t kSmallWork = 30'000;
 
@@ -35,11 +38,11 @@ struct Depthwise {
 Axis AxisOf(const OpCall& op, int i) {
   const auto& attributes = op.AttributesAs<ConvAttributes>();
   Axis axis;
-  axis.input = op.Input(0).dims[2 + i];
+  axis.input = op.Input(In::kX).dims[2 + i];
   axis.stride = attributes.strides[i];
   axis.dilation = attributes.dilations[i];
   axis.pad = attributes.pads[i];
-  axis.kernel = op.Input(1).dims[2 + i];
+  axis.kernel = op.Input(In::kWeights).dims[2 + i];
   return axis;
 }
 
@@ -112,7 +115,7 @@ Status DepthwiseRun(const KernelCall& call) {
   state.weights = static_cast<const DepthwiseWeights*>(call.state);
   state.rows = AxisOf(call.op, 0);
   state.columns = AxisOf(call.op, 1);
-  state.x = &call.op.Input(0);
+  state.x = &call.op.Input(In::kX);
   state.y = &call.op.Output();
   state.output = ByteOutputOf(attributes.output);
   state.x_flip = FlipToU8(state.x->dtype);

@@ -7,16 +7,12 @@
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/q8/choose_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kMultiplier = 3;
-constexpr int kShift = 4;
-constexpr int kXZeroPoint = 5;
+using In = QuantizedProductInput;
 
 /// Element `i` of an optional vector of one element or one for each channel.
 template <typename T>
@@ -28,47 +24,48 @@ T ElementOf(const OpCall& op, int input, int i) {
 }
 
 int32_t WeightAt(const OpCall& op, int channel, int row, int column) {
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   return w.As<const int8_t>()[int64_t{channel} * w.strides[0] + int64_t{row} * w.strides[2] +
                               int64_t{column} * w.strides[3]];
 }
 
 /// The zero point's byte.
 uint8_t PaddingOf(const OpCall& op, int channel) {
-  return ElementOf<uint8_t>(op, kXZeroPoint, channel);
+  return ElementOf<uint8_t>(op, In::kXZeroPoint, channel);
 }
 
 /// The bias with what the input's offset adds, that offset being that of its bytes read as u8.
 int32_t BiasOf(const OpCall& op, int channel, int32_t weight_sum) {
-  const int32_t offset = PaddingOf(op, channel) ^ FlipToU8(op.Input(kX).dtype);
-  const auto bias = static_cast<uint32_t>(ElementOf<int32_t>(op, kBias, channel));
+  const int32_t offset = PaddingOf(op, channel) ^ FlipToU8(op.Input(In::kX).dtype);
+  const auto bias = static_cast<uint32_t>(ElementOf<int32_t>(op, In::kBias, channel));
   return static_cast<int32_t>(bias -
                               static_cast<uint32_t>(offset) * static_cast<uint32_t>(weight_sum));
 }
 
 FixedPointFactor FactorOf(const OpCall& op, int channel) {
-  const int32_t shift = ElementOf<int8_t>(op, kShift, channel);
-  return {ElementOf<int32_t>(op, kMultiplier, channel), shift > 30 ? 30 : (shift > 0 ? shift : 0),
-          shift < -31 ? 31 : (shift < 0 ? -shift : 0)};
+  const int32_t shift = ElementOf<int8_t>(op, In::kShift, channel);
+  return {ElementOf<int32_t>(op, In::kMultiplier, channel),
+          shift > 30 ? 30 : (shift > 0 ? shift : 0), shift < -31 ? 31 : (shift < 0 ? -shift : 0)};
 }
 
 /// True if the routines with registers give the right bits: their products must not overflow.
 bool IsTame(const OpCall& op, int channel) {
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   constexpr double kAnySum = 2147483648.0;
-  const double bias = std::abs(static_cast<double>(ElementOf<int32_t>(op, kBias, channel)));
+  const double bias = std::abs(static_cast<double>(ElementOf<int32_t>(op, In::kBias, channel)));
   const double window = 255.0 * 128.0 * w.dims[2] * w.dims[3] + bias;
   const double most = window < kAnySum ? window : kAnySum;
   if (op.AttributesAs<QuantizedConvAttributes>().output.rounding == Rounding::kFixedPoint) {
     const FixedPointFactor factor = FactorOf(op, channel);
     return factor.multiplier != INT32_MIN && std::ldexp(most, factor.left + 1) < kAnySum;
   }
-  const double factor = std::abs(static_cast<double>(ElementOf<float>(op, kMultiplier, channel)));
+  const double factor =
+      std::abs(static_cast<double>(ElementOf<float>(op, In::kMultiplier, channel)));
   return factor * most < kAnySum / 2;  // false for NaN
 }
 
 const ByteRoutines& RoutinesFor(const OpCall& op) {
-  for (int channel = 0; channel < op.Input(kW).dims[0]; ++channel) {
+  for (int channel = 0; channel < op.Input(In::kWeights).dims[0]; ++channel) {
     if (!IsTame(op, channel)) return kGenericByteRoutines;
   }
   return ChosenRoutines();
@@ -124,7 +121,7 @@ void PackWeight(DepthwiseWeights& packed, const ChannelBlock& block, int positio
 
 void PackChannel(const OpCall& op, DepthwiseWeights& packed, const ChannelBlock& block, int c) {
   const DepthwiseForm& form = packed.routines->depthwise_form;
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   const int channel = block.first + c;
   const int position = PositionOf(form, block.width, c);
   int32_t sum = 0;
@@ -140,7 +137,7 @@ void PackChannel(const OpCall& op, DepthwiseWeights& packed, const ChannelBlock&
   }
   const int at = block.first + position;
   packed.bias[at] = BiasOf(op, channel, sum);
-  packed.multiplier[at] = ElementOf<uint32_t>(op, kMultiplier, channel);
+  packed.multiplier[at] = ElementOf<uint32_t>(op, In::kMultiplier, channel);
   const FixedPointFactor factor = FactorOf(op, channel);
   packed.doubling[at] = factor.left + 1;
   packed.half[at] = factor.right == 0 ? 0 : 1 << (factor.right - 1);
@@ -155,7 +152,7 @@ Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const ByteRoutines& routines = RoutinesFor(op);
   const DepthwiseForm& form = routines.depthwise_form;
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   const bool is_column = form.is_column && IsDepthwise3x3(op);
   const int taps = w.dims[2] * w.dims[3];
   const int groups = is_column ? 3 : (taps + form.group - 1) / form.group;

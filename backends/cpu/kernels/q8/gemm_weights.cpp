@@ -5,15 +5,12 @@
 
 #include "backends/cpu/kernels/held_block.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
 
-constexpr int kBias = 2;
-constexpr int kMultiplier = 3;
-constexpr int kShift = 4;
-constexpr int kXZeroPoint = 5;
-constexpr int kWZeroPoint = 6;
+using In = QuantizedProductInput;
 
 /// Element `index` of an optional vector of i8 or u8 with one element or one for each.
 int32_t ZeroPointAt(const OpCall& op, int input, int index) {
@@ -138,14 +135,14 @@ class GroupPacker {
  private:
   /// Weights of one channel; `bias_` and `most_sum_` of it.
   void PackChannel(const ProductGroup& group, int m, const int* places, int8_t* packed) {
-    const int32_t w_zero_point = ZeroPointAt(op_, kWZeroPoint, m);
+    const int32_t w_zero_point = ZeroPointAt(op_, In::kWeightsZeroPoint, m);
     const int depth = shape_.Depth();
     const int last = depth < kDepthStep ? 0 : depth - kDepthStep;
     const int whole = depth / kDepthStep;
     const int64_t step_bytes = int64_t{kDepthStep} * group.width;
     const int64_t pass_bytes = step_bytes * Steps(shape_) * shape_.taps;
-    const bool has_bias = op_.HasInput(kBias);
-    const int32_t given = has_bias ? op_.Input(kBias).As<const int32_t>()[m] : 0;
+    const bool has_bias = op_.HasInput(In::kBias);
+    const int32_t given = has_bias ? op_.Input(In::kBias).As<const int32_t>()[m] : 0;
     int64_t correction = 0;
     int64_t magnitudes = 0;
     ForEachWeight(shape_, weights_, m, [&](int tap, int d, int c, int32_t weight) {
@@ -169,18 +166,19 @@ class GroupPacker {
 
   /// Of a channel of x, as the routines take it.
   [[nodiscard]] int32_t XZeroPoint(int c) const {
-    const int32_t as_unsigned = op_.Input(0).dtype == DType::kI8 ? 128 : 0;
-    return ZeroPointAt(op_, kXZeroPoint, c) + as_unsigned - (packed_.routines->signed_x ? 128 : 0);
+    const int32_t as_unsigned = op_.Input(In::kX).dtype == DType::kI8 ? 128 : 0;
+    return ZeroPointAt(op_, In::kXZeroPoint, c) + as_unsigned -
+           (packed_.routines->signed_x ? 128 : 0);
   }
 
   void PackFactor(int m, int p, const Arrays& arrays) {
-    const TensorView& multipliers = op_.Input(kMultiplier);
+    const TensorView& multipliers = op_.Input(In::kMultiplier);
     const int at = multipliers.dims[0] == 1 ? 0 : m;
     const int32_t bits = multipliers.As<const int32_t>()[at];
     arrays.multiplier[p] = bits;
     double factor = 0.0;
     if (packed_.fixed_point) {
-      int32_t shift = op_.Input(kShift).As<const int8_t>()[at];
+      int32_t shift = op_.Input(In::kShift).As<const int8_t>()[at];
       shift = shift < -31 ? -31 : (shift > 30 ? 30 : shift);
       arrays.shift[p] = shift;
       factor = std::ldexp(static_cast<double>(bits), shift - 31);
@@ -253,7 +251,7 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
   sizes.steps = static_cast<size_t>(passes) * static_cast<size_t>(shape.taps) *
                 static_cast<size_t>(Steps(shape));
   sizes.x_channels = static_cast<size_t>(x_channels);
-  sizes.has_multiplier = op.HasInput(kMultiplier);
+  sizes.has_multiplier = op.HasInput(In::kMultiplier);
   sizes.fixed_point = sizes.has_multiplier && output.rounding != Rounding::kHalfEven;
   BlockLayout measure(nullptr);
   LayOut(measure, sizes);
@@ -271,7 +269,7 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
   packed.groups = arrays.groups;
   packed.padding = arrays.padding;
   for (int c = 0; c < x_channels; ++c) {
-    packed.padding[c] = static_cast<uint8_t>(ZeroPointAt(op, kXZeroPoint, c));
+    packed.padding[c] = static_cast<uint8_t>(ZeroPointAt(op, In::kXZeroPoint, c));
   }
   GroupPacker packer(op, shape, weights, packed);
   ForEachGroup(shape, [&](ProductGroup group) {

@@ -2,19 +2,19 @@
 #include "backends/cpu/caps/quantized_product_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
 
-constexpr int kA = 0;
-constexpr int kB = 1;
+using In = QuantizedProductInput;
 
 }  // namespace
 
 Status MatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(op)));
-  TENON_ENSURE(op.Input(kA).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
+  TENON_ENSURE(op.Input(In::kX).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
                "fast products take row-major operands");
   return CheckVectors(op);
 }
@@ -22,13 +22,13 @@ Status MatMulCheck(const KernelSetup& setup) {
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const auto& attributes = op.AttributesAs<QuantizedMatMulAttributes>();
-  const TensorView& b = op.Input(kB);
+  const TensorView& b = op.Input(In::kWeights);
   const bool transposed = attributes.matmul.transpose_b != 0;
   const int64_t row_step = b.strides[b.rank - 2];
   const int64_t column_step = b.strides[b.rank - 1];
   ProductShape shape;
   shape.outputs = op.Output().dims[op.Output().rank - 1];
-  shape.channels = op.Input(kA).dims[op.Input(kA).rank - 1];
+  shape.channels = op.Input(In::kX).dims[op.Input(In::kX).rank - 1];
   ProductWeightsView weights;
   weights.data = b.As<const uint8_t>();
   weights.is_signed = b.dtype == DType::kI8;
@@ -40,7 +40,7 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const TensorView& a = op.Input(kA);
+  const TensorView& a = op.Input(In::kX);
   const TensorView& y = op.Output();
   const auto& packed = *static_cast<const PackedProduct*>(call.state);
   ProductRows rows;

@@ -3,9 +3,12 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/pool_windows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
+
+using In = QuantizedAveragePoolInput;
 
 constexpr int64_t kSmallWork = 30'000;
 /// Fewer output rows are cut into channels, of which this many stay together.

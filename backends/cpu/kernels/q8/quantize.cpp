@@ -5,9 +5,12 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "backends/cpu/kernels/q8/staged_rows.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
+
+using In = QuantizeInput;
 
 /// Pixels of planes that are quantized before they are put side by side.
 constexpr int kPlanePixels = 512;
@@ -22,8 +25,8 @@ float ExactInverse(float scale) {
 }
 
 int32_t ZeroPointOf(const OpCall& op, DType dtype) {
-  if (!op.HasInput(2)) return 0;
-  const auto byte = *op.Input(2).As<const uint8_t>();
+  if (!op.HasInput(In::kZeroPoint)) return 0;
+  const auto byte = *op.Input(In::kZeroPoint).As<const uint8_t>();
   return dtype == DType::kI8 ? static_cast<int8_t>(byte) : byte;
 }
 
@@ -35,7 +38,7 @@ QuantizeCall CallOf(const OpCall& op) {
   output.min = dtype == DType::kI8 ? -128 : 0;
   output.max = dtype == DType::kI8 ? 127 : 255;
   QuantizeCall call = {};
-  call.scale = *op.Input(1).As<const float>();
+  call.scale = *op.Input(In::kScale).As<const float>();
   call.inverse = ExactInverse(call.scale);
   call.half_away = op.AttributesAs<QuantizeAttributes>().rounding == Rounding::kHalfAway;
   call.output = ByteOutputOf(output);
@@ -81,7 +84,7 @@ Status QuantizeCheck(const KernelSetup& setup) { return CheckResult(QuantizeSupp
 
 Status QuantizeRun(const KernelCall& call) {
   const auto& routines = *static_cast<const ByteRoutines*>(call.state);
-  const TensorView& x = call.op.Input(0);
+  const TensorView& x = call.op.Input(In::kX);
   const TensorView& y = call.op.Output();
   const QuantizeCall whole = CallOf(call.op);
   if (IsInterleaving(x, y)) {
@@ -98,12 +101,12 @@ Status DequantizeCheck(const KernelSetup& setup) {
 
 Status DequantizeRun(const KernelCall& call) {
   const auto& routines = *static_cast<const ByteRoutines*>(call.state);
-  const TensorView& x = call.op.Input(0);
+  const TensorView& x = call.op.Input(In::kX);
   const TensorView& y = call.op.Output();
   DequantizeCall whole = {};
   whole.flip = FlipToI8(x.dtype);
   whole.zero_point = ZeroPointOf(call.op, x.dtype) - OffsetToI8(x.dtype);
-  whole.scale = *call.op.Input(1).As<const float>();
+  whole.scale = *call.op.Input(In::kScale).As<const float>();
   MapElements(y, x, call.parallel, whole, routines.dequantize);
   return OkStatus();
 }

@@ -20,6 +20,7 @@ struct UnaryRow {
 
 constexpr UnaryRow kUnaryRows[] = {
     {"Abs", UnaryFunction::kAbs},
+    {"Atan", UnaryFunction::kAtan},
     {"Ceil", UnaryFunction::kCeil},
     {"Cos", UnaryFunction::kCos},
     {"Elu", UnaryFunction::kElu, "alpha", 1.0F},
@@ -169,9 +170,7 @@ Status LowerCast(Lowering& node) {
   return node.Cast(x, to, 0).status();
 }
 
-constexpr auto kUnaryLoweringRows = RowsOf(kUnaryRows, LowerUnary);
-
-constexpr LoweringRow kRows[] = {
+constexpr LoweringRow kOthers[] = {
     {"Cast", LowerCast},
     {"CastLike", LowerCast},
     {"Celu", LowerCelu},
@@ -181,10 +180,10 @@ constexpr LoweringRow kRows[] = {
     {"ThresholdedRelu", LowerThresholdedRelu},
 };
 
+constexpr auto kRows = RowsOf(kUnaryRows, LowerUnary, kOthers);
+
 }  // namespace
 
-constexpr Span<const LoweringRow> kUnaryLowerings = {kUnaryLoweringRows.data(),
-                                                     kUnaryLoweringRows.size()};
-constexpr Span<const LoweringRow> kFunctionLowerings = kRows;
+constexpr Span<const LoweringRow> kFunctionLowerings = TableOf(kRows);
 
 }  // namespace tenon::converter

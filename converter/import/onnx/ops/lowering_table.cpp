@@ -5,10 +5,10 @@ namespace tenon::converter {
 const LoweringRow* FindLowering(std::string_view domain, std::string_view op_type) {
   if (domain == "ai.onnx") domain = "";
   for (const Span<const LoweringRow>& family :
-       {kFunctionLowerings, kUnaryLowerings, kConstantLowerings, kConvLowerings,
-        kElementwiseLowerings, kMatMulLowerings, kNormalisationLowerings, kPoolLowerings,
-        kQuantizationLowerings, kQuantizedLowerings, kQuantizedProductLowerings, kReduceLowerings,
-        kResizeLowerings, kShapeLowerings, kSlicingLowerings}) {
+       {kFunctionLowerings, kConstantLowerings, kConvLowerings, kElementwiseLowerings,
+        kMatMulLowerings, kNormalisationLowerings, kPoolLowerings, kQuantizationLowerings,
+        kQuantizedLowerings, kQuantizedProductLowerings, kReduceLowerings, kResizeLowerings,
+        kShapeLowerings, kSlicingLowerings}) {
     for (const LoweringRow& row : family) {
       if (row.op_type == op_type && row.domain == domain) return &row;
     }

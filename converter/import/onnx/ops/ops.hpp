@@ -10,8 +10,7 @@
 
 namespace tenon::converter {
 
-extern const Span<const LoweringRow> kFunctionLowerings;  // of one tensor; kUnaryLowerings too
-extern const Span<const LoweringRow> kUnaryLowerings;
+extern const Span<const LoweringRow> kFunctionLowerings;
 extern const Span<const LoweringRow> kConstantLowerings;
 extern const Span<const LoweringRow> kConvLowerings;
 extern const Span<const LoweringRow> kElementwiseLowerings;
@@ -26,13 +25,22 @@ extern const Span<const LoweringRow> kResizeLowerings;
 extern const Span<const LoweringRow> kShapeLowerings;
 extern const Span<const LoweringRow> kSlicingLowerings;
 
-/// A row for each of `operators`, which have an `op_type`; one function lowers them all.
-template <typename Operator, size_t N>
-[[nodiscard]] constexpr std::array<LoweringRow, N> RowsOf(const Operator (&operators)[N],
-                                                          LoweringFunction lower) {
-  std::array<LoweringRow, N> rows{};
+/// A row for each of `operators`, which have an `op_type` and are all lowered by one function; then
+/// the `others`.
+template <typename Operator, size_t N, size_t M>
+[[nodiscard]] constexpr std::array<LoweringRow, N + M> RowsOf(const Operator (&operators)[N],
+                                                              LoweringFunction lower,
+                                                              const LoweringRow (&others)[M]) {
+  std::array<LoweringRow, N + M> rows{};
   for (size_t i = 0; i < N; ++i) rows[i] = {operators[i].op_type, lower};
+  for (size_t i = 0; i < M; ++i) rows[N + i] = others[i];
   return rows;
+}
+
+/// The same as a table.
+template <size_t N>
+[[nodiscard]] constexpr Span<const LoweringRow> TableOf(const std::array<LoweringRow, N>& rows) {
+  return {rows.data(), N};
 }
 
 }  // namespace tenon::converter

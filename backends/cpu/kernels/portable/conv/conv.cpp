@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/portable/conv/conv_gemm.hpp"
 #include "backends/cpu/kernels/portable/gemm/tile_gemm.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
@@ -34,11 +35,12 @@ void SetOperands(const OpCall& call, TileGemm& gemm) {
   }
   gemm.w = StoredWeightsOf(call, 1, 4);
   gemm.y = call.Output().As<float>();
-  if (call.HasInput(2)) {
-    gemm.addends[0] = {call.Input(2).As<const float>(), call.Input(2).strides[0], 0, 0};
+  if (call.HasInput(In::kBias)) {
+    gemm.addends[0] = {call.Input(In::kBias).As<const float>(), call.Input(In::kBias).strides[0], 0,
+                       0};
   }
-  if (call.HasInput(3)) {
-    const TensorView& residual = call.Input(3);
+  if (call.HasInput(In::kResidual)) {
+    const TensorView& residual = call.Input(In::kResidual);
     gemm.addends[1] = {residual.As<const float>(), residual.strides[1], residual.strides[2],
                        residual.strides[3]};
   }

@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/portable/conv/conv_gemm.hpp"
 #include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

@@ -78,8 +78,8 @@ BinaryRowFunction ChooseRow(BinaryFunction function, const TensorView& y) {
 
 Status BinaryRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<BinaryAttributes>();
-  const TensorView& x = call.op.Input(0);
-  const TensorView& y = call.op.Input(1);
+  const TensorView& x = call.op.Input(BinaryInput::kX);
+  const TensorView& y = call.op.Input(BinaryInput::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest = ElementRows(z, x, y);

@@ -43,7 +43,7 @@ RowFunction ChooseRow(DType dtype) {
 
 Status DequantizeRun(const KernelCall& call) {
   ForEachScaledRow(call, call.op.AttributesAs<DequantizeAttributes>().axis,
-                   ChooseRow(call.op.Input(0).dtype));
+                   ChooseRow(call.op.Input(QuantizeInput::kX).dtype));
   return OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
@@ -26,8 +27,8 @@ void LookUpRow(const Table& table, char* y, ptrdiff_t y_stride, const char* x, p
 }  // namespace
 
 Status LookupRun(const KernelCall& call) {
-  const TensorView& x = call.op.Input(0);
-  const TensorView& entries = call.op.Input(1);
+  const TensorView& x = call.op.Input(LookupInput::kX);
+  const TensorView& entries = call.op.Input(LookupInput::kTable);
   const TensorView& y = call.op.Output();
   const Table table = {entries.As<const char>(), ByteStride(entries, 0), SignFlip(x.dtype)};
   const auto row = y.dtype == DType::kF32 ? LookUpRow<uint32_t> : LookUpRow<uint8_t>;

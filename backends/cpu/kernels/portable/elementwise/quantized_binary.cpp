@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
@@ -91,8 +92,8 @@ void FloatRow(const Plan& plan, const Cursor<3>& cursor, int count) {
 
 Status QuantizedBinaryRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<QuantizedBinaryAttributes>();
-  const TensorView& x = call.op.Input(0);
-  const TensorView& y = call.op.Input(1);
+  const TensorView& x = call.op.Input(BinaryInput::kX);
+  const TensorView& y = call.op.Input(BinaryInput::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest = ElementRows(z, x, y);

@@ -1,8 +1,11 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
+
+using In = SelectInput;
 
 /// One row of z = condition ? x : y; `stride` holds the byte strides of z, condition, x and y.
 template <typename T>
@@ -34,9 +37,9 @@ void SelectRow(const Cursor<4>& cursor, const ptrdiff_t (&stride)[4], int count)
 }  // namespace
 
 Status SelectRun(const KernelCall& call) {
-  const TensorView& condition = call.op.Input(0);
-  const TensorView& x = call.op.Input(1);
-  const TensorView& y = call.op.Input(2);
+  const TensorView& condition = call.op.Input(In::kCondition);
+  const TensorView& x = call.op.Input(In::kX);
+  const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
   const LoopNest<4> nest = ElementRows(z, condition, x, y);
   const ptrdiff_t strides[4] = {nest.RowStride(0), nest.RowStride(1), nest.RowStride(2),

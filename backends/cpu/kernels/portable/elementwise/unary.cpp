@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
+#include "backends/cpu/kernels/portable/elementwise/math.hpp"
 #include "backends/cpu/kernels/portable/elementwise/unary_row.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
@@ -37,71 +38,13 @@ double Logistic(double x) {
 
 double SoftplusOf(double x) { return (x > 0.0 ? x : 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
-double Clamp(double x, double low, double high) {
-  const double raised = x < low ? low : x;
-  return raised > high ? high : raised;
-}
-
-/// f64 is for constants and odd models: libm, one element at a time.
 double ApplyDouble(UnaryFunction function, double x, double a, double b) {
   switch (function) {
-    case UnaryFunction::kIdentity:
-    case UnaryFunction::kNot:
-      return x;
-    case UnaryFunction::kRelu:
-      return x < 0.0 ? 0.0 : x;
-    case UnaryFunction::kClip:
-      return Clamp(x, a, b);
-    case UnaryFunction::kLeakyRelu:
-      return x < 0.0 ? a * x : x;
-    case UnaryFunction::kSigmoid:
-      return Logistic(x);
-    case UnaryFunction::kTanh:
-      return std::tanh(x);
-    case UnaryFunction::kHardSigmoid:
-      return Clamp(a * x + b, 0.0, 1.0);
-    case UnaryFunction::kHardSwish:
-      return x * Clamp(x / 6.0 + 0.5, 0.0, 1.0);
-    case UnaryFunction::kElu:
-      return x < 0.0 ? a * std::expm1(x) : x;
-    case UnaryFunction::kSelu:
-      return b * (x < 0.0 ? a * std::expm1(x) : x);
-    case UnaryFunction::kSilu:
-      return x * Logistic(x);
-    case UnaryFunction::kGelu:
-      return 0.5 * x * std::erfc(-x * 0.70710678118654752440);
-    case UnaryFunction::kSoftplus:
-      return SoftplusOf(x);
-    case UnaryFunction::kSoftsign:
-      return x / (1.0 + std::abs(x));
-    case UnaryFunction::kMish:
-      return x * std::tanh(SoftplusOf(x));
-    case UnaryFunction::kExp:
-      return std::exp(x);
-    case UnaryFunction::kLog:
-      return std::log(x);
-    case UnaryFunction::kSqrt:
-      return std::sqrt(x);
-    case UnaryFunction::kReciprocal:
-      return 1.0 / x;
-    case UnaryFunction::kErf:
-      return std::erf(x);
-    case UnaryFunction::kAbs:
-      return std::abs(x);
-    case UnaryFunction::kNeg:
-      return -x;
-    case UnaryFunction::kFloor:
-      return std::floor(x);
-    case UnaryFunction::kCeil:
-      return std::ceil(x);
-    case UnaryFunction::kRound:
-      return std::nearbyint(x);
-    case UnaryFunction::kSign:
-      return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x);
-    case UnaryFunction::kSin:
-      return std::sin(x);
-    case UnaryFunction::kCos:
-      return std::cos(x);
+#define TENON_UNARY_FORMULA(Kind, in_floats, in_doubles) \
+  case UnaryFunction::k##Kind:                           \
+    return in_doubles;
+#include "backends/cpu/kernels/portable/elementwise/unary_functions.inc"
+#undef TENON_UNARY_FORMULA
   }
   return x;
 }

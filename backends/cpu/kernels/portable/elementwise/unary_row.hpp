@@ -7,9 +7,9 @@
 
 namespace tenon::cpu::portable {
 
-/// y[i] = function(x[i]) with the parameters a and b, for i < count. y may be exactly x. kNot gives
-/// 1 for 0 and else 0.
-void UnaryRow(UnaryFunction function, float a, float b, const float* x, float* y, int count);
+/// to[i] = function(from[i]) with the parameters a and b, for i < count. `to` may be exactly
+/// `from`. kNot gives 1 for 0 and else 0.
+void UnaryRow(UnaryFunction function, float a, float b, const float* from, float* to, int count);
 
 /// Applies `activation` to a row in place.
 inline void ActivateRow(const Activation& activation, float* y, int count) {

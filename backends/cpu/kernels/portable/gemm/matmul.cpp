@@ -3,6 +3,7 @@
 #include "backends/cpu/kernels/portable/gemm/tile_gemm.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

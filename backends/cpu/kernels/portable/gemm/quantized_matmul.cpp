@@ -3,6 +3,7 @@
 #include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 Status QuantizedMatMulRun(const KernelCall& call) {

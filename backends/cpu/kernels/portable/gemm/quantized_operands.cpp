@@ -1,9 +1,12 @@
 #include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
 
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
+
+using In = QuantizedProductInput;
 
 /// Input `index`, one element for all or one for each.
 template <typename T>
@@ -16,10 +19,10 @@ PerChannel<T> Vector(const OpCall& call, int index) {
 }  // namespace
 
 void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output, QuantizedGemm& gemm) {
-  gemm.x = call.Input(0).As<const uint8_t>();
-  gemm.x_flip = SignFlip(call.Input(0).dtype);
-  gemm.w = call.Input(1).As<const uint8_t>();
-  gemm.w_flip = SignFlip(call.Input(1).dtype);
+  gemm.x = call.Input(In::kX).As<const uint8_t>();
+  gemm.x_flip = SignFlip(call.Input(In::kX).dtype);
+  gemm.w = call.Input(In::kWeights).As<const uint8_t>();
+  gemm.w_flip = SignFlip(call.Input(In::kWeights).dtype);
   gemm.y = call.Output().data;
   gemm.output = output;
   gemm.bias = Vector<int32_t>(call, 2);

@@ -61,8 +61,8 @@ LoopNest<3> MakeNest(const TensorView& y, const TensorView& x, const TensorView&
 
 Status GatherRun(const KernelCall& call) {
   const int axis = call.op.AttributesAs<GatherAttributes>().axis;
-  const TensorView& x = call.op.Input(0);
-  const TensorView& indices = call.op.Input(1);
+  const TensorView& x = call.op.Input(GatherInput::kX);
+  const TensorView& indices = call.op.Input(GatherInput::kIndices);
   const TensorView& y = call.op.Output();
   TENON_RETURN_IF_ERROR(CheckIndices(indices, x.dims[axis]));
   const Axis gathered = {x.dims[axis], ByteStride(x, axis)};

@@ -4,9 +4,12 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/pool/pool_blocks.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
 namespace {
+
+using In = QuantizedAveragePoolInput;
 
 /// Sums of a block's elements less the zero point. They wrap.
 void SumBlock(const QuantizedAveragePoolAttributes& attributes, const TensorView& x,
@@ -55,7 +58,7 @@ Status QuantizedAveragePoolRun(const KernelCall& call) {
   ForEachPoolBlock(call, [&](const PoolBlock& block) {
     int32_t sums[kPoolLanes];
     SumBlock(attributes, x, block, sums);
-    if (call.op.HasInput(1)) AddSums(call.op.Input(1), block, sums);
+    if (call.op.HasInput(In::kSums)) AddSums(call.op.Input(In::kSums), block, sums);
     if (GivesSums(y)) return StoreSums(sums, block, y);
     const int64_t count = CountedTaps(attributes.pool, x, block);
     uint8_t* out = y.As<uint8_t>() + block.y;

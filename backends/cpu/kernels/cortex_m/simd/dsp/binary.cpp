@@ -12,6 +12,8 @@
 namespace tenon::cpu::dsp {
 namespace {
 
+using In = BinaryInput;
+
 constexpr int kValues = 256;
 
 /// By the byte. Of kHalfEven: bits of floats.
@@ -36,8 +38,8 @@ struct Operand {
 struct Operands {
   explicit Operands(const OpCall& op)
       : attributes(op.AttributesAs<QuantizedBinaryAttributes>()),
-        x{op.Input(0).dtype, attributes.x_zero_point, attributes.x_scale, false},
-        y{op.Input(1).dtype, attributes.y_zero_point, attributes.y_scale,
+        x{op.Input(In::kX).dtype, attributes.x_zero_point, attributes.x_scale, false},
+        y{op.Input(In::kY).dtype, attributes.y_zero_point, attributes.y_scale,
           attributes.function == BinaryFunction::kSub} {}
 
   const QuantizedBinaryAttributes& attributes;
@@ -136,8 +138,8 @@ void FillTable(const QuantizedBinaryAttributes& attributes, const Operand& opera
 /// z = f(x, y), f giving bytes.
 template <typename Function>
 void Map(const OpCall& op, const Function& function) {
-  const auto* x = op.Input(0).As<const uint8_t>();
-  const auto* y = op.Input(1).As<const uint8_t>();
+  const auto* x = op.Input(In::kX).As<const uint8_t>();
+  const auto* y = op.Input(In::kY).As<const uint8_t>();
   auto* z = op.Output().As<uint8_t>();
   const auto* const end = z + op.Output().Elements();
   while (z != end) *z++ = static_cast<uint8_t>(function(*x++, *y++));
@@ -201,8 +203,8 @@ void MapValues(const OpCall& op, const Operands& operands, bool is_fast) {
   const FastScale y(operands.y, attributes.left_shift);
   Finish finish;
   finish.Set(attributes.output_scale.multiplier, attributes.output_scale.shift, output.zero_point);
-  const auto* a = op.Input(0).As<const int8_t>();
-  const auto* b = op.Input(1).As<const int8_t>();
+  const auto* a = op.Input(In::kX).As<const int8_t>();
+  const auto* b = op.Input(In::kY).As<const int8_t>();
   auto* z = op.Output().As<int8_t>();
   for (const auto* const end = z + op.Output().Elements(); z != end; ++z) {
     const int32_t sum = x.Of(*a++) + y.Of(*b++);

@@ -18,6 +18,8 @@
 namespace tenon::cpu::dsp {
 namespace {
 
+using In = QuantizedProductInput;
+
 /// Bytes between the runs of a pixel's inputs: see PairProduct.
 void PlaceRuns(const Geometry& g, const ConvBand& band, int32_t* gaps) {
   const int runs_in_row = band.runs / g.kernel[0];
@@ -138,8 +140,8 @@ void RunQuads(const Geometry& g, const Outputs& outputs, const Widening& widenin
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = ConvSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()) &&
-                   op.Input(1).IsChannelsLast(),
+  TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()) &&
+                   op.Input(In::kWeights).IsChannelsLast(),
                kUnsupported, "the DSP convolution takes channels that are neighbours in memory");
   return cortex_m::CheckOperands(op, setup.workspace_bytes, ConvLeastWorkspaceBytes(op));
 }
@@ -160,7 +162,7 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
   int16_t* const w_halves = x_halves + band.x_bytes / sizeof(int16_t);
   auto* const bytes = reinterpret_cast<uint8_t*>(w_halves) + band.w_bytes;
 
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(In::kWeights);
   const Outputs outputs = OutputsOf(op, op.AttributesAs<QuantizedConvAttributes>().output,
                                     g.outputs, static_cast<int>(w.Elements() / g.outputs));
   Widening widening = WideningOfX(op, false);

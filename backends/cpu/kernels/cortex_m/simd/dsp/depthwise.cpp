@@ -18,7 +18,7 @@ namespace tenon::cpu::dsp {
 namespace {
 
 constexpr int kPlanes = kDepthwisePlanes;
-constexpr int kWZeroPoint = 6;
+using In = QuantizedProductInput;
 /// Outputs whose sums lie on the stack; even.
 constexpr int kSums = 32;
 
@@ -148,15 +148,15 @@ class Depthwise {
 
   [[nodiscard]] Widening WideningOfWeights(int channel) const {
     uint8_t zero_point = 0;
-    if (op_.HasInput(kWZeroPoint)) {
-      const TensorView& zero_points = op_.Input(kWZeroPoint);
+    if (op_.HasInput(In::kWeightsZeroPoint)) {
+      const TensorView& zero_points = op_.Input(In::kWeightsZeroPoint);
       zero_point = zero_points.As<const uint8_t>()[zero_points.dims[0] > 1 ? channel : 0];
     }
-    return WideningOf(op_.Input(1).dtype == DType::kI8, zero_point, is_simple_);
+    return WideningOf(op_.Input(In::kWeights).dtype == DType::kI8, zero_point, is_simple_);
   }
 
   void WidenWeights(int channel, int16_t* to) const {
-    const TensorView& w = op_.Input(1);
+    const TensorView& w = op_.Input(In::kWeights);
     const Widening widening = WideningOfWeights(channel);
     const uint8_t* const from = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
     for (int i = 0; i < g_.kernel[0]; ++i) {
@@ -168,10 +168,10 @@ class Depthwise {
 
   /// As ThreeRows wants them.
   void PackNine(int channel, uint32_t* to) const {
-    const TensorView& w = op_.Input(1);
+    const TensorView& w = op_.Input(In::kWeights);
     const auto* row = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
     const ptrdiff_t step = w.strides[3];
-    if (w.dtype == DType::kI8 && !op_.HasInput(kWZeroPoint)) {
+    if (w.dtype == DType::kI8 && !op_.HasInput(In::kWeightsZeroPoint)) {
       const int factor = is_simple_ ? 2 : 1;
 #pragma GCC unroll 3
       for (int i = 0; i < 3; ++i, row += w.strides[2], to += 2) {
@@ -292,7 +292,7 @@ class Depthwise {
 Status DepthwiseCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = DepthwiseSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()), kUnsupported,
+  TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()), kUnsupported,
                "the DSP convolution takes channels that are neighbours in memory");
   return cortex_m::CheckOperands(op, setup.workspace_bytes, DepthwiseLeastWorkspaceBytes(op));
 }

@@ -12,7 +12,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-constexpr int kWZeroPoint = 6;
+using In = QuantizedProductInput;
 constexpr int kTaps = 3;
 constexpr int kChannels = 4;  // at once
 /// Words of a column in the workspace: of each channel one of rows 0 and 1 and one of rows 2 and 3.
@@ -179,7 +179,7 @@ class Pairs {
   Pairs(const OpCall& op, const Geometry& geometry, const Rescale& rescale, FinishKind kind,
         void* workspace)
       : g_(geometry),
-        w_(op.Input(1)),
+        w_(op.Input(In::kWeights)),
         rescale_(rescale),
         run_(kind == FinishKind::kRelu ? RunRelu : RunDoubled),
         less_(WideningOfX(op, false).less),
@@ -302,9 +302,10 @@ bool HasPairs(const OpCall& op, const Geometry& g, size_t workspace_bytes) {
   for (int i = 0; i < 2; ++i) {
     if (g.kernel[i] != kTaps || g.strides[i] != 1 || g.dilations[i] != 1) return false;
   }
-  const bool is_plain = op.Input(0).dtype == DType::kI8 && op.Input(1).dtype == DType::kI8;
+  const bool is_plain =
+      op.Input(In::kX).dtype == DType::kI8 && op.Input(In::kWeights).dtype == DType::kI8;
   if (!is_plain || op.HasInput(kWZeroPoint)) return false;
-  if (op.Input(1).strides[0] != 1 || g.channels % kChannels != 0) return false;
+  if (op.Input(In::kWeights).strides[0] != 1 || g.channels % kChannels != 0) return false;
   const size_t words = static_cast<size_t>(g.out_extent[1] + kTaps - 1) * kColumnWords;
   return workspace_bytes >= words * sizeof(uint32_t);
 }

@@ -7,6 +7,8 @@
 namespace tenon::cpu::dsp {
 namespace {
 
+using In = QuantizedProductInput;
+
 constexpr int kStep = 4;  // halves of a step
 
 // Words, since small C libraries copy and set bytes one by one.
@@ -134,7 +136,7 @@ Geometry GeometryOf(const OpCall& op) {
 
 void JoinPixels(const OpCall& op, Geometry& g) {
   if (!IsPointwiseConv(op) || g.strides[0] != 1 || g.strides[1] != 1 ||
-      !HasEvenPixels(op.Input(0), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
+      !HasEvenPixels(op.Input(In::kX), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
     return;
   }
   g.in_extent[1] = g.out_extent[1] = g.images * g.out_extent[0] * g.out_extent[1];

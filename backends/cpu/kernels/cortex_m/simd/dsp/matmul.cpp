@@ -10,6 +10,8 @@
 namespace tenon::cpu::dsp {
 namespace {
 
+using In = QuantizedProductInput;
+
 constexpr int kColumns = 4;
 constexpr int kStep = 4;  // elements of a step
 
@@ -72,15 +74,14 @@ struct Row {
 class Product {
  public:
   explicit Product(const OpCall& op)
-      : depth_(op.Input(0).dims[op.Input(0).rank - 1]),
+      : depth_(op.Input(In::kX).dims[op.Input(In::kX).rank - 1]),
         count_(op.Output().dims[op.Output().rank - 1]),
-        weights_(op.Input(1).As<const uint8_t>()),
+        weights_(op.Input(In::kWeights).As<const uint8_t>()),
         widening_(WideningOfX(op, false)),
         rescale_(RescaleOf(op, op.AttributesAs<QuantizedMatMulAttributes>().output, depth_)) {
-    constexpr int kZeroPoints = 6;
-    if (!op.HasInput(kZeroPoints)) return;
-    zero_points_ = op.Input(kZeroPoints).As<const int8_t>();
-    zero_point_step_ = op.Input(kZeroPoints).dims[0] > 1 ? 1 : 0;
+    if (!op.HasInput(In::kWeightsZeroPoint)) return;
+    zero_points_ = op.Input(In::kWeightsZeroPoint).As<const int8_t>();
+    zero_point_step_ = op.Input(In::kWeightsZeroPoint).dims[0] > 1 ? 1 : 0;
   }
 
   void RunRow(const uint8_t* a, int16_t* halves, uint8_t* y) const {
@@ -145,7 +146,7 @@ Status MatMulCheck(const KernelSetup& setup) {
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const TensorView& a = op.Input(0);
+  const TensorView& a = op.Input(In::kX);
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return OkStatus();

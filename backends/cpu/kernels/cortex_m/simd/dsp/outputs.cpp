@@ -2,11 +2,12 @@
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
 
-constexpr int kWZeroPoint = 6;
+using In = QuantizedProductInput;
 
 /// A row of weights, of which whole words are read. What follows the row is multiplied by 0 only;
 /// but of the last rows, behind which nothing may follow, there is a copy in `bytes`.
@@ -84,13 +85,13 @@ void RunAnyPair(const Outputs& outputs, int first, int pixels, int16_t* w, uint8
 Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, int depth) {
   Outputs outputs;
   outputs.rescale = RescaleOf(op, output, depth);
-  outputs.w = op.Input(1).As<const uint8_t>();
+  outputs.w = op.Input(In::kWeights).As<const uint8_t>();
   outputs.count = count;
   outputs.depth = depth;
-  outputs.is_signed = op.Input(1).dtype == DType::kI8;
-  if (op.HasInput(kWZeroPoint)) {
-    outputs.zero_points = op.Input(kWZeroPoint).As<const uint8_t>();
-    outputs.zero_point_step = op.Input(kWZeroPoint).dims[0] > 1 ? 1 : 0;
+  outputs.is_signed = op.Input(In::kWeights).dtype == DType::kI8;
+  if (op.HasInput(In::kWeightsZeroPoint)) {
+    outputs.zero_points = op.Input(In::kWeightsZeroPoint).As<const uint8_t>();
+    outputs.zero_point_step = op.Input(In::kWeightsZeroPoint).dims[0] > 1 ? 1 : 0;
   }
   outputs.kind = FinishKindOf(outputs.rescale, count);
   // What there is less of: weights are widened once for each pass.
