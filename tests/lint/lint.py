@@ -38,7 +38,7 @@ CONVERTER_FLOORS = {
     "driver": "import quantize passes fold emit stage schedule split layout profile map cost solve"
               " board ir",
     "report": "driver emit quantize",
-    "api": "report driver",
+    "api": "report driver import fold emit measure profile map solve board",
 }
 # What else some of them include.
 CONVERTER_EXTRAS = {
@@ -87,7 +87,7 @@ INCLUDE_TABLE = [
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
-    (r"sdk/tools/", r"sdk/tools/|converter/|tenon/"),
+    (r"sdk/tools/", r"sdk/tools/|tenon/"),
     (r"sdk/examples/\w+/", r"tenon/|[^/]+$"),
     (r"tests/", r""),
 ]
