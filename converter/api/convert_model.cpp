@@ -91,40 +91,26 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
   return {};
 }
 
-OrderMode ModeOf(ConvertRequest::Order order) {
-  switch (order) {
-    case ConvertRequest::Order::kSource:
-      return OrderMode::kSource;
-    case ConvertRequest::Order::kRandom:
-      return OrderMode::kRandom;
-    case ConvertRequest::Order::kSearch:
-      break;
-  }
-  return OrderMode::kSearch;
-}
-
-Objective ObjectiveOf(ConvertRequest::Objective objective) {
-  switch (objective) {
-    case ConvertRequest::Objective::kMemory:
-      return Objective::kMemory;
-    case ConvertRequest::Objective::kThroughput:
-      return Objective::kThroughput;
-    case ConvertRequest::Objective::kLatency:
-      break;
-  }
-  return Objective::kLatency;
-}
+// The public enumerators stand in the order of ours.
+static_assert(static_cast<int>(ConvertRequest::Order::kSearch) ==
+              static_cast<int>(OrderMode::kSearch));
+static_assert(static_cast<int>(ConvertRequest::Order::kRandom) ==
+              static_cast<int>(OrderMode::kRandom));
+static_assert(static_cast<int>(ConvertRequest::Objective::kMemory) ==
+              static_cast<int>(Objective::kMemory));
+static_assert(static_cast<int>(ConvertRequest::Objective::kThroughput) ==
+              static_cast<int>(Objective::kThroughput));
 
 /// What is searched for, and how.
 Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   OrderOptions& order = options.compile.order;
-  order.mode = ModeOf(request.order);
+  order.mode = static_cast<OrderMode>(request.order);
   order.budget = request.order_budget.value_or(order.budget);
   if (order.budget < 0) return UsageError("order budget {} < 0", order.budget);
   order.seed = request.seed;
   order.key_nodes = request.key_nodes;
   order.target_ms = request.order_target_ms;
-  options.compile.objective = ObjectiveOf(request.objective);
+  options.compile.objective = static_cast<Objective>(request.objective);
   options.split.allowed = request.split;
   options.split.most_slowdown = request.most_slowdown;
   if (request.most_slowdown > 0 && request.objective != ConvertRequest::Objective::kMemory) {

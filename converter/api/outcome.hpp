@@ -11,24 +11,10 @@
 namespace tenon::converter {
 
 [[nodiscard]] inline ConvertError ToPublic(const Error& error) {
-  ConvertError out{ConvertError::Kind::kInternal, error.message, error.details};
-  switch (error.kind) {
-    case ErrorKind::kUsage:
-      out.kind = ConvertError::Kind::kUsage;
-      break;
-    case ErrorKind::kInput:
-      out.kind = ConvertError::Kind::kInput;
-      break;
-    case ErrorKind::kDoesNotFit:
-      out.kind = ConvertError::Kind::kDoesNotFit;
-      break;
-    case ErrorKind::kBackend:
-      out.kind = ConvertError::Kind::kBackend;
-      break;
-    case ErrorKind::kInternal:
-      break;
-  }
-  return out;
+  // The kinds stand in the same order.
+  static_assert(static_cast<int>(ConvertError::Kind::kInternal) ==
+                static_cast<int>(ErrorKind::kInternal));
+  return {static_cast<ConvertError::Kind>(error.kind), error.message, error.details};
 }
 
 /// What `make` gives, a Result<T>. Exceptions are errors.

@@ -294,6 +294,8 @@ def selftest():
         (include('"backends/cpu/caps/a.hpp"'), "backends/opencl/a.cpp", "converter/map/a.cpp"),
         (include('"backends/cpu/caps/a.hpp"'), "sdk/src/a.cpp", "backends/cpu/a.cpp"),
         (include('"runtime/base/a.hpp"'), "sdk/tools/a.cpp", "converter/ir/a.cpp"),
+        (include('"converter/driver/a.hpp"'), "sdk/tools/a.cpp", "converter/report/a.cpp"),
+        (include('"tenon/converter.hpp"'), "converter/driver/a.cpp", "sdk/tools/a.cpp"),
         (include('"runtime/base/a.hpp"'), "elsewhere/a.cpp", "tests/a.cpp"),
         (include("<flatbuffers/flatbuffers.h>"), "runtime/engine/a.cpp", "runtime/format/a.cpp"),
         (include("<onnx/checker.h>"), "converter/ir/a.cpp", "converter/import/onnx/a.cpp"),
