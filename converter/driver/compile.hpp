@@ -106,18 +106,22 @@ struct CompileOptions : ProgramOptions {
   std::function<void(const char* what, double share)> progress = {};
 };
 
-struct Compiled {
+struct CompileReport {
+  std::vector<MappedOp> mapping;
+  MemoryReport memory;
+  OrderReport order;
+  TimeReport time;
+  MappingReport mapping_report;
+  SegmentReport segments;  ///< empty where no device runs ops
+};
+
+/// Of the memory report, what constants take is not known yet.
+struct Compiled : CompileReport {
   Graph graph;
   Locations locations;
   ArenaPlan arena;
   Schedule schedule;
   std::vector<PassReport> passes;
-  std::vector<MappedOp> mapping;
-  MemoryReport memory;  ///< constants are not known yet
-  OrderReport order;
-  TimeReport time;
-  MappingReport mapping_report;
-  SegmentReport segments;  ///< empty where no device runs ops
 };
 
 /// True if all ops are given to one unit, which then runs them in any order in the same time: what

@@ -305,13 +305,8 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     ++conversion.ops_by_backend[compiled.graph.op(id).backend];
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
-  conversion.mapping = std::move(compiled.mapping);
-  conversion.memory = std::move(compiled.memory);
+  static_cast<CompileReport&>(conversion) = std::move(compiled);
   conversion.memory.packed_bytes = PackedBytes(compiled.graph);
-  conversion.order = std::move(compiled.order);
-  conversion.time = std::move(compiled.time);
-  conversion.segments = compiled.segments;
-  conversion.mapping_report = compiled.mapping_report;
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;

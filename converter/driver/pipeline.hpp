@@ -45,17 +45,11 @@ struct ConvertOptions {
   std::function<void(const std::string& phase, int index, int count)> progress;
 };
 
-struct Conversion {
+struct Conversion : CompileReport {
   std::vector<uint8_t> plan;
   std::string graph_text;  ///< the final graph, for -v
   std::vector<PassReport> passes;
   WeightsReport weights;
-  std::vector<MappedOp> mapping;
-  MappingReport mapping_report;
-  MemoryReport memory;
-  OrderReport order;
-  TimeReport time;
-  SegmentReport segments;
   SplitReport op_splits;
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean

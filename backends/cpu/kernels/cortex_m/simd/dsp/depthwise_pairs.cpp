@@ -304,7 +304,7 @@ bool HasPairs(const OpCall& op, const Geometry& g, size_t workspace_bytes) {
   }
   const bool is_plain =
       op.Input(In::kX).dtype == DType::kI8 && op.Input(In::kWeights).dtype == DType::kI8;
-  if (!is_plain || op.HasInput(kWZeroPoint)) return false;
+  if (!is_plain || op.HasInput(In::kWeightsZeroPoint)) return false;
   if (op.Input(In::kWeights).strides[0] != 1 || g.channels % kChannels != 0) return false;
   const size_t words = static_cast<size_t>(g.out_extent[1] + kTaps - 1) * kColumnWords;
   return workspace_bytes >= words * sizeof(uint32_t);
