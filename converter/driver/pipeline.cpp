@@ -137,41 +137,19 @@ const VariantChoice* VariantsFor(const ConvertOptions& options) {
   return fits ? &profile->tuning : nullptr;
 }
 
-FitOptions FitOptionsOf(const ConvertOptions& options) {
-  FitOptions fit;
-  fit.split = options.split;
-  fit.split_budget = options.split_budget;
-  fit.objective = options.objective;
-  fit.most_slowdown = options.most_slowdown;
-  CompileOptions& compile = fit.compile;
-  compile.board = &options.board;
+/// With what is known of the board, and of its CPU.
+CompileOptions CompileOptionsOf(const ConvertOptions& options) {
+  CompileOptions compile = options.compile;
   compile.profile = options.profile.get();
-  compile.order.mode = options.order;
-  compile.order.budget = options.order_budget;
-  compile.order.seed = options.seed;
-  compile.order.key_nodes = options.key_nodes;
-  compile.order.target_ms = options.order_target_ms;
-  compile.place_budget = options.place_budget;
-  compile.mapping = options.mapping;
-  compile.map_for_period = options.objective == Objective::kThroughput;
-  compile.aggregate = options.aggregate;
-  compile.fallback = options.fallback;
-  compile.kernels.pins = options.pins;
-  compile.kernels.backends = options.backends;
-  compile.kernels.variants = VariantsFor(options);
+  KernelChoiceOptions& kernels = compile.kernels;
+  kernels.board = &options.board;
+  kernels.variants = VariantsFor(options);
   if (const Unit* unit = ComputeUnit(options.board)) {
-    compile.kernels.portable_only = unit->portable_kernels_only;
-    compile.kernels.kernel_set = unit->kernel_set;
-    compile.kernels.threads = unit->threads;
+    kernels.portable_only = unit->portable_kernels_only;
+    kernels.kernel_set = unit->kernel_set;
+    kernels.threads = unit->threads;
   }
-  return fit;
-}
-
-/// Kernels are asked before an op is written otherwise.
-KernelChoiceOptions KernelsOf(const FitOptions& fit) {
-  KernelChoiceOptions kernels = fit.compile.kernels;
-  kernels.board = fit.compile.board;
-  return kernels;
+  return compile;
 }
 
 /// Numbers as the model's ops and the device's inputs have them.
@@ -187,12 +165,11 @@ Status AdaptNumbers(Graph& graph, const ConvertOptions& options, Conversion& con
 }
 
 /// Operands of ops in f32 in fewer bits: inputs of first convolutions, and weights.
-Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptions& fit,
-                     Conversion& conversion) {
+Status StoreOperands(Graph& graph, const ConvertOptions& options,
+                     const KernelChoiceOptions& kernels, Conversion& conversion) {
   StoreWeightsOptions store;
   store.form = options.weights;
-  store.why_not = [kernels = KernelsOf(fit)](const Graph& whole, const Op& before,
-                                             const Op& after) {
+  store.why_not = [&](const Graph& whole, const Op& before, const Op& after) {
     return WhyWorseKernel(whole, before, after, kernels);
   };
   conversion.passes.push_back({"fold-input-formats", 0, {}});
@@ -207,8 +184,8 @@ Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptio
 }
 
 /// For kernels that want it, before anything is split: parts share constants.
-Status PrepareBiases(Graph& graph, const FitOptions& fit, Conversion& conversion) {
-  const auto wants = [kernels = KernelsOf(fit)](const Graph& whole, const Op& op) {
+Status PrepareBiases(Graph& graph, const KernelChoiceOptions& kernels, Conversion& conversion) {
+  const auto wants = [&](const Graph& whole, const Op& op) {
     const KernelCaps* kernel = KernelFor(whole, op, kernels);
     return kernel != nullptr && kernel->wants_folded_bias;
   };
@@ -292,22 +269,21 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   if (Status status = Prepare(graph, options, conversion); !status.ok()) return status.error();
 
   progress("splitting, ordering and placing", 2);
-  FitOptions fit = FitOptionsOf(options);
-  if (Status status = StoreOperands(graph, options, fit, conversion); !status.ok()) {
+  CompileOptions compile = CompileOptionsOf(options);
+  if (Status status = StoreOperands(graph, options, compile.kernels, conversion); !status.ok()) {
     return status.error();
   }
-  if (Status status = PrepareBiases(graph, fit, conversion); !status.ok()) return status.error();
+  if (Status status = PrepareBiases(graph, compile.kernels, conversion); !status.ok())
+    return status.error();
   if (options.progress) {
-    fit.compile.progress = [&](const char* what, double share) {
+    compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
     };
   }
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, fit));
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, compile, options.split));
   Compiled& compiled = fitted.compiled;
-  TENON_ASSIGN_OR_RETURN(
-      ParallelPrograms parallel,
-      MakeParallelPrograms(graph, fitted, fit, options.objective == Objective::kThroughput,
-                           options.parallel));
+  TENON_ASSIGN_OR_RETURN(ParallelPrograms parallel,
+                         MakeParallelPrograms(graph, fitted, compile, options.parallel));
 
   progress("writing", 3);
   EmitOptions emit;
@@ -329,13 +305,8 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     ++conversion.ops_by_backend[compiled.graph.op(id).backend];
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
-  conversion.mapping = std::move(compiled.mapping);
-  conversion.memory = std::move(compiled.memory);
+  static_cast<CompileReport&>(conversion) = std::move(compiled);
   conversion.memory.packed_bytes = PackedBytes(compiled.graph);
-  conversion.order = std::move(compiled.order);
-  conversion.time = std::move(compiled.time);
-  conversion.segments = compiled.segments;
-  conversion.mapping_report = compiled.mapping_report;
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;

@@ -52,8 +52,7 @@ struct ArenaPlan {
 
 struct ArenaOptions {
   bool in_place = true;
-  int64_t work_budget = PlaceOptions{}.work_budget;
-  ProgressFunction progress = {};  ///< may be empty; of the placement
+  PlaceOptions place = {};
 };
 
 /// Inputs whose bytes the op's output may take over where the order allows it, that is, where the

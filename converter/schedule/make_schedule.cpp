@@ -207,7 +207,8 @@ class Scheduler {
       TimeSchedule schedule = TimeEvaluator(problem).Record(result_.order.order);
       const bool fits = !schedule.events.empty();
       if (!fits || (!placed_.offsets.empty() && schedule.makespan > schedule_.makespan)) return;
-      PlacedHolds placed = PlaceHolds(schedule, limit, options_.arena.work_budget / kMostTries / 4);
+      PlacedHolds placed =
+          PlaceHolds(schedule, limit, options_.arena.place.work_budget / kMostTries / 4);
       const int64_t excess = placed.bytes - limit;
       if (excess <= 0 || placed_.offsets.empty()) {
         schedule_ = std::move(schedule);

@@ -37,12 +37,10 @@ Board WithCores(const Board& board, const Unit& cpu, int threads, int32_t& first
   return cores;
 }
 
-Status ChooseAndLayOut(const InterOpOptions& options, InterOpProgram& result) {
-  const auto costs = MakeCostModel(*options.board, options.profile);
-  KernelChoiceOptions choice = options.kernels;
-  choice.board = options.board;
-  choice.costs = costs.get();
-  TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(result.graph, choice));
+Status ChooseAndLayOut(const ProgramOptions& options, InterOpProgram& result) {
+  const auto costs = MakeCostModel(options.board(), options.profile);
+  TENON_ASSIGN_OR_RETURN(const auto mapping,
+                         ChooseKernels(result.graph, options.KernelsWith(*costs)));
   PassReport report;
   if (Status status = AssignLayouts(result.graph, report); !status.ok()) return status;
   if (Status status = LayOutWeights(result.graph, report); !status.ok()) return status;
@@ -123,20 +121,20 @@ ProgramToEmit InterOpProgram::ToEmit() const {
   return emitted;
 }
 
-Result<InterOpProgram> BuildInterOp(const Graph& graph, const InterOpOptions& options) {
-  const Unit* cpu = ComputeUnit(*options.board);
+Result<InterOpProgram> BuildInterOp(const Graph& graph, const ProgramOptions& options, int threads,
+                                    ScheduleOptions schedule) {
+  const Unit* cpu = ComputeUnit(options.board());
   if (cpu == nullptr) {
     return UsageError("'{}' has no CPU whose threads could run ops beside each other",
-                      options.board->name);
+                      options.board().name);
   }
   int32_t first_core = 0;
-  const Board board = WithCores(*options.board, *cpu, options.threads, first_core);
-  const auto cores = static_cast<int32_t>(board.units.size() - options.board->units.size()) + 1;
+  const Board board = WithCores(options.board(), *cpu, threads, first_core);
+  const auto cores = static_cast<int32_t>(board.units.size() - options.board().units.size()) + 1;
   InterOpProgram result;
   result.graph = graph;
   if (Status status = ChooseAndLayOut(options, result); !status.ok()) return status.error();
   const auto model = MakeCostModel(board, options.profile, &result.locations);
-  ScheduleOptions schedule = options.schedule;
   schedule.unit_of_op = DealOut(board, *model, first_core, cores, result);
   TENON_ASSIGN_OR_RETURN(result.program,
                          MakeSchedule(result.graph, result.locations, board, *model, schedule));

@@ -4,7 +4,8 @@
 #   tenon::backend_cpu     the CPU backend by itself
 #   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
 #   tenon::backend_api     headers for backends of others (tenon/backend.hpp)
-#   tenon::converter       model to plan (tenon/converter.hpp); where TENON_CONVERTER
+#   tenon::converter       model to plan (tenon/converter.hpp, inspect.hpp, profiler.hpp); where
+#                          TENON_CONVERTER
 # Of firmware: the archives and headers of runtime and backend_cpu; for the build machine the script
 # that puts errors into words.
 # Inside the build there are many small libraries, one per layer, so that the layers stay apart.
@@ -124,7 +125,8 @@ if(TENON_CONVERTER)
   foreach(library IN LISTS converter_foreign)
     target_link_libraries(tenon_package_converter INTERFACE $<INSTALL_INTERFACE:${library}>)
   endforeach()
-  list(APPEND package_headers sdk/include/tenon/converter.hpp)
+  list(APPEND package_headers sdk/include/tenon/converter.hpp sdk/include/tenon/inspect.hpp
+    sdk/include/tenon/profiler.hpp)
 endif()
 
 install(FILES ${package_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon)

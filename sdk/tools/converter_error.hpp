@@ -1,28 +1,29 @@
 // The converter's errors as exit statuses.
 #pragma once
 
-#include "converter/status.hpp"
 #include "sdk/tools/tool.hpp"
+#include "tenon/converter.hpp"
 
 namespace tenon::tool {
 
-[[noreturn]] inline void FailWith(const converter::Error& error) {
+/// `about`: what the error is about, where its message does not say; may be empty.
+[[noreturn]] inline void FailWith(const ConvertError& error, const std::string& about = "") {
   Exit exit = kDeviceFailure;
   switch (error.kind) {
-    case converter::ErrorKind::kUsage:
+    case ConvertError::Kind::kUsage:
       exit = kUsage;
       break;
-    case converter::ErrorKind::kInput:
+    case ConvertError::Kind::kInput:
       exit = kInputRefused;
       break;
-    case converter::ErrorKind::kDoesNotFit:
+    case ConvertError::Kind::kDoesNotFit:
       exit = kDoesNotFit;
       break;
-    case converter::ErrorKind::kBackend:
-    case converter::ErrorKind::kInternal:
+    case ConvertError::Kind::kBackend:
+    case ConvertError::Kind::kInternal:
       break;
   }
-  throw Failure{exit, error.message, error.details};
+  throw Failure{exit, about.empty() ? error.message : about + ": " + error.message, error.details};
 }
 
 }  // namespace tenon::tool

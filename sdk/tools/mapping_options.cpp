@@ -1,6 +1,6 @@
 #include "sdk/tools/mapping_options.hpp"
 
-#include "sdk/tools/converter_error.hpp"
+#include <CLI/CLI.hpp>
 
 namespace tenon::tool {
 namespace {
@@ -18,18 +18,9 @@ int32_t ChannelDepth(const std::string& text) {
   return std::stoi(text);
 }
 
-void AddPins(const MappingCommand& options, converter::ConvertOptions& convert) {
-  for (const std::string& text : options.map) {
-    converter::Result<std::vector<converter::Pin>> pins = converter::ParsePins(text);
-    if (!pins.ok()) FailWith(pins.error());
-    convert.pins.insert(convert.pins.end(), pins->begin(), pins->end());
-    convert.recorded.emplace_back("map", text);
-  }
-}
-
 }  // namespace
 
-void AddMappingOptions(CLI::App& command, MappingCommand& options) {
+void AddMappingOptions(CLI::App& command, MappingCommand& options, ConvertRequest& request) {
   command
       .add_option("--mapping", options.mapping,
                   "Give ops to backends by the board's priority table, or so that the predicted "
@@ -38,13 +29,13 @@ void AddMappingOptions(CLI::App& command, MappingCommand& options) {
       ->capture_default_str()
       ->group(kGroup);
   command
-      .add_option("--map", options.map,
+      .add_option("--map", request.mapping.pins,
                   "'PATTERN=BACKEND,...': ops by name ('*' and '?' match) onto a backend, whatever "
                   "the table says; the last that matches counts")
       ->allow_extra_args(false)
       ->group(kGroup);
   command
-      .add_flag("--fallback", options.fallback,
+      .add_flag("--fallback", request.mapping.fallback,
                 "Let the plan carry CPU kernels for what runs on devices, for where a device is "
                 "missing or fails")
       ->group(kGroup);
@@ -55,14 +46,15 @@ void AddMappingOptions(CLI::App& command, MappingCommand& options) {
       ->capture_default_str()
       ->group(kGroup);
   command
-      .add_option("--parallel", options.parallel,
+      .add_option("--parallel", request.parallel.mode,
                   "Use several threads and devices inside an op, between ops, between inferences "
                   "or in a pipeline: the predicted best, or the one named")
       ->check(CLI::IsMember({"auto", "intra", "inter", "replicas", "pipeline"}))
       ->capture_default_str()
       ->group(kGroup);
   command
-      .add_option("--threads", options.threads, "CPU threads that runs of the plan may use in all")
+      .add_option("--threads", request.parallel.threads,
+                  "CPU threads that runs of the plan may use in all")
       ->check(AtLeast(1))
       ->capture_default_str()
       ->group(kGroup);
@@ -73,23 +65,20 @@ void AddMappingOptions(CLI::App& command, MappingCommand& options) {
       ->group(kGroup);
 }
 
-void ApplyMappingOptions(const MappingCommand& options, converter::ConvertOptions& convert) {
-  AddPins(options, convert);
-  convert.mapping = options.mapping == "optimal" ? converter::MappingMode::kOptimal
-                                                 : converter::MappingMode::kTable;
-  convert.fallback = options.fallback;
-  convert.aggregate = options.aggregate == "on";
-  convert.parallel.channel_depth = ChannelDepth(options.channels);
-  convert.parallel.threads = options.threads;
-  const auto mode = converter::ParseParallelMode(options.parallel);
-  if (!mode.ok()) FailWith(mode.error());
-  convert.parallel.mode = *mode;
-  convert.recorded.emplace_back("mapping", options.mapping);
-  convert.recorded.emplace_back("fallback", options.fallback ? "on" : "off");
-  convert.recorded.emplace_back("aggregate", options.aggregate);
-  convert.recorded.emplace_back("parallel", options.parallel);
-  convert.recorded.emplace_back("threads", std::to_string(options.threads));
-  convert.recorded.emplace_back("channels", options.channels);
+void ApplyMappingOptions(const MappingCommand& options, ConvertRequest& request) {
+  request.mapping.optimal = options.mapping == "optimal";
+  request.mapping.aggregate = options.aggregate == "on";
+  request.parallel.channel_depth = ChannelDepth(options.channels);
+  const auto record = [&](const char* name, const std::string& value) {
+    request.recorded.emplace_back(name, value);
+  };
+  for (const std::string& pins : request.mapping.pins) record("map", pins);
+  record("mapping", options.mapping);
+  record("fallback", request.mapping.fallback ? "on" : "off");
+  record("aggregate", options.aggregate);
+  record("parallel", request.parallel.mode);
+  record("threads", std::to_string(request.parallel.threads));
+  record("channels", options.channels);
 }
 
 }  // namespace tenon::tool

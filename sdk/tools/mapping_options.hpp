@@ -2,27 +2,23 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "converter/driver/pipeline.hpp"
 #include "sdk/tools/tool.hpp"
+#include "tenon/converter.hpp"
 
 namespace tenon::tool {
 
+/// Those that the request has in another form.
 struct MappingCommand {
   std::string mapping = "table";
-  std::vector<std::string> map;
   std::string aggregate = "on";
   std::string channels = "auto";
-  std::string parallel = "auto";
-  int threads = 1;
-  bool fallback = false;
 };
 
 /// Adds the options to the subcommand, grouped, with their defaults.
-void AddMappingOptions(CLI::App& command, MappingCommand& options);
+void AddMappingOptions(CLI::App& command, MappingCommand& options, ConvertRequest& request);
 
 /// Sets what the options say, and records it. Throws Failure.
-void ApplyMappingOptions(const MappingCommand& options, converter::ConvertOptions& convert);
+void ApplyMappingOptions(const MappingCommand& options, ConvertRequest& request);
 
 }  // namespace tenon::tool

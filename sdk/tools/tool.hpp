@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+// Only files that add options include CLI11: what its headers define takes seconds to compile.
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace tenon::tool {
 

@@ -38,7 +38,7 @@ CONVERTER_FLOORS = {
     "driver": "import quantize passes fold emit stage schedule split layout profile map cost solve"
               " board ir",
     "report": "driver emit quantize",
-    "api": "report driver",
+    "api": "report driver import fold emit measure profile map solve board",
 }
 # What else some of them include.
 CONVERTER_EXTRAS = {
@@ -88,7 +88,7 @@ INCLUDE_TABLE = [
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
-    (r"sdk/tools/", r"sdk/tools/|converter/|tenon/"),
+    (r"sdk/tools/", r"sdk/tools/|tenon/"),
     (r"sdk/examples/\w+/", r"tenon/|[^/]+$"),
     (r"tests/", r""),
 ]
@@ -299,6 +299,8 @@ def selftest():
         (include('"backends/cpu/caps/a.hpp"'), "backends/opencl/a.cpp", "converter/map/a.cpp"),
         (include('"backends/cpu/caps/a.hpp"'), "sdk/src/a.cpp", "backends/cpu/a.cpp"),
         (include('"runtime/base/a.hpp"'), "sdk/tools/a.cpp", "converter/ir/a.cpp"),
+        (include('"converter/driver/a.hpp"'), "sdk/tools/a.cpp", "converter/report/a.cpp"),
+        (include('"tenon/converter.hpp"'), "converter/driver/a.cpp", "sdk/tools/a.cpp"),
         (include('"runtime/base/a.hpp"'), "elsewhere/a.cpp", "tests/a.cpp"),
         (include("<flatbuffers/flatbuffers.h>"), "runtime/engine/a.cpp", "runtime/format/a.cpp"),
         (include("<onnx/checker.h>"), "converter/ir/a.cpp", "converter/import/onnx/a.cpp"),

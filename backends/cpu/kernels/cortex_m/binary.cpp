@@ -1,23 +1,14 @@
 // Sums and differences of quantized tensors that lie alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 
 namespace tenon::cpu::cortex_m {
 
 Status BinaryCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = BinarySupports(op)) return Status(StatusCode::kUnsupported, reason);
-  bool row_major = true;
-  bool channels_last = true;
-  for (const TensorView* view :
-       {&op.Input(BinaryInput::kX), &op.Input(BinaryInput::kY), &op.Output()}) {
-    row_major = row_major && view->IsRowMajor();
-    channels_last = channels_last && view->IsChannelsLast();
-  }
-  TENON_ENSURE(row_major || channels_last, kUnsupported,
-               "the Cortex-M kernel adds tensors that lie alike, without gaps");
-  return OkStatus();
+  return CheckAlike(op, 2);
 }
 
 void RunBinary(const KernelCall& call, const BinaryRoutines& routines) {

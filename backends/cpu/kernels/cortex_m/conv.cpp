@@ -7,43 +7,30 @@
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
 
 /// Index 0: rows; 1: columns.
-struct Geometry {
+struct Geometry : ConvWindow {
   ptrdiff_t x_step[2];
   ptrdiff_t y_step[2];
-  int in[2];
-  int out[2];
-  int kernel[2];
-  int strides[2];
-  int dilations[2];
-  int pads[2];
   int channels;
   bool has_runs;  ///< a kernel row's pixels lie side by side
 };
 
 Geometry GeometryOf(const OpCall& op) {
-  const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& x = op.Input(QuantizedProductInput::kX);
-  const TensorView& w = op.Input(QuantizedProductInput::kWeights);
-  const TensorView& y = op.Output();
-  Geometry g;  // not filled with zeros, which is a call on small cores
+  Geometry g;
+  SetConvWindow(op, g);
   for (int i = 0; i < 2; ++i) {
-    g.x_step[i] = x.strides[2 + i];
-    g.y_step[i] = y.strides[2 + i];
-    g.in[i] = x.dims[2 + i];
-    g.out[i] = y.dims[2 + i];
-    g.kernel[i] = w.dims[2 + i];
+    g.x_step[i] = op.Input(0).strides[2 + i];
+    g.y_step[i] = op.Output().strides[2 + i];
     // Steps that are never taken may be any number.
-    g.strides[i] = g.out[i] == 1 ? 1 : attributes.strides[i];
-    g.dilations[i] = g.kernel[i] == 1 ? 1 : attributes.dilations[i];
-    g.pads[i] = attributes.pads[i];
+    if (g.out_extent[i] == 1) g.strides[i] = 1;
+    if (g.kernel[i] == 1) g.dilations[i] = 1;
   }
-  g.channels = w.dims[1];
+  g.channels = op.Input(1).dims[1];
   g.has_runs = g.kernel[1] == 1 || (g.dilations[1] == 1 && g.x_step[1] == g.channels);
   return g;
 }
@@ -59,9 +46,10 @@ int Reach(const Geometry& g, int axis) { return (g.kernel[axis] - 1) * g.dilatio
 /// The outputs [begin, end) along `axis` whose windows lie inside x.
 struct Inside {
   Inside(const Geometry& g, int axis) {
-    while (begin < g.out[axis] && WindowStart(g, axis, begin) < 0) ++begin;
-    end = g.out[axis];
-    while (end > begin && WindowStart(g, axis, end - 1) + Reach(g, axis) >= g.in[axis]) --end;
+    while (begin < g.out_extent[axis] && WindowStart(g, axis, begin) < 0) ++begin;
+    end = g.out_extent[axis];
+    while (end > begin && WindowStart(g, axis, end - 1) + Reach(g, axis) >= g.in_extent[axis])
+      --end;
   }
   [[nodiscard]] bool Has(int output) const { return output >= begin && output < end; }
 
@@ -90,7 +78,7 @@ class Conv {
     x_ = x;
     y_ = y;
     first_row_ = first;
-    const int pixels = count * g_.out[1];
+    const int pixels = count * g_.out_extent[1];
     if (CanRunAsOneRow()) return RunInPlace(first, 0, pixels);
     if (CanGatherRows()) return RunGatheredPixels(pixels);
     const bool has_long_runs =
@@ -100,12 +88,12 @@ class Conv {
     }
     for (int row = first; row < first + count; ++row) {
       if (gathered_.windows == nullptr) {
-        RunInPlace(row, 0, g_.out[1]);
+        RunInPlace(row, 0, g_.out_extent[1]);
       } else if (has_long_runs && rows_.Has(row)) {
         RunBorders(row);
         RunInPlace(row, columns_.begin, columns_.end - columns_.begin);
       } else {
-        RunGathered(row, 0, 1, g_.out[1]);
+        RunGathered(row, 0, 1, g_.out_extent[1]);
       }
     }
   }
@@ -114,21 +102,21 @@ class Conv {
   /// Pointwise, every pixel of x once.
   [[nodiscard]] bool CanRunAsOneRow() const {
     if (gathered_.windows != nullptr || g_.strides[0] != 1 || g_.strides[1] != 1) return false;
-    return g_.out[0] == 1 ||
-           (g_.x_step[0] == g_.x_step[1] * g_.in[1] && g_.y_step[0] == g_.y_step[1] * g_.out[1]);
+    return g_.out_extent[0] == 1 || (g_.x_step[0] == g_.x_step[1] * g_.in_extent[1] &&
+                                     g_.y_step[0] == g_.y_step[1] * g_.out_extent[1]);
   }
 
   /// Pixels of x with steps between them, to outputs without.
   [[nodiscard]] bool CanGatherRows() const {
-    const bool inside = rows_.begin == 0 && rows_.end == g_.out[0] && columns_.begin == 0 &&
-                        columns_.end == g_.out[1];
+    const bool inside = rows_.begin == 0 && rows_.end == g_.out_extent[0] && columns_.begin == 0 &&
+                        columns_.end == g_.out_extent[1];
     return gathered_.windows != nullptr && g_.kernel[0] == 1 && g_.kernel[1] == 1 && inside &&
            HasDenseRows();
   }
 
   /// Of the output: its pixels are all equally far apart.
   [[nodiscard]] bool HasDenseRows() const {
-    return g_.out[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out[1];
+    return g_.out_extent[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out_extent[1];
   }
 
   void RunGatheredPixels(int pixels) const {
@@ -142,7 +130,7 @@ class Conv {
       int count = 0;
       runs.to = gathered_.windows;
       while (count < most) {  // row by row
-        const int left = g_.out[1] - column;
+        const int left = g_.out_extent[1] - column;
         runs.runs = left < most - count ? left : most - count;
         runs.from =
             x_ + WindowStart(g_, 0, row) * g_.x_step[0] + WindowStart(g_, 1, column) * g_.x_step[1];
@@ -150,7 +138,7 @@ class Conv {
         runs.to += runs.runs * runs.to_run;
         count += runs.runs;
         column += runs.runs;
-        if (column < g_.out[1]) continue;
+        if (column < g_.out_extent[1]) continue;
         column = 0;
         ++row;
       }
@@ -166,7 +154,7 @@ class Conv {
   }
 
   void RunBorders(int row) const {
-    const int after = g_.out[1] - columns_.end;
+    const int after = g_.out_extent[1] - columns_.end;
     if (columns_.begin == 1 && after == 1) {
       RunGathered(row, 0, columns_.end, 2);
     } else {
@@ -197,8 +185,8 @@ class Conv {
       for (int i = 0; i < now; ++i) {
         Gather(row, column, gathered_.windows + i * product_.depth);
         column += step;
-        if (column < g_.out[1]) continue;
-        column -= g_.out[1];
+        if (column < g_.out_extent[1]) continue;
+        column -= g_.out_extent[1];
         ++row;
       }
       Positions positions;
@@ -220,7 +208,7 @@ class Conv {
   /// Of the taps along `axis` of a window that begins at `start`, those inside x: [first, end).
   void ClipTaps(int axis, int start, int& first, int& end) const {
     while (first < end && start + first * g_.dilations[axis] < 0) ++first;
-    while (end > first && start + (end - 1) * g_.dilations[axis] >= g_.in[axis]) --end;
+    while (end > first && start + (end - 1) * g_.dilations[axis] >= g_.in_extent[axis]) --end;
   }
 
   void Gather(int row, int column, int8_t* to) const {
@@ -344,7 +332,7 @@ void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines) {
   const Product product = ProductOf(op, own, routines);
   Geometry geometry = GeometryOf(op);
   geometry.y_step[1] = product.outputs;
-  geometry.y_step[0] = ptrdiff_t{product.outputs} * geometry.out[1];
+  geometry.y_step[0] = ptrdiff_t{product.outputs} * geometry.out_extent[1];
   Conv conv(geometry, product, GatheredOf(op, own, own_bytes));
   RunOverInput(call, room, [&](int image, int first, int count, int8_t* to) {
     conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], first, count, to);

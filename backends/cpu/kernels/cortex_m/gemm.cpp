@@ -6,27 +6,12 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-using In = QuantizedProductInput;
+constexpr int kBias = 2;
+constexpr int kFactor = 3;
+constexpr int kShift = 4;
+constexpr int kFoldedBias = 7;
 
 }  // namespace
-
-bool IsEmpty(const TensorView& view) {
-  for (int i = 0; i < view.rank; ++i) {
-    if (view.dims[i] == 0) return true;
-  }
-  return false;
-}
-
-Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes) {
-  TENON_ENSURE(workspace_bytes >= needed_bytes, kUnsupported,
-               "{0} bytes of workspace, {1} are needed", static_cast<int64_t>(workspace_bytes),
-               static_cast<int64_t>(needed_bytes));
-  for (int i = In::kBias; i <= In::kFoldedBias; ++i) {
-    TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
-                 "the Cortex-M kernels take vectors of channels without gaps");
-  }
-  return OkStatus();
-}
 
 Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
   Rescale rescale;
@@ -40,10 +25,6 @@ Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
     rescale.shift = op.Input(In::kShift).As<const int8_t>();
   }
   return rescale;
-}
-
-int32_t ZeroPointOf(const OpCall& op) {
-  return op.HasInput(In::kXZeroPoint) ? *op.Input(In::kXZeroPoint).As<const int8_t>() : 0;
 }
 
 const int32_t* FinalBiasOf(const OpCall& op) {

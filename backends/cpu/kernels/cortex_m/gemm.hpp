@@ -5,27 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/routines.hpp"
-#include "runtime/base/status.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::cpu::cortex_m {
 
-/// True if the tensor has no elements; asked of every op, so without products of 64 bits.
-[[nodiscard]] bool IsEmpty(const TensorView& view);
-
-/// Refuses too small a workspace, and vectors of channels (inputs from the third on) with gaps.
-Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes);
-
-/// True if steps along `axis` of `view` are of `stride`, or there are none.
-[[nodiscard]] constexpr bool HasStride(const TensorView& view, int axis, int64_t stride) {
-  return view.dims[axis] == 1 || view.strides[axis] == stride;
-}
-
 [[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output);
-
-/// The zero point of x (input 5).
-[[nodiscard]] int32_t ZeroPointOf(const OpCall& op);
 
 /// Weights of all outputs, an output's `depth` ones contiguous, and what becomes of the sums.
 struct Product {

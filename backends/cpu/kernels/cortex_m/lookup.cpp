@@ -1,20 +1,16 @@
 // Tables of bytes, over tensors that lie alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
-#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 
 namespace tenon::cpu::cortex_m {
 
 Status LookupCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = LookupSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  const TensorView& x = op.Input(LookupInput::kX);
-  const TensorView& y = op.Output();
-  const bool alike =
-      (x.IsRowMajor() && y.IsRowMajor()) || (x.IsChannelsLast() && y.IsChannelsLast());
-  TENON_ENSURE(alike && HasStride(op.Input(LookupInput::kTable), 0, 1), kUnsupported,
-               "the Cortex-M lookup takes tensors that lie alike, without gaps");
+  TENON_RETURN_IF_ERROR(CheckAlike(op, 1));
+  TENON_ENSURE(HasStride(op.Input(1), 0, 1), kUnsupported,
+               "the Cortex-M lookup takes a table without gaps");
   return OkStatus();
 }
 

@@ -10,15 +10,7 @@ Status MatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = MatMulSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
-  const TensorView& b = op.Input(QuantizedProductInput::kWeights);
-  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
-  const int inner = b.rank - (transposed ? 1 : 2);
-  const int outer = b.rank - (transposed ? 2 : 1);
-  TENON_ENSURE(op.Input(QuantizedProductInput::kX).IsRowMajor() && op.Output().IsRowMajor(),
-               kUnsupported, "the Cortex-M product takes matrices without gaps");
-  TENON_ENSURE(HasStride(b, inner, 1) && HasStride(b, outer, b.dims[inner]), kUnsupported,
-               "the Cortex-M product takes weights whose columns are contiguous");
-  return OkStatus();
+  return CheckMatrices(op);
 }
 
 void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {

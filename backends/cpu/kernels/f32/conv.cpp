@@ -54,6 +54,12 @@ Status CheckConvConstants(const OpCall& op) {
   return OkStatus();
 }
 
+ConvGeometry GeometryOf(const OpCall& conv) {
+  ConvGeometry geometry = ConvGeometryOf(conv);
+  if (conv.HasInput(kResidual)) geometry.residual = StridesOf(conv.Input(kResidual));
+  return geometry;
+}
+
 Status CheckDenseChannels(const OpCall& op) {
   TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()) &&
                    (!op.HasInput(In::kResidual) || HasDenseChannels(op.Input(In::kResidual))),

@@ -37,11 +37,11 @@ void FillMeans(const TensorView& mean, FirstConv& conv) {
 }
 
 void FillOffsets(FirstConv& conv) {
-  const Geometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.product.geometry;
   int64_t* offset = conv.offsets;
-  for (int kh = 0; kh < g.kernel_height; ++kh) {
-    for (int kw = 0; kw < g.kernel_width; ++kw) {
-      const int64_t column = kw * g.dilation[1];
+  for (int kh = 0; kh < g.kernel[0]; ++kh) {
+    for (int kw = 0; kw < g.kernel[1]; ++kw) {
+      const int64_t column = int64_t{kw} * g.dilations[1];
       for (int c = 0; c < g.inputs; ++c) {
         *offset++ = conv.interleaved ? (int64_t{kh} * conv.row_floats + column) * g.inputs + c
                                      : (int64_t{kh} * g.inputs + c) * conv.row_floats + column;
@@ -64,7 +64,7 @@ void CopyPadded(const float* from, int64_t step, int64_t before, int64_t count, 
 }
 
 /// The same for pixels whose channels are neighbours in memory.
-void CopyInterleaved(const float* from, const Geometry& g, int64_t before, int64_t count,
+void CopyInterleaved(const float* from, const ConvGeometry& g, int64_t before, int64_t count,
                      int64_t after, float* to) {
   if (g.x.pixel == g.inputs) {
     return CopyPadded(from, 1, before * g.inputs, count * g.inputs, after * g.inputs, to);
@@ -85,7 +85,7 @@ void CopyBytes(const uint8_t* from, int64_t step, int64_t count, float mean, flo
 
 /// The same for `count` pixels whose channels are neighbours in memory.
 void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t count, float* to) {
-  const Geometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.product.geometry;
   const bool is_dense = g.x.pixel == g.inputs;
   const int64_t at_once = is_dense ? kMeanPixels : 1;
   while (count > 0) {
@@ -100,7 +100,7 @@ void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t co
 /// One row of bytes inside the image, between `before` and `after` columns of zeros.
 void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int64_t count,
                  int64_t after, float* to) {
-  const Geometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.product.geometry;
   std::memset(to, 0, static_cast<size_t>(conv.row_floats) * g.inputs * sizeof(float));
   if (conv.interleaved) return CopyInterleavedBytes(conv, from, count, to + before * g.inputs);
   for (int c = 0; c < g.inputs; ++c) {
@@ -112,15 +112,15 @@ void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int
 /// Copies the input rows that output row `row` reads, of the image that begins `image` elements
 /// into x.
 void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row, float* copy) {
-  const Geometry& g = conv.product.geometry;
-  const int64_t left = g.pad[1] < conv.row_floats ? g.pad[1] : conv.row_floats;
+  const ConvGeometry& g = conv.product.geometry;
+  const int64_t left = g.pads[1] < conv.row_floats ? g.pads[1] : conv.row_floats;
   const int64_t room = conv.row_floats - left;
-  const int64_t inside = g.width < room ? g.width : room;
+  const int64_t inside = g.in_extent[1] < room ? g.in_extent[1] : room;
   const int64_t right = room - inside;
   const int64_t row_bytes = int64_t{conv.row_floats} * g.inputs * int64_t{sizeof(float)};
-  for (int kh = 0; kh < g.kernel_height; ++kh) {
-    const int64_t h = row * g.stride[0] - g.pad[0] + kh * g.dilation[0];
-    const bool is_inside = h >= 0 && h < g.height;
+  for (int kh = 0; kh < g.kernel[0]; ++kh) {
+    const int64_t h = int64_t{row} * g.strides[0] - g.pads[0] + int64_t{kh} * g.dilations[0];
+    const bool is_inside = h >= 0 && h < g.in_extent[0];
     const int64_t first = image + h * g.x.row;
     const auto* from = is_inside && !conv.bytes ? x.As<const float>() + first : nullptr;
     if (!is_inside) {
@@ -142,20 +142,20 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
 /// All outputs of one row, from the copy of its inputs.
 void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands) {
   const TileProduct& product = conv.product;
-  const Geometry& g = product.geometry;
-  const int64_t step = g.stride[1] * (conv.interleaved ? g.inputs : 1);
+  const ConvGeometry& g = product.geometry;
+  const int64_t step = int64_t{g.strides[1]} * (conv.interleaved ? g.inputs : 1);
   const float* rows[kMostPixels];
   for (int tile = 0; tile < conv.tiles_per_row; ++tile) {
-    const int first = g.out_width * tile / conv.tiles_per_row;
+    const int first = g.out_extent[1] * tile / conv.tiles_per_row;
     TileCall call = {};
-    call.pixels = g.out_width * (tile + 1) / conv.tiles_per_row - first;
+    call.pixels = g.out_extent[1] * (tile + 1) / conv.tiles_per_row - first;
     for (int i = 0; i < call.pixels; ++i) rows[i] = copy + (first + i) * step;
     call.rows = rows;
     call.offsets = conv.offsets;
     call.taps = 1;
     call.depth = int64_t{g.Taps()} * g.inputs;
     for (int group = 0; group < product.packed->group_count; ++group) {
-      RunTileOf(product, group, row * g.out_width + first, operands, call);
+      RunTileOf(product, group, row * g.out_extent[1] + first, operands, call);
     }
   }
 }
@@ -170,9 +170,9 @@ Status FirstConvCheck(const KernelSetup& setup) {
 Status FirstConvRun(const KernelCall& call) {
   FirstConv conv;
   conv.product = ConvProduct(call);
-  const Geometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.product.geometry;
   const int tile_pixels = conv.product.packed->routines->tile_pixels;
-  conv.tiles_per_row = (g.out_width + tile_pixels - 1) / tile_pixels;
+  conv.tiles_per_row = (g.out_extent[1] + tile_pixels - 1) / tile_pixels;
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
   conv.interleaved = HasDenseChannels(call.op.Input(In::kX));
   conv.bytes = call.op.HasInput(In::kXMean);
@@ -183,12 +183,12 @@ Status FirstConvRun(const KernelCall& call) {
   operands.residual =
       call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
-  ParallelFor(conv.product.small ? nullptr : call.parallel, g.images * g.out_height,
+  ParallelFor(conv.product.small ? nullptr : call.parallel, g.images * g.out_extent[0],
               [&](int begin, int end) {
                 alignas(64) float copy[kMostRowFloats];
                 for (int row = begin; row < end; ++row) {
-                  const int64_t image = row / g.out_height * g.x.image;
-                  CopyRows(conv, call.op.Input(In::kX), image, row % g.out_height, copy);
+                  const int64_t image = row / g.out_extent[0] * g.x.image;
+                  CopyRows(conv, call.op.Input(kX), image, row % g.out_extent[0], copy);
                   RunRow(conv, row, copy, operands);
                 }
               });

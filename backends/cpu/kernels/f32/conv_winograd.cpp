@@ -7,13 +7,12 @@
 #include <cstddef>
 
 #include "backends/cpu/caps/vector_caps.hpp"
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
 #include "backends/cpu/kernels/f32/epilogue.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
 #include "runtime/base/round_up.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::f32 {
@@ -26,7 +25,7 @@ constexpr int64_t kSmallWork = 300'000;
 /// One execution.
 struct Winograd {
   const PackedWeights* packed;  ///< [36][channels][width] per group
-  Geometry geometry;
+  ConvGeometry geometry;
   WinogradBlocks blocks;
   Activation activation;
   Finish finish;
@@ -112,7 +111,7 @@ TileOrigin OriginOf(const Winograd& state, int tile) {
 }
 
 void TransformInputs(const Winograd& state, const Operands& operands, const Block& block) {
-  const Geometry& g = state.geometry;
+  const ConvGeometry& g = state.geometry;
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kWinogradCoefficients];
   WinogradInputCall call;
@@ -124,8 +123,8 @@ void TransformInputs(const Winograd& state, const Operands& operands, const Bloc
     const float* image = operands.x + origin.image * g.x.image;
     for (int r = 0; r < kInputTile; ++r) {
       for (int c = 0; c < kInputTile; ++c) {
-        rows[r * kInputTile + c] = g.Input(image, origin.row - g.pad[0] + r,
-                                           origin.column - g.pad[1] + c, state.packed->zeros);
+        rows[r * kInputTile + c] = g.Input(image, origin.row - g.pads[0] + r,
+                                           origin.column - g.pads[1] + c, state.packed->zeros);
       }
     }
     call.coefficients = block.inputs + t * channels;
@@ -167,7 +166,7 @@ void Multiply(const Winograd& state, const ChannelGroup& group, const Block& blo
 
 void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Operands& operands,
                       const Block& block) {
-  const Geometry& g = state.geometry;
+  const ConvGeometry& g = state.geometry;
   WinogradOutputCall call;
   call.bias = group.bias;
   call.residual = nullptr;
@@ -182,8 +181,8 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
   call.high = state.finish.high;
   for (int t = 0; t < block.count; ++t) {
     const TileOrigin origin = OriginOf(state, block.first + t);
-    const int rows = g.out_height - origin.row;
-    const int columns = g.out_width - origin.column;
+    const int rows = g.out_extent[0] - origin.row;
+    const int columns = g.out_extent[1] - origin.column;
     call.y_rows = rows < kWinogradOutputs ? rows : kWinogradOutputs;
     call.y_columns = columns < kWinogradOutputs ? columns : kWinogradOutputs;
     call.coefficients = block.products + t * group.width;
@@ -244,8 +243,8 @@ Status WinogradRun(const KernelCall& call) {
   state.blocks = WinogradBlocksOf(call.op);
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
   state.finish = MakeFinish(state.activation);
-  state.tile_rows = (state.geometry.out_height + kWinogradOutputs - 1) / kWinogradOutputs;
-  state.tile_columns = (state.geometry.out_width + kWinogradOutputs - 1) / kWinogradOutputs;
+  state.tile_rows = (state.geometry.out_extent[0] + kWinogradOutputs - 1) / kWinogradOutputs;
+  state.tile_columns = (state.geometry.out_extent[1] + kWinogradOutputs - 1) / kWinogradOutputs;
   Operands operands;
   operands.x = call.op.Input(In::kX).As<const float>();
   operands.residual =

@@ -4,13 +4,12 @@
 
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
 #include "backends/cpu/kernels/f32/epilogue.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
 #include "runtime/base/round_up.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {
@@ -35,7 +34,7 @@ struct DepthwiseWeights {
 /// One execution.
 struct Depthwise {
   const DepthwiseWeights* packed;
-  Geometry geometry;
+  ConvGeometry geometry;
   Activation activation;
   Finish finish;
   int compact_kernel;
@@ -49,7 +48,7 @@ bool ReadsInPlace(const OpCall& op) {
   return w.dtype == DType::kF32 && w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
 }
 
-DepthwiseWeights* LayOut(BlockLayout& block, const Geometry& geometry, bool in_place,
+DepthwiseWeights* LayOut(BlockLayout& block, const ConvGeometry& geometry, bool in_place,
                          bool has_bias) {
   const auto channels = static_cast<size_t>(RoundUp(geometry.outputs, kChannelBlock));
   auto* packed = block.Take<DepthwiseWeights>(1);
@@ -64,25 +63,24 @@ DepthwiseWeights* LayOut(BlockLayout& block, const Geometry& geometry, bool in_p
 }
 
 /// The kernel's size where the compact loops have it, else 0.
-int CompactKernel(const Geometry& g) {
-  const bool square = g.kernel_height == g.kernel_width && g.stride[0] == g.stride[1];
-  const bool dense = g.dilation[0] == 1 && g.dilation[1] == 1;
-  const bool known = (g.kernel_height == 3 || g.kernel_height == 5) && g.stride[0] <= 2;
-  return square && dense && known ? g.kernel_height : 0;
+int CompactKernel(const ConvGeometry& g) {
+  const bool square = g.kernel[0] == g.kernel[1] && g.strides[0] == g.strides[1];
+  const bool dense = g.dilations[0] == 1 && g.dilations[1] == 1;
+  const bool known = (g.kernel[0] == 3 || g.kernel[0] == 5) && g.strides[0] <= 2;
+  return square && dense && known ? g.kernel[0] : 0;
 }
 
-void UseInPlace(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
-  packed.weights = op.Input(In::kWeights).As<const float>();
-  packed.bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : packed.packed_bias;
+void UseInPlace(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {
+  packed.weights = op.Input(kW).As<const float>();
+  packed.bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : packed.packed_bias;
   packed.block_step = kChannelBlock;
   packed.tap_step = geometry.outputs;
 }
 
-void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) {
-  const TensorView& w = op.Input(In::kWeights);
-  const portable::StoredWeights stored =
-      portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
-  const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
+void Pack(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {
+  const TensorView& w = op.Input(kW);
+  const portable::StoredWeights stored = portable::StoredWeightsOf(op, kW, kScale);
+  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
   const int taps = geometry.Taps();
   packed.weights = packed.packed_weights;
   packed.bias = packed.packed_bias;
@@ -91,10 +89,9 @@ void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) 
   for (int c = 0; c < geometry.outputs; ++c) {
     const int in_block = c % kChannelBlock;
     float* to = packed.packed_weights + int64_t{c - in_block} * taps + in_block;
-    for (int64_t row = 0; row < geometry.kernel_height; ++row) {
-      stored.Read(int64_t{c} * w.strides[0] + row * w.strides[2], w.strides[3],
-                  geometry.kernel_width, c, to + row * geometry.kernel_width * kChannelBlock,
-                  kChannelBlock);
+    for (int64_t row = 0; row < geometry.kernel[0]; ++row) {
+      stored.Read(int64_t{c} * w.strides[0] + row * w.strides[2], w.strides[3], geometry.kernel[1],
+                  c, to + row * geometry.kernel[1] * kChannelBlock, kChannelBlock);
     }
     if (bias != nullptr) packed.packed_bias[c] = bias[c];
   }
@@ -103,27 +100,28 @@ void Pack(const OpCall& op, const Geometry& geometry, DepthwiseWeights& packed) 
 /// Columns that `pixels` adjacent outputs read, kernel row after kernel row.
 void FillColumns(const Depthwise& state, const float* image, int64_t top, int64_t left, int pixels,
                  const float** rows) {
-  const Geometry& g = state.geometry;
+  const ConvGeometry& g = state.geometry;
   const int columns = (pixels - 1) * state.compact_stride + state.compact_kernel;
-  for (int kh = 0; kh < g.kernel_height; ++kh) {
+  for (int kh = 0; kh < g.kernel[0]; ++kh) {
     const int64_t h = top + kh;
-    const bool inside = h >= 0 && h < g.height;
+    const bool inside = h >= 0 && h < g.in_extent[0];
     for (int c = 0; c < columns; ++c) {
       const int64_t w = left + c;
-      *rows++ = inside && w >= 0 && w < g.width ? image + h * g.x.row + w * g.x.pixel
-                                                : state.packed->zeros;
+      *rows++ = inside && w >= 0 && w < g.in_extent[1] ? image + h * g.x.row + w * g.x.pixel
+                                                       : state.packed->zeros;
     }
   }
 }
 
 void FillTaps(const Depthwise& state, const float* image, int64_t top, int64_t left, int pixels,
               const float** rows) {
-  const Geometry& g = state.geometry;
-  for (int kh = 0; kh < g.kernel_height; ++kh) {
-    for (int kw = 0; kw < g.kernel_width; ++kw) {
+  const ConvGeometry& g = state.geometry;
+  for (int kh = 0; kh < g.kernel[0]; ++kh) {
+    for (int kw = 0; kw < g.kernel[1]; ++kw) {
       for (int i = 0; i < pixels; ++i) {
-        *rows++ = g.Input(image, top + kh * g.dilation[0],
-                          left + i * g.stride[1] + kw * g.dilation[1], state.packed->zeros);
+        *rows++ = g.Input(image, top + int64_t{kh} * g.dilations[0],
+                          left + int64_t{i} * g.strides[1] + int64_t{kw} * g.dilations[1],
+                          state.packed->zeros);
       }
     }
   }
@@ -136,16 +134,16 @@ struct Operands {
 };
 
 void RunItem(const Depthwise& state, int item, const Operands& operands, const float** rows) {
-  const Geometry& g = state.geometry;
+  const ConvGeometry& g = state.geometry;
   const int tile = item % state.tiles_per_row;
-  const int row = item / state.tiles_per_row % g.out_height;
-  const int image = item / state.tiles_per_row / g.out_height;
-  const int first = g.out_width * tile / state.tiles_per_row;
+  const int row = item / state.tiles_per_row % g.out_extent[0];
+  const int image = item / state.tiles_per_row / g.out_extent[0];
+  const int first = g.out_extent[1] * tile / state.tiles_per_row;
   DepthwiseCall call;
-  call.pixels = g.out_width * (tile + 1) / state.tiles_per_row - first;
+  call.pixels = g.out_extent[1] * (tile + 1) / state.tiles_per_row - first;
   const float* x = operands.x + image * g.x.image;
-  const int64_t top = row * g.stride[0] - g.pad[0];
-  const int64_t left = first * g.stride[1] - g.pad[1];
+  const int64_t top = int64_t{row} * g.strides[0] - g.pads[0];
+  const int64_t left = int64_t{first} * g.strides[1] - g.pads[1];
   if (state.compact_kernel != 0) {
     FillColumns(state, x, top, left, call.pixels, rows);
   } else {
@@ -187,7 +185,7 @@ Status DepthwiseCheck(const KernelSetup& setup) {
 
 Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const Geometry geometry = GeometryOf(op);
+  const ConvGeometry geometry = GeometryOf(op);
   const bool in_place = ReadsInPlace(op);
   BlockLayout sizes(nullptr);
   LayOut(sizes, geometry, in_place, op.HasInput(In::kBias));
@@ -211,19 +209,19 @@ Status DepthwiseRun(const KernelCall& call) {
   Depthwise state;
   state.packed = static_cast<const DepthwiseWeights*>(call.state);
   state.geometry = GeometryOf(call.op);
-  const Geometry& g = state.geometry;
+  const ConvGeometry& g = state.geometry;
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
   state.finish = MakeFinish(state.activation);
   state.compact_kernel = CompactKernel(g);
-  state.compact_stride = static_cast<int>(g.stride[0]);
-  state.tiles_per_row = (g.out_width + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
+  state.compact_stride = static_cast<int>(g.strides[0]);
+  state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
   Operands operands;
   operands.x = call.op.Input(In::kX).As<const float>();
   operands.residual =
       call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
   const bool small = g.Work() < kSmallWork;
-  ParallelFor(small ? nullptr : call.parallel, g.images * g.out_height * state.tiles_per_row,
+  ParallelFor(small ? nullptr : call.parallel, g.images * g.out_extent[0] * state.tiles_per_row,
               [&](int begin, int end) {
                 const float* rows[kMostDepthwiseTaps * kMostDepthwisePixels];
                 for (int item = begin; item < end; ++item) RunItem(state, item, operands, rows);

@@ -9,6 +9,7 @@
 
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/status.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::f32 {
 
@@ -53,6 +54,8 @@ Status Open(const KernelSetup& setup, void* shared, void** state);
 Status OpenRoutines(const KernelSetup& setup, void* shared, void** state);
 void Unload(void* shared);
 
+/// With the strides of the residual.
+[[nodiscard]] ConvGeometry GeometryOf(const OpCall& conv);
 /// Weights and bias are constant and dense.
 Status CheckConvConstants(const OpCall& op);
 /// Dense weights with output channels innermost, then input channels, then taps.

@@ -10,13 +10,12 @@ namespace {
 using In = MatMulInput;
 
 /// The product as a 1x1 convolution: rows are the pixels of one image row.
-Geometry ProductGeometry(const OpCall& op) {
+ConvGeometry ProductGeometry(const OpCall& op) {
   const TensorView& a = op.Input(In::kX);
-  Geometry g;
+  ConvGeometry g;
   g.inputs = a.dims[a.rank - 1];
   g.outputs = op.Output().dims[op.Output().rank - 1];
-  g.width = static_cast<int>(a.Elements() / g.inputs);
-  g.out_width = g.width;
+  SetPointWindow(static_cast<int>(a.Elements() / g.inputs), g);
   g.x.channel = 1;
   g.x.pixel = g.inputs;
   return g;
@@ -65,8 +64,8 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const Geometry g = ProductGeometry(op);
-  const int32_t dims[4] = {1, g.outputs, 1, g.width};
+  const ConvGeometry g = ProductGeometry(op);
+  const int32_t dims[4] = {1, g.outputs, 1, g.in_extent[1]};
   const int32_t y_strides[4] = {0, 1, 0, g.outputs};
   const int32_t x_strides[4] = {0, 1, 0, g.inputs};
   TensorView y;

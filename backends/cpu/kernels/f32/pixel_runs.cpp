@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/f32/pixel_runs.hpp"
 
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::f32 {
 

@@ -2,9 +2,9 @@
 // there are few rows.
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/pool_windows.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {

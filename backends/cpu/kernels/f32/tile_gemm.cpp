@@ -9,9 +9,10 @@ namespace {
 constexpr int64_t kSmallWork = 150'000;
 
 /// True if every output pixel reads the input pixel at the same place, and no other.
-bool IsPointwise(const Geometry& g) {
-  return g.Taps() == 1 && g.stride[0] == 1 && g.stride[1] == 1 && g.out_height == g.height &&
-         g.out_width == g.width && g.pad[0] == 0 && g.pad[1] == 0;
+bool IsPointwise(const ConvGeometry& g) {
+  return g.Taps() == 1 && g.strides[0] == 1 && g.strides[1] == 1 &&
+         g.out_extent[0] == g.in_extent[0] && g.out_extent[1] == g.in_extent[1] && g.pads[0] == 0 &&
+         g.pads[1] == 0;
 }
 
 /// Pointers to what pixels [first, first + count) read, tap after tap.
@@ -28,17 +29,18 @@ class TileRows {
       for (int i = 0; i < count; ++i) rows_[i] = from + i * product_.x_step;
       return rows_;
     }
-    const Geometry& g = product_.geometry;
-    const int64_t in_image = int64_t{g.out_height} * g.out_width;
+    const ConvGeometry& g = product_.geometry;
+    const int64_t in_image = int64_t{g.out_extent[0]} * g.out_extent[1];
     int64_t image = first / in_image;
-    int64_t row = first % in_image / g.out_width;
-    int64_t column = first % g.out_width;
+    int64_t row = first % in_image / g.out_extent[1];
+    int64_t column = first % g.out_extent[1];
     for (int i = 0; i < count; ++i) {
       FillPixel(i, count, x_ + image * g.x.image + source * g.x.channel,
-                row * g.stride[0] - g.pad[0], column * g.stride[1] - g.pad[1]);
-      if (++column < g.out_width) continue;
+                int64_t{row} * g.strides[0] - g.pads[0],
+                int64_t{column} * g.strides[1] - g.pads[1]);
+      if (++column < g.out_extent[1]) continue;
       column = 0;
-      if (++row < g.out_height) continue;
+      if (++row < g.out_extent[0]) continue;
       row = 0;
       ++image;
     }
@@ -47,12 +49,12 @@ class TileRows {
 
  private:
   void FillPixel(int i, int count, const float* image, int64_t top, int64_t left) {
-    const Geometry& g = product_.geometry;
+    const ConvGeometry& g = product_.geometry;
     const float** row = rows_ + i;
-    for (int kh = 0; kh < g.kernel_height; ++kh) {
-      for (int kw = 0; kw < g.kernel_width; ++kw) {
-        *row = g.Input(image, top + kh * g.dilation[0], left + kw * g.dilation[1],
-                       product_.packed->zeros);
+    for (int kh = 0; kh < g.kernel[0]; ++kh) {
+      for (int kw = 0; kw < g.kernel[1]; ++kw) {
+        *row = g.Input(image, top + int64_t{kh} * g.dilations[0],
+                       left + int64_t{kw} * g.dilations[1], product_.packed->zeros);
         row += count;
       }
     }
@@ -74,14 +76,14 @@ void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixe
 /// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
 void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup& group,
                   int64_t first, const TileOperands& operands) {
-  const Geometry& g = product.geometry;
+  const ConvGeometry& g = product.geometry;
   alignas(64) float tile[kMostPixels * kMostWidth];
   alignas(64) float residual[kMostPixels * kMostWidth];
-  const int64_t in_image = int64_t{g.out_height} * g.out_width;
+  const int64_t in_image = int64_t{g.out_extent[0]} * g.out_extent[1];
   const auto offset = [&](const ImageStrides& strides, int64_t pixel, int channel) {
     const int64_t in_row = pixel % in_image;
-    return pixel / in_image * strides.image + in_row / g.out_width * strides.row +
-           in_row % g.out_width * strides.pixel + channel * strides.channel;
+    return pixel / in_image * strides.image + in_row / g.out_extent[1] * strides.row +
+           in_row % g.out_extent[1] * strides.pixel + channel * strides.channel;
   };
   call.y = tile;
   call.y_step = kMostWidth;
@@ -106,7 +108,7 @@ void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup&
 
 }  // namespace
 
-GroupedShape ShapeOf(const Geometry& geometry) {
+GroupedShape ShapeOf(const ConvGeometry& geometry) {
   GroupedShape shape;
   shape.outputs = geometry.outputs;
   shape.convolutions = geometry.convolutions;
@@ -115,7 +117,7 @@ GroupedShape ShapeOf(const Geometry& geometry) {
   return shape;
 }
 
-TileProduct MakeTileProduct(const PackedWeights& packed, const Geometry& geometry,
+TileProduct MakeTileProduct(const PackedWeights& packed, const ConvGeometry& geometry,
                             const Activation& activation, const TensorView& x, const TensorView& y,
                             const TensorView* residual) {
   TileProduct product = {};

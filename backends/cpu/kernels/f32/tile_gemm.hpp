@@ -7,18 +7,18 @@
 
 #include <cstddef>
 
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
 #include "backends/cpu/kernels/f32/epilogue.hpp"
 #include "backends/cpu/kernels/f32/packed_weights.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/tensor_view.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::f32 {
 
 /// One execution: cheap to make, so that nothing but the weights is held per op.
 struct TileProduct {
   const PackedWeights* packed;
-  Geometry geometry;
+  ConvGeometry geometry;
   Activation activation;
   Finish finish;
   bool scatter;       ///< outputs lie at no even distances
@@ -32,7 +32,7 @@ struct TileProduct {
 };
 
 /// `x`, `y` and `residual` (null: none) are the operands' views, of rank 4.
-[[nodiscard]] TileProduct MakeTileProduct(const PackedWeights& packed, const Geometry& geometry,
+[[nodiscard]] TileProduct MakeTileProduct(const PackedWeights& packed, const ConvGeometry& geometry,
                                           const Activation& activation, const TensorView& x,
                                           const TensorView& y, const TensorView* residual);
 
@@ -40,7 +40,7 @@ struct TileProduct {
 [[nodiscard]] TileProduct ConvProduct(const KernelCall& call);
 
 /// The weights' shape of a convolution.
-[[nodiscard]] GroupedShape ShapeOf(const Geometry& geometry);
+[[nodiscard]] GroupedShape ShapeOf(const ConvGeometry& geometry);
 
 struct TileOperands {
   const float* x;

@@ -112,6 +112,17 @@ void ForEachRow(const LoopNest<N>& nest, const Cursor<N>& start, const ParallelR
   return static_cast<ptrdiff_t>(view.strides[axis]) * DTypeBytes(view.dtype);
 }
 
+/// Rows of an op by elements, whose inputs broadcast to its output `z`.
+template <typename... Inputs>
+LoopNest<1 + sizeof...(Inputs)> ElementRows(const TensorView& z, const Inputs&... inputs) {
+  LoopNest<1 + sizeof...(Inputs)> nest;
+  for (int k = 0; k < z.rank; ++k) {
+    nest.Add(z.dims[k], ByteStride(z, k), BroadcastByteStride(inputs, z.rank, k)...);
+  }
+  nest.Simplify();
+  return nest;
+}
+
 /// Unsigned words for moving elements whose type does not matter.
 using Word1 [[gnu::may_alias]] = uint8_t;
 using Word2 [[gnu::may_alias]] = uint16_t;

@@ -99,11 +99,7 @@ Status BinaryRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(In::kX);
   const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
-  LoopNest<3> nest;
-  for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], z.strides[k], BroadcastStride(x, z.rank, k), BroadcastStride(y, z.rank, k));
-  }
-  nest.Simplify();
+  LoopNest<3> nest = portable::ElementRows(z, x, y);
   nest.LengthenRows();
   const BinaryCall whole = CallOf(call.op);
   const bool is_contiguous =

@@ -4,42 +4,33 @@
 // rows read are copied to the stack with their padding (the zero point): then every tap lies at the
 // same distance from its pixel, and the taps of a kernel row are one run of bytes.
 #include "backends/cpu/caps/quantized_product_caps.hpp"
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
 #include "backends/cpu/kernels/q8/conv_band.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
 
-using f32::Geometry;
-
-using In = QuantizedProductInput;
-
-/// Geometry reads a third input as a convolution's residual, which there is none of here.
-Geometry GeometryOf(const OpCall& op) {
-  OpCall conv = op;
-  conv.input_ids = {op.input_ids.data(), 2};
-  return f32::GeometryOf(conv);
-}
+constexpr int kX = 0;
+constexpr int kW = 1;
 
 /// True if the pixels of a kernel row lie side by side.
-bool HasRowTaps(const Geometry& g) { return g.convolutions == 1 && g.dilation[1] == 1; }
+bool HasRowTaps(const ConvGeometry& g) { return g.convolutions == 1 && g.dilations[1] == 1; }
 
-ProductShape ShapeOf(const Geometry& g) {
+ProductShape ShapeOf(const ConvGeometry& g) {
   ProductShape shape;
   shape.outputs = g.outputs;
   shape.convolutions = g.convolutions;
   shape.channels = g.inputs / g.convolutions;
-  shape.columns = HasRowTaps(g) ? g.kernel_width : 1;
+  shape.columns = HasRowTaps(g) ? g.kernel[1] : 1;
   shape.taps = g.Taps() / shape.columns;
   return shape;
 }
 
 void RunDirect(const KernelCall& call, const PackedProduct& packed, const ProductFinish& finish) {
   const OpCall& op = call.op;
-  const Geometry g = GeometryOf(op);
+  const ConvGeometry g = ConvGeometryOf(op);
   ProductRows rows;
   rows.x = op.Input(In::kX).As<const uint8_t>();
   rows.y = op.Output().As<uint8_t>();
@@ -48,18 +39,18 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
   rows.flip = FlipOf(op.Input(In::kX));
   int64_t x_step = 0;
   int64_t y_step = 0;
-  const bool is_one_row = g.stride[0] == 1 && g.stride[1] == 1 &&
-                          f32::HasEvenPixels(op.Input(In::kX), &x_step) &&
-                          f32::HasEvenPixels(op.Output(), &y_step) && g.Pixels() <= INT32_MAX;
+  const bool is_one_row = g.strides[0] == 1 && g.strides[1] == 1 &&
+                          HasEvenPixels(op.Input(kX), &x_step) &&
+                          HasEvenPixels(op.Output(), &y_step) && g.Pixels() <= INT32_MAX;
   if (is_one_row) {
     rows.width = static_cast<int>(g.Pixels());
     rows.x_steps.pixel = x_step;
     rows.y_steps.pixel = y_step * rows.y_bytes;
   } else {
     rows.images = g.images;
-    rows.height = g.out_height;
-    rows.width = g.out_width;
-    rows.x_steps = {g.x.image, g.x.row * g.stride[0], g.x.pixel * g.stride[1]};
+    rows.height = g.out_extent[0];
+    rows.width = g.out_extent[1];
+    rows.x_steps = {g.x.image, g.x.row * g.strides[0], g.x.pixel * g.strides[1]};
     rows.y_steps = {g.y.image * rows.y_bytes, g.y.row * rows.y_bytes, g.y.pixel * rows.y_bytes};
   }
   RunProductRows(packed, finish, rows, call.parallel);
@@ -70,15 +61,15 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(op)));
-  TENON_ENSURE(f32::HasDenseChannels(op.Input(In::kX)) && f32::HasDenseChannels(op.Output()),
-               kUnsupported, "fast convolutions take channels that are neighbours in memory");
+  TENON_ENSURE(HasDenseChannels(op.Input(kX)) && HasDenseChannels(op.Output()), kUnsupported,
+               "fast convolutions take channels that are neighbours in memory");
   return CheckVectors(op);
 }
 
 Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const TensorView& w = op.Input(In::kWeights);
-  const Geometry g = GeometryOf(op);
+  const TensorView& w = op.Input(kW);
+  const ConvGeometry g = ConvGeometryOf(op);
   ProductWeightsView weights;
   weights.data = w.As<const uint8_t>();
   weights.is_signed = w.dtype == DType::kI8;
@@ -87,7 +78,7 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   weights.row_step = w.strides[2];
   weights.column_step = w.strides[3];
   weights.tap_step = w.strides[3];
-  weights.taps_in_row = HasRowTaps(g) ? 1 : g.kernel_width;
+  weights.taps_in_row = HasRowTaps(g) ? 1 : g.kernel[1];
   return PackProduct(op, ShapeOf(g), weights, op.AttributesAs<QuantizedConvAttributes>().output,
                      g.inputs, WeightPasses(op, 0), shared);
 }
@@ -103,7 +94,7 @@ Status ConvRun(const KernelCall& call) {
     BandConv conv;
     conv.packed = &packed;
     conv.finish = &finish;
-    conv.geometry = GeometryOf(op);
+    conv.geometry = ConvGeometryOf(op);
     conv.shape = ShapeOf(conv.geometry);
     conv.x = op.Input(In::kX).As<const uint8_t>();
     conv.y = op.Output().As<uint8_t>();

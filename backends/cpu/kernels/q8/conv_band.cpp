@@ -25,48 +25,49 @@ struct Bands {
 
 /// Bytes of a copied row, for `columns` outputs.
 int64_t RowBytes(const BandConv& conv, int64_t columns) {
-  const f32::Geometry& g = conv.geometry;
-  return ((columns - 1) * g.stride[1] + (g.kernel_width - 1) * g.dilation[1] + 1) * g.inputs;
+  const ConvGeometry& g = conv.geometry;
+  return ((columns - 1) * g.strides[1] + int64_t{g.kernel[1] - 1} * g.dilations[1] + 1) * g.inputs;
 }
 
 /// Rows of the input that `rows` output rows read.
 int64_t CopiedRows(const BandConv& conv, int64_t rows) {
-  const f32::Geometry& g = conv.geometry;
-  return (rows - 1) * g.stride[0] + g.kernel_height;
+  const ConvGeometry& g = conv.geometry;
+  return (rows - 1) * g.strides[0] + g.kernel[0];
 }
 
 /// A step may read this far beyond the last tap of fewer channels than it multiplies.
 constexpr int64_t kSlack = kDepthStep;
 
 Bands CutIntoBands(const BandConv& conv, int threads) {
-  const f32::Geometry& g = conv.geometry;
+  const ConvGeometry& g = conv.geometry;
   Bands bands = {};
   bands.rows = 1;
-  bands.columns = g.out_width;
-  bands.input_row_step = g.dilation[0];
-  const int64_t most_row = (kMostBandBytes - kSlack) / g.kernel_height;
-  if (RowBytes(conv, g.out_width) > most_row) {
+  bands.columns = g.out_extent[1];
+  bands.input_row_step = g.dilations[0];
+  const int64_t most_row = (kMostBandBytes - kSlack) / g.kernel[0];
+  if (RowBytes(conv, g.out_extent[1]) > most_row) {
     const int64_t room = most_row - RowBytes(conv, 1);
-    const int64_t more = room / (g.stride[1] * g.inputs);
+    const int64_t more = room / (int64_t{g.strides[1]} * g.inputs);
     const int64_t columns = 1 + more;
-    bands.in_row = CeilDiv<int64_t>(g.out_width, columns);
-    bands.columns = static_cast<int>(CeilDiv<int64_t>(g.out_width, bands.in_row));
-  } else if (g.dilation[0] == 1 || g.kernel_height == 1) {
-    const int64_t row = RowBytes(conv, g.out_width);
-    int64_t most = g.out_height;
+    bands.in_row = CeilDiv<int64_t>(g.out_extent[1], columns);
+    bands.columns = static_cast<int>(CeilDiv<int64_t>(g.out_extent[1], bands.in_row));
+  } else if (g.dilations[0] == 1 || g.kernel[0] == 1) {
+    const int64_t row = RowBytes(conv, g.out_extent[1]);
+    int64_t most = g.out_extent[0];
     if (threads > 1) {
-      most = CeilDiv<int64_t>(int64_t{g.images} * g.out_height, int64_t{threads} * kItemsPerThread);
+      most =
+          CeilDiv<int64_t>(int64_t{g.images} * g.out_extent[0], int64_t{threads} * kItemsPerThread);
     }
-    const int64_t room = kCachedBandBytes / row - g.kernel_height;
-    const int64_t fitting = room > 0 ? 1 + room / g.stride[0] : 1;
+    const int64_t room = kCachedBandBytes / row - g.kernel[0];
+    const int64_t fitting = room > 0 ? 1 + room / g.strides[0] : 1;
     int64_t rows = fitting < most ? fitting : most;
-    if (rows > g.out_height) rows = g.out_height;
-    bands.rows =
-        static_cast<int>(CeilDiv<int64_t>(g.out_height, CeilDiv<int64_t>(g.out_height, rows)));
+    if (rows > g.out_extent[0]) rows = g.out_extent[0];
+    bands.rows = static_cast<int>(
+        CeilDiv<int64_t>(g.out_extent[0], CeilDiv<int64_t>(g.out_extent[0], rows)));
     bands.input_row_step = 1;
   }
-  bands.in_row = CeilDiv<int64_t>(g.out_width, bands.columns);
-  bands.in_image = CeilDiv<int64_t>(g.out_height, bands.rows) * bands.in_row;
+  bands.in_row = CeilDiv<int64_t>(g.out_extent[1], bands.columns);
+  bands.in_image = CeilDiv<int64_t>(g.out_extent[0], bands.rows) * bands.in_row;
   bands.group_items = bands.in_image * g.images < 2 * int64_t{threads} && threads > 1;
   return bands;
 }
@@ -86,12 +87,12 @@ void FillPadding(const BandConv& conv, int64_t pixels, uint8_t* to) {
 /// Copies `pixels` pixels of input row `h` of an image from column `left` on.
 void CopyRow(const BandConv& conv, const uint8_t* image, int64_t h, int64_t left, int64_t pixels,
              uint8_t* to) {
-  const f32::Geometry& g = conv.geometry;
-  if (h < 0 || h >= g.height || left >= g.width || left + pixels <= 0) {
+  const ConvGeometry& g = conv.geometry;
+  if (h < 0 || h >= g.in_extent[0] || left >= g.in_extent[1] || left + pixels <= 0) {
     return FillPadding(conv, pixels, to);
   }
   const int64_t before = left < 0 ? -left : 0;
-  const int64_t end = left + pixels < g.width ? left + pixels : g.width;
+  const int64_t end = left + pixels < g.in_extent[1] ? left + pixels : g.in_extent[1];
   const int64_t inside = end - (left + before);
   FillPadding(conv, before, to);
   to += before * g.inputs;
@@ -116,25 +117,25 @@ struct Band {
 };
 
 Band BandAt(const BandConv& conv, const Bands& bands, int64_t index) {
-  const f32::Geometry& g = conv.geometry;
+  const ConvGeometry& g = conv.geometry;
   Band band;
   band.image = index / bands.in_image;
   band.row = index % bands.in_image / bands.in_row * bands.rows;
   band.column = index % bands.in_row * bands.columns;
-  const int64_t rows = g.out_height - band.row;
-  const int64_t columns = g.out_width - band.column;
+  const int64_t rows = g.out_extent[0] - band.row;
+  const int64_t columns = g.out_extent[1] - band.column;
   band.rows = rows < bands.rows ? static_cast<int>(rows) : bands.rows;
   band.columns = columns < bands.columns ? static_cast<int>(columns) : bands.columns;
   return band;
 }
 
 void CopyBand(const BandConv& conv, const Bands& bands, const Band& band, uint8_t* to) {
-  const f32::Geometry& g = conv.geometry;
+  const ConvGeometry& g = conv.geometry;
   const int64_t row_bytes = RowBytes(conv, band.columns);
   const int64_t copied = CopiedRows(conv, band.rows);
   const uint8_t* image = conv.x + band.image * g.x.image;
-  const int64_t top = band.row * g.stride[0] - g.pad[0];
-  const int64_t left = band.column * g.stride[1] - g.pad[1];
+  const int64_t top = int64_t{band.row} * g.strides[0] - g.pads[0];
+  const int64_t left = int64_t{band.column} * g.strides[1] - g.pads[1];
   for (int64_t r = 0; r < copied; ++r) {
     CopyRow(conv, image, top + r * bands.input_row_step, left, row_bytes / g.inputs,
             to + r * row_bytes);
@@ -143,23 +144,23 @@ void CopyBand(const BandConv& conv, const Bands& bands, const Band& band, uint8_
 
 /// Distances of a pixel's taps in the copy, once for each pass over the weights.
 void FillTaps(const BandConv& conv, int64_t row_bytes, int64_t* taps) {
-  const f32::Geometry& g = conv.geometry;
-  const int in_row = conv.shape.taps / g.kernel_height;
+  const ConvGeometry& g = conv.geometry;
+  const int in_row = conv.shape.taps / g.kernel[0];
   for (int pass = 0; pass < conv.packed->passes; ++pass) {
-    for (int kh = 0; kh < g.kernel_height; ++kh) {
+    for (int kh = 0; kh < g.kernel[0]; ++kh) {
       for (int kw = 0; kw < in_row; ++kw) {
-        *taps++ = kh * row_bytes + kw * g.dilation[1] * g.inputs;
+        *taps++ = kh * row_bytes + int64_t{kw} * g.dilations[1] * g.inputs;
       }
     }
   }
 }
 
 void RunGroup(const BandConv& conv, const Band& band, const uint8_t* copy, ProductCall& call) {
-  const f32::Geometry& g = conv.geometry;
+  const ConvGeometry& g = conv.geometry;
   const int64_t row_bytes = RowBytes(conv, band.columns);
   call.pixels = band.columns;
   for (int row = 0; row < band.rows; ++row) {
-    call.x = copy + row * g.stride[0] * row_bytes;
+    call.x = copy + int64_t{row} * g.strides[0] * row_bytes;
     call.y = conv.y + (band.image * g.y.image + (band.row + row) * g.y.row +
                        band.column * g.y.pixel + call.group->first) *
                           conv.y_bytes;
@@ -170,7 +171,7 @@ void RunGroup(const BandConv& conv, const Band& band, const uint8_t* copy, Produ
 }  // namespace
 
 void RunBandConv(const BandConv& conv, const ParallelRunner* parallel) {
-  const f32::Geometry& g = conv.geometry;
+  const ConvGeometry& g = conv.geometry;
   if (g.Work() < kSmallWork) parallel = nullptr;
   const Bands bands = CutIntoBands(conv, parallel == nullptr ? 1 : parallel->threads);
   const int groups = conv.packed->group_count;
@@ -185,7 +186,7 @@ void RunBandConv(const BandConv& conv, const ParallelRunner* parallel) {
     call.depth = conv.shape.Depth();
     call.flip = conv.flip;
     call.finish = conv.finish;
-    call.x_step = g.stride[1] * g.inputs;
+    call.x_step = int64_t{g.strides[1]} * g.inputs;
     call.y_step = g.y.pixel * conv.y_bytes;
     int64_t copied = -1;
     for (int item = begin; item < end; ++item) {

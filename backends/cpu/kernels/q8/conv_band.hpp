@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "backends/cpu/kernels/f32/conv_geometry.hpp"
 #include "backends/cpu/kernels/q8/gemm_weights.hpp"
 #include "runtime/backend_api/parallel.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::q8 {
 
@@ -14,7 +14,7 @@ namespace tenon::cpu::q8 {
 struct BandConv {
   const PackedProduct* packed;
   const ProductFinish* finish;
-  f32::Geometry geometry;  ///< strides in elements
+  ConvGeometry geometry;  ///< strides in elements
   ProductShape shape;
   const uint8_t* x;
   uint8_t* y;

@@ -49,7 +49,7 @@ struct MeasuredArena {
   result.passes.push_back(std::move(views));
   if (Status status = Verify(graph); !status.ok()) return status.error();
   ArenaOptions arena;
-  arena.work_budget = options.place_budget;
+  arena.place.work_budget = options.place_budget;
   result.arena = PlanArena(graph, result.locations, arena);
   if (options.order_budget == 0) {
     result.graph = std::move(graph);

@@ -82,12 +82,7 @@ Status BinaryRun(const KernelCall& call) {
   const TensorView& y = call.op.Input(BinaryInput::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
-  LoopNest<3> nest;
-  for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], ByteStride(z, k), BroadcastByteStride(x, z.rank, k),
-             BroadcastByteStride(y, z.rank, k));
-  }
-  nest.Simplify();
+  LoopNest<3> nest = ElementRows(z, x, y);
   nest.LengthenRows();
   const int bytes = DTypeBytes(x.dtype);
   const RowPlan plan = {ChooseRow(attributes.function, y),

@@ -124,9 +124,7 @@ void StoreRow(DType dtype, const Carried* from, void* to, int count) {
 
 template <typename Carried>
 void CastAll(const TensorView& y, const TensorView& x, const ParallelRunner* parallel) {
-  LoopNest<2> nest;
-  for (int k = 0; k < y.rank; ++k) nest.Add(y.dims[k], ByteStride(y, k), ByteStride(x, k));
-  nest.Simplify();
+  LoopNest<2> nest = ElementRows(y, x);
   const Stager to = {nest.RowStride(0), DTypeBytes(y.dtype)};
   const Stager from = {nest.RowStride(1), DTypeBytes(x.dtype)};
   const Cursor<2> start = {{y.As<char>(), x.As<char>()}};

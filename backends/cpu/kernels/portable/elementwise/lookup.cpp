@@ -32,9 +32,7 @@ Status LookupRun(const KernelCall& call) {
   const TensorView& y = call.op.Output();
   const Table table = {entries.As<const char>(), ByteStride(entries, 0), SignFlip(x.dtype)};
   const auto row = y.dtype == DType::kF32 ? LookUpRow<uint32_t> : LookUpRow<uint8_t>;
-  LoopNest<2> nest;
-  for (int k = 0; k < y.rank; ++k) nest.Add(y.dims[k], ByteStride(y, k), ByteStride(x, k));
-  nest.Simplify();
+  LoopNest<2> nest = ElementRows(y, x);
   nest.LengthenRows();
   const Cursor<2> start = {{y.As<char>(), x.As<char>()}};
   ForEachRow(nest, start, call.parallel, [&](const Cursor<2>& cursor, int count) {

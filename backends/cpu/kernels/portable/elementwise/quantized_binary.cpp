@@ -96,12 +96,7 @@ Status QuantizedBinaryRun(const KernelCall& call) {
   const TensorView& y = call.op.Input(BinaryInput::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
-  LoopNest<3> nest;
-  for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], ByteStride(z, k), BroadcastByteStride(x, z.rank, k),
-             BroadcastByteStride(y, z.rank, k));
-  }
-  nest.Simplify();
+  LoopNest<3> nest = ElementRows(z, x, y);
   nest.LengthenRows();
   const Plan plan = {attributes,
                      {SignFlip(x.dtype), attributes.x_zero_point},

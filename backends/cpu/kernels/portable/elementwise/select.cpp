@@ -41,12 +41,7 @@ Status SelectRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(In::kX);
   const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
-  LoopNest<4> nest;
-  for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], ByteStride(z, k), BroadcastByteStride(condition, z.rank, k),
-             BroadcastByteStride(x, z.rank, k), BroadcastByteStride(y, z.rank, k));
-  }
-  nest.Simplify();
+  const LoopNest<4> nest = ElementRows(z, condition, x, y);
   const ptrdiff_t strides[4] = {nest.RowStride(0), nest.RowStride(1), nest.RowStride(2),
                                 nest.RowStride(3)};
   const Cursor<4> start = {{z.As<char>(), condition.As<char>(), x.As<char>(), y.As<char>()}};

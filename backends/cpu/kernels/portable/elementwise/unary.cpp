@@ -123,9 +123,7 @@ Status UnaryRun(const KernelCall& call) {
     CopyView(y, x, call.parallel);
     return OkStatus();
   }
-  LoopNest<2> nest;
-  for (int k = 0; k < y.rank; ++k) nest.Add(y.dims[k], ByteStride(y, k), ByteStride(x, k));
-  nest.Simplify();
+  LoopNest<2> nest = ElementRows(y, x);
   const RowFunction row = ChooseRow(x.dtype);
   const Stager to = {nest.RowStride(0), DTypeBytes(y.dtype)};
   const Stager from = {nest.RowStride(1), DTypeBytes(x.dtype)};

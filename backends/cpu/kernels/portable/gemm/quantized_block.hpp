@@ -55,6 +55,6 @@ struct QuantizedBlock {
 
 /// Gathers the chunk's weights, zeros filling up the last pair and the lanes beyond the last
 /// output; takes from the constants what the zero points of x add; sets `padding` and `runs`.
-void PackChunk(const QuantizedProduct& product, const QuantizedChunk& chunk, QuantizedBlock& block);
+void PackChunk(const QuantizedGemm& gemm, const QuantizedChunk& chunk, QuantizedBlock& block);
 
 }  // namespace tenon::cpu::portable

@@ -18,36 +18,35 @@ PerChannel<T> Vector(const OpCall& call, int index) {
 
 }  // namespace
 
-void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output,
-                          QuantizedProduct& product) {
-  product.x = call.Input(In::kX).As<const uint8_t>();
-  product.x_flip = SignFlip(call.Input(In::kX).dtype);
-  product.w = call.Input(In::kWeights).As<const uint8_t>();
-  product.w_flip = SignFlip(call.Input(In::kWeights).dtype);
-  product.y = call.Output().data;
-  product.output = output;
-  product.bias = Vector<int32_t>(call, 2);
+void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output, QuantizedGemm& gemm) {
+  gemm.x = call.Input(In::kX).As<const uint8_t>();
+  gemm.x_flip = SignFlip(call.Input(In::kX).dtype);
+  gemm.w = call.Input(In::kWeights).As<const uint8_t>();
+  gemm.w_flip = SignFlip(call.Input(In::kWeights).dtype);
+  gemm.y = call.Output().data;
+  gemm.output = output;
+  gemm.bias = Vector<int32_t>(call, 2);
   if (output.rounding == Rounding::kFixedPoint || output.rounding == Rounding::kFixedPointOnce) {
-    product.multiplier = Vector<int32_t>(call, 3);
-    product.shift = Vector<int8_t>(call, 4);
+    gemm.multiplier = Vector<int32_t>(call, 3);
+    gemm.shift = Vector<int8_t>(call, 4);
   } else {
-    product.scale = Vector<float>(call, 3);
+    gemm.scale = Vector<float>(call, 3);
   }
-  product.x_zero_point = Vector<uint8_t>(call, 5);
-  product.w_zero_point = Vector<uint8_t>(call, 6);
+  gemm.x_zero_point = Vector<uint8_t>(call, 5);
+  gemm.w_zero_point = Vector<uint8_t>(call, 6);
 }
 
-void MoveOutput(QuantizedProduct& product, ptrdiff_t elements) {
-  const auto dtype = static_cast<DType>(product.output.to);
-  product.y = static_cast<char*>(product.y) + elements * DTypeBytes(dtype);
+void MoveOutput(QuantizedGemm& gemm, ptrdiff_t elements) {
+  const auto dtype = static_cast<DType>(gemm.output.to);
+  gemm.y = static_cast<char*>(gemm.y) + elements * DTypeBytes(dtype);
 }
 
-void SkipOutputs(QuantizedProduct& product, ptrdiff_t outputs) {
-  product.bias.Skip(outputs);
-  product.scale.Skip(outputs);
-  product.multiplier.Skip(outputs);
-  product.shift.Skip(outputs);
-  product.w_zero_point.Skip(outputs);
+void SkipOutputs(QuantizedGemm& gemm, ptrdiff_t outputs) {
+  gemm.bias.Skip(outputs);
+  gemm.scale.Skip(outputs);
+  gemm.multiplier.Skip(outputs);
+  gemm.shift.Skip(outputs);
+  gemm.w_zero_point.Skip(outputs);
 }
 
 }  // namespace tenon::cpu::portable

@@ -8,13 +8,12 @@ namespace tenon::cpu::portable {
 
 /// Sets data and dtypes of x, w and y, the vectors of channels, and the output; no strides or
 /// extents.
-void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output,
-                          QuantizedProduct& product);
+void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output, QuantizedGemm& gemm);
 
 /// Moves y on by `elements`.
-void MoveOutput(QuantizedProduct& product, ptrdiff_t elements);
+void MoveOutput(QuantizedGemm& gemm, ptrdiff_t elements);
 
 /// Moves the vectors of output channels on by `outputs`.
-void SkipOutputs(QuantizedProduct& product, ptrdiff_t outputs);
+void SkipOutputs(QuantizedGemm& gemm, ptrdiff_t outputs);
 
 }  // namespace tenon::cpu::portable

@@ -67,9 +67,9 @@ void StoreLanes(const float* values, int lanes, ptrdiff_t stride, float* data) {
 }
 
 /// Sets the sums of one position to the addends.
-void StartSums(const TileProduct& product, const Block& block, int row, int column, float* sums) {
+void StartSums(const TileGemm& gemm, const Block& block, int row, int column, float* sums) {
   for (int i = 0; i < kLanes; ++i) sums[i] = 0.0F;
-  for (const Addend& addend : product.addends) {
+  for (const Addend& addend : gemm.addends) {
     if (addend.data == nullptr) continue;
     float values[kLanes] = {};
     LoadLanes(addend.data + row * addend.row + column * addend.column + block.begin * addend.output,
@@ -79,19 +79,19 @@ void StartSums(const TileProduct& product, const Block& block, int row, int colu
 }
 
 /// Values of `count` channels from `first` on, at `offset` in an x of bytes.
-void ReadBytes(const TileProduct& product, ptrdiff_t offset, int first, int count, float* values) {
-  const uint8_t* from = product.x_bytes + offset + first * product.x_channel;
-  const float* mean = product.x_mean + first * product.x_mean_channel;
+void ReadBytes(const TileGemm& gemm, ptrdiff_t offset, int first, int count, float* values) {
+  const uint8_t* from = gemm.x_bytes + offset + first * gemm.x_channel;
+  const float* mean = gemm.x_mean + first * gemm.x_mean_channel;
   for (int i = 0; i < count; ++i) {
-    values[i] = static_cast<float>(from[i * product.x_channel]) - mean[i * product.x_mean_channel];
+    values[i] = static_cast<float>(from[i * gemm.x_channel]) - mean[i * gemm.x_mean_channel];
   }
 }
 
 /// Adds a chunk's products to the sums of P neighbouring positions of one row. With P > 1 every
 /// tap must lie inside x's columns.
 template <int P, bool kDepthwise>
-void AddProducts(const TileProduct& product, const Block& block, const Chunk& chunk, int row,
-                 int column, float* sums) {
+void AddProducts(const TileGemm& gemm, const Block& block, const Chunk& chunk, int row, int column,
+                 float* sums) {
   Vector totals[P][kVectors];
 #pragma GCC unroll 4
   for (int p = 0; p < P; ++p) {
@@ -101,35 +101,34 @@ void AddProducts(const TileProduct& product, const Block& block, const Chunk& ch
     }
   }
   const int channels = chunk.channel_end - chunk.channel_begin;
-  const bool is_float = product.x_bytes == nullptr;
-  const ptrdiff_t pixel = product.strides[1] * product.x_column;
+  const bool is_float = gemm.x_bytes == nullptr;
+  const ptrdiff_t pixel = gemm.strides[1] * gemm.x_column;
   const ptrdiff_t step = is_float || kDepthwise ? pixel : kDepth;
-  const ptrdiff_t channel_step = is_float ? product.x_channel : 1;
+  const ptrdiff_t channel_step = is_float ? gemm.x_channel : 1;
   float converted[kDepthwise ? 1 : P * kDepth];
   const float* w = chunk.w;
   for (int tap = chunk.tap_begin; tap < chunk.tap_end; ++tap, w += channels * chunk.w_step) {
-    const int kernel_row = product.kernel[1] == 1 ? tap : tap / product.kernel[1];
-    const int kernel_column = tap - kernel_row * product.kernel[1];
-    const int x_row =
-        row * product.strides[0] - product.pads[0] + kernel_row * product.dilations[0];
-    if (x_row < 0 || x_row >= product.in_extent[0]) continue;
+    const int kernel_row = gemm.kernel[1] == 1 ? tap : tap / gemm.kernel[1];
+    const int kernel_column = tap - kernel_row * gemm.kernel[1];
+    const int x_row = row * gemm.strides[0] - gemm.pads[0] + kernel_row * gemm.dilations[0];
+    if (x_row < 0 || x_row >= gemm.in_extent[0]) continue;
     const int x_column =
-        column * product.strides[1] - product.pads[1] + kernel_column * product.dilations[1];
-    if (P == 1 && (x_column < 0 || x_column >= product.in_extent[1])) continue;
-    ptrdiff_t offset = x_row * product.x_row + x_column * product.x_column;
+        column * gemm.strides[1] - gemm.pads[1] + kernel_column * gemm.dilations[1];
+    if (P == 1 && (x_column < 0 || x_column >= gemm.in_extent[1])) continue;
+    ptrdiff_t offset = x_row * gemm.x_row + x_column * gemm.x_column;
     if constexpr (kDepthwise) {
-      const bool contiguous = is_float && product.x_channel == 1 && block.lanes == kLanes;
+      const bool contiguous = is_float && gemm.x_channel == 1 && block.lanes == kLanes;
 #pragma GCC unroll 4
       for (int p = 0; p < P; ++p, offset += step) {
         float gathered[kLanes] = {};
         const float* values = gathered;
         if (contiguous) {
-          values = product.x + offset + block.begin;
+          values = gemm.x + offset + block.begin;
         } else if (is_float) {
-          LoadLanes(product.x + offset + block.begin * product.x_channel, product.x_channel,
-                    block.lanes, gathered);
+          LoadLanes(gemm.x + offset + block.begin * gemm.x_channel, gemm.x_channel, block.lanes,
+                    gathered);
         } else {
-          ReadBytes(product, offset, block.begin, block.lanes, gathered);
+          ReadBytes(gemm, offset, block.begin, block.lanes, gathered);
         }
 #pragma GCC unroll 2
         for (int v = 0; v < kVectors; ++v) {
@@ -139,10 +138,10 @@ void AddProducts(const TileProduct& product, const Block& block, const Chunk& ch
     } else {
       const float* x = converted;
       if (is_float) {
-        x = product.x + offset + chunk.channel_begin * product.x_channel;
+        x = gemm.x + offset + chunk.channel_begin * gemm.x_channel;
       } else {
         for (int p = 0; p < P; ++p) {
-          ReadBytes(product, offset + p * pixel, chunk.channel_begin, channels,
+          ReadBytes(gemm, offset + p * pixel, chunk.channel_begin, channels,
                     converted + p * kDepth);
         }
       }
@@ -172,41 +171,39 @@ void AddProducts(const TileProduct& product, const Block& block, const Chunk& ch
 }
 
 template <int P, bool kDepthwise>
-void RunTile(const TileProduct& product, const Block& block, const Chunk& chunk, int row,
-             int column) {
+void RunTile(const TileGemm& gemm, const Block& block, const Chunk& chunk, int row, int column) {
   float sums[P * kLanes] = {};
-  float* y =
-      product.y + row * product.y_row + column * product.y_column + block.begin * product.y_output;
+  float* y = gemm.y + row * gemm.y_row + column * gemm.y_column + block.begin * gemm.y_output;
   for (int p = 0; p < P; ++p) {
     if (chunk.first) {
-      StartSums(product, block, row, column + p, sums + p * kLanes);
+      StartSums(gemm, block, row, column + p, sums + p * kLanes);
     } else {
-      LoadLanes(y + p * product.y_column, product.y_output, block.lanes, sums + p * kLanes);
+      LoadLanes(y + p * gemm.y_column, gemm.y_output, block.lanes, sums + p * kLanes);
     }
   }
-  AddProducts<P, kDepthwise>(product, block, chunk, row, column, sums);
-  if (chunk.last) ApplyInPlace(product.activation, sums, P * kLanes);
+  AddProducts<P, kDepthwise>(gemm, block, chunk, row, column, sums);
+  if (chunk.last) ApplyInPlace(gemm.activation, sums, P * kLanes);
   for (int p = 0; p < P; ++p) {
-    StoreLanes(sums + p * kLanes, block.lanes, product.y_output, y + p * product.y_column);
+    StoreLanes(sums + p * kLanes, block.lanes, gemm.y_output, y + p * gemm.y_column);
   }
 }
 
 template <bool kDepthwise>
-void RunPositions(const TileProduct& product, const Block& block, const Chunk& chunk, int begin,
+void RunPositions(const TileGemm& gemm, const Block& block, const Chunk& chunk, int begin,
                   int end) {
-  int row = begin / product.out_extent[1];
-  int column = begin % product.out_extent[1];
+  int row = begin / gemm.out_extent[1];
+  int column = begin % gemm.out_extent[1];
   while (begin < end) {
-    const int left = product.out_extent[1] - column;
+    const int left = gemm.out_extent[1] - column;
     const int row_end = column + (left < end - begin ? left : end - begin);
     begin += row_end - column;
     while (column < row_end) {
       if (column >= block.interior_begin && column + kTile <= block.interior_end &&
           column + kTile <= row_end) {
-        RunTile<kTile, kDepthwise>(product, block, chunk, row, column);
+        RunTile<kTile, kDepthwise>(gemm, block, chunk, row, column);
         column += kTile;
       } else {
-        RunTile<1, kDepthwise>(product, block, chunk, row, column);
+        RunTile<1, kDepthwise>(gemm, block, chunk, row, column);
         ++column;
       }
     }
@@ -216,17 +213,16 @@ void RunPositions(const TileProduct& product, const Block& block, const Chunk& c
 }
 
 /// Gathers the chunk's weights, outputs innermost, lanes beyond the last output zero.
-void PackWeights(const TileProduct& product, const Block& block, const Chunk& chunk,
-                 float* packed) {
+void PackWeights(const TileGemm& gemm, const Block& block, const Chunk& chunk, float* packed) {
   const int channels = chunk.channel_end - chunk.channel_begin;
   for (int tap = chunk.tap_begin; tap < chunk.tap_end; ++tap, packed += channels * kLanes) {
-    const ptrdiff_t first = product.w_first + tap / product.kernel[1] * product.w_row +
-                            tap % product.kernel[1] * product.w_column +
-                            chunk.channel_begin * product.w_channel;
+    const ptrdiff_t first = gemm.w_first + tap / gemm.kernel[1] * gemm.w_row +
+                            tap % gemm.kernel[1] * gemm.w_column +
+                            chunk.channel_begin * gemm.w_channel;
     for (int lane = 0; lane < block.lanes; ++lane) {
       const int output = block.begin + lane;
-      product.w.Read(first + output * product.w_output, product.w_channel, channels,
-                     product.first_scale + output, packed + lane, kLanes);
+      gemm.w.Read(first + output * gemm.w_output, gemm.w_channel, channels,
+                  gemm.first_scale + output, packed + lane, kLanes);
     }
     for (int lane = block.lanes; lane < kLanes; ++lane) {
       for (int channel = 0; channel < channels; ++channel) packed[channel * kLanes + lane] = 0.0F;
@@ -234,74 +230,56 @@ void PackWeights(const TileProduct& product, const Block& block, const Chunk& ch
   }
 }
 
-void RunChunk(const TileProduct& product, const Block& block, Chunk& chunk, int begin, int end) {
+void RunChunk(const TileGemm& gemm, const Block& block, Chunk& chunk, int begin, int end) {
   float packed[kDepth * kLanes];
-  const int taps = product.kernel[0] * product.kernel[1];
-  if (taps == 1 && product.w_output == 1 && block.lanes == kLanes && product.w.IsPlain()) {
-    chunk.w =
-        product.w.Plain() + product.w_first + block.begin + chunk.channel_begin * product.w_channel;
-    chunk.w_step = product.w_channel;
+  const int taps = gemm.Taps();
+  if (taps == 1 && gemm.w_output == 1 && block.lanes == kLanes && gemm.w.IsPlain()) {
+    chunk.w = gemm.w.Plain() + gemm.w_first + block.begin + chunk.channel_begin * gemm.w_channel;
+    chunk.w_step = gemm.w_channel;
   } else {
-    PackWeights(product, block, chunk, packed);
+    PackWeights(gemm, block, chunk, packed);
     chunk.w = packed;
     chunk.w_step = kLanes;
   }
-  if (product.depthwise) {
-    RunPositions<true>(product, block, chunk, begin, end);
+  if (gemm.depthwise) {
+    RunPositions<true>(gemm, block, chunk, begin, end);
   } else {
-    RunPositions<false>(product, block, chunk, begin, end);
+    RunPositions<false>(gemm, block, chunk, begin, end);
   }
   chunk.w = nullptr;  // perhaps on this function's stack
 }
 
 /// Sets the columns [begin, end) whose taps all lie inside x; empty if there are none.
-void FindInterior(const TileProduct& product, Block& block) {
-  const int stride = product.strides[1];
-  const int last_tap = (product.kernel[1] - 1) * product.dilations[1];
-  const int room = product.in_extent[1] - 1 + product.pads[1] - last_tap;
-  block.interior_begin = (product.pads[1] + stride - 1) / stride;
+void FindInterior(const TileGemm& gemm, Block& block) {
+  const int stride = gemm.strides[1];
+  const int last_tap = (gemm.kernel[1] - 1) * gemm.dilations[1];
+  const int room = gemm.in_extent[1] - 1 + gemm.pads[1] - last_tap;
+  block.interior_begin = (gemm.pads[1] + stride - 1) / stride;
   block.interior_end = room < 0 ? 0 : room / stride + 1;
 }
 
-int Blocks(int count, int size) { return count / size + (count % size != 0 ? 1 : 0); }
-
 }  // namespace
 
-int TileTasks(const TileProduct& product) {
-  return Blocks(product.out_extent[0] * product.out_extent[1], kPositions) *
-         Blocks(product.outputs, kLanes);
-}
+int GemmTasks(const TileGemm& gemm) { return CountGemmTasks(gemm, kPositions, kLanes); }
 
-void RunTileTask(const TileProduct& product, int task) {
-  const int output_blocks = Blocks(product.outputs, kLanes);
-  const int positions = product.out_extent[0] * product.out_extent[1];
+void RunGemmTask(const TileGemm& gemm, int task) {
+  const GemmTask part = GemmTaskAt(gemm, task, kPositions, kLanes);
   Block block = {};
-  block.begin = task % output_blocks * kLanes;
-  block.lanes = product.outputs - block.begin < kLanes ? product.outputs - block.begin : kLanes;
-  FindInterior(product, block);
-  const int begin = task / output_blocks * kPositions;
-  const int end = positions - begin < kPositions ? positions : begin + kPositions;
-
-  // An empty sum is one chunk of no channels: the addends are still to be written.
-  const int taps = product.kernel[0] * product.kernel[1];
-  const int channels = product.channels;
-  const int taps_at_once = channels == 0 ? taps : (channels < kDepth ? kDepth / channels : 1);
-  const int channels_at_once = channels < kDepth ? channels : kDepth;
-  for (int tap = 0; tap < taps; tap += taps_at_once) {
-    int channel = 0;
-    do {
-      Chunk chunk = {};
-      chunk.tap_begin = tap;
-      chunk.tap_end = taps - tap < taps_at_once ? taps : tap + taps_at_once;
-      chunk.channel_begin = channel;
-      chunk.channel_end =
-          channels - channel < channels_at_once ? channels : channel + channels_at_once;
-      chunk.first = tap == 0 && channel == 0;
-      chunk.last = chunk.tap_end == taps && chunk.channel_end == channels;
-      RunChunk(product, block, chunk, begin, end);
-      channel = chunk.channel_end;
-    } while (channel < channels);
-  }
+  block.begin = part.first_output;
+  block.lanes = part.lanes;
+  FindInterior(gemm, block);
+  const int end = part.first_position + part.positions;
+  // An empty sum runs too: the addends are still to be written.
+  ForEachGemmChunk(gemm, kDepth, [&](int tap, int tap_end, int channel, int channel_end) {
+    Chunk chunk = {};
+    chunk.tap_begin = tap;
+    chunk.tap_end = tap_end;
+    chunk.channel_begin = channel;
+    chunk.channel_end = channel_end;
+    chunk.first = tap == 0 && channel == 0;
+    chunk.last = tap_end == gemm.Taps() && channel_end == gemm.channels;
+    RunChunk(gemm, block, chunk, part.first_position, end);
+  });
 }
 
 }  // namespace tenon::cpu::portable

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -216,15 +217,7 @@ void MapValues(const OpCall& op, const Operands& operands, bool is_fast) {
 Status BinaryCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = BinarySupports(op)) return Status(StatusCode::kUnsupported, reason);
-  bool row_major = true;
-  bool channels_last = true;
-  for (const TensorView* view : {&op.Input(In::kX), &op.Input(In::kY), &op.Output()}) {
-    row_major = row_major && view->IsRowMajor();
-    channels_last = channels_last && view->IsChannelsLast();
-  }
-  TENON_ENSURE(row_major || channels_last, kUnsupported,
-               "the DSP kernel adds tensors that lie alike, without gaps");
-  return OkStatus();
+  return cortex_m::CheckAlike(op, 2);
 }
 
 Status BinaryRun(const KernelCall& call) {

@@ -8,9 +8,9 @@
 // pointwise convolution goes the other way about: four outputs at a time, over all pixels as they
 // are.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/outputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/quads.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -21,7 +21,7 @@ namespace {
 using In = QuantizedProductInput;
 
 /// Bytes between the runs of a pixel's inputs: see PairProduct.
-void PlaceRuns(const ConvGeometry& g, const ConvBand& band, int32_t* gaps) {
+void PlaceRuns(const Geometry& g, const ConvBand& band, int32_t* gaps) {
   const int runs_in_row = band.runs / g.kernel[0];
   int32_t end = 0;
   for (int i = 0; i < band.runs; ++i) {
@@ -50,7 +50,7 @@ struct Pixels {
   }
 };
 
-void ListPixels(const ConvGeometry& g, const ConvBand& band, const Pass& pass, const int16_t* x,
+void ListPixels(const Geometry& g, const ConvBand& band, const Pass& pass, const int16_t* x,
                 Pixels& pixels) {
   if (pixels.rows == pass.rows && pixels.columns == pass.columns) return;
   pixels.rows = pass.rows;
@@ -73,9 +73,9 @@ void ListPixels(const ConvGeometry& g, const ConvBand& band, const Pass& pass, c
   pixels.y[pixels.count / 2 - 1].more = 0;
 }
 
-Pass PassAt(const ConvGeometry& g, const ConvBand& band, int row, int column) {
-  const int rows = g.out[0] - row;
-  const int columns = g.out[1] - column;
+Pass PassAt(const Geometry& g, const ConvBand& band, int row, int column) {
+  const int rows = g.out_extent[0] - row;
+  const int columns = g.out_extent[1] - column;
   return {row, column, rows < band.rows ? rows : band.rows,
           columns < band.columns ? columns : band.columns};
 }
@@ -86,24 +86,24 @@ size_t QuadBytes(const Outputs& outputs) {
 
 /// True if MultiplyQuads takes this convolution, and widening the pixels for each four outputs
 /// costs less than widening the weights for each pass.
-bool IsQuadwise(const ConvGeometry& g, const ConvBand& band, const Outputs& outputs,
+bool IsQuadwise(const Geometry& g, const ConvBand& band, const Outputs& outputs,
                 const Widening& widening, size_t workspace_bytes, bool copies) {
   if (band.mode != ConvMode::kPixels || band.steps < 1 || widening.flip != 0) return false;
   if (!outputs.IsSimple() || !IsDoubled(outputs.kind) || outputs.count % kQuadOutputs != 0) {
     return false;
   }
-  const int64_t pixels = int64_t{g.images} * g.out[0] * g.out[1];
+  const int64_t pixels = int64_t{g.images} * g.out_extent[0] * g.out_extent[1];
   const int64_t room =
       static_cast<int64_t>(workspace_bytes) - static_cast<int64_t>(QuadBytes(outputs));
   if (room < (copies ? pixels * g.channels : 0)) return false;
   constexpr int kWorthAPass = 12;  // pixels
-  const int of_rows = (g.out[0] - 1) / band.rows + 1;
-  const int of_columns = (g.out[1] - 1) / band.columns + 1;
+  const int of_rows = (g.out_extent[0] - 1) / band.rows + 1;
+  const int of_columns = (g.out_extent[1] - 1) / band.columns + 1;
   return pixels < kWorthAPass * (int64_t{g.images} * of_rows * of_columns - 1);
 }
 
 /// Of convolutions that IsQuadwise holds of. `w`: room for the weights of four outputs.
-void RunQuads(const ConvGeometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
+void RunQuads(const Geometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
   QuadProduct product = {};
   product.w = w;
   product.less = widening.less;
@@ -124,9 +124,9 @@ void RunQuads(const ConvGeometry& g, const Outputs& outputs, const Widening& wid
     for (int image = 0; image < g.images; ++image) {
       product.x = g.x + image * g.x_image;
       uint8_t* y = g.y + image * g.y_image + first;
-      for (int row = 0; row < g.out[0]; ++row) {
+      for (int row = 0; row < g.out_extent[0]; ++row) {
         product.y = y;
-        product.count = g.out[1];
+        product.count = g.out_extent[1];
         MultiplyQuads(product);
         product.x += g.strides[0] * g.x_step[0];
         y += g.y_step[0];
@@ -143,7 +143,7 @@ Status ConvCheck(const KernelSetup& setup) {
   TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()) &&
                    op.Input(In::kWeights).IsChannelsLast(),
                kUnsupported, "the DSP convolution takes channels that are neighbours in memory");
-  return CheckOperands(op, setup.workspace_bytes, ConvLeastWorkspaceBytes(op));
+  return cortex_m::CheckOperands(op, setup.workspace_bytes, ConvLeastWorkspaceBytes(op));
 }
 
 Status ConvRun(const KernelCall& call) { return RunConv(call, nullptr); }
@@ -152,7 +152,7 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
   const OpCall& op = call.op;
   if (op.Output().Elements() == 0) return OkStatus();
   ConvBand band = ConvBandOf(op, call.workspace_bytes);
-  ConvGeometry g = ConvGeometryOf(op);
+  Geometry g = GeometryOf(op);
   JoinPixels(op, g);
   if (g.is_one_row) {
     band.rows = 1;
@@ -189,8 +189,8 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
 
   for (int image = 0; image < g.images; ++image) {
     const uint8_t* const x = g.x + image * g.x_image;
-    for (int column = 0; column < g.out[1]; column += band.columns) {
-      for (int row = 0; row < g.out[0]; row += band.rows) {
+    for (int column = 0; column < g.out_extent[1]; column += band.columns) {
+      for (int row = 0; row < g.out_extent[0]; row += band.rows) {
         const Pass pass = PassAt(g, band, row, column);
         switch (band.mode) {
           case ConvMode::kPixels:

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -176,7 +176,7 @@ inline void WidenTwoRows(uint32_t less, const TwoRows& x, int count, uint32_t* t
 
 class Pairs {
  public:
-  Pairs(const OpCall& op, const ConvGeometry& geometry, const Rescale& rescale, FinishKind kind,
+  Pairs(const OpCall& op, const Geometry& geometry, const Rescale& rescale, FinishKind kind,
         void* workspace)
       : g_(geometry),
         w_(op.Input(In::kWeights)),
@@ -185,13 +185,13 @@ class Pairs {
         less_(WideningOfX(op, false).less),
         padding_(g_.padding * 0x01010101U),
         words_(static_cast<uint32_t*>(workspace)) {
-    const int columns = g_.out[1] + kTaps - 1;
+    const int columns = g_.out_extent[1] + kTaps - 1;
     before_ = g_.pads[1] < columns ? g_.pads[1] : columns;
-    const int room = g_.in[1] + g_.pads[1];
+    const int room = g_.in_extent[1] + g_.pads[1];
     columns_ = (room < columns ? room : columns) - before_;
     for (int i = 0; i < kChannels; ++i) {
       lines_[i].x = words_ + 2 * i;
-      lines_[i].columns = g_.out[1];
+      lines_[i].columns = g_.out_extent[1];
       lines_[i].y_step = g_.y_step[1];
     }
     // Nobody writes to the columns of padding.
@@ -246,7 +246,7 @@ class Pairs {
 
   void RunImage(const uint8_t* x, uint8_t* y) {
     int row = -g_.pads[0];  // the next of x
-    for (int i = 0; i < g_.out[0]; i += 2, row += 2, y += 2 * g_.y_step[0]) {
+    for (int i = 0; i < g_.out_extent[0]; i += 2, row += 2, y += 2 * g_.y_step[0]) {
       if (i == 0) {
         Load(x, row, words_);
         row += 2;
@@ -254,7 +254,7 @@ class Pairs {
         MoveUp();
       }
       Load(x, row, words_ + 1);
-      const ptrdiff_t y_row = i + 1 < g_.out[0] ? g_.y_step[0] : 0;
+      const ptrdiff_t y_row = i + 1 < g_.out_extent[0] ? g_.y_step[0] : 0;
       for (int j = 0; j < kChannels; ++j) {
         lines_[j].y = y + j;
         lines_[j].y_row = y_row;
@@ -277,7 +277,7 @@ class Pairs {
   __attribute__((noinline)) void Load(const uint8_t* x, int row, uint32_t* to) const {
     TwoRows rows;
     for (int i = 0; i < 2; ++i) {
-      const bool outside = row + i < 0 || row + i >= g_.in[0];
+      const bool outside = row + i < 0 || row + i >= g_.in_extent[0];
       rows.steps[i] = outside ? 0 : g_.x_step[1];
       rows.rows[i] =
           outside ? reinterpret_cast<const uint8_t*>(&padding_) : x + (row + i) * g_.x_step[0];
@@ -285,7 +285,7 @@ class Pairs {
     WidenTwoRows(less_, rows, columns_, to + ptrdiff_t{before_} * kColumnWords);
   }
 
-  const ConvGeometry& g_;
+  const Geometry& g_;
   const TensorView& w_;
   const Rescale& rescale_;
   void (*run_)(const Lines*, const Lines*);
@@ -298,7 +298,7 @@ class Pairs {
 };
 
 /// All but the outputs' factors.
-bool HasPairs(const OpCall& op, const ConvGeometry& g, size_t workspace_bytes) {
+bool HasPairs(const OpCall& op, const Geometry& g, size_t workspace_bytes) {
   for (int i = 0; i < 2; ++i) {
     if (g.kernel[i] != kTaps || g.strides[i] != 1 || g.dilations[i] != 1) return false;
   }
@@ -306,14 +306,14 @@ bool HasPairs(const OpCall& op, const ConvGeometry& g, size_t workspace_bytes) {
       op.Input(In::kX).dtype == DType::kI8 && op.Input(In::kWeights).dtype == DType::kI8;
   if (!is_plain || op.HasInput(In::kWeightsZeroPoint)) return false;
   if (op.Input(In::kWeights).strides[0] != 1 || g.channels % kChannels != 0) return false;
-  const size_t words = static_cast<size_t>(g.out[1] + kTaps - 1) * kColumnWords;
+  const size_t words = static_cast<size_t>(g.out_extent[1] + kTaps - 1) * kColumnWords;
   return workspace_bytes >= words * sizeof(uint32_t);
 }
 
 }  // namespace
 
 bool RunsDepthwisePairs(const KernelCall& call) {
-  const ConvGeometry geometry = ConvGeometryOf(call.op);
+  const Geometry geometry = GeometryOf(call.op);
   if (!HasPairs(call.op, geometry, call.workspace_bytes)) return false;
   const Rescale rescale =
       RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output, kTaps * kTaps);

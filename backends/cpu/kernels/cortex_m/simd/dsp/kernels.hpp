@@ -8,12 +8,12 @@
 
 namespace tenon::cpu::dsp {
 
-struct ConvGeometry;
+struct Geometry;
 
 Status ConvCheck(const KernelSetup& setup);
 Status ConvRun(const KernelCall& call);
 /// The same. `copy` (CopyPixels): where the output lies over the input; else null.
-using CopyInputs = void(ConvGeometry& geometry, uint8_t* to);
+using CopyInputs = void(Geometry& geometry, uint8_t* to);
 Status RunConv(const KernelCall& call, CopyInputs* copy);
 
 Status DepthwiseCheck(const KernelSetup& setup);

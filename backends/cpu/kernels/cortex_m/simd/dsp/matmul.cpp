@@ -1,8 +1,8 @@
 // Quantized product with one constant matrix, each of its columns contiguous: row by row of a,
 // which is widened, times four columns at a time, which are unpacked as they are read.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -134,25 +134,14 @@ class Product {
   ptrdiff_t zero_point_step_ = 0;
 };
 
-bool HasStride(const TensorView& view, int axis, int64_t stride) {
-  return view.dims[axis] == 1 || view.strides[axis] == stride;
-}
-
 }  // namespace
 
 Status MatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = MatMulSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
-  const TensorView& b = op.Input(In::kWeights);
-  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
-  const int inner = b.rank - (transposed ? 1 : 2);
-  const int outer = b.rank - (transposed ? 2 : 1);
-  TENON_ENSURE(op.Input(In::kX).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
-               "the DSP product takes matrices without gaps");
-  TENON_ENSURE(HasStride(b, inner, 1) && HasStride(b, outer, b.dims[inner]), kUnsupported,
-               "the DSP product takes weights whose columns are contiguous");
-  return OkStatus();
+  TENON_RETURN_IF_ERROR(
+      cortex_m::CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
+  return cortex_m::CheckMatrices(op);
 }
 
 Status MatMulRun(const KernelCall& call) {
