@@ -24,13 +24,13 @@ Geometry GeometryOf(const OpCall& op) {
   Geometry g;
   SetConvWindow(op, g);
   for (int i = 0; i < 2; ++i) {
-    g.x_step[i] = op.Input(0).strides[2 + i];
+    g.x_step[i] = op.Input(QuantizedProductInput::kX).strides[2 + i];
     g.y_step[i] = op.Output().strides[2 + i];
     // Steps that are never taken may be any number.
     if (g.out_extent[i] == 1) g.strides[i] = 1;
     if (g.kernel[i] == 1) g.dilations[i] = 1;
   }
-  g.channels = op.Input(1).dims[1];
+  g.channels = op.Input(QuantizedProductInput::kWeights).dims[1];
   g.has_runs = g.kernel[1] == 1 || (g.dilations[1] == 1 && g.x_step[1] == g.channels);
   return g;
 }

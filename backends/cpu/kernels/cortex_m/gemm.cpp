@@ -6,10 +6,7 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-constexpr int kBias = 2;
-constexpr int kFactor = 3;
-constexpr int kShift = 4;
-constexpr int kFoldedBias = 7;
+using In = QuantizedProductInput;
 
 }  // namespace
 

@@ -9,7 +9,7 @@ Status LookupCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = LookupSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckAlike(op, 1));
-  TENON_ENSURE(HasStride(op.Input(1), 0, 1), kUnsupported,
+  TENON_ENSURE(HasStride(op.Input(LookupInput::kTable), 0, 1), kUnsupported,
                "the Cortex-M lookup takes a table without gaps");
   return OkStatus();
 }

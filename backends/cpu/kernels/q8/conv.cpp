@@ -12,8 +12,7 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kW = 1;
+using In = QuantizedProductInput;
 
 /// True if the pixels of a kernel row lie side by side.
 bool HasRowTaps(const ConvGeometry& g) { return g.convolutions == 1 && g.dilations[1] == 1; }
@@ -40,7 +39,7 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
   int64_t x_step = 0;
   int64_t y_step = 0;
   const bool is_one_row = g.strides[0] == 1 && g.strides[1] == 1 &&
-                          HasEvenPixels(op.Input(kX), &x_step) &&
+                          HasEvenPixels(op.Input(In::kX), &x_step) &&
                           HasEvenPixels(op.Output(), &y_step) && g.Pixels() <= INT32_MAX;
   if (is_one_row) {
     rows.width = static_cast<int>(g.Pixels());
@@ -61,14 +60,14 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(op)));
-  TENON_ENSURE(HasDenseChannels(op.Input(kX)) && HasDenseChannels(op.Output()), kUnsupported,
+  TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()), kUnsupported,
                "fast convolutions take channels that are neighbours in memory");
   return CheckVectors(op);
 }
 
 Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
-  const TensorView& w = op.Input(kW);
+  const TensorView& w = op.Input(In::kWeights);
   const ConvGeometry g = ConvGeometryOf(op);
   ProductWeightsView weights;
   weights.data = w.As<const uint8_t>();
@@ -106,7 +105,7 @@ Status ConvRun(const KernelCall& call) {
 }
 
 Status CheckVectors(const OpCall& op) {
-  for (int i = 2; i < op.InputCount(); ++i) {
+  for (int i = In::kBias; i < op.InputCount(); ++i) {
     TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
                  "fast products take factors and zero points without gaps");
   }
