@@ -56,7 +56,7 @@ Status CheckConvConstants(const OpCall& op) {
 
 ConvGeometry GeometryOf(const OpCall& conv) {
   ConvGeometry geometry = ConvGeometryOf(conv);
-  if (conv.HasInput(kResidual)) geometry.residual = StridesOf(conv.Input(kResidual));
+  if (conv.HasInput(In::kResidual)) geometry.residual = StridesOf(conv.Input(In::kResidual));
   return geometry;
 }
 

@@ -188,7 +188,7 @@ Status FirstConvRun(const KernelCall& call) {
                 alignas(64) float copy[kMostRowFloats];
                 for (int row = begin; row < end; ++row) {
                   const int64_t image = row / g.out_extent[0] * g.x.image;
-                  CopyRows(conv, call.op.Input(kX), image, row % g.out_extent[0], copy);
+                  CopyRows(conv, call.op.Input(In::kX), image, row % g.out_extent[0], copy);
                   RunRow(conv, row, copy, operands);
                 }
               });

@@ -71,16 +71,17 @@ int CompactKernel(const ConvGeometry& g) {
 }
 
 void UseInPlace(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {
-  packed.weights = op.Input(kW).As<const float>();
-  packed.bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : packed.packed_bias;
+  packed.weights = op.Input(In::kWeights).As<const float>();
+  packed.bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : packed.packed_bias;
   packed.block_step = kChannelBlock;
   packed.tap_step = geometry.outputs;
 }
 
 void Pack(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {
-  const TensorView& w = op.Input(kW);
-  const portable::StoredWeights stored = portable::StoredWeightsOf(op, kW, kScale);
-  const auto* bias = op.HasInput(kBias) ? op.Input(kBias).As<const float>() : nullptr;
+  const TensorView& w = op.Input(In::kWeights);
+  const portable::StoredWeights stored =
+      portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
+  const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
   const int taps = geometry.Taps();
   packed.weights = packed.packed_weights;
   packed.bias = packed.packed_bias;
