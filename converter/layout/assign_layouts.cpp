@@ -1,10 +1,9 @@
-#include "converter/layout/assign_layouts.hpp"
-
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 

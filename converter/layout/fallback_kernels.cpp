@@ -1,6 +1,5 @@
-#include "converter/layout/fallback_kernels.hpp"
-
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/backends.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"

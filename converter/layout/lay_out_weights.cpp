@@ -1,9 +1,8 @@
-#include "converter/layout/lay_out_weights.hpp"
-
 #include <cstring>
 #include <map>
 #include <utility>
 
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 

@@ -1,10 +1,9 @@
-#include "converter/passes/fold_pad.hpp"
-
 #include <limits>
 #include <optional>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {

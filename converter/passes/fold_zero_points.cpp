@@ -1,9 +1,8 @@
-#include "converter/passes/fold_zero_points.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/passes.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {

@@ -1,9 +1,8 @@
-#include "converter/passes/quantize_products.hpp"
-
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {

@@ -1,9 +1,6 @@
-#include "converter/quantize/correct_bias.hpp"
-
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
 #include "converter/quantize/insert_quantization.hpp"
-#include "converter/quantize/quantize_weights.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
-#include "converter/quantize/quantize_weights.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
