@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/schedule/optimal_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/program_problem.hpp"
-#include "converter/solve/order/random_order.hpp"
+#include "converter/solve/order/list_orders.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,6 +1,6 @@
-#include "converter/emit/firmware_memory.hpp"
-
 #include <algorithm>
+
+#include "converter/emit/firmware_plan.hpp"
 
 namespace tenon::converter {
 namespace {

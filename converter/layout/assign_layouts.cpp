@@ -1,11 +1,10 @@
-#include "converter/layout/assign_layouts.hpp"
-
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "converter/ir/op_kinds.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {

@@ -1,7 +1,6 @@
-#include "converter/layout/fallback_kernels.hpp"
-
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "converter/ir/op_kinds.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/backends.hpp"
 #include "runtime/ops/op_table.hpp"
 

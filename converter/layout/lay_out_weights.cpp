@@ -1,10 +1,9 @@
-#include "converter/layout/lay_out_weights.hpp"
-
 #include <cstring>
 #include <map>
 #include <utility>
 
 #include "converter/ir/op_kinds.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {

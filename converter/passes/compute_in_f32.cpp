@@ -1,10 +1,9 @@
-#include "converter/passes/compute_in_f32.hpp"
-
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,11 +1,10 @@
-#include "converter/passes/fold_lookups.hpp"
-
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {

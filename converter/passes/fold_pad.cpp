@@ -1,11 +1,10 @@
-#include "converter/passes/fold_pad.hpp"
-
 #include <limits>
 #include <optional>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/op_kinds.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,10 +1,9 @@
-#include "converter/passes/fold_zero_points.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/op_kinds.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,9 +1,8 @@
-#include "converter/passes/fuse_affine.hpp"
-
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,15 +1,10 @@
-#include "converter/passes/fuse_quantized.hpp"
-
 #include <map>
 
 #include "converter/fold/fold_constants.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/quantize_elementwise.hpp"
-#include "converter/passes/quantize_lookups.hpp"
-#include "converter/passes/quantize_moves.hpp"
-#include "converter/passes/quantize_outputs.hpp"
-#include "converter/passes/quantize_products.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,9 +1,8 @@
-#include "converter/passes/quantize_moves.hpp"
-
 #include <cmath>
 #include <utility>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {

@@ -1,6 +1,5 @@
-#include "converter/passes/quantize_outputs.hpp"
-
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {

@@ -1,8 +1,5 @@
-#include "converter/quantize/correct_bias.hpp"
-
 #include "converter/ir/elements.hpp"
 #include "converter/quantize/insert_quantization.hpp"
-#include "converter/quantize/quantize_weights.hpp"
 
 namespace tenon::converter {
 namespace {

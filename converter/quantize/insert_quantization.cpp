@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
-#include "converter/quantize/quantize_weights.hpp"
 
 namespace tenon::converter {
 namespace {

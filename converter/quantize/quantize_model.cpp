@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "converter/map/pins.hpp"
-#include "converter/quantize/collect_ranges.hpp"
-#include "converter/quantize/correct_bias.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "converter/quantize/equalize.hpp"
+#include "converter/quantize/graph_runner.hpp"
 #include "converter/quantize/insert_quantization.hpp"
 #include "converter/quantize/keep_float.hpp"
-#include "converter/quantize/take_bytes.hpp"
 #include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {

@@ -1,5 +1,3 @@
-#include "converter/quantize/take_bytes.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/fold_input_format.hpp"
 #include "converter/quantize/choose_ops.hpp"
+#include "converter/quantize/equalize.hpp"
 
 namespace tenon::converter {
 namespace {

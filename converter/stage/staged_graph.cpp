@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "converter/map/kernel_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {
 namespace {

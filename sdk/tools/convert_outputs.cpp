@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "converter/emit/c_names.hpp"
 #include "converter/emit/c_source.hpp"
 #include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/converter_error.hpp"

@@ -16,7 +16,7 @@
 #include "converter/driver/pipeline.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/split/memory_plan.hpp"

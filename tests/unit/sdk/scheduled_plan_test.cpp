@@ -2,7 +2,7 @@
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/layout/assign_layouts.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/shared_folder.hpp"

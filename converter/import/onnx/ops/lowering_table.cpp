@@ -1,8 +1,7 @@
-#include "converter/import/onnx/lowering_table.hpp"
-
 #include <algorithm>
 #include <iterator>
 
+#include "converter/import/onnx/lowering.hpp"
 #include "converter/import/onnx/ops/ops.hpp"
 
 namespace tenon::converter {

@@ -2,6 +2,8 @@
 // differences between versions of an operator are dealt with inside.
 #pragma once
 
+#include <vector>
+
 #include "converter/import/onnx/lowering.hpp"
 
 namespace tenon::converter {
@@ -99,5 +101,26 @@ Status LowerConstantOfShape(Lowering& node);
 Status LowerShape(Lowering& node);
 Status LowerSize(Lowering& node);
 Status LowerRange(Lowering& node);
+
+// What the lowerings of matrix products share.
+
+/// NumPy's matmul of the first two inputs with `kind` (matmul or quantized_matmul, untransposed): a
+/// vector on the left is a row, on the right a column, and the dimension that this adds is dropped
+/// from the result. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitProduct(Lowering& node, OpKind kind,
+                                           std::vector<TensorId> inputs,
+                                           const Attributes& attributes,
+                                           int output = kIntermediate);
+
+/// a b + input `bias` (f32; may be absent) of the node, as its first output.
+[[nodiscard]] Status EmitProductWithBias(Lowering& node, TensorId a, TensorId b, int bias);
+
+// Softmax as its versions have it, for the operators that contain one.
+
+/// Softmax, or its logarithm, of `x` along the node's attribute `axis`. With `flattens`, as before
+/// opset 13, x is seen as a matrix: the dimensions before `axis` (default 1) are rows, all others
+/// together are columns. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log,
+                                           int output = kIntermediate);
 
 }  // namespace tenon::converter

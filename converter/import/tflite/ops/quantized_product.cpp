@@ -1,7 +1,7 @@
 // CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and BATCH_MATMUL of integers.
 #include <algorithm>
 
-#include "converter/import/tflite/ops/product.hpp"
+#include "converter/import/tflite/ops/ops.hpp"
 #include "converter/import/tflite/ops/quantized.hpp"
 #include "converter/import/tflite/ops/window.hpp"
 #include "converter/ir/elements.hpp"

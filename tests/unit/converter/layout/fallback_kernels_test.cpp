@@ -1,8 +1,7 @@
-#include "converter/layout/fallback_kernels.hpp"
-
 #include <doctest/doctest.h>
 
 #include "converter/ir/text.hpp"
+#include "converter/layout/layouts.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,5 +1,3 @@
-#include "converter/schedule/order_graph.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "converter/ir/text.hpp"
 #include "converter/layout/arena_plan.hpp"
 #include "converter/report/decisions.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"

@@ -1,4 +1,4 @@
-#include "converter/map/op_facts.hpp"
+#include "converter/map/priority_table.hpp"
 
 #include <algorithm>
 
@@ -60,6 +60,28 @@ std::string Breach(const PriorityConstraints& when, const OpFacts& facts) {
   }
   if (!breach.empty()) return breach;
   return OutOfRange("a number of elements", facts.elements, when.min_elements, when.max_elements);
+}
+
+Ranking RankingOf(const Board& board, std::string_view backend, const Graph& graph, const Op& op) {
+  const std::string kind = GetOpRow(op.kind).name;
+  bool has_own = false;
+  for (const Priority& row : board.priorities) {
+    has_own = has_own || (row.backend == backend && row.op == kind);
+  }
+  const OpCallView view(graph, op);
+  const OpFacts facts = FactsOf(op.kind, view.call());
+  Ranking ranking;
+  for (const Priority& row : board.priorities) {
+    if (row.backend != backend || row.op != (has_own ? kind : "*")) continue;
+    const std::string breach = Breach(row.when, facts);
+    if (breach.empty()) return {row.priority, {}};
+    if (ranking.reason.empty()) ranking.reason = "the board's priority table: " + breach;
+  }
+  if (ranking.reason.empty()) {
+    ranking.reason =
+        fmt::format("the board's priority table has no row for {} on '{}'", kind, backend);
+  }
+  return ranking;
 }
 
 }  // namespace tenon::converter
