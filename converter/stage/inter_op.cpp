@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/stage/assign_cores.hpp"

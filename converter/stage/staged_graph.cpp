@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/schedule/program_problem.hpp"
 

@@ -16,6 +16,7 @@
 #include "converter/driver/pipeline.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/schedule/make_schedule.hpp"

@@ -2,6 +2,7 @@
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "tests/support/evaluate_graph.hpp"

@@ -5,6 +5,7 @@
 #include "converter/emit/emit_plan.hpp"
 #include "converter/emit/firmware_plan.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "converter/ir/text.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"

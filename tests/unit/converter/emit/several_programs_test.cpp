@@ -4,6 +4,7 @@
 
 #include "converter/emit/emit_plan.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/format/plan_view.hpp"
 

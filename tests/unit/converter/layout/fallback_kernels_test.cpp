@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "converter/ir/text.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
 
 namespace tenon::converter {

@@ -8,6 +8,7 @@
 #include "converter/fold/fold_constants.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/passes/passes.hpp"

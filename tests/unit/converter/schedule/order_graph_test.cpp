@@ -6,6 +6,7 @@
 
 #include "converter/ir/text.hpp"
 #include "converter/layout/arena_plan.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/report/decisions.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"

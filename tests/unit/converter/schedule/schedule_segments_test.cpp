@@ -6,6 +6,7 @@
 #include <random>
 
 #include "converter/ir/text.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/passes/passes.hpp"

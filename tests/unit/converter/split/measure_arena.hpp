@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
+#include "converter/layout/assign_locations.hpp"
 #include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/schedule/program_problem.hpp"
