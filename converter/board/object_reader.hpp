@@ -126,7 +126,7 @@ class ObjectReader {
   std::set<std::string> known_;
 };
 
-/// Names of dtypes in files.
+// Names of dtypes in files.
 [[nodiscard]] inline bool IsDTypeName(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (name == DTypeName(static_cast<DType>(i))) return true;

@@ -7,24 +7,24 @@
 
 namespace tenon::converter {
 
-/// Decides every tensor's physical layout and inserts the conversions that this takes.
-///
-/// Requires:   kernels chosen (their caps say which layouts they take).
-/// Guarantees: each operand has a layout that its op's kernel takes; graph inputs and outputs are
-///             row-major; one conversion at most per tensor and layout.
-/// Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and what
-/// follows keeps the layout of what it reads.
+// Decides every tensor's physical layout and inserts the conversions that this takes.
+//
+// Requires:   kernels chosen (their caps say which layouts they take).
+// Guarantees: each operand has a layout that its op's kernel takes; graph inputs and outputs are
+//             row-major; one conversion at most per tensor and layout.
+// Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and what
+// follows keeps the layout of what it reads.
 [[nodiscard]] Status AssignLayouts(Graph& graph, PassReport& report);
 
 /// True if both layouts put every element of this shape at the same place.
 [[nodiscard]] bool LayoutsCoincide(const Shape& shape);
 
-/// Puts constant weights into the order in which their kernels read them, so that nothing is packed
-/// when the plan is loaded: they are used in place from the plan file.
-///
-/// Requires:   kernels chosen.
-/// Guarantees: the values of no tensor change; a constant that kernels want in two orders is there
-///             twice.
+// Puts constant weights into the order in which their kernels read them, so that nothing is packed
+// when the plan is loaded: they are used in place from the plan file.
+//
+// Requires:   kernels chosen.
+// Guarantees: the values of no tensor change; a constant that kernels want in two orders is there
+//             twice.
 [[nodiscard]] Status LayOutWeights(Graph& graph, PassReport& report);
 
 // The CPU's form of ops on devices, for plans that go on without the device (--fallback).
