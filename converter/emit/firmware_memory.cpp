@@ -2,7 +2,6 @@
 
 #include "converter/emit/firmware_plan.hpp"
 #include "runtime/base/round_up.hpp"
-
 namespace tenon::converter {
 namespace {
 
