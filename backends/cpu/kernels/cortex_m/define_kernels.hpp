@@ -52,15 +52,14 @@
                         "cpu.quantized_conv." #set "_depthwise", kQuantizedConvRow, Depthwise, \
                         cortex_m::space::Depthwise());                                         \
   TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_conv_##set, "cpu.quantized_conv." #set,     \
-                        kQuantizedConvRow, Conv, cortex_m::space::Products());                 \
+                        kQuantizedConvRow, Conv, cortex_m::space::Gemms());                    \
   TENON_CORTEX_M_KERNEL(tenon_kernel_cpu_quantized_matmul_##set, "cpu.quantized_matmul." #set, \
-                        kQuantizedMatMulRow, MatMul, cortex_m::space::Products());             \
+                        kQuantizedMatMulRow, MatMul, cortex_m::space::Gemms());                \
   TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_##set##_depthwise_in_place,          \
                           "cpu.quantized_conv." #set "_depthwise_in_place", Depthwise,         \
                           cortex_m::space::Depthwise());                                       \
   TENON_CORTEX_M_IN_PLACE(tenon_kernel_cpu_quantized_conv_##set##_in_place,                    \
-                          "cpu.quantized_conv." #set "_in_place", Conv,                        \
-                          cortex_m::space::Products())
+                          "cpu.quantized_conv." #set "_in_place", Conv, cortex_m::space::Gemms())
 
 #define TENON_CORTEX_M_LIST(set)                                                              \
   &tenon_kernel_cpu_quantized_conv_##set##_depthwise, &tenon_kernel_cpu_quantized_conv_##set, \

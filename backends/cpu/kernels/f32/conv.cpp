@@ -25,12 +25,12 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   return PackWeights(shape, weights, bias, shared);
 }
 
-TileProduct ConvProduct(const KernelCall& call) {
+TileGemm ConvGemm(const KernelCall& call) {
   const OpCall& op = call.op;
   const TensorView* residual = op.HasInput(kResidual) ? &op.Input(kResidual) : nullptr;
-  return MakeTileProduct(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
-                         op.AttributesAs<ConvAttributes>().activation, op.Input(0), op.Output(),
-                         residual);
+  return MakeTileGemm(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
+                      op.AttributesAs<ConvAttributes>().activation, op.Input(0), op.Output(),
+                      residual);
 }
 
 bool HasOutputsLast(const TensorView& w) {
@@ -78,8 +78,8 @@ Status ConvCheck(const KernelSetup& setup) {
 Status ConvRun(const KernelCall& call) {
   const float* residual =
       call.op.HasInput(kResidual) ? call.op.Input(kResidual).As<const float>() : nullptr;
-  RunTileProduct(ConvProduct(call), call.op.Input(0).As<const float>(), residual,
-                 call.op.Output().As<float>(), call.parallel);
+  RunTileGemm(ConvGemm(call), call.op.Input(0).As<const float>(), residual,
+              call.op.Output().As<float>(), call.parallel);
   return OkStatus();
 }
 

@@ -11,7 +11,7 @@ constexpr int kBias = 2;
 constexpr int kScale = 3;
 
 /// The product as a 1x1 convolution: rows are the pixels of one image row.
-ConvGeometry ProductGeometry(const OpCall& op) {
+ConvGeometry GemmGeometry(const OpCall& op) {
   const TensorView& a = op.Input(0);
   ConvGeometry g;
   g.inputs = a.dims[a.rank - 1];
@@ -50,7 +50,7 @@ Status MatMulCheck(const KernelSetup& setup) {
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& b = op.Input(kB);
-  const GroupedShape shape = ShapeOf(ProductGeometry(op));
+  const GroupedShape shape = ShapeOf(GemmGeometry(op));
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int64_t row_step = b.strides[b.rank - 2];
   const int64_t column_step = b.strides[b.rank - 1];
@@ -65,7 +65,7 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const ConvGeometry g = ProductGeometry(op);
+  const ConvGeometry g = GemmGeometry(op);
   const int32_t dims[4] = {1, g.outputs, 1, g.in_extent[1]};
   const int32_t y_strides[4] = {0, 1, 0, g.outputs};
   const int32_t x_strides[4] = {0, 1, 0, g.inputs};
@@ -75,11 +75,9 @@ Status MatMulRun(const KernelCall& call) {
   y.rank = 4;
   TensorView x = y;
   x.strides = x_strides;
-  const TileProduct product =
-      MakeTileProduct(*static_cast<const PackedWeights*>(call.state), g,
-                      op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
-  RunTileProduct(product, op.Input(0).As<const float>(), nullptr, op.Output().As<float>(),
-                 call.parallel);
+  const TileGemm gemm = MakeTileGemm(*static_cast<const PackedWeights*>(call.state), g,
+                                     op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
+  RunTileGemm(gemm, op.Input(0).As<const float>(), nullptr, op.Output().As<float>(), call.parallel);
   return OkStatus();
 }
 

@@ -10,9 +10,9 @@ namespace {
 
 constexpr KernelEntry kKernels[] = {
     {"cpu.quantized_conv.vector", &kQuantizedConvRow, q8::ConvCheck, q8::ConvLoad, q8::Open,
-     q8::ConvRun, nullptr, q8::Unload, q8::PackedProductBytes, q8::ConvPackingKey},
+     q8::ConvRun, nullptr, q8::Unload, q8::PackedGemmBytes, q8::ConvPackingKey},
     {"cpu.quantized_matmul.vector", &kQuantizedMatMulRow, q8::MatMulCheck, q8::MatMulLoad, q8::Open,
-     q8::MatMulRun, nullptr, q8::Unload, q8::PackedProductBytes, q8::MatMulPackingKey},
+     q8::MatMulRun, nullptr, q8::Unload, q8::PackedGemmBytes, q8::MatMulPackingKey},
 };
 
 }  // namespace

@@ -90,7 +90,7 @@ Status ConvCheck(const KernelSetup& setup) { return CheckResult(ConvSupports(set
 Status ConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op, /*by_rows=*/false);
-  RunConvGemms(call, conv, GemmOf, 0, conv.images);
+  RunConvGemms<GemmOf>(call, conv, 0, conv.images);
   return OkStatus();
 }
 
@@ -104,7 +104,7 @@ Status ConvInPlaceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   Conv conv = Prepare(call.op, /*by_rows=*/true);
   const Addend whole = conv.gemm.addends[1];
-  RunConvInPlace(call, conv, GemmOf, [&](int first, char* y) {
+  RunConvInPlace<GemmOf>(call, conv, [&](int first, char* y) {
     conv.gemm.y = reinterpret_cast<float*>(y);
     if (whole.data != nullptr) conv.gemm.addends[1].data = whole.data + first * whole.row;
   });

@@ -3,7 +3,7 @@
 
 #include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/conv/conv_gemm.hpp"
-#include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
+#include "backends/cpu/kernels/portable/gemm/quantized_gemm.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 
 namespace tenon::cpu::portable {
@@ -38,7 +38,7 @@ Status QuantizedConvCheck(const KernelSetup& setup) {
 Status QuantizedConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op);
-  RunConvGemms(call, conv, GemmOf, 0, conv.images);
+  RunConvGemms<GemmOf>(call, conv, 0, conv.images);
   return OkStatus();
 }
 
@@ -50,7 +50,7 @@ Status QuantizedConvInPlaceCheck(const KernelSetup& setup) {
 Status QuantizedConvInPlaceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   Conv conv = Prepare(call.op);
-  RunConvInPlace(call, conv, GemmOf, [&](int, char* y) { conv.gemm.y = y; });
+  RunConvInPlace<GemmOf>(call, conv, [&](int, char* y) { conv.gemm.y = y; });
   return OkStatus();
 }
 

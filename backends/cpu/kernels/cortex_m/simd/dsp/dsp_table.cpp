@@ -6,7 +6,7 @@
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/pool.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/rows.hpp"
 
 namespace tenon::cpu {
@@ -54,5 +54,7 @@ constexpr const KernelEntry* kKernels[] = {
 }  // namespace
 
 KernelList DspKernels() { return {kKernels, std::size(kKernels)}; }
+
+KernelList CortexMKernels() { return TENON_DSP_INSTRUCTIONS ? DspKernels() : KernelList{}; }
 
 }  // namespace tenon::cpu

@@ -2,7 +2,7 @@
 
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+#include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
 
 namespace tenon::cpu {
 

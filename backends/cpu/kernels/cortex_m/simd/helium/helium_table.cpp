@@ -1,5 +1,6 @@
 #include <iterator>
 
+#include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
 
@@ -15,7 +16,8 @@ constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(helium),
 
 }  // namespace
 
-KernelList HeliumKernels();
-KernelList HeliumKernels() { return {kKernels, std::size(kKernels)}; }
+KernelList CortexMKernels() { return {kKernels, std::size(kKernels)}; }
+
+KernelList DspKernels() { return {}; }
 
 }  // namespace tenon::cpu
