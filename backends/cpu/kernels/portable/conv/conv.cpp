@@ -11,6 +11,7 @@ namespace tenon::cpu::portable {
 namespace {
 
 using Conv = ConvGemm<TileGemm>;
+using In = ConvInput;
 
 /// True if rows follow each other without a gap, so that all can be taken as one.
 bool RowsMerge(const TensorView& view) {
@@ -25,15 +26,15 @@ bool IsPointwise(const ConvAttributes& attributes, const TensorView& w) {
 }
 
 void SetOperands(const OpCall& call, TileGemm& gemm) {
-  const TensorView& x = call.Input(0);
-  if (call.HasInput(5)) {
+  const TensorView& x = call.Input(In::kX);
+  if (call.HasInput(In::kXMean)) {
     gemm.x_bytes = x.As<const uint8_t>();
-    gemm.x_mean = call.Input(5).As<const float>();
-    gemm.x_mean_channel = call.Input(5).strides[0];
+    gemm.x_mean = call.Input(In::kXMean).As<const float>();
+    gemm.x_mean_channel = call.Input(In::kXMean).strides[0];
   } else {
     gemm.x = x.As<const float>();
   }
-  gemm.w = StoredWeightsOf(call, 1, 4);
+  gemm.w = StoredWeightsOf(call, In::kWeights, In::kWeightsScale);
   gemm.y = call.Output().As<float>();
   if (call.HasInput(In::kBias)) {
     gemm.addends[0] = {call.Input(In::kBias).As<const float>(), call.Input(In::kBias).strides[0], 0,
@@ -52,13 +53,13 @@ Conv Prepare(const OpCall& call, bool by_rows) {
   Conv conv(call);
   SetOperands(call, conv.gemm);
   conv.gemm.activation = attributes.activation;
-  const bool has_residual = call.HasInput(3);
-  const bool merges = RowsMerge(call.Input(0)) && RowsMerge(call.Output()) &&
-                      (!has_residual || RowsMerge(call.Input(3)));
-  if (merges && !by_rows && IsPointwise(attributes, call.Input(1))) {
+  const bool has_residual = call.HasInput(In::kResidual);
+  const bool merges = RowsMerge(call.Input(In::kX)) && RowsMerge(call.Output()) &&
+                      (!has_residual || RowsMerge(call.Input(In::kResidual)));
+  if (merges && !by_rows && IsPointwise(attributes, call.Input(In::kWeights))) {
     SetPointWindow(conv.gemm.Positions(), conv.gemm);
   }
-  if (has_residual) conv.residual_image = call.Input(3).strides[0];
+  if (has_residual) conv.residual_image = call.Input(In::kResidual).strides[0];
   return conv;
 }
 
@@ -90,7 +91,7 @@ TileGemm GemmOf(const Conv& conv, int image, int group) {
 Status ConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op, /*by_rows=*/false);
-  RunConvGemms(call, conv, GemmOf, 0, conv.images);
+  RunConvGemms<GemmOf>(call, conv, 0, conv.images);
   return OkStatus();
 }
 
@@ -103,7 +104,7 @@ Status ConvInPlaceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   Conv conv = Prepare(call.op, /*by_rows=*/true);
   const Addend whole = conv.gemm.addends[1];
-  RunConvInPlace(call, conv, GemmOf, [&](int first, char* y) {
+  RunConvInPlace<GemmOf>(call, conv, [&](int first, char* y) {
     conv.gemm.y = reinterpret_cast<float*>(y);
     if (whole.data != nullptr) conv.gemm.addends[1].data = whole.data + first * whole.row;
   });
