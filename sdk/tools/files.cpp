@@ -1,4 +1,4 @@
-#include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -63,6 +65,16 @@ mode_t NewFileMode() {
 }
 
 }  // namespace
+
+std::vector<uint8_t> ReadFile(const std::filesystem::path& path) {
+  std::error_code ignored;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !std::filesystem::is_regular_file(path, ignored)) {
+    Fail(kInputRefused, "cannot read '{}'", path.string());
+  }
+  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file),
+                              std::istreambuf_iterator<char>());
+}
 
 void WriteFile(const std::filesystem::path& path, const void* data, size_t bytes) {
   if (const std::optional<int> descriptor = DescriptorOf(path.string())) {
