@@ -2,12 +2,26 @@
 
 #include <iterator>
 
+#include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/define_kernels.hpp"
+#include "backends/cpu/kernels/f32/kernels.hpp"
+#include "backends/cpu/kernels/f32/packed_weights.hpp"
 #include "backends/cpu/kernels/portable/portable_table.hpp"
+#include "backends/cpu/kernels/q8/gemm_weights.hpp"
+#include "backends/cpu/kernels/q8/kernels.hpp"
 #include "backends/cpu/kernels/thread_pool.hpp"
 
 namespace tenon::cpu {
 
+#define TENON_KERNEL(...) TENON_DEFINE_KERNEL(__VA_ARGS__)
+#include "backends/cpu/caps/q8.inc"
+// (in the order of kernels.inc)
+#include "backends/cpu/caps/f32.inc"
+#undef TENON_KERNEL
+
+// The others are defined where firmware and oneDNN's headers find them.
 #define TENON_KERNEL(...) TENON_DECLARE_KERNEL(__VA_ARGS__)
 extern "C" {
 #include "backends/cpu/caps/kernels.inc"
