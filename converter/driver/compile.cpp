@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/schedule/optimal_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/program_problem.hpp"
-#include "converter/solve/order/random_order.hpp"
+#include "converter/solve/order/list_orders.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -277,7 +274,7 @@ bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
   bool found = false;
   for (const OpId id : compiled.graph.OpOrder()) {
     const auto k = static_cast<size_t>(id);
-    if (!IsForInPlaceOnly(CapsOf(compiled.graph.op(id)))) continue;
+    if (!CapsOf(compiled.graph.op(id)).in_place_only) continue;
     if (k < compiled.arena.in_place.size() && compiled.arena.in_place[k] >= 0) continue;
     if (idle.size() <= k) idle.resize(k + 1, false);
     idle[k] = found = true;
@@ -291,7 +288,7 @@ std::vector<int64_t> LiveWithoutRows(const Compiled& compiled) {
   std::vector<int64_t> change(arena.steps.size() + 1, 0);
   for (const PlannedStorage& storage : arena.storages) {
     const OpId op = storage.workspace_of;
-    if (op != kNone && IsForInPlaceOnly(CapsOf(compiled.graph.op(op)))) continue;
+    if (op != kNone && CapsOf(compiled.graph.op(op)).in_place_only) continue;
     change[static_cast<size_t>(storage.first_step)] += PaddedBytes(storage.bytes);
     change[static_cast<size_t>(storage.last_step) + 1] -= PaddedBytes(storage.bytes);
   }
@@ -308,7 +305,7 @@ bool MarkNeedlessInPlace(const Compiled& compiled, std::vector<bool>& needless) 
   for (size_t step = 0; step < compiled.arena.steps.size(); ++step) {
     const OpId id = compiled.arena.steps[step];
     const Op& op = compiled.graph.op(id);
-    if (!IsForInPlaceOnly(CapsOf(op)) || live[step] > compiled.arena.bytes) continue;
+    if (!CapsOf(op).in_place_only || live[step] > compiled.arena.bytes) continue;
     const auto k = static_cast<size_t>(id);
     if (needless.size() <= k) needless.resize(k + 1, false);
     needless[k] = found = true;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "converter/driver/direct_space.hpp"
-#include "converter/layout/grow_workspaces.hpp"
+#include "converter/layout/arena_plan.hpp"
 
 namespace tenon::converter {
 namespace {

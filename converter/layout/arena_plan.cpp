@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "converter/map/backends.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,10 +1,10 @@
-#include "converter/passes/quantize_moves.hpp"
-
 #include <cmath>
 #include <utility>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -13,15 +13,7 @@ namespace {
 /// a pad adds.
 bool MovesElements(const Op& op) {
   switch (op.kind) {
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kSlice:
-    case OpKind::kExpand:
-    case OpKind::kGather:
-    case OpKind::kCopy:
     case OpKind::kMaxPool:
-    case OpKind::kPad:
-    case OpKind::kConcat:
       return true;
     case OpKind::kResize:
       return op.attributes.As<ResizeAttributes>().mode == ResizeMode::kNearest;
@@ -31,14 +23,14 @@ bool MovesElements(const Op& op) {
              (reduce.function == ReduceFunction::kMax || reduce.function == ReduceFunction::kMin);
     }
     default:
-      return false;
+      return TraitsOf(op.kind).moves_elements;
   }
 }
 
 /// Ops that compare elements have kernels for the dtypes of activations only.
 bool TakesDType(const Op& op, DType dtype) {
   if (dtype == DType::kI8 || dtype == DType::kU8) return true;
-  return op.kind != OpKind::kMaxPool && op.kind != OpKind::kReduce && op.kind != OpKind::kResize;
+  return TraitsOf(op.kind).moves_elements;
 }
 
 /// Elements of `shape` before `axis`.

@@ -1,11 +1,10 @@
-#include "converter/passes/shuffle_channels.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

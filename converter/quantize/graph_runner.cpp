@@ -4,12 +4,11 @@
 
 #include "converter/emit/emit_plan.hpp"
 #include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/measure/host_session.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -6,13 +6,10 @@
 
 #include "converter/cost/simulated_board.hpp"
 #include "converter/schedule/lower_schedule.hpp"
-#include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
-#include "converter/schedule/schedule_segments.hpp"
 #include "converter/schedule/segment_graph.hpp"
-#include "converter/schedule/split_copies.hpp"
-#include "converter/solve/time/choose_roots.hpp"
 #include "converter/solve/time/time_orders.hpp"
+#include "converter/solve/time/time_search.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/solve/stage/simulate_pipeline.hpp"
 #include "converter/stage/stage_units.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

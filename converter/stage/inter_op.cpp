@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/layout/layouts.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/stage/assign_cores.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/format/plan_view.hpp"

@@ -150,13 +150,15 @@ foreach(header base/config base/dtype base/message base/shape base/span base/sta
   get_filename_component(folder runtime/${header} DIRECTORY)
   install(FILES runtime/${header}.hpp DESTINATION ${backend_api_dir}/${folder})
 endforeach()
+install(FILES runtime/ops/functions.inc runtime/ops/ops.inc
+  DESTINATION ${backend_api_dir}/runtime/ops)
 if(TARGET tenon)
   install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 if(NOT TENON_FIRMWARE)
   file(GLOB package_boards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sdk/boards/*.json")
   install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards)
-  install(FILES sdk/schema/board.schema.json sdk/schema/plan.fbs
+  install(FILES "${PROJECT_BINARY_DIR}/sdk/schema/board.schema.json" sdk/schema/plan.fbs
     DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schema)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

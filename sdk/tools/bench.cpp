@@ -1,6 +1,7 @@
 // tenon bench: how fast a plan runs here, and how much memory it takes.
 #include "sdk/tools/bench.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <iostream>

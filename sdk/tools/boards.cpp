@@ -1,4 +1,5 @@
 // tenon boards: the boards known, one line each.
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <iterator>
 #include <string>

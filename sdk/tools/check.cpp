@@ -1,4 +1,5 @@
 // tenon check: the plan check, with every violation in words.
+#include <CLI/CLI.hpp>
 #include <cstring>
 #include <iostream>
 #include <memory>

@@ -1,6 +1,7 @@
 // tenon convert: model to plan.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 #include <map>

@@ -1,5 +1,6 @@
 #include "sdk/tools/convert_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "sdk/tools/npy.hpp"

@@ -1,6 +1,7 @@
 // tenon inspect: what is inside a plan.
 #include "tenon/inspect.hpp"
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 

@@ -1,4 +1,5 @@
 // tenon place: solves one arena placement instance.
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
 #include <memory>

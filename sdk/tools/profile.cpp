@@ -1,6 +1,11 @@
 // tenon profile: measures what ops take on this machine, for the cost model of conversions.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 

@@ -1,5 +1,6 @@
 #include "sdk/tools/quantize_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstring>

@@ -1,4 +1,5 @@
 // tenon run: one inference.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #include "sdk/tools/tool.hpp"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <limits>

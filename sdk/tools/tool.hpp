@@ -3,12 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tenon/converter.hpp"
+
+// Only files that add options include CLI11: what its headers define takes seconds to compile.
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace tenon::tool {
 

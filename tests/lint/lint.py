@@ -76,13 +76,14 @@ CONVERTER_ROWS = [
 # includes may begin with. Layers, lowest first; tests may include anything.
 INCLUDE_TABLE = [
     (r"runtime/base/", r"runtime/base/"),
-    (r"runtime/ops/", r"runtime/(base|ops)/"),
-    (r"runtime/format/", r"runtime/(base|ops|format)/|plan_generated\.h"),
-    (r"runtime/backend_api/", r"runtime/(base|ops|backend_api)/"),
-    (r"runtime/engine/", r"runtime/"),
-    (r"backends/(?P<X>\w+)/caps/", r"runtime/(base|ops)/|backends/{X}/caps/"),
+    (r"runtime/ops/host/", r"runtime/(base|ops)/"),
+    (r"runtime/ops/", r"runtime/(base|ops(?!/host))/"),
+    (r"runtime/format/", r"runtime/(base|ops(?!/host)|format)/|plan_generated\.h"),
+    (r"runtime/backend_api/", r"runtime/(base|ops(?!/host)|backend_api)/"),
+    (r"runtime/engine/", r"runtime/(?!ops/host)"),
+    (r"backends/(?P<X>\w+)/caps/", r"runtime/(base|ops(?!/host))/|backends/{X}/caps/"),
     (r"backends/(?P<X>\w+)/codegen/", r"runtime/(base|ops)/|backends/{X}/(caps|codegen)/"),
-    (r"backends/(?P<X>\w+)/", r"runtime/(base|ops|backend_api)/|backends/{X}/"),
+    (r"backends/(?P<X>\w+)/", r"runtime/(base|ops(?!/host)|backend_api)/|backends/{X}/"),
     *CONVERTER_ROWS,
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
@@ -273,7 +274,10 @@ def boards():
         import jsonschema
     except ImportError:
         skip("python3-jsonschema is not installed")
-    schema = json.loads((ROOT / "sdk/schema/board.schema.json").read_text())
+    ops = re.findall(r"^TENON_OP\(\w+, (\w+),", (ROOT / "runtime/ops/ops.inc").read_text(),
+                     re.MULTILINE)
+    text = (ROOT / "sdk/schema/board.schema.json.in").read_text()
+    schema = json.loads(text.replace("@TENON_OP_NAMES@", json.dumps(ops)[1:-1]))
     jsonschema.Draft7Validator.check_schema(schema)
     found = []
     for path, text in texts(r"^sdk/boards/.*\.json$"):
@@ -289,6 +293,7 @@ def selftest():
 
     cases = [
         (include('"runtime/ops/a.hpp"'), "runtime/base/a.hpp", "runtime/ops/b.hpp"),
+        (include('"runtime/ops/host/a.hpp"'), "runtime/ops/b.hpp", "runtime/ops/host/b.hpp"),
         (include('"runtime/engine/a.hpp"'), "converter/ir/a.cpp", "sdk/src/a.cpp"),
         (include('"backends/cpu/kernels/a.hpp"'), "converter/map/a.cpp", "backends/cpu/a.cpp"),
         (include('"backends/cpu/caps/a.hpp"'), "backends/opencl/a.cpp", "converter/map/a.cpp"),

@@ -1,10 +1,9 @@
-#include "converter/passes/fold_lookups.hpp"
-
 #include <fmt/ranges.h>
 
 #include <utility>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {

@@ -1,5 +1,3 @@
-#include "converter/schedule/order_graph.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "converter/layout/arena_plan.hpp"
 #include "converter/layout/assign_locations.hpp"
 #include "converter/report/decisions.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "converter/split/memory_plan.hpp"
 

@@ -10,7 +10,7 @@
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/float_models.hpp"
 #include "tests/support/shared_folder.hpp"
-#include "tests/unit/sdk/stream_testing.hpp"
+#include "tests/unit/sdk/src/stream_testing.hpp"
 
 namespace tenon::test {
 namespace {

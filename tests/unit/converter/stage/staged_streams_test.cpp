@@ -16,7 +16,7 @@
 #include "tests/support/scripted_backend.hpp"
 #include "tests/support/twin_backend.hpp"
 #include "tests/unit/converter/stage/random_cut.hpp"
-#include "tests/unit/sdk/stream_testing.hpp"
+#include "tests/unit/sdk/src/stream_testing.hpp"
 
 namespace tenon::test {
 namespace {
