@@ -30,21 +30,14 @@ Result<std::vector<MappedOp>> MapOps(Graph& graph, const CompileOptions& options
 Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
   Graph& graph = compiled.graph;
   TENON_ASSIGN_OR_RETURN(compiled.mapping, MapOps(graph, options));
-  if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, compiled.passes);
-      !status.ok()) {
-    return status.error();
-  }
-  if (Status status = RunPass({"lay-out-weights", LayOutWeights}, graph, compiled.passes);
-      !status.ok()) {
-    return status.error();
-  }
+  TENON_RETURN_IF_ERROR(RunPass({"assign-layouts", AssignLayouts}, graph, compiled.passes));
+  TENON_RETURN_IF_ERROR(RunPass({"lay-out-weights", LayOutWeights}, graph, compiled.passes));
   PassReport views{"assign-locations", 0, {}};
   TENON_ASSIGN_OR_RETURN(compiled.locations, AssignLocations(graph, views));
   compiled.passes.push_back(std::move(views));
   if (options.fallback) {
-    const Status status = ChooseFallbackKernels(graph, compiled.locations, options.kernels.threads,
-                                                options.kernels.portable_only);
-    if (!status.ok()) return status;
+    TENON_RETURN_IF_ERROR(ChooseFallbackKernels(graph, compiled.locations, options.kernels.threads,
+                                                options.kernels.portable_only));
   }
   return Verify(graph);
 }
@@ -101,7 +94,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   steps.reserve(proposed->size());
   for (const Index node : *proposed) steps.push_back(problem.steps[node]);
   graph.SetOrder(WithElidedOps(graph, compiled.locations, steps));
-  if (Status status = Verify(graph); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(Verify(graph));
   ArenaPlan candidate = PlanArena(graph, compiled.locations, arena_options);
   memory.place_work += candidate.place_work;
   report.changed =
@@ -177,7 +170,7 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   std::optional<ScheduledProgram> before;
   if (options.order.mode != OrderMode::kSource) before = ScheduleSourceOrder(options, compiled);
   if (options.order.mode == OrderMode::kRandom) {
-    if (Status status = SetRandomOrder(options.order.seed, compiled); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(SetRandomOrder(options.order.seed, compiled));
   }
   const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
   TENON_ASSIGN_OR_RETURN(ScheduledProgram after,
@@ -253,17 +246,15 @@ void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled&
 Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
-  if (Status status = ChooseKernelsAndLayouts(options, compiled); !status.ok()) {
-    return status.error();
-  }
+  TENON_RETURN_IF_ERROR(ChooseKernelsAndLayouts(options, compiled));
   compiled.order.key_nodes =
       KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
   const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
   const Unit* only = OnlyUnit(options, compiled.graph, executed);
   if (NeedsSchedule(*options.board) && only == nullptr) {
-    if (Status status = ScheduleUnits(options, compiled); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(ScheduleUnits(options, compiled));
   } else {
-    if (Status status = OrderAndPlace(options, compiled); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
     PredictOnOneUnit(options, only, compiled);
   }
   MemoryReport& memory = compiled.memory;

@@ -66,7 +66,7 @@ constexpr Pass kLast[] = {
 template <size_t N>
 Status RunAll(const Pass (&passes)[N], Graph& graph, std::vector<PassReport>& reports) {
   for (const Pass& pass : passes) {
-    if (Status status = RunPass(pass, graph, reports); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(RunPass(pass, graph, reports));
   }
   return {};
 }
@@ -199,10 +199,7 @@ Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptio
   TENON_RETURN_IF_ERROR(FoldInputFormats(graph, store.why_not, conversion.passes.back()));
   TENON_RETURN_IF_ERROR(Verify(graph));
   conversion.passes.push_back({"store-weights", 0, {}});
-  if (Status status = StoreWeights(graph, store, conversion.passes.back(), conversion.weights);
-      !status.ok()) {
-    return status;
-  }
+  TENON_RETURN_IF_ERROR(StoreWeights(graph, store, conversion.passes.back(), conversion.weights));
   return Verify(graph);
 }
 
@@ -244,13 +241,13 @@ void RecordChoice(const ParallelReport& report,
 }  // namespace
 
 Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
-  if (Status status = RunAll(kCleaning, graph, reports); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(RunAll(kCleaning, graph, reports));
   if (IsQuantized(graph)) {
     if (fuse) TENON_RETURN_IF_ERROR(RunAll(kQuantized, graph, reports));
     TENON_RETURN_IF_ERROR(RunAll(kDequantizing, graph, reports));
   }
   if (fuse) {
-    if (Status status = RunAll(kFusion, graph, reports); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(RunAll(kFusion, graph, reports));
   }
   return RunAll(kLast, graph, reports);
 }
@@ -286,17 +283,13 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   Conversion conversion;
   conversion.ops_imported = graph.OpOrder().size();
   progress(options.quantize ? "quantizing" : "fusing", 1);
-  if (Status status = AdaptNumbers(graph, options, conversion); !status.ok()) {
-    return status.error();
-  }
-  if (Status status = Prepare(graph, options, conversion); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(AdaptNumbers(graph, options, conversion));
+  TENON_RETURN_IF_ERROR(Prepare(graph, options, conversion));
 
   progress("splitting, ordering and placing", 2);
   FitOptions fit = FitOptionsOf(options);
-  if (Status status = StoreOperands(graph, options, fit, conversion); !status.ok()) {
-    return status.error();
-  }
-  if (Status status = PrepareBiases(graph, fit, conversion); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(StoreOperands(graph, options, fit, conversion));
+  TENON_RETURN_IF_ERROR(PrepareBiases(graph, fit, conversion));
   if (options.progress) {
     fit.compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
@@ -342,9 +335,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
 
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
-  if (Status status = CheckConstantsFit(options.board, conversion.memory); !status.ok()) {
-    return status.error();
-  }
+  TENON_RETURN_IF_ERROR(CheckConstantsFit(options.board, conversion.memory));
   return conversion;
 }
 

@@ -23,7 +23,7 @@ class SubgraphCopy {
   Result<Graph> Copy(const std::vector<TensorId>& wanted) {
     for (const OpId id : graph_.OpOrder()) {
       if (!needed_.contains(id)) continue;
-      if (Status status = CopyOp(id); !status.ok()) return status.error();
+      TENON_RETURN_IF_ERROR(CopyOp(id));
     }
     for (const TensorId id : wanted) copy_.AddOutput(copied_.at(id), graph_.tensor(id).name);
     return std::move(copy_);

@@ -61,7 +61,7 @@ Status LayOutWeights(Graph& graph, PassReport& report) {
       const char* suffix = layout == Layout::kOutputsLast ? ".outputs_last" : ".inputs_last";
       entry->second = graph.AddConstant(tensor.name + suffix, tensor.dtype, tensor.shape,
                                         Permuted(tensor, strides));
-      graph.tensor(entry->second).layout = layout;
+      graph.MutableTensor(entry->second).layout = layout;
       ++report.changed;
     }
     graph.SetInput(id, kWeights, entry->second);

@@ -81,12 +81,12 @@ bool NeedsZeroPoint(const Graph& graph, const Op& op) {
 }
 
 void Fold(Graph& graph, OpId id) {
-  const std::vector<int32_t> folded = FoldedBias(graph, std::as_const(graph).op(id));
-  const std::string name = std::as_const(graph).op(id).name + ".folded_bias";
+  const std::vector<int32_t> folded = FoldedBias(graph, graph.op(id));
+  const std::string name = graph.op(id).name + ".folded_bias";
   const TensorId constant =
       graph.AddConstantOf(name, DType::kI32, Shape({static_cast<int32_t>(folded.size())}), folded);
-  const bool needs_zero_point = NeedsZeroPoint(graph, std::as_const(graph).op(id));
-  Op& op = graph.op(id);
+  const bool needs_zero_point = NeedsZeroPoint(graph, graph.op(id));
+  Op& op = graph.MutableOp(id);
   const std::vector<TensorId> before = op.inputs;
   if (needs_zero_point) {
     op.inputs.resize(kFoldedBias + 1, kNone);
@@ -107,7 +107,7 @@ Status FoldZeroPoints(Graph& graph,
                       const std::function<bool(const Graph& graph, const Op& op)>& wants,
                       PassReport& report) {
   for (const OpId id : graph.OpOrder()) {
-    const Op& op = std::as_const(graph).op(id);
+    const Op& op = graph.op(id);
     if (op.kind != OpKind::kQuantizedConv && op.kind != OpKind::kQuantizedMatMul) continue;
     const bool is_plain =
         Operand(graph, op, kXZeroPoint) == nullptr && Operand(graph, op, kBias) != nullptr;

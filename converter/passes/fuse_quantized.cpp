@@ -56,7 +56,7 @@ class Fuser {
   }
 
   Status TryOp(OpId id) {
-    const Op& op = std::as_const(graph_).op(id);
+    const Op& op = graph_.op(id);
     if (op.kind == OpKind::kQuantizedConv || op.kind == OpKind::kQuantizedMatMul) {
       if (MakeWeightsSymmetric(graph_, id)) ++report_.changed;
       return {};
@@ -70,7 +70,7 @@ class Fuser {
   }
 
   Status TryQuantize(OpId id) {
-    if (std::as_const(graph_).tensor(graph_.op(id).inputs.front()).producer == kNone) return {};
+    if (graph_.tensor(graph_.op(id).inputs.front()).producer == kNone) return {};
     if (TryStoreOtherwise(graph_, id)) {
       ++report_.changed;
       return {};

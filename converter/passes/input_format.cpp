@@ -87,7 +87,7 @@ class Applier {
 
   Status Run() {
     const Graph::Port port = graph_.inputs()[port_];
-    const Tensor model = std::as_const(graph_).tensor(port.tensor);
+    const Tensor model = graph_.tensor(port.tensor);
     TENON_RETURN_IF_ERROR(CheckFits(model, port));
     const std::vector<OpId> order = graph_.OpOrder();
     first_ = order.empty() ? kNone : order.front();
@@ -146,7 +146,7 @@ class Applier {
     const std::string name = fmt::format("{}.{}", format_.input, what);
     TENON_ASSIGN_OR_RETURN(const OpId op,
                            graph_.InsertOp(first_, kind, name, inputs, attributes, {name}));
-    return std::as_const(graph_).op(op).outputs[0];
+    return graph_.op(op).outputs[0];
   }
 
   Result<TensorId> Turned(TensorId value, const int32_t (&permutation)[4]) {
@@ -251,8 +251,7 @@ Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
     if (port == graph.inputs().size()) {
       return UsageError("input format of '{}': no such input; there are {}", format.input, known);
     }
-    if (Status status = Applier(graph, format, images_channels_last, port).Run(); !status.ok())
-      return status;
+    TENON_RETURN_IF_ERROR(Applier(graph, format, images_channels_last, port).Run());
     ++report.changed;
   }
   return {};

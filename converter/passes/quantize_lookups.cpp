@@ -107,10 +107,9 @@ Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, T
 }  // namespace
 
 Result<std::string> TryMakeLookup(Graph& graph, OpId id) {
-  const Graph& reading = graph;
-  const auto target = PlainTargetOf(graph, reading.op(id));
+  const auto target = PlainTargetOf(graph, graph.op(id));
   if (!target.has_value()) return std::string("its scale and zero point are not one constant each");
-  const TensorId real = reading.op(id).inputs.front();
+  const TensorId real = graph.op(id).inputs.front();
   const Region region = RegionFinder(graph).Find(real);
   if (!region.refusal.empty()) return region.refusal;
   std::vector<float> values = RealNumbers(region.source->as);
@@ -120,9 +119,9 @@ Result<std::string> TryMakeLookup(Graph& graph, OpId id) {
   std::vector<int32_t> table(kEntries);
   for (size_t i = 0; i < kEntries; ++i) table[i] = QuantizedValue(*target, values[i]);
 
-  const std::string name = reading.tensor(reading.op(id).outputs.front()).name;
+  const std::string name = graph.tensor(graph.op(id).outputs.front()).name;
   const std::string op_name =
-      region.ops.empty() ? reading.op(id).name : reading.op(region.ops.back()).name;
+      region.ops.empty() ? graph.op(id).name : graph.op(region.ops.back()).name;
   const TensorId entries = AddIntegers(graph, name + ".table", target->dtype, table);
   TENON_ASSIGN_OR_RETURN(const OpId made,
                          graph.InsertOp(id, OpKind::kLookup, op_name,
@@ -130,7 +129,7 @@ Result<std::string> TryMakeLookup(Graph& graph, OpId id) {
   for (const OpId op : region.ops) {
     if (op != region.ops.back()) RecordFusion(graph, made, op);
   }
-  const TensorId y = reading.op(made).outputs.front();
+  const TensorId y = graph.op(made).outputs.front();
   BypassAndErase(graph, id, y);
   graph.RenameTensor(y, name);
   return std::string();

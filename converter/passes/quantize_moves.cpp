@@ -181,7 +181,7 @@ class Mover {
         const OpId real,
         graph_.InsertOp(id, OpKind::kDequantize, op(source.dequantize).name, parameters,
                         Attributes(DequantizeAttributes{axis}), {name}));
-    graph_.op(moved).source_ops = op(id).source_ops;
+    graph_.MutableOp(moved).source_ops = op(id).source_ops;
     const TensorId made = op(real).outputs.front();
     BypassAndErase(graph_, id, made);
     graph_.RenameTensor(made, name);
@@ -218,7 +218,7 @@ class Mover {
     const std::string name = reading().tensor(op(id).outputs.front()).name;
     TENON_ASSIGN_OR_RETURN(const OpId moved, graph_.InsertOp(mover, op(mover).kind, op(mover).name,
                                                              inputs, attributes, {name}));
-    graph_.op(moved).source_ops = op(mover).source_ops;
+    graph_.MutableOp(moved).source_ops = op(mover).source_ops;
     const TensorId made = op(moved).outputs.front();
     BypassAndErase(graph_, id, made);
     graph_.RenameTensor(made, name);

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
@@ -70,10 +69,10 @@ class Storer {
 
   void Run() {
     for (const OpId id : graph_.OpOrder()) {
-      const Op& op = std::as_const(graph_).op(id);
+      const Op& op = graph_.op(id);
       if (!IsProduct(op)) continue;
       const TensorId source = op.inputs[kWeights];
-      const Tensor& tensor = std::as_const(graph_).tensor(source);
+      const Tensor& tensor = graph_.tensor(source);
       if (!tensor.IsConstant() || tensor.dtype != DType::kF32) continue;
       if (!seen_.insert(source).second) continue;
       ++weights_.tensors;
@@ -94,10 +93,10 @@ class Storer {
   }
 
   std::string Store(OpId first, TensorId source) {
-    const Tensor& tensor = std::as_const(graph_).tensor(source);
+    const Tensor& tensor = graph_.tensor(source);
     if (tensor.ByteSize() < options_.fewest_bytes) return "its weights are small";
     if (graph_.IsOutput(source)) return "its weights are a graph output";
-    const int32_t axis = OutputsAxis(graph_, std::as_const(graph_).op(first));
+    const int32_t axis = OutputsAxis(graph_, graph_.op(first));
     const std::vector<OpId> readers = graph_.Consumers(source);
     for (const OpId reader : readers) {
       if (std::string reason = WhyNotReader(reader, source, axis); !reason.empty()) return reason;
@@ -136,7 +135,7 @@ class Storer {
   }
 
   [[nodiscard]] std::string WhyNotReader(OpId reader, TensorId source, int32_t axis) {
-    const Op& op = std::as_const(graph_).op(reader);
+    const Op& op = graph_.op(reader);
     const auto uses = std::count(op.inputs.begin(), op.inputs.end(), source);
     if (!IsProduct(op) || op.inputs[kWeights] != source || uses != 1) {
       return fmt::format("'{}' reads its weights as something else", op.name);
@@ -145,7 +144,7 @@ class Storer {
     if (OutputsAxis(graph_, op) != axis) {
       return fmt::format("'{}' has other output channels of the same weights", op.name);
     }
-    const Tensor& tensor = std::as_const(graph_).tensor(source);
+    const Tensor& tensor = graph_.tensor(source);
     if (op.kind == OpKind::kMatMul && tensor.shape.rank != 2) {
       return "several matrices have no scale for each column";
     }
@@ -172,13 +171,13 @@ class Storer {
   std::string Replace(const std::vector<OpId>& readers, TensorId source,
                       const Constants& constants) {
     for (const OpId reader : readers) {
-      const Op& op = std::as_const(graph_).op(reader);
+      const Op& op = graph_.op(reader);
       if (!options_.why_not) break;
       std::string reason = options_.why_not(graph_, op, WithStored(op, constants));
       if (!reason.empty()) return reason;
     }
     for (const OpId reader : readers) {
-      graph_.op(reader).inputs = WithStored(std::as_const(graph_).op(reader), constants).inputs;
+      graph_.MutableOp(reader).inputs = WithStored(graph_.op(reader), constants).inputs;
     }
     graph_.EraseTensor(source);
     return "";

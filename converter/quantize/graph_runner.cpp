@@ -16,11 +16,11 @@ namespace {
 
 Result<std::vector<uint8_t>> CompileForHost(Graph& graph) {
   PassReport ignored;
-  if (Status status = IsolateOutputs(graph, ignored); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(IsolateOutputs(graph, ignored));
   TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(graph, KernelChoiceOptions{}));
   (void)mapping;
-  if (Status status = AssignLayouts(graph, ignored); !status.ok()) return status;
-  if (Status status = LayOutWeights(graph, ignored); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(AssignLayouts(graph, ignored));
+  TENON_RETURN_IF_ERROR(LayOutWeights(graph, ignored));
   TENON_ASSIGN_OR_RETURN(const Locations locations, AssignLocations(graph, ignored));
   ArenaOptions arena_options;
   arena_options.work_budget = 0;

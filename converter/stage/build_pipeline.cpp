@@ -40,8 +40,7 @@ class UnitTimes {
           !options_.choose_units || FindPin(options_.kernels.pins, op.name) != nullptr;
       marks_.push_back(MarkOp(graph_, op, choice_));
       for (Mark& mark : marks_.back()) {
-        const bool may =
-            bound ? mark.backend == std::as_const(mapped).op(id).backend : mark.IsListed();
+        const bool may = bound ? mark.backend == mapped.op(id).backend : mark.IsListed();
         if (!may) mark.kernel = nullptr;
       }
     }
@@ -84,7 +83,7 @@ class Builder {
                               const std::vector<int32_t>& unit_of_stage) {
     unit_of_stage_ = unit_of_stage;
     Graph graph = source_;
-    if (Status status = ChooseAndLayOut(stage_of_op, graph); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(ChooseAndLayOut(stage_of_op, graph));
     std::vector<std::string> backends;
     for (const int32_t unit : unit_of_stage) backends.push_back(BoardUnit(unit).backend);
     PassReport views{"place-in-stages", 0, {}};
@@ -92,16 +91,15 @@ class Builder {
         program_.staged, PlaceInStages(std::move(graph), std::move(stage_of_op), backends, views));
     program_.passes.push_back(std::move(views));
     if (options_.fallback) {
-      const Status status =
-          ChooseFallbackKernels(program_.staged.graph, program_.staged.locations,
-                                options_.kernels.threads, options_.kernels.portable_only);
-      if (!status.ok()) return status.error();
+      TENON_RETURN_IF_ERROR(ChooseFallbackKernels(program_.staged.graph, program_.staged.locations,
+                                                  options_.kernels.threads,
+                                                  options_.kernels.portable_only));
     }
     ArenaOptions arena = options_.arena;
     program_.arenas =
         PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage.size()), arena);
     FillSchedule();
-    if (Status status = PredictTimes(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(PredictTimes());
     FillReport();
     return std::move(program_);
   }
@@ -126,7 +124,7 @@ class Builder {
     TENON_ASSIGN_OR_RETURN(program_.mapping, ChooseKernels(graph, choice));
     for (const Pass& pass :
          {Pass{"assign-layouts", AssignLayouts}, Pass{"lay-out-weights", LayOutWeights}}) {
-      if (Status status = RunPass(pass, graph, program_.passes); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(RunPass(pass, graph, program_.passes));
     }
     return {};
   }
@@ -235,7 +233,7 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
   const auto costs = MakeCostModel(*options.board, options.profile);
   const KernelChoiceOptions choice = ChoiceOf(options, *costs);
   UnitTimes times(graph, options, choice);
-  if (Status status = times.Run(); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(times.Run());
   const std::vector<OpId> order = graph.OpOrder();
   size_t index = 0;
   const auto time = [&](OpId id, size_t unit) {

@@ -44,13 +44,12 @@ Status ChooseAndLayOut(const InterOpOptions& options, InterOpProgram& result) {
   choice.costs = costs.get();
   TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(result.graph, choice));
   PassReport report;
-  if (Status status = AssignLayouts(result.graph, report); !status.ok()) return status;
-  if (Status status = LayOutWeights(result.graph, report); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(AssignLayouts(result.graph, report));
+  TENON_RETURN_IF_ERROR(LayOutWeights(result.graph, report));
   TENON_ASSIGN_OR_RETURN(result.locations, AssignLocations(result.graph, report));
   if (options.fallback) {
-    const Status status = ChooseFallbackKernels(
-        result.graph, result.locations, options.kernels.threads, options.kernels.portable_only);
-    if (!status.ok()) return status;
+    TENON_RETURN_IF_ERROR(ChooseFallbackKernels(
+        result.graph, result.locations, options.kernels.threads, options.kernels.portable_only));
   }
   return Verify(result.graph);
 }
@@ -63,7 +62,7 @@ std::vector<int32_t> DealOut(const Board& board, const CostModel& model, int32_t
   std::vector<int32_t> unit_of_worker;  // devices behind the cores
   for (int32_t core = 0; core < cores; ++core) unit_of_worker.push_back(first_core + core);
   for (size_t i = 0; i < problem.steps.size(); ++i) {
-    const Op& op = std::as_const(result.graph).op(problem.steps[i]);
+    const Op& op = result.graph.op(problem.steps[i]);
     const Unit* unit = UnitFor(board, op);
     CoreTask task;
     if (unit != nullptr) {
@@ -134,7 +133,7 @@ Result<InterOpProgram> BuildInterOp(const Graph& graph, const InterOpOptions& op
   const auto cores = static_cast<int32_t>(board.units.size() - options.board->units.size()) + 1;
   InterOpProgram result;
   result.graph = graph;
-  if (Status status = ChooseAndLayOut(options, result); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(ChooseAndLayOut(options, result));
   const auto model = MakeCostModel(board, options.profile, &result.locations);
   ScheduleOptions schedule = options.schedule;
   schedule.unit_of_op = DealOut(board, *model, first_core, cores, result);

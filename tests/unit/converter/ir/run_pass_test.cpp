@@ -20,7 +20,7 @@ TEST_CASE("RunPass: adds the pass's report under its name") {
 
 TEST_CASE("RunPass: a pass that breaks the graph is an error that names the pass") {
   const Pass pass = {"break", [](Graph& graph, PassReport&) {
-                       graph.tensor(graph.FindTensor("y")).shape = Shape({3});
+                       graph.MutableTensor(graph.FindTensor("y")).shape = Shape({3});
                        return Status();
                      }};
   Graph graph = ParsedForTest(kText);

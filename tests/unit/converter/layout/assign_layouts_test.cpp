@@ -13,7 +13,7 @@ namespace {
 Graph LaidOut(std::string_view text) {
   Graph graph = ParsedForTest(text);
   for (const OpId id : graph.OpOrder()) {
-    if (graph.op(id).kernel.empty()) UsePortableKernel(graph.op(id));
+    if (graph.op(id).kernel.empty()) UsePortableKernel(graph.MutableOp(id));
   }
   PassReport report;
   REQUIRE(AssignLayouts(graph, report).ok());

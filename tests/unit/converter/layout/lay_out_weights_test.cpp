@@ -11,7 +11,7 @@ namespace {
 /// The graph with every op on the kernel `kernel`.
 Graph LaidOut(std::string_view text, const std::string& kernel) {
   Graph graph = ParsedForTest(text);
-  for (const OpId id : graph.OpOrder()) graph.op(id).kernel = kernel;
+  for (const OpId id : graph.OpOrder()) graph.MutableOp(id).kernel = kernel;
   PassReport report;
   REQUIRE(LayOutWeights(graph, report).ok());
   const Status status = Verify(graph);
@@ -105,8 +105,8 @@ output %a
 output %b
 )");
   const std::vector<OpId> order = graph.OpOrder();
-  graph.op(order[0]).kernel = "cpu.quantized_conv.helium";
-  graph.op(order[1]).kernel = "cpu.quantized_conv.helium_depthwise";
+  graph.MutableOp(order[0]).kernel = "cpu.quantized_conv.helium";
+  graph.MutableOp(order[1]).kernel = "cpu.quantized_conv.helium_depthwise";
   PassReport report;
   REQUIRE(LayOutWeights(graph, report).ok());
   REQUIRE(Verify(graph).ok());
