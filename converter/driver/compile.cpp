@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/schedule/optimal_choice.hpp"
 #include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/program_problem.hpp"
@@ -22,24 +19,15 @@ KernelChoiceOptions KernelChoiceOf(const CompileOptions& options, const CostMode
   return choice;
 }
 
-Result<std::vector<MappedOp>> MapOps(Graph& graph, const CompileOptions& options) {
+Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
   const auto costs = MakeCostModel(*options.board, options.profile);
-  return ChooseKernels(graph, KernelChoiceOf(options, *costs));
-}
-
-Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
-  Graph& graph = compiled.graph;
-  TENON_ASSIGN_OR_RETURN(compiled.mapping, MapOps(graph, options));
-  TENON_RETURN_IF_ERROR(RunPass({"assign-layouts", AssignLayouts}, graph, compiled.passes));
-  TENON_RETURN_IF_ERROR(RunPass({"lay-out-weights", LayOutWeights}, graph, compiled.passes));
-  PassReport views{"assign-locations", 0, {}};
-  TENON_ASSIGN_OR_RETURN(compiled.locations, AssignLocations(graph, views));
-  compiled.passes.push_back(std::move(views));
-  if (options.fallback) {
-    TENON_RETURN_IF_ERROR(ChooseFallbackKernels(graph, compiled.locations, options.kernels.threads,
-                                                options.kernels.portable_only));
-  }
-  return Verify(graph);
+  LowerOptions lower;
+  lower.kernels = KernelChoiceOf(options, *costs);
+  lower.fallback = options.fallback;
+  TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(compiled.graph, lower, compiled.passes));
+  compiled.mapping = std::move(lowered.mapping);
+  compiled.locations = std::move(lowered.locations);
+  return {};
 }
 
 /// Passes on how far one search has come.
@@ -246,7 +234,7 @@ void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled&
 Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
-  TENON_RETURN_IF_ERROR(ChooseKernelsAndLayouts(options, compiled));
+  TENON_RETURN_IF_ERROR(LowerMapped(options, compiled));
   compiled.order.key_nodes =
       KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
   const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
@@ -373,7 +361,9 @@ Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
   if (!NeedsSchedule(*options.board)) return true;
   if (options.mapping == MappingMode::kOptimal) return false;
   Graph mapped = graph;
-  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, MapOps(mapped, options));
+  const auto costs = MakeCostModel(*options.board, options.profile);
+  TENON_ASSIGN_OR_RETURN(const auto mapping,
+                         ChooseKernels(mapped, KernelChoiceOf(options, *costs)));
   return OnlyUnit(options, mapped, mapped.OpOrder()) != nullptr;
 }
 

@@ -200,6 +200,8 @@ bool LayoutsCoincide(const Shape& shape) {
   return shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
 }
 
-Status AssignLayouts(Graph& graph, PassReport& report) { return Assigner(graph, report).Run(); }
+Status AssignLayouts(Graph& graph, PassContext& context) {
+  return Assigner(graph, context.report).Run();
+}
 
 }  // namespace tenon::converter

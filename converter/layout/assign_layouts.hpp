@@ -11,7 +11,7 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status AssignLayouts(Graph& graph, PassReport& report);
+[[nodiscard]] Status AssignLayouts(Graph& graph, PassContext& context);
 
 /// True if both layouts put every element of this shape at the same place.
 [[nodiscard]] bool LayoutsCoincide(const Shape& shape);

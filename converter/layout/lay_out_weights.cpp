@@ -48,7 +48,7 @@ std::vector<std::byte> Permuted(const Tensor& tensor, const std::vector<int32_t>
 
 }  // namespace
 
-Status LayOutWeights(Graph& graph, PassReport& report) {
+Status LayOutWeights(Graph& graph, PassContext& context) {
   std::map<std::pair<TensorId, Layout>, TensorId> laid_out;
   for (const OpId id : graph.OpOrder()) {
     const Layout layout = WantedLayout(graph, graph.op(id));
@@ -62,7 +62,7 @@ Status LayOutWeights(Graph& graph, PassReport& report) {
       entry->second = graph.AddConstant(tensor.name + suffix, tensor.dtype, tensor.shape,
                                         Permuted(tensor, strides));
       graph.MutableTensor(entry->second).layout = layout;
-      ++report.changed;
+      ++context.report.changed;
     }
     graph.SetInput(id, kWeights, entry->second);
   }

@@ -10,6 +10,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status LayOutWeights(Graph& graph, PassReport& report);
+[[nodiscard]] Status LayOutWeights(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

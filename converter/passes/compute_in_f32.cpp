@@ -102,14 +102,14 @@ Status CastOutputs(Graph& graph, const std::vector<bool>& was_half) {
 
 }  // namespace
 
-Status ComputeInF32(Graph& graph, PassReport& report) {
+Status ComputeInF32(Graph& graph, PassContext& context) {
   if (HasHalfWeights(graph)) graph.weights = kFrom;
   std::vector<bool> output_is_half;
   for (const Graph::Port& port : graph.outputs()) {
     output_is_half.push_back(IsHalf(graph, port.tensor) && !IsCastOutput(graph, port.tensor));
   }
-  TENON_RETURN_IF_ERROR(CastInputs(graph, report));
-  Widen(graph, report);
+  TENON_RETURN_IF_ERROR(CastInputs(graph, context.report));
+  Widen(graph, context.report);
   return CastOutputs(graph, output_is_half);
 }
 

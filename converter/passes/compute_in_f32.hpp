@@ -10,6 +10,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status ComputeInF32(Graph& graph, PassReport& report);
+[[nodiscard]] Status ComputeInF32(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

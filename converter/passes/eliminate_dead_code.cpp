@@ -5,7 +5,7 @@
 
 namespace tenon::converter {
 
-Status EliminateDeadCode(Graph& graph, PassReport& report) {
+Status EliminateDeadCode(Graph& graph, PassContext& context) {
   std::vector<OpId> order = graph.OpOrder();
   std::reverse(order.begin(), order.end());
   for (const OpId id : order) {
@@ -14,19 +14,19 @@ Status EliminateDeadCode(Graph& graph, PassReport& report) {
       continue;
     }
     graph.EraseOp(id);
-    ++report.changed;
+    ++context.report.changed;
   }
   for (TensorId id : graph.Tensors()) {
     const bool read = graph.IsRead(id);
     if (graph.IsInput(id)) {
       if (!read) {
-        report.declined.push_back({graph.tensor(id).name,
-                                   "nobody reads this graph input, but "
-                                   "users feed it by name"});
+        context.report.declined.push_back({graph.tensor(id).name,
+                                           "nobody reads this graph input, but "
+                                           "users feed it by name"});
       }
     } else if (!read && graph.tensor(id).producer == kNone) {
       graph.EraseTensor(id);
-      ++report.changed;
+      ++context.report.changed;
     }
   }
   return Status();

@@ -8,7 +8,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status EliminateDeadCode(Graph& graph, PassReport& report);
-inline constexpr Pass kEliminateDeadCode = {"eliminate-dead-code", EliminateDeadCode};
+[[nodiscard]] Status EliminateDeadCode(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

@@ -13,8 +13,6 @@ constexpr size_t kWeights = 1;
 constexpr size_t kMean = 5;
 constexpr size_t kZeroPoint = 5;  // of a quantized convolution's input
 
-using WhyNot = std::function<std::string(const Graph& graph, const Op& before, const Op& after)>;
-
 Shape VectorOf(size_t size) {
   Shape shape;
   shape.rank = 1;
@@ -42,8 +40,8 @@ std::optional<std::vector<uint8_t>> ZeroPoints(const ByteValues& made, float zer
 
 class Folder {
  public:
-  Folder(Graph& graph, const WhyNot& why_not, PassReport& report)
-      : graph_(graph), why_not_(why_not), report_(report) {}
+  Folder(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), report_(context.report) {}
 
   Status Run() {
     for (const OpId id : graph_.OpOrder()) {
@@ -179,7 +177,8 @@ class Folder {
     TENON_ASSIGN_OR_RETURN(const TensorId bytes, Turned(id, made));
     after.inputs[0] = bytes;
     const std::vector<TensorId> before = graph_.op(id).inputs;
-    std::string reason = why_not_ ? why_not_(graph_, graph_.op(id), after) : std::string();
+    const auto& why_worse = context_.why_worse_kernel;
+    std::string reason = why_worse ? why_worse(graph_, graph_.op(id), after) : std::string();
     if (reason.empty()) graph_.MutableOp(id).inputs = after.inputs;
     DropUnread(reason.empty() ? before : constants);
     DropUnread({bytes});
@@ -200,14 +199,12 @@ class Folder {
   }
 
   Graph& graph_;
-  const WhyNot& why_not_;
+  const PassContext& context_;
   PassReport& report_;
 };
 
 }  // namespace
 
-Status FoldInputFormats(Graph& graph, const WhyNot& why_not, PassReport& report) {
-  return Folder(graph, why_not, report).Run();
-}
+Status FoldInputFormats(Graph& graph, PassContext& context) { return Folder(graph, context).Run(); }
 
 }  // namespace tenon::converter

@@ -235,17 +235,17 @@ bool FoldIntoReaders(Graph& graph, OpId id, int32_t shift) {
 
 }  // namespace
 
-Status FoldLookups(Graph& graph, PassReport& report) {
+Status FoldLookups(Graph& graph, PassContext& context) {
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kLookup) continue;
-    if (JoinTables(graph, id)) ++report.changed;
+    if (JoinTables(graph, id)) ++context.report.changed;
     const auto shift = ShiftOf(graph, id);
     if (!shift) continue;
     if (FoldIntoProducer(graph, id, *shift) || FoldIntoReaders(graph, id, *shift)) {
-      ++report.changed;
+      ++context.report.changed;
     } else {
       Decline(graph, id, "neither the op before it nor those after it can move their zero points",
-              report);
+              context.report);
     }
   }
   return {};

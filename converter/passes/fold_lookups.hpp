@@ -11,6 +11,6 @@ namespace tenon::converter {
 ///     another zero point of the op that makes its input, where nobody else reads that, or of all
 ///     the ops that read its output.
 /// Nothing is rounded differently: results keep their bits.
-Status FoldLookups(Graph& graph, PassReport& report);
+Status FoldLookups(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

@@ -145,17 +145,17 @@ std::string TryFold(Graph& graph, OpId id) {
 
 }  // namespace
 
-Status FoldPad(Graph& graph, PassReport& report) {
+Status FoldPad(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kPad) continue;
     if (!graph.IsRead(graph.op(id).outputs.front())) continue;
     const std::string reason = TryFold(graph, id);
     if (!reason.empty()) {
-      Decline(graph, id, reason, report);
+      Decline(graph, id, reason, context.report);
       continue;
     }
     EraseIfUnread(graph, id);
-    ++report.changed;
+    ++context.report.changed;
   }
   return Status();
 }

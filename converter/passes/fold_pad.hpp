@@ -11,7 +11,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status FoldPad(Graph& graph, PassReport& report);
-inline constexpr Pass kFoldPad = {"fold-pad", FoldPad};
+[[nodiscard]] Status FoldPad(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

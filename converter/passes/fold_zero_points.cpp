@@ -103,9 +103,9 @@ void Fold(Graph& graph, OpId id) {
 
 }  // namespace
 
-Status FoldZeroPoints(Graph& graph,
-                      const std::function<bool(const Graph& graph, const Op& op)>& wants,
-                      PassReport& report) {
+Status FoldZeroPoints(Graph& graph, PassContext& context) {
+  const auto& wants = context.wants_folded_bias;
+  if (!wants) return {};
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
     if (op.kind != OpKind::kQuantizedConv && op.kind != OpKind::kQuantizedMatMul) continue;
@@ -113,11 +113,11 @@ Status FoldZeroPoints(Graph& graph,
         Operand(graph, op, kXZeroPoint) == nullptr && Operand(graph, op, kBias) != nullptr;
     if (is_plain || Operand(graph, op, kFoldedBias) != nullptr || !wants(graph, op)) continue;
     if (std::string reason = WhyNot(graph, op); !reason.empty()) {
-      report.declined.push_back({op.name, std::move(reason)});
+      context.report.declined.push_back({op.name, std::move(reason)});
       continue;
     }
     Fold(graph, id);
-    ++report.changed;
+    ++context.report.changed;
   }
   return {};
 }

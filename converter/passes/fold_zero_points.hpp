@@ -8,16 +8,11 @@
 //             with the zero point in it stands beside them as input 7.
 #pragma once
 
-#include <functional>
-
 #include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 
-/// `wants`: whether the kernel that would run the op is faster for it (KernelCaps::
-/// wants_folded_bias); other ops are left as they are.
-[[nodiscard]] Status FoldZeroPoints(
-    Graph& graph, const std::function<bool(const Graph& graph, const Op& op)>& wants,
-    PassReport& report);
+/// Ops for which PassContext::wants_folded_bias is false are left as they are.
+[[nodiscard]] Status FoldZeroPoints(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

@@ -42,13 +42,13 @@ void TryFuse(Graph& graph, OpId id, PassReport& report) {
 
 }  // namespace
 
-Status FuseActivation(Graph& graph, PassReport& report) {
+Status FuseActivation(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
-    if (graph.IsOp(id) && TryRecogniseActivation(graph, id)) ++report.changed;
+    if (graph.IsOp(id) && TryRecogniseActivation(graph, id)) ++context.report.changed;
   }
   for (OpId id : graph.OpOrder()) {
     if (graph.IsOp(id) && graph.op(id).kind == OpKind::kUnary) {
-      TryFuse(graph, id, report);
+      TryFuse(graph, id, context.report);
     }
   }
   return Status();

@@ -14,7 +14,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status FuseActivation(Graph& graph, PassReport& report);
-inline constexpr Pass kFuseActivation = {"fuse-activation", FuseActivation};
+[[nodiscard]] Status FuseActivation(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

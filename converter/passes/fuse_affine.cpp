@@ -217,16 +217,16 @@ std::string TryFuse(Graph& graph, const Match& match) {
 
 }  // namespace
 
-Status FuseAffine(Graph& graph, PassReport& report) {
+Status FuseAffine(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
     const std::optional<Match> match = FindMatch(graph, id);
     if (!match.has_value()) continue;
     const std::string reason = TryFuse(graph, *match);
     if (reason.empty()) {
-      ++report.changed;
+      ++context.report.changed;
     } else {
-      Decline(graph, id, reason, report);
+      Decline(graph, id, reason, context.report);
     }
   }
   return Status();

@@ -14,7 +14,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status FuseAffine(Graph& graph, PassReport& report);
-inline constexpr Pass kFuseAffine = {"fuse-affine", FuseAffine};
+[[nodiscard]] Status FuseAffine(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

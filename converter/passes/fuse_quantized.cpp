@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "converter/fold/fold_constants.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/fold_constants.hpp"
 #include "converter/passes/quantization.hpp"
 #include "converter/passes/quantize_elementwise.hpp"
 #include "converter/passes/quantize_lookups.hpp"
@@ -25,7 +25,8 @@ bool HasDequantizedOperand(const Graph& graph, const Op& op) {
 
 class Fuser {
  public:
-  Fuser(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
+  Fuser(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), report_(context.report) {}
 
   Status Run() {
     // Each change may let others happen: products take the quantize ops that moves bring to them.
@@ -51,8 +52,9 @@ class Fuser {
     report_.changed += moved;
     if (moved == 0) return {};
     // Weights that were moved are constants in another shape.
-    PassReport folded;
-    return FoldQuantizedConstants(graph_, folded);
+    PassContext folding;
+    folding.fold = context_.fold;
+    return FoldQuantizedConstants(graph_, folding);
   }
 
   Status TryOp(OpId id) {
@@ -75,7 +77,7 @@ class Fuser {
       ++report_.changed;
       return {};
     }
-    TENON_ASSIGN_OR_RETURN(std::string reason, TryMakeLookup(graph_, id));
+    TENON_ASSIGN_OR_RETURN(std::string reason, TryMakeLookup(graph_, id, context_.fold));
     if (reason == kNotElementwise) {
       TENON_ASSIGN_OR_RETURN(reason, TryQuantizeResult(graph_, id));
     }
@@ -92,12 +94,13 @@ class Fuser {
   }
 
   Graph& graph_;
+  const PassContext& context_;
   PassReport& report_;
   std::map<OpId, std::string> refusals_;
 };
 
 }  // namespace
 
-Status FuseQuantized(Graph& graph, PassReport& report) { return Fuser(graph, report).Run(); }
+Status FuseQuantized(Graph& graph, PassContext& context) { return Fuser(graph, context).Run(); }
 
 }  // namespace tenon::converter

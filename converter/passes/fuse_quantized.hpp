@@ -26,6 +26,6 @@ namespace tenon::converter {
 /// before a residual then stays float, so a quantizer should mark graphs before they are fused.
 ///
 /// Declines, with the reason, quantize ops and products with a dequantized operand that it leaves.
-Status FuseQuantized(Graph& graph, PassReport& report);
+Status FuseQuantized(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

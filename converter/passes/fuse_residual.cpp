@@ -67,13 +67,13 @@ void TryAddition(Graph& graph, OpId add, PassReport& report) {
 
 }  // namespace
 
-Status FuseResidual(Graph& graph, PassReport& report) {
+Status FuseResidual(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
     const Op& op = graph.op(id);
     if (op.kind != OpKind::kBinary) continue;
     if (op.attributes.As<BinaryAttributes>().function != BinaryFunction::kAdd) continue;
-    TryAddition(graph, id, report);
+    TryAddition(graph, id, context.report);
   }
   return Status();
 }

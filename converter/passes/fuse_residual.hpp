@@ -12,7 +12,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status FuseResidual(Graph& graph, PassReport& report);
-inline constexpr Pass kFuseResidual = {"fuse-residual", FuseResidual};
+[[nodiscard]] Status FuseResidual(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

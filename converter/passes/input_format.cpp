@@ -238,9 +238,8 @@ Result<InputFormat> ParseInputFormat(std::string_view name, std::string_view tex
   }
 }
 
-Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
-                         bool images_channels_last, PassReport& report) {
-  for (const InputFormat& format : formats) {
+Status ApplyInputFormats(Graph& graph, PassContext& context) {
+  for (const InputFormat& format : context.input_formats) {
     std::string known;
     size_t port = graph.inputs().size();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -251,8 +250,8 @@ Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
     if (port == graph.inputs().size()) {
       return UsageError("input format of '{}': no such input; there are {}", format.input, known);
     }
-    TENON_RETURN_IF_ERROR(Applier(graph, format, images_channels_last, port).Run());
-    ++report.changed;
+    TENON_RETURN_IF_ERROR(Applier(graph, format, context.images_channels_last, port).Run());
+    ++context.report.changed;
   }
   return {};
 }

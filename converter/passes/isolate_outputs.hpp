@@ -9,6 +9,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status IsolateOutputs(Graph& graph, PassReport& report);
+[[nodiscard]] Status IsolateOutputs(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

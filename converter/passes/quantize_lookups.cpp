@@ -3,7 +3,6 @@
 #include <cstring>
 #include <map>
 
-#include "converter/fold/fold_constants.hpp"
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/quantization.hpp"
 
@@ -79,7 +78,8 @@ std::vector<float> RealNumbers(const Quantization& as) {
 
 /// What the region's float ops make of `numbers`.
 Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, TensorId result,
-                                     const std::vector<float>& numbers) {
+                                     const std::vector<float>& numbers,
+                                     const ConstantFolder& fold) {
   Graph copy;
   std::map<TensorId, TensorId> copied;
   const TensorId x = AddFloats(copy, "x", numbers);
@@ -98,7 +98,7 @@ Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, T
                            copy.AddOpTensor(op.kind, op.name, inputs, op.attributes));
   }
   const TensorId y = copied.at(result);
-  TENON_RETURN_IF_ERROR(FoldTensors(copy, {y}));
+  TENON_RETURN_IF_ERROR(fold(copy, {y}));
   std::vector<float> values(kEntries);
   std::memcpy(values.data(), copy.tensor(y).constant->data(), kEntries * sizeof(float));
   return values;
@@ -106,7 +106,7 @@ Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, T
 
 }  // namespace
 
-Result<std::string> TryMakeLookup(Graph& graph, OpId id) {
+Result<std::string> TryMakeLookup(Graph& graph, OpId id, const ConstantFolder& fold) {
   const auto target = PlainTargetOf(graph, graph.op(id));
   if (!target.has_value()) return std::string("its scale and zero point are not one constant each");
   const TensorId real = graph.op(id).inputs.front();
@@ -114,7 +114,7 @@ Result<std::string> TryMakeLookup(Graph& graph, OpId id) {
   if (!region.refusal.empty()) return region.refusal;
   std::vector<float> values = RealNumbers(region.source->as);
   if (!region.ops.empty()) {
-    TENON_ASSIGN_OR_RETURN(values, RunRegion(graph, region, real, values));
+    TENON_ASSIGN_OR_RETURN(values, RunRegion(graph, region, real, values, fold));
   }
   std::vector<int32_t> table(kEntries);
   for (size_t i = 0; i < kEntries; ++i) table[i] = QuantizedValue(*target, values[i]);

@@ -95,7 +95,7 @@ Status Rewrite(Graph& graph, const Shuffle& shuffle) {
 
 }  // namespace
 
-Status ShuffleChannels(Graph& graph, PassReport& report) {
+Status ShuffleChannels(Graph& graph, PassContext& context) {
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
     Shuffle shuffle;
@@ -104,7 +104,7 @@ Status ShuffleChannels(Graph& graph, PassReport& report) {
     const DType dtype = graph.tensor(shuffle.x).dtype;
     if (dtype != DType::kI8 && dtype != DType::kU8) continue;
     TENON_RETURN_IF_ERROR(Rewrite(graph, shuffle));
-    ++report.changed;
+    ++context.report.changed;
   }
   return {};
 }

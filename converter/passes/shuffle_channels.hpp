@@ -10,6 +10,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status ShuffleChannels(Graph& graph, PassReport& report);
+[[nodiscard]] Status ShuffleChannels(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

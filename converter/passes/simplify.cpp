@@ -183,10 +183,11 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
 
 }  // namespace
 
-Status Simplify(Graph& graph, PassReport& report) {
+Status Simplify(Graph& graph, PassContext& context) {
   // Each change removes an op, shortens a chain or turns a transpose into a reshape: this ends.
-  while (const int changed = Sweep(graph, /*log=*/false, report)) report.changed += changed;
-  Sweep(graph, /*log=*/true, report);
+  while (const int changed = Sweep(graph, /*log=*/false, context.report))
+    context.report.changed += changed;
+  Sweep(graph, /*log=*/true, context.report);
   return Status();
 }
 

@@ -13,7 +13,6 @@
 
 namespace tenon::converter {
 
-[[nodiscard]] Status Simplify(Graph& graph, PassReport& report);
-inline constexpr Pass kSimplify = {"simplify", Simplify};
+[[nodiscard]] Status Simplify(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

@@ -56,10 +56,9 @@ Op WithStored(const Op& op, const Constants& stored) {
 
 class Storer {
  public:
-  Storer(Graph& graph, const StoreWeightsOptions& options, PassReport& report,
-         WeightsReport& weights)
-      : graph_(graph), options_(options), report_(report), weights_(weights) {
-    form_ = options.form;
+  Storer(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), report_(context.report), weights_(context.weights) {
+    weights_.form = form_ = context.weights_form;
     if (form_ != WeightsForm::kModel) return;
     exact_only_ = graph.weights == DType::kI8;
     form_ = exact_only_                    ? WeightsForm::kInt8
@@ -94,7 +93,7 @@ class Storer {
 
   std::string Store(OpId first, TensorId source) {
     const Tensor& tensor = graph_.tensor(source);
-    if (tensor.ByteSize() < options_.fewest_bytes) return "its weights are small";
+    if (tensor.ByteSize() < context_.fewest_weight_bytes) return "its weights are small";
     if (graph_.IsOutput(source)) return "its weights are a graph output";
     const int32_t axis = OutputsAxis(graph_, graph_.op(first));
     const std::vector<OpId> readers = graph_.Consumers(source);
@@ -172,8 +171,8 @@ class Storer {
                       const Constants& constants) {
     for (const OpId reader : readers) {
       const Op& op = graph_.op(reader);
-      if (!options_.why_not) break;
-      std::string reason = options_.why_not(graph_, op, WithStored(op, constants));
+      if (!context_.why_worse_kernel) break;
+      std::string reason = context_.why_worse_kernel(graph_, op, WithStored(op, constants));
       if (!reason.empty()) return reason;
     }
     for (const OpId reader : readers) {
@@ -199,7 +198,7 @@ class Storer {
   }
 
   Graph& graph_;
-  const StoreWeightsOptions& options_;
+  const PassContext& context_;
   PassReport& report_;
   WeightsReport& weights_;
   WeightsForm form_;
@@ -233,10 +232,8 @@ bool HasInt8Weights(const Graph& graph) {
   return false;
 }
 
-Status StoreWeights(Graph& graph, const StoreWeightsOptions& options, PassReport& report,
-                    WeightsReport& weights) {
-  weights.form = options.form;
-  Storer(graph, options, report, weights).Run();
+Status StoreWeights(Graph& graph, PassContext& context) {
+  Storer(graph, context).Run();
   return {};
 }
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/solve/stage/simulate_pipeline.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/ops/op_host_row.hpp"
@@ -82,19 +80,9 @@ class Builder {
   Result<PipelineProgram> Run(std::vector<int32_t> stage_of_op,
                               const std::vector<int32_t>& unit_of_stage) {
     unit_of_stage_ = unit_of_stage;
-    Graph graph = source_;
-    TENON_RETURN_IF_ERROR(ChooseAndLayOut(stage_of_op, graph));
-    std::vector<std::string> backends;
-    for (const int32_t unit : unit_of_stage) backends.push_back(BoardUnit(unit).backend);
-    PassReport views{"place-in-stages", 0, {}};
-    TENON_ASSIGN_OR_RETURN(
-        program_.staged, PlaceInStages(std::move(graph), std::move(stage_of_op), backends, views));
-    program_.passes.push_back(std::move(views));
-    if (options_.fallback) {
-      TENON_RETURN_IF_ERROR(ChooseFallbackKernels(program_.staged.graph, program_.staged.locations,
-                                                  options_.kernels.threads,
-                                                  options_.kernels.portable_only));
-    }
+    program_.staged.graph = source_;
+    program_.staged.stage_of_op = std::move(stage_of_op);
+    TENON_RETURN_IF_ERROR(LowerInStages());
     ArenaOptions arena = options_.arena;
     program_.arenas =
         PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage.size()), arena);
@@ -112,20 +100,27 @@ class Builder {
     return board_.units[static_cast<size_t>(BoardIndex(unit))];
   }
 
-  Status ChooseAndLayOut(const std::vector<int32_t>& stage_of_op, Graph& graph) {
+  Status LowerInStages() {
+    StagedGraph& staged = program_.staged;
     const auto costs = MakeCostModel(board_, options_.profile);
-    KernelChoiceOptions choice = ChoiceOf(options_, *costs);
-    choice.assigned.assign(stage_of_op.size(), "");
-    for (const OpId id : graph.OpOrder()) {
+    LowerOptions lower;
+    lower.kernels = ChoiceOf(options_, *costs);
+    lower.fallback = options_.fallback;
+    lower.kernels.assigned.assign(staged.stage_of_op.size(), "");
+    for (const OpId id : staged.graph.OpOrder()) {
       const auto k = static_cast<size_t>(id);
-      const int32_t unit = unit_of_stage_.at(static_cast<size_t>(stage_of_op.at(k)));
-      choice.assigned[k] = BoardUnit(unit).backend;
+      const int32_t unit = unit_of_stage_.at(static_cast<size_t>(staged.stage_of_op.at(k)));
+      lower.kernels.assigned[k] = BoardUnit(unit).backend;
     }
-    TENON_ASSIGN_OR_RETURN(program_.mapping, ChooseKernels(graph, choice));
-    for (const Pass& pass :
-         {Pass{"assign-layouts", AssignLayouts}, Pass{"lay-out-weights", LayOutWeights}}) {
-      TENON_RETURN_IF_ERROR(RunPass(pass, graph, program_.passes));
-    }
+    std::vector<std::string> backends;
+    for (const int32_t unit : unit_of_stage_) backends.push_back(BoardUnit(unit).backend);
+    lower.locate = {"place-in-stages", [&](Graph&, PassContext& context) -> Status {
+                      TENON_RETURN_IF_ERROR(PlaceInStages(staged, backends, context.report));
+                      context.locations = staged.locations;
+                      return {};
+                    }};
+    TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(staged.graph, lower, program_.passes));
+    program_.mapping = std::move(lowered.mapping);
     return {};
   }
 

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/schedule/order_graph.hpp"
 #include "converter/solve/stage/assign_cores.hpp"
 #include "converter/stage/stage_units.hpp"
@@ -37,21 +34,17 @@ Board WithCores(const Board& board, const Unit& cpu, int threads, int32_t& first
   return cores;
 }
 
-Status ChooseAndLayOut(const InterOpOptions& options, InterOpProgram& result) {
+/// With the kernels of the whole board: which core runs an op makes no difference to them.
+Result<Locations> LowerForCores(const InterOpOptions& options, Graph& graph) {
   const auto costs = MakeCostModel(*options.board, options.profile);
-  KernelChoiceOptions choice = options.kernels;
-  choice.board = options.board;
-  choice.costs = costs.get();
-  TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(result.graph, choice));
-  PassReport report;
-  TENON_RETURN_IF_ERROR(AssignLayouts(result.graph, report));
-  TENON_RETURN_IF_ERROR(LayOutWeights(result.graph, report));
-  TENON_ASSIGN_OR_RETURN(result.locations, AssignLocations(result.graph, report));
-  if (options.fallback) {
-    TENON_RETURN_IF_ERROR(ChooseFallbackKernels(
-        result.graph, result.locations, options.kernels.threads, options.kernels.portable_only));
-  }
-  return Verify(result.graph);
+  LowerOptions lower;
+  lower.kernels = options.kernels;
+  lower.kernels.board = options.board;
+  lower.kernels.costs = costs.get();
+  lower.fallback = options.fallback;
+  std::vector<PassReport> ignored;
+  TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, lower, ignored));
+  return std::move(lowered.locations);
 }
 
 /// Units of the board with cores, by OpId; and the order of the graph becomes that of the starts.
@@ -133,7 +126,7 @@ Result<InterOpProgram> BuildInterOp(const Graph& graph, const InterOpOptions& op
   const auto cores = static_cast<int32_t>(board.units.size() - options.board->units.size()) + 1;
   InterOpProgram result;
   result.graph = graph;
-  TENON_RETURN_IF_ERROR(ChooseAndLayOut(options, result));
+  TENON_ASSIGN_OR_RETURN(result.locations, LowerForCores(options, result.graph));
   const auto model = MakeCostModel(board, options.profile, &result.locations);
   ScheduleOptions schedule = options.schedule;
   schedule.unit_of_op = DealOut(board, *model, first_core, cores, result);

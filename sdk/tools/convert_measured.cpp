@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "converter/driver/import_model.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "sdk/tools/converter_error.hpp"
 #include "sdk/tools/read_file.hpp"
 #include "sdk/tools/temporary_folder.hpp"

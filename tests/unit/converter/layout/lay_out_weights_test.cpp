@@ -12,8 +12,8 @@ namespace {
 Graph LaidOut(std::string_view text, const std::string& kernel) {
   Graph graph = ParsedForTest(text);
   for (const OpId id : graph.OpOrder()) graph.MutableOp(id).kernel = kernel;
-  PassReport report;
-  REQUIRE(LayOutWeights(graph, report).ok());
+  PassContext context;
+  REQUIRE(LayOutWeights(graph, context).ok());
   const Status status = Verify(graph);
   if (!status.ok()) FAIL(status.error().message);
   return graph;
@@ -107,8 +107,8 @@ output %b
   const std::vector<OpId> order = graph.OpOrder();
   graph.MutableOp(order[0]).kernel = "cpu.quantized_conv.helium";
   graph.MutableOp(order[1]).kernel = "cpu.quantized_conv.helium_depthwise";
-  PassReport report;
-  REQUIRE(LayOutWeights(graph, report).ok());
+  PassContext context;
+  REQUIRE(LayOutWeights(graph, context).ok());
   REQUIRE(Verify(graph).ok());
   CHECK(graph.tensor(graph.op(order[0]).inputs[1]).layout == Layout::kChannelsLast);
   CHECK(graph.tensor(graph.op(order[1]).inputs[1]).layout == Layout::kOutputsLast);

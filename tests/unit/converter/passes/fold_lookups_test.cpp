@@ -8,7 +8,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Pass kFoldLookups = {"fold-lookups", FoldLookups};
+const Pass kFoldLookups = {"fold-lookups", FoldLookups};
 
 /// A constant table: entry i is `f(i)`.
 template <typename F>
@@ -85,9 +85,9 @@ TEST_CASE("FoldLookups: two tables become one") {
                     "%a = lookup(%x, %half)\n"
                     "%y = lookup(%a, %from_end)\n"
                     "output %y\n");
-  PassReport report;
-  REQUIRE(FoldLookups(graph, report).ok());
-  CHECK(report.changed == 1);
+  PassContext context;
+  REQUIRE(FoldLookups(graph, context).ok());
+  CHECK(context.report.changed == 1);
   REQUIRE(Verify(graph).ok());
   REQUIRE(graph.OpOrder().size() == 1);
   const Op& op = graph.op(graph.OpOrder()[0]);
