@@ -7,21 +7,11 @@
 #include "converter/fold/fold_constants.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/map/worse_kernel.hpp"
-#include "converter/passes/compute_in_f32.hpp"
-#include "converter/passes/eliminate_dead_code.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "converter/passes/fold_input_format.hpp"
-#include "converter/passes/fold_lookups.hpp"
-#include "converter/passes/fold_pad.hpp"
-#include "converter/passes/fold_zero_points.hpp"
-#include "converter/passes/fuse_activation.hpp"
-#include "converter/passes/fuse_affine.hpp"
-#include "converter/passes/fuse_quantized.hpp"
-#include "converter/passes/fuse_residual.hpp"
-#include "converter/passes/isolate_outputs.hpp"
-#include "converter/passes/shuffle_channels.hpp"
-#include "converter/passes/simplify.hpp"
+#include "converter/passes/passes.hpp"
 #include "runtime/format/plan_check.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -74,9 +64,8 @@ Status RunAll(const Pass (&passes)[N], Graph& graph, std::vector<PassReport>& re
 /// Passes for quantized graphs would change no other one.
 bool IsQuantized(const Graph& graph) {
   const std::vector<OpId> ops = graph.OpOrder();
-  return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
-    return graph.op(id).kind >= OpKind::kQuantize && graph.op(id).kind <= OpKind::kQuantizedSoftmax;
-  });
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](OpId id) { return TraitsOf(graph.op(id).kind).quantized; });
 }
 
 /// The plan is checked by the code that the device will check it with. Gives the bytes of constants
@@ -137,41 +126,19 @@ const VariantChoice* VariantsFor(const ConvertOptions& options) {
   return fits ? &profile->tuning : nullptr;
 }
 
-FitOptions FitOptionsOf(const ConvertOptions& options) {
-  FitOptions fit;
-  fit.split = options.split;
-  fit.split_budget = options.split_budget;
-  fit.objective = options.objective;
-  fit.most_slowdown = options.most_slowdown;
-  CompileOptions& compile = fit.compile;
-  compile.board = &options.board;
+/// With what is known of the board, and of its CPU.
+CompileOptions CompileOptionsOf(const ConvertOptions& options) {
+  CompileOptions compile = options.compile;
   compile.profile = options.profile.get();
-  compile.order.mode = options.order;
-  compile.order.budget = options.order_budget;
-  compile.order.seed = options.seed;
-  compile.order.key_nodes = options.key_nodes;
-  compile.order.target_ms = options.order_target_ms;
-  compile.place_budget = options.place_budget;
-  compile.mapping = options.mapping;
-  compile.map_for_period = options.objective == Objective::kThroughput;
-  compile.aggregate = options.aggregate;
-  compile.fallback = options.fallback;
-  compile.kernels.pins = options.pins;
-  compile.kernels.backends = options.backends;
-  compile.kernels.variants = VariantsFor(options);
+  KernelChoiceOptions& kernels = compile.kernels;
+  kernels.board = &options.board;
+  kernels.variants = VariantsFor(options);
   if (const Unit* unit = ComputeUnit(options.board)) {
-    compile.kernels.portable_only = unit->portable_kernels_only;
-    compile.kernels.kernel_set = unit->kernel_set;
-    compile.kernels.threads = unit->threads;
+    kernels.portable_only = unit->portable_kernels_only;
+    kernels.kernel_set = unit->kernel_set;
+    kernels.threads = unit->threads;
   }
-  return fit;
-}
-
-/// Kernels are asked before an op is written otherwise.
-KernelChoiceOptions KernelsOf(const FitOptions& fit) {
-  KernelChoiceOptions kernels = fit.compile.kernels;
-  kernels.board = fit.compile.board;
-  return kernels;
+  return compile;
 }
 
 /// Numbers as the model's ops and the device's inputs have them.
@@ -187,12 +154,11 @@ Status AdaptNumbers(Graph& graph, const ConvertOptions& options, Conversion& con
 }
 
 /// Operands of ops in f32 in fewer bits: inputs of first convolutions, and weights.
-Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptions& fit,
-                     Conversion& conversion) {
+Status StoreOperands(Graph& graph, const ConvertOptions& options,
+                     const KernelChoiceOptions& kernels, Conversion& conversion) {
   StoreWeightsOptions store;
   store.form = options.weights;
-  store.why_not = [kernels = KernelsOf(fit)](const Graph& whole, const Op& before,
-                                             const Op& after) {
+  store.why_not = [&](const Graph& whole, const Op& before, const Op& after) {
     return WhyWorseKernel(whole, before, after, kernels);
   };
   conversion.passes.push_back({"fold-input-formats", 0, {}});
@@ -204,8 +170,8 @@ Status StoreOperands(Graph& graph, const ConvertOptions& options, const FitOptio
 }
 
 /// For kernels that want it, before anything is split: parts share constants.
-Status PrepareBiases(Graph& graph, const FitOptions& fit, Conversion& conversion) {
-  const auto wants = [kernels = KernelsOf(fit)](const Graph& whole, const Op& op) {
+Status PrepareBiases(Graph& graph, const KernelChoiceOptions& kernels, Conversion& conversion) {
+  const auto wants = [&](const Graph& whole, const Op& op) {
     const KernelCaps* kernel = KernelFor(whole, op, kernels);
     return kernel != nullptr && kernel->wants_folded_bias;
   };
@@ -287,20 +253,18 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   TENON_RETURN_IF_ERROR(Prepare(graph, options, conversion));
 
   progress("splitting, ordering and placing", 2);
-  FitOptions fit = FitOptionsOf(options);
-  TENON_RETURN_IF_ERROR(StoreOperands(graph, options, fit, conversion));
-  TENON_RETURN_IF_ERROR(PrepareBiases(graph, fit, conversion));
+  CompileOptions compile = CompileOptionsOf(options);
+  TENON_RETURN_IF_ERROR(StoreOperands(graph, options, compile.kernels, conversion));
+  TENON_RETURN_IF_ERROR(PrepareBiases(graph, compile.kernels, conversion));
   if (options.progress) {
-    fit.compile.progress = [&](const char* what, double share) {
+    compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
     };
   }
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, fit));
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, compile, options.split));
   Compiled& compiled = fitted.compiled;
-  TENON_ASSIGN_OR_RETURN(
-      ParallelPrograms parallel,
-      MakeParallelPrograms(graph, fitted, fit, options.objective == Objective::kThroughput,
-                           options.parallel));
+  TENON_ASSIGN_OR_RETURN(ParallelPrograms parallel,
+                         MakeParallelPrograms(graph, fitted, compile, options.parallel));
 
   progress("writing", 3);
   EmitOptions emit;
@@ -322,13 +286,8 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     ++conversion.ops_by_backend[compiled.graph.op(id).backend];
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
-  conversion.mapping = std::move(compiled.mapping);
-  conversion.memory = std::move(compiled.memory);
+  static_cast<CompileReport&>(conversion) = std::move(compiled);
   conversion.memory.packed_bytes = PackedBytes(compiled.graph);
-  conversion.order = std::move(compiled.order);
-  conversion.time = std::move(compiled.time);
-  conversion.segments = compiled.segments;
-  conversion.mapping_report = compiled.mapping_report;
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;

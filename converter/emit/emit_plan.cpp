@@ -5,6 +5,7 @@
 
 #include "converter/emit/program_writer.hpp"
 #include "runtime/base/crc32c.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/format/plan_view.hpp"
 
 namespace tenon::converter {
@@ -94,10 +95,6 @@ class Emitter {
     *header =
         fb::FileHeader(static_cast<uint32_t>(header_bytes), Crc32c(file.data(), header_bytes));
     return file;
-  }
-
-  static size_t RoundUp(size_t value, size_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
   }
 
   const std::vector<ProgramToEmit>& programs_;

@@ -79,7 +79,7 @@ Result<std::vector<uint8_t>> CompilePortable(Graph& graph) {
   PassReport ignored;
   TENON_ASSIGN_OR_RETURN(const Locations locations, AssignLocations(graph, ignored));
   ArenaOptions arena_options;
-  arena_options.work_budget = 0;
+  arena_options.place.work_budget = 0;
   const ArenaPlan arena = PlanArena(graph, locations, arena_options);
   return EmitPlan(graph, locations, arena, EmitOptions{});
 }

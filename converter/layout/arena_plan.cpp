@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "converter/map/backends.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -120,10 +120,7 @@ class ArenaPlanner {
       buffer.upper = std::max(buffer.upper, storage.last_step + 1);
       buffer.size = std::max(buffer.size, storage.bytes);
     }
-    PlaceOptions options;
-    options.work_budget = options_.work_budget;
-    options.progress = options_.progress;
-    const Placement placement = PlaceBuffers(buffers, options);
+    const Placement placement = PlaceBuffers(buffers, options_.place);
     for (size_t i = 0; i < plan_.storages.size(); ++i) {
       plan_.storages[i].offset = placement.offsets[buffer_of_group[group_[i]]];
     }

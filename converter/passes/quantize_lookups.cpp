@@ -1,10 +1,9 @@
-#include "converter/passes/quantize_lookups.hpp"
-
 #include <cstring>
 #include <map>
 
 #include "converter/fold/fold_constants.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {

@@ -4,12 +4,11 @@
 
 #include "converter/emit/emit_plan.hpp"
 #include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/measure/host_session.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -23,7 +22,7 @@ Result<std::vector<uint8_t>> CompileForHost(Graph& graph) {
   TENON_RETURN_IF_ERROR(LayOutWeights(graph, ignored));
   TENON_ASSIGN_OR_RETURN(const Locations locations, AssignLocations(graph, ignored));
   ArenaOptions arena_options;
-  arena_options.work_budget = 0;
+  arena_options.place.work_budget = 0;
   const ArenaPlan arena = PlanArena(graph, locations, arena_options);
   return EmitPlan(graph, locations, arena, EmitOptions{});
 }

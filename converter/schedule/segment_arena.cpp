@@ -198,10 +198,7 @@ class SegmentPlacer {
       buffer.upper = std::max(buffer.upper, storage.last_step + 1);
       buffer.size = std::max(buffer.size, storage.bytes);
     }
-    PlaceOptions options;
-    options.work_budget = options_.work_budget;
-    options.progress = options_.progress;
-    const Placement placement = PlaceBuffers(buffers, options);
+    const Placement placement = PlaceBuffers(buffers, options_.place);
     for (const size_t index : block.storages) {
       plan().storages[index].offset = placement.offsets[buffer_of.at(chain_of(index))];
     }
@@ -283,10 +280,7 @@ class SegmentPlacer {
       buffers.push_back({use.start, std::max(use.end, use.start + 1), use.bytes, kStorageAlignment,
                          std::nullopt});
     }
-    PlaceOptions options;
-    options.work_budget = options_.work_budget;
-    options.progress = options_.progress;
-    const Placement placement = PlaceBuffers(buffers, options);
+    const Placement placement = PlaceBuffers(buffers, options_.place);
     for (size_t i = 0; i < buffers.size(); ++i) result_.uses[i].offset = placement.offsets[i];
     for (size_t i = 0; i < crossing_.size(); ++i) {
       plan().storages[crossing_[i]].offset = placement.offsets[i];

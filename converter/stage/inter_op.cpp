@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/layout/layouts.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/stage/assign_cores.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/format/plan_view.hpp"
@@ -37,12 +35,10 @@ Board WithCores(const Board& board, const Unit& cpu, int threads, int32_t& first
   return cores;
 }
 
-Status ChooseAndLayOut(const InterOpOptions& options, InterOpProgram& result) {
-  const auto costs = MakeCostModel(*options.board, options.profile);
-  KernelChoiceOptions choice = options.kernels;
-  choice.board = options.board;
-  choice.costs = costs.get();
-  TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(result.graph, choice));
+Status ChooseAndLayOut(const ProgramOptions& options, InterOpProgram& result) {
+  const auto costs = MakeCostModel(options.board(), options.profile);
+  TENON_ASSIGN_OR_RETURN(const auto mapping,
+                         ChooseKernels(result.graph, options.KernelsWith(*costs)));
   PassReport report;
   TENON_RETURN_IF_ERROR(AssignLayouts(result.graph, report));
   TENON_RETURN_IF_ERROR(LayOutWeights(result.graph, report));
@@ -122,20 +118,20 @@ ProgramToEmit InterOpProgram::ToEmit() const {
   return emitted;
 }
 
-Result<InterOpProgram> BuildInterOp(const Graph& graph, const InterOpOptions& options) {
-  const Unit* cpu = ComputeUnit(*options.board);
+Result<InterOpProgram> BuildInterOp(const Graph& graph, const ProgramOptions& options, int threads,
+                                    ScheduleOptions schedule) {
+  const Unit* cpu = ComputeUnit(options.board());
   if (cpu == nullptr) {
     return UsageError("'{}' has no CPU whose threads could run ops beside each other",
-                      options.board->name);
+                      options.board().name);
   }
   int32_t first_core = 0;
-  const Board board = WithCores(*options.board, *cpu, options.threads, first_core);
-  const auto cores = static_cast<int32_t>(board.units.size() - options.board->units.size()) + 1;
+  const Board board = WithCores(options.board(), *cpu, threads, first_core);
+  const auto cores = static_cast<int32_t>(board.units.size() - options.board().units.size()) + 1;
   InterOpProgram result;
   result.graph = graph;
   TENON_RETURN_IF_ERROR(ChooseAndLayOut(options, result));
   const auto model = MakeCostModel(board, options.profile, &result.locations);
-  ScheduleOptions schedule = options.schedule;
   schedule.unit_of_op = DealOut(board, *model, first_core, cores, result);
   TENON_ASSIGN_OR_RETURN(result.program,
                          MakeSchedule(result.graph, result.locations, board, *model, schedule));

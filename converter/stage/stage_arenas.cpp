@@ -226,9 +226,8 @@ class StagePlanner {
     result_.arena_of_stage.push_back(-1);
     if (buffers.empty()) return;
     result_.arena_of_stage.back() = static_cast<int32_t>(plan().arenas.size());
-    PlaceOptions options;
-    options.work_budget = options_.work_budget / static_cast<int64_t>(stages_);
-    options.progress = options_.progress;
+    PlaceOptions options = options_.place;
+    options.work_budget /= static_cast<int64_t>(stages_);
     const Placement placement = PlaceBuffers(buffers, options);
     for (size_t i = 0; i < plan().storages.size(); ++i) {
       if (!IsPrivate(i) || uses_[i].writer != stage) continue;

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "converter/split/memory_plan.hpp"
 
@@ -49,7 +48,7 @@ struct MeasuredArena {
   result.passes.push_back(std::move(views));
   if (Status status = Verify(graph); !status.ok()) return status.error();
   ArenaOptions arena;
-  arena.work_budget = options.place_budget;
+  arena.place.work_budget = options.place_budget;
   result.arena = PlanArena(graph, result.locations, arena);
   if (options.order_budget == 0) {
     result.graph = std::move(graph);
