@@ -1,61 +1,32 @@
 #include "backends/cpu/cpu_backend.hpp"
 
-#include "backends/cpu/kernels/bytes/bytes_table.hpp"
+#include <iterator>
+
+#include "backends/cpu/kernels/define_kernels.hpp"
 #include "backends/cpu/kernels/portable/portable_table.hpp"
-#include "backends/cpu/kernels/quantized/quantized_table.hpp"
 #include "backends/cpu/kernels/thread_pool.hpp"
-#include "backends/cpu/kernels/vector/vector_table.hpp"
-#ifdef TENON_ONEDNN
-#include "backends/cpu/kernels/onednn/onednn_table.hpp"
-#endif
 
 namespace tenon::cpu {
-namespace {
 
-constexpr size_t kMostKernels = 128;
-
-/// The kernels of every group, best first.
-struct Table {
-  const KernelEntry* kernels[kMostKernels] = {};
-  size_t count = 0;
-
-  void Append(const KernelList& group) {
-    for (const KernelEntry& kernel : group) {
-      if (count < kMostKernels) kernels[count++] = &kernel;
-    }
-  }
-};
-
-Table Compose() {
-  Table table;
-  table.Append(BytesKernels());
-  table.Append(QuantizedKernels());
-  table.Append(VectorKernels());
-#ifdef TENON_ONEDNN
-  table.Append(OnednnKernels());
-#endif
-  table.Append(PortableKernels());
-  table.Append(PortableInPlaceKernels());
-  return table;
+#define TENON_KERNEL(...) TENON_DECLARE_KERNEL(__VA_ARGS__)
+extern "C" {
+#include "backends/cpu/caps/kernels.inc"
 }
-
-}  // namespace
+#undef TENON_KERNEL
 
 const Backend& CpuBackend() {
-  static const Table kTable = Compose();
+#define TENON_KERNEL(...) TENON_KERNEL_ADDRESS(__VA_ARGS__)
+  static constexpr const KernelEntry* kKernels[] = {
+#include "backends/cpu/caps/kernels.inc"
+  };
+#undef TENON_KERNEL
   static const Backend kBackend = {
-      "cpu", {kTable.kernels, kTable.count}, MakeThreadPool, FreeThreadPool};
+      "cpu", {kKernels, std::size(kKernels)}, MakeThreadPool, FreeThreadPool};
   return kBackend;
 }
 
 const Backend& CpuPortableBackend() {
-  static const Table kTable = [] {
-    Table table;
-    table.Append(PortableKernels());
-    table.Append(PortableInPlaceKernels());
-    return table;
-  }();
-  static const Backend kBackend = {"cpu", {kTable.kernels, kTable.count}, nullptr, nullptr};
+  static const Backend kBackend = {"cpu", PortableKernels(), nullptr, nullptr};
   return kBackend;
 }
 

@@ -3,9 +3,17 @@
 #include <memory>
 #include <new>
 
-#include "backends/opencl/device.hpp"
-#include "backends/opencl/kernel_table.hpp"
-#include "backends/opencl/stream.hpp"
+#include "backends/opencl/caps/conv_caps.hpp"
+#include "backends/opencl/caps/matmul_caps.hpp"
+#include "backends/opencl/caps/supports.hpp"
+#include "backends/opencl/caps/tile_shapes.hpp"
+#include "backends/opencl/device/device.hpp"
+#include "backends/opencl/device/stream.hpp"
+#include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/entry.hpp"
+#include "backends/opencl/kernels/kernels.hpp"
+#include "backends/opencl/kernels/tile.hpp"
+#include "runtime/ops/rows.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -56,7 +64,15 @@ constexpr DeviceApi kDevice = {OpenDevice, CloseDevice, OpenStream, CloseStream,
 }  // namespace
 
 const Backend& OpenclBackend() {
-  static const Backend kBackend = {"opencl", KernelTable(), nullptr, nullptr, &kDevice};
+#define TENON_KERNEL(op, Op, implementation, facts, ...) \
+  Entry<(facts).supports, (facts).activations>(          \
+      (facts).Named("opencl." #op "." #implementation, OpKind::k##Op), k##Op##Row, __VA_ARGS__),
+  static constexpr KernelEntry kKernels[] = {
+#include "backends/opencl/caps/kernels.inc"
+  };
+#undef TENON_KERNEL
+  static const Backend kBackend = {"opencl", Span<const KernelEntry>(kKernels), nullptr, nullptr,
+                                   &kDevice};
   return kBackend;
 }
 

@@ -1,54 +1,33 @@
 // The public face of the converter (tenon/converter.hpp) over the pipeline.
-#include <exception>
+#include <algorithm>
 
-#include "converter/driver/pipeline.hpp"
+#include "converter/api/measured_orders.hpp"
+#include "converter/api/outcome.hpp"
+#include "converter/emit/c_source.hpp"
 #include "converter/report/decisions.hpp"
-#include "tenon/converter.hpp"
+#include "converter/report/summary.hpp"
 
-namespace tenon {
+namespace tenon::converter {
 namespace {
 
-ConvertError ToPublic(const converter::Error& error) {
-  ConvertError out{ConvertError::Kind::kInternal, error.message, error.details};
-  switch (error.kind) {
-    case converter::ErrorKind::kUsage:
-      out.kind = ConvertError::Kind::kUsage;
-      break;
-    case converter::ErrorKind::kInput:
-      out.kind = ConvertError::Kind::kInput;
-      break;
-    case converter::ErrorKind::kDoesNotFit:
-      out.kind = ConvertError::Kind::kDoesNotFit;
-      break;
-    case converter::ErrorKind::kBackend:
-      out.kind = ConvertError::Kind::kBackend;
-      break;
-    case converter::ErrorKind::kInternal:
-      break;
-  }
-  return out;
-}
-
-converter::Result<DType> DTypeNamed(const char* what, const std::string& name,
-                                    const std::string& dtype) {
+Result<DType> DTypeNamed(const char* what, const std::string& name, const std::string& dtype) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (dtype == DTypeName(static_cast<DType>(i))) return static_cast<DType>(i);
   }
-  return converter::UsageError("{} '{}': no dtype '{}'", what, name, dtype);
+  return UsageError("{} '{}': no dtype '{}'", what, name, dtype);
 }
 
 /// The importer compares dtype, shape and bytes with what the model says.
-converter::Result<converter::ImportOptions::Frozen> FrozenOf(
-    const std::string& name, const ConvertRequest::Constant& constant) {
-  converter::ImportOptions::Frozen frozen;
+Result<ImportOptions::Frozen> FrozenOf(const std::string& name,
+                                       const ConvertRequest::Constant& constant) {
+  ImportOptions::Frozen frozen;
   TENON_ASSIGN_OR_RETURN(frozen.dtype, DTypeNamed("freeze", name, constant.dtype));
   if (constant.shape.size() > static_cast<size_t>(kMaxRank)) {
-    return converter::UsageError("freeze '{}': rank {}, {} at most", name, constant.shape.size(),
-                                 kMaxRank);
+    return UsageError("freeze '{}': rank {}, {} at most", name, constant.shape.size(), kMaxRank);
   }
   for (const int64_t dim : constant.shape) {
     if (dim < 0 || dim > INT32_MAX) {
-      return converter::UsageError("freeze '{}': no tensor has a dimension of {}", name, dim);
+      return UsageError("freeze '{}': no tensor has a dimension of {}", name, dim);
     }
     frozen.shape.dims[frozen.shape.rank++] = static_cast<int32_t>(dim);
   }
@@ -56,106 +35,178 @@ converter::Result<converter::ImportOptions::Frozen> FrozenOf(
   return frozen;
 }
 
-converter::OrderMode ModeOf(ConvertRequest::Order order) {
-  switch (order) {
-    case ConvertRequest::Order::kSource:
-      return converter::OrderMode::kSource;
-    case ConvertRequest::Order::kRandom:
-      return converter::OrderMode::kRandom;
-    case ConvertRequest::Order::kSearch:
-      break;
+/// The one of `values` that is called so.
+template <typename T>
+Result<T> Named(const char* what, const std::string& name, std::initializer_list<T> values) {
+  for (const T value : values) {
+    if (name == Name(value)) return value;
   }
-  return converter::OrderMode::kSearch;
+  return UsageError("no {} '{}'", what, name);
 }
 
-converter::Result<converter::QuantizeOptions> QuantizeOf(const ConvertRequest::Quantize& request) {
-  converter::QuantizeOptions options;
+Result<QuantizeOptions> QuantizeOf(const ConvertRequest::Quantize& request) {
+  QuantizeOptions options;
   for (const auto& [name, constant] : request.samples) {
     TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeNamed("quantize", name, constant.dtype));
     options.arrays.push_back({name, dtype, constant.shape, constant.bytes});
   }
-  options.ranges = converter::RangeMethod::kAuto;
-  bool known = request.ranges == "auto";
-  for (const auto method : {converter::RangeMethod::kMinMax, converter::RangeMethod::kMse,
-                            converter::RangeMethod::kPercentile}) {
-    if (request.ranges != converter::Name(method)) continue;
-    options.ranges = method;
-    known = true;
-  }
-  if (!known) return converter::UsageError("quantize: no ranges '{}'", request.ranges);
+  TENON_ASSIGN_OR_RETURN(options.ranges, Named("ranges", request.ranges,
+                                               {RangeMethod::kAuto, RangeMethod::kMinMax,
+                                                RangeMethod::kMse, RangeMethod::kPercentile}));
   options.goal.decibel = request.snr_db;
   options.keep = request.keep;
   return options;
 }
 
-/// Everything but the model, the board and its limits.
-converter::Status ReadMethods(const ConvertRequest& request, converter::ConvertOptions& options) {
-  if (request.batch < 0) return converter::UsageError("batch {} < 0", request.batch);
+Status ReadBoard(const ConvertRequest& request, Board& board) {
+  TENON_ASSIGN_OR_RETURN(board, LoadBoard(request.board));
+  for (const auto& [name, bytes] : request.memory_limits) {
+    MemorySpace* space = board.FindSpace(name);
+    if (space == nullptr) {
+      return UsageError("board '{}' has no memory space '{}'", board.name, name);
+    }
+    if (bytes < 0) return UsageError("memory limit '{}' = {} < 0", name, bytes);
+    space->bytes = bytes;
+    space->reserve_bytes = 0;
+  }
+  return {};
+}
+
+/// The inputs, and numbers as the plan is to have them.
+Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
+  if (request.batch < 0) return UsageError("batch {} < 0", request.batch);
   options.import.batch = request.batch;
   options.import.shapes = request.shapes;
   for (const auto& [name, constant] : request.freeze) {
     TENON_ASSIGN_OR_RETURN(options.import.freeze[name], FrozenOf(name, constant));
   }
-  options.fuse = request.fuse;
-  options.order = ModeOf(request.order);
-  if (request.order_budget) {
-    if (*request.order_budget < 0) {
-      return converter::UsageError("order budget {} < 0", *request.order_budget);
-    }
-    options.order_budget = *request.order_budget;
+  for (const auto& [name, text] : request.input_formats) {
+    TENON_ASSIGN_OR_RETURN(InputFormat format, ParseInputFormat(name, text));
+    options.input_formats.push_back(std::move(format));
   }
-  options.seed = request.seed;
-  options.key_nodes = request.key_nodes;
-  options.split = request.split;
-  options.objective = request.objective == ConvertRequest::Objective::kMemory
-                          ? converter::Objective::kMemory
-                          : converter::Objective::kLatency;
-  if (request.quantize) {
-    TENON_ASSIGN_OR_RETURN(options.quantize, QuantizeOf(*request.quantize));
-  }
-  if (request.profile.empty()) return {};
-  TENON_ASSIGN_OR_RETURN(converter::Profile profile, converter::LoadProfile(request.profile));
-  TENON_RETURN_IF_ERROR(converter::CheckProfileFits(profile, options.board));
-  options.profile = std::make_shared<const converter::Profile>(std::move(profile));
+  TENON_ASSIGN_OR_RETURN(options.weights, Named("form of weights", request.weights,
+                                                {WeightsForm::kModel, WeightsForm::kF32,
+                                                 WeightsForm::kF16, WeightsForm::kInt8}));
   return {};
 }
 
-ConvertOutcome ConvertOrThrow(const ConvertRequest& request) {
-  converter::ConvertOptions options;
+// The public enumerators stand in the order of ours.
+static_assert(static_cast<int>(ConvertRequest::Order::kSearch) ==
+              static_cast<int>(OrderMode::kSearch));
+static_assert(static_cast<int>(ConvertRequest::Order::kRandom) ==
+              static_cast<int>(OrderMode::kRandom));
+static_assert(static_cast<int>(ConvertRequest::Objective::kMemory) ==
+              static_cast<int>(Objective::kMemory));
+static_assert(static_cast<int>(ConvertRequest::Objective::kThroughput) ==
+              static_cast<int>(Objective::kThroughput));
+
+/// What is searched for, and how.
+Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
+  OrderOptions& order = options.compile.order;
+  order.mode = static_cast<OrderMode>(request.order);
+  order.budget = request.order_budget.value_or(order.budget);
+  if (order.budget < 0) return UsageError("order budget {} < 0", order.budget);
+  order.seed = request.seed;
+  order.key_nodes = request.key_nodes;
+  order.target_ms = request.order_target_ms;
+  options.compile.objective = static_cast<Objective>(request.objective);
+  options.split.allowed = request.split;
+  options.split.most_slowdown = request.most_slowdown;
+  if (request.most_slowdown > 0 && request.objective != ConvertRequest::Objective::kMemory) {
+    return UsageError("--most-slowdown is for --objective=memory");
+  }
+  for (const std::string& text : request.mapping.pins) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<Pin> pins, ParsePins(text));
+    std::vector<Pin>& all = options.compile.kernels.pins;
+    all.insert(all.end(), pins.begin(), pins.end());
+  }
+  options.compile.mapping = request.mapping.optimal ? MappingMode::kOptimal : MappingMode::kTable;
+  options.compile.fallback = request.mapping.fallback;
+  options.compile.aggregate = request.mapping.aggregate;
+  TENON_ASSIGN_OR_RETURN(options.parallel.mode, ParseParallelMode(request.parallel.mode));
+  options.parallel.threads = request.parallel.threads;
+  options.parallel.channel_depth = request.parallel.channel_depth;
+  return {};
+}
+
+/// A measured priority table stands in for the board's rows of the ops that it ranks.
+void UsePriorities(const std::vector<Priority>& measured, Board& board) {
+  const auto is_ranked = [&](const Priority& row) {
+    return std::any_of(measured.begin(), measured.end(),
+                       [&](const Priority& better) { return better.op == row.op; });
+  };
+  std::erase_if(board.priorities, is_ranked);
+  board.priorities.insert(board.priorities.end(), measured.begin(), measured.end());
+}
+
+Status ReadProfile(const std::string& file, ConvertOptions& options) {
+  TENON_ASSIGN_OR_RETURN(Profile profile, LoadProfile(file));
+  TENON_RETURN_IF_ERROR(CheckProfileFits(profile, options.board));
+  UsePriorities(profile.priorities, options.board);
+  options.profile = std::make_shared<const Profile>(std::move(profile));
+  return {};
+}
+
+Result<ConvertOptions> OptionsOf(const ConvertRequest& request) {
+  ConvertOptions options;
   options.model = request.model;
-  converter::Result<converter::Board> board = converter::LoadBoard(request.board);
-  if (!board.ok()) return ToPublic(board.error());
-  options.board = std::move(*board);
-  for (const auto& [name, bytes] : request.memory_limits) {
-    converter::MemorySpace* space = options.board.FindSpace(name);
-    if (space == nullptr || bytes < 0) {
-      return ToPublic(converter::UsageError(
-          "memory limit '{}' = {}: board '{}' has no such space, or the limit is negative", name,
-          bytes, options.board.name));
-    }
-    space->bytes = bytes;
-    space->reserve_bytes = 0;
+  TENON_RETURN_IF_ERROR(ReadBoard(request, options.board));
+  TENON_RETURN_IF_ERROR(ReadInputs(request, options));
+  options.fuse = request.fuse;
+  TENON_RETURN_IF_ERROR(ReadSearches(request, options));
+  if (request.quantize) {
+    TENON_ASSIGN_OR_RETURN(options.quantize, QuantizeOf(*request.quantize));
   }
-  if (converter::Status status = ReadMethods(request, options); !status.ok()) {
-    return ToPublic(status.error());
-  }
-  converter::Result<converter::Conversion> conversion = converter::Convert(options);
-  if (!conversion.ok()) return ToPublic(conversion.error());
-  return ConvertedPlan{std::move(conversion->plan),
-                       converter::DecisionsJson(*conversion).dump(2) + "\n"};
+  if (!request.profile.empty()) TENON_RETURN_IF_ERROR(ReadProfile(request.profile, options));
+  options.recorded = request.recorded;
+  options.progress = request.progress;
+  return options;
+}
+
+Result<MeasuredConversion> ConvertOrMeasure(const ConvertRequest& request) {
+  TENON_ASSIGN_OR_RETURN(const ConvertOptions options, OptionsOf(request));
+  if (request.measured.target != nullptr) return ConvertMeasured(options, request.measured);
+  TENON_ASSIGN_OR_RETURN(Conversion conversion, Convert(options));
+  return MeasuredConversion{std::move(conversion), {}};
+}
+
+Result<ConvertedPlan> ConvertModel(const ConvertRequest& request) {
+  TENON_ASSIGN_OR_RETURN(MeasuredConversion made, ConvertOrMeasure(request));
+  Conversion& conversion = made.conversion;
+  nlohmann::ordered_json decisions = DecisionsJson(conversion);
+  if (!made.orders.empty()) decisions["order"]["measured"] = MeasuredJson(made.orders);
+  ConvertedPlan plan;
+  plan.decisions_json = decisions.dump(2) + "\n";
+  plan.summary = Summary(conversion, /*verbose=*/false);
+  plan.details = Summary(conversion, /*verbose=*/true);
+  plan.ops_imported = conversion.ops_imported;
+  plan.ops_executed = conversion.ops_executed;
+  plan.measured = std::move(made.orders);
+  plan.bytes = std::move(conversion.plan);
+  return plan;
 }
 
 }  // namespace
+}  // namespace tenon::converter
 
+namespace tenon {
 inline namespace api_v1 {
 
 ConvertOutcome Convert(const ConvertRequest& request) {
-  try {
-    return ConvertOrThrow(request);
-  } catch (const std::exception& error) {
-    return ConvertError{ConvertError::Kind::kInternal, error.what(), {}};
-  }
+  return converter::ToOutcome<ConvertedPlan>([&] { return converter::ConvertModel(request); });
 }
+
+Outcome<CSource> EmitCSource(const std::vector<uint8_t>& plan, const std::string& name,
+                             const std::string& header_file, const std::string& plan_file) {
+  return converter::ToOutcome<CSource>([&]() -> converter::Result<CSource> {
+    TENON_ASSIGN_OR_RETURN(
+        converter::CSource source,
+        converter::EmitCSource(plan, {converter::CIdentifier(name), header_file, plan_file}));
+    return CSource{std::move(source.header), std::move(source.source)};
+  });
+}
+
+int64_t DefaultOrderBudget() { return converter::OrderOptions{}.budget; }
 
 }  // namespace api_v1
 }  // namespace tenon

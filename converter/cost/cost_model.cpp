@@ -1,52 +1,31 @@
 #include "converter/cost/cost_model.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "backends/cpu/caps/cpu_caps.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr char kPortable[] = "portable";
-
 bool IsDepthwise(const Graph& graph, const Op& op) {
-  if (op.kind != OpKind::kConv && op.kind != OpKind::kQuantizedConv) return false;
+  if (!TraitsOf(op.kind).convolution) return false;
   const int32_t group = op.attributes.As<ConvAttributes>().group;
   return group > 1 && group == graph.tensor(op.inputs[0]).shape.dims[1];
 }
 
-/// "cpu.conv.portable" and variants of it, for other layouts of memory say.
-bool IsPortable(const std::string& kernel) {
-  const size_t implementation = kernel.rfind('.');
-  return implementation != std::string::npos &&
-         kernel.compare(implementation + 1, std::strlen(kPortable), kPortable) == 0;
-}
-
-/// True for ops whose every output element is one of an input's, or a constant.
-bool OnlyMoves(OpKind kind) {
-  switch (kind) {
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kPad:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kExpand:
-    case OpKind::kGather:
-    case OpKind::kCopy:
-      return true;
-    default:
-      return false;
-  }
+bool IsPortable(const Op& op) {
+  const KernelCaps* caps = op.caps != nullptr ? op.caps : cpu::CapsNamed(op.kernel.c_str());
+  return caps != nullptr && caps->portable;
 }
 
 /// Of one thread.
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
   const DType dtype = graph.tensor(op.inputs[0]).dtype;
-  if (IsPortable(op.kernel)) {
+  if (IsPortable(op)) {
     const auto& portable = unit.portable_multiply_accumulates_per_second;
     const auto rate = portable.find(DTypeName(dtype));
     if (rate != portable.end()) return rate->second;
@@ -60,7 +39,7 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
 
 /// Of one thread.
 double ElementaryRate(const Op& op, const Unit& unit) {
-  const bool moves = OnlyMoves(op.kind) && unit.moved_elements_per_second > 0;
+  const bool moves = TraitsOf(op.kind).moves_elements && unit.moved_elements_per_second > 0;
   return moves ? unit.moved_elements_per_second : unit.elementary_ops_per_second;
 }
 

@@ -8,13 +8,11 @@
 #include <thread>
 
 #include "converter/cost/features_kernels.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace features {
-
-int64_t CeilDiv(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
 
 int64_t BytesOf(const TensorView& view) { return view.Elements() * DTypeBytes(view.dtype); }
 
@@ -56,30 +54,12 @@ namespace {
 /// How functions compare, beside a clamp, which the products' kernels apply in registers.
 double ActivationWeight(UnaryFunction function) {
   switch (function) {
-    case UnaryFunction::kIdentity:
-    case UnaryFunction::kRelu:
-    case UnaryFunction::kClip:
-      return 0;
-    case UnaryFunction::kLeakyRelu:
-    case UnaryFunction::kHardSigmoid:
-    case UnaryFunction::kHardSwish:
-    case UnaryFunction::kAbs:
-    case UnaryFunction::kNeg:
-    case UnaryFunction::kFloor:
-    case UnaryFunction::kCeil:
-    case UnaryFunction::kRound:
-    case UnaryFunction::kSign:
-      return 1;
-    case UnaryFunction::kSqrt:
-    case UnaryFunction::kReciprocal:
-    case UnaryFunction::kSoftsign:
-      return 2;
-    case UnaryFunction::kSoftplus:
-    case UnaryFunction::kMish:
-      return 10;
-    default:
-      return 5;
+#define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) \
+  case UnaryFunction::k##Kind:                                                   \
+    return weight;
+#include "runtime/ops/functions.inc"
   }
+  return 0;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "converter/cost/features.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::converter::features {
 
@@ -14,7 +15,6 @@ struct Context {
   [[nodiscard]] const OpCall& call() const { return operands.call(); }
 };
 
-[[nodiscard]] int64_t CeilDiv(int64_t value, int64_t divisor);
 [[nodiscard]] int64_t BytesOf(const TensorView& view);
 
 /// Levels of memory, nearest first: three caches, and what one processor can count on of the last.

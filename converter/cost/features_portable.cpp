@@ -1,94 +1,27 @@
 // Portable kernels: rows of strided operands (backends/cpu/kernels/portable).
 #include <algorithm>
-#include <array>
-#include <vector>
 
 #include "converter/cost/features_kernels.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/base/loop_nest.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter::features {
 namespace {
 
 constexpr int kMostOperands = 3;
 
-/// The loops that a portable kernel runs: dimensions in the order in which the output (operand 0)
-/// lies in memory, merged where every operand passes through them evenly (as in strided.hpp of the
-/// kernels). Strides in elements.
-class Nest {
- public:
-  void Add(int64_t size, std::array<int64_t, kMostOperands> strides) {
-    if (size != 1) loops_.push_back({size, strides});
-  }
+/// The loops that a portable kernel runs, strides in elements.
+using Nest = LoopNest<kMostOperands>;
 
-  void Simplify() {
-    std::stable_sort(loops_.begin(), loops_.end(),
-                     [](const Loop& a, const Loop& b) { return a.strides[0] > b.strides[0]; });
-    std::vector<Loop> merged;
-    for (const Loop& loop : loops_) {
-      const bool joins = !merged.empty() && Continues(merged.back(), loop);
-      if (joins) {
-        merged.back().size *= loop.size;
-        merged.back().strides = loop.strides;
-      } else {
-        merged.push_back(loop);
-      }
-    }
-    loops_ = std::move(merged);
-  }
+double RowOf(const Nest& nest) { return static_cast<double>(nest.RowLength()); }
 
-  /// Makes the longest loop the innermost where rows are short, as the kernels do.
-  void LengthenRows() {
-    constexpr int64_t kShortRow = 16;
-    if (loops_.size() < 2 || loops_.back().size >= kShortRow) return;
-    const auto longest = std::max_element(
-        loops_.begin(), loops_.end(), [](const Loop& a, const Loop& b) { return a.size < b.size; });
-    std::rotate(longest, longest + 1, loops_.end());
-  }
-
-  [[nodiscard]] double Row() const {
-    return loops_.empty() ? 1.0 : static_cast<double>(loops_.back().size);
-  }
-  [[nodiscard]] int64_t RowStride(int operand) const {
-    return loops_.empty() ? 1 : loops_.back().strides[static_cast<size_t>(operand)];
-  }
-  /// Size of the outer loop along which operand 1 moves faster than along the rows; 0: none.
-  [[nodiscard]] int64_t CrossingLoop() const {
-    int64_t smallest = std::abs(RowStride(1));
-    int64_t size = 0;
-    for (size_t i = 0; i + 1 < loops_.size(); ++i) {
-      const int64_t stride = std::abs(loops_[i].strides[1]);
-      if (stride == 0 || stride >= smallest) continue;
-      smallest = stride;
-      size = loops_[i].size;
-    }
-    return size;
-  }
-
- private:
-  struct Loop {
-    int64_t size;
-    std::array<int64_t, kMostOperands> strides;
-  };
-
-  static bool Continues(const Loop& outer, const Loop& inner) {
-    for (size_t i = 0; i < kMostOperands; ++i) {
-      if (outer.strides[i] != inner.strides[i] * inner.size) return false;
-    }
-    return true;
-  }
-
-  std::vector<Loop> loops_;
-};
-
-/// Stride of `view` along axis `axis` of a result of `rank` dimensions, 0 where it is repeated.
-int64_t BroadcastStride(const TensorView& view, int rank, int axis) {
-  const int own = axis - (rank - view.rank);
-  if (own < 0 || view.dims[own] == 1) return 0;
-  return view.strides[own];
+/// A row of one element is contiguous.
+int64_t RowStride(const Nest& nest, int operand) {
+  return nest.rank == 0 ? 1 : nest.RowStride(operand);
 }
 
 const char* FunctionName(const ProfileOperands& operands) {
-  for (const AttributeField& field : GetOpText(operands.kind()).fields) {
+  for (const AttributeField& field : GetOpHostRow(operands.kind()).text.fields) {
     if (field.kind != FieldKind::kEnum) continue;
     const int32_t value = static_cast<const int32_t*>(operands.call().attributes)[field.offset];
     if (value >= 0 && value < field.enum_count) return field.enum_names[value];
@@ -124,13 +57,13 @@ void Unary(const Context& context) {
   const TensorView& x = context.call().Input(0);
   const TensorView& y = context.call().Output();
   Nest nest;
-  for (int k = 0; k < y.rank; ++k) nest.Add(y.dims[k], {y.strides[k], x.strides[k], 0});
+  for (int k = 0; k < y.rank; ++k) nest.Add(y.dims[k], y.strides[k], x.strides[k], 0);
   nest.Simplify();
   nest.LengthenRows();
   const auto elements = static_cast<double>(y.Elements());
-  const bool staged = nest.RowStride(0) != 1 || nest.RowStride(1) != 1;
+  const bool staged = RowStride(nest, 0) != 1 || RowStride(nest, 1) != 1;
   context.terms.model += fmt::format(" {}", FunctionName(context.operands));
-  context.terms.Add("rows", elements / nest.Row());
+  context.terms.Add("rows", elements / RowOf(nest));
   context.terms.Add("elements", elements);
   context.terms.Add("staged", staged ? elements : 0.0);
   AddActivationTraffic(context);
@@ -141,19 +74,19 @@ void Binary(const Context& context) {
   const TensorView& z = call.Output();
   Nest nest;
   for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], {z.strides[k], BroadcastStride(call.Input(0), z.rank, k),
-                         BroadcastStride(call.Input(1), z.rank, k)});
+    nest.Add(z.dims[k], z.strides[k], BroadcastStride(call.Input(BinaryInput::kX), z.rank, k),
+             BroadcastStride(call.Input(BinaryInput::kY), z.rank, k));
   }
   nest.Simplify();
   nest.LengthenRows();
   const auto elements = static_cast<double>(z.Elements());
-  const double rows = elements / nest.Row();
+  const double rows = elements / RowOf(nest);
   double staged = 0;    // operands that pass through a buffer
   double repeated = 0;  // operands that are one element per row
   for (int i = 0; i < kMostOperands; ++i) {
-    if (i > 0 && nest.RowStride(i) == 0) {
+    if (i > 0 && RowStride(nest, i) == 0) {
       repeated += 1;
-    } else if (nest.RowStride(i) != 1) {
+    } else if (RowStride(nest, i) != 1) {
       staged += 1;
     }
   }
@@ -164,7 +97,7 @@ void Binary(const Context& context) {
   terms.Add("staged_rows", contiguous ? 0.0 : rows);
   terms.Add("elements", elements);
   terms.Add("staged", staged * elements);
-  terms.Add("repeated", repeated * rows * std::min(nest.Row(), 128.0));
+  terms.Add("repeated", repeated * rows * std::min(RowOf(nest), 128.0));
   const Activation& activation = call.AttributesAs<BinaryAttributes>().activation;
   terms.Add("clamped", activation.function != UnaryFunction::kIdentity ? elements : 0.0);
   AddActivation(context, activation);
@@ -198,7 +131,7 @@ void Reduce(const Context& context) {
   const double share = static_cast<double>(in_vectors) / static_cast<double>(lanes);
   const double outputs = elements / std::max(reduced, 1.0);
   const double blocks =
-      outputs / static_cast<double>(lanes) * static_cast<double>(CeilDiv(lanes, kLanes));
+      outputs / static_cast<double>(lanes) * static_cast<double>(CeilDiv<int64_t>(lanes, kLanes));
   CostTerms& terms = context.terms;
   terms.model += fmt::format(" {}", FunctionName(context.operands));
   terms.Add("blocks", blocks);
@@ -222,18 +155,19 @@ struct Copies {
 
   void Take(Nest nest, double elements, bool same_type) {
     nest.Simplify();
-    if (const int64_t across = nest.CrossingLoop(); across > 0) {
+    if (const int crossing = nest.CrossingDimension(); crossing >= 0) {
+      const int64_t across = nest.dims[crossing];
       // Blocks of 4 x 4 in registers, what is left one by one; tiles of 32 x 32.
-      const auto row = static_cast<int64_t>(nest.Row());
+      const auto row = static_cast<int64_t>(RowOf(nest));
       const int64_t in_blocks = (across / 4 * 4) * (row / 4 * 4);
       const double blocked = static_cast<double>(in_blocks) / static_cast<double>(across * row);
       transposed += elements * blocked;
       single += elements * (1 - blocked);
       tiles += elements / static_cast<double>(across * row) *
-               static_cast<double>(CeilDiv(across, 32) * CeilDiv(row, 32));
+               static_cast<double>(CeilDiv<int64_t>(across, 32) * CeilDiv<int64_t>(row, 32));
     } else {
-      rows += elements / nest.Row();
-      const bool runs = nest.RowStride(0) == 1 && nest.RowStride(1) == 1;
+      rows += elements / RowOf(nest);
+      const bool runs = RowStride(nest, 0) == 1 && RowStride(nest, 1) == 1;
       (runs && same_type ? contiguous : strided) += elements;
     }
   }
@@ -247,14 +181,14 @@ Nest NestOfMovement(const Context& context, const TensorView& x) {
     case OpKind::kTranspose: {
       const auto& attributes = call.AttributesAs<TransposeAttributes>();
       for (int k = 0; k < y.rank; ++k) {
-        nest.Add(y.dims[k], {y.strides[k], x.strides[attributes.permutation[k]], 0});
+        nest.Add(y.dims[k], y.strides[k], x.strides[attributes.permutation[k]], 0);
       }
       break;
     }
     case OpKind::kSlice: {
       const auto& attributes = call.AttributesAs<SliceAttributes>();
       for (int k = 0; k < y.rank; ++k) {
-        nest.Add(y.dims[k], {y.strides[k], int64_t{x.strides[k]} * attributes.steps[k], 0});
+        nest.Add(y.dims[k], y.strides[k], int64_t{x.strides[k]} * attributes.steps[k], 0);
       }
       break;
     }
@@ -267,20 +201,18 @@ Nest NestOfMovement(const Context& context, const TensorView& x) {
       for (int k = 0; k < dims.rank; ++k) {
         stride /= std::max(dims.dims[k], 1);
         const int64_t other = dims.strides[k];
-        nest.Add(dims.dims[k], y.IsRowMajor()
-                                   ? std::array<int64_t, kMostOperands>{stride, other, 0}
-                                   : std::array<int64_t, kMostOperands>{other, stride, 0});
+        nest.Add(dims.dims[k], y.IsRowMajor() ? stride : other, y.IsRowMajor() ? other : stride, 0);
       }
       break;
     }
     case OpKind::kExpand:
       for (int k = 0; k < y.rank; ++k) {
-        nest.Add(y.dims[k], {y.strides[k], BroadcastStride(x, y.rank, k), 0});
+        nest.Add(y.dims[k], y.strides[k], BroadcastStride(x, y.rank, k), 0);
       }
       break;
     default:  // copy, cast, concat and pad: the input's own dimensions
       for (int k = 0; k < x.rank && k < y.rank; ++k) {
-        nest.Add(x.dims[k], {y.strides[k], x.strides[k], 0});
+        nest.Add(x.dims[k], y.strides[k], x.strides[k], 0);
       }
       break;
   }
@@ -317,25 +249,25 @@ void Movement(const Context& context) {
 
 void Gather(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& x = call.Input(0);
-  const TensorView& indices = call.Input(1);
+  const TensorView& x = call.Input(GatherInput::kX);
+  const TensorView& indices = call.Input(GatherInput::kIndices);
   const TensorView& y = call.Output();
   const int axis = call.AttributesAs<GatherAttributes>().axis;
   Nest nest;
   int out = 0;
-  for (int k = 0; k < axis; ++k, ++out) nest.Add(y.dims[out], {y.strides[out], x.strides[k], 0});
+  for (int k = 0; k < axis; ++k, ++out) nest.Add(y.dims[out], y.strides[out], x.strides[k], 0);
   for (int k = 0; k < indices.rank; ++k, ++out) {
-    nest.Add(y.dims[out], {y.strides[out], 0, indices.strides[k]});
+    nest.Add(y.dims[out], y.strides[out], 0, indices.strides[k]);
   }
   for (int k = axis + 1; k < x.rank; ++k, ++out) {
-    nest.Add(y.dims[out], {y.strides[out], x.strides[k], 0});
+    nest.Add(y.dims[out], y.strides[out], x.strides[k], 0);
   }
   nest.Simplify();
   const auto elements = static_cast<double>(y.Elements());
-  const bool slabs = nest.RowStride(2) == 0;
-  const bool runs = slabs && nest.RowStride(0) == 1 && nest.RowStride(1) == 1;
+  const bool slabs = RowStride(nest, 2) == 0;
+  const bool runs = slabs && RowStride(nest, 0) == 1 && RowStride(nest, 1) == 1;
   context.terms.Add("indices", static_cast<double>(indices.Elements()));
-  context.terms.Add("rows", elements / nest.Row());
+  context.terms.Add("rows", elements / RowOf(nest));
   context.terms.Add("contiguous", runs ? elements : 0.0);
   context.terms.Add("strided", slabs && !runs ? elements : 0.0);
   context.terms.Add("single", slabs ? 0.0 : elements);

@@ -1,25 +1,21 @@
-// Convolutions and matrix products by register tiles (backends/cpu/kernels/vector).
+// Convolutions and matrix products by register tiles (backends/cpu/kernels/f32).
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/caps/vector_caps.hpp"
 #include "converter/cost/features_kernels.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::converter::features {
 namespace {
 
-constexpr int64_t kManyWeightBytes = 256 * 1024;  // see tile_product.cpp
-constexpr int kWidthStep = 8;
-
-struct TileShape {
-  int64_t pixels;
-  int64_t width;
-};
+using cpu::f32::kWidthStep;
 
 /// The largest register tile of the instruction set.
-TileShape LargestTile(const MachineFacts& machine) {
-  if (machine.vector_lanes >= 16) return {14, 32};
-  if (machine.vector_lanes >= 8) return {6, 16};
-  return {3, 16};
+cpu::f32::Tile LargestTile(const MachineFacts& machine) {
+  if (machine.vector_lanes >= 16) return cpu::f32::kAvx512Tile;
+  if (machine.vector_lanes >= 8) return cpu::f32::kAvx2Tile;
+  return cpu::f32::kGenericTile;
 }
 
 /// One matrix product as the tiles see it.
@@ -56,13 +52,13 @@ struct TileSums {
 /// Sums over the tiles of one pass over `pixels`, `count` times.
 void AddTiles(const Product& product, const MachineFacts& machine, int64_t pixels, double count,
               TileSums& sums) {
-  const TileShape largest = LargestTile(machine);
-  const int64_t tiles = CeilDiv(pixels, largest.pixels);
+  const cpu::f32::Tile largest = LargestTile(machine);
+  const int64_t tiles = CeilDiv<int64_t>(pixels, largest.pixels);
   const int64_t longer = pixels % tiles;  // tiles that have one pixel more than the others
   const auto depth = static_cast<double>(product.depth * product.taps);
   for (int64_t done = 0; done < product.outputs; done += largest.width) {
-    const int64_t channels = std::min(largest.width, product.outputs - done);
-    const int64_t width = CeilDiv(channels, kWidthStep) * kWidthStep;
+    const int64_t channels = std::min<int64_t>(largest.width, product.outputs - done);
+    const int64_t width = RoundUp<int64_t>(channels, kWidthStep);
     for (int kind = 0; kind < 2; ++kind) {
       const int64_t tile_pixels = pixels / tiles + kind;
       const auto tile_count = static_cast<double>(kind == 0 ? tiles - longer : longer) * count;
@@ -83,21 +79,21 @@ TileSums SumTiles(const Product& product, const MachineFacts& machine) {
   const int64_t row = product.pixels_per_row > 0 ? product.pixels_per_row : product.pixels;
   const int64_t rows = product.pixels / std::max<int64_t>(row, 1);
   AddTiles(product, machine, row, static_cast<double>(rows * product.convolutions), sums);
-  const int64_t width = CeilDiv(product.outputs, kWidthStep) * kWidthStep;
+  const int64_t width = RoundUp<int64_t>(product.outputs, kWidthStep);
   sums.weight_bytes =
       static_cast<double>(width * product.convolutions * product.depth * product.taps) * 4;
   return sums;
 }
 
 double GroupBytes(const Product& product, const MachineFacts& machine) {
-  const int64_t width = std::min(LargestTile(machine).width, product.outputs);
+  const int64_t width = std::min<int64_t>(LargestTile(machine).width, product.outputs);
   return static_cast<double>(width * product.depth * product.taps) * 4;
 }
 
 void AddProduct(const Context& context, const Product& product) {
   const TileSums sums = SumTiles(product, context.machine);
   const auto l1 = static_cast<double>(context.machine.cache_bytes[0]);
-  const bool groups_first = sums.weight_bytes > static_cast<double>(kManyWeightBytes);
+  const bool groups_first = sums.weight_bytes > static_cast<double>(cpu::f32::kManyWeightBytes);
   const double kept = groups_first ? GroupBytes(product, context.machine) : sums.weight_bytes;
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", sums.cycles);
@@ -106,26 +102,29 @@ void AddProduct(const Context& context, const Product& product) {
   terms.Add("streamed_weight_bytes", kept > 0.75 * l1 ? sums.streamed_bytes : 0.0);
   terms.Add("weight_bytes", sums.weight_bytes);
   const double fills = product.pointwise ? 0.0 : static_cast<double>(product.pixels);
-  const double groups = groups_first ? static_cast<double>(CeilDiv(product.outputs, 32)) : 1.0;
+  const double groups =
+      groups_first ? static_cast<double>(CeilDiv<int64_t>(product.outputs, cpu::f32::kMostWidth))
+                   : 1.0;
   terms.Add("pointers", fills * static_cast<double>(product.taps * product.convolutions) * groups);
   // Inputs that every group of channels reads anew.
-  const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(0)));
+  const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(ProductInput::kX)));
   terms.Add("reread_bytes", groups_first && x_bytes > l1 ? x_bytes * (groups - 1) : 0.0);
 }
 
 Product ProductOfConv(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const TensorView& y = call.Output();
   Product product;
   product.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
   product.convolutions = attributes.group;
   product.outputs = w.dims[0] / attributes.group;
   product.depth = w.dims[1];
-  product.taps = int64_t{w.dims[2]} * w.dims[3];
+  product.taps = ConvTaps(call);
   product.pointwise = product.taps == 1 && attributes.strides[0] == 1 &&
-                      attributes.strides[1] == 1 && y.dims[2] == call.Input(0).dims[2] &&
-                      y.dims[3] == call.Input(0).dims[3];
+                      attributes.strides[1] == 1 &&
+                      y.dims[2] == call.Input(ProductInput::kX).dims[2] &&
+                      y.dims[3] == call.Input(ProductInput::kX).dims[3];
   return product;
 }
 
@@ -139,14 +138,16 @@ void TileConv(const Context& context) {
   context.terms.Add("scattered_outputs",
                     scattered ? static_cast<double>(call.Output().Elements()) : 0.0);
   context.terms.Add("residual",
-                    call.HasInput(3) ? static_cast<double>(call.Input(3).Elements()) : 0.0);
+                    call.HasInput(ConvInput::kResidual)
+                        ? static_cast<double>(call.Input(ConvInput::kResidual).Elements())
+                        : 0.0);
   AddActivation(context, call.AttributesAs<ConvAttributes>().activation);
   AddActivationTraffic(context);
 }
 
 void TileMatMul(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& a = call.Input(0);
+  const TensorView& a = call.Input(ProductInput::kX);
   Product product;
   product.depth = a.dims[a.rank - 1];
   product.pixels = a.Elements() / std::max<int64_t>(product.depth, 1);
@@ -161,14 +162,14 @@ void FirstConv(const Context& context) {
   Product product = ProductOfConv(call);
   product.pixels_per_row = call.Output().dims[3];
   product.depth *= product.taps;
-  const auto taps_high = static_cast<double>(call.Input(1).dims[2]);
+  const auto taps_high = static_cast<double>(call.Input(ProductInput::kWeights).dims[2]);
   product.taps = 1;
   const TileSums sums = SumTiles(product, context.machine);
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", sums.cycles);
   terms.Add("tiles", sums.tiles);
   terms.Add("narrow_outputs", sums.narrow_outputs);
-  const TensorView& x = call.Input(0);
+  const TensorView& x = call.Input(ProductInput::kX);
   const int64_t rows = product.pixels / std::max(call.Output().dims[3], 1);
   const double row_reads = static_cast<double>(rows) * taps_high;
   const double copied = row_reads * static_cast<double>(int64_t{x.dims[1]} * x.dims[3]);
@@ -183,16 +184,12 @@ void FirstConv(const Context& context) {
 }
 
 void Winograd(const Context& context) {
-  constexpr int64_t kCoefficients = 36;
-  constexpr int64_t kBlockBytes = 240 * 1024;  // see WinogradBlocksOf
   const OpCall& call = context.call();
-  const TensorView& x = call.Input(0);
+  const TensorView& x = call.Input(ProductInput::kX);
   const TensorView& y = call.Output();
-  const int64_t tiles = int64_t{y.dims[0]} * CeilDiv(y.dims[2], 4) * CeilDiv(y.dims[3], 4);
-  const int64_t padded_inputs = CeilDiv(x.dims[1], 16) * 16;
-  const int64_t tile_bytes = kCoefficients * (padded_inputs + 32) * 4;
-  const int64_t most = std::clamp<int64_t>(kBlockBytes / tile_bytes / 14 * 14, 14, 56);
-  const int64_t blocks = CeilDiv(tiles, std::min(most, tiles));
+  const cpu::f32::WinogradBlocks cut = cpu::f32::WinogradBlocksOf(call);
+  const int64_t tiles = cut.tiles;
+  const int64_t blocks = CeilDiv(tiles, cut.block_tiles);
   Product product;
   product.depth = x.dims[1];
   product.outputs = y.dims[1];
@@ -202,20 +199,25 @@ void Winograd(const Context& context) {
     const int64_t block_tiles = tiles / blocks + kind;
     const int64_t count = kind == 0 ? blocks - tiles % blocks : tiles % blocks;
     if (count == 0) continue;
-    AddTiles(product, context.machine, block_tiles, static_cast<double>(kCoefficients * count),
-             sums);
+    AddTiles(product, context.machine, block_tiles,
+             static_cast<double>(kWinogradCoefficients * count), sums);
   }
-  const double weight_bytes = static_cast<double>(CeilDiv(product.outputs, kWidthStep) *
-                                                  kWidthStep * product.depth * kCoefficients * 4);
+  const double weight_bytes =
+      static_cast<double>(CeilDiv<int64_t>(product.outputs, kWidthStep) * kWidthStep *
+                          product.depth * kWinogradCoefficients * 4);
   CostTerms& terms = context.terms;
   const auto tile_count = static_cast<double>(tiles);
   terms.Add("tile_cycles", sums.cycles);
   terms.Add("tiles", sums.tiles);
   terms.Add("input_tiles", tile_count);
-  terms.Add("input_vectors", tile_count * static_cast<double>(CeilDiv(x.dims[1], 16)));
-  terms.Add("output_tiles", tile_count * static_cast<double>(CeilDiv(y.dims[1], 32)));
-  terms.Add("output_vectors", tile_count * static_cast<double>(CeilDiv(y.dims[1], 16)));
-  terms.Add("residual", call.HasInput(3) ? static_cast<double>(y.Elements()) : 0.0);
+  terms.Add("input_vectors",
+            tile_count * static_cast<double>(CeilDiv<int64_t>(x.dims[1], cpu::f32::kChannelBlock)));
+  terms.Add("output_tiles",
+            tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], cpu::f32::kMostWidth)));
+  terms.Add("output_vectors",
+            tile_count * static_cast<double>(CeilDiv<int64_t>(y.dims[1], cpu::f32::kChannelBlock)));
+  terms.Add("residual",
+            call.HasInput(ConvInput::kResidual) ? static_cast<double>(y.Elements()) : 0.0);
   // Every block of tiles reads all weights.
   const double passes = static_cast<double>(blocks);
   terms.Add("weight_bytes", weight_bytes);
@@ -231,7 +233,7 @@ void Winograd(const Context& context) {
 void LibraryProduct(const Context& context) {
   const OpCall& call = context.call();
   const TensorView& y = call.Output();
-  const TensorView& b = call.Input(1);
+  const TensorView& b = call.Input(ProductInput::kWeights);
   double depth = 0;
   double rows = 0;
   double columns = 0;
@@ -239,18 +241,18 @@ void LibraryProduct(const Context& context) {
     const Product product = ProductOfConv(call);
     depth = static_cast<double>(product.depth * product.taps);
     rows = static_cast<double>(product.pixels);
-    columns = static_cast<double>(CeilDiv(product.outputs, 16) * 16 * product.convolutions);
+    columns = static_cast<double>(RoundUp<int64_t>(product.outputs, 16) * product.convolutions);
   } else {
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = b.dims[attributes.transpose_b != 0 ? b.rank - 1 : b.rank - 2];
-    columns = static_cast<double>(CeilDiv(y.dims[y.rank - 1], 16) * 16);
+    columns = static_cast<double>(RoundUp<int64_t>(y.dims[y.rank - 1], 16));
     const int64_t all_rows = y.Elements() / std::max(y.dims[y.rank - 1], 1);
     rows = static_cast<double>(all_rows);
   }
   context.terms.Add("padded_products", depth * rows * columns);
   context.terms.Add("padded_outputs", rows * columns);
   context.terms.Add("operand_elements",
-                    static_cast<double>(call.Input(0).Elements() + b.Elements()));
+                    static_cast<double>(call.Input(ProductInput::kX).Elements() + b.Elements()));
   const int64_t matrices =
       context.operands.kind() == OpKind::kConv || y.rank < 2
           ? 1
@@ -267,14 +269,14 @@ void PortableProduct(const Context& context) {
     const Product product = ProductOfConv(call);
     depth = static_cast<double>(product.depth * product.taps);
   } else {
-    const TensorView& a = call.Input(0);
+    const TensorView& a = call.Input(ProductInput::kX);
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = a.dims[attributes.transpose_a != 0 ? a.rank - 2 : a.rank - 1];
   }
   const auto outputs = static_cast<double>(y.Elements());
   context.terms.Add("products", depth * outputs);
   context.terms.Add("outputs", outputs);
-  context.terms.Add("weights", static_cast<double>(call.Input(1).Elements()));
+  context.terms.Add("weights", static_cast<double>(call.Input(ProductInput::kWeights).Elements()));
   AddActivationTraffic(context);
 }
 

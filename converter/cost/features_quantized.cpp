@@ -1,14 +1,15 @@
 // Kernels on bytes: products four bytes deep and 16 channels wide, and what goes over elements.
 #include <algorithm>
 
+#include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
 
 namespace tenon::converter::features {
 namespace {
 
-constexpr int64_t kDepthStep = 4;       // bytes that one lane multiplies at once
-constexpr int64_t kChannelStep = 16;    // lanes of a register of sums
-constexpr int64_t kDepthwiseStep = 64;  // channels that one register of bytes holds
+using cpu::q8::kDepthStep;
+constexpr int64_t kChannelStep = cpu::q8::kWidthStep;  // lanes of a register of sums
+constexpr int64_t kDepthwiseStep = 64;                 // channels that one register of bytes holds
 
 struct QuantizedProduct {
   int64_t pixels = 0;
@@ -19,8 +20,8 @@ struct QuantizedProduct {
 };
 
 void AddProduct(const Context& context, const QuantizedProduct& product) {
-  const int64_t width = CeilDiv(product.outputs, kChannelStep) * kChannelStep;
-  const int64_t depth = CeilDiv(product.depth, kDepthStep) * kDepthStep;
+  const int64_t width = RoundUp<int64_t>(product.outputs, kChannelStep);
+  const int64_t depth = RoundUp<int64_t>(product.depth, kDepthStep);
   const auto pixels = static_cast<double>(product.pixels * product.groups);
   const double steps = pixels * static_cast<double>(width * depth * product.taps) /
                        static_cast<double>(kChannelStep * kDepthStep);
@@ -39,16 +40,17 @@ void AddRescaled(const Context& context, Rounding rounding) {
 }
 
 void AddDepthwise(const Context& context) {
-  const TensorView& w = context.call().Input(1);
+  const TensorView& w = context.call().Input(ProductInput::kWeights);
   const TensorView& y = context.call().Output();
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
-  const auto vectors = static_cast<double>(CeilDiv(y.dims[1], kDepthwiseStep));
+  const auto vectors = static_cast<double>(CeilDiv<int64_t>(y.dims[1], kDepthwiseStep));
   CostTerms& terms = context.terms;
   terms.model += " depthwise";
   terms.Add("pixels", pixels);
   terms.Add("pixel_vectors", pixels * vectors);
-  terms.Add("tap_vectors",
-            pixels * vectors * static_cast<double>(CeilDiv(w.dims[2], kDepthStep) * w.dims[3]));
+  terms.Add(
+      "tap_vectors",
+      pixels * vectors * static_cast<double>(CeilDiv<int64_t>(w.dims[2], kDepthStep) * w.dims[3]));
 }
 
 }  // namespace
@@ -56,10 +58,10 @@ void AddDepthwise(const Context& context) {
 void QuantizedConv(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const TensorView& y = call.Output();
   const int32_t group = attributes.conv.group;
-  if (group > 1 && group == call.Input(0).dims[1]) {
+  if (group > 1 && group == call.Input(ProductInput::kX).dims[1]) {
     AddDepthwise(context);
   } else {
     QuantizedProduct product;
@@ -77,7 +79,7 @@ void QuantizedConv(const Context& context) {
 void QuantizedMatMul(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
-  const TensorView& a = call.Input(0);
+  const TensorView& a = call.Input(ProductInput::kX);
   QuantizedProduct product;
   product.depth = a.dims[a.rank - 1 - attributes.matmul.transpose_a];
   product.outputs = call.Output().dims[call.Output().rank - 1];

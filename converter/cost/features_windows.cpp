@@ -1,7 +1,8 @@
 // Depthwise convolutions, pools, and functions along one dimension, channels in lanes
-// (backends/cpu/kernels/vector).
+// (backends/cpu/kernels/f32).
 #include <algorithm>
 
+#include "backends/cpu/caps/tiles.hpp"
 #include "converter/cost/features_kernels.hpp"
 
 namespace tenon::converter::features {
@@ -16,22 +17,21 @@ double Vectors(int64_t channels, int lanes) {
     vectors += 1;
     left -= lanes / 2;
   }
-  return vectors + static_cast<double>(CeilDiv(left, 4));
+  return vectors + static_cast<double>(CeilDiv<int64_t>(left, 4));
 }
 
 }  // namespace
 
 void Depthwise(const Context& context) {
-  constexpr int64_t kMostPixels = 4;  // see simd/routines.hpp
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const TensorView& y = call.Output();
   const bool square = w.dims[2] == w.dims[3] && attributes.strides[0] == attributes.strides[1];
   const bool dense = attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
   const bool compact =
       square && dense && (w.dims[2] == 3 || w.dims[2] == 5) && attributes.strides[0] <= 2;
-  const int64_t tiles_per_row = CeilDiv(y.dims[3], kMostPixels);
+  const int64_t tiles_per_row = CeilDiv<int64_t>(y.dims[3], cpu::f32::kMostDepthwisePixels);
   const auto items = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * tiles_per_row);
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
   const double vectors = Vectors(y.dims[1], context.machine.vector_lanes);
@@ -87,15 +87,15 @@ void Lrn(const Context& context) {
 namespace {
 
 void AddSoftmax(const Context& context) {
-  constexpr int64_t kShortRow = 32;  // see simd/softmax.hpp
   const TensorView& x = context.call().Input(0);
   const int32_t axis = context.call().AttributesAs<SoftmaxAttributes>().axis;
   const int64_t count = std::max(x.dims[axis], 1);
   const int64_t rows = x.Elements() / count;
   const int lanes = context.machine.vector_lanes;
-  const bool is_short = count <= kShortRow;
+  const bool is_short = count <= cpu::f32::kShortRow;
   context.terms.Add("rows", static_cast<double>(rows));
-  const int64_t vectors = is_short ? CeilDiv(rows, lanes) * count : rows * CeilDiv(count, lanes);
+  const int64_t vectors =
+      is_short ? CeilDiv<int64_t>(rows, lanes) * count : rows * CeilDiv<int64_t>(count, lanes);
   context.terms.Add("vectors", static_cast<double>(vectors));
   context.terms.Add("short_row_elements", is_short ? static_cast<double>(rows * count) : 0.0);
   context.terms.Add("elements", static_cast<double>(rows * count));

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/kernel_name.hpp"
-#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -46,7 +47,7 @@ std::string OperandText(const TensorView& view) {
 
 /// Numbers that a quantized op reckons with: they change its result, never its time.
 bool IsScaleOrBound(const OpRow& row, const AttributeField& field) {
-  if (row.kind < OpKind::kQuantize) return false;
+  if (!TraitsOf(row.kind).quantized) return false;
   const std::string_view name = field.name;
   const auto ends_with = [&](std::string_view end) {
     return name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
@@ -56,9 +57,9 @@ bool IsScaleOrBound(const OpRow& row, const AttributeField& field) {
 }
 
 std::string AttributesText(const OpRow& row, const int32_t* words) {
-  const auto* defaults = static_cast<const int32_t*>(GetOpText(row.kind).default_attributes);
+  const auto* defaults = GetOpHostRow(row.kind).text.DefaultWords();
   std::string text;
-  for (const AttributeField& field : GetOpText(row.kind).fields) {
+  for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
     const int32_t* value = words + field.offset;
     if (std::equal(value, value + field.count, defaults + field.offset)) continue;
     if (IsScaleOrBound(row, field)) continue;
@@ -130,10 +131,9 @@ void ProfileOperands::Finish(std::vector<int32_t> attributes) {
   attributes_ = std::move(attributes);
   const size_t given = std::min(attributes_.size(), row.attribute_words);
   attributes_.resize(row.attribute_words);
-  std::copy(
-      static_cast<const int32_t*>(GetOpText(row.kind).default_attributes) + given,
-      static_cast<const int32_t*>(GetOpText(row.kind).default_attributes) + row.attribute_words,
-      attributes_.begin() + static_cast<ptrdiff_t>(given));
+  std::copy(GetOpHostRow(row.kind).text.DefaultWords() + given,
+            GetOpHostRow(row.kind).text.DefaultWords() + row.attribute_words,
+            attributes_.begin() + static_cast<ptrdiff_t>(given));
   call_.tensors = views_.data();
   call_.input_ids = Span<const int32_t>(input_ids_.data(), input_ids_.size());
   call_.output_ids = Span<const int32_t>(output_ids_.data(), output_ids_.size());
@@ -143,7 +143,7 @@ void ProfileOperands::Finish(std::vector<int32_t> attributes) {
 const float* ConstantExponent(const OpCall& call, OpKind kind) {
   if (kind != OpKind::kBinary) return nullptr;
   if (call.AttributesAs<BinaryAttributes>().function != BinaryFunction::kPow) return nullptr;
-  const TensorView& exponent = call.Input(1);
+  const TensorView& exponent = call.Input(BinaryInput::kY);
   const bool known = exponent.data != nullptr && exponent.dtype == DType::kF32;
   return known && exponent.Elements() == 1 ? exponent.As<const float>() : nullptr;
 }

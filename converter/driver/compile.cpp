@@ -5,24 +5,16 @@
 
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/optimal_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/program_problem.hpp"
-#include "converter/solve/order/random_order.hpp"
+#include "converter/solve/order/list_orders.hpp"
 
 namespace tenon::converter {
 namespace {
 
-KernelChoiceOptions KernelChoiceOf(const CompileOptions& options, const CostModel& costs) {
-  KernelChoiceOptions choice = options.kernels;
-  choice.board = options.board;
-  choice.costs = &costs;
-  return choice;
-}
-
 Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
-  const auto costs = MakeCostModel(*options.board, options.profile);
+  const auto costs = MakeCostModel(options.board(), options.profile);
   LowerOptions lower;
-  lower.kernels = KernelChoiceOf(options, *costs);
+  lower.kernels = options.KernelsWith(*costs);
   lower.fallback = options.fallback;
   TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(compiled.graph, lower, compiled.passes));
   compiled.mapping = std::move(lowered.mapping);
@@ -34,6 +26,12 @@ Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
 ProgressFunction ProgressOf(const CompileOptions& options, const char* what) {
   if (!options.progress) return {};
   return [&options, what](double share) { options.progress(what, share); };
+}
+
+ArenaOptions ArenaOptionsOf(const CompileOptions& options) {
+  ArenaOptions arena = options.arena;
+  arena.place.progress = ProgressOf(options, "placing");
+  return arena;
 }
 
 /// The order of nodes that the mode asks for, or none to keep the model's.
@@ -63,9 +61,7 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
 /// its arena is smaller, because live bytes say nothing of gaps; ties keep the model's order.
 Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   Graph& graph = compiled.graph;
-  ArenaOptions arena_options;
-  arena_options.work_budget = options.place_budget;
-  arena_options.progress = ProgressOf(options, "placing");
+  const ArenaOptions arena_options = ArenaOptionsOf(options);
   compiled.arena = PlanArena(graph, compiled.locations, arena_options);
   MemoryReport& memory = compiled.memory;
   memory.source_order_bytes = compiled.arena.bytes;
@@ -123,9 +119,8 @@ ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
       static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
   schedule.search_order = options.order.mode == OrderMode::kSearch;
   schedule.aggregate = options.aggregate;
-  schedule.arena.work_budget = options.place_budget;
+  schedule.arena = ArenaOptionsOf(options);
   schedule.search.progress = ProgressOf(options, "ordering");
-  schedule.arena.progress = ProgressOf(options, "placing");
   return schedule;
 }
 
@@ -142,10 +137,10 @@ std::optional<ScheduledProgram> ScheduleSourceOrder(const CompileOptions& option
                                                     const Compiled& compiled) {
   Graph graph = compiled.graph;
   Locations locations = compiled.locations;
-  const auto model = MakeCostModel(*options.board, options.profile, &locations);
+  const auto model = MakeCostModel(options.board(), options.profile, &locations);
   ScheduleOptions schedule = ScheduleOptionsOf(options);
   schedule.search_order = false;
-  auto program = MakeSchedule(graph, locations, *options.board, *model, schedule);
+  auto program = MakeSchedule(graph, locations, options.board(), *model, schedule);
   if (!program.ok()) return std::nullopt;
   return std::move(*program);
 }
@@ -160,9 +155,9 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   if (options.order.mode == OrderMode::kRandom) {
     TENON_RETURN_IF_ERROR(SetRandomOrder(options.order.seed, compiled));
   }
-  const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
+  const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
   TENON_ASSIGN_OR_RETURN(ScheduledProgram after,
-                         MakeSchedule(compiled.graph, compiled.locations, *options.board, *model,
+                         MakeSchedule(compiled.graph, compiled.locations, options.board(), *model,
                                       ScheduleOptionsOf(options)));
   const ScheduledProgram& source = before ? *before : after;
   compiled.time.before = source.simulation.makespan;
@@ -184,7 +179,7 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
 /// than running its ops in order (a start for every op, a CPU that stands in, memory of its own).
 const Unit* OnlyUnit(const CompileOptions& options, const Graph& graph,
                      const std::vector<OpId>& ops) {
-  const Board& board = *options.board;
+  const Board& board = options.board();
   if (!NeedsSchedule(board)) return ComputeUnit(board);
   if (MemoryOf(board).slow != nullptr) return nullptr;
   const Unit* only = nullptr;
@@ -208,8 +203,8 @@ std::vector<OpId> ExecutedOps(const Graph& graph, const Locations& locations) {
 /// On one unit every order takes the same time: the sum of the ops'.
 void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled& compiled) {
   if (unit == nullptr) return;
-  const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
-  const double bandwidth = options.board->PortBytesPerSecond(*unit);
+  const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
+  const double bandwidth = options.board().PortBytesPerSecond(*unit);
   Picoseconds total = TimeAtRate(unit->start_overhead_us(), 1e6);
   TimeReport& time = compiled.time;
   for (const OpId id : compiled.arena.steps) {
@@ -239,14 +234,14 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
       KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
   const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
   const Unit* only = OnlyUnit(options, compiled.graph, executed);
-  if (NeedsSchedule(*options.board) && only == nullptr) {
+  if (NeedsSchedule(options.board()) && only == nullptr) {
     TENON_RETURN_IF_ERROR(ScheduleUnits(options, compiled));
   } else {
     TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
     PredictOnOneUnit(options, only, compiled);
   }
   MemoryReport& memory = compiled.memory;
-  memory.space = options.board->ArenaSpace()->name;
+  memory.space = options.board().ArenaSpace()->name;
   memory.arena_bytes = compiled.arena.bytes;
   memory.lower_bound = compiled.arena.lower_bound;
   memory.proven_optimal = compiled.arena.proven_optimal;
@@ -260,7 +255,7 @@ bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
   bool found = false;
   for (const OpId id : compiled.graph.OpOrder()) {
     const auto k = static_cast<size_t>(id);
-    if (!IsForInPlaceOnly(CapsOf(compiled.graph.op(id)))) continue;
+    if (!CapsOf(compiled.graph.op(id)).in_place_only) continue;
     if (k < compiled.arena.in_place.size() && compiled.arena.in_place[k] >= 0) continue;
     if (idle.size() <= k) idle.resize(k + 1, false);
     idle[k] = found = true;
@@ -274,7 +269,7 @@ std::vector<int64_t> LiveWithoutRows(const Compiled& compiled) {
   std::vector<int64_t> change(arena.steps.size() + 1, 0);
   for (const PlannedStorage& storage : arena.storages) {
     const OpId op = storage.workspace_of;
-    if (op != kNone && IsForInPlaceOnly(CapsOf(compiled.graph.op(op)))) continue;
+    if (op != kNone && CapsOf(compiled.graph.op(op)).in_place_only) continue;
     change[static_cast<size_t>(storage.first_step)] += PaddedBytes(storage.bytes);
     change[static_cast<size_t>(storage.last_step) + 1] -= PaddedBytes(storage.bytes);
   }
@@ -291,7 +286,7 @@ bool MarkNeedlessInPlace(const Compiled& compiled, std::vector<bool>& needless) 
   for (size_t step = 0; step < compiled.arena.steps.size(); ++step) {
     const OpId id = compiled.arena.steps[step];
     const Op& op = compiled.graph.op(id);
-    if (!IsForInPlaceOnly(CapsOf(op)) || live[step] > compiled.arena.bytes) continue;
+    if (!CapsOf(op).in_place_only || live[step] > compiled.arena.bytes) continue;
     const auto k = static_cast<size_t>(id);
     if (needless.size() <= k) needless.resize(k + 1, false);
     needless[k] = found = true;
@@ -313,7 +308,7 @@ Result<Compiled> CompileInPlace(const Graph& graph, CompileOptions options) {
 
 /// What counts: one inference, or what the busiest unit has to do for each of a stream.
 Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compiled) {
-  if (!options.map_for_period) return compiled.time.after;
+  if (options.objective != Objective::kThroughput) return compiled.time.after;
   Picoseconds busiest = 0;
   for (const UnitTime& unit : compiled.time.units) busiest = std::max(busiest, unit.after);
   return busiest;
@@ -321,18 +316,17 @@ Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compil
 
 /// Both mappings are compiled, because only that knows of layouts, views and places in memory.
 Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& options) {
-  const auto costs = MakeCostModel(*options.board, options.profile);
+  const auto costs = MakeCostModel(options.board(), options.profile);
   OptimalMapOptions search;
-  search.work_budget = options.map_budget;
   search.seed = options.order.seed;
+  const bool for_period = options.objective == Objective::kThroughput;
   TENON_ASSIGN_OR_RETURN(
       const OptimalChoice choice,
-      ChooseOptimalMap(graph, KernelChoiceOf(options, *costs),
-                       options.map_for_period ? MapObjective::kPeriod : MapObjective::kLatency,
-                       search));
+      ChooseOptimalMap(graph, options.KernelsWith(*costs),
+                       for_period ? MapObjective::kPeriod : MapObjective::kLatency, search));
   MappingReport report;
   report.mode = MappingMode::kOptimal;
-  report.for_period = options.map_for_period;
+  report.for_period = for_period;
   report.exact = choice.map.exact;
   report.tried = choice.map.tried;
   Result<Compiled> table = CompileMapped(graph, options);
@@ -358,17 +352,16 @@ Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& option
 }  // namespace
 
 Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
-  if (!NeedsSchedule(*options.board)) return true;
+  if (!NeedsSchedule(options.board())) return true;
   if (options.mapping == MappingMode::kOptimal) return false;
   Graph mapped = graph;
-  const auto costs = MakeCostModel(*options.board, options.profile);
-  TENON_ASSIGN_OR_RETURN(const auto mapping,
-                         ChooseKernels(mapped, KernelChoiceOf(options, *costs)));
+  const auto costs = MakeCostModel(options.board(), options.profile);
+  TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(mapped, options.KernelsWith(*costs)));
   return OnlyUnit(options, mapped, mapped.OpOrder()) != nullptr;
 }
 
 Result<Compiled> Compile(Graph graph, const CompileOptions& options) {
-  const bool has_choice = NeedsSchedule(*options.board);
+  const bool has_choice = NeedsSchedule(options.board());
   if (options.mapping == MappingMode::kOptimal && has_choice) return CompileOptimal(graph, options);
   if (options.kernels.in_place) return CompileInPlace(graph, options);
   return CompileMapped(std::move(graph), options);

@@ -10,14 +10,20 @@
 
 #include "converter/board/board.hpp"
 #include "converter/ir/pass.hpp"
-#include "converter/layout/arena_plan.hpp"
-#include "converter/map/kernel_choice.hpp"
-#include "converter/profile/measured_cost_model.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/solve/map/optimal_map.hpp"
 #include "converter/solve/order/memory_order.hpp"
+#include "converter/stage/program_options.hpp"
 
 namespace tenon::converter {
+
+enum class Objective {
+  kLatency,  ///< least predicted time; among equals the smallest arena
+  kMemory,   ///< smallest arena, at the price of time
+  /// Least time between the results of a stream of inputs: the plan also gets what serves that, see
+  /// MakeParallelPrograms. Of the sequential program as kLatency.
+  kThroughput,
+};
 
 enum class OrderMode {
   kSource,  ///< as the model has it
@@ -91,33 +97,31 @@ struct MappingReport {
   Picoseconds optimal = 0;     ///< and by the one that the search found
 };
 
-struct CompileOptions {
-  const Board* board = nullptr;
-  const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
+struct CompileOptions : ProgramOptions {
+  Objective objective = Objective::kLatency;
   OrderOptions order;
-  int64_t place_budget = PlaceOptions{}.work_budget;
-  KernelChoiceOptions kernels;  ///< board and costs are filled in
   MappingMode mapping = MappingMode::kTable;
-  bool map_for_period = false;  ///< optimal for a stream of inputs, not for one
-  int64_t map_budget = OptimalMapOptions{}.work_budget;
   bool aggregate = true;  ///< false: devices are started for every op
-  bool fallback = false;  ///< ops on devices get a CPU kernel for the same operands too
   /// Told what is searched for and how far it has come. May be empty.
   std::function<void(const char* what, double share)> progress = {};
 };
 
-struct Compiled {
+struct CompileReport {
+  std::vector<MappedOp> mapping;
+  MemoryReport memory;
+  OrderReport order;
+  TimeReport time;
+  MappingReport mapping_report;
+  SegmentReport segments;  ///< empty where no device runs ops
+};
+
+/// Of the memory report, what constants take is not known yet.
+struct Compiled : CompileReport {
   Graph graph;
   Locations locations;
   ArenaPlan arena;
   Schedule schedule;
   std::vector<PassReport> passes;
-  std::vector<MappedOp> mapping;
-  MemoryReport memory;  ///< constants are not known yet
-  OrderReport order;
-  TimeReport time;
-  MappingReport mapping_report;
-  SegmentReport segments;  ///< empty where no device runs ops
 };
 
 /// True if all ops are given to one unit, which then runs them in any order in the same time: what

@@ -38,11 +38,11 @@ Picoseconds TimeInSpaces(const OpTime& op, int64_t direct_bytes, double arena, d
 }
 
 void PredictAgain(const CompileOptions& options, Compiled& compiled) {
-  const Unit* unit = ComputeUnit(*options.board);
+  const Unit* unit = ComputeUnit(options.board());
   if (unit == nullptr || compiled.time.units.size() != 1) return;
-  const MemorySpace& direct = *options.board->DirectSpace();
-  const auto model = MakeCostModel(*options.board, options.profile, &compiled.locations);
-  const double bandwidth = options.board->PortBytesPerSecond(*unit);
+  const MemorySpace& direct = *options.board().DirectSpace();
+  const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
+  const double bandwidth = options.board().PortBytesPerSecond(*unit);
   Picoseconds more = 0;
   for (const OpId id : compiled.arena.steps) {
     const Op& op = compiled.graph.op(id);
@@ -61,20 +61,20 @@ void PredictAgain(const CompileOptions& options, Compiled& compiled) {
 std::optional<ArenaPlan> Spread(const CompileOptions& options, int64_t limit,
                                 const Compiled& compiled) {
   constexpr int64_t kShare = 8;  // of what one arena's placement may take
-  const Board& board = *options.board;
+  const Board& board = options.board();
   const MemorySpace& arena = *board.ArenaSpace();
   const MemorySpace& direct = *board.DirectSpace();
   const TwoSpaces spaces = {
       {"", limit, arena.bandwidth_bytes_per_second},
       {direct.name, DirectLimit(board, compiled.graph), direct.bandwidth_bytes_per_second}};
   return SpreadOverTwoArenas(compiled.graph, compiled.locations, compiled.arena, spaces,
-                             options.place_budget / kShare);
+                             options.arena.place.work_budget / kShare);
 }
 
 }  // namespace
 
 bool SpreadOverSpaces(const CompileOptions& options, int64_t limit, Compiled& compiled) {
-  if (options.board->DirectSpace() == nullptr) return false;
+  if (options.board().DirectSpace() == nullptr) return false;
   std::optional<ArenaPlan> plan = Spread(options, limit, compiled);
   if (!plan) return false;
   compiled.arena = std::move(*plan);
@@ -92,7 +92,7 @@ bool SpreadOverSpaces(const CompileOptions& options, int64_t limit, Compiled& co
 }
 
 int64_t SmallestSpread(const CompileOptions& options, int64_t most, const Compiled& compiled) {
-  if (options.board->DirectSpace() == nullptr) return most;
+  if (options.board().DirectSpace() == nullptr) return most;
   int64_t fails = -1;
   int64_t works = PaddedBytes(most) / kStorageAlignment;
   while (works - fails > 1) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "converter/driver/direct_space.hpp"
-#include "converter/layout/grow_workspaces.hpp"
+#include "converter/layout/arena_plan.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -87,7 +87,7 @@ PatchPrices PricesOf(const Board& board) {
 CompileOptions Quick(CompileOptions options) {
   constexpr int64_t kShare = 16;
   options.order.budget /= kShare;
-  options.place_budget /= kShare;
+  options.arena.place.work_budget /= kShare;
   return options;
 }
 
@@ -120,14 +120,19 @@ bool IsTooLarge(const Error& error) { return error.kind == ErrorKind::kDoesNotFi
 /// One unit that runs all ops: everything that is asked is whether it fits.
 class OneUnitFitter {
  public:
-  OneUnitFitter(const Graph& graph, const FitOptions& options, Board board)
-      : graph_(graph), options_(options), board_(std::move(board)) {
+  OneUnitFitter(const Graph& graph, const CompileOptions& options, const SplitOptions& split,
+                Board board)
+      : graph_(graph), options_(options), split_(split), board_(std::move(board)) {
+    options_.kernels.board = &board_;
     limit_ = board_.ArenaSpace()->usable_bytes();
     split_options_.limits = board_.splitting;
-    split_options_.work_budget = options.split_budget;
-    split_options_.in_place = InPlaceInputsOf(options.compile);
-    if (options.most_slowdown > 0) split_options_.prices = PricesOf(board_);
+    split_options_.work_budget = split.work_budget;
+    split_options_.in_place = InPlaceInputsOf(options);
+    if (split.most_slowdown > 0) split_options_.prices = PricesOf(board_);
   }
+
+  OneUnitFitter(const OneUnitFitter&) = delete;
+  OneUnitFitter& operator=(const OneUnitFitter&) = delete;
 
   /// The first way that fits, in order of what it costs in time; or over two spaces, if that takes
   /// less.
@@ -141,26 +146,21 @@ class OneUnitFitter {
   /// Over the arena's space and the board's direct one; none if the board has no such space or they
   /// have too little room.
   [[nodiscard]] std::optional<Fitted> OverTwoSpaces(Fitted fitted) const {
-    CompileOptions compile = options_.compile;
-    compile.board = &board_;
     const int64_t limit = limit_ - Beside(fitted);
-    if (!SpreadOverSpaces(compile, limit, fitted.compiled)) return std::nullopt;
+    if (!SpreadOverSpaces(options_, limit, fitted.compiled)) return std::nullopt;
     return fitted;
   }
 
   /// The smallest that can be reached at the price of time.
   Result<Fitted> Smallest() {
-    CompileOptions compile = InPlace(Lean(options_.compile, /*limit=*/0));
-    compile.board = &board_;
-    if (options_.most_slowdown > 0) {
-      CompileOptions fastest = Quick(options_.compile);
-      fastest.board = &board_;
-      TENON_ASSIGN_OR_RETURN(const Compiled whole, Compile(graph_, fastest));
-      most_time_ = static_cast<double>(whole.time.after) * options_.most_slowdown;
+    const CompileOptions compile = InPlace(Lean(options_, /*limit=*/0));
+    if (split_.most_slowdown > 0) {
+      TENON_ASSIGN_OR_RETURN(const Compiled whole, Compile(graph_, Quick(options_)));
+      most_time_ = static_cast<double>(whole.time.after) * split_.most_slowdown;
     }
     TENON_ASSIGN_OR_RETURN(Fitted smallest, Split(graph_, compile, MemorySplit(), /*ops=*/false));
     if (unsplit_ == 0) unsplit_ = smallest.compiled.arena.bytes;
-    if (options_.split) {
+    if (split_.allowed) {
       TENON_ASSIGN_OR_RETURN(Fitted cut, Cut(compile, 0, smallest, /*ops=*/false));
       if (NeededBytes(cut.compiled, board_) < NeededBytes(smallest.compiled, board_) &&
           !IsTooSlow(cut)) {
@@ -203,14 +203,14 @@ class OneUnitFitter {
   /// Whole, then with chains cut, then with single ops split too. Ops that share bytes with what
   /// they read need less than their working sets say: what fits the arena is not split for those.
   Result<std::optional<Fitted>> TryKernels(bool lean) {
-    const CompileOptions compile = OptionsFor(lean);
+    const CompileOptions compile = lean ? Lean(options_, limit_) : options_;
     TENON_ASSIGN_OR_RETURN(Fitted whole, Split(graph_, compile, MemorySplit(), /*ops=*/false));
     if (!lean) whole_time_ = whole.compiled.time.after;
     if (AcceptUncut(whole, lean)) return std::optional(std::move(whole));
     const CompileOptions in_place = InPlace(compile);
     TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, in_place, MemorySplit(), /*ops=*/false));
     if (AcceptUncut(over, lean)) return std::optional(std::move(over));
-    if (!options_.split || SpreadIsFastest()) return std::optional<Fitted>();
+    if (!split_.allowed || SpreadIsFastest()) return std::optional<Fitted>();
     const int64_t limit = std::max<int64_t>(limit_ - Beside(whole), 1);
     for (const bool ops : {false, true}) {
       Result<Fitted> cut = Cut(in_place, limit, whole, ops);
@@ -218,12 +218,6 @@ class OneUnitFitter {
       if (cut.ok() && Accept(*cut, lean)) return std::optional(std::move(*cut));
     }
     return std::optional<Fitted>();
-  }
-
-  [[nodiscard]] CompileOptions OptionsFor(bool lean) const {
-    CompileOptions compile = lean ? Lean(options_.compile, limit_) : options_.compile;
-    compile.board = &board_;
-    return compile;
   }
 
   [[nodiscard]] bool IsTooSlow(const Fitted& fitted) const {
@@ -271,7 +265,8 @@ class OneUnitFitter {
   }
 
   const Graph& graph_;
-  const FitOptions& options_;
+  CompileOptions options_;  ///< for `board_`
+  const SplitOptions& split_;
   const Board board_;
   int64_t limit_ = 0;
   int64_t unsplit_ = 0;
@@ -305,18 +300,18 @@ Error TooLarge(const Compiled& smallest, const Board& board, int64_t works, bool
 }
 
 /// The way that fits under a limit of `bytes`, if there is one.
-Result<std::optional<Fitted>> TryLimit(const Graph& graph, const FitOptions& options,
-                                       int64_t bytes) {
-  return OneUnitFitter(graph, options, WithLimit(*options.compile.board, bytes)).Try();
+Result<std::optional<Fitted>> TryLimit(const Graph& graph, const CompileOptions& options,
+                                       const SplitOptions& split, int64_t bytes) {
+  return OneUnitFitter(graph, options, split, WithLimit(options.board(), bytes)).Try();
 }
 
 /// Of boards with a direct space: the smallest limit is one with which the least fits both.
-Error RefuseSpread(const FitOptions& options, const Fitted& smallest) {
-  const Board& board = *options.compile.board;
+Error RefuseSpread(const CompileOptions& options, bool split, const Fitted& smallest) {
+  const Board& board = options.board();
   const int64_t whole = smallest.compiled.arena.bytes;
   const int64_t beside = NeededBytes(smallest.compiled, board) - whole;
-  const int64_t arena = SmallestSpread(options.compile, whole, smallest.compiled);
-  Error error = TooLarge(smallest.compiled, board, arena + beside, options.split);
+  const int64_t arena = SmallestSpread(options, whole, smallest.compiled);
+  Error error = TooLarge(smallest.compiled, board, arena + beside, split);
   if (arena < whole) {
     error.details.push_back(
         fmt::format("with that limit the rest lies in '{}'", board.DirectSpace()->name));
@@ -326,54 +321,56 @@ Error RefuseSpread(const FitOptions& options, const Fitted& smallest) {
 
 /// States the smallest limit that works: one that was tried, when a byte less was tried too and did
 /// not. (After `kMostTries` improvements a smaller one may be left.)
-Error Refuse(const Graph& graph, const FitOptions& options) {
+Error Refuse(const Graph& graph, const CompileOptions& options, const SplitOptions& split) {
   constexpr int kMostTries = 6;
   constexpr int64_t kUnlimited = int64_t{1} << 50;
-  const Board& board = *options.compile.board;
-  TENON_ASSIGN_OR_RETURN(Fitted smallest,
-                         OneUnitFitter(graph, options, WithLimit(board, kUnlimited)).Smallest());
+  const Board& board = options.board();
+  TENON_ASSIGN_OR_RETURN(
+      Fitted smallest,
+      OneUnitFitter(graph, options, split, WithLimit(board, kUnlimited)).Smallest());
   int64_t works = NeededBytes(smallest.compiled, board);
-  if (board.DirectSpace() != nullptr) return RefuseSpread(options, smallest);
+  if (board.DirectSpace() != nullptr) return RefuseSpread(options, split.allowed, smallest);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryLimit(graph, options, works - 1));
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryLimit(graph, options, split, works - 1));
     if (!found.has_value()) break;
     smallest = std::move(*found);
     const int64_t needed = NeededBytes(smallest.compiled, board);
-    const Result<std::optional<Fitted>> again = TryLimit(graph, options, needed);
+    const Result<std::optional<Fitted>> again = TryLimit(graph, options, split, needed);
     works = again.ok() && again->has_value() ? needed : works - 1;
   }
-  return TooLarge(smallest.compiled, board, works, options.split);
+  return TooLarge(smallest.compiled, board, works, split.allowed);
 }
 
-Result<Fitted> FitOneUnit(const Graph& graph, const FitOptions& options) {
-  const Board& board = *options.compile.board;
+Result<Fitted> FitOneUnit(const Graph& graph, const CompileOptions& options,
+                          const SplitOptions& split) {
+  const Board& board = options.board();
+  OneUnitFitter fitter(graph, options, split, board);
   if (options.objective == Objective::kMemory) {
-    TENON_ASSIGN_OR_RETURN(Fitted smallest, OneUnitFitter(graph, options, board).Smallest());
+    TENON_ASSIGN_OR_RETURN(Fitted smallest, fitter.Smallest());
     if (NeededBytes(smallest.compiled, board) <= board.ArenaSpace()->usable_bytes()) {
       return smallest;
     }
-    std::optional<Fitted> spread =
-        OneUnitFitter(graph, options, board).OverTwoSpaces(std::move(smallest));
+    std::optional<Fitted> spread = fitter.OverTwoSpaces(std::move(smallest));
     if (spread) return std::move(*spread);
   } else {
-    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, OneUnitFitter(graph, options, board).Try());
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, fitter.Try());
     if (found) return std::move(*found);
   }
-  return Refuse(graph, options);
+  return Refuse(graph, options, split);
 }
 
 /// Several units side by side: ways to split are compiled with little effort each, and the fastest
 /// is compiled again.
 class SeveralUnitsFitter {
  public:
-  SeveralUnitsFitter(const Graph& graph, const FitOptions& options)
-      : graph_(graph), options_(options), board_(*options.compile.board) {
+  SeveralUnitsFitter(const Graph& graph, const CompileOptions& options, const SplitOptions& split)
+      : graph_(graph), options_(options), split_(split.allowed), board_(options.board()) {
     split_options_.limits = board_.splitting;
-    split_options_.work_budget = options.split_budget;
+    split_options_.work_budget = split.work_budget;
   }
 
   Result<Fitted> Fastest() const {
-    if (!options_.split) return With(Shares{}, options_.compile);
+    if (!split_) return With(Shares{}, options_);
     // Chains are cut so that they leave room for what is fetched ahead, then single ops likewise.
     constexpr Shares kWays[] = {{0, 8}, {0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},
                                 {8, 1}, {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
@@ -385,7 +382,7 @@ class SeveralUnitsFitter {
       Result<Candidate> candidate = Split(shares);
       if (candidate.ok() && candidate->IsWhole() && std::exchange(tried_whole, true)) continue;
       if (candidate.ok()) {
-        const Status status = CompileCandidate(Quick(options_.compile), *candidate);
+        const Status status = CompileCandidate(Quick(options_), *candidate);
         if (!status.ok()) candidate = status.error();
       }
       if (!candidate.ok()) {
@@ -402,7 +399,7 @@ class SeveralUnitsFitter {
       }
     }
     if (!best) return *first_error;
-    return With(*best, options_.compile);
+    return With(*best, options_);
   }
 
  private:
@@ -433,7 +430,7 @@ class SeveralUnitsFitter {
       TENON_ASSIGN_OR_RETURN(candidate.fitted.chains,
                              SplitForMemory(candidate.graph, target, split_options_));
     }
-    if (options_.split) {
+    if (split_) {
       WorkingSetLimit working_set = WorkingSetLimitOf(board_);
       for (WorkingSpace& space : working_set.spaces) {
         space.bytes = space.bytes / kShares * shares.ops;
@@ -455,7 +452,8 @@ class SeveralUnitsFitter {
   }
 
   const Graph& graph_;
-  const FitOptions& options_;
+  const CompileOptions& options_;
+  bool split_;
   const Board& board_;
   MemorySplitOptions split_options_;
 };
@@ -468,9 +466,10 @@ int64_t NeededBytes(const Compiled& compiled, const Board& board) {
   return compiled.arena.bytes + beside + (holds_constants ? ConstantBytes(compiled.graph) : 0);
 }
 
-Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options) {
-  const Board& board = *options.compile.board;
-  TENON_ASSIGN_OR_RETURN(const bool one_unit, RunsOnOneUnit(graph, options.compile));
+Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
+                            const SplitOptions& split) {
+  const Board& board = options.board();
+  TENON_ASSIGN_OR_RETURN(const bool one_unit, RunsOnOneUnit(graph, options));
   if (!one_unit) {
     if (options.objective == Objective::kMemory) {
       return UsageError(
@@ -478,9 +477,9 @@ Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options) {
           "time within '{}'",
           board.name, board.ArenaSpace()->name);
     }
-    return SeveralUnitsFitter(graph, options).Fastest();
+    return SeveralUnitsFitter(graph, options, split).Fastest();
   }
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, FitOneUnit(graph, options));
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, FitOneUnit(graph, options, split));
   GrowWorkspaces(fitted.compiled.graph, fitted.compiled.arena);
   return fitted;
 }

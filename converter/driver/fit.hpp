@@ -16,20 +16,10 @@
 
 namespace tenon::converter {
 
-enum class Objective {
-  kLatency,  ///< least predicted time; among equals the smallest arena
-  kMemory,   ///< smallest arena, at the price of time
-  /// Least time between the results of a stream of inputs: the plan also gets what serves that, see
-  /// MakeParallelPrograms. Of the sequential program as kLatency.
-  kThroughput,
-};
-
-struct FitOptions {
-  CompileOptions compile;
-  bool split = true;  ///< false: what does not fit whole is refused
+struct SplitOptions {
+  bool allowed = true;  ///< false: what does not fit whole is refused
   /// Work of one look at the ways to cut chains, see MemorySplitOptions.
-  int64_t split_budget = 20'000'000;
-  Objective objective = Objective::kLatency;
+  int64_t work_budget = 20'000'000;
   /// Of the objective memory: the predicted time may be at most so many times that of the model
   /// unsplit, with the fastest kernels. 0: any.
   double most_slowdown = 0;
@@ -49,6 +39,7 @@ struct Fitted {
 /// Errors (kDoesNotFit): names the op that needs most, its bytes, the limit, and the smallest limit
 /// that works; (kInput): ops that no kernel runs; (kUsage): the objective memory on a board with
 /// several units.
-[[nodiscard]] Result<Fitted> CompileToFit(const Graph& graph, const FitOptions& options);
+[[nodiscard]] Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
+                                          const SplitOptions& split);
 
 }  // namespace tenon::converter

@@ -13,13 +13,13 @@ constexpr double kParallelRegionMicroseconds = 5;
 
 class Maker {
  public:
-  Maker(const Graph& graph, const Fitted& fitted, const FitOptions& fit, bool for_throughput,
+  Maker(const Graph& graph, const Fitted& fitted, const CompileOptions& compile,
         const ParallelOptions& options)
       : graph_(graph),
         compiled_(fitted.compiled),
-        fit_(fit),
-        board_(*fit.compile.board),
-        for_throughput_(for_throughput),
+        compile_(compile),
+        board_(compile.board()),
+        for_throughput_(compile.objective == Objective::kThroughput),
         options_(options),
         was_split_(!fitted.ops.splits.empty() || !fitted.chains.chains.empty()) {}
 
@@ -60,7 +60,7 @@ class Maker {
     candidate.memory_bytes = compiled_.arena.bytes;
     const Unit* cpu = ComputeUnit(board_);
     if (cpu != nullptr && options_.threads > 1) {
-      const auto model = MakeCostModel(board_, fit_.compile.profile, &compiled_.locations);
+      const auto model = MakeCostModel(board_, compile_.profile, &compiled_.locations);
       const AnalyticCostModel one(board_, 1);
       const AnalyticCostModel several(board_, options_.threads);
       const double port = board_.PortBytesPerSecond(*cpu);
@@ -111,7 +111,10 @@ class Maker {
       candidate.why_not = "ops were split to fit the board's memory";
       return candidate;
     }
-    auto built = BuildPipeline(graph_, OptionsOfPipeline());
+    PipelineOptions options{compile_, options_};
+    // Whoever asks for a pipeline gets one, even where it is not the best.
+    if (Asked(ParallelMode::kPipeline)) options.least_stages = 2;
+    auto built = BuildPipeline(graph_, options);
     if (!built.ok()) {
       if (built.error().kind != ErrorKind::kUsage) return built.error();
       candidate.why_not = built.error().message;
@@ -133,21 +136,6 @@ class Maker {
     return candidate;
   }
 
-  [[nodiscard]] PipelineOptions OptionsOfPipeline() const {
-    PipelineOptions options;
-    // Whoever asks for a pipeline gets one, even where it is not the best.
-    if (Asked(ParallelMode::kPipeline)) options.least_stages = 2;
-    options.board = &board_;
-    options.profile = fit_.compile.profile;
-    options.kernels = fit_.compile.kernels;
-    options.fallback = fit_.compile.fallback;
-    options.threads = options_.threads;
-    options.most_stages = options_.most_stages;
-    options.depth = options_.channel_depth;
-    options.arena.work_budget = fit_.compile.place_budget;
-    return options;
-  }
-
   Result<ParallelCandidate> Inter() {
     ParallelCandidate candidate;
     candidate.mode = ParallelMode::kInter;
@@ -161,17 +149,12 @@ class Maker {
       candidate.why_not = "ops were split to fit the board's memory";
     }
     if (!candidate.why_not.empty()) return candidate;
-    InterOpOptions options;
-    options.board = &board_;
-    options.profile = fit_.compile.profile;
-    options.kernels = fit_.compile.kernels;
-    options.fallback = fit_.compile.fallback;
-    options.threads = options_.threads;
-    options.schedule.aggregate = fit_.compile.aggregate;
-    options.schedule.search.work_budget = fit_.compile.order.budget;
-    options.schedule.search.seed = fit_.compile.order.seed;
-    options.schedule.arena.work_budget = fit_.compile.place_budget;
-    auto built = BuildInterOp(graph_, options);
+    ScheduleOptions schedule;
+    schedule.aggregate = compile_.aggregate;
+    schedule.search.work_budget = compile_.order.budget;
+    schedule.search.seed = compile_.order.seed;
+    schedule.arena = compile_.arena;
+    auto built = BuildInterOp(graph_, compile_, options_.threads, schedule);
     if (!built.ok()) {
       const ErrorKind kind = built.error().kind;
       if (kind != ErrorKind::kUsage && kind != ErrorKind::kDoesNotFit) return built.error();
@@ -190,7 +173,7 @@ class Maker {
 
   const Graph& graph_;
   const Compiled& compiled_;
-  const FitOptions& fit_;
+  const CompileOptions& compile_;
   const Board& board_;
   bool for_throughput_;
   const ParallelOptions& options_;
@@ -201,9 +184,9 @@ class Maker {
 }  // namespace
 
 Result<ParallelPrograms> MakeParallelPrograms(const Graph& graph, const Fitted& fitted,
-                                              const FitOptions& fit, bool for_throughput,
+                                              const CompileOptions& compile,
                                               const ParallelOptions& options) {
-  return Maker(graph, fitted, fit, for_throughput, options).Run();
+  return Maker(graph, fitted, compile, options).Run();
 }
 
 }  // namespace tenon::converter

@@ -8,18 +8,10 @@
 #include <vector>
 
 #include "converter/driver/fit.hpp"
-#include "converter/solve/stage/choose_parallel.hpp"
 #include "converter/stage/build_pipeline.hpp"
 #include "converter/stage/inter_op.hpp"
 
 namespace tenon::converter {
-
-struct ParallelOptions {
-  ParallelMode mode = ParallelMode::kAuto;
-  int threads = 1;            ///< of the CPU, that a run may use in all
-  int32_t channel_depth = 0;  ///< of a pipeline's channels; 0: from the stages' times
-  int32_t most_stages = 8;    ///< of a pipeline
-};
 
 struct ParallelReport {
   ParallelChoice choice;                   ///< no candidates: nothing can run beside anything else
@@ -34,14 +26,13 @@ struct ParallelPrograms {
   ParallelReport report;
 };
 
-/// `graph`: canonical, what `fitted` was compiled from; `fit` how. For a stream (`for_throughput`)
-/// and where it is asked for, the plan gets a pipeline; where threads are to be used and it is
-/// predicted to be faster or asked for, a program "inter". Errors: kUsage, a mode that was asked
-/// for and is not possible, says why. Deterministic.
+/// `graph`: canonical, what `fitted` was compiled from; `compile` how. For a stream (objective
+/// kThroughput) and where it is asked for, the plan gets a pipeline; where threads are to be used
+/// and it is predicted to be faster or asked for, a program "inter". Errors: kUsage, a mode that
+/// was asked for and is not possible, says why. Deterministic.
 [[nodiscard]] Result<ParallelPrograms> MakeParallelPrograms(const Graph& graph,
                                                             const Fitted& fitted,
-                                                            const FitOptions& fit,
-                                                            bool for_throughput,
+                                                            const CompileOptions& compile,
                                                             const ParallelOptions& options);
 
 }  // namespace tenon::converter

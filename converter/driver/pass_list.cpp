@@ -2,22 +2,11 @@
 
 #include <algorithm>
 
-#include "converter/passes/compute_in_f32.hpp"
-#include "converter/passes/eliminate_dead_code.hpp"
-#include "converter/passes/fold_constants.hpp"
 #include "converter/passes/fold_input_format.hpp"
-#include "converter/passes/fold_lookups.hpp"
-#include "converter/passes/fold_pad.hpp"
-#include "converter/passes/fold_zero_points.hpp"
-#include "converter/passes/fuse_activation.hpp"
-#include "converter/passes/fuse_affine.hpp"
-#include "converter/passes/fuse_quantized.hpp"
-#include "converter/passes/fuse_residual.hpp"
 #include "converter/passes/input_format.hpp"
-#include "converter/passes/isolate_outputs.hpp"
-#include "converter/passes/shuffle_channels.hpp"
-#include "converter/passes/simplify.hpp"
+#include "converter/passes/passes.hpp"
 #include "converter/passes/store_weights.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -25,9 +14,8 @@ namespace {
 /// Passes for quantized graphs would change no other one.
 bool IsQuantized(const Graph& graph) {
   const std::vector<OpId> ops = graph.OpOrder();
-  return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
-    return graph.op(id).kind >= OpKind::kQuantize && graph.op(id).kind <= OpKind::kQuantizedSoftmax;
-  });
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](OpId id) { return TraitsOf(graph.op(id).kind).quantized; });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/map/worse_kernel.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "runtime/format/plan_check.hpp"
 
 namespace tenon::converter {
@@ -72,50 +72,27 @@ const VariantChoice* VariantsFor(const ConvertOptions& options) {
   return fits ? &profile->tuning : nullptr;
 }
 
-FitOptions FitOptionsOf(const ConvertOptions& options) {
-  FitOptions fit;
-  fit.split = options.split;
-  fit.split_budget = options.split_budget;
-  fit.objective = options.objective;
-  fit.most_slowdown = options.most_slowdown;
-  CompileOptions& compile = fit.compile;
-  compile.board = &options.board;
+/// With what is known of the board, and of its CPU.
+CompileOptions CompileOptionsOf(const ConvertOptions& options) {
+  CompileOptions compile = options.compile;
   compile.profile = options.profile.get();
-  compile.order.mode = options.order;
-  compile.order.budget = options.order_budget;
-  compile.order.seed = options.seed;
-  compile.order.key_nodes = options.key_nodes;
-  compile.order.target_ms = options.order_target_ms;
-  compile.place_budget = options.place_budget;
-  compile.mapping = options.mapping;
-  compile.map_for_period = options.objective == Objective::kThroughput;
-  compile.aggregate = options.aggregate;
-  compile.fallback = options.fallback;
-  compile.kernels.pins = options.pins;
-  compile.kernels.backends = options.backends;
-  compile.kernels.variants = VariantsFor(options);
+  KernelChoiceOptions& kernels = compile.kernels;
+  kernels.board = &options.board;
+  kernels.variants = VariantsFor(options);
   if (const Unit* unit = ComputeUnit(options.board)) {
-    compile.kernels.portable_only = unit->portable_kernels_only;
-    compile.kernels.kernel_set = unit->kernel_set;
-    compile.kernels.threads = unit->threads;
+    kernels.portable_only = unit->portable_kernels_only;
+    kernels.kernel_set = unit->kernel_set;
+    kernels.threads = unit->threads;
   }
-  return fit;
-}
-
-/// Kernels are asked before an op is written otherwise.
-KernelChoiceOptions KernelsOf(const FitOptions& fit) {
-  KernelChoiceOptions kernels = fit.compile.kernels;
-  kernels.board = fit.compile.board;
-  return kernels;
+  return compile;
 }
 
 /// Passes are asked to store weights and biases otherwise where kernels are as good or better then.
-void LetPassesAskKernels(const FitOptions& fit, PassContext& context) {
-  context.why_worse_kernel = [kernels = KernelsOf(fit)](const Graph& graph, const Op& before,
-                                                        const Op& after) {
+void LetPassesAskKernels(const KernelChoiceOptions& kernels, PassContext& context) {
+  context.why_worse_kernel = [&kernels](const Graph& graph, const Op& before, const Op& after) {
     return WhyWorseKernel(graph, before, after, kernels);
   };
-  context.wants_folded_bias = [kernels = KernelsOf(fit)](const Graph& graph, const Op& op) {
+  context.wants_folded_bias = [&kernels](const Graph& graph, const Op& op) {
     const KernelCaps* kernel = KernelFor(graph, op, kernels);
     return kernel != nullptr && kernel->wants_folded_bias;
   };
@@ -197,22 +174,20 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   TENON_RETURN_IF_ERROR(Prepare(graph, options, context, conversion));
 
   progress("splitting, ordering and placing", 2);
-  FitOptions fit = FitOptionsOf(options);
-  LetPassesAskKernels(fit, context);
+  CompileOptions compile = CompileOptionsOf(options);
+  LetPassesAskKernels(compile.kernels, context);
   TENON_RETURN_IF_ERROR(
       RunPhase(PassPhase::kStore, options.fuse, graph, context, conversion.passes));
   conversion.weights = std::move(context.weights);
   if (options.progress) {
-    fit.compile.progress = [&](const char* what, double share) {
+    compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
     };
   }
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, fit));
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, compile, options.split));
   Compiled& compiled = fitted.compiled;
-  TENON_ASSIGN_OR_RETURN(
-      ParallelPrograms parallel,
-      MakeParallelPrograms(graph, fitted, fit, options.objective == Objective::kThroughput,
-                           options.parallel));
+  TENON_ASSIGN_OR_RETURN(ParallelPrograms parallel,
+                         MakeParallelPrograms(graph, fitted, compile, options.parallel));
 
   progress("writing", 3);
   EmitOptions emit;
@@ -234,13 +209,8 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     ++conversion.ops_by_backend[compiled.graph.op(id).backend];
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
-  conversion.mapping = std::move(compiled.mapping);
-  conversion.memory = std::move(compiled.memory);
+  static_cast<CompileReport&>(conversion) = std::move(compiled);
   conversion.memory.packed_bytes = PackedBytes(compiled.graph);
-  conversion.order = std::move(compiled.order);
-  conversion.time = std::move(compiled.time);
-  conversion.segments = compiled.segments;
-  conversion.mapping_report = compiled.mapping_report;
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;

@@ -22,51 +22,34 @@
 
 namespace tenon::converter {
 
+/// How a model becomes a plan, in the groups that those who read them take.
 struct ConvertOptions {
   std::filesystem::path model;
   Board board;
   ImportOptions import;
   bool fuse = true;
-  std::vector<InputFormat> input_formats;             ///< of inputs that devices deliver otherwise
-  WeightsForm weights = WeightsForm::kModel;          ///< how weights of ops in f32 are stored
-  int64_t place_budget = PlaceOptions{}.work_budget;  ///< work units of the placer, see there
-  OrderMode order = OrderMode::kSearch;
-  int64_t order_budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
-  uint64_t seed = 1;
-  bool key_nodes = true;       ///< cut the graph at them before orders are searched
-  double order_target_ms = 0;  ///< stop searching at an order predicted to take no longer; 0: none
-  bool split = true;           ///< split ops and chains that do not fit the board's memory
-  int64_t split_budget = FitOptions{}.split_budget;
-  Objective objective = Objective::kLatency;
-  double most_slowdown = 0;                ///< see FitOptions
+  std::vector<InputFormat> input_formats;     ///< of inputs that devices deliver otherwise
+  WeightsForm weights = WeightsForm::kModel;  ///< how weights of ops in f32 are stored
+  std::optional<QuantizeOptions> quantize;    ///< makes a float model compute with integers
+  /// Of the kernels, only pins and backends are read, and no profile: the rest comes from the board
+  /// and from `profile` and `variants` here. (No backends: those that this build knows.)
+  CompileOptions compile;
+  SplitOptions split;
+  ParallelOptions parallel;
   std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
   /// Which variants kernels run with; null: what the profile says, if it has one.
   std::shared_ptr<const VariantChoice> variants;
-  std::vector<Pin> pins;  ///< ops given to backends by name, see ParsePins
-  /// Whose kernels may be used; empty: those that this build knows. The board says which take part.
-  std::vector<BackendCaps> backends;
-  ParallelOptions parallel;
-  MappingMode mapping = MappingMode::kTable;
-  bool aggregate = true;  ///< false: devices are started for every op
-  bool fallback = false;  ///< the plan carries the CPU's form of what runs on devices
-  std::optional<QuantizeOptions> quantize;  ///< makes a float model compute with integers
   /// What the user asked for, recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
   /// Told when a phase begins: its name and its place among all. May be empty.
   std::function<void(const std::string& phase, int index, int count)> progress;
 };
 
-struct Conversion {
+struct Conversion : CompileReport {
   std::vector<uint8_t> plan;
   std::string graph_text;  ///< the final graph, for -v
   std::vector<PassReport> passes;
   WeightsReport weights;
-  std::vector<MappedOp> mapping;
-  MappingReport mapping_report;
-  MemoryReport memory;
-  OrderReport order;
-  TimeReport time;
-  SegmentReport segments;
   SplitReport op_splits;
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean

@@ -5,6 +5,7 @@
 
 #include "converter/emit/program_writer.hpp"
 #include "runtime/base/crc32c.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/format/plan_view.hpp"
 
 namespace tenon::converter {
@@ -96,10 +97,6 @@ class Emitter {
     return file;
   }
 
-  static size_t RoundUp(size_t value, size_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
-  }
-
   const std::vector<ProgramToEmit>& programs_;
   const EmitOptions& options_;
   PlanTables tables_;
@@ -134,7 +131,7 @@ Result<std::vector<uint8_t>> LowerAndEmit(Graph& graph, const LowerOptions& opti
   std::vector<PassReport> ignored;
   TENON_ASSIGN_OR_RETURN(const Lowered lowered, Lower(graph, options, ignored));
   ArenaOptions arena;
-  arena.work_budget = 0;
+  arena.place.work_budget = 0;
   return EmitPlan(graph, lowered.locations, PlanArena(graph, lowered.locations, arena),
                   EmitOptions{});
 }

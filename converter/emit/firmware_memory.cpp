@@ -1,7 +1,7 @@
-#include "converter/emit/firmware_memory.hpp"
-
 #include <algorithm>
 
+#include "converter/emit/firmware_plan.hpp"
+#include "runtime/base/round_up.hpp"
 namespace tenon::converter {
 namespace {
 
@@ -45,16 +45,18 @@ size_t MostOperands(const ProgramView& program) {
   return most;
 }
 
-size_t RoundUp(size_t bytes) { return (bytes + 15) / 16 * 16; }
+/// What the firmware counts memory in.
+constexpr size_t kUnit = 16;
 
 }  // namespace
 
 size_t FirmwareStateBytes(const PlanView& plan) {
   const ProgramView program = plan.program(0);
   return RoundUp(kHandles + kPerOp * program.op_count() + kPerSection * plan.section_count() +
-                 kPerArena * program.arena_count() +
-                 kPerPort * (program.input_count() + program.output_count()) +
-                 kPerOperand * MostOperands(program));
+                     kPerArena * program.arena_count() +
+                     kPerPort * (program.input_count() + program.output_count()) +
+                     kPerOperand * MostOperands(program),
+                 kUnit);
 }
 
 size_t FirmwareScratchBytes(const PlanView& plan) {
@@ -63,7 +65,7 @@ size_t FirmwareScratchBytes(const PlanView& plan) {
                        kPerOpChecked * program.op_count() +
                        kPerStorageChecked * program.storage_count();
   const size_t binding = kPerOperand * MostOperands(program);
-  return RoundUp(std::max(check, binding));
+  return RoundUp(std::max(check, binding), kUnit);
 }
 
 }  // namespace tenon::converter

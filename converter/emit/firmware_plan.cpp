@@ -1,16 +1,12 @@
 #include "converter/emit/firmware_plan.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "backends/cpu/caps/cpu_caps.hpp"
 #include "runtime/ops/kernel_name.hpp"
 
 namespace tenon::converter {
 namespace {
-
-/// Families of implementations ("portable", "portable_in_place") that neither allocate nor call an
-/// operating system.
-constexpr std::array<std::string_view, 3> kFirmwareImplementations = {"portable", "helium", "dsp"};
 
 Status CheckProgram(const PlanView& plan) {
   if (plan.program_count() != 1) {
@@ -45,14 +41,8 @@ Status CheckProgram(const PlanView& plan) {
 }  // namespace
 
 std::string KernelLinkName(std::string_view kernel_id) {
-  const size_t dot = kernel_id.rfind('.');
-  if (dot == std::string_view::npos) return {};
-  const std::string_view implementation = kernel_id.substr(dot + 1);
-  const std::string_view family = implementation.substr(0, implementation.find('_'));
-  if (std::find(kFirmwareImplementations.begin(), kFirmwareImplementations.end(), family) ==
-      kFirmwareImplementations.end()) {
-    return {};
-  }
+  const KernelCaps* caps = cpu::CapsNamed(std::string(kernel_id).c_str());
+  if (caps == nullptr || !caps->firmware) return {};
   std::string name = "tenon_kernel_";
   for (const char c : kernel_id) name += c == '.' ? '_' : c;
   return name;

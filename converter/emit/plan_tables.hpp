@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/crc32c.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::converter {
 
@@ -27,7 +28,7 @@ class SectionBuilder {
         return entry->second;
       }
     }
-    data_.resize((data_.size() + kAlignment - 1) / kAlignment * kAlignment);
+    data_.resize(RoundUp(data_.size(), kAlignment));
     const uint64_t offset = data_.size();
     const auto* start = reinterpret_cast<const uint8_t*>(bytes.data());
     data_.insert(data_.end(), start, start + bytes.size());

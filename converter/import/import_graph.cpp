@@ -1,6 +1,7 @@
 #include "converter/import/import_graph.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <unordered_set>
 #include <utility>
@@ -81,6 +82,28 @@ void EraseUnread(Graph& graph) {
   for (TensorId id : graph.Tensors()) {
     if (graph.tensor(id).IsConstant() && !graph.IsRead(id)) graph.EraseTensor(id);
   }
+}
+
+Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t most,
+                                   const char* too_large) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error || !std::filesystem::exists(status)) {
+    return InputError("{}: no such file", path.string());
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    return InputError("{}: not a regular file", path.string());
+  }
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) return InputError("{}: {}", path.string(), error.message());
+  if (size == 0) return InputError("{}: the file is empty", path.string());
+  if (size > most) return InputError("{}: {}", path.string(), too_large);
+  std::ifstream stream(path, std::ios::binary);
+  std::string content(static_cast<size_t>(size), '\0');
+  if (!stream.read(content.data(), static_cast<std::streamsize>(size))) {
+    return InputError("{}: cannot be read", path.string());
+  }
+  return content;
 }
 
 }  // namespace tenon::converter

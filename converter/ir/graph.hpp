@@ -66,6 +66,17 @@ class Attributes {
                 std::min(sizeof value, words_.size() * 4));
     return value;
   }
+  /// The member `T` of the struct that begins at word `offset` (OpTraits::output_offset, ...).
+  template <typename T>
+  [[nodiscard]] T Member(int offset) const {
+    T value{};
+    std::memcpy(static_cast<void*>(&value), words_.data() + offset, sizeof value);
+    return value;
+  }
+  template <typename T>
+  void SetMember(int offset, const T& value) {
+    std::memcpy(words_.data() + offset, &value, sizeof value);
+  }
   [[nodiscard]] const std::vector<int32_t>& words() const { return words_; }
   friend bool operator==(const Attributes&, const Attributes&) = default;
 
@@ -89,6 +100,11 @@ struct Op {
   std::string fallback_kernel;  ///< of the CPU, for the very same operands; empty: none
   int64_t fallback_workspace_bytes = 0;
   std::string source_ops;  ///< names of source nodes fused into this one, comma-separated
+
+  /// kNone for an optional input that is absent or lies beyond the last one.
+  [[nodiscard]] TensorId InputOrNone(size_t index) const {
+    return index < inputs.size() ? inputs[index] : kNone;
+  }
 };
 
 /// One static DAG. Ops are kept in a topological order, which is the execution order unless a pass

@@ -1,7 +1,8 @@
 // How the graph's ops meet the op table: views for shape rules and kernels, and adding ops with
 // inferred outputs.
 #include "converter/ir/graph.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -12,8 +13,7 @@ std::vector<int32_t> CompleteWords(const OpRow& row, const Attributes& attribute
   const size_t given = words.size();
   words.resize(row.attribute_words);
   if (given < words.size()) {
-    std::memcpy(words.data() + given,
-                static_cast<const int32_t*>(GetOpText(row.kind).default_attributes) + given,
+    std::memcpy(words.data() + given, GetOpHostRow(row.kind).text.DefaultWords() + given,
                 (words.size() - given) * sizeof(int32_t));
   }
   return words;

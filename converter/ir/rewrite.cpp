@@ -1,7 +1,8 @@
 #include "converter/ir/rewrite.hpp"
 
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 
@@ -79,24 +80,25 @@ bool IsValidOp(const Graph& graph, OpId id) {
   return CheckOpCall(GetOpRow(op.kind), OpCallView(graph, op).call()).ok();
 }
 
-bool HasActivation(OpKind kind) {
-  return kind == OpKind::kConv || kind == OpKind::kMatMul || kind == OpKind::kBinary;
+int32_t ChannelAxis(const Graph& graph, const Op& op) {
+  return TraitsOf(op.kind).convolution ? 1 : graph.tensor(op.outputs.front()).shape.rank - 1;
 }
 
+int32_t WeightsChannelAxis(const Graph& graph, const Op& op) {
+  if (TraitsOf(op.kind).convolution) return 0;
+  const int32_t rank = graph.tensor(op.inputs[ProductInput::kWeights]).shape.rank;
+  return rank - 1 - op.attributes.As<MatMulAttributes>().transpose_b;
+}
+
+bool HasActivation(OpKind kind) { return TraitsOf(kind).activation_offset >= 0; }
+
 Activation GetActivation(const Op& op) {
-  if (op.kind == OpKind::kConv) return op.attributes.As<ConvAttributes>().activation;
-  if (op.kind == OpKind::kMatMul) return op.attributes.As<MatMulAttributes>().activation;
-  return op.attributes.As<BinaryAttributes>().activation;
+  const int offset = TraitsOf(op.kind).activation_offset;
+  return offset < 0 ? Activation() : op.attributes.Member<Activation>(offset);
 }
 
 void SetActivation(Op& op, const Activation& activation) {
-  const auto set = [&](auto attributes) {
-    attributes.activation = activation;
-    op.attributes = Attributes(attributes);
-  };
-  if (op.kind == OpKind::kConv) return set(op.attributes.As<ConvAttributes>());
-  if (op.kind == OpKind::kMatMul) return set(op.attributes.As<MatMulAttributes>());
-  set(op.attributes.As<BinaryAttributes>());
+  op.attributes.SetMember(TraitsOf(op.kind).activation_offset, activation);
 }
 
 }  // namespace tenon::converter

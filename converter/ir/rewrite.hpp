@@ -36,7 +36,12 @@ void RecordFusion(Graph& graph, OpId main, OpId absorbed);
 /// True if the op, as it stands, satisfies its row with the outputs it has.
 [[nodiscard]] bool IsValidOp(const Graph& graph, OpId op);
 
-/// True for ops with an `Activation` among their attributes.
+/// Of a convolution or matrix product: the output's dimension that its channels (of a matrix, the
+/// columns) lie along, and that of the weights.
+[[nodiscard]] int32_t ChannelAxis(const Graph& graph, const Op& op);
+[[nodiscard]] int32_t WeightsChannelAxis(const Graph& graph, const Op& op);
+
+/// True for ops with an `Activation` among their attributes. Others apply the identity.
 [[nodiscard]] bool HasActivation(OpKind kind);
 [[nodiscard]] Activation GetActivation(const Op& op);
 void SetActivation(Op& op, const Activation& activation);

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "runtime/base/shape.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/op_row.hpp"
-#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 
@@ -18,7 +18,7 @@ namespace tenon::converter {
 
 /// The field that holds the length of the op's lists, or null if they have a fixed length.
 [[nodiscard]] inline const AttributeField* FindRankField(const OpRow& row) {
-  for (const AttributeField& field : GetOpText(row.kind).fields) {
+  for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
     if (std::string_view(field.name) == "rank" && field.count == 1) return &field;
   }
   return nullptr;

@@ -4,8 +4,9 @@
 #include "converter/ir/text.hpp"
 #include "converter/ir/text_format.hpp"
 #include "converter/ir/text_scanner.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/kernel_name.hpp"
-#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -162,7 +163,7 @@ Status ParseField(LineScanner& scanner, const OpRow& row, std::vector<int32_t>& 
   TENON_ASSIGN_OR_RETURN(const std::string name, scanner.Word());
   TENON_RETURN_IF_ERROR(scanner.Expect('='));
   std::string known;
-  for (const AttributeField& field : GetOpText(row.kind).fields) {
+  for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
     if (name == field.name) {
       if (field.count > 1) return ParseFieldList(scanner, row, field, words);
       TENON_ASSIGN_OR_RETURN(words[field.offset], ParseFieldValue(scanner, field));
@@ -176,7 +177,7 @@ Status ParseField(LineScanner& scanner, const OpRow& row, std::vector<int32_t>& 
 
 Result<Attributes> ParseAttributes(LineScanner& scanner, const OpRow& row) {
   std::vector<int32_t> words(row.attribute_words);
-  const auto* defaults = static_cast<const int32_t*>(GetOpText(row.kind).default_attributes);
+  const auto* defaults = GetOpHostRow(row.kind).text.DefaultWords();
   std::copy(defaults, defaults + words.size(), words.begin());
   if (!scanner.Accept('{')) return Attributes(std::move(words));
   for (bool first = true; !scanner.Accept('}'); first = false) {

@@ -4,7 +4,8 @@
 #include "converter/ir/text.hpp"
 #include "converter/ir/text_format.hpp"
 #include "runtime/base/crc32c.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -104,10 +105,10 @@ std::string AttributesText(const Op& op) {
   const OpRow& row = GetOpRow(op.kind);
   std::vector<int32_t> words = op.attributes.words();
   words.resize(row.attribute_words);  // broken graphs are printed, too
-  const auto* defaults = static_cast<const int32_t*>(GetOpText(row.kind).default_attributes);
+  const auto* defaults = GetOpHostRow(row.kind).text.DefaultWords();
   const AttributeField* rank_field = FindRankField(row);
   std::string text;
-  for (const AttributeField& field : GetOpText(row.kind).fields) {
+  for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
     if (&field == rank_field) continue;
     int count = field.count;
     bool shown = !std::equal(words.begin() + field.offset, words.begin() + field.offset + count,

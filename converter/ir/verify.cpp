@@ -1,7 +1,7 @@
 #include <unordered_set>
 
 #include "converter/ir/graph.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

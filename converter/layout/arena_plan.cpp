@@ -5,7 +5,7 @@
 
 #include "converter/layout/storage_chains.hpp"
 #include "converter/map/backends.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -33,7 +33,7 @@ class ArenaPlanner {
     for (int64_t step = 0; step < end_; ++step) chains_.AddWorkspace(step);
     std::vector<size_t> all(plan_.storages.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    const Placement placement = chains_.Place(all, options_.work_budget, options_.progress);
+    const Placement placement = chains_.Place(all, options_.place);
     plan_.bytes = placement.peak;
     plan_.lower_bound = placement.lower_bound;
     plan_.proven_optimal = placement.proven_optimal;

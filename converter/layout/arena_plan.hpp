@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "converter/ir/graph.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/solve/place/place.hpp"
+#include "runtime/base/round_up.hpp"
 
 namespace tenon::converter {
 
@@ -15,7 +17,7 @@ namespace tenon::converter {
 inline constexpr int64_t kStorageAlignment = 64;
 /// What a storage takes with the gap to the next one.
 [[nodiscard]] constexpr int64_t PaddedBytes(int64_t bytes) {
-  return (bytes + kStorageAlignment - 1) / kStorageAlignment * kStorageAlignment;
+  return RoundUp(bytes, kStorageAlignment);
 }
 
 struct PlannedStorage {
@@ -51,8 +53,7 @@ struct ArenaPlan {
 
 struct ArenaOptions {
   bool in_place = true;
-  int64_t work_budget = PlaceOptions{}.work_budget;
-  ProgressFunction progress = {};  ///< may be empty; of the placement
+  PlaceOptions place = {};
 };
 
 /// Inputs whose bytes the op's output may take over where the order allows it, that is, where the
@@ -63,5 +64,14 @@ struct ArenaOptions {
 
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);
+
+// Workspaces that were made as small as kernels can do with, in memory that nothing else uses while
+// the op runs.
+
+/// Gives ops the workspace that their kernels like best (KernelCaps::workspace_bytes, one thread),
+/// or as much of it as lies free in their arena during their step: where it was, or elsewhere.
+/// Only of kernels that can run in less; nothing shrinks, no arena grows and nothing else moves.
+/// Gives the number of workspaces that have grown.
+int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena);
 
 }  // namespace tenon::converter

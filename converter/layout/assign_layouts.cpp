@@ -1,12 +1,11 @@
-#include "converter/layout/assign_layouts.hpp"
-
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "converter/ir/op_kinds.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -15,7 +14,7 @@ bool IsImage(const Tensor& tensor) { return tensor.shape.rank == 4; }
 
 /// Weights and biases keep the row-major order of the model: kernels know them by their role.
 bool IsActivation(const Op& op, size_t input) {
-  return !IsConvolution(op.kind) || input == 0 || input == 3;
+  return !TraitsOf(op.kind).convolution || input == ConvInput::kX || input == ConvInput::kResidual;
 }
 
 std::optional<Layout> FixedLayout(LayoutNeed need) {
@@ -110,13 +109,10 @@ class Assigner {
   [[nodiscard]] Layout OutputLayout(const Op& op, LayoutNeed need) const {
     if (const auto fixed = FixedLayout(need)) return *fixed;
     if (JoinsOutput(op)) return Layout::kRowMajor;
-    if (IsConvolution(op.kind) || IsPool(op.kind)) return Layout::kChannelsLast;
-    if (IsMatrixProduct(op.kind)) return Layout::kRowMajor;
+    const OpTraits& traits = TraitsOf(op.kind);
+    if (traits.convolution || traits.pool) return Layout::kChannelsLast;
+    if (traits.new_axes) return Layout::kRowMajor;
     switch (op.kind) {
-      case OpKind::kReshape:
-      case OpKind::kGather:
-      case OpKind::kExpand:
-        return Layout::kRowMajor;
       case OpKind::kTranspose:
         return TransposedLayout(graph_, op);
       // These go over all elements and may as well write them where they are wanted.
@@ -147,9 +143,7 @@ class Assigner {
     if (!IsImage(input)) return std::nullopt;
     if (const auto fixed = FixedLayout(need)) return fixed;
     if (op.kind == OpKind::kReshape) return Layout::kRowMajor;
-    const bool wants_one_layout = need == LayoutNeed::kDense || op.kind == OpKind::kBinary ||
-                                  op.kind == OpKind::kQuantizedBinary ||
-                                  op.kind == OpKind::kSelect || op.kind == OpKind::kConcat;
+    const bool wants_one_layout = need == LayoutNeed::kDense || TraitsOf(op.kind).operands_alike;
     // A small broadcast constant is read element by element wherever it lies.
     if (!wants_one_layout || (input.IsConstant() && need == LayoutNeed::kAny)) return std::nullopt;
     return output_layout;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "converter/map/kernel_choice.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -41,8 +41,8 @@ bool Takes(LayoutNeed need, const Tensor& tensor, const Strides& strides) {
 }
 
 bool IsWeight(const Op& op, size_t input) {
-  if (op.kind == OpKind::kQuantizedConv) return input > 0;
-  return op.kind == OpKind::kConv && (input == 1 || input == 2);
+  if (op.kind == OpKind::kQuantizedConv) return input != ConvInput::kX;
+  return op.kind == OpKind::kConv && (input == ConvInput::kWeights || input == ConvInput::kBias);
 }
 
 /// Walks concatenations backwards and other views forwards.

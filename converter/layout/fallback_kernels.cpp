@@ -1,9 +1,8 @@
-#include "converter/layout/fallback_kernels.hpp"
-
 #include "backends/cpu/caps/cpu_caps.hpp"
-#include "converter/ir/op_kinds.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/backends.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -24,14 +23,15 @@ bool IsDense(const Shape& shape, const Strides& strides, Layout layout) {
 
 /// Weights and biases: kernels know them by their role, and read them in orders of their own.
 bool IsParameter(const Op& op, size_t input) {
-  return (IsConvolution(op.kind) || IsMatrixProduct(op.kind)) && (input == 1 || input == 2);
+  return (TraitsOf(op.kind).convolution || TraitsOf(op.kind).matrix_product) &&
+         (input == ProductInput::kWeights || input == ProductInput::kBias);
 }
 
 /// Why the kernel cannot take the operands as they are; null if it can.
 const char* Refusal(const KernelCaps& caps, const Graph& graph, const Locations& locations,
                     const Op& op, const OpCall& call) {
   if (const char* reason = caps.supports(call)) return reason;
-  if (cpu::IsPortable(caps)) return nullptr;
+  if (caps.portable) return nullptr;
   bool all_row_major = true;
   bool all_channels_last = true;
   for (const auto* operands : {&op.inputs, &op.outputs}) {
@@ -95,8 +95,8 @@ Status ChooseFallbackKernels(Graph& graph, const Locations& locations, int threa
     const KernelCaps* found = nullptr;
     std::string reasons;
     for (const KernelCaps& caps : cpu::Kernels()) {
-      if (caps.kind != op.kind || IsForInPlaceOnly(caps)) continue;
-      if (portable_only && !cpu::IsPortable(caps)) continue;
+      if (caps.kind != op.kind || caps.in_place_only) continue;
+      if (portable_only && !caps.portable) continue;
       const char* reason = Refusal(caps, graph, locations, op, view.call());
       if (reason == nullptr) {
         found = &caps;

@@ -1,10 +1,9 @@
-#include "converter/layout/grow_workspaces.hpp"
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "converter/layout/arena_plan.hpp"
 #include "converter/map/backends.hpp"
 
 namespace tenon::converter {

@@ -1,26 +1,25 @@
-#include "converter/layout/lay_out_weights.hpp"
-
 #include <cstring>
 #include <map>
 #include <utility>
 
-#include "converter/ir/op_kinds.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
-
-constexpr size_t kWeights = 1;
 
 /// The order in which the op's kernel reads its weights in place; row-major also if they cannot be
 /// laid out, or are.
 Layout WantedLayout(const Graph& graph, const Op& op) {
   const WeightsOrder order = CapsOf(op).weights;
-  if (order == WeightsOrder::kRowMajor || op.inputs.size() <= kWeights) return Layout::kRowMajor;
-  const Tensor& weights = graph.tensor(op.inputs[kWeights]);
+  if (order == WeightsOrder::kRowMajor || op.inputs.size() <= ProductInput::kWeights)
+    return Layout::kRowMajor;
+  const Tensor& weights = graph.tensor(op.inputs[ProductInput::kWeights]);
   if (!weights.IsConstant() || weights.layout != Layout::kRowMajor) return Layout::kRowMajor;
   const bool outputs_last = order == WeightsOrder::kOutputsLast;
-  if (IsConvolution(op.kind)) return outputs_last ? Layout::kOutputsLast : Layout::kChannelsLast;
+  if (TraitsOf(op.kind).convolution)
+    return outputs_last ? Layout::kOutputsLast : Layout::kChannelsLast;
   // A matrix has its output channels last, unless it is read transposed.
   const bool transposed = op.attributes.As<MatMulAttributes>().transpose_b != 0;
   return weights.shape.rank == 2 && transposed == outputs_last ? Layout::kOutputsLast
@@ -53,7 +52,7 @@ Status LayOutWeights(Graph& graph, PassContext& context) {
   for (const OpId id : graph.OpOrder()) {
     const Layout layout = WantedLayout(graph, graph.op(id));
     if (layout == Layout::kRowMajor) continue;
-    const TensorId source = graph.op(id).inputs[kWeights];
+    const TensorId source = graph.op(id).inputs[ProductInput::kWeights];
     const auto [entry, is_new] = laid_out.emplace(std::pair(source, layout), kNone);
     if (is_new) {
       const Tensor& tensor = graph.tensor(source);
@@ -64,7 +63,7 @@ Status LayOutWeights(Graph& graph, PassContext& context) {
       graph.MutableTensor(entry->second).layout = layout;
       ++context.report.changed;
     }
-    graph.SetInput(id, kWeights, entry->second);
+    graph.SetInput(id, ProductInput::kWeights, entry->second);
   }
   for (const auto& [key, made] : laid_out) {
     if (graph.IsTensor(key.first) && !graph.IsRead(key.first)) graph.EraseTensor(key.first);

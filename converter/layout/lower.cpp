@@ -2,10 +2,8 @@
 
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/layouts.hpp"
 
 namespace tenon::converter {
 

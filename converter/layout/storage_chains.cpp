@@ -60,8 +60,7 @@ void StorageChains::HandOver(int64_t step, const std::function<size_t(TensorId t
   }
 }
 
-Placement StorageChains::Place(const std::vector<size_t>& storages, int64_t work_budget,
-                               const ProgressFunction& progress) {
+Placement StorageChains::Place(const std::vector<size_t>& storages, const PlaceOptions& options) {
   std::vector<size_t> buffer_of_chain(plan_.storages.size(), kNoStorage);
   std::vector<Buffer> buffers;
   for (const size_t index : storages) {
@@ -78,9 +77,6 @@ Placement StorageChains::Place(const std::vector<size_t>& storages, int64_t work
     buffer.upper = std::max(buffer.upper, storage.last_step + 1);
     buffer.size = std::max(buffer.size, storage.bytes);
   }
-  PlaceOptions options;
-  options.work_budget = work_budget;
-  options.progress = progress;
   const Placement placement = PlaceBuffers(buffers, options);
   for (const size_t index : storages) {
     plan_.storages[index].offset = placement.offsets[buffer_of_chain[first_of_chain_[index]]];

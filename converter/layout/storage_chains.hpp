@@ -33,8 +33,7 @@ class StorageChains {
                 const std::function<bool(size_t from, size_t to)>& may = nullptr);
 
   /// Sets the offsets of these storages; whole chains.
-  Placement Place(const std::vector<size_t>& storages, int64_t work_budget,
-                  const ProgressFunction& progress);
+  Placement Place(const std::vector<size_t>& storages, const PlaceOptions& options);
 
  private:
   const Graph& graph_;

@@ -1,6 +1,8 @@
 #include "converter/map/backends.hpp"
 
-#include "backends/cpu/caps/cortex_m_caps.hpp"
+#include <cstdio>
+#include <cstdlib>
+
 #include "backends/cpu/caps/cpu_caps.hpp"
 #ifdef TENON_HAS_OPENCL_CAPS
 #include "backends/opencl/caps/opencl_caps.hpp"
@@ -54,22 +56,14 @@ const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends, std::st
   return nullptr;
 }
 
-bool IsForInPlaceOnly(const KernelCaps& caps) {
-  constexpr std::string_view kEnd = "_in_place";
-  const std::string_view id = caps.id;
-  return id.size() > kEnd.size() && id.substr(id.size() - kEnd.size()) == kEnd;
-}
-
 const KernelCaps& CapsOf(const Op& op) {
   if (op.caps != nullptr && NamesKernel(op.kernel.c_str(), op.caps->id)) return *op.caps;
-  const Span<const KernelCaps> all = cpu::Kernels();
-  for (const Span<const KernelCaps> kernels :
-       {all, cpu::CortexMCaps("helium"), cpu::CortexMCaps("dsp")}) {
-    for (const KernelCaps& caps : kernels) {
-      if (NamesKernel(op.kernel.c_str(), caps.id)) return caps;
-    }
+  const KernelCaps* caps = cpu::CapsNamed(op.kernel.c_str());
+  if (caps == nullptr) {
+    std::fprintf(stderr, "op '%s' has no known kernel: '%s'\n", op.name.c_str(), op.kernel.c_str());
+    std::abort();
   }
-  return all[0];  // ChooseKernels gives no other ids
+  return *caps;
 }
 
 void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps) {
@@ -80,8 +74,8 @@ void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps) {
 
 void UsePortableKernel(Op& op) {
   for (const KernelCaps& caps : cpu::Kernels()) {
-    if (caps.kind != op.kind || IsForInPlaceOnly(caps)) continue;
-    if (cpu::IsPortable(caps)) UseKernel(op, "cpu", caps);
+    if (caps.kind != op.kind || caps.in_place_only) continue;
+    if (caps.portable) UseKernel(op, "cpu", caps);
   }
 }
 

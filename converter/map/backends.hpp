@@ -17,11 +17,7 @@ namespace tenon::converter {
 [[nodiscard]] const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends,
                                              std::string_view name);
 
-/// True for kernels that are of use only where the op works in place: others do it better
-/// elsewhere. Their ids end in "_in_place".
-[[nodiscard]] bool IsForInPlaceOnly(const KernelCaps& caps);
-
-/// The caps of the kernel that ChooseKernels gave to `op`.
+/// The caps of the kernel that ChooseKernels gave to `op`: ends the program where there are none.
 [[nodiscard]] const KernelCaps& CapsOf(const Op& op);
 
 /// Gives `op` the kernel `caps` of `backend`.

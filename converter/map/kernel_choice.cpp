@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/kernel_name.hpp"
-#include "runtime/ops/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "converter/map/mapping_list.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "converter/map/priority_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -43,7 +43,7 @@ std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kin
                                           const MarkOptions& options, bool in_place = false) {
   std::vector<const KernelCaps*> kernels;
   const auto add = [&](const KernelCaps& caps) {
-    const bool wanted = in_place ? caps.in_place_inputs != 0 : !IsForInPlaceOnly(caps);
+    const bool wanted = in_place ? caps.in_place_inputs != 0 : !caps.in_place_only;
     if (caps.kind == kind && wanted) kernels.push_back(&caps);
   };
   if (!options.kernel_set.empty() && backend.kernels_of_set != nullptr) {
@@ -51,7 +51,7 @@ std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kin
   }
   const bool portable_only = options.portable_only && std::string_view(backend.name) == "cpu";
   for (const KernelCaps& caps : backend.kernels) {
-    if (portable_only && (backend.is_portable == nullptr || !backend.is_portable(caps))) continue;
+    if (portable_only && !caps.portable) continue;
     add(caps);
   }
   return kernels;

@@ -1,6 +1,6 @@
-#include "converter/map/worse_kernel.hpp"
-
 #include <algorithm>
+
+#include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -14,14 +14,6 @@ const Mark* BestMark(const std::vector<Mark>& marks, const Pin* pin) {
     if (best == nullptr || mark.priority < best->priority) best = &mark;
   }
   return best;
-}
-
-bool IsPortable(const MarkOptions& options, const Mark& mark) {
-  for (const BackendCaps& backend : options.backends) {
-    if (backend.name != mark.backend) continue;
-    return backend.is_portable != nullptr && backend.is_portable(*mark.kernel);
-  }
-  return false;
 }
 
 }  // namespace
@@ -40,7 +32,7 @@ std::string WhyWorseKernel(const Graph& graph, const Op& before, const Op& after
   if (was->backend != is->backend) {
     return fmt::format("it would run on '{}' instead of '{}'", is->backend, was->backend);
   }
-  if (IsPortable(marking, *is) && !IsPortable(marking, *was)) {
+  if (is->kernel->portable && !was->kernel->portable) {
     return fmt::format("it would run by {} instead of {}", is->kernel->id, was->kernel->id);
   }
   return "";

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "converter/map/rank_backends.hpp"
+#include "converter/map/priority_table.hpp"
 
 namespace tenon::converter {
 namespace {

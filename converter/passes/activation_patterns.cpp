@@ -1,10 +1,9 @@
-#include "converter/passes/activation_patterns.hpp"
-
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -85,7 +85,8 @@ class Step {
 
   bool ApplyBinary(std::vector<Values>& channels) const {
     const auto binary = op_.attributes.As<BinaryAttributes>();
-    const size_t constant = graph_.tensor(op_.inputs[0]).IsConstant() ? 0 : 1;
+    const size_t constant =
+        graph_.tensor(op_.inputs[BinaryInput::kX]).IsConstant() ? BinaryInput::kX : BinaryInput::kY;
     const auto numbers =
         ValuesOfChannels(graph_.tensor(op_.inputs[constant]),
                          graph_.tensor(op_.outputs[0]).shape.rank, axis_, channels.size());
@@ -93,8 +94,8 @@ class Step {
     for (size_t c = 0; c < channels.size(); ++c) {
       for (float& value : channels[c]) {
         const float number = (*numbers)[c];
-        value = constant == 0 ? Result(binary.function, number, value)
-                              : Result(binary.function, value, number);
+        value = constant == BinaryInput::kX ? Result(binary.function, number, value)
+                                            : Result(binary.function, value, number);
       }
     }
     return true;
@@ -115,8 +116,8 @@ class Step {
 
   bool ApplyQuantize(std::vector<Values>& channels) const {
     const auto attributes = op_.attributes.As<QuantizeAttributes>();
-    const auto scale = OneValue(graph_, op_, 1, 1);
-    const auto zero_point = OneValue(graph_, op_, 2, 0);
+    const auto scale = OneValue(graph_, op_, QuantizeInput::kScale, 1);
+    const auto zero_point = OneValue(graph_, op_, QuantizeInput::kZeroPoint, 0);
     const DType to = DTypeOf(op_.outputs[0]);
     if (!scale || !zero_point || !IsByte(to)) return false;
     return ForEach(channels, [&](float value) {
@@ -129,8 +130,9 @@ class Step {
 
   bool ApplyDequantize(std::vector<Values>& channels) const {
     const bool along = op_.attributes.As<DequantizeAttributes>().axis == axis_;
-    const auto scales = OneOrEach(graph_, op_, 1, 1, along, channels.size());
-    const auto zero_points = OneOrEach(graph_, op_, 2, 0, along, channels.size());
+    const auto scales = OneOrEach(graph_, op_, QuantizeInput::kScale, 1, along, channels.size());
+    const auto zero_points =
+        OneOrEach(graph_, op_, QuantizeInput::kZeroPoint, 0, along, channels.size());
     if (!scales || !zero_points || !IsByte(DTypeOf(op_.inputs[0]))) return false;
     for (size_t c = 0; c < channels.size(); ++c) {
       for (float& value : channels[c]) {
@@ -142,7 +144,7 @@ class Step {
   }
 
   bool ApplyLookup(std::vector<Values>& channels) const {
-    const Tensor& table = graph_.tensor(op_.inputs[1]);
+    const Tensor& table = graph_.tensor(op_.inputs[LookupInput::kTable]);
     if (!table.IsConstant()) return false;
     const std::vector<double> entries = ReadElements(table);
     const float least = Least(DTypeOf(op_.inputs[0]));
@@ -186,10 +188,12 @@ TensorId TensorBefore(const Graph& graph, const Op& op) {
       const bool plain = binary.activation.function == UnaryFunction::kIdentity &&
                          binary.function <= BinaryFunction::kDiv &&
                          graph.tensor(op.outputs[0]).dtype == DType::kF32;
-      const bool first = graph.tensor(op.inputs[0]).IsConstant();
-      const TensorId other = op.inputs[first ? 1 : 0];
+      const bool first = graph.tensor(op.inputs[BinaryInput::kX]).IsConstant();
+      const TensorId other = op.inputs[first ? BinaryInput::kY : BinaryInput::kX];
       const bool same = graph.tensor(other).shape == graph.tensor(op.outputs[0]).shape;
-      return plain && same && first != graph.tensor(op.inputs[1]).IsConstant() ? other : kNone;
+      return plain && same && first != graph.tensor(op.inputs[BinaryInput::kY]).IsConstant()
+                 ? other
+                 : kNone;
     }
     default:
       return kNone;

@@ -1,9 +1,9 @@
-#include "converter/passes/compute_in_f32.hpp"
-
 #include <memory>
 #include <vector>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/passes.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -23,8 +23,10 @@ Attributes CastTo(DType dtype) {
 bool HasHalfWeights(const Graph& graph) {
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    if (op.kind != OpKind::kConv && op.kind != OpKind::kMatMul) continue;
-    if (graph.tensor(op.inputs[1]).IsConstant() && IsHalf(graph, op.inputs[1])) return true;
+    if (!TraitsOf(op.kind).IsFloatProduct()) continue;
+    if (graph.tensor(op.inputs[ProductInput::kWeights]).IsConstant() &&
+        IsHalf(graph, op.inputs[ProductInput::kWeights]))
+      return true;
   }
   return false;
 }

@@ -1,7 +1,7 @@
-#include "converter/passes/eliminate_dead_code.hpp"
-
 #include <algorithm>
 #include <vector>
+
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 

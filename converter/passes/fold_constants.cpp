@@ -1,7 +1,7 @@
-#include "converter/passes/fold_constants.hpp"
-
 #include <algorithm>
 #include <set>
+
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

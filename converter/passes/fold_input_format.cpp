@@ -9,10 +9,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWeights = 1;
-constexpr size_t kMean = 5;
-constexpr size_t kZeroPoint = 5;  // of a quantized convolution's input
-
 Shape VectorOf(size_t size) {
   Shape shape;
   shape.rank = 1;
@@ -90,7 +86,7 @@ class Folder {
 
   Result<std::string> FoldIntoConv(OpId id, const ByteValues& made) {
     const Op before = graph_.op(id);
-    const Tensor& weights = graph_.tensor(before.inputs[kWeights]);
+    const Tensor& weights = graph_.tensor(before.inputs[ProductInput::kWeights]);
     if (!weights.IsConstant() || weights.dtype != DType::kF32) {
       return std::string("its weights are no constants of f32");
     }
@@ -105,18 +101,21 @@ class Folder {
     const std::vector<float> scaled =
         ScaleInputChannels(weights, before.attributes.As<ConvAttributes>().group, line->gain);
     Op after = before;
-    after.inputs.resize(kMean + 1, kNone);
-    after.inputs[kWeights] = graph_.AddConstantOf(name + ".of_bytes", DType::kF32, shape, scaled);
-    after.inputs[kMean] =
+    after.inputs.resize(ConvInput::kXMean + 1, kNone);
+    after.inputs[ProductInput::kWeights] =
+        graph_.AddConstantOf(name + ".of_bytes", DType::kF32, shape, scaled);
+    after.inputs[ConvInput::kXMean] =
         graph_.AddConstantOf(name + ".mean", DType::kF32, VectorOf(means.size()), means);
-    return Replace(id, made, after, {after.inputs[kWeights], after.inputs[kMean]});
+    return Replace(id, made, after,
+                   {after.inputs[ProductInput::kWeights], after.inputs[ConvInput::kXMean]});
   }
 
   Result<std::string> FoldIntoQuantized(OpId id, const ByteValues& made) {
     const Op before = graph_.op(id);
     float zero_point = 0;
-    if (before.inputs.size() > kZeroPoint && before.inputs[kZeroPoint] != kNone) {
-      const Tensor& old = graph_.tensor(before.inputs[kZeroPoint]);
+    if (before.inputs.size() > QuantizedProductInput::kXZeroPoint &&
+        before.inputs[QuantizedProductInput::kXZeroPoint] != kNone) {
+      const Tensor& old = graph_.tensor(before.inputs[QuantizedProductInput::kXZeroPoint]);
       if (!old.IsConstant() || old.shape.Elements() != 1) {
         return std::string("its input has no one constant zero point");
       }
@@ -126,11 +125,12 @@ class Folder {
     const auto zero_points = ZeroPoints(made, zero_point);
     if (!zero_points) return std::string("a byte is not the quantized value");
     Op after = before;
-    if (after.inputs.size() <= kZeroPoint) after.inputs.resize(kZeroPoint + 1, kNone);
-    after.inputs[kZeroPoint] =
+    if (after.inputs.size() <= QuantizedProductInput::kXZeroPoint)
+      after.inputs.resize(QuantizedProductInput::kXZeroPoint + 1, kNone);
+    after.inputs[QuantizedProductInput::kXZeroPoint] =
         graph_.AddConstantOf(graph_.tensor(made.bytes).name + ".zero_point", DType::kU8,
                              VectorOf(zero_points->size()), *zero_points);
-    return Replace(id, made, after, {after.inputs[kZeroPoint]});
+    return Replace(id, made, after, {after.inputs[QuantizedProductInput::kXZeroPoint]});
   }
 
   /// The quantized values that op `id` gives, straight from the bytes.

@@ -1,11 +1,11 @@
-#include "converter/passes/fold_lookups.hpp"
-
 #include <optional>
 #include <vector>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 #include "converter/passes/quantization.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -16,7 +16,7 @@ int32_t Least(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
 /// Entries of the constant table of a lookup that gives bytes.
 std::optional<std::vector<int32_t>> TableOf(const Graph& graph, OpId id) {
   if (id == kNone || graph.op(id).kind != OpKind::kLookup) return std::nullopt;
-  const Tensor& table = graph.tensor(graph.op(id).inputs[1]);
+  const Tensor& table = graph.tensor(graph.op(id).inputs[LookupInput::kTable]);
   if (!table.IsConstant() || !IsByte(table.dtype)) return std::nullopt;
   std::vector<int32_t> entries;
   for (const double value : ReadElements(table)) entries.push_back(static_cast<int32_t>(value));
@@ -45,11 +45,11 @@ bool JoinTables(Graph& graph, OpId id) {
   const int32_t least = Least(graph.tensor(middle).dtype);
   std::vector<int32_t> joined;
   for (const int32_t entry : *inner) joined.push_back((*outer)[static_cast<size_t>(entry - least)]);
-  const TensorId table = graph.op(id).inputs[1];
+  const TensorId table = graph.op(id).inputs[LookupInput::kTable];
   const TensorId entries =
       AddIntegers(graph, graph.tensor(table).name, graph.tensor(table).dtype, joined);
-  graph.SetInput(id, 1, entries);
-  graph.SetInput(id, 0, graph.op(before).inputs[0]);
+  graph.SetInput(id, LookupInput::kTable, entries);
+  graph.SetInput(id, LookupInput::kX, graph.op(before).inputs[0]);
   RecordFusion(graph, id, before);
   EraseIfUnread(graph, before);
   if (!graph.IsRead(table)) graph.EraseTensor(table);
@@ -58,26 +58,12 @@ bool JoinTables(Graph& graph, OpId id) {
 
 // --- the op before ------------------------------------------------------------------------------
 
-void MoveOutput(QuantizedOutput& output, DType to, int32_t shift) {
-  output.to = static_cast<int32_t>(to);
-  output.zero_point += shift;
-  output.min += shift;
-  output.max += shift;
-}
-
-template <typename T>
-void MoveOutputOf(Op& op, DType to, int32_t shift) {
-  T attributes = op.attributes.As<T>();
-  MoveOutput(attributes.output, to, shift);
-  op.attributes = Attributes(attributes);
-}
-
 /// A vector of zero points, or of one zero where the op has none, moved; kNone if it is not known.
 TensorId MovedZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t shift) {
   const Op& op = graph.op(id);
   size_t count = 1;
   if (op.kind == OpKind::kQuantize || op.kind == OpKind::kDequantize) {
-    count = static_cast<size_t>(graph.tensor(op.inputs[1]).shape[0]);
+    count = static_cast<size_t>(graph.tensor(op.inputs[QuantizeInput::kScale]).shape[0]);
   }
   std::vector<int32_t> values(count, shift);
   if (input < op.inputs.size() && op.inputs[input] != kNone) {
@@ -104,35 +90,24 @@ bool MoveZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t sh
 
 /// Makes the op give `to`, every value `shift` more.
 bool MoveResults(Graph& graph, OpId id, DType to, int32_t shift) {
-  switch (graph.op(id).kind) {
-    case OpKind::kQuantizedConv:
-      MoveOutputOf<QuantizedConvAttributes>(graph.MutableOp(id), to, shift);
-      return true;
-    case OpKind::kQuantizedMatMul:
-      MoveOutputOf<QuantizedMatMulAttributes>(graph.MutableOp(id), to, shift);
-      return true;
-    case OpKind::kQuantizedBinary:
-      MoveOutputOf<QuantizedBinaryAttributes>(graph.MutableOp(id), to, shift);
-      return true;
-    case OpKind::kQuantizedAveragePool:
-      MoveOutputOf<QuantizedAveragePoolAttributes>(graph.MutableOp(id), to, shift);
-      return true;
-    case OpKind::kQuantizedReduce:
-      MoveOutputOf<QuantizedReduceAttributes>(graph.MutableOp(id), to, shift);
-      return true;
-    case OpKind::kQuantizedSoftmax:
-      MoveOutputOf<QuantizedSoftmaxAttributes>(graph.MutableOp(id), to, shift);
-      return true;
-    case OpKind::kQuantize: {
-      if (!MoveZeroPoints(graph, id, 2, to, shift)) return false;
-      auto attributes = graph.op(id).attributes.As<QuantizeAttributes>();
-      attributes.to = static_cast<int32_t>(to);
-      graph.MutableOp(id).attributes = Attributes(attributes);
-      return true;
-    }
-    default:
-      return false;
+  const OpKind kind = graph.op(id).kind;
+  if (kind == OpKind::kQuantize) {
+    if (!MoveZeroPoints(graph, id, QuantizeInput::kZeroPoint, to, shift)) return false;
+    auto attributes = graph.op(id).attributes.As<QuantizeAttributes>();
+    attributes.to = static_cast<int32_t>(to);
+    graph.MutableOp(id).attributes = Attributes(attributes);
+    return true;
   }
+  const int offset = TraitsOf(kind).output_offset;
+  if (offset < 0) return false;
+  Attributes& attributes = graph.MutableOp(id).attributes;
+  auto output = attributes.Member<QuantizedOutput>(offset);
+  output.to = static_cast<int32_t>(to);
+  output.zero_point += shift;
+  output.min += shift;
+  output.max += shift;
+  attributes.SetMember(offset, output);
+  return true;
 }
 
 bool FoldIntoProducer(Graph& graph, OpId id, int32_t shift) {
@@ -166,17 +141,18 @@ std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
   switch (op.kind) {
     case OpKind::kQuantizedConv:
     case OpKind::kQuantizedMatMul:
-      if (index != 0 || !known(5)) return std::nullopt;
-      return Reader{ZeroPointPlace::kInput, 5};
+      if (index != ProductInput::kX || !known(QuantizedProductInput::kXZeroPoint))
+        return std::nullopt;
+      return Reader{ZeroPointPlace::kInput, QuantizedProductInput::kXZeroPoint};
     case OpKind::kDequantize:
-      if (index != 0 || !known(2)) return std::nullopt;
-      return Reader{ZeroPointPlace::kInput, 2};
+      if (index != QuantizeInput::kX || !known(QuantizeInput::kZeroPoint)) return std::nullopt;
+      return Reader{ZeroPointPlace::kInput, QuantizeInput::kZeroPoint};
     case OpKind::kQuantizedBinary:
     case OpKind::kQuantizedAveragePool:
     case OpKind::kQuantizedReduce:
       return Reader{ZeroPointPlace::kAttribute};
     case OpKind::kLookup:  // by bits less the least value: the same entry
-      if (index != 0) return std::nullopt;
+      if (index != LookupInput::kX) return std::nullopt;
       return Reader{ZeroPointPlace::kNowhere};
     default:
       return std::nullopt;
@@ -186,7 +162,7 @@ std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
 void MoveAttribute(Op& op, size_t index, int32_t shift) {
   if (op.kind == OpKind::kQuantizedBinary) {
     auto attributes = op.attributes.As<QuantizedBinaryAttributes>();
-    (index == 0 ? attributes.x_zero_point : attributes.y_zero_point) -= shift;
+    (index == BinaryInput::kX ? attributes.x_zero_point : attributes.y_zero_point) -= shift;
     op.attributes = Attributes(attributes);
   } else if (op.kind == OpKind::kQuantizedAveragePool) {
     auto attributes = op.attributes.As<QuantizedAveragePoolAttributes>();

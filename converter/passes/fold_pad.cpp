@@ -1,11 +1,10 @@
-#include "converter/passes/fold_pad.hpp"
-
 #include <limits>
 #include <optional>
 
 #include "converter/ir/elements.hpp"
-#include "converter/ir/op_kinds.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -25,8 +24,8 @@ std::string WhyNotFoldable(const PadAttributes& pad) {
 
 // The attributes of quantized ops begin with those of float ones.
 void AddPads(const PadAttributes& pad, Op& op) {
-  const size_t offset =
-      IsConvolution(op.kind) ? offsetof(ConvAttributes, pads) : offsetof(PoolAttributes, pads);
+  const size_t offset = TraitsOf(op.kind).convolution ? offsetof(ConvAttributes, pads)
+                                                      : offsetof(PoolAttributes, pads);
   std::vector<int32_t> words = op.attributes.words();
   int32_t* pads = words.data() + offset / sizeof(int32_t);
   pads[0] += pad.begins[2];
@@ -44,9 +43,8 @@ void CountPads(Op& op) {
 }
 
 std::string NotZero(const Op& op) {
-  const bool quantized =
-      op.kind == OpKind::kQuantizedConv || op.kind == OpKind::kQuantizedAveragePool;
-  return quantized ? "the pad value is not the zero point" : "the pad value is not 0";
+  return TraitsOf(op.kind).quantized ? "the pad value is not the zero point"
+                                     : "the pad value is not 0";
 }
 
 /// What a convolution or average takes as 0: of quantized elements the zero point, if there is one.
@@ -54,12 +52,11 @@ std::optional<float> ZeroOf(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::kQuantizedAveragePool) {
     return static_cast<float>(op.attributes.As<QuantizedAveragePoolAttributes>().x_zero_point);
   }
-  constexpr size_t kZeroPoint = 5;
-  if (op.kind != OpKind::kQuantizedConv || op.inputs.size() <= kZeroPoint ||
-      op.inputs[kZeroPoint] == kNone) {
+  if (op.kind != OpKind::kQuantizedConv || op.inputs.size() <= QuantizedProductInput::kXZeroPoint ||
+      op.inputs[QuantizedProductInput::kXZeroPoint] == kNone) {
     return 0.0F;
   }
-  const Tensor& zero_point = graph.tensor(op.inputs[kZeroPoint]);
+  const Tensor& zero_point = graph.tensor(op.inputs[QuantizedProductInput::kXZeroPoint]);
   if (!zero_point.IsConstant() || zero_point.shape.Elements() != 1) return std::nullopt;
   return static_cast<float>(ReadInteger(zero_point.dtype, zero_point.constant->data()));
 }
@@ -91,12 +88,12 @@ std::string WhyNotFoldInPool(const Graph& graph, const PadAttributes& pad, const
 
 // Changes the attributes of a reader so that it pads by itself. Returns why not, or empty.
 std::string FoldInto(const Graph& graph, const PadAttributes& pad, Op& op) {
-  if (IsConvolution(op.kind)) {
+  if (TraitsOf(op.kind).convolution) {
     if (pad.value != ZeroOf(graph, op)) return NotZero(op);
     AddPads(pad, op);
     return "";
   }
-  if (!IsPool(op.kind)) return "a reader has no windows";
+  if (!TraitsOf(op.kind).pool) return "a reader has no windows";
   if (std::string reason = WhyNotFoldInPool(graph, pad, op); !reason.empty()) return reason;
   AddPads(pad, op);
   if (op.kind != OpKind::kMaxPool) CountPads(op);

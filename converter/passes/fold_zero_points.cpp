@@ -1,19 +1,12 @@
-#include "converter/passes/fold_zero_points.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "converter/ir/elements.hpp"
-#include "converter/ir/op_kinds.hpp"
+#include "converter/passes/passes.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
-
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
-constexpr size_t kXZeroPoint = 5;
-constexpr size_t kWZeroPoint = 6;
-constexpr size_t kFoldedBias = 7;
 
 /// The operand, or null if the op has none there.
 const Tensor* Operand(const Graph& graph, const Op& op, size_t index) {
@@ -23,16 +16,17 @@ const Tensor* Operand(const Graph& graph, const Op& op, size_t index) {
 
 /// Why the op stays as it is, or empty.
 std::string WhyNot(const Graph& graph, const Op& op) {
-  const Tensor& weights = graph.tensor(op.inputs[kWeights]);
+  const Tensor& weights = graph.tensor(op.inputs[ProductInput::kWeights]);
   if (!weights.IsConstant()) return "its weights are no constant";
   if (weights.layout != Layout::kRowMajor) return "its weights are laid out already";
-  if (IsMatrixProduct(op.kind) && weights.shape.rank != 2) return "it has several matrices";
-  if (Operand(graph, op, kWZeroPoint) != nullptr) return "its weights have zero points";
-  for (const size_t index : {kBias, kXZeroPoint}) {
+  if (TraitsOf(op.kind).matrix_product && weights.shape.rank != 2) return "it has several matrices";
+  if (Operand(graph, op, QuantizedProductInput::kWeightsZeroPoint) != nullptr)
+    return "its weights have zero points";
+  for (const size_t index : {ProductInput::kBias, QuantizedProductInput::kXZeroPoint}) {
     const Tensor* operand = Operand(graph, op, index);
     if (operand != nullptr && !operand->IsConstant()) return "a parameter is no constant";
   }
-  const Tensor* zero_point = Operand(graph, op, kXZeroPoint);
+  const Tensor* zero_point = Operand(graph, op, QuantizedProductInput::kXZeroPoint);
   if (zero_point != nullptr && zero_point->shape.Elements() != 1) {
     return "each input channel has a zero point";
   }
@@ -41,9 +35,9 @@ std::string WhyNot(const Graph& graph, const Op& op) {
 
 /// Sums of what each output multiplies, modulo 2^32.
 std::vector<uint32_t> WeightSums(const Graph& graph, const Op& op) {
-  const Tensor& weights = graph.tensor(op.inputs[kWeights]);
+  const Tensor& weights = graph.tensor(op.inputs[ProductInput::kWeights]);
   const bool outputs_last =
-      IsMatrixProduct(op.kind) && op.attributes.As<MatMulAttributes>().transpose_b == 0;
+      TraitsOf(op.kind).matrix_product && op.attributes.As<MatMulAttributes>().transpose_b == 0;
   const auto outputs = static_cast<size_t>(weights.shape[outputs_last ? 1 : 0]);
   const auto count = static_cast<size_t>(weights.shape.Elements());
   std::vector<uint32_t> sums(outputs, 0);
@@ -55,13 +49,13 @@ std::vector<uint32_t> WeightSums(const Graph& graph, const Op& op) {
 }
 
 int64_t ZeroPointOf(const Graph& graph, const Op& op) {
-  const Tensor* zero_point = Operand(graph, op, kXZeroPoint);
+  const Tensor* zero_point = Operand(graph, op, QuantizedProductInput::kXZeroPoint);
   return zero_point == nullptr ? 0 : ReadInteger(zero_point->dtype, zero_point->constant->data());
 }
 
 /// Bias less what x's zero point adds to each sum.
 std::vector<int32_t> FoldedBias(const Graph& graph, const Op& op) {
-  const Tensor* bias = Operand(graph, op, kBias);
+  const Tensor* bias = Operand(graph, op, ProductInput::kBias);
   const int64_t factor = ZeroPointOf(graph, op);
   std::vector<int32_t> folded;
   for (const uint32_t sum : WeightSums(graph, op)) {
@@ -75,7 +69,7 @@ std::vector<int32_t> FoldedBias(const Graph& graph, const Op& op) {
 
 /// Whether padding reads as another number than 0.
 bool NeedsZeroPoint(const Graph& graph, const Op& op) {
-  if (!IsConvolution(op.kind) || ZeroPointOf(graph, op) == 0) return false;
+  if (!TraitsOf(op.kind).convolution || ZeroPointOf(graph, op) == 0) return false;
   const auto conv = op.attributes.As<ConvAttributes>();
   return std::any_of(conv.pads, conv.pads + 4, [](int32_t amount) { return amount != 0; });
 }
@@ -89,12 +83,13 @@ void Fold(Graph& graph, OpId id) {
   Op& op = graph.MutableOp(id);
   const std::vector<TensorId> before = op.inputs;
   if (needs_zero_point) {
-    op.inputs.resize(kFoldedBias + 1, kNone);
-    op.inputs[kFoldedBias] = constant;
+    op.inputs.resize(QuantizedProductInput::kFoldedBias + 1, kNone);
+    op.inputs[QuantizedProductInput::kFoldedBias] = constant;
     return;
   }
-  op.inputs[kBias] = constant;
-  if (op.inputs.size() > kXZeroPoint) op.inputs[kXZeroPoint] = kNone;
+  op.inputs[ProductInput::kBias] = constant;
+  if (op.inputs.size() > QuantizedProductInput::kXZeroPoint)
+    op.inputs[QuantizedProductInput::kXZeroPoint] = kNone;
   while (op.inputs.back() == kNone) op.inputs.pop_back();
   for (const TensorId old : before) {
     if (old != kNone && graph.IsTensor(old) && !graph.IsRead(old)) graph.EraseTensor(old);
@@ -108,10 +103,12 @@ Status FoldZeroPoints(Graph& graph, PassContext& context) {
   if (!wants) return {};
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    if (op.kind != OpKind::kQuantizedConv && op.kind != OpKind::kQuantizedMatMul) continue;
-    const bool is_plain =
-        Operand(graph, op, kXZeroPoint) == nullptr && Operand(graph, op, kBias) != nullptr;
-    if (is_plain || Operand(graph, op, kFoldedBias) != nullptr || !wants(graph, op)) continue;
+    if (!TraitsOf(op.kind).IsQuantizedProduct()) continue;
+    const bool is_plain = Operand(graph, op, QuantizedProductInput::kXZeroPoint) == nullptr &&
+                          Operand(graph, op, ProductInput::kBias) != nullptr;
+    if (is_plain || Operand(graph, op, QuantizedProductInput::kFoldedBias) != nullptr ||
+        !wants(graph, op))
+      continue;
     if (std::string reason = WhyNot(graph, op); !reason.empty()) {
       context.report.declined.push_back({op.name, std::move(reason)});
       continue;

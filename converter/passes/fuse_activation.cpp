@@ -1,7 +1,6 @@
-#include "converter/passes/fuse_activation.hpp"
-
 #include "converter/ir/rewrite.hpp"
-#include "converter/passes/activation_patterns.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/passes/patterns.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,16 +1,11 @@
-#include "converter/passes/fuse_affine.hpp"
-
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {
-
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
-constexpr size_t kResidual = 3;
 
 // `binary` applies a constant to what `main` (a conv or matmul) computes.
 struct Match {
@@ -29,10 +24,6 @@ struct Affine {
   }
 };
 
-TensorId InputOrNone(const Op& op, size_t index) {
-  return index < op.inputs.size() ? op.inputs[index] : kNone;
-}
-
 std::optional<Match> FindMatch(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   if (op.kind != OpKind::kBinary) return std::nullopt;
@@ -46,11 +37,6 @@ std::optional<Match> FindMatch(const Graph& graph, OpId id) {
     if (main != kNone) return Match{id, main, constant, i == 1};
   }
   return std::nullopt;
-}
-
-// The output's dimension that the bias runs along.
-int32_t ChannelAxis(const Graph& graph, const Op& main) {
-  return main.kind == OpKind::kConv ? 1 : graph.tensor(main.outputs.front()).shape.rank - 1;
 }
 
 // The constant's values per channel; none if it varies along other dimensions.
@@ -71,7 +57,7 @@ std::string WhyNotFusable(const Graph& graph, const Match& match) {
   const Tensor& output = graph.tensor(main.outputs.front());
   const Tensor& result = graph.tensor(graph.op(match.binary).outputs.front());
   if (output.dtype != DType::kF32) return "only f32 is fused";
-  if (graph.tensor(main.inputs[kWeights]).dtype != DType::kF32) {
+  if (graph.tensor(main.inputs[ProductInput::kWeights]).dtype != DType::kF32) {
     return "the weights before it are stored in fewer bits";
   }
   if (graph.OnlyConsumer(main.outputs.front()) != match.binary) {
@@ -80,7 +66,7 @@ std::string WhyNotFusable(const Graph& graph, const Match& match) {
   if (GetActivation(main).function != UnaryFunction::kIdentity) {
     return "the op before it has an activation";
   }
-  if (InputOrNone(main, kResidual) != kNone && main.kind == OpKind::kConv) {
+  if (main.InputOrNone(ConvInput::kResidual) != kNone && main.kind == OpKind::kConv) {
     return "the conv before it adds a residual";
   }
   if (result.shape != output.shape) return "the constant broadcasts the result";
@@ -140,13 +126,13 @@ WeightSteps StepsOf(const Op& main, const Shape& weights) {
 // Why weights and bias cannot take the affine function, or empty. The bias's values go to `bias`.
 std::string WhyNotAbsorbable(const Graph& graph, const Op& main, const Affine& affine,
                              std::vector<double>& bias) {
-  const TensorId weights = main.inputs[kWeights];
+  const TensorId weights = main.inputs[ProductInput::kWeights];
   const Tensor& w = graph.tensor(weights);
   if (affine.Scales() && (!w.IsConstant() || w.dtype != DType::kF32)) {
     return "the weights are no f32 constant";
   }
   bias.assign(affine.gain.size(), 0.0);
-  const TensorId old_bias = InputOrNone(main, kBias);
+  const TensorId old_bias = main.InputOrNone(ProductInput::kBias);
   if (old_bias == kNone) return "";
   const Tensor& b = graph.tensor(old_bias);
   if (!b.IsConstant() || b.dtype != DType::kF32) return "the bias is no f32 constant";
@@ -163,7 +149,7 @@ std::string WhyNotAbsorbable(const Graph& graph, const Op& main, const Affine& a
 void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string_view wanted,
                      const Shape& shape, const std::vector<double>& values) {
   const std::string name(wanted);  // the view may be of the constant that goes
-  const TensorId old = InputOrNone(graph.op(id), index);
+  const TensorId old = graph.op(id).InputOrNone(index);
   const TensorId made =
       graph.AddConstant(name, DType::kF32, shape, WriteElements(DType::kF32, values));
   std::vector<TensorId>& inputs = graph.MutableOp(id).inputs;
@@ -175,19 +161,19 @@ void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string_view wante
 }
 
 void ScaleWeights(Graph& graph, OpId main, const std::vector<double>& gain) {
-  const TensorId old_weights = graph.op(main).inputs[kWeights];
+  const TensorId old_weights = graph.op(main).inputs[ProductInput::kWeights];
   const Tensor& w = graph.tensor(old_weights);
   const WeightSteps steps = StepsOf(graph.op(main), w.shape);
   std::vector<double> values = ReadElements(w);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] *= gain[i / steps.channel_stride % steps.channels];
   }
-  ReplaceConstant(graph, main, kWeights, w.name, w.shape, values);
+  ReplaceConstant(graph, main, ProductInput::kWeights, w.name, w.shape, values);
 }
 
 void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> bias) {
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.gain[i] + affine.shift[i];
-  const TensorId old_bias = InputOrNone(graph.op(main), kBias);
+  const TensorId old_bias = graph.op(main).InputOrNone(ProductInput::kBias);
   const bool needed = std::any_of(bias.begin(), bias.end(), [](double v) { return v != 0.0; });
   if (old_bias == kNone && !needed) return;
   const Op& op = graph.op(main);
@@ -195,7 +181,7 @@ void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> 
   Shape shape;
   shape.rank = 1;
   shape[0] = static_cast<int32_t>(bias.size());
-  ReplaceConstant(graph, main, kBias, name, shape, bias);
+  ReplaceConstant(graph, main, ProductInput::kBias, name, shape, bias);
 }
 
 std::string TryFuse(Graph& graph, const Match& match) {

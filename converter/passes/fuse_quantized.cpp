@@ -1,20 +1,13 @@
-#include "converter/passes/fuse_quantized.hpp"
-
 #include <map>
 
 #include "converter/ir/rewrite.hpp"
-#include "converter/passes/fold_constants.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/quantize_elementwise.hpp"
-#include "converter/passes/quantize_lookups.hpp"
-#include "converter/passes/quantize_moves.hpp"
-#include "converter/passes/quantize_outputs.hpp"
-#include "converter/passes/quantize_products.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
-
-bool IsFloatProduct(const Op& op) { return op.kind == OpKind::kConv || op.kind == OpKind::kMatMul; }
 
 bool HasDequantizedOperand(const Graph& graph, const Op& op) {
   const auto dequantized = [&](TensorId id) {
@@ -59,11 +52,11 @@ class Fuser {
 
   Status TryOp(OpId id) {
     const Op& op = graph_.op(id);
-    if (op.kind == OpKind::kQuantizedConv || op.kind == OpKind::kQuantizedMatMul) {
+    if (TraitsOf(op.kind).IsQuantizedProduct()) {
       if (MakeWeightsSymmetric(graph_, id)) ++report_.changed;
       return {};
     }
-    if (IsFloatProduct(op) && HasDequantizedOperand(graph_, op)) {
+    if (TraitsOf(op.kind).IsFloatProduct() && HasDequantizedOperand(graph_, op)) {
       TENON_ASSIGN_OR_RETURN(const std::string reason, TryQuantizeProduct(graph_, id));
       Note(id, reason);
     }

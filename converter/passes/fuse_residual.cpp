@@ -1,11 +1,8 @@
-#include "converter/passes/fuse_residual.hpp"
-
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {
-
-constexpr size_t kResidual = 3;
 
 std::string WhyNotTake(const Graph& graph, OpId conv, OpId add, TensorId other) {
   const Op& op = graph.op(conv);
@@ -17,7 +14,7 @@ std::string WhyNotTake(const Graph& graph, OpId conv, OpId add, TensorId other) 
   if (GetActivation(op).function != UnaryFunction::kIdentity) {
     return "the conv's activation comes before the addition";
   }
-  if (op.inputs.size() > kResidual && op.inputs[kResidual] != kNone) {
+  if (op.inputs.size() > ConvInput::kResidual && op.inputs[ConvInput::kResidual] != kNone) {
     return "the conv adds a residual already";
   }
   if (residual.shape != result.shape || sum.shape != result.shape) {
@@ -34,8 +31,8 @@ void Take(Graph& graph, OpId conv, OpId add, TensorId other) {
   const OpId producer = graph.tensor(other).producer;
   if (producer != kNone && !graph.IsBefore(producer, conv)) graph.MoveOp(conv, add);
   Op& op = graph.MutableOp(conv);
-  if (op.inputs.size() <= kResidual) op.inputs.resize(kResidual + 1, kNone);
-  op.inputs[kResidual] = other;
+  if (op.inputs.size() <= ConvInput::kResidual) op.inputs.resize(ConvInput::kResidual + 1, kNone);
+  op.inputs[ConvInput::kResidual] = other;
   SetActivation(op, GetActivation(graph.op(add)));
   RecordFusion(graph, conv, add);
   BypassAndErase(graph, add, op.outputs.front());

@@ -1,6 +1,6 @@
-#include "converter/passes/isolate_outputs.hpp"
-
 #include <set>
+
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 

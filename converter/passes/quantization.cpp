@@ -9,9 +9,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kScale = 1;
-constexpr size_t kZeroPoint = 2;
-
 Shape VectorOf(size_t count) {
   Shape shape;
   shape.rank = 1;
@@ -31,7 +28,7 @@ int32_t LeastOf(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
 }  // namespace
 
 std::optional<Quantization> QuantizationOf(const Graph& graph, const Op& op) {
-  const Tensor& scale = graph.tensor(op.inputs[kScale]);
+  const Tensor& scale = graph.tensor(op.inputs[QuantizeInput::kScale]);
   if (!scale.IsConstant() || scale.shape.Elements() == 0) return std::nullopt;
   Quantization as;
   if (op.kind == OpKind::kQuantize) {
@@ -45,8 +42,9 @@ std::optional<Quantization> QuantizationOf(const Graph& graph, const Op& op) {
   const auto usable = [](float value) { return std::isfinite(value) && value > 0.0F; };
   if (!std::all_of(as.scales.begin(), as.scales.end(), usable)) return std::nullopt;
   as.zero_points.assign(as.scales.size(), 0);
-  if (op.inputs.size() > kZeroPoint && op.inputs[kZeroPoint] != kNone) {
-    const Tensor& zero_point = graph.tensor(op.inputs[kZeroPoint]);
+  if (op.inputs.size() > QuantizeInput::kZeroPoint &&
+      op.inputs[QuantizeInput::kZeroPoint] != kNone) {
+    const Tensor& zero_point = graph.tensor(op.inputs[QuantizeInput::kZeroPoint]);
     if (!zero_point.IsConstant()) return std::nullopt;
     const std::vector<double> values = ReadElements(zero_point);
     std::transform(values.begin(), values.end(), as.zero_points.begin(),

@@ -1,8 +1,7 @@
-#include "converter/passes/quantize_elementwise.hpp"
-
 #include <cmath>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {

@@ -1,9 +1,8 @@
-#include "converter/passes/quantize_lookups.hpp"
-
 #include <cstring>
 #include <map>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {

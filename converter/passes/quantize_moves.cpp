@@ -1,10 +1,10 @@
-#include "converter/passes/quantize_moves.hpp"
-
 #include <cmath>
 #include <utility>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -13,15 +13,7 @@ namespace {
 /// a pad adds.
 bool MovesElements(const Op& op) {
   switch (op.kind) {
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kSlice:
-    case OpKind::kExpand:
-    case OpKind::kGather:
-    case OpKind::kCopy:
     case OpKind::kMaxPool:
-    case OpKind::kPad:
-    case OpKind::kConcat:
       return true;
     case OpKind::kResize:
       return op.attributes.As<ResizeAttributes>().mode == ResizeMode::kNearest;
@@ -31,14 +23,14 @@ bool MovesElements(const Op& op) {
              (reduce.function == ReduceFunction::kMax || reduce.function == ReduceFunction::kMin);
     }
     default:
-      return false;
+      return TraitsOf(op.kind).moves_elements;
   }
 }
 
 /// Ops that compare elements have kernels for the dtypes of activations only.
 bool TakesDType(const Op& op, DType dtype) {
   if (dtype == DType::kI8 || dtype == DType::kU8) return true;
-  return op.kind != OpKind::kMaxPool && op.kind != OpKind::kReduce && op.kind != OpKind::kResize;
+  return TraitsOf(op.kind).moves_elements;
 }
 
 /// Elements of `shape` before `axis`.
@@ -119,8 +111,7 @@ class Mover {
   }
 
  private:
-  [[nodiscard]] const Graph& reading() const { return graph_; }
-  [[nodiscard]] const Op& op(OpId id) const { return reading().op(id); }
+  [[nodiscard]] const Op& op(OpId id) const { return graph_.op(id); }
 
   void MergeEqual() {
     for (const OpId id : graph_.OpOrder()) {
@@ -172,7 +163,7 @@ class Mover {
   Status Push(OpId id, const Source& source, const std::vector<TensorId>& inputs,
               const Attributes& attributes, int32_t axis) {
     const TensorId old = op(id).outputs.front();
-    const std::string name = reading().tensor(old).name;
+    const std::string name = graph_.tensor(old).name;
     TENON_ASSIGN_OR_RETURN(const OpId moved, graph_.InsertOp(id, op(id).kind, op(id).name, inputs,
                                                              attributes, {name + ".quantized"}));
     std::vector<TensorId> parameters = op(source.dequantize).inputs;
@@ -193,7 +184,7 @@ class Mover {
     const auto target = PlainTargetOf(graph_, op(id));
     if (!target.has_value()) return {};
     const TensorId x = op(id).inputs.front();
-    const OpId mover = reading().tensor(x).producer;
+    const OpId mover = graph_.tensor(x).producer;
     if (mover == kNone || !MovesElements(op(mover))) return {};
     const bool concat = op(mover).kind == OpKind::kConcat;
     if (graph_.OnlyConsumer(x) != id) {
@@ -210,12 +201,12 @@ class Mover {
     for (size_t i = 0; i < count; ++i) {
       std::vector<TensorId> operands = op(id).inputs;
       operands[0] = inputs[i];
-      const std::string name = reading().tensor(inputs[i]).name + ".quantized";
+      const std::string name = graph_.tensor(inputs[i]).name + ".quantized";
       TENON_ASSIGN_OR_RETURN(const OpId made, graph_.InsertOp(mover, OpKind::kQuantize, op(id).name,
                                                               operands, op(id).attributes, {name}));
       inputs[i] = op(made).outputs.front();
     }
-    const std::string name = reading().tensor(op(id).outputs.front()).name;
+    const std::string name = graph_.tensor(op(id).outputs.front()).name;
     TENON_ASSIGN_OR_RETURN(const OpId moved, graph_.InsertOp(mover, op(mover).kind, op(mover).name,
                                                              inputs, attributes, {name}));
     graph_.MutableOp(moved).source_ops = op(mover).source_ops;

@@ -1,7 +1,7 @@
-#include "converter/passes/quantize_outputs.hpp"
-
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -60,36 +60,13 @@ void Change(QuantizedOutput& output, const Match& match, int32_t shift) {
   output.max += shift;
 }
 
-template <typename QuantizedAttributes>
-void ChangeOutput(Op& op, const Match& match, int32_t shift) {
-  auto attributes = op.attributes.As<QuantizedAttributes>();
-  Change(attributes.output, match, shift);
-  op.attributes = Attributes(attributes);
-}
-
 bool ChangeOutputOf(Op& op, const Match& match, int32_t shift) {
-  switch (op.kind) {
-    case OpKind::kQuantizedConv:
-      ChangeOutput<QuantizedConvAttributes>(op, match, shift);
-      return true;
-    case OpKind::kQuantizedMatMul:
-      ChangeOutput<QuantizedMatMulAttributes>(op, match, shift);
-      return true;
-    case OpKind::kQuantizedBinary:
-      ChangeOutput<QuantizedBinaryAttributes>(op, match, shift);
-      return true;
-    case OpKind::kQuantizedAveragePool:
-      ChangeOutput<QuantizedAveragePoolAttributes>(op, match, shift);
-      return true;
-    case OpKind::kQuantizedReduce:
-      ChangeOutput<QuantizedReduceAttributes>(op, match, shift);
-      return true;
-    case OpKind::kQuantizedSoftmax:
-      ChangeOutput<QuantizedSoftmaxAttributes>(op, match, shift);
-      return true;
-    default:
-      return false;
-  }
+  const int offset = TraitsOf(op.kind).output_offset;
+  if (offset < 0) return false;
+  auto output = op.attributes.Member<QuantizedOutput>(offset);
+  Change(output, match, shift);
+  op.attributes.SetMember(offset, output);
+  return true;
 }
 
 /// A quantize op stores what the later one would.

@@ -1,41 +1,19 @@
-#include "converter/passes/quantize_products.hpp"
-
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
-#include "converter/ir/op_kinds.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
-constexpr size_t kResidual = 3;
 constexpr size_t kFloatInputs = 4;  ///< what follows is how weights are stored
-constexpr size_t kWeightZeroPoint = 6;
 constexpr double kMostSum = 2147483648.0;
 /// Scales of a bias are products of two scales, rounded to f32 by who quantized the model.
 constexpr double kScaleRounding = 1e-6;
 /// Of a step of the output, or of the coarsest channel's sum where the output is f32.
 constexpr double kCutOff = 1e-3;
-
-TensorId InputOrNone(const Op& op, size_t index) {
-  return index < op.inputs.size() ? op.inputs[index] : kNone;
-}
-
-/// The output's dimension that weights' scales and the bias run along.
-int32_t ChannelAxis(const Graph& graph, const Op& op) {
-  return op.kind == OpKind::kConv ? 1 : graph.tensor(op.outputs.front()).shape.rank - 1;
-}
-
-/// The same of the weights.
-int32_t WeightAxis(const Graph& graph, const Op& op) {
-  if (op.kind == OpKind::kConv) return 0;
-  const int32_t rank = graph.tensor(op.inputs[kWeights]).shape.rank;
-  return rank - 1 - op.attributes.As<MatMulAttributes>().transpose_b;
-}
 
 /// Values of a constant, one per index of `axis` of `output`; nothing if it varies elsewhere.
 std::optional<std::vector<double>> PerChannel(const Graph& graph, TensorId constant,
@@ -75,7 +53,7 @@ std::vector<double> LargestSums(const Graph& graph, const Op& op, const Source& 
     largest_x = std::max({largest_x, zero - least, least + 255 - zero});
   }
   const Tensor& weights = graph.tensor(w.quantized);
-  const int32_t axis = WeightAxis(graph, op);
+  const int32_t axis = WeightsChannelAxis(graph, op);
   const Shape& shape = weights.shape;
   size_t inner = 1;
   for (int32_t i = axis + 1; i < shape.rank; ++i) inner *= static_cast<size_t>(shape[i]);
@@ -116,14 +94,14 @@ bool IsInput(const Op& op, const Quantization& x) {
 }
 
 std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
-  const auto x = SourceOf(graph, op.inputs[0]);
-  const auto w = SourceOf(graph, op.inputs[kWeights]);
+  const auto x = SourceOf(graph, op.inputs[ProductInput::kX]);
+  const auto w = SourceOf(graph, op.inputs[ProductInput::kWeights]);
   if (!x.has_value() || !w.has_value()) {
     return "an operand is not dequantized with constant parameters";
   }
   if (!IsInput(op, x->as)) return "its input is not i8 or u8 with one scale";
   if (w->as.dtype != DType::kI8 && w->as.dtype != DType::kU8) return "its weights are not i8 or u8";
-  if (!w->as.PerTensor() && w->as.axis != WeightAxis(graph, op)) {
+  if (!w->as.PerTensor() && w->as.axis != WeightsChannelAxis(graph, op)) {
     return "the scales of its weights do not run along output channels";
   }
   if (graph.tensor(op.outputs.front()).dtype != DType::kF32) return "it is not f32";
@@ -135,7 +113,7 @@ std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
 }
 
 std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
-  const TensorId bias = InputOrNone(op, kBias);
+  const TensorId bias = op.InputOrNone(ProductInput::kBias);
   if (bias == kNone) return "";
   const bool conv = op.kind == OpKind::kConv;
   const Shape& aligned = conv ? graph.tensor(bias).shape : graph.tensor(op.outputs.front()).shape;
@@ -152,7 +130,8 @@ void TakeAddition(const Graph& graph, Match& match) {
   const Op& add = graph.op(id);
   const auto binary = add.attributes.As<BinaryAttributes>();
   if (binary.function != BinaryFunction::kAdd) return;
-  const TensorId other = add.inputs[0] == match.result ? add.inputs[1] : add.inputs[0];
+  const TensorId other = add.inputs[BinaryInput::kX] == match.result ? add.inputs[BinaryInput::kY]
+                                                                     : add.inputs[BinaryInput::kX];
   const Shape& shape = graph.tensor(match.result).shape;
   if (graph.tensor(add.outputs.front()).shape != shape) return;
   if (binary.activation.function != UnaryFunction::kIdentity) return;
@@ -251,15 +230,16 @@ Attributes AttributesOf(const Op& op, const QuantizedOutput& output) {
 
 Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
   const Op op = graph.op(match.product);
-  std::vector<TensorId> inputs(kWeightZeroPoint + 1, kNone);
-  inputs[0] = match.x.quantized;
-  inputs[1] = match.w.quantized;
+  using In = QuantizedProductInput;
+  std::vector<TensorId> inputs(In::kWeightsZeroPoint + 1, kNone);
+  inputs[In::kX] = match.x.quantized;
+  inputs[In::kWeights] = match.w.quantized;
   if (!factors.bias.empty()) {
-    inputs[2] = AddIntegers(graph, op.name + ".bias", DType::kI32, factors.bias);
+    inputs[In::kBias] = AddIntegers(graph, op.name + ".bias", DType::kI32, factors.bias);
   }
-  inputs[3] = AddFloats(graph, op.name + ".multiplier", factors.multiplier);
-  inputs[5] = ZeroPoints(graph, op.name + ".x_zero_point", match.x.as);
-  inputs[6] = ZeroPoints(graph, op.name + ".w_zero_point", match.w.as);
+  inputs[In::kMultiplier] = AddFloats(graph, op.name + ".multiplier", factors.multiplier);
+  inputs[In::kXZeroPoint] = ZeroPoints(graph, op.name + ".x_zero_point", match.x.as);
+  inputs[In::kWeightsZeroPoint] = ZeroPoints(graph, op.name + ".w_zero_point", match.w.as);
   while (inputs.back() == kNone) inputs.pop_back();
   const OpKind kind = op.kind == OpKind::kConv ? OpKind::kQuantizedConv : OpKind::kQuantizedMatMul;
   QuantizedOutput output = match.output;
@@ -281,10 +261,10 @@ OpId NextOf(const Graph& graph, OpId id) {
 /// Makes ops of their own of what a float product does behind the bias: residual and activation.
 Status SplitOff(Graph& graph, OpId id) {
   const Op op = graph.op(id);
-  const TensorId residual = InputOrNone(op, kResidual);
+  const TensorId residual = op.InputOrNone(ConvInput::kResidual);
   const Activation activation = GetActivation(op);
   if (residual == kNone && activation.function == UnaryFunction::kIdentity) return {};
-  if (residual != kNone) graph.MutableOp(id).inputs.resize(kResidual);
+  if (residual != kNone) graph.MutableOp(id).inputs.resize(ConvInput::kResidual);
   SetActivation(graph.MutableOp(id), {});
   const TensorId y = op.outputs.front();
   const Tensor& tensor = graph.tensor(y);
@@ -346,8 +326,8 @@ Result<std::string> TryQuantizeProduct(Graph& graph, OpId id) {
 
 bool MakeWeightsSymmetric(Graph& graph, OpId id) {
   const Op& op = graph.op(id);
-  const TensorId weights = op.inputs[kWeights];
-  const TensorId zero_points = InputOrNone(op, kWeightZeroPoint);
+  const TensorId weights = op.inputs[ProductInput::kWeights];
+  const TensorId zero_points = op.InputOrNone(QuantizedProductInput::kWeightsZeroPoint);
   const Tensor& w = graph.tensor(weights);
   if (zero_points == kNone || w.dtype != DType::kU8 || !w.IsConstant()) return false;
   const Tensor& zero_point = graph.tensor(zero_points);
@@ -360,8 +340,8 @@ bool MakeWeightsSymmetric(Graph& graph, OpId id) {
   const TensorId made = graph.AddConstant(w.name + ".i8", DType::kI8, w.shape, std::move(bytes));
   graph.MutableTensor(made).layout = w.layout;
   std::vector<TensorId> inputs = op.inputs;
-  inputs[kWeights] = made;
-  inputs[kWeightZeroPoint] = kNone;
+  inputs[ProductInput::kWeights] = made;
+  inputs[QuantizedProductInput::kWeightsZeroPoint] = kNone;
   while (inputs.back() == kNone) inputs.pop_back();
   graph.MutableOp(id).inputs = inputs;
   for (const TensorId old : {weights, zero_points}) {

@@ -1,10 +1,9 @@
-#include "converter/passes/shuffle_channels.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,6 +1,5 @@
-#include "converter/passes/simplify.hpp"
-
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -9,21 +9,13 @@
 
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/stored_values.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWeights = 1;
-
-size_t ScaleInput(const Op& op) { return op.kind == OpKind::kConv ? 4 : 3; }
-
-bool IsProduct(const Op& op) { return op.kind == OpKind::kConv || op.kind == OpKind::kMatMul; }
-
-/// Axis of the weights along which each index is an output channel.
-int32_t OutputsAxis(const Graph& graph, const Op& op) {
-  if (op.kind == OpKind::kConv) return 0;
-  const int32_t rank = graph.tensor(op.inputs[kWeights]).shape.rank;
-  return op.attributes.As<MatMulAttributes>().transpose_b != 0 ? rank - 2 : rank - 1;
+size_t ScaleInput(const Op& op) {
+  return op.kind == OpKind::kConv ? ConvInput::kWeightsScale : MatMulInput::kWeightsScale;
 }
 
 WeightValues ValuesOf(const Tensor& tensor, int32_t outputs_axis) {
@@ -45,7 +37,7 @@ struct Constants {
 
 Op WithStored(const Op& op, const Constants& stored) {
   Op changed = op;
-  changed.inputs[kWeights] = stored.weights;
+  changed.inputs[ProductInput::kWeights] = stored.weights;
   if (stored.scale != kNone) {
     const size_t scale = ScaleInput(op);
     if (changed.inputs.size() <= scale) changed.inputs.resize(scale + 1, kNone);
@@ -69,8 +61,8 @@ class Storer {
   void Run() {
     for (const OpId id : graph_.OpOrder()) {
       const Op& op = graph_.op(id);
-      if (!IsProduct(op)) continue;
-      const TensorId source = op.inputs[kWeights];
+      if (!TraitsOf(op.kind).IsFloatProduct()) continue;
+      const TensorId source = op.inputs[ProductInput::kWeights];
       const Tensor& tensor = graph_.tensor(source);
       if (!tensor.IsConstant() || tensor.dtype != DType::kF32) continue;
       if (!seen_.insert(source).second) continue;
@@ -95,7 +87,7 @@ class Storer {
     const Tensor& tensor = graph_.tensor(source);
     if (tensor.ByteSize() < context_.fewest_weight_bytes) return "its weights are small";
     if (graph_.IsOutput(source)) return "its weights are a graph output";
-    const int32_t axis = OutputsAxis(graph_, graph_.op(first));
+    const int32_t axis = WeightsChannelAxis(graph_, graph_.op(first));
     const std::vector<OpId> readers = graph_.Consumers(source);
     for (const OpId reader : readers) {
       if (std::string reason = WhyNotReader(reader, source, axis); !reason.empty()) return reason;
@@ -136,11 +128,12 @@ class Storer {
   [[nodiscard]] std::string WhyNotReader(OpId reader, TensorId source, int32_t axis) {
     const Op& op = graph_.op(reader);
     const auto uses = std::count(op.inputs.begin(), op.inputs.end(), source);
-    if (!IsProduct(op) || op.inputs[kWeights] != source || uses != 1) {
+    if (!TraitsOf(op.kind).IsFloatProduct() || op.inputs[ProductInput::kWeights] != source ||
+        uses != 1) {
       return fmt::format("'{}' reads its weights as something else", op.name);
     }
     if (form_ == WeightsForm::kF16) return "";
-    if (OutputsAxis(graph_, op) != axis) {
+    if (WeightsChannelAxis(graph_, op) != axis) {
       return fmt::format("'{}' has other output channels of the same weights", op.name);
     }
     const Tensor& tensor = graph_.tensor(source);

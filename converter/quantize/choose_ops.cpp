@@ -3,35 +3,32 @@
 #include <algorithm>
 
 #include "converter/ir/rewrite.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
 
-TensorId InputOrNone(const Op& op, size_t index) {
-  return index < op.inputs.size() ? op.inputs[index] : kNone;
-}
-
 bool IsConstantInput(const Graph& graph, const Op& op, size_t index) {
-  const TensorId id = InputOrNone(op, index);
+  const TensorId id = op.InputOrNone(index);
   return id != kNone && graph.tensor(id).IsConstant();
 }
 
 std::string WhyLayerFloat(const Graph& graph, const Op& op) {
-  constexpr size_t kWeights = 1;
-  constexpr size_t kBias = 2;
   if (graph.tensor(op.inputs.front()).IsConstant()) return "its first operand is constant";
-  if (!IsConstantInput(graph, op, kWeights)) return "its weights are not constant";
-  if (InputOrNone(op, kBias) != kNone && !IsConstantInput(graph, op, kBias)) {
+  if (!IsConstantInput(graph, op, ProductInput::kWeights)) return "its weights are not constant";
+  if (op.InputOrNone(ProductInput::kBias) != kNone &&
+      !IsConstantInput(graph, op, ProductInput::kBias)) {
     return "its bias is not constant";
   }
   if (GetActivation(op).function != UnaryFunction::kIdentity) return "it has an activation";
-  if (op.inputs.size() > kBias + 1) return "it has more inputs than weights and bias";
+  if (op.inputs.size() > ProductInput::kBias + 1) return "it has more inputs than weights and bias";
   const Shape& output = graph.tensor(op.outputs.front()).shape;
-  const int32_t channels = output[op.kind == OpKind::kConv ? 1 : output.rank - 1];
-  if (op.kind == OpKind::kMatMul && graph.tensor(op.inputs[kWeights]).shape.rank != 2) {
+  const int32_t channels = output[ChannelAxis(graph, op)];
+  if (op.kind == OpKind::kMatMul &&
+      graph.tensor(op.inputs[ProductInput::kWeights]).shape.rank != 2) {
     return "its weights are no matrix";
   }
-  const TensorId bias = InputOrNone(op, kBias);
+  const TensorId bias = op.InputOrNone(ProductInput::kBias);
   if (bias != kNone) {
     const Shape& shape = graph.tensor(bias).shape;
     const bool one_each = shape.Elements() == channels && shape.rank > 0 &&
@@ -88,19 +85,12 @@ std::string WhyKindFloat(const Graph& graph, const Op& op) {
       return pad.mode == PadMode::kConstant && pad.value != 0 ? "it pads with another value than 0"
                                                               : "";
     }
-    case OpKind::kMaxPool:
     case OpKind::kAveragePool:
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kExpand:
-    case OpKind::kGather:
       return "";
     case OpKind::kSoftmax:
       return "256 steps are too few for probabilities";
     default:
-      return "there is no integer form";
+      return TraitsOf(op.kind).keeps_scale ? "" : "there is no integer form";
   }
 }
 
@@ -119,7 +109,7 @@ OpId OpBounded(const Graph& graph, OpId id) {
   const OpId producer = graph.tensor(input).producer;
   if (producer == kNone || graph.OnlyConsumer(input) != id) return kNone;
   const OpKind kind = graph.op(producer).kind;
-  return IsLayer(kind) || kind == OpKind::kBinary ? producer : kNone;
+  return TraitsOf(kind).IsFloatProduct() || kind == OpKind::kBinary ? producer : kNone;
 }
 
 bool IsReadByInteger(const Graph& graph, TensorId id, const IntegerOps& chosen) {
@@ -140,14 +130,12 @@ bool ReadsIntegers(const Graph& graph, const Op& op, const IntegerOps& chosen) {
 /// One that is no layer and gains nothing from integers.
 bool IsBetterFloat(const Graph& graph, OpId id, const IntegerOps& chosen) {
   const Op& op = graph.op(id);
-  if (IsLayer(op.kind)) return false;
+  if (TraitsOf(op.kind).IsFloatProduct()) return false;
   if (!IsReadByInteger(graph, op.outputs.front(), chosen)) return true;
-  return !KeepsValues(op) && !ReadsIntegers(graph, op, chosen);
+  return !TraitsOf(op.kind).keeps_scale && !ReadsIntegers(graph, op, chosen);
 }
 
 }  // namespace
-
-bool IsLayer(OpKind kind) { return kind == OpKind::kConv || kind == OpKind::kMatMul; }
 
 std::string WhyFloat(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
@@ -159,26 +147,9 @@ std::string WhyFloat(const Graph& graph, OpId id) {
   return WhyKindFloat(graph, op);
 }
 
-bool KeepsValues(const Op& op) {
-  switch (op.kind) {
-    case OpKind::kMaxPool:
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kPad:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kExpand:
-    case OpKind::kResize:
-    case OpKind::kGather:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::vector<TensorId> DataInputs(const Op& op) {
   if (op.inputs.empty()) return {};
-  if (op.kind == OpKind::kBinary) return {op.inputs[0], op.inputs[1]};
+  if (op.kind == OpKind::kBinary) return {op.inputs[BinaryInput::kX], op.inputs[BinaryInput::kY]};
   if (op.kind == OpKind::kConcat) return op.inputs;
   return {op.inputs.front()};
 }

@@ -19,14 +19,8 @@ struct IntegerOps {
   [[nodiscard]] bool Has(OpId id) const { return ops.contains(id); }
 };
 
-/// True for convolutions and matrix products.
-[[nodiscard]] bool IsLayer(OpKind kind);
-
 /// Why the op cannot compute with integers, whatever stands around it; empty if it can.
 [[nodiscard]] std::string WhyFloat(const Graph& graph, OpId id);
-
-/// True for ops whose results are some of their inputs' values: they keep the scale.
-[[nodiscard]] bool KeepsValues(const Op& op);
 
 /// The inputs that are quantized as activations: not weights, biases and indices.
 [[nodiscard]] std::vector<TensorId> DataInputs(const Op& op);

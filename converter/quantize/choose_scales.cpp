@@ -1,6 +1,7 @@
 #include "converter/quantize/choose_scales.hpp"
 
 #include "converter/ir/elements.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -34,7 +35,8 @@ Histogram OfConstant(const Tensor& constant) {
 /// True if the tensor's values come into its group here, not from another tensor of the group.
 bool IsSource(const Graph& graph, TensorId id, const QuantizationScheme& scheme) {
   const OpId producer = graph.tensor(id).producer;
-  return producer == kNone || !scheme.chosen.Has(producer) || !KeepsValues(graph.op(producer));
+  return producer == kNone || !scheme.chosen.Has(producer) ||
+         !TraitsOf(graph.op(producer).kind).keeps_scale;
 }
 
 Histogram MergeAll(const std::vector<const Histogram*>& parts) {
@@ -50,7 +52,8 @@ Histogram MergeAll(const std::vector<const Histogram*>& parts) {
 ChosenRange GivenRange(const Graph& graph, TensorId id) {
   const Op& dequantize = graph.op(graph.tensor(id).producer);
   ChosenRange range;
-  range.scale.scale = static_cast<float>(ReadElements(graph.tensor(dequantize.inputs[1])).front());
+  range.scale.scale = static_cast<float>(
+      ReadElements(graph.tensor(dequantize.inputs[QuantizeInput::kScale])).front());
   return range;
 }
 
@@ -68,7 +71,7 @@ QuantizationScheme MakeScheme(const Graph& graph, IntegerOps chosen,
   ScaleGroups groups;
   for (const OpId id : scheme.chosen.ops) {
     const Op& op = graph.op(id);
-    if (!KeepsValues(op)) continue;
+    if (!TraitsOf(op.kind).keeps_scale) continue;
     for (const TensorId input : DataInputs(op)) groups.Join(input, op.outputs.front());
   }
   std::map<TensorId, Histogram> constants;

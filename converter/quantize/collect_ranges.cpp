@@ -1,7 +1,7 @@
-#include "converter/quantize/collect_ranges.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "converter/quantize/graph_runner.hpp"
 
 namespace tenon::converter {
 namespace {

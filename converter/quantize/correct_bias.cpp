@@ -1,14 +1,11 @@
-#include "converter/quantize/correct_bias.hpp"
-
 #include "converter/ir/elements.hpp"
+#include "converter/ir/rewrite.hpp"
 #include "converter/quantize/insert_quantization.hpp"
-#include "converter/quantize/quantize_weights.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
 /// Results that a run computes at once: bounds the memory that they take.
 constexpr int64_t kMostBytes = int64_t{128} << 20;
 
@@ -29,16 +26,17 @@ Result<Twin> AddTwin(Graph& graph, OpId id, const QuantizationScheme& scheme) {
     TENON_ASSIGN_OR_RETURN(
         inputs[0], AddRounded(graph, kNone, op.inputs[0], scale, QuantizationForm::kSimulated));
   }
-  const Shape shape = graph.tensor(op.inputs[kWeights]).shape;
-  inputs[kWeights] = graph.AddConstantOf(op.name + ".rounded_weights", DType::kF32, shape,
-                                         QuantizeWeights(graph, op, scale.scale).Dequantize(shape));
+  const Shape shape = graph.tensor(op.inputs[ProductInput::kWeights]).shape;
+  inputs[ProductInput::kWeights] =
+      graph.AddConstantOf(op.name + ".rounded_weights", DType::kF32, shape,
+                          QuantizeWeights(graph, op, scale.scale).Dequantize(shape));
   Twin twin;
   twin.layer = id;
   twin.exact = op.outputs.front();
   TENON_ASSIGN_OR_RETURN(twin.rounded, graph.AddOpTensor(op.kind, op.name + ".twin", inputs,
                                                          op.attributes, op.name + ".twin"));
   const Shape& output = graph.tensor(twin.exact).shape;
-  const int32_t axis = op.kind == OpKind::kConv ? 1 : output.rank - 1;
+  const int32_t axis = ChannelAxis(graph, op);
   twin.channels = static_cast<size_t>(output[axis]);
   for (int32_t i = axis + 1; i < output.rank; ++i) {
     twin.positions *= static_cast<size_t>(output[i]);
@@ -91,7 +89,7 @@ Result<std::map<OpId, std::vector<double>>> MeanErrors(const Graph& graph,
   const auto measure = [&] { return MeasureSome(graph, some, scheme, samples, result); };
   for (const OpId id : scheme.chosen.ops) {
     const Op& op = graph.op(id);
-    if (!IsLayer(op.kind)) continue;
+    if (!TraitsOf(op.kind).IsFloatProduct()) continue;
     const int64_t more = 2 * graph.tensor(op.outputs.front()).ByteSize();
     if (more == 0) continue;
     if (!some.empty() && bytes + more > kMostBytes) {
@@ -112,15 +110,15 @@ Status CorrectBiases(Graph& graph, const std::map<OpId, std::vector<double>>& me
   for (const auto& [id, mean] : means) {
     Op& op = graph.MutableOp(id);
     std::vector<double> bias(mean.size());
-    if (op.inputs.size() > kBias && op.inputs[kBias] != kNone) {
-      bias = ReadElements(graph.tensor(op.inputs[kBias]));
+    if (op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone) {
+      bias = ReadElements(graph.tensor(op.inputs[ProductInput::kBias]));
     }
     for (size_t i = 0; i < bias.size(); ++i) bias[i] -= mean[i];
     const TensorId corrected = graph.AddConstant(op.name + ".corrected_bias", DType::kF32,
                                                  Shape({static_cast<int32_t>(bias.size())}),
                                                  WriteElements(DType::kF32, bias));
-    if (op.inputs.size() > kBias) {
-      graph.SetInput(id, kBias, corrected);
+    if (op.inputs.size() > ProductInput::kBias) {
+      graph.SetInput(id, ProductInput::kBias, corrected);
     } else {
       op.inputs.push_back(corrected);
     }

@@ -10,9 +10,6 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
-constexpr size_t kResidual = 3;
 constexpr int kMostRounds = 20;
 constexpr double kNearOne = 0.01;
 constexpr double kMostFactor = 1e3;  // a channel of almost nothing gains no more than that
@@ -21,10 +18,6 @@ struct Pair {
   OpId first = kNone;
   OpId second = kNone;
 };
-
-TensorId InputOrNone(const Op& op, size_t index) {
-  return index < op.inputs.size() ? op.inputs[index] : kNone;
-}
 
 bool LetsFactorsPass(const Op& op) {
   if (op.kind != OpKind::kUnary) return false;
@@ -42,10 +35,11 @@ bool IsOwnConstant(const Graph& graph, TensorId id, OpId op) {
 /// Why no factor can go into the op's weights; null if it can.
 const char* WhyNotScalable(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
-  if (!IsOwnConstant(graph, op.inputs[kWeights], id)) return "its weights are not its own constant";
-  const TensorId bias = InputOrNone(op, kBias);
+  if (!IsOwnConstant(graph, op.inputs[ProductInput::kWeights], id))
+    return "its weights are not its own constant";
+  const TensorId bias = op.InputOrNone(ProductInput::kBias);
   if (bias != kNone && !IsOwnConstant(graph, bias, id)) return "its bias is not its own constant";
-  if (InputOrNone(op, kResidual) != kNone) return "it adds a residual";
+  if (op.InputOrNone(ConvInput::kResidual) != kNone) return "it adds a residual";
   if (GetActivation(op).function != UnaryFunction::kIdentity) return "it has an activation";
   return nullptr;
 }
@@ -68,7 +62,8 @@ OpId FindSecond(const Graph& graph, OpId first) {
 class ChannelsOf {
  public:
   ChannelsOf(const Graph& graph, OpId op, bool by_input)
-      : shape_(graph.tensor(graph.op(op).inputs[kWeights]).shape), by_input_(by_input) {
+      : shape_(graph.tensor(graph.op(op).inputs[ProductInput::kWeights]).shape),
+        by_input_(by_input) {
     group_ = graph.op(op).attributes.As<ConvAttributes>().group;
     window_ = shape_[2] * shape_[3];
   }
@@ -92,7 +87,8 @@ class ChannelsOf {
 
 std::vector<double> LargestByChannel(const Graph& graph, OpId op, bool by_input) {
   const ChannelsOf channels(graph, op, by_input);
-  const std::vector<double> weights = ReadElements(graph.tensor(graph.op(op).inputs[kWeights]));
+  const std::vector<double> weights =
+      ReadElements(graph.tensor(graph.op(op).inputs[ProductInput::kWeights]));
   std::vector<double> largest(channels.count());
   for (size_t i = 0; i < weights.size(); ++i) {
     double& value = largest[channels.Of(i)];
@@ -109,7 +105,7 @@ void Replace(Graph& graph, OpId op, size_t input, const std::vector<double>& val
 
 bool IsDepthwise(const Graph& graph, OpId id) {
   const int32_t group = graph.op(id).attributes.As<ConvAttributes>().group;
-  return group > 1 && graph.tensor(graph.op(id).inputs[kWeights]).shape[1] == 1;
+  return group > 1 && graph.tensor(graph.op(id).inputs[ProductInput::kWeights]).shape[1] == 1;
 }
 
 /// What each channel between the two should be divided by. `values`: the largest of each channel,
@@ -147,22 +143,23 @@ std::vector<double> FactorsOf(const Graph& graph, const Pair& pair,
 /// Multiplies weights by a power (1 or -1) of their channel's factor.
 void ScaleWeights(Graph& graph, OpId op, bool by_input, const std::vector<double>& factors) {
   const ChannelsOf channels(graph, op, by_input);
-  std::vector<double> values = ReadElements(graph.tensor(graph.op(op).inputs[kWeights]));
+  std::vector<double> values =
+      ReadElements(graph.tensor(graph.op(op).inputs[ProductInput::kWeights]));
   for (size_t i = 0; i < values.size(); ++i) {
     const double factor = factors[channels.Of(i)];
     values[i] *= by_input ? factor : 1 / factor;
   }
-  Replace(graph, op, kWeights, values);
+  Replace(graph, op, ProductInput::kWeights, values);
 }
 
 void ApplyFactors(Graph& graph, const Pair& pair, const std::vector<double>& factors) {
   ScaleWeights(graph, pair.first, /*by_input=*/false, factors);
   ScaleWeights(graph, pair.second, /*by_input=*/true, factors);
-  const TensorId bias = InputOrNone(graph.op(pair.first), kBias);
+  const TensorId bias = graph.op(pair.first).InputOrNone(ProductInput::kBias);
   if (bias == kNone) return;
   std::vector<double> values = ReadElements(graph.tensor(bias));
   for (size_t i = 0; i < values.size(); ++i) values[i] /= factors[i];
-  Replace(graph, pair.first, kBias, values);
+  Replace(graph, pair.first, ProductInput::kBias, values);
 }
 
 std::vector<Pair> FindPairs(const Graph& graph, PassReport& report) {
@@ -174,7 +171,7 @@ std::vector<Pair> FindPairs(const Graph& graph, PassReport& report) {
       Decline(graph, id, reason, report);
     } else if (second == kNone) {
       Decline(graph, id, "its result does not go through relus alone into one convolution", report);
-    } else if (!IsOwnConstant(graph, graph.op(second).inputs[kWeights], second)) {
+    } else if (!IsOwnConstant(graph, graph.op(second).inputs[ProductInput::kWeights], second)) {
       Decline(graph, id, "the weights of the convolution behind it are not its own constant",
               report);
     } else {

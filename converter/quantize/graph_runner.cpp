@@ -4,7 +4,7 @@
 
 #include "converter/emit/emit_plan.hpp"
 #include "converter/measure/host_session.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "converter/map/pins.hpp"
-#include "converter/quantize/collect_ranges.hpp"
-#include "converter/quantize/correct_bias.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "converter/quantize/equalize.hpp"
+#include "converter/quantize/graph_runner.hpp"
 #include "converter/quantize/insert_quantization.hpp"
 #include "converter/quantize/keep_float.hpp"
-#include "converter/quantize/take_bytes.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -20,7 +19,7 @@ constexpr size_t kBiasSamples = 32;
 constexpr size_t kJudgedSamples = 16;
 
 /// A float graph to quantize, the ranges of its tensors, and how they are chosen.
-struct Candidate {
+struct QuantizationCandidate {
   Graph graph;
   std::map<TensorId, Histogram> histograms;
   RangeMethod method = RangeMethod::kAuto;
@@ -43,7 +42,7 @@ struct Candidate {
 Status CheckQuantizable(const Graph& graph) {
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    if (op.kind < OpKind::kQuantize) continue;
+    if (!TraitsOf(op.kind).quantized) continue;
     return InputError(
         "the model is quantized already ('{}' is a {}): leave out --quantize, or give the float "
         "model",
@@ -51,11 +50,11 @@ Status CheckQuantizable(const Graph& graph) {
   }
   const IntegerOps chosen = ChooseIntegerOps(graph, {});
   for (const OpId id : chosen.ops) {
-    if (IsLayer(graph.op(id).kind)) return {};
+    if (TraitsOf(graph.op(id).kind).IsFloatProduct()) return {};
   }
   Error error = InputError("the model has no convolution or matrix product to quantize");
   for (const OpId id : graph.OpOrder()) {
-    if (!IsLayer(graph.op(id).kind)) continue;
+    if (!TraitsOf(graph.op(id).kind).IsFloatProduct()) continue;
     error.details.push_back(fmt::format("{}: {}", graph.op(id).name, WhyFloat(graph, id)));
   }
   return error;
@@ -80,9 +79,10 @@ Result<std::set<OpId>> OpsToKeep(const Graph& graph, const std::vector<std::stri
 }
 
 /// Fills in ranges, and what the biases are to be corrected by.
-Result<Candidate> Prepare(Graph graph, RangeMethod method, Equalization equalized,
-                          const std::set<OpId>& keep, const std::vector<Sample>& samples) {
-  Candidate candidate;
+Result<QuantizationCandidate> Prepare(Graph graph, RangeMethod method, Equalization equalized,
+                                      const std::set<OpId>& keep,
+                                      const std::vector<Sample>& samples) {
+  QuantizationCandidate candidate;
   candidate.graph = std::move(graph);
   candidate.method = method;
   candidate.equalized = equalized;
@@ -93,9 +93,10 @@ Result<Candidate> Prepare(Graph graph, RangeMethod method, Equalization equalize
   return candidate;
 }
 
-Result<Candidate> WithMethod(const Candidate& other, RangeMethod method, const std::set<OpId>& keep,
-                             const std::vector<Sample>& samples) {
-  Candidate candidate = other;
+Result<QuantizationCandidate> WithMethod(const QuantizationCandidate& other, RangeMethod method,
+                                         const std::set<OpId>& keep,
+                                         const std::vector<Sample>& samples) {
+  QuantizationCandidate candidate = other;
   candidate.method = method;
   TENON_ASSIGN_OR_RETURN(
       candidate.bias_errors,
@@ -109,7 +110,7 @@ struct Trials {
   FinishGraph finish;
 };
 
-Result<Accuracy> JudgeCandidate(const Trials& trials, const Candidate& candidate,
+Result<Accuracy> JudgeCandidate(const Trials& trials, const QuantizationCandidate& candidate,
                                 const std::set<OpId>& keep) {
   const QuantizationScheme scheme = candidate.SchemeFor(keep);
   TENON_ASSIGN_OR_RETURN(Graph corrected, candidate.CorrectedFor(scheme));
@@ -117,16 +118,17 @@ Result<Accuracy> JudgeCandidate(const Trials& trials, const Candidate& candidate
 }
 
 /// The ways to quantize that are compared.
-Result<std::vector<Candidate>> MakeCandidates(const Graph& graph, const QuantizeOptions& options,
-                                              const std::set<OpId>& keep,
-                                              const std::vector<Sample>& samples) {
-  std::vector<Candidate> candidates;
+Result<std::vector<QuantizationCandidate>> MakeCandidates(const Graph& graph,
+                                                          const QuantizeOptions& options,
+                                                          const std::set<OpId>& keep,
+                                                          const std::vector<Sample>& samples) {
+  std::vector<QuantizationCandidate> candidates;
   const auto add = [&](Graph source, Equalization equalized) -> Status {
-    TENON_ASSIGN_OR_RETURN(Candidate first,
+    TENON_ASSIGN_OR_RETURN(QuantizationCandidate first,
                            Prepare(std::move(source), options.ranges, equalized, keep, samples));
     candidates.push_back(std::move(first));
     if (options.ranges != RangeMethod::kAuto) return {};
-    TENON_ASSIGN_OR_RETURN(Candidate second,
+    TENON_ASSIGN_OR_RETURN(QuantizationCandidate second,
                            WithMethod(candidates.back(), RangeMethod::kMinMax, keep, samples));
     candidates.push_back(std::move(second));
     return {};
@@ -147,8 +149,9 @@ Result<std::vector<Candidate>> MakeCandidates(const Graph& graph, const Quantize
 }
 
 /// The one with the least noise; the first of equals.
-Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const Trials& trials,
-                                  const std::set<OpId>& keep, Accuracy& accuracy) {
+Result<QuantizationCandidate> ChooseCandidate(std::vector<QuantizationCandidate> candidates,
+                                              const Trials& trials, const std::set<OpId>& keep,
+                                              Accuracy& accuracy) {
   size_t best = 0;
   for (size_t i = 0; i < candidates.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(const Accuracy tried, JudgeCandidate(trials, candidates[i], keep));
@@ -160,12 +163,14 @@ Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const Trial
 }
 
 /// The layers that have to stay float besides `keep`.
-Result<std::vector<OpId>> KeepForAccuracy(const Candidate& candidate, const Trials& trials,
-                                          const AccuracyGoal& goal, const std::set<OpId>& keep) {
+Result<std::vector<OpId>> KeepForAccuracy(const QuantizationCandidate& candidate,
+                                          const Trials& trials, const AccuracyGoal& goal,
+                                          const std::set<OpId>& keep) {
   const IntegerOps chosen = ChooseIntegerOps(candidate.graph, keep);
   std::vector<OpId> layers;
   for (const OpId id : candidate.graph.OpOrder()) {
-    if (chosen.Has(id) && IsLayer(candidate.graph.op(id).kind)) layers.push_back(id);
+    if (chosen.Has(id) && TraitsOf(candidate.graph.op(id).kind).IsFloatProduct())
+      layers.push_back(id);
   }
   const auto with_only = [&](const std::set<OpId>& integer_layers) {
     std::set<OpId> kept = keep;
@@ -237,7 +242,8 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
       layer.reason = WhyFloat(graph, id);
       if (layer.reason.empty()) layer.reason = "between float ops";
     }
-    if (IsLayer(op.kind)) ++(layer.integer ? report.integer_layers : report.float_layers);
+    if (TraitsOf(op.kind).IsFloatProduct())
+      ++(layer.integer ? report.integer_layers : report.float_layers);
     report.layers.push_back(std::move(layer));
   }
 }
@@ -258,11 +264,11 @@ Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& op
                          AccuracyJudge::Make(graph, calibration, kJudgedSamples));
   Graph source = graph;
   TENON_RETURN_IF_ERROR(TakeBytes(source, asked));
-  TENON_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
+  TENON_ASSIGN_OR_RETURN(std::vector<QuantizationCandidate> candidates,
                          MakeCandidates(source, options, asked, samples));
   const Trials trials{&judge, options.finish};
   Accuracy accuracy;
-  TENON_ASSIGN_OR_RETURN(const Candidate candidate,
+  TENON_ASSIGN_OR_RETURN(const QuantizationCandidate candidate,
                          ChooseCandidate(std::move(candidates), trials, asked, accuracy));
   std::vector<OpId> kept;
   if (!accuracy.Reaches(options.goal)) {

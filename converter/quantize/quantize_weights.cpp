@@ -1,17 +1,15 @@
-#include "converter/quantize/quantize_weights.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
+#include "converter/ir/rewrite.hpp"
+#include "converter/quantize/insert_quantization.hpp"
 
 namespace tenon::converter {
 namespace {
 
 constexpr int kLargest = 127;
 constexpr double kLargestBias = 1 << 30;
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
 
 /// The index along `axis` of an element.
 class IndexAlong {
@@ -28,12 +26,6 @@ class IndexAlong {
 
 }  // namespace
 
-int32_t OutputAxis(const Graph& graph, const Op& layer) {
-  if (layer.kind == OpKind::kConv) return 0;
-  const int32_t rank = graph.tensor(layer.inputs[kWeights]).shape.rank;
-  return layer.attributes.As<MatMulAttributes>().transpose_b != 0 ? rank - 2 : rank - 1;
-}
-
 std::vector<float> QuantizedWeights::Dequantize(const Shape& shape) const {
   const IndexAlong index(shape, axis);
   std::vector<float> result(values.size());
@@ -44,10 +36,10 @@ std::vector<float> QuantizedWeights::Dequantize(const Shape& shape) const {
 }
 
 QuantizedWeights QuantizeWeights(const Graph& graph, const Op& layer, float input_scale) {
-  const Tensor& tensor = graph.tensor(layer.inputs[kWeights]);
+  const Tensor& tensor = graph.tensor(layer.inputs[ProductInput::kWeights]);
   const std::vector<double> weights = ReadElements(tensor);
   QuantizedWeights result;
-  result.axis = OutputAxis(graph, layer);
+  result.axis = WeightsChannelAxis(graph, layer);
   const IndexAlong index(tensor.shape, result.axis);
   std::vector<double> largest(static_cast<size_t>(tensor.shape[result.axis]));
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -55,8 +47,8 @@ QuantizedWeights QuantizeWeights(const Graph& graph, const Op& layer, float inpu
     value = std::max(value, std::abs(weights[i]));
   }
   std::vector<double> bias;
-  if (layer.inputs.size() > kBias && layer.inputs[kBias] != kNone) {
-    bias = ReadElements(graph.tensor(layer.inputs[kBias]));
+  if (layer.inputs.size() > ProductInput::kBias && layer.inputs[ProductInput::kBias] != kNone) {
+    bias = ReadElements(graph.tensor(layer.inputs[ProductInput::kBias]));
   }
   for (size_t channel = 0; channel < largest.size(); ++channel) {
     double scale = largest[channel] / kLargest;

@@ -1,5 +1,3 @@
-#include "converter/quantize/take_bytes.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,12 +8,11 @@
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/fold_input_format.hpp"
 #include "converter/quantize/choose_ops.hpp"
+#include "converter/quantize/equalize.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kWeights = 1;
-constexpr size_t kBias = 2;
 /// Of a byte: rounding of the floats that a zero point is found from.
 constexpr double kWhole = 1e-3;
 
@@ -89,17 +86,19 @@ std::vector<double> Offsets(const Tensor& weights, int32_t group, const std::vec
 
 void AddToBias(Graph& graph, OpId id, std::vector<double> values) {
   const Op op = graph.op(id);
-  const bool has_bias = op.inputs.size() > kBias && op.inputs[kBias] != kNone;
+  const bool has_bias =
+      op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone;
   if (has_bias) {
-    const std::vector<double> bias = ReadElements(graph.tensor(op.inputs[kBias]));
+    const std::vector<double> bias = ReadElements(graph.tensor(op.inputs[ProductInput::kBias]));
     for (size_t i = 0; i < values.size(); ++i) values[i] += bias[i];
   }
   const TensorId sum = graph.AddConstant(op.name + ".bias_of_bytes", DType::kF32,
                                          Shape({static_cast<int32_t>(values.size())}),
                                          WriteElements(DType::kF32, values));
-  if (op.inputs.size() > kBias) {
-    graph.SetInput(id, kBias, sum);
-    if (has_bias && !graph.IsRead(op.inputs[kBias])) graph.EraseTensor(op.inputs[kBias]);
+  if (op.inputs.size() > ProductInput::kBias) {
+    graph.SetInput(id, ProductInput::kBias, sum);
+    if (has_bias && !graph.IsRead(op.inputs[ProductInput::kBias]))
+      graph.EraseTensor(op.inputs[ProductInput::kBias]);
   } else {
     graph.MutableOp(id).inputs.push_back(sum);
   }
@@ -112,16 +111,17 @@ Status Take(Graph& graph, OpId id, const Reading& reading) {
   const auto scale = static_cast<float>(largest);
   std::vector<double> relative;
   for (const double gain : reading.gain) relative.push_back(gain / double{scale});
-  const Tensor weights = graph.tensor(conv.inputs[kWeights]);
+  const Tensor weights = graph.tensor(conv.inputs[ProductInput::kWeights]);
   const int32_t group = conv.attributes.As<ConvAttributes>().group;
   const auto is_zero = [](double rest) { return rest == 0; };
   if (!std::all_of(reading.rest.begin(), reading.rest.end(), is_zero)) {
     AddToBias(graph, id, Offsets(weights, group, reading.rest));
   }
-  graph.SetInput(id, kWeights,
+  graph.SetInput(id, ProductInput::kWeights,
                  graph.AddConstantOf(weights.name + ".of_bytes", DType::kF32, weights.shape,
                                      ScaleInputChannels(weights, group, relative)));
-  if (!graph.IsRead(conv.inputs[kWeights])) graph.EraseTensor(conv.inputs[kWeights]);
+  if (!graph.IsRead(conv.inputs[ProductInput::kWeights]))
+    graph.EraseTensor(conv.inputs[ProductInput::kWeights]);
   TENON_ASSIGN_OR_RETURN(const TensorId real, Dequantized(graph, id, reading, scale));
   graph.SetInput(id, 0, real);
   const OpId before = graph.tensor(conv.inputs[0]).producer;

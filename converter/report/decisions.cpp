@@ -1,9 +1,6 @@
 #include "converter/report/decisions.hpp"
 
-#include "converter/emit/firmware_memory.hpp"
 #include "converter/emit/firmware_plan.hpp"
-#include "converter/report/parallel_json.hpp"
-#include "converter/report/quantization_json.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -164,22 +161,6 @@ Json SplitsJson(const Conversion& conversion) {
   return splits;
 }
 
-/// `same_as` and `dropped` are there only where they say something.
-Json MeasuredJson(const std::vector<MeasuredOrder>& measured) {
-  Json orders = Json::array();
-  for (const MeasuredOrder& order : measured) {
-    Json json = {{"order", Name(order.mode)},
-                 {"seed", order.seed},
-                 {"ms", order.ms ? Json(*order.ms) : Json(nullptr)},
-                 {"arena_bytes", order.arena_bytes ? Json(*order.arena_bytes) : Json(nullptr)},
-                 {"chosen", order.chosen}};
-    if (order.same_as) json["same_as"] = *order.same_as;
-    if (!order.dropped.empty()) json["dropped"] = order.dropped;
-    orders.push_back(std::move(json));
-  }
-  return orders;
-}
-
 /// Weights of ops in f32, as the plan stores them.
 Json WeightsJson(const WeightsReport& weights) {
   Json json = {{"form", Name(weights.form)},         {"tensors", weights.tensors},
@@ -229,7 +210,7 @@ const char* Name(OrderMode mode) {
   return "";
 }
 
-Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder>& measured) {
+Json DecisionsJson(const Conversion& conversion) {
   const MemoryReport& memory = conversion.memory;
   Json json;
   const double latency_ms = Milliseconds(conversion.time.after);
@@ -247,7 +228,6 @@ Json DecisionsJson(const Conversion& conversion, const std::vector<MeasuredOrder
   json["segments"] = SegmentsJson(conversion.segments);
   json["splits"] = SplitsJson(conversion);
   json["order"] = OrderJson(conversion.order);
-  if (!measured.empty()) json["order"]["measured"] = MeasuredJson(measured);
   json["time"] = TimeJson(conversion.time);
   json["parallel"] = ParallelJson(conversion.parallel);
   json["quantization"] = QuantizationJson(conversion.quantization);

@@ -5,7 +5,7 @@
 
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

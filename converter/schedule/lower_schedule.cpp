@@ -4,7 +4,7 @@
 #include <map>
 
 #include "converter/cost/simulated_board.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/schedule/step_waits.hpp"
 #include "converter/schedule/transfer_ops.hpp"
 #include "converter/solve/place/place.hpp"

@@ -6,13 +6,10 @@
 
 #include "converter/cost/simulated_board.hpp"
 #include "converter/schedule/lower_schedule.hpp"
-#include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
-#include "converter/schedule/schedule_segments.hpp"
 #include "converter/schedule/segment_graph.hpp"
-#include "converter/schedule/split_copies.hpp"
-#include "converter/solve/time/choose_roots.hpp"
 #include "converter/solve/time/time_orders.hpp"
+#include "converter/solve/time/time_search.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -203,7 +200,8 @@ class Scheduler {
       TimeSchedule schedule = TimeEvaluator(problem).Record(result_.order.order);
       const bool fits = !schedule.events.empty();
       if (!fits || (!placed_.offsets.empty() && schedule.makespan > schedule_.makespan)) return;
-      PlacedHolds placed = PlaceHolds(schedule, limit, options_.arena.work_budget / kMostTries / 4);
+      PlacedHolds placed =
+          PlaceHolds(schedule, limit, options_.arena.place.work_budget / kMostTries / 4);
       const int64_t excess = placed.bytes - limit;
       if (excess <= 0 || placed_.offsets.empty()) {
         schedule_ = std::move(schedule);

@@ -5,7 +5,7 @@
 
 #include "converter/schedule/segment_graph.hpp"
 #include "converter/solve/sort_and_unique.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {

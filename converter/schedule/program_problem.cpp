@@ -5,7 +5,7 @@
 
 #include "converter/layout/arena_plan.hpp"
 #include "converter/solve/sort_and_unique.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -139,8 +139,7 @@ class SegmentPlacer {
       }
     }
     AddWorkspaces(s, block);
-    const Placement placement =
-        chains_.Place(block.storages, options_.work_budget, options_.progress);
+    const Placement placement = chains_.Place(block.storages, options_.place);
     block.bytes = PaddedBytes(placement.peak);
     block.lower_bound = placement.lower_bound;
   }
@@ -235,10 +234,7 @@ class SegmentPlacer {
       buffers.push_back({use.start, std::max(use.end, use.start + 1), use.bytes, kStorageAlignment,
                          std::nullopt});
     }
-    PlaceOptions options;
-    options.work_budget = options_.work_budget;
-    options.progress = options_.progress;
-    const Placement placement = PlaceBuffers(buffers, options);
+    const Placement placement = PlaceBuffers(buffers, options_.place);
     for (size_t i = 0; i < buffers.size(); ++i) result_.uses[i].offset = placement.offsets[i];
     for (size_t i = 0; i < crossing_.size(); ++i) {
       plan().storages[crossing_[i]].offset = placement.offsets[i];

@@ -1,8 +1,7 @@
-#include "converter/schedule/split_copies.hpp"
-
 #include <algorithm>
 
 #include "converter/map/kernel_choice.hpp"
+#include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
 namespace {

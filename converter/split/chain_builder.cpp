@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "converter/ir/op_kinds.hpp"
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -36,7 +35,7 @@ GraphOrder::GraphOrder(const Graph& graph, const InPlaceInputs& in_place) : ops(
   channels_last.assign(last_use.size(), false);
   for (const OpId id : ops) {
     const Op& op = graph.op(id);
-    bool likely = IsConvolution(op.kind) || IsPool(op.kind);
+    bool likely = TraitsOf(op.kind).convolution || TraitsOf(op.kind).pool;
     if (op.kind != OpKind::kReshape && op.kind != OpKind::kTranspose) {
       for (const TensorId input : op.inputs) {
         likely = likely || (input != kNone && channels_last[static_cast<size_t>(input)]);
@@ -96,7 +95,7 @@ bool ChainBuilder::Add() {
   const OpCallView view(graph_, op);
   const OpCall& call = view.call();
   if (call.Output().Elements() == 0) return false;
-  const OpSplitRow& row = GetOpSplitRow(op.kind);
+  const OpSplit& row = GetOpHostRow(op.kind).split;
   const bool continues = std::any_of(op.inputs.begin(), op.inputs.end(),
                                      [this](TensorId input) { return TensorOf(input) >= 0; });
   const int32_t wanted = row.axis(call, chain_.dimension);
@@ -108,7 +107,7 @@ bool ChainBuilder::Add() {
     if (axis < 0 || axis >= rank || (i >= 0 && axis == wanted)) continue;
     std::fill(needs.begin(), needs.end(), InputSplit{});
     int32_t granularity = 1;
-    if (!row.split(call, axis, needs.data(), &granularity) || !Fits(op, needs)) continue;
+    if (!row.along(call, axis, needs.data(), &granularity) || !Fits(op, needs)) continue;
     Append(id, call, axis, needs, granularity);
     return true;
   }

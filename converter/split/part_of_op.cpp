@@ -33,7 +33,7 @@ std::optional<OpCut> FindCut(const Graph& graph, const Op& op, int32_t axis) {
   cut.axis = axis;
   cut.extent = call.Output().dims[axis];
   cut.inputs.resize(op.inputs.size());
-  if (!GetOpSplitRow(op.kind).split(call, axis, cut.inputs.data(), &cut.granularity)) {
+  if (!GetOpHostRow(op.kind).split.along(call, axis, cut.inputs.data(), &cut.granularity)) {
     return std::nullopt;
   }
   return cut;
@@ -51,7 +51,7 @@ std::vector<IndexRange> EqualRanges(int32_t extent, int32_t granularity, int32_t
 }
 
 Attributes AttributesOfPart(const Graph& graph, const Op& op, int32_t axis, const IndexRange& out) {
-  const OpSplitRow& row = GetOpSplitRow(op.kind);
+  const OpSplit& row = GetOpHostRow(op.kind).split;
   if (row.part_attributes == nullptr) return op.attributes;
   std::vector<int32_t> words = op.attributes.words();  // complete, as AddOp made them
   const OpCallView view(graph, op);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "converter/ir/graph.hpp"
-#include "runtime/ops/op_split.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 

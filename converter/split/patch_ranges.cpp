@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "runtime/base/round_up.hpp"
+
 namespace tenon::converter {
 namespace {
 
-int32_t RoundUp(int32_t value, int32_t multiple, int32_t most) {
-  const int64_t rounded = (int64_t{value} + multiple - 1) / multiple * multiple;
-  return static_cast<int32_t>(std::min<int64_t>(rounded, most));
+int32_t RoundUpTo(int32_t value, int32_t multiple, int32_t most) {
+  return static_cast<int32_t>(std::min<int64_t>(RoundUp<int64_t>(value, multiple), most));
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
     if (chain_.IsShared(out)) {
       made = std::max(made, ExitShare(chain_, out, patching_.parts, part - 1).end);
     }
-    made = RoundUp(made, op.granularity, tensor.rows);
+    made = RoundUpTo(made, op.granularity, tensor.rows);
     if (made == 0) continue;
     for (const ChainInput& input : op.inputs) {
       if (input.tensor < 0) continue;
@@ -101,7 +102,7 @@ void PatchRanges::RecomputedRows(int32_t part, std::vector<PatchRows>& rows) con
       continue;
     }
     made.begin = made.begin / op.granularity * op.granularity;
-    made.end = RoundUp(made.end, op.granularity, chain_.tensors[out].rows);
+    made.end = RoundUpTo(made.end, op.granularity, chain_.tensors[out].rows);
     made.computed = made.begin;
     made.next = made.end;
     for (const ChainInput& input : op.inputs) {

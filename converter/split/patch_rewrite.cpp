@@ -155,7 +155,7 @@ class PatchRewriter {
       }
     }
     std::vector<int32_t> words = op.attributes.words();
-    const OpSplitRow& row = GetOpSplitRow(op.kind);
+    const OpSplit& row = GetOpHostRow(op.kind).split;
     if (row.part_attributes != nullptr) {
       const OpCallView view(graph_, op);
       row.part_attributes(view.call(), chain_.tensors[t].axis, out, words.data());

@@ -1,5 +1,7 @@
 #include "converter/split/split_op.hpp"
 
+#include "runtime/ops/host/op_host_row.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -35,10 +37,11 @@ class Accumulation {
     const Op& op = graph_.op(op_);
     const std::string name = PartName(op, index);
     std::vector<TensorId> inputs = op.inputs;
-    TENON_ASSIGN_OR_RETURN(inputs[0],
-                           cutter_.Cut(inputs[0], axes_.x, range, name + "/input_0", op_));
-    TENON_ASSIGN_OR_RETURN(inputs[1],
-                           cutter_.Cut(inputs[1], axes_.w, range, name + "/input_1", op_));
+    TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], cutter_.Cut(inputs[ProductInput::kX], axes_.x,
+                                                                 range, name + "/input_0", op_));
+    TENON_ASSIGN_OR_RETURN(
+        inputs[ProductInput::kWeights],
+        cutter_.Cut(inputs[ProductInput::kWeights], axes_.w, range, name + "/input_1", op_));
     if (index > 0) TakeSum(inputs);
     const bool activates = last && !adds_apart_;
     TENON_ASSIGN_OR_RETURN(const OpId part, graph_.InsertOp(op_, op.kind, name, inputs,
@@ -65,9 +68,11 @@ class Accumulation {
   /// What the first part has added is in the sum already.
   void TakeSum(std::vector<TensorId>& inputs) const {
     const bool is_conv = graph_.op(op_).kind == OpKind::kConv;
-    const size_t scale_at = is_conv ? 4 : 3;  // of weights stored as i8: each part has them
+    const size_t scale_at =
+        is_conv ? ConvInput::kWeightsScale
+                : MatMulInput::kWeightsScale;  // of weights stored as i8: each part has them
     const TensorId scale = inputs.size() > scale_at ? inputs[scale_at] : kNone;
-    inputs.resize(2);
+    inputs.resize(ProductInput::kBias);
     if (is_conv) inputs.push_back(kNone);
     if (!adds_apart_) inputs.push_back(sum_);
     if (scale == kNone) return;
@@ -77,14 +82,9 @@ class Accumulation {
 
   static Attributes PartAttributes(const Op& op, bool activates) {
     if (activates) return op.attributes;
-    if (op.kind == OpKind::kConv) {
-      auto attributes = op.attributes.As<ConvAttributes>();
-      attributes.activation = {};
-      return Attributes(attributes);
-    }
-    auto attributes = op.attributes.As<MatMulAttributes>();
-    attributes.activation = {};
-    return Attributes(attributes);
+    Attributes attributes = op.attributes;
+    attributes.SetMember(TraitsOf(op.kind).activation_offset, Activation());
+    return attributes;
   }
 
   Graph& graph_;
@@ -133,8 +133,8 @@ Result<std::vector<OpId>> SplitOp(Graph& graph, OpId id, int32_t axis, int32_t p
 InputChannelAxes InputChannelAxesOf(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::kConv) return {1, 1};
   const auto attributes = op.attributes.As<MatMulAttributes>();
-  return {graph.tensor(op.inputs[0]).shape.rank - 1 - attributes.transpose_a,
-          graph.tensor(op.inputs[1]).shape.rank - 2 + attributes.transpose_b};
+  return {graph.tensor(op.inputs[MatMulInput::kX]).shape.rank - 1 - attributes.transpose_a,
+          graph.tensor(op.inputs[MatMulInput::kWeights]).shape.rank - 2 + attributes.transpose_b};
 }
 
 bool AddsProductsApart(const Graph& graph, const Op& op) {
@@ -146,9 +146,9 @@ bool AddsProductsApart(const Graph& graph, const Op& op) {
 int32_t InputChannels(const Graph& graph, const Op& op) {
   const bool is_conv = op.kind == OpKind::kConv && op.attributes.As<ConvAttributes>().group == 1;
   if (!is_conv && op.kind != OpKind::kMatMul) return 0;
-  constexpr size_t kMean = 5;  // an input of bytes: a first layer has few channels
-  if (is_conv && op.inputs.size() > kMean && op.inputs[kMean] != kNone) return 0;
-  return graph.tensor(op.inputs[0]).shape[InputChannelAxesOf(graph, op).x];
+  if (is_conv && op.inputs.size() > ConvInput::kXMean && op.inputs[ConvInput::kXMean] != kNone)
+    return 0;
+  return graph.tensor(op.inputs[ProductInput::kX]).shape[InputChannelAxesOf(graph, op).x];
 }
 
 Result<std::vector<OpId>> SplitInputChannels(Graph& graph, OperandCutter& cutter, OpId id,

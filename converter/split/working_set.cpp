@@ -5,7 +5,8 @@
 
 #include "converter/split/split_op.hpp"
 #include "converter/split/working_set_grid.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -212,16 +213,7 @@ WorkingSetLimit UniformLimit(int64_t bytes, bool stages_constants) {
 }
 
 bool HasWorkingSet(OpKind kind) {
-  switch (kind) {
-    case OpKind::kConcat:
-    case OpKind::kSlice:
-    case OpKind::kReshape:
-    case OpKind::kExpand:
-    case OpKind::kCopy:
-      return false;
-    default:
-      return true;
-  }
+  return GetOpHostRow(kind).view == ViewKind::kNone || kind == OpKind::kTranspose;
 }
 
 WorkingSet WorkingSetOf(const Graph& graph, const Op& op, bool counts_constants) {

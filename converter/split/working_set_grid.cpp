@@ -38,7 +38,7 @@ WorkingSetGrid::WorkingSetGrid(const Graph& graph, const Op& op, const WorkingSe
     : splitting_(limit.splitting), workspace_(op.workspace_bytes) {
   const WorkingSpace& space = limit.spaces[static_cast<size_t>(op.kind)];
   AddOperands(graph, op, space.stages_constants);
-  for (const SplitDimension dimension : GetOpSplitRow(op.kind).preference) {
+  for (const SplitDimension dimension : GetOpHostRow(op.kind).split.preference) {
     AddAxis(graph, op, dimension);
     if (dimension == SplitDimension::kChannel && limit.accumulate) AddInputChannels(graph, op);
   }
@@ -65,7 +65,7 @@ void WorkingSetGrid::AddOperands(const Graph& graph, const Op& op, bool counts_c
 
 void WorkingSetGrid::AddAxis(const Graph& graph, const Op& op, SplitDimension dimension) {
   const OpCallView view(graph, op);
-  const int32_t axis = GetOpSplitRow(op.kind).axis(view.call(), dimension);
+  const int32_t axis = GetOpHostRow(op.kind).split.axis(view.call(), dimension);
   const bool taken = std::any_of(axes_.begin(), axes_.end(), [&](const GridAxis& other) {
     return !other.accumulates && other.axis == axis;
   });

@@ -6,7 +6,7 @@
 #include "converter/layout/lower.hpp"
 #include "converter/solve/stage/simulate_pipeline.hpp"
 #include "converter/stage/stage_units.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -15,9 +15,7 @@ constexpr int32_t kInputsSimulated = 256;
 constexpr int32_t kDeepest = 8;
 
 KernelChoiceOptions ChoiceOf(const PipelineOptions& options, const CostModel& costs) {
-  KernelChoiceOptions choice = options.kernels;
-  choice.board = options.board;
-  choice.costs = &costs;
+  KernelChoiceOptions choice = options.KernelsWith(costs);
   choice.backends = BackendsOf(choice);
   return choice;
 }
@@ -26,7 +24,7 @@ KernelChoiceOptions ChoiceOf(const PipelineOptions& options, const CostModel& co
 class UnitTimes {
  public:
   UnitTimes(const Graph& graph, const PipelineOptions& options, const KernelChoiceOptions& choice)
-      : graph_(graph), board_(*options.board), options_(options), choice_(choice) {}
+      : graph_(graph), board_(options.board()), options_(options), choice_(choice) {}
 
   /// Errors as ChooseKernels.
   Status Run() {
@@ -74,7 +72,7 @@ std::string UnitName(const Board& board, int32_t unit) {
 class Builder {
  public:
   Builder(const Graph& graph, const PipelineOptions& options, const PipelineUnits& units)
-      : source_(graph), options_(options), board_(*options.board), units_(units) {}
+      : source_(graph), options_(options), board_(options.board()), units_(units) {}
 
   /// `unit_of_stage`: index into `units`.
   Result<PipelineProgram> Run(std::vector<int32_t> stage_of_op,
@@ -83,9 +81,8 @@ class Builder {
     program_.staged.graph = source_;
     program_.staged.stage_of_op = std::move(stage_of_op);
     TENON_RETURN_IF_ERROR(LowerInStages());
-    ArenaOptions arena = options_.arena;
-    program_.arenas =
-        PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage.size()), arena);
+    program_.arenas = PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage.size()),
+                                      options_.arena);
     FillSchedule();
     TENON_RETURN_IF_ERROR(PredictTimes());
     FillReport();
@@ -167,9 +164,9 @@ class Builder {
     }
     std::vector<PipelineChannel> channels;
     for (const PlannedChannel& channel : program_.arenas.channels) {
-      channels.push_back({channel.from, channel.to, std::max(options_.depth, 1)});
+      channels.push_back({channel.from, channel.to, std::max(options_.parallel.channel_depth, 1)});
     }
-    if (options_.depth == 0) ChooseDepths(stages, kDeepest, channels);
+    if (options_.parallel.channel_depth == 0) ChooseDepths(stages, kDeepest, channels);
     std::vector<int32_t> depths;
     for (const PipelineChannel& channel : channels) depths.push_back(channel.depth);
     SetDepths(depths, program_.arenas);
@@ -224,8 +221,8 @@ ProgramToEmit PipelineProgram::ToEmit() const {
 
 Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions& options) {
   TENON_ASSIGN_OR_RETURN(const PipelineUnits units,
-                         UnitsOfPipeline(*options.board, options.threads));
-  const auto costs = MakeCostModel(*options.board, options.profile);
+                         UnitsOfPipeline(options.board(), options.parallel.threads));
+  const auto costs = MakeCostModel(options.board(), options.profile);
   const KernelChoiceOptions choice = ChoiceOf(options, *costs);
   UnitTimes times(graph, options, choice);
   TENON_RETURN_IF_ERROR(times.Run());
@@ -234,15 +231,15 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
   const auto time = [&](OpId id, size_t unit) {
     while (order[index] != id) ++index;  // asked for in order
     const auto board_unit = static_cast<size_t>(units.board_unit[unit]);
-    return times.At(index, graph.op(id), options.board->units[board_unit]);
+    return times.At(index, graph.op(id), options.board().units[board_unit]);
   };
   StageProblem problem = MakeStageProblem(graph, nullptr, order, units, time);
   problem.least_stages = std::min(options.least_stages, static_cast<int32_t>(problem.ops()));
-  problem.most_stages = options.most_stages;
+  problem.most_stages = options.parallel.most_stages;
   std::optional<StageCut> cut = CutStages(problem, options.cut);
   if (!cut.has_value()) {
     return UsageError("no pipeline: the mapping changes backends more often than {} stages can",
-                      options.most_stages);
+                      options.parallel.most_stages);
   }
   ImproveBoundaries(problem, options.improve, *cut);
   std::vector<int32_t> stage_of_op;
@@ -262,7 +259,7 @@ Result<PipelineProgram> BuildPipelineFromCut(const Graph& graph, const PipelineO
                                              const std::vector<int32_t>& stage_of_op,
                                              const std::vector<int32_t>& unit_of_stage) {
   TENON_ASSIGN_OR_RETURN(const PipelineUnits units,
-                         UnitsOfPipeline(*options.board, options.threads));
+                         UnitsOfPipeline(options.board(), options.parallel.threads));
   std::vector<int32_t> stage_units;
   for (const int32_t unit : unit_of_stage) {
     const auto found = std::find(units.board_unit.begin(), units.board_unit.end(), unit);

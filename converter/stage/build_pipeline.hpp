@@ -6,30 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "converter/map/kernel_choice.hpp"
-#include "converter/profile/measured_cost_model.hpp"
 #include "converter/schedule/schedule.hpp"
 #include "converter/solve/stage/cut_stages.hpp"
+#include "converter/stage/program_options.hpp"
 #include "converter/stage/stage_arenas.hpp"
 #include "converter/stage/staged_graph.hpp"
 
 namespace tenon::converter {
 
-struct PipelineOptions {
-  const Board* board = nullptr;
-  const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
-  KernelChoiceOptions kernels;       ///< board and costs are filled in
-  int threads = 1;                   ///< cores of the CPU that stages may have
+struct PipelineOptions : ProgramOptions {
+  ParallelOptions parallel;
   int32_t least_stages = 1;
-  int32_t most_stages = 8;
-  int32_t depth = 0;  ///< of every channel; 0: from the stages' times
   /// True: the cut chooses the unit of every op that is not pinned, among the backends that the
   /// board's table lists for it. False: the table has chosen, the cut follows.
   bool choose_units = true;
-  bool fallback = false;  ///< ops on devices get a CPU kernel for the same operands too
-  CutOptions cut;
-  BoundaryOptions improve;
-  ArenaOptions arena;
+  CutOptions cut = {};
+  BoundaryOptions improve = {};
 };
 
 struct PipelineReport {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "converter/layout/lower.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/stage/assign_cores.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/format/plan_view.hpp"
@@ -35,12 +35,10 @@ Board WithCores(const Board& board, const Unit& cpu, int threads, int32_t& first
 }
 
 /// With the kernels of the whole board: which core runs an op makes no difference to them.
-Result<Locations> LowerForCores(const InterOpOptions& options, Graph& graph) {
-  const auto costs = MakeCostModel(*options.board, options.profile);
+Result<Locations> LowerForCores(const ProgramOptions& options, Graph& graph) {
+  const auto costs = MakeCostModel(options.board(), options.profile);
   LowerOptions lower;
-  lower.kernels = options.kernels;
-  lower.kernels.board = options.board;
-  lower.kernels.costs = costs.get();
+  lower.kernels = options.KernelsWith(*costs);
   lower.fallback = options.fallback;
   std::vector<PassReport> ignored;
   TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, lower, ignored));
@@ -115,20 +113,20 @@ ProgramToEmit InterOpProgram::ToEmit() const {
   return emitted;
 }
 
-Result<InterOpProgram> BuildInterOp(const Graph& graph, const InterOpOptions& options) {
-  const Unit* cpu = ComputeUnit(*options.board);
+Result<InterOpProgram> BuildInterOp(const Graph& graph, const ProgramOptions& options, int threads,
+                                    ScheduleOptions schedule) {
+  const Unit* cpu = ComputeUnit(options.board());
   if (cpu == nullptr) {
     return UsageError("'{}' has no CPU whose threads could run ops beside each other",
-                      options.board->name);
+                      options.board().name);
   }
   int32_t first_core = 0;
-  const Board board = WithCores(*options.board, *cpu, options.threads, first_core);
-  const auto cores = static_cast<int32_t>(board.units.size() - options.board->units.size()) + 1;
+  const Board board = WithCores(options.board(), *cpu, threads, first_core);
+  const auto cores = static_cast<int32_t>(board.units.size() - options.board().units.size()) + 1;
   InterOpProgram result;
   result.graph = graph;
   TENON_ASSIGN_OR_RETURN(result.locations, LowerForCores(options, result.graph));
   const auto model = MakeCostModel(board, options.profile, &result.locations);
-  ScheduleOptions schedule = options.schedule;
   schedule.unit_of_op = DealOut(board, *model, first_core, cores, result);
   TENON_ASSIGN_OR_RETURN(result.program,
                          MakeSchedule(result.graph, result.locations, board, *model, schedule));

@@ -4,21 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "converter/map/kernel_choice.hpp"
-#include "converter/profile/measured_cost_model.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/schedule/program_to_emit.hpp"
+#include "converter/stage/program_options.hpp"
 
 namespace tenon::converter {
-
-struct InterOpOptions {
-  const Board* board = nullptr;
-  const Profile* profile = nullptr;
-  KernelChoiceOptions kernels;  ///< board and costs are filled in
-  int threads = 2;              ///< cores, at most what the plan's workers leave beside devices
-  bool fallback = false;        ///< ops on devices get a CPU kernel for the same operands too
-  ScheduleOptions schedule;
-};
 
 struct InterOpProgram {
   Graph graph;
@@ -34,8 +24,9 @@ struct InterOpProgram {
 
 /// `graph` is canonical, without kernels. The ops of the CPU go to cores by AssignCores; addresses,
 /// waits and the order on each are MakeSchedule's, on a board whose CPU is as many units. Errors:
-/// those of ChooseKernels and MakeSchedule; kUsage, a board without a CPU. Deterministic.
-[[nodiscard]] Result<InterOpProgram> BuildInterOp(const Graph& graph,
-                                                  const InterOpOptions& options);
+/// those of ChooseKernels and MakeSchedule; kUsage, a board without a CPU. `threads`: cores, at
+/// most what the plan's workers leave beside devices. Deterministic.
+[[nodiscard]] Result<InterOpProgram> BuildInterOp(const Graph& graph, const ProgramOptions& options,
+                                                  int threads, ScheduleOptions schedule);
 
 }  // namespace tenon::converter

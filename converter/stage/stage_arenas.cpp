@@ -180,8 +180,9 @@ class StagePlanner {
     if (storages.empty()) return;
     const auto arena = static_cast<int32_t>(plan().arenas.size());
     result_.arena_of_stage.back() = arena;
-    const Placement placement = chains_.Place(
-        storages, options_.work_budget / static_cast<int64_t>(stages_), options_.progress);
+    PlaceOptions options = options_.place;
+    options.work_budget /= static_cast<int64_t>(stages_);
+    const Placement placement = chains_.Place(storages, options);
     for (const size_t i : storages) plan().storages[i].arena = arena;
     plan().arenas.push_back({"", std::max<int64_t>(placement.peak, 1), placement.lower_bound,
                              placement.proven_optimal, 1});

@@ -5,7 +5,7 @@
 
 #include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {
 namespace {

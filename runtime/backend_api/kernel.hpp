@@ -75,6 +75,18 @@ struct KernelEntry {
   uint32_t in_place_inputs = 0;
 };
 
+/// A check's answer for the reason that a predicate of KernelCaps::supports gave, null meaning
+/// none.
+[[nodiscard]] inline Status CheckResult(Reason reason) {
+  return reason ? Status(StatusCode::kUnsupported, reason) : OkStatus();
+}
+
+/// The check of a kernel that runs whatever the predicate says.
+template <Reason (*supports)(const OpCall& call)>
+Status CheckBy(const KernelSetup& setup) {
+  return CheckResult(supports(setup.op));
+}
+
 /// The kernels of a backend, in order of priority: a table of entries, or the addresses of single
 /// ones, of which a linker then keeps no more than those that are named.
 class KernelList {

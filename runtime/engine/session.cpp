@@ -1,5 +1,6 @@
 #include "runtime/engine/session.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/engine/memory_block.hpp"
 #include "runtime/engine/plan_memory.hpp"
 
@@ -11,14 +12,14 @@ struct alignas(std::max_align_t) Unit {
   uint8_t bytes[alignof(std::max_align_t)];
 };
 
-size_t RoundUp(size_t bytes) { return (bytes + sizeof(Unit) - 1) / sizeof(Unit) * sizeof(Unit); }
-
 }  // namespace
 
 size_t Session::StateBytes(const LoadedPlan& plan) {
   const size_t workers = plan.program().worker_count();
-  size_t bytes = RoundUp(workers * sizeof(WorkerRun)) + RoundUp(Addresses::StateBytes(plan));
-  for (size_t i = 0; i < workers; ++i) bytes += RoundUp(WorkerRun::StateBytes(plan, i));
+  size_t bytes = RoundUp(workers * sizeof(WorkerRun), sizeof(Unit)) +
+                 RoundUp(Addresses::StateBytes(plan), sizeof(Unit));
+  for (size_t i = 0; i < workers; ++i)
+    bytes += RoundUp(WorkerRun::StateBytes(plan, i), sizeof(Unit));
   return bytes + sizeof(Unit);
 }
 
@@ -27,8 +28,9 @@ Status Session::Open(const LoadedPlan& plan, Span<uint8_t> state, const ArenaMem
   MemoryBlock block(state);
   auto* runs = block.Take<WorkerRun>(workers);
   const auto part = [&](size_t bytes) {
-    auto* units = block.Take<Unit>(RoundUp(bytes) / sizeof(Unit));
-    return Span<uint8_t>(reinterpret_cast<uint8_t*>(units), units == nullptr ? 0 : RoundUp(bytes));
+    auto* units = block.Take<Unit>(RoundUp(bytes, sizeof(Unit)) / sizeof(Unit));
+    return Span<uint8_t>(reinterpret_cast<uint8_t*>(units),
+                         units == nullptr ? 0 : RoundUp(bytes, sizeof(Unit)));
   };
   TENON_ENSURE(runs != nullptr, kOutOfMemory, "session state: {0} bytes given, {1} needed",
                static_cast<int64_t>(state.size()), static_cast<int64_t>(StateBytes(plan)));

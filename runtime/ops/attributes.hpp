@@ -15,6 +15,14 @@
 
 namespace tenon {
 
+// The inputs of ops that have several, by name: `call.Input(ConvInput::kWeights)`. An op with one
+// input has it at 0, and every op's only output is output 0.
+
+/// What the inputs of convolutions and matrix products, float and quantized, begin with.
+struct ProductInput {
+  static constexpr int kX = 0, kWeights = 1, kBias = 2;
+};
+
 /// An elementwise function applied to an op's result before it is stored. The parameters are
 /// finite, but for the bounds of a clip, which may be infinite.
 struct Activation {
@@ -38,6 +46,10 @@ struct ConvAttributes {
   Activation activation;
 };
 
+struct ConvInput : ProductInput {
+  static constexpr int kResidual = 3, kWeightsScale = 4, kXMean = 5;
+};
+
 /// Matrix product with NumPy batch broadcasting. Inputs: a [..., M, K], b [..., K, N] (the last
 /// two dimensions swapped where transposed), bias (optional, broadcasts to the output).
 /// y = activation(a b + bias). Floats. Ranks >= 2, K >= 1. Stored in fewer bits, where the other
@@ -47,6 +59,11 @@ struct MatMulAttributes {
   int32_t transpose_a = 0;
   int32_t transpose_b = 0;
   Activation activation;
+};
+
+/// a is x, b the weights.
+struct MatMulInput : ProductInput {
+  static constexpr int kWeightsScale = 3;
 };
 
 /// Windowed pooling of x [N, C, H, W]. Padding never counts in a maximum; in an average it counts
@@ -73,7 +90,15 @@ struct BinaryAttributes {
   Activation activation;
 };
 
+/// Of binary and of quantized binary.
+struct BinaryInput {
+  static constexpr int kX = 0, kY = 1;
+};
+
 /// Select has inputs condition (bool), x, y, all broadcast; no attributes.
+struct SelectInput {
+  static constexpr int kCondition = 0, kX = 1, kY = 2;
+};
 
 /// Bit k of `axes_mask` set: axis k is reduced; no bit set: each element on its own. Floats; the
 /// functions up to kProd take integers too. An empty axis has no maximum, minimum or mean.
@@ -81,6 +106,14 @@ struct ReduceAttributes {
   ReduceFunction function = ReduceFunction::kSum;
   int32_t axes_mask = 0;
   int32_t keep_dims = 1;
+};
+
+/// y = the sum of the elements of x along `axis` up to the same place. Floats and integers, whose
+/// sums wrap.
+struct CumSumAttributes {
+  int32_t axis = 0;       ///< >= 0
+  int32_t exclusive = 0;  ///< 1: without the element at that place
+  int32_t reverse = 0;    ///< 1: from the end
 };
 
 /// Softmax of floats along `axis`, which is not empty.
@@ -162,6 +195,10 @@ struct GatherAttributes {
   int32_t axis = 0;  ///< >= 0
 };
 
+struct GatherInput {
+  static constexpr int kX = 0, kIndices = 1;
+};
+
 struct CastAttributes {
   int32_t to = static_cast<int32_t>(DType::kF32);  ///< a DType
 };
@@ -205,8 +242,16 @@ struct DequantizeAttributes {
   int32_t axis = 0;
 };
 
+/// Of quantize and dequantize.
+struct QuantizeInput {
+  static constexpr int kX = 0, kScale = 1, kZeroPoint = 2;
+};
+
 /// Lookup has no attributes. Inputs: x (i8 or u8), table [256] (i8, u8 or f32), by x's bits less
 /// the smallest value of its dtype: entry 0 is of -128 or 0. y has the table's dtype.
+struct LookupInput {
+  static constexpr int kX = 0, kTable = 1;
+};
 
 /// Convolution of quantized tensors. Inputs:
 ///   x [N, C, H, W] and w [M, C / group, KH, KW] (i8 or u8 each),
@@ -231,6 +276,12 @@ struct QuantizedConvAttributes {
 struct QuantizedMatMulAttributes {
   MatMulAttributes matmul;  ///< first; no activation
   QuantizedOutput output;
+};
+
+/// Of quantized convolutions and of quantized matrix products.
+struct QuantizedProductInput : ProductInput {
+  static constexpr int kMultiplier = 3, kShift = 4, kXZeroPoint = 5, kWeightsZeroPoint = 6,
+                       kFoldedBias = 7;
 };
 
 /// z = f(x, y) of i8 or u8 with NumPy broadcasting; add, sub, mul with either rounding, and div,
@@ -258,6 +309,13 @@ struct QuantizedAveragePoolAttributes {
   int32_t x_zero_point = 0;
   QuantizedScale scale;
   QuantizedOutput output;
+};
+
+/// Sums so far, which the op adds its own to: so a large window is averaged part by part, with the
+/// bits of the whole. A part that is not the last gives its sums as i32, or as i16, modulo 2^16: as
+/// good for windows of up to 128 elements.
+struct QuantizedAveragePoolInput {
+  static constexpr int kX = 0, kSums = 1;
 };
 
 /// Sum of i8 or u8 over axes, times `scale` (which holds 1 / n of a mean). kHalfEven: float(S) *

@@ -1,15 +1,8 @@
-#include "runtime/ops/attribute_fields.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 
 namespace tenon {
 namespace {
-
-constexpr ConcatAttributes kDefaults{};
-
-constexpr AttributeField kFields[] = {
-    IntField("axis", offsetof(ConcatAttributes, axis)),
-};
 
 /// True if the shapes agree everywhere but in `axis`.
 bool Joins(const Shape& a, const Shape& b, int32_t axis) {
@@ -42,14 +35,7 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kConcatRow = {OpKind::kConcat,
-                              "concat",
-                              /*min_inputs=*/1,
-                              /*max_inputs=*/-1,
-                              /*outputs=*/1,
-                              sizeof(ConcatAttributes) / 4,
-                              Infer};
-
-constexpr OpText kConcatText = {kFields, &kDefaults};
+constexpr OpRow kConcatRow =
+    MakeOpRow<ConcatAttributes>(OpKind::kConcat, /*min_inputs=*/1, /*max_inputs=*/-1, Infer);
 
 }  // namespace tenon

@@ -3,19 +3,14 @@
 namespace tenon {
 
 const char* const kUnaryFunctionNames[kUnaryFunctionCount] = {
-    "identity",     "relu",       "clip", "leaky_relu", "sigmoid", "tanh",
-    "hard_sigmoid", "hard_swish", "elu",  "selu",       "silu",    "gelu",
-    "softplus",     "softsign",   "mish", "exp",        "log",     "sqrt",
-    "reciprocal",   "erf",        "abs",  "neg",        "floor",   "ceil",
-    "round",        "sign",       "sin",  "cos",        "not"};
+#define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) #name,
+#include "runtime/ops/functions.inc"
+};
 
 const char* const kBinaryFunctionNames[kBinaryFunctionCount] = {
-    "add",           "sub",     "mul",
-    "div",           "pow",     "max",
-    "min",           "prelu",   "mod",
-    "fmod",          "equal",   "less",
-    "less_or_equal", "greater", "greater_or_equal",
-    "and",           "or",      "xor"};
+#define TENON_BINARY_FUNCTION(Kind, name, number) #name,
+#include "runtime/ops/functions.inc"
+};
 
 const char* const kReduceFunctionNames[kReduceFunctionCount] = {
     "sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square", "log_sum", "log_sum_exp"};

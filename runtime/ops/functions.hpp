@@ -8,60 +8,23 @@ namespace tenon {
 
 /// y = f(x). `a` and `b` are the parameters of `Activation` / `UnaryAttributes`.
 enum class UnaryFunction : int32_t {
-  kIdentity = 0,
-  kRelu = 1,
-  kClip = 2,       ///< min(max(x, a), b)
-  kLeakyRelu = 3,  ///< x < 0 ? a * x : x
-  kSigmoid = 4,
-  kTanh = 5,
-  kHardSigmoid = 6,  ///< max(0, min(1, a * x + b))
-  kHardSwish = 7,    ///< x * max(0, min(1, x / 6 + 0.5))
-  kElu = 8,          ///< x < 0 ? a * (exp(x) - 1) : x
-  kSelu = 9,         ///< b * (x < 0 ? a * (exp(x) - 1) : x)
-  kSilu = 10,        ///< x * sigmoid(x)
-  kGelu = 11,        ///< 0.5 x (1 + erf(x / sqrt 2))
-  kSoftplus = 12,    ///< log(1 + exp(x))
-  kSoftsign = 13,    ///< x / (1 + |x|)
-  kMish = 14,        ///< x * tanh(softplus(x))
-  kExp = 15,
-  kLog = 16,
-  kSqrt = 17,
-  kReciprocal = 18,
-  kErf = 19,
-  kAbs = 20,
-  kNeg = 21,
-  kFloor = 22,
-  kCeil = 23,
-  kRound = 24,  ///< To the nearest integer, halves to even.
-  kSign = 25,
-  kSin = 26,
-  kCos = 27,
-  kNot = 28,  ///< Bool only.
+#define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) k##Kind = number,
+#include "runtime/ops/functions.inc"
 };
-inline constexpr int kUnaryFunctionCount = 29;
+inline constexpr int kUnaryFunctionCount = 0
+#define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) +1
+#include "runtime/ops/functions.inc"
+    ;
 
 /// z = f(x, y) with NumPy broadcasting. Comparisons and logic give bool.
 enum class BinaryFunction : int32_t {
-  kAdd = 0,
-  kSub = 1,
-  kMul = 2,
-  kDiv = 3,  ///< Integers truncate towards zero; integer division by zero gives 0.
-  kPow = 4,
-  kMax = 5,
-  kMin = 6,
-  kPrelu = 7,  ///< x < 0 ? x * y : x
-  kMod = 8,    ///< Sign of the divisor (ONNX fmod=0); integer modulo by zero gives 0.
-  kFmod = 9,   ///< Sign of the dividend (ONNX fmod=1); integer modulo by zero gives 0.
-  kEqual = 10,
-  kLess = 11,
-  kLessOrEqual = 12,
-  kGreater = 13,
-  kGreaterOrEqual = 14,
-  kAnd = 15,
-  kOr = 16,
-  kXor = 17,
+#define TENON_BINARY_FUNCTION(Kind, name, number) k##Kind = number,
+#include "runtime/ops/functions.inc"
 };
-inline constexpr int kBinaryFunctionCount = 18;
+inline constexpr int kBinaryFunctionCount = 0
+#define TENON_BINARY_FUNCTION(Kind, name, number) +1
+#include "runtime/ops/functions.inc"
+    ;
 
 /// True for the functions whose result is bool whatever the operands are.
 [[nodiscard]] constexpr bool GivesBool(BinaryFunction function) {

@@ -1,21 +1,14 @@
-#include "runtime/ops/attribute_fields.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 
 namespace tenon {
 namespace {
 
-constexpr GatherAttributes kDefaults{};
-
-constexpr AttributeField kFields[] = {
-    IntField("axis", offsetof(GatherAttributes, axis)),
-};
-
 Status Infer(const OpCall& call, OutputType* outputs) {
   const int32_t axis = call.AttributesAs<GatherAttributes>().axis;
-  const Shape x = call.Input(0).shape();
-  const Shape indices = call.Input(1).shape();
-  const DType index_dtype = call.Input(1).dtype;
+  const Shape x = call.Input(GatherInput::kX).shape();
+  const Shape indices = call.Input(GatherInput::kIndices).shape();
+  const DType index_dtype = call.Input(GatherInput::kIndices).dtype;
   TENON_ENSURE(index_dtype == DType::kI32 || index_dtype == DType::kI64, kInvalidArgument,
                "indices must be i32 or i64");
   TENON_ENSURE(axis >= 0 && axis < x.rank, kInvalidArgument,
@@ -26,19 +19,12 @@ Status Infer(const OpCall& call, OutputType* outputs) {
   for (int32_t i = 0; i < axis; ++i) y.dims[y.rank++] = x[i];
   for (int32_t i = 0; i < indices.rank; ++i) y.dims[y.rank++] = indices[i];
   for (int32_t i = axis + 1; i < x.rank; ++i) y.dims[y.rank++] = x[i];
-  return SetOutput(call.Input(0).dtype, y, outputs);
+  return SetOutput(call.Input(GatherInput::kX).dtype, y, outputs);
 }
 
 }  // namespace
 
-constexpr OpRow kGatherRow = {OpKind::kGather,
-                              "gather",
-                              /*min_inputs=*/2,
-                              /*max_inputs=*/2,
-                              /*outputs=*/1,
-                              sizeof(GatherAttributes) / 4,
-                              Infer};
-
-constexpr OpText kGatherText = {kFields, &kDefaults};
+constexpr OpRow kGatherRow =
+    MakeOpRow<GatherAttributes>(OpKind::kGather, /*min_inputs=*/2, /*max_inputs=*/2, Infer);
 
 }  // namespace tenon

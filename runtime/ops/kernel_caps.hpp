@@ -57,15 +57,74 @@ struct KernelCaps {
   /// what it is given between the two, it uses. Never more than `workspace_bytes`. Null: it needs
   /// those.
   size_t (*least_workspace_bytes)(const OpCall& call) = nullptr;
+  /// Of use only where output 0 does take over an input: elsewhere other kernels do it better.
+  bool in_place_only = false;
+  /// Needs neither a library nor an instruction set: every processor runs it.
+  bool portable = false;
+  /// Neither allocates nor calls an operating system, and has a link name: firmware can run it.
+  bool firmware = false;
+
+  // For lists of kernels, which say only what is not as usual. Each gives the same with one fact
+  // more:  Takes(ConvSupports, LayoutNeed::kRowMajor).Workspace(ConvBytes).Weights(kInputsLast)
+  [[nodiscard]] constexpr KernelCaps Named(const char* name, OpKind op_kind) const {
+    return With(&KernelCaps::id, name).With(&KernelCaps::kind, op_kind);
+  }
+  [[nodiscard]] constexpr KernelCaps Workspace(size_t (*bytes)(const OpCall&, int)) const {
+    return With(&KernelCaps::workspace_bytes, bytes);
+  }
+  [[nodiscard]] constexpr KernelCaps LeastWorkspace(size_t (*bytes)(const OpCall&)) const {
+    return With(&KernelCaps::least_workspace_bytes, bytes);
+  }
+  [[nodiscard]] constexpr KernelCaps Holds(size_t (*bytes)(const OpCall&)) const {
+    return With(&KernelCaps::packed_bytes, bytes);
+  }
+  [[nodiscard]] constexpr KernelCaps SharedBy(void (*key)(const OpCall&, PackingKey*)) const {
+    return With(&KernelCaps::packing_key, key);
+  }
+  [[nodiscard]] constexpr KernelCaps Weights(WeightsOrder order) const {
+    return With(&KernelCaps::weights, order);
+  }
+  [[nodiscard]] constexpr KernelCaps Variants(int (*names)(const OpCall&, const char**,
+                                                           int)) const {
+    return With(&KernelCaps::variants, names);
+  }
+  [[nodiscard]] constexpr KernelCaps WantsFoldedBias() const {
+    return With(&KernelCaps::wants_folded_bias, true);
+  }
+  [[nodiscard]] constexpr KernelCaps OnlyOverInput0() const {
+    return With(&KernelCaps::in_place_inputs, uint32_t{1}).With(&KernelCaps::in_place_only, true);
+  }
+  [[nodiscard]] constexpr KernelCaps Firmware() const { return With(&KernelCaps::firmware, true); }
+  [[nodiscard]] constexpr KernelCaps Portable() const {
+    return Firmware().With(&KernelCaps::portable, true);
+  }
+
+ private:
+  template <typename T>
+  [[nodiscard]] constexpr KernelCaps With(T KernelCaps::*field, T value) const {
+    KernelCaps caps = *this;
+    caps.*field = value;
+    return caps;
+  }
 };
+
+/// Of a kernel that takes what `supports` says, its activations in this order.
+[[nodiscard]] constexpr KernelCaps Takes(Reason (*supports)(const OpCall& call),
+                                         LayoutNeed activations) {
+  return {nullptr, OpKind::kConv, supports, activations, nullptr};
+}
+
+/// A row of a backend's list of kernels as KernelCaps: with what follows in the row, the functions
+/// that the kernel is made of, only the backend's own table does anything. (Call it through a macro
+/// that takes (...), so that the row's parts may be macros.)
+#define TENON_KERNEL_CAPS(backend, op, Op, implementation, facts, ...) \
+  (facts).Named(backend "." #op "." #implementation, OpKind::k##Op)
 
 /// What the converter knows of a backend. Backends from outside the tree give one too.
 struct BackendCaps {
   const char* name;  ///< "opencl": what boards, plans and Backend::name say
   /// In order of priority: the first of an op's kind that supports it is taken.
   Span<const KernelCaps> kernels;
-  /// True if the kernel needs neither a library nor an instruction set. Null: none is.
-  bool (*is_portable)(const KernelCaps& caps) = nullptr;
   /// Further kernels, for the processors of boards that name this set ("helium"): tried first, and
   /// then the portable ones. Empty for names that it does not know. Null: no such sets.
   Span<const KernelCaps> (*kernels_of_set)(const char* set) = nullptr;

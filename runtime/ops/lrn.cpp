@@ -1,20 +1,10 @@
 #include <cmath>
 
-#include "runtime/ops/attribute_fields.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 
 namespace tenon {
 namespace {
-
-constexpr LrnAttributes kDefaults{};
-
-constexpr AttributeField kFields[] = {
-    IntField("size", offsetof(LrnAttributes, size)),
-    FloatField("alpha", offsetof(LrnAttributes, alpha)),
-    FloatField("beta", offsetof(LrnAttributes, beta)),
-    FloatField("bias", offsetof(LrnAttributes, bias)),
-};
 
 Status Infer(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<LrnAttributes>();
@@ -34,14 +24,7 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kLrnRow = {OpKind::kLrn,
-                           "lrn",
-                           /*min_inputs=*/1,
-                           /*max_inputs=*/1,
-                           /*outputs=*/1,
-                           sizeof(LrnAttributes) / 4,
-                           Infer};
-
-constexpr OpText kLrnText = {kFields, &kDefaults};
+constexpr OpRow kLrnRow =
+    MakeOpRow<LrnAttributes>(OpKind::kLrn, /*min_inputs=*/1, /*max_inputs=*/1, Infer);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-#include "runtime/ops/attribute_fields.hpp"
-#include "runtime/ops/compute_shapes.hpp"
+// Matrix product and quantized matrix product.
+#include "runtime/ops/quantized_rules.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 #include "runtime/ops/stored_operands.hpp"
@@ -7,42 +7,65 @@
 namespace tenon {
 namespace {
 
-constexpr MatMulAttributes kDefaults{};
+/// Of either: the attributes begin with MatMulAttributes.
+Status InferMatMulShape(const OpCall& call, Shape* y) {
+  const auto& attributes = call.AttributesAs<MatMulAttributes>();
+  TENON_ENSURE(IsFlag(attributes.transpose_a) && IsFlag(attributes.transpose_b), kInvalidArgument,
+               "transpose_a and transpose_b must be 0 or 1");
+  Shape a = call.Input(MatMulInput::kX).shape();
+  Shape b = call.Input(MatMulInput::kWeights).shape();
+  TENON_ENSURE(a.rank >= 2 && b.rank >= 2, kInvalidArgument,
+               "operands must have rank 2 or more, not {0} and {1}", a.rank, b.rank);
 
-constexpr AttributeField kFields[] = {
-    IntField("transpose_a", offsetof(MatMulAttributes, transpose_a)),
-    IntField("transpose_b", offsetof(MatMulAttributes, transpose_b)),
-    ActivationFunctionField(offsetof(MatMulAttributes, activation)),
-    ActivationAField(offsetof(MatMulAttributes, activation)),
-    ActivationBField(offsetof(MatMulAttributes, activation)),
-};
+  const int32_t rows = a[a.rank - 2 + attributes.transpose_a];
+  const int32_t depth_a = a[a.rank - 1 - attributes.transpose_a];
+  const int32_t depth_b = b[b.rank - 2 + attributes.transpose_b];
+  const int32_t columns = b[b.rank - 1 - attributes.transpose_b];
+  TENON_ENSURE(depth_a == depth_b && depth_a >= 1, kInvalidArgument,
+               "inner dimensions must be equal and at least 1, not {0} and {1}", depth_a, depth_b);
+  a.rank -= 2;  // what is left are the batch dimensions
+  b.rank -= 2;
+  TENON_ENSURE(Broadcast(a, b, y), kInvalidArgument, "batch dimensions do not broadcast");
+  y->dims[y->rank++] = rows;
+  y->dims[y->rank++] = columns;
+  return OkStatus();
+}
 
-Status Infer(const OpCall& call, OutputType* outputs) {
+Status InferMatMul(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<MatMulAttributes>();
   Shape y;
   TENON_RETURN_IF_ERROR(InferMatMulShape(call, &y));
   DType dtype = DType::kF32;
-  TENON_RETURN_IF_ERROR(CheckProductDTypes(call, {3, -1, y[y.rank - 1], 0}, &dtype));
+  TENON_RETURN_IF_ERROR(
+      CheckProductDTypes(call, {MatMulInput::kWeightsScale, -1, y[y.rank - 1], 0}, &dtype));
   TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, dtype));
-  TENON_ENSURE(!call.HasInput(3) || call.Input(1).rank == 2, kInvalidArgument,
-               "b with a scale must be one matrix, not of rank {0}", call.Input(1).rank);
-  if (call.HasInput(2)) {
-    TENON_ENSURE(BroadcastsTo(call.Input(2).shape(), y), kInvalidArgument,
+  TENON_ENSURE(
+      !call.HasInput(MatMulInput::kWeightsScale) || call.Input(MatMulInput::kWeights).rank == 2,
+      kInvalidArgument, "b with a scale must be one matrix, not of rank {0}",
+      call.Input(MatMulInput::kWeights).rank);
+  if (call.HasInput(MatMulInput::kBias)) {
+    TENON_ENSURE(BroadcastsTo(call.Input(MatMulInput::kBias).shape(), y), kInvalidArgument,
                  "the bias does not broadcast to the output");
   }
   return SetOutput(dtype, y, outputs);
 }
 
+Status InferQuantizedMatMul(const OpCall& call, OutputType* outputs) {
+  const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
+  Shape y;
+  TENON_RETURN_IF_ERROR(InferMatMulShape(call, &y));
+  TENON_ENSURE(attributes.matmul.activation.function == UnaryFunction::kIdentity, kInvalidArgument,
+               "a quantized product has no activation: its bounds stand for one");
+  TENON_RETURN_IF_ERROR(CheckQuantizedProduct(call, attributes.output, 1, y[y.rank - 1]));
+  return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);
+}
+
 }  // namespace
 
-constexpr OpRow kMatMulRow = {OpKind::kMatMul,
-                              "matmul",
-                              /*min_inputs=*/2,
-                              /*max_inputs=*/4,
-                              /*outputs=*/1,
-                              sizeof(MatMulAttributes) / 4,
-                              Infer};
+constexpr OpRow kMatMulRow =
+    MakeOpRow<MatMulAttributes>(OpKind::kMatMul, /*min_inputs=*/2, /*max_inputs=*/4, InferMatMul);
 
-constexpr OpText kMatMulText = {kFields, &kDefaults};
+constexpr OpRow kQuantizedMatMulRow = MakeOpRow<QuantizedMatMulAttributes>(
+    OpKind::kQuantizedMatMul, /*min_inputs=*/2, /*max_inputs=*/8, InferQuantizedMatMul);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-// The op set. The numbers are part of the plan format: append only, never reuse.
+// The kinds of ops and what they are called, of the one list (ops.inc).
 #pragma once
 
 #include <cstdint>
@@ -6,36 +6,24 @@
 namespace tenon {
 
 enum class OpKind : uint16_t {
-  kConv = 0,
-  kMatMul = 1,
-  kMaxPool = 2,
-  kAveragePool = 3,
-  kUnary = 4,
-  kBinary = 5,
-  kSelect = 6,
-  kReduce = 7,
-  kSoftmax = 8,
-  kLrn = 9,
-  kConcat = 10,
-  kSlice = 11,
-  kPad = 12,
-  kReshape = 13,
-  kTranspose = 14,
-  kExpand = 15,
-  kResize = 16,
-  kGather = 17,
-  kCast = 18,
-  kCopy = 19,
-  kQuantize = 20,
-  kDequantize = 21,
-  kLookup = 22,
-  kQuantizedConv = 23,
-  kQuantizedMatMul = 24,
-  kQuantizedBinary = 25,
-  kQuantizedAveragePool = 26,
-  kQuantizedReduce = 27,
-  kQuantizedSoftmax = 28,
+#define TENON_OP(Kind, name, number) k##Kind = number,
+#include "runtime/ops/ops.inc"
 };
-inline constexpr int kOpKindCount = 29;
+
+inline constexpr int kOpKindCount = 0
+#define TENON_OP(Kind, name, number) +1
+#include "runtime/ops/ops.inc"
+    ;
+
+/// What text form, JSON and board files call `kind`: "conv".
+[[nodiscard]] constexpr const char* OpName(OpKind kind) {
+  switch (kind) {
+#define TENON_OP(Kind, name, number) \
+  case OpKind::k##Kind:              \
+    return #name;
+#include "runtime/ops/ops.inc"
+  }
+  return "";
+}
 
 }  // namespace tenon

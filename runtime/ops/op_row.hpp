@@ -1,8 +1,9 @@
 // The device part of the op table: what the runtime needs to know of an op to run it safely.
 //
-// Each op is one constant `OpRow`, defined in its own file (conv.cpp, pool.cpp, ...), so that a
-// firmware image links the rows of the kernels it uses and no others. What only the converter
-// needs (views, work and bytes, splitting) stands in op_host_row.hpp.
+// Each op is one constant `OpRow`, defined in its file or its family's (conv.cpp, pool.cpp, ...; in
+// sections of their own, so that a firmware image links the rows of the kernels it uses and no
+// others). What only the converter needs (attributes as text, views, work and bytes, splitting)
+// stands in host/op_host_row.hpp.
 #pragma once
 
 #include <cstddef>
@@ -46,19 +47,6 @@ struct OutputType {
 };
 inline constexpr int kMaxOutputs = 4;
 
-enum class FieldKind : uint8_t { kInt, kFloat, kEnum, kDType };
-
-/// One attribute as text and JSON show it. `offset` and `count` are in 4-byte words.
-struct AttributeField {
-  const char* name;
-  FieldKind kind;
-  uint16_t offset;
-  uint16_t count;
-  /// Names of the values 0..enum_count-1, for kEnum only.
-  const char* const* enum_names = nullptr;
-  int enum_count = 0;
-};
-
 struct OpRow {
   OpKind kind;
   const char* name;  ///< as in text form, JSON and board files: "conv"
@@ -77,13 +65,17 @@ struct OpRow {
   uint32_t in_place_inputs = 0;
 };
 
-/// An op's attributes as text and JSON show them: only the host looks, so that no name reaches a
-/// device (GetOpText in op_table.hpp).
-struct OpText {
-  Span<const AttributeField> fields;
-  /// The defaults that text form starts from: the row's `attribute_words` words.
-  const void* default_attributes;
-};
+/// Of ops that have no attributes.
+struct NoAttributes {};
+
+/// The row of an op with one output and these attributes.
+template <typename Attributes>
+[[nodiscard]] constexpr OpRow MakeOpRow(OpKind kind, int min_inputs, int max_inputs,
+                                        Status (*infer)(const OpCall& call, OutputType* outputs),
+                                        uint32_t in_place_inputs = 0) {
+  return {kind,          OpName(kind),           min_inputs, max_inputs,
+          /*outputs=*/1, sizeof(Attributes) / 4, infer,      in_place_inputs};
+}
 
 /// Checks the number of operands and that required ones are there, then calls the row's `infer`.
 /// The way to infer types of operands that have not been checked.

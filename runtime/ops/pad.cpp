@@ -1,21 +1,10 @@
 #include <cmath>
 
-#include "runtime/ops/attribute_fields.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 
 namespace tenon {
 namespace {
-
-constexpr PadAttributes kDefaults{};
-
-constexpr AttributeField kFields[] = {
-    EnumField("mode", offsetof(PadAttributes, mode), kPadModeNames),
-    FloatField("value", offsetof(PadAttributes, value)),
-    IntField("rank", offsetof(PadAttributes, rank)),
-    IntField("begins", offsetof(PadAttributes, begins), kMaxRank),
-    IntField("ends", offsetof(PadAttributes, ends), kMaxRank),
-};
 
 /// True if `value` is exactly a value of `dtype`, so that kernels can convert it without care.
 /// Floats take anything: out of range becomes infinite.
@@ -72,14 +61,7 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kPadRow = {OpKind::kPad,
-                           "pad",
-                           /*min_inputs=*/1,
-                           /*max_inputs=*/1,
-                           /*outputs=*/1,
-                           sizeof(PadAttributes) / 4,
-                           Infer};
-
-constexpr OpText kPadText = {kFields, &kDefaults};
+constexpr OpRow kPadRow =
+    MakeOpRow<PadAttributes>(OpKind::kPad, /*min_inputs=*/1, /*max_inputs=*/1, Infer);
 
 }  // namespace tenon

@@ -7,6 +7,8 @@
 namespace tenon {
 namespace {
 
+using In = QuantizedProductInput;
+
 constexpr int32_t Least(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
 constexpr int32_t Most(DType dtype) { return dtype == DType::kI8 ? 127 : 255; }
 constexpr bool Holds(DType dtype, int32_t value) {
@@ -23,18 +25,20 @@ Status CheckBias(const OpCall& call, int index, int32_t channels) {
 }
 
 Status CheckFactor(const OpCall& call, Rounding rounding, int32_t channels) {
-  TENON_ENSURE(call.HasInput(3), kInvalidArgument, "a multiplier (input 3) is needed");
+  TENON_ENSURE(call.HasInput(In::kMultiplier), kInvalidArgument,
+               "a multiplier (input 3) is needed");
   const bool fixed_point =
       rounding == Rounding::kFixedPoint || rounding == Rounding::kFixedPointOnce;
   TENON_ENSURE(rounding != Rounding::kHalfAway, kInvalidArgument,
                "sums are rounded half_even or fixed_point");
-  TENON_RETURN_IF_ERROR(CheckOneOrEach(call, 3, fixed_point ? DType::kI32 : DType::kF32, channels));
-  TENON_ENSURE(call.HasInput(4) == fixed_point, kInvalidArgument,
+  TENON_RETURN_IF_ERROR(
+      CheckOneOrEach(call, In::kMultiplier, fixed_point ? DType::kI32 : DType::kF32, channels));
+  TENON_ENSURE(call.HasInput(In::kShift) == fixed_point, kInvalidArgument,
                "a shift (input 4) goes with rounding fixed_point, and only with it");
   if (!fixed_point) return OkStatus();
-  TENON_RETURN_IF_ERROR(CheckOneOrEach(call, 4, DType::kI8, channels));
-  TENON_ENSURE(call.Input(4).dims[0] == call.Input(3).dims[0], kInvalidArgument,
-               "there must be as many shifts as multipliers");
+  TENON_RETURN_IF_ERROR(CheckOneOrEach(call, In::kShift, DType::kI8, channels));
+  TENON_ENSURE(call.Input(In::kShift).dims[0] == call.Input(In::kMultiplier).dims[0],
+               kInvalidArgument, "there must be as many shifts as multipliers");
   return OkStatus();
 }
 
@@ -83,13 +87,16 @@ Status CheckOneOrEach(const OpCall& call, int index, DType dtype, int32_t count)
 
 Status CheckQuantizedProduct(const OpCall& call, const QuantizedOutput& output, int32_t x_channels,
                              int32_t channels) {
-  TENON_ENSURE(IsQuantized(call.Input(0).dtype) && IsQuantized(call.Input(1).dtype),
+  TENON_ENSURE(IsQuantized(call.Input(In::kX).dtype) && IsQuantized(call.Input(In::kWeights).dtype),
                kInvalidArgument, "operands must be i8 or u8");
-  for (const int index : {2, 7}) TENON_RETURN_IF_ERROR(CheckBias(call, index, channels));
-  TENON_RETURN_IF_ERROR(CheckOneOrEach(call, 5, call.Input(0).dtype, x_channels));
-  TENON_RETURN_IF_ERROR(CheckOneOrEach(call, 6, call.Input(1).dtype, channels));
+  for (const int index : {In::kBias, In::kFoldedBias})
+    TENON_RETURN_IF_ERROR(CheckBias(call, index, channels));
+  TENON_RETURN_IF_ERROR(
+      CheckOneOrEach(call, In::kXZeroPoint, call.Input(In::kX).dtype, x_channels));
+  TENON_RETURN_IF_ERROR(
+      CheckOneOrEach(call, In::kWeightsZeroPoint, call.Input(In::kWeights).dtype, channels));
   if (output.to == static_cast<int32_t>(DType::kI32)) {
-    TENON_ENSURE(!call.HasInput(3) && !call.HasInput(4), kInvalidArgument,
+    TENON_ENSURE(!call.HasInput(In::kMultiplier) && !call.HasInput(In::kShift), kInvalidArgument,
                  "an output of i32 is the sum: it takes no multiplier or shift");
     return OkStatus();
   }

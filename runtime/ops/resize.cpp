@@ -1,24 +1,10 @@
 #include <cmath>
 
-#include "runtime/ops/attribute_fields.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 
 namespace tenon {
 namespace {
-
-constexpr ResizeAttributes kDefaults{};
-
-constexpr AttributeField kFields[] = {
-    EnumField("mode", offsetof(ResizeAttributes, mode), kResizeModeNames),
-    EnumField("coordinates", offsetof(ResizeAttributes, coordinates), kCoordinateModeNames),
-    EnumField("nearest", offsetof(ResizeAttributes, nearest), kNearestModeNames),
-    FloatField("cubic_a", offsetof(ResizeAttributes, cubic_a)),
-    IntField("exclude_outside", offsetof(ResizeAttributes, exclude_outside)),
-    IntField("rank", offsetof(ResizeAttributes, rank)),
-    IntField("sizes", offsetof(ResizeAttributes, sizes), kMaxRank),
-    FloatField("scales", offsetof(ResizeAttributes, scales), kMaxRank),
-};
 
 /// No coordinate in the input may pass this, so that kernels can round it to 32 bits.
 constexpr double kMaxCoordinate = 1 << 30;
@@ -71,14 +57,7 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kResizeRow = {OpKind::kResize,
-                              "resize",
-                              /*min_inputs=*/1,
-                              /*max_inputs=*/1,
-                              /*outputs=*/1,
-                              sizeof(ResizeAttributes) / 4,
-                              Infer};
-
-constexpr OpText kResizeText = {kFields, &kDefaults};
+constexpr OpRow kResizeRow =
+    MakeOpRow<ResizeAttributes>(OpKind::kResize, /*min_inputs=*/1, /*max_inputs=*/1, Infer);
 
 }  // namespace tenon

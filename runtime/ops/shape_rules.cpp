@@ -25,21 +25,20 @@ Status CheckFloatOperands(const OpCall& call) {
 
 namespace {
 
+// What the list says that a function takes.
+bool TakesAny(DType) { return true; }
+bool TakesBool(DType dtype) { return dtype == DType::kBool; }
+bool TakesFloats(DType dtype) { return IsComputeFloat(dtype); }
+bool TakesSigned(DType dtype) { return IsComputeFloat(dtype) || IsSignedInteger(dtype); }
+
 bool FunctionTakes(UnaryFunction function, DType dtype) {
   switch (function) {
-    case UnaryFunction::kIdentity:
-      return true;
-    case UnaryFunction::kNot:
-      return dtype == DType::kBool;
-    case UnaryFunction::kRelu:
-    case UnaryFunction::kClip:
-    case UnaryFunction::kAbs:
-    case UnaryFunction::kNeg:
-    case UnaryFunction::kSign:
-      return IsComputeFloat(dtype) || IsSignedInteger(dtype);
-    default:
-      return IsComputeFloat(dtype);
+#define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) \
+  case UnaryFunction::k##Kind:                                                   \
+    return Takes##dtypes(dtype);
+#include "runtime/ops/functions.inc"
   }
+  return false;
 }
 
 }  // namespace

@@ -1,18 +1,8 @@
-#include "runtime/ops/attribute_fields.hpp"
 #include "runtime/ops/rows.hpp"
 #include "runtime/ops/shape_rules.hpp"
 
 namespace tenon {
 namespace {
-
-constexpr SliceAttributes kDefaults{};
-
-constexpr AttributeField kFields[] = {
-    IntField("rank", offsetof(SliceAttributes, rank)),
-    IntField("begins", offsetof(SliceAttributes, begins), kMaxRank),
-    IntField("sizes", offsetof(SliceAttributes, sizes), kMaxRank),
-    IntField("steps", offsetof(SliceAttributes, steps), kMaxRank),
-};
 
 Status Infer(const OpCall& call, OutputType* outputs) {
   const auto& attributes = call.AttributesAs<SliceAttributes>();
@@ -36,14 +26,7 @@ Status Infer(const OpCall& call, OutputType* outputs) {
 
 }  // namespace
 
-constexpr OpRow kSliceRow = {OpKind::kSlice,
-                             "slice",
-                             /*min_inputs=*/1,
-                             /*max_inputs=*/1,
-                             /*outputs=*/1,
-                             sizeof(SliceAttributes) / 4,
-                             Infer};
-
-constexpr OpText kSliceText = {kFields, &kDefaults};
+constexpr OpRow kSliceRow =
+    MakeOpRow<SliceAttributes>(OpKind::kSlice, /*min_inputs=*/1, /*max_inputs=*/1, Infer);
 
 }  // namespace tenon

@@ -4,7 +4,8 @@
 #   tenon::backend_cpu     the CPU backend by itself
 #   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
 #   tenon::backend_api     headers for backends of others (tenon/backend.hpp)
-#   tenon::converter       model to plan (tenon/converter.hpp); where TENON_CONVERTER
+#   tenon::converter       model to plan (tenon/converter.hpp, inspect.hpp, profiler.hpp); where
+#                          TENON_CONVERTER
 # Of firmware: the archives and headers of runtime and backend_cpu; for the build machine the script
 # that puts errors into words.
 # Inside the build there are many small libraries, one per layer, so that the layers stay apart.
@@ -124,7 +125,8 @@ if(TENON_CONVERTER)
   foreach(library IN LISTS converter_foreign)
     target_link_libraries(tenon_package_converter INTERFACE $<INSTALL_INTERFACE:${library}>)
   endforeach()
-  list(APPEND package_headers sdk/include/tenon/converter.hpp)
+  list(APPEND package_headers sdk/include/tenon/converter.hpp sdk/include/tenon/inspect.hpp
+    sdk/include/tenon/profiler.hpp)
 endif()
 
 install(FILES ${package_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon)
@@ -148,13 +150,15 @@ foreach(header base/config base/dtype base/message base/shape base/span base/sta
   get_filename_component(folder runtime/${header} DIRECTORY)
   install(FILES runtime/${header}.hpp DESTINATION ${backend_api_dir}/${folder})
 endforeach()
+install(FILES runtime/ops/functions.inc runtime/ops/ops.inc
+  DESTINATION ${backend_api_dir}/runtime/ops)
 if(TARGET tenon)
   install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 if(NOT TENON_FIRMWARE)
   file(GLOB package_boards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sdk/boards/*.json")
   install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards)
-  install(FILES sdk/schema/board.schema.json sdk/schema/plan.fbs
+  install(FILES "${PROJECT_BINARY_DIR}/sdk/schema/board.schema.json" sdk/schema/plan.fbs
     DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schema)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

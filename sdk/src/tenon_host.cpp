@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "sdk/src/handles.hpp"
 
@@ -21,10 +22,6 @@ using tenon::Span;
 using tenon::Status;
 using tenon::StatusCode;
 using tenon::sdk::Report;
-
-size_t RoundUp(size_t value, size_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 /// A read-only file in memory; unmapped unless released.
 class Mapping {
@@ -75,7 +72,7 @@ class Mapping {
 class HeapBlock {
  public:
   HeapBlock(size_t bytes, size_t alignment)
-      : bytes_(RoundUp(bytes, alignment)), data_(std::aligned_alloc(alignment, bytes_)) {}
+      : bytes_(tenon::RoundUp(bytes, alignment)), data_(std::aligned_alloc(alignment, bytes_)) {}
   HeapBlock(const HeapBlock&) = delete;
   HeapBlock& operator=(const HeapBlock&) = delete;
   ~HeapBlock() { std::free(data_); }
@@ -152,23 +149,23 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
   const size_t arena_count = tenon_plan_arena_count(plan);
   const size_t state_bytes = tenon_session_state_size(plan);
   size_t alignment = 64;
-  size_t bytes = RoundUp(state_bytes, alignment);
+  size_t bytes = tenon::RoundUp(state_bytes, alignment);
   for (size_t i = 0; i < arena_count; ++i) {
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
     alignment = info.alignment > alignment ? info.alignment : alignment;
     // Loading has checked that all arenas together can be addressed.
-    bytes = RoundUp(bytes, info.alignment) + static_cast<size_t>(tenon::ArenaBytes(info));
+    bytes = tenon::RoundUp(bytes, info.alignment) + static_cast<size_t>(tenon::ArenaBytes(info));
   }
   // Needed only while the session is created.
-  HeapBlock bases(RoundUp(arena_count * sizeof(tenon_memory) + 1, 16), 16);
+  HeapBlock bases(tenon::RoundUp(arena_count * sizeof(tenon_memory) + 1, 16), 16);
   HeapBlock block(bytes, alignment);
   TENON_ENSURE(block.ok() && bases.ok(), kOutOfMemory, "cannot allocate {0} bytes for a session",
                static_cast<int64_t>(bytes));
   auto* arenas = reinterpret_cast<tenon_memory*>(bases.bytes().data());
-  size_t offset = RoundUp(state_bytes, 64);
+  size_t offset = tenon::RoundUp(state_bytes, 64);
   for (size_t i = 0; i < arena_count; ++i) {
     const tenon::ArenaInfo info = plan->loaded.program().arena(i);
-    offset = RoundUp(offset, info.alignment);
+    offset = tenon::RoundUp(offset, info.alignment);
     arenas[i] = {block.bytes().data() + offset, static_cast<size_t>(tenon::ArenaBytes(info))};
     offset += arenas[i].bytes;
   }

@@ -1,6 +1,7 @@
 // tenon bench: how fast a plan runs here, and how much memory it takes.
 #include "sdk/tools/bench.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -8,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/tool.hpp"
 

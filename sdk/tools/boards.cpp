@@ -1,10 +1,11 @@
 // tenon boards: the boards known, one line each.
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <iterator>
 #include <string>
 
-#include "converter/board/board.hpp"
 #include "sdk/tools/tool.hpp"
+#include "tenon/inspect.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -20,14 +21,14 @@ std::string Size(int64_t bytes) {
 }
 
 /// "cpu x4 + dma; ddr 4 GiB, sram 2 MiB".
-std::string Parts(const converter::Board& board) {
+std::string Parts(const BoardSummary& board) {
   std::string text;
-  for (const converter::Unit& unit : board.units) {
+  for (const BoardSummary::Unit& unit : board.units) {
     if (!text.empty()) text += " + ";
     text += unit.threads > 1 ? fmt::format("{} x{}", unit.name, unit.threads) : unit.name;
   }
   const char* separator = "; ";
-  for (const converter::MemorySpace& space : board.memory_spaces) {
+  for (const BoardSummary::MemorySpace& space : board.memory_spaces) {
     text += fmt::format("{}{} {}", separator, space.name, Size(space.bytes));
     separator = ", ";
   }
@@ -39,7 +40,7 @@ std::string Parts(const converter::Board& board) {
 void AddBoards(CLI::App& app) {
   CLI::App* command = app.add_subcommand("boards", "Lists the boards known, one line each.");
   command->callback([] {
-    for (const converter::Board& board : converter::BuiltInBoards()) {
+    for (const BoardSummary& board : BuiltInBoards()) {
       std::cout << fmt::format("{:<11} {} ({})\n", board.name, board.description, Parts(board));
     }
   });

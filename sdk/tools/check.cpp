@@ -1,10 +1,11 @@
 // tenon check: the plan check, with every violation in words.
+#include <CLI/CLI.hpp>
 #include <cstring>
 #include <iostream>
 #include <memory>
 
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
-#include "sdk/tools/read_file.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {

@@ -1,16 +1,17 @@
 // tenon convert: model to plan.
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <optional>
 
-#include "converter/report/decisions.hpp"
-#include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/convert_options.hpp"
 #include "sdk/tools/convert_outputs.hpp"
-#include "sdk/tools/convert_summary.hpp"
-#include "sdk/tools/converter_error.hpp"
+#include "sdk/tools/files.hpp"
+#include "sdk/tools/temporary_folder.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -40,11 +41,32 @@ class Progress {
   bool shown_ = false;
 };
 
-void PrintMeasured(const std::vector<converter::MeasuredOrder>& orders, bool here) {
+/// Runs candidates by the target's command. Their bytes are in files, so that big models are held
+/// once.
+class CommandTarget : public OrderTarget {
+ public:
+  explicit CommandTarget(TargetOptions options) : options_(std::move(options)) {}
+
+  void Store(size_t candidate, const std::vector<uint8_t>& plan) override {
+    files_[candidate] = folder_.Write(static_cast<int>(candidate), plan.data(), plan.size());
+  }
+  std::vector<uint8_t> Load(size_t candidate) override { return ReadFile(files_.at(candidate)); }
+  double MedianMs(size_t candidate, int threads) override {
+    options_.threads = threads;
+    return MeasureOnTarget(options_, files_.at(candidate)).median_ms;
+  }
+
+ private:
+  TargetOptions options_;
+  TemporaryFolder folder_;
+  std::map<size_t, std::string> files_;
+};
+
+void PrintMeasured(const std::vector<MeasuredOrder>& orders, bool here) {
   for (size_t i = 0; i < orders.size(); ++i) {
-    const converter::MeasuredOrder& order = orders[i];
-    std::string name = converter::Name(order.mode);
-    if (order.mode == converter::OrderMode::kRandom) name += fmt::format(", seed {}", order.seed);
+    const MeasuredOrder& order = orders[i];
+    std::string name = order.order;
+    if (name == "random") name += fmt::format(", seed {}", order.seed);
     std::string result;
     if (!order.dropped.empty()) {
       result = "dropped: " + order.dropped;
@@ -59,37 +81,33 @@ void PrintMeasured(const std::vector<converter::MeasuredOrder>& orders, bool her
   }
 }
 
-MeasuredConversion ConvertOrMeasure(const ConvertCommand& options,
-                                    const converter::ConvertOptions& convert) {
-  if (options.order == "measured") {
-    return ConvertMeasured(convert, ToMeasureOptions(options, convert.board));
+ConvertedPlan Converted(const ConvertCommand& options) {
+  ConvertRequest request = ToRequest(options);
+  Progress progress;
+  if (!options.quiet) {
+    request.progress = [&](const std::string& phase, int index, int count) {
+      progress.Show(phase, index, count);
+    };
   }
-  converter::Result<converter::Conversion> conversion = converter::Convert(convert);
-  if (!conversion.ok()) FailWith(conversion.error());
-  return {std::move(*conversion), {}};
+  std::optional<CommandTarget> target;
+  if (options.order == "measured") request.measured.target = &target.emplace(options.target);
+  ConvertOutcome converted = Convert(request);
+  if (!converted) FailWith(converted.error());
+  return *std::move(converted);
 }
 
 void Run(const ConvertCommand& options) {
   const auto start = Clock::now();
   const ConvertOutputs outputs = NameOutputs(options);
-  converter::ConvertOptions convert = ToConvertOptions(options);
-  Progress progress;
-  if (!options.quiet) {
-    convert.progress = [&](const std::string& phase, int index, int count) {
-      progress.Show(phase, index, count);
-    };
-  }
-  const MeasuredConversion made = ConvertOrMeasure(options, convert);
-  progress.Clear();
-  const converter::Conversion& conversion = made.conversion;
-  WriteOutputs(outputs, conversion.plan);
-  if (!options.json.empty()) {
-    WriteFile(options.json, converter::DecisionsJson(conversion, made.candidates).dump(2) + "\n");
-  }
+  const ConvertedPlan plan = Converted(options);
+  WriteOutputs(outputs, plan.bytes);
+  if (!options.json.empty()) WriteFile(options.json, plan.decisions_json);
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (options.quiet) return;
-  PrintMeasured(made.candidates, options.measure.target.command.empty());
-  PrintSummary(conversion, {options.plan, elapsed.count(), options.verbose});
+  PrintMeasured(plan.measured, options.target.command.empty());
+  std::cout << fmt::format("{}: {} bytes, {} ops (of {} imported), in {:.2f} s\n", options.plan,
+                           plan.bytes.size(), plan.ops_executed, plan.ops_imported, elapsed.count())
+            << (options.verbose ? plan.details : plan.summary);
 }
 
 }  // namespace

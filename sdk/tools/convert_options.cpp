@@ -1,8 +1,8 @@
 #include "sdk/tools/convert_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "sdk/tools/converter_error.hpp"
 #include "sdk/tools/npy.hpp"
 
 namespace tenon::tool {
@@ -23,61 +23,51 @@ std::vector<int64_t> ParseShape(const std::string& text) {
   return shape;
 }
 
-converter::ImportOptions::Frozen ReadFrozen(const std::string& file) {
+ConvertRequest::Constant ReadFrozen(const std::string& file) {
   NpyArray array = ReadNpy(file);
   if (array.shape.size() > TENON_MAX_RANK) {
     Fail(kInputRefused, "'{}' has rank {}: {} at most", file, array.shape.size(), TENON_MAX_RANK);
   }
-  converter::ImportOptions::Frozen frozen;
-  frozen.dtype = static_cast<DType>(array.dtype);
-  frozen.shape.rank = static_cast<int32_t>(array.shape.size());
-  for (size_t i = 0; i < array.shape.size(); ++i) {
-    frozen.shape[static_cast<int32_t>(i)] = static_cast<int32_t>(array.shape[i]);
-  }
-  frozen.bytes = std::move(array.bytes);
-  return frozen;
+  return {tenon_dtype_name(array.dtype), std::move(array.shape), std::move(array.bytes)};
 }
 
-/// A measured priority table stands in for the board's rows of the ops that it ranks.
-void UsePriorities(const std::vector<converter::Priority>& measured, converter::Board& board) {
-  const auto is_ranked = [&](const converter::Priority& row) {
-    return std::any_of(measured.begin(), measured.end(),
-                       [&](const converter::Priority& better) { return better.op == row.op; });
+ConvertRequest::Order OrderOf(const std::string& name) {
+  if (name == "source") return ConvertRequest::Order::kSource;
+  if (name == "random") return ConvertRequest::Order::kRandom;
+  return ConvertRequest::Order::kSearch;
+}
+
+ConvertRequest::Objective ObjectiveOf(const std::string& name) {
+  if (name == "memory") return ConvertRequest::Objective::kMemory;
+  if (name == "throughput") return ConvertRequest::Objective::kThroughput;
+  return ConvertRequest::Objective::kLatency;
+}
+
+/// "auto", which is 0, or a number of buffers.
+int32_t ChannelDepth(const std::string& text) {
+  if (text == "auto") return 0;
+  constexpr size_t kMostDigits = 3;
+  const bool is_number = !text.empty() && text.size() <= kMostDigits &&
+                         text.find_first_not_of("0123456789") == std::string::npos &&
+                         std::stoi(text) > 0;
+  if (!is_number) Fail(kUsage, "--channels wants 'auto' or a number of buffers, not '{}'", text);
+  return std::stoi(text);
+}
+
+void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request) {
+  request.mapping.optimal = options.mapping == "optimal";
+  request.mapping.aggregate = options.aggregate == "on";
+  request.parallel.channel_depth = ChannelDepth(options.channels);
+  const auto record = [&](const char* name, const std::string& value) {
+    request.recorded.emplace_back(name, value);
   };
-  std::vector<converter::Priority>& rows = board.priorities;
-  rows.erase(std::remove_if(rows.begin(), rows.end(), is_ranked), rows.end());
-  rows.insert(rows.end(), measured.begin(), measured.end());
-}
-
-void UseProfile(const std::string& file, converter::ConvertOptions& convert) {
-  converter::Result<converter::Profile> profile = converter::LoadProfile(file);
-  if (!profile.ok()) FailWith(profile.error());
-  if (converter::Status status = converter::CheckProfileFits(*profile, convert.board);
-      !status.ok()) {
-    FailWith(status.error());
-  }
-  UsePriorities(profile->priorities, convert.board);
-  convert.profile = std::make_shared<const converter::Profile>(std::move(*profile));
-}
-
-converter::OrderMode OrderModeOf(const std::string& name) {
-  if (name == "source") return converter::OrderMode::kSource;
-  if (name == "random") return converter::OrderMode::kRandom;
-  return converter::OrderMode::kSearch;
-}
-
-converter::WeightsForm WeightsFormOf(const std::string& name) {
-  using converter::WeightsForm;
-  for (const WeightsForm form : {WeightsForm::kF32, WeightsForm::kF16, WeightsForm::kInt8}) {
-    if (name == converter::Name(form)) return form;
-  }
-  return WeightsForm::kModel;
-}
-
-converter::Objective ObjectiveOf(const std::string& name) {
-  if (name == "memory") return converter::Objective::kMemory;
-  if (name == "throughput") return converter::Objective::kThroughput;
-  return converter::Objective::kLatency;
+  for (const std::string& pins : request.mapping.pins) record("map", pins);
+  record("mapping", options.mapping);
+  record("fallback", request.mapping.fallback ? "on" : "off");
+  record("aggregate", options.aggregate);
+  record("parallel", request.parallel.mode);
+  record("threads", std::to_string(request.parallel.threads));
+  record("channels", options.channels);
 }
 
 /// Takes the option's value, and notes that it is of use with measured orders only.
@@ -92,124 +82,146 @@ CLI::Option* AddMeasureOption(CLI::App& command, ConvertCommand& options, const 
 void AddMeasureOptions(CLI::App& command, ConvertCommand& options) {
   const CLI::Validator not_empty(
       [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, "");
-  AddMeasureOption(command, options, "--target", options.measure.target.command,
+  AddMeasureOption(command, options, "--target", options.target.command,
                    "COMMAND that runs 'tenon' on the target, for --order=measured: a shell adds "
                    "'bench PLAN --json /dev/stdout ...' to it; without, this machine is measured")
       ->check(not_empty);
-  AddMeasureOption(command, options, "--target-timeout", options.measure.target.timeout_seconds,
+  AddMeasureOption(command, options, "--target-timeout", options.target.timeout_seconds,
                    "Seconds after which a run of the target's command is ended")
       ->check(Between(0.001, 1e6))
       ->capture_default_str();
-  AddMeasureOption(command, options, "--measure-orders", options.measure.orders,
+  AddMeasureOption(command, options, "--measure-orders", options.request.measured.orders,
                    "Orders to measure: the search's, the model's own, the rest at random")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
 }
 
+/// About several backends, threads and devices.
+void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
+  constexpr const char* kGroup = "Backends and threads";
+  ConvertRequest& request = options.request;
+  command
+      .add_option("--mapping", options.mapping,
+                  "Give ops to backends by the board's priority table, or so that the predicted "
+                  "time (for --objective=throughput: the time between results) is least")
+      ->check(CLI::IsMember({"table", "optimal"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--map", request.mapping.pins,
+                  "'PATTERN=BACKEND,...': ops by name ('*' and '?' match) onto a backend, whatever "
+                  "the table says; the last that matches counts")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  command
+      .add_flag("--fallback", request.mapping.fallback,
+                "Let the plan carry CPU kernels for what runs on devices, for where a device is "
+                "missing or fails")
+      ->group(kGroup);
+  command
+      .add_option("--aggregate", options.aggregate,
+                  "Start a device once for neighbouring ops, or for every op")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--parallel", request.parallel.mode,
+                  "Use several threads and devices inside an op, between ops, between inferences "
+                  "or in a pipeline: the predicted best, or the one named")
+      ->check(CLI::IsMember({"auto", "intra", "inter", "replicas", "pipeline"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--threads", request.parallel.threads,
+                  "CPU threads that runs of the plan may use in all")
+      ->check(AtLeast(1))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--channels", options.channels,
+                  "Buffers of each channel between a pipeline's stages: 'auto' or a number")
+      ->capture_default_str()
+      ->group(kGroup);
+}
+
 }  // namespace
 
-converter::ConvertOptions ToConvertOptions(const ConvertCommand& options) {
+ConvertRequest ToRequest(const ConvertCommand& options) {
   const bool measured = options.order == "measured";
   if (!measured && !options.only_measured.empty()) {
     Fail(kUsage, "{} needs --order=measured", options.only_measured);
   }
-  converter::ConvertOptions convert;
-  convert.model = options.model;
-  converter::Result<converter::Board> board = converter::LoadBoard(options.board);
-  if (!board.ok()) FailWith(board.error());
-  convert.board = std::move(*board);
+  ConvertRequest request = options.request;
+  const auto record = [&](const char* name, std::string value) {
+    request.recorded.emplace_back(name, std::move(value));
+  };
   for (const std::string& argument : options.memory_limits) {
     const auto [space, bytes] = SplitAssignment(argument, "--memory-limit");
-    converter::MemorySpace* found = convert.board.FindSpace(space);
-    if (found == nullptr) {
-      Fail(kUsage, "board '{}' has no memory space '{}'", convert.board.name, space);
-    }
-    found->bytes = ParseBytes(bytes, "--memory-limit");
-    found->reserve_bytes = 0;
-    convert.recorded.emplace_back("memory-limit", argument);
+    request.memory_limits[space] = ParseBytes(bytes, "--memory-limit");
+    record("memory-limit", argument);
   }
-  convert.import.batch = options.batch;
-  if (options.batch != 0) convert.recorded.emplace_back("batch", std::to_string(options.batch));
+  if (request.batch != 0) record("batch", std::to_string(request.batch));
   for (const std::string& argument : options.shapes) {
     const auto [name, shape] = SplitAssignment(argument, "--shape");
-    if (!convert.import.shapes.emplace(name, ParseShape(shape)).second) {
+    if (!request.shapes.emplace(name, ParseShape(shape)).second) {
       Fail(kUsage, "--shape {} is given twice", name);
     }
-    convert.recorded.emplace_back("shape", argument);
+    record("shape", argument);
   }
   for (const std::string& argument : options.freeze) {
     const auto [name, file] = SplitAssignment(argument, "--freeze");
-    if (!convert.import.freeze.emplace(name, ReadFrozen(file)).second) {
+    if (!request.freeze.emplace(name, ReadFrozen(file)).second) {
       Fail(kUsage, "--freeze {} is given twice", name);
     }
     // The file's path would make equal plans differ from machine to machine.
-    convert.recorded.emplace_back("freeze", name);
+    record("freeze", name);
   }
-  convert.fuse = options.fuse == "on";
-  convert.recorded.emplace_back("fuse", options.fuse);
+  request.fuse = options.fuse == "on";
+  record("fuse", options.fuse);
   for (const std::string& argument : options.input_formats) {
-    const auto [name, text] = SplitAssignment(argument, "--input-format");
-    converter::Result<converter::InputFormat> format = converter::ParseInputFormat(name, text);
-    if (!format.ok()) FailWith(format.error());
-    convert.input_formats.push_back(std::move(*format));
-    convert.recorded.emplace_back("input-format", argument);
+    request.input_formats.push_back(SplitAssignment(argument, "--input-format"));
+    record("input-format", argument);
   }
-  convert.weights = WeightsFormOf(options.weights);
-  convert.recorded.emplace_back("weights", options.weights);
-  convert.order = OrderModeOf(options.order);
-  convert.order_budget = options.order_budget;
-  convert.key_nodes = options.key_nodes == "on";
-  convert.order_target_ms = options.order_target_ms;
-  convert.split = options.split == "auto";
-  convert.objective = ObjectiveOf(options.objective);
-  convert.most_slowdown = options.most_slowdown;
-  if (options.most_slowdown > 0 && options.objective != "memory") {
-    Fail(kUsage, "--most-slowdown is for --objective=memory");
-  }
-  ApplyMappingOptions(options.mapping, convert);
-  ApplyQuantizeOptions(options.quantize, convert);
-  if (!options.profile.empty()) UseProfile(options.profile, convert);
-  convert.seed = options.seed;
-  convert.recorded.emplace_back("order", options.order);
+  record("weights", request.weights);
+  request.order = OrderOf(options.order);
+  request.order_budget = options.order_budget;
+  request.key_nodes = options.key_nodes == "on";
+  request.split = options.split == "auto";
+  request.objective = ObjectiveOf(options.objective);
+  ApplyMappingOptions(options, request);
+  ApplyQuantizeOptions(options.quantize, request);
+  record("order", options.order);
   if (measured) {
     // Not the command itself: it names machines and people.
-    convert.recorded.emplace_back("target",
-                                  options.measure.target.command.empty() ? "here" : "command");
-    convert.recorded.emplace_back("measure-orders", std::to_string(options.measure.orders));
+    record("target", options.target.command.empty() ? "here" : "command");
+    record("measure-orders", std::to_string(request.measured.orders));
   }
-  convert.recorded.emplace_back("order-budget", std::to_string(options.order_budget));
-  convert.recorded.emplace_back("key-nodes", options.key_nodes);
-  if (options.order_target_ms > 0) {
-    convert.recorded.emplace_back("order-target", fmt::format("{}", options.order_target_ms));
+  record("order-budget", std::to_string(options.order_budget));
+  record("key-nodes", options.key_nodes);
+  if (request.order_target_ms > 0) {
+    record("order-target", fmt::format("{}", request.order_target_ms));
   }
   // As for frozen inputs: that there was one, not where.
-  if (!options.profile.empty()) convert.recorded.emplace_back("profile", "given");
-  convert.recorded.emplace_back("split", options.split);
-  convert.recorded.emplace_back("objective", options.objective);
-  if (options.most_slowdown > 0) {
-    convert.recorded.emplace_back("most-slowdown", fmt::format("{}", options.most_slowdown));
+  if (!request.profile.empty()) record("profile", "given");
+  record("split", options.split);
+  record("objective", options.objective);
+  if (request.most_slowdown > 0) {
+    record("most-slowdown", fmt::format("{}", request.most_slowdown));
   }
-  convert.recorded.emplace_back("seed", std::to_string(options.seed));
-  return convert;
-}
-
-MeasureOptions ToMeasureOptions(const ConvertCommand& options, const converter::Board& board) {
-  MeasureOptions measure = options.measure;
-  if (const converter::Unit* unit = converter::ComputeUnit(board)) {
-    measure.target.threads = std::max(1, static_cast<int>(unit->threads));
-  }
-  return measure;
+  record("seed", std::to_string(request.seed));
+  return request;
 }
 
 void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
-  command.add_option("MODEL", options.model, "Model file (.onnx, .tflite)")->required();
+  command.add_option("MODEL", options.request.model, "Model file (.onnx, .tflite)")->required();
   command
       .add_option(
           "-o", options.plan,
           "File to write: the plan (.tenon), or with --emit=c its source (.c or .S) with the "
           "header beside it (.h)")
       ->required();
-  command.add_option("--board", options.board, "A board's name (see 'tenon boards') or file")
+  command
+      .add_option("--board", options.request.board, "A board's name (see 'tenon boards') or file")
       ->required();
 
   command
@@ -221,7 +233,8 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"plan", "c"}))
       ->capture_default_str();
 
-  command.add_option("--batch", options.batch, "Value of a free first dimension of the inputs")
+  command
+      .add_option("--batch", options.request.batch, "Value of a free first dimension of the inputs")
       ->check(AtLeast(1))
       ->group("Shapes");
   command.add_option("--shape", options.shapes, "NAME=1x3x224x224: shape of an input")
@@ -249,12 +262,12 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->capture_default_str()
       ->group("Methods");
   command
-      .add_option("--most-slowdown", options.most_slowdown,
+      .add_option("--most-slowdown", options.request.most_slowdown,
                   "With --objective=memory: the smallest arena at no more than so many times the "
                   "predicted time of the model unsplit (1.3, say)")
       ->check(CLI::Range(1.0, 1000.0))
       ->group("Methods");
-  command.add_option("--profile", options.profile, "Measured costs, by 'tenon profile'")
+  command.add_option("--profile", options.request.profile, "Measured costs, by 'tenon profile'")
       ->group("Methods");
   command.add_option("--fuse", options.fuse, "Fuse batch norms, activations, additions, pads")
       ->check(CLI::IsMember({"on", "off"}))
@@ -268,7 +281,7 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->allow_extra_args(false)
       ->group("Numbers");
   command
-      .add_option("--weights", options.weights,
+      .add_option("--weights", options.request.weights,
                   "How the plan stores weights of convolutions and matrix products in f32: as the "
                   "model does, as f32, or in fewer bits (int8: with a scale for each output "
                   "channel); they compute in f32 all the same")
@@ -290,7 +303,7 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->capture_default_str()
       ->group("Methods");
   command
-      .add_option("--order-target", options.order_target_ms,
+      .add_option("--order-target", options.request.order_target_ms,
                   "Stop the search at the first order predicted to take at most so many ms")
       ->check(AtLeast(0))
       ->group("Methods");
@@ -300,10 +313,10 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
       ->group("Methods");
-  AddMappingOptions(command, options.mapping);
+  AddMappingOptions(command, options);
   AddQuantizeOptions(command, options.quantize);
   AddMeasureOptions(command, options);
-  command.add_option("--seed", options.seed, "Of what is left to chance in searches")
+  command.add_option("--seed", options.request.seed, "Of what is left to chance in searches")
       ->capture_default_str()
       ->group("Methods");
   command.add_option("--json", options.json, "Write every decision there")->group("Reports");

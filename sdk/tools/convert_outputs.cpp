@@ -2,10 +2,7 @@
 
 #include <filesystem>
 
-#include "converter/emit/c_names.hpp"
-#include "converter/emit/c_source.hpp"
-#include "sdk/tools/atomic_file.hpp"
-#include "sdk/tools/converter_error.hpp"
+#include "sdk/tools/files.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -36,7 +33,7 @@ ConvertOutputs NameSource(const std::string& source) {
   outputs.source = source;
   outputs.header = fs::path(path).replace_extension(".h").string();
   if (extension == ".S") outputs.plan = fs::path(path).replace_extension(".tenon").string();
-  outputs.identifier = converter::CIdentifier(path.stem().string());
+  outputs.name = path.stem().string();
   return outputs;
 }
 
@@ -58,29 +55,27 @@ ConvertOutputs NameOutputs(const ConvertCommand& options) {
   const bool json_is_device = !options.json.empty() && fs::is_character_file(options.json);
   for (const std::string& output : {outputs.plan, outputs.source, outputs.header}) {
     if (output.empty()) continue;
-    if (IsSameFile(output, options.model)) {
+    if (IsSameFile(output, options.request.model)) {
       Fail(kUsage, "-o {} would replace the model", output);
     }
     if (!options.json.empty() && !json_is_device && IsSameFile(options.json, output)) {
       Fail(kUsage, "--json {} would replace the model or the plan", options.json);
     }
   }
-  if (!options.json.empty() && IsSameFile(options.json, options.model)) {
+  if (!options.json.empty() && IsSameFile(options.json, options.request.model)) {
     Fail(kUsage, "--json {} would replace the model or the plan", options.json);
   }
   return outputs;
 }
 
 void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan) {
-  converter::CSource text;
+  CSource text;
   if (!outputs.source.empty()) {
-    converter::CSourceOptions options;
-    options.identifier = outputs.identifier;
-    options.header = fs::path(outputs.header).filename().string();
-    options.plan_file = fs::path(outputs.plan).filename().string();
-    converter::Result<converter::CSource> made = converter::EmitCSource(plan, options);
-    if (!made.ok()) FailWith(made.error());
-    text = std::move(*made);
+    const Outcome<CSource> made =
+        EmitCSource(plan, outputs.name, fs::path(outputs.header).filename().string(),
+                    fs::path(outputs.plan).filename().string());
+    if (!made) FailWith(made.error());
+    text = *made;
   }
   if (!outputs.plan.empty()) WriteFile(outputs.plan, plan.data(), plan.size());
   if (!outputs.source.empty()) {

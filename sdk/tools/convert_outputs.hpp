@@ -13,7 +13,7 @@ struct ConvertOutputs {
   std::string plan;    ///< empty: only as an array in the source
   std::string source;  ///< .c or .S; empty: none
   std::string header;  ///< beside the source
-  std::string identifier;
+  std::string name;    ///< what all in the source is named after
 };
 
 /// What -o and --emit ask for. Throws Failure (kUsage) for names that do not go with --emit, and

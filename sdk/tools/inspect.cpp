@@ -1,10 +1,11 @@
 // tenon inspect: what is inside a plan.
+#include "tenon/inspect.hpp"
+
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 
-#include "converter/report/inspect_plan.hpp"
-#include "sdk/tools/converter_error.hpp"
-#include "sdk/tools/read_file.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -19,12 +20,9 @@ void AddInspect(CLI::App& app) {
   command->add_option("PLAN", options->plan, "Plan file (.tenon)")->required();
   command->add_flag("--json", options->json, "As JSON");
   command->callback([options] {
-    auto inspection = converter::InspectPlan(ReadFile(options->plan));
-    if (!inspection.ok()) {
-      Fail(kInputRefused, "{}: {}", options->plan, inspection.error().message);
-    }
-    std::cout << (options->json ? inspection->dump(2) + "\n"
-                                : converter::DescribeInspection(*inspection));
+    const auto inspection = InspectPlan(ReadFile(options->plan));
+    if (!inspection) FailWith(inspection.error(), options->plan);
+    std::cout << (options->json ? inspection->json : inspection->text);
   });
 }
 

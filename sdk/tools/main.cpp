@@ -1,4 +1,5 @@
 // The `tenon` command.
+#include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
 #include <new>

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "sdk/tools/tool.hpp"
 
@@ -195,23 +196,6 @@ TargetLatency MeasureOnTarget(const TargetOptions& options, const std::string& p
                      std::isfinite(latency.median_ms) && latency.median_ms >= latency.min_ms;
   if (!sound) FailTarget("printed a latency that cannot be", finished);
   return latency;
-}
-
-std::vector<TargetLatency> MeasureCandidates(
-    const TargetOptions& options, const std::vector<std::string>& plans, int rounds,
-    const std::function<void(int round, size_t plan)>& progress) {
-  std::vector<TargetLatency> best(plans.size());
-  for (int round = 0; round < std::max(rounds, 1); ++round) {
-    for (size_t i = 0; i < plans.size(); ++i) {
-      if (progress) progress(round, i);
-      const TargetLatency latency = MeasureOnTarget(options, plans[i]);
-      const bool first = round == 0;
-      best[i].min_ms = first ? latency.min_ms : std::min(best[i].min_ms, latency.min_ms);
-      best[i].median_ms =
-          first ? latency.median_ms : std::min(best[i].median_ms, latency.median_ms);
-    }
-  }
-  return best;
 }
 
 }  // namespace tenon::tool

@@ -2,9 +2,7 @@
 // (`convert --order=measured`, `--target`).
 #pragma once
 
-#include <functional>
 #include <string>
-#include <vector>
 
 namespace tenon::tool {
 
@@ -28,12 +26,5 @@ struct TargetLatency {
 /// command's stderr as details: it cannot be started, fails, takes too long, or does not print the
 /// JSON of `tenon bench`.
 [[nodiscard]] TargetLatency MeasureOnTarget(const TargetOptions& options, const std::string& plan);
-
-/// Of several plans, by turns in as many rounds, so that a disturbance does not decide between
-/// them: per plan the smallest of each figure. `progress` is told before each measurement, both
-/// numbers from 0. Throws as above.
-[[nodiscard]] std::vector<TargetLatency> MeasureCandidates(
-    const TargetOptions& options, const std::vector<std::string>& plans, int rounds,
-    const std::function<void(int round, size_t plan)>& progress = {});
 
 }  // namespace tenon::tool

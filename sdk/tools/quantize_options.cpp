@@ -1,5 +1,6 @@
 #include "sdk/tools/quantize_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 constexpr const char* kGroup = "Quantization";
 constexpr const char* kLabels = "labels";
 
-converter::CalibrationArray ReadLabelLines(const std::filesystem::path& path) {
+ConvertRequest::Constant ReadLabelLines(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) Fail(kInputRefused, "cannot read '{}'", path.string());
   std::vector<int64_t> labels;
@@ -32,34 +33,23 @@ converter::CalibrationArray ReadLabelLines(const std::filesystem::path& path) {
     }
     labels.push_back(label);
   }
-  converter::CalibrationArray array;
-  array.name = kLabels;
-  array.dtype = DType::kI64;
+  ConvertRequest::Constant array{tenon_dtype_name(TENON_I64), {}, {}};
   array.shape = {static_cast<int64_t>(labels.size())};
   array.bytes.resize(labels.size() * sizeof(int64_t));
   if (!labels.empty()) std::memcpy(array.bytes.data(), labels.data(), array.bytes.size());
   return array;
 }
 
-converter::RangeMethod RangeMethodOf(const std::string& name) {
-  using converter::RangeMethod;
-  for (const RangeMethod method :
-       {RangeMethod::kMinMax, RangeMethod::kMse, RangeMethod::kPercentile}) {
-    if (name == converter::Name(method)) return method;
-  }
-  return RangeMethod::kAuto;
-}
-
 }  // namespace
 
-std::vector<converter::CalibrationArray> ReadCalibration(const std::string& folder) {
+std::map<std::string, ConvertRequest::Constant> ReadCalibration(const std::string& folder) {
   std::error_code error;
   std::filesystem::directory_iterator entries(folder, error);
   if (error) Fail(kInputRefused, "cannot read the folder '{}': {}", folder, error.message());
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : entries) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
-  std::vector<converter::CalibrationArray> arrays;
+  std::map<std::string, ConvertRequest::Constant> arrays;
   bool labelled = false;
   for (const std::filesystem::path& path : paths) {
     const bool is_lines = path.filename() == "labels.txt";
@@ -69,12 +59,12 @@ std::vector<converter::CalibrationArray> ReadCalibration(const std::string& fold
       labelled = true;
     }
     if (is_lines) {
-      arrays.push_back(ReadLabelLines(path));
+      arrays[kLabels] = ReadLabelLines(path);
       continue;
     }
     NpyArray read = ReadNpy(path);
-    arrays.push_back({path.stem().string(), static_cast<DType>(read.dtype), std::move(read.shape),
-                      std::move(read.bytes)});
+    arrays[path.stem().string()] = {tenon_dtype_name(read.dtype), std::move(read.shape),
+                                    std::move(read.bytes)};
   }
   return arrays;
 }
@@ -94,19 +84,19 @@ void AddQuantizeOptions(CLI::App& command, QuantizeCommand& options) {
                   "labels.npy or labels.txt: the right class of each")
       ->group(kGroup);
   command
-      .add_option("--quantize-keep", options.keep,
+      .add_option("--quantize-keep", options.request.keep,
                   "PATTERN of ops by name ('*' and '?' match) that stay float; may be repeated")
       ->allow_extra_args(false)
       ->group(kGroup);
   command
-      .add_option("--quantize-ranges", options.ranges,
+      .add_option("--quantize-ranges", options.request.ranges,
                   "How activations get their range: all values seen, least squared error, a share "
                   "cut off, or the best of these for each tensor")
       ->check(CLI::IsMember({"auto", "minmax", "mse", "percentile"}))
       ->capture_default_str()
       ->group(kGroup);
   command
-      .add_option("--quantize-snr", options.decibel,
+      .add_option("--quantize-snr", options.request.snr_db,
                   "dB of signal to noise that every output must keep on every sample (with 200 "
                   "labels and more: 99.5 % of the right classes instead); the layers that hurt "
                   "most stay float until it does")
@@ -115,27 +105,23 @@ void AddQuantizeOptions(CLI::App& command, QuantizeCommand& options) {
       ->group(kGroup);
 }
 
-void ApplyQuantizeOptions(const QuantizeCommand& options, converter::ConvertOptions& convert) {
+void ApplyQuantizeOptions(const QuantizeCommand& options, ConvertRequest& request) {
   const bool wanted = options.quantize == "int8";
-  if (!wanted && (!options.calibration.empty() || !options.keep.empty())) {
+  if (!wanted && (!options.calibration.empty() || !options.request.keep.empty())) {
     Fail(kUsage, "--calibration and --quantize-keep need --quantize=int8");
   }
   if (!wanted) return;
   if (options.calibration.empty()) {
     Fail(kUsage, "--quantize=int8 needs --calibration DIR, a folder of .npy inputs");
   }
-  converter::QuantizeOptions quantize;
-  quantize.arrays = ReadCalibration(options.calibration);
-  quantize.ranges = RangeMethodOf(options.ranges);
-  quantize.keep = options.keep;
-  quantize.goal.decibel = options.decibel;
-  convert.quantize = std::move(quantize);
+  request.quantize = options.request;
+  request.quantize->samples = ReadCalibration(options.calibration);
   // The folder's path would make equal plans differ from machine to machine.
-  convert.recorded.emplace_back("quantize", options.quantize);
-  convert.recorded.emplace_back("quantize-ranges", options.ranges);
-  convert.recorded.emplace_back("quantize-snr", fmt::format("{}", options.decibel));
-  for (const std::string& pattern : options.keep) {
-    convert.recorded.emplace_back("quantize-keep", pattern);
+  request.recorded.emplace_back("quantize", options.quantize);
+  request.recorded.emplace_back("quantize-ranges", options.request.ranges);
+  request.recorded.emplace_back("quantize-snr", fmt::format("{}", options.request.snr_db));
+  for (const std::string& pattern : options.request.keep) {
+    request.recorded.emplace_back("quantize-keep", pattern);
   }
 }
 

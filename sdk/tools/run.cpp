@@ -1,4 +1,5 @@
 // tenon run: one inference.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -7,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-#include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/quantized_port.hpp"
 #include "sdk/tools/tool.hpp"

@@ -12,7 +12,7 @@
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/cpu/cpu_backend.hpp"
 #include "runtime/ops/attributes.hpp"
-#include "tests/unit/backends/cpu/op_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace tenon::cpu {
 namespace {

@@ -24,7 +24,7 @@ import firmware
 TERMS = ("start", "product", "depthwise", "portable", "elementary", "moved")
 MOVES = ("concat", "slice", "pad", "reshape", "transpose", "expand", "gather", "copy")
 WEIGHT_OF_A_PLAN = 10  # that of its ops together is 1
-SOFTMAX_COST = 8  # of runtime/ops/op_host_row.cpp
+SOFTMAX_COST = 8  # of runtime/ops/host/softmax.cpp
 
 
 def terms(op, kernel, shapes, multiplies):

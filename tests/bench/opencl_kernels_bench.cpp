@@ -26,7 +26,7 @@
 #include "backends/opencl/opencl_backend.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/bench/peak_flops.hpp"
-#include "tests/unit/backends/cpu/op_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace tenon {
 namespace {

@@ -77,7 +77,7 @@ Timing Measure(const std::string& text) {
     std::exit(1);
   }
   converter::ConvertOptions options = test::OptionsFor();
-  options.order = converter::OrderMode::kSource;
+  options.compile.order.mode = converter::OrderMode::kSource;
   options.fuse = false;
   const auto conversion = converter::ConvertGraph(std::move(*graph), options);
   if (!conversion.ok()) {

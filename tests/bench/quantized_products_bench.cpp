@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.hpp"
-#include "backends/cpu/kernels/quantized/choose_instructions.hpp"
+#include "backends/cpu/kernels/q8/choose_instructions.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/bench/peak_vnni.hpp"
-#include "tests/unit/backends/cpu/op_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 #ifdef TENON_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
@@ -280,9 +280,9 @@ int Main(int argc, char** argv) {
       options.threads = std::atoi(argv[++i]);
     } else if (argument == "--instructions" && i + 1 < argc) {
       const std::string wanted = argv[++i];
-      for (const quantized::Instructions instructions : quantized::UsableInstructions()) {
-        if (wanted != quantized::InstructionsName(instructions)) continue;
-        quantized::OverrideInstructions(&instructions);
+      for (const q8::Instructions instructions : q8::UsableInstructions()) {
+        if (wanted != q8::InstructionsName(instructions)) continue;
+        q8::OverrideInstructions(&instructions);
       }
     } else if (argument == "--fixed-point") {
       options.fixed_point = true;
@@ -292,7 +292,7 @@ int Main(int argc, char** argv) {
   }
   const double peak = PeakVnni() * options.threads;
   std::printf("VNNI peak of %d thread(s): %.1f GMAC/s; running %s\n", options.threads, peak * 1e-9,
-              quantized::InstructionsName(quantized::ChosenInstructions()));
+              q8::InstructionsName(q8::ChosenInstructions()));
   RunNet("MobileNetV2, no depthwise", kMobileNetV2, std::size(kMobileNetV2), options, peak);
   RunNet("ResNet-8", kResNet8, std::size(kResNet8), options, peak);
   RunNet("others", kOthers, std::size(kOthers), options, peak);

@@ -78,7 +78,7 @@ bool RunOne(size_t shape, int ops, const Settings& settings, const std::filesyst
   }
   converter::ConvertOptions options = OptionsFor(settings.board);
   options.model = model;
-  if (settings.source_order) options.order = converter::OrderMode::kSource;
+  if (settings.source_order) options.compile.order.mode = converter::OrderMode::kSource;
   PhaseClock clock;
   options.progress = [&](const std::string& phase, int, int) { clock.Begin(phase); };
   const double start = Seconds();

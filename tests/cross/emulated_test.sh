@@ -23,7 +23,7 @@ command -v "$target-g++" > /dev/null || skip "no $target-g++"
 command -v "$qemu-static" > /dev/null || command -v "$qemu" > /dev/null || skip "no $qemu"
 
 if [ "$extent" = quick ]; then
-  kernels="quantized_conv_test quantized_matmul_test bytes_depthwise_test vector_matmul_test"
+  kernels="q8_conv_test q8_matmul_test q8_depthwise_test f32_matmul_test"
   programs="$kernels plan_server"
   tests="$(echo "$kernels" | tr ' ' '|')|target_conformance|target_tflite_models|target_quantized_random"
   if [ "$target" = aarch64-linux-gnu ]; then

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "backends/cpu/cpu_backend.hpp"
-#include "backends/cpu/kernels/quantized/choose_instructions.hpp"
-#include "backends/cpu/kernels/vector/choose_routines.hpp"
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/q8/choose_instructions.hpp"
 #include "runtime/ops/attributes.hpp"
-#include "tests/unit/backends/cpu/op_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace {
 
@@ -47,16 +47,16 @@ const KernelEntry* Find(const std::string& id) {
 }
 
 bool Choose(const char* name) {
-  static const quantized::Instructions* chosen = nullptr;
-  for (const quantized::Instructions& each : quantized::UsableInstructions()) {
-    if (std::strcmp(quantized::InstructionsName(each), name) == 0) chosen = &each;
+  static const q8::Instructions* chosen = nullptr;
+  for (const q8::Instructions& each : q8::UsableInstructions()) {
+    if (std::strcmp(q8::InstructionsName(each), name) == 0) chosen = &each;
   }
-  const vector::Routines* routines = nullptr;
-  for (const vector::Routines* each : vector::UsableRoutines()) {
+  const f32::Routines* routines = nullptr;
+  for (const f32::Routines* each : f32::UsableRoutines()) {
     if (std::strcmp(each->name, name) == 0) routines = each;
   }
-  if (chosen != nullptr) quantized::OverrideInstructions(chosen);
-  vector::OverrideRoutines(routines);
+  if (chosen != nullptr) q8::OverrideInstructions(chosen);
+  f32::OverrideRoutines(routines);
   return chosen != nullptr || routines != nullptr;
 }
 

@@ -77,8 +77,7 @@ Bytes ArrayOf(const Bytes& file, const char* path) {
 const tenon_backends& Backends() {
   static std::vector<const tenon_kernel*> addresses;
   for (const tenon::KernelList& group :
-       {tenon::cpu::CortexMKernels(), tenon::cpu::PortableKernels(),
-        tenon::cpu::PortableInPlaceKernels()}) {
+       {tenon::cpu::CortexMKernels(), tenon::cpu::PortableKernels()}) {
     for (const tenon::KernelEntry& kernel : group)
       addresses.push_back(reinterpret_cast<const tenon_kernel*>(&kernel));
   }

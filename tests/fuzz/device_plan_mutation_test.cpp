@@ -1,6 +1,6 @@
 // Hostile versions of plans with devices and stages: refused, or they run and give the same values.
 #include "tests/fuzz/plan_spec_mutation.hpp"
-#include "tests/unit/sdk/device_testing.hpp"
+#include "tests/unit/sdk/src/device_testing.hpp"
 
 namespace tenon::test {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "runtime/format/plan_view.hpp"
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 #include "tenon/tenon.h"
 
 namespace tenon::test {

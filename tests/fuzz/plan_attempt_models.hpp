@@ -36,7 +36,8 @@ const %w2: f32[16,32] = random(3)
 %r = reduce(%h4) {function=max, axes_mask=2, keep_dims=1}
 %d = binary(%h4, %r) {function=sub}
 %e = unary(%d) {function=exp}
-%s = softmax(%e) {axis=1}
+%q = cum_sum(%e) {axis=1, reverse=1}
+%s = softmax(%q) {axis=1}
 output %s
 output %h2
 )";

@@ -42,8 +42,10 @@ def install():
     WORK.mkdir(parents=True)
     run("cmake", "--install", BINARY, "--prefix", WORK / "first")
     (WORK / "first").rename(PREFIX)
+    converter = [f"include/tenon/{name}.hpp" for name in ("converter", "inspect", "profiler")]
     for path in ("bin/tenon", "include/tenon/tenon.h", "include/tenon/tenon.hpp",
-                 "share/tenon/boards/x86-64.json", "share/tenon/schema/board.schema.json"):
+                 "share/tenon/boards/x86-64.json", "share/tenon/schema/board.schema.json",
+                 *(converter if CONVERTER else [])):
         if not (PREFIX / path).is_file():
             sys.exit(f"FAILED: '{path}' is not installed")
     for path in PREFIX.rglob("*"):

@@ -38,7 +38,7 @@ CONVERTER_FLOORS = {
     "driver": "import quantize fold emit stage schedule split layout profile map cost passes"
               " solve board ir",
     "report": "driver emit quantize",
-    "api": "report driver",
+    "api": "report driver import fold emit measure profile map solve board",
 }
 # What else some of them include.
 CONVERTER_EXTRAS = {
@@ -76,18 +76,19 @@ CONVERTER_ROWS = [
 # includes may begin with. Layers, lowest first; tests may include anything.
 INCLUDE_TABLE = [
     (r"runtime/base/", r"runtime/base/"),
-    (r"runtime/ops/", r"runtime/(base|ops)/"),
-    (r"runtime/format/", r"runtime/(base|ops|format)/|plan_generated\.h"),
-    (r"runtime/backend_api/", r"runtime/(base|ops|backend_api)/"),
-    (r"runtime/engine/", r"runtime/"),
-    (r"backends/(?P<X>\w+)/caps/", r"runtime/(base|ops)/|backends/{X}/caps/"),
+    (r"runtime/ops/host/", r"runtime/(base|ops)/"),
+    (r"runtime/ops/", r"runtime/(base|ops(?!/host))/"),
+    (r"runtime/format/", r"runtime/(base|ops(?!/host)|format)/|plan_generated\.h"),
+    (r"runtime/backend_api/", r"runtime/(base|ops(?!/host)|backend_api)/"),
+    (r"runtime/engine/", r"runtime/(?!ops/host)"),
+    (r"backends/(?P<X>\w+)/caps/", r"runtime/(base|ops(?!/host))/|backends/{X}/caps/"),
     (r"backends/(?P<X>\w+)/codegen/", r"runtime/(base|ops)/|backends/{X}/(caps|codegen)/"),
-    (r"backends/(?P<X>\w+)/", r"runtime/(base|ops|backend_api)/|backends/{X}/"),
+    (r"backends/(?P<X>\w+)/", r"runtime/(base|ops(?!/host)|backend_api)/|backends/{X}/"),
     *CONVERTER_ROWS,
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
-    (r"sdk/tools/", r"sdk/tools/|converter/|tenon/"),
+    (r"sdk/tools/", r"sdk/tools/|tenon/"),
     (r"sdk/examples/\w+/", r"tenon/|[^/]+$"),
     (r"tests/", r""),
 ]
@@ -273,7 +274,10 @@ def boards():
         import jsonschema
     except ImportError:
         skip("python3-jsonschema is not installed")
-    schema = json.loads((ROOT / "sdk/schema/board.schema.json").read_text())
+    ops = re.findall(r"^TENON_OP\(\w+, (\w+),", (ROOT / "runtime/ops/ops.inc").read_text(),
+                     re.MULTILINE)
+    text = (ROOT / "sdk/schema/board.schema.json.in").read_text()
+    schema = json.loads(text.replace("@TENON_OP_NAMES@", json.dumps(ops)[1:-1]))
     jsonschema.Draft7Validator.check_schema(schema)
     found = []
     for path, text in texts(r"^sdk/boards/.*\.json$"):
@@ -289,11 +293,14 @@ def selftest():
 
     cases = [
         (include('"runtime/ops/a.hpp"'), "runtime/base/a.hpp", "runtime/ops/b.hpp"),
+        (include('"runtime/ops/host/a.hpp"'), "runtime/ops/b.hpp", "runtime/ops/host/b.hpp"),
         (include('"runtime/engine/a.hpp"'), "converter/ir/a.cpp", "sdk/src/a.cpp"),
         (include('"backends/cpu/kernels/a.hpp"'), "converter/map/a.cpp", "backends/cpu/a.cpp"),
         (include('"backends/cpu/caps/a.hpp"'), "backends/opencl/a.cpp", "converter/map/a.cpp"),
         (include('"backends/cpu/caps/a.hpp"'), "sdk/src/a.cpp", "backends/cpu/a.cpp"),
         (include('"runtime/base/a.hpp"'), "sdk/tools/a.cpp", "converter/ir/a.cpp"),
+        (include('"converter/driver/a.hpp"'), "sdk/tools/a.cpp", "converter/report/a.cpp"),
+        (include('"tenon/converter.hpp"'), "converter/driver/a.cpp", "sdk/tools/a.cpp"),
         (include('"runtime/base/a.hpp"'), "elsewhere/a.cpp", "tests/a.cpp"),
         (include("<flatbuffers/flatbuffers.h>"), "runtime/engine/a.cpp", "runtime/format/a.cpp"),
         (include("<onnx/checker.h>"), "converter/ir/a.cpp", "converter/import/onnx/a.cpp"),

@@ -41,7 +41,7 @@ converter::Conversion ConvertFor(const std::filesystem::path& models, const Subj
   converter::ConvertOptions options;
   options.board = board;
   options.model = ModelPath(models, *subject.model);
-  options.order = converter::OrderMode::kSource;
+  options.compile.order.mode = converter::OrderMode::kSource;
   auto conversion = converter::Convert(options);
   REQUIRE_MESSAGE(conversion.ok(), conversion.error().message);
   return std::move(*conversion);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/opencl/cl_functions.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/float_models.hpp"

@@ -50,7 +50,7 @@ void CheckModel(const std::filesystem::path& models, const FloatModel& model) {
   converter::ConvertOptions options = OptionsFor();
   options.model = ModelPath(models, model);
   options.import.batch = 1;
-  options.order = converter::OrderMode::kSource;
+  options.compile.order.mode = converter::OrderMode::kSource;
   const Arrays inputs = ReadArrays(models, model, "input");
   const Arrays expected = ReadArrays(models, model, "output");
   REQUIRE(inputs.size() == 1);

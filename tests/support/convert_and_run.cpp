@@ -30,7 +30,7 @@ std::vector<BackendCaps> BackendsOfTarget() {
 
 converter::ConvertOptions OptionsFor(const std::string& board) {
   converter::ConvertOptions options;
-  if (TargetRunner::Find() != nullptr) options.backends = BackendsOfTarget();
+  if (TargetRunner::Find() != nullptr) options.compile.kernels.backends = BackendsOfTarget();
   options.board = std::move(*converter::LoadBoard(board));
   return options;
 }

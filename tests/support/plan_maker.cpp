@@ -58,7 +58,7 @@ converter::ConvertOptions TightOptions(const std::string& board, const converter
   converter::ConvertOptions options = OptionsFor(board);
   options.board.FindSpace("dtcm")->direct = false;
   options.board.FindSpace("sram")->bytes = Converted(graph, options).memory.arena_bytes * 3 / 4;
-  options.split = false;
+  options.split.allowed = false;
   return options;
 }
 
@@ -78,7 +78,7 @@ converter::ConvertOptions OptionsOf(const std::string& board, const converter::G
   converter::MemorySpace& fast = *options.board.FindSpace("sram");
   fast.bytes = int64_t{1} << 30;
   fast.bytes = Converted(graph, options).memory.arena_bytes / 2;
-  options.split = false;
+  options.split.allowed = false;
   return options;
 }
 

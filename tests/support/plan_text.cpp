@@ -4,7 +4,7 @@
 
 #include "converter/status.hpp"
 #include "runtime/format/plan_view.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tests/support/convert_and_run.hpp"
 
 namespace tenon::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "converter/board/board.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::test {
 

@@ -13,7 +13,7 @@ namespace tenon::test {
 namespace {
 
 constexpr size_t kMostBackends = 8;
-constexpr size_t kMostKernels = 32;
+constexpr size_t kMostKernels = 48;
 constexpr const char* kInjected = "failure on demand";
 
 using Script = ScriptedBackend::Script;
@@ -166,7 +166,8 @@ ScriptedBackend::ScriptedBackend(ScriptedOptions options) : script_(std::make_un
     script.ids.push_back(script.options.name + std::string(id).substr(std::string("cpu").size()));
     return script.ids.back().c_str();
   };
-  for (size_t i = 0; i < portable.size() && i < kMostKernels; ++i) {
+  if (portable.size() > kMostKernels) std::abort();
+  for (size_t i = 0; i < portable.size(); ++i) {
     KernelEntry entry{};
     entry.id = rename(portable[i].id);
     entry.row = portable[i].row;
@@ -176,12 +177,11 @@ ScriptedBackend::ScriptedBackend(ScriptedOptions options) : script_(std::make_un
     entry.run = kRunFunctions[i];
     entry.close = FreeToken;
     entry.unload = FreeToken;
+    entry.in_place_inputs = portable[i].in_place_inputs;
     script.kernels.push_back(entry);
   }
   for (const KernelCaps& caps : cpu::Kernels()) {
-    if (!cpu::IsPortable(caps) || std::string(caps.id).find(".portable") == std::string::npos) {
-      continue;
-    }
+    if (!caps.portable) continue;
     script.caps.push_back(caps);
     script.caps.back().id = rename(caps.id);
   }

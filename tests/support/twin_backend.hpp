@@ -18,7 +18,7 @@ inline BackendCaps TwinBackend() {
   static std::vector<KernelCaps> kernels;
   if (kernels.empty()) {
     for (const KernelCaps& caps : cpu::Kernels()) {
-      if (!cpu::IsPortable(caps)) continue;
+      if (!caps.portable) continue;
       ids.push_back("twin" + std::string(caps.id).substr(3));
       kernels.push_back(caps);
       kernels.back().id = ids.back().c_str();

@@ -1,18 +1,14 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
-namespace tenon::cpu {
-namespace bytes {
+namespace tenon::cpu::q8 {
 namespace {
 
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 128;
 constexpr int64_t kBlock = 16;
-
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 constexpr bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
@@ -28,17 +24,17 @@ bool HasConstants(const OpCall& call) {
 
 bool IsDepthwise3x3(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ConvInput::kWeights);
   return w.dims[2] == 3 && w.dims[3] == 3 && attributes.strides[0] == attributes.strides[1] &&
          attributes.strides[0] <= 2 && attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
 }
 
 const char* DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ConvInput::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
   if (!HasConstants(call)) return "weights and parameters must be constant";
-  if (w.dtype != DType::kI8 || call.HasInput(6)) {
+  if (w.dtype != DType::kI8 || call.HasInput(QuantizedProductInput::kWeightsZeroPoint)) {
     return "the fast depthwise convolution takes weights of i8 without zero points";
   }
   if (attributes.output.to != static_cast<int32_t>(DType::kI8) &&
@@ -61,16 +57,19 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key) {
 }
 
 size_t DepthwisePackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(1);
-  const int64_t channels = RoundUp(w.dims[0], kBlock);
+  const TensorView& w = call.Input(ConvInput::kWeights);
+  const int64_t channels = RoundUp<int64_t>(w.dims[0], kBlock);
   const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
   // Weights of at most 16 bits, taps in pairs; bias, multiplier and its shifts; the padding.
-  return static_cast<size_t>(kHeaderBytes + RoundUp(channels * 2 * (taps + 1), kLine) +
-                             6 * RoundUp(channels * 4, kLine) + RoundUp(channels, kLine));
+  return static_cast<size_t>(kHeaderBytes + RoundUp<int64_t>(channels * 2 * (taps + 1), kLine) +
+                             6 * RoundUp<int64_t>(channels * 4, kLine) +
+                             RoundUp<int64_t>(channels, kLine));
 }
 
 const char* LookupSupports(const OpCall& call) {
-  return IsByte(call.Input(1).dtype) ? nullptr : "the fast lookup takes tables of i8 and u8";
+  return IsByte(call.Input(LookupInput::kTable).dtype)
+             ? nullptr
+             : "the fast lookup takes tables of i8 and u8";
 }
 
 const char* BinarySupports(const OpCall& call) {
@@ -86,12 +85,16 @@ const char* BinarySupports(const OpCall& call) {
 
 const char* QuantizeSupports(const OpCall& call) {
   if (!IsByte(call.Output().dtype)) return "the fast kernel gives i8 and u8";
-  return call.Input(1).dims[0] == 1 ? nullptr : "the fast kernel takes one scale for all elements";
+  return call.Input(QuantizeInput::kScale).dims[0] == 1
+             ? nullptr
+             : "the fast kernel takes one scale for all elements";
 }
 
 const char* DequantizeSupports(const OpCall& call) {
   if (!IsByte(call.Input(0).dtype)) return "the fast kernel takes i8 and u8";
-  return call.Input(1).dims[0] == 1 ? nullptr : "the fast kernel takes one scale for all elements";
+  return call.Input(QuantizeInput::kScale).dims[0] == 1
+             ? nullptr
+             : "the fast kernel takes one scale for all elements";
 }
 
 const char* MaxPoolSupports(const OpCall& call) {
@@ -99,7 +102,8 @@ const char* MaxPoolSupports(const OpCall& call) {
 }
 
 const char* AveragePoolSupports(const OpCall& call) {
-  const bool sums = call.HasInput(1) || DTypeBytes(call.Output().dtype) != 1;
+  const bool sums =
+      call.HasInput(QuantizedAveragePoolInput::kSums) || DTypeBytes(call.Output().dtype) != 1;
   return sums ? "sums of parts are for the portable kernel" : nullptr;
 }
 
@@ -110,33 +114,4 @@ const char* ImageSumSupports(const OpCall& call) {
   return images ? nullptr : "the fast kernel sums over the rows and columns of images";
 }
 
-}  // namespace bytes
-
-namespace {
-
-constexpr KernelCaps Row(const char* id, OpKind kind, const char* (*supports)(const OpCall&),
-                         LayoutNeed need = LayoutNeed::kAny) {
-  return {id, kind, supports, need, nullptr};
-}
-
-constexpr KernelCaps kCaps[] = {
-    {"cpu.quantized_conv.bytes_depthwise", OpKind::kQuantizedConv, bytes::DepthwiseSupports,
-     LayoutNeed::kChannelsLastStrided, nullptr, bytes::DepthwisePackedBytes,
-     bytes::DepthwisePackingKey},
-    Row("cpu.lookup.bytes", OpKind::kLookup, bytes::LookupSupports),
-    Row("cpu.quantized_binary.bytes", OpKind::kQuantizedBinary, bytes::BinarySupports),
-    Row("cpu.quantize.bytes", OpKind::kQuantize, bytes::QuantizeSupports),
-    Row("cpu.dequantize.bytes", OpKind::kDequantize, bytes::DequantizeSupports),
-    Row("cpu.max_pool.bytes", OpKind::kMaxPool, bytes::MaxPoolSupports,
-        LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_average_pool.bytes", OpKind::kQuantizedAveragePool,
-        bytes::AveragePoolSupports, LayoutNeed::kChannelsLastStrided),
-    Row("cpu.quantized_reduce.bytes", OpKind::kQuantizedReduce, bytes::ImageSumSupports,
-        LayoutNeed::kChannelsLastStrided),
-};
-
-}  // namespace
-
-Span<const KernelCaps> BytesCaps() { return kCaps; }
-
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::q8

@@ -1,24 +1,16 @@
-// Rows of the CPU's capability table for fast kernels on i8 and u8 other than dense products, and
-// the predicates behind them, which the kernels' own checks share.
+// What the fast kernels on i8 and u8 other than dense products take and hold: the predicates behind
+// q8.inc, which the kernels' own checks share.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/base/span.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
-namespace tenon::cpu {
-
-[[nodiscard]] Span<const KernelCaps> BytesCaps();
-
-}  // namespace tenon::cpu
-
 /// Each predicate answers null for yes, else the reason as a constant text, for operands that
 /// passed CheckOpCall. They read dims, dtypes, attributes and constants, never strides.
-namespace tenon::cpu::bytes {
+namespace tenon::cpu::q8 {
 
 /// Kernel taps of a depthwise convolution: what reads them lies on the stack.
 inline constexpr int kMostDepthwiseTaps = 124;
@@ -43,4 +35,4 @@ void DepthwisePackingKey(const OpCall& call, PackingKey* key);
 /// 3x3 without dilation, strides both 1 or both 2.
 [[nodiscard]] bool IsDepthwise3x3(const OpCall& call);
 
-}  // namespace tenon::cpu::bytes
+}  // namespace tenon::cpu::q8

@@ -5,31 +5,29 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu {
 namespace cortex_m {
 namespace {
 
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kXZeroPoint = 5;
-constexpr int kWZeroPoint = 6;
-constexpr int kFoldedBias = 7;
+using In = QuantizedProductInput;
 constexpr size_t kSumBytes = sizeof(int32_t);
 constexpr int64_t kFewestPixels = 3;  // of a convolution that gathers windows
 
 /// Of i8 with constant parameters, one zero point of x and none of the weights, giving bytes.
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
-  for (int i = kW; i <= kFoldedBias; ++i) {
+  for (int i = In::kWeights; i <= In::kFoldedBias; ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {
       return "weights and parameters must be constant";
     }
   }
-  if (call.Input(0).dtype != DType::kI8 || call.Input(kW).dtype != DType::kI8) {
+  if (call.Input(In::kX).dtype != DType::kI8 || call.Input(In::kWeights).dtype != DType::kI8) {
     return "the Cortex-M kernels multiply i8 by i8";
   }
-  if (call.HasInput(kWZeroPoint)) return "the Cortex-M kernels take weights without zero points";
-  if (call.HasInput(kXZeroPoint) && call.Input(kXZeroPoint).dims[0] != 1) {
+  if (call.HasInput(In::kWeightsZeroPoint))
+    return "the Cortex-M kernels take weights without zero points";
+  if (call.HasInput(In::kXZeroPoint) && call.Input(In::kXZeroPoint).dims[0] != 1) {
     return "the Cortex-M kernels take one zero point for all channels";
   }
   if (output.to != static_cast<int32_t>(DType::kI8) &&
@@ -41,7 +39,7 @@ Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
 
 /// Input elements that one output of a convolution sums.
 int64_t DepthOf(const OpCall& conv) {
-  const TensorView& w = conv.Input(kW);
+  const TensorView& w = conv.Input(In::kWeights);
   return int64_t{w.dims[1]} * w.dims[2] * w.dims[3];
 }
 
@@ -56,7 +54,7 @@ int WantedPixels(const OpCall& conv) {
   constexpr int64_t kMost = 64;
   constexpr int64_t kSmall = 64;
   const int64_t depth = DepthOf(conv);
-  const int64_t bytes = IsPointwise(conv) ? 2048 : (depth <= kSmall ? 1024 : 512);
+  const int64_t bytes = IsPointwiseConv(conv) ? 2048 : (depth <= kSmall ? 1024 : 512);
   const int64_t pixels = bytes / depth;
   return static_cast<int>(pixels < kFewestPixels ? kFewestPixels
                                                  : (pixels > kMost ? kMost : pixels));
@@ -65,7 +63,8 @@ int WantedPixels(const OpCall& conv) {
 }  // namespace
 
 bool HasFinalBias(const OpCall& call) {
-  return call.HasInput(kFoldedBias) || (call.HasInput(kBias) && !call.HasInput(kXZeroPoint));
+  return call.HasInput(In::kFoldedBias) ||
+         (call.HasInput(In::kBias) && !call.HasInput(In::kXZeroPoint));
 }
 
 Reason ConvSupports(const OpCall& call) {
@@ -78,7 +77,7 @@ Reason ConvSupports(const OpCall& call) {
 
 Reason DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(kW);
+  const TensorView& w = call.Input(In::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (DepthOf(call) > kMostDepthwiseTaps) {
@@ -91,11 +90,7 @@ Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the Cortex-M product takes a as it is";
-  const TensorView& b = call.Input(kW);
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the Cortex-M product takes one matrix for all batches";
-  }
-  if (b.rank > call.Input(0).rank) return "the Cortex-M product takes one matrix for all batches";
+  if (!HasOneMatrix(call)) return "the Cortex-M product takes one matrix for all batches";
   return nullptr;
 }
 
@@ -125,20 +120,14 @@ Reason PoolSupports(const OpCall& call) {
   return call.Input(0).dtype == DType::kI8 ? Reason() : Reason("the Cortex-M pooling takes i8");
 }
 
-bool IsPointwise(const OpCall& conv) {
-  const TensorView& w = conv.Input(kW);
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return w.dims[2] == 1 && w.dims[3] == 1;
-}
-
 bool IsInPlacePointwise(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  return IsPointwise(conv) && attributes.strides[0] == 1 && attributes.strides[1] == 1;
+  return IsPointwiseConv(conv) && attributes.strides[0] == 1 && attributes.strides[1] == 1;
 }
 
-size_t ConvBiasBytes(const OpCall& call) { return BiasBytes(call, call.Input(kW).dims[0]); }
+size_t ConvBiasBytes(const OpCall& call) {
+  return BiasBytes(call, call.Input(In::kWeights).dims[0]);
+}
 
 int GatheredPixels(const OpCall& conv, size_t bytes) {
   const int wanted = WantedPixels(conv);
@@ -157,7 +146,7 @@ size_t ConvLeastBytes(const OpCall& call, int) {
 }
 
 size_t DepthwiseWorkspaceBytes(const OpCall& call, int) {
-  const int32_t channels = call.Input(kW).dims[0];
+  const int32_t channels = call.Input(In::kWeights).dims[0];
   // Sums are written 16 channels at a time.
   const int32_t whole = static_cast<int32_t>(RoundUpToStep(static_cast<size_t>(channels)));
   const size_t padding = channels > kOwnPaddingChannels ? static_cast<size_t>(channels) : 0;
@@ -177,80 +166,35 @@ size_t MatMulWorkspaceBytes(const OpCall& call, int) {
   return BiasBytes(call, y.dims[y.rank - 1]);
 }
 
-}  // namespace cortex_m
-
-namespace {
-
-Reason ConvInPlaceSupports(const OpCall& call) {
-  const Reason reason = cortex_m::ConvSupports(call);
-  return reason ? reason : InPlaceConvSupports(call);
-}
-
-Reason DepthwiseInPlaceSupports(const OpCall& call) {
-  const Reason reason = cortex_m::DepthwiseSupports(call);
-  return reason ? reason : InPlaceConvSupports(call);
-}
-
-size_t ConvLeast(const OpCall& call) { return cortex_m::ConvLeastBytes(call, 1); }
+size_t ConvLeast(const OpCall& call) { return ConvLeastBytes(call, 1); }
 
 size_t ConvInPlaceWorkspace(const OpCall& call, int) {
-  return cortex_m::InPlaceWorkspaceBytes(call, cortex_m::ConvWorkspaceBytes);
+  return InPlaceWorkspaceBytes(call, ConvWorkspaceBytes);
 }
-size_t ConvInPlaceLeast(const OpCall& call) {
-  return cortex_m::InPlaceLeastBytes(call, cortex_m::ConvLeastBytes);
-}
+size_t ConvInPlaceLeast(const OpCall& call) { return InPlaceLeastBytes(call, ConvLeastBytes); }
 
 size_t DepthwiseInPlaceWorkspace(const OpCall& call, int) {
-  return cortex_m::InPlaceWorkspaceBytes(call, cortex_m::DepthwiseWorkspaceBytes);
+  return InPlaceWorkspaceBytes(call, DepthwiseWorkspaceBytes);
 }
 size_t DepthwiseInPlaceLeast(const OpCall& call) {
-  return cortex_m::InPlaceLeastBytes(call, cortex_m::DepthwiseWorkspaceBytes);
+  return InPlaceLeastBytes(call, DepthwiseWorkspaceBytes);
 }
 
-constexpr uint32_t kOverX = 1U << 0;
-
-constexpr KernelCaps Row(const char* id, OpKind kind, Reason (*supports)(const OpCall&),
-                         LayoutNeed activations, size_t (*workspace)(const OpCall&, int) = nullptr,
-                         WeightsOrder weights = WeightsOrder::kRowMajor,
-                         uint32_t in_place_inputs = 0,
-                         size_t (*least_workspace)(const OpCall&) = nullptr) {
-  const bool is_product = kind == OpKind::kQuantizedConv || kind == OpKind::kQuantizedMatMul;
-  return {id,      kind,    supports, activations,     workspace,  nullptr,
-          nullptr, weights, nullptr,  in_place_inputs, is_product, least_workspace};
-}
-
-#define TENON_CORTEX_M_ROWS(set)                                                                   \
-  {                                                                                                \
-    Row("cpu.quantized_conv." set "_depthwise", OpKind::kQuantizedConv,                            \
-        cortex_m::DepthwiseSupports, LayoutNeed::kChannelsLastStrided,                             \
-        cortex_m::DepthwiseWorkspaceBytes, WeightsOrder::kOutputsLast),                            \
-        Row("cpu.quantized_conv." set, OpKind::kQuantizedConv, cortex_m::ConvSupports,             \
-            LayoutNeed::kChannelsLastStrided, cortex_m::ConvWorkspaceBytes,                        \
-            WeightsOrder::kInputsLast, 0, ConvLeast),                                              \
-        Row("cpu.quantized_matmul." set, OpKind::kQuantizedMatMul, cortex_m::MatMulSupports,       \
-            LayoutNeed::kRowMajor, cortex_m::MatMulWorkspaceBytes, WeightsOrder::kInputsLast),     \
-        Row("cpu.quantized_conv." set "_depthwise_in_place", OpKind::kQuantizedConv,               \
-            DepthwiseInPlaceSupports, LayoutNeed::kChannelsLastStrided, DepthwiseInPlaceWorkspace, \
-            WeightsOrder::kOutputsLast, kOverX, DepthwiseInPlaceLeast),                            \
-        Row("cpu.quantized_binary." set, OpKind::kQuantizedBinary, cortex_m::BinarySupports,       \
-            LayoutNeed::kDense),                                                                   \
-        Row("cpu.quantized_average_pool." set, OpKind::kQuantizedAveragePool,                      \
-            cortex_m::PoolSupports, LayoutNeed::kChannelsLastStrided),                             \
-        Row("cpu.lookup." set, OpKind::kLookup, cortex_m::LookupSupports, LayoutNeed::kDense),     \
-        Row("cpu.max_pool." set, OpKind::kMaxPool, cortex_m::PoolSupports,                         \
-            LayoutNeed::kChannelsLastStrided),                                                     \
-        Row("cpu.quantized_conv." set "_in_place", OpKind::kQuantizedConv, ConvInPlaceSupports,    \
-            LayoutNeed::kChannelsLastStrided, ConvInPlaceWorkspace, WeightsOrder::kInputsLast,     \
-            kOverX, ConvInPlaceLeast)                                                              \
-  }
-
-constexpr KernelCaps kHelium[] = TENON_CORTEX_M_ROWS("helium");
-
-}  // namespace
+}  // namespace cortex_m
 
 Span<const KernelCaps> CortexMCaps(const char* set) {
+#define TENON_KERNEL(...) TENON_KERNEL_CAPS("cpu", __VA_ARGS__),
+#define TENON_CORTEX_M_SET(rest) helium##rest
+  static constexpr KernelCaps kHelium[] = {
+#include "backends/cpu/caps/cortex_m.inc"
+  };
+#undef TENON_CORTEX_M_SET
+  static constexpr KernelCaps kDsp[] = {
+#include "backends/cpu/caps/dsp.inc"
+  };
+#undef TENON_KERNEL
   if (std::strcmp(set, "helium") == 0) return kHelium;
-  if (std::strcmp(set, "dsp") == 0) return DspCaps();
+  if (std::strcmp(set, "dsp") == 0) return kDsp;
   return {};
 }
 

@@ -1,12 +1,13 @@
-// Rows of the CPU's capability table for kernels of Cortex-M cores on i8, and the predicates behind
-// them, which the kernels' own checks share. Both instruction sets, Helium (Armv8.1-M) and DSP
-// (Armv7E-M), have the same rows under names of their own: `cpu.<op>.helium`, `cpu.<op>.dsp`.
+// What the kernels of Cortex-M cores on i8 take and need: the predicates behind cortex_m.inc, which
+// the kernels' own checks share. The instruction sets, Helium (Armv8.1-M) and DSP (Armv7E-M:
+// dsp.inc), have kernels under names of their own: `cpu.<op>.helium`, `cpu.<op>.dsp`.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/ops/op_row.hpp"
 
@@ -42,15 +43,14 @@ inline constexpr int64_t kMostDepthwiseTaps = 64;
 /// Maxima and averages.
 [[nodiscard]] Reason PoolSupports(const OpCall& call);
 
-/// True if every window is one pixel of x.
-[[nodiscard]] bool IsPointwise(const OpCall& conv);
-/// And if those are all pixels of x: they are read where they lie, and nothing is gathered.
+/// True if every window is one pixel of x, and those are all its pixels: they are read where they
+/// lie, and nothing is gathered.
 [[nodiscard]] bool IsInPlacePointwise(const OpCall& conv);
 
 /// Parts of a workspace begin at multiples of this.
 inline constexpr size_t kWorkspaceStep = 16;
 [[nodiscard]] constexpr size_t RoundUpToStep(size_t bytes) {
-  return (bytes + kWorkspaceStep - 1) / kWorkspaceStep * kWorkspaceStep;
+  return RoundUp(bytes, kWorkspaceStep);
 }
 
 /// True if an operand is the constant part of each sum, x's zero point in it.
@@ -61,6 +61,7 @@ inline constexpr size_t kWorkspaceStep = 16;
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 /// The same with as few windows as it can do with.
 [[nodiscard]] size_t ConvLeastBytes(const OpCall& call, int threads);
+[[nodiscard]] size_t ConvLeast(const OpCall& call);
 [[nodiscard]] size_t ConvBiasBytes(const OpCall& call);
 /// [the same of whole blocks of 16 channels] [a pixel of padding, unless it is a small one].
 inline constexpr int kOwnPaddingChannels = 128;
@@ -71,6 +72,10 @@ inline constexpr int kOwnPaddingChannels = 128;
                                            size_t (*own)(const OpCall& call, int threads));
 [[nodiscard]] size_t InPlaceLeastBytes(const OpCall& call,
                                        size_t (*own)(const OpCall& call, int threads));
+[[nodiscard]] size_t ConvInPlaceWorkspace(const OpCall& call, int threads);
+[[nodiscard]] size_t ConvInPlaceLeast(const OpCall& call);
+[[nodiscard]] size_t DepthwiseInPlaceWorkspace(const OpCall& call, int threads);
+[[nodiscard]] size_t DepthwiseInPlaceLeast(const OpCall& call);
 /// [constant part of each sum, i32, unless HasFinalBias].
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
 

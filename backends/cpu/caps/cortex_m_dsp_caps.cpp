@@ -1,14 +1,14 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 
 #include "backends/cpu/caps/in_place_caps.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kW = 1;
-constexpr int kXZeroPoint = 5;
+using In = QuantizedProductInput;
 constexpr int kHalfBytes = 2;
 constexpr int kStep = 4;  // elements of a step
 /// Unpacking the weights costs about one instruction for each weight and pass: with so many pixels
@@ -30,12 +30,11 @@ constexpr int kSmallWindow = 64;
 /// than these are widened, so that sizes fit the 32 bits of the processors that this is for.
 constexpr int64_t kMostHalves = 1 << 20;
 
-constexpr int64_t RoundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 constexpr int Least(int64_t a, int64_t b) { return static_cast<int>(a < b ? a : b); }
 
 Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
-  for (int i = kW; i < call.InputCount(); ++i) {
+  for (int i = In::kWeights; i < call.InputCount(); ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {
       return "weights and parameters must be constant";
     }
@@ -44,7 +43,7 @@ Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
       output.to != static_cast<int32_t>(DType::kU8)) {
     return "the DSP kernels give i8 or u8";
   }
-  if (call.HasInput(kXZeroPoint) && call.Input(kXZeroPoint).dims[0] != 1) {
+  if (call.HasInput(In::kXZeroPoint) && call.Input(In::kXZeroPoint).dims[0] != 1) {
     return "the DSP kernels take one zero point of x for all channels";
   }
   return nullptr;
@@ -53,7 +52,7 @@ Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
 /// Inputs of an output, and whether the taps of a kernel row are neighbours.
 struct Window {
   explicit Window(const OpCall& conv)
-      : w(conv.Input(kW)),
+      : w(conv.Input(In::kWeights)),
         depth(int64_t{w.dims[1]} * w.dims[2] * w.dims[3]),
         has_rows(w.dims[3] == 1 || conv.AttributesAs<ConvAttributes>().dilations[1] == 1) {}
 
@@ -66,7 +65,7 @@ struct Window {
 
 ConvMode ModeOf(const OpCall& conv, const Window& window) {
   const int32_t channels = window.w.dims[1];
-  if (IsPointwise(conv) && channels % kStep == 0) return ConvMode::kPixels;
+  if (IsPointwiseConv(conv) && channels % kStep == 0) return ConvMode::kPixels;
   const bool is_small = window.depth <= kSmallWindow;
   return channels % kStep != 0 || is_small ? ConvMode::kWindows : ConvMode::kRows;
 }
@@ -75,7 +74,7 @@ ConvMode ModeOf(const OpCall& conv, const Window& window) {
 int64_t InputsOf(const OpCall& conv, int axis, int64_t outputs) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   return (outputs - 1) * attributes.strides[axis] +
-         int64_t{conv.Input(kW).dims[2 + axis] - 1} * attributes.dilations[axis] + 1;
+         int64_t{conv.Input(In::kWeights).dims[2 + axis] - 1} * attributes.dilations[axis] + 1;
 }
 
 /// Halves of `rows` x `columns` pixels, or more than any x has.
@@ -88,7 +87,9 @@ int64_t HalvesOf(int64_t rows, int64_t columns, int64_t channels) {
 constexpr char kReachesTooFar[] = "windows that reach further than the DSP kernels widen";
 
 /// Most bytes of inputs, if they can be cut.
-int64_t MostBytes(const OpCall& conv) { return kBandBytes + conv.Input(kX).Elements() / kShareOfX; }
+int64_t MostBytes(const OpCall& conv) {
+  return kBandBytes + conv.Input(In::kX).Elements() / kShareOfX;
+}
 
 /// The bytes of a pass's inputs where there is room for all that is worth it.
 int64_t PairedBytes(const OpCall& conv, int64_t pixel_bytes) {
@@ -105,7 +106,7 @@ void SetPairedPass(const OpCall& conv, int64_t room, ConvBand& band) {
   const int64_t wanted = PairedBytes(conv, pixel_bytes);
   const int most = Least((room < wanted ? room : wanted) / pixel_bytes, kMostPassPixels);
   const int64_t all = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-  band.pixels = Least(RoundUp(all, 2), most < 2 ? 2 : most / 2 * 2);
+  band.pixels = Least(RoundUp<int64_t>(all, 2), most < 2 ? 2 : most / 2 * 2);
   band.columns = Least(y.dims[3], band.pixels);
   band.rows = Least(y.dims[2], band.pixels / band.columns);
   if (band.columns % 2 != 0 && band.rows > 1) {
@@ -116,7 +117,8 @@ void SetPairedPass(const OpCall& conv, int64_t room, ConvBand& band) {
 }
 
 int64_t BytesOfRows(const OpCall& conv, int rows, int columns) {
-  return HalvesOf(InputsOf(conv, 0, rows), InputsOf(conv, 1, columns), conv.Input(kW).dims[1]) *
+  return HalvesOf(InputsOf(conv, 0, rows), InputsOf(conv, 1, columns),
+                  conv.Input(In::kWeights).dims[1]) *
          kHalfBytes;
 }
 
@@ -141,7 +143,8 @@ void SetRowsPass(const OpCall& conv, int64_t room, ConvBand& band) {
   }
   band.pixels = band.rows * band.columns;
   band.in_rows = static_cast<int>(InputsOf(conv, 0, band.rows));
-  band.row_halves = static_cast<int>(InputsOf(conv, 1, band.columns)) * conv.Input(kW).dims[1];
+  band.row_halves =
+      static_cast<int>(InputsOf(conv, 1, band.columns)) * conv.Input(In::kWeights).dims[1];
   band.x_bytes = static_cast<size_t>(BytesOfRows(conv, band.rows, band.columns));
 }
 
@@ -170,7 +173,7 @@ ConvBand BandWithin(const OpCall& conv, int64_t room) {
 }
 
 size_t DepthwiseBytes(const OpCall& conv, const DepthwisePlanes& planes) {
-  const TensorView& w = conv.Input(kW);
+  const TensorView& w = conv.Input(In::kWeights);
   const int64_t halves = int64_t{planes.rows} * planes.row_halves + int64_t{w.dims[2]} * w.dims[3];
   return static_cast<size_t>(kDepthwisePlanes * kHalfBytes * halves);
 }
@@ -180,7 +183,7 @@ bool IsThreeByThree(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   for (int i = 0; i < 2; ++i) {
     const bool plain = attributes.strides[i] == 1 && attributes.dilations[i] == 1;
-    if (!plain || conv.Input(kW).dims[2 + i] != 3) return false;
+    if (!plain || conv.Input(In::kWeights).dims[2 + i] != 3) return false;
   }
   return true;
 }
@@ -195,14 +198,6 @@ int64_t LeastBytesOfInputs(const OpCall& conv) {
 constexpr int64_t kAnyRoom = int64_t{1} << 50;
 
 }  // namespace
-
-bool IsPointwise(const OpCall& conv) {
-  const TensorView& w = conv.Input(kW);
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return w.dims[2] == 1 && w.dims[3] == 1;
-}
 
 size_t ConvBand::Bytes() const { return x_bytes + w_bytes + window_bytes; }
 
@@ -234,7 +229,7 @@ Reason ConvSupports(const OpCall& call) {
 DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
   const TensorView& y = conv.Output();
   // Loads of four halves reach two beyond the last window.
-  const int64_t columns = RoundUp(InputsOf(conv, 1, y.dims[3]) + 2, 2);
+  const int64_t columns = RoundUp<int64_t>(InputsOf(conv, 1, y.dims[3]) + 2, 2);
   DepthwisePlanes planes = {static_cast<int>(InputsOf(conv, 0, 1)), static_cast<int>(columns), 1};
   if (!IsThreeByThree(conv) || y.dims[3] < 1) return planes;
   const int worth_it = Least(kLinesPixels / y.dims[3], y.dims[2]);
@@ -250,7 +245,7 @@ DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes) {
 
 Reason DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(kW);
+  const TensorView& w = call.Input(In::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (int64_t{w.dims[2]} * w.dims[3] > kMostDepth)
@@ -284,17 +279,13 @@ Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
   if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the DSP product takes a as it is";
-  const TensorView& b = call.Input(kW);
-  if (b.dtype != DType::kI8) return "the DSP product takes weights of i8";
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the DSP product takes one matrix for all batches";
-  }
-  if (b.rank > call.Input(kX).rank) return "the DSP product takes one matrix for all batches";
+  if (call.Input(In::kWeights).dtype != DType::kI8) return "the DSP product takes weights of i8";
+  if (!HasOneMatrix(call)) return "the DSP product takes one matrix for all batches";
   return nullptr;
 }
 
 size_t MatMulWorkspaceBytes(const OpCall& call, int) {
-  const TensorView& a = call.Input(kX);
+  const TensorView& a = call.Input(In::kX);
   return static_cast<size_t>(a.dims[a.rank - 1]) / kStep * kStep * kHalfBytes;
 }
 
@@ -304,7 +295,8 @@ Reason BinarySupports(const OpCall& call) {
     return "the DSP kernel adds and subtracts";
   }
   const TensorView& z = call.Output();
-  if (call.Input(0).shape() != z.shape() || call.Input(1).shape() != z.shape()) {
+  if (call.Input(BinaryInput::kX).shape() != z.shape() ||
+      call.Input(BinaryInput::kY).shape() != z.shape()) {
     return "the DSP kernel adds operands of equal shape";
   }
   return nullptr;
@@ -318,7 +310,7 @@ size_t BinaryWorkspaceBytes(const OpCall& call, int) {
 size_t BinaryLeastWorkspaceBytes(const OpCall&) { return 0; }
 
 bool KeepsInputs(const OpCall& conv, size_t workspace_bytes) {
-  if (IsPointwise(conv)) return true;
+  if (IsPointwiseConv(conv)) return true;
   const ConvBand band = ConvBandOf(conv, workspace_bytes);
   return band.mode == ConvMode::kRows && band.columns >= conv.Output().dims[3];
 }
@@ -342,7 +334,7 @@ size_t ConvInPlaceLeastBytes(const OpCall& call) {
   if (call.Output().Elements() == 0) return 0;
   const auto least_of_part = [](const OpCall& part, int) { return ConvLeastWorkspaceBytes(part); };
   size_t own = 0;
-  if (IsPointwise(call)) {
+  if (IsPointwiseConv(call)) {
     own = ConvLeastWorkspaceBytes(call);
   } else {
     own = InPlacePartsWorkspace(call, least_of_part);

@@ -1,20 +1,12 @@
-// Rows of the CPU's capability table for the kernels of Armv7E-M cores with DSP instructions
-// (Cortex-M4, M7), and what those kernels and their rows share: how work is cut, and what lies in
-// the workspace.
+// What the kernels of Armv7E-M cores with DSP instructions (Cortex-M4, M7) take and need: the
+// predicates behind dsp.inc, and what they share with the kernels: how work is cut, and what lies
+// in the workspace.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/base/span.hpp"
 #include "runtime/ops/op_row.hpp"
-
-namespace tenon::cpu {
-
-[[nodiscard]] Span<const KernelCaps> DspCaps();
-
-}  // namespace tenon::cpu
 
 /// Each predicate answers null for yes, else the reason, for operands that passed CheckOpCall. They
 /// read dims, dtypes, attributes and which inputs are constant, never strides.
@@ -77,8 +69,6 @@ struct DepthwisePlanes {
 
 /// One group; bytes.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
-/// True if every window is one pixel of x.
-[[nodiscard]] bool IsPointwise(const OpCall& conv);
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t ConvLeastWorkspaceBytes(const OpCall& call);
 

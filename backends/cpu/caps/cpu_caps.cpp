@@ -5,76 +5,46 @@
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
-#include "backends/cpu/caps/portable_caps.hpp"
-#include "backends/cpu/caps/quantized_caps.hpp"
-#include "backends/cpu/caps/vector_caps.hpp"
-#ifdef TENON_ONEDNN
 #include "backends/cpu/caps/onednn_caps.hpp"
-#endif
+#include "backends/cpu/caps/portable_supports.hpp"
+#include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "runtime/ops/kernel_name.hpp"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr size_t kMostRows = 128;
-
-/// The rows of every group of kernels, best first.
-struct Rows {
-  KernelCaps rows[kMostRows] = {};
-  size_t count = 0;
-
-  void Append(Span<const KernelCaps> group) {
-    for (const KernelCaps& caps : group) {
-      if (count < kMostRows) rows[count++] = caps;
-    }
-  }
-
-  /// Our own fast kernels, for every processor of an operating system.
-  void AppendVector() {
-    Append(BytesCaps());
-    Append(QuantizedCaps());
-    Append(VectorCaps());
-  }
+#define TENON_KERNEL(...) TENON_KERNEL_CAPS("cpu", __VA_ARGS__),
+constexpr KernelCaps kKernels[] = {
+#include "backends/cpu/caps/kernels.inc"
 };
 
-Rows Compose() {
-  Rows rows;
-  rows.AppendVector();
-#ifdef TENON_ONEDNN
-  rows.Append(OnednnCaps());
-#endif
-  rows.Append(PortableCaps());
-  rows.Append(InPlaceCaps());
-  return rows;
-}
-
-bool Holds(Span<const KernelCaps> group, const KernelCaps& caps) {
-  for (const KernelCaps& row : group) {
-    if (std::strcmp(row.id, caps.id) == 0) return true;
-  }
-  return false;
-}
+/// Our own fast kernels, for every processor of an operating system.
+constexpr KernelCaps kVector[] = {
+#include "backends/cpu/caps/q8.inc"
+// (in the order of kernels.inc)
+#include "backends/cpu/caps/f32.inc"
+};
+#undef TENON_KERNEL
 
 }  // namespace
 
-Span<const KernelCaps> Kernels() {
-  static const Rows kRows = Compose();
-  return {kRows.rows, kRows.count};
-}
-
-bool IsPortable(const KernelCaps& caps) {
-  return Holds(PortableCaps(), caps) || Holds(InPlaceCaps(), caps);
-}
+Span<const KernelCaps> Kernels() { return kKernels; }
 
 Span<const KernelCaps> KernelsOfSet(const char* set) {
-  if (std::strcmp(set, "vector") != 0) return CortexMCaps(set);
-  static const Rows kRows = [] {
-    Rows rows;
-    rows.AppendVector();
-    return rows;
-  }();
-  return {kRows.rows, kRows.count};
+  return std::strcmp(set, "vector") == 0 ? kVector : CortexMCaps(set);
 }
 
-BackendCaps CpuCaps() { return {"cpu", Kernels(), IsPortable, KernelsOfSet}; }
+const KernelCaps* CapsNamed(const char* name) {
+  for (const Span<const KernelCaps> kernels :
+       {Kernels(), CortexMCaps("helium"), CortexMCaps("dsp")}) {
+    for (const KernelCaps& caps : kernels) {
+      if (NamesKernel(name, caps.id)) return &caps;
+    }
+  }
+  return nullptr;
+}
+
+BackendCaps CpuCaps() { return {"cpu", Kernels(), KernelsOfSet}; }
 
 }  // namespace tenon::cpu

@@ -1,30 +1,6 @@
 #include "backends/cpu/caps/in_place_caps.hpp"
 
-#include "backends/cpu/caps/portable_supports.hpp"
-
 namespace tenon::cpu {
-namespace {
-
-Reason FloatConvSupports(const OpCall& call) {
-  if (const Reason reason = portable::ConvSupports(call)) return reason;
-  return InPlaceConvSupports(call);
-}
-
-constexpr uint32_t kInput = 1U << 0;
-
-constexpr KernelCaps InPlaceRow(const char* id, OpKind kind, Reason (*supports)(const OpCall&)) {
-  return {id,      kind,    supports, LayoutNeed::kAny, InPlaceConvWorkspace,
-          nullptr, nullptr, {},       nullptr,          kInput};
-}
-
-constexpr KernelCaps kCaps[] = {
-    InPlaceRow("cpu.conv.portable_in_place", OpKind::kConv, FloatConvSupports),
-    InPlaceRow("cpu.quantized_conv.portable_in_place", OpKind::kQuantizedConv, InPlaceConvSupports),
-};
-
-}  // namespace
-
-Span<const KernelCaps> InPlaceCaps() { return kCaps; }
 
 Reason InPlaceConvSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();

@@ -7,26 +7,27 @@
 // Any kernel that computes rows of a convolution can be run so; the more new rows the workspace has
 // room for, the fewer times it starts.
 //
-// Kernels of this kind have an id of their own, `<kernel>_in_place`, and `in_place_inputs`: they
-// are chosen only where their output does take over their input.
+// Kernels of this kind have an id of their own, `<kernel>_in_place`, and their rows are
+// OnlyOverInput0: they are chosen only where their output does take over their input.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/base/span.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::cpu {
 
-/// The portable kernels that work in place.
-[[nodiscard]] Span<const KernelCaps> InPlaceCaps();
-
 /// Null if a convolution, float or quantized, can be computed over input 0 row by row; else why
 /// not. Reads dims, dtypes and attributes of operands that passed CheckOpCall.
 [[nodiscard]] Reason InPlaceConvSupports(const OpCall& call);
+/// The same for a kernel that runs what `supports` says.
+template <Reason (*supports)(const OpCall& call)>
+[[nodiscard]] Reason SupportsInPlace(const OpCall& call) {
+  const Reason reason = supports(call);
+  return reason ? reason : InPlaceConvSupports(call);
+}
 
 /// Rows of one image's output that are held back: never more than it has.
 [[nodiscard]] int32_t InPlaceHeldRows(const OpCall& call);

@@ -1,51 +1,41 @@
 #include "backends/cpu/caps/onednn_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/functions.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
-namespace tenon::cpu {
-namespace onednn {
+namespace tenon::cpu::onednn {
 namespace {
 
 constexpr const char* kNeedsF32 = "oneDNN's kernel is used for f32 only";
 constexpr const char* kEmpty = "oneDNN's kernel is not used for empty tensors";
 constexpr const char* kActivation = "oneDNN has no post-op for this activation";
 
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 // The largest blocks of inputs and outputs that oneDNN packs weights in.
 constexpr int64_t kInputBlock = 16;
 constexpr int64_t kOutputBlock = 64;
 
 size_t PackedMatrixBytes(int64_t rows, int64_t columns) {
-  return static_cast<size_t>(RoundUp(rows, kInputBlock) * RoundUp(columns, kOutputBlock) *
-                             int64_t{sizeof(float)});
+  return static_cast<size_t>(RoundUp<int64_t>(rows, kInputBlock) *
+                             RoundUp<int64_t>(columns, kOutputBlock) * int64_t{sizeof(float)});
 }
 
 /// The refusals that all kernels share.
-const char* CommonRefusal(const OpCall& call) {
-  for (int i = 0; i < call.InputCount(); ++i) {
-    if (!call.HasInput(i)) continue;
-    if (call.Input(i).dtype != DType::kF32) return kNeedsF32;
-    if (call.Input(i).Elements() == 0) return kEmpty;
-  }
-  if (call.Output().dtype != DType::kF32) return kNeedsF32;
-  if (call.Output().Elements() == 0) return kEmpty;
-  return nullptr;
-}
+const char* CommonRefusal(const OpCall& call) { return F32Refusal(call, {kNeedsF32, kEmpty}); }
 
 /// Grouped convolutions pad each group's channels to whole vectors of 16. True where that makes
 /// them so many times larger that plain loops are faster (depthwise has kernels of its own).
 bool GroupsTooNarrow(const OpCall& call) {
   const int32_t group = call.AttributesAs<ConvAttributes>().group;
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const int64_t inputs = w.dims[1];
   const int64_t outputs = w.dims[0] / group;
   if (group == 1 || (inputs == 1 && outputs == 1)) return false;
   constexpr int64_t kVector = 16;
   constexpr int64_t kMostWaste = 32;
-  return RoundUp(inputs, kVector) * RoundUp(outputs, kVector) > kMostWaste * inputs * outputs;
+  return RoundUp<int64_t>(inputs, kVector) * RoundUp<int64_t>(outputs, kVector) >
+         kMostWaste * inputs * outputs;
 }
 
 const char* PoolSupports(const OpCall& call) {
@@ -109,13 +99,10 @@ const char* ConvMatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   if (!HasPostOps(attributes.activation)) return kActivation;
   if (attributes.group != 1) return "a grouped convolution is no single matrix product";
-  const TensorView& w = call.Input(1);
-  const bool pointwise =
-      w.dims[2] == 1 && w.dims[3] == 1 && attributes.strides[0] == 1 && attributes.strides[1] == 1;
-  const bool padded = attributes.pads[0] != 0 || attributes.pads[1] != 0 ||
-                      attributes.pads[2] != 0 || attributes.pads[3] != 0;
-  if (!pointwise || padded) return "only a 1x1 convolution without stride and padding is one";
-  if (call.HasInput(3)) {
+  if (!IsPointwiseConv(call) || attributes.strides[0] != 1 || attributes.strides[1] != 1) {
+    return "only a 1x1 convolution without stride and padding is one";
+  }
+  if (call.HasInput(ConvInput::kResidual)) {
     return "with a residual, oneDNN's strided product wants scratch as large as the output";
   }
   return nullptr;
@@ -124,12 +111,8 @@ const char* ConvMatMulSupports(const OpCall& call) {
 const char* MatMulSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;
   if (!HasPostOps(call.AttributesAs<MatMulAttributes>().activation)) return kActivation;
-  if (call.HasInput(2)) {
-    const TensorView& bias = call.Input(2);
-    const TensorView& y = call.Output();
-    bool along_last = bias.rank > 0 && bias.dims[bias.rank - 1] == y.dims[y.rank - 1];
-    for (int i = 0; i + 1 < bias.rank; ++i) along_last = along_last && bias.dims[i] == 1;
-    if (!along_last) return "oneDNN's fast products take a bias along the last dimension only";
+  if (!HasBiasAlongLast(call)) {
+    return "oneDNN's fast products take a bias along the last dimension only";
   }
   return nullptr;
 }
@@ -177,9 +160,9 @@ size_t ConvWorkspaceBytes(const OpCall& call, int threads) {
   // Per thread a list of kernel taps, and once a page for padding; a 1x1 over many channels adds an
   // accumulator per thread.
   constexpr int64_t kPage = 4096;
-  const TensorView& w = call.Input(1);
-  const int64_t taps = int64_t{w.dims[2]} * w.dims[3];
-  const int64_t tap_lists = RoundUp(32 * taps, kPage);
+  const TensorView& w = call.Input(ProductInput::kWeights);
+  const int64_t taps = ConvTaps(call);
+  const int64_t tap_lists = RoundUp<int64_t>(32 * taps, kPage);
   const int64_t accumulator = taps == 1 && w.dims[1] >= 1024 ? 2 * kPage : 0;
   return static_cast<size_t>(kPage + threads * (tap_lists + accumulator));
 }
@@ -192,23 +175,24 @@ size_t ConvPackedBytes(const OpCall& call) {
   // Blocked forms pad inputs and outputs of each group to whole blocks, and depthwise ones the
   // groups.
   const int32_t group = call.AttributesAs<ConvAttributes>().group;
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const int64_t outputs = w.dims[0] / group;
-  const int64_t per_group = outputs == 1 && w.dims[1] == 1
-                                ? 1
-                                : RoundUp(outputs, kOutputBlock) * RoundUp(w.dims[1], kInputBlock);
-  const int64_t groups = group == 1 ? 1 : RoundUp(group, kInputBlock);
+  const int64_t per_group =
+      outputs == 1 && w.dims[1] == 1
+          ? 1
+          : RoundUp<int64_t>(outputs, kOutputBlock) * RoundUp<int64_t>(w.dims[1], kInputBlock);
+  const int64_t groups = group == 1 ? 1 : RoundUp<int64_t>(group, kInputBlock);
   return kObjectBytes +
          static_cast<size_t>(groups * per_group * w.dims[2] * w.dims[3] * int64_t{sizeof(float)});
 }
 
 size_t ConvMatMulPackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   return kObjectBytes + PackedMatrixBytes(w.dims[1], w.dims[0]);
 }
 
 size_t MatMulPackedBytes(const OpCall& call) {
-  const TensorView& b = call.Input(1);
+  const TensorView& b = call.Input(ProductInput::kWeights);
   const bool transposed = call.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int32_t rows = b.dims[b.rank - (transposed ? 1 : 2)];
   const int32_t columns = b.dims[b.rank - (transposed ? 2 : 1)];
@@ -218,32 +202,4 @@ size_t MatMulPackedBytes(const OpCall& call) {
 
 size_t ObjectBytes(const OpCall&) { return kObjectBytes; }
 
-}  // namespace onednn
-
-namespace {
-
-// No packing keys: loaded ops that share a primitive still have a session each.
-constexpr KernelCaps kCaps[] = {
-    {"cpu.conv.onednn", OpKind::kConv, onednn::ConvSupports, LayoutNeed::kChannelsLast,
-     onednn::ConvWorkspaceBytes, onednn::ConvPackedBytes},
-    {"cpu.conv.onednn_matmul", OpKind::kConv, onednn::ConvMatMulSupports,
-     LayoutNeed::kChannelsLastStrided, onednn::MatMulWorkspaceBytes, onednn::ConvMatMulPackedBytes},
-    {"cpu.matmul.onednn", OpKind::kMatMul, onednn::MatMulSupports, LayoutNeed::kRowMajor,
-     onednn::MatMulWorkspaceBytes, onednn::MatMulPackedBytes},
-    {"cpu.max_pool.onednn", OpKind::kMaxPool, onednn::MaxPoolSupports, LayoutNeed::kChannelsLast,
-     nullptr, onednn::ObjectBytes},
-    {"cpu.average_pool.onednn", OpKind::kAveragePool, onednn::AveragePoolSupports,
-     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes},
-    {"cpu.softmax.onednn", OpKind::kSoftmax, onednn::SoftmaxSupports, LayoutNeed::kRowMajor,
-     nullptr, onednn::ObjectBytes},
-    {"cpu.softmax.onednn_channels", OpKind::kSoftmax, onednn::ChannelSoftmaxSupports,
-     LayoutNeed::kChannelsLast, nullptr, onednn::ObjectBytes},
-    {"cpu.lrn.onednn", OpKind::kLrn, onednn::LrnSupports, LayoutNeed::kChannelsLast, nullptr,
-     onednn::ObjectBytes},
-};
-
-}  // namespace
-
-Span<const KernelCaps> OnednnCaps() { return kCaps; }
-
-}  // namespace tenon::cpu
+}  // namespace tenon::cpu::onednn

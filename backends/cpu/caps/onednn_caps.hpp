@@ -1,5 +1,5 @@
-// The oneDNN kernels' rows of the CPU's capability table, and the predicates behind them, which the
-// kernels' own checks share.
+// What the oneDNN kernels take and hold: the predicates behind onednn.inc, which the kernels' own
+// checks share.
 //
 // The facts were measured with oneDNN 2.6.3 on x86-64 (AVX-512, AVX2 and SSE4.1 code paths): what
 // would fall to its reference code, hundreds of times slower than ours, is refused here.
@@ -7,17 +7,9 @@
 
 #include <cstddef>
 
-#include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/base/span.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
-
-namespace tenon::cpu {
-
-[[nodiscard]] Span<const KernelCaps> OnednnCaps();
-
-}  // namespace tenon::cpu
 
 /// Each answers null for yes, else the reason as a constant text, for operands that passed
 /// CheckOpCall. They read dims, dtypes and attributes, never strides or data.

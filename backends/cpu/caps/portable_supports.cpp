@@ -51,6 +51,12 @@ Reason SoftmaxSupports(const OpCall& call) {
   return "the portable softmax runs f32 and f64";
 }
 
+Reason CumSumSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64 || IsWideInteger(dtype)) return nullptr;
+  return "the portable cum_sum runs f32, f64, i32 and i64";
+}
+
 Reason ResizeSupports(const OpCall& call) {
   const bool nearest = call.AttributesAs<ResizeAttributes>().mode == ResizeMode::kNearest;
   if (nearest || call.Input(0).dtype == DType::kF32) return nullptr;
@@ -88,5 +94,16 @@ Reason ExpandSupports(const OpCall&) { return nullptr; }
 Reason GatherSupports(const OpCall&) { return nullptr; }
 Reason CastSupports(const OpCall&) { return nullptr; }
 Reason CopySupports(const OpCall&) { return nullptr; }
+
+// Of quantized ops runs whatever the shape rules let through.
+Reason QuantizeSupports(const OpCall&) { return nullptr; }
+Reason DequantizeSupports(const OpCall&) { return nullptr; }
+Reason LookupSupports(const OpCall&) { return nullptr; }
+Reason QuantizedConvSupports(const OpCall&) { return nullptr; }
+Reason QuantizedMatMulSupports(const OpCall&) { return nullptr; }
+Reason QuantizedBinarySupports(const OpCall&) { return nullptr; }
+Reason QuantizedAveragePoolSupports(const OpCall&) { return nullptr; }
+Reason QuantizedReduceSupports(const OpCall&) { return nullptr; }
+Reason QuantizedSoftmaxSupports(const OpCall&) { return nullptr; }
 
 }  // namespace tenon::cpu::portable

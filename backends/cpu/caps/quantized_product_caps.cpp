@@ -1,36 +1,25 @@
 #include "backends/cpu/caps/quantized_product_caps.hpp"
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
-namespace tenon::cpu::quantized {
+namespace tenon::cpu::q8 {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kMultiplier = 3;
-constexpr int kShift = 4;
-constexpr int kXZeroPoint = 5;
-constexpr int kWZeroPoint = 6;
+using In = QuantizedProductInput;
 
 // Of the kernels' blocks: arrays begin at cache lines, a header and a descriptor for each group of
 // channels stand in front.
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 64;
 constexpr int64_t kGroupBytes = 80;
-constexpr int64_t kMostWidth = 64;
-constexpr int64_t kWidthStep = 16;
-constexpr int64_t kDepthStep = 4;
-
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 const char* ProductRefusal(const OpCall& call) {
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i)) continue;
     if (call.Input(i).Elements() == 0) return "fast products are not used for empty tensors";
-    if (i != kX && call.Input(i).data == nullptr) {
+    if (i != In::kX && call.Input(i).data == nullptr) {
       return "fast products pack weights, factors and zero points when the plan is loaded: they "
              "must be constant";
     }
@@ -53,35 +42,32 @@ int PassesOf(int32_t difference) {
 /// `convolutions` times `outputs` channels, each from `taps` of `depth` bytes.
 size_t PackedBytes(const OpCall& call, int64_t convolutions, int64_t outputs, int64_t depth,
                    int64_t taps, int64_t x_channels, int passes) {
-  const int64_t groups = convolutions * RoundUp(outputs, kMostWidth) / kMostWidth;
-  const int64_t width = convolutions * RoundUp(outputs, kWidthStep);
+  const int64_t groups = convolutions * RoundUp<int64_t>(outputs, kMostWidth) / kMostWidth;
+  const int64_t width = convolutions * RoundUp<int64_t>(outputs, kWidthStep);
   int64_t arrays = 1;  // bias, multiplier, shift and the three floats of a fixed-point factor
-  if (call.HasInput(kMultiplier)) arrays = call.HasInput(kShift) ? 6 : 2;
-  return static_cast<size_t>(kHeaderBytes + RoundUp(groups * kGroupBytes, kLine) +
-                             RoundUp(x_channels, kLine) +
-                             RoundUp(width * RoundUp(depth, kDepthStep) * taps * passes, kLine) +
-                             arrays * RoundUp(width * 4, kLine));
+  if (call.HasInput(In::kMultiplier)) arrays = call.HasInput(In::kShift) ? 6 : 2;
+  return static_cast<size_t>(
+      kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
+      RoundUp<int64_t>(x_channels, kLine) +
+      RoundUp<int64_t>(width * RoundUp<int64_t>(depth, kDepthStep) * taps * passes, kLine) +
+      arrays * RoundUp<int64_t>(width * 4, kLine));
 }
 
 void AddConstants(const OpCall& call, const QuantizedOutput& output, PackingKey* key) {
   key->Add(output.to);
   key->Add(static_cast<int32_t>(output.rounding));
-  key->Add(static_cast<int32_t>(call.Input(kX).dtype));
-  for (int i = kW; i <= kWZeroPoint; ++i) {
+  key->Add(static_cast<int32_t>(call.Input(In::kX).dtype));
+  for (int i = In::kWeights; i <= In::kWeightsZeroPoint; ++i) {
     key->Add(call.HasInput(i) ? 1 : 0);
     if (call.HasInput(i)) key->AddTensor(call.Input(i));
   }
 }
 
-int64_t Taps(const OpCall& conv) {
-  return int64_t{conv.Input(kW).dims[2]} * conv.Input(kW).dims[3];
-}
-
 }  // namespace
 
 int WeightPasses(const OpCall& call, int output_axis) {
-  const TensorView& w = call.Input(kW);
-  const bool has_zero_points = call.HasInput(kWZeroPoint);
+  const TensorView& w = call.Input(In::kWeights);
+  const bool has_zero_points = call.HasInput(In::kWeightsZeroPoint);
   if (w.dtype == DType::kI8 && !has_zero_points) return 1;
   int64_t inner = 1;  // elements from one output channel to the next in row-major order
   for (int i = output_axis + 1; i < w.rank; ++i) inner *= w.dims[i];
@@ -97,7 +83,7 @@ int WeightPasses(const OpCall& call, int output_axis) {
     }
     int32_t zero_point = 0;
     if (has_zero_points) {
-      const TensorView& zero_points = call.Input(kWZeroPoint);
+      const TensorView& zero_points = call.Input(In::kWeightsZeroPoint);
       zero_point = ByteAt(zero_points, zero_points.dims[0] == 1 ? 0 : index / inner % outputs);
     }
     const int passes = PassesOf(ByteAt(w, offset) - zero_point);
@@ -108,28 +94,24 @@ int WeightPasses(const OpCall& call, int output_axis) {
 
 int MatMulOutputAxis(const OpCall& call) {
   const bool transposed = call.AttributesAs<MatMulAttributes>().transpose_b != 0;
-  return call.Input(kW).rank - (transposed ? 2 : 1);
+  return call.Input(In::kWeights).rank - (transposed ? 2 : 1);
 }
 
 bool IsDirect(const OpCall& conv) {
-  if (Taps(conv) != 1) return false;
-  for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
-    if (pad != 0) return false;
-  }
-  return conv.Input(kW).dims[1] >= kFewestDirectChannels;
+  return IsPointwiseConv(conv) && conv.Input(In::kWeights).dims[1] >= kFewestDirectChannels;
 }
 
 const char* ConvSupports(const OpCall& call) {
   if (const char* reason = ProductRefusal(call)) return reason;
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(kW);
+  const TensorView& w = call.Input(In::kWeights);
   if (attributes.group > 1 && w.dims[1] < kFewestDirectChannels) {
     return "groups of fewer input channels than a step multiplies";
   }
   if (IsDirect(call)) return nullptr;
-  if (Taps(call) > kMostTaps) return "more taps than the fast convolution keeps offsets of";
+  if (ConvTaps(call) > kMostTaps) return "more taps than the fast convolution keeps offsets of";
   const int64_t columns = int64_t{w.dims[3] - 1} * attributes.dilations[1] + 1;
-  const int64_t pixel_bytes = int64_t{w.dims[2]} * call.Input(kX).dims[1];
+  const int64_t pixel_bytes = int64_t{w.dims[2]} * call.Input(In::kX).dims[1];
   if (columns > kMostBandBytes || pixel_bytes > kMostBandBytes ||
       columns * pixel_bytes + kDepthStep > kMostBandBytes) {
     return "what one output pixel reads is too large for the stack";
@@ -142,12 +124,8 @@ const char* MatMulSupports(const OpCall& call) {
   if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
     return "the fast product takes its first factor as it is";
   }
-  const TensorView& a = call.Input(kX);
-  const TensorView& b = call.Input(kW);
-  for (int i = 0; i + 2 < b.rank; ++i) {
-    if (b.dims[i] != 1) return "the fast product takes one matrix for all batches";
-  }
-  if (b.rank > a.rank) return "the fast product takes one matrix for all batches";
+  const TensorView& a = call.Input(In::kX);
+  if (!HasOneMatrix(call)) return "the fast product takes one matrix for all batches";
   if (a.dims[a.rank - 1] < kFewestDirectChannels) return "rows shorter than a step multiplies";
   return nullptr;
 }
@@ -156,7 +134,7 @@ void ConvPackingKey(const OpCall& call, PackingKey* key) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
   key->Add(attributes.conv.group);
   key->Add(attributes.conv.dilations[1] == 1 ? 1 : 0);
-  key->Add(call.Input(kX).dims[1]);
+  key->Add(call.Input(In::kX).dims[1]);
   key->Add(IsDirect(call) ? 1 : 0);
   AddConstants(call, attributes.output, key);
 }
@@ -169,19 +147,19 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 
 size_t ConvPackedBytes(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(kW);
+  const TensorView& w = call.Input(In::kWeights);
   // Where the pixels of a kernel row lie side by side, they are one tap.
   const bool is_row = attributes.group == 1 && attributes.dilations[1] == 1;
   const int64_t columns = is_row ? w.dims[3] : 1;
   return PackedBytes(call, attributes.group, w.dims[0] / attributes.group, columns * w.dims[1],
-                     Taps(call) / columns, call.Input(kX).dims[1], WeightPasses(call, 0));
+                     ConvTaps(call) / columns, call.Input(In::kX).dims[1], WeightPasses(call, 0));
 }
 
 size_t MatMulPackedBytes(const OpCall& call) {
-  const TensorView& a = call.Input(kX);
+  const TensorView& a = call.Input(In::kX);
   const TensorView& y = call.Output();
   return PackedBytes(call, 1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, 1,
                      WeightPasses(call, MatMulOutputAxis(call)));
 }
 
-}  // namespace tenon::cpu::quantized
+}  // namespace tenon::cpu::q8

@@ -4,17 +4,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/caps/tiles.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
-namespace tenon::cpu::quantized {
+namespace tenon::cpu::q8 {
 
 /// Kernel taps of one pixel: their offsets lie on the stack.
 inline constexpr int kMostTaps = 512;
 /// Rows of the input are copied to the stack, with their padding, unless the kernel is 1x1.
 inline constexpr int kMostBandBytes = 48 * 1024;
 /// Bytes that a step reads at once: fewer channels are taken only where they are copied.
-inline constexpr int kFewestDirectChannels = 4;
+inline constexpr int kFewestDirectChannels = kDepthStep;
 
 /// Null for yes, else the reason. They read dims, dtypes, attributes, and which inputs are
 /// constant.
@@ -38,4 +39,4 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
 
-}  // namespace tenon::cpu::quantized
+}  // namespace tenon::cpu::q8

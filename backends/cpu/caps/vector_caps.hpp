@@ -1,24 +1,17 @@
-// The vector kernels' rows of the CPU's capability table, and the predicates behind them, which the
-// kernels' own checks share. Shape classes where oneDNN is faster are refused here (measured).
+// What the fast f32 kernels take and hold: the predicates behind f32.inc, which the kernels' own
+// checks share. Shape classes where oneDNN is faster are refused here (measured).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/base/span.hpp"
+#include "backends/cpu/caps/tiles.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
-namespace tenon::cpu {
-
-[[nodiscard]] Span<const KernelCaps> VectorCaps();
-
-}  // namespace tenon::cpu
-
 /// Each predicate answers null for yes, else the reason as a constant text, for operands that
 /// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.
-namespace tenon::cpu::vector {
+namespace tenon::cpu::f32 {
 
 /// Kernel taps of one pixel: pointers to them lie on the stack.
 inline constexpr int kMostTaps = 160;
@@ -45,8 +38,6 @@ inline constexpr int kMostFirstTaps = 512;
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
 /// Windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
-inline constexpr int kMostLrnWindow = 64;
-inline constexpr int kMostLrnDepth = 1024;
 
 /// Floats of the padded input row that one output row of a convolution reads, per channel.
 [[nodiscard]] int64_t PaddedRow(const OpCall& conv);
@@ -82,4 +73,4 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 [[nodiscard]] size_t WinogradPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
 
-}  // namespace tenon::cpu::vector
+}  // namespace tenon::cpu::f32

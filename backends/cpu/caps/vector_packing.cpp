@@ -2,9 +2,11 @@
 #include <initializer_list>
 
 #include "backends/cpu/caps/vector_caps.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
-namespace tenon::cpu::vector {
+namespace tenon::cpu::f32 {
 namespace {
 
 // Of the kernels' blocks: arrays begin at cache lines, a header and a descriptor for each group of
@@ -12,38 +14,28 @@ namespace {
 constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 128;
 constexpr int64_t kGroupBytes = 48;
-constexpr int64_t kWidthStep = 8;
-constexpr int64_t kNarrowestTile = 16;
-constexpr int64_t kWidestTile = 32;
-constexpr int64_t kDepthwiseBlock = 16;
+constexpr int64_t kNarrowestTile = kGenericTile.width;
 constexpr int64_t kFewestLanes = 4;
-constexpr int64_t kWinogradCoefficients = 36;
-
-constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 constexpr int64_t FloatBytes(int64_t count) {
-  return RoundUp(count * int64_t{sizeof(float)}, kLine);
+  return RoundUp<int64_t>(count * int64_t{sizeof(float)}, kLine);
 }
 
 /// `convolutions` times `outputs` channels, each from `depth` channels over `taps`. In place, only
 /// a last group that is no whole number of vectors is packed.
 size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_t taps,
                     bool in_place) {
-  const int64_t groups = convolutions * RoundUp(outputs, kNarrowestTile) / kNarrowestTile;
+  const int64_t groups = convolutions * RoundUp<int64_t>(outputs, kNarrowestTile) / kNarrowestTile;
   int64_t packed = outputs;
-  if (in_place) packed = outputs % kWidthStep == 0 ? 0 : outputs % kWidestTile;
-  const int64_t channels = convolutions * RoundUp(packed, kWidthStep);
-  return static_cast<size_t>(kHeaderBytes + RoundUp(groups * kGroupBytes, kLine) +
+  if (in_place) packed = outputs % kWidthStep == 0 ? 0 : outputs % kMostWidth;
+  const int64_t channels = convolutions * RoundUp<int64_t>(packed, kWidthStep);
+  return static_cast<size_t>(kHeaderBytes + RoundUp<int64_t>(groups * kGroupBytes, kLine) +
                              FloatBytes(channels * depth * taps) + FloatBytes(channels) +
-                             FloatBytes(depth + kWidestTile));
+                             FloatBytes(depth + kMostWidth));
 }
 
-int64_t Taps(const TensorView& w) { return int64_t{w.dims[2]} * w.dims[3]; }
-
 void AddConstants(const OpCall& call, int scale, PackingKey* key) {
-  key->AddTensor(call.Input(1));
+  key->AddTensor(call.Input(ProductInput::kWeights));
   for (const int other : {2, scale}) {
     key->Add(call.HasInput(other) ? 1 : 0);
     if (call.HasInput(other)) key->AddTensor(call.Input(other));
@@ -51,7 +43,7 @@ void AddConstants(const OpCall& call, int scale, PackingKey* key) {
 }
 
 /// Weights that are stored in fewer bits are packed as f32 wherever they lie.
-bool IsPlain(const OpCall& call) { return call.Input(1).dtype == DType::kF32; }
+bool IsPlain(const OpCall& call) { return call.Input(ProductInput::kWeights).dtype == DType::kF32; }
 
 }  // namespace
 
@@ -66,21 +58,22 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 }
 
 size_t ConvPackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
-  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], Taps(w), IsPlain(call));
+  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], ConvTaps(call),
+                      IsPlain(call));
 }
 
 size_t WinogradPackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(ProductInput::kWeights);
   return GroupedBytes(1, w.dims[0], w.dims[1], kWinogradCoefficients, false);
 }
 
 size_t DepthwisePackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(1);
-  const int64_t channels = RoundUp(w.dims[0], kDepthwiseBlock);
+  const TensorView& w = call.Input(ProductInput::kWeights);
+  const int64_t channels = RoundUp<int64_t>(w.dims[0], kChannelBlock);
   const bool in_place = IsPlain(call) && w.dims[0] % kFewestLanes == 0;
-  return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * Taps(w))) +
+  return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * ConvTaps(call))) +
                              2 * FloatBytes(channels));
 }
 
@@ -90,4 +83,4 @@ size_t MatMulPackedBytes(const OpCall& call) {
   return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, IsPlain(call));
 }
 
-}  // namespace tenon::cpu::vector
+}  // namespace tenon::cpu::f32

@@ -2,44 +2,29 @@
 
 #include <initializer_list>
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
 
+using In = ConvInput;
+
 constexpr int64_t kFloatBytes = sizeof(float);
 /// What a loaded op holds beside its weights: objects of ours and of the driver's that we count.
 constexpr int64_t kObjectBytes = 1024;
 
-constexpr int32_t RoundUp(int32_t value, int32_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
+constexpr F32Operands kTakes = {"the OpenCL convolutions run f32 only",
+                                "nothing to compute: left to the CPU"};
 
-/// The refusals that all kernels share. `packs`: weights may be stored in fewer bits, since they
-/// become f32 when they are packed.
-const char* CommonRefusal(const OpCall& call, bool packs) {
-  for (int i = 0; i < call.InputCount(); ++i) {
-    if (!call.HasInput(i)) continue;
-    const DType dtype = call.Input(i).dtype;
-    const bool is_stored = packs && i == 1 && (dtype == DType::kF16 || dtype == DType::kI8);
-    if (dtype != DType::kF32 && !is_stored) return "the OpenCL convolutions run f32 only";
-    if (call.Input(i).Elements() == 0) return "nothing to compute: left to the CPU";
-  }
-  if (call.Output().Elements() == 0) return "nothing to compute: left to the CPU";
-  return nullptr;
-}
-
+/// Weights may be stored in fewer bits, since they become f32 when they are packed.
 const char* PackedRefusal(const OpCall& call) {
-  if (const char* reason = CommonRefusal(call, /*packs=*/true)) return reason;
-  for (const int constant : {1, 2, 4}) {
-    if (call.HasInput(constant) && call.Input(constant).data == nullptr) {
-      return "weights and bias are packed when the plan is loaded: they must be constant";
-    }
-  }
-  return nullptr;
+  F32Operands takes = kTakes;
+  takes.not_constant = "weights and bias are packed when the plan is loaded: they must be constant";
+  takes.constants = 1U << 1 | 1U << 2 | 1U << 4;
+  takes.stored_weights = true;
+  return F32Refusal(call, takes);
 }
-
-int64_t Taps(const OpCall& conv) { return int64_t{conv.Input(1).dims[2]} * conv.Input(1).dims[3]; }
 
 /// Floats of a constant input or residual, which are kept as they lie.
 int64_t OtherConstants(const OpCall& call) {
@@ -52,12 +37,6 @@ int64_t OtherConstants(const OpCall& call) {
   return floats;
 }
 
-bool IsDepthwise(const OpCall& conv) {
-  const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  return attributes.group > 1 && conv.Input(1).dims[1] == 1 &&
-         conv.Input(1).dims[0] == attributes.group;
-}
-
 }  // namespace
 
 const char* ConvTileSupports(const OpCall& call) { return PackedRefusal(call); }
@@ -65,7 +44,7 @@ const char* ConvTileSupports(const OpCall& call) { return PackedRefusal(call); }
 const char* ConvFirstSupports(const OpCall& call) {
   if (const char* reason = PackedRefusal(call)) return reason;
   constexpr int kFewChannels = 8;
-  if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(0).dims[1] > kFewChannels) {
+  if (call.AttributesAs<ConvAttributes>().group != 1 || call.Input(In::kX).dims[1] > kFewChannels) {
     return "for the few channels of a first layer only";
   }
   return nullptr;
@@ -73,52 +52,34 @@ const char* ConvFirstSupports(const OpCall& call) {
 
 const char* ConvDepthwiseSupports(const OpCall& call) {
   if (const char* reason = PackedRefusal(call)) return reason;
-  if (!IsDepthwise(call)) return "not depthwise";
+  if (!IsDepthwiseConv(call)) return "not depthwise";
   return nullptr;
 }
 
 const char* ConvWinogradSupports(const OpCall& call) {
   if (const char* reason = PackedRefusal(call)) return reason;
-  const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(1);
-  const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
-  for (int i = 0; i < 2; ++i) {
-    if (!is_3x3 || attributes.strides[i] != 1 || attributes.dilations[i] != 1) {
-      return "Winograd's way is for 3x3 with stride 1";
-    }
-  }
-  if (attributes.group != 1) return "Winograd's way is for one group";
-  if (w.dims[0] < 8 || w.dims[1] < 8) return "too few channels to pay for Winograd's transforms";
-  // Beyond this the weights come from memory, four times as many as otherwise: 512 to 512 channels
-  // at 7x7 take 2.4 ms so and 2.2 ms by tiles, 256 to 256 at 14x14 1.0 and 2.0.
-  constexpr int64_t kMostWeightBytes = 12 << 20;
-  if (int64_t{w.dims[0]} * w.dims[1] * kWinogradCoefficients * kFloatBytes > kMostWeightBytes) {
-    return "Winograd's weights, four times as large, would fill the cache";
-  }
+  if (const char* reason = WinogradRefusal(call)) return reason;
   const TensorView& y = call.Output();
   // Three launches in place of one: 16 to 16 channels at 32x32 take 38 us so and 45 by tiles, but
   // each launch costs the host some microseconds too.
   constexpr int64_t kFewestProducts = 2'500'000;
-  if (9 * y.Elements() * w.dims[1] < kFewestProducts) return "too small for several launches";
-  const int64_t computed = int64_t{RoundUp(y.dims[2], 4)} * RoundUp(y.dims[3], 4);
-  if (computed > 3 * int64_t{y.dims[2]} * y.dims[3]) {
-    return "so few rows or columns that Winograd's tiles would be mostly empty";
+  if (9 * y.Elements() * call.Input(In::kWeights).dims[1] < kFewestProducts) {
+    return "too small for several launches";
   }
   // A register tile of the products has 7 of them; with fewer the weights are read for little.
   constexpr int64_t kFewestTiles = 7;
-  if (computed / 16 * y.dims[0] < kFewestTiles)
-    return "too few tiles for Winograd's larger weights";
+  const int64_t tiles =
+      int64_t{CeilDiv(y.dims[2], kWinogradOutputs)} * CeilDiv(y.dims[3], kWinogradOutputs);
+  if (tiles * y.dims[0] < kFewestTiles) return "too few tiles for Winograd's larger weights";
   return nullptr;
 }
 
-const char* ConvReferenceSupports(const OpCall& call) {
-  return CommonRefusal(call, /*packs=*/false);
-}
+const char* ConvReferenceSupports(const OpCall& call) { return F32Refusal(call, kTakes); }
 
 size_t ConvTileHeld(const OpCall& call) {
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(In::kWeights);
   const int32_t groups = call.AttributesAs<ConvAttributes>().group;
-  const int64_t block = Taps(call) * w.dims[1] + 1;
+  const int64_t block = ConvTaps(call) * w.dims[1] + 1;
   int64_t most = 0;
   for (const TileShape& shape : TileShapes()) {
     const int64_t outputs = int64_t{groups} * RoundUp(w.dims[0] / groups, shape.width());
@@ -129,9 +90,9 @@ size_t ConvTileHeld(const OpCall& call) {
 }
 
 size_t ConvDepthwiseHeld(const OpCall& call) {
-  const int64_t channels = RoundUp(call.Input(1).dims[0], kDepthwiseLanes);
-  return static_cast<size_t>((channels * (Taps(call) + 1) + OtherConstants(call)) * kFloatBytes +
-                             kObjectBytes);
+  const int64_t channels = RoundUp(call.Input(In::kWeights).dims[0], kDepthwiseLanes);
+  return static_cast<size_t>(
+      (channels * (ConvTaps(call) + 1) + OtherConstants(call)) * kFloatBytes + kObjectBytes);
 }
 
 size_t ConvReferenceHeld(const OpCall& call) {
@@ -145,7 +106,7 @@ size_t ConvReferenceHeld(const OpCall& call) {
 }
 
 size_t ConvWinogradHeld(const OpCall& call) {
-  const TensorView& w = call.Input(1);
+  const TensorView& w = call.Input(In::kWeights);
   int64_t outputs = 0;
   for (const TileShape& shape : TileShapes()) {
     if (RoundUp(w.dims[0], shape.width()) > outputs) outputs = RoundUp(w.dims[0], shape.width());
@@ -159,9 +120,9 @@ void ConvPackingKey(const OpCall& call, PackingKey* key) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   // All of them: they are compiled into the program, or choose the tile.
   key->AddWords(&attributes, sizeof(attributes) / sizeof(int32_t));
-  key->AddTensor(call.Input(0));
-  key->AddTensor(call.Input(1));
-  if (call.HasInput(2)) key->AddTensor(call.Input(2));
+  key->AddTensor(call.Input(In::kX));
+  key->AddTensor(call.Input(In::kWeights));
+  if (call.HasInput(In::kBias)) key->AddTensor(call.Input(In::kBias));
   key->AddWords(call.Output().dims, 4);
   for (const int other : {3, 4}) {
     key->Add(call.HasInput(other) ? 1 : 0);
@@ -175,19 +136,19 @@ WinogradPieces WinogradPiecesOf(const OpCall& call) {
   constexpr int kTileStep = 7;  // rows of the usual register tile
   const TensorView& y = call.Output();
   WinogradPieces pieces;
-  pieces.tile_rows = (y.dims[2] + 3) / 4;
-  pieces.tile_columns = (y.dims[3] + 3) / 4;
+  pieces.tile_rows = CeilDiv(y.dims[2], kWinogradOutputs);
+  pieces.tile_columns = CeilDiv(y.dims[3], kWinogradOutputs);
   pieces.tiles = y.dims[0] * pieces.tile_rows * pieces.tile_columns;
-  pieces.padded_inputs = RoundUp(call.Input(0).dims[1], 16);
+  pieces.padded_inputs = RoundUp(call.Input(In::kX).dims[1], 16);
   pieces.padded_outputs = RoundUp(y.dims[1], 16);
   const int64_t tile_bytes =
       int64_t{kWinogradCoefficients} * kFloatBytes * (pieces.padded_inputs + pieces.padded_outputs);
   int64_t tiles = kPieceBytes / tile_bytes / kTileStep * kTileStep;
   if (tiles < kTileStep) tiles = kTileStep;
   // Equal pieces: a small rest would use the caches and threads badly.
-  const int64_t count = (pieces.tiles + tiles - 1) / tiles;
-  const int64_t equal = (pieces.tiles + count - 1) / count;
-  tiles = (equal + kTileStep - 1) / kTileStep * kTileStep;
+  const int64_t count = CeilDiv<int64_t>(pieces.tiles, tiles);
+  const int64_t equal = CeilDiv<int64_t>(pieces.tiles, count);
+  tiles = RoundUp(equal, kTileStep);
   pieces.piece_tiles = static_cast<int>(tiles < pieces.tiles ? tiles : pieces.tiles);
   return pieces;
 }
@@ -196,24 +157,6 @@ size_t ConvWinogradWorkspace(const OpCall& call, int) {
   const WinogradPieces pieces = WinogradPiecesOf(call);
   return static_cast<size_t>(int64_t{kWinogradCoefficients} * pieces.piece_tiles *
                              (pieces.padded_inputs + pieces.padded_outputs) * kFloatBytes);
-}
-
-Span<const KernelCaps> ConvCaps() {
-  static constexpr KernelCaps kCaps[] = {
-      {"opencl.conv.depthwise", OpKind::kConv, ConvDepthwiseSupports,
-       LayoutNeed::kChannelsLastStrided, nullptr, ConvDepthwiseHeld, ConvPackingKey,
-       WeightsOrder::kOutputsLast},
-      {"opencl.conv.winograd", OpKind::kConv, ConvWinogradSupports,
-       LayoutNeed::kChannelsLastStrided, ConvWinogradWorkspace, ConvWinogradHeld, ConvPackingKey,
-       WeightsOrder::kRowMajor, TileVariants},
-      {"opencl.conv.first", OpKind::kConv, ConvFirstSupports, LayoutNeed::kAny, nullptr,
-       ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast, TileVariants},
-      {"opencl.conv.tile", OpKind::kConv, ConvTileSupports, LayoutNeed::kChannelsLastStrided,
-       nullptr, ConvTileHeld, ConvPackingKey, WeightsOrder::kOutputsLast, TileVariants},
-      {"opencl.conv.reference", OpKind::kConv, ConvReferenceSupports, LayoutNeed::kAny, nullptr,
-       ConvReferenceHeld},
-  };
-  return kCaps;
 }
 
 }  // namespace tenon::opencl

@@ -5,8 +5,7 @@
 #include <cstdint>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
-#include "runtime/base/span.hpp"
-#include "runtime/ops/kernel_caps.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -44,10 +43,6 @@ struct WinogradPieces {
 };
 [[nodiscard]] WinogradPieces WinogradPiecesOf(const OpCall& call);
 
-/// The rows of all, in order of priority.
-[[nodiscard]] Span<const KernelCaps> ConvCaps();
-
-inline constexpr int kWinogradCoefficients = 36;
 inline constexpr int kDepthwiseLanes = 16;
 
 }  // namespace tenon::opencl

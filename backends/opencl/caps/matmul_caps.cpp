@@ -3,10 +3,14 @@
 #include <initializer_list>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
+#include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = MatMulInput;
 
 constexpr int64_t kFloatBytes = sizeof(float);
 constexpr int64_t kObjectBytes = 1024;
@@ -38,46 +42,30 @@ int32_t BatchCount(const TensorView& y) {
 
 /// True if the output's rows, through all batches, pass through the bias at equal steps.
 bool BiasIsFlat(const OpCall& call) {
-  if (!call.HasInput(2)) return true;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias)) return true;
+  const TensorView& bias = call.Input(In::kBias);
   const TensorView& y = call.Output();
   const bool one_row = RowsOf(bias) == 1;
   if (BatchesOf(bias, y) == Batches::kAll) return !one_row || y.dims[y.rank - 2] == 1;
   return one_row || BatchCount(y) == 1;
 }
 
-int64_t Padded(int32_t columns, int32_t width) {
-  return (int64_t{columns} + width - 1) / width * width;
-}
-
 /// Floats of the second factors and biases in the order of tiles, whatever the tile is.
 int64_t PackedFloats(const MatMulShape& shape) {
   int64_t most = 0;
   for (const TileShape& tile : TileShapes()) {
-    const int64_t columns = Padded(shape.columns, tile.width());
+    const int64_t columns = RoundUp<int64_t>(shape.columns, tile.width());
     if (columns > most) most = columns;
   }
   return shape.b_groups * most * (int64_t{shape.depth} + 1);
 }
 
-}  // namespace
-
-namespace {
-
 /// `packs`: a constant second factor may be stored in fewer bits, since it becomes f32 when it is
 /// packed.
 const char* CommonRefusal(const OpCall& call, bool packs) {
-  for (int i = 0; i < call.InputCount(); ++i) {
-    if (!call.HasInput(i)) continue;
-    const TensorView& input = call.Input(i);
-    const bool is_stored = packs && i == 1 && input.data != nullptr &&
-                           (input.dtype == DType::kF16 || input.dtype == DType::kI8);
-    if (input.dtype != DType::kF32 && !is_stored) return "the OpenCL products run f32 only";
-    if (i == 3 && input.data == nullptr) return "scales of weights must be constant";
-    if (call.Input(i).Elements() == 0) return "nothing to compute: left to the CPU";
-  }
-  if (call.Output().Elements() == 0) return "nothing to compute: left to the CPU";
-  return nullptr;
+  return F32Refusal(call,
+                    {"the OpenCL products run f32 only", "nothing to compute: left to the CPU",
+                     "scales of weights must be constant", 1U << 3, packs});
 }
 
 }  // namespace
@@ -94,8 +82,8 @@ const char* MatMulTileSupports(const OpCall& call) {
       return "a factor has some of the output's batches, not all or one";
     }
   }
-  if (!call.HasInput(2)) return nullptr;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias)) return nullptr;
+  const TensorView& bias = call.Input(In::kBias);
   if (bias.rank == 0 || bias.dims[bias.rank - 1] != y.dims[y.rank - 1]) {
     return "the bias has one value for all columns";
   }
@@ -106,17 +94,17 @@ const char* MatMulTileSupports(const OpCall& call) {
 }
 
 bool MatMulBiasIsPacked(const OpCall& call) {
-  if (!call.HasInput(2) || call.Input(2).data == nullptr) return false;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias) || call.Input(In::kBias).data == nullptr) return false;
+  const TensorView& bias = call.Input(In::kBias);
   return bias.Elements() == bias.dims[bias.rank - 1];
 }
 
 MatMulShape MatMulShapeOf(const OpCall& call) {
   const auto& attributes = call.AttributesAs<MatMulAttributes>();
-  const TensorView& a = call.Input(0);
+  const TensorView& a = call.Input(In::kX);
   const TensorView& y = call.Output();
   const int32_t batches = BatchCount(y);
-  const bool one_b = BatchesOf(call.Input(1), y) == Batches::kOne;
+  const bool one_b = BatchesOf(call.Input(In::kWeights), y) == Batches::kOne;
   MatMulShape shape;
   shape.rows = y.dims[y.rank - 2];
   shape.columns = y.dims[y.rank - 1];
@@ -139,10 +127,10 @@ MatMulSteps MatMulStepsOf(const OpCall& call) {
   MatMulSteps steps;
   steps.a_row = attributes.transpose_a != 0 ? 1 : shape.depth;
   steps.a_depth = attributes.transpose_a != 0 ? shape.rows : 1;
-  const bool one_a = BatchesOf(call.Input(0), y) == Batches::kOne;
+  const bool one_a = BatchesOf(call.Input(In::kX), y) == Batches::kOne;
   steps.a_group = one_a ? 0 : shape.rows * shape.depth;
-  if (!call.HasInput(2)) return steps;
-  const TensorView& bias = call.Input(2);
+  if (!call.HasInput(In::kBias)) return steps;
+  const TensorView& bias = call.Input(In::kBias);
   const bool one_row = RowsOf(bias) == 1;
   const bool all = BatchesOf(bias, y) == Batches::kAll;
   if (shape.flat) {
@@ -156,7 +144,7 @@ MatMulSteps MatMulStepsOf(const OpCall& call) {
 
 size_t MatMulTileHeld(const OpCall& call) {
   int64_t floats = 0;
-  if (call.Input(1).data != nullptr) floats += PackedFloats(MatMulShapeOf(call));
+  if (call.Input(In::kWeights).data != nullptr) floats += PackedFloats(MatMulShapeOf(call));
   for (const int other : {0, 2}) {
     if (call.HasInput(other) && call.Input(other).data != nullptr) {
       floats += call.Input(other).Elements();
@@ -174,7 +162,7 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 }
 
 size_t MatMulWorkspace(const OpCall& call, int) {
-  if (call.Input(1).data != nullptr) return 0;
+  if (call.Input(In::kWeights).data != nullptr) return 0;
   return static_cast<size_t>(PackedFloats(MatMulShapeOf(call)) * kFloatBytes);
 }
 
@@ -184,16 +172,6 @@ size_t MatMulReferenceHeld(const OpCall& call) {
     if (call.HasInput(i) && call.Input(i).data != nullptr) floats += call.Input(i).Elements();
   }
   return static_cast<size_t>(floats * kFloatBytes + 2 * kObjectBytes);
-}
-
-Span<const KernelCaps> MatMulCaps() {
-  static constexpr KernelCaps kCaps[] = {
-      {"opencl.matmul.tile", OpKind::kMatMul, MatMulTileSupports, LayoutNeed::kRowMajor,
-       MatMulWorkspace, MatMulTileHeld, MatMulPackingKey, WeightsOrder::kOutputsLast, TileVariants},
-      {"opencl.matmul.reference", OpKind::kMatMul, MatMulReferenceSupports, LayoutNeed::kAny,
-       nullptr, MatMulReferenceHeld},
-  };
-  return kCaps;
 }
 
 }  // namespace tenon::opencl

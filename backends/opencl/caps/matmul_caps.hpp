@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/base/span.hpp"
-#include "runtime/ops/kernel_caps.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -21,9 +19,6 @@ namespace tenon::opencl {
 void MatMulPackingKey(const OpCall& call, PackingKey* key);
 /// The second factor in the order of tiles, where it is no constant.
 [[nodiscard]] size_t MatMulWorkspace(const OpCall& call, int threads);
-
-/// The rows of both, in order of priority.
-[[nodiscard]] Span<const KernelCaps> MatMulCaps();
 
 /// How a product is cut: `groups` products of `rows` x `depth` with `depth` x `columns`.
 struct MatMulShape {

@@ -59,7 +59,7 @@ const char* ResizeSupports(const OpCall& call) {
 }
 
 const char* GatherSupports(const OpCall& call) {
-  return call.Input(1).data != nullptr
+  return call.Input(GatherInput::kIndices).data != nullptr
              ? nullptr
              : "the OpenCL gather needs constant indices: others may be out of range, which a "
                "device cannot refuse";
@@ -79,7 +79,8 @@ size_t HeldConstants(const OpCall& call) {
 }
 
 size_t GatherHeld(const OpCall& call) {
-  return HeldConstants(call) + static_cast<size_t>(call.Input(1).Elements()) * sizeof(int32_t);
+  return HeldConstants(call) +
+         static_cast<size_t>(call.Input(GatherInput::kIndices).Elements()) * sizeof(int32_t);
 }
 
 size_t ResizeHeld(const OpCall& call) {

@@ -40,7 +40,7 @@ TileProblem ConvTileProblem(const OpCall& conv) {
   TileProblem problem;
   problem.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
   problem.outputs = y.dims[1] / conv.AttributesAs<ConvAttributes>().group;
-  problem.channels = conv.Input(1).dims[1];
+  problem.channels = conv.Input(ConvInput::kWeights).dims[1];
   return problem;
 }
 

@@ -1,9 +1,11 @@
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/loop_nest.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = BinaryInput;
 
 /// What a power of this constant exponent is called in binary.cl; null: compute it as a power.
 const char* PowerName(float exponent) {
@@ -22,7 +24,7 @@ ProgramChoice BinaryChoice(const KernelSetup& setup) {
   std::string options = "-DFUNCTION=" + std::to_string(static_cast<int>(attributes.function));
   if (GivesBool(attributes.function)) return {"binary.cl", options + " -DZ=uchar", "binary"};
   options += " -DACTIVATION=" + std::to_string(static_cast<int>(attributes.activation.function));
-  const TensorView& y = setup.op.Input(1);
+  const TensorView& y = setup.op.Input(In::kY);
   if (attributes.function == BinaryFunction::kPow && y.data != nullptr && y.Elements() == 1) {
     const char* name = PowerName(*y.As<const float>());
     if (name != nullptr) options += std::string(" -DPOWER=") + name;
@@ -32,8 +34,8 @@ ProgramChoice BinaryChoice(const KernelSetup& setup) {
 
 Status BinaryRun(const KernelCall& call) {
   const Activation& activation = call.op.AttributesAs<BinaryAttributes>().activation;
-  const TensorView& x = call.op.Input(0);
-  const TensorView& y = call.op.Input(1);
+  const TensorView& x = call.op.Input(In::kX);
+  const TensorView& y = call.op.Input(In::kY);
   const TensorView& z = call.op.Output();
   if (z.Elements() == 0) return OkStatus();
   LoopNest<3> nest;

@@ -4,11 +4,14 @@
 
 #include "backends/opencl/kernels/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/plain_weights.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = ConvInput;
 
 bool HasScatteredChannels(const TensorView& x) { return x.dims[1] != 1 && x.strides[1] != 1; }
 
@@ -24,10 +27,10 @@ Status ConvTileLoad(const KernelSetup& setup, void** shared) {
   if (loaded->shape == nullptr) {
     loaded->shape = &DefaultTile(ConvTileProblem(setup.op), loaded->device->traits().is_cpu);
   }
-  TENON_RETURN_IF_ERROR(FindTileProgram(*loaded->device, *loaded->shape,
-                                        setup.op.AttributesAs<ConvAttributes>().activation,
-                                        HasScatteredChannels(setup.op.Input(0)), &loaded->program));
-  const PlainWeights plain(setup.op, kWeightsScale);
+  TENON_RETURN_IF_ERROR(FindTileProgram(
+      *loaded->device, *loaded->shape, setup.op.AttributesAs<ConvAttributes>().activation,
+      HasScatteredChannels(setup.op.Input(In::kX)), &loaded->program));
+  const PlainWeights plain(setup.op, In::kWeightsScale);
   const std::vector<float> packed = PackForTiles(ConvMatrix(plain.op()), loaded->shape->width());
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
@@ -56,10 +59,10 @@ Status ConvTileRun(const KernelCall& call) {
   auto& opened = *static_cast<OpenedTile*>(call.state);
   const LoadedTile& loaded = *opened.loaded;
   return Launch(call, opened.kernel, loaded.constants)
-      .Input(0)
+      .Input(In::kX)
       .Table(loaded.weights)
       .Output()
-      .Input(3)
+      .Input(In::kResidual)
       .Value(opened.parameters)
       .Enqueue(opened.global, opened.local);
 }

@@ -7,11 +7,14 @@
 #include "backends/opencl/caps/conv_caps.hpp"
 #include "backends/opencl/kernels/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/plain_weights.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = ConvInput;
 
 /// As in conv_depthwise.cl.
 struct DepthwiseParameters {
@@ -86,7 +89,7 @@ DepthwiseParameters ParametersOf(const OpCall& op) {
 
 std::string OptionsOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(In::kWeights);
   const int32_t taps = w.dims[2];
   const int32_t stride = attributes.strides[1];
   // The usual ones have their loops unrolled.
@@ -134,7 +137,7 @@ Status ConvDepthwiseLoad(const KernelSetup& setup, void** shared) {
   loaded->device = static_cast<Device*>(setup.device);
   TENON_RETURN_IF_ERROR(
       loaded->device->FindProgram("conv_depthwise.cl", OptionsOf(setup.op), &loaded->program));
-  const PlainWeights plain(setup.op, kWeightsScale);
+  const PlainWeights plain(setup.op, In::kWeightsScale);
   const std::vector<float> packed = PackForTiles(ChannelMatrix(plain.op()), kDepthwiseLanes);
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
@@ -167,10 +170,10 @@ Status ConvDepthwiseRun(const KernelCall& call) {
   for (DepthwiseLaunch* launch : {&opened.blocks, &opened.rest}) {
     if (launch->global.v[0] == 0) continue;
     TENON_RETURN_IF_ERROR(Launch(call, launch->kernel, loaded.constants)
-                              .Input(0)
+                              .Input(In::kX)
                               .Buffer(loaded.weights)
                               .Output()
-                              .Input(3)
+                              .Input(In::kResidual)
                               .Value(launch->parameters)
                               .Enqueue(launch->global, 1));
   }

@@ -1,7 +1,11 @@
 #include "backends/opencl/kernels/conv_geometry.hpp"
 
+#include "runtime/ops/attributes.hpp"
+
 namespace tenon::opencl {
 namespace {
+
+using In = ConvInput;
 
 /// Strides of the images, rows and columns that the outputs' positions go through.
 struct PixelSteps {
@@ -27,7 +31,7 @@ int32_t EvenStep(const TileParameters& p, const PixelSteps& steps) {
 }  // namespace
 
 MatrixView ConvMatrix(const OpCall& conv) {
-  const TensorView& w = conv.Input(1);
+  const TensorView& w = conv.Input(In::kWeights);
   MatrixView matrix;
   matrix.data = w.As<const float>();
   matrix.groups = conv.AttributesAs<ConvAttributes>().group;
@@ -40,8 +44,8 @@ MatrixView ConvMatrix(const OpCall& conv) {
   matrix.depth_step = w.strides[1];
   matrix.tap_y_step = w.strides[2];
   matrix.tap_x_step = w.strides[3];
-  if (conv.HasInput(2)) {
-    const TensorView& bias = conv.Input(2);
+  if (conv.HasInput(In::kBias)) {
+    const TensorView& bias = conv.Input(In::kBias);
     matrix.bias = bias.As<const float>();
     matrix.bias_step = bias.strides[0];
     matrix.bias_group_step = int64_t{bias.strides[0]} * matrix.columns;
@@ -51,8 +55,8 @@ MatrixView ConvMatrix(const OpCall& conv) {
 
 TileParameters ConvParameters(const OpCall& conv, const TileShape& shape) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  const TensorView& x = conv.Input(0);
-  const TensorView& w = conv.Input(1);
+  const TensorView& x = conv.Input(In::kX);
+  const TensorView& w = conv.Input(In::kWeights);
   const TensorView& y = conv.Output();
   TileParameters p;
   p.pixels = y.dims[0] * y.dims[2] * y.dims[3];
@@ -86,8 +90,8 @@ TileParameters ConvParameters(const OpCall& conv, const TileShape& shape) {
   p.y_group = p.y_channel * p.outputs;
   p.y_row = y.strides[2];
   p.y_pixel = y.strides[3];
-  if (conv.HasInput(3)) {
-    const TensorView& residual = conv.Input(3);
+  if (conv.HasInput(In::kResidual)) {
+    const TensorView& residual = conv.Input(In::kResidual);
     p.has_residual = 1;
     p.residual_image = residual.strides[0];
     p.residual_channel = residual.dims[1] == 1 ? 1 : residual.strides[1];

@@ -2,16 +2,11 @@
 // are the fields of KernelEntry.
 #pragma once
 
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/backend_api/kernel.hpp"
-#include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 
 namespace tenon::opencl {
-
-/// The rows, in the order of ConvCaps() and MatMulCaps().
-[[nodiscard]] Span<const KernelEntry> ConvKernels();
-[[nodiscard]] Span<const KernelEntry> MatMulKernels();
 
 /// Of conv.tile and conv.first; what they make is closed and unloaded as tile.hpp says.
 Status ConvTileLoad(const KernelSetup& setup, void** shared);

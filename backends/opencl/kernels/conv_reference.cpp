@@ -1,9 +1,12 @@
 // Convolutions by their definition.
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/tile.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = ConvInput;
 
 /// As in conv_reference.cl.
 struct ReferenceParameters {
@@ -25,8 +28,8 @@ void CopyStrides(const TensorView& view, int32_t* to) {
 
 ReferenceParameters ParametersOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& x = op.Input(0);
-  const TensorView& w = op.Input(1);
+  const TensorView& x = op.Input(In::kX);
+  const TensorView& w = op.Input(In::kWeights);
   const TensorView& y = op.Output();
   ReferenceParameters p;
   p.images = y.dims[0];
@@ -48,13 +51,13 @@ ReferenceParameters ParametersOf(const OpCall& op) {
   CopyStrides(x, p.x);
   CopyStrides(w, p.w);
   CopyStrides(y, p.y);
-  if (op.HasInput(2)) {
+  if (op.HasInput(In::kBias)) {
     p.has_bias = 1;
-    p.bias = op.Input(2).strides[0];
+    p.bias = op.Input(In::kBias).strides[0];
   }
-  if (op.HasInput(3)) {
+  if (op.HasInput(In::kResidual)) {
     p.has_residual = 1;
-    CopyStrides(op.Input(3), p.residual);
+    CopyStrides(op.Input(In::kResidual), p.residual);
   }
   const ActivationArguments activation = ArgumentsOf(attributes.activation);
   p.a = activation.a;
@@ -71,11 +74,17 @@ ProgramChoice ConvReferenceChoice(const KernelSetup& setup) {
 
 Status ConvReferenceRun(const KernelCall& call) {
   const ReferenceParameters p = ParametersOf(call.op);
-  return Launch(call).Input(0).Input(1).Input(2).Input(3).Output().Value(p).Enqueue(
-      {static_cast<size_t>(p.outputs),
-       static_cast<size_t>(p.output_rows) * static_cast<size_t>(p.output_columns),
-       static_cast<size_t>(p.images)},
-      {16, 4});
+  return Launch(call)
+      .Input(In::kX)
+      .Input(In::kWeights)
+      .Input(In::kBias)
+      .Input(In::kResidual)
+      .Output()
+      .Value(p)
+      .Enqueue({static_cast<size_t>(p.outputs),
+                static_cast<size_t>(p.output_rows) * static_cast<size_t>(p.output_columns),
+                static_cast<size_t>(p.images)},
+               {16, 4});
 }
 
 }  // namespace tenon::opencl

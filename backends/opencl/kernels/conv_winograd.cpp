@@ -6,11 +6,14 @@
 #include "backends/opencl/kernels/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
+#include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/plain_weights.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = ConvInput;
 
 constexpr int kLanes = 16;  // of conv_winograd.cl
 
@@ -100,8 +103,8 @@ std::vector<float> PackWeights(const TensorView& w, int width) {
 
 std::vector<float> PaddedBias(const OpCall& op, int32_t padded) {
   std::vector<float> bias(static_cast<size_t>(padded));
-  if (!op.HasInput(2)) return bias;
-  const TensorView& view = op.Input(2);
+  if (!op.HasInput(In::kBias)) return bias;
+  const TensorView& view = op.Input(In::kBias);
   for (int32_t i = 0; i < view.dims[0]; ++i) {
     bias[static_cast<size_t>(i)] = view.As<const float>()[int64_t{i} * view.strides[0]];
   }
@@ -164,7 +167,7 @@ Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, i
   opened.input_parameters.tiles = opened.output_parameters.tiles = tiles;
   TENON_RETURN_IF_ERROR(
       Launch(call, opened.input, loaded.constants)
-          .Input(0)
+          .Input(In::kX)
           .Workspace()
           .Value(opened.input_parameters)
           .Enqueue({static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_inputs / kLanes)},
@@ -188,7 +191,7 @@ Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, i
       .Address(call.workspace, sizeof(float), products)
       .Buffer(loaded.bias)
       .Output()
-      .Input(3)
+      .Input(In::kResidual)
       .Value(opened.output_parameters)
       .Enqueue({static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_outputs / kLanes)},
                group);
@@ -211,7 +214,7 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   std::unique_ptr<LoadedWinograd> loaded(new (std::nothrow) LoadedWinograd());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   Device& device = *static_cast<Device*>(setup.device);
-  const PlainWeights plain(setup.op, kWeightsScale);
+  const PlainWeights plain(setup.op, In::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = &device;
   loaded->shape = &ShapeFor(op, setup.variant, device.traits());
@@ -220,7 +223,7 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   TENON_RETURN_IF_ERROR(device.FindProgram(
       "conv_winograd.cl", FunctionOption(op.AttributesAs<ConvAttributes>().activation),
       &loaded->transform_program));
-  const std::vector<float> packed = PackWeights(op.Input(1), loaded->shape->width());
+  const std::vector<float> packed = PackWeights(op.Input(In::kWeights), loaded->shape->width());
   TENON_RETURN_IF_ERROR(
       loaded->weights.Create(device, packed.data(), packed.size() * sizeof(float)));
   const std::vector<float> bias = PaddedBias(op, WinogradPiecesOf(op).padded_outputs);

@@ -1,7 +1,7 @@
 // How a row of the kernel table is made.
 #pragma once
 
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/ops/kernel_caps.hpp"
 
@@ -16,12 +16,22 @@ Status Check(const KernelSetup& setup) {
 }
 
 /// An entry whose `load` gives a LoadedOp.
-template <const char* (*supports)(const OpCall&), LayoutNeed need = LayoutNeed::kAny>
-constexpr KernelEntry Entry(const char* id, const OpRow& row,
+template <Reason (*supports)(const OpCall&), LayoutNeed need>
+constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row,
                             Status (*load)(const KernelSetup&, void**),
                             Status (*run)(const KernelCall&)) {
-  return {id,        &row,   Check<supports, need>, load, OpenOp, run, CloseOp, UnloadOp,
-          HeldBytes, nullptr};
+  return {caps.id, &row, Check<supports, need>, load, OpenOp, run, CloseOp, UnloadOp, HeldBytes};
+}
+
+/// One with a life of its own, and perhaps more to check.
+template <Reason (*supports)(const OpCall&), LayoutNeed need>
+constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row,
+                            Status (*load)(const KernelSetup&, void**),
+                            Status (*open)(const KernelSetup&, void*, void**),
+                            Status (*run)(const KernelCall&), void (*close)(void*),
+                            void (*unload)(void*), size_t (*held_bytes)(const void*, const void*),
+                            Status (*check)(const KernelSetup&) = Check<supports, need>) {
+  return {caps.id, &row, check, load, open, run, close, unload, held_bytes, caps.packing_key};
 }
 
 }  // namespace tenon::opencl

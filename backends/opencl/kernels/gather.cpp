@@ -2,11 +2,13 @@
 #include <vector>
 
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/loop_nest.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = GatherInput;
 
 int64_t ReadIndex(const TensorView& indices, size_t offset) {
   if (indices.dtype == DType::kI32) return indices.As<const int32_t>()[offset];
@@ -16,8 +18,8 @@ int64_t ReadIndex(const TensorView& indices, size_t offset) {
 /// Where the slabs of x start that the indices name, in their row-major order.
 Status MakeTable(const OpCall& op, std::vector<int32_t>* table) {
   const int axis = op.AttributesAs<GatherAttributes>().axis;
-  const TensorView& x = op.Input(0);
-  const TensorView& indices = op.Input(1);
+  const TensorView& x = op.Input(In::kX);
+  const TensorView& indices = op.Input(In::kIndices);
   const int64_t limit = x.dims[axis];
   const auto count = static_cast<size_t>(indices.Elements());
   table->resize(count);
@@ -51,8 +53,8 @@ Status GatherLoad(const KernelSetup& setup, void** shared) {
 
 Status GatherRun(const KernelCall& call) {
   const int axis = call.op.AttributesAs<GatherAttributes>().axis;
-  const TensorView& x = call.op.Input(0);
-  const TensorView& indices = call.op.Input(1);
+  const TensorView& x = call.op.Input(In::kX);
+  const TensorView& indices = call.op.Input(In::kIndices);
   const TensorView& y = call.op.Output();
   if (y.Elements() == 0) return OkStatus();
   LoopNest<3> nest;  // y, x without its gathered axis, the table

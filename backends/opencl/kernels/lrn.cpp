@@ -1,5 +1,5 @@
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/loop_nest.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {

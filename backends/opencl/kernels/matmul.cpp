@@ -5,16 +5,14 @@
 #include "backends/opencl/caps/matmul_caps.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
+#include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/plain_weights.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
 
-constexpr int kA = 0;
-constexpr int kB = 1;
-constexpr int kBias = 2;
-constexpr int kFactorScale = 3;
+using In = MatMulInput;
 
 /// As in matmul_pack.cl.
 struct PackParameters {
@@ -35,7 +33,7 @@ struct OpenedMatMul {
 /// The second factor as groups of matrices, wherever its data are.
 MatrixView FactorOf(const OpCall& op) {
   const MatMulShape shape = MatMulShapeOf(op);
-  const TensorView& b = op.Input(kB);
+  const TensorView& b = op.Input(In::kWeights);
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   MatrixView matrix;
   matrix.data = b.As<const float>();
@@ -47,7 +45,7 @@ MatrixView FactorOf(const OpCall& op) {
   // Batches lie row-major, one matrix after another.
   matrix.group_step = int64_t{shape.depth} * shape.columns;
   if (MatMulBiasIsPacked(op)) {
-    const TensorView& bias = op.Input(kBias);
+    const TensorView& bias = op.Input(In::kBias);
     matrix.bias = bias.As<const float>();
     matrix.bias_step = bias.strides[bias.rank - 1];
   }
@@ -68,7 +66,7 @@ TileParameters ParametersOf(const OpCall& op, const TileShape& tile) {
   p.x_group = steps.a_group;
   p.y_pixel = shape.columns;
   p.y_group = shape.rows * shape.columns;
-  if (op.HasInput(kBias) && !MatMulBiasIsPacked(op)) {
+  if (op.HasInput(In::kBias) && !MatMulBiasIsPacked(op)) {
     p.has_residual = 1;
     p.residual_pixel = steps.bias_row;
     p.residual_group = steps.bias_group;
@@ -100,11 +98,11 @@ Status OpenPacking(const KernelSetup& setup, const LoadedTile& loaded, OpenedMat
 
 Status Pack(const KernelCall& call, OpenedMatMul& opened) {
   Launch launch(call, opened.pack, opened.tile.loaded->constants);
-  launch.Input(kB);
+  launch.Input(In::kWeights);
   if (opened.pack_parameters.has_bias != 0) {
-    launch.Input(kBias);
+    launch.Input(In::kBias);
   } else {
-    launch.Input(kB);  // not read
+    launch.Input(In::kWeights);  // not read
   }
   return launch.Workspace().Value(opened.pack_parameters).Enqueue(opened.pack_range, 1);
 }
@@ -114,12 +112,12 @@ Status Pack(const KernelCall& call, OpenedMatMul& opened) {
 Status MatMulTileCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR((Check<MatMulTileSupports, LayoutNeed::kRowMajor>(setup)));
   // Of constants that are not packed, the kernel wants the same.
-  for (const int input : {kA, kBias}) {
+  for (const int input : {In::kX, In::kBias}) {
     if (!setup.op.HasInput(input)) continue;
     TENON_ENSURE(setup.op.Input(input).IsRowMajor(), kUnsupported,
                  "constant input {0} does not lie row-major", input);
   }
-  const TensorView& b = setup.op.Input(kB);
+  const TensorView& b = setup.op.Input(In::kWeights);
   const bool one_matrix = MatMulShapeOf(setup.op).b_groups == 1;
   TENON_ENSURE(one_matrix || b.IsRowMajor(), kUnsupported,
                "a constant second factor with batches does not lie row-major");
@@ -135,7 +133,7 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
                "an OpenCL kernel was loaded without its device");
   std::unique_ptr<LoadedTile> loaded(new (std::nothrow) LoadedTile());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
-  const PlainWeights plain(setup.op, kFactorScale);
+  const PlainWeights plain(setup.op, In::kWeightsScale);
   const OpCall& op = plain.op();
   loaded->device = static_cast<Device*>(setup.device);
   loaded->shape = FindTile(setup.variant);
@@ -146,9 +144,9 @@ Status MatMulTileLoad(const KernelSetup& setup, void** shared) {
                                         op.AttributesAs<MatMulAttributes>().activation, false,
                                         &loaded->program));
   uint32_t packed_inputs = 0;
-  if (op.Input(kB).data != nullptr) {
-    packed_inputs |= 1U << kB;
-    if (MatMulBiasIsPacked(op)) packed_inputs |= 1U << kBias;
+  if (op.Input(In::kWeights).data != nullptr) {
+    packed_inputs |= 1U << In::kWeights;
+    if (MatMulBiasIsPacked(op)) packed_inputs |= 1U << In::kBias;
     const std::vector<float> packed = PackForTiles(FactorOf(op), loaded->shape->width());
     TENON_RETURN_IF_ERROR(
         loaded->weights.Create(*loaded->device, packed.data(), packed.size() * sizeof(float)));
@@ -180,7 +178,7 @@ Status MatMulTileRun(const KernelCall& call) {
   if (opened.packs) TENON_RETURN_IF_ERROR(Pack(call, opened));
   const LoadedTile& loaded = *opened.tile.loaded;
   Launch launch(call, opened.tile.kernel, loaded.constants);
-  launch.Input(kA);
+  launch.Input(In::kX);
   if (opened.packs) {
     launch.Workspace();
   } else {
@@ -188,9 +186,9 @@ Status MatMulTileRun(const KernelCall& call) {
   }
   launch.Output();
   if (opened.tile.parameters.has_residual != 0) {
-    launch.Input(kBias);
+    launch.Input(In::kBias);
   } else {
-    launch.Input(kA);  // not read
+    launch.Input(In::kX);  // not read
   }
   return launch.Value(opened.tile.parameters).Enqueue(opened.tile.global, opened.tile.local);
 }

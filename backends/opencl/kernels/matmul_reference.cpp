@@ -1,10 +1,13 @@
 // Matrix products by their definition.
 #include "backends/opencl/kernels/conv_kernels.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "backends/opencl/kernels/tile.hpp"
-#include "backends/opencl/loop_nest.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 namespace {
+
+using In = MatMulInput;
 
 /// As in matmul_reference.cl.
 struct ReferenceParameters {
@@ -20,8 +23,8 @@ static_assert(kMaxRank == 8, "MOST_DIMS of matmul_reference.cl");
 
 ReferenceParameters ParametersOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<MatMulAttributes>();
-  const TensorView& a = op.Input(0);
-  const TensorView& b = op.Input(1);
+  const TensorView& a = op.Input(In::kX);
+  const TensorView& b = op.Input(In::kWeights);
   const TensorView& y = op.Output();
   ReferenceParameters p;
   p.rank = y.rank;
@@ -34,7 +37,7 @@ ReferenceParameters ParametersOf(const OpCall& op) {
       p.a[k] = BroadcastStride(a, y.rank, k);
       p.b[k] = BroadcastStride(b, y.rank, k);
     }
-    if (op.HasInput(2)) p.bias[k] = BroadcastStride(op.Input(2), y.rank, k);
+    if (op.HasInput(In::kBias)) p.bias[k] = BroadcastStride(op.Input(In::kBias), y.rank, k);
   }
   const int a_row = a.rank - 2 + attributes.transpose_a;
   const int a_depth = a.rank - 1 - attributes.transpose_a;
@@ -43,7 +46,7 @@ ReferenceParameters ParametersOf(const OpCall& op) {
   p.depth = a.dims[a_depth];
   p.b[column] = b.strides[b.rank - 1 - attributes.transpose_b];
   p.b_depth = b.strides[b.rank - 2 + attributes.transpose_b];
-  p.has_bias = op.HasInput(2) ? 1 : 0;
+  p.has_bias = op.HasInput(In::kBias) ? 1 : 0;
   const ActivationArguments activation = ArgumentsOf(attributes.activation);
   p.first = activation.a;
   p.second = activation.b;
@@ -59,9 +62,9 @@ ProgramChoice MatMulReferenceChoice(const KernelSetup& setup) {
 
 Status MatMulReferenceRun(const KernelCall& call) {
   return Launch(call)
-      .Input(0)
-      .Input(1)
-      .Input(2)
+      .Input(In::kX)
+      .Input(In::kWeights)
+      .Input(In::kBias)
       .Output()
       .Value(ParametersOf(call.op))
       .Enqueue(static_cast<size_t>(call.op.Output().Elements()), kRowGroup);

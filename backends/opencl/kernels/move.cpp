@@ -1,6 +1,6 @@
 // Ops that move elements without looking at them.
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/loop_nest.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {

@@ -66,6 +66,7 @@
 #define FUNCTION_25(T) (x == x ? sign(x) : x)
 #define FUNCTION_26(T) sin(x)
 #define FUNCTION_27(T) cos(x)
+#define FUNCTION_29(T) atan(x)
 
 // Where a work-item stands in up to three nested loops over rows: `first` to `first + count` of a
 // row, and the row's position.

@@ -1,5 +1,5 @@
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/loop_nest.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
@@ -62,11 +62,11 @@ Status ReduceRun(const KernelCall& call) {
   for (int k = 0; k + 1 < reduced.rank; ++k) {
     run.v[0] *= reduced.dims[k];
     dims.v[9 - reduced.rank + k] = reduced.dims[k];
-    strides.v[9 - reduced.rank + k] = reduced.strides[0][k];
+    strides.v[9 - reduced.rank + k] = static_cast<int32_t>(reduced.strides[0][k]);
   }
   if (reduced.rank > 0) {
     run.v[1] = reduced.dims[reduced.rank - 1];
-    run.v[2] = reduced.strides[0][reduced.rank - 1];
+    run.v[2] = static_cast<int32_t>(reduced.RowStride(0));
   }
   const RowLoops<2> loops(plan.kept);
   const RowLaunch rows(call);

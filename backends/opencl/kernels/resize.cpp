@@ -1,9 +1,8 @@
 #include <vector>
 
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/loop_nest.hpp"
-#include "backends/opencl/resize_positions.hpp"
-#include "runtime/ops/attributes.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
+#include "runtime/ops/resize_positions.hpp"
 
 namespace tenon::opencl {
 namespace {
@@ -58,10 +57,9 @@ NearestTable MakeNearestTable(const OpCall& op, bool with_offsets) {
     const ResizeAxis axis = ResizeAxisOf(op, k);
     table.dims.v[loop] = y.dims[k];
     table.y_strides.v[loop] = y.strides[k];
-    const bool unchanged = axis.in == axis.out && axis.scale == 1.0F;
-    if (loop == 3) table.is_even = unchanged && x.strides[k] == 1;
+    if (loop == 3) table.is_even = axis.IsUnchanged() && x.strides[k] == 1;
     for (int o = 0; with_offsets && o < axis.out; ++o) {
-      const int position = unchanged ? o : NearestPosition(attributes, axis, o);
+      const int position = axis.IsUnchanged() ? o : NearestPosition(attributes, axis, o);
       table.offsets.push_back(position * x.strides[k]);
     }
     start += axis.out;
@@ -94,26 +92,25 @@ Status RunNearest(const KernelCall& call) {
       .Enqueue(work_items, rows.group);
 }
 
+template <int kTaps>
 Status LoadBlend(const KernelSetup& setup, void** shared) {
   const auto& attributes = setup.op.AttributesAs<ResizeAttributes>();
-  const bool cubic = attributes.mode == ResizeMode::kCubic;
-  const int taps = cubic ? 4 : 2;
   std::vector<int32_t> offsets;
   std::vector<float> weights;
   for (int k = 2; k < 4; ++k) {
     const ResizeAxis axis = ResizeAxisOf(setup.op, k);
     for (int o = 0; o < axis.out; ++o) {
-      const ResizeTaps at =
-          cubic ? CubicTaps(attributes, axis, o) : LinearTaps(attributes, axis, o);
-      for (int i = 0; i < taps; ++i) {
-        offsets.push_back(at.position[i] * setup.op.Input(0).strides[k]);
-        weights.push_back(at.weight[i]);
+      ResizeTaps<kTaps> taps;
+      FindResizeTaps(attributes, axis, o, setup.op.Input(0).strides[k], taps);
+      for (int i = 0; i < kTaps; ++i) {
+        offsets.push_back(static_cast<int32_t>(taps.offset[i]));
+        weights.push_back(taps.weight[i]);
       }
     }
   }
   LoadedOp* loaded = nullptr;
   TENON_RETURN_IF_ERROR(
-      LoadOp(setup, {"resize.cl", "-DTAPS=" + std::to_string(taps), "resize_blend"}, &loaded));
+      LoadOp(setup, {"resize.cl", "-DTAPS=" + std::to_string(kTaps), "resize_blend"}, &loaded));
   const size_t bytes = offsets.size() * sizeof(int32_t);
   TENON_RETURN_IF_ERROR(AddTable(loaded, offsets.data(), bytes, shared));
   return AddTable(loaded, weights.data(), bytes, shared);
@@ -142,7 +139,9 @@ Status RunBlend(const KernelCall& call) {
 }  // namespace
 
 Status ResizeLoad(const KernelSetup& setup, void** shared) {
-  return IsNearest(setup.op) ? LoadNearest(setup, shared) : LoadBlend(setup, shared);
+  if (IsNearest(setup.op)) return LoadNearest(setup, shared);
+  const bool cubic = setup.op.AttributesAs<ResizeAttributes>().mode == ResizeMode::kCubic;
+  return cubic ? LoadBlend<4>(setup, shared) : LoadBlend<2>(setup, shared);
 }
 
 Status ResizeRun(const KernelCall& call) {

@@ -1,5 +1,6 @@
 #include "backends/opencl/kernels/kernels.hpp"
-#include "backends/opencl/loop_nest.hpp"
+#include "backends/opencl/kernels/row_launch.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::opencl {
 
@@ -12,9 +13,10 @@ Status SelectRun(const KernelCall& call) {
   if (z.Elements() == 0) return OkStatus();
   LoopNest<4> nest;
   for (int k = 0; k < z.rank; ++k) {
-    nest.Add(z.dims[k], z.strides[k], BroadcastStride(call.op.Input(0), z.rank, k),
-             BroadcastStride(call.op.Input(1), z.rank, k),
-             BroadcastStride(call.op.Input(2), z.rank, k));
+    nest.Add(z.dims[k], z.strides[k],
+             BroadcastStride(call.op.Input(SelectInput::kCondition), z.rank, k),
+             BroadcastStride(call.op.Input(SelectInput::kX), z.rank, k),
+             BroadcastStride(call.op.Input(SelectInput::kY), z.rank, k));
   }
   nest.Simplify();
   nest.LengthenRows();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/opencl/caps/tile_shapes.hpp"
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -103,9 +103,6 @@ void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t gr
 
 /// Bits of the inputs that are packed: weights and bias.
 inline constexpr uint32_t kPackedInputs = 0b110;
-/// Where a convolution has the scales of weights that are stored as i8.
-inline constexpr int kWeightsScale = 4;
-
 /// Uploads the other constant inputs as they lie.
 Status UploadConstants(const OpCall& op, const Device& device, uint32_t packed_inputs,
                        std::vector<DeviceBuffer>* constants);

@@ -7,7 +7,7 @@
 
 #include "converter/import/onnx/importer.hpp"
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 

@@ -5,8 +5,7 @@
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/lowering_table.hpp"
-#include "converter/import/tflite/model_check.hpp"
-#include "converter/import/tflite/model_inputs.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {

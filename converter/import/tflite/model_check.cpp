@@ -1,10 +1,9 @@
-#include "converter/import/tflite/model_check.hpp"
-
 #include <algorithm>
 #include <map>
 #include <vector>
 
 #include "converter/import/tflite/lowering_table.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "converter/import/tflite/model_tensors.hpp"
 #include "tflite_subset_generated.h"
 

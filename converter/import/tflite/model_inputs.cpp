@@ -1,9 +1,8 @@
-#include "converter/import/tflite/model_inputs.hpp"
-
 #include <algorithm>
 #include <set>
 
 #include "converter/import/import_graph.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "converter/import/tflite/model_tensors.hpp"
 #include "tflite_subset_generated.h"
 

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "converter/import/import_graph.hpp"
-#include "converter/import/tflite/model_check.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "converter/import/tflite/importer.hpp"
-#include "converter/import/tflite/model_check.hpp"
 #include "converter/import/tflite/model_file.hpp"
 
 namespace tenon::converter {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/base/span.hpp"
 
 namespace tenon {
@@ -22,7 +23,7 @@ class HostMemory {
     constexpr size_t kLeast = sizeof(void*);
     if (alignment < kLeast) alignment = kLeast;
     if (bytes > SIZE_MAX - alignment) return false;
-    const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    const size_t rounded = RoundUp(bytes, alignment);
     data_ = std::aligned_alloc(alignment, rounded > 0 ? rounded : alignment);
     bytes_ = data_ != nullptr ? bytes : 0;
     return data_ != nullptr;

@@ -1,15 +1,10 @@
 #include <new>
 
+#include "runtime/base/round_up.hpp"
 #include "runtime/engine/host/lane.hpp"
 
 namespace tenon {
-namespace {
-
-size_t RoundUp(size_t value, size_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 /// Sums do not wrap: loading has checked that all arenas can be addressed, alignments included.
 Status LaneArenas::Allocate(const LoadedPlan& plan) {

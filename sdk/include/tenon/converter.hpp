@@ -1,5 +1,5 @@
-// Tenon converter: model file to plan, from a program instead of the `tenon` command. C++17 or
-// later; link tenon::converter.
+// Tenon converter: model file to plan, from a program instead of the `tenon` command, which is
+// built on this. C++17 or later; link tenon::converter.
 //
 //   tenon::ConvertRequest request;
 //   request.model = "model.onnx";
@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,10 +22,51 @@
 namespace tenon {
 inline namespace api_v1 {
 
-/// The same as the options of `tenon convert`, which has the words for each; orders are measured by
-/// the command alone.
+struct ConvertError {
+  enum class Kind {
+    kUsage,       ///< unknown board or memory space, bad value
+    kInput,       ///< the model is refused: unreadable, malformed, unsupported ops
+    kDoesNotFit,  ///< the plan needs more memory than the board, a limit or this machine gives
+    kBackend,     ///< running something on this machine failed
+    kInternal,    ///< the converter's own mistake
+  };
+  Kind kind = Kind::kInternal;
+  std::string message;               ///< one line
+  std::vector<std::string> details;  ///< one line each: every unsupported op, say
+};
+
+/// A value, or why there is none. Converts to true where there is one.
+template <typename T>
+class [[nodiscard]] Outcome {
+ public:
+  Outcome(T value) : value_(std::move(value)) {}             // NOLINT: implicit on purpose
+  Outcome(ConvertError error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose
+
+  explicit operator bool() const { return value_.has_value(); }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  const T* operator->() const { return &*value_; }
+  [[nodiscard]] const ConvertError& error() const { return error_; }
+
+ private:
+  std::optional<T> value_;
+  ConvertError error_;
+};
+
+/// Where candidates for --order=measured run. They are numbered from 0.
+class OrderTarget {
+ public:
+  virtual ~OrderTarget() = default;
+  /// Keeps a candidate's plan until the conversion ends; nobody else does.
+  virtual void Store(size_t candidate, const std::vector<uint8_t>& plan) = 0;
+  [[nodiscard]] virtual std::vector<uint8_t> Load(size_t candidate) = 0;
+  /// Median time of a run on so many threads, in milliseconds.
+  [[nodiscard]] virtual double MedianMs(size_t candidate, int threads) = 0;
+};
+
+/// The same as the options of `tenon convert`, which has the words for each.
 struct ConvertRequest {
-  std::string model;  ///< path of an .onnx file
+  std::string model;  ///< path of an .onnx or .tflite file
   std::string board;  ///< a built-in board's name, or the path of a board file
   int64_t batch = 0;  ///< value of a free first dimension of the inputs; 0: none is given
   std::map<std::string, std::vector<int64_t>> shapes;  ///< full shape, by input
@@ -38,6 +80,9 @@ struct ConvertRequest {
     std::vector<std::byte> bytes;  ///< row-major, in this machine's byte order
   };
   std::map<std::string, Constant> freeze;  ///< by input
+  /// An input's name, and how a device delivers it: "u8,nhwc,mean=M,scale=S" (docs/inputs.md).
+  std::vector<std::pair<std::string, std::string>> input_formats;
+  std::string weights = "model";  ///< how they are stored: "model", "f32", "f16" or "int8"
 
   enum class Order {
     kSource,  ///< the model's own
@@ -45,16 +90,42 @@ struct ConvertRequest {
     kRandom,  ///< one of all, by the seed: a baseline for comparisons
   };
   Order order = Order::kSearch;
+  /// Instead of `order`: several orders are tried on the target, and the fastest is kept.
+  struct MeasuredOrders {
+    OrderTarget* target = nullptr;  ///< null: none is measured
+    int orders = 6;                 ///< the search's, the model's own, the rest at random
+    int rounds = 3;                 ///< in which all are measured by turns
+  };
+  MeasuredOrders measured;
   std::optional<int64_t> order_budget;  ///< work of the search, at least 0; none: the default
-  uint64_t seed = 1;                    ///< of what is left to chance in searches
+  double order_target_ms = 0;  ///< stop at the first order predicted to take no longer; 0: none
+  uint64_t seed = 1;           ///< of what is left to chance in searches
   bool key_nodes = true;  ///< cut the graph at nodes that all paths go through before searching
   bool split = true;      ///< split ops and chains that do not fit the board's memory
 
   enum class Objective {
-    kLatency,  ///< least predicted time
-    kMemory,   ///< the smallest arena, at the price of time
+    kLatency,     ///< least predicted time
+    kMemory,      ///< the smallest arena, at the price of time
+    kThroughput,  ///< most inferences a second, for a stream of inputs
   };
   Objective objective = Objective::kLatency;
+  double most_slowdown = 0;  ///< of kMemory: over the time of the model unsplit; 0: any
+
+  /// Which backend runs an op.
+  struct Mapping {
+    bool optimal = false;           ///< by predicted time, instead of the board's priority table
+    std::vector<std::string> pins;  ///< "PATTERN=BACKEND,...": ops by name, whatever else holds
+    bool fallback = false;          ///< CPU kernels too for what runs on devices
+    bool aggregate = true;          ///< start a device once for neighbouring ops, not for each
+  };
+  Mapping mapping;
+
+  struct Parallel {
+    std::string mode = "auto";  ///< or "intra", "inter", "replicas", "pipeline"
+    int threads = 1;            ///< of the CPU, that runs of the plan may use in all
+    int32_t channel_depth = 0;  ///< buffers between a pipeline's stages; 0: from their times
+  };
+  Parallel parallel;
 
   /// Arithmetic on 8-bit integers for a float model (docs/quantisation.md).
   struct Quantize {
@@ -66,44 +137,54 @@ struct ConvertRequest {
   };
   std::optional<Quantize> quantize;
   std::string profile;  ///< path of costs measured by `tenon profile`; empty: the board's figures
+
+  /// What the plan is to say of how it was made: names and values.
+  std::vector<std::pair<std::string, std::string>> recorded;
+  /// Told when a phase begins: its name and its place among all. May be empty.
+  std::function<void(const std::string& phase, int index, int count)> progress;
 };
 
-struct ConvertError {
-  enum class Kind {
-    kUsage,       ///< unknown board or memory space, bad value
-    kInput,       ///< the model is refused: unreadable, malformed, unsupported ops
-    kDoesNotFit,  ///< the plan needs more memory than the board or a limit gives
-    kBackend,     ///< folding constants failed on this machine
-    kInternal,    ///< the converter's own mistake, or memory ran out
-  };
-  Kind kind = Kind::kInternal;
-  std::string message;               ///< one line
-  std::vector<std::string> details;  ///< one line each: every unsupported op, say
+/// An order that was tried on the target.
+struct MeasuredOrder {
+  std::string order;  ///< "search", "source" or "random"
+  uint64_t seed = 0;
+  std::optional<double> ms;            ///< median of a run; none if it was not measured
+  std::optional<int64_t> arena_bytes;  ///< none if it does not fit
+  std::optional<size_t> same_as;       ///< the earlier order, from 0, that gave the same plan
+  std::string dropped;                 ///< why it was not measured; empty if it was
+  bool chosen = false;
 };
 
 struct ConvertedPlan {
   std::vector<uint8_t> bytes;  ///< a plan file; the same request gives the same bytes
   std::string decisions_json;  ///< what `tenon convert --json` writes
+  std::string summary;         ///< what was decided, in lines
+  std::string details;         ///< the same with passes, single layers and the final graph
+  size_t ops_imported = 0;
+  size_t ops_executed = 0;
+  std::vector<MeasuredOrder> measured;  ///< if orders were measured: all, as they were made
 };
+using ConvertOutcome = Outcome<ConvertedPlan>;
 
-/// A plan, or why there is none. Converts to true where there is one.
-class [[nodiscard]] ConvertOutcome {
- public:
-  ConvertOutcome(ConvertedPlan plan) : plan_(std::move(plan)) {}    // NOLINT: implicit on purpose
-  ConvertOutcome(ConvertError error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose
-
-  explicit operator bool() const { return plan_.has_value(); }
-  const ConvertedPlan& operator*() const { return *plan_; }
-  const ConvertedPlan* operator->() const { return &*plan_; }
-  [[nodiscard]] const ConvertError& error() const { return error_; }
-
- private:
-  std::optional<ConvertedPlan> plan_;
-  ConvertError error_;
-};
-
-/// Converts. Throws nothing. Writes no file.
+/// Converts. Throws nothing, writes no file. (Functions that a request brings may throw what is no
+/// std::exception: that passes through.)
 [[nodiscard]] ConvertOutcome Convert(const ConvertRequest& request);
+
+/// A plan as C source for firmware (docs/firmware.md).
+struct CSource {
+  std::string header;
+  std::string source;
+};
+
+/// `plan` is a whole plan file. All is named after `name`, as far as C allows. The source includes
+/// its header as `header_file`. With a `plan_file` it is for the assembler, which reads the plan's
+/// bytes from there; without, they are an array. Errors: kUsage, firmware cannot run such a plan.
+[[nodiscard]] Outcome<CSource> EmitCSource(const std::vector<uint8_t>& plan,
+                                           const std::string& name, const std::string& header_file,
+                                           const std::string& plan_file = "");
+
+/// The work that a request without a budget gives to the search for an order.
+[[nodiscard]] int64_t DefaultOrderBudget();
 
 }  // namespace api_v1
 }  // namespace tenon

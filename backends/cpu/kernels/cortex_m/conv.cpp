@@ -4,45 +4,35 @@
 // Those that reach into the padding are gathered in the workspace, a few at a time, the padding
 // reading as x's zero point; so are windows of very short runs, or of pixels that lie apart.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
 
 /// Index 0: rows; 1: columns.
-struct Geometry {
+struct Geometry : ConvWindow {
   ptrdiff_t x_step[2];
   ptrdiff_t y_step[2];
-  int in[2];
-  int out[2];
-  int kernel[2];
-  int strides[2];
-  int dilations[2];
-  int pads[2];
   int channels;
   bool has_runs;  ///< a kernel row's pixels lie side by side
 };
 
 Geometry GeometryOf(const OpCall& op) {
-  const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& x = op.Input(0);
-  const TensorView& w = op.Input(1);
+  const TensorView& x = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
-  Geometry g;  // not filled with zeros, which is a call on small cores
+  Geometry g;
   for (int i = 0; i < 2; ++i) {
+    SetConvAxis(op, i, g);
     g.x_step[i] = x.strides[2 + i];
     g.y_step[i] = y.strides[2 + i];
-    g.in[i] = x.dims[2 + i];
-    g.out[i] = y.dims[2 + i];
-    g.kernel[i] = w.dims[2 + i];
     // Steps that are never taken may be any number.
-    g.strides[i] = g.out[i] == 1 ? 1 : attributes.strides[i];
-    g.dilations[i] = g.kernel[i] == 1 ? 1 : attributes.dilations[i];
-    g.pads[i] = attributes.pads[i];
+    if (g.out_extent[i] == 1) g.strides[i] = 1;
+    if (g.kernel[i] == 1) g.dilations[i] = 1;
   }
-  g.channels = w.dims[1];
+  g.channels = op.Input(QuantizedProductInput::kWeights).dims[1];
   g.has_runs = g.kernel[1] == 1 || (g.dilations[1] == 1 && g.x_step[1] == g.channels);
   return g;
 }
@@ -58,9 +48,10 @@ int Reach(const Geometry& g, int axis) { return (g.kernel[axis] - 1) * g.dilatio
 /// The outputs [begin, end) along `axis` whose windows lie inside x.
 struct Inside {
   Inside(const Geometry& g, int axis) {
-    while (begin < g.out[axis] && WindowStart(g, axis, begin) < 0) ++begin;
-    end = g.out[axis];
-    while (end > begin && WindowStart(g, axis, end - 1) + Reach(g, axis) >= g.in[axis]) --end;
+    while (begin < g.out_extent[axis] && WindowStart(g, axis, begin) < 0) ++begin;
+    end = g.out_extent[axis];
+    while (end > begin && WindowStart(g, axis, end - 1) + Reach(g, axis) >= g.in_extent[axis])
+      --end;
   }
   [[nodiscard]] bool Has(int output) const { return output >= begin && output < end; }
 
@@ -77,34 +68,30 @@ struct Gathered {
 
 class Conv {
  public:
-  Conv(const Geometry& geometry, const Product& product, const Gathered& gathered)
-      : g_(geometry),
-        product_(product),
-        gathered_(gathered),
-        rows_(geometry, 0),
-        columns_(geometry, 1) {}
+  Conv(const Geometry& geometry, const Gemm& gemm, const Gathered& gathered)
+      : g_(geometry), gemm_(gemm), gathered_(gathered), rows_(geometry, 0), columns_(geometry, 1) {}
 
   /// Rows [first, first + count) of the image `x`, to `y`.
   void RunRows(const int8_t* x, int first, int count, int8_t* y) {
     x_ = x;
     y_ = y;
     first_row_ = first;
-    const int pixels = count * g_.out[1];
+    const int pixels = count * g_.out_extent[1];
     if (CanRunAsOneRow()) return RunInPlace(first, 0, pixels);
     if (CanGatherRows()) return RunGatheredPixels(pixels);
     const bool has_long_runs =
-        g_.has_runs && g_.kernel[1] * g_.channels >= product_.routines->least_run_bytes;
+        g_.has_runs && g_.kernel[1] * g_.channels >= gemm_.routines->least_run_bytes;
     if (gathered_.windows != nullptr && !has_long_runs && HasDenseRows()) {
       return RunGathered(first, 0, 1, pixels);
     }
     for (int row = first; row < first + count; ++row) {
       if (gathered_.windows == nullptr) {
-        RunInPlace(row, 0, g_.out[1]);
+        RunInPlace(row, 0, g_.out_extent[1]);
       } else if (has_long_runs && rows_.Has(row)) {
         RunBorders(row);
         RunInPlace(row, columns_.begin, columns_.end - columns_.begin);
       } else {
-        RunGathered(row, 0, 1, g_.out[1]);
+        RunGathered(row, 0, 1, g_.out_extent[1]);
       }
     }
   }
@@ -113,21 +100,21 @@ class Conv {
   /// Pointwise, every pixel of x once.
   [[nodiscard]] bool CanRunAsOneRow() const {
     if (gathered_.windows != nullptr || g_.strides[0] != 1 || g_.strides[1] != 1) return false;
-    return g_.out[0] == 1 ||
-           (g_.x_step[0] == g_.x_step[1] * g_.in[1] && g_.y_step[0] == g_.y_step[1] * g_.out[1]);
+    return g_.out_extent[0] == 1 || (g_.x_step[0] == g_.x_step[1] * g_.in_extent[1] &&
+                                     g_.y_step[0] == g_.y_step[1] * g_.out_extent[1]);
   }
 
   /// Pixels of x with steps between them, to outputs without.
   [[nodiscard]] bool CanGatherRows() const {
-    const bool inside = rows_.begin == 0 && rows_.end == g_.out[0] && columns_.begin == 0 &&
-                        columns_.end == g_.out[1];
+    const bool inside = rows_.begin == 0 && rows_.end == g_.out_extent[0] && columns_.begin == 0 &&
+                        columns_.end == g_.out_extent[1];
     return gathered_.windows != nullptr && g_.kernel[0] == 1 && g_.kernel[1] == 1 && inside &&
            HasDenseRows();
   }
 
   /// Of the output: its pixels are all equally far apart.
   [[nodiscard]] bool HasDenseRows() const {
-    return g_.out[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out[1];
+    return g_.out_extent[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out_extent[1];
   }
 
   void RunGatheredPixels(int pixels) const {
@@ -141,15 +128,15 @@ class Conv {
       int count = 0;
       runs.to = gathered_.windows;
       while (count < most) {  // row by row
-        const int left = g_.out[1] - column;
+        const int left = g_.out_extent[1] - column;
         runs.runs = left < most - count ? left : most - count;
         runs.from =
             x_ + WindowStart(g_, 0, row) * g_.x_step[0] + WindowStart(g_, 1, column) * g_.x_step[1];
-        product_.routines->copy(runs);
+        gemm_.routines->copy(runs);
         runs.to += runs.runs * runs.to_run;
         count += runs.runs;
         column += runs.runs;
-        if (column < g_.out[1]) continue;
+        if (column < g_.out_extent[1]) continue;
         column = 0;
         ++row;
       }
@@ -159,13 +146,13 @@ class Conv {
       positions.y = y_ + done * g_.y_step[1];
       positions.y_pixel = g_.y_step[1];
       positions.count = count;
-      RunProduct(product_, positions);
+      RunGemm(gemm_, positions);
       done += count;
     }
   }
 
   void RunBorders(int row) const {
-    const int after = g_.out[1] - columns_.end;
+    const int after = g_.out_extent[1] - columns_.end;
     if (columns_.begin == 1 && after == 1) {
       RunGathered(row, 0, columns_.end, 2);
     } else {
@@ -194,16 +181,16 @@ class Conv {
       const int first_row = row;
       const int first_column = column;
       for (int i = 0; i < now; ++i) {
-        Gather(row, column, gathered_.windows + i * product_.depth);
+        Gather(row, column, gathered_.windows + i * gemm_.depth);
         column += step;
-        if (column < g_.out[1]) continue;
-        column -= g_.out[1];
+        if (column < g_.out_extent[1]) continue;
+        column -= g_.out_extent[1];
         ++row;
       }
       Positions positions;
       positions.x = gathered_.windows;
-      positions.x_pixel = product_.depth;
-      positions.run_bytes = static_cast<int>(product_.depth);
+      positions.x_pixel = gemm_.depth;
+      positions.run_bytes = static_cast<int>(gemm_.depth);
       Run(positions, first_row, first_column, now, step);
       count -= now;
     }
@@ -213,13 +200,13 @@ class Conv {
     positions.y = y_ + (row - first_row_) * g_.y_step[0] + column * g_.y_step[1];
     positions.y_pixel = g_.y_step[1] * step;
     positions.count = count;
-    RunProduct(product_, positions);
+    RunGemm(gemm_, positions);
   }
 
   /// Of the taps along `axis` of a window that begins at `start`, those inside x: [first, end).
   void ClipTaps(int axis, int start, int& first, int& end) const {
     while (first < end && start + first * g_.dilations[axis] < 0) ++first;
-    while (end > first && start + (end - 1) * g_.dilations[axis] >= g_.in[axis]) --end;
+    while (end > first && start + (end - 1) * g_.dilations[axis] >= g_.in_extent[axis]) --end;
   }
 
   void Gather(int row, int column, int8_t* to) const {
@@ -228,7 +215,7 @@ class Conv {
     int end[2] = {g_.kernel[0], g_.kernel[1]};
     if (!rows_.Has(row) || !columns_.Has(column)) {
       for (int i = 0; i < 2; ++i) ClipTaps(i, start[i], first[i], end[i]);
-      product_.routines->fill(to, gathered_.padding, product_.depth);
+      gemm_.routines->fill(to, gathered_.padding, gemm_.depth);
       if (first[0] >= end[0] || first[1] >= end[1]) return;
     }
     Runs runs;
@@ -241,14 +228,14 @@ class Conv {
     runs.from = x_ + (start[0] + first[0] * g_.dilations[0]) * g_.x_step[0] +
                 (start[1] + first[1] * g_.dilations[1]) * g_.x_step[1];
     for (int tap = first[1]; tap < end[1]; tap += taps) {
-      product_.routines->copy(runs);
+      gemm_.routines->copy(runs);
       runs.to += g_.channels;
       if (tap + taps < end[1]) runs.from += g_.dilations[1] * g_.x_step[1];
     }
   }
 
   const Geometry& g_;
-  const Product& product_;
+  const Gemm& gemm_;
   Gathered gathered_;
   Inside rows_;
   Inside columns_;
@@ -265,7 +252,7 @@ bool HasDenseRows(const TensorView& image) {
 }
 
 /// Pointwise, every pixel of x once: images are rows.
-void RunPixels(const TensorView& x, const TensorView& y, const Product& product) {
+void RunPixels(const TensorView& x, const TensorView& y, const Gemm& gemm) {
   Positions pixels;
   pixels.x_pixel = x.strides[3];
   pixels.run_bytes = x.dims[1];
@@ -274,7 +261,7 @@ void RunPixels(const TensorView& x, const TensorView& y, const Product& product)
   for (int image = 0; image < y.dims[0]; ++image) {
     pixels.x = x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0];
     pixels.y = y.As<int8_t>() + ptrdiff_t{image} * y.strides[0];
-    RunProduct(product, pixels);
+    RunGemm(gemm, pixels);
   }
 }
 
@@ -282,9 +269,10 @@ Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = ConvSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, ConvLeastBytes(op, 1)));
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(QuantizedProductInput::kWeights);
   const bool ordered = w.IsChannelsLast();
-  TENON_ENSURE(ordered && HasStride(op.Input(0), 1, 1) && HasStride(op.Output(), 1, 1),
+  TENON_ENSURE(ordered && HasStride(op.Input(QuantizedProductInput::kX), 1, 1) &&
+                   HasStride(op.Output(), 1, 1),
                kUnsupported, "the Cortex-M convolution takes channels that are neighbours");
   return OkStatus();
 }
@@ -295,16 +283,16 @@ Status ConvInPlaceCheck(const KernelSetup& setup) {
 
 namespace {
 
-Product ProductOf(const OpCall& op, void* workspace, const ProductRoutines& routines) {
-  const TensorView& w = op.Input(1);
-  Product product;
-  product.routines = &routines;
-  product.w = w.As<const int8_t>();
-  product.outputs = w.dims[0];
-  product.depth = ptrdiff_t{w.dims[1]} * w.dims[2] * w.dims[3];
+Gemm GemmOf(const OpCall& op, void* workspace, const GemmRoutines& routines) {
+  const TensorView& w = op.Input(QuantizedProductInput::kWeights);
+  Gemm gemm;
+  gemm.routines = &routines;
+  gemm.w = w.As<const int8_t>();
+  gemm.outputs = w.dims[0];
+  gemm.depth = ptrdiff_t{w.dims[1]} * w.dims[2] * w.dims[3];
   SetRescale(op, op.AttributesAs<QuantizedConvAttributes>().output,
-             static_cast<int32_t*>(workspace), product);
-  return product;
+             static_cast<int32_t*>(workspace), gemm);
+  return gemm;
 }
 
 Gathered GatheredOf(const OpCall& op, void* workspace, size_t bytes) {
@@ -315,35 +303,35 @@ Gathered GatheredOf(const OpCall& op, void* workspace, size_t bytes) {
 
 }  // namespace
 
-void RunConv(const KernelCall& call, const ProductRoutines& routines) {
+void RunConv(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   if (IsEmpty(y)) return;
-  const Product product = ProductOf(op, call.workspace, routines);
+  const Gemm gemm = GemmOf(op, call.workspace, routines);
   if (IsInPlacePointwise(op) && HasDenseRows(x) && HasDenseRows(y)) {
-    return RunPixels(x, y, product);
+    return RunPixels(x, y, gemm);
   }
   const Geometry geometry = GeometryOf(op);
-  Conv conv(geometry, product, GatheredOf(op, call.workspace, call.workspace_bytes));
+  Conv conv(geometry, gemm, GatheredOf(op, call.workspace, call.workspace_bytes));
   for (int image = 0; image < y.dims[0]; ++image) {
     conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], 0, y.dims[2],
                  y.As<int8_t>() + ptrdiff_t{image} * y.strides[0]);
   }
 }
 
-void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines) {
+void RunConvInPlace(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(QuantizedProductInput::kX);
   if (IsEmpty(x)) return;
   const size_t room = InPlaceRoom(call, ConvWorkspaceBytes(op, 1));
   const size_t own_bytes = call.workspace_bytes - room;
   void* const own = static_cast<char*>(call.workspace) + room;
-  const Product product = ProductOf(op, own, routines);
+  const Gemm gemm = GemmOf(op, own, routines);
   Geometry geometry = GeometryOf(op);
-  geometry.y_step[1] = product.outputs;
-  geometry.y_step[0] = ptrdiff_t{product.outputs} * geometry.out[1];
-  Conv conv(geometry, product, GatheredOf(op, own, own_bytes));
+  geometry.y_step[1] = gemm.outputs;
+  geometry.y_step[0] = ptrdiff_t{gemm.outputs} * geometry.out_extent[1];
+  Conv conv(geometry, gemm, GatheredOf(op, own, own_bytes));
   RunOverInput(call, room, [&](int image, int first, int count, int8_t* to) {
     conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], first, count, to);
   });

@@ -3,13 +3,15 @@
 // Each tap is a pointer; in the padding to a pixel of zero points in the workspace, so that all
 // positions compute alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
+#include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
+
+using In = QuantizedProductInput;
 
 /// Where the taps of a window lie. Index 0: rows; 1: columns.
 struct Taps {
@@ -49,14 +51,14 @@ class Depthwise {
       : op_(op),
         routines_(routines),
         attributes_(op.AttributesAs<ConvAttributes>()),
-        x_(op.Input(0)),
+        x_(op.Input(In::kX)),
         y_(op.Output()),
-        w_(op.Input(1).As<const int8_t>()),
+        w_(op.Input(In::kWeights).As<const int8_t>()),
         channels_(y_.dims[1]),
         rescale_(RescaleOf(op, op.AttributesAs<QuantizedConvAttributes>().output)),
         workspace_(workspace) {
     for (int i = 0; i < 2; ++i) {
-      taps_at_.count[i] = op_.Input(1).dims[2 + i];
+      taps_at_.count[i] = op_.Input(In::kWeights).dims[2 + i];
       taps_at_.dilation[i] = attributes_.dilations[i];
       taps_at_.extent[i] = static_cast<uint32_t>(x_.dims[2 + i]);
       taps_at_.step[i] = x_.strides[2 + i];
@@ -128,7 +130,7 @@ class Depthwise {
   void SetBias() {
     rescale_.bias = FinalBiasOf(op_);
     if (rescale_.bias != nullptr) return;
-    const auto* bias = op_.HasInput(2) ? op_.Input(2).As<const int32_t>() : nullptr;
+    const auto* bias = op_.HasInput(In::kBias) ? op_.Input(In::kBias).As<const int32_t>() : nullptr;
     auto* const own = static_cast<int32_t*>(workspace_);
     for (int tap = 0; tap < tap_count_; ++tap) taps_[tap] = taps_at_.padding;
     segments_[0] = {1, taps_};
@@ -136,7 +138,7 @@ class Depthwise {
     for (int first = 0; first < channels_; first += kBlockChannels) {
       multiply_(BlockAt(first, 0), own + first);
     }
-    routines_.take_off(bias, own, 1, channels_, own);
+    routines_.subtract_scaled(bias, own, 1, channels_, own);
     rescale_.bias = own;
   }
 
@@ -197,7 +199,7 @@ class Depthwise {
   void RunSegments(int8_t* y, ptrdiff_t y_pixel, int count) {
     const ptrdiff_t x_pixel =
         y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
-    if (!runs_) return FinishApart(x_pixel, y, y_pixel, count);
+    if (!runs_) return RequantizeApart(x_pixel, y, y_pixel, count);
     DepthwiseBlock block = BlockAt(0, x_pixel);
     for (; block.first < channels_; block.first += kBlockChannels) {
       const int left = channels_ - block.first;
@@ -207,7 +209,8 @@ class Depthwise {
     }
   }
 
-  [[gnu::noinline]] void FinishApart(ptrdiff_t x_pixel, int8_t* y, ptrdiff_t y_pixel, int count) {
+  [[gnu::noinline]] void RequantizeApart(ptrdiff_t x_pixel, int8_t* y, ptrdiff_t y_pixel,
+                                         int count) {
     int32_t sums[kDepthwisePixels * kBlockChannels];
     SumBlock results;
     results.sums = sums;
@@ -220,7 +223,7 @@ class Depthwise {
       results.outputs = block.channels;
       results.first = first;
       results.y = y + first;
-      routines_.finish(rescale_, results);
+      routines_.requantize(rescale_, results);
     }
   }
 
@@ -257,10 +260,10 @@ Status DepthwiseCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = DepthwiseSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, DepthwiseWorkspaceBytes(op, 1)));
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(In::kWeights);
   const bool ordered = HasStride(w, 0, 1) && HasStride(w, 3, w.dims[0]) &&
                        HasStride(w, 2, int64_t{w.dims[0]} * w.dims[3]);
-  TENON_ENSURE(ordered && HasStride(op.Input(0), 1, 1) && HasStride(op.Output(), 1, 1),
+  TENON_ENSURE(ordered && HasStride(op.Input(In::kX), 1, 1) && HasStride(op.Output(), 1, 1),
                kUnsupported, "the Cortex-M depthwise convolution takes channels side by side");
   return OkStatus();
 }

@@ -1,7 +1,8 @@
 // Quantized product with one constant matrix, each of its columns contiguous.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 
@@ -9,38 +10,30 @@ Status MatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = MatMulSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
-  const TensorView& b = op.Input(1);
-  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
-  const int inner = b.rank - (transposed ? 1 : 2);
-  const int outer = b.rank - (transposed ? 2 : 1);
-  TENON_ENSURE(op.Input(0).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
-               "the Cortex-M product takes matrices without gaps");
-  TENON_ENSURE(HasStride(b, inner, 1) && HasStride(b, outer, b.dims[inner]), kUnsupported,
-               "the Cortex-M product takes weights whose columns are contiguous");
-  return OkStatus();
+  return CheckMatrices(op);
 }
 
-void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {
+void RunMatMul(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& a = op.Input(0);
+  const TensorView& a = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return;
-  Product product;
-  product.routines = &routines;
-  product.w = op.Input(1).As<const int8_t>();
-  product.outputs = y.dims[y.rank - 1];
-  product.depth = a.dims[a.rank - 1];
+  Gemm gemm;
+  gemm.routines = &routines;
+  gemm.w = op.Input(QuantizedProductInput::kWeights).As<const int8_t>();
+  gemm.outputs = y.dims[y.rank - 1];
+  gemm.depth = a.dims[a.rank - 1];
   SetRescale(op, op.AttributesAs<QuantizedMatMulAttributes>().output,
-             static_cast<int32_t*>(call.workspace), product);
+             static_cast<int32_t*>(call.workspace), gemm);
   Positions rows;
   rows.x = a.As<const int8_t>();
-  rows.x_pixel = product.depth;
-  rows.run_bytes = static_cast<int>(product.depth);
+  rows.x_pixel = gemm.depth;
+  rows.run_bytes = static_cast<int>(gemm.depth);
   rows.y = y.As<int8_t>();
-  rows.y_pixel = product.outputs;
-  rows.count = static_cast<int>(elements / product.outputs);
-  RunProduct(product, rows);
+  rows.y_pixel = gemm.outputs;
+  rows.count = static_cast<int>(elements / gemm.outputs);
+  RunGemm(gemm, rows);
 }
 
 }  // namespace tenon::cpu::cortex_m

@@ -1,12 +1,15 @@
 // Pooling of i8, channels-last: blocks of channels of one window at a time.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/product.hpp"
-#include "backends/cpu/kernels/portable/pool_blocks.hpp"
+#include "backends/cpu/kernels/portable/pool/pool_blocks.hpp"
+#include "runtime/ops/attributes.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
+
+using In = QuantizedAveragePoolInput;
 
 static_assert(portable::kPoolLanes <= kBlockChannels, "a block of channels is one of a window");
 
@@ -52,11 +55,11 @@ void BeginSums(const OpCall& op, int32_t zero_point, uint32_t taps,
                const portable::PoolBlock& block, int32_t* sums) {
   const auto start = 0 - taps * static_cast<uint32_t>(zero_point);
   for (int i = block.lanes; i < kBlockChannels; ++i) sums[i] = 0;
-  if (!op.HasInput(1)) {
+  if (!op.HasInput(In::kSums)) {
     for (int i = 0; i < block.lanes; ++i) sums[i] = static_cast<int32_t>(start);
     return;
   }
-  portable::LoadSums(op.Input(1), block, sums);
+  portable::LoadSums(op.Input(In::kSums), block, sums);
   for (int i = 0; i < block.lanes; ++i) {
     sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + start);
   }
@@ -71,8 +74,8 @@ uint32_t TapsOf(const Window& window) {
 /// True if sums of 16 bits go out, and only such come in, of channels that are neighbours.
 bool Has16BitSums(const OpCall& op) {
   if (op.Output().dtype != DType::kI16) return false;
-  if (!op.HasInput(1)) return true;
-  return op.Input(1).dtype == DType::kI16 && HasStride(op.Input(1), 1, 1);
+  if (!op.HasInput(In::kSums)) return true;
+  return op.Input(In::kSums).dtype == DType::kI16 && HasStride(op.Input(In::kSums), 1, 1);
 }
 
 void RunSums16(const KernelCall& call, const PoolRoutines& routines) {
@@ -83,8 +86,8 @@ void RunSums16(const KernelCall& call, const PoolRoutines& routines) {
     const Window window = WindowOf(attributes.pool, x, block);
     const uint32_t start = 0 - TapsOf(window) * static_cast<uint32_t>(attributes.x_zero_point);
     const int16_t* before = nullptr;
-    if (call.op.HasInput(1)) {
-      const TensorView& sums = call.op.Input(1);
+    if (call.op.HasInput(In::kSums)) {
+      const TensorView& sums = call.op.Input(In::kSums);
       before = sums.As<const int16_t>();
       for (int i = 0; i < 4; ++i) before += ptrdiff_t{block.place[i]} * sums.strides[i];
     }

@@ -9,14 +9,12 @@
 #include "backends/cpu/kernels/onednn/kernels.hpp"
 #include "backends/cpu/kernels/onednn/post_ops.hpp"
 #include "backends/cpu/kernels/onednn/primitive.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {
 
-constexpr int kX = 0;
-constexpr int kW = 1;
-constexpr int kBias = 2;
-constexpr int kResidual = 3;
+using In = ConvInput;
 
 struct ConvDescs {
   dnnl_memory_desc_t x;
@@ -37,10 +35,10 @@ Status WeightsDesc(const TensorView& w, int32_t group, dnnl_memory_desc_t* desc)
 }
 
 Status MakeDescs(const OpCall& op, ConvDescs* descs) {
-  TENON_RETURN_IF_ERROR(ChannelsLastDesc(op.Input(kX), &descs->x));
+  TENON_RETURN_IF_ERROR(ChannelsLastDesc(op.Input(In::kX), &descs->x));
   TENON_RETURN_IF_ERROR(ChannelsLastDesc(op.Output(), &descs->y));
-  TENON_RETURN_IF_ERROR(
-      WeightsDesc(op.Input(kW), op.AttributesAs<ConvAttributes>().group, &descs->weights_in_plan));
+  TENON_RETURN_IF_ERROR(WeightsDesc(op.Input(In::kWeights), op.AttributesAs<ConvAttributes>().group,
+                                    &descs->weights_in_plan));
   TENON_RETURN_IF_ERROR(AnyDesc(descs->weights_in_plan, &descs->weights));
   const dnnl_dim_t outputs = op.Output().dims[1];
   const dnnl_dim_t one = 1;
@@ -70,15 +68,16 @@ void CopyFloats(const ParallelRunner* runner, const float* from, float* to, int6
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(ConvSupports(op)));
-  TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Input(kX)));
+  TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Input(In::kX)));
   TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Output()));
-  if (op.HasInput(kResidual)) {
-    TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Input(kResidual)));
+  if (op.HasInput(In::kResidual)) {
+    TENON_RETURN_IF_ERROR(CheckChannelsLast(op.Input(In::kResidual)));
     TENON_ENSURE(!ResidualWouldFault(op), kUnsupported,
                  "on a processor without AVX, oneDNN adds residuals of whole vectors only");
   }
-  TENON_ENSURE(op.Input(kW).IsRowMajor(), kUnsupported, "oneDNN's kernel takes dense weights");
-  TENON_ENSURE(!op.HasInput(kBias) || op.Input(kBias).IsRowMajor(), kUnsupported,
+  TENON_ENSURE(op.Input(In::kWeights).IsRowMajor(), kUnsupported,
+               "oneDNN's kernel takes dense weights");
+  TENON_ENSURE(!op.HasInput(In::kBias) || op.Input(In::kBias).IsRowMajor(), kUnsupported,
                "oneDNN's kernel takes a dense bias");
   return OkStatus();
 }
@@ -88,7 +87,7 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   const auto& attributes = op.AttributesAs<ConvAttributes>();
   ConvDescs descs;
   TENON_RETURN_IF_ERROR(MakeDescs(op, &descs));
-  const bool has_bias = op.HasInput(kBias);
+  const bool has_bias = op.HasInput(In::kBias);
   const dnnl_dims_t strides = {attributes.strides[0], attributes.strides[1]};
   const dnnl_dims_t dilations = {attributes.dilations[0] - 1, attributes.dilations[1] - 1};
   const dnnl_dims_t pads_begin = {attributes.pads[0], attributes.pads[1]};
@@ -98,21 +97,23 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
       &desc, dnnl_forward_inference, dnnl_convolution_direct, &descs.x, &descs.weights,
       has_bias ? &descs.bias : nullptr, &descs.y, strides, dilations, pads_begin, pads_end));
   AttributesHandle post_ops;
-  TENON_RETURN_IF_ERROR(MakeAttributes(attributes.activation, op.HasInput(kResidual), post_ops));
+  TENON_RETURN_IF_ERROR(
+      MakeAttributes(attributes.activation, op.HasInput(In::kResidual), post_ops));
 
-  const Binding bindings[] = {{DNNL_ARG_SRC, kX}, {DNNL_ARG_DST, kOutput}, {DNNL_ARG_BIAS, kBias}};
+  const Binding bindings[] = {
+      {DNNL_ARG_SRC, In::kX}, {DNNL_ARG_DST, kOutput}, {DNNL_ARG_BIAS, In::kBias}};
   PrimitiveSpec spec;
   spec.op_desc = &desc;
   spec.attributes = post_ops.get();
   spec.bindings = {bindings, has_bias ? size_t{3} : size_t{2}};
-  spec.weights_operand = kW;
+  spec.weights_operand = In::kWeights;
   spec.weights_in_plan = descs.weights_in_plan;
   return MakePrimitive(setup, spec, shared);
 }
 
 Status ConvRun(const KernelCall& call) {
-  if (call.op.HasInput(kResidual)) {
-    const TensorView& residual = call.op.Input(kResidual);
+  if (call.op.HasInput(In::kResidual)) {
+    const TensorView& residual = call.op.Input(In::kResidual);
     const TensorView& y = call.op.Output();
     if (residual.data != y.data) {
       CopyFloats(call.parallel, residual.As<const float>(), y.As<float>(), y.Elements());

@@ -2,11 +2,14 @@
 // keep their speed where pixels lie apart, so that parts of a concatenation or of a tensor split by
 // channels are read and written in place.
 #include "backends/cpu/caps/onednn_caps.hpp"
+#include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
-#include "backends/cpu/kernels/onednn/product.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {
+
+using In = ConvInput;
 
 /// An image tensor [N, C, H, W] as [N, H, W, C].
 Factor Pixels(const TensorView& view) {
@@ -19,20 +22,21 @@ Factor Pixels(const TensorView& view) {
   return factor;
 }
 
-Product MakeProductOf(const OpCall& op) {
-  Product product;
-  product.rank = 4;
-  product.a = Pixels(op.Input(0));
-  product.y = Pixels(op.Output());
-  const TensorView& w = op.Input(1);  // [M, C, 1, 1], dense: its transpose is the second factor
-  product.b.dims[0] = 1;
-  product.b.dims[1] = 1;
-  product.b.dims[2] = w.dims[1];
-  product.b.dims[3] = w.dims[0];
-  product.b.strides[2] = 1;
-  product.b.strides[3] = w.dims[1];
-  Simplify(&product);
-  return product;
+Gemm MakeGemmOf(const OpCall& op) {
+  Gemm gemm;
+  gemm.rank = 4;
+  gemm.a = Pixels(op.Input(In::kX));
+  gemm.y = Pixels(op.Output());
+  const TensorView& w =
+      op.Input(In::kWeights);  // [M, C, 1, 1], dense: its transpose is the second factor
+  gemm.b.dims[0] = 1;
+  gemm.b.dims[1] = 1;
+  gemm.b.dims[2] = w.dims[1];
+  gemm.b.dims[3] = w.dims[0];
+  gemm.b.strides[2] = 1;
+  gemm.b.strides[3] = w.dims[1];
+  Simplify(&gemm);
+  return gemm;
 }
 
 }  // namespace
@@ -40,15 +44,16 @@ Product MakeProductOf(const OpCall& op) {
 Status ConvMatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   TENON_RETURN_IF_ERROR(CheckResult(ConvMatMulSupports(op)));
-  TENON_ENSURE(op.Input(1).IsRowMajor(), kUnsupported, "oneDNN's product takes dense weights");
-  TENON_ENSURE(!op.HasInput(2) || op.Input(2).IsRowMajor(), kUnsupported,
+  TENON_ENSURE(op.Input(In::kWeights).IsRowMajor(), kUnsupported,
+               "oneDNN's product takes dense weights");
+  TENON_ENSURE(!op.HasInput(In::kBias) || op.Input(In::kBias).IsRowMajor(), kUnsupported,
                "oneDNN's product takes a dense bias");
-  return CheckStrides(MakeProductOf(op));
+  return CheckStrides(MakeGemmOf(op));
 }
 
 Status ConvMatMulLoad(const KernelSetup& setup, void** shared) {
-  return MakeProduct(setup, MakeProductOf(setup.op),
-                     setup.op.AttributesAs<ConvAttributes>().activation, shared);
+  return MakeGemm(setup, MakeGemmOf(setup.op), setup.op.AttributesAs<ConvAttributes>().activation,
+                  shared);
 }
 
 }  // namespace tenon::cpu::onednn

@@ -35,9 +35,4 @@ Status SoftmaxLoad(const KernelSetup& setup, void** shared);
 Status LrnCheck(const KernelSetup& setup);
 Status LrnLoad(const KernelSetup& setup, void** shared);
 
-/// A check's answer for the reason that a `Supports` predicate gave, null meaning none.
-[[nodiscard]] inline Status CheckResult(const char* reason) {
-  return reason == nullptr ? OkStatus() : Status(StatusCode::kUnsupported, reason);
-}
-
 }  // namespace tenon::cpu::onednn

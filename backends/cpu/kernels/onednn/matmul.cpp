@@ -1,10 +1,13 @@
 // Matrix product, batched and strided.
 #include "backends/cpu/caps/onednn_caps.hpp"
+#include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
-#include "backends/cpu/kernels/onednn/product.hpp"
+#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::onednn {
 namespace {
+
+using In = MatMulInput;
 
 /// The operand right-aligned to `rank` dimensions, its matrix transposed if asked for.
 Factor MakeFactor(const TensorView& view, int rank, bool transpose) {
@@ -24,29 +27,29 @@ Factor MakeFactor(const TensorView& view, int rank, bool transpose) {
   return factor;
 }
 
-Product MakeProductOf(const OpCall& op) {
+Gemm MakeGemmOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<MatMulAttributes>();
-  Product product;
-  product.rank = op.Output().rank;
-  product.a = MakeFactor(op.Input(0), product.rank, attributes.transpose_a != 0);
-  product.b = MakeFactor(op.Input(1), product.rank, attributes.transpose_b != 0);
-  product.y = MakeFactor(op.Output(), product.rank, /*transpose=*/false);
-  Simplify(&product);
-  return product;
+  Gemm gemm;
+  gemm.rank = op.Output().rank;
+  gemm.a = MakeFactor(op.Input(In::kX), gemm.rank, attributes.transpose_a != 0);
+  gemm.b = MakeFactor(op.Input(In::kWeights), gemm.rank, attributes.transpose_b != 0);
+  gemm.y = MakeFactor(op.Output(), gemm.rank, /*transpose=*/false);
+  Simplify(&gemm);
+  return gemm;
 }
 
 }  // namespace
 
 Status MatMulCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(setup.op)));
-  TENON_ENSURE(!setup.op.HasInput(2) || setup.op.Input(2).IsRowMajor(), kUnsupported,
-               "oneDNN's product takes a dense bias");
-  return CheckStrides(MakeProductOf(setup.op));
+  TENON_ENSURE(!setup.op.HasInput(In::kBias) || setup.op.Input(In::kBias).IsRowMajor(),
+               kUnsupported, "oneDNN's product takes a dense bias");
+  return CheckStrides(MakeGemmOf(setup.op));
 }
 
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
-  return MakeProduct(setup, MakeProductOf(setup.op),
-                     setup.op.AttributesAs<MatMulAttributes>().activation, shared);
+  return MakeGemm(setup, MakeGemmOf(setup.op), setup.op.AttributesAs<MatMulAttributes>().activation,
+                  shared);
 }
 
 }  // namespace tenon::cpu::onednn

@@ -5,16 +5,9 @@
 #include <cstdint>
 
 #include "runtime/backend_api/parallel.hpp"
-#include "runtime/base/tensor_view.hpp"
+#include "runtime/base/loop_nest.hpp"
 
 namespace tenon::cpu::portable {
-
-/// Stride of the dimension that stands `from_end` before the last one, as broadcasting sees it: 0
-/// where `view` has no such dimension or has size 1 there.
-[[nodiscard]] inline ptrdiff_t BroadcastStride(const TensorView& view, int from_end) {
-  const int axis = view.rank - 1 - from_end;
-  return axis < 0 || view.dims[axis] == 1 ? 0 : view.strides[axis];
-}
 
 /// Offset in `view` of element `index` of the row-major order over its dimensions, where
 /// dimension `skipped` is left out (stays at 0).
@@ -34,7 +27,7 @@ namespace tenon::cpu::portable {
   ptrdiff_t offset = 0;
   for (int from_end = 2; from_end < y.rank; ++from_end) {
     const int dim = y.dims[y.rank - 1 - from_end];
-    offset += batch % dim * BroadcastStride(operand, from_end);
+    offset += batch % dim * BroadcastStride(operand, y.rank, y.rank - 1 - from_end);
     batch /= dim;
   }
   return offset;

@@ -226,6 +226,18 @@ struct ExpReduction {
   return x >= 0.0F ? x : (x < 0.0F ? negative : x);
 }
 
+/// min(max(x, low), high); NaN stays NaN.
+template <typename T>
+[[nodiscard]] inline T Clamp(T x, T low, T high) {
+  const T raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
+
+[[nodiscard]] inline float LeakyRelu(float x, float slope) {
+  const float scaled = slope * x;  // of every element, so that a loop has no branch
+  return x < 0.0F ? scaled : x;
+}
+
 [[nodiscard]] inline float HardSigmoid(float x, float alpha, float beta) {
   float y = alpha * x + beta;
   y = y > 1.0F ? 1.0F : y;

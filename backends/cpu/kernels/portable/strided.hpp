@@ -1,15 +1,13 @@
-// Loops over several strided operands at once: the dimensions are put in the order in which the
-// output lies in memory and merged where they can be, so that rows become long and kernels are
-// written for one row.
+// How the portable kernels walk a nest of loops (strides in bytes): row by row, on several threads
+// where that pays.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "runtime/backend_api/parallel.hpp"
-#include "runtime/base/tensor_view.hpp"
+#include "runtime/base/loop_nest.hpp"
 
 // Before a loop whose iterations are independent: operands may be the same memory, element by
 // element, which the compiler cannot know.
@@ -32,85 +30,6 @@ inline constexpr int32_t kTaskElements = 8192;
 struct RowSharing {
   int64_t least = kParallelElements;  ///< elements; fewer stay on one thread
   int32_t piece = kTaskElements;      ///< elements; longer rows are cut
-};
-
-/// Reshape walks the common refinement of two shapes: up to the dimensions of both.
-inline constexpr int kMaxLoopRank = 2 * kMaxRank;
-
-/// Nested loops over N operands; operand 0 is the output. Strides are in bytes and may be negative.
-template <int N>
-struct LoopNest {
-  int rank = 0;
-  int32_t dims[kMaxLoopRank] = {};
-  ptrdiff_t strides[N][kMaxLoopRank] = {};
-
-  /// A dimension inside those added so far. Dimensions of size 1 are left out.
-  template <typename... Strides>
-  void Add(int32_t dim, Strides... bytes) {
-    static_assert(sizeof...(Strides) == N, "one stride per operand");
-    if (dim == 1) return;
-    const ptrdiff_t values[N] = {static_cast<ptrdiff_t>(bytes)...};
-    for (int i = 0; i < N; ++i) strides[i][rank] = values[i];
-    dims[rank++] = dim;
-  }
-
-  [[nodiscard]] int64_t Elements() const {
-    int64_t count = 1;
-    for (int k = 0; k < rank; ++k) count *= dims[k];
-    return count;
-  }
-
-  /// Byte stride of operand `i` along a row; where a row is one element, anything will do.
-  [[nodiscard]] ptrdiff_t RowStride(int i) const { return rank == 0 ? 0 : strides[i][rank - 1]; }
-  [[nodiscard]] int32_t RowLength() const { return rank == 0 ? 1 : dims[rank - 1]; }
-
-  /// Orders the dimensions by the output's strides, largest outermost, and merges neighbours that
-  /// every operand passes through evenly.
-  void Simplify() {
-    for (int k = 1; k < rank; ++k) {
-      for (int j = k; j > 0 && strides[0][j - 1] < strides[0][j]; --j) Swap(j - 1, j);
-    }
-    int last = 0;
-    for (int k = 1; k < rank; ++k) {
-      if (Merges(last, k)) {
-        dims[last] *= dims[k];
-      } else {
-        dims[++last] = dims[k];
-      }
-      for (int i = 0; i < N; ++i) strides[i][last] = strides[i][k];
-    }
-    if (rank > 0) rank = last + 1;
-  }
-
-  /// After Simplify: where rows are so short that starting one costs more than its work, makes the
-  /// longest dimension the innermost, strided though it is.
-  void LengthenRows() {
-    constexpr int32_t kShortRow = 16;
-    if (rank < 2 || dims[rank - 1] >= kShortRow) return;
-    int longest = rank - 1;
-    for (int k = 0; k < rank; ++k) {
-      if (dims[k] > dims[longest]) longest = k;
-    }
-    for (int k = longest; k + 1 < rank; ++k) Swap(k, k + 1);
-  }
-
-  void Remove(int k) {
-    for (; k + 1 < rank; ++k) Swap(k, k + 1);
-    --rank;
-  }
-
- private:
-  void Swap(int j, int k) {
-    std::swap(dims[j], dims[k]);
-    for (int i = 0; i < N; ++i) std::swap(strides[i][j], strides[i][k]);
-  }
-
-  [[nodiscard]] bool Merges(int outer, int inner) const {
-    for (int i = 0; i < N; ++i) {
-      if (strides[i][outer] != strides[i][inner] * dims[inner]) return false;
-    }
-    return true;
-  }
 };
 
 /// Where the operands' current elements lie.
@@ -184,15 +103,24 @@ void ForEachRow(const LoopNest<N>& nest, const Cursor<N>& start, const ParallelR
 }
 
 /// Byte stride of `view` along dimension `axis` of an output of rank `rank` that it broadcasts to.
-[[nodiscard]] inline ptrdiff_t BroadcastStride(const TensorView& view, int rank, int axis) {
-  const int own = axis - (rank - view.rank);
-  if (own < 0 || view.dims[own] == 1) return 0;
-  return static_cast<ptrdiff_t>(view.strides[own]) * DTypeBytes(view.dtype);
+[[nodiscard]] inline ptrdiff_t BroadcastByteStride(const TensorView& view, int rank, int axis) {
+  return static_cast<ptrdiff_t>(BroadcastStride(view, rank, axis)) * DTypeBytes(view.dtype);
 }
 
 /// Byte stride of `view` along its own dimension `axis`.
 [[nodiscard]] inline ptrdiff_t ByteStride(const TensorView& view, int axis) {
   return static_cast<ptrdiff_t>(view.strides[axis]) * DTypeBytes(view.dtype);
+}
+
+/// Rows of an op by elements, whose inputs broadcast to its output `z`.
+template <typename... Inputs>
+LoopNest<1 + sizeof...(Inputs)> ElementRows(const TensorView& z, const Inputs&... inputs) {
+  LoopNest<1 + sizeof...(Inputs)> nest;
+  for (int k = 0; k < z.rank; ++k) {
+    nest.Add(z.dims[k], ByteStride(z, k), BroadcastByteStride(inputs, z.rank, k)...);
+  }
+  nest.Simplify();
+  return nest;
 }
 
 /// Unsigned words for moving elements whose type does not matter.
@@ -232,5 +160,16 @@ void CopyRow(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_str
     from += from_stride;
   }
 }
+
+// The one routine behind every op that only moves elements (movement/copy_strided.cpp).
+
+/// Copies the elements of `nest` (operand 0: `to`, operand 1: `from`; not yet simplified) of
+/// `element_bytes` bytes each (1, 2, 4 or 8). `to` and `from` may be the same memory only with the
+/// same strides (then nothing is done), and may not overlap otherwise. Source strides may be 0.
+void CopyStrided(LoopNest<2> nest, int element_bytes, void* to, const void* from,
+                 const ParallelRunner* parallel);
+
+/// Copies `from` to `to`, which has the same dtype and dims.
+void CopyView(const TensorView& to, const TensorView& from, const ParallelRunner* parallel);
 
 }  // namespace tenon::cpu::portable

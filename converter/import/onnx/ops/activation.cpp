@@ -20,6 +20,7 @@ struct UnaryRow {
 
 constexpr UnaryRow kUnaryRows[] = {
     {"Abs", UnaryFunction::kAbs},
+    {"Atan", UnaryFunction::kAtan},
     {"Ceil", UnaryFunction::kCeil},
     {"Cos", UnaryFunction::kCos},
     {"Elu", UnaryFunction::kElu, "alpha", 1.0F},
@@ -56,8 +57,6 @@ Result<TensorId> ClipBound(Lowering& node, int input, const char* attribute, DTy
   if (!node.HasAttribute(attribute)) return kNone;
   return node.Scalar(attribute, dtype, node.Float(attribute, 0.0F));
 }
-
-}  // namespace
 
 Status LowerUnary(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
@@ -170,5 +169,21 @@ Status LowerCast(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const DType to, DTypeFromOnnx(node.Int32("to", 0)));
   return node.Cast(x, to, 0).status();
 }
+
+constexpr LoweringRow kOthers[] = {
+    {"Cast", LowerCast},
+    {"CastLike", LowerCast},
+    {"Celu", LowerCelu},
+    {"Clip", LowerClip},
+    {"Gelu", LowerGelu},
+    {"PRelu", LowerPRelu},
+    {"ThresholdedRelu", LowerThresholdedRelu},
+};
+
+constexpr auto kRows = RowsOf(kUnaryRows, LowerUnary, kOthers);
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kFunctionLowerings = TableOf(kRows);
 
 }  // namespace tenon::converter

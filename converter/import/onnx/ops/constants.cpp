@@ -40,8 +40,6 @@ Result<double> ScalarOperand(Lowering& node, int index) {
   return value[0];
 }
 
-}  // namespace
-
 Status LowerConstant(Lowering& node) {
   if (node.HasAttribute("value")) {
     const onnx::TensorProto* tensor = node.TensorAttribute("value");
@@ -119,5 +117,15 @@ Status LowerRange(Lowering& node) {
   return node.ConstantOutput(
       0, TensorData{dtype, VectorShape(values.size()), WriteElements(dtype, values)});
 }
+
+constexpr LoweringRow kRows[] = {
+    {"Constant", LowerConstant}, {"ConstantOfShape", LowerConstantOfShape},
+    {"Range", LowerRange},       {"Shape", LowerShape},
+    {"Size", LowerSize},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kConstantLowerings = kRows;
 
 }  // namespace tenon::converter

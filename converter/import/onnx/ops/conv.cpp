@@ -3,6 +3,28 @@
 #include "converter/import/onnx/ops/window.hpp"
 
 namespace tenon::converter {
+namespace {
+
+Status LowerConv(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
+  std::vector<TensorId> inputs(2);
+  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kX], WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(inputs[ConvInput::kWeights], WithHeight(node, w));
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
+    inputs.push_back(bias);
+  }
+  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes),
+                      node.ShapeOf(x).rank == 3);
+}
+
+constexpr LoweringRow kRows[] = {
+    {"Conv", LowerConv},
+};
+
+}  // namespace
 
 Result<ConvAttributes> ReadConv(Lowering& node, TensorId x, TensorId w) {
   const Shape x_shape = node.ShapeOf(x);
@@ -23,19 +45,6 @@ Result<ConvAttributes> ReadConv(Lowering& node, TensorId x, TensorId w) {
   return attributes;
 }
 
-Status LowerConv(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId w, node.Input(1));
-  TENON_ASSIGN_OR_RETURN(const ConvAttributes attributes, ReadConv(node, x, w));
-  std::vector<TensorId> inputs(2);
-  TENON_ASSIGN_OR_RETURN(inputs[0], WithHeight(node, x));
-  TENON_ASSIGN_OR_RETURN(inputs[1], WithHeight(node, w));
-  if (node.HasInput(2)) {
-    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
-    inputs.push_back(bias);
-  }
-  return EmitWindowed(node, OpKind::kConv, inputs, Attributes(attributes),
-                      node.ShapeOf(x).rank == 3);
-}
+constexpr Span<const LoweringRow> kConvLowerings = kRows;
 
 }  // namespace tenon::converter

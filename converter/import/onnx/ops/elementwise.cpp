@@ -41,8 +41,6 @@ Result<TensorId> SecondOperand(Lowering& node, TensorId x) {
   return node.Reshape(y, dims);
 }
 
-}  // namespace
-
 Status LowerBinary(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId y, SecondOperand(node, x));
@@ -97,5 +95,19 @@ Status LowerWhere(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
   return node.Emit(OpKind::kSelect, inputs, Attributes(), 0).status();
 }
+
+constexpr LoweringRow kRows[] = {
+    {"Add", LowerBinary},    {"And", LowerBinary},         {"Div", LowerBinary},
+    {"Equal", LowerBinary},  {"Greater", LowerBinary},     {"GreaterOrEqual", LowerBinary},
+    {"Less", LowerBinary},   {"LessOrEqual", LowerBinary}, {"Max", LowerVariadic},
+    {"Mean", LowerVariadic}, {"Min", LowerVariadic},       {"Mod", LowerMod},
+    {"Mul", LowerBinary},    {"Or", LowerBinary},          {"Pow", LowerPow},
+    {"Sub", LowerBinary},    {"Sum", LowerVariadic},       {"Where", LowerWhere},
+    {"Xor", LowerBinary},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kElementwiseLowerings = kRows;
 
 }  // namespace tenon::converter

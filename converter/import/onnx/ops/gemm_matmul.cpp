@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "converter/import/onnx/ops/ops.hpp"
-#include "converter/import/onnx/ops/product.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -19,8 +18,6 @@ Result<TensorId> Scale(Lowering& node, TensorId x, double factor) {
   for (double& value : values) value *= factor;
   return node.Constant("scaled", dtype, node.ShapeOf(x), values);
 }
-
-}  // namespace
 
 // Y = alpha A' B' + beta C
 Status LowerGemm(Lowering& node) {
@@ -50,6 +47,19 @@ Status LowerGemm(Lowering& node) {
   }
   return node.Emit(OpKind::kMatMul, inputs, Attributes(attributes), 0).status();
 }
+
+Status LowerMatMul(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
+  return EmitProduct(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes()), 0).status();
+}
+
+constexpr LoweringRow kRows[] = {
+    {"Gemm", LowerGemm},
+    {"MatMul", LowerMatMul},
+};
+
+}  // namespace
 
 Result<TensorId> EmitProduct(Lowering& node, OpKind kind, std::vector<TensorId> inputs,
                              const Attributes& attributes, int output) {
@@ -84,10 +94,6 @@ Status EmitProductWithBias(Lowering& node, TensorId a, TensorId b, int bias) {
   return node.Binary(BinaryFunction::kAdd, product, addend, 0).status();
 }
 
-Status LowerMatMul(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
-  return EmitProduct(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes()), 0).status();
-}
+constexpr Span<const LoweringRow> kMatMulLowerings = kRows;
 
 }  // namespace tenon::converter

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "converter/import/onnx/ops/ops.hpp"
-#include "converter/import/onnx/ops/softmax.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -67,8 +66,6 @@ Status RefuseTraining(Lowering& node) {
   node.Ignore({"momentum"});
   return {};
 }
-
-}  // namespace
 
 // y = x * g + (beta - mean * g), g = gamma / sqrt(variance + epsilon), computed in f64.
 Status LowerBatchNormalization(Lowering& node) {
@@ -177,6 +174,24 @@ Status LowerLrn(Lowering& node) {
   return node.Emit(OpKind::kLrn, {x}, Attributes(attributes), 0).status();
 }
 
+Status LowerSoftmax(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  return EmitSoftmax(node, x, node.opset() < 13, node.op_type() == "LogSoftmax", 0).status();
+}
+
+constexpr LoweringRow kRows[] = {
+    {"BatchNormalization", LowerBatchNormalization},
+    {"InstanceNormalization", LowerInstanceNormalization},
+    {"LRN", LowerLrn},
+    {"LayerNormalization", LowerLayerNormalization},
+    {"LogSoftmax", LowerSoftmax},
+    {"LpNormalization", LowerLpNormalization},
+    {"MeanVarianceNormalization", LowerMeanVarianceNormalization},
+    {"Softmax", LowerSoftmax},
+};
+
+}  // namespace
+
 Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log, int output) {
   const Shape shape = node.ShapeOf(x);
   SoftmaxAttributes attributes;
@@ -203,9 +218,6 @@ Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log
   return node.Reshape(y, {shape.dims, end}, output);
 }
 
-Status LowerSoftmax(Lowering& node) {
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  return EmitSoftmax(node, x, node.opset() < 13, node.op_type() == "LogSoftmax", 0).status();
-}
+constexpr Span<const LoweringRow> kNormalisationLowerings = kRows;
 
 }  // namespace tenon::converter

@@ -1,103 +1,68 @@
-// The lowering functions, by family. Which operator each one serves stands in lowering_table.cpp;
-// differences between versions of an operator are dealt with inside.
+// The operators that can be imported, by family: each file has the lowerings of some, and says in a
+// table which operators they serve. Differences between versions of an operator are dealt with
+// inside.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "converter/import/onnx/lowering.hpp"
+#include "runtime/base/span.hpp"
 
 namespace tenon::converter {
 
-// conv.cpp
-Status LowerConv(Lowering& node);
+extern const Span<const LoweringRow> kFunctionLowerings;
+extern const Span<const LoweringRow> kConstantLowerings;
+extern const Span<const LoweringRow> kConvLowerings;
+extern const Span<const LoweringRow> kElementwiseLowerings;
+extern const Span<const LoweringRow> kMatMulLowerings;
+extern const Span<const LoweringRow> kNormalisationLowerings;
+extern const Span<const LoweringRow> kPoolLowerings;
+extern const Span<const LoweringRow> kQuantizationLowerings;
+extern const Span<const LoweringRow> kQuantizedLowerings;
+extern const Span<const LoweringRow> kQuantizedProductLowerings;
+extern const Span<const LoweringRow> kReduceLowerings;
+extern const Span<const LoweringRow> kResizeLowerings;
+extern const Span<const LoweringRow> kShapeLowerings;
+extern const Span<const LoweringRow> kSlicingLowerings;
 
-// gemm_matmul.cpp
-Status LowerGemm(Lowering& node);
-Status LowerMatMul(Lowering& node);
+/// A row for each of `operators`, which have an `op_type` and are all lowered by one function; then
+/// the `others`.
+template <typename Operator, size_t N, size_t M>
+[[nodiscard]] constexpr std::array<LoweringRow, N + M> RowsOf(const Operator (&operators)[N],
+                                                              LoweringFunction lower,
+                                                              const LoweringRow (&others)[M]) {
+  std::array<LoweringRow, N + M> rows{};
+  for (size_t i = 0; i < N; ++i) rows[i] = {operators[i].op_type, lower};
+  for (size_t i = 0; i < M; ++i) rows[N + i] = others[i];
+  return rows;
+}
 
-// pool.cpp
-Status LowerMaxPool(Lowering& node);
-Status LowerAveragePool(Lowering& node);
-Status LowerGlobalPool(Lowering& node);
+/// The same as a table.
+template <size_t N>
+[[nodiscard]] constexpr Span<const LoweringRow> TableOf(const std::array<LoweringRow, N>& rows) {
+  return {rows.data(), N};
+}
 
-// normalisation.cpp
-Status LowerBatchNormalization(Lowering& node);
-Status LowerInstanceNormalization(Lowering& node);
-Status LowerLayerNormalization(Lowering& node);
-Status LowerMeanVarianceNormalization(Lowering& node);
-Status LowerLpNormalization(Lowering& node);
-Status LowerLrn(Lowering& node);
-Status LowerSoftmax(Lowering& node);
+// What the lowerings of matrix products share.
 
-// activation.cpp
-Status LowerUnary(Lowering& node);
-Status LowerClip(Lowering& node);
-Status LowerPRelu(Lowering& node);
-Status LowerThresholdedRelu(Lowering& node);
-Status LowerCelu(Lowering& node);
-Status LowerGelu(Lowering& node);
-Status LowerCast(Lowering& node);
+/// NumPy's matmul of the first two inputs with `kind` (matmul or quantized_matmul, untransposed): a
+/// vector on the left is a row, on the right a column, and the dimension that this adds is dropped
+/// from the result. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitProduct(Lowering& node, OpKind kind,
+                                           std::vector<TensorId> inputs,
+                                           const Attributes& attributes,
+                                           int output = kIntermediate);
 
-// elementwise.cpp
-Status LowerBinary(Lowering& node);
-Status LowerPow(Lowering& node);
-Status LowerMod(Lowering& node);
-Status LowerVariadic(Lowering& node);
-Status LowerWhere(Lowering& node);
+/// a b + input `bias` (f32; may be absent) of the node, as its first output.
+[[nodiscard]] Status EmitProductWithBias(Lowering& node, TensorId a, TensorId b, int bias);
 
-// reduce.cpp
-Status LowerReduce(Lowering& node);
+// Softmax as its versions have it, for the operators that contain one.
 
-// shape_ops.cpp
-Status LowerIdentity(Lowering& node);
-Status LowerDropout(Lowering& node);
-Status LowerReshape(Lowering& node);
-Status LowerFlatten(Lowering& node);
-Status LowerSqueeze(Lowering& node);
-Status LowerUnsqueeze(Lowering& node);
-Status LowerTranspose(Lowering& node);
-Status LowerExpand(Lowering& node);
-Status LowerTile(Lowering& node);
-Status LowerDepthToSpace(Lowering& node);
-Status LowerSpaceToDepth(Lowering& node);
-
-// slicing.cpp
-Status LowerSlice(Lowering& node);
-Status LowerSplit(Lowering& node);
-Status LowerGather(Lowering& node);
-Status LowerConcat(Lowering& node);
-Status LowerPad(Lowering& node);
-
-// resize.cpp
-Status LowerResize(Lowering& node);
-Status LowerUpsample(Lowering& node);
-
-// quantization.cpp
-Status LowerQuantizeLinear(Lowering& node);
-Status LowerDequantizeLinear(Lowering& node);
-Status LowerDynamicQuantizeLinear(Lowering& node);
-
-// quantized_products.cpp
-Status LowerQLinearConv(Lowering& node);
-Status LowerQLinearMatMul(Lowering& node);
-Status LowerConvInteger(Lowering& node);
-Status LowerMatMulInteger(Lowering& node);
-Status LowerQGemm(Lowering& node);
-Status LowerMatMulIntegerToFloat(Lowering& node);
-Status LowerDynamicQuantizeMatMul(Lowering& node);
-
-// quantized_ops.cpp
-Status LowerQLinearBinary(Lowering& node);
-Status LowerQLinearUnary(Lowering& node);
-Status LowerQLinearAveragePool(Lowering& node);
-Status LowerQLinearGlobalAveragePool(Lowering& node);
-Status LowerQLinearConcat(Lowering& node);
-Status LowerQLinearReduceMean(Lowering& node);
-Status LowerQLinearSoftmax(Lowering& node);
-
-// constants.cpp
-Status LowerConstant(Lowering& node);
-Status LowerConstantOfShape(Lowering& node);
-Status LowerShape(Lowering& node);
-Status LowerSize(Lowering& node);
-Status LowerRange(Lowering& node);
+/// Softmax, or its logarithm, of `x` along the node's attribute `axis`. With `flattens`, as before
+/// opset 13, x is seen as a matrix: the dimensions before `axis` (default 1) are rows, all others
+/// together are columns. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log,
+                                           int output = kIntermediate);
 
 }  // namespace tenon::converter

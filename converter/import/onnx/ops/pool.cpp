@@ -23,8 +23,6 @@ Status LowerPool(Lowering& node, OpKind kind) {
   return EmitWindowed(node, kind, {x}, Attributes(attributes), shape.rank == 3);
 }
 
-}  // namespace
-
 Status LowerMaxPool(Lowering& node) {
   node.Ignore({"storage_order"});  // it orders the indices, which are refused
   return LowerPool(node, OpKind::kMaxPool);
@@ -42,5 +40,16 @@ Status LowerGlobalPool(Lowering& node) {
       node.op_type() == "GlobalMaxPool" ? ReduceFunction::kMax : ReduceFunction::kMean;
   return node.Reduce(function, x, axes, true, 0).status();
 }
+
+constexpr LoweringRow kRows[] = {
+    {"AveragePool", LowerAveragePool},
+    {"GlobalAveragePool", LowerGlobalPool},
+    {"GlobalMaxPool", LowerGlobalPool},
+    {"MaxPool", LowerMaxPool},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kPoolLowerings = kRows;
 
 }  // namespace tenon::converter

@@ -53,6 +53,51 @@ Result<DType> DTypeFromOnnx(int64_t type) {
   return InputError("output_dtype {} is not supported", type);
 }
 
+Status LowerQuantizeLinear(Lowering& node) {
+  TENON_RETURN_IF_ERROR(CheckCommonAttributes(node));
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
+  const int64_t asked = node.Int("output_dtype", 0);
+  DType to = DType::kU8;
+  if (zero_point != kNone) {
+    to = node.DTypeOf(zero_point);
+  } else if (asked != 0) {
+    TENON_ASSIGN_OR_RETURN(to, DTypeFromOnnx(asked));
+  }
+  return Quantized(node, x, scale, zero_point, to, node.Int("axis", 1), 0).status();
+}
+
+Status LowerDequantizeLinear(Lowering& node) {
+  TENON_RETURN_IF_ERROR(CheckCommonAttributes(node));
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
+  DType to = node.DTypeOf(scale);
+  if (const int64_t asked = node.Int("output_dtype", 0); asked != 0) {
+    TENON_ASSIGN_OR_RETURN(to, DTypeFromOnnx(asked));
+  }
+  const int64_t axis = node.Int("axis", 1);
+  if (to == DType::kF32) return Dequantized(node, x, scale, zero_point, axis, 0).status();
+  TENON_ASSIGN_OR_RETURN(const TensorId y, Dequantized(node, x, scale, zero_point, axis));
+  return node.Cast(y, to, 0).status();
+}
+
+Status LowerDynamicQuantizeLinear(Lowering& node) {
+  if (node.OutputCount() != 3) return InputError("it has {} outputs, not 3", node.OutputCount());
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const DynamicParameters made, DynamicRange(node, x, 1, 2));
+  return Quantized(node, x, made.scale, made.zero_point, DType::kU8, 0, 0).status();
+}
+
+constexpr LoweringRow kRows[] = {
+    {"DequantizeLinear", LowerDequantizeLinear},
+    {"DynamicQuantizeLinear", LowerDynamicQuantizeLinear},
+    {"QuantizeLinear", LowerQuantizeLinear},
+    {"DequantizeLinear", LowerDequantizeLinear, "com.microsoft"},
+    {"QuantizeLinear", LowerQuantizeLinear, "com.microsoft"},
+};
+
 }  // namespace
 
 Result<TensorId> ParameterVector(Lowering& node, TensorId id) {
@@ -109,36 +154,6 @@ Status QuantizeOutput(Lowering& node, TensorId y, const OperandPlaces& places) {
   return Quantized(node, y, parameters.scale, parameters.zero_point, to, 0, 0).status();
 }
 
-Status LowerQuantizeLinear(Lowering& node) {
-  TENON_RETURN_IF_ERROR(CheckCommonAttributes(node));
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
-  TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
-  const int64_t asked = node.Int("output_dtype", 0);
-  DType to = DType::kU8;
-  if (zero_point != kNone) {
-    to = node.DTypeOf(zero_point);
-  } else if (asked != 0) {
-    TENON_ASSIGN_OR_RETURN(to, DTypeFromOnnx(asked));
-  }
-  return Quantized(node, x, scale, zero_point, to, node.Int("axis", 1), 0).status();
-}
-
-Status LowerDequantizeLinear(Lowering& node) {
-  TENON_RETURN_IF_ERROR(CheckCommonAttributes(node));
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const TensorId scale, node.Input(1));
-  TENON_ASSIGN_OR_RETURN(const TensorId zero_point, OptionalInput(node, 2));
-  DType to = node.DTypeOf(scale);
-  if (const int64_t asked = node.Int("output_dtype", 0); asked != 0) {
-    TENON_ASSIGN_OR_RETURN(to, DTypeFromOnnx(asked));
-  }
-  const int64_t axis = node.Int("axis", 1);
-  if (to == DType::kF32) return Dequantized(node, x, scale, zero_point, axis, 0).status();
-  TENON_ASSIGN_OR_RETURN(const TensorId y, Dequantized(node, x, scale, zero_point, axis));
-  return node.Cast(y, to, 0).status();
-}
-
 // The range of x, made to hold 0, becomes that of u8. Where all of x is 0 the definition divides 0
 // by 0; any scale is right then.
 Result<DynamicParameters> DynamicRange(Lowering& node, TensorId x, int scale_output,
@@ -171,11 +186,6 @@ Result<DynamicParameters> DynamicRange(Lowering& node, TensorId x, int scale_out
   return made;
 }
 
-Status LowerDynamicQuantizeLinear(Lowering& node) {
-  if (node.OutputCount() != 3) return InputError("it has {} outputs, not 3", node.OutputCount());
-  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
-  TENON_ASSIGN_OR_RETURN(const DynamicParameters made, DynamicRange(node, x, 1, 2));
-  return Quantized(node, x, made.scale, made.zero_point, DType::kU8, 0, 0).status();
-}
+constexpr Span<const LoweringRow> kQuantizationLowerings = kRows;
 
 }  // namespace tenon::converter

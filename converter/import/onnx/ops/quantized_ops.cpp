@@ -3,7 +3,6 @@
 
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/quantization.hpp"
-#include "converter/import/onnx/ops/softmax.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 
 namespace tenon::converter {
@@ -13,8 +12,6 @@ Status RefuseChannelsLast(Lowering& node) {
   if (node.Int("channels_last", 0) == 0) return {};
   return InputError("channels_last is not supported");
 }
-
-}  // namespace
 
 // a, b and the result: tensor, scale and zero point of each.
 Status LowerQLinearBinary(Lowering& node) {
@@ -107,5 +104,21 @@ Status LowerQLinearSoftmax(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId y, EmitSoftmax(node, x, flattens, /*log=*/false));
   return QuantizeOutput(node, y, {kNone, 3, 4});
 }
+
+constexpr LoweringRow kRows[] = {
+    {"QLinearAdd", LowerQLinearBinary, "com.microsoft"},
+    {"QLinearAveragePool", LowerQLinearAveragePool, "com.microsoft"},
+    {"QLinearConcat", LowerQLinearConcat, "com.microsoft"},
+    {"QLinearGlobalAveragePool", LowerQLinearGlobalAveragePool, "com.microsoft"},
+    {"QLinearLeakyRelu", LowerQLinearUnary, "com.microsoft"},
+    {"QLinearMul", LowerQLinearBinary, "com.microsoft"},
+    {"QLinearReduceMean", LowerQLinearReduceMean, "com.microsoft"},
+    {"QLinearSigmoid", LowerQLinearUnary, "com.microsoft"},
+    {"QLinearSoftmax", LowerQLinearSoftmax, "com.microsoft"},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kQuantizedLowerings = kRows;
 
 }  // namespace tenon::converter

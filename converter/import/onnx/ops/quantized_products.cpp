@@ -1,7 +1,6 @@
 // Convolutions and matrix products of quantized tensors: QLinearConv, QLinearMatMul, ConvInteger,
 // MatMulInteger; of com.microsoft QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul.
 #include "converter/import/onnx/ops/ops.hpp"
-#include "converter/import/onnx/ops/product.hpp"
 #include "converter/import/onnx/ops/quantization.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 
@@ -37,8 +36,6 @@ Result<TensorId> ZeroPoint(Lowering& node, int index, bool single) {
 /// The dimension of a matrix's columns; one zero point or scale for each may come with it.
 int64_t ColumnAxis(Lowering& node, TensorId matrix) { return node.ShapeOf(matrix).rank - 1; }
 
-}  // namespace
-
 Status LowerQLinearConv(Lowering& node) {
   if (node.Int("channels_last", 0) != 0) return InputError("channels_last is not supported");
   TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
@@ -50,8 +47,10 @@ Status LowerQLinearConv(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const OperandParameters of_x, ReadParameters(node, {0, 1, 2}));
   TENON_ASSIGN_OR_RETURN(const OperandParameters of_w, ReadParameters(node, {3, 4, 5}));
   std::vector<TensorId> inputs(2);
-  TENON_ASSIGN_OR_RETURN(inputs[0], Dequantized(node, x, of_x.scale, of_x.zero_point, 1));
-  TENON_ASSIGN_OR_RETURN(inputs[1], Dequantized(node, w, of_w.scale, of_w.zero_point, 0));
+  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX],
+                         Dequantized(node, x, of_x.scale, of_x.zero_point, 1));
+  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kWeights],
+                         Dequantized(node, w, of_w.scale, of_w.zero_point, 0));
   if (node.HasInput(8)) {
     TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(8));
     TENON_ASSIGN_OR_RETURN(bias, DequantizedBias(node, bias, of_x.scale, of_w.scale));
@@ -84,21 +83,23 @@ Status LowerConvInteger(Lowering& node) {
   QuantizedConvAttributes attributes;
   TENON_ASSIGN_OR_RETURN(attributes.conv, ReadConv(node, x, w));
   attributes.output.to = static_cast<int32_t>(DType::kI32);
-  std::vector<TensorId> inputs(7, kNone);
-  TENON_ASSIGN_OR_RETURN(inputs[0], WithHeight(node, x));
-  TENON_ASSIGN_OR_RETURN(inputs[1], WithHeight(node, w));
-  TENON_ASSIGN_OR_RETURN(inputs[5], ZeroPoint(node, 2, true));
-  TENON_ASSIGN_OR_RETURN(inputs[6], ZeroPoint(node, 3, false));
+  std::vector<TensorId> inputs(QuantizedProductInput::kWeightsZeroPoint + 1, kNone);
+  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kWeights], WithHeight(node, w));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kXZeroPoint], ZeroPoint(node, 2, true));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kWeightsZeroPoint],
+                         ZeroPoint(node, 3, false));
   return EmitWindowed(node, OpKind::kQuantizedConv, inputs, Attributes(attributes),
                       node.ShapeOf(x).rank == 3);
 }
 
 Status LowerMatMulInteger(Lowering& node) {
-  std::vector<TensorId> inputs(7, kNone);
-  TENON_ASSIGN_OR_RETURN(inputs[0], node.Input(0));
-  TENON_ASSIGN_OR_RETURN(inputs[1], node.Input(1));
-  TENON_ASSIGN_OR_RETURN(inputs[5], ZeroPoint(node, 2, true));
-  TENON_ASSIGN_OR_RETURN(inputs[6], ZeroPoint(node, 3, false));
+  std::vector<TensorId> inputs(QuantizedProductInput::kWeightsZeroPoint + 1, kNone);
+  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], node.Input(0));
+  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kWeights], node.Input(1));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kXZeroPoint], ZeroPoint(node, 2, true));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kWeightsZeroPoint],
+                         ZeroPoint(node, 3, false));
   QuantizedMatMulAttributes attributes;
   attributes.output.to = static_cast<int32_t>(DType::kI32);
   return EmitProduct(node, OpKind::kQuantizedMatMul, inputs, Attributes(attributes), 0).status();
@@ -121,9 +122,10 @@ Status LowerQGemm(Lowering& node) {
                            node.Constant("scaled", DType::kF32, node.ShapeOf(of_b.scale), scales));
   }
   std::vector<TensorId> inputs(2);
-  TENON_ASSIGN_OR_RETURN(inputs[0], DequantizedInput(node, {0, 1, 2}));
-  TENON_ASSIGN_OR_RETURN(inputs[1], Dequantized(node, b, of_b.scale, of_b.zero_point,
-                                                attributes.transpose_b != 0 ? 0 : 1));
+  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], DequantizedInput(node, {0, 1, 2}));
+  TENON_ASSIGN_OR_RETURN(
+      inputs[ProductInput::kWeights],
+      Dequantized(node, b, of_b.scale, of_b.zero_point, attributes.transpose_b != 0 ? 0 : 1));
   if (node.HasInput(6)) {
     TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(6));
     TENON_ASSIGN_OR_RETURN(bias, DequantizedBias(node, bias, of_a.scale, of_b.scale));
@@ -161,5 +163,20 @@ Status LowerDynamicQuantizeMatMul(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
   return EmitProductWithBias(node, a, b, 4);
 }
+
+constexpr LoweringRow kRows[] = {
+    {"ConvInteger", LowerConvInteger},
+    {"MatMulInteger", LowerMatMulInteger},
+    {"QLinearConv", LowerQLinearConv},
+    {"QLinearMatMul", LowerQLinearMatMul},
+    {"DynamicQuantizeMatMul", LowerDynamicQuantizeMatMul, "com.microsoft"},
+    {"MatMulIntegerToFloat", LowerMatMulIntegerToFloat, "com.microsoft"},
+    {"QGemm", LowerQGemm, "com.microsoft"},
+    {"QLinearConv", LowerQLinearConv, "com.microsoft"},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kQuantizedProductLowerings = kRows;
 
 }  // namespace tenon::converter

@@ -59,13 +59,32 @@ Status LowerRow(Lowering& node, const ReduceRow& row) {
   return node.Reduce(row.function, x, axes, keep_dims, 0).status();
 }
 
-}  // namespace
-
 Status LowerReduce(Lowering& node) {
   for (const ReduceRow& row : kReduceRows) {
     if (row.op_type == node.op_type()) return LowerRow(node, row);
   }
   return InternalError("{} is not in the table of reductions", node.op_type());
 }
+
+Status LowerCumSum(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId given, node.Input(1));
+  TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, node.ConstantInts(given));
+  if (axes.size() != 1) return InputError("axis has {} elements instead of 1", axes.size());
+  CumSumAttributes attributes;
+  TENON_ASSIGN_OR_RETURN(attributes.axis, node.Axis(axes.front(), node.ShapeOf(x).rank));
+  attributes.exclusive = node.Flag("exclusive", false) ? 1 : 0;
+  attributes.reverse = node.Flag("reverse", false) ? 1 : 0;
+  return node.Emit(OpKind::kCumSum, {x}, Attributes(attributes), 0).status();
+}
+
+constexpr LoweringRow kOthers[] = {
+    {"CumSum", LowerCumSum},
+};
+constexpr auto kRows = RowsOf(kReduceRows, LowerReduce, kOthers);
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kReduceLowerings = TableOf(kRows);
 
 }  // namespace tenon::converter

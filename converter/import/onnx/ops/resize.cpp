@@ -180,8 +180,6 @@ Status CheckPolicies(Lowering& node) {
   return {};
 }
 
-}  // namespace
-
 Status LowerUpsample(Lowering& node) {
   if (node.opset() >= 9) {
     TENON_ASSIGN_OR_RETURN(const std::vector<float> scales, ConstantFloats(node, 1));
@@ -219,5 +217,14 @@ Status LowerResize(Lowering& node) {
   TENON_RETURN_IF_ERROR(SetSizes(attributes, shape, axes, sizes));
   return EmitResize(node, x, attributes);
 }
+
+constexpr LoweringRow kRows[] = {
+    {"Resize", LowerResize},
+    {"Upsample", LowerUpsample},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kResizeLowerings = kRows;
 
 }  // namespace tenon::converter

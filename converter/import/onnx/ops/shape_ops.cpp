@@ -65,8 +65,6 @@ Status Rearrange(Lowering& node, TensorId x, const Dims& split,
   return node.Reshape(x, merged, 0).status();
 }
 
-}  // namespace
-
 Status LowerIdentity(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   node.Alias(0, x);
@@ -238,5 +236,16 @@ Status LowerSpaceToDepth(Lowering& node) {
   return Rearrange(node, x, {s[0], s[1], height, block, width, block}, {0, 3, 5, 1, 2, 4},
                    {s[0], s[1] * block * block, height, width});
 }
+
+constexpr LoweringRow kRows[] = {
+    {"DepthToSpace", LowerDepthToSpace}, {"Dropout", LowerDropout},     {"Expand", LowerExpand},
+    {"Flatten", LowerFlatten},           {"Identity", LowerIdentity},   {"Reshape", LowerReshape},
+    {"SpaceToDepth", LowerSpaceToDepth}, {"Squeeze", LowerSqueeze},     {"Tile", LowerTile},
+    {"Transpose", LowerTranspose},       {"Unsqueeze", LowerUnsqueeze},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kShapeLowerings = kRows;
 
 }  // namespace tenon::converter

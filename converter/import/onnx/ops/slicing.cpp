@@ -127,8 +127,6 @@ Result<float> ReadPadValue(Lowering& node) {
   return static_cast<float>(value[0]);
 }
 
-}  // namespace
-
 Status LowerSlice(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   const Shape shape = node.ShapeOf(x);
@@ -218,5 +216,14 @@ Status LowerPad(Lowering& node) {
   }
   return node.Emit(OpKind::kPad, {x}, Attributes(attributes), 0).status();
 }
+
+constexpr LoweringRow kRows[] = {
+    {"Concat", LowerConcat}, {"Gather", LowerGather}, {"Pad", LowerPad},
+    {"Slice", LowerSlice},   {"Split", LowerSplit},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kSlicingLowerings = kRows;
 
 }  // namespace tenon::converter

@@ -1,7 +1,7 @@
 // CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and BATCH_MATMUL of integers.
 #include <algorithm>
 
-#include "converter/import/tflite/ops/product.hpp"
+#include "converter/import/tflite/ops/ops.hpp"
 #include "converter/import/tflite/ops/quantized.hpp"
 #include "converter/import/tflite/ops/window.hpp"
 #include "converter/ir/elements.hpp"
@@ -82,9 +82,10 @@ Result<std::vector<TensorId>> ProductInputs(Node& node, TensorId x, TensorId w, 
   const Weights weights = MakeSymmetric(node, w, w_numbers);
   std::vector<TensorId> inputs = {x, weights.w, kNone};
   if (node.HasInput(2)) {
-    TENON_ASSIGN_OR_RETURN(inputs[2], node.Input(2));
-    if (node.DTypeOf(inputs[2]) != DType::kI32) {
-      return InputError("its bias is {}, not i32", DTypeName(node.DTypeOf(inputs[2])));
+    TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kBias], node.Input(2));
+    if (node.DTypeOf(inputs[ProductInput::kBias]) != DType::kI32) {
+      return InputError("its bias is {}, not i32",
+                        DTypeName(node.DTypeOf(inputs[ProductInput::kBias])));
     }
   }
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> factors,

@@ -9,25 +9,30 @@
 #include <vector>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
-#include "runtime/ops/op_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::cpu {
 
-TEST_CASE("CPU backend: kernels and capabilities are the same list in the same order") {
-  const KernelList kernels = CpuBackend().kernels;
-  REQUIRE(kernels.size() == Kernels().size());
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    CHECK(std::string(kernels[i].id) == Kernels()[i].id);
-    CHECK(kernels[i].row->kind == Kernels()[i].kind);
+namespace {
+
+/// Kernels of hosts, and of every instruction set that a board can name.
+std::vector<const KernelCaps*> AllCaps() {
+  std::vector<const KernelCaps*> all;
+  for (const Span<const KernelCaps> kernels :
+       {Kernels(), KernelsOfSet("helium"), KernelsOfSet("dsp")}) {
+    for (const KernelCaps& caps : kernels) all.push_back(&caps);
   }
+  return all;
 }
 
-TEST_CASE("CPU backend: ids are unique and name the op that they run") {
+}  // namespace
+
+TEST_CASE("CPU backend: ids are unique, and name the op that they run") {
   std::set<std::string> seen;
-  for (const KernelEntry& kernel : CpuBackend().kernels) {
-    CAPTURE(kernel.id);
-    CHECK(seen.insert(kernel.id).second);
-    CHECK(std::string(kernel.id).find(std::string("cpu.") + kernel.row->name + ".") == 0);
+  for (const KernelCaps* caps : AllCaps()) {
+    CAPTURE(caps->id);
+    CHECK(seen.insert(caps->id).second);
+    CHECK(std::string(caps->id).find(std::string("cpu.") + GetOpRow(caps->kind).name + ".") == 0);
   }
 }
 
@@ -39,19 +44,64 @@ TEST_CASE("CPU backend: every op's last kernel is the portable one, but for thos
     }
     CAPTURE(kind);
     REQUIRE(last != nullptr);
-    CHECK(IsPortable(*last));
+    CHECK(last->portable);
+    CHECK(last->activations == LayoutNeed::kAny);
+    CHECK((last->workspace_bytes == nullptr));
   }
 }
 
 TEST_CASE("CPU backend: the portable backend has exactly the portable kernels") {
-  size_t portable = 0;
-  size_t in_place = 0;
+  std::set<std::string> portable;
   for (const KernelCaps& caps : Kernels()) {
-    portable += IsPortable(caps) ? 1 : 0;
-    in_place += IsPortable(caps) && caps.in_place_inputs != 0 ? 1 : 0;
+    if (caps.portable) portable.insert(caps.id);
   }
-  CHECK(CpuPortableBackend().kernels.size() == portable);
-  CHECK(portable == static_cast<size_t>(kOpKindCount) + in_place);
+  CHECK(CpuPortableBackend().kernels.size() == portable.size());
+  for (const KernelEntry& kernel : CpuPortableBackend().kernels) {
+    CHECK(portable.count(kernel.id) == 1);
+  }
+}
+
+TEST_CASE(
+    "CPU backend: the set 'vector' is our own kernels that are not portable, in their order") {
+  std::vector<std::string> own;
+  for (const KernelCaps& caps : Kernels()) {
+    if (!caps.portable && std::strstr(caps.id, ".onednn") == nullptr) own.emplace_back(caps.id);
+  }
+  std::vector<std::string> set;
+  for (const KernelCaps& caps : KernelsOfSet("vector")) set.emplace_back(caps.id);
+  CHECK(set == own);
+  CHECK(KernelsOfSet("neon").empty());
+}
+
+TEST_CASE("CPU backend: kernels are found by what plans call them, and by nothing less") {
+  for (const KernelCaps* caps : AllCaps()) {
+    CHECK(CapsNamed(caps->id) == caps);
+    CHECK(CapsNamed((std::string(caps->id) + ":variant").c_str()) == caps);
+  }
+  for (const char* unknown : {"", "cpu.conv", "cpu.conv.", "cpu.conv.portabl", "conv.portable",
+                              "cpu.conv.portable_", "opencl.conv.tile"}) {
+    CAPTURE(unknown);
+    CHECK(CapsNamed(unknown) == nullptr);
+  }
+}
+
+TEST_CASE("CPU backend: firmware runs the portable kernels and those of Cortex-M's sets") {
+  for (const KernelCaps& caps : Kernels()) CHECK(caps.firmware == caps.portable);
+  for (const char* set : {"helium", "dsp"}) {
+    for (const KernelCaps& caps : KernelsOfSet(set)) {
+      CAPTURE(caps.id);
+      CHECK(caps.firmware);
+      CHECK_FALSE(caps.portable);
+      CHECK((caps.packed_bytes == nullptr));
+    }
+  }
+}
+
+TEST_CASE("CPU backend: kernels for in place only say which input their output takes over") {
+  for (const KernelCaps* caps : AllCaps()) {
+    CAPTURE(caps->id);
+    if (caps->in_place_only) CHECK(caps->in_place_inputs != 0);
+  }
 }
 
 TEST_CASE("CPU backend: the runner covers a range once, whatever the number of threads") {

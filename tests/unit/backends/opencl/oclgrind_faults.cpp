@@ -1,7 +1,7 @@
 // Kernels that are wrong on purpose, to show that the tests under oclgrind can fail.
 #include <doctest/doctest.h>
 
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "tests/unit/backends/opencl/opencl_fixture.hpp"
 
 namespace tenon::opencl::testing {

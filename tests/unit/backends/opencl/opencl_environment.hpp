@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "backends/opencl/cl_functions.hpp"
+#include "backends/opencl/device/cl_functions.hpp"
 
 namespace tenon::opencl::testing {
 

@@ -11,12 +11,12 @@
 
 #include "backends/cpu/kernels/portable/portable_table.hpp"
 #include "backends/opencl/caps/opencl_caps.hpp"
-#include "backends/opencl/kernel_support.hpp"
+#include "backends/opencl/kernels/kernel_support.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/kernel_name.hpp"
 #include "runtime/ops/rows.hpp"
-#include "tests/unit/backends/cpu/op_fixture.hpp"
+#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
 
 namespace tenon::opencl::testing {
 

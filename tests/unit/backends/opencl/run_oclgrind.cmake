@@ -1,12 +1,13 @@
-# Runs PROGRAM under oclgrind and fails on any of its messages, which it gives without failing
-# itself. VECTOR: floats per work-item. OPTIONS: for the compiler. FILTER: doctest's -tc.
+# Runs the test cases of SOURCE in PROGRAM under oclgrind and fails on any of its messages, which it
+# gives without failing itself. VECTOR: floats per work-item. OPTIONS: for the compiler. FILTER: doctest's -tc.
 set(ENV{TENON_CACHE_DIR} off)
 set(ENV{TENON_OPENCL_VECTOR} "${VECTOR}")
 set(ENV{TENON_OPENCL_OPTIONS} "${OPTIONS}")
 set(log "${LOG}")
 file(REMOVE "${log}")
 execute_process(
-  COMMAND "${OCLGRIND}" --data-races --uninitialized --log "${log}" "${PROGRAM}" "-tc=${FILTER}"
+  COMMAND "${OCLGRIND}" --data-races --uninitialized --log "${log}" "${PROGRAM}"
+    "--source-file=*/${SOURCE}" "-tc=${FILTER}"
   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
 message("${output}")
 if(NOT EXISTS "${log}")

@@ -12,15 +12,6 @@
 
 namespace tenon::opencl {
 
-TEST_CASE("OpenCL backend: kernels and capabilities are the same list in the same order") {
-  const KernelList kernels = OpenclBackend().kernels;
-  REQUIRE(kernels.size() == Kernels().size());
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    CHECK(std::string(kernels[i].id) == Kernels()[i].id);
-    CHECK(kernels[i].row->kind == Kernels()[i].kind);
-  }
-}
-
 TEST_CASE("OpenCL backend: ids are unique and name the op that they run") {
   std::set<std::string> seen;
   for (const KernelEntry& kernel : OpenclBackend().kernels) {

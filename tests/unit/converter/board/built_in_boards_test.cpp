@@ -10,7 +10,7 @@
 
 #include "converter/board/board.hpp"
 #include "runtime/base/dtype.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -22,11 +22,17 @@ std::filesystem::path SdkFolder() {
   return std::filesystem::path(source != nullptr ? source : ".") / "sdk";
 }
 
+/// The schema that the build has made and an install copies.
+std::filesystem::path SchemaFile() {
+  const char* build = std::getenv("TENON_BINARY_DIR");
+  return std::filesystem::path(build != nullptr ? build : ".") / "sdk/schema/board.schema.json";
+}
+
 /// The names in an enumeration of the JSON schema.
 std::set<std::string> Enumerated(const Json& names) { return names.get<std::set<std::string>>(); }
 
 TEST_CASE("The JSON schema lists the op kinds and dtypes that there are") {
-  std::ifstream file(SdkFolder() / "schema" / "board.schema.json");
+  std::ifstream file(SchemaFile());
   const Json schema = Json::parse(file);
   std::set<std::string> kinds;
   for (int i = 0; i < kOpKindCount; ++i) kinds.insert(GetOpRow(static_cast<OpKind>(i)).name);

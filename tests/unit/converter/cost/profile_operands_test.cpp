@@ -11,8 +11,8 @@
 #include "converter/emit/emit_plan.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "tests/support/convert_and_run.hpp"
 

@@ -24,9 +24,9 @@ ConvertOptions Microcontroller(int64_t sram, int64_t psram, double psram_rate = 
   second.reserve_bytes = 0;
   second.bandwidth_bytes_per_second = psram_rate;
   board.links.clear();
-  options.order_budget = 2000;
-  options.place_budget = 20'000;
-  options.split_budget = 200'000;
+  options.compile.order.budget = 2000;
+  options.compile.arena.place.work_budget = 20'000;
+  options.split.work_budget = 200'000;
   return options;
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("Direct space: without splitting the rest lies in the second space, wi
   const Conversion whole = Converted(graph, Microcontroller(kMuch, kMuch));
   const int64_t limit = whole.memory.arena_bytes / 3;  // less than in place
   ConvertOptions options = Microcontroller(limit, kMuch, /*psram_rate=*/1e6);
-  options.split = false;
+  options.split.allowed = false;
   const Conversion spread = Converted(graph, options);
   CHECK(spread.memory.arena_bytes <= limit);
   CHECK(spread.memory.arena_bytes > 0);
@@ -75,7 +75,7 @@ TEST_CASE("Direct space: the way that is predicted to take less time is taken") 
 TEST_CASE("Direct space: below what patches reach the second space takes the rest") {
   const Graph graph = Parsed(kChain);
   ConvertOptions smallest = Microcontroller(kMuch, 0);
-  smallest.objective = Objective::kMemory;
+  smallest.compile.objective = Objective::kMemory;
   const int64_t reached = Converted(graph, smallest).memory.arena_bytes;
   const Conversion spread = Converted(graph, Microcontroller(reached / 2, kMuch, 1e4));
   CHECK(spread.memory.arena_bytes <= reached / 2);
@@ -109,7 +109,7 @@ TEST_CASE("Direct space: random graphs over two spaces compute the same bits") {
     const Graph graph = test::RandomGraph(seed, shape);
     const Conversion whole = Converted(graph, Microcontroller(kMuch, kMuch));
     ConvertOptions options = Microcontroller(whole.memory.arena_bytes / 2, kMuch);
-    options.split = seed % 2 == 0;
+    options.split.allowed = seed % 2 == 0;
     const Conversion spread = Converted(graph, options);
     CHECK(spread.memory.arena_bytes <= whole.memory.arena_bytes / 2);
     spread_count += spread.memory.beside.empty() ? 0 : 1;

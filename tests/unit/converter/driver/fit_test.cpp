@@ -19,9 +19,9 @@ ConvertOptions Portable(int64_t ram) {
   ConvertOptions options = test::OptionsFor();
   options.board.units[0].portable_kernels_only = true;
   options.board.FindSpace("ram")->bytes = ram;
-  options.order_budget = 2000;
-  options.place_budget = 2000;
-  options.split_budget = 200'000;
+  options.compile.order.budget = 2000;
+  options.compile.arena.place.work_budget = 2000;
+  options.split.work_budget = 200'000;
   return options;
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("Fit: what cannot be split enough is refused with the op and a limit t
 TEST_CASE("Fit: without splitting a graph over the limit works in place, with the same bits") {
   const Graph graph = Parsed(kChain);
   ConvertOptions options = Portable(UnlimitedArena(graph) - 1);
-  options.split = false;
+  options.split.allowed = false;
   const auto over = ConvertGraph(graph, options);
   REQUIRE(over.ok());
   CHECK(over->chain_splits.chains.empty());
@@ -87,7 +87,7 @@ TEST_CASE("Fit: without splitting a graph over the limit works in place, with th
 TEST_CASE("Fit: without splitting a graph is refused below what it needs in place") {
   const Graph graph = Parsed(kChain);
   ConvertOptions options = Portable(1000);
-  options.split = false;
+  options.split.allowed = false;
   const auto refused = ConvertGraph(graph, options);
   REQUIRE_FALSE(refused.ok());
   const int64_t stated = StatedLimit(refused.error());
@@ -103,12 +103,12 @@ TEST_CASE("Fit: the objective memory keeps to a bound of its price in time") {
   ConvertOptions options = Portable(int64_t{1} << 30);
   const auto plain = ConvertGraph(graph, options);
   REQUIRE(plain.ok());
-  options.objective = Objective::kMemory;
+  options.compile.objective = Objective::kMemory;
   const auto smallest = ConvertGraph(graph, options);
   REQUIRE(smallest.ok());
   const double most = static_cast<double>(smallest->time.after) - 1;
-  options.most_slowdown = most / static_cast<double>(plain->time.after);
-  REQUIRE(options.most_slowdown > 1.0);
+  options.split.most_slowdown = most / static_cast<double>(plain->time.after);
+  REQUIRE(options.split.most_slowdown > 1.0);
   const auto bounded = ConvertGraph(graph, options);
   REQUIRE(bounded.ok());
   CHECK(static_cast<double>(bounded->time.after) <= most);
@@ -119,7 +119,7 @@ TEST_CASE("Fit: the objective memory keeps to a bound of its price in time") {
 TEST_CASE("Fit: for the objective memory chains are cut though the graph fits") {
   const Graph graph = Parsed(kChain);
   ConvertOptions options = Portable(int64_t{1} << 30);
-  options.objective = Objective::kMemory;
+  options.compile.objective = Objective::kMemory;
   const auto conversion = ConvertGraph(graph, options);
   REQUIRE(conversion.ok());
   CHECK(conversion->memory.arena_bytes < UnlimitedArena(graph) / 2);
@@ -172,9 +172,9 @@ TEST_CASE("Fit: random graphs under a tight limit compute the same bits, or stat
 TEST_CASE("Fit: random graphs on units side by side compute the same bits as on one core") {
   ConvertOptions units = test::OptionsFor("npu-3unit");
   units.board.FindSpace("sram")->bytes = 64 * 1024;
-  units.order_budget = 500;
-  units.place_budget = 2000;
-  units.split_budget = 200'000;
+  units.compile.order.budget = 500;
+  units.compile.arena.place.work_budget = 2000;
+  units.split.work_budget = 200'000;
   int ran = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);
@@ -197,7 +197,7 @@ TEST_CASE("Fit: random graphs on units side by side compute the same bits as on 
 
 TEST_CASE("Fit: on units side by side the objective memory is refused, not ignored") {
   ConvertOptions options = test::OptionsFor("npu-3unit");
-  options.objective = Objective::kMemory;
+  options.compile.objective = Objective::kMemory;
   const auto refused = ConvertGraph(Parsed(kChain), options);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().kind == ErrorKind::kUsage);

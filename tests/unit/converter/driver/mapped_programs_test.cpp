@@ -24,10 +24,10 @@ converter::ConvertOptions OptionsOn(const ScriptedBackend& device) {
   options.board.units[0].portable_kernels_only = true;
   options.board.units[1].name = options.board.units[1].backend = "scripted";
   options.board.priorities = {{"scripted", "*", 1}, {"cpu", "*", 2}};
-  options.backends = {cpu::CpuCaps(), device.caps()};
+  options.compile.kernels.backends = {cpu::CpuCaps(), device.caps()};
   options.fuse = false;
-  options.place_budget = 2'000;
-  options.order_budget = 2'000;
+  options.compile.arena.place.work_budget = 2'000;
+  options.compile.order.budget = 2'000;
   return options;
 }
 
@@ -73,9 +73,10 @@ TEST_CASE("Mapped programs: random tables on random graphs give the CPU's bits")
     const Graph graph = SmallGraph(seed);
     converter::ConvertOptions options = OptionsOn(device);
     GiveRandomPriorities(seed, options.board);
-    options.fallback = seed % 2 == 1;
-    options.aggregate = seed % 5 != 4;
-    options.order = seed % 7 == 6 ? converter::OrderMode::kSource : converter::OrderMode::kSearch;
+    options.compile.fallback = seed % 2 == 1;
+    options.compile.aggregate = seed % 5 != 4;
+    options.compile.order.mode =
+        seed % 7 == 6 ? converter::OrderMode::kSource : converter::OrderMode::kSearch;
     CAPTURE(seed);
     const auto conversion = converter::ConvertGraph(graph, options);
     if (!conversion.ok()) FAIL(conversion.error().message);
@@ -102,7 +103,7 @@ TEST_CASE("Mapped programs: with fall-back a device that fails at any place cost
     const Graph graph = SmallGraph(seed);
     converter::ConvertOptions options = OptionsOn(device);
     GiveRandomPriorities(seed, options.board);
-    options.fallback = true;
+    options.compile.fallback = true;
     const auto conversion = converter::ConvertGraph(graph, options);
     REQUIRE(conversion.ok());
     const auto inputs = RandomInputs(graph, seed);
@@ -134,7 +135,7 @@ TEST_CASE(
     converter::ConvertOptions options = OptionsOn(device);
     GiveRandomPriorities(seed, options.board);
     const auto table = converter::ConvertGraph(graph, options);
-    options.mapping = converter::MappingMode::kOptimal;
+    options.compile.mapping = converter::MappingMode::kOptimal;
     const auto optimal = converter::ConvertGraph(graph, options);
     CAPTURE(seed);
     REQUIRE(table.ok());
@@ -171,7 +172,7 @@ Graph Parsed(std::string_view text) {
 TEST_CASE("Mapped programs: pins decide, and the report says which backend each op has and why") {
   const ScriptedBackend device;
   converter::ConvertOptions options = OptionsOn(device);
-  options.pins = {{"right", "cpu"}};
+  options.compile.kernels.pins = {{"right", "cpu"}};
   const auto conversion = converter::ConvertGraph(Parsed(kFork), options);
   REQUIRE(conversion.ok());
   const auto json = converter::DecisionsJson(*conversion);
@@ -194,7 +195,7 @@ TEST_CASE("Mapped programs: pins decide, and the report says which backend each 
 TEST_CASE("Mapped programs: everything on the CPU of a board with a device is one plain program") {
   const ScriptedBackend device;
   converter::ConvertOptions options = OptionsOn(device);
-  options.pins = {{"*", "cpu"}};
+  options.compile.kernels.pins = {{"*", "cpu"}};
   const auto conversion = converter::ConvertGraph(Parsed(kFork), options);
   REQUIRE(conversion.ok());
   CHECK(conversion->segments.segments == 0);
@@ -207,7 +208,7 @@ TEST_CASE("Mapped programs: the same conversion gives the same bytes") {
   const ScriptedBackend device;
   converter::ConvertOptions options = OptionsOn(device);
   GiveRandomPriorities(5, options.board);
-  options.fallback = true;
+  options.compile.fallback = true;
   const auto first = converter::ConvertGraph(SmallGraph(5), options);
   const auto second = converter::ConvertGraph(SmallGraph(5), options);
   REQUIRE(first.ok());

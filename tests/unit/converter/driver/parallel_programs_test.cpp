@@ -36,7 +36,7 @@ Graph Parsed(std::string_view text) {
 ConvertOptions OnTwin() {
   ConvertOptions options;
   options.board = test::TwinBoard();
-  options.backends = test::CpuAndTwin();
+  options.compile.kernels.backends = test::CpuAndTwin();
   return options;
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("ConvertGraph: one input on one thread has nothing to choose") {
 
 TEST_CASE("ConvertGraph: for a stream on two backends the plan carries a pipeline") {
   ConvertOptions options = OnTwin();
-  options.objective = Objective::kThroughput;
+  options.compile.objective = Objective::kThroughput;
   const Conversion conversion = Converted(options);
   CHECK(ProgramsOf(conversion) == Names{"sequential", "pipeline"});
   CHECK(conversion.parallel.choice.mode == ParallelMode::kPipeline);
@@ -124,7 +124,7 @@ TEST_CASE("ConvertGraph: random graphs become pipelines that pass the plan check
   }
   options.parallel.threads = 3;
   options.parallel.mode = ParallelMode::kAuto;
-  options.objective = Objective::kThroughput;
+  options.compile.objective = Objective::kThroughput;
   size_t pipelines = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     CAPTURE(seed);

@@ -60,8 +60,8 @@ std::string RunVariant(const Graph& graph, const Variant& variant, const Evaluat
   converter::ConvertOptions changed = options;
   changed.fuse = variant.fuse;
   changed.board.units[0].portable_kernels_only = variant.portable;
-  changed.place_budget = 2000;
-  changed.order_budget = 2000;
+  changed.compile.arena.place.work_budget = 2000;
+  changed.compile.order.budget = 2000;
   const auto conversion = converter::ConvertGraph(graph, changed);
   if (!conversion.ok()) return "convert: " + conversion.error().message;
   const RunResult run = RunPlan(conversion->plan, inputs, {variant.portable, 1, variant.bound});

@@ -157,7 +157,7 @@ TEST_CASE("EmitCSource: refuses what is no plan") {
   CHECK(Source({1, 2, 3}).error().kind == ErrorKind::kInternal);
 }
 
-TEST_CASE("KernelLinkName: only families for firmware have one") {
+TEST_CASE("KernelLinkName: only kernels for firmware have one") {
   CHECK(KernelLinkName("cpu.quantized_conv.helium") == "tenon_kernel_cpu_quantized_conv_helium");
   CHECK(KernelLinkName("cpu.quantized_conv.dsp_depthwise") ==
         "tenon_kernel_cpu_quantized_conv_dsp_depthwise");

@@ -1,8 +1,7 @@
-#include "converter/layout/assign_layouts.hpp"
-
 #include <algorithm>
 
 #include "converter/layout/assign_locations.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 

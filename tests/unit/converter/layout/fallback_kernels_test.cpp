@@ -1,9 +1,8 @@
-#include "converter/layout/fallback_kernels.hpp"
-
 #include <doctest/doctest.h>
 
 #include "converter/ir/text.hpp"
 #include "converter/layout/assign_locations.hpp"
+#include "converter/layout/layouts.hpp"
 
 namespace tenon::converter {
 namespace {

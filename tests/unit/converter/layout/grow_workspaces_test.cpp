@@ -1,9 +1,8 @@
-#include "converter/layout/grow_workspaces.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "converter/layout/arena_plan.hpp"
 #include "tests/unit/converter/layout/memory_testing.hpp"
 
 namespace tenon::converter {

@@ -1,7 +1,6 @@
-#include "converter/layout/lay_out_weights.hpp"
-
 #include <cstring>
 
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 

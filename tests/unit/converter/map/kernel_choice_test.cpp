@@ -64,7 +64,7 @@ TEST_CASE("ChooseKernels: portable_only takes the portable kernel of every op") 
   REQUIRE(mapping.ok());
   REQUIRE(mapping->size() == 2);
   for (const OpId id : graph.OpOrder()) {
-    CHECK(cpu::IsPortable(CapsOf(graph.op(id))));
+    CHECK(CapsOf(graph.op(id)).portable);
     CHECK(graph.op(id).backend == "cpu");
     CHECK(graph.op(id).workspace_bytes == 0);
   }
@@ -183,7 +183,7 @@ TEST_CASE("UsePortableKernel: every kind of op has one") {
     UsePortableKernel(op);
     CHECK(op.backend == "cpu");
     CHECK(CapsOf(op).kind == op.kind);
-    CHECK(cpu::IsPortable(CapsOf(op)));
+    CHECK(CapsOf(op).portable);
   }
 }
 
@@ -231,7 +231,7 @@ TEST_CASE("ChooseKernels: with no packed weights allowed, what runs holds none")
   options.packed_limit = 0;
   const MappedOp mapped = Chosen(graph, options);
   CHECK(PackedBytes(graph) == 0);
-  CHECK(cpu::IsPortable(CapsOf(graph.op(graph.OpOrder()[0]))));
+  CHECK(CapsOf(graph.op(graph.OpOrder()[0])).portable);
   bool said = false;
   for (const Candidate& candidate : mapped.candidates) {
     said = said || candidate.reason.find("are over the limit of 0") != std::string::npos;

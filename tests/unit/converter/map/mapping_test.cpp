@@ -3,7 +3,7 @@
 
 #include "converter/ir/text.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/map/mapping_list.hpp"
+#include "converter/map/priority_table.hpp"
 #include "tests/support/twin_backend.hpp"
 
 namespace tenon::converter {

@@ -1,5 +1,4 @@
-#include "converter/passes/compute_in_f32.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {

@@ -1,10 +1,9 @@
-#include "converter/passes/fold_constants.hpp"
-
 #include <doctest/doctest.h>
 
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/elements.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {

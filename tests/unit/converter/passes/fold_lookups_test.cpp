@@ -1,8 +1,7 @@
-#include "converter/passes/fold_lookups.hpp"
-
 #include <fmt/ranges.h>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {

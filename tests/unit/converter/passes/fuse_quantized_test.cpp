@@ -1,6 +1,5 @@
-#include "converter/passes/fuse_quantized.hpp"
-
 #include "converter/fold/fold_tensors.hpp"
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {

@@ -1,5 +1,4 @@
-#include "converter/passes/fuse_residual.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {

@@ -1,5 +1,4 @@
-#include "converter/passes/isolate_outputs.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {

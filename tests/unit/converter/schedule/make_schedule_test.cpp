@@ -9,7 +9,7 @@
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/layout/lower.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/passes.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"

@@ -1,5 +1,3 @@
-#include "converter/schedule/order_graph.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "converter/layout/arena_plan.hpp"
 #include "converter/layout/assign_locations.hpp"
 #include "converter/report/decisions.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"
@@ -53,7 +52,7 @@ std::vector<Index> RandomOrder(std::mt19937& random, const MemoryProblem& proble
 
 int64_t LiveBytes(const Graph& graph, const Locations& locations) {
   ArenaOptions options;
-  options.work_budget = 0;
+  options.place.work_budget = 0;
   return PlanArena(graph, locations, options).lower_bound;
 }
 
@@ -192,7 +191,7 @@ output %y
 
 ConvertOptions OptionsFor(OrderMode mode) {
   ConvertOptions options = test::OptionsFor();
-  options.order = mode;
+  options.compile.order.mode = mode;
   return options;
 }
 
@@ -228,7 +227,7 @@ TEST_CASE(
 
 TEST_CASE("ConvertGraph: no budget leaves the model's order") {
   ConvertOptions options = OptionsFor(OrderMode::kSearch);
-  options.order_budget = 0;
+  options.compile.order.budget = 0;
   const Conversion conversion = ConvertHills(options);
   CHECK_FALSE(conversion.order.changed);
   CHECK_FALSE(conversion.order.search.exact);
@@ -236,7 +235,7 @@ TEST_CASE("ConvertGraph: no budget leaves the model's order") {
 
 TEST_CASE("ConvertGraph: decisions tell what the search found, subgraph by subgraph") {
   ConvertOptions options = OptionsFor(OrderMode::kSearch);
-  options.seed = 5;
+  options.compile.order.seed = 5;
   const auto json = DecisionsJson(ConvertHills(options));
   const auto& order = json["order"];
   CHECK(order["seed"] == 5);
@@ -257,9 +256,9 @@ TEST_CASE("ConvertGraph: random graphs never need a larger arena than in their o
     test::RandomGraphOptions shape;
     shape.most_ops = 25;
     ConvertOptions options = OptionsFor(OrderMode::kSource);
-    options.place_budget = 2000;
+    options.compile.arena.place.work_budget = 2000;
     const auto source = ConvertGraph(test::RandomGraph(seed, shape), options);
-    options.order = OrderMode::kSearch;
+    options.compile.order.mode = OrderMode::kSearch;
     const auto search = ConvertGraph(test::RandomGraph(seed, shape), options);
     REQUIRE(source.ok());
     REQUIRE(search.ok());

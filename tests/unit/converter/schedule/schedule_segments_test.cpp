@@ -1,6 +1,4 @@
 // Programs whose devices are started once per segment: right values whoever runs ahead, few starts.
-#include "converter/schedule/schedule_segments.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include "converter/ir/text.hpp"
 #include "converter/layout/lower.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/schedule/make_schedule.hpp"
 #include "converter/schedule/segment_graph.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"

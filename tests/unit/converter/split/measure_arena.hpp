@@ -9,7 +9,7 @@
 
 #include "converter/layout/arena_plan.hpp"
 #include "converter/layout/lower.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "converter/split/memory_plan.hpp"
 
@@ -40,7 +40,7 @@ struct MeasuredArena {
   TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, lower, result.passes));
   result.locations = std::move(lowered.locations);
   ArenaOptions arena;
-  arena.work_budget = options.place_budget;
+  arena.place.work_budget = options.place_budget;
   result.arena = PlanArena(graph, result.locations, arena);
   if (options.order_budget == 0) {
     result.graph = std::move(graph);

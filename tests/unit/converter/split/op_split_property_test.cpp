@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
-#include "runtime/ops/op_split.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"
 #include "tests/unit/converter/split/random_op.hpp"
@@ -93,7 +93,7 @@ std::string CheckPart(const Graph& graph, const Op& op, const Values& values, in
   }
   const OpCallView view(graph, op);
   std::vector<int32_t> words = op.attributes.words();
-  const OpSplitRow& row = GetOpSplitRow(op.kind);
+  const OpSplit& row = GetOpHostRow(op.kind).split;
   if (row.part_attributes != nullptr) row.part_attributes(view.call(), axis, out, words.data());
   auto added = part.AddOpTensor(op.kind, "part", inputs, Attributes(words));
   if (!added.ok()) return added.error().message;
@@ -139,7 +139,7 @@ class Checker {
     const OpCallView view(graph, op);
     std::vector<InputSplit> splits(op.inputs.size());
     int32_t granularity = 0;
-    if (!GetOpSplitRow(op.kind).split(view.call(), axis, splits.data(), &granularity)) {
+    if (!GetOpHostRow(op.kind).split.along(view.call(), axis, splits.data(), &granularity)) {
       ++refusals_[static_cast<size_t>(op.kind)];
       return;
     }
@@ -173,8 +173,9 @@ TEST_CASE("Split rows: any part of any op of random graphs is that part of the w
   for (int i = 0; i < kOpKindCount; ++i) {
     const auto kind = static_cast<OpKind>(i);
     CAPTURE(std::string(GetOpRow(kind).name));
-    // Random graphs have no copies and no quantized ops, which the next test has.
-    const bool left_out = kind == OpKind::kCopy || kind >= OpKind::kQuantize;
+    // Random graphs have no copies, running sums and quantized ops, which the next test has.
+    const bool left_out =
+        kind == OpKind::kCopy || kind == OpKind::kCumSum || TraitsOf(kind).quantized;
     if (!left_out) CHECK(checker.cases(kind) > 100);
   }
 }
@@ -190,9 +191,9 @@ TEST_CASE("Split rows: parts of ops with windows, groups, steps and odd extents"
     CHECK(checker.cases(kind) > 200);
   }
   // The axes along which they work are among those tried.
-  for (const OpKind kind :
-       {OpKind::kSoftmax, OpKind::kLrn, OpKind::kConcat, OpKind::kReduce, OpKind::kResize,
-        OpKind::kReshape, OpKind::kPad, OpKind::kQuantizedReduce, OpKind::kQuantizedSoftmax}) {
+  for (const OpKind kind : {OpKind::kSoftmax, OpKind::kLrn, OpKind::kCumSum, OpKind::kConcat,
+                            OpKind::kReduce, OpKind::kResize, OpKind::kReshape, OpKind::kPad,
+                            OpKind::kQuantizedReduce, OpKind::kQuantizedSoftmax}) {
     CAPTURE(std::string(GetOpRow(kind).name));
     CHECK(checker.refusals(kind) > 20);
   }

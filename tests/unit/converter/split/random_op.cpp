@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tests/unit/converter/split/random_draws.hpp"
 
 namespace tenon::test {
@@ -56,6 +57,10 @@ class Generator : public RandomDraws {
       case OpKind::kSoftmax: {
         const Shape shape = RandomShape(Between(1, 5));
         return AddOp({Input(shape)}, SoftmaxAttributes{Below(shape.rank), Below(2)});
+      }
+      case OpKind::kCumSum: {
+        const Shape shape = RandomShape(Between(1, 5));
+        return AddOp({Input(shape)}, CumSumAttributes{Below(shape.rank), Below(2), Below(2)});
       }
       case OpKind::kLrn: {
         LrnAttributes attributes;
@@ -273,7 +278,7 @@ class Generator : public RandomDraws {
 
 converter::Graph RandomOp(uint64_t seed) {
   const auto kind = static_cast<OpKind>(seed % kOpKindCount);
-  return kind < OpKind::kQuantize ? Generator(seed).Run(seed) : RandomQuantizedOp(kind, seed);
+  return TraitsOf(kind).quantized ? RandomQuantizedOp(kind, seed) : Generator(seed).Run(seed);
 }
 
 }  // namespace tenon::test

@@ -21,9 +21,9 @@ struct Way {
 Conversion ConvertFor(const std::filesystem::path& model, const Way& way) {
   ConvertOptions options = test::OptionsFor("cortex-m55");
   options.model = model;
-  options.objective = way.objective;
-  options.split = way.split;
-  options.most_slowdown = way.most_slowdown;
+  options.compile.objective = way.objective;
+  options.split.allowed = way.split;
+  options.split.most_slowdown = way.most_slowdown;
   Result<Conversion> conversion = Convert(options);
   if (!conversion.ok()) FAIL(conversion.error().message);
   return std::move(*conversion);

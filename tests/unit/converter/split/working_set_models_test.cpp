@@ -209,7 +209,7 @@ TEST_CASE("MobileNetV2 under 512 KiB becomes a plan whose slices and joins are v
   size_t working = 0;
   for (const OpId id : graph.OpOrder()) working += HasWorkingSet(graph.op(id).kind) ? 1U : 0U;
   ConvertOptions options = test::OptionsFor();
-  options.order = OrderMode::kSource;
+  options.compile.order.mode = OrderMode::kSource;
   const Result<Conversion> conversion = ConvertGraph(graph, options);
   REQUIRE_MESSAGE(conversion.ok(), (conversion.ok() ? "" : conversion.error().message));
   CHECK(working > 120);

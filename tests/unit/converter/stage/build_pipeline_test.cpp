@@ -21,7 +21,7 @@ struct Case {
   PipelineOptions options;
 
   Case() {
-    options.board = &board;
+    options.kernels.board = &board;
     options.kernels.backends = test::CpuAndTwin();
     options.kernels.portable_only = true;
   }
@@ -76,7 +76,7 @@ TEST_CASE("BuildPipeline: units of equal rates share the work, and the stream ta
 TEST_CASE("BuildPipeline: memory is the stages' own arenas and depth times each ring's slot") {
   Case with;
   for (const int32_t depth : {1, 2, 5}) {
-    with.options.depth = depth;
+    with.options.parallel.channel_depth = depth;
     const PipelineProgram program = Built(Parsed(kTwoBranches), with.options);
     int64_t bytes = 0;
     for (const auto& stage : program.report.stages) bytes += stage.arena_bytes;
@@ -91,7 +91,7 @@ TEST_CASE("BuildPipeline: memory is the stages' own arenas and depth times each 
 
 TEST_CASE("BuildPipeline: what a ring carries is what crosses") {
   Case with;
-  with.options.depth = 2;
+  with.options.parallel.channel_depth = 2;
   const Graph graph = Parsed(kTwoBranches);
   std::vector<int32_t> stage_of_op = {0, 1, 1, 1, 1};
   const auto program = BuildPipelineFromCut(graph, with.options, stage_of_op, {0, 1});
@@ -135,16 +135,16 @@ TEST_CASE("BuildPipeline: cores of one CPU are stages too") {
   with.board.units[0].threads = 4;
   with.board.priorities.resize(0);
   with.board.priorities = {{"cpu", "*", 1}};
-  with.options.threads = 3;
+  with.options.parallel.threads = 3;
   const Graph graph = Parsed(kTwoBranches);
   CHECK(Built(graph, with.options).report.stages.size() >= 2);
-  with.options.threads = 1;
+  with.options.parallel.threads = 1;
   CHECK(Built(graph, with.options).report.stages.size() == 1);
 }
 
 TEST_CASE("BuildPipeline: a mapping that changes too often for its stages is refused") {
   Case with;
-  with.options.most_stages = 2;
+  with.options.parallel.most_stages = 2;
   with.options.kernels.pins = {{"a", "cpu"}, {"b", "twin"}, {"d", "cpu"}};
   const auto program = BuildPipeline(Parsed(kTwoBranches), with.options);
   REQUIRE_FALSE(program.ok());
@@ -163,9 +163,9 @@ TEST_CASE("BuildPipeline: random graphs, cut at random, give the same bits as in
     if (graph.OpOrder().empty()) continue;
     const RandomCut cut = MakeRandomCut(graph, seed);
     const std::vector<int32_t> together(cut.stage_of_op.size(), 0);
-    with.options.depth = 0;
+    with.options.parallel.channel_depth = 0;
     const auto whole = BuildPipelineFromCut(graph, with.options, together, {0});
-    with.options.depth = static_cast<int32_t>(seed % 4);
+    with.options.parallel.channel_depth = static_cast<int32_t>(seed % 4);
     const auto staged =
         BuildPipelineFromCut(graph, with.options, cut.stage_of_op, cut.unit_of_stage);
     if (!whole.ok()) FAIL(whole.error().message);

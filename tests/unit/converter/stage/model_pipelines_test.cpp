@@ -10,7 +10,7 @@
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/float_models.hpp"
 #include "tests/support/shared_folder.hpp"
-#include "tests/unit/sdk/stream_testing.hpp"
+#include "tests/unit/sdk/src/stream_testing.hpp"
 
 namespace tenon::test {
 namespace {
@@ -52,8 +52,8 @@ converter::Conversion ConvertAsPipeline(const std::filesystem::path& models,
                                         const FloatModel& model, const char* board, int threads) {
   converter::ConvertOptions options = OptionsFor(board);
   options.model = ModelPath(models, model);
-  options.order_budget = options.place_budget = 20'000;
-  options.objective = converter::Objective::kThroughput;
+  options.compile.order.budget = options.compile.arena.place.work_budget = 20'000;
+  options.compile.objective = converter::Objective::kThroughput;
   options.parallel.mode = converter::ParallelMode::kPipeline;
   options.parallel.threads = threads;
   auto conversion = converter::Convert(options);

@@ -16,7 +16,7 @@
 #include "tests/support/scripted_backend.hpp"
 #include "tests/support/twin_backend.hpp"
 #include "tests/unit/converter/stage/random_cut.hpp"
-#include "tests/unit/sdk/stream_testing.hpp"
+#include "tests/unit/sdk/src/stream_testing.hpp"
 
 namespace tenon::test {
 namespace {
@@ -113,7 +113,7 @@ Graph SmallGraph(uint64_t seed) {
 
 PipelineOptions OptionsFor(const converter::Board& board, const ScriptedBackend& device) {
   PipelineOptions options;
-  options.board = &board;
+  options.kernels.board = &board;
   options.kernels.backends = {cpu::CpuCaps(), device.caps()};
   options.kernels.portable_only = true;
   return options;
@@ -130,7 +130,7 @@ TEST_CASE("Streams: random graphs in random stages give the CPU's bits, on a dev
     if (seed % 4 == 0) device.Delay(0, 300, static_cast<uint32_t>(seed));
     const converter::Board board = BoardWith(device);
     PipelineOptions options = OptionsFor(board, device);
-    options.depth = static_cast<int32_t>(seed % 4);
+    options.parallel.channel_depth = static_cast<int32_t>(seed % 4);
     options.fallback = seed % 3 == 0;
     const converter::RandomCut cut = converter::MakeRandomCut(graph, seed);
     const auto program = BuildPipelineFromCut(graph, options, cut.stage_of_op, cut.unit_of_stage);
@@ -180,11 +180,11 @@ TEST_CASE("Streams: conversions for throughput run as the pipelines that they ch
     ScriptedBackend device;
     ConvertOptions options;
     options.board = BoardWith(device);
-    options.backends = {cpu::CpuCaps(), device.caps()};
+    options.compile.kernels.backends = {cpu::CpuCaps(), device.caps()};
     options.fuse = false;
-    options.place_budget = options.order_budget = 2'000;
+    options.compile.arena.place.work_budget = options.compile.order.budget = 2'000;
     options.parallel.threads = 2;
-    options.objective = converter::Objective::kThroughput;
+    options.compile.objective = converter::Objective::kThroughput;
     const auto conversion = converter::ConvertGraph(graph, options);
     if (!conversion.ok()) FAIL(conversion.error().message);
     if (!conversion->parallel.pipeline) continue;
@@ -204,9 +204,9 @@ TEST_CASE("Streams: programs between ops give the sequential program's bits") {
     ConvertOptions options;
     options.board = BoardWith(device);
     if (seed % 2 == 0) options.board.priorities = {{"cpu", "*", 1}};
-    options.backends = {cpu::CpuCaps(), device.caps()};
+    options.compile.kernels.backends = {cpu::CpuCaps(), device.caps()};
     options.fuse = false;
-    options.place_budget = options.order_budget = 2'000;
+    options.compile.arena.place.work_budget = options.compile.order.budget = 2'000;
     options.parallel.threads = 3;
     options.parallel.mode = converter::ParallelMode::kInter;
     const auto conversion = converter::ConvertGraph(graph, options);

@@ -188,7 +188,8 @@ TEST_CASE("Conv: the residual has exactly the output's shape, with or without a 
 TEST_CASE("Conv: the activation must exist and take floats") {
   ConvAttributes attributes;
   attributes.activation.function = static_cast<UnaryFunction>(kUnaryFunctionCount);
-  CHECK(ErrorOf(attributes) == "error: there is no function 29");
+  CHECK(ErrorOf(attributes) ==
+        "error: there is no function " + std::to_string(kUnaryFunctionCount));
   attributes.activation.function = static_cast<UnaryFunction>(-1);
   CHECK(ErrorOf(attributes) == "error: there is no function -1");
   attributes.activation.function = UnaryFunction::kNot;

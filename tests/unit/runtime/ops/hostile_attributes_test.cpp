@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/ops/op_host_row.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon {
 namespace {
@@ -71,8 +71,8 @@ uint32_t HostileWord(Random& random) {
 std::vector<uint32_t> HostileAttributes(const OpRow& row, const Shape& x, Random& random) {
   std::vector<uint32_t> words(row.attribute_words);
   if (words.empty()) return words;
-  std::memcpy(words.data(), GetOpText(row.kind).default_attributes, words.size() * 4);
-  for (const AttributeField& field : GetOpText(row.kind).fields) {
+  std::memcpy(words.data(), GetOpHostRow(row.kind).text.default_attributes, words.size() * 4);
+  for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
     for (size_t i = field.offset; i < size_t{field.offset} + field.count; ++i) {
       if (field.kind == FieldKind::kFloat)
         words[i] = FloatBits(static_cast<float>(random.In(1, 2)));
@@ -172,7 +172,7 @@ std::vector<Usual> UsualInputs(OpKind kind, const Shape& x, DType byte, Random& 
 
 /// Makes quantized ops' operands usual ones, so that rules get far enough now and then.
 void SuitQuantized(const OpRow& row, Operands& operands, Random& random) {
-  if (row.kind < OpKind::kQuantize || operands.views.empty() || random.OneIn(8)) return;
+  if (!TraitsOf(row.kind).quantized || operands.views.empty() || random.OneIn(8)) return;
   const DType byte = random.OneIn(2) ? DType::kI8 : DType::kU8;
   operands.views[0].dtype = row.kind == OpKind::kQuantize ? DType::kF32 : byte;
   const std::vector<Usual> usual = UsualInputs(row.kind, operands.shapes[0], byte, random);

@@ -1,9 +1,9 @@
-#include "runtime/ops/op_host_row.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 
 #include <doctest/doctest.h>
 
 #include "runtime/ops/attributes.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/runtime/ops/op_tester.hpp"
 
@@ -19,7 +19,6 @@ OpWork WorkOf(OpKind kind, const OpTester& op, const void* attributes = nullptr)
 TEST_CASE("Host rows: every kind has its own row, with a work formula") {
   for (int i = 0; i < kOpKindCount; ++i) {
     const OpHostRow& row = GetOpHostRow(static_cast<OpKind>(i));
-    CHECK(row.kind == static_cast<OpKind>(i));
     const bool has_formula = row.work != nullptr;
     CHECK(has_formula);
   }

@@ -1,12 +1,11 @@
-#include "runtime/ops/op_split.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 
 #include "runtime/ops/attributes.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/runtime/ops/op_tester.hpp"
 
@@ -22,7 +21,7 @@ std::string Cut(OpKind kind, const OpTester& op, int32_t axis, const IndexRange&
   return op.With(attributes, [&](const OpCall& call) {
     InputSplit splits[6];
     int32_t granularity = 0;
-    if (!GetOpSplitRow(kind).split(call, axis, splits, &granularity)) return std::string("no");
+    if (!GetOpHostRow(kind).split.along(call, axis, splits, &granularity)) return std::string("no");
     std::string text = std::to_string(granularity) + ":";
     for (int i = 0; i < call.InputCount(); ++i) {
       if (splits[i].axis < 0) {
@@ -42,25 +41,24 @@ Attributes Part(OpKind kind, const OpTester& op, int32_t axis, const IndexRange&
                 const Attributes& whole) {
   return op.With(&whole, [&](const OpCall& call) {
     Attributes part = whole;
-    GetOpSplitRow(kind).part_attributes(call, axis, out, &part);
+    GetOpHostRow(kind).split.part_attributes(call, axis, out, &part);
     return part;
   });
 }
 
 TEST_CASE("Split rows: every kind has its own row, with dimensions to try") {
   for (int i = 0; i < kOpKindCount; ++i) {
-    const OpSplitRow& row = GetOpSplitRow(static_cast<OpKind>(i));
+    const OpSplit& row = GetOpHostRow(static_cast<OpKind>(i)).split;
     CAPTURE(std::string(GetOpRow(static_cast<OpKind>(i)).name));
-    CHECK(row.kind == static_cast<OpKind>(i));
     CHECK_FALSE(row.preference.empty());
-    const bool complete = row.axis != nullptr && row.split != nullptr;
+    const bool complete = row.axis != nullptr && row.along != nullptr;
     CHECK(complete);
   }
 }
 
 TEST_CASE("Split rows: batch is tried first, and no dimension twice") {
   for (int i = 0; i < kOpKindCount; ++i) {
-    const Span<const SplitDimension> tried = GetOpSplitRow(static_cast<OpKind>(i)).preference;
+    const Span<const SplitDimension> tried = GetOpHostRow(static_cast<OpKind>(i)).split.preference;
     CAPTURE(std::string(GetOpRow(static_cast<OpKind>(i)).name));
     CHECK(tried[0] == SplitDimension::kBatch);
     for (const SplitDimension dimension : tried) {
@@ -187,7 +185,7 @@ TEST_CASE("Matrix product: the batch of a plain product is its rows, its channel
       OpTester(kMatMulRow).Input(kF32, {5, 4}).Input(kF32, {4, 7}).Output(kF32, {5, 7});
   const MatMulAttributes attributes;
   product.With(&attributes, [](const OpCall& call) {
-    const OpSplitRow& row = GetOpSplitRow(OpKind::kMatMul);
+    const OpSplit& row = GetOpHostRow(OpKind::kMatMul).split;
     CHECK(row.axis(call, SplitDimension::kBatch) == 0);
     CHECK(row.axis(call, SplitDimension::kChannel) == 1);
     CHECK(row.axis(call, SplitDimension::kHeight) == -1);
@@ -215,6 +213,9 @@ TEST_CASE("Ops are not cut along the axes that they work along") {
   const SoftmaxAttributes softmax{1, 0};
   CHECK(Cut(OpKind::kSoftmax, unary, 1, {0, 1}, &softmax) == "no");
   CHECK(Cut(OpKind::kSoftmax, unary, 2, {0, 1}, &softmax) == "1: x2[0,1)");
+  const CumSumAttributes sum{1, 0, 0};
+  CHECK(Cut(OpKind::kCumSum, unary, 1, {0, 1}, &sum) == "no");
+  CHECK(Cut(OpKind::kCumSum, unary, 0, {0, 1}, &sum) == "1: x0[0,1)");
   const LrnAttributes lrn;
   CHECK(Cut(OpKind::kLrn, unary, 1, {0, 1}, &lrn) == "no");
   CHECK(Cut(OpKind::kLrn, unary, 0, {0, 1}, &lrn) == "1: x0[0,1)");
@@ -261,7 +262,7 @@ TEST_CASE("Transpose: dimensions that move are cut only as a last resort") {
   std::copy(permutation, permutation + 4, attributes.permutation);
   const OpTester op = OpTester(kTransposeRow).Input(kF32, {1, 5, 7, 9}).Output(kF32, {1, 7, 5, 9});
   op.With(&attributes, [](const OpCall& call) {
-    const OpSplitRow& row = GetOpSplitRow(OpKind::kTranspose);
+    const OpSplit& row = GetOpHostRow(OpKind::kTranspose).split;
     CHECK(row.axis(call, SplitDimension::kBatch) == 0);
     CHECK(row.axis(call, SplitDimension::kChannel) == -1);
     CHECK(row.axis(call, SplitDimension::kWidth) == 3);

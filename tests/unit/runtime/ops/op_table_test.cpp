@@ -1,4 +1,4 @@
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/rows.hpp"
 
 namespace tenon {
@@ -58,7 +59,8 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
                                              "quantized_binary",
                                              "quantized_average_pool",
                                              "quantized_reduce",
-                                             "quantized_softmax"};
+                                             "quantized_softmax",
+                                             "cum_sum"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);
@@ -71,20 +73,21 @@ TEST_CASE("Op table: fields cover the attributes word by word, in order, under t
     CAPTURE(row.name);
     size_t words = 0;
     std::set<std::string> names;
-    for (const AttributeField& field : GetOpText(row.kind).fields) {
+    for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
       CHECK(field.offset == words);
       CHECK(field.count >= 1);
       CHECK(names.insert(field.name).second);
       words += field.count;
     }
     CHECK(words == row.attribute_words);
-    CHECK((GetOpText(row.kind).default_attributes != nullptr) == (row.attribute_words != 0));
+    CHECK((GetOpHostRow(row.kind).text.default_attributes != nullptr) ==
+          (row.attribute_words != 0));
   }
 }
 
 TEST_CASE("Op table: enum fields have a distinct name for each value, others have none") {
   for (int i = 0; i < kOpKindCount; ++i) {
-    for (const AttributeField& field : GetOpText(Kind(i)).fields) {
+    for (const AttributeField& field : GetOpHostRow(Kind(i)).text.fields) {
       CAPTURE(field.name);
       CHECK((field.kind == FieldKind::kEnum) == (field.enum_names != nullptr));
       std::set<std::string> names;
@@ -100,7 +103,8 @@ TEST_CASE("Op table: enum fields have a distinct name for each value, others hav
 TEST_CASE("Op table: defaults are those of the attribute structs") {
   const auto same = [](const OpRow& row, const auto& defaults) {
     return row.attribute_words * 4 == sizeof defaults &&
-           std::memcmp(GetOpText(row.kind).default_attributes, &defaults, sizeof defaults) == 0;
+           std::memcmp(GetOpHostRow(row.kind).text.default_attributes, &defaults,
+                       sizeof defaults) == 0;
   };
   CHECK(same(kConvRow, ConvAttributes{}));
   CHECK(same(kMatMulRow, MatMulAttributes{}));
@@ -110,6 +114,7 @@ TEST_CASE("Op table: defaults are those of the attribute structs") {
   CHECK(same(kBinaryRow, BinaryAttributes{}));
   CHECK(same(kReduceRow, ReduceAttributes{}));
   CHECK(same(kSoftmaxRow, SoftmaxAttributes{}));
+  CHECK(same(kCumSumRow, CumSumAttributes{}));
   CHECK(same(kLrnRow, LrnAttributes{}));
   CHECK(same(kConcatRow, ConcatAttributes{}));
   CHECK(same(kSliceRow, SliceAttributes{}));
@@ -155,6 +160,7 @@ TEST_CASE("Function names: each enumerator has its own") {
   CHECK(unary(UnaryFunction::kSin) == "sin");
   CHECK(unary(UnaryFunction::kCos) == "cos");
   CHECK(unary(UnaryFunction::kNot) == "not");
+  CHECK(unary(UnaryFunction::kAtan) == "atan");
 
   const auto binary = [](BinaryFunction f) {
     return std::string(kBinaryFunctionNames[static_cast<size_t>(f)]);

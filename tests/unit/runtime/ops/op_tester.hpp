@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/op_row.hpp"
-#include "runtime/ops/op_table.hpp"
 
 namespace tenon {
 
@@ -63,7 +63,7 @@ class OpTester {
     return InferWith(&attributes);
   }
   [[nodiscard]] std::string Infer() const {
-    return InferWith(GetOpText(row_->kind).default_attributes);
+    return InferWith(GetOpHostRow(row_->kind).text.default_attributes);
   }
   [[nodiscard]] std::string InferWith(const void* attributes) const {
     OutputType outputs[kMaxOutputs];

@@ -67,5 +67,27 @@ TEST_CASE("Reduce: function and keep_dims are checked") {
   CHECK(Reduce({3}, {ReduceFunction::kSum, 1, 2}) == "error: keep_dims must be 0 or 1");
 }
 
+std::string CumSum(const std::vector<int32_t>& x, const CumSumAttributes& attributes,
+                   DType dtype = DType::kF32) {
+  return OpTester(kCumSumRow).Input(dtype, x).Infer(attributes);
+}
+
+TEST_CASE("CumSum: has the shape and dtype of its input") {
+  CHECK(CumSum({2, 3}, {1, 0, 0}) == "f32[2,3]");
+  CHECK(CumSum({2, 3}, {0, 1, 1}, DType::kU16) == "u16[2,3]");
+  CHECK(CumSum({2, 0}, {1, 0, 0}, DType::kF16) == "f16[2,0]");
+}
+
+TEST_CASE("CumSum: axes and forms that are not there, bool and bf16 are refused") {
+  CHECK(CumSum({2, 3}, {2, 0, 0}) == "error: there is no axis 2 in a tensor of rank 2");
+  CHECK(CumSum({2, 3}, {-1, 0, 0}) == "error: there is no axis -1 in a tensor of rank 2");
+  CHECK(CumSum({2, 3}, {0, 2, 0}) == "error: exclusive and reverse must be 0 or 1");
+  CHECK(CumSum({2, 3}, {0, 0, -1}) == "error: exclusive and reverse must be 0 or 1");
+  for (const DType dtype : {DType::kBool, DType::kBf16}) {
+    CHECK(CumSum({2, 3}, {0, 0, 0}, dtype) ==
+          "error: the input must be f32, f16, f64 or an integer type");
+  }
+}
+
 }  // namespace
 }  // namespace tenon

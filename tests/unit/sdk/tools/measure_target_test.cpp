@@ -177,27 +177,6 @@ TEST_CASE("Endless output does not fill the memory") {
   CHECK(failure.message == "the target failed with exit status 4");
 }
 
-TEST_CASE("Candidates take turns and keep their best figures") {
-  const Folder folder;
-  const std::string runs = folder.File("runs");
-  const std::string program = folder.Program(
-      "echo \"$2\" >> '" + runs + "'; n=$(wc -l < '" + runs +
-      "'); echo \"{\\\"latency_ms\\\": {\\\"min\\\": $((20 - n)), \\\"median\\\": $((30 - n))}}\"");
-  const auto latencies = MeasureCandidates(OptionsFor(program), {"one", "two"}, 2);
-  REQUIRE(latencies.size() == 2);
-  CHECK(latencies[0].min_ms == 17);  // runs 1 and 3
-  CHECK(latencies[1].min_ms == 16);  // runs 2 and 4
-  CHECK(latencies[0].median_ms == 27);
-}
-
-TEST_CASE("Progress is told before each measurement, candidates by turns") {
-  const Folder folder;
-  std::vector<std::pair<int, size_t>> told;
-  (void)MeasureCandidates(OptionsFor(folder.Program(kPrintsLatency)), {"one", "two"}, 2,
-                          [&](int round, size_t plan) { told.emplace_back(round, plan); });
-  CHECK(told == std::vector<std::pair<int, size_t>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
-}
-
 /// A small plan in `folder`, and the path of the built command; empty if that was not built.
 std::string WritePlan(const Folder& folder, std::string& plan) {
   const char* binary = std::getenv("TENON_BINARY_DIR");

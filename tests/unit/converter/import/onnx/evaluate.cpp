@@ -5,7 +5,7 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/cpu/cpu_backend.hpp"
-#include "runtime/ops/op_table.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter::test {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "converter/ir/text.hpp"
 #include "converter/schedule/optimal_choice.hpp"
-#include "converter/solve/map/unit_cut.hpp"
 #include "tests/support/twin_backend.hpp"
 
 namespace tenon::converter {

@@ -3,13 +3,16 @@
 #include <cstring>
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
+
+using In = BinaryInput;
 
 constexpr int kValues = 256;
 
@@ -35,8 +38,8 @@ struct Operand {
 struct Operands {
   explicit Operands(const OpCall& op)
       : attributes(op.AttributesAs<QuantizedBinaryAttributes>()),
-        x{op.Input(0).dtype, attributes.x_zero_point, attributes.x_scale, false},
-        y{op.Input(1).dtype, attributes.y_zero_point, attributes.y_scale,
+        x{op.Input(In::kX).dtype, attributes.x_zero_point, attributes.x_scale, false},
+        y{op.Input(In::kY).dtype, attributes.y_zero_point, attributes.y_scale,
           attributes.function == BinaryFunction::kSub} {}
 
   const QuantizedBinaryAttributes& attributes;
@@ -135,8 +138,8 @@ void FillTable(const QuantizedBinaryAttributes& attributes, const Operand& opera
 /// z = f(x, y), f giving bytes.
 template <typename Function>
 void Map(const OpCall& op, const Function& function) {
-  const auto* x = op.Input(0).As<const uint8_t>();
-  const auto* y = op.Input(1).As<const uint8_t>();
+  const auto* x = op.Input(In::kX).As<const uint8_t>();
+  const auto* y = op.Input(In::kY).As<const uint8_t>();
   auto* z = op.Output().As<uint8_t>();
   const auto* const end = z + op.Output().Elements();
   while (z != end) *z++ = static_cast<uint8_t>(function(*x++, *y++));
@@ -147,7 +150,7 @@ int32_t Bounded(const QuantizedOutput& output, int32_t value) {
 }
 
 /// The byte for two entries, whatever the constants hold.
-int32_t FinishEntries(const QuantizedBinaryAttributes& attributes, uint32_t a, uint32_t b) {
+int32_t RequantizeEntries(const QuantizedBinaryAttributes& attributes, uint32_t a, uint32_t b) {
   const QuantizedOutput& output = attributes.output;
   const QuantizedScale& scale = attributes.output_scale;
   if (output.rounding == Rounding::kHalfEven) {
@@ -164,18 +167,19 @@ void MapTables(const OpCall& op, const Operands& operands, bool is_fast, Tables&
   FillTable(attributes, operands.y, tables.y);
   if (!is_fast) {
     return Map(op, [&](uint8_t a, uint8_t b) {
-      return FinishEntries(attributes, tables.x[a], tables.y[b]);
+      return RequantizeEntries(attributes, tables.x[a], tables.y[b]);
     });
   }
   const QuantizedOutput output = attributes.output;
-  Finish finish;
-  finish.Set(attributes.output_scale.multiplier, attributes.output_scale.shift, output.zero_point);
+  Requantizer requantizer;
+  requantizer.Set(attributes.output_scale.multiplier, attributes.output_scale.shift,
+                  output.zero_point);
   for (int i = 0; i < kValues; ++i) {
     tables.x[i] *= 2;
     tables.y[i] *= 2;
   }
   const auto value = [&](uint8_t a, uint8_t b) {
-    return FinishDoubled(finish, static_cast<int32_t>(tables.x[a] + tables.y[b]));
+    return RequantizeDoubled(requantizer, static_cast<int32_t>(tables.x[a] + tables.y[b]));
   };
   if (output.min == -128 && output.max == 127) {
     return Map(op, [&](uint8_t a, uint8_t b) { return SaturateToByte(value(a, b)); });
@@ -192,20 +196,21 @@ void MapValues(const OpCall& op, const Operands& operands, bool is_fast) {
                         FastScale::Takes(operands.y);
   if (!is_fast || !is_usual) {
     return Map(op, [&](uint8_t a, uint8_t b) {
-      return FinishEntries(attributes, EntryOf(attributes, operands.x, a),
-                           EntryOf(attributes, operands.y, b));
+      return RequantizeEntries(attributes, EntryOf(attributes, operands.x, a),
+                               EntryOf(attributes, operands.y, b));
     });
   }
   const FastScale x(operands.x, attributes.left_shift);
   const FastScale y(operands.y, attributes.left_shift);
-  Finish finish;
-  finish.Set(attributes.output_scale.multiplier, attributes.output_scale.shift, output.zero_point);
-  const auto* a = op.Input(0).As<const int8_t>();
-  const auto* b = op.Input(1).As<const int8_t>();
+  Requantizer requantizer;
+  requantizer.Set(attributes.output_scale.multiplier, attributes.output_scale.shift,
+                  output.zero_point);
+  const auto* a = op.Input(In::kX).As<const int8_t>();
+  const auto* b = op.Input(In::kY).As<const int8_t>();
   auto* z = op.Output().As<int8_t>();
   for (const auto* const end = z + op.Output().Elements(); z != end; ++z) {
     const int32_t sum = x.Of(*a++) + y.Of(*b++);
-    *z = static_cast<int8_t>(SaturateToByte(FinishDoubled(finish, 2 * sum)));
+    *z = static_cast<int8_t>(SaturateToByte(RequantizeDoubled(requantizer, 2 * sum)));
   }
 }
 
@@ -214,15 +219,7 @@ void MapValues(const OpCall& op, const Operands& operands, bool is_fast) {
 Status BinaryCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = BinarySupports(op)) return Status(StatusCode::kUnsupported, reason);
-  bool row_major = true;
-  bool channels_last = true;
-  for (const TensorView* view : {&op.Input(0), &op.Input(1), &op.Output()}) {
-    row_major = row_major && view->IsRowMajor();
-    channels_last = channels_last && view->IsChannelsLast();
-  }
-  TENON_ENSURE(row_major || channels_last, kUnsupported,
-               "the DSP kernel adds tensors that lie alike, without gaps");
-  return OkStatus();
+  return cortex_m::CheckAlike(op, 2);
 }
 
 Status BinaryRun(const KernelCall& call) {

@@ -8,9 +8,9 @@
 // pointwise convolution goes the other way about: four outputs at a time, over all pixels as they
 // are.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/outputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/quads.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -18,8 +18,10 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-/// Bytes between the runs of a pixel's inputs: see PairProduct.
-void PlaceRuns(const ConvGeometry& g, const ConvBand& band, int32_t* gaps) {
+using In = QuantizedProductInput;
+
+/// Bytes between the runs of a pixel's inputs: see PairGemm.
+void PlaceRuns(const Geometry& g, const ConvBand& band, int32_t* gaps) {
   const int runs_in_row = band.runs / g.kernel[0];
   int32_t end = 0;
   for (int i = 0; i < band.runs; ++i) {
@@ -48,7 +50,7 @@ struct Pixels {
   }
 };
 
-void ListPixels(const ConvGeometry& g, const ConvBand& band, const Pass& pass, const int16_t* x,
+void ListPixels(const Geometry& g, const ConvBand& band, const Pass& pass, const int16_t* x,
                 Pixels& pixels) {
   if (pixels.rows == pass.rows && pixels.columns == pass.columns) return;
   pixels.rows = pass.rows;
@@ -71,9 +73,9 @@ void ListPixels(const ConvGeometry& g, const ConvBand& band, const Pass& pass, c
   pixels.y[pixels.count / 2 - 1].more = 0;
 }
 
-Pass PassAt(const ConvGeometry& g, const ConvBand& band, int row, int column) {
-  const int rows = g.out[0] - row;
-  const int columns = g.out[1] - column;
+Pass PassAt(const Geometry& g, const ConvBand& band, int row, int column) {
+  const int rows = g.out_extent[0] - row;
+  const int columns = g.out_extent[1] - column;
   return {row, column, rows < band.rows ? rows : band.rows,
           columns < band.columns ? columns : band.columns};
 }
@@ -84,49 +86,48 @@ size_t QuadBytes(const Outputs& outputs) {
 
 /// True if MultiplyQuads takes this convolution, and widening the pixels for each four outputs
 /// costs less than widening the weights for each pass.
-bool IsQuadwise(const ConvGeometry& g, const ConvBand& band, const Outputs& outputs,
+bool IsQuadwise(const Geometry& g, const ConvBand& band, const Outputs& outputs,
                 const Widening& widening, size_t workspace_bytes, bool copies) {
   if (band.mode != ConvMode::kPixels || band.steps < 1 || widening.flip != 0) return false;
   if (!outputs.IsSimple() || !IsDoubled(outputs.kind) || outputs.count % kQuadOutputs != 0) {
     return false;
   }
-  const int64_t pixels = int64_t{g.images} * g.out[0] * g.out[1];
+  const int64_t pixels = int64_t{g.images} * g.out_extent[0] * g.out_extent[1];
   const int64_t room =
       static_cast<int64_t>(workspace_bytes) - static_cast<int64_t>(QuadBytes(outputs));
   if (room < (copies ? pixels * g.channels : 0)) return false;
   constexpr int kWorthAPass = 12;  // pixels
-  const int of_rows = (g.out[0] - 1) / band.rows + 1;
-  const int of_columns = (g.out[1] - 1) / band.columns + 1;
+  const int of_rows = (g.out_extent[0] - 1) / band.rows + 1;
+  const int of_columns = (g.out_extent[1] - 1) / band.columns + 1;
   return pixels < kWorthAPass * (int64_t{g.images} * of_rows * of_columns - 1);
 }
 
 /// Of convolutions that IsQuadwise holds of. `w`: room for the weights of four outputs.
-void RunQuads(const ConvGeometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
-  QuadProduct product = {};
-  product.w = w;
-  product.less = widening.less;
-  product.steps = outputs.depth / kStepInputs;
-  product.kind = outputs.kind;
-  product.y_step = g.y_step[1];
-  product.x_gap = g.x_step[1] * g.strides[1] - outputs.depth;
+void RunQuads(const Geometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
+  QuadGemm gemm = {};
+  gemm.w = w;
+  gemm.less = widening.less;
+  gemm.steps = outputs.depth / kStepInputs;
+  gemm.kind = outputs.kind;
+  gemm.y_step = g.y_step[1];
+  gemm.x_gap = g.x_step[1] * g.strides[1] - outputs.depth;
   const Rescale rescale = outputs.rescale;
   for (int first = 0; first < outputs.count; first += kQuadOutputs) {
-    WidenQuads(outputs.w + ptrdiff_t{first} * outputs.depth, outputs.depth, product.steps, w);
+    WidenQuads(outputs.w + ptrdiff_t{first} * outputs.depth, outputs.depth, gemm.steps, w);
     for (int i = 0; i < kQuadOutputs; ++i) {
-      product.bias[i] =
-          rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
+      gemm.bias[i] = rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
       const ptrdiff_t place = (first + i) * rescale.step;
-      product.finish[i].Set(rescale.multiplier[place], rescale.shift[place],
-                            rescale.output.zero_point);
+      gemm.requantizer[i].Set(rescale.multiplier[place], rescale.shift[place],
+                              rescale.output.zero_point);
     }
     for (int image = 0; image < g.images; ++image) {
-      product.x = g.x + image * g.x_image;
+      gemm.x = g.x + image * g.x_image;
       uint8_t* y = g.y + image * g.y_image + first;
-      for (int row = 0; row < g.out[0]; ++row) {
-        product.y = y;
-        product.count = g.out[1];
-        MultiplyQuads(product);
-        product.x += g.strides[0] * g.x_step[0];
+      for (int row = 0; row < g.out_extent[0]; ++row) {
+        gemm.y = y;
+        gemm.count = g.out_extent[1];
+        MultiplyQuads(gemm);
+        gemm.x += g.strides[0] * g.x_step[0];
         y += g.y_step[0];
       }
     }
@@ -138,10 +139,10 @@ void RunQuads(const ConvGeometry& g, const Outputs& outputs, const Widening& wid
 Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = ConvSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()) &&
-                   op.Input(1).IsChannelsLast(),
+  TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()) &&
+                   op.Input(In::kWeights).IsChannelsLast(),
                kUnsupported, "the DSP convolution takes channels that are neighbours in memory");
-  return CheckOperands(op, setup.workspace_bytes, ConvLeastWorkspaceBytes(op));
+  return cortex_m::CheckOperands(op, setup.workspace_bytes, ConvLeastWorkspaceBytes(op));
 }
 
 Status ConvRun(const KernelCall& call) { return RunConv(call, nullptr); }
@@ -150,7 +151,7 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
   const OpCall& op = call.op;
   if (op.Output().Elements() == 0) return OkStatus();
   ConvBand band = ConvBandOf(op, call.workspace_bytes);
-  ConvGeometry g = ConvGeometryOf(op);
+  Geometry g = GeometryOf(op);
   JoinPixels(op, g);
   if (g.is_one_row) {
     band.rows = 1;
@@ -160,7 +161,7 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
   int16_t* const w_halves = x_halves + band.x_bytes / sizeof(int16_t);
   auto* const bytes = reinterpret_cast<uint8_t*>(w_halves) + band.w_bytes;
 
-  const TensorView& w = op.Input(1);
+  const TensorView& w = op.Input(In::kWeights);
   const Outputs outputs = OutputsOf(op, op.AttributesAs<QuantizedConvAttributes>().output,
                                     g.outputs, static_cast<int>(w.Elements() / g.outputs));
   Widening widening = WideningOfX(op, false);
@@ -172,23 +173,23 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
   widening.doubled = outputs.doubles_inputs;
   int32_t gaps[kMostRuns];
   Pixels pixels;
-  PairProduct product = {};
-  product.w = w_halves;
-  product.w_end = w_halves + band.w_bytes / sizeof(int16_t);
-  product.y = pixels.y;
-  product.steps = band.steps;
+  PairGemm gemm = {};
+  gemm.w = w_halves;
+  gemm.w_end = w_halves + band.w_bytes / sizeof(int16_t);
+  gemm.y = pixels.y;
+  gemm.steps = band.steps;
   if (band.mode == ConvMode::kRows) {
     PlaceRuns(g, band, gaps);
-    product.x_runs = pixels.x;
-    product.gaps = gaps;
+    gemm.x_runs = pixels.x;
+    gemm.gaps = gaps;
   } else {
-    product.x_paired = x_halves;
+    gemm.x_paired = x_halves;
   }
 
   for (int image = 0; image < g.images; ++image) {
     const uint8_t* const x = g.x + image * g.x_image;
-    for (int column = 0; column < g.out[1]; column += band.columns) {
-      for (int row = 0; row < g.out[0]; row += band.rows) {
+    for (int column = 0; column < g.out_extent[1]; column += band.columns) {
+      for (int row = 0; row < g.out_extent[0]; row += band.rows) {
         const Pass pass = PassAt(g, band, row, column);
         switch (band.mode) {
           case ConvMode::kPixels:
@@ -202,8 +203,8 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
             break;
         }
         ListPixels(g, band, pass, x_halves, pixels);
-        product.output = g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1];
-        RunOutputs(outputs, pixels.count, w_halves, bytes, product);
+        gemm.output = g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1];
+        RunOutputs(outputs, pixels.count, w_halves, bytes, gemm);
       }
     }
   }

@@ -7,18 +7,17 @@
 // written when all rows of x that are still needed have been read: so y may take over x's memory,
 // place by place.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_pairs.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
 
 constexpr int kPlanes = kDepthwisePlanes;
-constexpr int kWZeroPoint = 6;
+using In = QuantizedProductInput;
 /// Outputs whose sums lie on the stack; even.
 constexpr int kSums = 32;
 
@@ -26,11 +25,11 @@ class Depthwise {
  public:
   explicit Depthwise(const KernelCall& call)
       : op_(call.op),
-        g_(ConvGeometryOf(op_)),
+        g_(GeometryOf(op_)),
         planes_(DepthwisePlanesOf(op_, call.workspace_bytes)),
         rescale_(RescaleOf(op_, op_.AttributesAs<QuantizedConvAttributes>().output,
                            int64_t{g_.kernel[0]} * g_.kernel[1])),
-        kind_(FinishKindOf(rescale_, g_.outputs)),
+        kind_(RequantizeKindOf(rescale_, g_.outputs)),
         is_simple_(IsDoubled(kind_)),
         widening_(WideningOfX(op_, false)),
         is_three_by_three_(g_.kernel[0] == 3 && g_.kernel[1] == 3 && g_.dilations[1] == 1 &&
@@ -41,9 +40,10 @@ class Depthwise {
     if (is_three_by_three_) PrepareThreeRows();
     // Nobody writes to the columns of padding.
     FillZeros(halves_, kPlanes * plane_halves_);
-    const int columns = (g_.out[1] - 1) * g_.strides[1] + (g_.kernel[1] - 1) * g_.dilations[1] + 1;
+    const int columns =
+        (g_.out_extent[1] - 1) * g_.strides[1] + (g_.kernel[1] - 1) * g_.dilations[1] + 1;
     before_ = g_.pads[1] < columns ? g_.pads[1] : columns;
-    const int room = g_.in[1] + g_.pads[1];
+    const int room = g_.in_extent[1] + g_.pads[1];
     columns_ = (room < columns ? room : columns) - before_;
   }
 
@@ -64,7 +64,7 @@ class Depthwise {
     if (planes_.lines > 1) return RunByLines(x, y, channel, count);
     int row = -g_.pads[0];  // the next of x
     int place = 0;          // where it goes: each row of x takes the place of the oldest
-    for (int i = 0; i < g_.out[0]; ++i, y += g_.y_step[0]) {
+    for (int i = 0; i < g_.out_extent[0]; ++i, y += g_.y_step[0]) {
       const int end = i * g_.strides[0] - g_.pads[0] + planes_.rows;
       if (row < end - planes_.rows) row = end - planes_.rows;
       for (; row < end; ++row) {
@@ -84,8 +84,8 @@ class Depthwise {
   void RunByLines(const uint8_t* x, uint8_t* y, int channel, int count) {
     constexpr int kKept = 2;
     int row = -g_.pads[0];  // the next of x
-    for (int i = 0; i < g_.out[0]; i += planes_.lines) {
-      const int left = g_.out[0] - i;
+    for (int i = 0; i < g_.out_extent[0]; i += planes_.lines) {
+      const int left = g_.out_extent[0] - i;
       const int lines = left < planes_.lines ? left : planes_.lines;
       int place = 0;
       if (i > 0) {
@@ -129,17 +129,17 @@ class Depthwise {
     ThreeRows& rows = three_rows_[plane];
     rows.bias[0] = rows.bias[1] = BeginOf(channel);
     PackNine(channel, rows.weights);
-    if (kind_ != FinishKind::kAny) rows.finish.Set(rescale_, channel);
+    if (kind_ != RequantizeKind::kAny) rows.requantizer.Set(rescale_, channel);
   }
 
   /// What is the same for all channels.
   void PrepareThreeRows() {
-    const int gap = planes_.row_halves - (g_.out[1] + 1) / 2 * 2;
+    const int gap = planes_.row_halves - (g_.out_extent[1] + 1) / 2 * 2;
     for (ThreeRows& rows : three_rows_) {
       rows.y_step = static_cast<int32_t>(g_.y_step[1]);
-      rows.outputs = g_.out[1];
+      rows.outputs = g_.out_extent[1];
       rows.x_gap = gap * static_cast<int>(sizeof(int16_t));
-      rows.y_gap = static_cast<int32_t>(g_.y_step[0] - g_.out[1] * g_.y_step[1]);
+      rows.y_gap = static_cast<int32_t>(g_.y_step[0] - g_.out_extent[1] * g_.y_step[1]);
       rows.sums = nullptr;
       rows.kind = kind_;
     }
@@ -147,15 +147,15 @@ class Depthwise {
 
   [[nodiscard]] Widening WideningOfWeights(int channel) const {
     uint8_t zero_point = 0;
-    if (op_.HasInput(kWZeroPoint)) {
-      const TensorView& zero_points = op_.Input(kWZeroPoint);
+    if (op_.HasInput(In::kWeightsZeroPoint)) {
+      const TensorView& zero_points = op_.Input(In::kWeightsZeroPoint);
       zero_point = zero_points.As<const uint8_t>()[zero_points.dims[0] > 1 ? channel : 0];
     }
-    return WideningOf(op_.Input(1).dtype == DType::kI8, zero_point, is_simple_);
+    return WideningOf(op_.Input(In::kWeights).dtype == DType::kI8, zero_point, is_simple_);
   }
 
   void WidenWeights(int channel, int16_t* to) const {
-    const TensorView& w = op_.Input(1);
+    const TensorView& w = op_.Input(In::kWeights);
     const Widening widening = WideningOfWeights(channel);
     const uint8_t* const from = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
     for (int i = 0; i < g_.kernel[0]; ++i) {
@@ -167,10 +167,10 @@ class Depthwise {
 
   /// As ThreeRows wants them.
   void PackNine(int channel, uint32_t* to) const {
-    const TensorView& w = op_.Input(1);
+    const TensorView& w = op_.Input(In::kWeights);
     const auto* row = w.As<const uint8_t>() + ptrdiff_t{channel} * w.strides[0];
     const ptrdiff_t step = w.strides[3];
-    if (w.dtype == DType::kI8 && !op_.HasInput(kWZeroPoint)) {
+    if (w.dtype == DType::kI8 && !op_.HasInput(In::kWeightsZeroPoint)) {
       const int factor = is_simple_ ? 2 : 1;
 #pragma GCC unroll 3
       for (int i = 0; i < 3; ++i, row += w.strides[2], to += 2) {
@@ -190,7 +190,7 @@ class Depthwise {
 
   /// Row `row` of x, which may lie outside, of `count` channels.
   void LoadRow(const uint8_t* x, int row, int count, int16_t* to) const {
-    if (row < 0 || row >= g_.in[0]) {
+    if (row < 0 || row >= g_.in_extent[0]) {
       for (int i = 0; i < count; ++i) FillZeros(to + i * plane_halves_, planes_.row_halves);
       return;
     }
@@ -217,7 +217,7 @@ class Depthwise {
       for (int i = 0; i < 3; ++i) rows.rows[i] = starts[i] + j * plane_halves_;
       rows.y = y;
       rows.lines = lines;
-      if (kind_ != FinishKind::kAny) {
+      if (kind_ != RequantizeKind::kAny) {
         run(rows);
       } else {
         for (int i = 0; i < lines; ++i) RunAndStore(channel + j, i, rows);
@@ -232,8 +232,8 @@ class Depthwise {
     part.lines = 1;
     part.y += line * g_.y_step[0];
     for (const int16_t*& row : part.rows) row += ptrdiff_t{line} * planes_.row_halves;
-    for (int first = 0; first < g_.out[1]; first += kSums) {
-      part.outputs = g_.out[1] - first < kSums ? g_.out[1] - first : kSums;
+    for (int first = 0; first < g_.out_extent[1]; first += kSums) {
+      part.outputs = g_.out_extent[1] - first < kSums ? g_.out_extent[1] - first : kSums;
       (g_.strides[1] == 1 ? RunThreeRows : RunThreeRowsApart)(part);
       Store(channel, sums, part.outputs, part.y + first * g_.y_step[1]);
       for (const int16_t*& row : part.rows) row += kSums * g_.strides[1];
@@ -243,8 +243,8 @@ class Depthwise {
   /// Any kernel.
   void RunRow(int place, int channel, int plane, uint8_t* y) const {
     uint32_t sums[kSums];
-    for (int first = 0; first < g_.out[1]; first += kSums) {
-      const int count = g_.out[1] - first < kSums ? g_.out[1] - first : kSums;
+    for (int first = 0; first < g_.out_extent[1]; first += kSums) {
+      const int count = g_.out_extent[1] - first < kSums ? g_.out_extent[1] - first : kSums;
       for (int i = 0; i < count; ++i) sums[i] = BeginOf(channel);
       AddWindows(place, plane, first, count, sums);
       Store(channel, sums, count, y + first * g_.y_step[1]);
@@ -271,10 +271,10 @@ class Depthwise {
   }
 
   const OpCall& op_;
-  ConvGeometry g_;
+  Geometry g_;
   DepthwisePlanes planes_;
   Rescale rescale_;
-  FinishKind kind_;
+  RequantizeKind kind_;
   bool is_simple_;  ///< weights are doubled
   Widening widening_;
   bool is_three_by_three_;
@@ -291,9 +291,9 @@ class Depthwise {
 Status DepthwiseCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = DepthwiseSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  TENON_ENSURE(HasDenseChannels(op.Input(0)) && HasDenseChannels(op.Output()), kUnsupported,
+  TENON_ENSURE(HasDenseChannels(op.Input(In::kX)) && HasDenseChannels(op.Output()), kUnsupported,
                "the DSP convolution takes channels that are neighbours in memory");
-  return CheckOperands(op, setup.workspace_bytes, DepthwiseLeastWorkspaceBytes(op));
+  return cortex_m::CheckOperands(op, setup.workspace_bytes, DepthwiseLeastWorkspaceBytes(op));
 }
 
 Status DepthwiseRun(const KernelCall& call) {

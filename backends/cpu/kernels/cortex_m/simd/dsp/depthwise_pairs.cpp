@@ -1,18 +1,22 @@
-#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_pairs.hpp"
-
+// Depthwise convolutions by 3x3 windows: two rows of outputs at a time.
+//
+// Taking a channel's rows apart as planes, as other depthwise convolutions want them, costs more
+// than the products of a few short rows. Here each half of a word is another row's: unpacking two
+// rows of x gives such words of four channels at once, and a word serves two rows of outputs.
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
 
-constexpr int kWZeroPoint = 6;
+using In = QuantizedProductInput;
 constexpr int kTaps = 3;
 constexpr int kChannels = 4;  // at once
 /// Words of a column in the workspace: of each channel one of rows 0 and 1 and one of rows 2 and 3.
@@ -23,7 +27,7 @@ constexpr int kColumnWords = 2 * kChannels;
 struct Lines {
   uint32_t bias[2];             ///< doubled; the same twice: what sums begin with
   uint32_t weights[2 * kTaps];  ///< of each column: doubled ones of rows 0 and 1, and of 1 and 2
-  Finish finish;
+  Requantizer requantizer;
   ptrdiff_t y_row;    ///< from the first row to the second; 0: there is none
   ptrdiff_t y_step;   ///< bytes to the next output
   ptrdiff_t columns;  ///< of y; > 0
@@ -33,7 +37,10 @@ struct Lines {
 
 #if TENON_DSP_INSTRUCTIONS
 
-static_assert(sizeof(Lines) == 64 && offsetof(Lines, columns) == 52);
+static_assert(sizeof(Lines) == 64 && offsetof(Lines, bias) == 0 && offsetof(Lines, weights) == 8 &&
+              offsetof(Lines, requantizer) == 32 && offsetof(Lines, y_row) == 44 &&
+              offsetof(Lines, y_step) == 48 && offsetof(Lines, columns) == 52 &&
+              offsetof(Lines, x) == 56 && offsetof(Lines, y) == 60);
 
 // r0, r1 sums, r2-r7 weights and then factors, r8, r9 inputs, r10 x, r11 y, r12 the channel, lr
 // columns left. On the stack, where the channels end.
@@ -118,7 +125,7 @@ void RunDoubled(const Lines* lines, const Lines* end) {
       for (int j = 1; j >= 0; --j) {
         const auto sum = static_cast<int32_t>(sums[j]);
         y[j * lines->y_row] =
-            static_cast<uint8_t>(SaturateToByte(FinishDoubled(lines->finish, sum)));
+            static_cast<uint8_t>(SaturateToByte(RequantizeDoubled(lines->requantizer, sum)));
       }
     }
   }
@@ -176,22 +183,22 @@ inline void WidenTwoRows(uint32_t less, const TwoRows& x, int count, uint32_t* t
 
 class Pairs {
  public:
-  Pairs(const OpCall& op, const ConvGeometry& geometry, const Rescale& rescale, FinishKind kind,
+  Pairs(const OpCall& op, const Geometry& geometry, const Rescale& rescale, RequantizeKind kind,
         void* workspace)
       : g_(geometry),
-        w_(op.Input(1)),
+        w_(op.Input(In::kWeights)),
         rescale_(rescale),
-        run_(kind == FinishKind::kRelu ? RunRelu : RunDoubled),
+        run_(kind == RequantizeKind::kRelu ? RunRelu : RunDoubled),
         less_(WideningOfX(op, false).less),
         padding_(g_.padding * 0x01010101U),
         words_(static_cast<uint32_t*>(workspace)) {
-    const int columns = g_.out[1] + kTaps - 1;
+    const int columns = g_.out_extent[1] + kTaps - 1;
     before_ = g_.pads[1] < columns ? g_.pads[1] : columns;
-    const int room = g_.in[1] + g_.pads[1];
+    const int room = g_.in_extent[1] + g_.pads[1];
     columns_ = (room < columns ? room : columns) - before_;
     for (int i = 0; i < kChannels; ++i) {
       lines_[i].x = words_ + 2 * i;
-      lines_[i].columns = g_.out[1];
+      lines_[i].columns = g_.out_extent[1];
       lines_[i].y_step = g_.y_step[1];
     }
     // Nobody writes to the columns of padding.
@@ -219,7 +226,7 @@ class Pairs {
       Lines& lines = lines_[i];
       const int32_t begin = bias == nullptr ? 0 : bias[channel + i];
       lines.bias[0] = lines.bias[1] = static_cast<uint32_t>(begin) << 1;
-      lines.finish.Set(multiplier[i * step], shift[i * step], zero_point);
+      lines.requantizer.Set(multiplier[i * step], shift[i * step], zero_point);
     }
     const uint8_t* w = w_.As<const uint8_t>() + channel;
     const ptrdiff_t row = w_.strides[2];
@@ -246,7 +253,7 @@ class Pairs {
 
   void RunImage(const uint8_t* x, uint8_t* y) {
     int row = -g_.pads[0];  // the next of x
-    for (int i = 0; i < g_.out[0]; i += 2, row += 2, y += 2 * g_.y_step[0]) {
+    for (int i = 0; i < g_.out_extent[0]; i += 2, row += 2, y += 2 * g_.y_step[0]) {
       if (i == 0) {
         Load(x, row, words_);
         row += 2;
@@ -254,7 +261,7 @@ class Pairs {
         MoveUp();
       }
       Load(x, row, words_ + 1);
-      const ptrdiff_t y_row = i + 1 < g_.out[0] ? g_.y_step[0] : 0;
+      const ptrdiff_t y_row = i + 1 < g_.out_extent[0] ? g_.y_step[0] : 0;
       for (int j = 0; j < kChannels; ++j) {
         lines_[j].y = y + j;
         lines_[j].y_row = y_row;
@@ -277,7 +284,7 @@ class Pairs {
   __attribute__((noinline)) void Load(const uint8_t* x, int row, uint32_t* to) const {
     TwoRows rows;
     for (int i = 0; i < 2; ++i) {
-      const bool outside = row + i < 0 || row + i >= g_.in[0];
+      const bool outside = row + i < 0 || row + i >= g_.in_extent[0];
       rows.steps[i] = outside ? 0 : g_.x_step[1];
       rows.rows[i] =
           outside ? reinterpret_cast<const uint8_t*>(&padding_) : x + (row + i) * g_.x_step[0];
@@ -285,7 +292,7 @@ class Pairs {
     WidenTwoRows(less_, rows, columns_, to + ptrdiff_t{before_} * kColumnWords);
   }
 
-  const ConvGeometry& g_;
+  const Geometry& g_;
   const TensorView& w_;
   const Rescale& rescale_;
   void (*run_)(const Lines*, const Lines*);
@@ -298,25 +305,26 @@ class Pairs {
 };
 
 /// All but the outputs' factors.
-bool HasPairs(const OpCall& op, const ConvGeometry& g, size_t workspace_bytes) {
+bool HasPairs(const OpCall& op, const Geometry& g, size_t workspace_bytes) {
   for (int i = 0; i < 2; ++i) {
     if (g.kernel[i] != kTaps || g.strides[i] != 1 || g.dilations[i] != 1) return false;
   }
-  const bool is_plain = op.Input(0).dtype == DType::kI8 && op.Input(1).dtype == DType::kI8;
-  if (!is_plain || op.HasInput(kWZeroPoint)) return false;
-  if (op.Input(1).strides[0] != 1 || g.channels % kChannels != 0) return false;
-  const size_t words = static_cast<size_t>(g.out[1] + kTaps - 1) * kColumnWords;
+  const bool is_plain =
+      op.Input(In::kX).dtype == DType::kI8 && op.Input(In::kWeights).dtype == DType::kI8;
+  if (!is_plain || op.HasInput(In::kWeightsZeroPoint)) return false;
+  if (op.Input(In::kWeights).strides[0] != 1 || g.channels % kChannels != 0) return false;
+  const size_t words = static_cast<size_t>(g.out_extent[1] + kTaps - 1) * kColumnWords;
   return workspace_bytes >= words * sizeof(uint32_t);
 }
 
 }  // namespace
 
 bool RunsDepthwisePairs(const KernelCall& call) {
-  const ConvGeometry geometry = ConvGeometryOf(call.op);
+  const Geometry geometry = GeometryOf(call.op);
   if (!HasPairs(call.op, geometry, call.workspace_bytes)) return false;
   const Rescale rescale =
       RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output, kTaps * kTaps);
-  const FinishKind kind = FinishKindOf(rescale, geometry.outputs);
+  const RequantizeKind kind = RequantizeKindOf(rescale, geometry.outputs);
   if (!IsDoubled(kind)) return false;
   Pairs(call.op, geometry, rescale, kind, call.workspace).Run();
   return true;

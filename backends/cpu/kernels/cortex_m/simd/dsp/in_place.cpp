@@ -3,6 +3,7 @@
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 

@@ -1,10 +1,13 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/kernel_refusals.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
+
+using In = QuantizedProductInput;
 
 constexpr int kStep = 4;  // halves of a step
 
@@ -39,10 +42,10 @@ uint8_t* FillBytes(uint8_t* to, uint8_t value, ptrdiff_t count) {
 }
 
 /// A row of `columns` pixels from column `left` on, which may lie outside.
-void LoadRow(const ConvGeometry& g, const Widening& widening, const uint8_t* row, int left,
-             int columns, int16_t* to) {
+void LoadRow(const Geometry& g, const Widening& widening, const uint8_t* row, int left, int columns,
+             int16_t* to) {
   const int before = left < 0 ? (-left < columns ? -left : columns) : 0;
-  const int room = g.in[1] - left;
+  const int room = g.in_extent[1] - left;
   const int end = room < columns ? (room > before ? room : before) : columns;
   const int words = g.channels / kStep;
   FillZeros(to, ptrdiff_t{before} * g.channels);
@@ -59,10 +62,10 @@ void LoadRow(const ConvGeometry& g, const Widening& widening, const uint8_t* row
 }
 
 /// A row of a window, of pixels without gaps, whose taps lie in part before or behind `row` of x.
-uint8_t* GatherEdge(const ConvGeometry& g, const uint8_t* row, int left, uint8_t* to) {
+uint8_t* GatherEdge(const Geometry& g, const uint8_t* row, int left, uint8_t* to) {
   const int taps = g.kernel[1];
   const int before = left >= 0 ? 0 : (-left < taps ? -left : taps);
-  const int end = g.in[1] - left < taps ? g.in[1] - left : taps;
+  const int end = g.in_extent[1] - left < taps ? g.in_extent[1] - left : taps;
   to = FillBytes(to, g.padding, ptrdiff_t{before} * g.channels);
   if (end > before) {
     const ptrdiff_t bytes = ptrdiff_t{end - before} * g.channels;
@@ -72,17 +75,17 @@ uint8_t* GatherEdge(const ConvGeometry& g, const uint8_t* row, int left, uint8_t
 }
 
 /// The window of a pixel, its bytes one behind another; the last word is filled with padding.
-void GatherWindow(const ConvGeometry& g, const ConvBand& band, const uint8_t* image, int row,
+void GatherWindow(const Geometry& g, const ConvBand& band, const uint8_t* image, int row,
                   int column, uint8_t* to) {
   uint8_t* const end = to + ptrdiff_t{band.steps} * kStep;
   const int top = row * g.strides[0] - g.pads[0];
   const int left = column * g.strides[1] - g.pads[1];
   const bool is_row = g.dilations[1] == 1 && g.x_step[1] == g.channels;
   const int reach = (g.kernel[1] - 1) * g.dilations[1];
-  const bool is_inside = left >= 0 && left + reach < g.in[1];
+  const bool is_inside = left >= 0 && left + reach < g.in_extent[1];
   for (int i = 0; i < g.kernel[0]; ++i) {
     const int at = top + i * g.dilations[0];
-    if (at < 0 || at >= g.in[0]) {
+    if (at < 0 || at >= g.in_extent[0]) {
       to = FillBytes(to, g.padding, ptrdiff_t{g.kernel[1]} * g.channels);
       continue;
     }
@@ -94,8 +97,9 @@ void GatherWindow(const ConvGeometry& g, const ConvBand& band, const uint8_t* im
     } else {
       for (int j = 0; j < g.kernel[1]; ++j) {
         const int place = left + j * g.dilations[1];
-        to = place < 0 || place >= g.in[1] ? FillBytes(to, g.padding, g.channels)
-                                           : CopyBytes(to, from + place * g.x_step[1], g.channels);
+        to = place < 0 || place >= g.in_extent[1]
+                 ? FillBytes(to, g.padding, g.channels)
+                 : CopyBytes(to, from + place * g.x_step[1], g.channels);
       }
     }
   }
@@ -110,44 +114,37 @@ bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
 
 }  // namespace
 
-ConvGeometry ConvGeometryOf(const OpCall& op) {
-  const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& x = op.Input(0);
-  const TensorView& w = op.Input(1);
+Geometry GeometryOf(const OpCall& op) {
+  const TensorView& x = op.Input(In::kX);
   const TensorView& y = op.Output();
-  ConvGeometry g = {};
+  Geometry g = {};
   g.x = x.As<const uint8_t>();
   g.y = y.As<uint8_t>();
   g.images = x.dims[0];
   g.x_image = x.strides[0];
   g.y_image = y.strides[0];
   for (int i = 0; i < 2; ++i) {
+    SetConvAxis(op, i, g);
     g.x_step[i] = x.strides[2 + i];
     g.y_step[i] = y.strides[2 + i];
-    g.in[i] = x.dims[2 + i];
-    g.out[i] = y.dims[2 + i];
-    g.kernel[i] = w.dims[2 + i];
-    g.strides[i] = attributes.strides[i];
-    g.dilations[i] = attributes.dilations[i];
-    g.pads[i] = attributes.pads[i];
   }
   g.channels = x.dims[1];
   g.outputs = y.dims[1];
-  g.padding = ZeroPointOfX(op);
+  g.padding = static_cast<uint8_t>(cortex_m::ZeroPointOf(op));
   return g;
 }
 
-void JoinPixels(const OpCall& op, ConvGeometry& g) {
-  if (!IsPointwise(op) || g.strides[0] != 1 || g.strides[1] != 1 ||
-      !HasEvenPixels(op.Input(0), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
+void JoinPixels(const OpCall& op, Geometry& g) {
+  if (!IsPointwiseConv(op) || g.strides[0] != 1 || g.strides[1] != 1 ||
+      !HasEvenPixels(op.Input(In::kX), g.x_step[1]) || !HasEvenPixels(op.Output(), g.y_step[1])) {
     return;
   }
-  g.in[1] = g.out[1] = g.images * g.out[0] * g.out[1];
-  g.in[0] = g.out[0] = g.images = 1;
+  g.in_extent[1] = g.out_extent[1] = g.images * g.out_extent[0] * g.out_extent[1];
+  g.in_extent[0] = g.out_extent[0] = g.images = 1;
   g.is_one_row = true;
 }
 
-void LoadRows(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+void LoadRows(const Geometry& g, const ConvBand& band, const Widening& widening,
               const uint8_t* image, const Pass& pass, bool follows, int16_t* to) {
   const int rows = (pass.rows - 1) * g.strides[0] + (g.kernel[0] - 1) * g.dilations[0] + 1;
   const int columns = (pass.columns - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
@@ -163,7 +160,7 @@ void LoadRows(const ConvGeometry& g, const ConvBand& band, const Widening& widen
   const int left = pass.column * g.strides[1] - g.pads[1];
   for (; row < rows; ++row) {
     const int at = top + row;
-    if (at < 0 || at >= g.in[0]) {
+    if (at < 0 || at >= g.in_extent[0]) {
       FillZeros(to + row * row_halves, row_halves);
     } else {
       LoadRow(g, widening, image + at * g.x_step[0], left, columns, to + row * row_halves);
@@ -171,7 +168,7 @@ void LoadRows(const ConvGeometry& g, const ConvBand& band, const Widening& widen
   }
 }
 
-void LoadPixels(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+void LoadPixels(const Geometry& g, const ConvBand& band, const Widening& widening,
                 const uint8_t* image, const Pass& pass, int16_t* to) {
   const ptrdiff_t step = g.x_step[1] * g.strides[1];
   const uint8_t* row = image + pass.row * g.strides[0] * g.x_step[0] + pass.column * step;
@@ -181,12 +178,12 @@ void LoadPixels(const ConvGeometry& g, const ConvBand& band, const Widening& wid
   }
 }
 
-void CopyPixels(ConvGeometry& g, uint8_t* to) {
+void CopyPixels(Geometry& g, uint8_t* to) {
   const uint8_t* const copy = to;
   for (int image = 0; image < g.images; ++image) {
-    for (int row = 0; row < g.out[0]; ++row) {
+    for (int row = 0; row < g.out_extent[0]; ++row) {
       const uint8_t* from = g.x + image * g.x_image + row * g.strides[0] * g.x_step[0];
-      for (int column = 0; column < g.out[1]; ++column) {
+      for (int column = 0; column < g.out_extent[1]; ++column) {
         to = CopyBytes(to, from, g.channels);
         from += g.strides[1] * g.x_step[1];
       }
@@ -194,12 +191,12 @@ void CopyPixels(ConvGeometry& g, uint8_t* to) {
   }
   g.x = copy;
   g.x_step[1] = g.channels;
-  g.x_step[0] = g.x_step[1] * g.out[1];
-  g.x_image = g.x_step[0] * g.out[0];
+  g.x_step[0] = g.x_step[1] * g.out_extent[1];
+  g.x_image = g.x_step[0] * g.out_extent[0];
   g.strides[0] = g.strides[1] = 1;
 }
 
-void LoadWindows(const ConvGeometry& g, const ConvBand& band, const Widening& widening,
+void LoadWindows(const Geometry& g, const ConvBand& band, const Widening& widening,
                  const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to) {
   const ptrdiff_t window_bytes = ptrdiff_t{band.steps} * kStep;
   int place = 0;

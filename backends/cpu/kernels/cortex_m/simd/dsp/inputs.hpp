@@ -6,12 +6,12 @@
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
-#include "runtime/ops/op_row.hpp"
+#include "runtime/ops/conv_geometry.hpp"
 
 namespace tenon::cpu::dsp {
 
 /// Where a convolution's operands lie. Index 0: rows; 1: columns. Steps are in bytes.
-struct ConvGeometry {
+struct Geometry : ConvWindow {
   const uint8_t* x;
   uint8_t* y;
   int images;
@@ -19,22 +19,16 @@ struct ConvGeometry {
   ptrdiff_t y_image;
   ptrdiff_t x_step[2];
   ptrdiff_t y_step[2];
-  int in[2];
-  int out[2];
-  int kernel[2];
-  int strides[2];
-  int dilations[2];
-  int pads[2];
   int channels;
   int outputs;
   bool is_one_row;  ///< all images are read as one row
   uint8_t padding;  ///< x's zero point
 };
 
-[[nodiscard]] ConvGeometry ConvGeometryOf(const OpCall& conv);
+[[nodiscard]] Geometry GeometryOf(const OpCall& conv);
 
 /// Makes the pixels of a pointwise convolution one row where they lie so.
-void JoinPixels(const OpCall& conv, ConvGeometry& geometry);
+void JoinPixels(const OpCall& conv, Geometry& geometry);
 
 /// Outputs [row, row + rows) x [column, column + columns) of an image.
 struct Pass {
@@ -46,19 +40,19 @@ struct Pass {
 
 /// Fills `to` with the rows of x that the pass reads, with their padding. `follows`: the last pass
 /// was the one above, of whose inputs this one takes over what both read.
-void LoadRows(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+void LoadRows(const Geometry& geometry, const ConvBand& band, const Widening& widening,
               const uint8_t* image, const Pass& pass, bool follows, int16_t* to);
 
-/// Fills `to` with the pixels of x that the pass reads, in pairs (see PairProduct): of one row, or
+/// Fills `to` with the pixels of x that the pass reads, in pairs (see PairGemm): of one row, or
 /// of rows of even numbers of pixels.
-void LoadPixels(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+void LoadPixels(const Geometry& geometry, const ConvBand& band, const Widening& widening,
                 const uint8_t* image, const Pass& pass, int16_t* to);
 
 /// Copies the pixels that a pointwise convolution reads, and makes the copy the geometry's x.
-void CopyPixels(ConvGeometry& geometry, uint8_t* to);
+void CopyPixels(Geometry& geometry, uint8_t* to);
 
 /// Fills `to` with the windows of the pass's pixels, in pairs. `bytes`: room for two windows.
-void LoadWindows(const ConvGeometry& geometry, const ConvBand& band, const Widening& widening,
+void LoadWindows(const Geometry& geometry, const ConvBand& band, const Widening& widening,
                  const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to);
 
 }  // namespace tenon::cpu::dsp

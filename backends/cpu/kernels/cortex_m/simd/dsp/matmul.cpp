@@ -1,14 +1,16 @@
 // Quantized product with one constant matrix, each of its columns contiguous: row by row of a,
 // which is widened, times four columns at a time, which are unpacked as they are read.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/finish.hpp"
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/operands.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::dsp {
 namespace {
+
+using In = QuantizedProductInput;
 
 constexpr int kColumns = 4;
 constexpr int kStep = 4;  // elements of a step
@@ -69,18 +71,17 @@ struct Row {
   uint32_t sum;
 };
 
-class Product {
+class Gemm {
  public:
-  explicit Product(const OpCall& op)
-      : depth_(op.Input(0).dims[op.Input(0).rank - 1]),
+  explicit Gemm(const OpCall& op)
+      : depth_(op.Input(In::kX).dims[op.Input(In::kX).rank - 1]),
         count_(op.Output().dims[op.Output().rank - 1]),
-        weights_(op.Input(1).As<const uint8_t>()),
+        weights_(op.Input(In::kWeights).As<const uint8_t>()),
         widening_(WideningOfX(op, false)),
         rescale_(RescaleOf(op, op.AttributesAs<QuantizedMatMulAttributes>().output, depth_)) {
-    constexpr int kZeroPoints = 6;
-    if (!op.HasInput(kZeroPoints)) return;
-    zero_points_ = op.Input(kZeroPoints).As<const int8_t>();
-    zero_point_step_ = op.Input(kZeroPoints).dims[0] > 1 ? 1 : 0;
+    if (!op.HasInput(In::kWeightsZeroPoint)) return;
+    zero_points_ = op.Input(In::kWeightsZeroPoint).As<const int8_t>();
+    zero_point_step_ = op.Input(In::kWeightsZeroPoint).dims[0] > 1 ? 1 : 0;
   }
 
   void RunRow(const uint8_t* a, int16_t* halves, uint8_t* y) const {
@@ -120,7 +121,7 @@ class Product {
         const int32_t zero_point = zero_points_[(first + i) * zero_point_step_];
         sums[i] -= row.sum * static_cast<uint32_t>(zero_point);
       }
-      y[i] = FinishOne(rescale_, first + i, static_cast<int32_t>(sums[i]));
+      y[i] = RequantizeOne(rescale_, first + i, static_cast<int32_t>(sums[i]));
     }
   }
 
@@ -133,39 +134,27 @@ class Product {
   ptrdiff_t zero_point_step_ = 0;
 };
 
-bool HasStride(const TensorView& view, int axis, int64_t stride) {
-  return view.dims[axis] == 1 || view.strides[axis] == stride;
-}
-
 }  // namespace
 
 Status MatMulCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = MatMulSupports(op)) return Status(StatusCode::kUnsupported, reason);
-  TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
-  const TensorView& b = op.Input(1);
-  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
-  const int inner = b.rank - (transposed ? 1 : 2);
-  const int outer = b.rank - (transposed ? 2 : 1);
-  TENON_ENSURE(op.Input(0).IsRowMajor() && op.Output().IsRowMajor(), kUnsupported,
-               "the DSP product takes matrices without gaps");
-  TENON_ENSURE(HasStride(b, inner, 1) && HasStride(b, outer, b.dims[inner]), kUnsupported,
-               "the DSP product takes weights whose columns are contiguous");
-  return OkStatus();
+  TENON_RETURN_IF_ERROR(
+      cortex_m::CheckOperands(op, setup.workspace_bytes, MatMulWorkspaceBytes(op, 1)));
+  return cortex_m::CheckMatrices(op);
 }
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const TensorView& a = op.Input(0);
+  const TensorView& a = op.Input(In::kX);
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return OkStatus();
-  const Product product(op);
+  const Gemm gemm(op);
   const int64_t rows = elements / y.dims[y.rank - 1];
   for (int64_t row = 0; row < rows; ++row) {
-    product.RunRow(a.As<const uint8_t>() + row * a.dims[a.rank - 1],
-                   static_cast<int16_t*>(call.workspace),
-                   y.As<uint8_t>() + row * y.dims[y.rank - 1]);
+    gemm.RunRow(a.As<const uint8_t>() + row * a.dims[a.rank - 1],
+                static_cast<int16_t*>(call.workspace), y.As<uint8_t>() + row * y.dims[y.rank - 1]);
   }
   return OkStatus();
 }

@@ -1,6 +1,5 @@
 // Sums and largest bytes of windows, four channels to a word.
-#include "backends/cpu/kernels/cortex_m/simd/dsp/pool.hpp"
-
+#include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 
 namespace tenon::cpu::dsp {

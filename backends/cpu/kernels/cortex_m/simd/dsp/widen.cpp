@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 
+#include "backends/cpu/kernels/cortex_m/operands.hpp"
+
 namespace tenon::cpu::dsp {
 namespace {
 
@@ -198,6 +200,11 @@ void WidenPlanes(const Widening& widening, const uint8_t* from, ptrdiff_t step, 
   *second = static_cast<int16_t>(LowHalf(pixel.odd));
   *third = static_cast<int16_t>(HighHalf(pixel.even));
   *fourth = static_cast<int16_t>(HighHalf(pixel.odd));
+}
+
+Widening WideningOfX(const OpCall& op, bool doubled) {
+  return WideningOf(op.Input(0).dtype == DType::kI8,
+                    static_cast<uint8_t>(cortex_m::ZeroPointOf(op)), doubled);
 }
 
 }  // namespace tenon::cpu::dsp

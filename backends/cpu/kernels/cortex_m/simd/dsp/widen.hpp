@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
+#include "runtime/ops/op_row.hpp"
 
 namespace tenon::cpu::dsp {
 
@@ -22,6 +23,9 @@ struct Widening {
   const int32_t less = -static_cast<int8_t>(zero_point ^ (flip & 0xFFU));
   return {flip, Halves(less, less), doubled};
 }
+
+/// How x (input 0) of a product becomes halves.
+[[nodiscard]] Widening WideningOfX(const OpCall& op, bool doubled);
 
 [[nodiscard]] inline int16_t Widened(const Widening& widening, uint8_t byte) {
   const auto value = static_cast<int8_t>(byte ^ (widening.flip & 0xFFU));

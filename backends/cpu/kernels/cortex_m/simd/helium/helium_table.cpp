@@ -1,21 +1,31 @@
 #include <iterator>
 
-#include "backends/cpu/kernels/cortex_m/define_kernels.hpp"
+#include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/caps/in_place_caps.hpp"
+#include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
+#include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
+#include "backends/cpu/kernels/define_kernels.hpp"
 
 namespace tenon::cpu {
 
-TENON_CORTEX_M_KERNELS(helium, helium);
-TENON_CORTEX_M_ELEMENT_KERNELS(helium, helium);
+namespace routines = cortex_m::helium;
+using cortex_m::RunWith;
 
-namespace {
+#define TENON_CORTEX_M_SET(rest) helium##rest
+#define TENON_KERNEL(...) TENON_DEFINE_KERNEL(__VA_ARGS__)
+#include "backends/cpu/caps/cortex_m.inc"
+#undef TENON_KERNEL
 
-constexpr const KernelEntry* kKernels[] = {TENON_CORTEX_M_LIST(helium),
-                                           TENON_CORTEX_M_ELEMENT_LIST(helium)};
+KernelList CortexMKernels() {
+#define TENON_KERNEL(...) TENON_KERNEL_ADDRESS(__VA_ARGS__)
+  static constexpr const KernelEntry* kKernels[] = {
+#include "backends/cpu/caps/cortex_m.inc"
+  };
+#undef TENON_KERNEL
+  return {kKernels, std::size(kKernels)};
+}
 
-}  // namespace
-
-KernelList HeliumKernels();
-KernelList HeliumKernels() { return {kKernels, std::size(kKernels)}; }
+KernelList DspKernels() { return {}; }
 
 }  // namespace tenon::cpu

@@ -1,0 +1,125 @@
+// From sums to bytes, as QuantizedOutput says, for two outputs at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
+#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/op_row.hpp"
+#include "runtime/ops/requantize.hpp"
+
+namespace tenon::cpu::dsp {
+
+/// Factors of an op's outputs: one for each, or (step 0) one for all.
+struct Rescale {
+  QuantizedOutput output;
+  const int32_t* bias = nullptr;        ///< null: 0
+  const float* scale = nullptr;         ///< kHalfEven
+  const int32_t* multiplier = nullptr;  ///< kFixedPoint, kFixedPointOnce
+  const int8_t* shift = nullptr;        ///< with `multiplier`
+  ptrdiff_t step = 0;
+  int64_t most = 0;  ///< no sum of products is further from 0
+};
+
+/// Of a quantized convolution or matrix product, each output of which sums `depth` products.
+[[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth);
+
+/// What becomes of one output's sums.
+struct Requantizer {
+  int32_t multiplier;  ///< or the bits of the scale
+  int32_t offset;      ///< half of 2^right, and 2^right zero points
+  int32_t right;
+
+  /// Of half even, or of fixed point that shifts to the right.
+  void Set(const Rescale& rescale, int32_t index) {
+    if (rescale.scale != nullptr) {
+      std::memcpy(&multiplier, rescale.scale + index * rescale.step, sizeof multiplier);
+      offset = rescale.output.zero_point;
+      right = 0;
+      return;
+    }
+    Set(rescale.multiplier[index * rescale.step], rescale.shift[index * rescale.step],
+        rescale.output.zero_point);
+  }
+  void Set(int32_t factor, int32_t shift, int32_t zero_point) {
+    multiplier = factor;
+    right = -shift;
+    offset = (2 * zero_point + 1) * (1 << (right - 1));
+  }
+};
+
+/// kFixedPoint of half of `doubled`, plus the zero point, before the bounds are applied. For sums
+/// and factors that IsFast holds of.
+[[nodiscard]] inline int32_t RequantizeDoubled(const Requantizer& requantizer, int32_t doubled) {
+  // Halves of the second rounding go away from zero: down, of what is negative. Where the product
+  // is 0 though the sum is negative, this makes no difference.
+  return AddHighProduct(doubled, requantizer.multiplier, requantizer.offset + (doubled >> 31)) >>
+         requantizer.right;
+}
+
+/// True if RequantizeDoubled gives kFixedPoint by this factor of sums that are at most `most` from
+/// 0.
+[[nodiscard]] constexpr bool IsFastRescale(int32_t multiplier, int32_t shift, int64_t most) {
+  // Twice a sum must fit 32 bits, and 2^right zero points with the product's high word.
+  return most < (int64_t{1} << 30) && shift < 0 && shift >= -20 && multiplier >= 0;
+}
+
+/// What RoundHalfEven gives, as far as a byte's bounds tell.
+[[nodiscard]] inline int32_t RoundToEven(float value) {
+#if TENON_DSP_INSTRUCTIONS && defined(__ARM_FP) && (__ARM_FP & 4)
+  int32_t rounded;
+  __asm__("vcvtr.s32.f32 %0, %0\n" : "+t"(value));
+  std::memcpy(&rounded, &value, sizeof rounded);
+  return rounded > 16777216 ? 16777216 : (rounded < -16777216 ? -16777216 : rounded);
+#else
+  return RoundHalfEven(value);
+#endif
+}
+
+/// kHalfEven, plus the zero point, within the range of i8.
+[[nodiscard]] inline int32_t RequantizeFloat(const Requantizer& requantizer, int32_t sum) {
+  float scale;
+  std::memcpy(&scale, &requantizer.multiplier, sizeof scale);
+  return SaturateToByte(RoundHalfEven(static_cast<float>(sum) * scale) + requantizer.offset);
+}
+
+/// What gives all bytes of an op, within the range of i8; assembler code knows the numbers.
+enum class RequantizeKind : int32_t {
+  kDoubled = 0,  ///< RequantizeDoubled
+  kRelu = 1,     ///< the same, of no less than a sum of 0 gives: it need not tell what is negative
+  kFloat = 2,    ///< RequantizeFloat
+  kAny = 3,      ///< StoreSums
+};
+[[nodiscard]] RequantizeKind RequantizeKindOf(const Rescale& rescale, int32_t outputs);
+
+/// True if sums are wanted doubled.
+[[nodiscard]] constexpr bool IsDoubled(RequantizeKind kind) {
+  return kind == RequantizeKind::kDoubled || kind == RequantizeKind::kRelu;
+}
+
+/// One byte, whatever the constants hold.
+[[nodiscard]] uint8_t RequantizeOne(const Rescale& rescale, int32_t index, int32_t sum);
+
+/// Where the bytes of two pixels go, from some address on.
+struct PairPlaces {
+  int32_t y[2];
+  int32_t more;  ///< 0 in the last pair
+};
+
+/// Sums of one output, with the bias in them, and where their bytes go.
+struct Sums {
+  const uint32_t* sums;
+  int step;  ///< from a sum to the next
+  int count;
+  bool doubled;  ///< each is twice the sum
+  uint8_t* y;
+  const PairPlaces* places;  ///< of each byte, from `y`; null: `y_step` apart
+  ptrdiff_t y_step;
+};
+
+/// Stores the bytes of output `index`, whatever the constants hold.
+void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums);
+
+}  // namespace tenon::cpu::dsp

@@ -1,0 +1,60 @@
+// Makes a group's table of its list of kernels (caps/kernels.inc): each kernel is a constant with a
+// link name, `tenon_kernel_` and its id with underscores. Hosts list all of them; firmware names
+// those it needs (the converter writes that table), and the linker drops the rest.
+#pragma once
+
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/ops/kernel_caps.hpp"
+#include "runtime/ops/rows.hpp"
+
+/// Defines the kernel of a row: what `Entry(caps, op row, code...)` gives, a function in scope.
+/// Made while compiling, so that of the caps only what the entry takes over is left.
+#define TENON_DEFINE_KERNEL(op, Op, implementation, facts, ...)                               \
+  extern "C" {                                                                                \
+  extern const KernelEntry tenon_kernel_cpu_##op##_##implementation;                          \
+  constexpr KernelEntry tenon_kernel_cpu_##op##_##implementation = Entry(                     \
+      (facts).Named("cpu." #op "." #implementation, OpKind::k##Op), k##Op##Row, __VA_ARGS__); \
+  }
+
+/// Declares it, where another file defines it.
+#define TENON_DECLARE_KERNEL(op, Op, implementation, ...) \
+  extern const KernelEntry tenon_kernel_cpu_##op##_##implementation;
+
+/// Its address, in a list of them.
+#define TENON_KERNEL_ADDRESS(op, Op, implementation, ...) &tenon_kernel_cpu_##op##_##implementation,
+
+namespace tenon::cpu {
+
+// Entries of the functions that follow in a row, by what they are.
+using CheckFunction = Status (*)(const KernelSetup&);
+using LoadFunction = Status (*)(const KernelSetup&, void**);
+using OpenFunction = Status (*)(const KernelSetup&, void*, void**);
+using RunFunction = Status (*)(const KernelCall&);
+using FreeFunction = void (*)(void*);
+using HeldFunction = size_t (*)(const void*, const void*);
+
+constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row, CheckFunction check,
+                            LoadFunction load, OpenFunction open, RunFunction run,
+                            FreeFunction unload, HeldFunction held_bytes) {
+  return {caps.id,
+          &row,
+          check,
+          load,
+          open,
+          run,
+          nullptr,
+          unload,
+          held_bytes,
+          caps.packing_key,
+          caps.in_place_inputs};
+}
+constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row, CheckFunction check,
+                            OpenFunction open, RunFunction run) {
+  return Entry(caps, row, check, nullptr, open, run, nullptr, nullptr);
+}
+constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row, CheckFunction check,
+                            RunFunction run) {
+  return Entry(caps, row, check, nullptr, run);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,237 @@
+// Depthwise convolution (one input channel for every output channel): each item of work is a few
+// adjacent pixels of one output row, through all channels.
+#include <cstddef>
+
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/f32/epilogue.hpp"
+#include "backends/cpu/kernels/f32/kernels.hpp"
+#include "backends/cpu/kernels/held_block.hpp"
+#include "backends/cpu/kernels/portable/gemm/stored_weights.hpp"
+#include "runtime/base/round_up.hpp"
+#include "runtime/ops/conv_geometry.hpp"
+
+namespace tenon::cpu::f32 {
+namespace {
+
+using In = ConvInput;
+constexpr int64_t kSmallWork = 60'000;
+
+/// What `load` makes, in one block: where weights and bias lie. Read in place if the plan has them
+/// channels-last, as f32; else packed, padded to kChannelBlock channels.
+struct DepthwiseWeights {
+  const Routines* routines;
+  size_t bytes;
+  const float* weights;
+  const float* bias;
+  int64_t block_step;  ///< see DepthwiseCall
+  int64_t tap_step;
+  float* packed_weights;  ///< [channels / kChannelBlock][taps][kChannelBlock]
+  float* packed_bias;
+  float* zeros;
+};
+
+/// One execution.
+struct Depthwise {
+  const DepthwiseWeights* packed;
+  ConvGeometry geometry;
+  Activation activation;
+  Epilogue epilogue;
+  int compact_kernel;
+  int compact_stride;
+  int tiles_per_row;
+};
+
+bool ReadsInPlace(const OpCall& op) {
+  const TensorView& w = op.Input(In::kWeights);
+  constexpr int kFewestLanes = 4;  // the last vector may not reach beyond the last channel
+  return w.dtype == DType::kF32 && w.dims[0] % kFewestLanes == 0 && HasOutputsLast(w);
+}
+
+DepthwiseWeights* LayOut(BlockLayout& block, const ConvGeometry& geometry, bool in_place,
+                         bool has_bias) {
+  const auto channels = static_cast<size_t>(RoundUp(geometry.outputs, kChannelBlock));
+  auto* packed = block.Take<DepthwiseWeights>(1);
+  auto* weights = block.Take<float>(in_place ? 0 : channels * static_cast<size_t>(geometry.Taps()));
+  auto* bias = block.Take<float>(in_place && has_bias ? 0 : channels);
+  auto* zeros = block.Take<float>(channels);
+  if (packed == nullptr) return nullptr;
+  packed->packed_weights = weights;
+  packed->packed_bias = bias;
+  packed->zeros = zeros;
+  return packed;
+}
+
+/// The kernel's size where the compact loops have it, else 0.
+int CompactKernel(const ConvGeometry& g) {
+  const bool square = g.kernel[0] == g.kernel[1] && g.strides[0] == g.strides[1];
+  const bool dense = g.dilations[0] == 1 && g.dilations[1] == 1;
+  const bool known = (g.kernel[0] == 3 || g.kernel[0] == 5) && g.strides[0] <= 2;
+  return square && dense && known ? g.kernel[0] : 0;
+}
+
+void UseInPlace(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {
+  packed.weights = op.Input(In::kWeights).As<const float>();
+  packed.bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : packed.packed_bias;
+  packed.block_step = kChannelBlock;
+  packed.tap_step = geometry.outputs;
+}
+
+void Pack(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& packed) {
+  const TensorView& w = op.Input(In::kWeights);
+  const portable::StoredWeights stored =
+      portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
+  const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
+  const int taps = geometry.Taps();
+  packed.weights = packed.packed_weights;
+  packed.bias = packed.packed_bias;
+  packed.block_step = int64_t{kChannelBlock} * taps;
+  packed.tap_step = kChannelBlock;
+  for (int c = 0; c < geometry.outputs; ++c) {
+    const int in_block = c % kChannelBlock;
+    float* to = packed.packed_weights + int64_t{c - in_block} * taps + in_block;
+    for (int64_t row = 0; row < geometry.kernel[0]; ++row) {
+      stored.Read(int64_t{c} * w.strides[0] + row * w.strides[2], w.strides[3], geometry.kernel[1],
+                  c, to + row * geometry.kernel[1] * kChannelBlock, kChannelBlock);
+    }
+    if (bias != nullptr) packed.packed_bias[c] = bias[c];
+  }
+}
+
+/// Columns that `pixels` adjacent outputs read, kernel row after kernel row.
+void FillColumns(const Depthwise& state, const float* image, int64_t top, int64_t left, int pixels,
+                 const float** rows) {
+  const ConvGeometry& g = state.geometry;
+  const int columns = (pixels - 1) * state.compact_stride + state.compact_kernel;
+  for (int kh = 0; kh < g.kernel[0]; ++kh) {
+    const int64_t h = top + kh;
+    const bool inside = h >= 0 && h < g.in_extent[0];
+    for (int c = 0; c < columns; ++c) {
+      const int64_t w = left + c;
+      *rows++ = inside && w >= 0 && w < g.in_extent[1] ? image + h * g.x.row + w * g.x.pixel
+                                                       : state.packed->zeros;
+    }
+  }
+}
+
+void FillTaps(const Depthwise& state, const float* image, int64_t top, int64_t left, int pixels,
+              const float** rows) {
+  const ConvGeometry& g = state.geometry;
+  for (int kh = 0; kh < g.kernel[0]; ++kh) {
+    for (int kw = 0; kw < g.kernel[1]; ++kw) {
+      for (int i = 0; i < pixels; ++i) {
+        *rows++ = g.Input(image, top + int64_t{kh} * g.dilations[0],
+                          left + int64_t{i} * g.strides[1] + int64_t{kw} * g.dilations[1],
+                          state.packed->zeros);
+      }
+    }
+  }
+}
+
+struct Operands {
+  const float* x;
+  const float* residual;
+  float* y;
+};
+
+void RunItem(const Depthwise& state, int item, const Operands& operands, const float** rows) {
+  const ConvGeometry& g = state.geometry;
+  const int tile = item % state.tiles_per_row;
+  const int row = item / state.tiles_per_row % g.out_extent[0];
+  const int image = item / state.tiles_per_row / g.out_extent[0];
+  const int first = g.out_extent[1] * tile / state.tiles_per_row;
+  DepthwiseCall call;
+  call.pixels = g.out_extent[1] * (tile + 1) / state.tiles_per_row - first;
+  const float* x = operands.x + image * g.x.image;
+  const int64_t top = int64_t{row} * g.strides[0] - g.pads[0];
+  const int64_t left = int64_t{first} * g.strides[1] - g.pads[1];
+  if (state.compact_kernel != 0) {
+    FillColumns(state, x, top, left, call.pixels, rows);
+  } else {
+    FillTaps(state, x, top, left, call.pixels, rows);
+  }
+  call.rows = rows;
+  call.weights = state.packed->weights;
+  call.block_step = state.packed->block_step;
+  call.tap_step = state.packed->tap_step;
+  call.bias = state.packed->bias;
+  call.residual = nullptr;
+  call.residual_step = g.residual.pixel;
+  if (operands.residual != nullptr) {
+    call.residual = operands.residual + image * g.residual.image + row * g.residual.row +
+                    first * g.residual.pixel;
+  }
+  call.y = operands.y + image * g.y.image + row * g.y.row + first * g.y.pixel;
+  call.y_step = g.y.pixel;
+  call.channels = g.outputs;
+  call.taps = g.Taps();
+  call.compact_kernel = state.compact_kernel;
+  call.compact_stride = state.compact_stride;
+  call.low = state.epilogue.low;
+  call.high = state.epilogue.high;
+  state.packed->routines->depthwise(call);
+  if (state.epilogue.is_clamp) return;
+  for (int i = 0; i < call.pixels; ++i) {
+    Activate(*state.packed->routines, state.activation, call.y + i * call.y_step, call.channels);
+  }
+}
+
+}  // namespace
+
+Status DepthwiseCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(DepthwiseSupports(setup.op)));
+  TENON_RETURN_IF_ERROR(CheckDenseChannels(setup.op));
+  return CheckConvConstants(setup.op);
+}
+
+Status DepthwiseLoad(const KernelSetup& setup, void** shared) {
+  const OpCall& op = setup.op;
+  const ConvGeometry geometry = GeometryOf(op);
+  const bool in_place = ReadsInPlace(op);
+  BlockLayout sizes(nullptr);
+  LayOut(sizes, geometry, in_place, op.HasInput(In::kBias));
+  void* memory = AllocateBlock(sizes.bytes());
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(sizes.bytes()));
+  BlockLayout block(memory);
+  DepthwiseWeights& packed = *LayOut(block, geometry, in_place, op.HasInput(In::kBias));
+  packed.routines = &ChosenRoutines();
+  packed.bytes = sizes.bytes();
+  if (in_place) {
+    UseInPlace(op, geometry, packed);
+  } else {
+    Pack(op, geometry, packed);
+  }
+  *shared = memory;
+  return OkStatus();
+}
+
+Status DepthwiseRun(const KernelCall& call) {
+  Depthwise state;
+  state.packed = static_cast<const DepthwiseWeights*>(call.state);
+  state.geometry = GeometryOf(call.op);
+  const ConvGeometry& g = state.geometry;
+  state.activation = call.op.AttributesAs<ConvAttributes>().activation;
+  state.epilogue = MakeEpilogue(state.activation);
+  state.compact_kernel = CompactKernel(g);
+  state.compact_stride = static_cast<int>(g.strides[0]);
+  state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;
+  Operands operands;
+  operands.x = call.op.Input(In::kX).As<const float>();
+  operands.residual =
+      call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
+  operands.y = call.op.Output().As<float>();
+  const bool small = g.Work() < kSmallWork;
+  ParallelFor(small ? nullptr : call.parallel, g.images * g.out_extent[0] * state.tiles_per_row,
+              [&](int begin, int end) {
+                const float* rows[kMostDepthwiseTaps * kMostDepthwisePixels];
+                for (int item = begin; item < end; ++item) RunItem(state, item, operands, rows);
+              });
+  return OkStatus();
+}
+
+size_t DepthwiseBytes(const void* shared, const void*) {
+  return shared == nullptr ? 0 : static_cast<const DepthwiseWeights*>(shared)->bytes;
+}
+
+}  // namespace tenon::cpu::f32

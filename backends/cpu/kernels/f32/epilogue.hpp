@@ -1,0 +1,37 @@
+// A fused activation as the vector kernels apply it: a clamp inside the inner loops, or a pass over
+// what was just stored.
+#pragma once
+
+#include "backends/cpu/kernels/f32/simd/routines.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::f32 {
+
+struct Epilogue {
+  float low = -__builtin_inff();
+  float high = __builtin_inff();
+  bool is_clamp = true;  ///< else `Activate` follows
+};
+
+[[nodiscard]] inline Epilogue MakeEpilogue(const Activation& activation) {
+  Epilogue epilogue;
+  switch (activation.function) {
+    case UnaryFunction::kIdentity:
+      break;
+    case UnaryFunction::kRelu:
+      epilogue.low = 0.0F;
+      break;
+    case UnaryFunction::kClip:
+      epilogue.low = activation.a;
+      epilogue.high = activation.b;
+      break;
+    default:
+      epilogue.is_clamp = false;
+  }
+  return epilogue;
+}
+
+/// Applies an activation that is no clamp to `count` floats in place.
+void Activate(const Routines& routines, const Activation& activation, float* values, int count);
+
+}  // namespace tenon::cpu::f32

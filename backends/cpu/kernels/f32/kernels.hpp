@@ -1,0 +1,66 @@
+// Every vector kernel's functions.
+//
+// Those with weights share one life: `load` packs the constant weights into one block for the
+// instruction set that this processor has; `open` hands it on as the session's state; `run` works
+// out the rest from the operands and allocates nothing. So ops with the same weights share one
+// block, whatever else they differ in. Results do not depend on the number of threads, but on the
+// instruction set.
+#pragma once
+
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/status.hpp"
+#include "runtime/ops/conv_geometry.hpp"
+
+namespace tenon::cpu::f32 {
+
+Status ConvCheck(const KernelSetup& setup);
+Status ConvLoad(const KernelSetup& setup, void** shared);
+Status ConvRun(const KernelCall& call);
+
+/// Few input channels in any layout.
+Status FirstConvCheck(const KernelSetup& setup);
+Status FirstConvRun(const KernelCall& call);
+
+Status DepthwiseCheck(const KernelSetup& setup);
+Status DepthwiseLoad(const KernelSetup& setup, void** shared);
+Status DepthwiseRun(const KernelCall& call);
+size_t DepthwiseBytes(const void* shared, const void* state);
+
+Status WinogradCheck(const KernelSetup& setup);
+Status WinogradLoad(const KernelSetup& setup, void** shared);
+Status WinogradRun(const KernelCall& call);
+
+Status MatMulCheck(const KernelSetup& setup);
+Status MatMulLoad(const KernelSetup& setup, void** shared);
+Status MatMulRun(const KernelCall& call);
+
+// These have no weights to pack: their state is the routines that were chosen.
+Status MaxPoolCheck(const KernelSetup& setup);
+Status MaxPoolRun(const KernelCall& call);
+Status AveragePoolCheck(const KernelSetup& setup);
+Status AveragePoolRun(const KernelCall& call);
+
+/// Along the last axis of row-major tensors.
+Status SoftmaxCheck(const KernelSetup& setup);
+/// Along the channels of channels-last tensors.
+Status ChannelSoftmaxCheck(const KernelSetup& setup);
+Status SoftmaxRun(const KernelCall& call);
+
+Status LrnCheck(const KernelSetup& setup);
+Status LrnRun(const KernelCall& call);
+
+// What they share.
+Status Open(const KernelSetup& setup, void* shared, void** state);
+Status OpenRoutines(const KernelSetup& setup, void* shared, void** state);
+void Unload(void* shared);
+
+/// With the strides of the residual.
+[[nodiscard]] ConvGeometry GeometryOf(const OpCall& conv);
+/// Weights and bias are constant and dense.
+Status CheckConvConstants(const OpCall& op);
+/// Dense weights with output channels innermost, then input channels, then taps.
+[[nodiscard]] bool HasOutputsLast(const TensorView& w);
+/// Channels of every activation are neighbours in memory.
+Status CheckDenseChannels(const OpCall& op);
+
+}  // namespace tenon::cpu::f32

@@ -1,0 +1,85 @@
+#include "backends/cpu/kernels/f32/packed_weights.hpp"
+
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/held_block.hpp"
+
+namespace tenon::cpu::f32 {
+namespace {
+
+PackedWeights* LayOut(BlockLayout& block, const GroupedShape& shape, int tile_width,
+                      bool in_place) {
+  const auto groups = static_cast<size_t>(CountGroups(shape, tile_width));
+  const auto channels = static_cast<size_t>(PackedChannels(shape, tile_width, in_place));
+  const auto depth = static_cast<size_t>(shape.depth);
+  auto* packed = block.Take<PackedWeights>(1);
+  auto* group_array = block.Take<ChannelGroup>(groups);
+  auto* weights = block.Take<float>(channels * depth * static_cast<size_t>(shape.taps));
+  auto* bias = block.Take<float>(channels);
+  auto* zeros = block.Take<float>(depth + kMostWidth);
+  if (packed == nullptr) return nullptr;
+  packed->groups = group_array;
+  packed->weights = weights;
+  packed->bias = bias;
+  packed->zeros = zeros;
+  packed->group_count = static_cast<int>(groups);
+  return packed;
+}
+
+void PlaceGroup(const PackedWeights& packed, const WeightsView* in_place, const float* bias,
+                ChannelGroup& group) {
+  if (!group.packed) {
+    group.weights = in_place->stored.Plain() + group.first;
+    group.weight_step = in_place->input_step;
+    group.bias = bias != nullptr ? bias + group.first : packed.zeros;
+    return;
+  }
+  group.weights = packed.PackedOf(group);
+  group.weight_step = group.width;
+  float* padded_bias = packed.bias + group.padded;
+  for (int m = 0; bias != nullptr && m < group.channels; ++m) {
+    padded_bias[m] = bias[group.first + m];
+  }
+  group.bias = padded_bias;
+}
+
+}  // namespace
+
+Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
+                         PackedWeights** made) {
+  const Routines& routines = ChosenRoutines();
+  BlockLayout sizes(nullptr);
+  LayOut(sizes, shape, routines.tile_width, in_place != nullptr);
+  void* memory = AllocateBlock(sizes.bytes());
+  TENON_ENSURE(memory != nullptr, kOutOfMemory, "no memory for {0} bytes of packed weights",
+               static_cast<int64_t>(sizes.bytes()));
+  BlockLayout block(memory);
+  PackedWeights& packed = *LayOut(block, shape, routines.tile_width, in_place != nullptr);
+  packed.routines = &routines;
+  packed.bytes = sizes.bytes();
+  packed.shape = shape;
+  MakeGroups(shape, routines.tile_width, in_place != nullptr, packed.groups);
+  for (int g = 0; g < packed.group_count; ++g) {
+    PlaceGroup(packed, in_place, bias, packed.groups[g]);
+  }
+  *made = &packed;
+  return OkStatus();
+}
+
+Status PackWeights(const GroupedShape& shape, const WeightsView& weights, const float* bias,
+                   void** shared) {
+  const bool in_place = weights.CanBeReadInPlace(shape.depth, shape.taps);
+  PackedWeights* packed = nullptr;
+  TENON_RETURN_IF_ERROR(MakePackedWeights(shape, in_place ? &weights : nullptr, bias, &packed));
+  for (int g = 0; g < packed->group_count; ++g) {
+    const ChannelGroup& group = packed->groups[g];
+    if (group.packed) PackGroup(group, shape, weights, packed->PackedOf(group));
+  }
+  *shared = packed;
+  return OkStatus();
+}
+
+size_t PackedWeightsBytes(const void* shared, const void*) {
+  return shared == nullptr ? 0 : static_cast<const PackedWeights*>(shared)->bytes;
+}
+
+}  // namespace tenon::cpu::f32

@@ -1,0 +1,207 @@
+// The register tile of convolutions and matrix products: a few pixels by a group of channels stay
+// in registers while the taps and input channels go by.
+#pragma once
+
+#include "backends/cpu/kernels/f32/simd/vectors.hpp"
+
+namespace tenon::cpu::f32::TENON_F32_ISA {
+
+/// A group of channels as whole registers and, where half a register is left, one of half size.
+template <int kWidth>
+struct GroupShape {
+  static constexpr int kWhole = kWidth / kLanes;
+  static constexpr int kHalf = kWidth % kLanes != 0 ? 1 : 0;
+  static constexpr int kHalfLanes = kLanes > 4 ? kLanes / 2 : 4;
+};
+
+/// The accumulators of one tile.
+template <int kWidth, int kPixels>
+struct Accumulators {
+  using Shape = GroupShape<kWidth>;
+  Vector<kLanes> whole[kPixels][Shape::kWhole > 0 ? Shape::kWhole : 1];
+  Vector<Shape::kHalfLanes> half[kPixels];
+
+  [[gnu::always_inline]] void Start(const float* bias) {
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < Shape::kWhole; ++v) whole[i][v] = Load<kLanes>(bias + v * kLanes);
+      if constexpr (Shape::kHalf != 0) {
+        half[i] = Load<Shape::kHalfLanes>(bias + Shape::kWhole * kLanes);
+      }
+    }
+  }
+
+  [[gnu::always_inline]] void StartAtZero() {
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < Shape::kWhole; ++v) whole[i][v] = Vector<kLanes>{};
+      half[i] = Vector<Shape::kHalfLanes>{};
+    }
+  }
+
+  /// Adds x[i][k] * weights for every pixel.
+  [[gnu::always_inline]] void Add(const float* const* x, int64_t k, const float* weights) {
+    Vector<kLanes> w[Shape::kWhole > 0 ? Shape::kWhole : 1];
+    Vector<Shape::kHalfLanes> w_half = {};
+    TENON_UNROLL
+    for (int v = 0; v < Shape::kWhole; ++v) w[v] = Load<kLanes>(weights + v * kLanes);
+    if constexpr (Shape::kHalf != 0) {
+      w_half = Load<Shape::kHalfLanes>(weights + Shape::kWhole * kLanes);
+    }
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      const float value = x[i][k];
+      TENON_UNROLL
+      for (int v = 0; v < Shape::kWhole; ++v) whole[i][v] += w[v] * value;
+      if constexpr (Shape::kHalf != 0) half[i] += w_half * value;
+    }
+  }
+
+  [[gnu::always_inline]] void Add(const Accumulators& other) {
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < Shape::kWhole; ++v) whole[i][v] += other.whole[i][v];
+      if constexpr (Shape::kHalf != 0) half[i] += other.half[i];
+    }
+  }
+
+  [[gnu::always_inline]] void Epilogue(const TileCall& call) {
+    if (call.residual != nullptr) AddResidual(call.residual, call.residual_step);
+    const Bounds<kLanes> bounds(call.low, call.high);
+    const Bounds<Shape::kHalfLanes> half_bounds(call.low, call.high);
+    float* y = call.y;
+    const int64_t step = call.y_step;
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < Shape::kWhole; ++v) {
+        Store<kLanes>(y + v * kLanes, bounds.Clamp(whole[i][v]));
+      }
+      if constexpr (Shape::kHalf != 0) {
+        Store<Shape::kHalfLanes>(y + Shape::kWhole * kLanes, half_bounds.Clamp(half[i]));
+      }
+      y += step;
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] void AddResidual(const float* residual, int64_t step) {
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) {
+      TENON_UNROLL
+      for (int v = 0; v < Shape::kWhole; ++v) {
+        whole[i][v] += Load<kLanes>(residual + i * step + v * kLanes);
+      }
+      if constexpr (Shape::kHalf != 0) {
+        half[i] += Load<Shape::kHalfLanes>(residual + i * step + Shape::kWhole * kLanes);
+      }
+    }
+  }
+};
+
+/// Up to these, sums are in parts.
+constexpr int kFewPixels = 3;
+
+enum class TileMode { kPlain, kOffsets, kInOrder };
+
+template <int kWidth, int kPixels, TileMode kMode>
+static void Tile(const TileCall& call) {
+  constexpr bool kOffsets = kMode == TileMode::kOffsets;
+  // A few pixels have too few sums in flight to hide the latency of a multiply-add: sum in parts.
+  constexpr int kFewParts = kPixels == 1 ? 4 : 2;
+  constexpr int kParts = kMode == TileMode::kInOrder || kPixels > kFewPixels ? 1 : kFewParts;
+  Accumulators<kWidth, kPixels> sums[kParts];
+  sums[0].Start(call.bias);
+  TENON_UNROLL
+  for (int p = 1; p < kParts; ++p) sums[p].StartAtZero();
+  const float* weights = call.weights;
+  const int64_t step = call.weight_step;
+  const float* const* rows = call.rows;
+  for (int64_t tap = 0; tap < call.taps; ++tap) {
+    const float* x[kPixels];
+    TENON_UNROLL
+    for (int i = 0; i < kPixels; ++i) x[i] = rows[i];
+    rows += kPixels;
+    int64_t k = 0;
+    for (; k + kParts <= call.depth; k += kParts) {
+      TENON_UNROLL
+      for (int p = 0; p < kParts; ++p) {
+        sums[p].Add(x, kOffsets ? call.offsets[k + p] : k + p, weights + p * step);
+      }
+      weights += kParts * step;
+    }
+    if constexpr (kParts > 1) {
+      for (; k < call.depth; ++k) {
+        sums[0].Add(x, kOffsets ? call.offsets[k] : k, weights);
+        weights += step;
+      }
+    }
+  }
+  TENON_UNROLL
+  for (int p = 1; p < kParts; ++p) sums[0].Add(sums[p]);
+  sums[0].Epilogue(call);
+}
+
+constexpr int kTilePixels = TENON_F32_TILE.pixels;
+constexpr int kTileWidth = TENON_F32_TILE.width;
+
+using TileFunction = void (*)(const TileCall&);
+
+template <int kWidth, TileMode kMode, int... kIndices>
+struct TileRow {
+  static constexpr TileFunction kFunctions[] = {Tile<kWidth, kIndices + 1, kMode>...};
+};
+
+template <int kWidth, TileMode kMode, int kCount, int... kIndices>
+struct MakeTileRow : MakeTileRow<kWidth, kMode, kCount - 1, kCount - 1, kIndices...> {};
+template <int kWidth, TileMode kMode, int... kIndices>
+struct MakeTileRow<kWidth, kMode, 0, kIndices...> {
+  using Type = TileRow<kWidth, kMode, kIndices...>;
+};
+
+template <int kWidth>
+static void TileOfWidth(const TileCall& call) {
+  const int index = call.pixels - 1;
+  if (call.offsets != nullptr) {
+    return MakeTileRow<kWidth, TileMode::kOffsets, kTilePixels>::Type::kFunctions[index](call);
+  }
+  if (call.in_order && call.pixels <= kFewPixels) {
+    return MakeTileRow<kWidth, TileMode::kInOrder, kFewPixels>::Type::kFunctions[index](call);
+  }
+  MakeTileRow<kWidth, TileMode::kPlain, kTilePixels>::Type::kFunctions[index](call);
+}
+
+static void RunWholeTile(const TileCall& call) {
+  if (call.width == 8) return TileOfWidth<8>(call);
+  if (call.width == 16) return TileOfWidth<16>(call);
+  if constexpr (kTileWidth >= 24) {
+    if (call.width == 24) return TileOfWidth<24>(call);
+    TileOfWidth<32>(call);
+  }
+}
+
+/// A group with fewer channels than lanes goes through a buffer, so that tiles store whole vectors.
+static void RunTile(const TileCall& call) {
+  if (call.channels == call.width) return RunWholeTile(call);
+  alignas(64) float buffer[kTilePixels * kMostWidth];
+  TileCall whole = call;
+  whole.residual = nullptr;
+  whole.y = buffer;
+  whole.y_step = call.width;
+  whole.low = -__builtin_inff();
+  whole.high = __builtin_inff();
+  RunWholeTile(whole);
+  for (int i = 0; i < call.pixels; ++i) {
+    for (int c = 0; c < call.channels; ++c) {
+      float sum = buffer[i * call.width + c];
+      if (call.residual != nullptr) sum += call.residual[i * call.residual_step + c];
+      const float raised = sum < call.low ? call.low : sum;
+      call.y[i * call.y_step + c] = raised > call.high ? call.high : raised;
+    }
+  }
+}
+
+}  // namespace tenon::cpu::f32::TENON_F32_ISA

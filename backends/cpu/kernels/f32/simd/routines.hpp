@@ -1,0 +1,161 @@
+// The inner loops of the vector kernels: one table of functions per instruction set.
+//
+// This header, and whatever the routines_*.cpp files include, holds no inline function with
+// external linkage: those files are compiled for instruction sets that the processor may lack, and
+// the linker could keep their copy of a shared function for everybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/caps/tiles.hpp"
+
+namespace tenon::cpu::f32 {
+
+/// `pixels` x `channels` outputs: y[i][m] = clamp(bias[m] + residual[i][m] + sum over taps t and
+/// channels k of rows[t][i][k] * weights[t][k][m], low, high).
+struct TileCall {
+  const float* const* rows;  ///< [taps][pixels], each pointing at `depth` floats
+  /// Null, or [depth] with one tap: value k of a pixel lies offsets[k] floats from its pointer.
+  const int64_t* offsets;
+  const float* weights;   ///< [taps][depth] rows of `width`, `weight_step` floats apart
+  const float* bias;      ///< [width]
+  const float* residual;  ///< may be null, and may be y
+  float* y;
+  int64_t taps;
+  int64_t depth;
+  int64_t weight_step;
+  int64_t residual_step;  ///< floats from pixel to pixel
+  int64_t y_step;
+  int pixels;    ///< 1 to the routines' `tile_pixels`
+  int width;     ///< a multiple of kWidthStep, at most the routines' `tile_width`
+  int channels;  ///< outputs to store, at most `width`
+  float low;     ///< NaN passes the clamp
+  float high;
+  /// Sums in one order whatever `pixels` is (else a few pixels sum in parts, which is faster). Not
+  /// with `offsets`.
+  bool in_order;
+};
+
+/// `pixels` adjacent outputs of one row, every channel on its own. Weights and bias can be read up
+/// to the next multiple of 4 channels. Weight of channel c and tap t:
+/// weights[c / kChannelBlock * block_step + t * tap_step + c % kChannelBlock].
+struct DepthwiseCall {
+  /// Compact kernels: [kernel_h][(pixels - 1) * stride + kernel_w] columns of the input; others:
+  /// [taps][pixels].
+  const float* const* rows;
+  const float* weights;
+  const float* bias;      ///< [channels]
+  const float* residual;  ///< may be null, and may be y
+  float* y;
+  int64_t block_step;
+  int64_t tap_step;
+  int64_t residual_step;
+  int64_t y_step;
+  int channels;
+  int pixels;  ///< 1 to kMostDepthwisePixels
+  int taps;
+  int compact_kernel;  ///< 3 or 5 (square, dilation 1); 0 for any other kernel
+  int compact_stride;  ///< 1 or 2, the same in both directions
+  float low;
+  float high;
+};
+
+/// Winograd F(4x4, 3x3): one 6x6 input tile to its 36 coefficients, per channel.
+struct WinogradInputCall {
+  const float* const* rows;  ///< [6][6]
+  float* coefficients;       ///< [36] rows of `channels` rounded up to kChannelBlock
+  int64_t coefficient_step;  ///< floats from coefficient to coefficient
+  int channels;
+};
+
+/// 36 coefficients of one tile to its 4x4 outputs, of which `y_rows` x `y_columns` are stored.
+struct WinogradOutputCall {
+  const float* coefficients;  ///< [36] rows of `width` floats
+  const float* bias;          ///< [width]
+  const float* residual;      ///< may be null, and may be y
+  float* y;
+  int64_t coefficient_step;
+  int64_t residual_row_step;
+  int64_t residual_step;
+  int64_t y_row_step;
+  int64_t y_step;
+  int y_rows;
+  int y_columns;
+  int width;  ///< a multiple of kWidthStep
+  int channels;
+  float low;
+  float high;
+};
+
+/// One output position of a pooling: the taps that lie inside the input, `rows` x `columns` of them
+/// at equal steps, and the channels of each as neighbours.
+struct PoolCall {
+  const float* x;  ///< the first tap
+  float* y;        ///< apart from x
+  int64_t row_step;
+  int64_t column_step;
+  int rows;
+  int columns;
+  int channels;
+  float divisor;  ///< of an average's sum
+};
+
+/// `rows` rows of `count` neighbours each.
+struct SoftmaxCall {
+  const float* x;
+  float* y;        ///< may be x
+  int64_t x_step;  ///< floats from row to row
+  int64_t y_step;
+  int rows;
+  int count;
+  bool log;
+};
+
+/// `pixels` pixels of `channels` neighbours each: y[c] = x[c] / (bias + scale * sum of the squares
+/// of x[c - before] to x[c - before + size - 1])^beta.
+struct LrnCall {
+  const float* x;
+  float* y;  ///< apart from x
+  int64_t x_step;
+  int64_t y_step;
+  int pixels;
+  int channels;  ///< 1 to kMostLrnDepth
+  int before;
+  int size;  ///< 1 to kMostLrnWindow
+  float scale;
+  float beta;
+  float bias;
+};
+
+/// Activations that `activate` computes in place, as functions.hpp defines them. Sigmoid and SiLU
+/// are within 4 units in the last place; results below the smallest normal number may be 0.
+enum class VectorActivation : uint8_t { kLeakyRelu, kHardSwish, kHardSigmoid, kSigmoid, kSilu };
+
+struct Routines {
+  const char* name;  ///< "avx512"
+  int tile_pixels;
+  int tile_width;
+  void (*tile)(const TileCall& call);
+  void (*depthwise)(const DepthwiseCall& call);
+  void (*winograd_input)(const WinogradInputCall& call);
+  void (*winograd_output)(const WinogradOutputCall& call);
+  void (*activate)(VectorActivation function, float a, float b, float* values, int count);
+  /// NaN wins over every number; the sums of an average go tap by tap in row-major order.
+  void (*max_pool)(const PoolCall& call);
+  void (*average_pool)(const PoolCall& call);
+  /// Exponentials are within 2 units in the last place, or 0 where below the smallest normal
+  /// number. A row's result does not depend on what other rows a call holds.
+  void (*softmax)(const SoftmaxCall& call);
+  void (*lrn)(const LrnCall& call);
+};
+
+extern const Routines kGenericRoutines;
+#if defined(__x86_64__)
+extern const Routines kAvx2Routines;
+extern const Routines kAvx512Routines;
+#elif defined(__aarch64__)
+extern const Routines kNeonRoutines;
+#endif
+
+}  // namespace tenon::cpu::f32

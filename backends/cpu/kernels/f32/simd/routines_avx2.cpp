@@ -1,0 +1,31 @@
+// AVX2 with FMA: 16 registers of eight floats.
+#define TENON_F32_ISA avx2
+#define TENON_VECTOR_LANES 8
+#define TENON_F32_TILE kAvx2Tile
+
+#include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/depthwise.hpp"
+#include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/lrn.hpp"
+#include "backends/cpu/kernels/f32/simd/pool.hpp"
+#include "backends/cpu/kernels/f32/simd/softmax.hpp"
+#include "backends/cpu/kernels/f32/simd/winograd.hpp"
+
+namespace tenon::cpu::f32 {
+
+const Routines kAvx2Routines = {
+    "avx2",
+    avx2::kTilePixels,
+    avx2::kTileWidth,
+    avx2::RunTile,
+    avx2::RunDepthwise,
+    avx2::RunWinogradInput,
+    avx2::RunWinogradOutput,
+    avx2::RunActivate,
+    avx2::RunMaxPool,
+    avx2::RunAveragePool,
+    avx2::RunSoftmax,
+    avx2::RunLrn,
+};
+
+}  // namespace tenon::cpu::f32

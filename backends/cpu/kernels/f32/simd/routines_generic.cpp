@@ -1,0 +1,32 @@
+// Four floats a register, 16 registers: the baseline of every 64-bit processor, or what the
+// compiler makes of that.
+#define TENON_F32_ISA generic
+#define TENON_VECTOR_LANES 4
+#define TENON_F32_TILE kGenericTile
+
+#include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/depthwise.hpp"
+#include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/lrn.hpp"
+#include "backends/cpu/kernels/f32/simd/pool.hpp"
+#include "backends/cpu/kernels/f32/simd/softmax.hpp"
+#include "backends/cpu/kernels/f32/simd/winograd.hpp"
+
+namespace tenon::cpu::f32 {
+
+const Routines kGenericRoutines = {
+    "generic",
+    generic::kTilePixels,
+    generic::kTileWidth,
+    generic::RunTile,
+    generic::RunDepthwise,
+    generic::RunWinogradInput,
+    generic::RunWinogradOutput,
+    generic::RunActivate,
+    generic::RunMaxPool,
+    generic::RunAveragePool,
+    generic::RunSoftmax,
+    generic::RunLrn,
+};
+
+}  // namespace tenon::cpu::f32

@@ -1,0 +1,31 @@
+// NEON of 64-bit Arm: 32 registers of four floats, fused multiply-adds by lane.
+#define TENON_F32_ISA neon
+#define TENON_VECTOR_LANES 4
+#define TENON_F32_TILE kNeonTile
+
+#include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/depthwise.hpp"
+#include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/lrn.hpp"
+#include "backends/cpu/kernels/f32/simd/pool.hpp"
+#include "backends/cpu/kernels/f32/simd/softmax.hpp"
+#include "backends/cpu/kernels/f32/simd/winograd.hpp"
+
+namespace tenon::cpu::f32 {
+
+const Routines kNeonRoutines = {
+    "neon",
+    neon::kTilePixels,
+    neon::kTileWidth,
+    neon::RunTile,
+    neon::RunDepthwise,
+    neon::RunWinogradInput,
+    neon::RunWinogradOutput,
+    neon::RunActivate,
+    neon::RunMaxPool,
+    neon::RunAveragePool,
+    neon::RunSoftmax,
+    neon::RunLrn,
+};
+
+}  // namespace tenon::cpu::f32

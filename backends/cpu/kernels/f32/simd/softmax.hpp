@@ -1,0 +1,162 @@
+// Softmax of rows: long ones with their elements in lanes, short ones with one row in every lane.
+#pragma once
+
+#include "backends/cpu/kernels/f32/simd/activate.hpp"
+#include "backends/cpu/kernels/f32/simd/vectors.hpp"
+
+namespace tenon::cpu::f32::TENON_F32_ISA {
+
+constexpr float kLowest = -__builtin_inff();
+
+/// exp of x <= 0; 0 where that is below the smallest normal number.
+[[gnu::always_inline]] static inline Floats ExpOfNegative(Floats x) {
+  constexpr float kLogOfSmallest = -87.3365F;
+  const Floats zeros = {};
+  const Floats lowest = zeros + kLogOfSmallest;
+  const Floats result = ExpOfModerate(x < lowest ? lowest : x);
+  return x < lowest ? zeros : result;
+}
+
+/// log of a normal number of at least 1, or of NaN, by the polynomial of portable/math.hpp.
+[[gnu::always_inline]] static inline Floats LogOfSum(Floats x) {
+  constexpr int32_t kSqrtHalf = 0x3F3504F3;
+  const Integers bits = reinterpret_cast<Integers>(x) - kSqrtHalf;
+  const Integers exponent = bits >> 23;
+  const Floats f = reinterpret_cast<Floats>((bits & 0x7FFFFF) + kSqrtHalf) - 1.0F;
+  const Floats e = __builtin_convertvector(exponent, Floats);
+  Floats p = f * 6.746699661e-2F - 1.167560145e-1F;
+  p = p * f + 1.188810393e-1F;
+  p = p * f - 1.240559444e-1F;
+  p = p * f + 1.421956271e-1F;
+  p = p * f - 1.666799635e-1F;
+  p = p * f + 2.000211775e-1F;
+  p = p * f - 2.500000894e-1F;
+  p = p * f + 3.333331347e-1F;
+  const Floats square = f * f;
+  const Floats low = (f * square * p - e * 2.12194440e-4F) - 0.5F * square;
+  return x != x ? x : (low + f) + e * 0.693359375F;
+}
+
+/// The larger of both; a NaN in `values` is passed over: the sum will show it.
+[[gnu::always_inline]] static inline Floats Larger(Floats values, Floats largest) {
+  return values > largest ? values : largest;
+}
+
+static float LargestOf(const float* x, int count) {
+  Floats largest = Floats{} + kLowest;
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) largest = Larger(Load<kLanes>(x + i), largest);
+  if (i < count) largest = Larger(LoadFirst<kLanes>(x + i, count - i, kLowest), largest);
+  float result = largest[0];
+  for (int lane = 1; lane < kLanes; ++lane) {
+    result = largest[lane] > result ? largest[lane] : result;
+  }
+  return result;
+}
+
+static float SumOfLanes(Floats values) {
+  float lanes[kLanes];
+  Store<kLanes>(lanes, values);
+  for (int step = kLanes / 2; step > 0; step /= 2) {
+    for (int i = 0; i < step; ++i) lanes[i] += lanes[i + step];
+  }
+  return lanes[0];
+}
+
+/// The sum of exp(x - largest), and these in y unless it is null.
+template <bool kStore>
+static float SumOfExponentials(const float* x, float largest, float* y, int count) {
+  Floats sum = {};
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Floats values = ExpOfNegative(Load<kLanes>(x + i) - largest);
+    sum += values;
+    if constexpr (kStore) Store<kLanes>(y + i, values);
+  }
+  if (i < count) {
+    // Lanes beyond the row add nothing, unless the row is one of infinities: its sum is NaN anyway.
+    const Floats last = LoadFirst<kLanes>(x + i, count - i, kLowest);
+    const Floats values = ExpOfNegative(last - largest);
+    sum += values;
+    if constexpr (kStore) StoreFirst<kLanes>(y + i, values, count - i);
+  }
+  return SumOfLanes(sum);
+}
+
+static void SoftmaxLongRow(const float* x, float* y, int count) {
+  const float sum = SumOfExponentials<true>(x, LargestOf(x, count), y, count);
+  const float scale = 1.0F / sum;
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) Store<kLanes>(y + i, Load<kLanes>(y + i) * scale);
+  for (; i < count; ++i) y[i] *= scale;
+}
+
+static void LogSoftmaxLongRow(const float* x, float* y, int count) {
+  const float largest = LargestOf(x, count);
+  const Floats sum = SumOfExponentials<false>(x, largest, nullptr, count) + Floats{};
+  const float log_sum = LogOfSum(sum)[0];
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Store<kLanes>(y + i, (Load<kLanes>(x + i) - largest) - log_sum);
+  }
+  for (; i < count; ++i) y[i] = (x[i] - largest) - log_sum;
+}
+
+/// In place: element i of every row at lanes[i * kLanes].
+template <bool kLog>
+static void SoftmaxOfLanes(float* lanes, int count) {
+  Floats largest = Load<kLanes>(lanes);
+  for (int i = 1; i < count; ++i) largest = Larger(Load<kLanes>(lanes + i * kLanes), largest);
+  Floats sum = {};
+  for (int i = 0; i < count; ++i) {
+    const Floats lowered = Load<kLanes>(lanes + i * kLanes) - largest;
+    const Floats exponential = ExpOfNegative(lowered);
+    sum += exponential;
+    Store<kLanes>(lanes + i * kLanes, kLog ? lowered : exponential);
+  }
+  const Floats last = kLog ? LogOfSum(sum) : 1.0F / sum;
+  for (int i = 0; i < count; ++i) {
+    const Floats values = Load<kLanes>(lanes + i * kLanes);
+    Store<kLanes>(lanes + i * kLanes, kLog ? values - last : values * last);
+  }
+}
+
+/// Up to kLanes rows at once, through a buffer that turns rows into lanes.
+static void SoftmaxShortRows(const SoftmaxCall& call, int first, int rows) {
+  float lanes[kShortRow * kLanes];
+  const float* x = call.x + first * call.x_step;
+  for (int i = 0; i < call.count; ++i) {
+    for (int r = 0; r < rows; ++r) lanes[i * kLanes + r] = x[r * call.x_step + i];
+    for (int r = rows; r < kLanes; ++r) lanes[i * kLanes + r] = 0.0F;
+  }
+  if (call.log) {
+    SoftmaxOfLanes<true>(lanes, call.count);
+  } else {
+    SoftmaxOfLanes<false>(lanes, call.count);
+  }
+  float* y = call.y + first * call.y_step;
+  for (int i = 0; i < call.count; ++i) {
+    for (int r = 0; r < rows; ++r) y[r * call.y_step + i] = lanes[i * kLanes + r];
+  }
+}
+
+static void RunSoftmax(const SoftmaxCall& call) {
+  if (call.count <= kShortRow) {
+    for (int row = 0; row < call.rows; row += kLanes) {
+      const int left = call.rows - row;
+      SoftmaxShortRows(call, row, left < kLanes ? left : kLanes);
+    }
+    return;
+  }
+  for (int row = 0; row < call.rows; ++row) {
+    const float* x = call.x + row * call.x_step;
+    float* y = call.y + row * call.y_step;
+    if (call.log) {
+      LogSoftmaxLongRow(x, y, call.count);
+    } else {
+      SoftmaxLongRow(x, y, call.count);
+    }
+  }
+}
+
+}  // namespace tenon::cpu::f32::TENON_F32_ISA

@@ -1,0 +1,114 @@
+// Vectors of floats as the compiler's own types, and how they are loaded, stored and clamped.
+//
+// TENON_F32_ISA names the namespace, so that each instruction set has functions of its own, and
+// TENON_VECTOR_LANES says how many floats a register holds.
+#pragma once
+
+#include "backends/cpu/kernels/f32/simd/routines.hpp"
+
+#if !defined(TENON_F32_ISA) || !defined(TENON_VECTOR_LANES)
+#error "included by routines_*.cpp only"
+#endif
+
+#if defined(__clang__)
+#define TENON_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TENON_UNROLL _Pragma("GCC unroll 64")
+#endif
+
+namespace tenon::cpu::f32::TENON_F32_ISA {
+
+constexpr int kLanes = TENON_VECTOR_LANES;
+
+template <int kCount>
+struct VectorOf;
+template <>
+struct VectorOf<4> {
+  using Type = float __attribute__((vector_size(16)));
+  using Unaligned = float __attribute__((vector_size(16), aligned(4)));
+};
+template <>
+struct VectorOf<8> {
+  using Type = float __attribute__((vector_size(32)));
+  using Unaligned = float __attribute__((vector_size(32), aligned(4)));
+};
+template <>
+struct VectorOf<16> {
+  using Type = float __attribute__((vector_size(64)));
+  using Unaligned = float __attribute__((vector_size(64), aligned(4)));
+};
+
+template <int kCount>
+using Vector = typename VectorOf<kCount>::Type;
+
+template <int kCount>
+[[gnu::always_inline]] static inline Vector<kCount> Load(const float* from) {
+  return *reinterpret_cast<const typename VectorOf<kCount>::Unaligned*>(from);
+}
+
+template <int kCount>
+[[gnu::always_inline]] static inline void Store(float* to, Vector<kCount> values) {
+  *reinterpret_cast<typename VectorOf<kCount>::Unaligned*>(to) = values;
+}
+
+/// Keeps a loaded vector in its register: else the compiler loads it again for every use, as the
+/// memory operand of a multiply-add.
+template <typename V>
+[[gnu::always_inline]] static inline void KeepInRegister(V& values) {
+#if defined(__x86_64__)
+  asm("" : "+v"(values));
+#elif defined(__aarch64__)
+  asm("" : "+w"(values));
+#else
+  (void)values;
+#endif
+}
+
+/// The first `count` lanes; the others are `rest`.
+template <int kCount>
+[[gnu::always_inline]] static inline Vector<kCount> LoadFirst(const float* from, int count,
+                                                              float rest = 0.0F) {
+  float lanes[kCount];
+  for (float& lane : lanes) lane = rest;
+  for (int i = 0; i < count; ++i) lanes[i] = from[i];
+  return Load<kCount>(lanes);
+}
+
+template <int kCount>
+[[gnu::always_inline]] static inline void StoreFirst(float* to, Vector<kCount> values, int count) {
+  float lanes[kCount];
+  Store<kCount>(lanes, values);
+  for (int i = 0; i < count; ++i) to[i] = lanes[i];
+}
+
+/// Loads whole vectors, or only the first lanes of one.
+template <int kCount, bool kPartial>
+struct Lanes {
+  int count;
+  [[gnu::always_inline]] Vector<kCount> Get(const float* from) const {
+    if constexpr (kPartial) return LoadFirst<kCount>(from, count);
+    return Load<kCount>(from);
+  }
+  [[gnu::always_inline]] void Put(float* to, Vector<kCount> values) const {
+    if constexpr (kPartial) return StoreFirst<kCount>(to, values, count);
+    Store<kCount>(to, values);
+  }
+};
+
+/// The bounds of a clamp in every lane: made once, since stores could change those of a call.
+template <int kCount>
+struct Bounds {
+  [[gnu::always_inline]] Bounds(float low, float high)
+      : lows(low - Vector<kCount>{}), highs(high - Vector<kCount>{}) {}
+
+  /// min(max(values, low), high), in which NaN stays NaN.
+  [[gnu::always_inline]] Vector<kCount> Clamp(Vector<kCount> values) const {
+    const Vector<kCount> raised = values < lows ? lows : values;
+    return raised > highs ? highs : raised;
+  }
+
+  Vector<kCount> lows;
+  Vector<kCount> highs;
+};
+
+}  // namespace tenon::cpu::f32::TENON_F32_ISA

@@ -1,0 +1,54 @@
+// Softmax along whatever dimension is innermost in memory.
+#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "backends/cpu/kernels/f32/kernels.hpp"
+#include "backends/cpu/kernels/f32/pixel_runs.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::f32 {
+namespace {
+
+/// Elements whose exponentials cost about what waking a thread does.
+constexpr int64_t kSmallElements = 16'384;
+
+}  // namespace
+
+Status SoftmaxCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(SoftmaxSupports(setup.op)));
+  TENON_ENSURE(setup.op.Input(0).IsRowMajor() && setup.op.Output().IsRowMajor(), kUnsupported,
+               "the vector softmax takes row-major tensors");
+  return OkStatus();
+}
+
+Status ChannelSoftmaxCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(ChannelSoftmaxSupports(setup.op)));
+  return CheckDenseChannels(setup.op);
+}
+
+Status SoftmaxRun(const KernelCall& call) {
+  const auto& routines = *static_cast<const Routines*>(call.state);
+  const auto& attributes = call.op.AttributesAs<SoftmaxAttributes>();
+  const TensorView& x = call.op.Input(0);
+  const TensorView& y = call.op.Output();
+  const bool along_last = attributes.axis == x.rank - 1;
+  const PixelRuns runs = along_last ? PixelRuns::OfRows(x) : PixelRuns::OfImages(x, y);
+  const bool small = x.Elements() < kSmallElements;
+  ParallelFor(small ? nullptr : call.parallel, runs.pixels(), [&](int begin, int end) {
+    while (begin < end) {
+      const PixelRun run = runs.Run(begin, end);
+      SoftmaxCall rows;
+      rows.x = x.As<const float>() + run.x;
+      rows.y = y.As<float>() + run.y;
+      rows.x_step = run.x_step;
+      rows.y_step = run.y_step;
+      rows.rows = run.pixels;
+      rows.count = x.dims[attributes.axis];
+      rows.log = attributes.log != 0;
+      routines.softmax(rows);
+      begin += run.pixels;
+    }
+  });
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::f32

@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels/portable/elementwise/convert.hpp"
+#include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::portable {
+namespace {
+
+/// How one dimension of y maps to x: index i of y shows index i - begin of x, if that is among the
+/// elements [first, last] that stay.
+struct PadDimension {
+  int32_t size;  ///< of y
+  int32_t begin;
+  int32_t first;
+  int32_t last;
+  ptrdiff_t to_stride;  ///< bytes
+  ptrdiff_t from_stride;
+
+  [[nodiscard]] bool IsPadded() const { return first + begin != 0 || last + begin != size - 1; }
+};
+
+struct PadPlan {
+  int rank = 0;
+  PadDimension dims[kMaxRank];
+  PadMode mode = PadMode::kConstant;
+};
+
+/// Index of x that index `i` of y shows, or -1 for the constant.
+int32_t SourceIndex(const PadDimension& dim, PadMode mode, int32_t i) {
+  const int32_t at = i - dim.begin;
+  if (at >= dim.first && at <= dim.last) return at;
+  if (mode == PadMode::kConstant) return -1;
+  if (mode == PadMode::kEdge) return at < dim.first ? dim.first : dim.last;
+  return at < dim.first ? 2 * dim.first - at : 2 * dim.last - at;
+}
+
+/// Dimensions in the order of y's memory, largest stride first.
+PadPlan MakePlan(const PadAttributes& attributes, const TensorView& y, const TensorView& x) {
+  PadPlan plan;
+  plan.mode = attributes.mode;
+  for (int k = 0; k < y.rank; ++k) {
+    const int32_t begin = attributes.begins[k];
+    const int32_t end = attributes.ends[k];
+    const PadDimension dim = {y.dims[k],
+                              begin,
+                              begin < 0 ? -begin : 0,
+                              x.dims[k] - 1 + (end < 0 ? end : 0),
+                              ByteStride(y, k),
+                              ByteStride(x, k)};
+    if (dim.size == 1 && !dim.IsPadded() && x.dims[k] == 1) continue;
+    int at = plan.rank++;
+    for (; at > 0 && plan.dims[at - 1].to_stride < dim.to_stride; --at) {
+      plan.dims[at] = plan.dims[at - 1];
+    }
+    plan.dims[at] = dim;
+  }
+  return plan;
+}
+
+/// Merges the innermost dimension into its neighbour while nothing pads it and both sides pass
+/// evenly: channels-last images then have rows of width times channels.
+void MergeInnermost(PadPlan& plan) {
+  while (plan.rank >= 2) {
+    PadDimension& outer = plan.dims[plan.rank - 2];
+    const PadDimension& inner = plan.dims[plan.rank - 1];
+    const bool evenly = outer.to_stride == inner.to_stride * inner.size &&
+                        outer.from_stride == inner.from_stride * inner.size;
+    if (inner.begin != 0 || inner.IsPadded() || !evenly) return;
+    if (plan.mode != PadMode::kConstant && outer.IsPadded()) return;
+    outer.first *= inner.size;
+    outer.last = (outer.last + 1) * inner.size - 1;
+    outer.begin *= inner.size;
+    outer.size *= inner.size;
+    outer.to_stride = inner.to_stride;
+    outer.from_stride = inner.from_stride;
+    --plan.rank;
+  }
+}
+
+template <typename T>
+void FillRow(char* to, ptrdiff_t stride, T value, int count) {
+  using Word [[gnu::may_alias]] = T;
+  for (ptrdiff_t i = 0; i < count; ++i) *reinterpret_cast<Word*>(to + i * stride) = value;
+}
+
+/// One row of y; `from` is x's row, null where all is constant.
+template <typename T>
+void PadRow(const PadDimension& dim, PadMode mode, char* to, const char* from, T value) {
+  if (from == nullptr) return FillRow<T>(to, dim.to_stride, value, dim.size);
+  const int32_t inside_first = std::clamp<int32_t>(dim.first + dim.begin, 0, dim.size);
+  const int32_t inside_end = std::clamp<int32_t>(dim.last + dim.begin + 1, inside_first, dim.size);
+  const auto border = [&](int32_t i, int32_t end) {
+    for (; i < end; ++i) {
+      const int32_t at = SourceIndex(dim, mode, i);
+      T element = value;
+      if (at >= 0) std::memcpy(&element, from + at * dim.from_stride, sizeof(T));
+      std::memcpy(to + i * dim.to_stride, &element, sizeof(T));
+    }
+  };
+  border(0, inside_first);
+  if (inside_end > inside_first) {
+    CopyRow<T>(to + inside_first * dim.to_stride, dim.to_stride,
+               from + (inside_first - dim.begin) * dim.from_stride, dim.from_stride,
+               inside_end - inside_first);
+  }
+  border(inside_end, dim.size);
+}
+
+/// x's row for the outer position `index` of y, or null where a dimension gives the constant.
+const char* SourceRow(const PadPlan& plan, const char* x, const int32_t* index) {
+  for (int k = 0; k + 1 < plan.rank; ++k) {
+    const int32_t at = SourceIndex(plan.dims[k], plan.mode, index[k]);
+    if (at < 0) return nullptr;
+    x += at * plan.dims[k].from_stride;
+  }
+  return x;
+}
+
+template <typename T>
+void PadAll(const PadPlan& plan, char* y, const char* x, T value, const ParallelRunner* parallel) {
+  LoopNest<1> outer;
+  outer.rank = plan.rank - 1;
+  for (int k = 0; k < outer.rank; ++k) {
+    outer.dims[k] = plan.dims[k].size;
+    outer.strides[0][k] = plan.dims[k].to_stride;
+  }
+  const PadDimension& row = plan.dims[plan.rank - 1];
+  const int64_t rows = outer.Elements();
+  ParallelFor(rows * row.size >= kParallelElements ? parallel : nullptr, static_cast<int>(rows),
+              [&](int begin, int end) {
+                Odometer<1> odometer(outer, outer.rank, {{y}}, begin);
+                for (int i = begin; i < end; ++i, odometer.Next()) {
+                  const char* from = x == nullptr ? nullptr : SourceRow(plan, x, odometer.index());
+                  PadRow<T>(row, plan.mode, odometer.cursor().at[0], from, value);
+                }
+              });
+}
+
+/// The bits of `value` as an element of `dtype`; the shape rule has checked that it is one.
+uint64_t ElementBits(float value, DType dtype) {
+  uint64_t bits = 0;
+  switch (dtype) {
+    case DType::kF32:
+      return math::BitsOf(value);
+    case DType::kF16:
+      return FloatToHalf(value);
+    case DType::kBf16:
+      return FloatToBfloat16(value);
+    case DType::kF64: {
+      const auto wide = static_cast<double>(value);
+      std::memcpy(&bits, &wide, sizeof(bits));
+      return bits;
+    }
+    case DType::kU64:
+      return SaturateToInteger<uint64_t>(value);
+    default:
+      return static_cast<uint64_t>(SaturateToInteger<int64_t>(value));
+  }
+}
+
+}  // namespace
+
+Status PadRun(const KernelCall& call) {
+  const auto& attributes = call.op.AttributesAs<PadAttributes>();
+  const TensorView& x = call.op.Input(0);
+  const TensorView& y = call.op.Output();
+  if (y.Elements() == 0) return OkStatus();
+  PadPlan plan = MakePlan(attributes, y, x);
+  MergeInnermost(plan);
+  if (plan.rank == 0) {
+    plan.rank = 1;
+    plan.dims[0] = {1, 0, 0, 0, 0, 0};
+  }
+  const uint64_t bits = ElementBits(attributes.value, y.dtype);
+  const char* from = x.Elements() == 0 ? nullptr : x.As<char>();
+  WithWord(DTypeBytes(y.dtype), [&](auto word) {
+    PadAll(plan, y.As<char>(), from, static_cast<decltype(word)>(bits), call.parallel);
+  });
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::portable

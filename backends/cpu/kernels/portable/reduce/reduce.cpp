@@ -1,0 +1,220 @@
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/reduce/reduce_plan.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::portable {
+namespace {
+
+// How elements are taken into a partial result, and how partial results join. Integers wrap.
+template <typename T>
+struct Sum {
+  static constexpr T Start() { return 0; }
+  static T Join(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      using Unsigned = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+    } else {
+      return a + b;
+    }
+  }
+  static T Take(T total, T value, T /*shift*/) { return Join(total, value); }
+};
+
+template <typename T>
+struct Product {
+  static constexpr T Start() { return 1; }
+  static T Join(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {
+      using Unsigned = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
+    } else {
+      return a * b;
+    }
+  }
+  static T Take(T total, T value, T /*shift*/) { return Join(total, value); }
+};
+
+template <typename T>
+struct Maximum {
+  static constexpr T Start() {
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::lowest();
+  }
+  static T Join(T a, T b) { return b > a || b != b ? b : a; }  // NaN wins, and then stays
+  static T Take(T total, T value, T /*shift*/) { return Join(total, value); }
+};
+
+template <typename T>
+struct Minimum {
+  static constexpr T Start() {
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                : std::numeric_limits<T>::max();
+  }
+  static T Join(T a, T b) { return b < a || b != b ? b : a; }
+  static T Take(T total, T value, T /*shift*/) { return Join(total, value); }
+};
+
+template <typename T>
+struct SumOfMagnitudes : Sum<T> {
+  static T Take(T total, T value, T /*shift*/) { return total + (value < 0 ? -value : value); }
+};
+
+template <typename T>
+struct SumOfSquares : Sum<T> {
+  static T Take(T total, T value, T /*shift*/) { return total + value * value; }
+};
+
+template <typename T>
+struct SumOfExponentials : Sum<T> {
+  static T Take(T total, T value, T shift) { return total + std::exp(value - shift); }
+};
+
+/// Takes one run of each lane into `totals`. A run is summed by itself before it joins, which
+/// keeps the rounding errors of long sums down.
+template <typename T, typename Rule>
+void TakeRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, T* totals) {
+  T partial[kReduceLanes];
+  for (T& value : partial) value = Rule::Start();
+  if (plan.lane_x == 1 && lanes == kReduceLanes) {
+    for (int i = 0; i < plan.run_dim; ++i, x += plan.run_x) {
+      for (int lane = 0; lane < kReduceLanes; ++lane) {
+        partial[lane] = Rule::Take(partial[lane], x[lane], shifts[lane]);
+      }
+    }
+  } else {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const T* run = x + lane * plan.lane_x;
+      T total = Rule::Start();
+      for (int i = 0; i < plan.run_dim; ++i) {
+        total = Rule::Take(total, run[i * plan.run_x], shifts[lane]);
+      }
+      partial[lane] = total;
+    }
+  }
+  for (int lane = 0; lane < lanes; ++lane) totals[lane] = Rule::Join(totals[lane], partial[lane]);
+}
+
+/// Reduces a block of lanes whose first elements start at `x`.
+template <typename T, typename Rule>
+void ReduceLanes(const ReducePlan& plan, const T* x, int lanes, const T* shifts, T* totals) {
+  for (int lane = 0; lane < kReduceLanes; ++lane) totals[lane] = Rule::Start();
+  ForEachRun(plan,
+             [&](ptrdiff_t offset) { TakeRuns<T, Rule>(plan, x + offset, lanes, shifts, totals); });
+}
+
+template <typename T>
+void ReduceFloatOnly(ReduceFunction function, const ReducePlan& plan, const T* x, int lanes,
+                     T* totals) {
+  T shifts[kReduceLanes] = {};
+  switch (function) {
+    case ReduceFunction::kL1:
+      return ReduceLanes<T, SumOfMagnitudes<T>>(plan, x, lanes, shifts, totals);
+    case ReduceFunction::kL2:
+    case ReduceFunction::kSumSquare:
+      ReduceLanes<T, SumOfSquares<T>>(plan, x, lanes, shifts, totals);
+      if (function == ReduceFunction::kSumSquare) return;
+      for (int i = 0; i < lanes; ++i) totals[i] = std::sqrt(totals[i]);
+      return;
+    case ReduceFunction::kLogSum:
+      ReduceLanes<T, Sum<T>>(plan, x, lanes, shifts, totals);
+      for (int i = 0; i < lanes; ++i) totals[i] = std::log(totals[i]);
+      return;
+    default:
+      // Less the maximum, so that no exponential overflows; an infinite one shifts nothing.
+      ReduceLanes<T, Maximum<T>>(plan, x, lanes, shifts, totals);
+      for (int i = 0; i < lanes; ++i) shifts[i] = std::isfinite(totals[i]) ? totals[i] : T{0};
+      ReduceLanes<T, SumOfExponentials<T>>(plan, x, lanes, shifts, totals);
+      for (int i = 0; i < lanes; ++i) totals[i] = std::log(totals[i]) + shifts[i];
+      return;
+  }
+}
+
+template <typename T>
+void ReduceAnyType(ReduceFunction function, const ReducePlan& plan, const T* x, int lanes,
+                   T* totals) {
+  const T shifts[kReduceLanes] = {};
+  switch (function) {
+    case ReduceFunction::kSum:
+      return ReduceLanes<T, Sum<T>>(plan, x, lanes, shifts, totals);
+    case ReduceFunction::kMean:
+      ReduceLanes<T, Sum<T>>(plan, x, lanes, shifts, totals);
+      for (int i = 0; i < lanes; ++i) {
+        totals[i] = static_cast<T>(totals[i] / static_cast<T>(plan.reduced_count));
+      }
+      return;
+    case ReduceFunction::kMax:
+      return ReduceLanes<T, Maximum<T>>(plan, x, lanes, shifts, totals);
+    case ReduceFunction::kMin:
+      return ReduceLanes<T, Minimum<T>>(plan, x, lanes, shifts, totals);
+    case ReduceFunction::kProd:
+      return ReduceLanes<T, Product<T>>(plan, x, lanes, shifts, totals);
+    default:
+      if constexpr (std::is_floating_point_v<T>) {
+        ReduceFloatOnly(function, plan, x, lanes, totals);
+      }
+      return;
+  }
+}
+
+/// Bytes reduce to extremes only: their sums would not fit.
+template <typename T>
+void ReduceByte(ReduceFunction function, const ReducePlan& plan, const T* x, int lanes, T* totals) {
+  const T shifts[kReduceLanes] = {};
+  if (function == ReduceFunction::kMin) {
+    ReduceLanes<T, Minimum<T>>(plan, x, lanes, shifts, totals);
+  } else {
+    ReduceLanes<T, Maximum<T>>(plan, x, lanes, shifts, totals);
+  }
+}
+
+template <typename T>
+void Reduce(const KernelCall& call) {
+  const ReduceFunction function = call.op.AttributesAs<ReduceAttributes>().function;
+  const ReducePlan plan = PlanReduction(call.op);
+  const auto* x = call.op.Input(0).As<const T>();
+  auto* y = call.op.Output().As<T>();
+  ForEachReduction(plan, call.parallel, [&](const Reduction& block) {
+    T totals[kReduceLanes];
+    if constexpr (sizeof(T) == 1) {
+      ReduceByte(function, plan, x + block.x, block.lanes, totals);
+    } else {
+      ReduceAnyType(function, plan, x + block.x, block.lanes, totals);
+    }
+    for (int i = 0; i < block.lanes; ++i) y[block.y + i * plan.lane_y] = totals[i];
+  });
+}
+
+}  // namespace
+
+Status ReduceRun(const KernelCall& call) {
+  if (call.op.Output().Elements() == 0) return OkStatus();
+  switch (call.op.Input(0).dtype) {
+    case DType::kF64:
+      Reduce<double>(call);
+      break;
+    case DType::kI32:
+      Reduce<int32_t>(call);
+      break;
+    case DType::kI64:
+      Reduce<int64_t>(call);
+      break;
+    case DType::kI8:
+      Reduce<int8_t>(call);
+      break;
+    case DType::kU8:
+      Reduce<uint8_t>(call);
+      break;
+    default:
+      Reduce<float>(call);
+      break;
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::portable

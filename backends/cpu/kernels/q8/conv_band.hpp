@@ -1,0 +1,27 @@
+// Convolutions of kernels other than 1x1, and of few channels: bands of the input are copied to the
+// stack.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/q8/gemm_weights.hpp"
+#include "runtime/backend_api/parallel.hpp"
+#include "runtime/ops/conv_geometry.hpp"
+
+namespace tenon::cpu::q8 {
+
+/// One execution. What one output pixel reads fits kMostBandBytes.
+struct BandConv {
+  const PackedGemm* packed;
+  const GemmEpilogue* epilogue;
+  ConvGeometry geometry;  ///< strides in elements
+  GemmShape shape;
+  const uint8_t* x;
+  uint8_t* y;
+  int y_bytes;  ///< of an output element
+  uint32_t flip;
+};
+
+void RunBandConv(const BandConv& conv, const ParallelRunner* parallel);
+
+}  // namespace tenon::cpu::q8

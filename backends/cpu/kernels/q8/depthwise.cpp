@@ -1,0 +1,131 @@
+// Quantized depthwise convolution: each item of work is one output row of one block of channels.
+#include <cstddef>
+
+#include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/kernels/held_block.hpp"
+#include "backends/cpu/kernels/q8/depthwise_weights.hpp"
+#include "backends/cpu/kernels/q8/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::q8 {
+namespace {
+
+using In = QuantizedProductInput;
+
+constexpr int64_t kSmallWork = 30'000;
+
+/// One spatial dimension of the windows.
+struct Axis {
+  int64_t input;
+  int64_t stride;
+  int64_t dilation;
+  int64_t pad;
+  int kernel;
+};
+
+/// One execution.
+struct Depthwise {
+  const DepthwiseWeights* weights;
+  Axis rows;
+  Axis columns;
+  const TensorView* x;
+  const TensorView* y;
+  ByteOutput output;
+  uint8_t x_flip;
+  bool fixed_point;
+};
+
+Axis AxisOf(const OpCall& op, int i) {
+  const auto& attributes = op.AttributesAs<ConvAttributes>();
+  Axis axis;
+  axis.input = op.Input(In::kX).dims[2 + i];
+  axis.stride = attributes.strides[i];
+  axis.dilation = attributes.dilations[i];
+  axis.pad = attributes.pads[i];
+  axis.kernel = op.Input(In::kWeights).dims[2 + i];
+  return axis;
+}
+
+/// What each tap reads of the window's rows from input row `top` on. `image` is at the block.
+void FillTaps(const Depthwise& state, const uint8_t* image, const uint8_t* padding, int64_t top,
+              DepthwiseTap* taps) {
+  const DepthwiseWeights& weights = *state.weights;
+  const int group = weights.routines->depthwise_form.group;
+  const int count = weights.is_column ? group : weights.groups * group;
+  for (int i = 0; i < count; ++i) {
+    const int row = weights.is_column ? i : i / state.columns.kernel;
+    const int64_t h = top + row * state.rows.dilation;
+    const bool inside = row < state.rows.kernel && h >= 0 && h < state.rows.input;
+    const int64_t step = state.x->strides[3];
+    taps[i].row = inside ? image + h * state.x->strides[2] : padding;
+    taps[i].step = inside ? step : 0;
+    taps[i].column = weights.is_column ? 0 : i % state.columns.kernel * state.columns.dilation;
+  }
+}
+
+void RunItem(const Depthwise& state, int item) {
+  const DepthwiseWeights& weights = *state.weights;
+  const DepthwiseForm& form = weights.routines->depthwise_form;
+  const TensorView& x = *state.x;
+  const TensorView& y = *state.y;
+  const ChannelBlock block = weights.BlockAt(item % weights.blocks);
+  const int row = item / weights.blocks % y.dims[2];
+  const int64_t image = item / weights.blocks / y.dims[2];
+  DepthwiseTap taps[kMostDepthwiseTaps + 4];
+  const uint8_t* from = x.As<const uint8_t>() + image * x.strides[0] + block.first;
+  const uint8_t* padding = weights.padding + block.first;
+  FillTaps(state, from, padding, row * state.rows.stride - state.rows.pad, taps);
+  DepthwiseCall call;
+  call.taps = taps;
+  call.padding = padding;
+  call.weights =
+      weights.weights + int64_t{block.first} * weights.groups * form.group * (form.is_byte ? 1 : 2);
+  call.bias = weights.bias + block.first;
+  call.multiplier = weights.multiplier + block.first;
+  call.doubling = weights.doubling + block.first;
+  call.half = weights.half + block.first;
+  call.right = weights.right + block.first;
+  call.away = weights.away + block.first;
+  call.y = y.As<uint8_t>() + image * y.strides[0] + int64_t{row} * y.strides[2] + block.first;
+  call.y_step = y.strides[3];
+  call.columns = state.columns.input;
+  call.first = -state.columns.pad;
+  call.stride = state.columns.stride;
+  call.pixels = y.dims[3];
+  call.groups = weights.groups;
+  call.block = block.width;
+  call.channels = block.channels;
+  call.is_column = weights.is_column;
+  call.fixed_point = state.fixed_point;
+  call.x_flip = state.x_flip;
+  call.output = state.output;
+  weights.routines->depthwise(call);
+}
+
+}  // namespace
+
+Status DepthwiseCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(DepthwiseSupports(setup.op)));
+  return CheckDenseChannels(setup.op);
+}
+
+Status DepthwiseRun(const KernelCall& call) {
+  const auto& attributes = call.op.AttributesAs<QuantizedConvAttributes>();
+  Depthwise state;
+  state.weights = static_cast<const DepthwiseWeights*>(call.state);
+  state.rows = AxisOf(call.op, 0);
+  state.columns = AxisOf(call.op, 1);
+  state.x = &call.op.Input(In::kX);
+  state.y = &call.op.Output();
+  state.output = ByteOutputOf(attributes.output);
+  state.x_flip = FlipToU8(state.x->dtype);
+  state.fixed_point = attributes.output.rounding == Rounding::kFixedPoint;
+  const int64_t work = state.y->Elements() * state.rows.kernel * state.columns.kernel;
+  ParallelFor(work < kSmallWork ? nullptr : call.parallel,
+              state.y->dims[0] * state.y->dims[2] * state.weights->blocks, [&](int begin, int end) {
+                for (int item = begin; item < end; ++item) RunItem(state, item);
+              });
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::q8

@@ -1,0 +1,44 @@
+// Runs a packed product over rows of pixels that lie where they are read: 1x1 convolutions and
+// matrix products.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/q8/gemm_weights.hpp"
+#include "runtime/backend_api/parallel.hpp"
+
+namespace tenon::cpu::q8 {
+
+/// Where the pixels of an operand lie; distances in bytes.
+struct PixelSteps {
+  int64_t image = 0;
+  int64_t row = 0;
+  int64_t pixel = 0;
+};
+
+/// `images` x `height` rows of `width` pixels.
+struct GemmRows {
+  const uint8_t* x = nullptr;
+  uint8_t* y = nullptr;
+  PixelSteps x_steps;
+  PixelSteps y_steps;
+  int images = 1;
+  int height = 1;
+  int width = 1;
+  int depth = 1;    ///< bytes that each product reads of a pixel
+  int y_bytes = 1;  ///< of an output element
+  uint32_t flip = 0;
+};
+
+void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const GemmRows& rows,
+                 const ParallelRunner* parallel);
+
+/// Multiply-accumulates that take about as long as starting a second thread.
+inline constexpr int64_t kSmallWork = 100'000;
+
+/// 0x80808080 for x of i8, which the routines take as u8.
+[[nodiscard]] inline uint32_t FlipOf(const TensorView& x) {
+  return x.dtype == DType::kI8 ? 0x80808080U : 0U;
+}
+
+}  // namespace tenon::cpu::q8

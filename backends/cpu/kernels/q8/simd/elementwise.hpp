@@ -1,0 +1,187 @@
+// Elementwise kernels on bytes as plain loops, which the compiler turns into the instruction set's
+// vectors. Bits are those of requantize.hpp, whose functions are said anew: see byte_routines.hpp.
+//
+// TENON_Q8_ISA names the namespace, so that each instruction set has functions of its own.
+#pragma once
+
+#include "backends/cpu/kernels/q8/byte_routines.hpp"
+
+#if !defined(TENON_Q8_ISA)
+#error "included by routines_*.cpp only"
+#endif
+
+#if defined(__clang__)
+#define TENON_BYTES_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TENON_BYTES_LOOP _Pragma("GCC ivdep")
+#endif
+
+namespace tenon::cpu::q8::TENON_Q8_ISA {
+
+/// Kept within what every output of 8 bits saturates at; NaN gives 0.
+[[gnu::always_inline]] static inline float Bounded(float x) {
+  constexpr float kMost = 1024.0F;
+  const float number = x == x ? x : 0.0F;
+  const float below = number < kMost ? number : kMost;
+  return below > -kMost ? below : -kMost;
+}
+
+/// The nearest integer, halves to even, of a bounded value: the sum with 1.5 * 2^23 has no bits
+/// behind the point.
+[[gnu::always_inline]] static inline int32_t RoundedEven(float x) {
+  constexpr int32_t kBits = 0x4B400000;
+  const float shifted = Bounded(x) + 12582912.0F;
+  int32_t bits = 0;
+  __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  return bits - kBits;
+}
+
+/// The same with halves away from zero.
+[[gnu::always_inline]] static inline int32_t RoundedAway(float x) {
+  const float bounded = Bounded(x);
+  const float size = bounded < 0.0F ? -bounded : bounded;
+  const auto whole = static_cast<int32_t>(size);
+  const int32_t rounded = whole + (size - static_cast<float>(whole) >= 0.5F ? 1 : 0);
+  return bounded < 0.0F ? -rounded : rounded;
+}
+
+[[gnu::always_inline]] static inline int32_t Scaled(const FixedPointFactor& factor, int32_t x) {
+  const auto shifted = static_cast<int32_t>(static_cast<uint32_t>(x) << factor.left);
+  const int64_t product = int64_t{shifted} * factor.multiplier + (int64_t{1} << 30);
+  const auto high = static_cast<int32_t>(product >> 31);
+  const uint32_t half = (uint32_t{1} << factor.right) >> 1;
+  const uint32_t size = high < 0 ? 0U - static_cast<uint32_t>(high) : static_cast<uint32_t>(high);
+  const auto rounded = static_cast<int32_t>((size + half) >> factor.right);
+  return high < 0 ? static_cast<int32_t>(0U - static_cast<uint32_t>(rounded)) : rounded;
+}
+
+/// `rounded` is within 2^31 less 2^8 of zero, or saturates all the same.
+[[gnu::always_inline]] static inline uint8_t ToByte(const ByteOutput& output, int32_t rounded) {
+  constexpr int32_t kFar = 1024;
+  const int32_t near_low = rounded > -kFar ? rounded : -kFar;
+  int32_t y = (near_low < kFar ? near_low : kFar) + output.zero_point;
+  y = y > output.min ? y : output.min;
+  y = y < output.max ? y : output.max;
+  return static_cast<uint8_t>(static_cast<uint8_t>(y) ^ output.flip);
+}
+
+[[gnu::always_inline]] static inline int32_t ValueOf(uint8_t byte, uint8_t flip) {
+  return static_cast<int8_t>(static_cast<uint8_t>(byte ^ flip));
+}
+
+/// z = ToByte(function(x - zero point, y - zero point)).
+template <typename Function>
+[[gnu::always_inline]] static inline void MapBytes(const BinaryCall& call,
+                                                   const Function& function) {
+  const uint8_t* x = call.x;
+  const uint8_t* y = call.y;
+  uint8_t* z = call.z;
+  const ByteOutput output = call.output;
+  const uint8_t x_flip = call.x_flip;
+  const uint8_t y_flip = call.y_flip;
+  const int32_t x_zero = call.x_zero_point;
+  const int32_t y_zero = call.y_zero_point;
+  const int count = call.count;
+  TENON_BYTES_LOOP
+  for (int i = 0; i < count; ++i) {
+    z[i] = ToByte(output, function(ValueOf(x[i], x_flip) - x_zero, ValueOf(y[i], y_flip) - y_zero));
+  }
+}
+
+template <ByteFunction kFunction>
+static void BinaryOfFloats(const BinaryCall& call) {
+  const float x_scale = call.x_scale;
+  const float y_scale = call.y_scale;
+  const float z_scale = call.z_scale;
+  MapBytes(call, [=](int32_t x, int32_t y) {
+    const float left = static_cast<float>(x) * x_scale;
+    const float right = static_cast<float>(y) * y_scale;
+    if constexpr (kFunction == ByteFunction::kAdd) return RoundedEven((left + right) / z_scale);
+    if constexpr (kFunction == ByteFunction::kSubtract) {
+      return RoundedEven((left - right) / z_scale);
+    }
+    return RoundedEven(left * right / z_scale);
+  });
+}
+
+template <ByteFunction kFunction>
+static void BinaryInFixedPoint(const BinaryCall& call) {
+  const FixedPointFactor x_factor = call.x_factor;
+  const FixedPointFactor y_factor = call.y_factor;
+  const FixedPointFactor z_factor = call.z_factor;
+  const int32_t left_shift = call.left_shift;
+  MapBytes(call, [=](int32_t x, int32_t y) {
+    if constexpr (kFunction == ByteFunction::kMultiply) return Scaled(z_factor, x * y);
+    const auto left = static_cast<uint32_t>(Scaled(x_factor, x * (1 << left_shift)));
+    const auto right = static_cast<uint32_t>(Scaled(y_factor, y * (1 << left_shift)));
+    const uint32_t sum = kFunction == ByteFunction::kAdd ? left + right : left - right;
+    return Scaled(z_factor, static_cast<int32_t>(sum));
+  });
+}
+
+template <ByteFunction kFunction>
+static void BinaryOf(const BinaryCall& call) {
+  call.fixed_point ? BinaryInFixedPoint<kFunction>(call) : BinaryOfFloats<kFunction>(call);
+}
+
+static void RunBinary(const BinaryCall& call) {
+  switch (call.function) {
+    case ByteFunction::kAdd:
+      return BinaryOf<ByteFunction::kAdd>(call);
+    case ByteFunction::kSubtract:
+      return BinaryOf<ByteFunction::kSubtract>(call);
+    case ByteFunction::kMultiply:
+      return BinaryOf<ByteFunction::kMultiply>(call);
+  }
+}
+
+template <typename Function>
+[[gnu::always_inline]] static inline void MapFloats(const QuantizeCall& call,
+                                                    const Function& function) {
+  const float* x = call.x;
+  uint8_t* y = call.y;
+  const ByteOutput output = call.output;
+  const int count = call.count;
+  TENON_BYTES_LOOP
+  for (int i = 0; i < count; ++i) y[i] = ToByte(output, function(x[i]));
+}
+
+[[maybe_unused]] static void RunQuantize(const QuantizeCall& call) {
+  const float scale = call.scale;
+  const float inverse = call.inverse;
+  if (call.half_away) return MapFloats(call, [=](float x) { return RoundedAway(x / scale); });
+  if (inverse == 0.0F) return MapFloats(call, [=](float x) { return RoundedEven(x / scale); });
+  MapFloats(call, [=](float x) { return RoundedEven(x * inverse); });
+}
+
+[[maybe_unused]] static void RunDequantize(const DequantizeCall& call) {
+  const uint8_t* x = call.x;
+  float* y = call.y;
+  const uint8_t flip = call.flip;
+  const int32_t zero_point = call.zero_point;
+  const float scale = call.scale;
+  const int count = call.count;
+  TENON_BYTES_LOOP
+  for (int i = 0; i < count; ++i)
+    y[i] = static_cast<float>(ValueOf(x[i], flip) - zero_point) * scale;
+}
+
+[[maybe_unused]] static void RunLookup(const LookupCall& call) {
+  for (int i = 0; i < call.count; ++i) {
+    call.y[i] = call.table[static_cast<uint8_t>(call.x[i] ^ call.flip)];
+  }
+}
+
+[[maybe_unused]] static void RunInterleave3(const uint8_t* const* planes, uint8_t* y, int count) {
+  const uint8_t* a = planes[0];
+  const uint8_t* b = planes[1];
+  const uint8_t* c = planes[2];
+  TENON_BYTES_LOOP
+  for (int i = 0; i < count; ++i) {
+    y[3 * i] = a[i];
+    y[3 * i + 1] = b[i];
+    y[3 * i + 2] = c[i];
+  }
+}
+
+}  // namespace tenon::cpu::q8::TENON_Q8_ISA

@@ -1,0 +1,205 @@
+// Sums of bytes, and bytes of floats, 64 at a time. What might leave the range of a conversion goes
+// the way of elementwise.hpp.
+#pragma once
+
+#include "backends/cpu/kernels/q8/simd/elementwise.hpp"
+#include "backends/cpu/kernels/q8/simd/lanes512.hpp"
+
+namespace tenon::cpu::q8::avx512 {
+
+/// 64 elements as numbers of 32 bits (or floats), in the order in which Narrowed takes them.
+template <typename V>
+struct Quarters {
+  V a;
+  V b;
+  V c;
+  V d;
+};
+
+using WideIntegers = Quarters<__m512i>;
+using WideFloats = Quarters<__m512>;
+
+/// Bytes of i8, less `zero_point`.
+[[gnu::always_inline]] static inline WideIntegers Widened(__m512i bytes, __m512i zero_point) {
+  const __m512i zeros = _mm512_setzero_si512();
+  const __m512i low = Low8(zeros, bytes);
+  const __m512i high = High8(zeros, bytes);
+  const auto widen = [&](__m512i x) {
+    return _mm512_sub_epi32(_mm512_srai_epi32(x, 24), zero_point);
+  };
+  return {widen(Low16(zeros, low)), widen(High16(zeros, low)), widen(Low16(zeros, high)),
+          widen(High16(zeros, high))};
+}
+
+/// The output's bytes for rounded results.
+struct Narrow {
+  __m512i zero_point;
+  __m512i least;
+  __m512i most;
+  __m512i flip;
+
+  [[gnu::always_inline]] explicit Narrow(const ByteOutput& output)
+      : zero_point(_mm512_set1_epi16(static_cast<short>(output.zero_point))),
+        least(_mm512_set1_epi8(static_cast<char>(output.min))),
+        most(_mm512_set1_epi8(static_cast<char>(output.max))),
+        flip(_mm512_set1_epi8(static_cast<char>(output.flip))) {}
+
+  [[gnu::always_inline]] __m512i Of(const WideIntegers& x) const {
+    const __m512i low = AddSaturated16(Pack32(x.a, x.b), zero_point);
+    const __m512i high = AddSaturated16(Pack32(x.c, x.d), zero_point);
+    return Min8(Max8(Pack16(low, high), least), most) ^ flip;
+  }
+};
+
+template <typename X, typename Function>
+[[gnu::always_inline]] static inline auto Each(const X& x, const Function& f) {
+  return Quarters<decltype(f(x.a))>{f(x.a), f(x.b), f(x.c), f(x.d)};
+}
+
+template <typename X, typename Function>
+[[gnu::always_inline]] static inline auto Each(const X& x, const X& y, const Function& f) {
+  return Quarters<decltype(f(x.a, y.a))>{f(x.a, y.a), f(x.b, y.b), f(x.c, y.c), f(x.d, y.d)};
+}
+
+/// z = function(x, y), of integers less their zero points to rounded ones.
+template <typename Function>
+[[gnu::always_inline]] static inline void MapSixtyFour(const BinaryCall& call,
+                                                       const Function& function) {
+  using R = Register<__m512i>;
+  const __m512i x_flip = R::All8(call.x_flip);
+  const __m512i y_flip = R::All8(call.y_flip);
+  const __m512i x_zero = R::All32(call.x_zero_point);
+  const __m512i y_zero = R::All32(call.y_zero_point);
+  const Narrow narrow(call.output);
+  int i = 0;
+  for (; i + 64 <= call.count; i += 64) {
+    const WideIntegers x = Widened(R::Load(call.x + i) ^ x_flip, x_zero);
+    const WideIntegers y = Widened(R::Load(call.y + i) ^ y_flip, y_zero);
+    Store(call.z + i, narrow.Of(function(x, y)));
+  }
+  if (i == call.count) return;
+  const __mmask64 rest = (__mmask64{1} << (call.count - i)) - 1;
+  const WideIntegers x = Widened(R::LoadFirst(rest, call.x + i) ^ x_flip, x_zero);
+  const WideIntegers y = Widened(R::LoadFirst(rest, call.y + i) ^ y_flip, y_zero);
+  StoreFirst(call.z + i, rest, narrow.Of(function(x, y)));
+}
+
+/// Results far inside the integers of a conversion, and no NaN on the way.
+[[gnu::always_inline]] static inline bool IsTameSum(const BinaryCall& call) {
+  const float most = 255.0F * call.x_scale + 255.0F * call.y_scale;
+  return most / call.z_scale < 1048576.0F;  // false for NaN
+}
+
+template <bool kAdd>
+static void SumOfFloats(const BinaryCall& call) {
+  const __m512 x_scale = _mm512_set1_ps(call.x_scale);
+  const __m512 y_scale = _mm512_set1_ps(call.y_scale);
+  const __m512 z_scale = _mm512_set1_ps(call.z_scale);
+  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
+    return Each(x, y, [&](__m512i left, __m512i right) {
+      const __m512 scaled_left = ToFloats(left) * x_scale;
+      const __m512 scaled_right = ToFloats(right) * y_scale;
+      const __m512 sum = kAdd ? scaled_left + scaled_right : scaled_left - scaled_right;
+      return ToIntegers(sum / z_scale);
+    });
+  });
+}
+
+using Factor = ShiftedMultiplier<__m512i>;
+
+/// `factor` with a further shift to the left.
+[[gnu::always_inline]] static inline Factor MakeFactor(const FixedPointFactor& factor,
+                                                       int32_t left_shift) {
+  const __m512i multiplier = _mm512_set1_epi32(factor.multiplier);
+  return {multiplier,
+          multiplier,
+          _mm512_set1_epi32(factor.left + left_shift + 1),
+          _mm512_set1_epi32(factor.right == 0 ? 0 : 1 << (factor.right - 1)),
+          _mm512_set1_epi32(factor.right),
+          _mm512_set1_epi32(factor.right == 0 ? 0 : -1)};
+}
+
+/// What `factor` makes of numbers of at most `most`, as far as FixedPointProduct takes them; less
+/// than 0 where it does not.
+[[gnu::always_inline]] static inline double MostAfter(double most, const FixedPointFactor& factor,
+                                                      int32_t left_shift) {
+  const double doubled =
+      most * 2.0 * static_cast<double>(uint64_t{1} << (factor.left + left_shift));
+  if (most < 0.0 || doubled >= 2147483648.0) return -1.0;
+  return doubled / 2.0 / static_cast<double>(uint64_t{1} << factor.right) + 1.0;
+}
+
+[[gnu::always_inline]] static inline bool IsTameFixedPointSum(const BinaryCall& call) {
+  const double x = MostAfter(255.0, call.x_factor, call.left_shift);
+  const double y = MostAfter(255.0, call.y_factor, call.left_shift);
+  return x >= 0.0 && y >= 0.0 && MostAfter(x + y, call.z_factor, 0) >= 0.0;
+}
+
+template <bool kAdd>
+static void SumInFixedPoint(const BinaryCall& call) {
+  const Factor x_factor = MakeFactor(call.x_factor, call.left_shift);
+  const Factor y_factor = MakeFactor(call.y_factor, call.left_shift);
+  const Factor z_factor = MakeFactor(call.z_factor, 0);
+  MapSixtyFour(call, [&](const WideIntegers& x, const WideIntegers& y) {
+    return Each(x, y, [&](__m512i left, __m512i right) {
+      const __m512i scaled_left = FixedPointProduct(left, x_factor);
+      const __m512i scaled_right = FixedPointProduct(right, y_factor);
+      const __m512i sum =
+          kAdd ? Add32(scaled_left, scaled_right) : _mm512_sub_epi32(scaled_left, scaled_right);
+      return FixedPointProduct(sum, z_factor);
+    });
+  });
+}
+
+static void RunBinary512(const BinaryCall& call) {
+  if (call.function == ByteFunction::kMultiply) return RunBinary(call);
+  const bool add = call.function == ByteFunction::kAdd;
+  const bool tame = call.fixed_point ? IsTameFixedPointSum(call) : IsTameSum(call);
+  if (!tame) return RunBinary(call);
+  if (call.fixed_point) return add ? SumInFixedPoint<true>(call) : SumInFixedPoint<false>(call);
+  add ? SumOfFloats<true>(call) : SumOfFloats<false>(call);
+}
+
+/// Quotients of 16 floats: NaN gives 0; what lies below the integers saturates by itself.
+[[gnu::always_inline]] static inline __m512i RoundedQuotient(__m512 quotient) {
+  const __mmask16 numbers = _mm512_cmp_ps_mask(quotient, quotient, _CMP_ORD_Q);
+  const __m512 bounded = _mm512_maskz_min_ps(numbers, quotient, _mm512_set1_ps(1048576.0F));
+  return ToIntegers(bounded);
+}
+
+template <typename Quotient>
+[[gnu::always_inline]] static inline void QuantizeAll(const QuantizeCall& call,
+                                                      const Quotient& quotient) {
+  const Narrow narrow(call.output);
+  int i = 0;
+  for (; i + 64 <= call.count; i += 64) {
+    // Widened's order: registers hold every fourth quarter of the 128-bit lanes.
+    const __m512 a = _mm512_loadu_ps(call.x + i);
+    const __m512 b = _mm512_loadu_ps(call.x + i + 16);
+    const __m512 c = _mm512_loadu_ps(call.x + i + 32);
+    const __m512 d = _mm512_loadu_ps(call.x + i + 48);
+    const WideIntegers rounded =
+        Each(WideFloats{a, b, c, d}, [&](__m512 x) { return RoundedQuotient(quotient(x)); });
+    // Lanes of 4 bytes lie by quarters: 0 4 8 12 of each register first.
+    const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
+    Store(call.y + i, _mm512_permutexvar_epi32(order, narrow.Of(rounded)));
+  }
+  if (i == call.count) return;
+  QuantizeCall rest = call;
+  rest.x += i;
+  rest.y += i;
+  rest.count -= i;
+  RunQuantize(rest);
+}
+
+[[maybe_unused]] static void RunQuantize512(const QuantizeCall& call) {
+  if (call.half_away || call.count < 64) return RunQuantize(call);
+  if (call.inverse != 0.0F) {
+    const __m512 inverse = _mm512_set1_ps(call.inverse);
+    return QuantizeAll(call, [&](__m512 x) { return x * inverse; });
+  }
+  const __m512 scale = _mm512_set1_ps(call.scale);
+  QuantizeAll(call, [&](__m512 x) { return x / scale; });
+}
+
+}  // namespace tenon::cpu::q8::avx512

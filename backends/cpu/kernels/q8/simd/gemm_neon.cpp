@@ -1,0 +1,63 @@
+// NEON without dot products: bytes widened to 16 bits, products by lane. (Sums of two products of
+// bytes do not fit 16 bits where both are 2^14.) A tile of up to 4 pixels by 16 channels stays in
+// registers.
+#include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
+
+namespace tenon::cpu::q8 {
+namespace {
+
+/// 16 channels at a time, byte by byte of the step.
+int WeightPlace(int p, int k, int) {
+  const int block = p / kTileWidth;
+  return block * kTileWidth * kDepthStep + k * kTileWidth + p % kTileWidth;
+}
+
+/// Adds lane kLane of every pixel times 16 channels' weights.
+template <int kPixels, int kLane>
+[[gnu::always_inline]] inline void AddLane(const int8_t* from, const int16x4_t* x,
+                                           int32x4_t (*sums)[4]) {
+  const int8x16_t bytes = vld1q_s8(from + kLane * kTileWidth);
+  const int16x8_t low = vmovl_s8(vget_low_s8(bytes));
+  const int16x8_t high = vmovl_high_s8(bytes);
+#pragma GCC unroll 4
+  for (int i = 0; i < kPixels; ++i) {
+    sums[i][0] = vmlal_lane_s16(sums[i][0], vget_low_s16(low), x[i], kLane);
+    sums[i][1] = vmlal_high_lane_s16(sums[i][1], low, x[i], kLane);
+    sums[i][2] = vmlal_lane_s16(sums[i][2], vget_low_s16(high), x[i], kLane);
+    sums[i][3] = vmlal_high_lane_s16(sums[i][3], high, x[i], kLane);
+  }
+}
+
+/// Bytes are widened, then multiplied by lane.
+struct Widening {
+  static const GemmRoutines& Routines() { return kNeonGemmRoutines; }
+
+  template <int kPixels>
+  [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
+                                            const int8_t*& weights, int32x4_t (*sums)[4]) {
+    const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
+    const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
+    const int64_t depth = call.depth;
+    const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
+    for (int64_t k = 0; k < depth; k += kDepthStep, weights += weight_step) {
+      const uint8_t* from = tap + (k < last ? k : last);
+      int16x4_t words[kPixels];
+#pragma GCC unroll 4
+      for (int i = 0; i < kPixels; ++i) {
+        const int32_t four = LoadFour(from + i * call.x_step, flip);
+        words[i] = vget_low_s16(vmovl_s8(vreinterpret_s8_s32(vdup_n_s32(four))));
+      }
+      AddLane<kPixels, 0>(weights, words, sums);
+      AddLane<kPixels, 1>(weights, words, sums);
+      AddLane<kPixels, 2>(weights, words, sums);
+      AddLane<kPixels, 3>(weights, words, sums);
+    }
+  }
+};
+
+}  // namespace
+
+const GemmRoutines kNeonGemmRoutines = {"neon", Run<Widening>, WeightPlace, ChannelAt,
+                                        /*signed_x=*/true};
+
+}  // namespace tenon::cpu::q8

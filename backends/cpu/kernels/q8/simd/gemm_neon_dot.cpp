@@ -1,0 +1,76 @@
+// NEON with dot products of four bytes (FEAT_DotProd): a tile of up to 4 pixels by 16 channels
+// stays in registers, and 16 bytes of a pixel are loaded at once.
+#include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
+
+namespace tenon::cpu::q8 {
+namespace {
+
+/// Four channels to a register, the four bytes of each side by side.
+int WeightPlace(int p, int k, int) {
+  const int block = p / kTileWidth;
+  return (block * kTileWidth + p % kTileWidth) * kDepthStep + k;
+}
+
+/// 16 channels' weights of one step.
+[[gnu::always_inline]] inline void LoadWeights(const int8_t* from, int8x16_t* weights) {
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) weights[v] = vld1q_s8(from + v * 16);
+}
+
+template <int kPixels, int kLane>
+[[gnu::always_inline]] inline void AddLane(const int8_t* from, const int8x16_t* x,
+                                           int32x4_t (*sums)[4]) {
+  int8x16_t weights[4];
+  LoadWeights(from, weights);
+#pragma GCC unroll 4
+  for (int i = 0; i < kPixels; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      sums[i][v] = vdotq_laneq_s32(sums[i][v], weights[v], x[i], kLane);
+    }
+  }
+}
+
+/// Four bytes of a pixel at a time, 16 where there are as many.
+struct DotProducts {
+  static const GemmRoutines& Routines() { return kNeonDotGemmRoutines; }
+
+  template <int kPixels>
+  [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
+                                            const int8_t*& weights, int32x4_t (*sums)[4]) {
+    const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
+    const int8x16_t flips = vreinterpretq_s8_u32(vdupq_n_u32(flip));
+    const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
+    const int64_t depth = call.depth;
+    const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
+    int64_t k = 0;
+    for (; k + 16 <= depth; k += 16) {
+      int8x16_t bytes[kPixels];
+#pragma GCC unroll 4
+      for (int i = 0; i < kPixels; ++i) {
+        bytes[i] = veorq_s8(vreinterpretq_s8_u8(vld1q_u8(tap + i * call.x_step + k)), flips);
+      }
+      AddLane<kPixels, 0>(weights, bytes, sums);
+      AddLane<kPixels, 1>(weights + weight_step, bytes, sums);
+      AddLane<kPixels, 2>(weights + 2 * weight_step, bytes, sums);
+      AddLane<kPixels, 3>(weights + 3 * weight_step, bytes, sums);
+      weights += 4 * weight_step;
+    }
+    for (; k < depth; k += kDepthStep, weights += weight_step) {
+      const uint8_t* from = tap + (k < last ? k : last);
+      int8x16_t bytes[kPixels];
+#pragma GCC unroll 4
+      for (int i = 0; i < kPixels; ++i) {
+        bytes[i] = vreinterpretq_s8_s32(vdupq_n_s32(LoadFour(from + i * call.x_step, flip)));
+      }
+      AddLane<kPixels, 0>(weights, bytes, sums);
+    }
+  }
+};
+
+}  // namespace
+
+const GemmRoutines kNeonDotGemmRoutines = {"neondot", Run<DotProducts>, WeightPlace, ChannelAt,
+                                           /*signed_x=*/true};
+
+}  // namespace tenon::cpu::q8

@@ -1,0 +1,59 @@
+// How strided rows of bytes reach routines that take neighbours: through small buffers.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "backends/cpu/kernels/portable/stage.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
+
+namespace tenon::cpu::q8 {
+
+/// Calls `run(z, x, count)` with neighbours for a row of `count` elements, in pieces where one of
+/// the operands has gaps. Strides in bytes; `z` of Z and `x` of X.
+template <typename Z, typename X, typename Run>
+void ForEachPiece(char* z, ptrdiff_t z_stride, const char* x, ptrdiff_t x_stride, int count,
+                  const Run& run) {
+  const portable::Stager z_stager = {z_stride, sizeof(Z)};
+  const portable::Stager x_stager = {x_stride, sizeof(X)};
+  const bool is_contiguous = z_stager.IsContiguous() && x_stager.IsContiguous();
+  const int most = is_contiguous ? count : portable::kStageElements;
+  for (int done = 0; done < count; done += most) {
+    const int piece = count - done < most ? count - done : most;
+    portable::Stage x_stage;
+    portable::Stage z_stage;
+    const char* from = x_stager.Read(x, done, piece, x_stage);
+    char* to = z_stager.Target(z, done, z_stage);
+    run(reinterpret_cast<Z*>(to), reinterpret_cast<const X*>(from), piece);
+    z_stager.Write(z, done, piece, z_stage);
+  }
+}
+
+/// Calls `routine` for every element of `y` from that of `x` at the same place, in their order of
+/// memory. `whole` is the routine's call but for `x`, `y` and `count`, whose types say what they
+/// are.
+template <typename Call>
+void MapElements(const TensorView& y, const TensorView& x, const ParallelRunner* parallel,
+                 const Call& whole, void (*routine)(const Call&)) {
+  using Y = std::remove_pointer_t<decltype(Call::y)>;
+  using X = std::remove_const_t<std::remove_pointer_t<decltype(Call::x)>>;
+  LoopNest<2> nest;
+  for (int k = 0; k < y.rank; ++k) {
+    nest.Add(y.dims[k], portable::ByteStride(y, k), portable::ByteStride(x, k));
+  }
+  nest.Simplify();
+  nest.LengthenRows();
+  const portable::Cursor<2> start = {{y.As<char>(), x.As<char>()}};
+  portable::ForEachRow(nest, start, parallel, [&](const portable::Cursor<2>& cursor, int count) {
+    ForEachPiece<Y, X>(cursor.at[0], nest.RowStride(0), cursor.at[1], nest.RowStride(1), count,
+                       [&](Y* to, const X* from, int piece) {
+                         Call part = whole;
+                         part.x = from;
+                         part.y = to;
+                         part.count = piece;
+                         routine(part);
+                       });
+  });
+}
+
+}  // namespace tenon::cpu::q8

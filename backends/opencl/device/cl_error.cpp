@@ -1,0 +1,103 @@
+#include "backends/opencl/device/cl_error.hpp"
+
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace tenon::opencl {
+namespace {
+
+struct ErrorName {
+  cl_int code;
+  const char* name;
+};
+
+#define TENON_OPENCL_ERROR(name) \
+  { name, #name }
+constexpr ErrorName kErrorNames[] = {
+    TENON_OPENCL_ERROR(CL_DEVICE_NOT_FOUND),
+    TENON_OPENCL_ERROR(CL_DEVICE_NOT_AVAILABLE),
+    TENON_OPENCL_ERROR(CL_COMPILER_NOT_AVAILABLE),
+    TENON_OPENCL_ERROR(CL_MEM_OBJECT_ALLOCATION_FAILURE),
+    TENON_OPENCL_ERROR(CL_OUT_OF_RESOURCES),
+    TENON_OPENCL_ERROR(CL_OUT_OF_HOST_MEMORY),
+    TENON_OPENCL_ERROR(CL_PROFILING_INFO_NOT_AVAILABLE),
+    TENON_OPENCL_ERROR(CL_MEM_COPY_OVERLAP),
+    TENON_OPENCL_ERROR(CL_BUILD_PROGRAM_FAILURE),
+    TENON_OPENCL_ERROR(CL_MAP_FAILURE),
+    TENON_OPENCL_ERROR(CL_MISALIGNED_SUB_BUFFER_OFFSET),
+    TENON_OPENCL_ERROR(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST),
+    TENON_OPENCL_ERROR(CL_COMPILE_PROGRAM_FAILURE),
+    TENON_OPENCL_ERROR(CL_LINKER_NOT_AVAILABLE),
+    TENON_OPENCL_ERROR(CL_LINK_PROGRAM_FAILURE),
+    TENON_OPENCL_ERROR(CL_DEVICE_PARTITION_FAILED),
+    TENON_OPENCL_ERROR(CL_KERNEL_ARG_INFO_NOT_AVAILABLE),
+    TENON_OPENCL_ERROR(CL_INVALID_VALUE),
+    TENON_OPENCL_ERROR(CL_INVALID_DEVICE_TYPE),
+    TENON_OPENCL_ERROR(CL_INVALID_PLATFORM),
+    TENON_OPENCL_ERROR(CL_INVALID_DEVICE),
+    TENON_OPENCL_ERROR(CL_INVALID_CONTEXT),
+    TENON_OPENCL_ERROR(CL_INVALID_QUEUE_PROPERTIES),
+    TENON_OPENCL_ERROR(CL_INVALID_COMMAND_QUEUE),
+    TENON_OPENCL_ERROR(CL_INVALID_HOST_PTR),
+    TENON_OPENCL_ERROR(CL_INVALID_MEM_OBJECT),
+    TENON_OPENCL_ERROR(CL_INVALID_BINARY),
+    TENON_OPENCL_ERROR(CL_INVALID_BUILD_OPTIONS),
+    TENON_OPENCL_ERROR(CL_INVALID_PROGRAM),
+    TENON_OPENCL_ERROR(CL_INVALID_PROGRAM_EXECUTABLE),
+    TENON_OPENCL_ERROR(CL_INVALID_KERNEL_NAME),
+    TENON_OPENCL_ERROR(CL_INVALID_KERNEL_DEFINITION),
+    TENON_OPENCL_ERROR(CL_INVALID_KERNEL),
+    TENON_OPENCL_ERROR(CL_INVALID_ARG_INDEX),
+    TENON_OPENCL_ERROR(CL_INVALID_ARG_VALUE),
+    TENON_OPENCL_ERROR(CL_INVALID_ARG_SIZE),
+    TENON_OPENCL_ERROR(CL_INVALID_KERNEL_ARGS),
+    TENON_OPENCL_ERROR(CL_INVALID_WORK_DIMENSION),
+    TENON_OPENCL_ERROR(CL_INVALID_WORK_GROUP_SIZE),
+    TENON_OPENCL_ERROR(CL_INVALID_WORK_ITEM_SIZE),
+    TENON_OPENCL_ERROR(CL_INVALID_GLOBAL_OFFSET),
+    TENON_OPENCL_ERROR(CL_INVALID_EVENT_WAIT_LIST),
+    TENON_OPENCL_ERROR(CL_INVALID_EVENT),
+    TENON_OPENCL_ERROR(CL_INVALID_OPERATION),
+    TENON_OPENCL_ERROR(CL_INVALID_BUFFER_SIZE),
+    TENON_OPENCL_ERROR(CL_INVALID_GLOBAL_WORK_SIZE),
+    TENON_OPENCL_ERROR(CL_INVALID_PROPERTY),
+    TENON_OPENCL_ERROR(CL_INVALID_COMPILER_OPTIONS),
+    TENON_OPENCL_ERROR(CL_INVALID_LINKER_OPTIONS),
+    TENON_OPENCL_ERROR(CL_INVALID_DEVICE_PARTITION_COUNT),
+    // Of the ICD loader (cl_khr_icd): there is no driver.
+    {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
+};
+#undef TENON_OPENCL_ERROR
+
+bool IsLackOfMemory(cl_int code) {
+  return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
+}
+
+}  // namespace
+
+const char* ClErrorName(cl_int code) {
+  for (const ErrorName& error : kErrorNames) {
+    if (error.code == code) return error.name;
+  }
+  return "an unknown OpenCL error";
+}
+
+const char* KeepText(const char* text) {
+  static std::mutex mutex;
+  // Never freed: a Status may be read while the program ends.
+  static auto* kept = new std::set<std::string>();
+  const std::lock_guard<std::mutex> lock(mutex);
+  return kept->emplace(text).first->c_str();
+}
+
+Status ClStatus(cl_int code, const char* call) {
+  if (code == CL_SUCCESS) return OkStatus();
+  char text[160];
+  std::snprintf(text, sizeof(text), "%s failed: %s ({0})", call, ClErrorName(code));
+  return Status(IsLackOfMemory(code) ? StatusCode::kOutOfMemory : StatusCode::kBackendFailure,
+                KeepText(text), code);
+}
+
+}  // namespace tenon::opencl

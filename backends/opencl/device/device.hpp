@@ -1,0 +1,71 @@
+// One loaded plan's OpenCL device: its context, and the programs that the plan's kernels use.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/device_choice.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::opencl {
+
+/// The kernels' sources, embedded at build time.
+struct KernelSource {
+  const char* file;  ///< "pool.cl"
+  const char* text;
+};
+extern const KernelSource kKernelSources[];
+extern const size_t kKernelSourceCount;
+
+/// How tensors pass between the host's memory and the device's.
+enum class Transfer {
+  kNone,  ///< the device works in the host's memory, and caches agree: nothing passes
+  kMap,   ///< it works in the host's memory, and the driver is told what changed
+  kCopy,  ///< it has a copy of every arena; what changed is copied, through pinned memory
+};
+
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  ~Device();
+
+  /// Chooses a device (see device_choice.hpp) and makes a context. A CPU is held to `threads`
+  /// cores, as long as it can be partitioned. TENON_OPENCL_TRANSFER (none, map or copy) chooses
+  /// the transfer, which else follows from what the device says of its memory;
+  /// TENON_OPENCL_VECTOR (4, 8 or 16) how many floats a work-item of most kernels takes at once;
+  /// TENON_OPENCL_OPTIONS is added to the compiler's options, for debuggers and their like.
+  /// Errors: kUnsupported (no library, no device, a variable's value), kBackendFailure.
+  Status Open(int threads);
+
+  [[nodiscard]] const DeviceTraits& traits() const { return traits_; }
+  [[nodiscard]] Transfer transfer() const { return transfer_; }
+  [[nodiscard]] cl_device_id id() const { return id_; }
+  [[nodiscard]] cl_context context() const { return context_; }
+
+  /// The program of `file` (one of kernels/*.cl, "pool.cl") built with `options` ("-DTAPS=9") and
+  /// those that all have; built once, at the first call, and kept while the device is open. Taken
+  /// from the disk's cache where it has it. Any thread.
+  /// Errors: kBackendFailure with the compiler's message.
+  Status FindProgram(const char* file, const std::string& options, cl_program* program);
+
+ private:
+  Status ChooseTransfer();
+  Status ChooseVector();
+  Status Build(const std::string& source, const std::string& options, cl_program* program) const;
+  [[nodiscard]] std::string CommonOptions() const;
+
+  DeviceTraits traits_;
+  Transfer transfer_ = Transfer::kCopy;
+  cl_device_id id_ = nullptr;
+  cl_context context_ = nullptr;
+  std::mutex programs_mutex_;
+  std::map<std::string, cl_program> programs_;  ///< by file and options
+};
+
+}  // namespace tenon::opencl

@@ -1,0 +1,39 @@
+// Which OpenCL device a plan is run on.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "backends/opencl/device/cl_functions.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::opencl {
+
+/// What a device says of itself.
+struct DeviceTraits {
+  std::string name;
+  std::string version;  ///< "OpenCL 3.0 ..."
+  std::string driver;
+  std::string platform;
+  bool is_cpu = false;  ///< made of the host's cores: its memory is the host's, caches and all
+  bool shares_memory = false;  ///< works in the host's memory without copies
+  bool has_half = false;       ///< cl_khr_fp16
+  int vector_floats = 4;       ///< floats that a work-item does best to handle at once: 4, 8 or 16
+  int piece_vectors = 1;  ///< how many of those one after the other: many, where starting costs
+  int compute_units = 1;
+  size_t most_work_items = 1;  ///< of one work-group
+  size_t most_buffer_bytes = 0;
+  size_t local_bytes = 0;
+};
+
+/// Text that a device or platform gives for `parameter`; empty where it gives none.
+[[nodiscard]] std::string DeviceText(cl_device_id device, cl_device_info parameter);
+[[nodiscard]] DeviceTraits ReadTraits(cl_device_id device);
+
+/// The first device with TENON_OPENCL_DEVICE in its own or its platform's name (upper and lower
+/// case alike); without that variable the first GPU, else the first accelerator, else the first
+/// CPU. Only devices count that are there, compile source and have OpenCL 1.2 or later.
+/// Errors: kUnsupported, saying what was looked for and how many devices were seen.
+Status ChooseDevice(cl_device_id* device);
+
+}  // namespace tenon::opencl

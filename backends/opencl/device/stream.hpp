@@ -1,0 +1,86 @@
+// An in-order queue of one session's worker, and the arenas as the device sees them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/copy_shape.hpp"
+#include "backends/opencl/device/device.hpp"
+#include "backends/opencl/device/staging.hpp"
+#include "runtime/backend_api/device.hpp"
+#include "runtime/base/span.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::opencl {
+
+/// A place in a buffer.
+struct BufferPlace {
+  cl_mem buffer = nullptr;
+  size_t offset = 0;  ///< bytes
+};
+
+/// How long a stream that is closed waits for its device.
+inline constexpr Deadline kDrainBeforeClose = 10'000'000'000U;  // ns
+
+/// What DeviceApi says of streams holds here: one thread at a time; a call that fails leaves only
+/// Drain and the destructor until Drain has succeeded.
+class Stream {
+ public:
+  explicit Stream(Device& device) : device_(device), staging_(device) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  /// Drains for at most kDrainBeforeClose; a device that does not answer within keeps its objects.
+  ~Stream();
+
+  /// `arenas` are borrowed. Errors: kOutOfMemory (an arena is larger than the device's largest
+  /// buffer), kBackendFailure.
+  Status Open(Span<const ArenaMemory> arenas);
+
+  [[nodiscard]] Device& device() const { return device_; }
+  [[nodiscard]] cl_command_queue queue() const { return queue_; }
+
+  /// Where the device has the host address `address` of an arena.
+  Status Find(const void* address, BufferPlace* place) const;
+
+  Status Upload(const SharedTensor& tensor);
+  Status Signal(const SharedTensor& tensor, void** event);
+  Status Submit();
+  Status Wait(void* event, Deadline deadline);
+  Status Drain(Deadline deadline);
+
+  /// Copies of arenas, and pinned memory for transfers.
+  [[nodiscard]] size_t held_bytes() const;
+
+ private:
+  struct Arena {
+    uint8_t* base = nullptr;
+    size_t bytes = 0;
+    cl_mem buffer = nullptr;
+  };
+  /// What `Signal` gives to `Wait`; reused, and freed with the stream.
+  struct Signalled {
+    bool taken = false;
+    cl_event event = nullptr;
+    uint8_t* staged = nullptr;  ///< where the tensor arrives, packed; null: at `actual`
+    uint8_t* actual = nullptr;
+    CopyShape shape;
+  };
+  enum class Direction { kToDevice, kToHost };
+
+  Status OpenArena(const ArenaMemory& memory);
+  Status Copy(Direction direction, const CopyShape& shape, const BufferPlace& place, uint8_t* host,
+              bool packed, cl_event* event);
+  [[nodiscard]] bool Passes(const SharedTensor& tensor) const;
+  Signalled* TakeSignalled();
+  void Release(Signalled& signalled);
+
+  Device& device_;
+  cl_command_queue queue_ = nullptr;
+  std::vector<Arena> arenas_;
+  Staging staging_;
+  std::vector<std::unique_ptr<Signalled>> signalled_;
+};
+
+}  // namespace tenon::opencl

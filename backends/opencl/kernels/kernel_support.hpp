@@ -1,0 +1,187 @@
+// What the kernels of this backend share: from an op to arguments and launches.
+//
+// The life of a kernel made of one function of one .cl file, whose entry then has nothing of its
+// own but `run`:
+//
+//   ProgramChoice Choose(const KernelSetup& setup)     which file, options and function
+//   entry.load = Load<Choose>                          builds, uploads constant inputs as they lie
+//   entry.open = OpenOp, .close = CloseOp, .unload = UnloadOp, .held_bytes = HeldBytes
+//   entry.run:  return Launch(call).Input(0).Output().Value(attributes.a).Enqueue({n}, {64});
+//
+// Kernels with several functions, or with packed weights, keep a state of their own, and use
+// DeviceBuffer, Kernel and the other Launch constructor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/device.hpp"
+#include "backends/opencl/device/stream.hpp"
+#include "runtime/backend_api/kernel.hpp"
+#include "runtime/base/status.hpp"
+
+namespace tenon::opencl {
+
+/// Device memory that lives as long as a loaded plan: weights, tables.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(DeviceBuffer&& other) noexcept { *this = static_cast<DeviceBuffer&&>(other); }
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+  ~DeviceBuffer();
+
+  /// Takes memory on the device and copies `bytes` of `data` there before it returns. 0 bytes: none
+  /// is taken. Errors: kOutOfMemory, kBackendFailure.
+  Status Create(const Device& device, const void* data, size_t bytes);
+
+  [[nodiscard]] cl_mem memory() const { return memory_; }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  cl_mem memory_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// One function of a program, as one session uses it: remembers its arguments, so that only those
+/// that change from run to run are set again. Not thread-safe.
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel();
+
+  Status Create(cl_program program, const char* function);
+  /// `bytes`: at most kMostArgumentBytes. `value` null with the size of a cl_mem: a null pointer.
+  Status SetArgument(cl_uint index, const void* value, size_t bytes);
+  [[nodiscard]] cl_kernel kernel() const { return kernel_; }
+
+  static constexpr size_t kMostArgumentBytes = 256;
+
+ private:
+  struct Argument {
+    size_t bytes = 0;  ///< 0: never set
+    unsigned char value[kMostArgumentBytes] = {};
+  };
+
+  cl_kernel kernel_ = nullptr;
+  std::vector<Argument> arguments_;
+};
+
+/// Four int32: an int4 argument.
+struct Int4 {
+  int32_t v[4] = {0, 0, 0, 0};
+};
+
+/// Work-items or work-group sizes in up to three dimensions.
+struct Range {
+  size_t v[3] = {1, 1, 1};
+  Range(size_t x, size_t y = 1, size_t z = 1) : v{x, y, z} {}  // NOLINT: implicit on purpose
+};
+
+struct ProgramChoice {
+  const char* file;      ///< "pool.cl"
+  std::string options;   ///< "-DTAPS=9", beside those that all programs have (see prelude.cl)
+  const char* function;  ///< of that program
+};
+
+/// What `load` makes, and sessions share.
+struct LoadedOp {
+  Device* device = nullptr;
+  cl_program program = nullptr;  ///< the device's
+  const char* function = nullptr;
+  std::vector<DeviceBuffer> constants;  ///< by input; without memory where it is no constant
+  std::vector<DeviceBuffer> tables;     ///< the kernel's own
+};
+
+/// What `open` makes.
+struct OpenedOp {
+  const LoadedOp* loaded = nullptr;
+  Kernel kernel;
+};
+
+/// Builds the program and uploads the constant inputs but those in the bit mask `packed_inputs`,
+/// which the caller brings in a form of its own. The caller owns `*loaded` (UnloadOp).
+Status LoadOp(const KernelSetup& setup, const ProgramChoice& choice, LoadedOp** loaded,
+              uint32_t packed_inputs = 0);
+
+/// Adds a table of `bytes` to what LoadOp made. On success `*shared` is `loaded`; otherwise that is
+/// freed.
+Status AddTable(LoadedOp* loaded, const void* data, size_t bytes, void** shared);
+
+/// KernelEntry::load of a kernel that needs no more than LoadOp.
+template <ProgramChoice (*choose)(const KernelSetup&)>
+Status Load(const KernelSetup& setup, void** shared) {
+  LoadedOp* loaded = nullptr;
+  const Status status = LoadOp(setup, choose(setup), &loaded);
+  *shared = loaded;
+  return status;
+}
+
+/// The other functions of a KernelEntry whose `load` gives a LoadedOp.
+Status OpenOp(const KernelSetup& setup, void* shared, void** state);
+void CloseOp(void* state);
+void UnloadOp(void* shared);
+size_t HeldBytes(const void* shared, const void* state);
+
+/// One launch: arguments in the order of the function's parameters, then Enqueue. The first error
+/// is kept, and what follows it does nothing.
+class Launch {
+ public:
+  /// Of an op whose state is an OpenedOp.
+  explicit Launch(const KernelCall& call);
+  /// Of any function. `constants` as in LoadedOp.
+  Launch(const KernelCall& call, Kernel& kernel, const std::vector<DeviceBuffer>& constants);
+
+  /// Two parameters, `__global T* buffer, ulong offset`, the offset in elements: a constant from
+  /// its own memory, any other from the stream's arenas. An absent or empty input: a null pointer
+  /// and 0.
+  /// `start`: elements to go on from there; the sum may not be negative.
+  Launch& Input(int index, int64_t start = 0);
+  Launch& Output(int index = 0, int64_t start = 0);
+  /// The same for memory inside an arena, with elements of `element_bytes`.
+  Launch& Address(const void* address, size_t element_bytes, int64_t start = 0);
+  /// The same for the call's workspace.
+  Launch& Workspace(size_t element_bytes = sizeof(float));
+  /// One parameter, `__global const T* buffer`; null without memory.
+  Launch& Buffer(const DeviceBuffer& buffer);
+  /// Two parameters as those of Input, with elements of 4 bytes.
+  Launch& Table(const DeviceBuffer& buffer, int64_t start = 0);
+  /// One parameter: int32_t, uint32_t, float, Int4, ...
+  template <typename T>
+  Launch& Value(const T& value) {
+    Set(&value, sizeof(value));
+    return *this;
+  }
+  /// `bytes` of local memory, `__local T*`.
+  Launch& Local(size_t bytes);
+
+  /// Enqueues as many work-groups of `local` work-items as cover `global` (the last ones may reach
+  /// beyond it: the function must look). Nothing where `global` is empty. May be called again after
+  /// From(0), with other arguments.
+  Status Enqueue(const Range& global, const Range& local);
+  /// Goes on with the argument at `index`; earlier ones stay as they are.
+  Launch& From(cl_uint index);
+
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  void Set(const void* value, size_t bytes);
+  void Place(const BufferPlace& place, size_t element_bytes, int64_t start = 0);
+
+  const KernelCall& call_;
+  Stream& stream_;
+  Kernel& kernel_;
+  const std::vector<DeviceBuffer>& constants_;
+  cl_uint next_ = 0;
+  Status status_;
+};
+
+/// Bytes from the first to the last element of a view, gaps included; 0 without elements.
+[[nodiscard]] size_t SpanBytes(const TensorView& view);
+
+}  // namespace tenon::opencl

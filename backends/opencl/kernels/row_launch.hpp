@@ -1,0 +1,115 @@
+// How the kernels that work by rows (strides in elements) are launched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/opencl/kernels/kernel_support.hpp"
+#include "runtime/base/loop_nest.hpp"
+
+namespace tenon::opencl {
+
+/// The innermost four loops of a nest, as the kernels take them (see FindRowPart in prelude.cl).
+template <int N>
+struct RowLoops {
+  Int4 dims;
+  Int4 strides[N];
+
+  explicit RowLoops(const LoopNest<N>& nest) {
+    for (int32_t& dim : dims.v) dim = 1;
+    for (int k = 0; k < 4 && k < nest.rank; ++k) {
+      dims.v[3 - k] = nest.dims[nest.rank - 1 - k];
+      for (int i = 0; i < N; ++i)
+        strides[i].v[3 - k] = static_cast<int32_t>(nest.strides[i][nest.rank - 1 - k]);
+    }
+    // A row of one element lies as well as any.
+    if (nest.rank == 0) {
+      for (int i = 0; i < N; ++i) strides[i].v[3] = 1;
+    }
+  }
+
+  /// Positions of all four loops.
+  [[nodiscard]] size_t Positions() const { return WorkItems(1); }
+
+  /// Work-items that do `piece` elements of a row each.
+  [[nodiscard]] size_t WorkItems(int piece) const {
+    const auto rows = static_cast<size_t>(dims.v[0]) * static_cast<size_t>(dims.v[1]) *
+                      static_cast<size_t>(dims.v[2]);
+    return rows * static_cast<size_t>((dims.v[3] + piece - 1) / piece);
+  }
+};
+
+/// Calls `body(offsets)` for every position of the loops outside the innermost four: `offsets[i]`
+/// is where operand i then starts, in elements. Once for nearly every op. `body` gives a Status;
+/// the first error ends it.
+template <int N, typename Body>
+Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
+  const int outer = nest.rank > 4 ? nest.rank - 4 : 0;
+  int32_t index[kMaxLoopRank] = {};
+  int64_t offsets[N] = {};
+  for (;;) {
+    TENON_RETURN_IF_ERROR(body(offsets));
+    int k = outer - 1;
+    for (; k >= 0; --k) {
+      for (int i = 0; i < N; ++i) offsets[i] += nest.strides[i][k];
+      if (++index[k] < nest.dims[k]) break;
+      for (int i = 0; i < N; ++i) offsets[i] -= nest.strides[i][k] * nest.dims[k];
+      index[k] = 0;
+    }
+    if (k < 0) return OkStatus();
+  }
+}
+
+/// The work-group size of kernels whose work-items do one vector each. Few sizes in all, since
+/// drivers that compile for a size when a kernel is first launched with it do so for each.
+inline constexpr size_t kRowGroup = 64;
+/// The same where a work-item has much to do.
+inline constexpr size_t kSmallGroup = 4;
+
+/// How kernels that go by rows (FindRowPart in prelude.cl) are launched on a call's device.
+struct RowLaunch {
+  int piece;     ///< elements of one work-item
+  size_t group;  ///< work-items of one group
+
+  explicit RowLaunch(const KernelCall& call) {
+    const DeviceTraits& traits = static_cast<Stream*>(call.stream)->device().traits();
+    piece = traits.vector_floats * traits.piece_vectors;
+    group = traits.piece_vectors > 1 ? kSmallGroup : kRowGroup;
+  }
+};
+
+/// An operand of a launch by rows.
+struct RowOperand {
+  int input = -1;                       ///< -1: the output
+  int64_t start = 0;                    ///< elements from the operand's first
+  const DeviceBuffer* table = nullptr;  ///< in place of both
+};
+
+/// Launches the call's function over a nest. Its parameters: a buffer and an offset of each
+/// operand, the dims, the strides of each operand, then `extras`.
+template <int N, typename... Extras>
+Status LaunchRows(const KernelCall& call, const LoopNest<N>& nest, const RowOperand (&operands)[N],
+                  const Extras&... extras) {
+  const RowLoops<N> loops(nest);
+  const RowLaunch rows(call);
+  Launch launch(call);
+  return ForEachLaunch(nest, [&](const int64_t(&offsets)[N]) {
+    launch.From(0);
+    for (int i = 0; i < N; ++i) {
+      const int64_t start = operands[i].start + offsets[i];
+      if (operands[i].table != nullptr) {
+        launch.Table(*operands[i].table, start);
+      } else if (operands[i].input >= 0) {
+        launch.Input(operands[i].input, start);
+      } else {
+        launch.Output(0, start);
+      }
+    }
+    launch.Value(loops.dims);
+    for (const Int4& strides : loops.strides) launch.Value(strides);
+    (launch.Value(extras), ...);
+    return launch.Enqueue(loops.WorkItems(rows.piece), rows.group);
+  });
+}
+
+}  // namespace tenon::opencl

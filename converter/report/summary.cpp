@@ -1,0 +1,196 @@
+#include "converter/report/summary.hpp"
+
+#include <map>
+
+namespace tenon::converter {
+namespace {
+
+double Milliseconds(Picoseconds time) {
+  constexpr double kPerMillisecond = 1e9;
+  return static_cast<double>(time) / kPerMillisecond;
+}
+
+void AddSplits(const Conversion& conversion, std::string& text) {
+  const SplitReport& ops = conversion.op_splits;
+  if (ops.ops_split > 0) {
+    text += fmt::format("split: {} ops into {} parts\n", ops.ops_split, ops.parts);
+  }
+  for (const SplitChain& chain : conversion.chain_splits.chains) {
+    text += fmt::format("split: {} ops from {} to {} into {} patches by {}\n", chain.ops,
+                        chain.first_op, chain.last_op, chain.patching.parts, Name(chain.dimension));
+  }
+}
+
+/// Which backends run how many ops, where there is a choice.
+void AddMapping(const Conversion& conversion, std::string& text) {
+  const std::map<std::string, size_t>& ops = conversion.ops_by_backend;
+  const SegmentReport& segments = conversion.segments;
+  if (segments.segments == 0 && ops.size() < 2) return;
+  std::string line = "mapping:";
+  const char* separator = "";
+  for (const auto& [backend, count] : ops) {
+    line += fmt::format("{} {} ops on {}", separator, count, backend);
+    separator = ",";
+  }
+  if (segments.device_ops > 0) {
+    line += fmt::format("; {} start(s) of devices for {} ops, {} wait(s)", segments.device_starts,
+                        segments.device_ops, segments.waits);
+  }
+  text += line + "\n";
+}
+
+/// The table's mapping beside the one that a search found.
+void AddOptimal(const MappingReport& report, std::string& text) {
+  if (report.mode != MappingMode::kOptimal) return;
+  text += fmt::format("optimal mapping: {:.3f} ms{}, by the table {:.3f} ms: {} is kept{}\n",
+                      Milliseconds(report.optimal), report.for_period ? " between results" : "",
+                      Milliseconds(report.table),
+                      report.chose_optimal ? "the optimal one" : "the table's",
+                      report.exact ? " (exact by the model)" : "");
+}
+
+void AddPipeline(const PipelineReport& pipeline, std::string& text) {
+  std::string line = "pipeline:";
+  const char* separator = "";
+  for (const PipelineReport::Stage& stage : pipeline.stages) {
+    line += fmt::format("{} {} {:.3f} ms", separator, stage.unit, Milliseconds(stage.time));
+    separator = ",";
+  }
+  text += fmt::format("{}; a result every {:.3f} ms (predicted), arenas {} bytes\n", line,
+                      Milliseconds(pipeline.period), pipeline.memory_bytes);
+}
+
+/// Where the plan stores weights of ops in f32 in fewer bits.
+void AddWeights(const WeightsReport& weights, std::string& text) {
+  if (weights.stored == 0) return;
+  std::string loss = "exactly";
+  if (weights.largest_error > 0) {
+    loss = fmt::format("off by {:.2g}% of a channel's largest at most, {:.1f} dB in '{}'",
+                       100 * weights.largest_error, weights.least_snr_db, weights.least_snr_tensor);
+  }
+  text +=
+      fmt::format("weights: {} of {} tensors in fewer bits, {} to {} bytes, {}\n", weights.stored,
+                  weights.tensors, weights.bytes_before, weights.bytes_after, loss);
+}
+
+/// Where bytes from a device are read as they are, and where not.
+void AddInputFormats(const std::vector<PassReport>& passes, std::string& text) {
+  for (const PassReport& pass : passes) {
+    if (pass.name != "fold-input-formats" || pass.changed + pass.declined.size() == 0) continue;
+    text += fmt::format("input format: taken by {} op(s) that read the input\n", pass.changed);
+    for (const Declined& entry : pass.declined) {
+      text += fmt::format("input format: before '{}' the data is converted: {}\n", entry.op,
+                          entry.reason);
+    }
+  }
+}
+
+void AddParallel(const Conversion& conversion, std::string& text) {
+  const ParallelReport& parallel = conversion.parallel;
+  if (parallel.choice.candidates.empty()) return;
+  text += fmt::format("parallel: {}: {}\n", ParallelModeName(parallel.choice.mode),
+                      parallel.choice.reason);
+  if (parallel.pipeline) AddPipeline(*parallel.pipeline, text);
+}
+
+double Percent(int64_t part, int64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string Classes(const Accuracy& accuracy) {
+  std::string text;
+  if (accuracy.rows > 0) {
+    text += fmt::format("quantized: top class as of the float model for {} of {}\n",
+                        accuracy.same_class, accuracy.rows);
+  }
+  if (accuracy.labelled > 0) {
+    text += fmt::format("quantized: {:.2f}% of {} labels right, float {:.2f}%\n",
+                        Percent(accuracy.right, accuracy.labelled), accuracy.labelled,
+                        Percent(accuracy.float_right, accuracy.labelled));
+  }
+  return text;
+}
+
+std::string Layer(const QuantizedLayer& layer) {
+  if (!layer.integer) {
+    return fmt::format("quantized: {} ({}): float, {}\n", layer.op, layer.kind, layer.reason);
+  }
+  return fmt::format("quantized: {} ({}): {:.1f} dB\n", layer.op, layer.kind,
+                     layer.decibel.value_or(0));
+}
+
+std::string QuantizeSummary(const QuantizationReport& report, bool verbose) {
+  std::string text = fmt::format(
+      "quantized: {} of {} convolutions and matrix products ({} kept float for accuracy), "
+      "{} samples, ranges {}, equalized by {}\n",
+      report.integer_layers, report.integer_layers + report.float_layers, report.kept_for_accuracy,
+      report.samples, Name(report.ranges), Name(report.equalized));
+  for (size_t i = 0; i < report.accuracy.outputs.size() && i < report.outputs.size(); ++i) {
+    const SignalToNoise& output = report.accuracy.outputs[i];
+    text += fmt::format("quantized: output {}: {:.1f} dB, largest difference {:.3g}\n",
+                        report.outputs[i], output.Decibel(), output.largest_error);
+  }
+  text += fmt::format("quantized: worst output of the worst of {} samples: {:.1f} dB\n",
+                      report.judged, report.accuracy.decibel);
+  text += Classes(report.accuracy);
+  if (!report.accuracy.Reaches(report.goal)) {
+    text += "quantized: the goal is missed: see --quantize-snr and --quantize-keep\n";
+  }
+  for (const QuantizedLayer& layer : report.layers) {
+    const bool chosen = !layer.integer && layer.reason == kKeptForAccuracy;
+    if (verbose || chosen) text += Layer(layer);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Summary(const Conversion& conversion, bool verbose) {
+  std::string text;
+  const MemoryReport& memory = conversion.memory;
+  const double gap = memory.lower_bound == 0
+                         ? 0.0
+                         : 100.0 * static_cast<double>(memory.arena_bytes - memory.lower_bound) /
+                               static_cast<double>(memory.lower_bound);
+  text += fmt::format(
+      "{}: arena {} bytes ({:.2f}% above the lower bound{}), constants {} "
+      "bytes\n",
+      memory.space, memory.arena_bytes, gap, memory.proven_optimal ? ", proven optimal" : "",
+      memory.constants_bytes);
+  for (const ArenaBeside& arena : memory.beside) {
+    text += fmt::format("{}: arena {} bytes, which ops work in too\n", arena.space, arena.bytes);
+  }
+  AddInputFormats(conversion.passes, text);
+  AddWeights(conversion.weights, text);
+  AddSplits(conversion, text);
+  AddMapping(conversion, text);
+  AddOptimal(conversion.mapping_report, text);
+  if (conversion.order.changed && memory.source_order_bytes > memory.arena_bytes) {
+    text += fmt::format("order: another than the model's, which needs {} bytes\n",
+                        memory.source_order_bytes);
+  }
+  if (conversion.time.before > conversion.time.after) {
+    text += fmt::format("order: another than the model's, which takes {:.3f} ms\n",
+                        Milliseconds(conversion.time.before));
+  }
+  if (conversion.time.after > 0) {
+    text +=
+        fmt::format("predicted: {:.3f} ms ({})\n", Milliseconds(conversion.time.after),
+                    conversion.time.measured ? "from measurements" : "from the board's figures");
+  }
+  AddParallel(conversion, text);
+  if (conversion.quantization) {
+    text += QuantizeSummary(*conversion.quantization, verbose);
+  }
+  if (!verbose) return text;
+  for (const PassReport& pass : conversion.passes) {
+    text += fmt::format("pass {}: {} changed, {} declined\n", pass.name, pass.changed,
+                        pass.declined.size());
+    for (const Declined& entry : pass.declined) {
+      text += fmt::format("  {}: {}\n", entry.op, entry.reason);
+    }
+  }
+  return text + conversion.graph_text;
+}
+
+}  // namespace tenon::converter

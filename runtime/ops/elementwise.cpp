@@ -1,0 +1,133 @@
+// Ops that make each element of the output of one element of each operand: unary, binary, select,
+// cast and copy, and binary of quantized tensors.
+#include "runtime/ops/quantized_rules.hpp"
+#include "runtime/ops/rows.hpp"
+#include "runtime/ops/shape_rules.hpp"
+
+namespace tenon {
+namespace {
+
+Status InferUnary(const OpCall& call, OutputType* outputs) {
+  const auto& attributes = call.AttributesAs<UnaryAttributes>();
+  const TensorView& x = call.Input(0);
+  TENON_RETURN_IF_ERROR(CheckFunction(attributes.function, attributes.a, attributes.b, x.dtype));
+  return SetOutput(x.dtype, x.shape(), outputs);
+}
+
+bool FunctionTakes(BinaryFunction function, DType dtype) {
+  switch (function) {
+    case BinaryFunction::kAnd:
+    case BinaryFunction::kOr:
+    case BinaryFunction::kXor:
+      return dtype == DType::kBool;
+    case BinaryFunction::kEqual:
+      return IsComputeFloat(dtype) || IsInteger(dtype) || dtype == DType::kBool;
+    default:
+      return IsComputeFloat(dtype) || IsInteger(dtype);
+  }
+}
+
+Status InferBinary(const OpCall& call, OutputType* outputs) {
+  const auto& attributes = call.AttributesAs<BinaryAttributes>();
+  const DType dtype = call.Input(BinaryInput::kX).dtype;
+  TENON_ENSURE(IsValidEnum(attributes.function, kBinaryFunctionCount), kInvalidArgument,
+               "there is no function {0}", static_cast<int64_t>(attributes.function));
+  TENON_ENSURE(call.Input(BinaryInput::kY).dtype == dtype, kInvalidArgument,
+               "both operands must have the same dtype");
+  TENON_ENSURE(FunctionTakes(attributes.function, dtype), kInvalidArgument,
+               "function {0} does not take this dtype", static_cast<int64_t>(attributes.function));
+  const DType result = GivesBool(attributes.function) ? DType::kBool : dtype;
+  TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, result));
+  Shape y;
+  TENON_ENSURE(
+      Broadcast(call.Input(BinaryInput::kX).shape(), call.Input(BinaryInput::kY).shape(), &y),
+      kInvalidArgument, "the operands' shapes do not broadcast");
+  return SetOutput(result, y, outputs);
+}
+
+bool HasQuantizedForm(BinaryFunction function, Rounding rounding) {
+  switch (function) {
+    case BinaryFunction::kAdd:
+    case BinaryFunction::kSub:
+    case BinaryFunction::kMul:
+      return rounding == Rounding::kHalfEven || rounding == Rounding::kFixedPoint;
+    case BinaryFunction::kDiv:
+    case BinaryFunction::kMax:
+    case BinaryFunction::kMin:
+      return rounding == Rounding::kHalfEven;
+    default:
+      return false;
+  }
+}
+
+Status InferQuantizedBinary(const OpCall& call, OutputType* outputs) {
+  const auto& attributes = call.AttributesAs<QuantizedBinaryAttributes>();
+  const Rounding rounding = attributes.output.rounding;
+  const TensorView& x = call.Input(BinaryInput::kX);
+  const TensorView& y = call.Input(BinaryInput::kY);
+  TENON_ENSURE(IsQuantized(x.dtype) && IsQuantized(y.dtype), kInvalidArgument,
+               "operands must be i8 or u8");
+  TENON_RETURN_IF_ERROR(CheckQuantizedOutput(attributes.output));
+  TENON_ENSURE(HasQuantizedForm(attributes.function, rounding), kInvalidArgument,
+               "function {0} has no quantized form with rounding {1}",
+               static_cast<int64_t>(attributes.function), static_cast<int64_t>(rounding));
+  TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.x_zero_point, x.dtype));
+  TENON_RETURN_IF_ERROR(CheckZeroPoint(attributes.y_zero_point, y.dtype));
+  TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.x_scale, rounding));
+  TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.y_scale, rounding));
+  TENON_RETURN_IF_ERROR(CheckQuantizedScale(attributes.output_scale, rounding));
+  TENON_ENSURE(attributes.left_shift >= 0 && attributes.left_shift <= 22, kInvalidArgument,
+               "left_shift must be from 0 to 22, not {0}", attributes.left_shift);
+  Shape z;
+  TENON_ENSURE(Broadcast(x.shape(), y.shape(), &z), kInvalidArgument,
+               "the operands do not broadcast");
+  return SetOutput(static_cast<DType>(attributes.output.to), z, outputs);
+}
+
+Status InferSelect(const OpCall& call, OutputType* outputs) {
+  TENON_ENSURE(call.Input(SelectInput::kCondition).dtype == DType::kBool, kInvalidArgument,
+               "the condition must be bool");
+  TENON_ENSURE(call.Input(SelectInput::kX).dtype == call.Input(SelectInput::kY).dtype,
+               kInvalidArgument, "both choices must have the same dtype");
+  Shape choices;
+  Shape y;
+  TENON_ENSURE(Broadcast(call.Input(SelectInput::kX).shape(), call.Input(SelectInput::kY).shape(),
+                         &choices) &&
+                   Broadcast(call.Input(SelectInput::kCondition).shape(), choices, &y),
+               kInvalidArgument, "the operands' shapes do not broadcast");
+  return SetOutput(call.Input(SelectInput::kX).dtype, y, outputs);
+}
+
+Status InferCast(const OpCall& call, OutputType* outputs) {
+  const int32_t to = call.AttributesAs<CastAttributes>().to;
+  TENON_ENSURE(IsValidDType(to), kInvalidArgument, "there is no dtype {0}", to);
+  return SetOutput(static_cast<DType>(to), call.Input(0).shape(), outputs);
+}
+
+Status InferCopy(const OpCall& call, OutputType* outputs) {
+  return SetOutput(call.Input(0).dtype, call.Input(0).shape(), outputs);
+}
+
+}  // namespace
+
+constexpr OpRow kUnaryRow = MakeOpRow<UnaryAttributes>(
+    OpKind::kUnary, /*min_inputs=*/1, /*max_inputs=*/1, InferUnary, /*in_place_inputs=*/1U << 0);
+
+constexpr OpRow kBinaryRow =
+    MakeOpRow<BinaryAttributes>(OpKind::kBinary, /*min_inputs=*/2, /*max_inputs=*/2, InferBinary,
+                                /*in_place_inputs=*/1U << BinaryInput::kX | 1U << BinaryInput::kY);
+
+constexpr OpRow kQuantizedBinaryRow = MakeOpRow<QuantizedBinaryAttributes>(
+    OpKind::kQuantizedBinary, /*min_inputs=*/2, /*max_inputs=*/2, InferQuantizedBinary,
+    /*in_place_inputs=*/1U << BinaryInput::kX | 1U << BinaryInput::kY);
+
+constexpr OpRow kSelectRow =
+    MakeOpRow<NoAttributes>(OpKind::kSelect, /*min_inputs=*/3, /*max_inputs=*/3, InferSelect);
+
+constexpr OpRow kCastRow =
+    MakeOpRow<CastAttributes>(OpKind::kCast, /*min_inputs=*/1, /*max_inputs=*/1, InferCast);
+
+constexpr OpRow kCopyRow =
+    MakeOpRow<NoAttributes>(OpKind::kCopy, /*min_inputs=*/1, /*max_inputs=*/1, InferCopy);
+
+}  // namespace tenon

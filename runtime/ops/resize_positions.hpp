@@ -1,0 +1,119 @@
+// Where output positions of a resize lie in its input (ONNX Resize, opset 11 and later): the one
+// arithmetic of every backend, in float as the field's runtimes compute it, so that ties fall the
+// same way everywhere.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/op_row.hpp"
+
+namespace tenon {
+
+/// How one axis is resized.
+struct ResizeAxis {
+  int in = 1;
+  int out = 1;
+  float scale = 1.0F;
+
+  /// Every output position takes the element of its own number.
+  [[nodiscard]] bool IsUnchanged() const { return in == out && scale == 1.0F; }
+  [[nodiscard]] int Clamp(int position) const {
+    return position < 0 ? 0 : (position > in - 1 ? in - 1 : position);
+  }
+};
+
+[[nodiscard]] inline ResizeAxis ResizeAxisOf(const OpCall& call, int axis) {
+  return {call.Input(0).dims[axis], call.Output().dims[axis],
+          call.AttributesAs<ResizeAttributes>().scales[axis]};
+}
+
+/// Where output position `o` lies in the input.
+[[nodiscard]] inline float ResizeCoordinate(CoordinateMode mode, const ResizeAxis& axis, int o) {
+  const auto position = static_cast<float>(o);
+  switch (mode) {
+    case CoordinateMode::kPytorchHalfPixel:
+      return axis.out > 1 ? (position + 0.5F) / axis.scale - 0.5F : 0.0F;
+    case CoordinateMode::kAlignCorners:
+      if (axis.out <= 1) return 0.0F;
+      return position * static_cast<float>(axis.in - 1) / static_cast<float>(axis.out - 1);
+    case CoordinateMode::kAsymmetric:
+      return position / axis.scale;
+    case CoordinateMode::kHalfPixel:
+      break;
+  }
+  return (position + 0.5F) / axis.scale - 0.5F;
+}
+
+/// The input position that output position `o` takes its element from.
+[[nodiscard]] inline int NearestPosition(const ResizeAttributes& attributes, const ResizeAxis& axis,
+                                         int o) {
+  const float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
+  const float below = std::floor(coordinate);
+  const float fraction = coordinate - below;
+  bool up = false;
+  switch (attributes.nearest) {
+    case NearestMode::kRoundPreferFloor:
+      up = fraction > 0.5F;
+      break;
+    case NearestMode::kRoundPreferCeil:
+      up = fraction >= 0.5F;
+      break;
+    case NearestMode::kFloor:
+      break;
+    case NearestMode::kCeil:
+      up = fraction > 0.0F;
+      break;
+  }
+  return axis.Clamp(static_cast<int>(below) + (up ? 1 : 0));
+}
+
+/// The input positions that one output position is made of, times `step`, and their weights.
+template <int kTaps>
+struct ResizeTaps {
+  ptrdiff_t offset[kTaps];
+  float weight[kTaps];
+};
+
+inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis, int o,
+                           ptrdiff_t step, ResizeTaps<2>& taps) {
+  // Beyond the edges lie the edges' own values, so that the coordinate may as well stop there.
+  const auto last = static_cast<float>(axis.in - 1);
+  float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
+  coordinate = coordinate < 0.0F ? 0.0F : (coordinate > last ? last : coordinate);
+  const auto below = static_cast<int>(coordinate);
+  const float fraction = coordinate - static_cast<float>(below);
+  taps.offset[0] = below * step;
+  taps.offset[1] = axis.Clamp(below + 1) * step;
+  taps.weight[0] = 1.0F - fraction;
+  taps.weight[1] = fraction;
+}
+
+/// Cubic convolution (Keys, 1981) with the parameter `cubic_a`.
+inline void FindResizeTaps(const ResizeAttributes& attributes, const ResizeAxis& axis, int o,
+                           ptrdiff_t step, ResizeTaps<4>& taps) {
+  const float a = attributes.cubic_a;
+  const float coordinate = ResizeCoordinate(attributes.coordinates, axis, o);
+  const float floor = std::floor(coordinate);
+  const auto below = static_cast<int>(floor);
+  const float t = coordinate - floor;
+  const float s = 1.0F - t;
+  taps.weight[0] = ((a * (t + 1.0F) - 5.0F * a) * (t + 1.0F) + 8.0F * a) * (t + 1.0F) - 4.0F * a;
+  taps.weight[1] = ((a + 2.0F) * t - (a + 3.0F)) * t * t + 1.0F;
+  taps.weight[2] = ((a + 2.0F) * s - (a + 3.0F)) * s * s + 1.0F;
+  taps.weight[3] = ((a * (s + 1.0F) - 5.0F * a) * (s + 1.0F) + 8.0F * a) * (s + 1.0F) - 4.0F * a;
+  float sum = 0.0F;
+  for (int i = 0; i < 4; ++i) {
+    const int position = below - 1 + i;
+    const bool outside = position < 0 || position >= axis.in;
+    if (outside && attributes.exclude_outside != 0) taps.weight[i] = 0.0F;
+    sum += taps.weight[i];
+    taps.offset[i] = axis.Clamp(position) * step;
+  }
+  if (attributes.exclude_outside == 0) return;
+  for (float& weight : taps.weight) weight /= sum;
+}
+
+}  // namespace tenon

@@ -1,0 +1,84 @@
+// The Cortex-M matrix product against the portable one: equal bits.
+#include "tests/unit/backends/cpu/kernels/cortex_m/cortex_m_fixture.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+struct Product {
+  std::vector<int32_t> a;
+  int32_t columns;
+  bool transposed;
+};
+
+void CheckProduct(const KernelEntry& kernel, const Product& product, Generator& random) {
+  const int32_t depth = product.a.back();
+  std::vector<int32_t> b = {depth, product.columns};
+  if (product.transposed) b = {product.columns, depth};
+  std::vector<int32_t> y = product.a;
+  y.back() = product.columns;
+  const ProductOptions options = RandomOptions(random, /*once=*/true);
+  CAPTURE(depth);
+  CAPTURE(product.columns);
+  CAPTURE(product.transposed);
+  CAPTURE(static_cast<int>(options.rounding));
+  KernelPair pair(kernel, "cpu.quantized_matmul.portable");
+  pair.AddInput(
+      RandomBytes(DType::kI8, product.a, StridesFor(product.a, Layout::kRowMajor), random));
+  const Layout order = product.transposed ? Layout::kRowMajor : Layout::kOutputsLast;
+  const Tensor weights = RandomBytes(DType::kI8, b, StridesFor(b, order), random);
+  pair.AddInput(weights, kConstant);
+  pair.AddParameters(product.columns, depth, options, random);
+  if (options.folded) pair.AddFoldedBias(product.transposed ? 0 : 1);
+  pair.AddOutput(options.to, y, StridesFor(y, Layout::kRowMajor));
+  QuantizedMatMulAttributes attributes;
+  attributes.matmul.transpose_b = product.transposed ? 1 : 0;
+  attributes.output = MakeOutput(options, random);
+  pair.UseWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y));
+  pair.CheckEqual(attributes);
+}
+
+}  // namespace
+
+TEST_CASE("Cortex-M matmul: one row and many, of any depth and number of columns") {
+  ForEachSet("quantized_matmul", "", [](const KernelEntry& kernel) {
+    Generator random(1);
+    for (int i = 0; i < 120; ++i) {
+      const int32_t rows = i % 3 == 0 ? Pick(random, 1, 30) : 1;
+      const Product product = {
+          {rows, Pick(random, 1, 100)}, Pick(random, 1, 30), Pick(random, 0, 1) == 0};
+      CheckProduct(kernel, product, random);
+    }
+  });
+}
+
+TEST_CASE("Cortex-M matmul: batches of rows") {
+  ForEachSet("quantized_matmul", "", [](const KernelEntry& kernel) {
+    Generator random(2);
+    for (int i = 0; i < 20; ++i) {
+      const Product product = {
+          {Pick(random, 1, 3), Pick(random, 1, 5), Pick(random, 1, 40)}, Pick(random, 1, 20), true};
+      CheckProduct(kernel, product, random);
+    }
+  });
+}
+
+TEST_CASE("Cortex-M matmul: too small a workspace is refused") {
+  ForEachSet("quantized_matmul", "", [](const KernelEntry& kernel) {
+    Generator random(3);
+    KernelPair pair(kernel, "cpu.quantized_matmul.portable");
+    pair.AddInput(RandomBytes(DType::kI8, {2, 8}, {8, 1}, random));
+    pair.AddInput(RandomBytes(DType::kI8, {4, 8}, {8, 1}, random), kConstant);
+    ProductOptions options;
+    pair.AddParameters(4, 8, options, random);
+    pair.AddOutput(DType::kI8, {2, 4}, {4, 1});
+    QuantizedMatMulAttributes attributes;
+    attributes.matmul.transpose_b = 1;
+    attributes.output = MakeOutput(options, random);
+    pair.set_workspace_bytes(15);
+    CHECK(pair.Check(attributes).code() == StatusCode::kUnsupported);
+    pair.set_workspace_bytes(16);
+    CHECK(pair.Check(attributes).ok());
+  });
+}
+
+}  // namespace tenon::cpu::testing

@@ -1,0 +1,174 @@
+// What the Cortex-M kernels refuse: they read operands as runs without gaps, which a plan may say
+// that they are not.
+#include "tests/unit/backends/cpu/kernels/cortex_m/conv_cases.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+enum { kBias = 2, kFactor = 3, kShift = 4, kFoldedBias = 7 };
+
+/// Strides of a tensor as it should be, and of one input as it is to be refused.
+struct Changed {
+  int input = -1;
+  std::vector<int32_t> strides;
+};
+
+/// The check of a 3x3 convolution of 8 channels, whose operands are as the kernel wants them but
+/// for one.
+Status CheckConvWith(const KernelEntry& kernel, bool depthwise, const Changed& changed) {
+  const KernelCaps& caps = CapsOfKernel(kernel);
+  Generator random(1);
+  const ConvCase c = SquareCase(8, 8, 6, 6, 3, 1, 1, depthwise ? 8 : 1);
+  const Layout order = caps.weights == WeightsOrder::kOutputsLast  ? Layout::kOutputsLast
+                       : caps.weights == WeightsOrder::kInputsLast ? Layout::kChannelsLast
+                                                                   : Layout::kRowMajor;
+  const std::vector<int32_t> vector = {8};
+  struct Operand {
+    DType dtype;
+    const std::vector<int32_t>& dims;
+    std::vector<int32_t> strides;
+  };
+  const Operand operands[] = {{DType::kI8, c.x, StridesFor(c.x, Layout::kChannelsLast)},
+                              {DType::kI8, c.w, StridesFor(c.w, order)},
+                              {DType::kI32, vector, {1}},
+                              {DType::kI32, vector, {1}},
+                              {DType::kI8, vector, {1}},
+                              {DType::kI8, {1}, {1}},
+                              {DType::kI8, {1}, {1}},
+                              {DType::kI32, vector, {1}}};
+  OpFixture op(kernel);
+  for (int i = 0; i <= kFoldedBias; ++i) {
+    const Operand& operand = operands[i];
+    if (i == 6) {
+      op.AddAbsentInput();
+    } else {
+      op.AddInput(Tensor(operand.dtype, operand.dims,
+                         changed.input == i ? changed.strides : operand.strides),
+                  i > 0);
+    }
+  }
+  const std::vector<int32_t> y = OutputDims(c);
+  op.AddOutput(Tensor(DType::kI8, y,
+                      changed.input < 0 && !changed.strides.empty()
+                          ? changed.strides
+                          : StridesFor(y, Layout::kChannelsLast)));
+  op.set_workspace_bytes(size_t{32} << 10);
+  QuantizedConvAttributes attributes;
+  attributes.conv = c.conv;
+  ProductOptions options;
+  attributes.output = MakeOutput(options, random);
+  return op.Check(attributes);
+}
+
+void CheckRefusals(const char* suffix, bool depthwise) {
+  ForEachSet("quantized_conv", suffix, [&](const KernelEntry& kernel) {
+    REQUIRE(CheckConvWith(kernel, depthwise, {}).ok());
+    for (const int input : {kBias, kFactor, kShift, kFoldedBias}) {
+      for (const int32_t stride : {0, 2}) {
+        CAPTURE(input);
+        CAPTURE(stride);
+        CHECK(!CheckConvWith(kernel, depthwise, {input, {stride}}).ok());
+      }
+    }
+    const std::vector<int32_t> image = {1, 8, 6, 6};
+    const std::vector<int32_t> planes = StridesFor(image, Layout::kRowMajor);
+    CHECK(!CheckConvWith(kernel, depthwise, {0, planes}).ok());
+    CHECK(!CheckConvWith(kernel, depthwise, {-1, planes}).ok());
+  });
+}
+
+/// The check of a kernel of two operands and one output of these strides.
+template <typename Attributes>
+Status CheckStrides(const KernelEntry& kernel, const std::vector<std::vector<int32_t>>& strides,
+                    const Attributes& attributes, DType second = DType::kI8) {
+  const std::vector<int32_t> dims = {1, 4, 6, 5};
+  OpFixture op(kernel);
+  for (size_t i = 0; i < 2; ++i) {
+    const bool is_table = i == 1 && second == DType::kU8;
+    const DType dtype = DType::kI8;
+    op.AddInput(is_table ? Tensor(dtype, {256}, strides[i]) : Tensor(dtype, dims, strides[i]),
+                is_table);
+  }
+  op.AddOutput(Tensor(DType::kI8, dims, strides[2]));
+  op.set_workspace_bytes(size_t{4} << 10);
+  return op.Check(attributes);
+}
+
+const std::vector<int32_t> kRows = StridesFor({1, 4, 6, 5}, Layout::kRowMajor);
+const std::vector<int32_t> kPixels = StridesFor({1, 4, 6, 5}, Layout::kChannelsLast);
+const std::vector<int32_t> kGaps = StridesFor({1, 4, 6, 5}, Layout::kChannelsLastGaps);
+const std::vector<int32_t> kOneElement = {0, 0, 0, 0};
+
+}  // namespace
+
+TEST_CASE("Cortex-M conv: vectors with gaps or of one element, and planes, are refused") {
+  CheckRefusals("", /*depthwise=*/false);
+}
+
+TEST_CASE("Cortex-M depthwise: so they are") { CheckRefusals("_depthwise", /*depthwise=*/true); }
+
+TEST_CASE("Cortex-M sum: operands that lie in different ways, or with gaps, are refused") {
+  ForEachSetThatHas("quantized_binary", "", [](const KernelEntry& kernel) {
+    QuantizedBinaryAttributes attributes;
+    ProductOptions options;
+    Generator random(1);
+    attributes.output = MakeOutput(options, random);
+    const auto check = [&](const std::vector<int32_t>& x, const std::vector<int32_t>& y,
+                           const std::vector<int32_t>& z) {
+      return CheckStrides(kernel, {x, y, z}, attributes).ok();
+    };
+    CHECK(check(kRows, kRows, kRows));
+    CHECK(check(kPixels, kPixels, kPixels));
+    CHECK(!check(kRows, kPixels, kPixels));
+    CHECK(!check(kPixels, kRows, kPixels));
+    CHECK(!check(kPixels, kPixels, kRows));
+    CHECK(!check(kPixels, kOneElement, kPixels));
+    CHECK(!check(kOneElement, kPixels, kPixels));
+    CHECK(!check(kGaps, kGaps, kGaps));
+  });
+}
+
+TEST_CASE("Cortex-M lookup: tables and tensors that are read as runs must be runs") {
+  ForEachSetThatHas("lookup", "", [](const KernelEntry& kernel) {
+    const int32_t no_attributes = 0;
+    const auto check = [&](const std::vector<int32_t>& x, int32_t table,
+                           const std::vector<int32_t>& y) {
+      return CheckStrides(kernel, {x, {table}, y}, no_attributes, DType::kU8).ok();
+    };
+    CHECK(check(kPixels, 1, kPixels));
+    CHECK(!check(kPixels, 0, kPixels));
+    CHECK(!check(kPixels, 2, kPixels));
+    CHECK(!check(kRows, 1, kPixels));
+    CHECK(!check(kOneElement, 1, kPixels));
+    CHECK(!check(kGaps, 1, kGaps));
+  });
+}
+
+TEST_CASE("Cortex-M pools: channels that are no neighbours are refused") {
+  for (const char* op_name : {"max_pool", "quantized_average_pool"}) {
+    ForEachSetThatHas(op_name, "", [&](const KernelEntry& kernel) {
+      const bool is_max = std::strcmp(op_name, "max_pool") == 0;
+      const auto check = [&](const std::vector<int32_t>& x, const std::vector<int32_t>& y) {
+        OpFixture op(kernel);
+        op.AddInput(Tensor(DType::kI8, {1, 4, 6, 5}, x));
+        op.AddOutput(Tensor(DType::kI8, {1, 4, 6, 5}, y));
+        PoolAttributes pool;
+        pool.kernel[0] = pool.kernel[1] = 1;
+        QuantizedAveragePoolAttributes average;
+        average.pool = pool;
+        average.scale.scale = 1.0F;
+        ProductOptions options;
+        options.rounding = Rounding::kHalfEven;
+        Generator random(1);
+        average.output = MakeOutput(options, random);
+        return is_max ? op.Check(pool).ok() : op.Check(average).ok();
+      };
+      CHECK(check(kPixels, kGaps));
+      CHECK(!check(kRows, kPixels));
+      CHECK(!check(kPixels, kRows));
+      CHECK(!check(kOneElement, kPixels));
+    });
+  }
+}
+
+}  // namespace tenon::cpu::testing

@@ -1,0 +1,84 @@
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "backends/cpu/kernels/f32/choose_routines.hpp"
+#include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/paired_op.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+constexpr double kTolerance = 1e-5;
+constexpr const char* kKernel = "cpu.matmul.vector";
+
+struct Product {
+  std::vector<int32_t> a;
+  int32_t columns;
+  bool transposed;
+  bool bias;
+  int threads;
+};
+
+double Difference(const Product& product, Generator& random) {
+  const int32_t depth = product.a.back();
+  const std::vector<int32_t> b = product.transposed ? std::vector<int32_t>{product.columns, depth}
+                                                    : std::vector<int32_t>{depth, product.columns};
+  std::vector<int32_t> y = product.a;
+  y.back() = product.columns;
+  PairedOp op(kKernel, "cpu.matmul.portable");
+  op.AddInput(Random(product.a, Layout::kRowMajor, random));
+  const bool in_place = Pick(random, 0, 1) == 0;
+  op.AddInput(Random(b, in_place ? Layout::kOutputsLast : Layout::kRowMajor, random), kConstant);
+  if (product.bias) op.AddInput(Random({product.columns}, Layout::kRowMajor, random), kConstant);
+  op.AddOutput(y, Layout::kRowMajor);
+  MatMulAttributes attributes;
+  attributes.transpose_b = product.transposed ? 1 : 0;
+  attributes.activation.function = UnaryFunction::kRelu;
+  return op.Difference(attributes, product.threads);
+}
+
+}  // namespace
+
+TEST_CASE("Vector matmul: agrees with the portable kernel for one row and many") {
+  for (const f32::Routines* routines : f32::UsableRoutines()) {
+    f32::OverrideRoutines(routines);
+    CAPTURE(routines->name);
+    Generator random(1);
+    for (int32_t rows = 1; rows <= 32; ++rows) {
+      const Product product = {{rows, Pick(random, 1, 90)},
+                               Pick(random, 1, 100),
+                               Pick(random, 0, 1) == 1,
+                               Pick(random, 0, 1) == 1,
+                               Pick(random, 1, 3)};
+      CAPTURE(rows);
+      CAPTURE(product.columns);
+      CHECK(Difference(product, random) < kTolerance);
+    }
+  }
+  f32::OverrideRoutines(nullptr);
+}
+
+TEST_CASE("Vector matmul: batches share the one matrix") {
+  Generator random(2);
+  CHECK(Difference({{3, 5, 33}, 47, false, true, 2}, random) < kTolerance);
+  CHECK(Difference({{2, 3, 4, 20}, 64, true, true, 1}, random) < kTolerance);
+}
+
+TEST_CASE("Vector matmul: a large matrix, shared by threads") {
+  Generator random(3);
+  for (const int threads : {1, 2, 3}) {
+    CHECK(Difference({{1, 1000}, 700, true, true, threads}, random) < kTolerance);
+  }
+}
+
+TEST_CASE("Vector matmul: a second factor that is no constant is refused") {
+  Generator random(4);
+  PairedOp op(kKernel, "cpu.matmul.portable");
+  op.AddInput(Random({4, 8}, Layout::kRowMajor, random));
+  op.AddInput(Random({8, 16}, Layout::kRowMajor, random));
+  op.AddOutput({4, 16}, Layout::kRowMajor);
+  CHECK(op.Check(MatMulAttributes{}).code() == StatusCode::kUnsupported);
+}
+
+}  // namespace tenon::cpu::testing

@@ -1,0 +1,272 @@
+// Functions of several tensors, and reductions: the graphs that ONNX nodes become.
+#include <doctest/doctest.h>
+
+#include "tests/unit/converter/import/onnx/model_builder.hpp"
+
+namespace tenon::converter::test {
+
+TEST_CASE("Add: broadcasts") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 1, 3})
+                         .Input("z", {4, 1})
+                         .Node("Add", {"x", "z"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,1,3]
+input %z: f32[4,1]
+%y: f32[2,4,3] = binary(%x, %z) "n"
+output %y
+)");
+}
+
+TEST_CASE("Add: before opset 7 is aligned by axis") {
+  const auto model = ModelBuilder(6)
+                         .Input("x", {1, 2, 6, 6})
+                         .Input("z", {2})
+                         .Node("Add", {"x", "z"}, {"y"})
+                         .Set("broadcast", 1)
+                         .Set("axis", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[1,2,6,6]
+input %z: f32[2]
+%n/reshape: f32[2,1,1] = reshape(%z) {dims=[2,1,1]}
+%y: f32[1,2,6,6] = binary(%x, %n/reshape) "n"
+output %y
+)");
+}
+
+TEST_CASE("Less: gives bool") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {3})
+                         .Node("Less", {"x", "z"}, {"y"})
+                         .Output("y", onnx::TensorProto::BOOL);
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+input %z: f32[3]
+%y: bool[2,3] = binary(%x, %z) {function=less} "n"
+output %y
+)");
+}
+
+TEST_CASE("Max: of three is two maxima") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {2, 3})
+                         .Input("u", {3})
+                         .Node("Max", {"x", "z", "u"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+input %z: f32[2,3]
+input %u: f32[3]
+%n/binary: f32[2,3] = binary(%x, %z) {function=max}
+%y: f32[2,3] = binary(%n/binary, %u) {function=max} "n"
+output %y
+)");
+}
+
+TEST_CASE("Mean: divides the sum") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {2, 3})
+                         .Node("Mean", {"x", "z"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+input %z: f32[2,3]
+const %n/count: f32[] = [2]
+%n/binary: f32[2,3] = binary(%x, %z)
+%y: f32[2,3] = binary(%n/binary, %n/count) {function=div} "n"
+output %y
+)");
+}
+
+TEST_CASE("Sum: of one is that one") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Node("Sum", {"x"}, {"c"})
+                         .Node("Relu", {"c"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%y: f32[2,3] = unary(%x) {function=relu} "n"
+output %y
+)");
+}
+
+TEST_CASE("Pow: the exponent is cast to the type of the base") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {3}, onnx::TensorProto::INT32)
+                         .Node("Pow", {"x", "z"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+input %z: i32[3]
+%n/cast: f32[3] = cast(%z)
+%y: f32[2,3] = binary(%x, %n/cast) {function=pow} "n"
+output %y
+)");
+}
+
+TEST_CASE("Mod: fmod keeps the sign of the dividend") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {3})
+                         .Node("Mod", {"x", "z"}, {"y"})
+                         .Set("fmod", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+input %z: f32[3]
+%y: f32[2,3] = binary(%x, %z) {function=fmod} "n"
+output %y
+)");
+}
+
+TEST_CASE("Mod: of floats without fmod is refused") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {3})
+                         .Node("Mod", {"x", "z"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (Mod): fmod must be 1 for floats)");
+}
+
+TEST_CASE("Where: is a selection") {
+  const auto model = ModelBuilder(13)
+                         .Input("c", {2, 3}, onnx::TensorProto::BOOL)
+                         .Input("x", {2, 3})
+                         .Input("z", {3})
+                         .Node("Where", {"c", "x", "z"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %c: bool[2,3]
+input %x: f32[2,3]
+input %z: f32[3]
+%y: f32[2,3] = select(%c, %x, %z) "n"
+output %y
+)");
+}
+
+TEST_CASE("Operands that do not broadcast are refused") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Input("z", {4})
+                         .Node("Mul", {"x", "z"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() ==
+        R"(error: node 'n' (Mul): binary "n": the operands' shapes do not broadcast)");
+}
+
+TEST_CASE("ReduceMean: axes are an attribute before opset 18") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3, 4})
+                         .Node("ReduceMean", {"x"}, {"y"})
+                         .Set("axes", std::vector<int64_t>{-1, 0})
+                         .Set("keepdims", 0)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[3] = reduce(%x) {function=mean, axes_mask=5, keep_dims=0} "n"
+output %y
+)");
+}
+
+TEST_CASE("ReduceMean: axes are an input since opset 18") {
+  const auto model = ModelBuilder(18)
+                         .Input("x", {2, 3, 4})
+                         .Ints("axes", {1})
+                         .Node("ReduceMean", {"x", "axes"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[2,1,4] = reduce(%x) {function=mean, axes_mask=2} "n"
+output %y
+)");
+}
+
+TEST_CASE("ReduceSum: axes are an input since opset 13") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3, 4})
+                         .Ints("axes", {1})
+                         .Node("ReduceSum", {"x", "axes"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[2,1,4] = reduce(%x) {axes_mask=2} "n"
+output %y
+)");
+}
+
+TEST_CASE("CumSum: takes its axis from a constant input") {
+  const auto model = ModelBuilder(14)
+                         .Input("x", {2, 3, 4})
+                         .Ints("axis", {-1})
+                         .Node("CumSum", {"x", "axis"}, {"y"})
+                         .Set("reverse", 1)
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3,4]
+%y: f32[2,3,4] = cum_sum(%x) {axis=2, reverse=1} "n"
+output %y
+)");
+}
+
+TEST_CASE("CumSum: an axis that is not one constant is refused") {
+  const auto two = ModelBuilder(14)
+                       .Input("x", {2, 3})
+                       .Ints("axis", {0, 1})
+                       .Node("CumSum", {"x", "axis"}, {"y"})
+                       .Output("y");
+  CHECK(two.Text() == "error: node 'n' (CumSum): axis has 2 elements instead of 1");
+}
+
+TEST_CASE("Atan: is a function of one tensor") {
+  const auto model = ModelBuilder(7).Input("x", {2}).Node("Atan", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2]
+%y: f32[2] = unary(%x) {function=atan} "n"
+output %y
+)");
+}
+
+TEST_CASE("ReduceSum: no axes are all axes") {
+  const auto model =
+      ModelBuilder(13).Input("x", {2, 3}).Node("ReduceSum", {"x"}, {"y"}).Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%y: f32[1,1] = reduce(%x) {axes_mask=3} "n"
+output %y
+)");
+}
+
+TEST_CASE("ReduceSum: no axes are nothing with noop_with_empty_axes") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 3})
+                         .Node("ReduceSum", {"x"}, {"c"})
+                         .Set("noop_with_empty_axes", 1)
+                         .Node("Relu", {"c"}, {"y"})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(input %x: f32[2,3]
+%y: f32[2,3] = unary(%x) {function=relu} "n"
+output %y
+)");
+}
+
+TEST_CASE("ReduceMax: an axis out of range is refused") {
+  const auto model = ModelBuilder(11)
+                         .Input("x", {2, 3})
+                         .Node("ReduceMax", {"x"}, {"y"})
+                         .Set("axes", std::vector<int64_t>{2})
+                         .Output("y");
+
+  CHECK(model.Text() == R"(error: node 'n' (ReduceMax): axis 2 is out of range for 2 dimensions)");
+}
+
+}  // namespace tenon::converter::test
