@@ -14,7 +14,7 @@ namespace tenon::converter {
 //             row-major; one conversion at most per tensor and layout.
 // Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and what
 // follows keeps the layout of what it reads.
-[[nodiscard]] Status AssignLayouts(Graph& graph, PassReport& report);
+[[nodiscard]] Status AssignLayouts(Graph& graph, PassContext& context);
 
 /// True if both layouts put every element of this shape at the same place.
 [[nodiscard]] bool LayoutsCoincide(const Shape& shape);
@@ -25,7 +25,7 @@ namespace tenon::converter {
 // Requires:   kernels chosen.
 // Guarantees: the values of no tensor change; a constant that kernels want in two orders is there
 //             twice.
-[[nodiscard]] Status LayOutWeights(Graph& graph, PassReport& report);
+[[nodiscard]] Status LayOutWeights(Graph& graph, PassContext& context);
 
 // The CPU's form of ops on devices, for plans that go on without the device (--fallback).
 //

@@ -1,8 +1,6 @@
 // The passes: changes of the graph, each under a name, that keep what it computes. The order in
-// which they run stands in converter/driver/pipeline.cpp.
+// which they run stands in converter/driver/pass_list.cpp.
 #pragma once
-
-#include <functional>
 
 #include "converter/ir/pass.hpp"
 
@@ -12,8 +10,7 @@ namespace tenon::converter {
 // Requires:   nothing.
 // Guarantees: every op contributes to a graph output; every constant is read. Graph inputs stay,
 //             read or not: users feed them by name.
-[[nodiscard]] Status EliminateDeadCode(Graph& graph, PassReport& report);
-inline constexpr Pass kEliminateDeadCode = {"eliminate-dead-code", EliminateDeadCode};
+[[nodiscard]] Status EliminateDeadCode(Graph& graph, PassContext& context);
 
 // Removes ops that do nothing and joins consecutive ops that only move data:
 //   - identity unary, copy (same layout, not mapped), cast to the same dtype, reshape and expand to
@@ -24,15 +21,26 @@ inline constexpr Pass kEliminateDeadCode = {"eliminate-dead-code", EliminateDead
 // Requires:   nothing; ops are left alone where layouts differ.
 // Guarantees: none of the above is left but what the report declines. Graph outputs keep storage of
 //             their own: an identity from a graph input, a constant or another graph output stays.
-[[nodiscard]] Status Simplify(Graph& graph, PassReport& report);
-inline constexpr Pass kSimplify = {"simplify", Simplify};
+[[nodiscard]] Status Simplify(Graph& graph, PassContext& context);
+
+/// Computes at conversion what depends on constants only.
+///
+/// Requires:   PassContext::fold.
+/// Guarantees: no op reads constants only, except where the result would be much larger than what
+///             it is made from (declined). The ops that made the values stay (without readers)
+///             until dead code is eliminated.
+[[nodiscard]] Status FoldConstants(Graph& graph, PassContext& context);
+
+/// The same, but dequantize ops and what depends on them stay: for while it is still open whether
+/// the ops that read them take the quantized values.
+[[nodiscard]] Status FoldQuantizedConstants(Graph& graph, PassContext& context);
 
 // Makes every graph output a tensor of its own that an op writes, so that it can be handed to the
 // user: an output that is a graph input, a constant, or another output too, gets a copy.
 //
 // Requires:   nothing.
 // Guarantees: outputs are distinct tensors with producers; names of ports unchanged.
-[[nodiscard]] Status IsolateOutputs(Graph& graph, PassReport& report);
+[[nodiscard]] Status IsolateOutputs(Graph& graph, PassContext& context);
 
 // Models of float16: the arithmetic is done in f32, which no result of f16 arithmetic is better
 // than, and only ports keep the model's dtype.
@@ -40,7 +48,7 @@ inline constexpr Pass kSimplify = {"simplify", Simplify};
 // Requires:   a graph as imported.
 // Guarantees: no tensor is f16 but graph inputs and outputs, each beside its cast. Roundings to f16
 //             between ops are left out. Where weights of products were f16, Graph::weights says so.
-[[nodiscard]] Status ComputeInF32(Graph& graph, PassReport& report);
+[[nodiscard]] Status ComputeInF32(Graph& graph, PassContext& context);
 
 // Folds a pad of height and width into the windowed ops that read it.
 //   conv:         constant pad of 0.
@@ -49,8 +57,7 @@ inline constexpr Pass kSimplify = {"simplify", Simplify};
 //   max_pool:     constant pad of minus infinity, which is what its own padding is.
 // Requires:   nothing.
 // Guarantees: a pad is folded into all of its readers or into none; what is left is declined.
-[[nodiscard]] Status FoldPad(Graph& graph, PassReport& report);
-inline constexpr Pass kFoldPad = {"fold-pad", FoldPad};
+[[nodiscard]] Status FoldPad(Graph& graph, PassContext& context);
 
 // Folds multiplication, division, addition and subtraction by a constant per output channel (or by
 // one number) into the weights and bias of the conv or matmul before it:
@@ -62,8 +69,7 @@ inline constexpr Pass kFoldPad = {"fold-pad", FoldPad};
 // Guarantees: no such pair is left but what the report declines. An activation of the removed op
 //             becomes the conv's or matmul's.
 // Numerics:   g, h and the products are computed in f64 and stored in f32.
-[[nodiscard]] Status FuseAffine(Graph& graph, PassReport& report);
-inline constexpr Pass kFuseAffine = {"fuse-affine", FuseAffine};
+[[nodiscard]] Status FuseAffine(Graph& graph, PassContext& context);
 
 // Fuses elementwise functions into the op that computes their input.
 //   1. max and min with a constant number become clip (relu where the bound is 0).
@@ -75,8 +81,7 @@ inline constexpr Pass kFuseAffine = {"fuse-affine", FuseAffine};
 // Guarantees: none of these is left but what the report declines.
 // Numerics:   constants of a pattern may differ from their exact values by 1e-4 of them, as models
 //             store them rounded.
-[[nodiscard]] Status FuseActivation(Graph& graph, PassReport& report);
-inline constexpr Pass kFuseActivation = {"fuse-activation", FuseActivation};
+[[nodiscard]] Status FuseActivation(Graph& graph, PassContext& context);
 
 // Makes the addition of another tensor to a conv's result the conv's residual input, with the
 // addition's activation:  act(conv(x) + r)  ->  conv(x, residual = r, activation = act).
@@ -86,8 +91,7 @@ inline constexpr Pass kFuseActivation = {"fuse-activation", FuseActivation};
 // Guarantees: no such pair is left but what the report declines. A conv that stands before the
 //             other operand is moved behind it, to the place of the addition, which no cycle can
 //             prevent, since the addition alone reads it.
-[[nodiscard]] Status FuseResidual(Graph& graph, PassReport& report);
-inline constexpr Pass kFuseResidual = {"fuse-residual", FuseResidual};
+[[nodiscard]] Status FuseResidual(Graph& graph, PassContext& context);
 
 // Makes quantized ops of float ops between dequantize and quantize ops.
 
@@ -110,7 +114,7 @@ inline constexpr Pass kFuseResidual = {"fuse-residual", FuseResidual};
 /// before a residual then stays float, so a quantizer should mark graphs before they are fused.
 ///
 /// Declines, with the reason, quantize ops and products with a dequantized operand that it leaves.
-Status FuseQuantized(Graph& graph, PassReport& report);
+Status FuseQuantized(Graph& graph, PassContext& context);
 
 // Lookups that need not run.
 
@@ -120,7 +124,7 @@ Status FuseQuantized(Graph& graph, PassReport& report);
 ///     another zero point of the op that makes its input, where nobody else reads that, or of all
 ///     the ops that read its output.
 /// Nothing is rounded differently: results keep their bits.
-Status FoldLookups(Graph& graph, PassReport& report);
+Status FoldLookups(Graph& graph, PassContext& context);
 
 // Takes the zero point of a product's input out of the device's work: what it adds to each output's
 // sum is known before, for a constant matrix or filter.
@@ -131,11 +135,8 @@ Status FoldLookups(Graph& graph, PassReport& report);
 //             bias has taken it in. Where padding reads as the zero point, both stay, and the bias
 //             with the zero point in it stands beside them as input 7.
 
-/// `wants`: whether the kernel that would run the op is faster for it (KernelCaps::
-/// wants_folded_bias); other ops are left as they are.
-[[nodiscard]] Status FoldZeroPoints(
-    Graph& graph, const std::function<bool(const Graph& graph, const Op& op)>& wants,
-    PassReport& report);
+/// Ops for which PassContext::wants_folded_bias is false are left as they are.
+[[nodiscard]] Status FoldZeroPoints(Graph& graph, PassContext& context);
 
 // Channel shuffles of bytes (Zhang et al., "ShuffleNet", 2018, section 3.1) where images are
 // channels-last: reshape to groups, transpose, reshape back, written on [N, H, W, C].
@@ -143,6 +144,6 @@ Status FoldLookups(Graph& graph, PassReport& report);
 // Requires:   moves on bytes (FuseQuantized).
 // Guarantees: the same elements at the same places. Seen as channels-last, transposes to and from
 //             [N, H, W, C] are views, so one copy is left of three.
-[[nodiscard]] Status ShuffleChannels(Graph& graph, PassReport& report);
+[[nodiscard]] Status ShuffleChannels(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

@@ -34,7 +34,7 @@ struct QuantizationCandidate {
     Graph corrected = graph;
     std::map<OpId, std::vector<double>> errors = bias_errors;
     std::erase_if(errors, [&](const auto& entry) { return !scheme.chosen.Has(entry.first); });
-    if (Status status = CorrectBiases(corrected, errors); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(CorrectBiases(corrected, errors));
     return corrected;
   }
 };
@@ -133,7 +133,7 @@ Result<std::vector<QuantizationCandidate>> MakeCandidates(const Graph& graph,
     candidates.push_back(std::move(second));
     return {};
   };
-  if (Status status = add(graph, Equalization::kOff); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(add(graph, Equalization::kOff));
   TENON_ASSIGN_OR_RETURN(ChannelMaxima maxima,
                          CollectChannelMaxima(graph, Spread(samples, kBiasSamples)));
   for (const Equalization by : {Equalization::kWeights, Equalization::kActivations}) {
@@ -141,12 +141,9 @@ Result<std::vector<QuantizationCandidate>> MakeCandidates(const Graph& graph,
     PassReport report;
     const bool by_values = by == Equalization::kActivations;
     if (by_values && maxima.empty()) continue;
-    if (Status status = EqualizeLayers(equalized, report, by_values ? maxima : ChannelMaxima());
-        !status.ok()) {
-      return status.error();
-    }
+    TENON_RETURN_IF_ERROR(EqualizeLayers(equalized, report, by_values ? maxima : ChannelMaxima()));
     if (report.changed == 0) continue;
-    if (Status status = add(std::move(equalized), by); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(add(std::move(equalized), by));
   }
   return candidates;
 }
@@ -213,8 +210,8 @@ Result<std::map<OpId, double>> MeasureLayers(const Graph& float_graph, const Gra
   TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(std::move(simulated), rounded));
   std::vector<SignalToNoise> sums(ops.size());
   for (const Sample& sample : Spread(samples, kJudgedSamples)) {
-    if (Status status = float_runner.Run(sample); !status.ok()) return status.error();
-    if (Status status = runner.Run(sample); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(float_runner.Run(sample));
+    TENON_RETURN_IF_ERROR(runner.Run(sample));
     for (size_t i = 0; i < ops.size(); ++i) {
       sums[i].Add(float_runner.Wanted(i), runner.Wanted(i));
     }
@@ -259,14 +256,14 @@ std::string_view Name(Equalization equalization) {
 }
 
 Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& options) {
-  if (Status status = CheckQuantizable(graph); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(CheckQuantizable(graph));
   TENON_ASSIGN_OR_RETURN(const std::set<OpId> asked, OpsToKeep(graph, options.keep));
   TENON_ASSIGN_OR_RETURN(const CalibrationSet calibration, MakeCalibration(graph, options.arrays));
   const std::vector<Sample> samples = Spread(calibration.samples, kRangeSamples);
   TENON_ASSIGN_OR_RETURN(const AccuracyJudge judge,
                          AccuracyJudge::Make(graph, calibration, kJudgedSamples));
   Graph source = graph;
-  if (Status status = TakeBytes(source, asked); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(TakeBytes(source, asked));
   TENON_ASSIGN_OR_RETURN(std::vector<QuantizationCandidate> candidates,
                          MakeCandidates(source, options, asked, samples));
   const Trials trials{&judge, options.finish};
@@ -295,9 +292,9 @@ Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& op
                          InsertQuantization(corrected, scheme, QuantizationForm::kIntegers));
   (void)ignored;
   graph = std::move(corrected);
-  if (Status status = Verify(graph); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(Verify(graph));
   if (options.finish) {
-    if (Status status = options.finish(graph); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(options.finish(graph));
   }
   TENON_ASSIGN_OR_RETURN(report.accuracy, judge.Judge(graph));
   return report;

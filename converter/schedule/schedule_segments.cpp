@@ -68,7 +68,7 @@ class SegmentScheduler {
     ChooseSegments();
     OrderInside();
     SortByStart();
-    if (Status status = Place(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(Place());
     FindWaits();
     FillProgram();
     FillWorkers();

@@ -30,7 +30,7 @@ Weights MakeSymmetric(Node& node, TensorId w, const Quantization& quantization) 
   const bool zero =
       std::all_of(zero_points.begin(), zero_points.end(), [](int32_t value) { return value == 0; });
   if (zero && node.DTypeOf(w) == DType::kI8) return {w, kNone};
-  const Tensor tensor = std::as_const(node.graph()).tensor(w);
+  const Tensor tensor = node.graph().tensor(w);
   if (tensor.IsConstant()) {
     std::vector<double> values = ReadElements(tensor);
     const size_t each = values.size() / zero_points.size();

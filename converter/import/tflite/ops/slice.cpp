@@ -32,9 +32,7 @@ Status EmitParts(Node& node, TensorId x, Order order, int32_t axis,
     attributes.begins[axis] = static_cast<int32_t>(begin);
     attributes.sizes[axis] = static_cast<int32_t>(sizes[i]);
     TENON_ASSIGN_OR_RETURN(const TensorId part, node.Slice(x, attributes));
-    if (Status status = node.SetOutput(static_cast<int>(i), part, order); !status.ok()) {
-      return status;
-    }
+    TENON_RETURN_IF_ERROR(node.SetOutput(static_cast<int>(i), part, order));
     begin += sizes[i];
   }
   return {};
@@ -179,7 +177,7 @@ Status LowerUnpack(Node& node) {
     attributes.sizes[axis] = 1;
     TENON_ASSIGN_OR_RETURN(TensorId part, node.Slice(x, attributes));
     TENON_ASSIGN_OR_RETURN(part, node.Reshape(part, dims));
-    if (Status status = node.SetOutput(i, part); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(node.SetOutput(i, part));
   }
   return {};
 }

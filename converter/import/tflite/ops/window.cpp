@@ -89,7 +89,7 @@ Result<ConvNode> ReadConv(Node& node) {
     status = SetWindow(conv->stride_h(), conv->stride_w(), conv->dilation_h_factor(),
                        conv->dilation_w_factor(), conv->padding(), x, w, result.attributes);
   }
-  if (!status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(status);
   return result;
 }
 

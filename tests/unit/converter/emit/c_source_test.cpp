@@ -30,8 +30,8 @@ Placed Place(const char* kernel = nullptr) {
   auto graph = ParseGraph(kText);
   REQUIRE(graph.ok());
   for (const OpId id : graph->OpOrder()) {
-    UsePortableKernel(graph->op(id));
-    if (kernel != nullptr) graph->op(id).kernel = kernel;
+    UsePortableKernel(graph->MutableOp(id));
+    if (kernel != nullptr) graph->MutableOp(id).kernel = kernel;
   }
   PassReport report;
   auto locations = AssignLocations(*graph, report);

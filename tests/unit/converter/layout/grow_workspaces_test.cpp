@@ -25,7 +25,7 @@ Case InLeast(std::string_view text) {
   Case made{Locate(text), {}};
   Graph& graph = made.located.graph;
   for (const OpId id : graph.OpOrder()) {
-    Op& op = graph.op(id);
+    Op& op = graph.MutableOp(id);
     const OpCallView view(graph, op);
     for (const KernelCaps& caps : cpu::CortexMCaps("dsp")) {
       if (caps.kind != op.kind || caps.least_workspace_bytes == nullptr) continue;

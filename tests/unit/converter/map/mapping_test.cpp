@@ -203,7 +203,7 @@ output %y
 
 TEST_CASE("Pins: an op that was fused is named with the op that it went into") {
   Case with;
-  with.graph.op(with.graph.OpOrder()[0]).source_ops = "bn_1,relu_1";
+  with.graph.MutableOp(with.graph.OpOrder()[0]).source_ops = "bn_1,relu_1";
   with.options.pins = {{"relu_1", "cpu"}};
   const auto mapping = ChooseKernels(with.graph, with.options);
   REQUIRE_FALSE(mapping.ok());

@@ -4,6 +4,8 @@
 namespace tenon::converter {
 namespace {
 
+const Pass kEliminateDeadCode = {"eliminate-dead-code", EliminateDeadCode};
+
 TEST_CASE("EliminateDeadCode: a chain that nobody reads goes, with its constants") {
   const PassResult result = RunOn(kEliminateDeadCode,
                                   "input %x: f32[2]\n"
@@ -54,8 +56,9 @@ TEST_CASE("EliminateDeadCode: 20,000 dead ops go without walking the graph for e
     REQUIRE(next.ok());
     x = *next;
   }
+  PassContext context;
   std::vector<PassReport> reports;
-  REQUIRE(RunPass(kEliminateDeadCode, graph, reports).ok());
+  REQUIRE(RunPass(kEliminateDeadCode, graph, context, reports).ok());
   CHECK(reports[0].changed == 20000);
   CHECK(graph.OpOrder().empty());
 }

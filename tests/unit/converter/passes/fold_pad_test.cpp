@@ -4,6 +4,8 @@
 namespace tenon::converter {
 namespace {
 
+const Pass kFoldPad = {"fold-pad", FoldPad};
+
 TEST_CASE("FoldPad: a zero pad goes into the conv's own") {
   const PassResult result = RunOn(kFoldPad,
                                   "input %x: f32[1,1,5,5]\n"

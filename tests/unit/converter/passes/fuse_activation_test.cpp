@@ -4,6 +4,8 @@
 namespace tenon::converter {
 namespace {
 
+const Pass kFuseActivation = {"fuse-activation", FuseActivation};
+
 TEST_CASE("FuseActivation: a unary op becomes the activation of conv, matmul and binary op") {
   const PassResult result = RunOn(kFuseActivation,
                                   "input %x: f32[1,1,2,2]\n"

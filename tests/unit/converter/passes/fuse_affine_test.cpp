@@ -4,6 +4,8 @@
 namespace tenon::converter {
 namespace {
 
+const Pass kFuseAffine = {"fuse-affine", FuseAffine};
+
 TEST_CASE("FuseAffine: a batch norm lowered to mul and add disappears in the conv") {
   const PassResult result = RunOn(kFuseAffine,
                                   "input %x: f32[1,1,2,2]\n"

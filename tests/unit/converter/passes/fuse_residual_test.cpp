@@ -4,6 +4,8 @@
 namespace tenon::converter {
 namespace {
 
+const Pass kFuseResidual = {"fuse-residual", FuseResidual};
+
 const std::string kHead =
     "input %x: f32[1,1,2,2]\n"
     "const %w: f32[1,1,1,1] = [2]\n";

@@ -4,7 +4,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Pass kPass = {"isolate-outputs", IsolateOutputs};
+const Pass kPass = {"isolate-outputs", IsolateOutputs};
 
 TEST_CASE("IsolateOutputs: an output that an op writes stays as it is") {
   const PassResult result =

@@ -4,7 +4,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr Pass kShuffleChannels{"shuffle-channels", ShuffleChannels};
+const Pass kShuffleChannels{"shuffle-channels", ShuffleChannels};
 
 std::string Shuffled(const std::string& text) { return RunOn(kShuffleChannels, text).text; }
 

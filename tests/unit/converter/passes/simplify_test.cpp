@@ -4,6 +4,8 @@
 namespace tenon::converter {
 namespace {
 
+const Pass kSimplify = {"simplify", Simplify};
+
 // The statement between %a and %b does nothing: %b's reader reads %a.
 void CheckRemoved(std::string_view statement) {
   CAPTURE(statement);

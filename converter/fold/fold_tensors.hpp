@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "converter/ir/graph.hpp"
-#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 
@@ -13,13 +12,5 @@ namespace tenon::converter {
 /// (without readers) until dead code is eliminated.
 /// Errors: kInput if a tensor depends on a graph input; or what the run reports.
 [[nodiscard]] Status FoldTensors(Graph& graph, const std::vector<TensorId>& tensors);
-
-/// Pass "fold-constants". Requires: nothing. Guarantees: no op reads constants only, except where
-/// the result would be much larger than what it is made from (declined).
-[[nodiscard]] Status FoldConstants(Graph& graph, PassReport& report);
-
-/// The same, but dequantize ops and what depends on them stay: for while it is still open whether
-/// the ops that read them take the quantized values.
-[[nodiscard]] Status FoldQuantizedConstants(Graph& graph, PassReport& report);
 
 }  // namespace tenon::converter
