@@ -51,7 +51,9 @@ def messages(root=SOURCE):
     """Texts of the sources by number: {number: {text: file}}."""
     found = {}
     for folder in DEVICE_FOLDERS:
-        for path in sorted((root / folder).glob("*.[ch]pp")):
+        for path in sorted((root / folder).rglob("*.[ch]pp")):
+            if "simd" in path.parts:
+                continue  # instructions are no messages
             for text in texts_in(path.read_text()):
                 found.setdefault(number_of(text), {})[text] = path.relative_to(root).as_posix()
     return found

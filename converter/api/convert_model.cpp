@@ -3,7 +3,6 @@
 
 #include "converter/api/measured_orders.hpp"
 #include "converter/api/outcome.hpp"
-#include "converter/emit/c_names.hpp"
 #include "converter/emit/c_source.hpp"
 #include "converter/report/decisions.hpp"
 #include "converter/report/summary.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "converter/driver/import_model.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/report/decisions.hpp"
 
 namespace tenon::converter {

@@ -8,8 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "converter/board/built_in_boards.hpp"
-#include "converter/board/dtype_names.hpp"
 #include "converter/board/object_reader.hpp"
 #include "converter/board/priority_json.hpp"
 #include "runtime/ops/host/op_table.hpp"

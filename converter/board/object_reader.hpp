@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "converter/status.hpp"
+#include "runtime/base/dtype.hpp"
 
 namespace tenon::converter {
 
@@ -123,5 +125,13 @@ class ObjectReader {
   std::string problem_;
   std::set<std::string> known_;
 };
+
+// Names of dtypes in files.
+[[nodiscard]] inline bool IsDTypeName(std::string_view name) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (name == DTypeName(static_cast<DType>(i))) return true;
+  }
+  return false;
+}
 
 }  // namespace tenon::converter

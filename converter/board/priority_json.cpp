@@ -1,6 +1,6 @@
 #include "converter/board/priority_json.hpp"
 
-#include "converter/board/dtype_names.hpp"
+#include "converter/board/object_reader.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {

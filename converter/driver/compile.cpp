@@ -3,43 +3,23 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/schedule/optimal_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/program_problem.hpp"
-#include "converter/solve/order/random_order.hpp"
+#include "converter/solve/order/list_orders.hpp"
 
 namespace tenon::converter {
 namespace {
 
-Result<std::vector<MappedOp>> MapOps(Graph& graph, const CompileOptions& options) {
+Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
   const auto costs = MakeCostModel(options.board(), options.profile);
-  return ChooseKernels(graph, options.KernelsWith(*costs));
-}
-
-Status ChooseKernelsAndLayouts(const CompileOptions& options, Compiled& compiled) {
-  Graph& graph = compiled.graph;
-  TENON_ASSIGN_OR_RETURN(compiled.mapping, MapOps(graph, options));
-  if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, compiled.passes);
-      !status.ok()) {
-    return status.error();
-  }
-  if (Status status = RunPass({"lay-out-weights", LayOutWeights}, graph, compiled.passes);
-      !status.ok()) {
-    return status.error();
-  }
-  PassReport views{"assign-locations", 0, {}};
-  TENON_ASSIGN_OR_RETURN(compiled.locations, AssignLocations(graph, views));
-  compiled.passes.push_back(std::move(views));
-  if (options.fallback) {
-    const Status status = ChooseFallbackKernels(graph, compiled.locations, options.kernels.threads,
-                                                options.kernels.portable_only);
-    if (!status.ok()) return status;
-  }
-  return Verify(graph);
+  LowerOptions lower;
+  lower.kernels = options.KernelsWith(*costs);
+  lower.fallback = options.fallback;
+  TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(compiled.graph, lower, compiled.passes));
+  compiled.mapping = std::move(lowered.mapping);
+  compiled.locations = std::move(lowered.locations);
+  return {};
 }
 
 /// Passes on how far one search has come.
@@ -98,7 +78,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   steps.reserve(proposed->size());
   for (const Index node : *proposed) steps.push_back(problem.steps[node]);
   graph.SetOrder(WithElidedOps(graph, compiled.locations, steps));
-  if (Status status = Verify(graph); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(Verify(graph));
   ArenaPlan candidate = PlanArena(graph, compiled.locations, arena_options);
   memory.place_work += candidate.place_work;
   report.changed =
@@ -173,7 +153,7 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   std::optional<ScheduledProgram> before;
   if (options.order.mode != OrderMode::kSource) before = ScheduleSourceOrder(options, compiled);
   if (options.order.mode == OrderMode::kRandom) {
-    if (Status status = SetRandomOrder(options.order.seed, compiled); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(SetRandomOrder(options.order.seed, compiled));
   }
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
   TENON_ASSIGN_OR_RETURN(ScheduledProgram after,
@@ -249,17 +229,15 @@ void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled&
 Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
-  if (Status status = ChooseKernelsAndLayouts(options, compiled); !status.ok()) {
-    return status.error();
-  }
+  TENON_RETURN_IF_ERROR(LowerMapped(options, compiled));
   compiled.order.key_nodes =
       KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
   const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
   const Unit* only = OnlyUnit(options, compiled.graph, executed);
   if (NeedsSchedule(options.board()) && only == nullptr) {
-    if (Status status = ScheduleUnits(options, compiled); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(ScheduleUnits(options, compiled));
   } else {
-    if (Status status = OrderAndPlace(options, compiled); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
     PredictOnOneUnit(options, only, compiled);
   }
   MemoryReport& memory = compiled.memory;
@@ -377,7 +355,8 @@ Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options) {
   if (!NeedsSchedule(options.board())) return true;
   if (options.mapping == MappingMode::kOptimal) return false;
   Graph mapped = graph;
-  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, MapOps(mapped, options));
+  const auto costs = MakeCostModel(options.board(), options.profile);
+  TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(mapped, options.KernelsWith(*costs)));
   return OnlyUnit(options, mapped, mapped.OpOrder()) != nullptr;
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "converter/driver/direct_space.hpp"
-#include "converter/layout/grow_workspaces.hpp"
+#include "converter/layout/arena_plan.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -243,8 +243,7 @@ class OneUnitFitter {
     Fitted fitted;
     fitted.chains = std::move(chains);
     if (ops) {
-      const Status status = SplitToWorkingSet(graph, WorkingSetLimitOf(board_), fitted.ops);
-      if (!status.ok()) return status.error();
+      TENON_RETURN_IF_ERROR(SplitToWorkingSet(graph, WorkingSetLimitOf(board_), fitted.ops));
     }
     TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(std::move(graph), compile));
     return fitted;
@@ -326,21 +325,20 @@ Error Refuse(const Graph& graph, const CompileOptions& options, const SplitOptio
   constexpr int kMostTries = 6;
   constexpr int64_t kUnlimited = int64_t{1} << 50;
   const Board& board = options.board();
-  Result<Fitted> smallest =
-      OneUnitFitter(graph, options, split, WithLimit(board, kUnlimited)).Smallest();
-  if (!smallest.ok()) return smallest.error();
-  int64_t works = NeededBytes(smallest->compiled, board);
-  if (board.DirectSpace() != nullptr) return RefuseSpread(options, split.allowed, *smallest);
+  TENON_ASSIGN_OR_RETURN(
+      Fitted smallest,
+      OneUnitFitter(graph, options, split, WithLimit(board, kUnlimited)).Smallest());
+  int64_t works = NeededBytes(smallest.compiled, board);
+  if (board.DirectSpace() != nullptr) return RefuseSpread(options, split.allowed, smallest);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    Result<std::optional<Fitted>> found = TryLimit(graph, options, split, works - 1);
-    if (!found.ok()) return found.error();
-    if (!found->has_value()) break;
-    smallest = std::move(**found);
-    const int64_t needed = NeededBytes(smallest->compiled, board);
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryLimit(graph, options, split, works - 1));
+    if (!found.has_value()) break;
+    smallest = std::move(*found);
+    const int64_t needed = NeededBytes(smallest.compiled, board);
     const Result<std::optional<Fitted>> again = TryLimit(graph, options, split, needed);
     works = again.ok() && again->has_value() ? needed : works - 1;
   }
-  return TooLarge(smallest->compiled, board, works, split.allowed);
+  return TooLarge(smallest.compiled, board, works, split.allowed);
 }
 
 Result<Fitted> FitOneUnit(const Graph& graph, const CompileOptions& options,
@@ -437,8 +435,7 @@ class SeveralUnitsFitter {
       for (WorkingSpace& space : working_set.spaces) {
         space.bytes = space.bytes / kShares * shares.ops;
       }
-      const Status status = SplitToWorkingSet(candidate.graph, working_set, candidate.fitted.ops);
-      if (!status.ok()) return status.error();
+      TENON_RETURN_IF_ERROR(SplitToWorkingSet(candidate.graph, working_set, candidate.fitted.ops));
     }
     return candidate;
   }
@@ -450,7 +447,7 @@ class SeveralUnitsFitter {
 
   Result<Fitted> With(const Shares& shares, const CompileOptions& compile) const {
     TENON_ASSIGN_OR_RETURN(Candidate candidate, Split(shares));
-    if (Status status = CompileCandidate(compile, candidate); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(CompileCandidate(compile, candidate));
     return std::move(candidate.fitted);
   }
 

@@ -3,81 +3,16 @@
 #include <algorithm>
 
 #include "converter/driver/import_model.hpp"
+#include "converter/driver/pass_list.hpp"
 #include "converter/emit/emit_plan.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/map/worse_kernel.hpp"
-#include "converter/passes/compute_in_f32.hpp"
-#include "converter/passes/eliminate_dead_code.hpp"
-#include "converter/passes/fold_input_format.hpp"
-#include "converter/passes/fold_lookups.hpp"
-#include "converter/passes/fold_pad.hpp"
-#include "converter/passes/fold_zero_points.hpp"
-#include "converter/passes/fuse_activation.hpp"
-#include "converter/passes/fuse_affine.hpp"
-#include "converter/passes/fuse_quantized.hpp"
-#include "converter/passes/fuse_residual.hpp"
-#include "converter/passes/isolate_outputs.hpp"
-#include "converter/passes/shuffle_channels.hpp"
-#include "converter/passes/simplify.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "runtime/format/plan_check.hpp"
-#include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
 namespace {
-
-// Why each stands where it stands:
-constexpr Pass kCleaning[] = {
-    {"simplify", Simplify},  // first: what follows matches on what is really there
-    // What simplify exposes; fusion wants constant operands. Quantized weights stay quantized.
-    {"fold-constants", FoldQuantizedConstants},
-    {"eliminate-dead-code", EliminateDeadCode},  // readers left behind would block fusion
-};
-constexpr Pass kQuantized[] = {
-    {"fold-pad", FoldPad},                  // the float form says most plainly what is padded with
-    {"fuse-quantized", FuseQuantized},      // before activations and residuals become parts of ops
-    {"fold-lookups", FoldLookups},          // tables that requantizing left
-    {"simplify", Simplify},                 // moves that stood apart between quantize ops meet
-    {"shuffle-channels", ShuffleChannels},  // last of moves: others would not join its parts
-    {"eliminate-dead-code", EliminateDeadCode},
-};
-// Last, what is left of dequantized weights: floats for float ops.
-constexpr Pass kDequantizing[] = {
-    {"fold-constants", FoldConstants},
-    {"eliminate-dead-code", EliminateDeadCode},
-};
-constexpr Pass kFusion[] = {
-    {"fold-pad", FoldPad},                // before anything is fused into the convolution behind it
-    {"fuse-affine", FuseAffine},          // batch norms and biases, while nothing stands after them
-    {"fuse-activation", FuseActivation},  // on convolutions and on additions
-    {"fuse-residual", FuseResidual},      // after it: takes the addition with its activation
-    {"eliminate-dead-code", EliminateDeadCode},
-};
-// Before quantization: what is folded into weights must be there when they get their scales.
-constexpr Pass kIntoWeights[] = {
-    {"fold-pad", FoldPad},
-    {"fuse-affine", FuseAffine},
-    {"eliminate-dead-code", EliminateDeadCode},
-};
-constexpr Pass kLast[] = {
-    {"isolate-outputs", IsolateOutputs},  // once no pass replaces outputs any more
-};
-
-template <size_t N>
-Status RunAll(const Pass (&passes)[N], Graph& graph, std::vector<PassReport>& reports) {
-  for (const Pass& pass : passes) {
-    if (Status status = RunPass(pass, graph, reports); !status.ok()) return status;
-  }
-  return {};
-}
-
-/// Passes for quantized graphs would change no other one.
-bool IsQuantized(const Graph& graph) {
-  const std::vector<OpId> ops = graph.OpOrder();
-  return std::any_of(ops.begin(), ops.end(),
-                     [&](OpId id) { return TraitsOf(graph.op(id).kind).quantized; });
-}
 
 /// The plan is checked by the code that the device will check it with. Gives the bytes of constants
 /// that it holds: equal ones once, unread ones not at all.
@@ -152,46 +87,15 @@ CompileOptions CompileOptionsOf(const ConvertOptions& options) {
   return compile;
 }
 
-/// Numbers as the model's ops and the device's inputs have them.
-Status AdaptNumbers(Graph& graph, const ConvertOptions& options, Conversion& conversion) {
-  if (HasInt8Weights(graph)) graph.weights = DType::kI8;
-  TENON_RETURN_IF_ERROR(RunPass({"compute-in-f32", ComputeInF32}, graph, conversion.passes));
-  if (options.input_formats.empty()) return {};
-  conversion.passes.push_back({"apply-input-formats", 0, {}});
-  const bool images_channels_last = options.model.extension() == ".tflite";
-  TENON_RETURN_IF_ERROR(ApplyInputFormats(graph, options.input_formats, images_channels_last,
-                                          conversion.passes.back()));
-  return Verify(graph);
-}
-
-/// Operands of ops in f32 in fewer bits: inputs of first convolutions, and weights.
-Status StoreOperands(Graph& graph, const ConvertOptions& options,
-                     const KernelChoiceOptions& kernels, Conversion& conversion) {
-  StoreWeightsOptions store;
-  store.form = options.weights;
-  store.why_not = [&](const Graph& whole, const Op& before, const Op& after) {
-    return WhyWorseKernel(whole, before, after, kernels);
+/// Passes are asked to store weights and biases otherwise where kernels are as good or better then.
+void LetPassesAskKernels(const KernelChoiceOptions& kernels, PassContext& context) {
+  context.why_worse_kernel = [&kernels](const Graph& graph, const Op& before, const Op& after) {
+    return WhyWorseKernel(graph, before, after, kernels);
   };
-  conversion.passes.push_back({"fold-input-formats", 0, {}});
-  TENON_RETURN_IF_ERROR(FoldInputFormats(graph, store.why_not, conversion.passes.back()));
-  TENON_RETURN_IF_ERROR(Verify(graph));
-  conversion.passes.push_back({"store-weights", 0, {}});
-  if (Status status = StoreWeights(graph, store, conversion.passes.back(), conversion.weights);
-      !status.ok()) {
-    return status;
-  }
-  return Verify(graph);
-}
-
-/// For kernels that want it, before anything is split: parts share constants.
-Status PrepareBiases(Graph& graph, const KernelChoiceOptions& kernels, Conversion& conversion) {
-  const auto wants = [&](const Graph& whole, const Op& op) {
-    const KernelCaps* kernel = KernelFor(whole, op, kernels);
+  context.wants_folded_bias = [&kernels](const Graph& graph, const Op& op) {
+    const KernelCaps* kernel = KernelFor(graph, op, kernels);
     return kernel != nullptr && kernel->wants_folded_bias;
   };
-  conversion.passes.push_back({"fold-zero-points", 0, {}});
-  TENON_RETURN_IF_ERROR(FoldZeroPoints(graph, wants, conversion.passes.back()));
-  return Verify(graph);
 }
 
 ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board) {
@@ -221,28 +125,27 @@ void RecordChoice(const ParallelReport& report,
 }  // namespace
 
 Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
-  if (Status status = RunAll(kCleaning, graph, reports); !status.ok()) return status;
-  if (IsQuantized(graph)) {
-    if (fuse) TENON_RETURN_IF_ERROR(RunAll(kQuantized, graph, reports));
-    TENON_RETURN_IF_ERROR(RunAll(kDequantizing, graph, reports));
-  }
-  if (fuse) {
-    if (Status status = RunAll(kFusion, graph, reports); !status.ok()) return status;
-  }
-  return RunAll(kLast, graph, reports);
+  PassContext context;
+  context.fold = FoldTensors;
+  TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kClean, fuse, graph, context, reports));
+  return RunPhase(PassPhase::kFuse, fuse, graph, context, reports);
 }
 
 namespace {
 
 /// Everything before kernels are chosen. Quantizing is judged by the very ops that run in the end.
-Status Prepare(Graph& graph, const ConvertOptions& options, Conversion& conversion) {
-  if (!options.quantize) return Canonicalise(graph, options.fuse, conversion.passes);
+Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context,
+               Conversion& conversion) {
+  if (HasInt8Weights(graph)) graph.weights = DType::kI8;
+  std::vector<PassReport>& passes = conversion.passes;
+  TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kAdapt, options.fuse, graph, context, passes));
+  if (!options.quantize) return Canonicalise(graph, options.fuse, passes);
   if (!options.fuse) {
     return UsageError(
         "quantizing needs fusion: integer ops are made of the float ops between them");
   }
-  TENON_RETURN_IF_ERROR(RunAll(kCleaning, graph, conversion.passes));
-  TENON_RETURN_IF_ERROR(RunAll(kIntoWeights, graph, conversion.passes));
+  TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kClean, options.fuse, graph, context, passes));
+  TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kIntoWeights, options.fuse, graph, context, passes));
   QuantizeOptions quantize = *options.quantize;
   std::vector<PassReport> last;  // of the graph that is kept: it is finished last
   quantize.finish = [&](Graph& trial) {
@@ -250,7 +153,7 @@ Status Prepare(Graph& graph, const ConvertOptions& options, Conversion& conversi
     return Canonicalise(trial, options.fuse, last);
   };
   TENON_ASSIGN_OR_RETURN(conversion.quantization, QuantizeModel(graph, quantize));
-  conversion.passes.insert(conversion.passes.end(), last.begin(), last.end());
+  passes.insert(passes.end(), last.begin(), last.end());
   return {};
 }
 
@@ -263,18 +166,19 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   Conversion conversion;
   conversion.ops_imported = graph.OpOrder().size();
   progress(options.quantize ? "quantizing" : "fusing", 1);
-  if (Status status = AdaptNumbers(graph, options, conversion); !status.ok()) {
-    return status.error();
-  }
-  if (Status status = Prepare(graph, options, conversion); !status.ok()) return status.error();
+  PassContext context;
+  context.fold = FoldTensors;
+  context.input_formats = options.input_formats;
+  context.images_channels_last = options.model.extension() == ".tflite";
+  context.weights_form = options.weights;
+  TENON_RETURN_IF_ERROR(Prepare(graph, options, context, conversion));
 
   progress("splitting, ordering and placing", 2);
   CompileOptions compile = CompileOptionsOf(options);
-  if (Status status = StoreOperands(graph, options, compile.kernels, conversion); !status.ok()) {
-    return status.error();
-  }
-  if (Status status = PrepareBiases(graph, compile.kernels, conversion); !status.ok())
-    return status.error();
+  LetPassesAskKernels(compile.kernels, context);
+  TENON_RETURN_IF_ERROR(
+      RunPhase(PassPhase::kStore, options.fuse, graph, context, conversion.passes));
+  conversion.weights = std::move(context.weights);
   if (options.progress) {
     compile.progress = [&](const char* what, double share) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
@@ -313,9 +217,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
 
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
-  if (Status status = CheckConstantsFit(options.board, conversion.memory); !status.ok()) {
-    return status.error();
-  }
+  TENON_RETURN_IF_ERROR(CheckConstantsFit(options.board, conversion.memory));
   return conversion;
 }
 

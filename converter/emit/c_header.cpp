@@ -1,12 +1,10 @@
-#include "converter/emit/c_header.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "converter/emit/c_names.hpp"
-#include "converter/emit/firmware_memory.hpp"
+#include "converter/emit/c_source.hpp"
+#include "converter/emit/firmware_plan.hpp"
 
 namespace tenon::converter {
 namespace {

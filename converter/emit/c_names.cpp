@@ -1,6 +1,6 @@
-#include "converter/emit/c_names.hpp"
-
 #include <fmt/format.h>
+
+#include "converter/emit/c_source.hpp"
 
 namespace tenon::converter {
 namespace {

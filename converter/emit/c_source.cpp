@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "converter/emit/c_header.hpp"
-#include "converter/emit/c_names.hpp"
 #include "converter/emit/firmware_plan.hpp"
 
 namespace tenon::converter {

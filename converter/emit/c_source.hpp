@@ -4,14 +4,43 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "converter/status.hpp"
+#include "runtime/format/plan_view.hpp"
 
 namespace tenon::converter {
 
+// Names and literals of the C that is written for firmware.
+
+/// What everything in a generated file is named after: `stem` (of a file name, say) with all that
+/// cannot stand in a C identifier as '_', and "model_" in front where C or tenon.h keeps such names
+/// for itself (a leading digit or '_', "tenon..."). Empty only for an empty stem.
+[[nodiscard]] std::string CIdentifier(std::string_view stem);
+
+/// The same in capitals, for macros.
+[[nodiscard]] std::string CMacro(std::string_view identifier);
+
+/// A string literal with these bytes: whatever is not printable ASCII comes as octal escapes.
+[[nodiscard]] std::string CString(std::string_view text);
+
+/// A literal of type float with exactly this finite value.
+[[nodiscard]] std::string CFloat(float value);
+
+// The header that goes with a plan in C: what a program has to know before it runs.
+
+/// What the plan's first byte must be aligned to, so that all its constants are.
+[[nodiscard]] uint32_t PlanMemoryAlignment(const PlanView& plan);
+
+/// The header's text from the include guard on, for a plan of one program. See c_source.hpp.
+[[nodiscard]] std::string CHeaderText(const PlanView& plan, const std::string& identifier);
+
+// A plan as C source for firmware: its bytes, the kernels that it names and nothing else, and how
+// much memory the program has to give.
+
 struct CSourceOptions {
-  std::string identifier;  ///< what all is named after: CIdentifier of c_names.hpp
+  std::string identifier;  ///< what all is named after: from CIdentifier
   std::string header;      ///< file name by which the source includes the header
   /// Empty: the plan's bytes are a C array. Otherwise the source is for the assembler (after the C
   /// preprocessor), which reads them from a file of this name.

@@ -127,4 +127,13 @@ Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locat
   return EmitPlan(graph, locations, arena, Schedule(), options);
 }
 
+Result<std::vector<uint8_t>> LowerAndEmit(Graph& graph, const LowerOptions& options) {
+  std::vector<PassReport> ignored;
+  TENON_ASSIGN_OR_RETURN(const Lowered lowered, Lower(graph, options, ignored));
+  ArenaOptions arena;
+  arena.place.work_budget = 0;
+  return EmitPlan(graph, lowered.locations, PlanArena(graph, lowered.locations, arena),
+                  EmitOptions{});
+}
+
 }  // namespace tenon::converter

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "converter/layout/lower.hpp"
 #include "converter/schedule/program_to_emit.hpp"
 
 namespace tenon::converter {
@@ -39,5 +40,9 @@ struct EmitOptions {
 [[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
                                                     const ArenaPlan& arena,
                                                     const EmitOptions& options);
+
+/// A plan for the converter's own runs: lowers the graph and lays its tensors out in one arena,
+/// without a search for the smallest. Errors: those of Lower.
+[[nodiscard]] Result<std::vector<uint8_t>> LowerAndEmit(Graph& graph, const LowerOptions& options);
 
 }  // namespace tenon::converter

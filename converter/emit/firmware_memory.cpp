@@ -1,9 +1,7 @@
-#include "converter/emit/firmware_memory.hpp"
-
 #include <algorithm>
 
+#include "converter/emit/firmware_plan.hpp"
 #include "runtime/base/round_up.hpp"
-
 namespace tenon::converter {
 namespace {
 

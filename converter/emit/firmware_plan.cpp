@@ -49,7 +49,7 @@ std::string KernelLinkName(std::string_view kernel_id) {
 }
 
 Result<std::vector<std::string>> FirmwareKernels(const PlanView& plan) {
-  if (Status status = CheckProgram(plan); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(CheckProgram(plan));
   const ProgramView program = plan.program(0);
   std::vector<std::string> names;
   for (size_t i = 0; i < program.op_count(); ++i) {

@@ -324,7 +324,7 @@ ProgramWriter::Ports ProgramWriter::WritePorts(const std::vector<Graph::Port>& p
 }
 
 Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
-  if (Status status = NumberWorkers(); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(NumberWorkers());
   NameSpaces();
   NumberStorages();
   NumberTensors();
@@ -336,7 +336,7 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
       steps.push_back(fb::CreateStep(builder_, static_cast<uint32_t>(i)));
     }
   }
-  if (Status status = FindSegments(); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(FindSegments());
   const auto segments = WriteSegments();
   TENON_ASSIGN_OR_RETURN(const auto channels, WriteChannels());
   const auto workers = WriteWorkers(steps);

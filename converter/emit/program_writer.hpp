@@ -3,16 +3,33 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "converter/emit/plan_tables.hpp"
-#include "converter/emit/segment_boundaries.hpp"
+#include "converter/ir/locations.hpp"
 #include "converter/schedule/program_to_emit.hpp"
 #include "plan_generated.h"
 
 namespace tenon::converter {
+
+// What crosses the boundaries of segments, as the plan lists it (sdk/schema/plan.fbs, Segment).
+
+struct EmittedSegment {
+  std::vector<OpId> ops;  ///< in order of execution
+  std::string backend;
+  int32_t worker = 0;
+  std::vector<TensorId> reads;   ///< filled in
+  std::vector<TensorId> writes;  ///< filled in
+};
+
+/// Fills in `reads` and `writes` of segments of other backends than "cpu"; segments come in the
+/// order in which they are in the plan, and their ops stand in the graph in an order of execution.
+/// O(operands log operands), but for concatenations, whose parts are compared with every reader.
+void FindBoundaries(const Graph& graph, const Locations& locations,
+                    std::vector<EmittedSegment>& segments);
 
 /// What all programs of a plan share.
 struct PlanTables {

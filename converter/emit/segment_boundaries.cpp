@@ -1,12 +1,11 @@
-#include "converter/emit/segment_boundaries.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "converter/layout/overlap.hpp"
+#include "converter/emit/program_writer.hpp"
+#include "converter/layout/assign_locations.hpp"
 
 namespace tenon::converter {
 namespace {

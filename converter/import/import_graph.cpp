@@ -1,6 +1,7 @@
 #include "converter/import/import_graph.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <unordered_set>
 #include <utility>
@@ -57,32 +58,52 @@ Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims) {
 }
 
 Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold) {
-  const Graph& reading = graph;
-  if (reading.tensor(id).IsConstant()) return {};
-  if (Status status = CheckFoldable(reading, id); !status.ok()) return status;
+  if (graph.tensor(id).IsConstant()) return {};
+  TENON_RETURN_IF_ERROR(CheckFoldable(graph, id));
   if (!fold) {
-    return InternalError("'{}' needs folding, and there is no folder", reading.tensor(id).name);
+    return InternalError("'{}' needs folding, and there is no folder", graph.tensor(id).name);
   }
-  if (Status status = fold(graph, {id}); !status.ok()) return status;
-  if (!reading.tensor(id).IsConstant()) {
-    return InternalError("folding left '{}' without a value", reading.tensor(id).name);
+  TENON_RETURN_IF_ERROR(fold(graph, {id}));
+  if (!graph.tensor(id).IsConstant()) {
+    return InternalError("folding left '{}' without a value", graph.tensor(id).name);
   }
   return {};
 }
 
 void EraseUnread(Graph& graph) {
-  const Graph& reading = graph;
   std::vector<OpId> order = graph.OpOrder();
   std::reverse(order.begin(), order.end());
   for (OpId id : order) {
-    const std::vector<TensorId>& outputs = reading.op(id).outputs;
+    const std::vector<TensorId>& outputs = graph.op(id).outputs;
     const bool read = std::any_of(outputs.begin(), outputs.end(),
-                                  [&](TensorId output) { return reading.IsRead(output); });
+                                  [&](TensorId output) { return graph.IsRead(output); });
     if (!read) graph.EraseOp(id);
   }
   for (TensorId id : graph.Tensors()) {
-    if (reading.tensor(id).IsConstant() && !reading.IsRead(id)) graph.EraseTensor(id);
+    if (graph.tensor(id).IsConstant() && !graph.IsRead(id)) graph.EraseTensor(id);
   }
+}
+
+Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t most,
+                                   const char* too_large) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error || !std::filesystem::exists(status)) {
+    return InputError("{}: no such file", path.string());
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    return InputError("{}: not a regular file", path.string());
+  }
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  if (error) return InputError("{}: {}", path.string(), error.message());
+  if (size == 0) return InputError("{}: the file is empty", path.string());
+  if (size > most) return InputError("{}: {}", path.string(), too_large);
+  std::ifstream stream(path, std::ios::binary);
+  std::string content(static_cast<size_t>(size), '\0');
+  if (!stream.read(content.data(), static_cast<std::streamsize>(size))) {
+    return InputError("{}: cannot be read", path.string());
+  }
+  return content;
 }
 
 }  // namespace tenon::converter

@@ -1,12 +1,24 @@
-// What importers do to the graph that they fill, whatever the file format.
+// What importers share, whatever the file format: reading the file, and filling the graph.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "converter/import/import_options.hpp"
+#include "converter/status.hpp"
 
 namespace tenon::converter {
+
+// A model file as bytes.
+
+/// The whole file. Errors (kInput), with the path: it is not there, is no regular file, is empty,
+/// has more than `most` bytes (`too_large` says why that is too many), or cannot be read.
+[[nodiscard]] Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t most,
+                                                 const char* too_large);
+
+// What importers do to the graph that they fill, whatever the file format.
 
 /// A shape of at most kMaxRank dimensions, each >= 0, with fewer than 2^31 elements.
 [[nodiscard]] Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims);

@@ -3,18 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "converter/ir/graph.hpp"
+#include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
-
-/// Computes the values of constant tensors: given a graph and tensors that depend on constants
-/// only, turns each into a constant. Injected, because evaluation runs the kernels.
-using ConstantFolder = std::function<Status(Graph& graph, const std::vector<TensorId>& tensors)>;
 
 struct ImportOptions {
   /// Value for a symbolic or free first dimension of every input (`--batch`); 0: leave.

@@ -39,7 +39,7 @@ TensorId Graph::AddTensor(std::string_view tensor_name, DType dtype, const Shape
 TensorId Graph::AddConstant(std::string_view constant_name, DType dtype, const Shape& shape,
                             std::vector<std::byte> bytes) {
   const TensorId id = AddTensor(constant_name, dtype, shape);
-  tensor(id).constant = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  MutableTensor(id).constant = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return id;
 }
 
@@ -69,7 +69,7 @@ const Tensor& Graph::tensor(TensorId id) const {
   return tensors_[static_cast<size_t>(id)].tensor;
 }
 
-Tensor& Graph::tensor(TensorId id) {
+Tensor& Graph::MutableTensor(TensorId id) {
   assert(IsTensor(id));
   return tensors_[static_cast<size_t>(id)].tensor;
 }
@@ -79,7 +79,7 @@ const Op& Graph::op(OpId id) const {
   return ops_[static_cast<size_t>(id)].op;
 }
 
-Op& Graph::op(OpId id) {
+Op& Graph::MutableOp(OpId id) {
   assert(IsOp(id));
   Touch(id);
   return ops_[static_cast<size_t>(id)].op;
@@ -151,7 +151,7 @@ void Graph::SetInput(OpId id, size_t index, TensorId input) {
 }
 
 void Graph::RenameTensor(TensorId id, std::string_view new_name) {
-  std::string& current = tensor(id).name;
+  std::string& current = MutableTensor(id).name;
   if (current == new_name) return;
   const std::string wanted(new_name);  // the view may be of the name itself
   names_.erase(current);
@@ -179,7 +179,7 @@ void Graph::EraseOp(OpId id) {
   Sync();
   for (TensorId output : slot.op.outputs) {
     if (!IsTensor(output)) continue;
-    tensor(output).producer = kNone;
+    MutableTensor(output).producer = kNone;
     EraseTensor(output);
   }
   order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(PositionOf(id)));
@@ -197,12 +197,12 @@ void Graph::EraseTensor(TensorId id) {
 }
 
 void Graph::MakeConstant(TensorId id, std::vector<std::byte> bytes) {
-  Tensor& made = tensor(id);
+  Tensor& made = MutableTensor(id);
   if (made.producer != kNone) {
     const TensorId unread = AddTensor(made.name + "_computed", made.dtype, made.shape);
-    tensor(unread).layout = made.layout;
-    tensor(unread).producer = made.producer;
-    std::vector<TensorId>& outputs = op(made.producer).outputs;
+    MutableTensor(unread).layout = made.layout;
+    MutableTensor(unread).producer = made.producer;
+    std::vector<TensorId>& outputs = MutableOp(made.producer).outputs;
     std::replace(outputs.begin(), outputs.end(), id, unread);
     made.producer = kNone;
   }

@@ -111,7 +111,7 @@ struct Op {
 /// chooses another. Ids and references stay valid while other ops and tensors are added and erased;
 /// erased slots are skipped by `OpOrder()`.
 ///
-/// Inputs of an op may be changed through the reference that `op()` gives, until the next question
+/// Inputs of an op may be changed through the reference of `MutableOp()` until the next question
 /// about readers (`Consumers`, ...); ask for the reference anew after that, or use `SetInput`.
 /// Verify finds breaches. Reading from several threads is safe once Verify has run and nothing has
 /// been changed since.
@@ -156,9 +156,9 @@ class Graph {
   [[nodiscard]] bool IsTensor(TensorId id) const;  ///< a live tensor
   [[nodiscard]] bool IsOp(OpId id) const;          ///< a live op
   [[nodiscard]] const Tensor& tensor(TensorId id) const;
-  [[nodiscard]] Tensor& tensor(TensorId id);
+  [[nodiscard]] Tensor& MutableTensor(TensorId id);
   [[nodiscard]] const Op& op(OpId id) const;
-  [[nodiscard]] Op& op(OpId id);
+  [[nodiscard]] Op& MutableOp(OpId id);
   /// Ops alive, in execution order. A copy: safe to change the graph while walking it.
   [[nodiscard]] std::vector<OpId> OpOrder() const { return order_; }
   /// Live tensors in order of creation.

@@ -131,7 +131,7 @@ Result<OpId> Graph::InsertOp(OpId position, OpKind kind, std::string_view op_nam
   for (size_t i = 0; i < static_cast<size_t>(row.outputs); ++i) {
     const std::string_view wanted = i < output_names.size() ? output_names[i] : made.name;
     made.outputs.push_back(AddTensor(wanted, types[i].dtype, types[i].shape));
-    tensor(made.outputs.back()).producer = id;
+    MutableTensor(made.outputs.back()).producer = id;
   }
   OpSlot& slot = ops_.emplace_back();
   slot.op = std::move(made);

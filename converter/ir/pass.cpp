@@ -2,12 +2,13 @@
 
 namespace tenon::converter {
 
-Status RunPass(const Pass& pass, Graph& graph, std::vector<PassReport>& reports) {
-  PassReport& report = reports.emplace_back();
-  report.name = pass.name;
-  Status status = pass.run(graph, report);
+Status RunPass(const Pass& pass, Graph& graph, PassContext& context,
+               std::vector<PassReport>& reports) {
+  context.report = {pass.name, 0, {}};
+  Status status = pass.run(graph, context);
   if (status.ok()) status = Verify(graph);
-  if (status.ok()) return status;
+  reports.push_back(std::move(context.report));
+  if (status.ok() || status.error().kind == ErrorKind::kUsage) return status;
   Error error = status.error();
   error.message = fmt::format("pass {}: {}", pass.name, error.message);
   return error;

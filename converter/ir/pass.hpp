@@ -1,11 +1,14 @@
 // What a pass is: a named change of the graph that says what it did and what it declined to do.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "converter/ir/graph.hpp"
+#include "converter/ir/locations.hpp"
 
 namespace tenon::converter {
 
@@ -20,16 +23,78 @@ struct PassReport {
   std::vector<Declined> declined;
 };
 
+/// How a device delivers an input.
+struct InputFormat {
+  std::string input;                  ///< the port's name
+  DType dtype = DType::kF32;          ///< u8, i8 or f32
+  std::optional<bool> channels_last;  ///< none: as the model has its images
+  std::vector<float> mean;            ///< none: 0; one, or one for each channel
+  std::vector<float> scale;           ///< none: 1; finite, not 0
+};
+
+/// How the weights of ops in f32 are stored.
+enum class WeightsForm {
+  kModel,  ///< as the model has them (Graph::weights)
+  kF32,
+  kF16,
+  kInt8,
+};
+
+/// What became of all weights that there are.
+struct WeightsReport {
+  WeightsForm form = WeightsForm::kF32;  ///< that was asked for; kModel: the model's own
+  int tensors = 0;                       ///< weights of float convolutions and matrix products
+  int stored = 0;                        ///< of these in fewer bits
+  int64_t bytes_before = 0;              ///< of all these tensors
+  int64_t bytes_after = 0;               ///< with the scales of i8
+  double largest_error = 0;  ///< of a stored weight, relative to the largest of its output channel
+  /// Of the stored tensor that lost most: energy of its weights over that of their errors. 0: no
+  /// weight changed.
+  double least_snr_db = 0;
+  std::string least_snr_tensor;
+};
+
+/// Computes the values of constant tensors: given a graph and tensors that depend on constants
+/// only, turns each into a constant. Injected, because evaluation runs the kernels.
+using ConstantFolder = std::function<Status(Graph& graph, const std::vector<TensorId>& tensors)>;
+
+/// What passes get besides the graph. Passes know neither kernels nor how to run them: what they
+/// have to ask about that, they ask these functions.
+struct PassContext {
+  PassReport report;  ///< of the pass that runs
+
+  ConstantFolder fold;
+  /// Why the kernel of `after`, another form of the op `before`, would be worse, or empty. Null:
+  /// ops may always be written otherwise.
+  std::function<std::string(const Graph& graph, const Op& before, const Op& after)>
+      why_worse_kernel;
+  /// Whether the kernel that would run the op is faster with its zero point folded into the bias
+  /// (KernelCaps::wants_folded_bias). Null: none is.
+  std::function<bool(const Graph& graph, const Op& op)> wants_folded_bias;
+
+  std::vector<InputFormat> input_formats;
+  bool images_channels_last = false;  ///< the model's own inputs of rank 4 are [N, H, W, C]
+  WeightsForm weights_form = WeightsForm::kModel;
+  /// Smaller weights stay as they are: a scale and the conversion cost more than they save.
+  int64_t fewest_weight_bytes = 1024;
+
+  // What passes find out.
+  WeightsReport weights;
+  Locations locations;
+};
+
 /// A pass leaves the graph valid (Verify runs after each) and its outputs' names, types and values
 /// unchanged up to rounding.
-using PassFunction = Status (*)(Graph& graph, PassReport& report);
+using PassFunction = std::function<Status(Graph& graph, PassContext& context)>;
 
 struct Pass {
   const char* name;  ///< "fold-batch-norm"
   PassFunction run;
 };
 
-/// Runs a pass, then Verify. Adds the pass's report in any case; an error names the pass.
-[[nodiscard]] Status RunPass(const Pass& pass, Graph& graph, std::vector<PassReport>& reports);
+/// Runs a pass, then Verify. Adds the pass's report in any case. An error names the pass, but for
+/// one of usage, which the user's own words caused.
+[[nodiscard]] Status RunPass(const Pass& pass, Graph& graph, PassContext& context,
+                             std::vector<PassReport>& reports);
 
 }  // namespace tenon::converter

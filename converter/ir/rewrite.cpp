@@ -16,14 +16,14 @@ void EraseIfUnread(Graph& graph, OpId first) {
     const OpId id = work.back();
     work.pop_back();
     if (!graph.IsOp(id)) continue;
-    const Op& op = std::as_const(graph).op(id);
+    const Op& op = graph.op(id);
     const auto is_read = [&](TensorId output) { return graph.IsRead(output); };
     if (std::any_of(op.outputs.begin(), op.outputs.end(), is_read)) continue;
     const std::vector<TensorId> inputs = op.inputs;
     graph.EraseOp(id);
     for (TensorId input : inputs) {
       if (!graph.IsTensor(input)) continue;  // absent, or named twice and gone by now
-      const Tensor& tensor = std::as_const(graph).tensor(input);
+      const Tensor& tensor = graph.tensor(input);
       if (tensor.producer != kNone) {
         work.push_back(tensor.producer);
       } else if (tensor.IsConstant() && !graph.IsRead(input)) {
@@ -46,13 +46,13 @@ std::string WhyNotBypass(const Graph& graph, TensorId from, TensorId to) {
 }
 
 void BypassAndErase(Graph& graph, OpId op, TensorId to) {
-  graph.ReplaceUses(std::as_const(graph).op(op).outputs.front(), to);
+  graph.ReplaceUses(graph.op(op).outputs.front(), to);
   EraseIfUnread(graph, op);
 }
 
 void RecordFusion(Graph& graph, OpId main, OpId absorbed) {
-  const Op& from = std::as_const(graph).op(absorbed);
-  std::string& names = graph.op(main).source_ops;
+  const Op& from = graph.op(absorbed);
+  std::string& names = graph.MutableOp(main).source_ops;
   for (const std::string& name : {from.name, from.source_ops}) {
     if (name.empty()) continue;
     if (!names.empty()) names += ',';

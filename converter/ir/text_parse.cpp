@@ -218,7 +218,7 @@ class GraphParser {
     TENON_RETURN_IF_ERROR(scanner.Expect(':'));
     TENON_ASSIGN_OR_RETURN(const Type type, ParseType(scanner));
     const TensorId id = graph_.AddTensor(name, type.dtype, type.shape);
-    graph_.tensor(id).layout = type.layout;
+    graph_.MutableTensor(id).layout = type.layout;
     graph_.AddInput(id, port);
     return Status();
   }
@@ -230,7 +230,7 @@ class GraphParser {
     TENON_RETURN_IF_ERROR(scanner.Expect('='));
     TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ParseConstant(scanner, type));
     const TensorId id = graph_.AddConstant(name, type.dtype, type.shape, std::move(bytes));
-    graph_.tensor(id).layout = type.layout;
+    graph_.MutableTensor(id).layout = type.layout;
     return Status();
   }
 
@@ -259,7 +259,7 @@ class GraphParser {
     names.reserve(outputs.size());
     for (const OutputText& output : outputs) names.push_back(output.name);
     TENON_ASSIGN_OR_RETURN(const OpId id, graph_.AddOp(row->kind, name, inputs, attributes, names));
-    TENON_RETURN_IF_ERROR(ParseKernel(scanner, graph_.op(id)));
+    TENON_RETURN_IF_ERROR(ParseKernel(scanner, graph_.MutableOp(id)));
     return CheckTypes(id, outputs);
   }
 
@@ -310,7 +310,7 @@ class GraphParser {
   Status CheckTypes(OpId id, const std::vector<OutputText>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!outputs[i].type.has_value()) continue;
-      Tensor& tensor = graph_.tensor(graph_.op(id).outputs[i]);
+      Tensor& tensor = graph_.MutableTensor(graph_.op(id).outputs[i]);
       const Type& type = *outputs[i].type;
       if (type.dtype != tensor.dtype || type.shape != tensor.shape) {
         return InputError("%{} is {}[{}] by the rule of its op", tensor.name,
@@ -357,7 +357,7 @@ Result<Graph> ParseGraph(std::string_view text) {
     if (!parsed.ok()) return InputError("line {}: {}", number, parsed.error().message);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  if (const Status verified = Verify(parser.graph()); !verified.ok()) return verified.error();
+  TENON_RETURN_IF_ERROR(Verify(parser.graph()));
   return std::move(parser.graph());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "converter/layout/storage_chains.hpp"
 #include "converter/map/backends.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
@@ -12,131 +13,66 @@ namespace {
 class ArenaPlanner {
  public:
   ArenaPlanner(const Graph& graph, const Locations& locations, const ArenaOptions& options)
-      : graph_(graph), locations_(locations), options_(options) {}
+      : graph_(graph),
+        locations_(locations),
+        options_(options),
+        chains_(graph, locations, plan_),
+        storage_of_root_(locations.tensors.size(), kNoStorage) {
+    for (const OpId id : graph.OpOrder()) {
+      if (!locations.elided[static_cast<size_t>(id)]) plan_.steps.push_back(id);
+    }
+    end_ = static_cast<int64_t>(plan_.steps.size());
+  }
 
   ArenaPlan Run() {
-    NumberSteps();
     MeasureLifetimes();
-    group_.resize(plan_.storages.size());
-    std::iota(group_.begin(), group_.end(), size_t{0});
+    const auto storage_of = [&](TensorId id) { return StorageOf(id); };
     if (options_.in_place) {
-      for (size_t step = 0; step < plan_.steps.size(); ++step) HandOver(static_cast<int64_t>(step));
+      for (int64_t step = 0; step < end_; ++step) chains_.HandOver(step, storage_of);
     }
-    AddWorkspaces();
-    Place();
+    for (int64_t step = 0; step < end_; ++step) chains_.AddWorkspace(step);
+    std::vector<size_t> all(plan_.storages.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    const Placement placement = chains_.Place(all, options_.place);
+    plan_.bytes = placement.peak;
+    plan_.lower_bound = placement.lower_bound;
+    plan_.proven_optimal = placement.proven_optimal;
     return std::move(plan_);
   }
 
  private:
-  void NumberSteps() {
-    OpId last = kNone;
-    for (const OpId id : graph_.OpOrder()) {
-      last = std::max(last, id);
-      if (!locations_.elided[static_cast<size_t>(id)]) plan_.steps.push_back(id);
-    }
-    plan_.in_place.assign(static_cast<size_t>(last + 1), -1);
-  }
-
   [[nodiscard]] TensorId Root(TensorId id) const { return locations_.at(id).root; }
 
   size_t StorageOf(TensorId id) {
-    const TensorId root = Root(id);
-    const auto k = static_cast<size_t>(root);
-    if (storage_of_root_.size() <= k) storage_of_root_.resize(k + 1, kNoStorage);
-    if (storage_of_root_[k] == kNoStorage) {
-      storage_of_root_[k] = plan_.storages.size();
-      PlannedStorage storage;
-      storage.root = root;
-      storage.bytes = graph_.tensor(root).ByteSize();
-      storage.first_step = INT64_MAX;
-      storage.last_step = -1;
-      plan_.storages.push_back(storage);
-    }
-    return storage_of_root_[k];
+    size_t& storage = storage_of_root_[static_cast<size_t>(Root(id))];
+    if (storage == kNoStorage) storage = chains_.AddRoot(Root(id));
+    return storage;
   }
 
   void Touch(TensorId id, int64_t step) {
-    if (graph_.tensor(Root(id)).IsConstant()) return;
-    PlannedStorage& storage = plan_.storages[StorageOf(id)];
-    storage.first_step = std::min(storage.first_step, step);
-    storage.last_step = std::max(storage.last_step, step);
+    if (id == kNone || graph_.tensor(Root(id)).IsConstant()) return;
+    chains_.Touch(StorageOf(id), step);
   }
 
   void MeasureLifetimes() {
     for (const Graph::Port& port : graph_.inputs()) Touch(port.tensor, 0);
-    for (size_t step = 0; step < plan_.steps.size(); ++step) {
-      const Op& op = graph_.op(plan_.steps[step]);
-      for (const TensorId id : op.inputs) {
-        if (id != kNone) Touch(id, static_cast<int64_t>(step));
-      }
-      for (const TensorId id : op.outputs) Touch(id, static_cast<int64_t>(step));
+    for (int64_t step = 0; step < end_; ++step) {
+      const Op& op = graph_.op(plan_.steps[static_cast<size_t>(step)]);
+      for (const TensorId id : op.inputs) Touch(id, step);
+      for (const TensorId id : op.outputs) Touch(id, step);
     }
-    const int64_t end = std::max<int64_t>(static_cast<int64_t>(plan_.steps.size()) - 1, 0);
-    for (const Graph::Port& port : graph_.outputs()) Touch(port.tensor, end);
-  }
-
-  /// Lets the op's output take over an input that dies here.
-  void HandOver(int64_t step) {
-    const OpId id = plan_.steps[static_cast<size_t>(step)];
-    const Op& op = graph_.op(id);
-    for (const size_t i : HandOverInputs(graph_, locations_, op)) {
-      const size_t from = StorageOf(op.inputs[i]);
-      const size_t to = StorageOf(op.outputs[0]);
-      if (plan_.storages[from].last_step != step || plan_.storages[to].first_step != step) continue;
-      group_[to] = group_[from];
-      plan_.in_place[static_cast<size_t>(id)] = static_cast<int>(i);
-      return;
+    for (const Graph::Port& port : graph_.outputs()) {
+      Touch(port.tensor, std::max<int64_t>(end_ - 1, 0));
     }
   }
 
-  void AddWorkspaces() {
-    for (size_t step = 0; step < plan_.steps.size(); ++step) {
-      const OpId id = plan_.steps[step];
-      if (graph_.op(id).workspace_bytes == 0) continue;
-      PlannedStorage storage;
-      storage.workspace_of = id;
-      storage.bytes = graph_.op(id).workspace_bytes;
-      storage.first_step = storage.last_step = static_cast<int64_t>(step);
-      group_.push_back(plan_.storages.size());
-      plan_.storages.push_back(storage);
-    }
-  }
-
-  /// One buffer per group of storages that hand over to each other.
-  void Place() {
-    std::vector<size_t> buffer_of_group(plan_.storages.size(), kNoStorage);
-    std::vector<Buffer> buffers;
-    for (size_t i = 0; i < plan_.storages.size(); ++i) {
-      const PlannedStorage& storage = plan_.storages[i];
-      size_t& index = buffer_of_group[group_[i]];
-      if (index == kNoStorage) {
-        index = buffers.size();
-        buffers.push_back({storage.first_step, storage.last_step + 1, storage.bytes,
-                           kStorageAlignment, std::nullopt});
-        continue;
-      }
-      Buffer& buffer = buffers[index];
-      buffer.lower = std::min(buffer.lower, storage.first_step);
-      buffer.upper = std::max(buffer.upper, storage.last_step + 1);
-      buffer.size = std::max(buffer.size, storage.bytes);
-    }
-    const Placement placement = PlaceBuffers(buffers, options_.place);
-    for (size_t i = 0; i < plan_.storages.size(); ++i) {
-      plan_.storages[i].offset = placement.offsets[buffer_of_group[group_[i]]];
-    }
-    plan_.bytes = placement.peak;
-    plan_.lower_bound = placement.lower_bound;
-    plan_.proven_optimal = placement.proven_optimal;
-    plan_.place_work = placement.work;
-  }
-
-  static constexpr size_t kNoStorage = SIZE_MAX;
   const Graph& graph_;
   const Locations& locations_;
   const ArenaOptions& options_;
   ArenaPlan plan_;
+  StorageChains chains_;
   std::vector<size_t> storage_of_root_;
-  std::vector<size_t> group_;  ///< by storage: the first storage of its hand-over chain
+  int64_t end_ = 0;
 };
 
 /// Inputs (bit mask) that the op's kind or its kernel allows the output to take over.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "converter/ir/graph.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/solve/place/place.hpp"
 #include "runtime/base/round_up.hpp"
@@ -63,5 +64,14 @@ struct ArenaOptions {
 
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);
+
+// Workspaces that were made as small as kernels can do with, in memory that nothing else uses while
+// the op runs.
+
+/// Gives ops the workspace that their kernels like best (KernelCaps::workspace_bytes, one thread),
+/// or as much of it as lies free in their arena during their step: where it was, or elsewhere.
+/// Only of kernels that can run in less; nothing shrinks, no arena grows and nothing else moves.
+/// Gives the number of workspaces that have grown.
+int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena);
 
 }  // namespace tenon::converter

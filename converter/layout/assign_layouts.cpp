@@ -1,10 +1,9 @@
-#include "converter/layout/assign_layouts.hpp"
-
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
@@ -61,7 +60,7 @@ class Assigner {
       if (i + 1 < order.size()) next_[id] = order[i + 1];
     }
     for (const OpId id : order) {
-      if (Status status = AssignOp(id); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(AssignOp(id));
     }
     return ConvertOutputs();
   }
@@ -71,7 +70,7 @@ class Assigner {
     const LayoutNeed need = CapsOf(graph_.op(id)).activations;
     const Layout output_layout = OutputLayout(graph_.op(id), need);
     for (const TensorId output : graph_.op(id).outputs) {
-      if (IsImage(graph_.tensor(output))) graph_.tensor(output).layout = output_layout;
+      if (IsImage(graph_.tensor(output))) graph_.MutableTensor(output).layout = output_layout;
     }
     for (size_t i = 0; i < graph_.op(id).inputs.size(); ++i) {
       const std::optional<Layout> wanted = InputLayout(graph_.op(id), i, need, output_layout);
@@ -161,7 +160,7 @@ class Assigner {
     TENON_ASSIGN_OR_RETURN(const OpId copy, graph_.InsertOp(before, OpKind::kCopy, name, {tensor},
                                                             Attributes(), {name}));
     const TensorId result = graph_.op(copy).outputs[0];
-    graph_.tensor(result).layout = layout;
+    graph_.MutableTensor(result).layout = layout;
     UseKernelOfNeighbour(graph_, copy, reader);
     converted_[key] = result;
     ++report_.changed;
@@ -172,7 +171,7 @@ class Assigner {
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const TensorId tensor = graph_.outputs()[i].tensor;
       if (LayoutsCoincide(graph_.tensor(tensor).shape)) {
-        graph_.tensor(tensor).layout = Layout::kRowMajor;
+        graph_.MutableTensor(tensor).layout = Layout::kRowMajor;
         continue;
       }
       TENON_ASSIGN_OR_RETURN(const TensorId converted,
@@ -195,6 +194,8 @@ bool LayoutsCoincide(const Shape& shape) {
   return shape[1] == 1 || (shape[2] == 1 && shape[3] == 1);
 }
 
-Status AssignLayouts(Graph& graph, PassReport& report) { return Assigner(graph, report).Run(); }
+Status AssignLayouts(Graph& graph, PassContext& context) {
+  return Assigner(graph, context.report).Run();
+}
 
 }  // namespace tenon::converter

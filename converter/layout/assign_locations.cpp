@@ -57,7 +57,7 @@ class LocationAssigner {
     std::reverse(backwards.begin(), backwards.end());
     for (const OpId id : backwards) {
       if (graph_.op(id).kind != OpKind::kConcat) continue;
-      if (Status status = PlaceConcat(id); !status.ok()) return status.error();
+      TENON_RETURN_IF_ERROR(PlaceConcat(id));
     }
     for (const OpId id : graph_.OpOrder()) PlaceForward(id);
     return std::move(result_);
@@ -140,8 +140,8 @@ class LocationAssigner {
                                                                 Attributes(), {name}));
         UseKernelOfNeighbour(graph_, copy, id);
         const TensorId copied = graph_.op(copy).outputs[0];
-        graph_.tensor(copied).layout = graph_.tensor(part).layout;
-        graph_.op(id).inputs[i] = copied;
+        graph_.MutableTensor(copied).layout = graph_.tensor(part).layout;
+        graph_.MutableOp(id).inputs[i] = copied;
         if (stage_of_op_ != nullptr) {
           stage_of_op_->resize(static_cast<size_t>(copy) + 1, 0);
           stage_of_op_->back() = StageOf(id);

@@ -30,4 +30,10 @@ namespace tenon::converter {
                                                   const std::vector<int32_t>& strides,
                                                   const Shape& new_dims);
 
+// Whether two tensors that lie on the same root share bytes.
+
+/// False if it is certain that no byte belongs to both windows (of tensors with these shapes).
+[[nodiscard]] bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a,
+                              TensorId b);
+
 }  // namespace tenon::converter

@@ -1,6 +1,5 @@
-#include "converter/layout/fallback_kernels.hpp"
-
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/backends.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"
@@ -90,7 +89,7 @@ Status ChooseFallbackKernels(Graph& graph, const Locations& locations, int threa
                              bool portable_only) {
   Error refused{ErrorKind::kInput, "", {}};
   for (const OpId id : graph.OpOrder()) {
-    Op& op = graph.op(id);
+    Op& op = graph.MutableOp(id);
     if (op.backend == "cpu" || locations.elided[static_cast<size_t>(id)]) continue;
     const OpCallView view(graph, op);
     const KernelCaps* found = nullptr;

@@ -1,10 +1,9 @@
-#include "converter/layout/grow_workspaces.hpp"
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "converter/layout/arena_plan.hpp"
 #include "converter/map/backends.hpp"
 
 namespace tenon::converter {
@@ -60,7 +59,7 @@ int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena) {
   int64_t grown = 0;
   for (size_t step = 0; step < arena.steps.size(); ++step) {
     const OpId id = arena.steps[step];
-    const int64_t wanted = WantedBytes(graph, std::as_const(graph).op(id));
+    const int64_t wanted = WantedBytes(graph, graph.op(id));
     const auto found = storages.find(id);
     PlannedStorage storage;
     storage.workspace_of = id;
@@ -72,7 +71,7 @@ int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena) {
     if (gap.bytes <= storage.bytes || (storage.bytes == 0 && gap.bytes < wanted)) continue;
     storage.offset = gap.offset;
     storage.bytes = std::min(wanted, gap.bytes);
-    graph.op(id).workspace_bytes = storage.bytes;
+    graph.MutableOp(id).workspace_bytes = storage.bytes;
     if (found != storages.end()) {
       arena.storages[found->second] = storage;
     } else {

@@ -1,9 +1,8 @@
-#include "converter/layout/lay_out_weights.hpp"
-
 #include <cstring>
 #include <map>
 #include <utility>
 
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
@@ -48,7 +47,7 @@ std::vector<std::byte> Permuted(const Tensor& tensor, const std::vector<int32_t>
 
 }  // namespace
 
-Status LayOutWeights(Graph& graph, PassReport& report) {
+Status LayOutWeights(Graph& graph, PassContext& context) {
   std::map<std::pair<TensorId, Layout>, TensorId> laid_out;
   for (const OpId id : graph.OpOrder()) {
     const Layout layout = WantedLayout(graph, graph.op(id));
@@ -61,8 +60,8 @@ Status LayOutWeights(Graph& graph, PassReport& report) {
       const char* suffix = layout == Layout::kOutputsLast ? ".outputs_last" : ".inputs_last";
       entry->second = graph.AddConstant(tensor.name + suffix, tensor.dtype, tensor.shape,
                                         Permuted(tensor, strides));
-      graph.tensor(entry->second).layout = layout;
-      ++report.changed;
+      graph.MutableTensor(entry->second).layout = layout;
+      ++context.report.changed;
     }
     graph.SetInput(id, ProductInput::kWeights, entry->second);
   }

@@ -1,7 +1,7 @@
-#include "converter/layout/overlap.hpp"
-
 #include <algorithm>
 #include <numeric>
+
+#include "converter/layout/assign_locations.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #ifdef TENON_HAS_OPENCL_CAPS
@@ -27,16 +26,16 @@ const KernelCaps* AnyStridesKernel(const BackendCaps& backend, const Graph& grap
 
 bool TakeKernelOf(Graph& graph, OpId copy, OpId neighbour) {
   if (neighbour == kNone) return false;
-  const std::string name = std::as_const(graph).op(neighbour).backend;
+  const std::string name = graph.op(neighbour).backend;
   if (name == "cpu") {
-    UsePortableKernel(graph.op(copy));
+    UsePortableKernel(graph.MutableOp(copy));
     return true;
   }
   const BackendCaps* backend = FindBackend(graph.backends, name);
   if (backend == nullptr) return false;
-  const KernelCaps* caps = AnyStridesKernel(*backend, graph, std::as_const(graph).op(copy));
+  const KernelCaps* caps = AnyStridesKernel(*backend, graph, graph.op(copy));
   if (caps == nullptr) return false;
-  UseKernel(graph.op(copy), name, *caps);
+  UseKernel(graph.MutableOp(copy), name, *caps);
   return true;
 }
 
@@ -81,7 +80,7 @@ void UsePortableKernel(Op& op) {
 }
 
 void UseKernelOfNeighbour(Graph& graph, OpId copy, OpId reader) {
-  const Op& op = std::as_const(graph).op(copy);
+  const Op& op = graph.op(copy);
   const OpId producer = graph.tensor(op.inputs[0]).producer;
   if (TakeKernelOf(graph, copy, producer)) return;
   std::vector<OpId> readers = graph.Consumers(op.outputs[0]);
@@ -89,7 +88,7 @@ void UseKernelOfNeighbour(Graph& graph, OpId copy, OpId reader) {
   for (const OpId id : readers) {
     if (TakeKernelOf(graph, copy, id)) return;
   }
-  UsePortableKernel(graph.op(copy));
+  UsePortableKernel(graph.MutableOp(copy));
 }
 
 }  // namespace tenon::converter

@@ -26,10 +26,10 @@ class Chooser {
   }
 
   Result<std::vector<MappedOp>> Run() {
-    if (Status status = CheckPins(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(CheckPins());
     graph_.backends = marking_.backends;
     for (const OpId id : graph_.OpOrder()) {
-      Op& op = graph_.op(id);
+      Op& op = graph_.MutableOp(id);
       const std::vector<Mark> marks = MarkOp(graph_, op, marking_);
       const Decision decision = Decide(id, marks);
       if (decision.mark == nullptr) {
@@ -78,7 +78,7 @@ class Chooser {
       bool matches = false;
       std::string fused_into;
       for (const OpId id : graph_.OpOrder()) {
-        const Op& op = std::as_const(graph_).op(id);
+        const Op& op = graph_.op(id);
         matches = matches || PinMatches(pin, op.name);
         if (fused_into.empty() && FusesMatch(pin, op)) fused_into = op.name;
       }
@@ -109,7 +109,7 @@ class Chooser {
   }
 
   Decision Decide(OpId id, const std::vector<Mark>& marks) {
-    const Op& op = std::as_const(graph_).op(id);
+    const Op& op = graph_.op(id);
     if (const Pin* pin = FindPin(options_.pins, op.name)) {
       const Mark* mark = MarkOf(marks, pin->backend);
       if (mark != nullptr && mark->CanRun()) {

@@ -5,16 +5,34 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "converter/ir/graph.hpp"
 #include "converter/map/backends.hpp"
 #include "converter/map/mark.hpp"
-#include "converter/map/pins.hpp"
 #include "converter/map/variants.hpp"
+#include "converter/status.hpp"
 
 namespace tenon::converter {
+
+// Ops that the user has given to a backend by name: --map 'conv_3=cpu,layer4/*=opencl'.
+
+struct Pin {
+  std::string pattern;  ///< of op names: `*` any text, `?` one character
+  std::string backend;
+};
+
+/// "PATTERN=BACKEND,..."; the last `=` of an entry separates. Errors (kUsage): an entry without
+/// either.
+[[nodiscard]] Result<std::vector<Pin>> ParsePins(std::string_view text);
+
+/// True if the pattern is the op's name, or that of the op it is a part of.
+[[nodiscard]] bool PinMatches(const Pin& pin, std::string_view op_name);
+
+/// The last pin that matches; null if none does.
+[[nodiscard]] const Pin* FindPin(const std::vector<Pin>& pins, std::string_view op_name);
 
 struct Candidate {
   std::string backend;
@@ -60,5 +78,17 @@ struct KernelChoiceOptions : MarkOptions {
 /// Heap bytes that the kernels of all ops hold once the plan is loaded and one session is open, at
 /// most; what several ops share counts once. Kernels have been chosen.
 [[nodiscard]] int64_t PackedBytes(const Graph& graph);
+
+// Whether an op, written otherwise, would still run as fast: passes that offer kernels another form
+// of an op ask before they change it.
+
+/// Why `after`, another form of the op `before` on the same graph, would run worse: on another
+/// backend, by the portable kernel where it had a faster one, or nowhere. Empty if it would not.
+[[nodiscard]] std::string WhyWorseKernel(const Graph& graph, const Op& before, const Op& after,
+                                         const KernelChoiceOptions& options);
+
+/// The kernel that the op would be given as things stand; null if none.
+[[nodiscard]] const KernelCaps* KernelFor(const Graph& graph, const Op& op,
+                                          const KernelChoiceOptions& options);
 
 }  // namespace tenon::converter

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "converter/map/mapping_list.hpp"
+#include "converter/map/priority_table.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {

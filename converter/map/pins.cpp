@@ -1,4 +1,4 @@
-#include "converter/map/pins.hpp"
+#include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {
 namespace {

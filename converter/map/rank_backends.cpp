@@ -1,11 +1,11 @@
-#include "converter/map/rank_backends.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "converter/map/priority_table.hpp"
 
 namespace tenon::converter {
 namespace {

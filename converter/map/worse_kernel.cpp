@@ -1,6 +1,6 @@
-#include "converter/map/worse_kernel.hpp"
-
 #include <algorithm>
+
+#include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "converter/map/rank_backends.hpp"
+#include "converter/map/priority_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -53,9 +53,7 @@ Result<Profile> MakeProfile(const Board& board, const std::vector<PlanToProfile>
   TENON_ASSIGN_OR_RETURN(std::vector<RunSamples> samples, RunInTurns(plans, options));
   std::vector<MeasuredOp> measured;
   for (size_t i = 0; i < plans.size(); ++i) {
-    if (Status status = AddSteps(plans[i], board, samples[i], profile, measured); !status.ok()) {
-      return status.error();
-    }
+    TENON_RETURN_IF_ERROR(AddSteps(plans[i], board, samples[i], profile, measured));
   }
   profile.calibration = Calibrate(CalibrationSamples(profile, {}, true));
   if (options.priority_table) profile.priorities = RankBackends(measured);

@@ -183,8 +183,7 @@ Result<std::vector<RunSamples>> RunInTurns(const std::vector<PlanToProfile>& pla
       if (options.progress) {
         options.progress(plans[i].name, turn++, rounds * static_cast<int>(plans.size()));
       }
-      Status status = RunPlan(plans[i], iterations, options.threads, samples[i]);
-      if (!status.ok()) return status.error();
+      TENON_RETURN_IF_ERROR(RunPlan(plans[i], iterations, options.threads, samples[i]));
     }
   }
   return samples;

@@ -58,9 +58,7 @@ Result<Tuning> Tune(const Board& board, const std::vector<PlanToProfile>& plans,
   TENON_ASSIGN_OR_RETURN(std::vector<RunSamples> samples, RunInTurns(plans, options));
   std::map<OpKey, SamplesOfVariants> ops;
   for (size_t i = 0; i < plans.size(); ++i) {
-    if (Status status = AddSamples(plans[i], board, samples[i], ops); !status.ok()) {
-      return status.error();
-    }
+    TENON_RETURN_IF_ERROR(AddSamples(plans[i], board, samples[i], ops));
   }
   Tuning tuning;
   for (auto& [key, variants] : ops) {

@@ -1,10 +1,9 @@
-#include "converter/passes/activation_patterns.hpp"
-
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -50,14 +49,14 @@ OpId PrivateProducer(const Graph& graph, TensorId id, OpId reader) {
 }
 
 void BecomeUnary(Graph& graph, OpId id, TensorId x, const UnaryAttributes& attributes) {
-  const std::vector<TensorId> old_inputs = std::as_const(graph).op(id).inputs;
-  Op& op = graph.op(id);
+  const std::vector<TensorId> old_inputs = graph.op(id).inputs;
+  Op& op = graph.MutableOp(id);
   op.kind = OpKind::kUnary;
   op.inputs = {x};
   op.attributes = Attributes(attributes);
   for (TensorId input : old_inputs) {
     if (!graph.IsTensor(input)) continue;
-    const Tensor& tensor = std::as_const(graph).tensor(input);
+    const Tensor& tensor = graph.tensor(input);
     if (tensor.producer != kNone) {
       EraseIfUnread(graph, tensor.producer);
     } else if (tensor.IsConstant() && !graph.IsRead(input)) {
@@ -84,7 +83,6 @@ UnaryAttributes BoundsOf(const Op& op) {
 }
 
 bool TryClip(Graph& graph, OpId id) {
-  const Graph& reading = graph;
   auto match = MatchScalar(graph, id, BinaryFunction::kMax);
   const bool is_max = match.has_value();
   if (!is_max) match = MatchScalar(graph, id, BinaryFunction::kMin);
@@ -96,10 +94,10 @@ bool TryClip(Graph& graph, OpId id) {
   const OpId before = PrivateProducer(graph, x, id);
   // max(clip(x)) is a clip only if the new lower bound does not pass the upper one.
   if (SetsBoundsBefore(graph, before)) {
-    const UnaryAttributes inner = BoundsOf(reading.op(before));
+    const UnaryAttributes inner = BoundsOf(graph.op(before));
     if (!is_max || bound <= inner.b) {
       clip = inner;
-      x = reading.op(before).inputs.front();
+      x = graph.op(before).inputs.front();
     }
   }
   if (is_max) clip.a = std::max(clip.a, bound);
@@ -205,11 +203,11 @@ UnaryFunction FunctionOf(const Graph& graph, TensorId x, TensorId factor, double
 bool TryProduct(Graph& graph, OpId id) {
   Product product;
   if (!Expand(graph, id, product) || product.factors.size() != 2) return false;
-  const Tensor& output = std::as_const(graph).tensor(std::as_const(graph).op(id).outputs.front());
+  const Tensor& output = graph.tensor(graph.op(id).outputs.front());
   for (size_t i = 0; i < 2; ++i) {
     const TensorId x = product.factors[i];
     const UnaryFunction function = FunctionOf(graph, x, product.factors[1 - i], product.scale);
-    const Tensor& argument = std::as_const(graph).tensor(x);
+    const Tensor& argument = graph.tensor(x);
     if (function == UnaryFunction::kIdentity || argument.shape != output.shape) continue;
     BecomeUnary(graph, id, x, {function, 0.0F, 0.0F});
     return true;
@@ -220,7 +218,7 @@ bool TryProduct(Graph& graph, OpId id) {
 }  // namespace
 
 bool TryRecogniseActivation(Graph& graph, OpId id) {
-  if (std::as_const(graph).op(id).kind != OpKind::kBinary) return false;
+  if (graph.op(id).kind != OpKind::kBinary) return false;
   return TryClip(graph, id) || TryProduct(graph, id);
 }
 

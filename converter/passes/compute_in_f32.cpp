@@ -1,10 +1,8 @@
-#include "converter/passes/compute_in_f32.hpp"
-
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/passes.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
@@ -53,12 +51,12 @@ Status CastInputs(Graph& graph, PassReport& report) {
     std::vector<OpId> readers = graph.Consumers(input);
     std::erase_if(readers, [&](OpId reader) { return IsCast(graph, reader); });
     if (readers.empty()) continue;
-    const std::string name = std::as_const(graph).tensor(input).name + ".f32";
+    const std::string name = graph.tensor(input).name + ".f32";
     TENON_ASSIGN_OR_RETURN(
         const OpId cast, graph.InsertOp(first, OpKind::kCast, name, {input}, CastTo(kTo), {name}));
-    const TensorId widened = std::as_const(graph).op(cast).outputs[0];
+    const TensorId widened = graph.op(cast).outputs[0];
     for (const OpId reader : readers) {
-      for (TensorId& operand : graph.op(reader).inputs) {
+      for (TensorId& operand : graph.MutableOp(reader).inputs) {
         if (operand == input) operand = widened;
       }
     }
@@ -68,7 +66,7 @@ Status CastInputs(Graph& graph, PassReport& report) {
 }
 
 void WidenConstant(Graph& graph, TensorId id) {
-  Tensor& tensor = graph.tensor(id);
+  Tensor& tensor = graph.MutableTensor(id);
   tensor.constant =
       std::make_shared<const std::vector<std::byte>>(WriteElements(kTo, ReadElements(tensor)));
   tensor.dtype = kTo;
@@ -78,17 +76,17 @@ void WidenConstant(Graph& graph, TensorId id) {
 void Widen(Graph& graph, PassReport& report) {
   for (const TensorId id : graph.Tensors()) {
     if (!IsHalf(graph, id) || graph.IsInput(id) || IsCastOutput(graph, id)) continue;
-    if (std::as_const(graph).tensor(id).IsConstant()) {
+    if (graph.tensor(id).IsConstant()) {
       WidenConstant(graph, id);
     } else {
-      graph.tensor(id).dtype = kTo;
+      graph.MutableTensor(id).dtype = kTo;
     }
     ++report.changed;
   }
   for (const OpId id : graph.OpOrder()) {
-    const Op& op = std::as_const(graph).op(id);
+    const Op& op = graph.op(id);
     const bool is_wide = IsCast(graph, id) && graph.tensor(op.outputs[0]).dtype == kTo;
-    if (is_wide) graph.op(id).attributes = CastTo(kTo);
+    if (is_wide) graph.MutableOp(id).attributes = CastTo(kTo);
   }
 }
 
@@ -96,24 +94,24 @@ Status CastOutputs(Graph& graph, const std::vector<bool>& was_half) {
   for (size_t i = 0; i < was_half.size(); ++i) {
     if (!was_half[i]) continue;
     const TensorId output = graph.outputs()[i].tensor;
-    const std::string name = std::as_const(graph).tensor(output).name + ".f16";
+    const std::string name = graph.tensor(output).name + ".f16";
     TENON_ASSIGN_OR_RETURN(const OpId cast, graph.InsertOp(kNone, OpKind::kCast, name, {output},
                                                            CastTo(kFrom), {name}));
-    graph.SetPortTensor(/*output=*/true, i, std::as_const(graph).op(cast).outputs[0]);
+    graph.SetPortTensor(/*output=*/true, i, graph.op(cast).outputs[0]);
   }
   return {};
 }
 
 }  // namespace
 
-Status ComputeInF32(Graph& graph, PassReport& report) {
+Status ComputeInF32(Graph& graph, PassContext& context) {
   if (HasHalfWeights(graph)) graph.weights = kFrom;
   std::vector<bool> output_is_half;
   for (const Graph::Port& port : graph.outputs()) {
     output_is_half.push_back(IsHalf(graph, port.tensor) && !IsCastOutput(graph, port.tensor));
   }
-  if (Status status = CastInputs(graph, report); !status.ok()) return status;
-  Widen(graph, report);
+  TENON_RETURN_IF_ERROR(CastInputs(graph, context.report));
+  Widen(graph, context.report);
   return CastOutputs(graph, output_is_half);
 }
 

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "converter/ir/rewrite.hpp"
 
 namespace tenon::converter {
 namespace {
-
-using WhyNot = std::function<std::string(const Graph& graph, const Op& before, const Op& after)>;
 
 Shape VectorOf(size_t size) {
   Shape shape;
@@ -39,13 +36,13 @@ std::optional<std::vector<uint8_t>> ZeroPoints(const ByteValues& made, float zer
 
 class Folder {
  public:
-  Folder(Graph& graph, const WhyNot& why_not, PassReport& report)
-      : graph_(graph), why_not_(why_not), report_(report) {}
+  Folder(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), report_(context.report) {}
 
   Status Run() {
     for (const OpId id : graph_.OpOrder()) {
       if (!graph_.IsOp(id)) continue;
-      const OpKind kind = std::as_const(graph_).op(id).kind;
+      const OpKind kind = graph_.op(id).kind;
       if (kind == OpKind::kConv) TENON_RETURN_IF_ERROR(Try(id, &Folder::FoldIntoConv));
       if (kind == OpKind::kQuantizedConv)
         TENON_RETURN_IF_ERROR(Try(id, &Folder::FoldIntoQuantized));
@@ -53,7 +50,7 @@ class Folder {
     // What is left of ways through floats.
     for (const OpId id : graph_.OpOrder()) {
       if (!graph_.IsOp(id)) continue;
-      if (std::as_const(graph_).op(id).kind != OpKind::kQuantize) continue;
+      if (graph_.op(id).kind != OpKind::kQuantize) continue;
       TENON_RETURN_IF_ERROR(Try(LastLookup(id), &Folder::LookUp));
     }
     return {};
@@ -65,7 +62,7 @@ class Folder {
   /// `fold` gives why nothing changed, or nothing.
   Status Try(OpId id, Fold fold) {
     const bool is_reader = fold != &Folder::LookUp;
-    const Op& op = std::as_const(graph_).op(id);
+    const Op& op = graph_.op(id);
     const auto made = FindByteValues(graph_, is_reader ? op.inputs[0] : op.outputs[0]);
     if (!made || made->ops == 0) return {};
     TENON_ASSIGN_OR_RETURN(const std::string reason, (this->*fold)(id, *made));
@@ -88,8 +85,8 @@ class Folder {
   }
 
   Result<std::string> FoldIntoConv(OpId id, const ByteValues& made) {
-    const Op before = std::as_const(graph_).op(id);
-    const Tensor& weights = std::as_const(graph_).tensor(before.inputs[ProductInput::kWeights]);
+    const Op before = graph_.op(id);
+    const Tensor& weights = graph_.tensor(before.inputs[ProductInput::kWeights]);
     if (!weights.IsConstant() || weights.dtype != DType::kF32) {
       return std::string("its weights are no constants of f32");
     }
@@ -114,12 +111,11 @@ class Folder {
   }
 
   Result<std::string> FoldIntoQuantized(OpId id, const ByteValues& made) {
-    const Op before = std::as_const(graph_).op(id);
+    const Op before = graph_.op(id);
     float zero_point = 0;
     if (before.inputs.size() > QuantizedProductInput::kXZeroPoint &&
         before.inputs[QuantizedProductInput::kXZeroPoint] != kNone) {
-      const Tensor& old =
-          std::as_const(graph_).tensor(before.inputs[QuantizedProductInput::kXZeroPoint]);
+      const Tensor& old = graph_.tensor(before.inputs[QuantizedProductInput::kXZeroPoint]);
       if (!old.IsConstant() || old.shape.Elements() != 1) {
         return std::string("its input has no one constant zero point");
       }
@@ -132,8 +128,8 @@ class Folder {
     if (after.inputs.size() <= QuantizedProductInput::kXZeroPoint)
       after.inputs.resize(QuantizedProductInput::kXZeroPoint + 1, kNone);
     after.inputs[QuantizedProductInput::kXZeroPoint] =
-        graph_.AddConstantOf(std::as_const(graph_).tensor(made.bytes).name + ".zero_point",
-                             DType::kU8, VectorOf(zero_points->size()), *zero_points);
+        graph_.AddConstantOf(graph_.tensor(made.bytes).name + ".zero_point", DType::kU8,
+                             VectorOf(zero_points->size()), *zero_points);
     return Replace(id, made, after, {after.inputs[QuantizedProductInput::kXZeroPoint]});
   }
 
@@ -144,9 +140,9 @@ class Folder {
         std::all_of(made.values.begin(), made.values.end(),
                     [&](const auto& values) { return values == made.values.front(); });
     if (!one_table) return std::string("channels would need lookups of their own");
-    const TensorId quantized = std::as_const(graph_).op(id).outputs[0];
-    const std::string name = std::as_const(graph_).op(id).name;
-    const DType dtype = std::as_const(graph_).tensor(quantized).dtype;
+    const TensorId quantized = graph_.op(id).outputs[0];
+    const std::string name = graph_.op(id).name;
+    const DType dtype = graph_.tensor(quantized).dtype;
     std::vector<uint8_t> table;
     for (const float value : made.values.front()) {
       table.push_back(static_cast<uint8_t>(static_cast<int32_t>(value)));
@@ -157,7 +153,7 @@ class Folder {
     TENON_ASSIGN_OR_RETURN(const OpId lookup,
                            graph_.InsertOp(id, OpKind::kLookup, name, {bytes, constant},
                                            Attributes(), {name + ".looked_up"}));
-    BypassAndErase(graph_, id, std::as_const(graph_).op(lookup).outputs[0]);
+    BypassAndErase(graph_, id, graph_.op(lookup).outputs[0]);
     return std::string();
   }
 
@@ -167,11 +163,11 @@ class Folder {
     TransposeAttributes transpose;
     transpose.rank = static_cast<int32_t>(made.permutation.size());
     std::copy(made.permutation.begin(), made.permutation.end(), transpose.permutation);
-    const std::string name = std::as_const(graph_).tensor(made.bytes).name + ".turned";
+    const std::string name = graph_.tensor(made.bytes).name + ".turned";
     TENON_ASSIGN_OR_RETURN(const OpId op,
                            graph_.InsertOp(position, OpKind::kTranspose, name, {made.bytes},
                                            Attributes(transpose), {name}));
-    return std::as_const(graph_).op(op).outputs[0];
+    return graph_.op(op).outputs[0];
   }
 
   /// Gives `id` the operands of `after`, and the bytes, if its kernel is as good; else drops the
@@ -180,10 +176,10 @@ class Folder {
                               const std::vector<TensorId>& constants) {
     TENON_ASSIGN_OR_RETURN(const TensorId bytes, Turned(id, made));
     after.inputs[0] = bytes;
-    const std::vector<TensorId> before = std::as_const(graph_).op(id).inputs;
-    std::string reason =
-        why_not_ ? why_not_(graph_, std::as_const(graph_).op(id), after) : std::string();
-    if (reason.empty()) graph_.op(id).inputs = after.inputs;
+    const std::vector<TensorId> before = graph_.op(id).inputs;
+    const auto& why_worse = context_.why_worse_kernel;
+    std::string reason = why_worse ? why_worse(graph_, graph_.op(id), after) : std::string();
+    if (reason.empty()) graph_.MutableOp(id).inputs = after.inputs;
     DropUnread(reason.empty() ? before : constants);
     DropUnread({bytes});
     return reason;
@@ -193,7 +189,7 @@ class Folder {
   void DropUnread(const std::vector<TensorId>& tensors) {
     for (const TensorId id : tensors) {
       if (id == kNone || !graph_.IsTensor(id) || graph_.IsRead(id)) continue;
-      const Tensor& tensor = std::as_const(graph_).tensor(id);
+      const Tensor& tensor = graph_.tensor(id);
       if (tensor.producer != kNone) {
         EraseIfUnread(graph_, tensor.producer);
       } else if (tensor.IsConstant()) {
@@ -203,14 +199,12 @@ class Folder {
   }
 
   Graph& graph_;
-  const WhyNot& why_not_;
+  const PassContext& context_;
   PassReport& report_;
 };
 
 }  // namespace
 
-Status FoldInputFormats(Graph& graph, const WhyNot& why_not, PassReport& report) {
-  return Folder(graph, why_not, report).Run();
-}
+Status FoldInputFormats(Graph& graph, PassContext& context) { return Folder(graph, context).Run(); }
 
 }  // namespace tenon::converter

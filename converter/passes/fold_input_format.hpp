@@ -8,9 +8,7 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "converter/ir/pass.hpp"
@@ -48,11 +46,7 @@ struct ByteLine {
 [[nodiscard]] std::vector<float> ScaleInputChannels(const Tensor& weights, int32_t group,
                                                     const std::vector<double>& gain);
 
-/// `why_not`: why an op must not be written otherwise, or empty; null: it may always.
-[[nodiscard]] Status FoldInputFormats(
-    Graph& graph,
-    const std::function<std::string(const Graph& graph, const Op& before, const Op& after)>&
-        why_not,
-    PassReport& report);
+/// Asks PassContext::why_worse_kernel.
+[[nodiscard]] Status FoldInputFormats(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

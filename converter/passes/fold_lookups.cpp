@@ -1,11 +1,9 @@
-#include "converter/passes/fold_lookups.hpp"
-
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 #include "converter/passes/quantization.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
@@ -40,18 +38,18 @@ std::optional<int32_t> ShiftOf(const Graph& graph, OpId id) {
 bool JoinTables(Graph& graph, OpId id) {
   const auto outer = TableOf(graph, id);
   if (!outer) return false;
-  const TensorId middle = std::as_const(graph).op(id).inputs[0];
+  const TensorId middle = graph.op(id).inputs[0];
   const OpId before = ProducerOfKind(graph, middle, OpKind::kLookup);
   const auto inner = TableOf(graph, before);
   if (!inner || graph.OnlyConsumer(middle) != id) return false;
-  const int32_t least = Least(std::as_const(graph).tensor(middle).dtype);
+  const int32_t least = Least(graph.tensor(middle).dtype);
   std::vector<int32_t> joined;
   for (const int32_t entry : *inner) joined.push_back((*outer)[static_cast<size_t>(entry - least)]);
-  const TensorId table = std::as_const(graph).op(id).inputs[LookupInput::kTable];
-  const TensorId entries = AddIntegers(graph, std::as_const(graph).tensor(table).name,
-                                       std::as_const(graph).tensor(table).dtype, joined);
+  const TensorId table = graph.op(id).inputs[LookupInput::kTable];
+  const TensorId entries =
+      AddIntegers(graph, graph.tensor(table).name, graph.tensor(table).dtype, joined);
   graph.SetInput(id, LookupInput::kTable, entries);
-  graph.SetInput(id, LookupInput::kX, std::as_const(graph).op(before).inputs[0]);
+  graph.SetInput(id, LookupInput::kX, graph.op(before).inputs[0]);
   RecordFusion(graph, id, before);
   EraseIfUnread(graph, before);
   if (!graph.IsRead(table)) graph.EraseTensor(table);
@@ -62,15 +60,14 @@ bool JoinTables(Graph& graph, OpId id) {
 
 /// A vector of zero points, or of one zero where the op has none, moved; kNone if it is not known.
 TensorId MovedZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t shift) {
-  const Op& op = std::as_const(graph).op(id);
+  const Op& op = graph.op(id);
   size_t count = 1;
   if (op.kind == OpKind::kQuantize || op.kind == OpKind::kDequantize) {
-    count =
-        static_cast<size_t>(std::as_const(graph).tensor(op.inputs[QuantizeInput::kScale]).shape[0]);
+    count = static_cast<size_t>(graph.tensor(op.inputs[QuantizeInput::kScale]).shape[0]);
   }
   std::vector<int32_t> values(count, shift);
   if (input < op.inputs.size() && op.inputs[input] != kNone) {
-    const Tensor& given = std::as_const(graph).tensor(op.inputs[input]);
+    const Tensor& given = graph.tensor(op.inputs[input]);
     if (!given.IsConstant()) return kNone;
     values.clear();
     for (const double value : ReadElements(given)) {
@@ -83,7 +80,7 @@ TensorId MovedZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32
 bool MoveZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t shift) {
   const TensorId moved = MovedZeroPoints(graph, id, input, dtype, shift);
   if (moved == kNone) return false;
-  std::vector<TensorId>& inputs = graph.op(id).inputs;
+  std::vector<TensorId>& inputs = graph.MutableOp(id).inputs;
   if (inputs.size() <= input) inputs.resize(input + 1, kNone);
   const TensorId old = inputs[input];
   inputs[input] = moved;
@@ -93,17 +90,17 @@ bool MoveZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t sh
 
 /// Makes the op give `to`, every value `shift` more.
 bool MoveResults(Graph& graph, OpId id, DType to, int32_t shift) {
-  const OpKind kind = std::as_const(graph).op(id).kind;
+  const OpKind kind = graph.op(id).kind;
   if (kind == OpKind::kQuantize) {
     if (!MoveZeroPoints(graph, id, QuantizeInput::kZeroPoint, to, shift)) return false;
-    auto attributes = std::as_const(graph).op(id).attributes.As<QuantizeAttributes>();
+    auto attributes = graph.op(id).attributes.As<QuantizeAttributes>();
     attributes.to = static_cast<int32_t>(to);
-    graph.op(id).attributes = Attributes(attributes);
+    graph.MutableOp(id).attributes = Attributes(attributes);
     return true;
   }
   const int offset = TraitsOf(kind).output_offset;
   if (offset < 0) return false;
-  Attributes& attributes = graph.op(id).attributes;
+  Attributes& attributes = graph.MutableOp(id).attributes;
   auto output = attributes.Member<QuantizedOutput>(offset);
   output.to = static_cast<int32_t>(to);
   output.zero_point += shift;
@@ -114,13 +111,13 @@ bool MoveResults(Graph& graph, OpId id, DType to, int32_t shift) {
 }
 
 bool FoldIntoProducer(Graph& graph, OpId id, int32_t shift) {
-  const TensorId before = std::as_const(graph).op(id).inputs[0];
-  const TensorId after = std::as_const(graph).op(id).outputs[0];
-  const OpId producer = std::as_const(graph).tensor(before).producer;
+  const TensorId before = graph.op(id).inputs[0];
+  const TensorId after = graph.op(id).outputs[0];
+  const OpId producer = graph.tensor(before).producer;
   if (producer == kNone || graph.OnlyConsumer(before) != id) return false;
-  const DType to = std::as_const(graph).tensor(after).dtype;
+  const DType to = graph.tensor(after).dtype;
   if (!MoveResults(graph, producer, to, shift)) return false;
-  graph.tensor(before).dtype = to;
+  graph.MutableTensor(before).dtype = to;
   RecordFusion(graph, producer, id);
   BypassAndErase(graph, id, before);
   return true;
@@ -190,20 +187,20 @@ bool AllReadersCanMove(const Graph& graph, TensorId tensor) {
 }
 
 bool FoldIntoReaders(Graph& graph, OpId id, int32_t shift) {
-  const TensorId before = std::as_const(graph).op(id).inputs[0];
-  const TensorId after = std::as_const(graph).op(id).outputs[0];
+  const TensorId before = graph.op(id).inputs[0];
+  const TensorId after = graph.op(id).outputs[0];
   if (!AllReadersCanMove(graph, after)) return false;
-  const DType from = std::as_const(graph).tensor(before).dtype;
+  const DType from = graph.tensor(before).dtype;
   for (const OpId reader : graph.Consumers(after)) {
-    const std::vector<TensorId> inputs = std::as_const(graph).op(reader).inputs;
+    const std::vector<TensorId> inputs = graph.op(reader).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] != after) continue;
-      const Reader place = *ReaderOf(graph, std::as_const(graph).op(reader), i);
+      const Reader place = *ReaderOf(graph, graph.op(reader), i);
       graph.SetInput(reader, i, before);
       if (place.place == ZeroPointPlace::kInput) {
         if (!MoveZeroPoints(graph, reader, place.input, from, -shift)) return false;
       } else if (place.place == ZeroPointPlace::kAttribute) {
-        MoveAttribute(graph.op(reader), i, shift);
+        MoveAttribute(graph.MutableOp(reader), i, shift);
       }
     }
     RecordFusion(graph, reader, id);
@@ -214,17 +211,17 @@ bool FoldIntoReaders(Graph& graph, OpId id, int32_t shift) {
 
 }  // namespace
 
-Status FoldLookups(Graph& graph, PassReport& report) {
+Status FoldLookups(Graph& graph, PassContext& context) {
   for (const OpId id : graph.OpOrder()) {
-    if (!graph.IsOp(id) || std::as_const(graph).op(id).kind != OpKind::kLookup) continue;
-    if (JoinTables(graph, id)) ++report.changed;
+    if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kLookup) continue;
+    if (JoinTables(graph, id)) ++context.report.changed;
     const auto shift = ShiftOf(graph, id);
     if (!shift) continue;
     if (FoldIntoProducer(graph, id, *shift) || FoldIntoReaders(graph, id, *shift)) {
-      ++report.changed;
+      ++context.report.changed;
     } else {
       Decline(graph, id, "neither the op before it nor those after it can move their zero points",
-              report);
+              context.report);
     }
   }
   return {};

@@ -1,10 +1,9 @@
-#include "converter/passes/fold_pad.hpp"
-
 #include <limits>
 #include <optional>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
@@ -104,35 +103,35 @@ std::string FoldInto(const Graph& graph, const PadAttributes& pad, Op& op) {
 // Lets one reader read `unpadded`; puts everything back if the op's rule refuses.
 std::string TryReader(Graph& graph, OpId reader, const PadAttributes& pad, TensorId padded,
                       TensorId unpadded) {
-  const Op before = std::as_const(graph).op(reader);
+  const Op before = graph.op(reader);
   if (std::count(before.inputs.begin(), before.inputs.end(), padded) != 1 ||
       before.inputs.front() != padded) {
     return "a reader takes it as something else than its input";
   }
-  std::string reason = FoldInto(graph, pad, graph.op(reader));
+  std::string reason = FoldInto(graph, pad, graph.MutableOp(reader));
   if (!reason.empty()) return reason;
   graph.SetInput(reader, 0, unpadded);
   if (IsValidOp(graph, reader)) return "";
-  graph.op(reader) = before;
+  graph.MutableOp(reader) = before;
   return "its reader cannot pad that much";
 }
 
 std::string TryFold(Graph& graph, OpId id) {
-  const Op pad_op = std::as_const(graph).op(id);
+  const Op pad_op = graph.op(id);
   const auto pad = pad_op.attributes.As<PadAttributes>();
   const TensorId padded = pad_op.outputs.front();
   const TensorId unpadded = pad_op.inputs.front();
   if (std::string reason = WhyNotFoldable(pad); !reason.empty()) return reason;
   if (graph.IsOutput(padded)) return "the padded tensor is a graph output";
-  if (std::as_const(graph).tensor(padded).layout != std::as_const(graph).tensor(unpadded).layout) {
+  if (graph.tensor(padded).layout != graph.tensor(unpadded).layout) {
     return "it changes the layout";
   }
   std::vector<std::pair<OpId, Op>> changed;
   for (OpId reader : graph.Consumers(padded)) {
-    const Op before = std::as_const(graph).op(reader);
+    const Op before = graph.op(reader);
     std::string reason = TryReader(graph, reader, pad, padded, unpadded);
     if (!reason.empty()) {
-      for (auto& [other, op] : changed) graph.op(other) = op;
+      for (auto& [other, op] : changed) graph.MutableOp(other) = op;
       return reason;
     }
     changed.emplace_back(reader, before);
@@ -143,17 +142,17 @@ std::string TryFold(Graph& graph, OpId id) {
 
 }  // namespace
 
-Status FoldPad(Graph& graph, PassReport& report) {
+Status FoldPad(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
-    if (!graph.IsOp(id) || std::as_const(graph).op(id).kind != OpKind::kPad) continue;
-    if (!graph.IsRead(std::as_const(graph).op(id).outputs.front())) continue;
+    if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kPad) continue;
+    if (!graph.IsRead(graph.op(id).outputs.front())) continue;
     const std::string reason = TryFold(graph, id);
     if (!reason.empty()) {
-      Decline(graph, id, reason, report);
+      Decline(graph, id, reason, context.report);
       continue;
     }
     EraseIfUnread(graph, id);
-    ++report.changed;
+    ++context.report.changed;
   }
   return Status();
 }

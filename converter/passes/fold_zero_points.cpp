@@ -1,9 +1,8 @@
-#include "converter/passes/fold_zero_points.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "converter/ir/elements.hpp"
+#include "converter/passes/passes.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
@@ -76,12 +75,12 @@ bool NeedsZeroPoint(const Graph& graph, const Op& op) {
 }
 
 void Fold(Graph& graph, OpId id) {
-  const std::vector<int32_t> folded = FoldedBias(graph, std::as_const(graph).op(id));
-  const std::string name = std::as_const(graph).op(id).name + ".folded_bias";
+  const std::vector<int32_t> folded = FoldedBias(graph, graph.op(id));
+  const std::string name = graph.op(id).name + ".folded_bias";
   const TensorId constant =
       graph.AddConstantOf(name, DType::kI32, Shape({static_cast<int32_t>(folded.size())}), folded);
-  const bool needs_zero_point = NeedsZeroPoint(graph, std::as_const(graph).op(id));
-  Op& op = graph.op(id);
+  const bool needs_zero_point = NeedsZeroPoint(graph, graph.op(id));
+  Op& op = graph.MutableOp(id);
   const std::vector<TensorId> before = op.inputs;
   if (needs_zero_point) {
     op.inputs.resize(QuantizedProductInput::kFoldedBias + 1, kNone);
@@ -99,11 +98,11 @@ void Fold(Graph& graph, OpId id) {
 
 }  // namespace
 
-Status FoldZeroPoints(Graph& graph,
-                      const std::function<bool(const Graph& graph, const Op& op)>& wants,
-                      PassReport& report) {
+Status FoldZeroPoints(Graph& graph, PassContext& context) {
+  const auto& wants = context.wants_folded_bias;
+  if (!wants) return {};
   for (const OpId id : graph.OpOrder()) {
-    const Op& op = std::as_const(graph).op(id);
+    const Op& op = graph.op(id);
     if (!TraitsOf(op.kind).IsQuantizedProduct()) continue;
     const bool is_plain = Operand(graph, op, QuantizedProductInput::kXZeroPoint) == nullptr &&
                           Operand(graph, op, ProductInput::kBias) != nullptr;
@@ -111,11 +110,11 @@ Status FoldZeroPoints(Graph& graph,
         !wants(graph, op))
       continue;
     if (std::string reason = WhyNot(graph, op); !reason.empty()) {
-      report.declined.push_back({op.name, std::move(reason)});
+      context.report.declined.push_back({op.name, std::move(reason)});
       continue;
     }
     Fold(graph, id);
-    ++report.changed;
+    ++context.report.changed;
   }
   return {};
 }

@@ -1,7 +1,6 @@
-#include "converter/passes/fuse_activation.hpp"
-
 #include "converter/ir/rewrite.hpp"
-#include "converter/passes/activation_patterns.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/passes/patterns.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -22,33 +21,33 @@ std::string WhyNotFusable(const Graph& graph, OpId unary, OpId main) {
 }
 
 void TryFuse(Graph& graph, OpId id, PassReport& report) {
-  const Op& unary = std::as_const(graph).op(id);
-  const OpId main = std::as_const(graph).tensor(unary.inputs.front()).producer;
-  if (main == kNone || !HasActivation(std::as_const(graph).op(main).kind)) return;
+  const Op& unary = graph.op(id);
+  const OpId main = graph.tensor(unary.inputs.front()).producer;
+  if (main == kNone || !HasActivation(graph.op(main).kind)) return;
   std::string reason = WhyNotFusable(graph, id, main);
   if (reason.empty()) {
     const auto attributes = unary.attributes.As<UnaryAttributes>();
-    SetActivation(graph.op(main), {attributes.function, attributes.a, attributes.b});
+    SetActivation(graph.MutableOp(main), {attributes.function, attributes.a, attributes.b});
     if (!IsValidOp(graph, main)) {
-      SetActivation(graph.op(main), {});
+      SetActivation(graph.MutableOp(main), {});
       reason = "the op before it cannot have this activation";
     }
   }
   if (!reason.empty()) return Decline(graph, id, reason, report);
   RecordFusion(graph, main, id);
-  BypassAndErase(graph, id, std::as_const(graph).op(main).outputs.front());
+  BypassAndErase(graph, id, graph.op(main).outputs.front());
   ++report.changed;
 }
 
 }  // namespace
 
-Status FuseActivation(Graph& graph, PassReport& report) {
+Status FuseActivation(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
-    if (graph.IsOp(id) && TryRecogniseActivation(graph, id)) ++report.changed;
+    if (graph.IsOp(id) && TryRecogniseActivation(graph, id)) ++context.report.changed;
   }
   for (OpId id : graph.OpOrder()) {
-    if (graph.IsOp(id) && std::as_const(graph).op(id).kind == OpKind::kUnary) {
-      TryFuse(graph, id, report);
+    if (graph.IsOp(id) && graph.op(id).kind == OpKind::kUnary) {
+      TryFuse(graph, id, context.report);
     }
   }
   return Status();

@@ -1,9 +1,8 @@
-#include "converter/passes/fuse_affine.hpp"
-
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -150,10 +149,10 @@ std::string WhyNotAbsorbable(const Graph& graph, const Op& main, const Affine& a
 void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string_view wanted,
                      const Shape& shape, const std::vector<double>& values) {
   const std::string name(wanted);  // the view may be of the constant that goes
-  const TensorId old = std::as_const(graph).op(id).InputOrNone(index);
+  const TensorId old = graph.op(id).InputOrNone(index);
   const TensorId made =
       graph.AddConstant(name, DType::kF32, shape, WriteElements(DType::kF32, values));
-  std::vector<TensorId>& inputs = graph.op(id).inputs;
+  std::vector<TensorId>& inputs = graph.MutableOp(id).inputs;
   if (inputs.size() <= index) inputs.resize(index + 1, kNone);
   inputs[index] = made;
   if (old == kNone || graph.IsRead(old)) return;
@@ -162,9 +161,9 @@ void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string_view wante
 }
 
 void ScaleWeights(Graph& graph, OpId main, const std::vector<double>& gain) {
-  const TensorId old_weights = std::as_const(graph).op(main).inputs[ProductInput::kWeights];
-  const Tensor& w = std::as_const(graph).tensor(old_weights);
-  const WeightSteps steps = StepsOf(std::as_const(graph).op(main), w.shape);
+  const TensorId old_weights = graph.op(main).inputs[ProductInput::kWeights];
+  const Tensor& w = graph.tensor(old_weights);
+  const WeightSteps steps = StepsOf(graph.op(main), w.shape);
   std::vector<double> values = ReadElements(w);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] *= gain[i / steps.channel_stride % steps.channels];
@@ -174,10 +173,10 @@ void ScaleWeights(Graph& graph, OpId main, const std::vector<double>& gain) {
 
 void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> bias) {
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.gain[i] + affine.shift[i];
-  const TensorId old_bias = std::as_const(graph).op(main).InputOrNone(ProductInput::kBias);
+  const TensorId old_bias = graph.op(main).InputOrNone(ProductInput::kBias);
   const bool needed = std::any_of(bias.begin(), bias.end(), [](double v) { return v != 0.0; });
   if (old_bias == kNone && !needed) return;
-  const Op& op = std::as_const(graph).op(main);
+  const Op& op = graph.op(main);
   const std::string name = old_bias == kNone ? op.name + "_bias" : graph.tensor(old_bias).name;
   Shape shape;
   shape.rank = 1;
@@ -190,13 +189,13 @@ std::string TryFuse(Graph& graph, const Match& match) {
   Affine affine;
   if (std::string reason = FindAffine(graph, match, affine); !reason.empty()) return reason;
   std::vector<double> bias;
-  const Op& main = std::as_const(graph).op(match.main);
+  const Op& main = graph.op(match.main);
   if (std::string reason = WhyNotAbsorbable(graph, main, affine, bias); !reason.empty()) {
     return reason;
   }
   if (affine.Scales()) ScaleWeights(graph, match.main, affine.gain);
   SetBias(graph, match.main, affine, std::move(bias));
-  SetActivation(graph.op(match.main), GetActivation(std::as_const(graph).op(match.binary)));
+  SetActivation(graph.MutableOp(match.main), GetActivation(graph.op(match.binary)));
   RecordFusion(graph, match.main, match.binary);
   BypassAndErase(graph, match.binary, main.outputs.front());
   return "";
@@ -204,16 +203,16 @@ std::string TryFuse(Graph& graph, const Match& match) {
 
 }  // namespace
 
-Status FuseAffine(Graph& graph, PassReport& report) {
+Status FuseAffine(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
     const std::optional<Match> match = FindMatch(graph, id);
     if (!match.has_value()) continue;
     const std::string reason = TryFuse(graph, *match);
     if (reason.empty()) {
-      ++report.changed;
+      ++context.report.changed;
     } else {
-      Decline(graph, id, reason, report);
+      Decline(graph, id, reason, context.report);
     }
   }
   return Status();

@@ -1,15 +1,9 @@
-#include "converter/passes/fuse_quantized.hpp"
-
 #include <map>
 
-#include "converter/fold/fold_constants.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
-#include "converter/passes/quantize_elementwise.hpp"
-#include "converter/passes/quantize_lookups.hpp"
-#include "converter/passes/quantize_moves.hpp"
-#include "converter/passes/quantize_outputs.hpp"
-#include "converter/passes/quantize_products.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
@@ -24,7 +18,8 @@ bool HasDequantizedOperand(const Graph& graph, const Op& op) {
 
 class Fuser {
  public:
-  Fuser(Graph& graph, PassReport& report) : graph_(graph), report_(report) {}
+  Fuser(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), report_(context.report) {}
 
   Status Run() {
     // Each change may let others happen: products take the quantize ops that moves bring to them.
@@ -50,12 +45,13 @@ class Fuser {
     report_.changed += moved;
     if (moved == 0) return {};
     // Weights that were moved are constants in another shape.
-    PassReport folded;
-    return FoldQuantizedConstants(graph_, folded);
+    PassContext folding;
+    folding.fold = context_.fold;
+    return FoldQuantizedConstants(graph_, folding);
   }
 
   Status TryOp(OpId id) {
-    const Op& op = std::as_const(graph_).op(id);
+    const Op& op = graph_.op(id);
     if (TraitsOf(op.kind).IsQuantizedProduct()) {
       if (MakeWeightsSymmetric(graph_, id)) ++report_.changed;
       return {};
@@ -69,12 +65,12 @@ class Fuser {
   }
 
   Status TryQuantize(OpId id) {
-    if (std::as_const(graph_).tensor(graph_.op(id).inputs.front()).producer == kNone) return {};
+    if (graph_.tensor(graph_.op(id).inputs.front()).producer == kNone) return {};
     if (TryStoreOtherwise(graph_, id)) {
       ++report_.changed;
       return {};
     }
-    TENON_ASSIGN_OR_RETURN(std::string reason, TryMakeLookup(graph_, id));
+    TENON_ASSIGN_OR_RETURN(std::string reason, TryMakeLookup(graph_, id, context_.fold));
     if (reason == kNotElementwise) {
       TENON_ASSIGN_OR_RETURN(reason, TryQuantizeResult(graph_, id));
     }
@@ -91,12 +87,13 @@ class Fuser {
   }
 
   Graph& graph_;
+  const PassContext& context_;
   PassReport& report_;
   std::map<OpId, std::string> refusals_;
 };
 
 }  // namespace
 
-Status FuseQuantized(Graph& graph, PassReport& report) { return Fuser(graph, report).Run(); }
+Status FuseQuantized(Graph& graph, PassContext& context) { return Fuser(graph, context).Run(); }
 
 }  // namespace tenon::converter

@@ -1,6 +1,5 @@
-#include "converter/passes/fuse_residual.hpp"
-
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -29,18 +28,18 @@ std::string WhyNotTake(const Graph& graph, OpId conv, OpId add, TensorId other) 
 }
 
 void Take(Graph& graph, OpId conv, OpId add, TensorId other) {
-  const OpId producer = std::as_const(graph).tensor(other).producer;
+  const OpId producer = graph.tensor(other).producer;
   if (producer != kNone && !graph.IsBefore(producer, conv)) graph.MoveOp(conv, add);
-  Op& op = graph.op(conv);
+  Op& op = graph.MutableOp(conv);
   if (op.inputs.size() <= ConvInput::kResidual) op.inputs.resize(ConvInput::kResidual + 1, kNone);
   op.inputs[ConvInput::kResidual] = other;
-  SetActivation(op, GetActivation(std::as_const(graph).op(add)));
+  SetActivation(op, GetActivation(graph.op(add)));
   RecordFusion(graph, conv, add);
   BypassAndErase(graph, add, op.outputs.front());
 }
 
 void TryAddition(Graph& graph, OpId add, PassReport& report) {
-  const std::vector<TensorId> operands = std::as_const(graph).op(add).inputs;
+  const std::vector<TensorId> operands = graph.op(add).inputs;
   OpId taker = kNone;
   TensorId residual = kNone;
   std::string reason;
@@ -65,13 +64,13 @@ void TryAddition(Graph& graph, OpId add, PassReport& report) {
 
 }  // namespace
 
-Status FuseResidual(Graph& graph, PassReport& report) {
+Status FuseResidual(Graph& graph, PassContext& context) {
   for (OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
-    const Op& op = std::as_const(graph).op(id);
+    const Op& op = graph.op(id);
     if (op.kind != OpKind::kBinary) continue;
     if (op.attributes.As<BinaryAttributes>().function != BinaryFunction::kAdd) continue;
-    TryAddition(graph, id, report);
+    TryAddition(graph, id, context.report);
   }
   return Status();
 }

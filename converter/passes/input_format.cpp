@@ -87,7 +87,7 @@ class Applier {
 
   Status Run() {
     const Graph::Port port = graph_.inputs()[port_];
-    const Tensor model = std::as_const(graph_).tensor(port.tensor);
+    const Tensor model = graph_.tensor(port.tensor);
     TENON_RETURN_IF_ERROR(CheckFits(model, port));
     const std::vector<OpId> order = graph_.OpOrder();
     first_ = order.empty() ? kNone : order.front();
@@ -146,7 +146,7 @@ class Applier {
     const std::string name = fmt::format("{}.{}", format_.input, what);
     TENON_ASSIGN_OR_RETURN(const OpId op,
                            graph_.InsertOp(first_, kind, name, inputs, attributes, {name}));
-    return std::as_const(graph_).op(op).outputs[0];
+    return graph_.op(op).outputs[0];
   }
 
   Result<TensorId> Turned(TensorId value, const int32_t (&permutation)[4]) {
@@ -238,9 +238,8 @@ Result<InputFormat> ParseInputFormat(std::string_view name, std::string_view tex
   }
 }
 
-Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
-                         bool images_channels_last, PassReport& report) {
-  for (const InputFormat& format : formats) {
+Status ApplyInputFormats(Graph& graph, PassContext& context) {
+  for (const InputFormat& format : context.input_formats) {
     std::string known;
     size_t port = graph.inputs().size();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -251,9 +250,8 @@ Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
     if (port == graph.inputs().size()) {
       return UsageError("input format of '{}': no such input; there are {}", format.input, known);
     }
-    if (Status status = Applier(graph, format, images_channels_last, port).Run(); !status.ok())
-      return status;
-    ++report.changed;
+    TENON_RETURN_IF_ERROR(Applier(graph, format, context.images_channels_last, port).Run());
+    ++context.report.changed;
   }
   return {};
 }

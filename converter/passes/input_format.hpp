@@ -6,32 +6,20 @@
 // Guarantees: the model computes what it computes for float((x - mean) * scale) in its own layout.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "converter/ir/pass.hpp"
 
 namespace tenon::converter {
 
-struct InputFormat {
-  std::string input;                  ///< the port's name
-  DType dtype = DType::kF32;          ///< u8, i8 or f32
-  std::optional<bool> channels_last;  ///< none: as the model has its images
-  std::vector<float> mean;            ///< none: 0; one, or one for each channel
-  std::vector<float> scale;           ///< none: 1; finite, not 0
-};
-
 /// Of "u8,nhwc,mean=127.5,scale=0.0078" for input `name`: a dtype, a layout, `mean` and `scale` in
 /// any order, each at most once; several numbers are separated by ':'. Errors: kUsage.
 [[nodiscard]] Result<InputFormat> ParseInputFormat(std::string_view name, std::string_view text);
 
-/// Gives each input named its format: a port of another dtype and layout, and behind it transpose,
-/// cast, sub and mul as needed. An input of a quantized model (a port with a scale) is quantized
-/// again after that. `images_channels_last`: the model's own inputs of rank 4 are [N, H, W, C].
+/// Gives each input that PassContext::input_formats names its format: a port of another dtype and
+/// layout, and behind it transpose, cast, sub and mul as needed. An input of a quantized model (a
+/// port with a scale) is quantized again after that.
 /// Errors (kUsage): no such input; a format that does not fit it.
-[[nodiscard]] Status ApplyInputFormats(Graph& graph, const std::vector<InputFormat>& formats,
-                                       bool images_channels_last, PassReport& report);
+[[nodiscard]] Status ApplyInputFormats(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

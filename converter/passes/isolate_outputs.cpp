@@ -1,10 +1,10 @@
-#include "converter/passes/isolate_outputs.hpp"
-
 #include <set>
+
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 
-Status IsolateOutputs(Graph& graph, PassReport& report) {
+Status IsolateOutputs(Graph& graph, PassContext& context) {
   std::set<TensorId> taken;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const TensorId id = graph.outputs()[i].tensor;
@@ -14,7 +14,7 @@ Status IsolateOutputs(Graph& graph, PassReport& report) {
                            graph.AddOpTensor(OpKind::kCopy, name, {id}, Attributes(), name));
     graph.SetPortTensor(/*output=*/true, i, copy);
     taken.insert(copy);
-    ++report.changed;
+    ++context.report.changed;
   }
   return {};
 }

@@ -1,8 +1,7 @@
-#include "converter/passes/quantize_elementwise.hpp"
-
 #include <cmath>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {
@@ -157,25 +156,24 @@ std::string WhyNotMain(const Graph& graph, Match& match, Replacement& replacemen
 }  // namespace
 
 Result<std::string> TryQuantizeResult(Graph& graph, OpId id) {
-  const Graph& reading = graph;
   Match match;
-  const auto target = PlainTargetOf(reading, reading.op(id));
+  const auto target = PlainTargetOf(graph, graph.op(id));
   if (!target.has_value()) return std::string("its scale and zero point are not one constant each");
   match.y = *target;
   Replacement replacement;
-  std::string reason = FindMain(reading, id, match);
-  if (reason.empty()) reason = WhyNotMain(reading, match, replacement);
+  std::string reason = FindMain(graph, id, match);
+  if (reason.empty()) reason = WhyNotMain(graph, match, replacement);
   if (!reason.empty()) return reason;
-  const Op main = reading.op(match.main);
+  const Op main = graph.op(match.main);
   std::vector<TensorId> inputs;
   for (const Source& source : match.sources) inputs.push_back(source.quantized);
-  const std::string name = reading.tensor(reading.op(id).outputs.front()).name;
+  const std::string name = graph.tensor(graph.op(id).outputs.front()).name;
   auto made =
       graph.InsertOp(id, replacement.kind, main.name, inputs, replacement.attributes, {name});
   if (!made.ok()) return made.error().message;  // a scale out of range, say
-  graph.op(*made).source_ops = main.source_ops;
+  graph.MutableOp(*made).source_ops = main.source_ops;
   for (const OpId absorbed : match.absorbed) RecordFusion(graph, *made, absorbed);
-  const TensorId y = reading.op(*made).outputs.front();
+  const TensorId y = graph.op(*made).outputs.front();
   BypassAndErase(graph, id, y);
   graph.RenameTensor(y, name);
   return std::string();

@@ -1,10 +1,8 @@
-#include "converter/passes/quantize_lookups.hpp"
-
 #include <cstring>
 #include <map>
 
-#include "converter/fold/fold_constants.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {
@@ -79,7 +77,8 @@ std::vector<float> RealNumbers(const Quantization& as) {
 
 /// What the region's float ops make of `numbers`.
 Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, TensorId result,
-                                     const std::vector<float>& numbers) {
+                                     const std::vector<float>& numbers,
+                                     const ConstantFolder& fold) {
   Graph copy;
   std::map<TensorId, TensorId> copied;
   const TensorId x = AddFloats(copy, "x", numbers);
@@ -98,7 +97,7 @@ Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, T
                            copy.AddOpTensor(op.kind, op.name, inputs, op.attributes));
   }
   const TensorId y = copied.at(result);
-  TENON_RETURN_IF_ERROR(FoldTensors(copy, {y}));
+  TENON_RETURN_IF_ERROR(fold(copy, {y}));
   std::vector<float> values(kEntries);
   std::memcpy(values.data(), copy.tensor(y).constant->data(), kEntries * sizeof(float));
   return values;
@@ -106,23 +105,22 @@ Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, T
 
 }  // namespace
 
-Result<std::string> TryMakeLookup(Graph& graph, OpId id) {
-  const Graph& reading = graph;
-  const auto target = PlainTargetOf(graph, reading.op(id));
+Result<std::string> TryMakeLookup(Graph& graph, OpId id, const ConstantFolder& fold) {
+  const auto target = PlainTargetOf(graph, graph.op(id));
   if (!target.has_value()) return std::string("its scale and zero point are not one constant each");
-  const TensorId real = reading.op(id).inputs.front();
+  const TensorId real = graph.op(id).inputs.front();
   const Region region = RegionFinder(graph).Find(real);
   if (!region.refusal.empty()) return region.refusal;
   std::vector<float> values = RealNumbers(region.source->as);
   if (!region.ops.empty()) {
-    TENON_ASSIGN_OR_RETURN(values, RunRegion(graph, region, real, values));
+    TENON_ASSIGN_OR_RETURN(values, RunRegion(graph, region, real, values, fold));
   }
   std::vector<int32_t> table(kEntries);
   for (size_t i = 0; i < kEntries; ++i) table[i] = QuantizedValue(*target, values[i]);
 
-  const std::string name = reading.tensor(reading.op(id).outputs.front()).name;
+  const std::string name = graph.tensor(graph.op(id).outputs.front()).name;
   const std::string op_name =
-      region.ops.empty() ? reading.op(id).name : reading.op(region.ops.back()).name;
+      region.ops.empty() ? graph.op(id).name : graph.op(region.ops.back()).name;
   const TensorId entries = AddIntegers(graph, name + ".table", target->dtype, table);
   TENON_ASSIGN_OR_RETURN(const OpId made,
                          graph.InsertOp(id, OpKind::kLookup, op_name,
@@ -130,7 +128,7 @@ Result<std::string> TryMakeLookup(Graph& graph, OpId id) {
   for (const OpId op : region.ops) {
     if (op != region.ops.back()) RecordFusion(graph, made, op);
   }
-  const TensorId y = reading.op(made).outputs.front();
+  const TensorId y = graph.op(made).outputs.front();
   BypassAndErase(graph, id, y);
   graph.RenameTensor(y, name);
   return std::string();

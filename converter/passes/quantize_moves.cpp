@@ -1,9 +1,8 @@
-#include "converter/passes/quantize_moves.hpp"
-
 #include <cmath>
 #include <utility>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
@@ -112,8 +111,7 @@ class Mover {
   }
 
  private:
-  [[nodiscard]] const Graph& reading() const { return graph_; }
-  [[nodiscard]] const Op& op(OpId id) const { return reading().op(id); }
+  [[nodiscard]] const Op& op(OpId id) const { return graph_.op(id); }
 
   void MergeEqual() {
     for (const OpId id : graph_.OpOrder()) {
@@ -165,7 +163,7 @@ class Mover {
   Status Push(OpId id, const Source& source, const std::vector<TensorId>& inputs,
               const Attributes& attributes, int32_t axis) {
     const TensorId old = op(id).outputs.front();
-    const std::string name = reading().tensor(old).name;
+    const std::string name = graph_.tensor(old).name;
     TENON_ASSIGN_OR_RETURN(const OpId moved, graph_.InsertOp(id, op(id).kind, op(id).name, inputs,
                                                              attributes, {name + ".quantized"}));
     std::vector<TensorId> parameters = op(source.dequantize).inputs;
@@ -174,7 +172,7 @@ class Mover {
         const OpId real,
         graph_.InsertOp(id, OpKind::kDequantize, op(source.dequantize).name, parameters,
                         Attributes(DequantizeAttributes{axis}), {name}));
-    graph_.op(moved).source_ops = op(id).source_ops;
+    graph_.MutableOp(moved).source_ops = op(id).source_ops;
     const TensorId made = op(real).outputs.front();
     BypassAndErase(graph_, id, made);
     graph_.RenameTensor(made, name);
@@ -186,7 +184,7 @@ class Mover {
     const auto target = PlainTargetOf(graph_, op(id));
     if (!target.has_value()) return {};
     const TensorId x = op(id).inputs.front();
-    const OpId mover = reading().tensor(x).producer;
+    const OpId mover = graph_.tensor(x).producer;
     if (mover == kNone || !MovesElements(op(mover))) return {};
     const bool concat = op(mover).kind == OpKind::kConcat;
     if (graph_.OnlyConsumer(x) != id) {
@@ -203,15 +201,15 @@ class Mover {
     for (size_t i = 0; i < count; ++i) {
       std::vector<TensorId> operands = op(id).inputs;
       operands[0] = inputs[i];
-      const std::string name = reading().tensor(inputs[i]).name + ".quantized";
+      const std::string name = graph_.tensor(inputs[i]).name + ".quantized";
       TENON_ASSIGN_OR_RETURN(const OpId made, graph_.InsertOp(mover, OpKind::kQuantize, op(id).name,
                                                               operands, op(id).attributes, {name}));
       inputs[i] = op(made).outputs.front();
     }
-    const std::string name = reading().tensor(op(id).outputs.front()).name;
+    const std::string name = graph_.tensor(op(id).outputs.front()).name;
     TENON_ASSIGN_OR_RETURN(const OpId moved, graph_.InsertOp(mover, op(mover).kind, op(mover).name,
                                                              inputs, attributes, {name}));
-    graph_.op(moved).source_ops = op(mover).source_ops;
+    graph_.MutableOp(moved).source_ops = op(mover).source_ops;
     const TensorId made = op(moved).outputs.front();
     BypassAndErase(graph_, id, made);
     graph_.RenameTensor(made, name);

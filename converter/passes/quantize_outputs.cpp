@@ -1,6 +1,5 @@
-#include "converter/passes/quantize_outputs.hpp"
-
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
@@ -73,10 +72,10 @@ bool ChangeOutputOf(Op& op, const Match& match, int32_t shift) {
 /// A quantize op stores what the later one would.
 bool ChangeQuantize(Graph& graph, OpId producer, OpId later, const Match& match) {
   if (!match.clamps.empty() || !PlainTargetOf(graph, graph.op(producer)).has_value()) return false;
-  const Op& from = std::as_const(graph).op(later);
+  const Op& from = graph.op(later);
   std::vector<TensorId> inputs = from.inputs;
-  inputs[0] = std::as_const(graph).op(producer).inputs.front();
-  Op& op = graph.op(producer);
+  inputs[0] = graph.op(producer).inputs.front();
+  Op& op = graph.MutableOp(producer);
   op.attributes = from.attributes;
   op.inputs = inputs;
   return true;
@@ -90,15 +89,15 @@ bool TryStoreOtherwise(Graph& graph, OpId id) {
   const auto shift = ShiftOf(match->source.as, match->target);
   if (!shift.has_value()) return false;
   const TensorId stored = match->source.quantized;
-  const OpId producer = std::as_const(graph).tensor(stored).producer;
-  const bool quantize = std::as_const(graph).op(producer).kind == OpKind::kQuantize;
+  const OpId producer = graph.tensor(stored).producer;
+  const bool quantize = graph.op(producer).kind == OpKind::kQuantize;
   if (quantize ? !ChangeQuantize(graph, producer, id, *match)
-               : !ChangeOutputOf(graph.op(producer), *match, *shift)) {
+               : !ChangeOutputOf(graph.MutableOp(producer), *match, *shift)) {
     return false;
   }
-  graph.tensor(stored).dtype = match->target.dtype;
-  const TensorId y = std::as_const(graph).op(id).outputs.front();
-  const std::string name = std::as_const(graph).tensor(y).name;
+  graph.MutableTensor(stored).dtype = match->target.dtype;
+  const TensorId y = graph.op(id).outputs.front();
+  const std::string name = graph.tensor(y).name;
   BypassAndErase(graph, id, stored);
   graph.RenameTensor(stored, name);
   return true;

@@ -1,9 +1,8 @@
-#include "converter/passes/quantize_products.hpp"
-
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/patterns.hpp"
 #include "converter/passes/quantization.hpp"
 
 namespace tenon::converter {
@@ -230,7 +229,7 @@ Attributes AttributesOf(const Op& op, const QuantizedOutput& output) {
 }
 
 Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
-  const Op op = std::as_const(graph).op(match.product);
+  const Op op = graph.op(match.product);
   using In = QuantizedProductInput;
   std::vector<TensorId> inputs(In::kWeightsZeroPoint + 1, kNone);
   inputs[In::kX] = match.x.quantized;
@@ -248,7 +247,7 @@ Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
   TENON_ASSIGN_OR_RETURN(
       const OpId made, graph.InsertOp(match.product, kind, op.name, inputs,
                                       AttributesOf(op, output), {graph.tensor(match.result).name}));
-  graph.op(made).source_ops = op.source_ops;
+  graph.MutableOp(made).source_ops = op.source_ops;
   return made;
 }
 
@@ -261,14 +260,14 @@ OpId NextOf(const Graph& graph, OpId id) {
 
 /// Makes ops of their own of what a float product does behind the bias: residual and activation.
 Status SplitOff(Graph& graph, OpId id) {
-  const Op op = std::as_const(graph).op(id);
+  const Op op = graph.op(id);
   const TensorId residual = op.InputOrNone(ConvInput::kResidual);
   const Activation activation = GetActivation(op);
   if (residual == kNone && activation.function == UnaryFunction::kIdentity) return {};
-  if (residual != kNone) graph.op(id).inputs.resize(ConvInput::kResidual);
-  SetActivation(graph.op(id), {});
+  if (residual != kNone) graph.MutableOp(id).inputs.resize(ConvInput::kResidual);
+  SetActivation(graph.MutableOp(id), {});
   const TensorId y = op.outputs.front();
-  const Tensor& tensor = std::as_const(graph).tensor(y);
+  const Tensor& tensor = graph.tensor(y);
   const std::string name = tensor.name;
   graph.RenameTensor(y, name + ".sum");
   // Its readers get a stand-in, so that the new op, which reads it too, is none of them.
@@ -285,7 +284,7 @@ Status SplitOff(Graph& graph, OpId id) {
   const char* suffix = residual == kNone ? ".activation" : ".residual";
   TENON_ASSIGN_OR_RETURN(const OpId made, graph.InsertOp(NextOf(graph, id), kind, op.name + suffix,
                                                          inputs, attributes, {name}));
-  graph.ReplaceUses(stand_in, std::as_const(graph).op(made).outputs.front());
+  graph.ReplaceUses(stand_in, graph.op(made).outputs.front());
   graph.EraseTensor(stand_in);
   return {};
 }
@@ -306,33 +305,32 @@ Match MatchWithReaders(const Graph& graph, Match match, Factors& factors) {
 }  // namespace
 
 Result<std::string> TryQuantizeProduct(Graph& graph, OpId id) {
-  const Graph& reading = graph;
   Match match;
   match.product = id;
   Factors factors;
-  std::string reason = WhyNotOperands(reading, reading.op(id), match);
-  if (reason.empty()) reason = WhyNotBias(reading, reading.op(id), match);
+  std::string reason = WhyNotOperands(graph, graph.op(id), match);
+  if (reason.empty()) reason = WhyNotBias(graph, graph.op(id), match);
   if (reason.empty()) reason = WhyNotFactors(match, factors);
   if (!reason.empty()) return reason;
   TENON_RETURN_IF_ERROR(SplitOff(graph, id));
-  match = MatchWithReaders(reading, std::move(match), factors);
+  match = MatchWithReaders(graph, std::move(match), factors);
   const TensorId old = match.result;
-  const std::string name = reading.tensor(old).name;
+  const std::string name = graph.tensor(old).name;
   TENON_ASSIGN_OR_RETURN(const OpId made, Insert(graph, match, factors));
   for (const OpId absorbed : match.absorbed) RecordFusion(graph, made, absorbed);
-  const TensorId y = reading.op(made).outputs.front();
-  BypassAndErase(graph, reading.tensor(old).producer, y);
+  const TensorId y = graph.op(made).outputs.front();
+  BypassAndErase(graph, graph.tensor(old).producer, y);
   graph.RenameTensor(y, name);
   return std::string();
 }
 
 bool MakeWeightsSymmetric(Graph& graph, OpId id) {
-  const Op& op = std::as_const(graph).op(id);
+  const Op& op = graph.op(id);
   const TensorId weights = op.inputs[ProductInput::kWeights];
   const TensorId zero_points = op.InputOrNone(QuantizedProductInput::kWeightsZeroPoint);
-  const Tensor& w = std::as_const(graph).tensor(weights);
+  const Tensor& w = graph.tensor(weights);
   if (zero_points == kNone || w.dtype != DType::kU8 || !w.IsConstant()) return false;
-  const Tensor& zero_point = std::as_const(graph).tensor(zero_points);
+  const Tensor& zero_point = graph.tensor(zero_points);
   if (!zero_point.IsConstant()) return false;
   const std::vector<double> values = ReadElements(zero_point);
   const auto central = [](double value) { return value == 128.0; };
@@ -340,12 +338,12 @@ bool MakeWeightsSymmetric(Graph& graph, OpId id) {
   std::vector<std::byte> bytes = *w.constant;
   for (std::byte& byte : bytes) byte ^= std::byte{0x80};
   const TensorId made = graph.AddConstant(w.name + ".i8", DType::kI8, w.shape, std::move(bytes));
-  graph.tensor(made).layout = w.layout;
+  graph.MutableTensor(made).layout = w.layout;
   std::vector<TensorId> inputs = op.inputs;
   inputs[ProductInput::kWeights] = made;
   inputs[QuantizedProductInput::kWeightsZeroPoint] = kNone;
   while (inputs.back() == kNone) inputs.pop_back();
-  graph.op(id).inputs = inputs;
+  graph.MutableOp(id).inputs = inputs;
   for (const TensorId old : {weights, zero_points}) {
     if (!graph.IsRead(old)) graph.EraseTensor(old);
   }

@@ -1,11 +1,9 @@
-#include "converter/passes/shuffle_channels.hpp"
-
 #include <algorithm>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -68,11 +66,10 @@ class Writer {
 
  private:
   Status Add(OpKind kind, const Attributes& attributes) {
-    const std::string name =
-        fmt::format("{}.shuffle{}", std::as_const(graph_).op(position_).name, ++count_);
+    const std::string name = fmt::format("{}.shuffle{}", graph_.op(position_).name, ++count_);
     TENON_ASSIGN_OR_RETURN(const OpId op,
                            graph_.InsertOp(position_, kind, name, {value_}, attributes, {name}));
-    value_ = std::as_const(graph_).op(op).outputs[0];
+    value_ = graph_.op(op).outputs[0];
     return {};
   }
 
@@ -97,17 +94,16 @@ Status Rewrite(Graph& graph, const Shuffle& shuffle) {
 
 }  // namespace
 
-Status ShuffleChannels(Graph& graph, PassReport& report) {
+Status ShuffleChannels(Graph& graph, PassContext& context) {
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id)) continue;
     Shuffle shuffle;
     shuffle.last = id;
-    const Graph& reading = graph;
-    if (!Find(reading, shuffle)) continue;
-    const DType dtype = reading.tensor(shuffle.x).dtype;
+    if (!Find(graph, shuffle)) continue;
+    const DType dtype = graph.tensor(shuffle.x).dtype;
     if (dtype != DType::kI8 && dtype != DType::kU8) continue;
     TENON_RETURN_IF_ERROR(Rewrite(graph, shuffle));
-    ++report.changed;
+    ++context.report.changed;
   }
   return {};
 }

@@ -1,6 +1,5 @@
-#include "converter/passes/simplify.hpp"
-
 #include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -60,10 +59,10 @@ bool IsRowMajor(const Graph& graph, const Op& op) {
 
 // A transpose that keeps the order of all dimensions but those of size 1 moves no element.
 bool TryTransposeToReshape(Graph& graph, OpId id) {
-  const Op& op = std::as_const(graph).op(id);
+  const Op& op = graph.op(id);
   if (op.kind != OpKind::kTranspose || !IsRowMajor(graph, op)) return false;
   const auto transpose = op.attributes.As<TransposeAttributes>();
-  const Shape x = std::as_const(graph).tensor(op.inputs.front()).shape;
+  const Shape x = graph.tensor(op.inputs.front()).shape;
   int32_t last = -1;
   for (int32_t i = 0; i < transpose.rank; ++i) {
     const int32_t axis = transpose.permutation[i];
@@ -71,11 +70,11 @@ bool TryTransposeToReshape(Graph& graph, OpId id) {
     if (axis < last) return false;
     last = axis;
   }
-  const Shape y = std::as_const(graph).tensor(op.outputs.front()).shape;
+  const Shape y = graph.tensor(op.outputs.front()).shape;
   ReshapeAttributes reshape;
   reshape.rank = y.rank;
   std::copy(y.dims, y.dims + y.rank, reshape.dims);
-  Op& changed = graph.op(id);
+  Op& changed = graph.MutableOp(id);
   changed.kind = OpKind::kReshape;
   changed.attributes = Attributes(reshape);
   return true;
@@ -84,8 +83,8 @@ bool TryTransposeToReshape(Graph& graph, OpId id) {
 // Lets `id` read what `before` reads, with the attributes that do the work of both.
 void Join(Graph& graph, OpId id, OpId before, const Attributes& attributes) {
   RecordFusion(graph, id, before);
-  graph.op(id).attributes = attributes;
-  graph.SetInput(id, 0, std::as_const(graph).op(before).inputs.front());
+  graph.MutableOp(id).attributes = attributes;
+  graph.SetInput(id, 0, graph.op(before).inputs.front());
   EraseIfUnread(graph, before);
 }
 
@@ -113,11 +112,10 @@ std::string WhyNotJoin(const PadAttributes& first, const PadAttributes& second) 
 }
 
 bool TryJoinPads(Graph& graph, OpId id, OpId before, bool log, PassReport& report) {
-  const Graph& reading = graph;
-  const auto first = reading.op(before).attributes.As<PadAttributes>();
-  auto joined = reading.op(id).attributes.As<PadAttributes>();
+  const auto first = graph.op(before).attributes.As<PadAttributes>();
+  auto joined = graph.op(id).attributes.As<PadAttributes>();
   std::string reason = WhyNotJoin(first, joined);
-  if (reason.empty() && graph.OnlyConsumer(reading.op(id).inputs.front()) != id) {
+  if (reason.empty() && graph.OnlyConsumer(graph.op(id).inputs.front()) != id) {
     reason = "the pad before it has other readers";
   }
   if (!reason.empty()) {
@@ -133,14 +131,13 @@ bool TryJoinPads(Graph& graph, OpId id, OpId before, bool log, PassReport& repor
 }
 
 bool TryJoin(Graph& graph, OpId id, bool log, PassReport& report) {
-  const Graph& reading = graph;
-  const Op& op = reading.op(id);
+  const Op& op = graph.op(id);
   if (op.kind != OpKind::kReshape && op.kind != OpKind::kTranspose && op.kind != OpKind::kPad) {
     return false;
   }
   const OpId before = ProducerOfKind(graph, op.inputs.front(), op.kind);
   if (before == kNone) return false;
-  if (!IsRowMajor(graph, op) || !IsRowMajor(graph, reading.op(before))) {
+  if (!IsRowMajor(graph, op) || !IsRowMajor(graph, graph.op(before))) {
     if (log) Decline(graph, id, "layouts have been chosen", report);
     return false;
   }
@@ -149,14 +146,14 @@ bool TryJoin(Graph& graph, OpId id, bool log, PassReport& report) {
     Join(graph, id, before, Attributes(op.attributes));
   } else {
     Join(graph, id, before,
-         Composed(reading.op(before).attributes.As<TransposeAttributes>(),
+         Composed(graph.op(before).attributes.As<TransposeAttributes>(),
                   op.attributes.As<TransposeAttributes>()));
   }
   return true;
 }
 
 bool TryRemove(Graph& graph, OpId id, bool log, PassReport& report) {
-  const Op& op = std::as_const(graph).op(id);
+  const Op& op = graph.op(id);
   if (op.inputs.empty() || op.inputs.front() == kNone || !IsIdentity(graph, op)) return false;
   const TensorId x = op.inputs.front();
   const std::string reason = WhyNotBypass(graph, op.outputs.front(), x);
@@ -185,10 +182,11 @@ int Sweep(Graph& graph, bool log, PassReport& report) {
 
 }  // namespace
 
-Status Simplify(Graph& graph, PassReport& report) {
+Status Simplify(Graph& graph, PassContext& context) {
   // Each change removes an op, shortens a chain or turns a transpose into a reshape: this ends.
-  while (const int changed = Sweep(graph, /*log=*/false, report)) report.changed += changed;
-  Sweep(graph, /*log=*/true, report);
+  while (const int changed = Sweep(graph, /*log=*/false, context.report))
+    context.report.changed += changed;
+  Sweep(graph, /*log=*/true, context.report);
   return Status();
 }
 

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "converter/ir/rewrite.hpp"
@@ -49,10 +48,9 @@ Op WithStored(const Op& op, const Constants& stored) {
 
 class Storer {
  public:
-  Storer(Graph& graph, const StoreWeightsOptions& options, PassReport& report,
-         WeightsReport& weights)
-      : graph_(graph), options_(options), report_(report), weights_(weights) {
-    form_ = options.form;
+  Storer(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), report_(context.report), weights_(context.weights) {
+    weights_.form = form_ = context.weights_form;
     if (form_ != WeightsForm::kModel) return;
     exact_only_ = graph.weights == DType::kI8;
     form_ = exact_only_                    ? WeightsForm::kInt8
@@ -62,10 +60,10 @@ class Storer {
 
   void Run() {
     for (const OpId id : graph_.OpOrder()) {
-      const Op& op = std::as_const(graph_).op(id);
+      const Op& op = graph_.op(id);
       if (!TraitsOf(op.kind).IsFloatProduct()) continue;
       const TensorId source = op.inputs[ProductInput::kWeights];
-      const Tensor& tensor = std::as_const(graph_).tensor(source);
+      const Tensor& tensor = graph_.tensor(source);
       if (!tensor.IsConstant() || tensor.dtype != DType::kF32) continue;
       if (!seen_.insert(source).second) continue;
       ++weights_.tensors;
@@ -86,10 +84,10 @@ class Storer {
   }
 
   std::string Store(OpId first, TensorId source) {
-    const Tensor& tensor = std::as_const(graph_).tensor(source);
-    if (tensor.ByteSize() < options_.fewest_bytes) return "its weights are small";
+    const Tensor& tensor = graph_.tensor(source);
+    if (tensor.ByteSize() < context_.fewest_weight_bytes) return "its weights are small";
     if (graph_.IsOutput(source)) return "its weights are a graph output";
-    const int32_t axis = WeightsChannelAxis(graph_, std::as_const(graph_).op(first));
+    const int32_t axis = WeightsChannelAxis(graph_, graph_.op(first));
     const std::vector<OpId> readers = graph_.Consumers(source);
     for (const OpId reader : readers) {
       if (std::string reason = WhyNotReader(reader, source, axis); !reason.empty()) return reason;
@@ -128,7 +126,7 @@ class Storer {
   }
 
   [[nodiscard]] std::string WhyNotReader(OpId reader, TensorId source, int32_t axis) {
-    const Op& op = std::as_const(graph_).op(reader);
+    const Op& op = graph_.op(reader);
     const auto uses = std::count(op.inputs.begin(), op.inputs.end(), source);
     if (!TraitsOf(op.kind).IsFloatProduct() || op.inputs[ProductInput::kWeights] != source ||
         uses != 1) {
@@ -138,7 +136,7 @@ class Storer {
     if (WeightsChannelAxis(graph_, op) != axis) {
       return fmt::format("'{}' has other output channels of the same weights", op.name);
     }
-    const Tensor& tensor = std::as_const(graph_).tensor(source);
+    const Tensor& tensor = graph_.tensor(source);
     if (op.kind == OpKind::kMatMul && tensor.shape.rank != 2) {
       return "several matrices have no scale for each column";
     }
@@ -165,13 +163,13 @@ class Storer {
   std::string Replace(const std::vector<OpId>& readers, TensorId source,
                       const Constants& constants) {
     for (const OpId reader : readers) {
-      const Op& op = std::as_const(graph_).op(reader);
-      if (!options_.why_not) break;
-      std::string reason = options_.why_not(graph_, op, WithStored(op, constants));
+      const Op& op = graph_.op(reader);
+      if (!context_.why_worse_kernel) break;
+      std::string reason = context_.why_worse_kernel(graph_, op, WithStored(op, constants));
       if (!reason.empty()) return reason;
     }
     for (const OpId reader : readers) {
-      graph_.op(reader).inputs = WithStored(std::as_const(graph_).op(reader), constants).inputs;
+      graph_.MutableOp(reader).inputs = WithStored(graph_.op(reader), constants).inputs;
     }
     graph_.EraseTensor(source);
     return "";
@@ -193,7 +191,7 @@ class Storer {
   }
 
   Graph& graph_;
-  const StoreWeightsOptions& options_;
+  const PassContext& context_;
   PassReport& report_;
   WeightsReport& weights_;
   WeightsForm form_;
@@ -227,10 +225,8 @@ bool HasInt8Weights(const Graph& graph) {
   return false;
 }
 
-Status StoreWeights(Graph& graph, const StoreWeightsOptions& options, PassReport& report,
-                    WeightsReport& weights) {
-  weights.form = options.form;
-  Storer(graph, options, report, weights).Run();
+Status StoreWeights(Graph& graph, PassContext& context) {
+  Storer(graph, context).Run();
   return {};
 }
 

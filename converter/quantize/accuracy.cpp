@@ -29,7 +29,7 @@ Result<OutputValues> RunAll(const Graph& graph, const std::vector<Sample>& sampl
   TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(graph, {}));
   OutputValues values;
   for (const Sample& sample : samples) {
-    if (Status status = runner.Run(sample); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(runner.Run(sample));
     auto& outputs = values.emplace_back();
     for (size_t i = 0; i < graph.outputs().size(); ++i) {
       const bool is_float = graph.tensor(graph.outputs()[i].tensor).dtype == DType::kF32;

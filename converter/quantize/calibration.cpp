@@ -167,7 +167,7 @@ Result<CalibrationSet> MakeCalibration(const Graph& graph, std::vector<Calibrati
             [](const auto& a, const auto& b) { return NaturallyBefore(a.name, b.name); });
   CalibrationSet calibration;
   for (const CalibrationArray& array : arrays) {
-    if (Status status = CheckWhole(array); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(CheckWhole(array));
   }
   const auto labels = std::find_if(arrays.begin(), arrays.end(),
                                    [](const auto& array) { return array.name == kLabels; });

@@ -1,7 +1,7 @@
-#include "converter/quantize/choose_range.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "converter/quantize/choose_scales.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,7 +1,7 @@
-#include "converter/quantize/collect_ranges.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "converter/quantize/graph_runner.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -24,17 +24,15 @@ Status CollectSome(const Graph& graph, const std::vector<TensorId>& tensors,
   TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(graph, tensors));
   std::vector<ValueRange> ranges(tensors.size());
   for (const Sample& sample : samples) {
-    if (Status status = runner.Run(sample); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(runner.Run(sample));
     for (size_t i = 0; i < tensors.size(); ++i) {
       const Tensor& tensor = graph.tensor(tensors[i]);
-      if (Status status = IncludeAll(tensor, runner.Wanted(i), ranges[i]); !status.ok()) {
-        return status;
-      }
+      TENON_RETURN_IF_ERROR(IncludeAll(tensor, runner.Wanted(i), ranges[i]));
     }
   }
   for (size_t i = 0; i < tensors.size(); ++i) result[tensors[i]] = Histogram(ranges[i]);
   for (const Sample& sample : samples) {
-    if (Status status = runner.Run(sample); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(runner.Run(sample));
     for (size_t i = 0; i < tensors.size(); ++i) {
       const Span<const float> values = runner.Wanted(i);
       result[tensors[i]].Add(values.data(), values.size());
@@ -54,14 +52,14 @@ Result<std::map<TensorId, Histogram>> CollectRanges(const Graph& graph,
     const Tensor& tensor = graph.tensor(id);
     if (tensor.IsConstant() || tensor.dtype != DType::kF32) continue;
     if (!some.empty() && bytes + tensor.ByteSize() > kMostBytes) {
-      if (Status status = CollectSome(graph, some, samples, result); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(CollectSome(graph, some, samples, result));
       some.clear();
       bytes = 0;
     }
     some.push_back(id);
     bytes += tensor.ByteSize();
   }
-  if (Status status = CollectSome(graph, some, samples, result); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(CollectSome(graph, some, samples, result));
   return result;
 }
 
@@ -78,7 +76,7 @@ Result<ChannelMaxima> CollectChannelMaxima(const Graph& graph, const std::vector
   for (const auto& [id, values] : maxima) wanted.push_back(id);
   TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(graph, wanted));
   for (const Sample& sample : samples) {
-    if (Status status = runner.Run(sample); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(runner.Run(sample));
     for (size_t i = 0; i < wanted.size(); ++i) {
       const Shape& shape = graph.tensor(wanted[i]).shape;
       const auto plane = static_cast<size_t>(shape[2]) * static_cast<size_t>(shape[3]);

@@ -1,9 +1,6 @@
-#include "converter/quantize/correct_bias.hpp"
-
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
 #include "converter/quantize/insert_quantization.hpp"
-#include "converter/quantize/quantize_weights.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
@@ -68,7 +65,7 @@ Status MeasureSome(Graph graph, const std::vector<OpId>& layers, const Quantizat
   }
   TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(std::move(graph), wanted));
   for (const Sample& sample : samples) {
-    if (Status status = runner.Run(sample); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(runner.Run(sample));
     for (size_t i = 0; i < twins.size(); ++i) {
       AddDifferences(twins[i], runner.Wanted(2 * i), runner.Wanted(2 * i + 1),
                      result[twins[i].layer]);
@@ -96,7 +93,7 @@ Result<std::map<OpId, std::vector<double>>> MeanErrors(const Graph& graph,
     const int64_t more = 2 * graph.tensor(op.outputs.front()).ByteSize();
     if (more == 0) continue;
     if (!some.empty() && bytes + more > kMostBytes) {
-      if (Status status = measure(); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(measure());
       some.clear();
       bytes = 0;
     }
@@ -104,14 +101,14 @@ Result<std::map<OpId, std::vector<double>>> MeanErrors(const Graph& graph,
     bytes += more;
   }
   if (!some.empty()) {
-    if (Status status = measure(); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(measure());
   }
   return result;
 }
 
 Status CorrectBiases(Graph& graph, const std::map<OpId, std::vector<double>>& means) {
   for (const auto& [id, mean] : means) {
-    Op& op = graph.op(id);
+    Op& op = graph.MutableOp(id);
     std::vector<double> bias(mean.size());
     if (op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone) {
       bias = ReadElements(graph.tensor(op.inputs[ProductInput::kBias]));

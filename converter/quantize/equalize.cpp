@@ -98,7 +98,7 @@ std::vector<double> LargestByChannel(const Graph& graph, OpId op, bool by_input)
 }
 
 void Replace(Graph& graph, OpId op, size_t input, const std::vector<double>& values) {
-  Tensor& tensor = graph.tensor(graph.op(op).inputs[input]);
+  Tensor& tensor = graph.MutableTensor(graph.op(op).inputs[input]);
   tensor.constant =
       std::make_shared<const std::vector<std::byte>>(WriteElements(tensor.dtype, values));
 }

@@ -3,32 +3,10 @@
 #include <cstring>
 
 #include "converter/emit/emit_plan.hpp"
-#include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/layout/lay_out_weights.hpp"
-#include "converter/map/kernel_choice.hpp"
 #include "converter/measure/host_session.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/passes.hpp"
 
 namespace tenon::converter {
-namespace {
-
-Result<std::vector<uint8_t>> CompileForHost(Graph& graph) {
-  PassReport ignored;
-  if (Status status = IsolateOutputs(graph, ignored); !status.ok()) return status;
-  TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(graph, KernelChoiceOptions{}));
-  (void)mapping;
-  if (Status status = AssignLayouts(graph, ignored); !status.ok()) return status;
-  if (Status status = LayOutWeights(graph, ignored); !status.ok()) return status;
-  TENON_ASSIGN_OR_RETURN(const Locations locations, AssignLocations(graph, ignored));
-  ArenaOptions arena_options;
-  arena_options.place.work_budget = 0;
-  const ArenaPlan arena = PlanArena(graph, locations, arena_options);
-  return EmitPlan(graph, locations, arena, EmitOptions{});
-}
-
-}  // namespace
 
 struct GraphRunner::State {
   HostSession session;
@@ -55,7 +33,9 @@ Result<GraphRunner> GraphRunner::Make(Graph graph, const std::vector<TensorId>& 
   for (const Graph::Port& port : graph.inputs()) {
     input_bytes.push_back(static_cast<size_t>(graph.tensor(port.tensor).ByteSize()));
   }
-  TENON_ASSIGN_OR_RETURN(const std::vector<uint8_t> plan, CompileForHost(graph));
+  PassContext isolating;
+  TENON_RETURN_IF_ERROR(IsolateOutputs(graph, isolating));
+  TENON_ASSIGN_OR_RETURN(const std::vector<uint8_t> plan, LowerAndEmit(graph, LowerOptions{}));
   TENON_ASSIGN_OR_RETURN(HostSession session, HostSession::Open(plan, HostKernels::kAll));
   return GraphRunner(
       std::make_unique<State>(State{std::move(session), std::move(input_bytes), graph_outputs}));

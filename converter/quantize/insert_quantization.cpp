@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
-#include "converter/quantize/quantize_weights.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 
 namespace tenon::converter {
@@ -86,7 +85,7 @@ Status QuantizeLayerBias(Graph& graph, OpId id, const QuantizedWeights& weights,
 
 Status QuantizeLayer(Graph& graph, OpId id, float input_scale, QuantizationForm form) {
   const QuantizedWeights weights = QuantizeWeights(graph, graph.op(id), input_scale);
-  if (Status status = QuantizeLayerWeights(graph, id, weights, form); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(QuantizeLayerWeights(graph, id, weights, form));
   const Op& op = graph.op(id);
   const bool has_bias =
       op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone;
@@ -167,9 +166,7 @@ Result<DequantizedTensors> InsertQuantization(Graph& graph, const QuantizationSc
   for (const OpId id : scheme.chosen.ops) {
     if (!TraitsOf(graph.op(id).kind).IsFloatProduct()) continue;
     const float input_scale = scheme.tensors.at(graph.op(id).inputs.front()).scale.scale;
-    if (Status status = QuantizeLayer(graph, id, input_scale, form); !status.ok()) {
-      return status.error();
-    }
+    TENON_RETURN_IF_ERROR(QuantizeLayer(graph, id, input_scale, form));
   }
   DequantizedTensors dequantized;
   for (const auto& [id, range] : scheme.tensors) {

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "converter/map/pins.hpp"
-#include "converter/quantize/collect_ranges.hpp"
-#include "converter/quantize/correct_bias.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "converter/quantize/equalize.hpp"
+#include "converter/quantize/graph_runner.hpp"
 #include "converter/quantize/insert_quantization.hpp"
 #include "converter/quantize/keep_float.hpp"
-#include "converter/quantize/take_bytes.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
@@ -21,7 +19,7 @@ constexpr size_t kBiasSamples = 32;
 constexpr size_t kJudgedSamples = 16;
 
 /// A float graph to quantize, the ranges of its tensors, and how they are chosen.
-struct Candidate {
+struct QuantizationCandidate {
   Graph graph;
   std::map<TensorId, Histogram> histograms;
   RangeMethod method = RangeMethod::kAuto;
@@ -36,7 +34,7 @@ struct Candidate {
     Graph corrected = graph;
     std::map<OpId, std::vector<double>> errors = bias_errors;
     std::erase_if(errors, [&](const auto& entry) { return !scheme.chosen.Has(entry.first); });
-    if (Status status = CorrectBiases(corrected, errors); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(CorrectBiases(corrected, errors));
     return corrected;
   }
 };
@@ -81,9 +79,10 @@ Result<std::set<OpId>> OpsToKeep(const Graph& graph, const std::vector<std::stri
 }
 
 /// Fills in ranges, and what the biases are to be corrected by.
-Result<Candidate> Prepare(Graph graph, RangeMethod method, Equalization equalized,
-                          const std::set<OpId>& keep, const std::vector<Sample>& samples) {
-  Candidate candidate;
+Result<QuantizationCandidate> Prepare(Graph graph, RangeMethod method, Equalization equalized,
+                                      const std::set<OpId>& keep,
+                                      const std::vector<Sample>& samples) {
+  QuantizationCandidate candidate;
   candidate.graph = std::move(graph);
   candidate.method = method;
   candidate.equalized = equalized;
@@ -94,9 +93,10 @@ Result<Candidate> Prepare(Graph graph, RangeMethod method, Equalization equalize
   return candidate;
 }
 
-Result<Candidate> WithMethod(const Candidate& other, RangeMethod method, const std::set<OpId>& keep,
-                             const std::vector<Sample>& samples) {
-  Candidate candidate = other;
+Result<QuantizationCandidate> WithMethod(const QuantizationCandidate& other, RangeMethod method,
+                                         const std::set<OpId>& keep,
+                                         const std::vector<Sample>& samples) {
+  QuantizationCandidate candidate = other;
   candidate.method = method;
   TENON_ASSIGN_OR_RETURN(
       candidate.bias_errors,
@@ -110,7 +110,7 @@ struct Trials {
   FinishGraph finish;
 };
 
-Result<Accuracy> JudgeCandidate(const Trials& trials, const Candidate& candidate,
+Result<Accuracy> JudgeCandidate(const Trials& trials, const QuantizationCandidate& candidate,
                                 const std::set<OpId>& keep) {
   const QuantizationScheme scheme = candidate.SchemeFor(keep);
   TENON_ASSIGN_OR_RETURN(Graph corrected, candidate.CorrectedFor(scheme));
@@ -118,21 +118,22 @@ Result<Accuracy> JudgeCandidate(const Trials& trials, const Candidate& candidate
 }
 
 /// The ways to quantize that are compared.
-Result<std::vector<Candidate>> MakeCandidates(const Graph& graph, const QuantizeOptions& options,
-                                              const std::set<OpId>& keep,
-                                              const std::vector<Sample>& samples) {
-  std::vector<Candidate> candidates;
+Result<std::vector<QuantizationCandidate>> MakeCandidates(const Graph& graph,
+                                                          const QuantizeOptions& options,
+                                                          const std::set<OpId>& keep,
+                                                          const std::vector<Sample>& samples) {
+  std::vector<QuantizationCandidate> candidates;
   const auto add = [&](Graph source, Equalization equalized) -> Status {
-    TENON_ASSIGN_OR_RETURN(Candidate first,
+    TENON_ASSIGN_OR_RETURN(QuantizationCandidate first,
                            Prepare(std::move(source), options.ranges, equalized, keep, samples));
     candidates.push_back(std::move(first));
     if (options.ranges != RangeMethod::kAuto) return {};
-    TENON_ASSIGN_OR_RETURN(Candidate second,
+    TENON_ASSIGN_OR_RETURN(QuantizationCandidate second,
                            WithMethod(candidates.back(), RangeMethod::kMinMax, keep, samples));
     candidates.push_back(std::move(second));
     return {};
   };
-  if (Status status = add(graph, Equalization::kOff); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(add(graph, Equalization::kOff));
   TENON_ASSIGN_OR_RETURN(ChannelMaxima maxima,
                          CollectChannelMaxima(graph, Spread(samples, kBiasSamples)));
   for (const Equalization by : {Equalization::kWeights, Equalization::kActivations}) {
@@ -140,19 +141,17 @@ Result<std::vector<Candidate>> MakeCandidates(const Graph& graph, const Quantize
     PassReport report;
     const bool by_values = by == Equalization::kActivations;
     if (by_values && maxima.empty()) continue;
-    if (Status status = EqualizeLayers(equalized, report, by_values ? maxima : ChannelMaxima());
-        !status.ok()) {
-      return status.error();
-    }
+    TENON_RETURN_IF_ERROR(EqualizeLayers(equalized, report, by_values ? maxima : ChannelMaxima()));
     if (report.changed == 0) continue;
-    if (Status status = add(std::move(equalized), by); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(add(std::move(equalized), by));
   }
   return candidates;
 }
 
 /// The one with the least noise; the first of equals.
-Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const Trials& trials,
-                                  const std::set<OpId>& keep, Accuracy& accuracy) {
+Result<QuantizationCandidate> ChooseCandidate(std::vector<QuantizationCandidate> candidates,
+                                              const Trials& trials, const std::set<OpId>& keep,
+                                              Accuracy& accuracy) {
   size_t best = 0;
   for (size_t i = 0; i < candidates.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(const Accuracy tried, JudgeCandidate(trials, candidates[i], keep));
@@ -164,8 +163,9 @@ Result<Candidate> ChooseCandidate(std::vector<Candidate> candidates, const Trial
 }
 
 /// The layers that have to stay float besides `keep`.
-Result<std::vector<OpId>> KeepForAccuracy(const Candidate& candidate, const Trials& trials,
-                                          const AccuracyGoal& goal, const std::set<OpId>& keep) {
+Result<std::vector<OpId>> KeepForAccuracy(const QuantizationCandidate& candidate,
+                                          const Trials& trials, const AccuracyGoal& goal,
+                                          const std::set<OpId>& keep) {
   const IntegerOps chosen = ChooseIntegerOps(candidate.graph, keep);
   std::vector<OpId> layers;
   for (const OpId id : candidate.graph.OpOrder()) {
@@ -210,8 +210,8 @@ Result<std::map<OpId, double>> MeasureLayers(const Graph& float_graph, const Gra
   TENON_ASSIGN_OR_RETURN(GraphRunner runner, GraphRunner::Make(std::move(simulated), rounded));
   std::vector<SignalToNoise> sums(ops.size());
   for (const Sample& sample : Spread(samples, kJudgedSamples)) {
-    if (Status status = float_runner.Run(sample); !status.ok()) return status.error();
-    if (Status status = runner.Run(sample); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(float_runner.Run(sample));
+    TENON_RETURN_IF_ERROR(runner.Run(sample));
     for (size_t i = 0; i < ops.size(); ++i) {
       sums[i].Add(float_runner.Wanted(i), runner.Wanted(i));
     }
@@ -256,19 +256,19 @@ std::string_view Name(Equalization equalization) {
 }
 
 Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& options) {
-  if (Status status = CheckQuantizable(graph); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(CheckQuantizable(graph));
   TENON_ASSIGN_OR_RETURN(const std::set<OpId> asked, OpsToKeep(graph, options.keep));
   TENON_ASSIGN_OR_RETURN(const CalibrationSet calibration, MakeCalibration(graph, options.arrays));
   const std::vector<Sample> samples = Spread(calibration.samples, kRangeSamples);
   TENON_ASSIGN_OR_RETURN(const AccuracyJudge judge,
                          AccuracyJudge::Make(graph, calibration, kJudgedSamples));
   Graph source = graph;
-  if (Status status = TakeBytes(source, asked); !status.ok()) return status.error();
-  TENON_ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
+  TENON_RETURN_IF_ERROR(TakeBytes(source, asked));
+  TENON_ASSIGN_OR_RETURN(std::vector<QuantizationCandidate> candidates,
                          MakeCandidates(source, options, asked, samples));
   const Trials trials{&judge, options.finish};
   Accuracy accuracy;
-  TENON_ASSIGN_OR_RETURN(const Candidate candidate,
+  TENON_ASSIGN_OR_RETURN(const QuantizationCandidate candidate,
                          ChooseCandidate(std::move(candidates), trials, asked, accuracy));
   std::vector<OpId> kept;
   if (!accuracy.Reaches(options.goal)) {
@@ -292,9 +292,9 @@ Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& op
                          InsertQuantization(corrected, scheme, QuantizationForm::kIntegers));
   (void)ignored;
   graph = std::move(corrected);
-  if (Status status = Verify(graph); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(Verify(graph));
   if (options.finish) {
-    if (Status status = options.finish(graph); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(options.finish(graph));
   }
   TENON_ASSIGN_OR_RETURN(report.accuracy, judge.Judge(graph));
   return report;

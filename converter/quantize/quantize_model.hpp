@@ -8,7 +8,7 @@
 
 #include "converter/ir/pass.hpp"
 #include "converter/quantize/calibration.hpp"
-#include "converter/quantize/choose_range.hpp"
+#include "converter/quantize/choose_scales.hpp"
 #include "converter/quantize/trial.hpp"
 
 namespace tenon::converter {

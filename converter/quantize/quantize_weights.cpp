@@ -1,10 +1,9 @@
-#include "converter/quantize/quantize_weights.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "converter/ir/elements.hpp"
 #include "converter/ir/rewrite.hpp"
+#include "converter/quantize/insert_quantization.hpp"
 
 namespace tenon::converter {
 namespace {

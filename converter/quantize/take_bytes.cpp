@@ -1,5 +1,3 @@
-#include "converter/quantize/take_bytes.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "converter/ir/rewrite.hpp"
 #include "converter/passes/fold_input_format.hpp"
 #include "converter/quantize/choose_ops.hpp"
+#include "converter/quantize/equalize.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -50,17 +49,17 @@ Result<TensorId> Turned(Graph& graph, OpId position, const ByteValues& made) {
   TransposeAttributes transpose;
   transpose.rank = static_cast<int32_t>(made.permutation.size());
   std::copy(made.permutation.begin(), made.permutation.end(), transpose.permutation);
-  const std::string name = std::as_const(graph).tensor(made.bytes).name + ".turned";
+  const std::string name = graph.tensor(made.bytes).name + ".turned";
   TENON_ASSIGN_OR_RETURN(const OpId op,
                          graph.InsertOp(position, OpKind::kTranspose, name, {made.bytes},
                                         Attributes(transpose), {name}));
-  return std::as_const(graph).op(op).outputs[0];
+  return graph.op(op).outputs[0];
 }
 
 /// f32 of the bytes, before op `position`.
 Result<TensorId> Dequantized(Graph& graph, OpId position, const Reading& reading, float scale) {
   TENON_ASSIGN_OR_RETURN(const TensorId bytes, Turned(graph, position, reading.made));
-  const std::string name = std::as_const(graph).tensor(reading.made.bytes).name;
+  const std::string name = graph.tensor(reading.made.bytes).name;
   const auto channels = static_cast<int32_t>(reading.zero_point.size());
   const TensorId scales = graph.AddConstantOf(name + ".scale", DType::kF32, Shape({channels}),
                                               std::vector<float>(reading.zero_point.size(), scale));
@@ -72,7 +71,7 @@ Result<TensorId> Dequantized(Graph& graph, OpId position, const Reading& reading
       const OpId op,
       graph.InsertOp(position, OpKind::kDequantize, made, {bytes, scales, zero_points},
                      Attributes(DequantizeAttributes{1}), {made}));
-  return std::as_const(graph).op(op).outputs[0];
+  return graph.op(op).outputs[0];
 }
 
 /// What the rests of the channels add to every output channel of the convolution.
@@ -86,12 +85,11 @@ std::vector<double> Offsets(const Tensor& weights, int32_t group, const std::vec
 }
 
 void AddToBias(Graph& graph, OpId id, std::vector<double> values) {
-  const Op op = std::as_const(graph).op(id);
+  const Op op = graph.op(id);
   const bool has_bias =
       op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone;
   if (has_bias) {
-    const std::vector<double> bias =
-        ReadElements(std::as_const(graph).tensor(op.inputs[ProductInput::kBias]));
+    const std::vector<double> bias = ReadElements(graph.tensor(op.inputs[ProductInput::kBias]));
     for (size_t i = 0; i < values.size(); ++i) values[i] += bias[i];
   }
   const TensorId sum = graph.AddConstant(op.name + ".bias_of_bytes", DType::kF32,
@@ -102,18 +100,18 @@ void AddToBias(Graph& graph, OpId id, std::vector<double> values) {
     if (has_bias && !graph.IsRead(op.inputs[ProductInput::kBias]))
       graph.EraseTensor(op.inputs[ProductInput::kBias]);
   } else {
-    graph.op(id).inputs.push_back(sum);
+    graph.MutableOp(id).inputs.push_back(sum);
   }
 }
 
 Status Take(Graph& graph, OpId id, const Reading& reading) {
-  const Op conv = std::as_const(graph).op(id);
+  const Op conv = graph.op(id);
   double largest = 0;
   for (const double gain : reading.gain) largest = std::max(largest, std::abs(gain));
   const auto scale = static_cast<float>(largest);
   std::vector<double> relative;
   for (const double gain : reading.gain) relative.push_back(gain / double{scale});
-  const Tensor weights = std::as_const(graph).tensor(conv.inputs[ProductInput::kWeights]);
+  const Tensor weights = graph.tensor(conv.inputs[ProductInput::kWeights]);
   const int32_t group = conv.attributes.As<ConvAttributes>().group;
   const auto is_zero = [](double rest) { return rest == 0; };
   if (!std::all_of(reading.rest.begin(), reading.rest.end(), is_zero)) {
@@ -126,7 +124,7 @@ Status Take(Graph& graph, OpId id, const Reading& reading) {
     graph.EraseTensor(conv.inputs[ProductInput::kWeights]);
   TENON_ASSIGN_OR_RETURN(const TensorId real, Dequantized(graph, id, reading, scale));
   graph.SetInput(id, 0, real);
-  const OpId before = std::as_const(graph).tensor(conv.inputs[0]).producer;
+  const OpId before = graph.tensor(conv.inputs[0]).producer;
   if (before != kNone) EraseIfUnread(graph, before);
   return {};
 }
@@ -136,11 +134,11 @@ Status Take(Graph& graph, OpId id, const Reading& reading) {
 Status TakeBytes(Graph& graph, const std::set<OpId>& keep) {
   for (const OpId id : graph.OpOrder()) {
     if (!graph.IsOp(id) || keep.contains(id)) continue;
-    const Op& op = std::as_const(graph).op(id);
+    const Op& op = graph.op(id);
     if (op.kind != OpKind::kConv || !WhyFloat(graph, id).empty()) continue;
     const auto reading = ReadingOf(graph, op);
     if (!reading) continue;
-    if (Status status = Take(graph, id, *reading); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(Take(graph, id, *reading));
   }
   return Verify(graph);
 }

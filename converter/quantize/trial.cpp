@@ -51,7 +51,7 @@ Result<Accuracy> AccuracyJudge::JudgeScheme(Graph graph, const QuantizationSchem
   TENON_ASSIGN_OR_RETURN(const DequantizedTensors ignored, InsertQuantization(graph, scheme, form));
   (void)ignored;
   if (finish) {
-    if (Status status = finish(graph); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(finish(graph));
   }
   return Judge(graph);
 }

@@ -1,9 +1,6 @@
 #include "converter/report/decisions.hpp"
 
-#include "converter/emit/firmware_memory.hpp"
 #include "converter/emit/firmware_plan.hpp"
-#include "converter/report/parallel_json.hpp"
-#include "converter/report/quantization_json.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "converter/driver/parallel_programs.hpp"
 #include "converter/driver/pipeline.hpp"
+#include "converter/quantize/quantize_model.hpp"
 
 namespace tenon::converter {
 
@@ -11,5 +14,45 @@ namespace tenon::converter {
 [[nodiscard]] const char* Name(OrderMode mode);
 
 [[nodiscard]] nlohmann::ordered_json DecisionsJson(const Conversion& conversion);
+
+// What was predicted of each way of using several threads and devices, as JSON.
+
+/// {mode, reason, replicas, candidates[{mode, why_not | threads, latency_ms, throughput_per_s,
+/// arena_bytes}], pipeline{stages[], channels[], ...} or null, inter_ms or null}; null where
+/// nothing could run beside anything else.
+[[nodiscard]] nlohmann::ordered_json ParallelJson(const ParallelReport& report);
+
+/// Results per second of the way that was chosen; 0: nothing was to be chosen.
+[[nodiscard]] double PredictedThroughput(const ParallelReport& report);
+
+// The JSON of what quantization came to.
+
+/// Null where nothing was quantized. Keys: `samples`, `judged`, `equalized_by`, `ranges`,
+/// `integer_layers`, `float_layers`, `kept_for_accuracy`, `goal{snr_db,lost_share}`, `reached`,
+/// `worst_snr_db`, `outputs[{name,snr_db,largest_difference}]`, `top1{rows,same_as_float}` (null:
+/// no classes), `labels{count,float_right,right}` (null: none),
+/// `layers[{op,kind,integer,reason,snr_db}]`.
+[[nodiscard]] nlohmann::ordered_json QuantizationJson(
+    const std::optional<QuantizationReport>& report);
+
+// What was predicted of each way of using several threads and devices, as JSON.
+
+/// {mode, reason, replicas, candidates[{mode, why_not | threads, latency_ms, throughput_per_s,
+/// arena_bytes}], pipeline{stages[], channels[], ...} or null, inter_ms or null}; null where
+/// nothing could run beside anything else.
+[[nodiscard]] nlohmann::ordered_json ParallelJson(const ParallelReport& report);
+
+/// Results per second of the way that was chosen; 0: nothing was to be chosen.
+[[nodiscard]] double PredictedThroughput(const ParallelReport& report);
+
+// The JSON of what quantization came to.
+
+/// Null where nothing was quantized. Keys: `samples`, `judged`, `equalized_by`, `ranges`,
+/// `integer_layers`, `float_layers`, `kept_for_accuracy`, `goal{snr_db,lost_share}`, `reached`,
+/// `worst_snr_db`, `outputs[{name,snr_db,largest_difference}]`, `top1{rows,same_as_float}` (null:
+/// no classes), `labels{count,float_right,right}` (null: none),
+/// `layers[{op,kind,integer,reason,snr_db}]`.
+[[nodiscard]] nlohmann::ordered_json QuantizationJson(
+    const std::optional<QuantizationReport>& report);
 
 }  // namespace tenon::converter

@@ -1,4 +1,4 @@
-#include "converter/report/parallel_json.hpp"
+#include "converter/report/decisions.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,4 +1,4 @@
-#include "converter/report/quantization_json.hpp"
+#include "converter/report/decisions.hpp"
 
 namespace tenon::converter {
 namespace {

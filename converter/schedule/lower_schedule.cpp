@@ -4,7 +4,7 @@
 #include <map>
 
 #include "converter/cost/simulated_board.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/schedule/step_waits.hpp"
 #include "converter/schedule/transfer_ops.hpp"
 #include "converter/solve/place/place.hpp"
@@ -31,12 +31,12 @@ class Lowering {
         transfers_(graph, locations, program, schedule) {}
 
   Result<LoweredSchedule> Run() {
-    if (Status status = transfers_.Run(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(transfers_.Run());
     FindSteps();
     FindNeeds();
     UseFast();
     UseSlow();
-    if (Status status = FillArena(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(FillArena());
     std::vector<OpId> steps = transfers_.op_of_event();
     graph_.SetOrder(WithElidedOps(graph_, locations_, steps));
     result_.arena.steps = std::move(steps);
@@ -199,7 +199,7 @@ class Lowering {
       }
       AddStorage(storage, uses_[h]);
       if (hold.taken_over < 0) continue;
-      if (Status status = MarkInPlace(h); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(MarkInPlace(h));
     }
     for (const auto& [root, use] : slow_uses_) {
       PlannedStorage storage;
@@ -235,7 +235,7 @@ class Lowering {
     const TensorId from_root = transfers_.root_of_hold()[from];
     const TensorId to_root = transfers_.root_of_hold()[hold];
     const OpId id = graph_.tensor(to_root).producer;
-    const Op& op = std::as_const(graph_).op(id);
+    const Op& op = graph_.op(id);
     for (const size_t input : HandOverInputs(graph_, locations_, op)) {
       if (locations_.at(op.inputs[input]).root != from_root) continue;
       result_.arena.in_place[static_cast<size_t>(id)] = static_cast<int>(input);
@@ -276,7 +276,7 @@ class Lowering {
       const TimeEvent& event = schedule_.events[e];
       SimulatedStep step;
       if (event.kind == TimeEventKind::kTask) {
-        const Op& op = std::as_const(graph_).op(transfers_.op_of_event()[e]);
+        const Op& op = graph_.op(transfers_.op_of_event()[e]);
         const Unit& unit = board_.units[static_cast<size_t>(steps_[e].unit)];
         step = simulated.OpStep(steps_[e].unit, model_.TimeOf(graph_, op, unit));
       } else {

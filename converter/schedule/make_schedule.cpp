@@ -6,13 +6,10 @@
 
 #include "converter/cost/simulated_board.hpp"
 #include "converter/schedule/lower_schedule.hpp"
-#include "converter/schedule/place_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
-#include "converter/schedule/schedule_segments.hpp"
 #include "converter/schedule/segment_graph.hpp"
-#include "converter/schedule/split_copies.hpp"
-#include "converter/solve/time/choose_roots.hpp"
 #include "converter/solve/time/time_orders.hpp"
+#include "converter/solve/time/time_search.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -52,11 +49,9 @@ class Scheduler {
     constexpr int64_t kShareOfCopies = 4;  // so that something else can go on beside
     if (MemoryOf(board_).slow != nullptr) {
       const int64_t most = board_.ArenaSpace()->usable_bytes() / kShareOfCopies;
-      if (Status status = SplitCopies(graph_, locations_, most); !status.ok()) {
-        return status.error();
-      }
+      TENON_RETURN_IF_ERROR(SplitCopies(graph_, locations_, most));
     }
-    if (Status status = ChooseRoots(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(ChooseRoots());
     if (options_.search_order) {
       Search();
     } else {
@@ -69,7 +64,7 @@ class Scheduler {
     }
     result_.order.bound = bound_;
     if (!result_.order.chosen.has_value()) return DoesNotFit(result_.order.stuck);
-    if (Status status = Place(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(Place());
     TENON_ASSIGN_OR_RETURN(
         LoweredSchedule lowered,
         LowerSchedule(graph_, locations_, board_, model_, *program_, schedule_, placed_));
@@ -91,9 +86,7 @@ class Scheduler {
     constexpr std::array<int64_t, 5> kShares = {1, 2, 4, 8, 1 << 20};
     for (const bool with_addresses : {true, false}) {
       for (const int64_t share : kShares) {
-        if (Status status = TryRoots(share, with_addresses && has_slow); !status.ok()) {
-          return status;
-        }
+        TENON_RETURN_IF_ERROR(TryRoots(share, with_addresses && has_slow));
         // With room for all of it there is nothing to gain.
         if (!has_slow || (first_time_.has_value() && *first_time_ <= bound_.bound)) return {};
       }
@@ -155,7 +148,7 @@ class Scheduler {
   }
 
   [[nodiscard]] Error DoesNotFit(Index task) const {
-    const Op& op = std::as_const(graph_).op(program_->op_of_task[task]);
+    const Op& op = graph_.op(program_->op_of_task[task]);
     const MemorySpace& space = *board_.ArenaSpace();
     int64_t bytes = op.workspace_bytes;
     for (const auto* operands : {&op.inputs, &op.outputs}) {

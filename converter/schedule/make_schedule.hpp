@@ -64,4 +64,22 @@ struct ScheduledProgram {
                                                     const Board& board, const CostModel& model,
                                                     const ScheduleOptions& options);
 
+// Schedules a program whose backends are started once per segment (methods M3): which ops a segment
+// has, in which order segments and their ops run, what each waits for, where everything lies.
+
+/// The graph's order becomes that of the schedule. Among the orders inside segments the one that
+/// needs least memory is taken where nothing ends later by it. Deterministic. Errors: kInput (an op
+/// that no unit runs), kDoesNotFit (the arena in its space).
+[[nodiscard]] Result<ScheduledProgram> ScheduleSegments(Graph& graph, const Locations& locations,
+                                                        const Board& board, const CostModel& model,
+                                                        const ScheduleOptions& options);
+
+// Cuts copies that are too large for fast memory into copies of windows: layouts and views put them
+// in after ops have been split.
+
+/// Every copy whose input and output have more than `most_bytes` together becomes several, along
+/// the axis with the largest extent: windows of the input (slices) are copied into windows of the
+/// output (a concatenation), both of which are views. `locations` follows.
+[[nodiscard]] Status SplitCopies(Graph& graph, Locations& locations, int64_t most_bytes);
+
 }  // namespace tenon::converter

@@ -96,7 +96,7 @@ Result<OptimalChoice> ChooseOptimalMap(const Graph& graph, const KernelChoiceOpt
   const OptimalMapProblem problem = ProblemMaker(graph, options).Make(objective);
   std::vector<int32_t> table_unit;
   for (const OpId id : mapped.OpOrder()) {
-    const Unit* unit = UnitFor(*options.board, std::as_const(mapped).op(id));
+    const Unit* unit = UnitFor(*options.board, mapped.op(id));
     table_unit.push_back(static_cast<int32_t>(unit - options.board->units.data()));
   }
   OptimalChoice choice;

@@ -1,8 +1,7 @@
-#include "converter/schedule/order_graph.hpp"
-
 #include <algorithm>
 
 #include "converter/layout/arena_plan.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {

@@ -1,8 +1,7 @@
-#include "converter/schedule/place_schedule.hpp"
-
 #include <algorithm>
 
 #include "converter/layout/arena_plan.hpp"
+#include "converter/schedule/lower_schedule.hpp"
 #include "converter/solve/place/place.hpp"
 #include "converter/solve/sort_and_unique.hpp"
 

@@ -1,12 +1,11 @@
-#include "converter/schedule/schedule_segments.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <queue>
 #include <utility>
 
 #include "converter/cost/simulated_board.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/make_schedule.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/schedule/segment_arena.hpp"
 #include "converter/schedule/segment_graph.hpp"
 #include "converter/solve/order/memory_order.hpp"
@@ -69,7 +68,7 @@ class SegmentScheduler {
     ChooseSegments();
     OrderInside();
     SortByStart();
-    if (Status status = Place(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(Place());
     FindWaits();
     FillProgram();
     FillWorkers();

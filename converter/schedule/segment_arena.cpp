@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
-#include "converter/solve/place/place.hpp"
+#include "converter/layout/storage_chains.hpp"
 #include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
@@ -36,7 +35,11 @@ class SegmentPlacer {
  public:
   SegmentPlacer(const Graph& graph, const Locations& locations,
                 const std::vector<TimedSegment>& segments, const ArenaOptions& options)
-      : graph_(graph), locations_(locations), segments_(segments), options_(options) {}
+      : graph_(graph),
+        locations_(locations),
+        segments_(segments),
+        options_(options),
+        chains_(graph, locations, result_.plan) {}
 
   SegmentArena Run(int64_t limit) {
     NumberSteps();
@@ -53,9 +56,6 @@ class SegmentPlacer {
   ArenaPlan& plan() { return result_.plan; }
 
   void NumberSteps() {
-    OpId last = kNone;
-    for (const OpId id : graph_.OpOrder()) last = std::max(last, id);
-    plan().in_place.assign(static_cast<size_t>(last + 1), -1);
     for (const TimedSegment& segment : segments_) {
       first_step_.push_back(static_cast<int32_t>(plan().steps.size()));
       plan().steps.insert(plan().steps.end(), segment.ops.begin(), segment.ops.end());
@@ -111,8 +111,7 @@ class SegmentPlacer {
     storage.bytes = bytes;
     storage.first_step = first_step;
     storage.last_step = last_step;
-    plan().storages.push_back(std::move(storage));
-    return plan().storages.size() - 1;
+    return chains_.Add(std::move(storage));
   }
 
   // --- inside one segment -------------------------------------------------------------------
@@ -130,33 +129,19 @@ class SegmentPlacer {
         block.storages.push_back(storage_of_root[root]);
       }
     }
-    std::map<size_t, size_t> group;  // by storage: the first of its hand-over chain
-    if (options_.in_place) HandOver(s, storage_of_root, group);
-    AddWorkspaces(s, block);
-    PlaceBlock(block, group);
-  }
-
-  /// Lets outputs take over inputs that die there.
-  void HandOver(size_t s, const std::map<TensorId, size_t>& storage_of_root,
-                std::map<size_t, size_t>& group) {
-    int64_t step = first_step_[s];
-    for (const OpId id : segments_[s].ops) {
-      const Op& op = graph_.op(id);
-      for (const size_t input : HandOverInputs(graph_, locations_, op)) {
-        const auto from = storage_of_root.find(locations_.at(op.inputs[input]).root);
-        const auto to = storage_of_root.find(locations_.at(op.outputs[0]).root);
-        if (from == storage_of_root.end() || to == storage_of_root.end()) continue;
-        if (plan().storages[from->second].last_step != step ||
-            plan().storages[to->second].first_step != step) {
-          continue;
-        }
-        const auto chain = group.find(from->second);
-        group[to->second] = chain == group.end() ? from->second : chain->second;
-        plan().in_place[static_cast<size_t>(id)] = static_cast<int>(input);
-        break;
+    if (options_.in_place) {
+      const auto storage_of = [&](TensorId id) {
+        const auto found = storage_of_root.find(locations_.at(id).root);
+        return found == storage_of_root.end() ? kNoStorage : found->second;
+      };
+      for (int64_t step = first_step_[s]; step <= LastStep(s); ++step) {
+        chains_.HandOver(step, storage_of);
       }
-      ++step;
     }
+    AddWorkspaces(s, block);
+    const Placement placement = chains_.Place(block.storages, options_.place);
+    block.bytes = PaddedBytes(placement.peak);
+    block.lower_bound = placement.lower_bound;
   }
 
   void AddWorkspaces(size_t s, Block& block) {
@@ -165,10 +150,8 @@ class SegmentPlacer {
     std::vector<OpId> fallback_of;
     for (const OpId id : segments_[s].ops) {
       const Op& op = graph_.op(id);
-      if (op.workspace_bytes > 0) {
-        block.storages.push_back(AddStorage(kNone, op.workspace_bytes, step, step));
-        plan().storages.back().workspace_of = id;
-      }
+      const size_t workspace = chains_.AddWorkspace(step);
+      if (workspace != kNoStorage) block.storages.push_back(workspace);
       if (op.fallback_workspace_bytes > 0) fallback_of.push_back(id);
       fallback_bytes = std::max(fallback_bytes, op.fallback_workspace_bytes);
       ++step;
@@ -176,35 +159,6 @@ class SegmentPlacer {
     if (fallback_of.empty()) return;
     block.storages.push_back(AddStorage(kNone, fallback_bytes, first_step_[s], LastStep(s)));
     plan().storages.back().fallback_of = std::move(fallback_of);
-  }
-
-  void PlaceBlock(Block& block, const std::map<size_t, size_t>& group) {
-    std::map<size_t, size_t> buffer_of;  // by storage that begins a chain
-    std::vector<Buffer> buffers;
-    const auto chain_of = [&](size_t storage) {
-      const auto found = group.find(storage);
-      return found == group.end() ? storage : found->second;
-    };
-    for (const size_t index : block.storages) {
-      const PlannedStorage& storage = plan().storages[index];
-      const auto [entry, is_new] = buffer_of.emplace(chain_of(index), buffers.size());
-      if (is_new) {
-        buffers.push_back({storage.first_step, storage.last_step + 1, storage.bytes,
-                           kStorageAlignment, std::nullopt});
-        continue;
-      }
-      Buffer& buffer = buffers[entry->second];
-      buffer.lower = std::min(buffer.lower, storage.first_step);
-      buffer.upper = std::max(buffer.upper, storage.last_step + 1);
-      buffer.size = std::max(buffer.size, storage.bytes);
-    }
-    const Placement placement = PlaceBuffers(buffers, options_.place);
-    for (const size_t index : block.storages) {
-      plan().storages[index].offset = placement.offsets[buffer_of.at(chain_of(index))];
-    }
-    block.bytes = PaddedBytes(placement.peak);
-    block.lower_bound = placement.lower_bound;
-    plan().place_work += placement.work;
   }
 
   // --- across segments ----------------------------------------------------------------------
@@ -304,6 +258,7 @@ class SegmentPlacer {
   const std::vector<TimedSegment>& segments_;
   const ArenaOptions& options_;
   SegmentArena result_;
+  StorageChains chains_;
   std::vector<int32_t> first_step_;  ///< by segment
   int32_t end_ = 0;
   std::map<TensorId, Touch> touches_;  ///< by root

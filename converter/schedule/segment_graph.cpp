@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "converter/schedule/order_graph.hpp"
 #include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {

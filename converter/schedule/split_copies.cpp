@@ -1,8 +1,7 @@
-#include "converter/schedule/split_copies.hpp"
-
 #include <algorithm>
 
 #include "converter/map/kernel_choice.hpp"
+#include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -12,7 +11,7 @@ class CopySplitter {
   CopySplitter(Graph& graph, Locations& locations) : graph_(graph), locations_(locations) {}
 
   Status Split(OpId id, int64_t most_bytes) {
-    const Op op = std::as_const(graph_).op(id);
+    const Op op = graph_.op(id);
     const TensorId whole = op.outputs[0];
     const Shape shape = graph_.tensor(whole).shape;
     const int32_t axis = LongestAxis(shape);
@@ -26,7 +25,7 @@ class CopySplitter {
       TENON_ASSIGN_OR_RETURN(
           const TensorId copy,
           Insert(id, OpKind::kCopy, fmt::format("{}/part_{}", op.name, i), {window}, Attributes()));
-      graph_.tensor(copy).layout = graph_.tensor(whole).layout;
+      graph_.MutableTensor(copy).layout = graph_.tensor(whole).layout;
       Place(copy, locations_.at(whole), axis, begin);
       copies.push_back(copy);
     }
@@ -37,10 +36,10 @@ class CopySplitter {
     const OpId concat = graph_.tensor(joined).producer;
     locations_.elided[static_cast<size_t>(concat)] = true;
     // The concatenation takes over the copy's output.
-    graph_.op(concat).outputs[0] = whole;
-    graph_.op(id).outputs[0] = joined;
-    graph_.tensor(whole).producer = concat;
-    graph_.tensor(joined).producer = id;
+    graph_.MutableOp(concat).outputs[0] = whole;
+    graph_.MutableOp(id).outputs[0] = joined;
+    graph_.MutableTensor(whole).producer = concat;
+    graph_.MutableTensor(joined).producer = id;
     graph_.EraseOp(id);
     return {};
   }
@@ -58,7 +57,7 @@ class CopySplitter {
                           const std::vector<TensorId>& inputs, const Attributes& attributes) {
     TENON_ASSIGN_OR_RETURN(const OpId made,
                            graph_.InsertOp(position, kind, name, inputs, attributes, {name}));
-    UsePortableKernel(graph_.op(made));
+    UsePortableKernel(graph_.MutableOp(made));
     locations_.elided.resize(std::max(locations_.elided.size(), static_cast<size_t>(made) + 1),
                              false);
     const TensorId output = graph_.op(made).outputs[0];
@@ -80,7 +79,7 @@ class CopySplitter {
     TENON_ASSIGN_OR_RETURN(const TensorId window, Insert(position, OpKind::kSlice, name, {source},
                                                          Attributes(attributes)));
     locations_.elided[static_cast<size_t>(graph_.tensor(window).producer)] = true;
-    graph_.tensor(window).layout = graph_.tensor(source).layout;
+    graph_.MutableTensor(window).layout = graph_.tensor(source).layout;
     Place(window, locations_.at(source), axis, begin);
     return window;
   }
@@ -101,12 +100,12 @@ class CopySplitter {
 Status SplitCopies(Graph& graph, Locations& locations, int64_t most_bytes) {
   CopySplitter splitter(graph, locations);
   for (const OpId id : graph.OpOrder()) {
-    const Op& op = std::as_const(graph).op(id);
+    const Op& op = graph.op(id);
     if (op.kind != OpKind::kCopy || locations.elided[static_cast<size_t>(id)] ||
         2 * graph.tensor(op.outputs[0]).ByteSize() <= most_bytes) {
       continue;
     }
-    if (Status status = splitter.Split(id, most_bytes); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(splitter.Split(id, most_bytes));
   }
   return {};
 }

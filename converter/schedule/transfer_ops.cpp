@@ -50,7 +50,7 @@ Status TransferOps::Run() {
         status = AddStore(event, op_of_event_[e]);
         break;
     }
-    if (!status.ok()) return status;
+    TENON_RETURN_IF_ERROR(status);
   }
   EraseDeadViews();
   return {};
@@ -68,12 +68,12 @@ void TransferOps::GiveRoot(TensorId id) {
 Result<OpId> TransferOps::AddCopy(TensorId from, const std::string& name) {
   TENON_ASSIGN_OR_RETURN(const OpId copy,
                          graph_.AddOp(OpKind::kCopy, name, {from}, Attributes(), {name}));
-  UsePortableKernel(graph_.op(copy));
+  UsePortableKernel(graph_.MutableOp(copy));
   if (static_cast<size_t>(copy) >= locations_.elided.size()) {
     locations_.elided.resize(static_cast<size_t>(copy) + 1, false);
   }
   const TensorId made = graph_.op(copy).outputs[0];
-  graph_.tensor(made).layout = graph_.tensor(from).layout;
+  graph_.MutableTensor(made).layout = graph_.tensor(from).layout;
   GiveRoot(made);
   return copy;
 }
@@ -84,7 +84,7 @@ Status TransferOps::RewriteTask(Index number) {
   for (size_t i = 0; i < task.writes.size(); ++i) {
     const int32_t hold = schedule_.write_holds[number][i];
     if (schedule_.holds[static_cast<size_t>(hold)].kind != HoldKind::kWritten) continue;
-    if (Status status = WriteFast(id, task.writes[i], hold); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(WriteFast(id, task.writes[i], hold));
   }
   for (size_t i = 0; i < graph_.op(id).inputs.size(); ++i) {
     const TensorId input = graph_.op(id).inputs[i];
@@ -121,11 +121,11 @@ Status TransferOps::WriteFast(OpId op, Index value, int32_t hold) {
   }
   const Tensor like = graph_.tensor(tensor);
   root = graph_.AddTensor(like.name + ".fast", like.dtype, like.shape);
-  graph_.tensor(root).layout = like.layout;
-  graph_.tensor(root).producer = op;
-  std::vector<TensorId>& outputs = graph_.op(op).outputs;
+  graph_.MutableTensor(root).layout = like.layout;
+  graph_.MutableTensor(root).producer = op;
+  std::vector<TensorId>& outputs = graph_.MutableOp(op).outputs;
   std::replace(outputs.begin(), outputs.end(), tensor, root);
-  graph_.tensor(tensor).producer = kNone;
+  graph_.MutableTensor(tensor).producer = kNone;
   GiveRoot(root);
   return {};
 }
@@ -150,9 +150,9 @@ Status TransferOps::AddStore(const TimeEvent& event, OpId& made) {
   TENON_ASSIGN_OR_RETURN(made, AddCopy(from, graph_.tensor(tensor).name + ".store"));
   // The copy writes the tensor itself, which has lost its producer, instead of one of its own.
   const TensorId own = graph_.op(made).outputs[0];
-  graph_.op(made).outputs[0] = tensor;
-  graph_.tensor(tensor).producer = made;
-  graph_.tensor(own).producer = kNone;
+  graph_.MutableOp(made).outputs[0] = tensor;
+  graph_.MutableTensor(tensor).producer = made;
+  graph_.MutableTensor(own).producer = kNone;
   graph_.EraseTensor(own);
   return {};
 }
@@ -176,15 +176,15 @@ Result<TensorId> TransferOps::OnCopy(TensorId shape, TensorId base, TensorId cop
     TENON_ASSIGN_OR_RETURN(
         const OpId made,
         graph_.AddOp(view.kind, view.name, {last}, view.attributes, {graph_.tensor(id).name}));
-    graph_.op(made).backend = view.backend;
-    graph_.op(made).kernel = view.kernel;
-    graph_.op(made).caps = view.caps;
+    graph_.MutableOp(made).backend = view.backend;
+    graph_.MutableOp(made).kernel = view.kernel;
+    graph_.MutableOp(made).caps = view.caps;
     if (static_cast<size_t>(made) >= locations_.elided.size()) {
       locations_.elided.resize(static_cast<size_t>(made) + 1, false);
     }
     locations_.elided[static_cast<size_t>(made)] = true;
     last = graph_.op(made).outputs[0];
-    graph_.tensor(last).layout = graph_.tensor(id).layout;
+    graph_.MutableTensor(last).layout = graph_.tensor(id).layout;
     GiveRoot(last);
     Location& location = locations_.tensors[static_cast<size_t>(last)];
     location.root = copy;
@@ -205,7 +205,7 @@ void TransferOps::EraseDeadViews() {
   std::reverse(order.begin(), order.end());
   for (const OpId id : order) {
     if (!locations_.elided[static_cast<size_t>(id)]) continue;
-    const std::vector<TensorId>& outputs = std::as_const(graph_).op(id).outputs;
+    const std::vector<TensorId>& outputs = graph_.op(id).outputs;
     if (std::none_of(outputs.begin(), outputs.end(), [&](TensorId output) {
           return graph_.IsRead(output) || holds_others[static_cast<size_t>(output)];
         })) {

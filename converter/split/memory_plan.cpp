@@ -73,7 +73,7 @@ int64_t MemoryPlanner::SmallestTarget() {
 Status MemoryPlanner::Apply(Graph& graph) const {
   std::vector<ChainCut> cuts;
   for (const PlannedChain& planned : chains_) cuts.push_back({&planned.chain, planned.patching});
-  if (Status status = CutIntoPatches(graph, cuts); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(CutIntoPatches(graph, cuts));
   return chains_.empty() ? Status() : Verify(graph);
 }
 
@@ -81,7 +81,7 @@ Result<MemorySplit> SplitForMemory(Graph& graph, int64_t target_bytes,
                                    const MemorySplitOptions& options) {
   MemoryPlanner planner(graph, options);
   MemorySplit split = planner.Plan(target_bytes);
-  if (Status status = planner.Apply(graph); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(planner.Apply(graph));
   return split;
 }
 

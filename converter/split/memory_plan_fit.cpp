@@ -19,7 +19,7 @@ class Fitter {
     MemorySplit split = planner_.Plan(target);
     if (!split.fits) return false;
     Graph candidate = graph_;
-    if (Status status = planner_.Apply(candidate); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(planner_.Apply(candidate));
     TENON_ASSIGN_OR_RETURN(last_, measure_(candidate));
     ++fit_.tries;
     ++(last_ == kTooSlow ? slow_ : fast_);
@@ -70,7 +70,7 @@ Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
     }
     if (fitter.Tried(target)) continue;
     if (target > fitter.planner().UnsplitPeak()) break;
-    if (const Result<bool> made = fitter.Try(target); !made.ok()) return made.status();
+    TENON_RETURN_IF_ERROR(fitter.Try(target).status());
     if (fitter.last() <= limit_bytes) break;
   }
   return {};
@@ -79,9 +79,8 @@ Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
 /// Aims at the limit, then lower by what was missed, as long as there are plans.
 Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries) {
   for (int64_t target = limit_bytes; target > 0 && fitter.tries() < most_tries;) {
-    const Result<bool> made = fitter.Try(target);
-    if (!made.ok()) return made.status();
-    if (!*made || fitter.last() <= limit_bytes) break;
+    TENON_ASSIGN_OR_RETURN(const bool made, fitter.Try(target));
+    if (!made || fitter.last() <= limit_bytes) break;
     target -= std::max({fitter.last() - limit_bytes, target / 64, int64_t{1}});
   }
   return {};
@@ -93,15 +92,11 @@ Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes, const MemorySplit
                             const MeasureMemory& measure, int most_tries) {
   Fitter fitter(graph, options, measure);
   // A target that the graph meets as it is changes nothing: the first measurement is of that.
-  if (const Result<bool> whole = fitter.Try(INT64_MAX); !whole.ok()) return whole.error();
+  TENON_RETURN_IF_ERROR(fitter.Try(INT64_MAX).status());
   if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
-  if (Status status = AimAtLimit(fitter, limit_bytes, most_tries); !status.ok()) {
-    return status.error();
-  }
+  TENON_RETURN_IF_ERROR(AimAtLimit(fitter, limit_bytes, most_tries));
   if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
-  if (Status status = SearchSmallest(fitter, limit_bytes, most_tries); !status.ok()) {
-    return status.error();
-  }
+  TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
   return fitter.Finish(graph);
 }
 

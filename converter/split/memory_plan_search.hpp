@@ -14,7 +14,6 @@
 
 #include "converter/split/chain_builder.hpp"
 #include "converter/split/memory_plan.hpp"
-#include "converter/split/patch_estimate.hpp"
 #include "converter/split/patch_profile.hpp"
 
 namespace tenon::converter {

@@ -137,7 +137,7 @@ Result<OpId> AddPart(Graph& graph, OperandCutter& cutter, OpId id, const OpCut& 
   }
   TENON_ASSIGN_OR_RETURN(const OpId part,
                          graph.InsertOp(position, op.kind, name, inputs, attributes));
-  graph.op(part).source_ops = op.source_ops;
+  graph.MutableOp(part).source_ops = op.source_ops;
   return part;
 }
 

@@ -1,8 +1,7 @@
-#include "converter/split/patch_estimate.hpp"
-
 #include <algorithm>
 #include <numeric>
 
+#include "converter/split/patch_profile.hpp"
 #include "converter/split/patch_ranges.hpp"
 
 namespace tenon::converter {

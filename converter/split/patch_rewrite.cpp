@@ -43,8 +43,8 @@ class PatchRewriter {
       ranges_.Rows(part_, rows_);
       slices_.clear();
       for (size_t k = 0; k < chain_.ops.size(); ++k) {
-        if (Status status = MakePatch(k); !status.ok()) return status.error();
-        if (Status status = KeepRowsAfter(k); !status.ok()) return status.error();
+        TENON_RETURN_IF_ERROR(MakePatch(k));
+        TENON_RETURN_IF_ERROR(KeepRowsAfter(k));
       }
     }
     Patches patches;
@@ -125,7 +125,7 @@ class PatchRewriter {
     TENON_ASSIGN_OR_RETURN(const TensorId made, ComputeRows(cut, rows.New()));
     buffers_[t] = {made, rows.New()};
     if (chain_.IsShared(t)) {
-      if (Status status = AddShare(t, {made, rows.New()}); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(AddShare(t, {made, rows.New()}));
     }
     if (moved == kNone) return {};
     TENON_ASSIGN_OR_RETURN(const TensorId buffer,
@@ -162,7 +162,7 @@ class PatchRewriter {
     }
     TENON_ASSIGN_OR_RETURN(const TensorId made,
                            Add(op.kind, PatchName(op.name), inputs, Attributes(std::move(words))));
-    graph_.op(new_ops_.back()).source_ops = graph_.op(cut.id).source_ops;
+    graph_.MutableOp(new_ops_.back()).source_ops = graph_.op(cut.id).source_ops;
     if (graph_.tensor(made).shape[chain_.tensors[t].axis] != out.size()) {
       return InternalError("patch {} of '{}' has {} rows instead of {}", part_,
                            graph_.op(cut.id).name,
@@ -201,19 +201,17 @@ class PatchRewriter {
     if (sums_ != kNone) inputs.push_back(sums_);
     TENON_ASSIGN_OR_RETURN(
         sums_, Add(OpKind::kQuantizedAveragePool, name, inputs, Attributes(attributes)));
-    graph_.op(new_ops_.back()).source_ops = source_ops;
+    graph_.MutableOp(new_ops_.back()).source_ops = source_ops;
     return {};
   }
 
   /// After the last op of this patch that touches it, saves what later patches need of a tensor.
   Status KeepRowsAfter(size_t k) {
     const ChainOp& op = chain_.ops[k];
-    if (Status status = KeepRowsOf(static_cast<size_t>(op.output), k); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(KeepRowsOf(static_cast<size_t>(op.output), k));
     for (const ChainInput& input : op.inputs) {
       if (input.tensor < 0) continue;
-      if (Status status = KeepRowsOf(static_cast<size_t>(input.tensor), k); !status.ok()) {
-        return status;
-      }
+      TENON_RETURN_IF_ERROR(KeepRowsOf(static_cast<size_t>(input.tensor), k));
     }
     return {};
   }

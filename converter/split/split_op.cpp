@@ -46,7 +46,7 @@ class Accumulation {
     const bool activates = last && !adds_apart_;
     TENON_ASSIGN_OR_RETURN(const OpId part, graph_.InsertOp(op_, op.kind, name, inputs,
                                                             PartAttributes(op, activates)));
-    graph_.op(part).source_ops = op.source_ops;
+    graph_.MutableOp(part).source_ops = op.source_ops;
     parts_.push_back(part);
     const TensorId made = graph_.op(part).outputs[0];
     if (index == 0 || !adds_apart_) {

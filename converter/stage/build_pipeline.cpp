@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/solve/stage/simulate_pipeline.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
@@ -38,8 +36,7 @@ class UnitTimes {
           !options_.choose_units || FindPin(options_.kernels.pins, op.name) != nullptr;
       marks_.push_back(MarkOp(graph_, op, choice_));
       for (Mark& mark : marks_.back()) {
-        const bool may =
-            bound ? mark.backend == std::as_const(mapped).op(id).backend : mark.IsListed();
+        const bool may = bound ? mark.backend == mapped.op(id).backend : mark.IsListed();
         if (!may) mark.kernel = nullptr;
       }
     }
@@ -81,24 +78,13 @@ class Builder {
   Result<PipelineProgram> Run(std::vector<int32_t> stage_of_op,
                               const std::vector<int32_t>& unit_of_stage) {
     unit_of_stage_ = unit_of_stage;
-    Graph graph = source_;
-    if (Status status = ChooseAndLayOut(stage_of_op, graph); !status.ok()) return status.error();
-    std::vector<std::string> backends;
-    for (const int32_t unit : unit_of_stage) backends.push_back(BoardUnit(unit).backend);
-    PassReport views{"place-in-stages", 0, {}};
-    TENON_ASSIGN_OR_RETURN(
-        program_.staged, PlaceInStages(std::move(graph), std::move(stage_of_op), backends, views));
-    program_.passes.push_back(std::move(views));
-    if (options_.fallback) {
-      const Status status =
-          ChooseFallbackKernels(program_.staged.graph, program_.staged.locations,
-                                options_.kernels.threads, options_.kernels.portable_only);
-      if (!status.ok()) return status.error();
-    }
+    program_.staged.graph = source_;
+    program_.staged.stage_of_op = std::move(stage_of_op);
+    TENON_RETURN_IF_ERROR(LowerInStages());
     program_.arenas = PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage.size()),
                                       options_.arena);
     FillSchedule();
-    if (Status status = PredictTimes(); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(PredictTimes());
     FillReport();
     return std::move(program_);
   }
@@ -111,20 +97,27 @@ class Builder {
     return board_.units[static_cast<size_t>(BoardIndex(unit))];
   }
 
-  Status ChooseAndLayOut(const std::vector<int32_t>& stage_of_op, Graph& graph) {
+  Status LowerInStages() {
+    StagedGraph& staged = program_.staged;
     const auto costs = MakeCostModel(board_, options_.profile);
-    KernelChoiceOptions choice = ChoiceOf(options_, *costs);
-    choice.assigned.assign(stage_of_op.size(), "");
-    for (const OpId id : graph.OpOrder()) {
+    LowerOptions lower;
+    lower.kernels = ChoiceOf(options_, *costs);
+    lower.fallback = options_.fallback;
+    lower.kernels.assigned.assign(staged.stage_of_op.size(), "");
+    for (const OpId id : staged.graph.OpOrder()) {
       const auto k = static_cast<size_t>(id);
-      const int32_t unit = unit_of_stage_.at(static_cast<size_t>(stage_of_op.at(k)));
-      choice.assigned[k] = BoardUnit(unit).backend;
+      const int32_t unit = unit_of_stage_.at(static_cast<size_t>(staged.stage_of_op.at(k)));
+      lower.kernels.assigned[k] = BoardUnit(unit).backend;
     }
-    TENON_ASSIGN_OR_RETURN(program_.mapping, ChooseKernels(graph, choice));
-    for (const Pass& pass :
-         {Pass{"assign-layouts", AssignLayouts}, Pass{"lay-out-weights", LayOutWeights}}) {
-      if (Status status = RunPass(pass, graph, program_.passes); !status.ok()) return status;
-    }
+    std::vector<std::string> backends;
+    for (const int32_t unit : unit_of_stage_) backends.push_back(BoardUnit(unit).backend);
+    lower.locate = {"place-in-stages", [&](Graph&, PassContext& context) -> Status {
+                      TENON_RETURN_IF_ERROR(PlaceInStages(staged, backends, context.report));
+                      context.locations = staged.locations;
+                      return {};
+                    }};
+    TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(staged.graph, lower, program_.passes));
+    program_.mapping = std::move(lowered.mapping);
     return {};
   }
 
@@ -232,7 +225,7 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
   const auto costs = MakeCostModel(options.board(), options.profile);
   const KernelChoiceOptions choice = ChoiceOf(options, *costs);
   UnitTimes times(graph, options, choice);
-  if (Status status = times.Run(); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(times.Run());
   const std::vector<OpId> order = graph.OpOrder();
   size_t index = 0;
   const auto time = [&](OpId id, size_t unit) {

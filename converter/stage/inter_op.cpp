@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/layout/fallback_kernels.hpp"
-#include "converter/layout/lay_out_weights.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/layout/lower.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/stage/assign_cores.hpp"
 #include "converter/stage/stage_units.hpp"
 #include "runtime/format/plan_view.hpp"
@@ -37,20 +34,15 @@ Board WithCores(const Board& board, const Unit& cpu, int threads, int32_t& first
   return cores;
 }
 
-Status ChooseAndLayOut(const ProgramOptions& options, InterOpProgram& result) {
+/// With the kernels of the whole board: which core runs an op makes no difference to them.
+Result<Locations> LowerForCores(const ProgramOptions& options, Graph& graph) {
   const auto costs = MakeCostModel(options.board(), options.profile);
-  TENON_ASSIGN_OR_RETURN(const auto mapping,
-                         ChooseKernels(result.graph, options.KernelsWith(*costs)));
-  PassReport report;
-  if (Status status = AssignLayouts(result.graph, report); !status.ok()) return status;
-  if (Status status = LayOutWeights(result.graph, report); !status.ok()) return status;
-  TENON_ASSIGN_OR_RETURN(result.locations, AssignLocations(result.graph, report));
-  if (options.fallback) {
-    const Status status = ChooseFallbackKernels(
-        result.graph, result.locations, options.kernels.threads, options.kernels.portable_only);
-    if (!status.ok()) return status;
-  }
-  return Verify(result.graph);
+  LowerOptions lower;
+  lower.kernels = options.KernelsWith(*costs);
+  lower.fallback = options.fallback;
+  std::vector<PassReport> ignored;
+  TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, lower, ignored));
+  return std::move(lowered.locations);
 }
 
 /// Units of the board with cores, by OpId; and the order of the graph becomes that of the starts.
@@ -61,7 +53,7 @@ std::vector<int32_t> DealOut(const Board& board, const CostModel& model, int32_t
   std::vector<int32_t> unit_of_worker;  // devices behind the cores
   for (int32_t core = 0; core < cores; ++core) unit_of_worker.push_back(first_core + core);
   for (size_t i = 0; i < problem.steps.size(); ++i) {
-    const Op& op = std::as_const(result.graph).op(problem.steps[i]);
+    const Op& op = result.graph.op(problem.steps[i]);
     const Unit* unit = UnitFor(board, op);
     CoreTask task;
     if (unit != nullptr) {
@@ -133,7 +125,7 @@ Result<InterOpProgram> BuildInterOp(const Graph& graph, const ProgramOptions& op
   const auto cores = static_cast<int32_t>(board.units.size() - options.board().units.size()) + 1;
   InterOpProgram result;
   result.graph = graph;
-  if (Status status = ChooseAndLayOut(options, result); !status.ok()) return status.error();
+  TENON_ASSIGN_OR_RETURN(result.locations, LowerForCores(options, result.graph));
   const auto model = MakeCostModel(board, options.profile, &result.locations);
   schedule.unit_of_op = DealOut(board, *model, first_core, cores, result);
   TENON_ASSIGN_OR_RETURN(result.program,

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
+
+#include "converter/layout/storage_chains.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -16,6 +17,7 @@ class StagePlanner {
         staged_(staged),
         stages_(static_cast<size_t>(stages)),
         options_(options),
+        chains_(staged.graph, staged.locations, result_.plan),
         first_step_(stages_, 0),
         last_step_(stages_, 0) {
     plan().steps = staged.steps;
@@ -41,7 +43,6 @@ class StagePlanner {
     int32_t last_reader = -1;  ///< stage, at least `writer`
     bool is_input = false;
     bool is_kept = false;  ///< some segment must find it again as it was
-    size_t group = 0;      ///< the first storage of its chain of hand-overs
   };
 
   ArenaPlan& plan() { return result_.plan; }
@@ -50,9 +51,6 @@ class StagePlanner {
   }
 
   void NumberSteps() {
-    OpId last = kNone;
-    for (const OpId id : graph_.OpOrder()) last = std::max(last, id);
-    plan().in_place.assign(static_cast<size_t>(last + 1), -1);
     for (size_t step = 0; step < plan().steps.size(); ++step) {
       const auto stage = static_cast<size_t>(StageOf(step));
       const bool begins = step == 0 || StageOf(step - 1) != StageOf(step);
@@ -61,34 +59,16 @@ class StagePlanner {
     }
   }
 
-  size_t Add(PlannedStorage storage) {
-    Use use;
-    use.group = plan().storages.size();
-    uses_.push_back(use);
-    plan().storages.push_back(std::move(storage));
-    return use.group;
-  }
-
   /// The storage of a tensor that is no constant.
   size_t StorageOf(TensorId id) {
     const TensorId root = locations_.at(id).root;
     const auto found = storage_of_root_.find(root);
     if (found != storage_of_root_.end()) return found->second;
-    PlannedStorage storage;
-    storage.root = root;
-    storage.bytes = graph_.tensor(root).ByteSize();
-    storage.first_step = INT64_MAX;
-    storage.last_step = -1;
-    return storage_of_root_[root] = Add(storage);
+    uses_.emplace_back();
+    return storage_of_root_[root] = chains_.AddRoot(root);
   }
   [[nodiscard]] bool IsConstant(TensorId id) const {
     return graph_.tensor(locations_.at(id).root).IsConstant();
-  }
-
-  void Touch(size_t storage, int64_t step) {
-    PlannedStorage& planned = plan().storages[storage];
-    planned.first_step = std::min(planned.first_step, step);
-    planned.last_step = std::max(planned.last_step, step);
   }
 
   void TouchPorts() {
@@ -102,7 +82,7 @@ class StagePlanner {
     const auto touch = [&](TensorId id, bool writes) {
       if (id == kNone || IsConstant(id)) return;
       const size_t storage = StorageOf(id);
-      Touch(storage, static_cast<int64_t>(step));
+      chains_.Touch(storage, static_cast<int64_t>(step));
       Use& use = uses_[storage];
       if (writes || use.is_input) use.writer = stage;
       use.last_reader = std::max(use.last_reader, stage);
@@ -113,14 +93,9 @@ class StagePlanner {
 
   void AddWorkspaces() {
     for (size_t step = 0; step < plan().steps.size(); ++step) {
-      const OpId id = plan().steps[step];
-      if (graph_.op(id).workspace_bytes == 0) continue;
-      PlannedStorage storage;
-      storage.workspace_of = id;
-      storage.bytes = graph_.op(id).workspace_bytes;
-      storage.first_step = storage.last_step = static_cast<int64_t>(step);
-      const size_t index = Add(storage);
-      uses_[index].writer = uses_[index].last_reader = StageOf(step);
+      if (chains_.AddWorkspace(static_cast<int64_t>(step)) == kNoStorage) continue;
+      Use& use = uses_.emplace_back();
+      use.writer = use.last_reader = StageOf(step);
     }
     // Ports are the caller's before and after a stage's steps; what nobody touches is stage 0's.
     for (const bool output : {false, true}) {
@@ -130,7 +105,7 @@ class StagePlanner {
         Use& use = uses_[index];
         if (use.writer < 0) use.writer = use.last_reader = 0;
         const auto stage = static_cast<size_t>(use.writer);
-        Touch(index, (output ? last_step_ : first_step_)[stage]);
+        chains_.Touch(index, (output ? last_step_ : first_step_)[stage]);
       }
     }
   }
@@ -168,16 +143,16 @@ class StagePlanner {
           continue;  // made here
         }
         uses_[storage].is_kept = true;
-        if (IsPrivate(storage)) Touch(storage, scratch.last_step);
+        if (IsPrivate(storage)) chains_.Touch(storage, scratch.last_step);
       }
       if (op.fallback_workspace_bytes == 0) continue;
       scratch.fallback_of.push_back(staged_.steps[step]);
       scratch.bytes = std::max(scratch.bytes, op.fallback_workspace_bytes);
     }
     if (scratch.fallback_of.empty()) return;
-    const int32_t stage = StageOf(begin);
-    const size_t index = Add(std::move(scratch));
-    uses_[index].writer = uses_[index].last_reader = stage;
+    chains_.Add(std::move(scratch));
+    Use& use = uses_.emplace_back();
+    use.writer = use.last_reader = StageOf(begin);
   }
 
   [[nodiscard]] bool IsPrivate(size_t storage) const {
@@ -187,56 +162,30 @@ class StagePlanner {
   /// Lets outputs take over inputs that die there, inside a stage.
   void HandOver() {
     if (!options_.in_place) return;
+    const auto storage_of = [&](TensorId id) { return StorageOf(id); };
+    const auto may = [&](size_t from, size_t to) {
+      return IsPrivate(from) && IsPrivate(to) && !uses_[from].is_input && !uses_[from].is_kept;
+    };
     for (size_t step = 0; step < plan().steps.size(); ++step) {
-      const OpId id = plan().steps[step];
-      const Op& op = graph_.op(id);
-      for (const size_t i : HandOverInputs(graph_, locations_, op)) {
-        const size_t from = StorageOf(op.inputs[i]);
-        const size_t to = StorageOf(op.outputs[0]);
-        const auto at = static_cast<int64_t>(step);
-        if (!IsPrivate(from) || !IsPrivate(to) || uses_[from].is_input || uses_[from].is_kept ||
-            plan().storages[from].last_step != at || plan().storages[to].first_step != at) {
-          continue;
-        }
-        uses_[to].group = uses_[from].group;
-        plan().in_place[static_cast<size_t>(id)] = static_cast<int>(i);
-        break;
-      }
+      chains_.HandOver(static_cast<int64_t>(step), storage_of, may);
     }
   }
 
-  /// One buffer per chain of hand-overs.
   void PlaceStage(int32_t stage) {
-    std::map<size_t, size_t> buffer_of_group;
-    std::vector<Buffer> buffers;
+    std::vector<size_t> storages;
     for (size_t i = 0; i < plan().storages.size(); ++i) {
-      const PlannedStorage& storage = plan().storages[i];
-      if (!IsPrivate(i) || uses_[i].writer != stage) continue;
-      const auto [entry, is_new] = buffer_of_group.try_emplace(uses_[i].group, buffers.size());
-      if (is_new) {
-        buffers.push_back({storage.first_step, storage.last_step + 1, storage.bytes,
-                           kStorageAlignment, std::nullopt});
-        continue;
-      }
-      Buffer& buffer = buffers[entry->second];
-      buffer.lower = std::min(buffer.lower, storage.first_step);
-      buffer.upper = std::max(buffer.upper, storage.last_step + 1);
-      buffer.size = std::max(buffer.size, storage.bytes);
+      if (IsPrivate(i) && uses_[i].writer == stage) storages.push_back(i);
     }
     result_.arena_of_stage.push_back(-1);
-    if (buffers.empty()) return;
-    result_.arena_of_stage.back() = static_cast<int32_t>(plan().arenas.size());
+    if (storages.empty()) return;
+    const auto arena = static_cast<int32_t>(plan().arenas.size());
+    result_.arena_of_stage.back() = arena;
     PlaceOptions options = options_.place;
     options.work_budget /= static_cast<int64_t>(stages_);
-    const Placement placement = PlaceBuffers(buffers, options);
-    for (size_t i = 0; i < plan().storages.size(); ++i) {
-      if (!IsPrivate(i) || uses_[i].writer != stage) continue;
-      plan().storages[i].arena = result_.arena_of_stage.back();
-      plan().storages[i].offset = placement.offsets[buffer_of_group.at(uses_[i].group)];
-    }
+    const Placement placement = chains_.Place(storages, options);
+    for (const size_t i : storages) plan().storages[i].arena = arena;
     plan().arenas.push_back({"", std::max<int64_t>(placement.peak, 1), placement.lower_bound,
                              placement.proven_optimal, 1});
-    plan().place_work += placement.work;
   }
 
   void PlaceRings() {
@@ -279,6 +228,7 @@ class StagePlanner {
   size_t stages_;
   const ArenaOptions& options_;
   StageArenas result_;
+  StorageChains chains_;
   std::vector<Use> uses_;  ///< by storage
   std::map<TensorId, size_t> storage_of_root_;
   std::vector<int64_t> first_step_, last_step_;  ///< by stage

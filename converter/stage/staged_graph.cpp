@@ -5,7 +5,7 @@
 
 #include "converter/layout/assign_locations.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/schedule/program_problem.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -23,12 +23,12 @@ class Placer {
 
   Status Run() {
     StageNewOps();
-    if (Status status = CheckForward(); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(CheckForward());
     TENON_ASSIGN_OR_RETURN(result_.locations, AssignLocations(graph_, report_, &stages_));
-    if (Status status = CopyPorts(); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(CopyPorts());
     for (const OpId id : graph_.OpOrder()) TakeBackendOfStage(id);
     SetOrder();
-    return Verify(graph_);
+    return {};
   }
 
  private:
@@ -37,7 +37,7 @@ class Placer {
     if (stages_.size() <= k) stages_.resize(k + 1, kNoStage);
     return stages_[k];
   }
-  [[nodiscard]] const Op& OpAt(OpId id) const { return std::as_const(graph_).op(id); }
+  [[nodiscard]] const Op& OpAt(OpId id) const { return graph_.op(id); }
 
   // --- ops that passes have inserted ----------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Placer {
         if (IsElided(id) || !Reads(id, root)) continue;
         owner = owner == kNoStage ? StageOf(id) : std::min(owner, StageOf(id));
       }
-      if (Status status = CopyForLaterStages(root, owner, order); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(CopyForLaterStages(root, owner, order));
     }
     const std::vector<Graph::Port> outputs = graph_.outputs();
     for (const Graph::Port& port : outputs) {
@@ -129,7 +129,7 @@ class Placer {
           if (RootOf(output) == root) owner = StageOf(id);
         }
       }
-      if (Status status = CopyForLaterStages(root, owner, order); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(CopyForLaterStages(root, owner, order));
     }
     return {};
   }
@@ -141,7 +141,7 @@ class Placer {
     const std::string& name = BackendOf(StageOf(id));
     if (OpAt(id).backend == name) return;
     if (name == "cpu") {
-      UsePortableKernel(graph_.op(id));
+      UsePortableKernel(graph_.MutableOp(id));
       return;
     }
     const BackendCaps* backend = FindBackend(graph_.backends, name);
@@ -152,7 +152,7 @@ class Placer {
           caps.workspace_bytes != nullptr || caps.supports(view.call()) != nullptr) {
         continue;
       }
-      UseKernel(graph_.op(id), name, caps);
+      UseKernel(graph_.MutableOp(id), name, caps);
       return;
     }
   }
@@ -189,7 +189,7 @@ class Placer {
     TENON_ASSIGN_OR_RETURN(const OpId copy, graph_.InsertOp(AfterProducer(of), OpKind::kCopy, name,
                                                             {of}, Attributes(), {name}));
     const TensorId made = OpAt(copy).outputs[0];
-    graph_.tensor(made).layout = graph_.tensor(of).layout;
+    graph_.MutableTensor(made).layout = graph_.tensor(of).layout;
     // Some op of the stage that touches the same, for its backend.
     OpId neighbour = kNone;
     for (const OpId id : order) {
@@ -233,15 +233,9 @@ class Placer {
 
 }  // namespace
 
-Result<StagedGraph> PlaceInStages(Graph graph, std::vector<int32_t> stage_of_op,
-                                  const std::vector<std::string>& backend_of_stage,
-                                  PassReport& report) {
-  StagedGraph result;
-  result.graph = std::move(graph);
-  result.stage_of_op = std::move(stage_of_op);
-  Placer placer(result, backend_of_stage, report);
-  if (Status status = placer.Run(); !status.ok()) return status.error();
-  return result;
+Status PlaceInStages(StagedGraph& staged, const std::vector<std::string>& backend_of_stage,
+                     PassReport& report) {
+  return Placer(staged, backend_of_stage, report).Run();
 }
 
 }  // namespace tenon::converter

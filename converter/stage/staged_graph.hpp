@@ -20,12 +20,12 @@ struct StagedGraph {
   std::vector<int32_t> stage_of_op;  ///< by OpId
 };
 
-/// Requires: kernels chosen, layouts assigned. `stage_of_op` (by OpId) is -1 or missing for ops
-/// that passes have inserted since the cut: they go where their backend is (`backend_of_stage`),
-/// with what they read rather than with what reads them. Finds the locations and inserts copies of
-/// ports that several stages would touch. Errors (kInternal): values that go backwards.
-[[nodiscard]] Result<StagedGraph> PlaceInStages(Graph graph, std::vector<int32_t> stage_of_op,
-                                                const std::vector<std::string>& backend_of_stage,
-                                                PassReport& report);
+/// Requires: kernels chosen, layouts assigned. `stage_of_op` is -1 or missing for ops that passes
+/// have inserted since the cut: they go where their backend is (`backend_of_stage`), with what they
+/// read rather than with what reads them. Finds the locations and steps and inserts copies of ports
+/// that several stages would touch. Errors (kInternal): values that go backwards.
+[[nodiscard]] Status PlaceInStages(StagedGraph& staged,
+                                   const std::vector<std::string>& backend_of_stage,
+                                   PassReport& report);
 
 }  // namespace tenon::converter

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/tool.hpp"
 

@@ -4,8 +4,8 @@
 #include <iostream>
 #include <memory>
 
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
-#include "sdk/tools/read_file.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {

@@ -8,11 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "sdk/tools/atomic_file.hpp"
 #include "sdk/tools/convert_options.hpp"
 #include "sdk/tools/convert_outputs.hpp"
-#include "sdk/tools/converter_error.hpp"
-#include "sdk/tools/read_file.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/temporary_folder.hpp"
 
 namespace tenon::tool {

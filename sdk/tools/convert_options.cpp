@@ -43,6 +43,33 @@ ConvertRequest::Objective ObjectiveOf(const std::string& name) {
   return ConvertRequest::Objective::kLatency;
 }
 
+/// "auto", which is 0, or a number of buffers.
+int32_t ChannelDepth(const std::string& text) {
+  if (text == "auto") return 0;
+  constexpr size_t kMostDigits = 3;
+  const bool is_number = !text.empty() && text.size() <= kMostDigits &&
+                         text.find_first_not_of("0123456789") == std::string::npos &&
+                         std::stoi(text) > 0;
+  if (!is_number) Fail(kUsage, "--channels wants 'auto' or a number of buffers, not '{}'", text);
+  return std::stoi(text);
+}
+
+void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request) {
+  request.mapping.optimal = options.mapping == "optimal";
+  request.mapping.aggregate = options.aggregate == "on";
+  request.parallel.channel_depth = ChannelDepth(options.channels);
+  const auto record = [&](const char* name, const std::string& value) {
+    request.recorded.emplace_back(name, value);
+  };
+  for (const std::string& pins : request.mapping.pins) record("map", pins);
+  record("mapping", options.mapping);
+  record("fallback", request.mapping.fallback ? "on" : "off");
+  record("aggregate", options.aggregate);
+  record("parallel", request.parallel.mode);
+  record("threads", std::to_string(request.parallel.threads));
+  record("channels", options.channels);
+}
+
 /// Takes the option's value, and notes that it is of use with measured orders only.
 template <typename T>
 CLI::Option* AddMeasureOption(CLI::App& command, ConvertCommand& options, const std::string& name,
@@ -67,6 +94,54 @@ void AddMeasureOptions(CLI::App& command, ConvertCommand& options) {
                    "Orders to measure: the search's, the model's own, the rest at random")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+}
+
+/// About several backends, threads and devices.
+void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
+  constexpr const char* kGroup = "Backends and threads";
+  ConvertRequest& request = options.request;
+  command
+      .add_option("--mapping", options.mapping,
+                  "Give ops to backends by the board's priority table, or so that the predicted "
+                  "time (for --objective=throughput: the time between results) is least")
+      ->check(CLI::IsMember({"table", "optimal"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--map", request.mapping.pins,
+                  "'PATTERN=BACKEND,...': ops by name ('*' and '?' match) onto a backend, whatever "
+                  "the table says; the last that matches counts")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  command
+      .add_flag("--fallback", request.mapping.fallback,
+                "Let the plan carry CPU kernels for what runs on devices, for where a device is "
+                "missing or fails")
+      ->group(kGroup);
+  command
+      .add_option("--aggregate", options.aggregate,
+                  "Start a device once for neighbouring ops, or for every op")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--parallel", request.parallel.mode,
+                  "Use several threads and devices inside an op, between ops, between inferences "
+                  "or in a pipeline: the predicted best, or the one named")
+      ->check(CLI::IsMember({"auto", "intra", "inter", "replicas", "pipeline"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--threads", request.parallel.threads,
+                  "CPU threads that runs of the plan may use in all")
+      ->check(AtLeast(1))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--channels", options.channels,
+                  "Buffers of each channel between a pipeline's stages: 'auto' or a number")
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 }  // namespace
@@ -113,7 +188,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   request.key_nodes = options.key_nodes == "on";
   request.split = options.split == "auto";
   request.objective = ObjectiveOf(options.objective);
-  ApplyMappingOptions(options.mapping, request);
+  ApplyMappingOptions(options, request);
   ApplyQuantizeOptions(options.quantize, request);
   record("order", options.order);
   if (measured) {
@@ -238,7 +313,7 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str()
       ->group("Methods");
-  AddMappingOptions(command, options.mapping, options.request);
+  AddMappingOptions(command, options);
   AddQuantizeOptions(command, options.quantize);
   AddMeasureOptions(command, options);
   command.add_option("--seed", options.request.seed, "Of what is left to chance in searches")

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "sdk/tools/mapping_options.hpp"
 #include "sdk/tools/measure_target.hpp"
 #include "sdk/tools/quantize_options.hpp"
 #include "sdk/tools/tool.hpp"
@@ -28,7 +27,9 @@ struct ConvertCommand {
   int64_t order_budget = DefaultOrderBudget();
   std::string key_nodes = "on";
   std::string objective = "latency";
-  MappingCommand mapping;
+  std::string mapping = "table";
+  std::string aggregate = "on";
+  std::string channels = "auto";
   QuantizeCommand quantize;
   TargetOptions target;
   std::string only_measured;  ///< an option that was given and needs --order=measured

@@ -2,8 +2,7 @@
 
 #include <filesystem>
 
-#include "sdk/tools/atomic_file.hpp"
-#include "sdk/tools/converter_error.hpp"
+#include "sdk/tools/files.hpp"
 
 namespace tenon::tool {
 namespace {

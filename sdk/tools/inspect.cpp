@@ -5,8 +5,7 @@
 #include <iostream>
 #include <memory>
 
-#include "sdk/tools/converter_error.hpp"
-#include "sdk/tools/read_file.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {

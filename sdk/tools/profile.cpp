@@ -9,8 +9,7 @@
 #include <iostream>
 #include <memory>
 
-#include "sdk/tools/atomic_file.hpp"
-#include "sdk/tools/converter_error.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/tool.hpp"
 #include "tenon/profiler.hpp"
 

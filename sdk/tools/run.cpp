@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-#include "sdk/tools/atomic_file.hpp"
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/quantized_port.hpp"
 #include "sdk/tools/tool.hpp"

@@ -7,6 +7,25 @@
 
 namespace tenon::tool {
 
+void FailWith(const ConvertError& error, const std::string& about) {
+  Exit exit = kDeviceFailure;
+  switch (error.kind) {
+    case ConvertError::Kind::kUsage:
+      exit = kUsage;
+      break;
+    case ConvertError::Kind::kInput:
+      exit = kInputRefused;
+      break;
+    case ConvertError::Kind::kDoesNotFit:
+      exit = kDoesNotFit;
+      break;
+    case ConvertError::Kind::kBackend:
+    case ConvertError::Kind::kInternal:
+      break;
+  }
+  throw Failure{exit, about.empty() ? error.message : about + ": " + error.message, error.details};
+}
+
 std::pair<std::string, std::string> SplitAssignment(const std::string& text, const char* option) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/converter.hpp"
+
 // Only files that add options include CLI11: what its headers define takes seconds to compile.
 namespace CLI {
 class App;
@@ -36,6 +38,10 @@ template <typename... Args>
 [[noreturn]] void Fail(Exit exit, fmt::format_string<Args...> format, Args&&... args) {
   throw Failure{exit, fmt::format(format, std::forward<Args>(args)...), {}};
 }
+
+/// Ends the command with the exit status of the converter's error. `about`: what it is about, where
+/// the message does not say; may be empty.
+[[noreturn]] void FailWith(const ConvertError& error, const std::string& about = "");
 
 /// Adds a subcommand to the application; its callback does the work and throws Failure.
 void AddConvert(CLI::App& app);

@@ -17,7 +17,7 @@
 
 #include "converter/driver/pipeline.hpp"
 #include "converter/emit/emit_plan.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "tenon/tenon.h"
 #include "tests/support/convert_and_run.hpp"

@@ -14,11 +14,9 @@
 #include <string>
 
 #include "converter/driver/pipeline.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/map/kernel_choice.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/split/memory_plan.hpp"
 #include "converter/split/working_set.hpp"
@@ -59,17 +57,12 @@ Result<ScheduledProgram> Schedule(Graph graph, const Board& board, const Split& 
     space.bytes = std::min(space.bytes, memory * split.ops / 8);
   SplitReport report;
   if (Status status = SplitToWorkingSet(graph, limit, report); !status.ok()) return status.error();
-  KernelChoiceOptions kernels;
-  kernels.portable_only = true;
-  TENON_ASSIGN_OR_RETURN(auto mapping, ChooseKernels(graph, kernels));
+  LowerOptions lower;
+  lower.kernels.portable_only = true;
   std::vector<PassReport> passes;
-  if (Status status = RunPass({"assign-layouts", AssignLayouts}, graph, passes); !status.ok()) {
-    return status.error();
-  }
-  PassReport views{"assign-locations", 0, {}};
-  TENON_ASSIGN_OR_RETURN(Locations locations, AssignLocations(graph, views));
-  TENON_ASSIGN_OR_RETURN(ScheduledProgram program,
-                         MakeSchedule(graph, locations, board, AnalyticCostModel(), options));
+  TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, lower, passes));
+  TENON_ASSIGN_OR_RETURN(ScheduledProgram program, MakeSchedule(graph, lowered.locations, board,
+                                                                AnalyticCostModel(), options));
   if (Status status = Verify(graph); !status.ok()) return status.error();
   return program;
 }

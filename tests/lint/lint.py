@@ -22,6 +22,7 @@ CONVERTER_FLOORS = {
     "solve": "",
     "board": "",
     "ir": "",
+    "passes": "ir",
     "cost": "solve board ir",
     "map": "cost board ir",
     "profile": "map cost solve board ir",
@@ -31,12 +32,11 @@ CONVERTER_FLOORS = {
     "schedule": "layout map cost solve board ir",
     "stage": "schedule layout profile map cost solve board ir",
     "emit": "schedule layout ir",
-    "fold": "measure emit layout map ir",
-    "passes": "fold ir",
-    "quantize": "passes measure emit layout map ir",
+    "fold": "measure emit layout ir",
+    "quantize": "measure emit map passes ir",
     "import": "ir",
-    "driver": "import quantize passes fold emit stage schedule split layout profile map cost solve"
-              " board ir",
+    "driver": "import quantize fold emit stage schedule split layout profile map cost passes"
+              " solve board ir",
     "report": "driver emit quantize",
     "api": "report driver import fold emit measure profile map solve board",
 }

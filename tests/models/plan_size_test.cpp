@@ -7,7 +7,7 @@
 #include <set>
 
 #include "converter/driver/import_model.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/shared_folder.hpp"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "converter/driver/import_model.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/elements.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "runtime/ops/op_kind.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "converter/import/import_graph.hpp"
-#include "converter/import/onnx/lowering_table.hpp"
-#include "converter/import/onnx/model_check.hpp"
+#include "converter/import/onnx/lowering.hpp"
+#include "converter/import/onnx/model_file.hpp"
 #include "converter/import/onnx/model_inputs.hpp"
 
 namespace tenon::converter {

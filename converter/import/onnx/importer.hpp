@@ -19,7 +19,7 @@ class TensorProto;
 
 namespace tenon::converter {
 
-/// State of one import. `model` has been checked (model_check.hpp), its nodes are sorted, and it
+/// State of one import. `model` has been checked (model_file.hpp), its nodes are sorted, and it
 /// outlives this.
 class Importer {
  public:

@@ -1,5 +1,3 @@
-#include "converter/import/onnx/model_check.hpp"
-
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 
@@ -9,7 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "converter/import/onnx/lowering_table.hpp"
+#include "converter/import/onnx/lowering.hpp"
+#include "converter/import/onnx/model_file.hpp"
 #include "converter/import/onnx/tensor_data.hpp"
 
 namespace tenon::converter {

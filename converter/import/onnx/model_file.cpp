@@ -7,7 +7,7 @@
 #include <climits>
 #include <string>
 
-#include "converter/import/read_model_bytes.hpp"
+#include "converter/import/import_graph.hpp"
 
 namespace tenon::converter {
 

@@ -1,4 +1,5 @@
-// Reads the protobuf of a model.
+// An ONNX model before its first node is lowered: reading the protobuf, and all that is known to be
+// wrong with it.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +13,24 @@ class ModelProto;
 
 namespace tenon::converter {
 
+// Reads the protobuf of a model.
+
 /// Errors (kInput): unreadable, empty, over 2 GB (protobuf's own limit), not a protobuf of this
 /// kind, truncated. Prints nothing.
 [[nodiscard]] Result<std::shared_ptr<onnx::ModelProto>> ReadModel(
     const std::filesystem::path& path);
+
+// Everything that is known to be wrong with a model before its first node is lowered.
+
+/// Version of the default operator set that the model imports, 0 if none.
+[[nodiscard]] int DefaultOpset(const onnx::ModelProto& model);
+
+/// Sorts the nodes topologically (stable: models that are sorted stay as they are).
+/// Errors: a value with two producers, a value that nothing makes, a cycle.
+[[nodiscard]] Status SortNodes(onnx::ModelProto& model);
+
+/// Errors: no graph, an operator set that is too old or too new, unsupported operators (all of
+/// them at once), malformed initialisers, what libonnx's checker finds.
+[[nodiscard]] Status CheckModel(const onnx::ModelProto& model, const std::filesystem::path& folder);
 
 }  // namespace tenon::converter

@@ -9,9 +9,7 @@
 #include <new>
 
 #include "converter/import/onnx/importer.hpp"
-#include "converter/import/onnx/model_check.hpp"
 #include "converter/import/onnx/model_file.hpp"
-#include "converter/import/onnx/shape_cross_check.hpp"
 
 namespace tenon::converter {
 namespace {

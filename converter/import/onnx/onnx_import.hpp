@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "converter/import/import_options.hpp"
 
@@ -15,5 +17,15 @@ namespace tenon::converter {
 /// data-dependent shapes and control flow.
 [[nodiscard]] Result<Graph> ImportOnnx(const std::filesystem::path& path,
                                        const ImportOptions& options, const ConstantFolder& fold);
+
+// Compares our shapes with those that libonnx infers: a check of the importer by code that shares
+// nothing with it. For tests; libonnx's inference is not meant for files from outside.
+
+/// Imports like ImportOnnx, then appends one line to `differences` for every value of the model
+/// whose dtype or dims libonnx infers otherwise.
+[[nodiscard]] Result<Graph> ImportOnnxCrossChecked(const std::filesystem::path& path,
+                                                   const ImportOptions& options,
+                                                   const ConstantFolder& fold,
+                                                   std::vector<std::string>& differences);
 
 }  // namespace tenon::converter

@@ -5,8 +5,7 @@
 
 #include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/lowering_table.hpp"
-#include "converter/import/tflite/model_check.hpp"
-#include "converter/import/tflite/model_inputs.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -68,9 +67,9 @@ Importer::Importer(const format::Model& model, const ImportOptions& options,
 }
 
 Status Importer::Run() {
-  if (Status status = AddInputs(); !status.ok()) return status;
-  if (Status status = LowerNodes(); !status.ok()) return status;
-  if (Status status = AddOutputs(); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(AddInputs());
+  TENON_RETURN_IF_ERROR(LowerNodes());
+  TENON_RETURN_IF_ERROR(AddOutputs());
   EraseUnread(graph_);
   return {};
 }
@@ -118,9 +117,7 @@ Status Importer::AddInputs() {
       const TensorId id = graph_.AddTensor(names[i], dtype, shapes[i]);
       graph_.AddInput(id, names[i]);
       Bind(tensor, id, Order::kModel);
-      if (Status status = Describe(false, graph_.inputs().size() - 1, tensor); !status.ok()) {
-        return status;
-      }
+      TENON_RETURN_IF_ERROR(Describe(false, graph_.inputs().size() - 1, tensor));
       continue;
     }
     const ImportOptions::Frozen& value = frozen->second;
@@ -151,7 +148,7 @@ Result<TensorId> Importer::AddConstant(int32_t tensor) {
 
 Result<TensorId> Importer::Permuted(TensorId id, const std::vector<int32_t>& permutation,
                                     const std::string& name) {
-  const Tensor tensor = std::as_const(graph_).tensor(id);
+  const Tensor tensor = graph_.tensor(id);
   if (tensor.IsConstant()) {
     return graph_.AddConstant(name, tensor.dtype, PermutedShape(tensor.shape, permutation),
                               PermutedBytes(*tensor.constant, tensor.shape, permutation,
@@ -176,7 +173,7 @@ Result<TensorId> Importer::Value(int32_t tensor, Order order) {
     return held.model_order;
   }
   if (held.channels_first == kNone) {
-    if (std::as_const(graph_).tensor(held.model_order).shape.rank != 4) {
+    if (graph_.tensor(held.model_order).shape.rank != 4) {
       return InternalError("'{}' has no channels to come first", NameOf(tensor));
     }
     TENON_ASSIGN_OR_RETURN(held.channels_first, Permuted(held.model_order, kToChannelsFirst,
@@ -229,12 +226,12 @@ Status Importer::AddOutputs() {
     const int32_t tensor = model_graph_.outputs()->Get(static_cast<uint32_t>(i));
     TENON_ASSIGN_OR_RETURN(TensorId id, Value(tensor, Order::kModel));
     // Every output port has a tensor of its own that an op writes: a user may bind it to memory.
-    if (std::as_const(graph_).tensor(id).producer == kNone || graph_.IsOutput(id)) {
+    if (graph_.tensor(id).producer == kNone || graph_.IsOutput(id)) {
       const std::string name = names[i] + "/copy";
       TENON_ASSIGN_OR_RETURN(id, graph_.AddOpTensor(OpKind::kCopy, name, {id}, Attributes(), name));
     }
     graph_.AddOutput(id, names[i]);
-    if (Status status = Describe(true, i, tensor); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(Describe(true, i, tensor));
   }
   return {};
 }

@@ -26,7 +26,7 @@ enum class Order { kModel, kChannelsFirst };
   return order == Order::kModel ? axis : kPlaces[axis];
 }
 
-/// State of one import. `model` has been checked (model_check.hpp) and outlives this.
+/// State of one import. `model` has been checked (model_file.hpp) and outlives this.
 class Importer {
  public:
   Importer(const format::Model& model, const ImportOptions& options, const ConstantFolder& fold);

@@ -1,10 +1,9 @@
-#include "converter/import/tflite/model_check.hpp"
-
 #include <algorithm>
 #include <map>
 #include <vector>
 
 #include "converter/import/tflite/lowering_table.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "converter/import/tflite/model_tensors.hpp"
 #include "tflite_subset_generated.h"
 
@@ -82,9 +81,9 @@ class FlowCheck {
     for (uint32_t i = 0; i < graph_.tensors()->size(); ++i) {
       known_[i] = HasData(model_, *graph_.tensors()->Get(i));
     }
-    if (Status status = MakeAll(graph_.inputs(), "the graph's inputs"); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(MakeAll(graph_.inputs(), "the graph's inputs"));
     for (const format::Operator* node : *graph_.operators()) {
-      if (Status status = Visit(*node); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(Visit(*node));
     }
     return ReadAll(graph_.outputs(), "the graph's outputs");
   }
@@ -100,9 +99,7 @@ class FlowCheck {
     if (SizeOf(node.outputs()) == 0) return InputError("malformed: a node has no outputs");
     const std::string where = fmt::format(
         "a node ({})", OperatorName(*model_.operator_codes()->Get(node.opcode_index())));
-    if (Status status = ReadAll(node.inputs(), where, /*optional=*/true); !status.ok()) {
-      return status;
-    }
+    TENON_RETURN_IF_ERROR(ReadAll(node.inputs(), where, /*optional=*/true));
     return MakeAll(node.outputs(), where);
   }
 
@@ -115,7 +112,7 @@ class FlowCheck {
     for (uint32_t i = 0; i < SizeOf(indices); ++i) {
       const int32_t index = indices->Get(i);
       if (optional && index == -1) continue;
-      if (Status status = CheckIndex(index, where); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(CheckIndex(index, where));
       if (!known_[static_cast<size_t>(index)]) {
         return InputError("malformed: nothing makes tensor '{}' before {} reads it",
                           NameOf(*graph_.tensors()->Get(static_cast<uint32_t>(index)), index),
@@ -128,7 +125,7 @@ class FlowCheck {
   Status MakeAll(const Indices* indices, const std::string& where) {
     for (uint32_t i = 0; i < SizeOf(indices); ++i) {
       const int32_t index = indices->Get(i);
-      if (Status status = CheckIndex(index, where); !status.ok()) return status;
+      TENON_RETURN_IF_ERROR(CheckIndex(index, where));
       if (known_[static_cast<size_t>(index)]) {
         return InputError("malformed: tensor '{}' is made twice, the second time by {}",
                           NameOf(*graph_.tensors()->Get(static_cast<uint32_t>(index)), index),
@@ -167,11 +164,9 @@ Status CheckOperators(const format::Model& model) {
 }  // namespace
 
 Status CheckModel(const format::Model& model) {
-  if (Status status = CheckTables(model); !status.ok()) return status;
-  if (Status status = CheckTensors(model); !status.ok()) return status;
-  if (Status status = FlowCheck(model, *model.subgraphs()->Get(0)).Run(); !status.ok()) {
-    return status;
-  }
+  TENON_RETURN_IF_ERROR(CheckTables(model));
+  TENON_RETURN_IF_ERROR(CheckTensors(model));
+  TENON_RETURN_IF_ERROR(FlowCheck(model, *model.subgraphs()->Get(0)).Run());
   return CheckOperators(model);
 }
 

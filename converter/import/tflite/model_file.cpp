@@ -2,7 +2,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
-#include "converter/import/read_model_bytes.hpp"
+#include "converter/import/import_graph.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {

@@ -1,9 +1,8 @@
-#include "converter/import/tflite/model_inputs.hpp"
-
 #include <algorithm>
 #include <set>
 
 #include "converter/import/import_graph.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "converter/import/tflite/model_tensors.hpp"
 #include "tflite_subset_generated.h"
 
@@ -41,14 +40,14 @@ Status CheckOptionNames(const std::vector<std::string>& names, const ImportOptio
                       fmt::join(names, ", "));
   };
   for (const auto& [name, dims] : options.shapes) {
-    if (Status status = check("shape", name); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(check("shape", name));
     if (options.freeze.contains(name)) return UsageError("--shape {}: that input is frozen", name);
     for (const int64_t dim : dims) {
       if (dim < 0) return UsageError("--shape {}: dimension {} is negative", name, dim);
     }
   }
   for (const auto& [name, frozen] : options.freeze) {
-    if (Status status = check("freeze", name); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(check("freeze", name));
   }
   return {};
 }
@@ -103,7 +102,7 @@ std::vector<std::string> PortNames(const format::Model& model, bool outputs) {
 Result<std::vector<Shape>> InputShapes(const format::Model& model,
                                        const std::vector<std::string>& names,
                                        const ImportOptions& options) {
-  if (Status status = CheckOptionNames(names, options); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(CheckOptionNames(names, options));
   if (options.batch < 0) return UsageError("--batch {}: must be positive", options.batch);
   const format::SubGraph& graph = *model.subgraphs()->Get(0);
   std::vector<Shape> shapes;

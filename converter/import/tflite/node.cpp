@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "converter/import/import_graph.hpp"
-#include "converter/import/tflite/model_check.hpp"
+#include "converter/import/tflite/model_file.hpp"
 #include "converter/ir/elements.hpp"
 #include "runtime/ops/host/op_table.hpp"
 #include "tflite_subset_generated.h"
@@ -85,8 +85,8 @@ Result<Operands> Node::Aligned(const std::vector<int>& inputs) {
   return operands;
 }
 
-Shape Node::ShapeOf(TensorId id) { return std::as_const(graph()).tensor(id).shape; }
-DType Node::DTypeOf(TensorId id) { return std::as_const(graph()).tensor(id).dtype; }
+Shape Node::ShapeOf(TensorId id) { return graph().tensor(id).shape; }
+DType Node::DTypeOf(TensorId id) { return graph().tensor(id).dtype; }
 
 Result<DType> Node::InputDType(int index) const {
   if (!HasInput(index)) return InputError("input {} is missing", index);
@@ -110,7 +110,7 @@ Result<int32_t> Node::Axis(int64_t axis, int32_t rank) const {
 bool Node::IsConstant(int index) {
   if (!HasInput(index) || OrderOf(index) == Order::kChannelsFirst) return false;
   const auto id = importer_.Value(InputTensor(index), Order::kModel);
-  return id.ok() && std::as_const(graph()).tensor(*id).IsConstant();
+  return id.ok() && graph().tensor(*id).IsConstant();
 }
 
 Result<std::vector<int64_t>> Node::Ints(int index) {
@@ -118,8 +118,8 @@ Result<std::vector<int64_t>> Node::Ints(int index) {
   if (IsFloat(DTypeOf(id))) {
     return InputError("input {} must hold integers, not {}", index, DTypeName(DTypeOf(id)));
   }
-  if (Status status = RequireConstant(id); !status.ok()) return status.error();
-  const Tensor& constant = std::as_const(graph()).tensor(id);
+  TENON_RETURN_IF_ERROR(RequireConstant(id));
+  const Tensor& constant = graph().tensor(id);
   const auto size = static_cast<size_t>(DTypeBytes(constant.dtype));
   std::vector<int64_t> values(constant.constant->size() / size);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -130,8 +130,8 @@ Result<std::vector<int64_t>> Node::Ints(int index) {
 
 Result<std::vector<double>> Node::Doubles(int index) {
   TENON_ASSIGN_OR_RETURN(const TensorId id, Input(index));
-  if (Status status = RequireConstant(id); !status.ok()) return status.error();
-  return ReadElements(std::as_const(graph()).tensor(id));
+  TENON_RETURN_IF_ERROR(RequireConstant(id));
+  return ReadElements(graph().tensor(id));
 }
 
 TensorId Node::Constant(std::string_view hint, DType dtype, const Shape& shape,
@@ -170,10 +170,10 @@ Result<bool> Node::IsQuantized() const {
   };
   for (int i = 0; i < InputCount(); ++i) {
     if (!HasInput(i)) continue;
-    if (Status status = look(InputTensor(i)); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(look(InputTensor(i)));
   }
   for (const int32_t output : *node_.outputs()) {
-    if (Status status = look(output); !status.ok()) return status.error();
+    TENON_RETURN_IF_ERROR(look(output));
   }
   return quantized;
 }
@@ -191,8 +191,8 @@ Result<TensorId> Node::Emit(OpKind kind, const std::vector<TensorId>& inputs,
     return error;
   }
   // Tensors' names are unique; so are ops' then.
-  const OpId op = std::as_const(graph()).tensor(*made).producer;
-  graph().op(op).name = std::as_const(graph()).tensor(*made).name;
+  const OpId op = graph().tensor(*made).producer;
+  graph().MutableOp(op).name = graph().tensor(*made).name;
   return made;
 }
 
@@ -210,13 +210,13 @@ Status Node::SetOutput(int index, TensorId id, Order order) {
     return InputError("output {} is {} in the file, but {} by the operator", index,
                       DTypeName(dtype), DTypeName(DTypeOf(id)));
   }
-  const Tensor& tensor = std::as_const(graph()).tensor(id);
+  const Tensor& tensor = graph().tensor(id);
   if (tensor.producer != kNone && tensor.name.starts_with(name_ + "/")) {
     const OpId producer = tensor.producer;
     const std::string name = importer_.NameOf(output);
-    if (std::as_const(graph()).FindTensor(name) == kNone) {
+    if (graph().FindTensor(name) == kNone) {
       graph().RenameTensor(id, name);
-      graph().op(producer).name = name;
+      graph().MutableOp(producer).name = name;
     }
   }
   importer_.Bind(output, id, order);
@@ -226,7 +226,7 @@ Status Node::SetOutput(int index, TensorId id, Order order) {
 Result<TensorId> Node::Reshape(TensorId x, const std::vector<int64_t>& dims) {
   TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims(dims));
   if (shape == ShapeOf(x)) return x;
-  const Tensor tensor = std::as_const(graph()).tensor(x);
+  const Tensor tensor = graph().tensor(x);
   if (tensor.IsConstant() && shape.Elements() == tensor.shape.Elements()) {
     return graph().AddConstant(tensor.name + "/reshaped", tensor.dtype, shape, *tensor.constant);
   }
@@ -238,7 +238,7 @@ Result<TensorId> Node::Reshape(TensorId x, const std::vector<int64_t>& dims) {
 
 Result<TensorId> Node::Transpose(TensorId x, const std::vector<int32_t>& permutation) {
   if (std::is_sorted(permutation.begin(), permutation.end())) return x;
-  if (std::as_const(graph()).tensor(x).IsConstant()) {
+  if (graph().tensor(x).IsConstant()) {
     return importer_.Permuted(x, permutation, fmt::format("{}/permuted", name_));
   }
   TransposeAttributes attributes;

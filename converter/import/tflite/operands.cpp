@@ -40,7 +40,7 @@ Shape VectorShape(size_t count) {
 }  // namespace
 
 Result<TensorId> Node::Dequantize(TensorId x, const Quantization& quantization) {
-  const Tensor tensor = std::as_const(graph()).tensor(x);
+  const Tensor tensor = graph().tensor(x);
   if (tensor.IsConstant()) {
     if (tensor.dtype == DType::kI8) graph().weights = DType::kI8;
     return graph().AddConstantOf(tensor.name + "/real", DType::kF32, tensor.shape,

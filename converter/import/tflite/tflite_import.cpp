@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "converter/import/tflite/importer.hpp"
-#include "converter/import/tflite/model_check.hpp"
 #include "converter/import/tflite/model_file.hpp"
 
 namespace tenon::converter {
@@ -14,10 +13,10 @@ namespace {
 
 Result<Graph> Import(const tflite::ModelFile& file, const ImportOptions& options,
                      const ConstantFolder& fold) {
-  if (Status status = tflite::CheckModel(*file.model); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(tflite::CheckModel(*file.model));
   tflite::Importer importer(*file.model, options, fold);
-  if (Status status = importer.Run(); !status.ok()) return status;
-  if (Status status = Verify(importer.graph()); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(importer.Run());
+  TENON_RETURN_IF_ERROR(Verify(importer.graph()));
   return std::move(importer.graph());
 }
 

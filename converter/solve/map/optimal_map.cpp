@@ -4,8 +4,6 @@
 #include <random>
 #include <utility>
 
-#include "converter/solve/map/unit_cut.hpp"
-
 namespace tenon::converter {
 namespace {
 

@@ -1,7 +1,7 @@
-#include "converter/solve/map/unit_cut.hpp"
-
 #include <algorithm>
 #include <queue>
+
+#include "converter/solve/map/optimal_map.hpp"
 
 namespace tenon::converter {
 namespace {

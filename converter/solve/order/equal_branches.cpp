@@ -1,8 +1,8 @@
-#include "converter/solve/order/equal_branches.hpp"
-
 #include <algorithm>
 #include <map>
 #include <vector>
+
+#include "converter/solve/order/problem_parts.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,8 +1,8 @@
-#include "converter/solve/order/greedy_order.hpp"
-
 #include <numeric>
 #include <queue>
 #include <tuple>
+
+#include "converter/solve/order/list_orders.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -100,7 +100,7 @@ std::vector<std::vector<int>> JoinSmall(std::vector<std::vector<int>> parts, siz
 }  // namespace
 
 Result<std::vector<int>> TopologicalOrder(const Dag& dag) {
-  if (Status status = CheckEndpoints(dag); !status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(CheckEndpoints(dag));
   std::vector<int> order(static_cast<size_t>(dag.nodes));
   if (EveryEdgeAscends(dag)) {
     std::iota(order.begin(), order.end(), 0);

@@ -1,4 +1,5 @@
-// Cuts an order of a memory problem into runs that can be searched on their own.
+// A memory problem cut into parts, and with equal branches in turn: what makes it small enough to
+// be searched.
 #pragma once
 
 #include <vector>
@@ -6,6 +7,8 @@
 #include "converter/solve/order/memory_problem.hpp"
 
 namespace tenon::converter {
+
+// Cuts an order of a memory problem into runs that can be searched on their own.
 
 class ProblemParts {
  public:
@@ -32,5 +35,16 @@ class ProblemParts {
   std::vector<int64_t> live_before_;  ///< by position: bytes of storages alive across its start
   std::vector<Index> local_storage_;  ///< scratch, by storage
 };
+
+// Equal branches of a memory problem: chains of nodes that could change places without any
+// difference, such as the branches of a wide fan. Searching all their permutations is hopeless, and
+// of no use.
+
+/// The same problem with more predecessors: of equal branches, the first node of one comes after
+/// the first node of the branch before, the second after the second, and so on. The smallest peak
+/// stays the same: in any order the branches may change names step by step, so that whichever is
+/// the k-th to come to a step is the k-th branch there, and every downset has as many bytes alive
+/// as before. O((nodes + edges) log nodes).
+[[nodiscard]] MemoryProblem WithEqualBranchesInTurn(const MemoryProblem& problem);
 
 }  // namespace tenon::converter

@@ -1,6 +1,6 @@
-#include "converter/solve/order/random_order.hpp"
-
 #include <random>
+
+#include "converter/solve/order/list_orders.hpp"
 
 namespace tenon::converter {
 

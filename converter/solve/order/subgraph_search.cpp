@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "converter/solve/order/beam_search.hpp"
-#include "converter/solve/order/equal_branches.hpp"
-#include "converter/solve/order/greedy_order.hpp"
+#include "converter/solve/order/list_orders.hpp"
 #include "converter/solve/order/problem_parts.hpp"
 
 namespace tenon::converter {

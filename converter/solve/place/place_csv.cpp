@@ -137,8 +137,7 @@ Result<Buffer> ParseBuffer(const std::vector<std::string>& fields, const ColumnI
   buffer.size = *numbers[kSize];
   buffer.alignment = numbers[kAlignment].value_or(1);
   buffer.offset = numbers[kOffset];
-  const Status status = CheckBuffer(buffer, line_number);
-  if (!status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(CheckBuffer(buffer, line_number));
   return buffer;
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "converter/solve/place/place_arithmetic.hpp"
+#include "converter/solve/place/place_instance.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "converter/solve/place/place_arithmetic.hpp"
-
 namespace tenon::converter {
 namespace {
 

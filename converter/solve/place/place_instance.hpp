@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -33,5 +34,19 @@ struct Instance {
 /// None if the search could not cope: sums of sizes could leave the range of its arithmetic, a
 /// fixed offset is not aligned, or there are too many buffers (tens of thousands).
 [[nodiscard]] std::optional<Instance> MakeInstance(const std::vector<Buffer>& buffers);
+
+// Arithmetic of offsets that saturates instead of overflowing.
+
+/// a + b for b >= 0, or the largest int64_t.
+[[nodiscard]] constexpr int64_t AddSaturated(int64_t a, int64_t b) {
+  return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max() : a + b;
+}
+
+/// The smallest multiple of `alignment` (>= 1) that is at least `value` (>= 0), or the largest
+/// int64_t, which may be no multiple.
+[[nodiscard]] constexpr int64_t AlignUpSaturated(int64_t value, int64_t alignment) {
+  const int64_t remainder = value % alignment;
+  return remainder == 0 ? value : AddSaturated(value, alignment - remainder);
+}
 
 }  // namespace tenon::converter

@@ -1,9 +1,8 @@
-#include "converter/solve/time/choose_roots.hpp"
-
 #include <algorithm>
 #include <numeric>
 
 #include "converter/solve/time/time_schedule.hpp"
+#include "converter/solve/time/time_search.hpp"
 
 namespace tenon::converter {
 

@@ -102,7 +102,7 @@ Status CheckStep(const SimulatedProgram& program, size_t index) {
 Status CheckProgram(const SimulatedProgram& program) {
   double longest = 0;
   for (size_t i = 0; i < program.steps.size(); ++i) {
-    if (Status status = CheckStep(program, i); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(CheckStep(program, i));
     const SimulatedStep& step = program.steps[i];
     longest += static_cast<double>(step.fixed) + static_cast<double>(step.compute);
     for (const PortUse& use : step.uses) {
@@ -302,7 +302,7 @@ Picoseconds TimeAtRate(double amount, double per_second) {
 }
 
 Result<Simulation> Simulate(const SimulatedProgram& program) {
-  if (Status status = CheckProgram(program); !status.ok()) return status;
+  TENON_RETURN_IF_ERROR(CheckProgram(program));
   return Simulator(program).Run();
 }
 

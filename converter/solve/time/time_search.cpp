@@ -6,8 +6,8 @@
 #include <string>
 
 #include "converter/solve/order/key_nodes.hpp"
+#include "converter/solve/order/list_orders.hpp"
 #include "converter/solve/order/memory_order.hpp"
-#include "converter/solve/order/random_order.hpp"
 #include "converter/solve/time/time_orders.hpp"
 #include "converter/solve/time/time_schedule.hpp"
 

@@ -21,7 +21,7 @@ struct Geometry : ConvWindow {
 };
 
 Geometry GeometryOf(const OpCall& op) {
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   Geometry g;
   for (int i = 0; i < 2; ++i) {
@@ -32,7 +32,7 @@ Geometry GeometryOf(const OpCall& op) {
     if (g.out_extent[i] == 1) g.strides[i] = 1;
     if (g.kernel[i] == 1) g.dilations[i] = 1;
   }
-  g.channels = op.Input(1).dims[1];
+  g.channels = op.Input(QuantizedProductInput::kWeights).dims[1];
   g.has_runs = g.kernel[1] == 1 || (g.dilations[1] == 1 && g.x_step[1] == g.channels);
   return g;
 }

@@ -105,7 +105,7 @@ Status ConvRun(const KernelCall& call) {
 }
 
 Status CheckVectors(const OpCall& op) {
-  for (int i = 2; i < op.InputCount(); ++i) {
+  for (int i = In::kBias; i < op.InputCount(); ++i) {
     TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
                  "fast products take factors and zero points without gaps");
   }

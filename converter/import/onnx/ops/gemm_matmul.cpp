@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "converter/import/onnx/ops/ops.hpp"
-#include "converter/import/onnx/ops/product.hpp"
 
 namespace tenon::converter {
 namespace {

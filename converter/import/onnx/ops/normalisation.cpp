@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "converter/import/onnx/ops/ops.hpp"
-#include "converter/import/onnx/ops/softmax.hpp"
 
 namespace tenon::converter {
 namespace {

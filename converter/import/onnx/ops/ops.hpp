@@ -4,8 +4,9 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
-#include "converter/import/onnx/lowering_table.hpp"
+#include "converter/import/onnx/lowering.hpp"
 #include "runtime/base/span.hpp"
 
 namespace tenon::converter {
@@ -42,5 +43,26 @@ template <size_t N>
 [[nodiscard]] constexpr Span<const LoweringRow> TableOf(const std::array<LoweringRow, N>& rows) {
   return {rows.data(), N};
 }
+
+// What the lowerings of matrix products share.
+
+/// NumPy's matmul of the first two inputs with `kind` (matmul or quantized_matmul, untransposed): a
+/// vector on the left is a row, on the right a column, and the dimension that this adds is dropped
+/// from the result. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitProduct(Lowering& node, OpKind kind,
+                                           std::vector<TensorId> inputs,
+                                           const Attributes& attributes,
+                                           int output = kIntermediate);
+
+/// a b + input `bias` (f32; may be absent) of the node, as its first output.
+[[nodiscard]] Status EmitProductWithBias(Lowering& node, TensorId a, TensorId b, int bias);
+
+// Softmax as its versions have it, for the operators that contain one.
+
+/// Softmax, or its logarithm, of `x` along the node's attribute `axis`. With `flattens`, as before
+/// opset 13, x is seen as a matrix: the dimensions before `axis` (default 1) are rows, all others
+/// together are columns. `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> EmitSoftmax(Lowering& node, TensorId x, bool flattens, bool log,
+                                           int output = kIntermediate);
 
 }  // namespace tenon::converter

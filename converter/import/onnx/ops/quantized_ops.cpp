@@ -3,7 +3,6 @@
 
 #include "converter/import/onnx/ops/ops.hpp"
 #include "converter/import/onnx/ops/quantization.hpp"
-#include "converter/import/onnx/ops/softmax.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 
 namespace tenon::converter {

@@ -1,7 +1,6 @@
 // Convolutions and matrix products of quantized tensors: QLinearConv, QLinearMatMul, ConvInteger,
 // MatMulInteger; of com.microsoft QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul.
 #include "converter/import/onnx/ops/ops.hpp"
-#include "converter/import/onnx/ops/product.hpp"
 #include "converter/import/onnx/ops/quantization.hpp"
 #include "converter/import/onnx/ops/window.hpp"
 

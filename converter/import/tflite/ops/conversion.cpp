@@ -42,7 +42,7 @@ Status LowerDequantize(Node& node) {
   const Order order = node.OrderOf(0);
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
   TENON_ASSIGN_OR_RETURN(Quantization quantization, node.InputQuantization(0));
-  const Tensor tensor = std::as_const(node.graph()).tensor(x);
+  const Tensor tensor = node.graph().tensor(x);
   if (!quantization.IsNone()) {
     if (!quantization.IsPerTensor()) quantization.axis = AxisIn(order, quantization.axis);
     TENON_ASSIGN_OR_RETURN(const TensorId y, node.Dequantize(x, quantization));

@@ -1,5 +1,5 @@
 // FULLY_CONNECTED and BATCH_MATMUL in floats.
-#include "converter/import/tflite/ops/product.hpp"
+#include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {

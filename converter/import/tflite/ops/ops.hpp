@@ -33,7 +33,7 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerQuantize(Node& node);
 [[nodiscard]] Status LowerDequantize(Node& node);
 
-// conv.cpp
+// window.cpp
 [[nodiscard]] Status LowerConv(Node& node);
 
 // fully_connected.cpp
@@ -72,6 +72,7 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerStridedSlice(Node& node);
 [[nodiscard]] Status LowerSplit(Node& node);
 [[nodiscard]] Status LowerUnpack(Node& node);
+[[nodiscard]] Status LowerGather(Node& node);
 
 // shape_ops.cpp
 [[nodiscard]] Status LowerReshape(Node& node);
@@ -85,10 +86,21 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerSpaceToDepth(Node& node);
 [[nodiscard]] Status LowerDepthToSpace(Node& node);
 
-// gather.cpp
-[[nodiscard]] Status LowerGather(Node& node);
-
 // resize.cpp
 [[nodiscard]] Status LowerResize(Node& node);
+
+// What matrix products in floats and in integers share.
+
+/// A FULLY_CONNECTED node: x of [rows, K] times w of [N, K], and the dims that the product gets.
+struct FullyConnectedNode {
+  TensorId x = kNone;
+  TensorId w = kNone;
+  std::vector<int64_t> dims;
+  format::ActivationFunctionType activation;
+};
+
+[[nodiscard]] Result<FullyConnectedNode> ReadFullyConnected(Node& node);
+
+[[nodiscard]] MatMulAttributes BatchMatMulAttributes(const Node& node);
 
 }  // namespace tenon::converter::tflite

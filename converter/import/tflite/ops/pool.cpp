@@ -28,9 +28,8 @@ Result<PoolNode> ReadPool(Node& node) {
   attributes.strides[0] = options->stride_h();
   attributes.strides[1] = options->stride_w();
   const Shape x = node.ShapeOf(pool.x);
-  const Status status = SetPads(options->padding(), attributes.kernel, attributes.strides,
-                                attributes.dilations, x[2], x[3], attributes.pads);
-  if (!status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(SetPads(options->padding(), attributes.kernel, attributes.strides,
+                                attributes.dilations, x[2], x[3], attributes.pads));
   return pool;
 }
 

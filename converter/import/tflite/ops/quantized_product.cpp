@@ -1,7 +1,7 @@
 // CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED and BATCH_MATMUL of integers.
 #include <algorithm>
 
-#include "converter/import/tflite/ops/product.hpp"
+#include "converter/import/tflite/ops/ops.hpp"
 #include "converter/import/tflite/ops/quantized.hpp"
 #include "converter/import/tflite/ops/window.hpp"
 #include "converter/ir/elements.hpp"
@@ -30,7 +30,7 @@ Weights MakeSymmetric(Node& node, TensorId w, const Quantization& quantization) 
   const bool zero =
       std::all_of(zero_points.begin(), zero_points.end(), [](int32_t value) { return value == 0; });
   if (zero && node.DTypeOf(w) == DType::kI8) return {w, kNone};
-  const Tensor tensor = std::as_const(node.graph()).tensor(w);
+  const Tensor tensor = node.graph().tensor(w);
   if (tensor.IsConstant()) {
     std::vector<double> values = ReadElements(tensor);
     const size_t each = values.size() / zero_points.size();

@@ -1,4 +1,4 @@
-// SLICE, STRIDED_SLICE, SPLIT, SPLIT_V and UNPACK.
+// SLICE, STRIDED_SLICE, SPLIT, SPLIT_V, UNPACK and GATHER.
 #include <algorithm>
 
 #include "converter/import/tflite/ops/ops.hpp"
@@ -32,9 +32,7 @@ Status EmitParts(Node& node, TensorId x, Order order, int32_t axis,
     attributes.begins[axis] = static_cast<int32_t>(begin);
     attributes.sizes[axis] = static_cast<int32_t>(sizes[i]);
     TENON_ASSIGN_OR_RETURN(const TensorId part, node.Slice(x, attributes));
-    if (Status status = node.SetOutput(static_cast<int>(i), part, order); !status.ok()) {
-      return status;
-    }
+    TENON_RETURN_IF_ERROR(node.SetOutput(static_cast<int>(i), part, order));
     begin += sizes[i];
   }
   return {};
@@ -179,9 +177,24 @@ Status LowerUnpack(Node& node) {
     attributes.sizes[axis] = 1;
     TENON_ASSIGN_OR_RETURN(TensorId part, node.Slice(x, attributes));
     TENON_ASSIGN_OR_RETURN(part, node.Reshape(part, dims));
-    if (Status status = node.SetOutput(i, part); !status.ok()) return status;
+    TENON_RETURN_IF_ERROR(node.SetOutput(i, part));
   }
   return {};
+}
+
+Status LowerGather(Node& node) {
+  const auto* options = node.stored().builtin_options_as_GatherOptions();
+  if (options != nullptr && options->batch_dims() != 0) {
+    return InputError("batch_dims {} is not supported", options->batch_dims());
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId indices, node.Input(1));
+  GatherAttributes attributes;
+  TENON_ASSIGN_OR_RETURN(attributes.axis,
+                         node.Axis(options == nullptr ? 0 : options->axis(), node.ShapeOf(x).rank));
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         node.Emit(OpKind::kGather, {x, indices}, Attributes(attributes)));
+  return node.SetOutput(0, y);
 }
 
 }  // namespace tenon::converter::tflite

@@ -89,8 +89,20 @@ Result<ConvNode> ReadConv(Node& node) {
     status = SetWindow(conv->stride_h(), conv->stride_w(), conv->dilation_h_factor(),
                        conv->dilation_w_factor(), conv->padding(), x, w, result.attributes);
   }
-  if (!status.ok()) return status.error();
+  TENON_RETURN_IF_ERROR(status);
   return result;
+}
+
+Status LowerConv(Node& node) {
+  TENON_ASSIGN_OR_RETURN(const ConvNode conv, ReadConv(node));
+  std::vector<TensorId> inputs = {conv.x, conv.w};
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
+    inputs.push_back(bias);
+  }
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kConv, inputs, Attributes(conv.attributes)));
+  TENON_ASSIGN_OR_RETURN(y, node.Activate(y, conv.activation));
+  return node.SetOutput(0, y, Order::kChannelsFirst);
 }
 
 }  // namespace tenon::converter::tflite

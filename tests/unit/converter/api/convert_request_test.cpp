@@ -227,25 +227,38 @@ class ScriptedTarget : public tenon::OrderTarget {
   }
   std::vector<uint8_t> Load(size_t candidate) override { return plans_.at(candidate); }
   double MedianMs(size_t candidate, int threads) override {
-    CHECK(threads == 1);
+    threads_ = threads;
     runs_.push_back(candidate);
     return ms_[std::min(runs_.size(), ms_.size()) - 1];
   }
   [[nodiscard]] const std::map<size_t, std::vector<uint8_t>>& plans() const { return plans_; }
   [[nodiscard]] const std::vector<size_t>& runs() const { return runs_; }
+  [[nodiscard]] int threads() const { return threads_; }
 
  private:
   std::vector<double> ms_;
   std::map<size_t, std::vector<uint8_t>> plans_;
   std::vector<size_t> runs_;
+  int threads_ = 0;
 };
 
+tenon::BoardSummary BoardNamed(const std::string& name) {
+  for (const tenon::BoardSummary& board : tenon::BuiltInBoards()) {
+    if (board.name == name) return board;
+  }
+  FAIL("no board");
+  return {};
+}
+
 TEST_CASE("Measured orders take turns, and the one with the best median is kept") {
+  const auto model = tenon::test::SharedPath("models/squeezenet1.1/model_fp32.onnx");
+  if (model.empty()) return;
   ConvertRequest request = Digits();
-  request.memory_limits["ram"] = 20 * 1024;  // patches, whose order is worth a search
-  // Of two plans and two rounds: 19 and 18, then 17 and 18.
-  ScriptedTarget target({19, 18, 17, 18});
-  request.measured = {&target, 2, 2};
+  request.model = model.string();
+  request.batch = 0;
+  // The search keeps the model's own order: two plans in two rounds.
+  ScriptedTarget target({18, 19, 18, 17});
+  request.measured = {&target, 3, 2};
   std::vector<std::string> measuring;
   request.progress = [&](const std::string& phase, int index, int count) {
     if (phase.find("measuring") == 0) {
@@ -257,18 +270,22 @@ TEST_CASE("Measured orders take turns, and the one with the best median is kept"
   const auto converted = tenon::Convert(request);
   REQUIRE_MESSAGE(converted, converted.error().message);
   const auto& orders = converted->measured;
-  REQUIRE(orders.size() == 2);
+  REQUIRE(orders.size() == 3);
   CHECK(orders[0].order == "search");
   CHECK(orders[1].order == "source");
+  CHECK(orders[2].order == "random");
+  CHECK(orders[1].same_as == 0);
   REQUIRE(target.plans().size() == 2);
-  CHECK(target.runs() == std::vector<size_t>{0, 1, 0, 1});
+  CHECK(target.runs() == std::vector<size_t>{0, 2, 0, 2});
+  CHECK(target.threads() == BoardNamed("x86-64").units.at(0).threads);
   CHECK(measuring.size() == 4);
-  CHECK(orders[0].ms == 17);
+  CHECK(orders[0].ms == 18);
   CHECK(orders[1].ms == 18);
-  CHECK(orders[0].chosen);
-  CHECK_FALSE(orders[1].chosen);
-  CHECK(converted->bytes == target.plans().at(0));
-  CHECK(nlohmann::json::parse(converted->decisions_json)["order"]["measured"].size() == 2);
+  CHECK(orders[2].ms == 17);
+  CHECK_FALSE(orders[0].chosen);
+  CHECK(orders[2].chosen);
+  CHECK(converted->bytes == target.plans().at(2));
+  CHECK(nlohmann::json::parse(converted->decisions_json)["order"]["measured"].size() == 3);
 }
 
 TEST_CASE("A plan becomes C source, named as C allows") {
@@ -284,12 +301,9 @@ TEST_CASE("A plan becomes C source, named as C allows") {
 }
 
 TEST_CASE("Boards have their units and memory") {
-  const auto boards = tenon::BuiltInBoards();
-  const auto board = std::find_if(boards.begin(), boards.end(),
-                                  [](const auto& each) { return each.name == "x86-64"; });
-  REQUIRE(board != boards.end());
-  CHECK_FALSE(board->units.empty());
-  CHECK(board->memory_spaces.at(0).bytes > 0);
+  const tenon::BoardSummary board = BoardNamed("x86-64");
+  CHECK_FALSE(board.units.empty());
+  CHECK(board.memory_spaces.at(0).bytes > 0);
 }
 
 TEST_CASE("Buffers of a table are placed by themselves") {

@@ -103,7 +103,7 @@ TEST_CASE("AnalyticCostModel: a portable kernel has a rate of its own where the 
   unit.multiply_accumulates_per_second = {{"u8", 2e9}};
   unit.portable_multiply_accumulates_per_second = {{"u8", 0.25e9}, {"f32", 1.0}};
   const auto time_by = [&](const char* kernel) {
-    graph.op(id).kernel = kernel;
+    graph.MutableOp(id).kernel = kernel;
     return AnalyticCostModel().TimeOf(graph, graph.op(id), unit).compute;
   };
   constexpr Picoseconds kPerOutput = 128 * 1000;
@@ -275,11 +275,11 @@ TEST_CASE("UnitFor: an op that has a backend runs on a unit of it") {
   Board npu = Load("npu-3unit");
   npu.units[2].backend = "fpga";
   const OpId id = graph.tensor(graph.FindTensor("c")).producer;
-  graph.op(id).backend = "cpu";
+  graph.MutableOp(id).backend = "cpu";
   CHECK(UnitFor(npu, graph.op(id))->name == "matrix");
-  graph.op(id).backend = "fpga";
+  graph.MutableOp(id).backend = "fpga";
   CHECK(UnitFor(npu, graph.op(id))->name == "vector");
-  graph.op(id).backend = "opencl";
+  graph.MutableOp(id).backend = "opencl";
   CHECK(UnitFor(npu, graph.op(id)) == nullptr);
 }
 

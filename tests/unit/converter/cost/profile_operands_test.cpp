@@ -11,8 +11,8 @@
 #include "converter/emit/emit_plan.hpp"
 #include "converter/ir/text.hpp"
 #include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
 #include "converter/layout/assign_locations.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "tests/support/convert_and_run.hpp"
 
@@ -123,9 +123,9 @@ output %y
 )");
   REQUIRE_MESSAGE(graph.ok(), graph.error().message);
   REQUIRE(ChooseKernels(*graph, {}).ok());
-  PassReport report;
-  REQUIRE(AssignLayouts(*graph, report).ok());
-  const Result<Locations> locations = AssignLocations(*graph, report);
+  PassContext context;
+  REQUIRE(AssignLayouts(*graph, context).ok());
+  const Result<Locations> locations = AssignLocations(*graph, context.report);
   REQUIRE(locations.ok());
   const ArenaPlan arena = PlanArena(*graph, *locations, {});
   const Result<std::vector<uint8_t>> bytes = EmitPlan(*graph, *locations, arena, {});

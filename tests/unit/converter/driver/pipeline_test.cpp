@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "converter/driver/pass_list.hpp"
 #include "converter/ir/text.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
@@ -99,6 +100,53 @@ std::string Shrunk(uint64_t seed, const converter::ConvertOptions& options) {
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+TEST_CASE("ListOfPasses: every pass has a name and a reason, and phases follow each other") {
+  const std::vector<converter::ListedPass>& list = converter::ListOfPasses();
+  for (size_t i = 0; i < list.size(); ++i) {
+    CAPTURE(i);
+    CHECK(!std::string(list[i].name).empty());
+    CHECK(!std::string(list[i].reason).empty());
+    if (i > 0) CHECK(list[i - 1].phase <= list[i].phase);
+  }
+}
+
+std::vector<std::string> PassesOn(const char* text, bool fuse) {
+  auto graph = converter::ParseGraph(text);
+  REQUIRE(graph.ok());
+  std::vector<converter::PassReport> reports;
+  REQUIRE(converter::Canonicalise(*graph, fuse, reports).ok());
+  std::vector<std::string> names;
+  for (const converter::PassReport& report : reports) names.push_back(report.name);
+  return names;
+}
+
+TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their order") {
+  using Names = std::vector<std::string>;
+  constexpr const char* kFloat =
+      "graph g\ninput %x: f32[2]\n%y = unary(%x) {function=relu}\noutput %y\n";
+  constexpr const char* kQuantized =
+      "graph g\ninput %x: f32[2]\nconst %s: f32[1] = [1]\n%q = quantize(%x, %s)\n"
+      "%y = dequantize(%q, %s)\noutput %y\n";
+  const Names clean = {"simplify", "fold-constants", "eliminate-dead-code"};
+  const Names fused = {"fold-pad", "fuse-affine", "fuse-activation", "fuse-residual",
+                       "eliminate-dead-code"};
+  const auto joined = [](std::initializer_list<Names> parts) {
+    Names all;
+    for (const Names& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  };
+  CHECK(PassesOn(kFloat, false) == joined({clean, {"isolate-outputs"}}));
+  CHECK(PassesOn(kFloat, true) == joined({clean, fused, {"isolate-outputs"}}));
+  CHECK(PassesOn(kQuantized, false) ==
+        joined({clean, {"fold-constants", "eliminate-dead-code", "isolate-outputs"}}));
+  CHECK(PassesOn(kQuantized, true) ==
+        joined({clean,
+                {"fold-pad", "fuse-quantized", "fold-lookups", "simplify", "shuffle-channels",
+                 "eliminate-dead-code", "fold-constants", "eliminate-dead-code"},
+                fused,
+                {"isolate-outputs"}}));
 }
 
 TEST_CASE("ConvertGraph: random graphs compute what their ops say, fused or not, on any kernels") {

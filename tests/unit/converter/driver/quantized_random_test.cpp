@@ -167,7 +167,7 @@ class RandomNetwork {
     }
   }
 
-  const Shape& shape_of(TensorId id) { return std::as_const(graph_).tensor(id).shape; }
+  const Shape& shape_of(TensorId id) { return graph_.tensor(id).shape; }
 
   converter::SplitMix64 random_;
   Graph graph_;

@@ -148,7 +148,7 @@ TEST_CASE("Tuned plans: a variant that the runtime does not know changes nothing
   for (KernelCaps& caps : kernels) caps.variants = UnknownVariant;
   converter::ConvertOptions options = OnDevice(std::make_shared<converter::VariantAt>(0));
   options.compile.kernels.backends = {cpu::CpuCaps(), known};
-  options.backends[1].kernels = {kernels.data(), kernels.size()};
+  options.compile.kernels.backends[1].kernels = {kernels.data(), kernels.size()};
   const auto plan = PlanWith(options);
   CHECK(CountVariants(KernelsOf(plan), "9x9") >= 4);
   CHECK(OutputOf(plan) == OutputOf(PlanWith(OnDevice(nullptr))));

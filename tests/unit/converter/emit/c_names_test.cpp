@@ -1,9 +1,9 @@
-#include "converter/emit/c_names.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <limits>
+
+#include "converter/emit/c_source.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -36,7 +36,7 @@ EmitOptions SomeOptions() {
 std::vector<uint8_t> Emitted(std::string_view text, const EmitOptions& options = SomeOptions()) {
   auto graph = ParseGraph(text);
   if (!graph.ok()) FAIL(graph.error().message);
-  for (const OpId id : graph->OpOrder()) UsePortableKernel(graph->op(id));
+  for (const OpId id : graph->OpOrder()) UsePortableKernel(graph->MutableOp(id));
   PassReport report;
   auto locations = AssignLocations(*graph, report);
   REQUIRE(locations.ok());

@@ -28,7 +28,7 @@ struct Placed {
 Placed Place(std::string_view text) {
   auto graph = ParseGraph(text);
   REQUIRE(graph.ok());
-  for (const OpId id : graph->OpOrder()) UsePortableKernel(graph->op(id));
+  for (const OpId id : graph->OpOrder()) UsePortableKernel(graph->MutableOp(id));
   PassReport report;
   auto locations = AssignLocations(*graph, report);
   REQUIRE(locations.ok());

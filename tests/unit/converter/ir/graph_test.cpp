@@ -86,7 +86,7 @@ TEST_CASE("Graph: the only consumer exists for one reader and no graph output") 
 
 TEST_CASE("Graph: inputs changed through op() are seen by the next question") {
   Chain chain;
-  chain.graph.op(chain.graph.tensor(chain.c).producer).inputs[0] = chain.b;
+  chain.graph.MutableOp(chain.graph.tensor(chain.c).producer).inputs[0] = chain.b;
   CHECK(Names(chain.graph, chain.graph.Consumers(chain.b)) == NameList{"c"});
   CHECK(Names(chain.graph, chain.graph.Consumers(chain.a)) == NameList{"b"});
 }
@@ -129,19 +129,19 @@ TEST_CASE("Graph: after any changes the readers are those that a walk over all o
     } else if (kind == 3) {
       graph.SetInput(ops[at], 0, any());
     } else if (kind == 4) {
-      graph.op(ops[at]).inputs.push_back(any());
+      graph.MutableOp(ops[at]).inputs.push_back(any());
     } else if (kind == 5) {
-      std::vector<TensorId>& inputs = graph.op(ops[at]).inputs;
+      std::vector<TensorId>& inputs = graph.MutableOp(ops[at]).inputs;
       if (inputs.size() > 1) inputs.erase(inputs.begin());
     } else {
-      graph.op(ops[at]).inputs.back() = any();
+      graph.MutableOp(ops[at]).inputs.back() = any();
       graph.SetInput(ops[at], 0, any());  // while the index does not know of the line above
     }
     if (step % 3 == 0) continue;  // several changes before a question
     for (const TensorId tensor : tensors) {
       std::vector<OpId> expected;
       for (const OpId id : graph.OpOrder()) {
-        const std::vector<TensorId>& inputs = std::as_const(graph).op(id).inputs;
+        const std::vector<TensorId>& inputs = graph.op(id).inputs;
         if (std::count(inputs.begin(), inputs.end(), tensor) > 0) expected.push_back(id);
       }
       const auto is_port = [&](const Graph::Port& port) { return port.tensor == tensor; };
@@ -173,7 +173,7 @@ TEST_CASE("Graph: fifty thousand readers and fifty thousand inputs are changed o
   graph.AddOutput(whole, "y");
   // Quadratic work here would be billions of steps: minutes.
   for (const TensorId part : parts) {
-    graph.SetInput(std::as_const(graph).tensor(part).producer, 1, two);
+    graph.SetInput(graph.tensor(part).producer, 1, two);
     graph.ReplaceUses(part, x);
     REQUIRE_FALSE(graph.IsRead(part));
   }

@@ -37,12 +37,14 @@ TEST_CASE("Verify: a valid graph passes") {
 }
 
 TEST_CASE("Verify: refuses a name changed to one that is taken") {
-  CHECK_REFUSED("is taken",
-                [](Graph& graph) { graph.tensor(graph.FindTensor("b")).name = std::string("a"); });
+  CHECK_REFUSED("is taken", [](Graph& graph) {
+    graph.MutableTensor(graph.FindTensor("b")).name = std::string("a");
+  });
 }
 
 TEST_CASE("Verify: refuses an empty name") {
-  CHECK_REFUSED("no name", [](Graph& graph) { graph.tensor(graph.FindTensor("b")).name.clear(); });
+  CHECK_REFUSED("no name",
+                [](Graph& graph) { graph.MutableTensor(graph.FindTensor("b")).name.clear(); });
 }
 
 TEST_CASE("Verify: refuses an order that is not topological") {
@@ -70,40 +72,41 @@ TEST_CASE("Verify: refuses an order that names no op") {
 
 TEST_CASE("Verify: refuses an id out of range") {
   CHECK_REFUSED("reads a tensor that is gone",
-                [](Graph& graph) { graph.op(Producer(graph, "b")).inputs[0] = 1000; });
+                [](Graph& graph) { graph.MutableOp(Producer(graph, "b")).inputs[0] = 1000; });
 }
 
 TEST_CASE("Verify: refuses an absent input that the op needs") {
   CHECK_REFUSED("unary \"b\"",
-                [](Graph& graph) { graph.op(Producer(graph, "b")).inputs[0] = kNone; });
+                [](Graph& graph) { graph.MutableOp(Producer(graph, "b")).inputs[0] = kNone; });
 }
 
 TEST_CASE("Verify: refuses an output of another shape than the op's rule gives") {
   CHECK_REFUSED("unary \"b\"", [](Graph& graph) {
-    graph.tensor(graph.FindTensor("b")).shape = Shape({3, 2});
+    graph.MutableTensor(graph.FindTensor("b")).shape = Shape({3, 2});
   });
 }
 
 TEST_CASE("Verify: refuses an output of another dtype than the op's rule gives") {
-  CHECK_REFUSED("unary \"b\"",
-                [](Graph& graph) { graph.tensor(graph.FindTensor("b")).dtype = DType::kF16; });
+  CHECK_REFUSED("unary \"b\"", [](Graph& graph) {
+    graph.MutableTensor(graph.FindTensor("b")).dtype = DType::kF16;
+  });
 }
 
 TEST_CASE("Verify: refuses a shape with a negative dimension") {
   CHECK_REFUSED("no valid shape",
-                [](Graph& graph) { graph.tensor(graph.FindTensor("b")).shape[0] = -2; });
+                [](Graph& graph) { graph.MutableTensor(graph.FindTensor("b")).shape[0] = -2; });
 }
 
 TEST_CASE("Verify: refuses a constant with too few bytes") {
   CHECK_REFUSED("holds 8 bytes, its type needs 12", [](Graph& graph) {
-    graph.tensor(graph.FindTensor("k")).constant =
+    graph.MutableTensor(graph.FindTensor("k")).constant =
         std::make_shared<const std::vector<std::byte>>(size_t{8});
   });
 }
 
 TEST_CASE("Verify: refuses an op that writes a constant") {
   CHECK_REFUSED("constant %b", [](Graph& graph) {
-    graph.tensor(graph.FindTensor("b")).constant =
+    graph.MutableTensor(graph.FindTensor("b")).constant =
         std::make_shared<const std::vector<std::byte>>(size_t{24});
   });
 }
@@ -114,34 +117,35 @@ TEST_CASE("Verify: refuses an op that writes an input") {
 
 TEST_CASE("Verify: refuses two ops that write one tensor") {
   CHECK_REFUSED("which has another producer", [](Graph& graph) {
-    graph.op(Producer(graph, "a")).outputs[0] = graph.FindTensor("b");
-    graph.tensor(graph.FindTensor("a")).producer = kNone;
-    graph.op(Producer(graph, "b")).inputs[0] = graph.FindTensor("x");
+    graph.MutableOp(Producer(graph, "a")).outputs[0] = graph.FindTensor("b");
+    graph.MutableTensor(graph.FindTensor("a")).producer = kNone;
+    graph.MutableOp(Producer(graph, "b")).inputs[0] = graph.FindTensor("x");
   });
 }
 
 TEST_CASE("Verify: refuses a tensor whose producer does not write it") {
   CHECK_REFUSED("does not write it", [](Graph& graph) {
-    graph.tensor(graph.FindTensor("b")).producer = Producer(graph, "a");
+    graph.MutableTensor(graph.FindTensor("b")).producer = Producer(graph, "a");
   });
 }
 
 TEST_CASE("Verify: refuses a tensor that is read but never written") {
   CHECK_REFUSED("never written", [](Graph& graph) {
-    graph.op(Producer(graph, "b")).inputs[0] = graph.AddTensor("t", DType::kF32, Shape({2, 3}));
+    graph.MutableOp(Producer(graph, "b")).inputs[0] =
+        graph.AddTensor("t", DType::kF32, Shape({2, 3}));
   });
 }
 
 TEST_CASE("Verify: refuses attributes that the op cannot have") {
   CHECK_REFUSED("unary \"b\"", [](Graph& graph) {
-    graph.op(Producer(graph, "b")).attributes =
+    graph.MutableOp(Producer(graph, "b")).attributes =
         Attributes(UnaryAttributes{static_cast<UnaryFunction>(99), 0, 0});
   });
 }
 
 TEST_CASE("Verify: refuses attributes of another op's size") {
   CHECK_REFUSED("attribute words", [](Graph& graph) {
-    graph.op(Producer(graph, "b")).attributes = Attributes(ConvAttributes{});
+    graph.MutableOp(Producer(graph, "b")).attributes = Attributes(ConvAttributes{});
   });
 }
 
@@ -159,7 +163,7 @@ TEST_CASE("Verify: refuses two outputs of one name") {
 
 TEST_CASE("Verify: refuses inputs changed through an old reference") {
   CHECK_REFUSED("old reference", [](Graph& graph) {
-    Op& op = graph.op(Producer(graph, "b"));
+    Op& op = graph.MutableOp(Producer(graph, "b"));
     REQUIRE(graph.Consumers(graph.FindTensor("x")).size() == 1);
     op.inputs[0] = graph.FindTensor("x");
   });

@@ -101,7 +101,7 @@ TEST_CASE("PlanArena: a workspace lives for its op's step alone") {
   Located located =
       Locate("graph g\ninput %x: f32[64]\n%a = unary(%x)\n%y = unary(%a)\noutput %y\n");
   const OpId op = located.graph.tensor(located.Id("y")).producer;
-  located.graph.op(op).workspace_bytes = 1000;
+  located.graph.MutableOp(op).workspace_bytes = 1000;
   const ArenaPlan arena = PlanArena(located.graph, located.locations, ArenaOptions());
   const PlannedStorage& workspace = arena.storages.back();
   CHECK(workspace.workspace_of == op);

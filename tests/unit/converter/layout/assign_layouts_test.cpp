@@ -1,8 +1,7 @@
-#include "converter/layout/assign_layouts.hpp"
-
 #include <algorithm>
 
 #include "converter/layout/assign_locations.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
@@ -13,10 +12,10 @@ namespace {
 Graph LaidOut(std::string_view text) {
   Graph graph = ParsedForTest(text);
   for (const OpId id : graph.OpOrder()) {
-    if (graph.op(id).kernel.empty()) UsePortableKernel(graph.op(id));
+    if (graph.op(id).kernel.empty()) UsePortableKernel(graph.MutableOp(id));
   }
-  PassReport report;
-  REQUIRE(AssignLayouts(graph, report).ok());
+  PassContext context;
+  REQUIRE(AssignLayouts(graph, context).ok());
   const Status status = Verify(graph);
   if (!status.ok()) FAIL(status.error().message);
   return graph;
@@ -169,8 +168,8 @@ output %y
 )");
   CHECK(LayoutOf(graph, "t") == Layout::kChannelsLast);
   CHECK(Copies(graph) == 0);
-  PassReport report;
-  const auto locations = AssignLocations(graph, report);
+  PassContext context;
+  const auto locations = AssignLocations(graph, context.report);
   REQUIRE(locations.ok());
   for (const char* name : {"t", "u"}) {
     const OpId op = graph.tensor(graph.FindTensor(name)).producer;

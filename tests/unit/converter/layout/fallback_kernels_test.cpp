@@ -1,9 +1,8 @@
-#include "converter/layout/fallback_kernels.hpp"
-
 #include <doctest/doctest.h>
 
 #include "converter/ir/text.hpp"
 #include "converter/layout/assign_locations.hpp"
+#include "converter/layout/layouts.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -17,7 +16,7 @@ Graph Parsed(std::string_view text) {
 /// The kernel that stands in for the only op on a device, its tensors dense in their layouts.
 std::string StandIn(Graph& graph) {
   const OpId id = graph.OpOrder().back();
-  graph.op(id).backend = "device";
+  graph.MutableOp(id).backend = "device";
   PassReport report;
   const auto locations = AssignLocations(graph, report);
   REQUIRE(locations.ok());
@@ -56,7 +55,7 @@ output %y
   CHECK(StandIn(row_major) == "cpu.conv.portable");
   Graph channels_last = Parsed(kConv);
   for (const TensorId id : {channels_last.inputs()[0].tensor, channels_last.outputs()[0].tensor}) {
-    channels_last.tensor(id).layout = Layout::kChannelsLast;
+    channels_last.MutableTensor(id).layout = Layout::kChannelsLast;
   }
   const std::string fast = StandIn(channels_last);
   CHECK(fast != "cpu.conv.portable");
@@ -70,12 +69,12 @@ input %x: f16[1,2,4,4]
 output %y
 )");
   PassReport report;
-  graph.op(graph.OpOrder()[0]).backend = "cpu";
+  graph.MutableOp(graph.OpOrder()[0]).backend = "cpu";
   const auto locations = AssignLocations(graph, report);
   REQUIRE(locations.ok());
   CHECK(ChooseFallbackKernels(graph, *locations, 1, false).ok());
   CHECK(graph.op(graph.OpOrder()[0]).fallback_kernel.empty());
-  graph.op(graph.OpOrder()[0]).backend = "device";
+  graph.MutableOp(graph.OpOrder()[0]).backend = "device";
   const Status status = ChooseFallbackKernels(graph, *locations, 1, false);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().kind == ErrorKind::kInput);

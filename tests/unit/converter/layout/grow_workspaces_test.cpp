@@ -1,9 +1,8 @@
-#include "converter/layout/grow_workspaces.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "converter/layout/arena_plan.hpp"
 #include "tests/unit/converter/layout/memory_testing.hpp"
 
 namespace tenon::converter {
@@ -26,7 +25,7 @@ Case InLeast(std::string_view text) {
   Case made{Locate(text), {}};
   Graph& graph = made.located.graph;
   for (const OpId id : graph.OpOrder()) {
-    Op& op = graph.op(id);
+    Op& op = graph.MutableOp(id);
     const OpCallView view(graph, op);
     for (const KernelCaps& caps : cpu::CortexMCaps("dsp")) {
       if (caps.kind != op.kind || caps.least_workspace_bytes == nullptr) continue;

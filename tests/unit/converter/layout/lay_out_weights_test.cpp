@@ -1,7 +1,6 @@
-#include "converter/layout/lay_out_weights.hpp"
-
 #include <cstring>
 
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
@@ -11,9 +10,9 @@ namespace {
 /// The graph with every op on the kernel `kernel`.
 Graph LaidOut(std::string_view text, const std::string& kernel) {
   Graph graph = ParsedForTest(text);
-  for (const OpId id : graph.OpOrder()) graph.op(id).kernel = kernel;
-  PassReport report;
-  REQUIRE(LayOutWeights(graph, report).ok());
+  for (const OpId id : graph.OpOrder()) graph.MutableOp(id).kernel = kernel;
+  PassContext context;
+  REQUIRE(LayOutWeights(graph, context).ok());
   const Status status = Verify(graph);
   if (!status.ok()) FAIL(status.error().message);
   return graph;
@@ -105,10 +104,10 @@ output %a
 output %b
 )");
   const std::vector<OpId> order = graph.OpOrder();
-  graph.op(order[0]).kernel = "cpu.quantized_conv.helium";
-  graph.op(order[1]).kernel = "cpu.quantized_conv.helium_depthwise";
-  PassReport report;
-  REQUIRE(LayOutWeights(graph, report).ok());
+  graph.MutableOp(order[0]).kernel = "cpu.quantized_conv.helium";
+  graph.MutableOp(order[1]).kernel = "cpu.quantized_conv.helium_depthwise";
+  PassContext context;
+  REQUIRE(LayOutWeights(graph, context).ok());
   REQUIRE(Verify(graph).ok());
   CHECK(graph.tensor(graph.op(order[0]).inputs[1]).layout == Layout::kChannelsLast);
   CHECK(graph.tensor(graph.op(order[1]).inputs[1]).layout == Layout::kOutputsLast);

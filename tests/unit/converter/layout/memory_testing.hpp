@@ -50,7 +50,7 @@ inline Located Locate(std::string_view text) {
   if (!graph.ok()) FAIL(graph.error().message);
   Located result{std::move(*graph), {}, {}};
   for (const OpId id : result.graph.OpOrder()) {
-    if (result.graph.op(id).kernel.empty()) UsePortableKernel(result.graph.op(id));
+    if (result.graph.op(id).kernel.empty()) UsePortableKernel(result.graph.MutableOp(id));
   }
   auto locations = AssignLocations(result.graph, result.report);
   if (!locations.ok()) FAIL(locations.error().message);

@@ -3,7 +3,7 @@
 
 #include "converter/ir/text.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/map/mapping_list.hpp"
+#include "converter/map/priority_table.hpp"
 #include "tests/support/twin_backend.hpp"
 
 namespace tenon::converter {
@@ -203,7 +203,7 @@ output %y
 
 TEST_CASE("Pins: an op that was fused is named with the op that it went into") {
   Case with;
-  with.graph.op(with.graph.OpOrder()[0]).source_ops = "bn_1,relu_1";
+  with.graph.MutableOp(with.graph.OpOrder()[0]).source_ops = "bn_1,relu_1";
   with.options.pins = {{"relu_1", "cpu"}};
   const auto mapping = ChooseKernels(with.graph, with.options);
   REQUIRE_FALSE(mapping.ok());

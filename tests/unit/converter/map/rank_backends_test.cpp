@@ -1,10 +1,9 @@
-#include "converter/map/rank_backends.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <utility>
 
+#include "converter/map/priority_table.hpp"
 #include "runtime/base/dtype.hpp"
 
 namespace tenon::converter {

@@ -1,10 +1,9 @@
-#include "converter/map/worse_kernel.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "converter/ir/text.hpp"
+#include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -1,11 +1,10 @@
-#include "converter/passes/compute_in_f32.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr Pass kPass = {"compute-in-f32", ComputeInF32};
+const Pass kPass = {"compute-in-f32", ComputeInF32};
 
 TEST_CASE("ComputeInF32: ports keep f16, everything between them is f32") {
   CHECK(RunOn(kPass, R"(input %x: f16[1,2,3,3]
@@ -48,8 +47,8 @@ output %j
 TEST_CASE("ComputeInF32: the graph remembers that weights were f16") {
   const auto weights_of = [](const char* text) {
     Graph graph = ParsedForTest(text);
-    PassReport report;
-    REQUIRE(ComputeInF32(graph, report).ok());
+    PassContext context;
+    REQUIRE(ComputeInF32(graph, context).ok());
     return graph.weights;
   };
   CHECK(weights_of("input %x: f16[1,2]\nconst %b: f16[2,1] = [1, 2]\n%y = matmul(%x, %b)\n"

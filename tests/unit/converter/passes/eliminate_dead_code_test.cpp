@@ -1,9 +1,10 @@
-#include "converter/passes/eliminate_dead_code.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
+
+const Pass kEliminateDeadCode = {"eliminate-dead-code", EliminateDeadCode};
 
 TEST_CASE("EliminateDeadCode: a chain that nobody reads goes, with its constants") {
   const PassResult result = RunOn(kEliminateDeadCode,
@@ -55,8 +56,9 @@ TEST_CASE("EliminateDeadCode: 20,000 dead ops go without walking the graph for e
     REQUIRE(next.ok());
     x = *next;
   }
+  PassContext context;
   std::vector<PassReport> reports;
-  REQUIRE(RunPass(kEliminateDeadCode, graph, reports).ok());
+  REQUIRE(RunPass(kEliminateDeadCode, graph, context, reports).ok());
   CHECK(reports[0].changed == 20000);
   CHECK(graph.OpOrder().empty());
 }

@@ -1,9 +1,10 @@
-#include "converter/passes/fold_pad.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
+
+const Pass kFoldPad = {"fold-pad", FoldPad};
 
 TEST_CASE("FoldPad: a zero pad goes into the conv's own") {
   const PassResult result = RunOn(kFoldPad,

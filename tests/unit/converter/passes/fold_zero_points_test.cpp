@@ -1,19 +1,18 @@
-#include "converter/passes/fold_zero_points.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
 
-Status FoldAll(Graph& graph, PassReport& report) {
-  return FoldZeroPoints(
-      graph, [](const Graph&, const Op&) { return true; }, report);
+Status FoldAll(Graph& graph, PassContext& context) {
+  context.wants_folded_bias = [](const Graph&, const Op&) { return true; };
+  return FoldZeroPoints(graph, context);
 }
-Status FoldNone(Graph& graph, PassReport& report) {
-  return FoldZeroPoints(
-      graph, [](const Graph&, const Op&) { return false; }, report);
+Status FoldNone(Graph& graph, PassContext& context) {
+  context.wants_folded_bias = [](const Graph&, const Op&) { return false; };
+  return FoldZeroPoints(graph, context);
 }
-constexpr Pass kFold = {"fold-zero-points", FoldAll};
+const Pass kFold = {"fold-zero-points", FoldAll};
 
 bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -1,9 +1,10 @@
-#include "converter/passes/fuse_activation.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
+
+const Pass kFuseActivation = {"fuse-activation", FuseActivation};
 
 TEST_CASE("FuseActivation: a unary op becomes the activation of conv, matmul and binary op") {
   const PassResult result = RunOn(kFuseActivation,

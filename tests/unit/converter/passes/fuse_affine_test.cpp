@@ -1,9 +1,10 @@
-#include "converter/passes/fuse_affine.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
+
+const Pass kFuseAffine = {"fuse-affine", FuseAffine};
 
 TEST_CASE("FuseAffine: a batch norm lowered to mul and add disappears in the conv") {
   const PassResult result = RunOn(kFuseAffine,

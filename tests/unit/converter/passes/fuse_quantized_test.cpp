@@ -1,11 +1,14 @@
-#include "converter/passes/fuse_quantized.hpp"
-
+#include "converter/fold/fold_tensors.hpp"
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr Pass kFuseQuantized{"fuse-quantized", FuseQuantized};
+const Pass kFuseQuantized{"fuse-quantized", [](Graph& graph, PassContext& context) {
+                            context.fold = FoldTensors;
+                            return FuseQuantized(graph, context);
+                          }};
 
 /// x: a quantized image of two channels and what it stands for; y's scale.
 const std::string kHead =

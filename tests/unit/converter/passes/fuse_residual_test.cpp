@@ -1,9 +1,10 @@
-#include "converter/passes/fuse_residual.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
+
+const Pass kFuseResidual = {"fuse-residual", FuseResidual};
 
 const std::string kHead =
     "input %x: f32[1,1,2,2]\n"

@@ -12,8 +12,10 @@ Graph Applied(std::string_view text, std::string_view format, bool channels_last
   Graph graph = ParsedForTest(text);
   auto parsed = ParseInputFormat("x", format);
   if (!parsed.ok()) FAIL(parsed.error().message);
-  PassReport report;
-  if (Status status = ApplyInputFormats(graph, {*parsed}, channels_last, report); !status.ok()) {
+  PassContext context;
+  context.input_formats = {*parsed};
+  context.images_channels_last = channels_last;
+  if (Status status = ApplyInputFormats(graph, context); !status.ok()) {
     FAIL(status.error().message);
   }
   if (Status status = Verify(graph); !status.ok()) FAIL(status.error().message);
@@ -28,7 +30,9 @@ struct Folded {
 Folded Fold(std::string_view text, std::string_view format) {
   Graph graph = Applied(text, format);
   Folded folded;
-  REQUIRE(FoldInputFormats(graph, nullptr, folded.report).ok());
+  PassContext context;
+  REQUIRE(FoldInputFormats(graph, context).ok());
+  folded.report = context.report;
   if (Status status = Verify(graph); !status.ok()) FAIL(status.error().message);
   folded.text = PrintedForTest(graph);
   return folded;
@@ -38,8 +42,9 @@ std::string ErrorOf(std::string_view text, std::string_view format) {
   Graph graph = ParsedForTest(text);
   auto parsed = ParseInputFormat("x", format);
   if (!parsed.ok()) return parsed.error().message;
-  PassReport report;
-  const Status status = ApplyInputFormats(graph, {*parsed}, false, report);
+  PassContext context;
+  context.input_formats = {*parsed};
+  const Status status = ApplyInputFormats(graph, context);
   return status.ok() ? "" : status.error().message;
 }
 
@@ -197,8 +202,8 @@ const %w: f32[1,2,1,1] = [1, 2]
 %y = conv(%r, %w)
 output %y
 )");
-  PassReport report;
-  REQUIRE(FoldInputFormats(graph, nullptr, report).ok());
+  PassContext context;
+  REQUIRE(FoldInputFormats(graph, context).ok());
   CHECK(PrintedForTest(graph) == R"(input %x: u8[1,2,3,3]
 const %w.of_bytes: f32[1,2,1,1] = [0.5, 0.5]
 const %w.mean: f32[2] = [3, 4]
@@ -215,9 +220,9 @@ const %w: f32[1,2,1,1] = [1, 2]
 %y = conv(%r, %w)
 output %y
 )");
-  PassReport report;
-  REQUIRE(FoldInputFormats(graph, nullptr, report).ok());
-  CHECK(report.changed == 0);
+  PassContext context;
+  REQUIRE(FoldInputFormats(graph, context).ok());
+  CHECK(context.report.changed == 0);
 }
 
 TEST_CASE("Folding: other readers, and values that are no straight line, keep the conversion") {
@@ -235,14 +240,14 @@ output %y
 TEST_CASE("Folding: a kernel that would be worse is reason enough to leave the convolution") {
   Graph graph = Applied(kConv, "u8,nhwc,mean=3");
   const std::string before = PrintedForTest(graph);
-  PassReport report;
-  const auto why_not = [](const Graph&, const Op&, const Op& after) {
+  PassContext context;
+  context.why_worse_kernel = [](const Graph&, const Op&, const Op& after) {
     return after.inputs.size() > 5 ? std::string("no kernel likes it") : std::string();
   };
-  REQUIRE(FoldInputFormats(graph, why_not, report).ok());
+  REQUIRE(FoldInputFormats(graph, context).ok());
   CHECK(PrintedForTest(graph) == before);
-  REQUIRE(report.declined.size() == 1);
-  CHECK(report.declined[0].reason == "no kernel likes it");
+  REQUIRE(context.report.declined.size() == 1);
+  CHECK(context.report.declined[0].reason == "no kernel likes it");
 }
 
 /// A quantized model whose input is (q - zero_point) * 0.5 of i8.
@@ -310,8 +315,8 @@ const %z: i8[1] = [-28]
 output %y
 )",
                                           table));
-  PassReport report;
-  REQUIRE(FoldInputFormats(graph, nullptr, report).ok());
+  PassContext context;
+  REQUIRE(FoldInputFormats(graph, context).ok());
   REQUIRE(Verify(graph).ok());
   CHECK(PrintedForTest(graph) == R"(input %x: u8[1,3,3,2]
 const %w: i8[1,2,1,1] = [1, 2]
@@ -347,10 +352,12 @@ output %y
   graph.SetPortQuantization(/*output=*/false, 0, 0.5F, -28);
   const auto format = ParseInputFormat("x", "u8,nhwc,mean=100,scale=0.5");
   REQUIRE(format.ok());
-  PassReport report;
-  REQUIRE(ApplyInputFormats(graph, {*format}, /*images_channels_last=*/true, report).ok());
+  PassContext context;
+  context.input_formats = {*format};
+  context.images_channels_last = true;
+  REQUIRE(ApplyInputFormats(graph, context).ok());
   REQUIRE(Verify(graph).ok());
-  REQUIRE(FoldInputFormats(graph, nullptr, report).ok());
+  REQUIRE(FoldInputFormats(graph, context).ok());
   REQUIRE(Verify(graph).ok());
   CHECK(PrintedForTest(graph) == R"(input %x.u8 as "x": u8[1,3,3,2]
 const %w: i8[1,2,1,1] = [1, 2]

@@ -1,11 +1,10 @@
-#include "converter/passes/isolate_outputs.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr Pass kPass = {"isolate-outputs", IsolateOutputs};
+const Pass kPass = {"isolate-outputs", IsolateOutputs};
 
 TEST_CASE("IsolateOutputs: an output that an op writes stays as it is") {
   const PassResult result =

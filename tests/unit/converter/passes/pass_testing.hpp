@@ -30,11 +30,12 @@ inline std::string PrintedForTest(const Graph& graph) {
 /// The pass's result; also checks that a second run finds nothing more to do.
 inline PassResult RunOn(const Pass& pass, std::string_view text) {
   Graph graph = ParsedForTest(text);
+  PassContext context;
   std::vector<PassReport> reports;
-  const Status status = RunPass(pass, graph, reports);
+  const Status status = RunPass(pass, graph, context, reports);
   if (!status.ok()) FAIL(status.error().message);
   PassResult result{PrintedForTest(graph), reports.front()};
-  const Status again = RunPass(pass, graph, reports);
+  const Status again = RunPass(pass, graph, context, reports);
   if (!again.ok()) FAIL(again.error().message);
   CHECK_MESSAGE(reports.back().changed == 0, "a second run changed the graph");
   CHECK(PrintedForTest(graph) == result.text);

@@ -1,11 +1,10 @@
-#include "converter/passes/shuffle_channels.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
 
-constexpr Pass kShuffleChannels{"shuffle-channels", ShuffleChannels};
+const Pass kShuffleChannels{"shuffle-channels", ShuffleChannels};
 
 std::string Shuffled(const std::string& text) { return RunOn(kShuffleChannels, text).text; }
 

@@ -1,9 +1,10 @@
-#include "converter/passes/simplify.hpp"
-
+#include "converter/passes/passes.hpp"
 #include "tests/unit/converter/passes/pass_testing.hpp"
 
 namespace tenon::converter {
 namespace {
+
+const Pass kSimplify = {"simplify", Simplify};
 
 // The statement between %a and %b does nothing: %b's reader reads %a.
 void CheckRemoved(std::string_view statement) {

@@ -20,15 +20,13 @@ struct Stored {
 Stored StoreAs(WeightsForm form, std::string_view text, DType model = DType::kF32) {
   Graph graph = ParsedForTest(text);
   graph.weights = model;
-  StoreWeightsOptions options;
-  options.form = form;
-  options.fewest_bytes = 0;
-  Stored stored;
-  REQUIRE(StoreWeights(graph, options, stored.report, stored.weights).ok());
+  PassContext context;
+  context.weights_form = form;
+  context.fewest_weight_bytes = 0;
+  REQUIRE(StoreWeights(graph, context).ok());
   const Status status = Verify(graph);
   if (!status.ok()) FAIL(status.error().message);
-  stored.text = PrintedForTest(graph);
-  return stored;
+  return {PrintedForTest(graph), context.report, context.weights};
 }
 
 std::string ReasonOf(const Stored& stored) {
@@ -218,21 +216,19 @@ TEST_CASE("StoreWeights: unless told, weights stay as the model has them") {
 
 TEST_CASE("StoreWeights: small constants, and ops that would run worse, stay as they are") {
   Graph graph = ParsedForTest(kConv);
-  StoreWeightsOptions options;
-  options.form = WeightsForm::kF16;
-  PassReport report;
-  WeightsReport weights;
-  REQUIRE(StoreWeights(graph, options, report, weights).ok());
-  options.fewest_bytes = 0;
-  options.why_not = [](const Graph& whole, const Op& before, const Op& after) {
+  PassContext context;
+  context.weights_form = WeightsForm::kF16;
+  REQUIRE(StoreWeights(graph, context).ok());
+  context.fewest_weight_bytes = 0;
+  context.why_worse_kernel = [](const Graph& whole, const Op& before, const Op& after) {
     CHECK(whole.tensor(before.inputs[1]).dtype == DType::kF32);
     CHECK(whole.tensor(after.inputs[1]).dtype == DType::kF16);
     return std::string("no kernel likes it");
   };
-  REQUIRE(StoreWeights(graph, options, report, weights).ok());
-  REQUIRE(report.declined.size() == 2);
-  CHECK(report.declined[0].reason == "its weights are small");
-  CHECK(report.declined[1].reason == "no kernel likes it");
+  REQUIRE(StoreWeights(graph, context).ok());
+  REQUIRE(context.report.declined.size() == 2);
+  CHECK(context.report.declined[0].reason == "its weights are small");
+  CHECK(context.report.declined[1].reason == "no kernel likes it");
   CHECK(PrintedForTest(graph) == PrintedForTest(ParsedForTest(kConv)));
 }
 

@@ -1,10 +1,10 @@
-#include "converter/quantize/choose_range.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "converter/quantize/choose_scales.hpp"
 
 namespace tenon::converter {
 namespace {

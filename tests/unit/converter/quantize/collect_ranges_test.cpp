@@ -1,8 +1,7 @@
-#include "converter/quantize/collect_ranges.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "converter/quantize/graph_runner.hpp"
 #include "tests/unit/converter/quantize/quantize_testing.hpp"
 
 namespace tenon::converter {

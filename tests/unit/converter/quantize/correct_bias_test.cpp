@@ -1,8 +1,6 @@
-#include "converter/quantize/correct_bias.hpp"
-
 #include <cmath>
 
-#include "converter/quantize/collect_ranges.hpp"
+#include "converter/quantize/graph_runner.hpp"
 #include "converter/quantize/insert_quantization.hpp"
 #include "tests/unit/converter/quantize/quantize_testing.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "converter/quantize/collect_ranges.hpp"
+#include "converter/quantize/graph_runner.hpp"
 #include "tests/unit/converter/quantize/quantize_testing.hpp"
 
 namespace tenon::converter {
@@ -25,7 +25,7 @@ constexpr std::string_view kChain =
 
 /// Multiplies output channel `channel` of a convolution's weights.
 void ScaleChannel(Graph& graph, const char* weights, int32_t channel, double factor) {
-  Tensor& tensor = graph.tensor(graph.FindTensor(weights));
+  Tensor& tensor = graph.MutableTensor(graph.FindTensor(weights));
   std::vector<double> values = ReadElements(tensor);
   const size_t each = values.size() / static_cast<size_t>(tensor.shape[0]);
   for (size_t i = 0; i < each; ++i) values[static_cast<size_t>(channel) * each + i] *= factor;

@@ -1,6 +1,6 @@
 #include "converter/quantize/insert_quantization.hpp"
 
-#include "converter/quantize/collect_ranges.hpp"
+#include "converter/quantize/graph_runner.hpp"
 #include "tests/unit/converter/quantize/quantize_testing.hpp"
 
 namespace tenon::converter {

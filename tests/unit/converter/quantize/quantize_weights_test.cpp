@@ -1,7 +1,6 @@
-#include "converter/quantize/quantize_weights.hpp"
-
 #include <cmath>
 
+#include "converter/quantize/insert_quantization.hpp"
 #include "tests/unit/converter/quantize/quantize_testing.hpp"
 
 namespace tenon::converter {

@@ -1,8 +1,7 @@
-#include "converter/quantize/take_bytes.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "converter/quantize/equalize.hpp"
 #include "tests/unit/converter/quantize/quantize_testing.hpp"
 
 namespace tenon::converter {

@@ -5,13 +5,11 @@
 #include <algorithm>
 
 #include "converter/emit/emit_plan.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/ir/text.hpp"
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/map/kernel_choice.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/layout/lower.hpp"
+#include "converter/passes/passes.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/random_graph.hpp"
@@ -36,21 +34,19 @@ struct Scheduled {
 
 /// Chooses kernels, layouts and views, then schedules.
 Result<Scheduled> Schedule(Graph graph, const Board& board, const ScheduleOptions& options = {}) {
+  PassContext context;
+  REQUIRE(IsolateOutputs(graph, context).ok());
+  LowerOptions lower;
+  lower.kernels.portable_only = true;
   std::vector<PassReport> passes;
-  REQUIRE(RunPass({"isolate-outputs", IsolateOutputs}, graph, passes).ok());
-  KernelChoiceOptions kernels;
-  kernels.portable_only = true;
-  const auto mapping = ChooseKernels(graph, kernels);
-  REQUIRE(mapping.ok());
-  REQUIRE(RunPass({"assign-layouts", AssignLayouts}, graph, passes).ok());
-  PassReport views;
-  auto locations = AssignLocations(graph, views);
-  REQUIRE(locations.ok());
-  auto program = MakeSchedule(graph, *locations, board, AnalyticCostModel(), options);
+  auto lowered = Lower(graph, lower, passes);
+  REQUIRE(lowered.ok());
+  Locations& locations = lowered->locations;
+  auto program = MakeSchedule(graph, locations, board, AnalyticCostModel(), options);
   if (!program.ok()) return program.error();
   const Status verified = Verify(graph);
   if (!verified.ok()) FAIL(verified.error().message);
-  return Scheduled{std::move(graph), std::move(*locations), std::move(*program)};
+  return Scheduled{std::move(graph), std::move(locations), std::move(*program)};
 }
 
 Graph Parsed(std::string_view text) {

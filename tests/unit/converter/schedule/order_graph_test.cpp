@@ -1,5 +1,3 @@
-#include "converter/schedule/order_graph.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "converter/layout/arena_plan.hpp"
 #include "converter/layout/assign_locations.hpp"
 #include "converter/report/decisions.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/random_graph.hpp"
@@ -24,7 +23,7 @@ Located LocateRandom(uint64_t seed) {
   test::RandomGraphOptions shape;
   shape.most_ops = 30;
   Located located{test::RandomGraph(seed, shape), {}, {}};
-  for (const OpId id : located.graph.OpOrder()) UsePortableKernel(located.graph.op(id));
+  for (const OpId id : located.graph.OpOrder()) UsePortableKernel(located.graph.MutableOp(id));
   auto locations = AssignLocations(located.graph, located.report);
   REQUIRE(locations.ok());
   located.locations = std::move(*locations);
@@ -95,7 +94,7 @@ const %k: f32[64] = random(1)
 %y = binary(%x, %k)
 output %y
 )");
-  located.graph.op(located.graph.OpOrder()[0]).workspace_bytes = 100;
+  located.graph.MutableOp(located.graph.OpOrder()[0]).workspace_bytes = 100;
   const OrderProblem order = MakeOrderProblem(located.graph, located.locations);
   CHECK(order.problem.storages.size() == 2);
   CHECK(order.problem.nodes[0].transient_bytes == 128);  // as the placer pads it

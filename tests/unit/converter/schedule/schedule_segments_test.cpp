@@ -1,6 +1,4 @@
 // Programs whose devices are started once per segment: right values whoever runs ahead, few starts.
-#include "converter/schedule/schedule_segments.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,10 +6,10 @@
 #include <random>
 
 #include "converter/ir/text.hpp"
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/map/kernel_choice.hpp"
-#include "converter/passes/isolate_outputs.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/schedule/make_schedule.hpp"
 #include "converter/schedule/segment_graph.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
@@ -45,10 +43,11 @@ struct Options {
 };
 
 Result<Scheduled> MakeScheduled(Graph graph, const Options& options, uint64_t seed) {
-  std::vector<PassReport> passes;
-  REQUIRE(RunPass({"isolate-outputs", IsolateOutputs}, graph, passes).ok());
+  PassContext context;
+  REQUIRE(IsolateOutputs(graph, context).ok());
   std::mt19937_64 random(seed);
-  KernelChoiceOptions kernels;
+  LowerOptions lower;
+  KernelChoiceOptions& kernels = lower.kernels;
   kernels.portable_only = true;
   kernels.board = &options.board;
   kernels.backends = test::CpuAndTwin();
@@ -56,18 +55,16 @@ Result<Scheduled> MakeScheduled(Graph graph, const Options& options, uint64_t se
     kernels.assigned.resize(static_cast<size_t>(id) + 1);
     kernels.assigned[static_cast<size_t>(id)] = options.backend_of(seed, random);
   }
-  const auto mapping = ChooseKernels(graph, kernels);
-  REQUIRE(mapping.ok());
-  REQUIRE(RunPass({"assign-layouts", AssignLayouts}, graph, passes).ok());
-  PassReport views;
-  auto locations = AssignLocations(graph, views);
-  REQUIRE(locations.ok());
+  std::vector<PassReport> passes;
+  auto lowered = Lower(graph, lower, passes);
+  REQUIRE(lowered.ok());
+  Locations& locations = lowered->locations;
   const AnalyticCostModel model(options.board);
-  auto program = MakeSchedule(graph, *locations, options.board, model, options.schedule);
+  auto program = MakeSchedule(graph, locations, options.board, model, options.schedule);
   if (!program.ok()) return program.error();
   const Status verified = Verify(graph);
   if (!verified.ok()) FAIL(verified.error().message);
-  return Scheduled{std::move(graph), std::move(*locations), std::move(*program)};
+  return Scheduled{std::move(graph), std::move(locations), std::move(*program)};
 }
 
 std::string Half(uint64_t, std::mt19937_64& random) { return random() % 2 == 0 ? "cpu" : "twin"; }

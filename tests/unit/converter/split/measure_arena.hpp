@@ -8,11 +8,8 @@
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
-#include "converter/layout/lay_out_weights.hpp"
-#include "converter/map/kernel_choice.hpp"
-#include "converter/schedule/order_graph.hpp"
+#include "converter/layout/lower.hpp"
+#include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "converter/split/memory_plan.hpp"
 
@@ -35,19 +32,13 @@ struct MeasuredArena {
 
 [[nodiscard]] inline Result<MeasuredArena> PlaceGraph(Graph graph, const MeasureOptions& options) {
   MeasuredArena result;
-  KernelChoiceOptions kernels;
+  LowerOptions lower;
+  KernelChoiceOptions& kernels = lower.kernels;
   kernels.portable_only = options.portable;
   kernels.threads = options.threads;
   kernels.workspace_limit = options.most_workspace;
-  TENON_ASSIGN_OR_RETURN(const std::vector<MappedOp> mapping, ChooseKernels(graph, kernels));
-  for (const Pass& pass :
-       {Pass{"assign-layouts", AssignLayouts}, Pass{"lay-out-weights", LayOutWeights}}) {
-    if (Status status = RunPass(pass, graph, result.passes); !status.ok()) return status.error();
-  }
-  PassReport views{"assign-locations", 0, {}};
-  TENON_ASSIGN_OR_RETURN(result.locations, AssignLocations(graph, views));
-  result.passes.push_back(std::move(views));
-  if (Status status = Verify(graph); !status.ok()) return status.error();
+  TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, lower, result.passes));
+  result.locations = std::move(lowered.locations);
   ArenaOptions arena;
   arena.place.work_budget = options.place_budget;
   result.arena = PlanArena(graph, result.locations, arena);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "converter/driver/pipeline.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "tests/support/shared_folder.hpp"
 #include "tests/unit/converter/split/chain_testing.hpp"

@@ -1,9 +1,8 @@
-#include "converter/split/patch_estimate.hpp"
-
 #include <doctest/doctest.h>
 
 #include "converter/ir/text.hpp"
 #include "converter/split/chain_builder.hpp"
+#include "converter/split/patch_profile.hpp"
 #include "converter/split/patch_ranges.hpp"
 
 namespace tenon::converter {

@@ -64,9 +64,9 @@ void StoreAsInt8(Graph& graph, OpId id, size_t scale_input, int32_t outputs) {
   std::vector<float> scales;
   for (int32_t m = 0; m < outputs; ++m) scales.push_back(0.001F * static_cast<float>(m + 1));
   const TensorId stored = graph.AddConstantOf("w.i8", DType::kI8, weights.shape, bytes);
-  graph.op(id).inputs[1] = stored;
-  graph.op(id).inputs.resize(scale_input + 1, kNone);
-  graph.op(id).inputs[scale_input] =
+  graph.MutableOp(id).inputs[1] = stored;
+  graph.MutableOp(id).inputs.resize(scale_input + 1, kNone);
+  graph.MutableOp(id).inputs[scale_input] =
       graph.AddConstantOf("w.scale", DType::kF32, Shape({outputs}), scales);
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "converter/driver/pipeline.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/split/working_set.hpp"
 #include "tests/support/convert_and_run.hpp"

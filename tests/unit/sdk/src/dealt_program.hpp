@@ -85,7 +85,7 @@ inline DealtProgram MakeProgram(Graph graph, size_t workers, size_t arenas) {
   program.graph = std::move(graph);
   std::vector<converter::PassReport> passes;
   REQUIRE(converter::Canonicalise(program.graph, /*fuse=*/false, passes).ok());
-  for (const OpId id : program.graph.OpOrder()) UsePortableKernel(program.graph.op(id));
+  for (const OpId id : program.graph.OpOrder()) UsePortableKernel(program.graph.MutableOp(id));
   converter::PassReport report;
   auto locations = AssignLocations(program.graph, report);
   REQUIRE(locations.ok());

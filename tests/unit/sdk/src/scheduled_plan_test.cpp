@@ -1,9 +1,8 @@
 // Schedules of boards whose units run side by side, as plan files that are checked and run here.
 #include "converter/emit/emit_plan.hpp"
-#include "converter/fold/fold_constants.hpp"
+#include "converter/fold/fold_tensors.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
-#include "converter/layout/assign_layouts.hpp"
-#include "converter/layout/assign_locations.hpp"
+#include "converter/layout/lower.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "tests/support/evaluate_graph.hpp"
 #include "tests/support/shared_folder.hpp"
@@ -21,17 +20,15 @@ std::vector<uint8_t> ScheduledPlan(Graph graph, int64_t sram_bytes) {
   auto board = converter::LoadBoard("npu-3unit");
   REQUIRE(board.ok());
   board->FindSpace("sram")->bytes = sram_bytes;
-  converter::KernelChoiceOptions kernels;
-  kernels.portable_only = true;
-  REQUIRE(ChooseKernels(graph, kernels).ok());
+  converter::LowerOptions lower;
+  lower.kernels.portable_only = true;
   std::vector<converter::PassReport> passes;
-  REQUIRE(RunPass({"assign-layouts", converter::AssignLayouts}, graph, passes).ok());
-  converter::PassReport views;
-  auto locations = AssignLocations(graph, views);
-  REQUIRE(locations.ok());
+  auto lowered = Lower(graph, lower, passes);
+  REQUIRE(lowered.ok());
+  converter::Locations& locations = lowered->locations;
   converter::ScheduleOptions options;
   options.search_order = false;
-  auto program = MakeSchedule(graph, *locations, *board, converter::AnalyticCostModel(), options);
+  auto program = MakeSchedule(graph, locations, *board, converter::AnalyticCostModel(), options);
   if (!program.ok()) FAIL(program.error().message);
   converter::EmitOptions emit;
   emit.board = board->name;
@@ -40,7 +37,7 @@ std::vector<uint8_t> ScheduledPlan(Graph graph, int64_t sram_bytes) {
   for (const int32_t unit : program->schedule.unit_of_worker) {
     emit.worker_names.push_back(board->units[static_cast<size_t>(unit)].name);
   }
-  auto plan = EmitPlan(graph, *locations, program->arena, program->schedule, emit);
+  auto plan = EmitPlan(graph, locations, program->arena, program->schedule, emit);
   if (!plan.ok()) FAIL(plan.error().message);
   return std::move(*plan);
 }

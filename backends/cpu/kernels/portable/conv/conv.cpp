@@ -10,6 +10,8 @@
 namespace tenon::cpu::portable {
 namespace {
 
+using In = ConvInput;
+
 using Conv = ConvGemm<TileGemm>;
 using In = ConvInput;
 

@@ -8,14 +8,16 @@
 namespace tenon::cpu::portable {
 namespace {
 
+using In = MatMulInput;
+
 TileGemm GemmOf(const TileGemm& prepared, const OpCall& call, int batch) {
   const TensorView& y = call.Output();
   TileGemm gemm = prepared;
-  gemm.x = call.Input(0).As<const float>() + BatchOffset(batch, y, call.Input(0));
-  gemm.w_first = BatchOffset(batch, y, call.Input(1));
+  gemm.x = call.Input(In::kX).As<const float>() + BatchOffset(batch, y, call.Input(In::kX));
+  gemm.w_first = BatchOffset(batch, y, call.Input(In::kWeights));
   gemm.y = y.As<float>() + BatchOffset(batch, y, y);
-  if (call.HasInput(2)) {
-    const TensorView& bias = call.Input(2);
+  if (call.HasInput(In::kBias)) {
+    const TensorView& bias = call.Input(In::kBias);
     gemm.addends[0].data = bias.As<const float>() + BatchOffset(batch, y, bias);
     gemm.addends[0].output = BroadcastStride(bias, 1, 0);
     gemm.addends[0].column = BroadcastStride(bias, 2, 0);

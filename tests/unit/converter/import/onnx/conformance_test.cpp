@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "converter/import/onnx/shape_cross_check.hpp"
+#include "converter/import/onnx/onnx_import.hpp"
 #include "converter/import/onnx/tensor_data.hpp"
 #include "converter/ir/elements.hpp"
 #include "tests/unit/converter/import/onnx/evaluate.hpp"

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "converter/import/onnx/lowering_table.hpp"
+#include "converter/import/onnx/lowering.hpp"
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
 

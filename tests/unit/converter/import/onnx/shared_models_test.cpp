@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "converter/import/onnx/shape_cross_check.hpp"
+#include "converter/import/onnx/onnx_import.hpp"
 #include "tests/unit/converter/import/onnx/evaluate.hpp"
 #include "tests/unit/converter/import/onnx/model_builder.hpp"
 #include "tests/unit/converter/import/onnx/shared_folder.hpp"

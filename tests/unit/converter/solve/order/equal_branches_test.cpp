@@ -1,5 +1,3 @@
-#include "converter/solve/order/equal_branches.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "converter/solve/order/problem_parts.hpp"
 #include "tests/unit/converter/solve/order/memory_problems.hpp"
 
 namespace tenon::converter {

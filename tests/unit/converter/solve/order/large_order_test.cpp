@@ -5,10 +5,9 @@
 #include <numeric>
 #include <random>
 
-#include "converter/solve/order/greedy_order.hpp"
+#include "converter/solve/order/list_orders.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "converter/solve/order/problem_parts.hpp"
-#include "converter/solve/order/random_order.hpp"
 #include "tests/unit/converter/solve/order/dag_problems.hpp"
 
 namespace tenon::converter {

@@ -1,8 +1,8 @@
-#include "converter/solve/order/random_order.hpp"
-
 #include <doctest/doctest.h>
 
 #include <set>
+
+#include "converter/solve/order/list_orders.hpp"
 
 namespace tenon::converter {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "converter/solve/order/random_order.hpp"
+#include "converter/solve/order/list_orders.hpp"
 #include "converter/solve/time/time_orders.hpp"
 #include "tests/unit/converter/solve/time/time_problems.hpp"
 

@@ -115,7 +115,7 @@ bool HasEvenPixels(const TensorView& view, ptrdiff_t step) {
 }  // namespace
 
 Geometry GeometryOf(const OpCall& op) {
-  const TensorView& x = op.Input(0);
+  const TensorView& x = op.Input(In::kX);
   const TensorView& y = op.Output();
   Geometry g = {};
   g.x = x.As<const uint8_t>();

@@ -1,0 +1,105 @@
+#include "converter/driver/pass_list.hpp"
+
+#include <algorithm>
+
+#include "converter/passes/fold_input_format.hpp"
+#include "converter/passes/input_format.hpp"
+#include "converter/passes/passes.hpp"
+#include "converter/passes/store_weights.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Passes for quantized graphs would change no other one.
+bool IsQuantized(const Graph& graph) {
+  const std::vector<OpId> ops = graph.OpOrder();
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](OpId id) { return TraitsOf(graph.op(id).kind).quantized; });
+}
+
+}  // namespace
+
+const std::vector<ListedPass>& ListOfPasses() {
+  using enum PassPhase;
+  using enum PassCondition;
+  static const std::vector<ListedPass> list = {
+      {kAdapt, kAlways, "compute-in-f32", ComputeInF32, "no kernel computes in f16"},
+      {kAdapt, kWithInputFormats, "apply-input-formats", ApplyInputFormats,
+       "what it inserts is folded and fused like the model's own ops"},
+
+      {kClean, kAlways, "simplify", Simplify,
+       "first, because what follows matches on what is really there"},
+      {kClean, kAlways, "fold-constants", FoldQuantizedConstants,
+       "folds what simplify exposes, because fusion wants constant operands; quantized weights stay"
+       " quantized"},
+      {kClean, kAlways, "eliminate-dead-code", EliminateDeadCode,
+       "readers left behind would block fusion"},
+
+      {kIntoWeights, kAlways, "fold-pad", FoldPad,
+       "a batch norm behind the convolution must meet it"},
+      {kIntoWeights, kAlways, "fuse-affine", FuseAffine,
+       "what is folded into weights must be there when they get their scales"},
+      {kIntoWeights, kAlways, "eliminate-dead-code", EliminateDeadCode,
+       "constants left behind would be given scales"},
+
+      {kFuse, kQuantizedFusing, "fold-pad", FoldPad,
+       "the float form says most plainly what is padded with"},
+      {kFuse, kQuantizedFusing, "fuse-quantized", FuseQuantized,
+       "before activations and residuals become parts of ops"},
+      {kFuse, kQuantizedFusing, "fold-lookups", FoldLookups, "joins tables that requantizing left"},
+      {kFuse, kQuantizedFusing, "simplify", Simplify,
+       "moves that stood apart between quantize ops meet"},
+      {kFuse, kQuantizedFusing, "shuffle-channels", ShuffleChannels,
+       "the last that changes moves, because others would not join its parts"},
+      {kFuse, kQuantizedFusing, "eliminate-dead-code", EliminateDeadCode,
+       "float ops that integer ones replaced would be folded"},
+      {kFuse, kQuantized, "fold-constants", FoldConstants,
+       "weights that are still dequantized are read by float ops, as floats"},
+      {kFuse, kQuantized, "eliminate-dead-code", EliminateDeadCode, "drops their quantized form"},
+      {kFuse, kFusing, "fold-pad", FoldPad,
+       "before anything is fused into the convolution behind it"},
+      {kFuse, kFusing, "fuse-affine", FuseAffine,
+       "batch norms and biases, while nothing stands after them"},
+      {kFuse, kFusing, "fuse-activation", FuseActivation, "on convolutions and on additions"},
+      {kFuse, kFusing, "fuse-residual", FuseResidual,
+       "after activations: takes the addition with its activation"},
+      {kFuse, kFusing, "eliminate-dead-code", EliminateDeadCode,
+       "no constant that was folded into another is stored"},
+      {kFuse, kAlways, "isolate-outputs", IsolateOutputs, "once no pass replaces outputs any more"},
+
+      {kStore, kAlways, "fold-input-formats", FoldInputFormats,
+       "needs fused ops, and weights that are still f32 to scale"},
+      {kStore, kAlways, "store-weights", StoreWeights, "once no pass changes weights any more"},
+      {kStore, kAlways, "fold-zero-points", FoldZeroPoints,
+       "before anything is split, because parts share constants"},
+  };
+  return list;
+}
+
+Status RunPhase(PassPhase phase, bool fuse, Graph& graph, PassContext& context,
+                std::vector<PassReport>& reports) {
+  const bool quantized = IsQuantized(graph);
+  const auto holds = [&](PassCondition condition) {
+    switch (condition) {
+      case PassCondition::kAlways:
+        return true;
+      case PassCondition::kFusing:
+        return fuse;
+      case PassCondition::kQuantized:
+        return quantized;
+      case PassCondition::kQuantizedFusing:
+        return quantized && fuse;
+      case PassCondition::kWithInputFormats:
+        return !context.input_formats.empty();
+    }
+    return false;
+  };
+  for (const ListedPass& listed : ListOfPasses()) {
+    if (listed.phase != phase || !holds(listed.when)) continue;
+    TENON_RETURN_IF_ERROR(RunPass({listed.name, listed.run}, graph, context, reports));
+  }
+  return {};
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,46 @@
+// The order in which elements of tensors lie in memory: of activations, of constant weights, and as
+// the CPU's kernels take it where they stand in for a device's.
+#pragma once
+
+#include "converter/ir/locations.hpp"
+#include "converter/ir/pass.hpp"
+
+namespace tenon::converter {
+
+// Decides every tensor's physical layout and inserts the conversions that this takes.
+//
+// Requires:   kernels chosen (their caps say which layouts they take).
+// Guarantees: each operand has a layout that its op's kernel takes; graph inputs and outputs are
+//             row-major; one conversion at most per tensor and layout.
+// Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and what
+// follows keeps the layout of what it reads.
+[[nodiscard]] Status AssignLayouts(Graph& graph, PassContext& context);
+
+/// True if both layouts put every element of this shape at the same place.
+[[nodiscard]] bool LayoutsCoincide(const Shape& shape);
+
+// Puts constant weights into the order in which their kernels read them, so that nothing is packed
+// when the plan is loaded: they are used in place from the plan file.
+//
+// Requires:   kernels chosen.
+// Guarantees: the values of no tensor change; a constant that kernels want in two orders is there
+//             twice.
+[[nodiscard]] Status LayOutWeights(Graph& graph, PassContext& context);
+
+// The CPU's form of ops on devices, for plans that go on without the device (--fallback).
+//
+// Requires:   kernels chosen, layouts assigned, locations known.
+// Guarantees: every op that executes on a device has a CPU kernel that takes its operands as they
+//             lie there, so that a segment can be run again in place; nothing else changes.
+
+/// Sets `fallback_kernel` and `fallback_workspace_bytes` of ops on other backends than "cpu".
+/// `threads`: the most that a run will use. `portable_only`: see MarkOptions. Errors (kInput): ops
+/// that no kernel of the CPU runs, all of them at once with the kernels' reasons.
+[[nodiscard]] Status ChooseFallbackKernels(Graph& graph, const Locations& locations, int threads,
+                                           bool portable_only);
+
+/// True if a kernel with this need takes a tensor of these strides, whatever it was laid out for.
+[[nodiscard]] bool TakesAsItLies(LayoutNeed need, const Shape& shape,
+                                 const std::vector<int32_t>& strides);
+
+}  // namespace tenon::converter

@@ -1,0 +1,32 @@
+#include "converter/layout/lower.hpp"
+
+#include <utility>
+
+#include "converter/layout/assign_locations.hpp"
+#include "converter/layout/layouts.hpp"
+
+namespace tenon::converter {
+
+Status LocateTensors(Graph& graph, PassContext& context) {
+  TENON_ASSIGN_OR_RETURN(context.locations, AssignLocations(graph, context.report));
+  return {};
+}
+
+Result<Lowered> Lower(Graph& graph, const LowerOptions& options, std::vector<PassReport>& reports) {
+  Lowered lowered;
+  PassContext context;
+  TENON_ASSIGN_OR_RETURN(lowered.mapping, ChooseKernels(graph, options.kernels));
+  if (options.layouts) {
+    TENON_RETURN_IF_ERROR(RunPass({"assign-layouts", AssignLayouts}, graph, context, reports));
+    TENON_RETURN_IF_ERROR(RunPass({"lay-out-weights", LayOutWeights}, graph, context, reports));
+  }
+  TENON_RETURN_IF_ERROR(RunPass(options.locate, graph, context, reports));
+  lowered.locations = std::move(context.locations);
+  if (options.fallback) {
+    TENON_RETURN_IF_ERROR(ChooseFallbackKernels(graph, lowered.locations, options.kernels.threads,
+                                                options.kernels.portable_only));
+  }
+  return lowered;
+}
+
+}  // namespace tenon::converter

@@ -1,0 +1,45 @@
+// The storages of an arena plan in the making. Those that take over each other's bytes, one after
+// the other, form a chain, which gets one place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "converter/layout/arena_plan.hpp"
+
+namespace tenon::converter {
+
+inline constexpr size_t kNoStorage = SIZE_MAX;
+
+class StorageChains {
+ public:
+  /// Adds to `plan`, whose steps the caller sets.
+  StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan);
+
+  /// A chain of its own. Returns its index in ArenaPlan::storages.
+  size_t Add(PlannedStorage storage);
+  /// Of a tensor that owns its bytes; untouched so far.
+  size_t AddRoot(TensorId root);
+  /// Of the op at `step`; kNoStorage if it needs none.
+  size_t AddWorkspace(int64_t step);
+  /// Makes the storage live at `step` too.
+  void Touch(size_t storage, int64_t step);
+
+  /// Lets the output of the op at `step` take over the first input that dies there and may be taken
+  /// over. `storage_of`: kNoStorage for tensors that take no part. `may`: of storages; null: all.
+  void HandOver(int64_t step, const std::function<size_t(TensorId tensor)>& storage_of,
+                const std::function<bool(size_t from, size_t to)>& may = nullptr);
+
+  /// Sets the offsets of these storages; whole chains.
+  Placement Place(const std::vector<size_t>& storages, const PlaceOptions& options);
+
+ private:
+  const Graph& graph_;
+  const Locations& locations_;
+  ArenaPlan& plan_;
+  std::vector<size_t> first_of_chain_;  ///< by storage
+};
+
+}  // namespace tenon::converter
