@@ -29,14 +29,15 @@ struct Placed {
 Placed Place(const char* kernel = nullptr) {
   auto graph = ParseGraph(kText);
   REQUIRE(graph.ok());
-  for (const OpId id : graph->OpOrder()) {
-    UsePortableKernel(graph->MutableOp(id));
-    if (kernel != nullptr) graph->MutableOp(id).kernel = kernel;
-  }
+  for (const OpId id : graph->OpOrder()) UsePortableKernel(graph->MutableOp(id));
   PassReport report;
   auto locations = AssignLocations(*graph, report);
   REQUIRE(locations.ok());
   ArenaPlan arena = PlanArena(*graph, *locations, ArenaOptions());
+  // Only now: the kernel need not be one that is known.
+  for (const OpId id : graph->OpOrder()) {
+    if (kernel != nullptr) graph->MutableOp(id).kernel = kernel;
+  }
   return {std::move(*graph), std::move(*locations), std::move(arena)};
 }
 
