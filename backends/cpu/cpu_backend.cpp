@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "backends/cpu/caps/bytes_caps.hpp"
-#include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "backends/cpu/caps/quantized_gemm_caps.hpp"
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/define_kernels.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"

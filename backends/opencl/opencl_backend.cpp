@@ -7,8 +7,8 @@
 #include "backends/opencl/caps/matmul_caps.hpp"
 #include "backends/opencl/caps/supports.hpp"
 #include "backends/opencl/caps/tile_shapes.hpp"
+#include "backends/opencl/device/command_queue.hpp"
 #include "backends/opencl/device/device.hpp"
-#include "backends/opencl/device/stream.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
 #include "backends/opencl/kernels/kernels.hpp"
@@ -18,7 +18,7 @@
 namespace tenon::opencl {
 namespace {
 
-Stream& AsStream(void* stream) { return *static_cast<Stream*>(stream); }
+CommandQueue& AsQueue(void* queue) { return *static_cast<CommandQueue*>(queue); }
 
 Status OpenDevice(int threads, void** device) {
   std::unique_ptr<Device> opened(new (std::nothrow) Device());
@@ -30,36 +30,39 @@ Status OpenDevice(int threads, void** device) {
 
 void CloseDevice(void* device) { delete static_cast<Device*>(device); }
 
-Status OpenStream(void* device, Span<const ArenaMemory> arenas, void** stream) {
-  std::unique_ptr<Stream> opened(new (std::nothrow) Stream(*static_cast<Device*>(device)));
-  TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL stream");
+Status OpenQueue(void* device, Span<const ArenaMemory> arenas, void** queue) {
+  std::unique_ptr<CommandQueue> opened(new (std::nothrow)
+                                           CommandQueue(*static_cast<Device*>(device)));
+  TENON_ENSURE(opened != nullptr, kOutOfMemory, "no memory for an OpenCL command queue");
   TENON_RETURN_IF_ERROR(opened->Open(arenas));
-  *stream = opened.release();
+  *queue = opened.release();
   return OkStatus();
 }
 
-void CloseStream(void* stream) { delete static_cast<Stream*>(stream); }
+void CloseQueue(void* queue) { delete static_cast<CommandQueue*>(queue); }
 
 Status Start(void*) { return OkStatus(); }
 
-Status Upload(void* stream, const SharedTensor& tensor) { return AsStream(stream).Upload(tensor); }
+Status Upload(void* queue, const SharedTensor& tensor) { return AsQueue(queue).Upload(tensor); }
 
-Status Signal(void* stream, const SharedTensor& tensor, void** event) {
-  return AsStream(stream).Signal(tensor, event);
+Status Signal(void* queue, const SharedTensor& tensor, void** event) {
+  return AsQueue(queue).Signal(tensor, event);
 }
 
-Status Submit(void* stream) { return AsStream(stream).Submit(); }
+Status Submit(void* queue) { return AsQueue(queue).Submit(); }
 
-Status Wait(void* stream, void* event, Deadline deadline) {
-  return AsStream(stream).Wait(event, deadline);
+Status Wait(void* queue, void* event, Deadline deadline) {
+  return AsQueue(queue).Wait(event, deadline);
 }
 
-Status Drain(void* stream, Deadline deadline) { return AsStream(stream).Drain(deadline); }
+Status Drain(void* queue, Deadline deadline) { return AsQueue(queue).Drain(deadline); }
 
-size_t StreamBytes(const void* stream) { return static_cast<const Stream*>(stream)->held_bytes(); }
+size_t QueueBytes(const void* queue) {
+  return static_cast<const CommandQueue*>(queue)->held_bytes();
+}
 
-constexpr DeviceApi kDevice = {OpenDevice, CloseDevice, OpenStream, CloseStream, Start,      Upload,
-                               Signal,     Submit,      Wait,       Drain,       StreamBytes};
+constexpr DeviceApi kDevice = {OpenDevice, CloseDevice, OpenQueue, CloseQueue, Start,     Upload,
+                               Signal,     Submit,      Wait,      Drain,      QueueBytes};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What an op costs on a unit of a board: one interface, two sources (methods C7): computed from the
-// board's rates, or measured.
+// What an op costs on a unit of a board: one interface, two sources (docs/methods.md, C7): computed
+// from the board's rates, or measured.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ void AddActivationTraffic(const Context& context) {
 
 namespace {
 
-/// How functions compare, beside a clamp, which the products' kernels apply in registers.
+/// How functions compare, beside a clamp, which the GEMM kernels apply in registers.
 double ActivationWeight(UnaryFunction function) {
   switch (function) {
 #define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) \
@@ -81,13 +81,13 @@ constexpr KernelModel kModels[] = {
     {"cpu.conv.vector_first", FirstConv},
     {"cpu.conv.vector_winograd", Winograd},
     {"cpu.conv.vector_depthwise", Depthwise},
-    {"cpu.conv.onednn", LibraryProduct},
-    {"cpu.conv.onednn_matmul", LibraryProduct},
-    {"cpu.conv.portable", PortableProduct},
-    {"cpu.conv.portable_in_place", PortableProduct},
+    {"cpu.conv.onednn", LibraryGemm},
+    {"cpu.conv.onednn_matmul", LibraryGemm},
+    {"cpu.conv.portable", PortableGemm},
+    {"cpu.conv.portable_in_place", PortableGemm},
     {"cpu.matmul.vector", TileMatMul},
-    {"cpu.matmul.onednn", LibraryProduct},
-    {"cpu.matmul.portable", PortableProduct},
+    {"cpu.matmul.onednn", LibraryGemm},
+    {"cpu.matmul.portable", PortableGemm},
     {"cpu.max_pool.vector", Pool},
     {"cpu.average_pool.vector", Pool},
     {"cpu.max_pool.bytes", Pool},

@@ -31,7 +31,7 @@ void AddActivationTraffic(const Context& context);
 /// Elements that go through a function other than a clamp after the product: term "activated".
 void AddActivation(const Context& context, const Activation& activation);
 
-// Register tiles (features_product.cpp).
+// Register tiles (features_gemm.cpp).
 void TileConv(const Context& context);
 void TileMatMul(const Context& context);
 void FirstConv(const Context& context);
@@ -49,8 +49,8 @@ void Reduce(const Context& context);
 void Movement(const Context& context);  ///< copy, transpose, reshape, slice, concat, pad, ...
 void Gather(const Context& context);
 void Resize(const Context& context);
-void PortableProduct(const Context& context);
-void LibraryProduct(const Context& context);  ///< oneDNN's convolutions and matrix products
+void PortableGemm(const Context& context);
+void LibraryGemm(const Context& context);  ///< oneDNN's convolutions and matrix products
 // Kernels on bytes (features_quantized.cpp).
 void QuantizedConv(const Context& context);  ///< depthwise ones have a model of their own
 void QuantizedMatMul(const Context& context);

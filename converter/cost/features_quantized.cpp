@@ -11,7 +11,7 @@ using cpu::q8::kDepthStep;
 constexpr int64_t kChannelStep = cpu::q8::kWidthStep;  // lanes of a register of sums
 constexpr int64_t kDepthwiseStep = 64;                 // channels that one register of bytes holds
 
-struct QuantizedProduct {
+struct QuantizedGemm {
   int64_t pixels = 0;
   int64_t groups = 1;
   int64_t outputs = 0;  ///< of one group
@@ -19,18 +19,18 @@ struct QuantizedProduct {
   int64_t taps = 1;
 };
 
-void AddProduct(const Context& context, const QuantizedProduct& product) {
-  const int64_t width = RoundUp<int64_t>(product.outputs, kChannelStep);
-  const int64_t depth = RoundUp<int64_t>(product.depth, kDepthStep);
-  const auto pixels = static_cast<double>(product.pixels * product.groups);
-  const double steps = pixels * static_cast<double>(width * depth * product.taps) /
+void AddGemm(const Context& context, const QuantizedGemm& gemm) {
+  const int64_t width = RoundUp<int64_t>(gemm.outputs, kChannelStep);
+  const int64_t depth = RoundUp<int64_t>(gemm.depth, kDepthStep);
+  const auto pixels = static_cast<double>(gemm.pixels * gemm.groups);
+  const double steps = pixels * static_cast<double>(width * depth * gemm.taps) /
                        static_cast<double>(kChannelStep * kDepthStep);
   const int64_t registers = width / kChannelStep;
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", steps);
-  terms.Add("pixel_taps", pixels * static_cast<double>(product.taps));
+  terms.Add("pixel_taps", pixels * static_cast<double>(gemm.taps));
   terms.Add("output_vectors", pixels * static_cast<double>(registers));
-  terms.Add("weight_bytes", static_cast<double>(width * depth * product.taps * product.groups));
+  terms.Add("weight_bytes", static_cast<double>(width * depth * gemm.taps * gemm.groups));
 }
 
 /// Fixed-point factors cost several times what a float product does.
@@ -40,7 +40,7 @@ void AddRescaled(const Context& context, Rounding rounding) {
 }
 
 void AddDepthwise(const Context& context) {
-  const TensorView& w = context.call().Input(ProductInput::kWeights);
+  const TensorView& w = context.call().Input(GemmInput::kWeights);
   const TensorView& y = context.call().Output();
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
   const auto vectors = static_cast<double>(CeilDiv<int64_t>(y.dims[1], kDepthwiseStep));
@@ -58,19 +58,19 @@ void AddDepthwise(const Context& context) {
 void QuantizedConv(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const TensorView& y = call.Output();
   const int32_t group = attributes.conv.group;
-  if (group > 1 && group == call.Input(ProductInput::kX).dims[1]) {
+  if (group > 1 && group == call.Input(GemmInput::kX).dims[1]) {
     AddDepthwise(context);
   } else {
-    QuantizedProduct product;
-    product.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-    product.groups = group;
-    product.outputs = w.dims[0] / group;
-    product.depth = w.dims[1];
-    product.taps = int64_t{w.dims[2]} * w.dims[3];
-    AddProduct(context, product);
+    QuantizedGemm gemm;
+    gemm.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
+    gemm.groups = group;
+    gemm.outputs = w.dims[0] / group;
+    gemm.depth = w.dims[1];
+    gemm.taps = int64_t{w.dims[2]} * w.dims[3];
+    AddGemm(context, gemm);
   }
   AddRescaled(context, attributes.output.rounding);
   AddActivationTraffic(context);
@@ -79,12 +79,12 @@ void QuantizedConv(const Context& context) {
 void QuantizedMatMul(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
-  const TensorView& a = call.Input(ProductInput::kX);
-  QuantizedProduct product;
-  product.depth = a.dims[a.rank - 1 - attributes.matmul.transpose_a];
-  product.outputs = call.Output().dims[call.Output().rank - 1];
-  product.pixels = call.Output().Elements() / std::max<int64_t>(product.outputs, 1);
-  AddProduct(context, product);
+  const TensorView& a = call.Input(GemmInput::kX);
+  QuantizedGemm gemm;
+  gemm.depth = a.dims[a.rank - 1 - attributes.matmul.transpose_a];
+  gemm.outputs = call.Output().dims[call.Output().rank - 1];
+  gemm.pixels = call.Output().Elements() / std::max<int64_t>(gemm.outputs, 1);
+  AddGemm(context, gemm);
   AddRescaled(context, attributes.output.rounding);
   AddActivationTraffic(context);
 }

@@ -25,7 +25,7 @@ double Vectors(int64_t channels, int lanes) {
 void Depthwise(const Context& context) {
   const OpCall& call = context.call();
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const TensorView& y = call.Output();
   const bool square = w.dims[2] == w.dims[3] && attributes.strides[0] == attributes.strides[1];
   const bool dense = attributes.dilations[0] == 1 && attributes.dilations[1] == 1;

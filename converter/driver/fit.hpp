@@ -1,5 +1,5 @@
 // Makes a graph fit a board: splits what does not fit its memory, compiles, and looks whether the
-// result really does (methods C2-C4).
+// result really does (docs/methods.md, C2-C4).
 //
 //   1. Ops whose working set is over the memory that they run from are split (split/working_set).
 //   2. If the arena is over its space, chains of ops are cut into patches (split/memory_plan).

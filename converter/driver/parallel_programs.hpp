@@ -1,5 +1,5 @@
 // The programs beside the sequential one that use several threads and devices at once, and which
-// way of doing so the plan recommends (methods P1, P2, M4).
+// way of doing so the plan recommends (docs/methods.md, P1, P2, M4).
 #pragma once
 
 #include <cstdint>

@@ -148,7 +148,7 @@ Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context
   TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kIntoWeights, options.fuse, graph, context, passes));
   QuantizeOptions quantize = *options.quantize;
   std::vector<PassReport> last;  // of the graph that is kept: it is finished last
-  quantize.finish = [&](Graph& trial) {
+  quantize.canonicalise = [&](Graph& trial) {
     last.clear();
     return Canonicalise(trial, options.fuse, last);
   };

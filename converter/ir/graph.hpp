@@ -120,7 +120,7 @@ class Graph {
   std::string name;
   /// That ops have been given to: passes that insert ops take a kernel of theirs.
   std::vector<BackendCaps> backends;
-  /// What the model's file holds the weights of products in f32 in: f32, f16, or i8 times a scale.
+  /// What the model's file holds the weights of GEMMs in f32 in: f32, f16, or i8 times a scale.
   /// Importers make f32 constants of them; StoreWeights gives the plan the model's form again.
   DType weights = DType::kF32;
 

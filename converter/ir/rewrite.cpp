@@ -86,7 +86,7 @@ int32_t ChannelAxis(const Graph& graph, const Op& op) {
 
 int32_t WeightsChannelAxis(const Graph& graph, const Op& op) {
   if (TraitsOf(op.kind).convolution) return 0;
-  const int32_t rank = graph.tensor(op.inputs[ProductInput::kWeights]).shape.rank;
+  const int32_t rank = graph.tensor(op.inputs[GemmInput::kWeights]).shape.rank;
   return rank - 1 - op.attributes.As<MatMulAttributes>().transpose_b;
 }
 

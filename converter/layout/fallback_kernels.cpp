@@ -24,7 +24,7 @@ bool IsDense(const Shape& shape, const Strides& strides, Layout layout) {
 /// Weights and biases: kernels know them by their role, and read them in orders of their own.
 bool IsParameter(const Op& op, size_t input) {
   return (TraitsOf(op.kind).convolution || TraitsOf(op.kind).matrix_product) &&
-         (input == ProductInput::kWeights || input == ProductInput::kBias);
+         (input == GemmInput::kWeights || input == GemmInput::kBias);
 }
 
 /// Why the kernel cannot take the operands as they are; null if it can.

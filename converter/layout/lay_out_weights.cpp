@@ -13,9 +13,9 @@ namespace {
 /// laid out, or are.
 Layout WantedLayout(const Graph& graph, const Op& op) {
   const WeightsOrder order = CapsOf(op).weights;
-  if (order == WeightsOrder::kRowMajor || op.inputs.size() <= ProductInput::kWeights)
+  if (order == WeightsOrder::kRowMajor || op.inputs.size() <= GemmInput::kWeights)
     return Layout::kRowMajor;
-  const Tensor& weights = graph.tensor(op.inputs[ProductInput::kWeights]);
+  const Tensor& weights = graph.tensor(op.inputs[GemmInput::kWeights]);
   if (!weights.IsConstant() || weights.layout != Layout::kRowMajor) return Layout::kRowMajor;
   const bool outputs_last = order == WeightsOrder::kOutputsLast;
   if (TraitsOf(op.kind).convolution)
@@ -52,7 +52,7 @@ Status LayOutWeights(Graph& graph, PassContext& context) {
   for (const OpId id : graph.OpOrder()) {
     const Layout layout = WantedLayout(graph, graph.op(id));
     if (layout == Layout::kRowMajor) continue;
-    const TensorId source = graph.op(id).inputs[ProductInput::kWeights];
+    const TensorId source = graph.op(id).inputs[GemmInput::kWeights];
     const auto [entry, is_new] = laid_out.emplace(std::pair(source, layout), kNone);
     if (is_new) {
       const Tensor& tensor = graph.tensor(source);
@@ -63,7 +63,7 @@ Status LayOutWeights(Graph& graph, PassContext& context) {
       graph.MutableTensor(entry->second).layout = layout;
       ++context.report.changed;
     }
-    graph.SetInput(id, ProductInput::kWeights, entry->second);
+    graph.SetInput(id, GemmInput::kWeights, entry->second);
   }
   for (const auto& [key, made] : laid_out) {
     if (graph.IsTensor(key.first) && !graph.IsRead(key.first)) graph.EraseTensor(key.first);

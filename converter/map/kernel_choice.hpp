@@ -1,5 +1,6 @@
-// Gives every op a backend and a kernel (methods M1, M2): the board's priority table decides among
-// the backends that can run it, by the same predicates (caps) that the backends declare.
+// Gives every op a backend and a kernel (docs/methods.md, M1, M2): the board's priority table
+// decides among the backends that can run it, by the same predicates (caps) that the backends
+// declare.
 #pragma once
 
 #include <cstdint>

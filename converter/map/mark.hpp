@@ -1,4 +1,4 @@
-// Marks each op with every backend that can run it (methods M2).
+// Marks each op with every backend that can run it (docs/methods.md, M2).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The priority table (methods M1): the facts of an op that its rows ask for, what a board's table
-// says of one op, and a table made from measurements.
+// The priority table (docs/methods.md, M1): the facts of an op that its rows ask for, what a
+// board's table says of one op, and a table made from measurements.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tenon::converter {
 
-// The facts of an op that rows of a priority table may ask for (methods M1).
+// The facts of an op that rows of a priority table may ask for (docs/methods.md, M1).
 
 /// What PriorityConstraints are compared with; see there.
 struct OpFacts {
@@ -30,7 +30,7 @@ struct OpFacts {
 /// Why the constraints do not hold; empty if they do. An op without inputs has none to meet.
 [[nodiscard]] std::string Breach(const PriorityConstraints& when, const OpFacts& facts);
 
-// What a board's priority table says of one op (methods M1).
+// What a board's priority table says of one op (docs/methods.md, M1).
 
 struct Ranking {
   int priority = 0;    ///< 1 is best; 0: the table does not give the op to this backend
@@ -42,7 +42,8 @@ struct Ranking {
 [[nodiscard]] Ranking RankingOf(const Board& board, std::string_view backend, const Graph& graph,
                                 const Op& op);
 
-// Makes a priority table from measurements (methods M1): which backend is fastest for which ops.
+// Makes a priority table from measurements (docs/methods.md, M1): which backend is fastest for
+// which ops.
 
 /// What one op took on one backend.
 struct MeasuredOp {

@@ -5,7 +5,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr int64_t kMostProducts = 60'000'000;
+constexpr int64_t kMostMultiplyAccumulates = 60'000'000;
 
 const std::vector<int> kChannels = {8,   12,  16,  24,  32,  40,  48,  64,  80,  96,  112, 128,
                                     144, 160, 192, 208, 240, 256, 288, 320, 384, 480, 512, 576};
@@ -28,7 +28,7 @@ void AddChain(const std::string& name, int size, int length, std::vector<SweepNe
 int Affordable(const Shape& x, int wanted, int taps) {
   const int64_t each = int64_t{x[1]} * x[2] * x[3] * taps;
   return static_cast<int>(
-      std::clamp<int64_t>(kMostProducts / std::max<int64_t>(each, 1), 8, wanted));
+      std::clamp<int64_t>(kMostMultiplyAccumulates / std::max<int64_t>(each, 1), 8, wanted));
 }
 
 void AddConvNetworks(std::vector<SweepNetwork>& networks) {
@@ -169,14 +169,14 @@ void AddLayers(const std::string& name, int rows, int length, std::vector<SweepN
     const int columns = builder.Pick(widths);
     const TensorId b = builder.Constant({builder.ShapeOf(x)[1], columns});
     const TensorId bias = builder.Constant({columns});
-    MatMulAttributes product;
-    if (i % 2 == 0) product.activation.function = UnaryFunction::kRelu;
-    x = builder.Add(OpKind::kMatMul, {x, b, bias}, Attributes(product), x);
+    MatMulAttributes matmul;
+    if (i % 2 == 0) matmul.activation.function = UnaryFunction::kRelu;
+    x = builder.Add(OpKind::kMatMul, {x, b, bias}, Attributes(matmul), x);
   }
   networks.push_back(builder.Finish());
 }
 
-void AddProductNetworks(std::vector<SweepNetwork>& networks) {
+void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
   for (const int rows : {1, 2, 5, 16, 49, 98, 196}) {
     AddLayers(fmt::format("layers {}", rows), rows, 16, networks);
     AddLayers(fmt::format("few layers {}", rows), rows, 4, networks);
@@ -189,9 +189,9 @@ void AddProductNetworks(std::vector<SweepNetwork>& networks) {
       for (const int depth : {32, 64}) {
         const TensorId a = builder.Input({heads, rows, depth});
         const TensorId b = builder.Input({heads, rows, depth});
-        MatMulAttributes product;
-        product.transpose_b = 1;
-        const TensorId scores = builder.Add(OpKind::kMatMul, {a, b}, Attributes(product), a);
+        MatMulAttributes matmul;
+        matmul.transpose_b = 1;
+        const TensorId scores = builder.Add(OpKind::kMatMul, {a, b}, Attributes(matmul), a);
         SoftmaxAttributes softmax;
         softmax.axis = 2;
         const TensorId weights =
@@ -271,7 +271,7 @@ std::vector<SweepNetwork> SweepNetworks() {
   std::vector<SweepNetwork> networks;
   AddConvNetworks(networks);
   AddPoolNetworks(networks);
-  AddProductNetworks(networks);
+  AddGemmNetworks(networks);
   AddRowNetworks(networks);
   AddQuantizedNetworks(networks);
   return networks;

@@ -27,18 +27,18 @@ class QuantizedBuilder {
     }
     conv.output.rounding = rounding;
     const TensorId w = builder_.ConstantOf(DType::kI8, {outputs, depth, kernel, kernel});
-    return Product(OpKind::kQuantizedConv, x, w, depth * kernel * kernel, Attributes(conv),
+    return AddGemm(OpKind::kQuantizedConv, x, w, depth * kernel * kernel, Attributes(conv),
                    rounding);
   }
 
   TensorId MatMul(TensorId a, int columns, Rounding rounding) {
     const Shape& shape = builder_.ShapeOf(a);
     const int32_t depth = shape[shape.rank - 1];
-    QuantizedMatMulAttributes product;
-    product.matmul.transpose_b = 1;
-    product.output.rounding = rounding;
+    QuantizedMatMulAttributes matmul;
+    matmul.matmul.transpose_b = 1;
+    matmul.output.rounding = rounding;
     const TensorId w = builder_.ConstantOf(DType::kI8, {columns, depth});
-    return Product(OpKind::kQuantizedMatMul, a, w, depth, Attributes(product), rounding);
+    return AddGemm(OpKind::kQuantizedMatMul, a, w, depth, Attributes(matmul), rounding);
   }
 
   TensorId Add(TensorId x, TensorId y, Rounding rounding) {
@@ -102,7 +102,7 @@ class QuantizedBuilder {
  private:
   TensorId Factor(float value) { return builder_.Values(std::vector<float>{value}, DType::kF32); }
 
-  TensorId Product(OpKind kind, TensorId x, TensorId w, int32_t depth, const Attributes& attributes,
+  TensorId AddGemm(OpKind kind, TensorId x, TensorId w, int32_t depth, const Attributes& attributes,
                    Rounding rounding) {
     const auto outputs = static_cast<size_t>(builder_.ShapeOf(w)[0]);
     const TensorId bias = builder_.Values(std::vector<int32_t>(outputs, 100), DType::kI32);

@@ -19,13 +19,13 @@ Attributes CastTo(DType dtype) {
   return Attributes(cast);
 }
 
-/// True if a product has constant weights of f16.
+/// True if a GEMM has constant weights of f16.
 bool HasHalfWeights(const Graph& graph) {
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    if (!TraitsOf(op.kind).IsFloatProduct()) continue;
-    if (graph.tensor(op.inputs[ProductInput::kWeights]).IsConstant() &&
-        IsHalf(graph, op.inputs[ProductInput::kWeights]))
+    if (!TraitsOf(op.kind).IsFloatGemm()) continue;
+    if (graph.tensor(op.inputs[GemmInput::kWeights]).IsConstant() &&
+        IsHalf(graph, op.inputs[GemmInput::kWeights]))
       return true;
   }
   return false;

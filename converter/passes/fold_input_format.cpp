@@ -86,7 +86,7 @@ class Folder {
 
   Result<std::string> FoldIntoConv(OpId id, const ByteValues& made) {
     const Op before = graph_.op(id);
-    const Tensor& weights = graph_.tensor(before.inputs[ProductInput::kWeights]);
+    const Tensor& weights = graph_.tensor(before.inputs[GemmInput::kWeights]);
     if (!weights.IsConstant() || weights.dtype != DType::kF32) {
       return std::string("its weights are no constants of f32");
     }
@@ -102,20 +102,20 @@ class Folder {
         ScaleInputChannels(weights, before.attributes.As<ConvAttributes>().group, line->gain);
     Op after = before;
     after.inputs.resize(ConvInput::kXMean + 1, kNone);
-    after.inputs[ProductInput::kWeights] =
+    after.inputs[GemmInput::kWeights] =
         graph_.AddConstantOf(name + ".of_bytes", DType::kF32, shape, scaled);
     after.inputs[ConvInput::kXMean] =
         graph_.AddConstantOf(name + ".mean", DType::kF32, VectorOf(means.size()), means);
     return Replace(id, made, after,
-                   {after.inputs[ProductInput::kWeights], after.inputs[ConvInput::kXMean]});
+                   {after.inputs[GemmInput::kWeights], after.inputs[ConvInput::kXMean]});
   }
 
   Result<std::string> FoldIntoQuantized(OpId id, const ByteValues& made) {
     const Op before = graph_.op(id);
     float zero_point = 0;
-    if (before.inputs.size() > QuantizedProductInput::kXZeroPoint &&
-        before.inputs[QuantizedProductInput::kXZeroPoint] != kNone) {
-      const Tensor& old = graph_.tensor(before.inputs[QuantizedProductInput::kXZeroPoint]);
+    if (before.inputs.size() > QuantizedGemmInput::kXZeroPoint &&
+        before.inputs[QuantizedGemmInput::kXZeroPoint] != kNone) {
+      const Tensor& old = graph_.tensor(before.inputs[QuantizedGemmInput::kXZeroPoint]);
       if (!old.IsConstant() || old.shape.Elements() != 1) {
         return std::string("its input has no one constant zero point");
       }
@@ -125,12 +125,12 @@ class Folder {
     const auto zero_points = ZeroPoints(made, zero_point);
     if (!zero_points) return std::string("a byte is not the quantized value");
     Op after = before;
-    if (after.inputs.size() <= QuantizedProductInput::kXZeroPoint)
-      after.inputs.resize(QuantizedProductInput::kXZeroPoint + 1, kNone);
-    after.inputs[QuantizedProductInput::kXZeroPoint] =
+    if (after.inputs.size() <= QuantizedGemmInput::kXZeroPoint)
+      after.inputs.resize(QuantizedGemmInput::kXZeroPoint + 1, kNone);
+    after.inputs[QuantizedGemmInput::kXZeroPoint] =
         graph_.AddConstantOf(graph_.tensor(made.bytes).name + ".zero_point", DType::kU8,
                              VectorOf(zero_points->size()), *zero_points);
-    return Replace(id, made, after, {after.inputs[QuantizedProductInput::kXZeroPoint]});
+    return Replace(id, made, after, {after.inputs[QuantizedGemmInput::kXZeroPoint]});
   }
 
   /// The quantized values that op `id` gives, straight from the bytes.

@@ -141,9 +141,8 @@ std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
   switch (op.kind) {
     case OpKind::kQuantizedConv:
     case OpKind::kQuantizedMatMul:
-      if (index != ProductInput::kX || !known(QuantizedProductInput::kXZeroPoint))
-        return std::nullopt;
-      return Reader{ZeroPointPlace::kInput, QuantizedProductInput::kXZeroPoint};
+      if (index != GemmInput::kX || !known(QuantizedGemmInput::kXZeroPoint)) return std::nullopt;
+      return Reader{ZeroPointPlace::kInput, QuantizedGemmInput::kXZeroPoint};
     case OpKind::kDequantize:
       if (index != QuantizeInput::kX || !known(QuantizeInput::kZeroPoint)) return std::nullopt;
       return Reader{ZeroPointPlace::kInput, QuantizeInput::kZeroPoint};

@@ -52,11 +52,11 @@ std::optional<float> ZeroOf(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::kQuantizedAveragePool) {
     return static_cast<float>(op.attributes.As<QuantizedAveragePoolAttributes>().x_zero_point);
   }
-  if (op.kind != OpKind::kQuantizedConv || op.inputs.size() <= QuantizedProductInput::kXZeroPoint ||
-      op.inputs[QuantizedProductInput::kXZeroPoint] == kNone) {
+  if (op.kind != OpKind::kQuantizedConv || op.inputs.size() <= QuantizedGemmInput::kXZeroPoint ||
+      op.inputs[QuantizedGemmInput::kXZeroPoint] == kNone) {
     return 0.0F;
   }
-  const Tensor& zero_point = graph.tensor(op.inputs[QuantizedProductInput::kXZeroPoint]);
+  const Tensor& zero_point = graph.tensor(op.inputs[QuantizedGemmInput::kXZeroPoint]);
   if (!zero_point.IsConstant() || zero_point.shape.Elements() != 1) return std::nullopt;
   return static_cast<float>(ReadInteger(zero_point.dtype, zero_point.constant->data()));
 }

@@ -16,17 +16,17 @@ const Tensor* Operand(const Graph& graph, const Op& op, size_t index) {
 
 /// Why the op stays as it is, or empty.
 std::string WhyNot(const Graph& graph, const Op& op) {
-  const Tensor& weights = graph.tensor(op.inputs[ProductInput::kWeights]);
+  const Tensor& weights = graph.tensor(op.inputs[GemmInput::kWeights]);
   if (!weights.IsConstant()) return "its weights are no constant";
   if (weights.layout != Layout::kRowMajor) return "its weights are laid out already";
   if (TraitsOf(op.kind).matrix_product && weights.shape.rank != 2) return "it has several matrices";
-  if (Operand(graph, op, QuantizedProductInput::kWeightsZeroPoint) != nullptr)
+  if (Operand(graph, op, QuantizedGemmInput::kWeightsZeroPoint) != nullptr)
     return "its weights have zero points";
-  for (const size_t index : {ProductInput::kBias, QuantizedProductInput::kXZeroPoint}) {
+  for (const size_t index : {GemmInput::kBias, QuantizedGemmInput::kXZeroPoint}) {
     const Tensor* operand = Operand(graph, op, index);
     if (operand != nullptr && !operand->IsConstant()) return "a parameter is no constant";
   }
-  const Tensor* zero_point = Operand(graph, op, QuantizedProductInput::kXZeroPoint);
+  const Tensor* zero_point = Operand(graph, op, QuantizedGemmInput::kXZeroPoint);
   if (zero_point != nullptr && zero_point->shape.Elements() != 1) {
     return "each input channel has a zero point";
   }
@@ -35,7 +35,7 @@ std::string WhyNot(const Graph& graph, const Op& op) {
 
 /// Sums of what each output multiplies, modulo 2^32.
 std::vector<uint32_t> WeightSums(const Graph& graph, const Op& op) {
-  const Tensor& weights = graph.tensor(op.inputs[ProductInput::kWeights]);
+  const Tensor& weights = graph.tensor(op.inputs[GemmInput::kWeights]);
   const bool outputs_last =
       TraitsOf(op.kind).matrix_product && op.attributes.As<MatMulAttributes>().transpose_b == 0;
   const auto outputs = static_cast<size_t>(weights.shape[outputs_last ? 1 : 0]);
@@ -49,13 +49,13 @@ std::vector<uint32_t> WeightSums(const Graph& graph, const Op& op) {
 }
 
 int64_t ZeroPointOf(const Graph& graph, const Op& op) {
-  const Tensor* zero_point = Operand(graph, op, QuantizedProductInput::kXZeroPoint);
+  const Tensor* zero_point = Operand(graph, op, QuantizedGemmInput::kXZeroPoint);
   return zero_point == nullptr ? 0 : ReadInteger(zero_point->dtype, zero_point->constant->data());
 }
 
 /// Bias less what x's zero point adds to each sum.
 std::vector<int32_t> FoldedBias(const Graph& graph, const Op& op) {
-  const Tensor* bias = Operand(graph, op, ProductInput::kBias);
+  const Tensor* bias = Operand(graph, op, GemmInput::kBias);
   const int64_t factor = ZeroPointOf(graph, op);
   std::vector<int32_t> folded;
   for (const uint32_t sum : WeightSums(graph, op)) {
@@ -83,13 +83,13 @@ void Fold(Graph& graph, OpId id) {
   Op& op = graph.MutableOp(id);
   const std::vector<TensorId> before = op.inputs;
   if (needs_zero_point) {
-    op.inputs.resize(QuantizedProductInput::kFoldedBias + 1, kNone);
-    op.inputs[QuantizedProductInput::kFoldedBias] = constant;
+    op.inputs.resize(QuantizedGemmInput::kFoldedBias + 1, kNone);
+    op.inputs[QuantizedGemmInput::kFoldedBias] = constant;
     return;
   }
-  op.inputs[ProductInput::kBias] = constant;
-  if (op.inputs.size() > QuantizedProductInput::kXZeroPoint)
-    op.inputs[QuantizedProductInput::kXZeroPoint] = kNone;
+  op.inputs[GemmInput::kBias] = constant;
+  if (op.inputs.size() > QuantizedGemmInput::kXZeroPoint)
+    op.inputs[QuantizedGemmInput::kXZeroPoint] = kNone;
   while (op.inputs.back() == kNone) op.inputs.pop_back();
   for (const TensorId old : before) {
     if (old != kNone && graph.IsTensor(old) && !graph.IsRead(old)) graph.EraseTensor(old);
@@ -103,10 +103,10 @@ Status FoldZeroPoints(Graph& graph, PassContext& context) {
   if (!wants) return {};
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    if (!TraitsOf(op.kind).IsQuantizedProduct()) continue;
-    const bool is_plain = Operand(graph, op, QuantizedProductInput::kXZeroPoint) == nullptr &&
-                          Operand(graph, op, ProductInput::kBias) != nullptr;
-    if (is_plain || Operand(graph, op, QuantizedProductInput::kFoldedBias) != nullptr ||
+    if (!TraitsOf(op.kind).IsQuantizedGemm()) continue;
+    const bool is_plain = Operand(graph, op, QuantizedGemmInput::kXZeroPoint) == nullptr &&
+                          Operand(graph, op, GemmInput::kBias) != nullptr;
+    if (is_plain || Operand(graph, op, QuantizedGemmInput::kFoldedBias) != nullptr ||
         !wants(graph, op))
       continue;
     if (std::string reason = WhyNot(graph, op); !reason.empty()) {

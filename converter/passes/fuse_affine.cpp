@@ -57,7 +57,7 @@ std::string WhyNotFusable(const Graph& graph, const Match& match) {
   const Tensor& output = graph.tensor(main.outputs.front());
   const Tensor& result = graph.tensor(graph.op(match.binary).outputs.front());
   if (output.dtype != DType::kF32) return "only f32 is fused";
-  if (graph.tensor(main.inputs[ProductInput::kWeights]).dtype != DType::kF32) {
+  if (graph.tensor(main.inputs[GemmInput::kWeights]).dtype != DType::kF32) {
     return "the weights before it are stored in fewer bits";
   }
   if (graph.OnlyConsumer(main.outputs.front()) != match.binary) {
@@ -126,13 +126,13 @@ WeightSteps StepsOf(const Op& main, const Shape& weights) {
 // Why weights and bias cannot take the affine function, or empty. The bias's values go to `bias`.
 std::string WhyNotAbsorbable(const Graph& graph, const Op& main, const Affine& affine,
                              std::vector<double>& bias) {
-  const TensorId weights = main.inputs[ProductInput::kWeights];
+  const TensorId weights = main.inputs[GemmInput::kWeights];
   const Tensor& w = graph.tensor(weights);
   if (affine.Scales() && (!w.IsConstant() || w.dtype != DType::kF32)) {
     return "the weights are no f32 constant";
   }
   bias.assign(affine.gain.size(), 0.0);
-  const TensorId old_bias = main.InputOrNone(ProductInput::kBias);
+  const TensorId old_bias = main.InputOrNone(GemmInput::kBias);
   if (old_bias == kNone) return "";
   const Tensor& b = graph.tensor(old_bias);
   if (!b.IsConstant() || b.dtype != DType::kF32) return "the bias is no f32 constant";
@@ -161,19 +161,19 @@ void ReplaceConstant(Graph& graph, OpId id, size_t index, std::string_view wante
 }
 
 void ScaleWeights(Graph& graph, OpId main, const std::vector<double>& gain) {
-  const TensorId old_weights = graph.op(main).inputs[ProductInput::kWeights];
+  const TensorId old_weights = graph.op(main).inputs[GemmInput::kWeights];
   const Tensor& w = graph.tensor(old_weights);
   const WeightSteps steps = StepsOf(graph.op(main), w.shape);
   std::vector<double> values = ReadElements(w);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] *= gain[i / steps.channel_stride % steps.channels];
   }
-  ReplaceConstant(graph, main, ProductInput::kWeights, w.name, w.shape, values);
+  ReplaceConstant(graph, main, GemmInput::kWeights, w.name, w.shape, values);
 }
 
 void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> bias) {
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.gain[i] + affine.shift[i];
-  const TensorId old_bias = graph.op(main).InputOrNone(ProductInput::kBias);
+  const TensorId old_bias = graph.op(main).InputOrNone(GemmInput::kBias);
   const bool needed = std::any_of(bias.begin(), bias.end(), [](double v) { return v != 0.0; });
   if (old_bias == kNone && !needed) return;
   const Op& op = graph.op(main);
@@ -181,7 +181,7 @@ void SetBias(Graph& graph, OpId main, const Affine& affine, std::vector<double> 
   Shape shape;
   shape.rank = 1;
   shape[0] = static_cast<int32_t>(bias.size());
-  ReplaceConstant(graph, main, ProductInput::kBias, name, shape, bias);
+  ReplaceConstant(graph, main, GemmInput::kBias, name, shape, bias);
 }
 
 std::string TryFuse(Graph& graph, const Match& match) {

@@ -22,7 +22,7 @@ class Fuser {
       : graph_(graph), context_(context), report_(context.report) {}
 
   Status Run() {
-    // Each change may let others happen: products take the quantize ops that moves bring to them.
+    // Each change may let others happen: GEMMs take the quantize ops that moves bring to them.
     int before = -1;
     while (before != report_.changed) {
       before = report_.changed;
@@ -52,12 +52,12 @@ class Fuser {
 
   Status TryOp(OpId id) {
     const Op& op = graph_.op(id);
-    if (TraitsOf(op.kind).IsQuantizedProduct()) {
+    if (TraitsOf(op.kind).IsQuantizedGemm()) {
       if (MakeWeightsSymmetric(graph_, id)) ++report_.changed;
       return {};
     }
-    if (TraitsOf(op.kind).IsFloatProduct() && HasDequantizedOperand(graph_, op)) {
-      TENON_ASSIGN_OR_RETURN(const std::string reason, TryQuantizeProduct(graph_, id));
+    if (TraitsOf(op.kind).IsFloatGemm() && HasDequantizedOperand(graph_, op)) {
+      TENON_ASSIGN_OR_RETURN(const std::string reason, TryQuantizeGemm(graph_, id));
       Note(id, reason);
     }
     if (op.kind == OpKind::kQuantize) return TryQuantize(id);

@@ -47,7 +47,7 @@ namespace tenon::converter {
 //
 // Requires:   a graph as imported.
 // Guarantees: no tensor is f16 but graph inputs and outputs, each beside its cast. Roundings to f16
-//             between ops are left out. Where weights of products were f16, Graph::weights says so.
+//             between ops are left out. Where weights of GEMMs were f16, Graph::weights says so.
 [[nodiscard]] Status ComputeInF32(Graph& graph, PassContext& context);
 
 // Folds a pad of height and width into the windowed ops that read it.
@@ -113,7 +113,7 @@ namespace tenon::converter {
 /// fused as float graphs are (activations, residuals): residuals come apart again, and the product
 /// before a residual then stays float, so a quantizer should mark graphs before they are fused.
 ///
-/// Declines, with the reason, quantize ops and products with a dequantized operand that it leaves.
+/// Declines, with the reason, quantize ops and GEMMs with a dequantized operand that it leaves.
 Status FuseQuantized(Graph& graph, PassContext& context);
 
 // Lookups that need not run.
@@ -126,7 +126,7 @@ Status FuseQuantized(Graph& graph, PassContext& context);
 /// Nothing is rounded differently: results keep their bits.
 Status FoldLookups(Graph& graph, PassContext& context);
 
-// Takes the zero point of a product's input out of the device's work: what it adds to each output's
+// Takes the zero point of a GEMM's input out of the device's work: what it adds to each output's
 // sum is known before, for a constant matrix or filter.
 //
 // Requires:   integer ops fused; weights row-major, as importers leave them; nothing split yet, so

@@ -32,7 +32,7 @@ bool TryRecogniseActivation(Graph& graph, OpId id);
 
 // Convolutions and matrix products between dequantize and quantize ops.
 
-/// Makes a quantized product of the convolution or matrix product `id` (f32) if dequantize ops make
+/// Makes a quantized GEMM of the convolution or matrix product `id` (f32) if dequantize ops make
 /// both its operands: x with one scale, the weights with one or one per output channel. The
 /// multiplier is x_scale * w_scale / y_scale, and the bias is counted in units of x_scale *
 /// w_scale.
@@ -42,10 +42,10 @@ bool TryRecogniseActivation(Graph& graph, OpId id);
 /// else reads the result, too. A residual, and an activation that does not only bound, become float
 /// ops behind it.
 /// Returns why not, or empty if it was done.
-[[nodiscard]] Result<std::string> TryQuantizeProduct(Graph& graph, OpId id);
+[[nodiscard]] Result<std::string> TryQuantizeGemm(Graph& graph, OpId id);
 
 /// Weights of u8 with a zero point of 128 become i8 with 0, which is the same and what fast kernels
-/// take. `id`: a quantized convolution or product. Returns whether it was done.
+/// take. `id`: a quantized convolution or matrix product. Returns whether it was done.
 [[nodiscard]] bool MakeWeightsSymmetric(Graph& graph, OpId id);
 
 // What quantize ops store of additions, averages and the like.

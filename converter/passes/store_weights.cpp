@@ -37,7 +37,7 @@ struct Constants {
 
 Op WithStored(const Op& op, const Constants& stored) {
   Op changed = op;
-  changed.inputs[ProductInput::kWeights] = stored.weights;
+  changed.inputs[GemmInput::kWeights] = stored.weights;
   if (stored.scale != kNone) {
     const size_t scale = ScaleInput(op);
     if (changed.inputs.size() <= scale) changed.inputs.resize(scale + 1, kNone);
@@ -61,8 +61,8 @@ class Storer {
   void Run() {
     for (const OpId id : graph_.OpOrder()) {
       const Op& op = graph_.op(id);
-      if (!TraitsOf(op.kind).IsFloatProduct()) continue;
-      const TensorId source = op.inputs[ProductInput::kWeights];
+      if (!TraitsOf(op.kind).IsFloatGemm()) continue;
+      const TensorId source = op.inputs[GemmInput::kWeights];
       const Tensor& tensor = graph_.tensor(source);
       if (!tensor.IsConstant() || tensor.dtype != DType::kF32) continue;
       if (!seen_.insert(source).second) continue;
@@ -128,8 +128,7 @@ class Storer {
   [[nodiscard]] std::string WhyNotReader(OpId reader, TensorId source, int32_t axis) {
     const Op& op = graph_.op(reader);
     const auto uses = std::count(op.inputs.begin(), op.inputs.end(), source);
-    if (!TraitsOf(op.kind).IsFloatProduct() || op.inputs[ProductInput::kWeights] != source ||
-        uses != 1) {
+    if (!TraitsOf(op.kind).IsFloatGemm() || op.inputs[GemmInput::kWeights] != source || uses != 1) {
       return fmt::format("'{}' reads its weights as something else", op.name);
     }
     if (form_ == WeightsForm::kF16) return "";

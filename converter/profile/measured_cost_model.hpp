@@ -1,5 +1,5 @@
 // Costs from a profile: measured where the very op was measured, else by the model that the profile
-// calibrated, else from the board's rates (methods C7).
+// calibrated, else from the board's rates (docs/methods.md, C7).
 #pragma once
 
 #include <cstdint>

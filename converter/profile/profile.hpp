@@ -1,5 +1,6 @@
-// A profile: what ops took on one machine, and the calibration of the analytic model by it (methods
-// C7b, R2). `tenon profile` makes it; its JSON is described in docs/profile-format.md.
+// A profile: what ops took on one machine, and the calibration of the analytic model by it
+// (docs/methods.md, C7b, R2). `tenon profile` makes it; its JSON is described in
+// docs/profile-format.md.
 #pragma once
 
 #include <cstdint>

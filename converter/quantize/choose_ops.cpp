@@ -15,20 +15,18 @@ bool IsConstantInput(const Graph& graph, const Op& op, size_t index) {
 
 std::string WhyLayerFloat(const Graph& graph, const Op& op) {
   if (graph.tensor(op.inputs.front()).IsConstant()) return "its first operand is constant";
-  if (!IsConstantInput(graph, op, ProductInput::kWeights)) return "its weights are not constant";
-  if (op.InputOrNone(ProductInput::kBias) != kNone &&
-      !IsConstantInput(graph, op, ProductInput::kBias)) {
+  if (!IsConstantInput(graph, op, GemmInput::kWeights)) return "its weights are not constant";
+  if (op.InputOrNone(GemmInput::kBias) != kNone && !IsConstantInput(graph, op, GemmInput::kBias)) {
     return "its bias is not constant";
   }
   if (GetActivation(op).function != UnaryFunction::kIdentity) return "it has an activation";
-  if (op.inputs.size() > ProductInput::kBias + 1) return "it has more inputs than weights and bias";
+  if (op.inputs.size() > GemmInput::kBias + 1) return "it has more inputs than weights and bias";
   const Shape& output = graph.tensor(op.outputs.front()).shape;
   const int32_t channels = output[ChannelAxis(graph, op)];
-  if (op.kind == OpKind::kMatMul &&
-      graph.tensor(op.inputs[ProductInput::kWeights]).shape.rank != 2) {
+  if (op.kind == OpKind::kMatMul && graph.tensor(op.inputs[GemmInput::kWeights]).shape.rank != 2) {
     return "its weights are no matrix";
   }
-  const TensorId bias = op.InputOrNone(ProductInput::kBias);
+  const TensorId bias = op.InputOrNone(GemmInput::kBias);
   if (bias != kNone) {
     const Shape& shape = graph.tensor(bias).shape;
     const bool one_each = shape.Elements() == channels && shape.rank > 0 &&
@@ -109,7 +107,7 @@ OpId OpBounded(const Graph& graph, OpId id) {
   const OpId producer = graph.tensor(input).producer;
   if (producer == kNone || graph.OnlyConsumer(input) != id) return kNone;
   const OpKind kind = graph.op(producer).kind;
-  return TraitsOf(kind).IsFloatProduct() || kind == OpKind::kBinary ? producer : kNone;
+  return TraitsOf(kind).IsFloatGemm() || kind == OpKind::kBinary ? producer : kNone;
 }
 
 bool IsReadByInteger(const Graph& graph, TensorId id, const IntegerOps& chosen) {
@@ -130,7 +128,7 @@ bool ReadsIntegers(const Graph& graph, const Op& op, const IntegerOps& chosen) {
 /// One that is no layer and gains nothing from integers.
 bool IsBetterFloat(const Graph& graph, OpId id, const IntegerOps& chosen) {
   const Op& op = graph.op(id);
-  if (TraitsOf(op.kind).IsFloatProduct()) return false;
+  if (TraitsOf(op.kind).IsFloatGemm()) return false;
   if (!IsReadByInteger(graph, op.outputs.front(), chosen)) return true;
   return !TraitsOf(op.kind).keeps_scale && !ReadsIntegers(graph, op, chosen);
 }

@@ -26,8 +26,8 @@ Result<Twin> AddTwin(Graph& graph, OpId id, const QuantizationScheme& scheme) {
     TENON_ASSIGN_OR_RETURN(
         inputs[0], AddRounded(graph, kNone, op.inputs[0], scale, QuantizationForm::kSimulated));
   }
-  const Shape shape = graph.tensor(op.inputs[ProductInput::kWeights]).shape;
-  inputs[ProductInput::kWeights] =
+  const Shape shape = graph.tensor(op.inputs[GemmInput::kWeights]).shape;
+  inputs[GemmInput::kWeights] =
       graph.AddConstantOf(op.name + ".rounded_weights", DType::kF32, shape,
                           QuantizeWeights(graph, op, scale.scale).Dequantize(shape));
   Twin twin;
@@ -89,7 +89,7 @@ Result<std::map<OpId, std::vector<double>>> MeanErrors(const Graph& graph,
   const auto measure = [&] { return MeasureSome(graph, some, scheme, samples, result); };
   for (const OpId id : scheme.chosen.ops) {
     const Op& op = graph.op(id);
-    if (!TraitsOf(op.kind).IsFloatProduct()) continue;
+    if (!TraitsOf(op.kind).IsFloatGemm()) continue;
     const int64_t more = 2 * graph.tensor(op.outputs.front()).ByteSize();
     if (more == 0) continue;
     if (!some.empty() && bytes + more > kMostBytes) {
@@ -110,15 +110,15 @@ Status CorrectBiases(Graph& graph, const std::map<OpId, std::vector<double>>& me
   for (const auto& [id, mean] : means) {
     Op& op = graph.MutableOp(id);
     std::vector<double> bias(mean.size());
-    if (op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone) {
-      bias = ReadElements(graph.tensor(op.inputs[ProductInput::kBias]));
+    if (op.inputs.size() > GemmInput::kBias && op.inputs[GemmInput::kBias] != kNone) {
+      bias = ReadElements(graph.tensor(op.inputs[GemmInput::kBias]));
     }
     for (size_t i = 0; i < bias.size(); ++i) bias[i] -= mean[i];
     const TensorId corrected = graph.AddConstant(op.name + ".corrected_bias", DType::kF32,
                                                  Shape({static_cast<int32_t>(bias.size())}),
                                                  WriteElements(DType::kF32, bias));
-    if (op.inputs.size() > ProductInput::kBias) {
-      graph.SetInput(id, ProductInput::kBias, corrected);
+    if (op.inputs.size() > GemmInput::kBias) {
+      graph.SetInput(id, GemmInput::kBias, corrected);
     } else {
       op.inputs.push_back(corrected);
     }

@@ -35,9 +35,9 @@ bool IsOwnConstant(const Graph& graph, TensorId id, OpId op) {
 /// Why no factor can go into the op's weights; null if it can.
 const char* WhyNotScalable(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
-  if (!IsOwnConstant(graph, op.inputs[ProductInput::kWeights], id))
+  if (!IsOwnConstant(graph, op.inputs[GemmInput::kWeights], id))
     return "its weights are not its own constant";
-  const TensorId bias = op.InputOrNone(ProductInput::kBias);
+  const TensorId bias = op.InputOrNone(GemmInput::kBias);
   if (bias != kNone && !IsOwnConstant(graph, bias, id)) return "its bias is not its own constant";
   if (op.InputOrNone(ConvInput::kResidual) != kNone) return "it adds a residual";
   if (GetActivation(op).function != UnaryFunction::kIdentity) return "it has an activation";
@@ -62,8 +62,7 @@ OpId FindSecond(const Graph& graph, OpId first) {
 class ChannelsOf {
  public:
   ChannelsOf(const Graph& graph, OpId op, bool by_input)
-      : shape_(graph.tensor(graph.op(op).inputs[ProductInput::kWeights]).shape),
-        by_input_(by_input) {
+      : shape_(graph.tensor(graph.op(op).inputs[GemmInput::kWeights]).shape), by_input_(by_input) {
     group_ = graph.op(op).attributes.As<ConvAttributes>().group;
     window_ = shape_[2] * shape_[3];
   }
@@ -88,7 +87,7 @@ class ChannelsOf {
 std::vector<double> LargestByChannel(const Graph& graph, OpId op, bool by_input) {
   const ChannelsOf channels(graph, op, by_input);
   const std::vector<double> weights =
-      ReadElements(graph.tensor(graph.op(op).inputs[ProductInput::kWeights]));
+      ReadElements(graph.tensor(graph.op(op).inputs[GemmInput::kWeights]));
   std::vector<double> largest(channels.count());
   for (size_t i = 0; i < weights.size(); ++i) {
     double& value = largest[channels.Of(i)];
@@ -105,7 +104,7 @@ void Replace(Graph& graph, OpId op, size_t input, const std::vector<double>& val
 
 bool IsDepthwise(const Graph& graph, OpId id) {
   const int32_t group = graph.op(id).attributes.As<ConvAttributes>().group;
-  return group > 1 && graph.tensor(graph.op(id).inputs[ProductInput::kWeights]).shape[1] == 1;
+  return group > 1 && graph.tensor(graph.op(id).inputs[GemmInput::kWeights]).shape[1] == 1;
 }
 
 /// What each channel between the two should be divided by. `values`: the largest of each channel,
@@ -143,23 +142,22 @@ std::vector<double> FactorsOf(const Graph& graph, const Pair& pair,
 /// Multiplies weights by a power (1 or -1) of their channel's factor.
 void ScaleWeights(Graph& graph, OpId op, bool by_input, const std::vector<double>& factors) {
   const ChannelsOf channels(graph, op, by_input);
-  std::vector<double> values =
-      ReadElements(graph.tensor(graph.op(op).inputs[ProductInput::kWeights]));
+  std::vector<double> values = ReadElements(graph.tensor(graph.op(op).inputs[GemmInput::kWeights]));
   for (size_t i = 0; i < values.size(); ++i) {
     const double factor = factors[channels.Of(i)];
     values[i] *= by_input ? factor : 1 / factor;
   }
-  Replace(graph, op, ProductInput::kWeights, values);
+  Replace(graph, op, GemmInput::kWeights, values);
 }
 
 void ApplyFactors(Graph& graph, const Pair& pair, const std::vector<double>& factors) {
   ScaleWeights(graph, pair.first, /*by_input=*/false, factors);
   ScaleWeights(graph, pair.second, /*by_input=*/true, factors);
-  const TensorId bias = graph.op(pair.first).InputOrNone(ProductInput::kBias);
+  const TensorId bias = graph.op(pair.first).InputOrNone(GemmInput::kBias);
   if (bias == kNone) return;
   std::vector<double> values = ReadElements(graph.tensor(bias));
   for (size_t i = 0; i < values.size(); ++i) values[i] /= factors[i];
-  Replace(graph, pair.first, ProductInput::kBias, values);
+  Replace(graph, pair.first, GemmInput::kBias, values);
 }
 
 std::vector<Pair> FindPairs(const Graph& graph, PassReport& report) {
@@ -171,7 +169,7 @@ std::vector<Pair> FindPairs(const Graph& graph, PassReport& report) {
       Decline(graph, id, reason, report);
     } else if (second == kNone) {
       Decline(graph, id, "its result does not go through relus alone into one convolution", report);
-    } else if (!IsOwnConstant(graph, graph.op(second).inputs[ProductInput::kWeights], second)) {
+    } else if (!IsOwnConstant(graph, graph.op(second).inputs[GemmInput::kWeights], second)) {
       Decline(graph, id, "the weights of the convolution behind it are not its own constant",
               report);
     } else {

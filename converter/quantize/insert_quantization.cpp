@@ -45,26 +45,26 @@ Result<TensorId> InsertDequantized(Graph& graph, OpId reader, TensorId integers,
 
 Status QuantizeLayerWeights(Graph& graph, OpId id, const QuantizedWeights& weights,
                             QuantizationForm form) {
-  const TensorId old = graph.op(id).inputs[ProductInput::kWeights];
+  const TensorId old = graph.op(id).inputs[GemmInput::kWeights];
   const Shape shape = graph.tensor(old).shape;
   const std::string name = graph.tensor(old).name;
   if (form == QuantizationForm::kSimulated) {
     graph.SetInput(
-        id, ProductInput::kWeights,
+        id, GemmInput::kWeights,
         graph.AddConstantOf(name + ".rounded", DType::kF32, shape, weights.Dequantize(shape)));
     return {};
   }
   const TensorId integers = graph.AddConstantOf(name + ".i8", DType::kI8, shape, weights.values);
   TENON_ASSIGN_OR_RETURN(const TensorId dequantized,
                          InsertDequantized(graph, id, integers, weights.scales, weights.axis));
-  graph.SetInput(id, ProductInput::kWeights, dequantized);
+  graph.SetInput(id, GemmInput::kWeights, dequantized);
   return {};
 }
 
 /// The bias in units of input_scale * weight scale. With kSimulated it stays: 32 bits hold it.
 Status QuantizeLayerBias(Graph& graph, OpId id, const QuantizedWeights& weights,
                          float input_scale) {
-  const TensorId old = graph.op(id).inputs[ProductInput::kBias];
+  const TensorId old = graph.op(id).inputs[GemmInput::kBias];
   const std::vector<double> bias = ReadElements(graph.tensor(old));
   std::vector<int32_t> integers;
   std::vector<float> scales;
@@ -79,7 +79,7 @@ Status QuantizeLayerBias(Graph& graph, OpId id, const QuantizedWeights& weights,
       graph.AddConstantOf(graph.tensor(old).name + ".i32", DType::kI32, Shape({count}), integers);
   TENON_ASSIGN_OR_RETURN(const TensorId dequantized,
                          InsertDequantized(graph, id, constant, scales, 0));
-  graph.SetInput(id, ProductInput::kBias, dequantized);
+  graph.SetInput(id, GemmInput::kBias, dequantized);
   return {};
 }
 
@@ -87,8 +87,7 @@ Status QuantizeLayer(Graph& graph, OpId id, float input_scale, QuantizationForm 
   const QuantizedWeights weights = QuantizeWeights(graph, graph.op(id), input_scale);
   TENON_RETURN_IF_ERROR(QuantizeLayerWeights(graph, id, weights, form));
   const Op& op = graph.op(id);
-  const bool has_bias =
-      op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone;
+  const bool has_bias = op.inputs.size() > GemmInput::kBias && op.inputs[GemmInput::kBias] != kNone;
   if (!has_bias || form == QuantizationForm::kSimulated) return {};
   return QuantizeLayerBias(graph, id, weights, input_scale);
 }
@@ -164,7 +163,7 @@ Result<TensorId> AddRounded(Graph& graph, OpId position, TensorId x, const Activ
 Result<DequantizedTensors> InsertQuantization(Graph& graph, const QuantizationScheme& scheme,
                                               QuantizationForm form) {
   for (const OpId id : scheme.chosen.ops) {
-    if (!TraitsOf(graph.op(id).kind).IsFloatProduct()) continue;
+    if (!TraitsOf(graph.op(id).kind).IsFloatGemm()) continue;
     const float input_scale = scheme.tensors.at(graph.op(id).inputs.front()).scale.scale;
     TENON_RETURN_IF_ERROR(QuantizeLayer(graph, id, input_scale, form));
   }

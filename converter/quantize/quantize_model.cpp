@@ -50,11 +50,11 @@ Status CheckQuantizable(const Graph& graph) {
   }
   const IntegerOps chosen = ChooseIntegerOps(graph, {});
   for (const OpId id : chosen.ops) {
-    if (TraitsOf(graph.op(id).kind).IsFloatProduct()) return {};
+    if (TraitsOf(graph.op(id).kind).IsFloatGemm()) return {};
   }
   Error error = InputError("the model has no convolution or matrix product to quantize");
   for (const OpId id : graph.OpOrder()) {
-    if (!TraitsOf(graph.op(id).kind).IsFloatProduct()) continue;
+    if (!TraitsOf(graph.op(id).kind).IsFloatGemm()) continue;
     error.details.push_back(fmt::format("{}: {}", graph.op(id).name, WhyFloat(graph, id)));
   }
   return error;
@@ -107,14 +107,14 @@ Result<QuantizationCandidate> WithMethod(const QuantizationCandidate& other, Ran
 /// How well a candidate does with some ops kept float.
 struct Trials {
   const AccuracyJudge* judge = nullptr;
-  FinishGraph finish;
+  CanonicaliseGraph canonicalise;
 };
 
 Result<Accuracy> JudgeCandidate(const Trials& trials, const QuantizationCandidate& candidate,
                                 const std::set<OpId>& keep) {
   const QuantizationScheme scheme = candidate.SchemeFor(keep);
   TENON_ASSIGN_OR_RETURN(Graph corrected, candidate.CorrectedFor(scheme));
-  return trials.judge->JudgeScheme(std::move(corrected), scheme, trials.finish);
+  return trials.judge->JudgeScheme(std::move(corrected), scheme, trials.canonicalise);
 }
 
 /// The ways to quantize that are compared.
@@ -169,8 +169,7 @@ Result<std::vector<OpId>> KeepForAccuracy(const QuantizationCandidate& candidate
   const IntegerOps chosen = ChooseIntegerOps(candidate.graph, keep);
   std::vector<OpId> layers;
   for (const OpId id : candidate.graph.OpOrder()) {
-    if (chosen.Has(id) && TraitsOf(candidate.graph.op(id).kind).IsFloatProduct())
-      layers.push_back(id);
+    if (chosen.Has(id) && TraitsOf(candidate.graph.op(id).kind).IsFloatGemm()) layers.push_back(id);
   }
   const auto with_only = [&](const std::set<OpId>& integer_layers) {
     std::set<OpId> kept = keep;
@@ -242,7 +241,7 @@ void ReportLayers(const Graph& graph, const QuantizationScheme& scheme, const st
       layer.reason = WhyFloat(graph, id);
       if (layer.reason.empty()) layer.reason = "between float ops";
     }
-    if (TraitsOf(op.kind).IsFloatProduct())
+    if (TraitsOf(op.kind).IsFloatGemm())
       ++(layer.integer ? report.integer_layers : report.float_layers);
     report.layers.push_back(std::move(layer));
   }
@@ -266,7 +265,7 @@ Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& op
   TENON_RETURN_IF_ERROR(TakeBytes(source, asked));
   TENON_ASSIGN_OR_RETURN(std::vector<QuantizationCandidate> candidates,
                          MakeCandidates(source, options, asked, samples));
-  const Trials trials{&judge, options.finish};
+  const Trials trials{&judge, options.canonicalise};
   Accuracy accuracy;
   TENON_ASSIGN_OR_RETURN(const QuantizationCandidate candidate,
                          ChooseCandidate(std::move(candidates), trials, asked, accuracy));
@@ -293,8 +292,8 @@ Result<QuantizationReport> QuantizeModel(Graph& graph, const QuantizeOptions& op
   (void)ignored;
   graph = std::move(corrected);
   TENON_RETURN_IF_ERROR(Verify(graph));
-  if (options.finish) {
-    TENON_RETURN_IF_ERROR(options.finish(graph));
+  if (options.canonicalise) {
+    TENON_RETURN_IF_ERROR(options.canonicalise(graph));
   }
   TENON_ASSIGN_OR_RETURN(report.accuracy, judge.Judge(graph));
   return report;

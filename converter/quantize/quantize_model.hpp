@@ -18,7 +18,7 @@ struct QuantizeOptions {
   RangeMethod ranges = RangeMethod::kAuto;
   std::vector<std::string> keep;  ///< patterns of op names as of pins: these stay float
   AccuracyGoal goal;
-  FinishGraph finish;  ///< what is judged is the graph after this
+  CanonicaliseGraph canonicalise;  ///< what is judged is the graph after this
 };
 
 /// `QuantizedLayer::reason` of layers that the fall-back chose.
@@ -55,7 +55,7 @@ struct QuantizationReport {
 /// ways (ranges as asked for or all values seen; layers equalised by weights, by values, or not)
 /// the one with the least noise at the outputs is taken; then the layers that hurt stay float until
 /// the goal is reached. The graph gets pairs of quantize and dequantize, and then the form that
-/// `finish` gives it. Inputs and outputs stay f32. Deterministic on one kind of processor.
+/// `canonicalise` gives it. Inputs and outputs stay f32. Deterministic on one kind of processor.
 ///
 /// Errors: kUsage, samples or patterns that do not fit (says what is wanted); kInput, a model that
 /// is quantized already or has nothing to quantize.

@@ -36,7 +36,7 @@ std::vector<float> QuantizedWeights::Dequantize(const Shape& shape) const {
 }
 
 QuantizedWeights QuantizeWeights(const Graph& graph, const Op& layer, float input_scale) {
-  const Tensor& tensor = graph.tensor(layer.inputs[ProductInput::kWeights]);
+  const Tensor& tensor = graph.tensor(layer.inputs[GemmInput::kWeights]);
   const std::vector<double> weights = ReadElements(tensor);
   QuantizedWeights result;
   result.axis = WeightsChannelAxis(graph, layer);
@@ -47,8 +47,8 @@ QuantizedWeights QuantizeWeights(const Graph& graph, const Op& layer, float inpu
     value = std::max(value, std::abs(weights[i]));
   }
   std::vector<double> bias;
-  if (layer.inputs.size() > ProductInput::kBias && layer.inputs[ProductInput::kBias] != kNone) {
-    bias = ReadElements(graph.tensor(layer.inputs[ProductInput::kBias]));
+  if (layer.inputs.size() > GemmInput::kBias && layer.inputs[GemmInput::kBias] != kNone) {
+    bias = ReadElements(graph.tensor(layer.inputs[GemmInput::kBias]));
   }
   for (size_t channel = 0; channel < largest.size(); ++channel) {
     double scale = largest[channel] / kLargest;

@@ -86,19 +86,18 @@ std::vector<double> Offsets(const Tensor& weights, int32_t group, const std::vec
 
 void AddToBias(Graph& graph, OpId id, std::vector<double> values) {
   const Op op = graph.op(id);
-  const bool has_bias =
-      op.inputs.size() > ProductInput::kBias && op.inputs[ProductInput::kBias] != kNone;
+  const bool has_bias = op.inputs.size() > GemmInput::kBias && op.inputs[GemmInput::kBias] != kNone;
   if (has_bias) {
-    const std::vector<double> bias = ReadElements(graph.tensor(op.inputs[ProductInput::kBias]));
+    const std::vector<double> bias = ReadElements(graph.tensor(op.inputs[GemmInput::kBias]));
     for (size_t i = 0; i < values.size(); ++i) values[i] += bias[i];
   }
   const TensorId sum = graph.AddConstant(op.name + ".bias_of_bytes", DType::kF32,
                                          Shape({static_cast<int32_t>(values.size())}),
                                          WriteElements(DType::kF32, values));
-  if (op.inputs.size() > ProductInput::kBias) {
-    graph.SetInput(id, ProductInput::kBias, sum);
-    if (has_bias && !graph.IsRead(op.inputs[ProductInput::kBias]))
-      graph.EraseTensor(op.inputs[ProductInput::kBias]);
+  if (op.inputs.size() > GemmInput::kBias) {
+    graph.SetInput(id, GemmInput::kBias, sum);
+    if (has_bias && !graph.IsRead(op.inputs[GemmInput::kBias]))
+      graph.EraseTensor(op.inputs[GemmInput::kBias]);
   } else {
     graph.MutableOp(id).inputs.push_back(sum);
   }
@@ -111,17 +110,17 @@ Status Take(Graph& graph, OpId id, const Reading& reading) {
   const auto scale = static_cast<float>(largest);
   std::vector<double> relative;
   for (const double gain : reading.gain) relative.push_back(gain / double{scale});
-  const Tensor weights = graph.tensor(conv.inputs[ProductInput::kWeights]);
+  const Tensor weights = graph.tensor(conv.inputs[GemmInput::kWeights]);
   const int32_t group = conv.attributes.As<ConvAttributes>().group;
   const auto is_zero = [](double rest) { return rest == 0; };
   if (!std::all_of(reading.rest.begin(), reading.rest.end(), is_zero)) {
     AddToBias(graph, id, Offsets(weights, group, reading.rest));
   }
-  graph.SetInput(id, ProductInput::kWeights,
+  graph.SetInput(id, GemmInput::kWeights,
                  graph.AddConstantOf(weights.name + ".of_bytes", DType::kF32, weights.shape,
                                      ScaleInputChannels(weights, group, relative)));
-  if (!graph.IsRead(conv.inputs[ProductInput::kWeights]))
-    graph.EraseTensor(conv.inputs[ProductInput::kWeights]);
+  if (!graph.IsRead(conv.inputs[GemmInput::kWeights]))
+    graph.EraseTensor(conv.inputs[GemmInput::kWeights]);
   TENON_ASSIGN_OR_RETURN(const TensorId real, Dequantized(graph, id, reading, scale));
   graph.SetInput(id, 0, real);
   const OpId before = graph.tensor(conv.inputs[0]).producer;

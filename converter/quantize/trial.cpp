@@ -46,12 +46,12 @@ Result<Accuracy> AccuracyJudge::Judge(const Graph& graph) const {
 }
 
 Result<Accuracy> AccuracyJudge::JudgeScheme(Graph graph, const QuantizationScheme& scheme,
-                                            const FinishGraph& finish) const {
-  const auto form = finish ? QuantizationForm::kIntegers : QuantizationForm::kSimulated;
+                                            const CanonicaliseGraph& canonicalise) const {
+  const auto form = canonicalise ? QuantizationForm::kIntegers : QuantizationForm::kSimulated;
   TENON_ASSIGN_OR_RETURN(const DequantizedTensors ignored, InsertQuantization(graph, scheme, form));
   (void)ignored;
-  if (finish) {
-    TENON_RETURN_IF_ERROR(finish(graph));
+  if (canonicalise) {
+    TENON_RETURN_IF_ERROR(canonicalise(graph));
   }
   return Judge(graph);
 }

@@ -34,7 +34,7 @@ struct Accuracy {
 
 /// Gives a graph with pairs of quantize and dequantize its final form, with quantized ops. Empty:
 /// such graphs are run as they are, which computes nearly the same.
-using FinishGraph = std::function<Status(Graph& graph)>;
+using CanonicaliseGraph = std::function<Status(Graph& graph)>;
 
 /// The samples that accuracy is judged by, and what the float graph makes of them.
 class AccuracyJudge {
@@ -47,7 +47,7 @@ class AccuracyJudge {
   [[nodiscard]] Result<Accuracy> Judge(const Graph& graph) const;
   /// Of the float graph under a scheme, in its final form.
   [[nodiscard]] Result<Accuracy> JudgeScheme(Graph graph, const QuantizationScheme& scheme,
-                                             const FinishGraph& finish) const;
+                                             const CanonicaliseGraph& canonicalise) const;
 
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 

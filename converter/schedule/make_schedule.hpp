@@ -1,5 +1,5 @@
-// Schedules a program on a board whose units run side by side (methods C6, C7): which unit runs
-// which op when, what is moved between memories in between, and where everything lies.
+// Schedules a program on a board whose units run side by side (docs/methods.md, C6, C7): which unit
+// runs which op when, what is moved between memories in between, and where everything lies.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ScheduleOptions {
   std::vector<int32_t> unit_of_op = {};
 };
 
-/// What aggregation came to (methods M3).
+/// What aggregation came to (docs/methods.md, M3).
 struct SegmentReport {
   size_t ops = 0;           ///< that execute: starts without aggregation
   size_t segments = 0;      ///< in the plan; 0: the board's units are not started per segment
@@ -64,8 +64,9 @@ struct ScheduledProgram {
                                                     const Board& board, const CostModel& model,
                                                     const ScheduleOptions& options);
 
-// Schedules a program whose backends are started once per segment (methods M3): which ops a segment
-// has, in which order segments and their ops run, what each waits for, where everything lies.
+// Schedules a program whose backends are started once per segment (docs/methods.md, M3): which ops
+// a segment has, in which order segments and their ops run, what each waits for, where everything
+// lies.
 
 /// The graph's order becomes that of the schedule. Among the orders inside segments the one that
 /// needs least memory is taken where nothing ends later by it. Deterministic. Errors: kInput (an op

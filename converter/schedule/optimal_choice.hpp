@@ -1,4 +1,4 @@
-// The optimal mapping of a graph (--mapping=optimal, methods M5).
+// The optimal mapping of a graph (--mapping=optimal, docs/methods.md, M5).
 #pragma once
 
 #include <string>

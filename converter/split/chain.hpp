@@ -1,5 +1,5 @@
 // A chain: consecutive ops of a graph that are cut together along one dimension, so that a patch of
-// the last one's output is made from patches of all the others (methods C4).
+// the last one's output is made from patches of all the others (docs/methods.md, C4).
 //
 // Every tensor of a chain has an axis along which it is cut; its extent there is called rows,
 // whatever the dimension is. What follows from the ops (which rows need which) is kept here, so

@@ -1,4 +1,4 @@
-// Cuts chains of ops into patches until the arena should fit a limit (methods C4).
+// Cuts chains of ops into patches until the arena should fit a limit (docs/methods.md, C4).
 //
 // Requires:   canonical graph, before kernels are chosen.
 // Guarantees: as CutIntoPatches; a graph that is expected to fit is not changed.

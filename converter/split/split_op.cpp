@@ -31,17 +31,17 @@ class Accumulation {
         cutter_(cutter),
         op_(op),
         axes_(InputChannelAxesOf(graph, graph.op(op))),
-        adds_apart_(AddsProductsApart(graph, graph.op(op))) {}
+        adds_apart_(AddsMatMulsApart(graph, graph.op(op))) {}
 
   Status Add(size_t index, const IndexRange& range, bool last) {
     const Op& op = graph_.op(op_);
     const std::string name = PartName(op, index);
     std::vector<TensorId> inputs = op.inputs;
-    TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], cutter_.Cut(inputs[ProductInput::kX], axes_.x,
-                                                                 range, name + "/input_0", op_));
+    TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kX], cutter_.Cut(inputs[GemmInput::kX], axes_.x, range,
+                                                              name + "/input_0", op_));
     TENON_ASSIGN_OR_RETURN(
-        inputs[ProductInput::kWeights],
-        cutter_.Cut(inputs[ProductInput::kWeights], axes_.w, range, name + "/input_1", op_));
+        inputs[GemmInput::kWeights],
+        cutter_.Cut(inputs[GemmInput::kWeights], axes_.w, range, name + "/input_1", op_));
     if (index > 0) TakeSum(inputs);
     const bool activates = last && !adds_apart_;
     TENON_ASSIGN_OR_RETURN(const OpId part, graph_.InsertOp(op_, op.kind, name, inputs,
@@ -72,7 +72,7 @@ class Accumulation {
         is_conv ? ConvInput::kWeightsScale
                 : MatMulInput::kWeightsScale;  // of weights stored as i8: each part has them
     const TensorId scale = inputs.size() > scale_at ? inputs[scale_at] : kNone;
-    inputs.resize(ProductInput::kBias);
+    inputs.resize(GemmInput::kBias);
     if (is_conv) inputs.push_back(kNone);
     if (!adds_apart_) inputs.push_back(sum_);
     if (scale == kNone) return;
@@ -137,7 +137,7 @@ InputChannelAxes InputChannelAxesOf(const Graph& graph, const Op& op) {
           graph.tensor(op.inputs[MatMulInput::kWeights]).shape.rank - 2 + attributes.transpose_b};
 }
 
-bool AddsProductsApart(const Graph& graph, const Op& op) {
+bool AddsMatMulsApart(const Graph& graph, const Op& op) {
   if (op.kind != OpKind::kMatMul) return false;
   const Shape& output = graph.tensor(op.outputs[0]).shape;
   return output.Elements() != output[output.rank - 1];
@@ -148,7 +148,7 @@ int32_t InputChannels(const Graph& graph, const Op& op) {
   if (!is_conv && op.kind != OpKind::kMatMul) return 0;
   if (is_conv && op.inputs.size() > ConvInput::kXMean && op.inputs[ConvInput::kXMean] != kNone)
     return 0;
-  return graph.tensor(op.inputs[ProductInput::kX]).shape[InputChannelAxesOf(graph, op).x];
+  return graph.tensor(op.inputs[GemmInput::kX]).shape[InputChannelAxesOf(graph, op).x];
 }
 
 Result<std::vector<OpId>> SplitInputChannels(Graph& graph, OperandCutter& cutter, OpId id,

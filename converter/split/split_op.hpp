@@ -1,4 +1,4 @@
-// Replaces one op by several of its kind that make its output in parts (methods C2, C3).
+// Replaces one op by several of its kind that make its output in parts (docs/methods.md, C2, C3).
 //
 // The parts read slices of the inputs, and one concat joins what they make; both are views where
 // the kernels take strided tensors. The order stays topological, and parts follow each other.
@@ -27,7 +27,7 @@ namespace tenon::converter {
 /// one group, the inner dimension of a matrix product; else 0.
 [[nodiscard]] int32_t InputChannels(const Graph& graph, const Op& op);
 
-/// Which axes of a convolution's or product's first two inputs those are.
+/// Which axes of a convolution's or matrix product's first two inputs those are.
 struct InputChannelAxes {
   int32_t x;
   int32_t w;
@@ -35,7 +35,7 @@ struct InputChannelAxes {
 [[nodiscard]] InputChannelAxes InputChannelAxesOf(const Graph& graph, const Op& op);
 
 /// True for a matrix product of several rows: see SplitInputChannels.
-[[nodiscard]] bool AddsProductsApart(const Graph& graph, const Op& op);
+[[nodiscard]] bool AddsMatMulsApart(const Graph& graph, const Op& op);
 
 /// Cuts the sum over the input channels: every part adds its share to what the one before it made,
 /// the first adds bias and residual, the last applies the activation. Sums are rounded in another
@@ -44,7 +44,7 @@ struct InputChannelAxes {
 /// The sum so far is the residual of a convolution's part. A matrix product takes it as its bias
 /// where it has one row; else products are added by binary ops, since few kernels take a bias that
 /// differs from row to row.
-/// `ranges` of input channels follow each other. Returns the convolutions or products.
+/// `ranges` of input channels follow each other. Returns the convolutions or matrix products.
 [[nodiscard]] Result<std::vector<OpId>> SplitInputChannels(Graph& graph, OperandCutter& cutter,
                                                            OpId op,
                                                            const std::vector<IndexRange>& ranges);

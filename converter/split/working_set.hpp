@@ -1,5 +1,5 @@
-// Working sets bounded by splitting (methods C2, C3): what an op touches while it runs, against the
-// memory that it runs from. Not the arena's peak, which is another limit.
+// Working sets bounded by splitting (docs/methods.md, C2, C3): what an op touches while it runs,
+// against the memory that it runs from. Not the arena's peak, which is another limit.
 #pragma once
 
 #include <array>

@@ -60,7 +60,7 @@ void WorkingSetGrid::AddOperands(const Graph& graph, const Op& op, bool counts_c
   }
   const Tensor& output = graph.tensor(op.outputs[0]);
   operands_.push_back({output.shape, DTypeBytes(output.dtype), true, false});
-  adds_apart_ = AddsProductsApart(graph, op);
+  adds_apart_ = AddsMatMulsApart(graph, op);
 }
 
 void WorkingSetGrid::AddAxis(const Graph& graph, const Op& op, SplitDimension dimension) {

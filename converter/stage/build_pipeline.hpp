@@ -1,5 +1,5 @@
-// A model as a pipeline (methods M4, R1): stages on the board's units that work on successive
-// inputs at the same time, and channels between them.
+// A model as a pipeline (docs/methods.md, M4, R1): stages on the board's units that work on
+// successive inputs at the same time, and channels between them.
 #pragma once
 
 #include <cstdint>

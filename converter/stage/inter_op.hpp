@@ -1,4 +1,4 @@
-// A model as a program whose ops run beside each other on the cores of a CPU (methods P1).
+// A model as a program whose ops run beside each other on the cores of a CPU (docs/methods.md, P1).
 #pragma once
 
 #include <string>

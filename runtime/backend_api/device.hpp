@@ -36,8 +36,8 @@ using Deadline = uint64_t;
 inline constexpr Deadline kNoDeadline = UINT64_MAX;
 
 /// Functions of one kind of device. All but `open` and `close` may be called on any thread, but on
-/// one stream by one thread at a time (`wait` and `drain` too). A call that fails leaves the stream
-/// in a state in which only `drain` and `close_stream` are allowed, until `drain` has succeeded.
+/// one queue by one thread at a time (`wait` and `drain` too). A call that fails leaves the queue
+/// in a state in which only `drain` and `close_queue` are allowed, until `drain` has succeeded.
 struct DeviceApi {
   /// Finds and prepares the device, once per loaded plan. `threads`: for devices that are made of
   /// host cores, the most that may be used. Errors: kUnsupported (there is none: says what was
@@ -46,30 +46,30 @@ struct DeviceApi {
   void (*close)(void* device);
 
   /// An in-order queue with the memory that a session gives it: `arenas` by index as in the
-  /// program, borrowed until close_stream. A session opens one stream per worker of the device.
-  Status (*open_stream)(void* device, Span<const ArenaMemory> arenas, void** stream);
-  void (*close_stream)(void* stream);  ///< drains first
+  /// program, borrowed until close_queue. A session opens one queue per worker of the device.
+  Status (*open_queue)(void* device, Span<const ArenaMemory> arenas, void** queue);
+  void (*close_queue)(void* queue);  ///< drains first
 
   /// A segment begins.
-  Status (*start)(void* stream);
+  Status (*start)(void* queue);
   /// The host has written `tensor`; kernels enqueued from here on see that. `actual` stays
   /// unchanged until the work enqueued so far is done.
-  Status (*upload)(void* stream, const SharedTensor& tensor);
+  Status (*upload)(void* queue, const SharedTensor& tensor);
   /// Once everything enqueued so far is done, `tensor` becomes visible to the host, at `actual`.
   /// With `tensor.planned` null: nothing but the moment counts. `event`: for `wait`.
-  Status (*signal)(void* stream, const SharedTensor& tensor, void** event);
+  Status (*signal)(void* queue, const SharedTensor& tensor, void** event);
   /// The segment is complete: the device works on it from now on, at the latest. Does not wait.
-  Status (*submit)(void* stream);
+  Status (*submit)(void* queue);
 
   /// Waits for a signal and frees it (in every case). Errors: kBackendFailure (what went wrong on
   /// the device), kDeadlineExceeded.
-  Status (*wait)(void* stream, void* event, Deadline deadline);
+  Status (*wait)(void* queue, void* event, Deadline deadline);
   /// Waits until nothing is enqueued any more. Same errors.
-  Status (*drain)(void* stream, Deadline deadline);
+  Status (*drain)(void* queue, Deadline deadline);
 
-  /// Bytes that a stream holds beside the session's arenas (copies of arenas on devices with
+  /// Bytes that a queue holds beside the session's arenas (copies of arenas on devices with
   /// memory of their own), for memory reports. May be null.
-  size_t (*held_bytes)(const void* stream);
+  size_t (*held_bytes)(const void* queue);
 };
 
 }  // namespace tenon

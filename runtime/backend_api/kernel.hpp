@@ -22,7 +22,7 @@ struct KernelCall {
   size_t workspace_bytes = 0;
   void* state = nullptr;  ///< what `open` made, or null
   const ParallelRunner* parallel = nullptr;
-  void* stream = nullptr;  ///< of the backend's device (see device.hpp), or null
+  void* queue = nullptr;  ///< of the backend's device (see device.hpp), or null
 };
 
 /// What `load` and `open` are told. Constant inputs have data, all others have null.
@@ -31,7 +31,7 @@ struct KernelSetup {
   size_t workspace_bytes = 0;
   int threads = 1;         ///< the most threads a run will use
   void* device = nullptr;  ///< of the backend (see device.hpp), or null
-  void* stream = nullptr;  ///< in `open`: the one that runs will use, or null
+  void* queue = nullptr;   ///< in `open`: the one that runs will use, or null
   /// One that KernelCaps::variants names: how to run the op, told to `load` and `open`. Null: as
   /// the kernel sees fit, and the same where it does not know the variant: plans made by another
   /// build still run.

@@ -6,23 +6,23 @@ Status DeviceQueue::Open(const DeviceApi& api, void* device, Span<const ArenaMem
                          Span<Signal> signals) {
   api_ = &api;
   signals_ = signals;
-  void* stream = nullptr;
-  TENON_RETURN_IF_ERROR(api.open_stream(device, arenas, &stream));
-  stream_ = stream;
+  void* queue = nullptr;
+  TENON_RETURN_IF_ERROR(api.open_queue(device, arenas, &queue));
+  queue_ = queue;
   return OkStatus();
 }
 
 bool DeviceQueue::Close() {
-  if (stream_ == nullptr) return true;
+  if (queue_ == nullptr) return true;
   // Closing waits for the device, for ever if it never answers.
   if (!TryToQuieten()) return false;
-  api_->close_stream(stream_);
-  stream_ = nullptr;
+  api_->close_queue(queue_);
+  queue_ = nullptr;
   return true;
 }
 
 size_t DeviceQueue::HeldBytes() const {
-  return stream_ != nullptr && api_->held_bytes != nullptr ? api_->held_bytes(stream_) : 0;
+  return queue_ != nullptr && api_->held_bytes != nullptr ? api_->held_bytes(queue_) : 0;
 }
 
 void DeviceQueue::Reset() {
@@ -32,10 +32,10 @@ void DeviceQueue::Reset() {
 
 Status DeviceQueue::Start() {
   is_idle_ = false;
-  return api_->start(stream_);
+  return api_->start(queue_);
 }
 
-Status DeviceQueue::Upload(const SharedTensor& tensor) { return api_->upload(stream_, tensor); }
+Status DeviceQueue::Upload(const SharedTensor& tensor) { return api_->upload(queue_, tensor); }
 
 Status DeviceQueue::AddSignal(const SharedTensor& tensor, size_t step) {
   if (end_ == signals_.size()) {  // those in front have been waited for
@@ -47,29 +47,29 @@ Status DeviceQueue::AddSignal(const SharedTensor& tensor, size_t step) {
   Signal& signal = signals_[end_];
   signal = Signal{nullptr, step};
   is_idle_ = false;
-  TENON_RETURN_IF_ERROR(api_->signal(stream_, tensor, &signal.event));
+  TENON_RETURN_IF_ERROR(api_->signal(queue_, tensor, &signal.event));
   ++end_;
   return OkStatus();
 }
 
-Status DeviceQueue::Submit() { return api_->submit(stream_); }
+Status DeviceQueue::Submit() { return api_->submit(queue_); }
 
 Status DeviceQueue::WaitFor(size_t step, Deadline deadline) {
   while (done() <= step) {
     if (first_ == end_) return Drain(deadline);
     const Signal signal = signals_[first_++];
-    TENON_RETURN_IF_ERROR(api_->wait(stream_, signal.event, deadline));
+    TENON_RETURN_IF_ERROR(api_->wait(queue_, signal.event, deadline));
     if (done_ <= signal.step) done_ = signal.step + 1;
   }
   return OkStatus();
 }
 
 Status DeviceQueue::Drain(Deadline deadline) {
-  if (!is_idle_) TENON_RETURN_IF_ERROR(api_->drain(stream_, deadline));
+  if (!is_idle_) TENON_RETURN_IF_ERROR(api_->drain(queue_, deadline));
   is_idle_ = true;
   // They have come, and tell of what went wrong before them.
   while (first_ < end_) {
-    TENON_RETURN_IF_ERROR(api_->wait(stream_, signals_[first_++].event, deadline));
+    TENON_RETURN_IF_ERROR(api_->wait(queue_, signals_[first_++].event, deadline));
   }
   done_ = enqueued_;
   return OkStatus();

@@ -1,4 +1,4 @@
-// A stream of a device with the signals that have not been waited for yet.
+// A command queue of a device with the signals that have not been waited for yet.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ class DeviceQueue {
   /// `signals`: room for as many as one run makes. All borrowed.
   Status Open(const DeviceApi& api, void* device, Span<const ArenaMemory> arenas,
               Span<Signal> signals);
-  /// False if the device still works on the arenas: then the stream stays open.
+  /// False if the device still works on the arenas: then the queue stays open.
   bool Close();
-  [[nodiscard]] bool is_open() const { return stream_ != nullptr; }
-  [[nodiscard]] void* stream() const { return stream_; }
+  [[nodiscard]] bool is_open() const { return queue_ != nullptr; }
+  [[nodiscard]] void* queue() const { return queue_; }
   [[nodiscard]] size_t HeldBytes() const;
 
   /// A run begins. The device is not busy.
@@ -67,7 +67,7 @@ class DeviceQueue {
 
  private:
   const DeviceApi* api_ = nullptr;
-  void* stream_ = nullptr;
+  void* queue_ = nullptr;
   Span<Signal> signals_;
   size_t first_ = 0;  ///< signals_[first_, end_) have not been waited for
   size_t end_ = 0;

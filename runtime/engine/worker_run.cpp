@@ -83,7 +83,7 @@ Status WorkerRun::GiveUpDevice(const Status& reason) {
 Status WorkerRun::OpenKernels() {
   const auto open = [&](const BoundOp& op, void** state, uint32_t index) {
     KernelSetup setup = plan_->SetupOf(op, addresses_->planned());
-    if (plan_->IsDevice(op.backend)) setup.stream = queue_.stream();
+    if (plan_->IsDevice(op.backend)) setup.queue = queue_.queue();
     return op.kernel->open(setup, op.shared, state).About(plan_->program().op(index).name);
   };
   for (size_t step = 0; step < steps_; ++step) {
@@ -269,7 +269,7 @@ Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensor
   call.state = state;
   call.parallel = runners_ != nullptr ? &runners_[op.backend] : &plan_->runner(op.backend);
   const bool is_of_device = plan_->IsDevice(op.backend);
-  if (is_of_device) call.stream = queue_.stream();
+  if (is_of_device) call.queue = queue_.queue();
   const OpTimer* timer = options_.timer;
   if (timer == nullptr) return op.kernel->run(call);
   const uint64_t start = timer->clock_nanoseconds(timer->context);

@@ -29,7 +29,7 @@ class WorkerRun {
   /// Bytes that `Open` needs.
   [[nodiscard]] static size_t StateBytes(const LoadedPlan& plan, size_t worker);
 
-  /// Opens the worker's kernels and, if it has ops of a device, a stream. All arguments are
+  /// Opens the worker's kernels and, if it has ops of a device, a queue. All arguments are
   /// borrowed. Call Close whether this succeeds or not.
   Status Open(const LoadedPlan& plan, size_t worker, const Addresses& addresses,
               Span<uint8_t> state);
@@ -73,7 +73,7 @@ class WorkerRun {
   /// Begin, every piece, Finish; Abandon after an error. For workers without waits (stages).
   Status RunAll(const RunOptions& options);
 
-  /// Heap bytes held by kernels for this worker, and by its stream.
+  /// Heap bytes held by kernels for this worker, and by its queue.
   [[nodiscard]] size_t HeldBytes() const;
 
  private:

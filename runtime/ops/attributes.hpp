@@ -19,7 +19,7 @@ namespace tenon {
 // input has it at 0, and every op's only output is output 0.
 
 /// What the inputs of convolutions and matrix products, float and quantized, begin with.
-struct ProductInput {
+struct GemmInput {
   static constexpr int kX = 0, kWeights = 1, kBias = 2;
 };
 
@@ -46,7 +46,7 @@ struct ConvAttributes {
   Activation activation;
 };
 
-struct ConvInput : ProductInput {
+struct ConvInput : GemmInput {
   static constexpr int kResidual = 3, kWeightsScale = 4, kXMean = 5;
 };
 
@@ -62,7 +62,7 @@ struct MatMulAttributes {
 };
 
 /// a is x, b the weights.
-struct MatMulInput : ProductInput {
+struct MatMulInput : GemmInput {
   static constexpr int kWeightsScale = 3;
 };
 
@@ -279,7 +279,7 @@ struct QuantizedMatMulAttributes {
 };
 
 /// Of quantized convolutions and of quantized matrix products.
-struct QuantizedProductInput : ProductInput {
+struct QuantizedGemmInput : GemmInput {
   static constexpr int kMultiplier = 3, kShift = 4, kXZeroPoint = 5, kWeightsZeroPoint = 6,
                        kFoldedBias = 7;
 };

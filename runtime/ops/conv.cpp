@@ -48,7 +48,7 @@ Status InferConv(const OpCall& call, OutputType* outputs) {
   Shape y;
   TENON_RETURN_IF_ERROR(InferConvShape(call, &y));
   DType dtype = DType::kF32;
-  TENON_RETURN_IF_ERROR(CheckProductDTypes(
+  TENON_RETURN_IF_ERROR(CheckGemmDTypes(
       call, {ConvInput::kWeightsScale, ConvInput::kXMean, y[1], call.Input(ConvInput::kX).dims[1]},
       &dtype));
   TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, dtype));
@@ -72,8 +72,8 @@ Status InferQuantizedConv(const OpCall& call, OutputType* outputs) {
                "a quantized convolution has no activation: its bounds stand for one");
   TENON_ENSURE(attributes.output.rounding != Rounding::kFixedPointOnce, kInvalidArgument,
                "only matrix products are rounded fixed_point_once");
-  TENON_RETURN_IF_ERROR(CheckQuantizedProduct(call, attributes.output,
-                                              call.Input(QuantizedProductInput::kX).dims[1], y[1]));
+  TENON_RETURN_IF_ERROR(CheckQuantizedGemm(call, attributes.output,
+                                           call.Input(QuantizedGemmInput::kX).dims[1], y[1]));
   return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);
 }
 

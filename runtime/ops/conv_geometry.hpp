@@ -37,7 +37,7 @@ inline void SetConvWindow(const OpCall& conv, ConvWindow& window) {
   for (int i = 0; i < 2; ++i) SetConvAxis(conv, i, window);
 }
 
-/// The window of a product of matrices: one tap, one row of positions.
+/// The window of a matrix product: one tap, one row of positions.
 inline void SetPointWindow(int positions, ConvWindow& window) {
   window = {{1, positions}, {1, positions}, {1, 1}, {1, 1}, {1, 1}, {0, 0}};
 }

@@ -50,8 +50,8 @@ struct KernelCaps {
   /// As KernelEntry's: inputs whose memory output 0 may take over beside those that the op's row
   /// names.
   uint32_t in_place_inputs = 0;
-  /// Of quantized convolutions and products: reads input 7, bias and x's zero point in one, and is
-  /// faster where it is there, or where no zero point is.
+  /// Of quantized convolutions and matrix products: reads input 7, bias and x's zero point in one,
+  /// and is faster where it is there, or where no zero point is.
   bool wants_folded_bias = false;
   /// Bytes of workspace that it runs in with one thread, more slowly than in `workspace_bytes`;
   /// what it is given between the two, it uses. Never more than `workspace_bytes`. Null: it needs

@@ -9,8 +9,8 @@ namespace {
 bool TakesDType(const OpCall& call, int input, const F32Operands& takes) {
   const TensorView& operand = call.Input(input);
   if (operand.dtype == DType::kF32) return true;
-  if (input == ProductInput::kX) return takes.byte_input && operand.dtype == DType::kU8;
-  return takes.stored_weights && input == ProductInput::kWeights && operand.data != nullptr &&
+  if (input == GemmInput::kX) return takes.byte_input && operand.dtype == DType::kU8;
+  return takes.stored_weights && input == GemmInput::kWeights && operand.data != nullptr &&
          (operand.dtype == DType::kF16 || operand.dtype == DType::kI8);
 }
 
@@ -29,27 +29,26 @@ const char* F32Refusal(const OpCall& call, const F32Operands& takes) {
 }
 
 int64_t ConvTaps(const OpCall& conv) {
-  return int64_t{conv.Input(ProductInput::kWeights).dims[2]} *
-         conv.Input(ProductInput::kWeights).dims[3];
+  return int64_t{conv.Input(GemmInput::kWeights).dims[2]} * conv.Input(GemmInput::kWeights).dims[3];
 }
 
 bool IsPointwiseConv(const OpCall& conv) {
   for (const int32_t pad : conv.AttributesAs<ConvAttributes>().pads) {
     if (pad != 0) return false;
   }
-  return conv.Input(ProductInput::kWeights).dims[2] == 1 &&
-         conv.Input(ProductInput::kWeights).dims[3] == 1;
+  return conv.Input(GemmInput::kWeights).dims[2] == 1 &&
+         conv.Input(GemmInput::kWeights).dims[3] == 1;
 }
 
 bool IsDepthwiseConv(const OpCall& conv) {
   const int32_t group = conv.AttributesAs<ConvAttributes>().group;
-  return group > 1 && conv.Input(ProductInput::kWeights).dims[1] == 1 &&
-         conv.Input(ProductInput::kWeights).dims[0] == group;
+  return group > 1 && conv.Input(GemmInput::kWeights).dims[1] == 1 &&
+         conv.Input(GemmInput::kWeights).dims[0] == group;
 }
 
 const char* WinogradRefusal(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  const TensorView& w = conv.Input(ProductInput::kWeights);
+  const TensorView& w = conv.Input(GemmInput::kWeights);
   const bool is_3x3 = w.dims[2] == 3 && w.dims[3] == 3;
   for (int i = 0; i < 2; ++i) {
     if (!is_3x3 || attributes.strides[i] != 1 || attributes.dilations[i] != 1) {
@@ -78,16 +77,16 @@ const char* WinogradRefusal(const OpCall& conv) {
 }
 
 bool HasOneMatrix(const OpCall& matmul) {
-  const TensorView& b = matmul.Input(ProductInput::kWeights);
+  const TensorView& b = matmul.Input(GemmInput::kWeights);
   for (int i = 0; i + 2 < b.rank; ++i) {
     if (b.dims[i] != 1) return false;
   }
-  return b.rank <= matmul.Input(ProductInput::kX).rank;
+  return b.rank <= matmul.Input(GemmInput::kX).rank;
 }
 
 bool HasBiasAlongLast(const OpCall& matmul) {
-  if (!matmul.HasInput(ProductInput::kBias)) return true;
-  const TensorView& bias = matmul.Input(ProductInput::kBias);
+  if (!matmul.HasInput(GemmInput::kBias)) return true;
+  const TensorView& bias = matmul.Input(GemmInput::kBias);
   const TensorView& y = matmul.Output();
   for (int i = 0; i + 1 < bias.rank; ++i) {
     if (bias.dims[i] != 1) return false;

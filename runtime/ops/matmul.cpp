@@ -37,7 +37,7 @@ Status InferMatMul(const OpCall& call, OutputType* outputs) {
   TENON_RETURN_IF_ERROR(InferMatMulShape(call, &y));
   DType dtype = DType::kF32;
   TENON_RETURN_IF_ERROR(
-      CheckProductDTypes(call, {MatMulInput::kWeightsScale, -1, y[y.rank - 1], 0}, &dtype));
+      CheckGemmDTypes(call, {MatMulInput::kWeightsScale, -1, y[y.rank - 1], 0}, &dtype));
   TENON_RETURN_IF_ERROR(CheckActivation(attributes.activation, dtype));
   TENON_ENSURE(
       !call.HasInput(MatMulInput::kWeightsScale) || call.Input(MatMulInput::kWeights).rank == 2,
@@ -56,7 +56,7 @@ Status InferQuantizedMatMul(const OpCall& call, OutputType* outputs) {
   TENON_RETURN_IF_ERROR(InferMatMulShape(call, &y));
   TENON_ENSURE(attributes.matmul.activation.function == UnaryFunction::kIdentity, kInvalidArgument,
                "a quantized product has no activation: its bounds stand for one");
-  TENON_RETURN_IF_ERROR(CheckQuantizedProduct(call, attributes.output, 1, y[y.rank - 1]));
+  TENON_RETURN_IF_ERROR(CheckQuantizedGemm(call, attributes.output, 1, y[y.rank - 1]));
   return SetOutput(static_cast<DType>(attributes.output.to), y, outputs);
 }
 

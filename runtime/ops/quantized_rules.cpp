@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 constexpr int32_t Least(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
 constexpr int32_t Most(DType dtype) { return dtype == DType::kI8 ? 127 : 255; }
@@ -85,8 +85,8 @@ Status CheckOneOrEach(const OpCall& call, int index, DType dtype, int32_t count)
   return OkStatus();
 }
 
-Status CheckQuantizedProduct(const OpCall& call, const QuantizedOutput& output, int32_t x_channels,
-                             int32_t channels) {
+Status CheckQuantizedGemm(const OpCall& call, const QuantizedOutput& output, int32_t x_channels,
+                          int32_t channels) {
   TENON_ENSURE(IsQuantized(call.Input(In::kX).dtype) && IsQuantized(call.Input(In::kWeights).dtype),
                kInvalidArgument, "operands must be i8 or u8");
   for (const int index : {In::kBias, In::kFoldedBias})

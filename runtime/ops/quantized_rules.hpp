@@ -24,7 +24,7 @@ Status CheckOneOrEach(const OpCall& call, int index, DType dtype, int32_t count)
 
 /// Inputs 2 to 7 of a quantized convolution or matrix product with `channels` output channels, and
 /// `output`, which may also be i32 or f32 here. `x_channels`: how many zero points x may have.
-Status CheckQuantizedProduct(const OpCall& call, const QuantizedOutput& output, int32_t x_channels,
-                             int32_t channels);
+Status CheckQuantizedGemm(const OpCall& call, const QuantizedOutput& output, int32_t x_channels,
+                          int32_t channels);
 
 }  // namespace tenon

@@ -15,7 +15,7 @@ Status CheckVector(const OpCall& call, int index, int32_t count) {
 }
 
 Status CheckWeights(const OpCall& call, const StorageInputs& storage, DType computes_in) {
-  const DType dtype = call.Input(ProductInput::kWeights).dtype;
+  const DType dtype = call.Input(GemmInput::kWeights).dtype;
   if (Has(call, storage.w_scale)) {
     TENON_ENSURE(dtype == DType::kI8, kInvalidArgument,
                  "a scale of the weights (input {0}) goes with weights of i8 only",
@@ -34,8 +34,8 @@ Status CheckWeights(const OpCall& call, const StorageInputs& storage, DType comp
 
 }  // namespace
 
-Status CheckProductDTypes(const OpCall& call, const StorageInputs& storage, DType* computes_in) {
-  const DType x = call.Input(ProductInput::kX).dtype;
+Status CheckGemmDTypes(const OpCall& call, const StorageInputs& storage, DType* computes_in) {
+  const DType x = call.Input(GemmInput::kX).dtype;
   if (Has(call, storage.x_mean)) {
     TENON_ENSURE(x == DType::kU8, kInvalidArgument,
                  "a mean of the input (input {0}) goes with an input of u8 only", storage.x_mean);
@@ -46,7 +46,7 @@ Status CheckProductDTypes(const OpCall& call, const StorageInputs& storage, DTyp
     *computes_in = x;
   }
   TENON_RETURN_IF_ERROR(CheckWeights(call, storage, *computes_in));
-  for (int i = ProductInput::kBias; i < call.InputCount() && i < storage.w_scale; ++i) {
+  for (int i = GemmInput::kBias; i < call.InputCount() && i < storage.w_scale; ++i) {
     if (!call.HasInput(i)) continue;
     TENON_ENSURE(call.Input(i).dtype == *computes_in, kInvalidArgument,
                  "input {0} has another dtype than input 0", i);

@@ -16,11 +16,11 @@ struct StorageInputs {
   int32_t channels = 0;  ///< elements of x_mean
 };
 
-/// Checks the dtypes of a product's operands, of which 0 is x, 1 the weights, and others before
+/// Checks the dtypes of a GEMM's operands, of which 0 is x, 1 the weights, and others before
 /// `w_scale` are plain. Either all are alike and f32, f16 or f64; or the op computes in f32 and
 ///   - the weights are f16, or i8 with a `w_scale`,
 ///   - x is u8 with an `x_mean`.
 /// `computes_in` becomes the dtype of the output.
-Status CheckProductDTypes(const OpCall& call, const StorageInputs& storage, DType* computes_in);
+Status CheckGemmDTypes(const OpCall& call, const StorageInputs& storage, DType* computes_in);
 
 }  // namespace tenon

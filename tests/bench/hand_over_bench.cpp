@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/engine/host/clock.hpp"
-#include "runtime/engine/host/stream.hpp"
+#include "runtime/engine/host/input_stream.hpp"
 
 namespace tenon {
 namespace {
@@ -55,7 +55,7 @@ uint64_t MedianHandOver(uint64_t work_nanoseconds) {
   shape.edges = {&edge, 1};
   shape.channels = 1;
   shape.inputs = 1;
-  Stream stream;
+  InputStream stream;
   if (!stream.Open(shape, &stages).ok()) return 0;
   const uint64_t id = 0;
   const void* input = &id;

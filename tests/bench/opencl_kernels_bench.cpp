@@ -99,8 +99,8 @@ class Runner {
     setup.workspace_bytes = workspace_bytes_;
     if (backend.device != nullptr) {
       const ArenaMemory memory = {arena_, arena_bytes_};
-      Require(kernel.id, backend.device->open_stream(device, {&memory, 1}, &stream_));
-      setup.stream = stream_;
+      Require(kernel.id, backend.device->open_queue(device, {&memory, 1}, &queue_));
+      setup.queue = queue_;
     }
     Require(kernel.id, kernel.check(setup));
     if (kernel.load != nullptr) Require(kernel.id, kernel.load(setup, &shared_));
@@ -114,7 +114,7 @@ class Runner {
   ~Runner() {
     if (kernel_.close != nullptr && state_ != nullptr) kernel_.close(state_);
     if (kernel_.unload != nullptr && shared_ != nullptr) kernel_.unload(shared_);
-    if (stream_ != nullptr) backend_.device->close_stream(stream_);
+    if (queue_ != nullptr) backend_.device->close_queue(queue_);
     if (backend_.free_runner != nullptr) backend_.free_runner(parallel_);
   }
 
@@ -125,11 +125,11 @@ class Runner {
     call.workspace_bytes = workspace_bytes_;
     call.state = state_;
     call.parallel = &parallel_;
-    call.stream = stream_;
+    call.queue = queue_;
     for (int i = 0; i < times; ++i) Require(kernel_.id, kernel_.run(call));
-    if (stream_ != nullptr) {
-      Require(kernel_.id, backend_.device->submit(stream_));
-      Require(kernel_.id, backend_.device->drain(stream_, kNoDeadline));
+    if (queue_ != nullptr) {
+      Require(kernel_.id, backend_.device->submit(queue_));
+      Require(kernel_.id, backend_.device->drain(queue_, kNoDeadline));
     }
   }
 
@@ -210,7 +210,7 @@ class Runner {
   std::vector<size_t> offsets_;
   size_t workspace_ = 0;
   size_t workspace_bytes_ = 0;
-  void* stream_ = nullptr;
+  void* queue_ = nullptr;
   void* shared_ = nullptr;
   void* state_ = nullptr;
   std::vector<TensorView> views_;

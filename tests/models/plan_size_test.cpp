@@ -27,7 +27,7 @@ constexpr const char* kModels[] = {
     "mlperf_ad01_autoencoder/ad01_int8.tflite",
 };
 
-bool IsProduct(OpKind kind) {
+bool IsGemm(OpKind kind) {
   return kind == OpKind::kConv || kind == OpKind::kMatMul || kind == OpKind::kQuantizedConv ||
          kind == OpKind::kQuantizedMatMul;
 }
@@ -55,7 +55,7 @@ int64_t WeightBytes(const std::filesystem::path& path) {
   std::set<TensorId> found;
   for (const converter::OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
-    if (!IsProduct(op.kind)) continue;
+    if (!IsGemm(op.kind)) continue;
     for (size_t i = 1; i < op.inputs.size() && i <= 2; ++i) {
       const TensorId constant = ConstantBehind(graph, op.inputs[i]);
       if (constant != kNone) found.insert(constant);

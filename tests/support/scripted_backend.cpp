@@ -7,7 +7,7 @@
 
 #include "backends/cpu/caps/cpu_caps.hpp"
 #include "backends/cpu/kernels/portable/portable_table.hpp"
-#include "tests/support/scripted_stream.hpp"
+#include "tests/support/scripted_queue.hpp"
 
 namespace tenon::test {
 namespace {
@@ -48,15 +48,15 @@ Status LoadKernel(const KernelSetup& setup, void** shared) {
 }
 
 Status OpenKernel(const KernelSetup& setup, void* shared, void** state) {
-  if (setup.stream == nullptr || shared == nullptr) {
-    return Status(StatusCode::kInvalidArgument, "kernel opened without a stream or its weights");
+  if (setup.queue == nullptr || shared == nullptr) {
+    return Status(StatusCode::kInvalidArgument, "kernel opened without a queue or its weights");
   }
   return MakeToken(setup.device, DeviceCall::kKernelOpen, state);
 }
 
 template <size_t index>
 Status RunKernel(const KernelCall& call) {
-  return static_cast<ScriptedStream*>(call.stream)->Run(Portable(index), call);
+  return static_cast<ScriptedQueue*>(call.queue)->Run(Portable(index), call);
 }
 
 template <size_t... index>
@@ -90,27 +90,27 @@ constexpr auto kOpenFunctions = OpenFunctions(std::make_index_sequence<kMostBack
 
 void CloseDevice(void* device) { static_cast<Script*>(device)->devices.fetch_sub(1); }
 
-Status OpenStream(void* device, Span<const ArenaMemory> arenas, void** stream) {
+Status OpenQueue(void* device, Span<const ArenaMemory> arenas, void** queue) {
   auto* script = static_cast<Script*>(device);
-  TENON_RETURN_IF_ERROR(script->Pass(DeviceCall::kOpenStream));
-  *stream = new ScriptedStream(*script, arenas);
+  TENON_RETURN_IF_ERROR(script->Pass(DeviceCall::kOpenQueue));
+  *queue = new ScriptedQueue(*script, arenas);
   return OkStatus();
 }
 
-ScriptedStream& StreamOf(void* stream) { return *static_cast<ScriptedStream*>(stream); }
-void CloseStream(void* stream) { delete static_cast<ScriptedStream*>(stream); }
-Status Start(void* stream) { return StreamOf(stream).Start(); }
-Status Upload(void* stream, const SharedTensor& tensor) { return StreamOf(stream).Upload(tensor); }
-Status Signal(void* stream, const SharedTensor& tensor, void** event) {
-  return StreamOf(stream).Signal(tensor, event);
+ScriptedQueue& QueueOf(void* queue) { return *static_cast<ScriptedQueue*>(queue); }
+void CloseQueue(void* queue) { delete static_cast<ScriptedQueue*>(queue); }
+Status Start(void* queue) { return QueueOf(queue).Start(); }
+Status Upload(void* queue, const SharedTensor& tensor) { return QueueOf(queue).Upload(tensor); }
+Status Signal(void* queue, const SharedTensor& tensor, void** event) {
+  return QueueOf(queue).Signal(tensor, event);
 }
-Status Submit(void* stream) { return StreamOf(stream).Submit(); }
-Status Wait(void* stream, void* event, Deadline deadline) {
-  return StreamOf(stream).Wait(event, deadline);
+Status Submit(void* queue) { return QueueOf(queue).Submit(); }
+Status Wait(void* queue, void* event, Deadline deadline) {
+  return QueueOf(queue).Wait(event, deadline);
 }
-Status Drain(void* stream, Deadline deadline) { return StreamOf(stream).Drain(deadline); }
-size_t HeldBytes(const void* stream) {
-  return static_cast<const ScriptedStream*>(stream)->held_bytes();
+Status Drain(void* queue, Deadline deadline) { return QueueOf(queue).Drain(deadline); }
+size_t HeldBytes(const void* queue) {
+  return static_cast<const ScriptedQueue*>(queue)->held_bytes();
 }
 
 }  // namespace
@@ -187,8 +187,8 @@ ScriptedBackend::ScriptedBackend(ScriptedOptions options) : script_(std::make_un
   }
   script.api = {kOpenFunctions[place],
                 CloseDevice,
-                OpenStream,
-                CloseStream,
+                OpenQueue,
+                CloseQueue,
                 Start,
                 Upload,
                 Signal,
@@ -204,14 +204,14 @@ ScriptedBackend::ScriptedBackend(ScriptedOptions options) : script_(std::make_un
 }
 
 ScriptedBackend::~ScriptedBackend() {
-  CloseStreams();
+  CloseQueues();
   const std::lock_guard lock(places_mutex);
   places[script_->place] = nullptr;
 }
 
-void ScriptedBackend::CloseStreams() {
+void ScriptedBackend::CloseQueues() {
   Behave();
-  for (ScriptedStream* left : std::set<ScriptedStream*>(script_->open_streams)) delete left;
+  for (ScriptedQueue* left : std::set<ScriptedQueue*>(script_->open_queues)) delete left;
 }
 
 const Backend& ScriptedBackend::backend() const { return script_->backend; }
@@ -268,9 +268,9 @@ void ScriptedBackend::ResetCounts() {
 
 size_t ScriptedBackend::protocol_errors() const { return script_->rules_broken.load(); }
 size_t ScriptedBackend::lost_signals() const { return script_->lost.load(); }
-size_t ScriptedBackend::open_streams() const {
+size_t ScriptedBackend::open_queues() const {
   const std::lock_guard lock(script_->mutex);
-  return script_->open_streams.size();
+  return script_->open_queues.size();
 }
 size_t ScriptedBackend::open_devices() const { return script_->devices.load(); }
 size_t ScriptedBackend::open_kernels() const { return script_->tokens.load(); }

@@ -17,7 +17,7 @@ namespace tenon::test {
 /// the call that enqueues it. kMoment: a signal without a tensor.
 enum class DeviceCall {
   kOpen,
-  kOpenStream,
+  kOpenQueue,
   kLoad,
   kKernelOpen,
   kStart,
@@ -40,7 +40,7 @@ struct ScriptedOptions {
 };
 
 /// A backend called `name`, with a kernel `<name>.<op>.portable` per op. At most 8 at a time.
-/// Streams may be used from several threads; so may the functions here.
+/// Queues may be used from several threads; so may the functions here.
 ///
 /// Strict about the protocol of device.hpp: whatever the engine does wrong is an error of the call
 /// and is counted in protocol_errors().
@@ -49,7 +49,7 @@ class ScriptedBackend {
   explicit ScriptedBackend(ScriptedOptions options = {});
   ScriptedBackend(const ScriptedBackend&) = delete;
   ScriptedBackend& operator=(const ScriptedBackend&) = delete;
-  /// CloseStreams.
+  /// CloseQueues.
   ~ScriptedBackend();
 
   [[nodiscard]] const Backend& backend() const;
@@ -69,16 +69,16 @@ class ScriptedBackend {
   void Release();
   /// Nothing fails, hangs or dawdles any more.
   void Behave();
-  /// Behaves, lets every stream that was left open run dry, and closes it.
-  void CloseStreams();
+  /// Behaves, lets every queue that was left open run dry, and closes it.
+  void CloseQueues();
 
   [[nodiscard]] size_t count(DeviceCall call) const;
   void ResetCounts();
-  /// Calls that break the rules of device.hpp; signals that nobody has waited for when their stream
+  /// Calls that break the rules of device.hpp; signals that nobody has waited for when their queue
   /// was closed.
   [[nodiscard]] size_t protocol_errors() const;
   [[nodiscard]] size_t lost_signals() const;
-  [[nodiscard]] size_t open_streams() const;
+  [[nodiscard]] size_t open_queues() const;
   [[nodiscard]] size_t open_devices() const;
   /// Kernel states that were opened and not closed, or loaded and not unloaded.
   [[nodiscard]] size_t open_kernels() const;

@@ -12,7 +12,7 @@ constexpr int64_t kBlock = 16;
 
 constexpr bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
-/// Inputs 1 to 6 of a quantized product that are there are constant.
+/// Inputs 1 to 6 of a quantized GEMM that are there are constant.
 bool HasConstants(const OpCall& call) {
   for (int i = 1; i < 7; ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) return false;
@@ -34,7 +34,7 @@ const char* DepthwiseSupports(const OpCall& call) {
   const TensorView& w = call.Input(ConvInput::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
   if (!HasConstants(call)) return "weights and parameters must be constant";
-  if (w.dtype != DType::kI8 || call.HasInput(QuantizedProductInput::kWeightsZeroPoint)) {
+  if (w.dtype != DType::kI8 || call.HasInput(QuantizedGemmInput::kWeightsZeroPoint)) {
     return "the fast depthwise convolution takes weights of i8 without zero points";
   }
   if (attributes.output.to != static_cast<int32_t>(DType::kI8) &&

@@ -1,4 +1,4 @@
-// What the fast kernels on i8 and u8 other than dense products take and hold: the predicates behind
+// What the fast kernels on i8 and u8 other than GEMMs take and hold: the predicates behind
 // q8.inc, which the kernels' own checks share.
 #pragma once
 

@@ -11,12 +11,12 @@ namespace tenon::cpu {
 namespace cortex_m {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 constexpr size_t kSumBytes = sizeof(int32_t);
 constexpr int64_t kFewestPixels = 3;  // of a convolution that gathers windows
 
 /// Of i8 with constant parameters, one zero point of x and none of the weights, giving bytes.
-Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
+Reason GemmRefusal(const OpCall& call, const QuantizedOutput& output) {
   for (int i = In::kWeights; i <= In::kFoldedBias; ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {
       return "weights and parameters must be constant";
@@ -69,7 +69,7 @@ bool HasFinalBias(const OpCall& call) {
 
 Reason ConvSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (const Reason reason = GemmRefusal(call, attributes.output)) return reason;
   if (attributes.conv.group != 1) return "the Cortex-M convolution has one group";
   if (DepthOf(call) > kMostDepth) return "windows larger than the Cortex-M convolution gathers";
   return nullptr;
@@ -79,7 +79,7 @@ Reason DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
   const TensorView& w = call.Input(In::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
-  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (const Reason reason = GemmRefusal(call, attributes.output)) return reason;
   if (DepthOf(call) > kMostDepthwiseTaps) {
     return "more taps than the Cortex-M kernel keeps pointers to";
   }
@@ -88,7 +88,7 @@ Reason DepthwiseSupports(const OpCall& call) {
 
 Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
-  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (const Reason reason = GemmRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the Cortex-M product takes a as it is";
   if (!HasOneMatrix(call)) return "the Cortex-M product takes one matrix for all batches";
   return nullptr;

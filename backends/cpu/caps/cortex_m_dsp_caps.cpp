@@ -8,7 +8,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 constexpr int kHalfBytes = 2;
 constexpr int kStep = 4;  // elements of a step
 /// Unpacking the weights costs about one instruction for each weight and pass: with so many pixels
@@ -33,7 +33,7 @@ constexpr int64_t kMostHalves = 1 << 20;
 constexpr size_t Larger(size_t a, size_t b) { return a > b ? a : b; }
 constexpr int Least(int64_t a, int64_t b) { return static_cast<int>(a < b ? a : b); }
 
-Reason ProductRefusal(const OpCall& call, const QuantizedOutput& output) {
+Reason GemmRefusal(const OpCall& call, const QuantizedOutput& output) {
   for (int i = In::kWeights; i < call.InputCount(); ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {
       return "weights and parameters must be constant";
@@ -210,7 +210,7 @@ ConvBand ConvBandOf(const OpCall& conv, size_t workspace_bytes) {
 
 Reason ConvSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
-  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (const Reason reason = GemmRefusal(call, attributes.output)) return reason;
   if (attributes.conv.group != 1) return "the DSP convolution has one group";
   const Window window(call);
   if (window.depth > kMostDepth) return "windows larger than the DSP convolution widens";
@@ -247,7 +247,7 @@ Reason DepthwiseSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedConvAttributes>();
   const TensorView& w = call.Input(In::kWeights);
   if (w.dims[1] != 1 || w.dims[0] != attributes.conv.group) return "not depthwise";
-  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (const Reason reason = GemmRefusal(call, attributes.output)) return reason;
   if (int64_t{w.dims[2]} * w.dims[3] > kMostDepth)
     return "windows larger than the DSP kernel takes";
   const DepthwisePlanes planes = DepthwisePlanesOf(call, 0);
@@ -277,7 +277,7 @@ size_t ConvLeastWorkspaceBytes(const OpCall& call) {
 
 Reason MatMulSupports(const OpCall& call) {
   const auto& attributes = call.AttributesAs<QuantizedMatMulAttributes>();
-  if (const Reason reason = ProductRefusal(call, attributes.output)) return reason;
+  if (const Reason reason = GemmRefusal(call, attributes.output)) return reason;
   if (attributes.matmul.transpose_a != 0) return "the DSP product takes a as it is";
   if (call.Input(In::kWeights).dtype != DType::kI8) return "the DSP product takes weights of i8";
   if (!HasOneMatrix(call)) return "the DSP product takes one matrix for all batches";

@@ -7,7 +7,7 @@
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/caps/portable_supports.hpp"
-#include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "backends/cpu/caps/quantized_gemm_caps.hpp"
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "runtime/ops/kernel_name.hpp"
 

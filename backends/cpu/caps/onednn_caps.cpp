@@ -28,7 +28,7 @@ const char* CommonRefusal(const OpCall& call) { return F32Refusal(call, {kNeedsF
 /// them so many times larger that plain loops are faster (depthwise has kernels of its own).
 bool GroupsTooNarrow(const OpCall& call) {
   const int32_t group = call.AttributesAs<ConvAttributes>().group;
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t inputs = w.dims[1];
   const int64_t outputs = w.dims[0] / group;
   if (group == 1 || (inputs == 1 && outputs == 1)) return false;
@@ -160,7 +160,7 @@ size_t ConvWorkspaceBytes(const OpCall& call, int threads) {
   // Per thread a list of kernel taps, and once a page for padding; a 1x1 over many channels adds an
   // accumulator per thread.
   constexpr int64_t kPage = 4096;
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t taps = ConvTaps(call);
   const int64_t tap_lists = RoundUp<int64_t>(32 * taps, kPage);
   const int64_t accumulator = taps == 1 && w.dims[1] >= 1024 ? 2 * kPage : 0;
@@ -175,7 +175,7 @@ size_t ConvPackedBytes(const OpCall& call) {
   // Blocked forms pad inputs and outputs of each group to whole blocks, and depthwise ones the
   // groups.
   const int32_t group = call.AttributesAs<ConvAttributes>().group;
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t outputs = w.dims[0] / group;
   const int64_t per_group =
       outputs == 1 && w.dims[1] == 1
@@ -187,12 +187,12 @@ size_t ConvPackedBytes(const OpCall& call) {
 }
 
 size_t ConvMatMulPackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   return kObjectBytes + PackedMatrixBytes(w.dims[1], w.dims[0]);
 }
 
 size_t MatMulPackedBytes(const OpCall& call) {
-  const TensorView& b = call.Input(ProductInput::kWeights);
+  const TensorView& b = call.Input(GemmInput::kWeights);
   const bool transposed = call.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int32_t rows = b.dims[b.rank - (transposed ? 1 : 2)];
   const int32_t columns = b.dims[b.rank - (transposed ? 2 : 1)];

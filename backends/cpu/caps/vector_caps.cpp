@@ -31,7 +31,7 @@ const char* ConvSupports(const OpCall& call) {
   if (const char* reason = ConvRefusal(call)) return reason;
   if (ConvTaps(call) > kMostTaps) return "more taps than the vector kernel keeps pointers to";
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const int outputs = call.Input(ProductInput::kWeights).dims[0] / attributes.group;
+  const int outputs = call.Input(GemmInput::kWeights).dims[0] / attributes.group;
   if (attributes.group > 1 && outputs < 16) return "groups too narrow for vectors";
   return nullptr;
 }
@@ -44,7 +44,7 @@ const char* FirstConvSupports(const OpCall& call) {
   }
   if (ConvTaps(call) == 1) return "a 1x1 convolution needs no copy of its rows";
   const int64_t taps = ConvTaps(call) * call.Input(0).dims[1];
-  const int64_t rows = int64_t{call.Input(ProductInput::kWeights).dims[2]} * call.Input(0).dims[1];
+  const int64_t rows = int64_t{call.Input(GemmInput::kWeights).dims[2]} * call.Input(0).dims[1];
   if (taps > kMostFirstTaps || PaddedRow(call) * rows > kMostRowFloats) {
     return "rows or kernel too large for the stack";
   }
@@ -54,7 +54,7 @@ const char* FirstConvSupports(const OpCall& call) {
 int64_t PaddedRow(const OpCall& conv) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
   return int64_t{conv.Output().dims[3] - 1} * attributes.strides[1] +
-         int64_t{conv.Input(ProductInput::kWeights).dims[3] - 1} * attributes.dilations[1] + 1;
+         int64_t{conv.Input(GemmInput::kWeights).dims[3] - 1} * attributes.dilations[1] + 1;
 }
 
 const char* DepthwiseSupports(const OpCall& call) {

@@ -35,7 +35,7 @@ size_t GroupedBytes(int64_t convolutions, int64_t outputs, int64_t depth, int64_
 }
 
 void AddConstants(const OpCall& call, int scale, PackingKey* key) {
-  key->AddTensor(call.Input(ProductInput::kWeights));
+  key->AddTensor(call.Input(GemmInput::kWeights));
   for (const int other : {2, scale}) {
     key->Add(call.HasInput(other) ? 1 : 0);
     if (call.HasInput(other)) key->AddTensor(call.Input(other));
@@ -43,7 +43,7 @@ void AddConstants(const OpCall& call, int scale, PackingKey* key) {
 }
 
 /// Weights that are stored in fewer bits are packed as f32 wherever they lie.
-bool IsPlain(const OpCall& call) { return call.Input(ProductInput::kWeights).dtype == DType::kF32; }
+bool IsPlain(const OpCall& call) { return call.Input(GemmInput::kWeights).dtype == DType::kF32; }
 
 }  // namespace
 
@@ -58,19 +58,19 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 }
 
 size_t ConvPackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
   return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], ConvTaps(call),
                       IsPlain(call));
 }
 
 size_t WinogradPackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   return GroupedBytes(1, w.dims[0], w.dims[1], kWinogradCoefficients, false);
 }
 
 size_t DepthwisePackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const int64_t channels = RoundUp<int64_t>(w.dims[0], kChannelBlock);
   const bool in_place = IsPlain(call) && w.dims[0] % kFewestLanes == 0;
   return static_cast<size_t>(kHeaderBytes + (in_place ? 0 : FloatBytes(channels * ConvTaps(call))) +

@@ -62,8 +62,8 @@ const char* ConvWinogradSupports(const OpCall& call) {
   const TensorView& y = call.Output();
   // Three launches in place of one: 16 to 16 channels at 32x32 take 38 us so and 45 by tiles, but
   // each launch costs the host some microseconds too.
-  constexpr int64_t kFewestProducts = 2'500'000;
-  if (9 * y.Elements() * call.Input(In::kWeights).dims[1] < kFewestProducts) {
+  constexpr int64_t kFewestMultiplyAccumulates = 2'500'000;
+  if (9 * y.Elements() * call.Input(In::kWeights).dims[1] < kFewestMultiplyAccumulates) {
     return "too small for several launches";
   }
   // A register tile of the products has 7 of them; with fewer the weights are read for little.

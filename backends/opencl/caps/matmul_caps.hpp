@@ -9,9 +9,9 @@
 
 namespace tenon::opencl {
 
-/// Products by register tiles: of any two factors, batches too.
+/// GEMM by register tiles: of any two factors, batches too.
 [[nodiscard]] const char* MatMulTileSupports(const OpCall& call);
-/// Any f32 product.
+/// Any f32 GEMM.
 [[nodiscard]] const char* MatMulReferenceSupports(const OpCall& call);
 
 [[nodiscard]] size_t MatMulTileHeld(const OpCall& call);
@@ -20,14 +20,14 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 /// The second factor in the order of tiles, where it is no constant.
 [[nodiscard]] size_t MatMulWorkspace(const OpCall& call, int threads);
 
-/// How a product is cut: `groups` products of `rows` x `depth` with `depth` x `columns`.
+/// How a GEMM is cut: `groups` GEMMs of `rows` x `depth` with `depth` x `columns`.
 struct MatMulShape {
   int32_t groups = 1;
   int32_t rows = 0;
   int32_t depth = 0;
   int32_t columns = 0;
   int32_t b_groups = 1;  ///< different second factors: 1, or as many as groups
-  bool flat = false;     ///< batches of the first factor are rows of one product
+  bool flat = false;     ///< batches of the first factor are rows of one GEMM
 };
 [[nodiscard]] MatMulShape MatMulShapeOf(const OpCall& call);
 

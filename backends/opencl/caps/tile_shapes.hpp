@@ -12,7 +12,7 @@ namespace tenon::opencl {
 
 struct TileShape {
   const char* name;  ///< "7x32": pixels x output channels
-  int pixels;        ///< rows of the product
+  int pixels;        ///< rows of the GEMM
   int lanes;         ///< of a vector of output channels
   int vectors;
 
@@ -21,7 +21,7 @@ struct TileShape {
 
 /// What matters of an op for its tile.
 struct TileProblem {
-  int64_t pixels = 0;    ///< rows of the product
+  int64_t pixels = 0;    ///< rows of the GEMM
   int32_t outputs = 0;   ///< channels, per group
   int32_t channels = 0;  ///< of the input per group, of one tap
 };

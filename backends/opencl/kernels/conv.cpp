@@ -46,11 +46,10 @@ Status ConvTileOpen(const KernelSetup& setup, void* shared, void** state) {
   const auto& loaded = *static_cast<const LoadedTile*>(shared);
   opened->loaded = &loaded;
   opened->parameters = ConvParameters(setup.op, *loaded.shape);
-  const bool is_product = MakeProduct(opened->parameters);
+  const bool is_gemm = MakeGemm(opened->parameters);
   CutIntoItems(*loaded.shape, loaded.device->traits(), opened->parameters.weight_groups,
                opened->parameters, &opened->global, &opened->local);
-  TENON_RETURN_IF_ERROR(
-      opened->kernel.Create(loaded.program, is_product ? "product_tile" : "conv_tile"));
+  TENON_RETURN_IF_ERROR(opened->kernel.Create(loaded.program, is_gemm ? "gemm_tile" : "conv_tile"));
   *state = opened.release();
   return OkStatus();
 }

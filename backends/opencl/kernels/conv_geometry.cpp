@@ -105,7 +105,7 @@ TileParameters ConvParameters(const OpCall& conv, const TileShape& shape) {
   return p;
 }
 
-bool MakeProduct(TileParameters& p) {
+bool MakeGemm(TileParameters& p) {
   if (p.taps_y * p.taps_x != 1 || p.y_channel != 1 || p.residual_channel != 1) return false;
   // Padding shows as outputs whose one tap lies outside.
   if (p.pad_top != 0 || p.pad_left != 0) return false;

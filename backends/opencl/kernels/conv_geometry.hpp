@@ -14,8 +14,8 @@ namespace tenon::opencl {
 /// The parameters of a convolution by tiles of this shape, but for `tiles_per_item`.
 [[nodiscard]] TileParameters ConvParameters(const OpCall& conv, const TileShape& shape);
 
-/// Makes the parameters those of product_tile, if the convolution is one: a single tap without
+/// Makes the parameters those of gemm_tile, if the convolution is one: a single tap without
 /// padding, whose pixels lie at equal distances in every operand. Gives whether it is.
-bool MakeProduct(TileParameters& parameters);
+bool MakeGemm(TileParameters& parameters);
 
 }  // namespace tenon::opencl

@@ -1,4 +1,4 @@
-// Convolution and matrix product as register tiles: TILE_PIXELS rows of the product (output pixels)
+// Convolution and matrix product as register tiles: TILE_PIXELS rows of the GEMM (output pixels)
 // by TILE_VECTORS vectors of TILE_LANES output channels stay in registers while taps and input
 // channels go by. Local memory is not used: on processors it is one more copy, and on graphics
 // devices the caches serve the weights, which all work-items of a group share.
@@ -30,7 +30,7 @@ DEFINE_FUNCTION(DTYPE, activate_one, FUNCTION)
 
 // As in tile.hpp. Strides count elements.
 typedef struct {
-  int pixels;          // rows of the product: images * output rows * output columns
+  int pixels;          // rows of the GEMM: images * output rows * output columns
   int tiles_per_item;  // tiles that a work-item computes one after another
   int channels;        // of the input, per group
   int outputs;         // channels of the output, per group
@@ -56,7 +56,7 @@ typedef union {
 } Lanes;
 
 // Adds the residual to `sum`, applies the activation and stores the first `lanes` of it.
-static inline void finish(const VECTOR sum, const int lanes, __global const DTYPE* residual,
+static inline void epilogue(const VECTOR sum, const int lanes, __global const DTYPE* residual,
                           __global DTYPE* y, const TileParameters* p) {
   if (lanes >= TILE_LANES && p->y_channel == 1 && p->residual_channel == 1) {
     const VECTOR added = p->has_residual ? sum + LOAD(0, residual) : sum;
@@ -214,7 +214,7 @@ __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset
       const int i = n / TILE_VECTORS;
       const int first = n % TILE_VECTORS * TILE_LANES;
       if (pixel + i < p.pixels && lanes > first) {
-        finish(results[n], lanes - first, residual + (add[i] + first * p.residual_channel),
+        epilogue(results[n], lanes - first, residual + (add[i] + first * p.residual_channel),
                y + (to[i] + first * p.y_channel), &p);
       }
     }
@@ -222,7 +222,7 @@ __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset
 }
 
 // The same for one tap without padding and pixels (rows) at equal distances.
-__kernel TILE_GROUP void product_tile(__global const DTYPE* x, const ulong x_offset,
+__kernel TILE_GROUP void gemm_tile(__global const DTYPE* x, const ulong x_offset,
                                       __global const DTYPE* weights, const ulong weights_offset,
                                       __global DTYPE* y, const ulong y_offset,
                                       __global const DTYPE* residual, const ulong residual_offset,
@@ -255,7 +255,7 @@ __kernel TILE_GROUP void product_tile(__global const DTYPE* x, const ulong x_off
       const int i = n / TILE_VECTORS;
       const int first = n % TILE_VECTORS * TILE_LANES;
       if (pixel + i < p.pixels && lanes > first) {
-        finish(results[n], lanes - first, residual + ((pixel + i) * p.residual_pixel + first),
+        epilogue(results[n], lanes - first, residual + ((pixel + i) * p.residual_pixel + first),
                y + ((pixel + i) * p.y_pixel + first), &p);
       }
     }

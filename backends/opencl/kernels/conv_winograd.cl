@@ -1,5 +1,5 @@
 // Winograd's minimal filtering F(4x4, 3x3) for 3x3 convolutions with stride 1: tiles of 6x6 inputs
-// are transformed, multiplied coefficient by coefficient (product_tile of conv_tile.cl, 36 groups),
+// are transformed, multiplied coefficient by coefficient (gemm_tile of conv_tile.cl, 36 groups),
 // and transformed back into tiles of 4x4 outputs.
 //
 // The matrices are those of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks"
@@ -68,7 +68,7 @@ static inline VECTOR load_lanes(__global const DTYPE* from, const int lanes) {
   return values.vector;
 }
 
-static inline void finish(VECTOR sum, const int lanes, __global const DTYPE* residual,
+static inline void epilogue(VECTOR sum, const int lanes, __global const DTYPE* residual,
                           __global DTYPE* y, const WinogradParameters* p) {
   if (p->has_residual) sum += load_lanes(residual, lanes);
   sum = activate(sum, p->a, p->b);
@@ -148,7 +148,7 @@ __kernel void winograd_output(__global const DTYPE* coefficients, const ulong co
     transform_output(half_way + r * 6, t);
     UNROLL for (int c = 0; c < 4; ++c) {
       if (column + c < p.columns) {
-        finish(t[c] + added, p.channels - channel,
+        epilogue(t[c] + added, p.channels - channel,
                residual + ((row + r) * p.residual_row + (column + c) * p.residual_pixel),
                y + ((row + r) * p.row_stride + (column + c) * p.pixel_stride), &p);
       }

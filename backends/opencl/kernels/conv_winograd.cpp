@@ -33,7 +33,7 @@ struct WinogradParameters {
 
 struct LoadedWinograd {
   Device* device = nullptr;
-  cl_program product_program = nullptr;    ///< the device's
+  cl_program gemm_program = nullptr;       ///< the device's
   cl_program transform_program = nullptr;  ///< the same
   const TileShape* shape = nullptr;
   DeviceBuffer weights;
@@ -44,12 +44,12 @@ struct LoadedWinograd {
 struct OpenedWinograd {
   const LoadedWinograd* loaded = nullptr;
   Kernel input;
-  Kernel product;
+  Kernel gemm;
   Kernel output;
   WinogradPieces pieces;
   WinogradParameters input_parameters;
   WinogradParameters output_parameters;
-  TileParameters product_parameters;
+  TileParameters gemm_parameters;
 };
 
 /// G of Lavin and Gray: rows of the transform of a column of three weights.
@@ -146,16 +146,16 @@ void FillParameters(const OpCall& op, OpenedWinograd& opened) {
   output.has_residual = conv.has_residual;
   output.a = conv.a;
   output.b = conv.b;
-  TileParameters& product = opened.product_parameters;
-  product.channels = conv.channels;
-  product.outputs = opened.pieces.padded_outputs;
-  product.blocks = conv.blocks;
-  product.weight_groups = kWinogradCoefficients;
-  product.x_pixel = opened.pieces.padded_inputs;
-  product.y_pixel = opened.pieces.padded_outputs;
+  TileParameters& gemm = opened.gemm_parameters;
+  gemm.channels = conv.channels;
+  gemm.outputs = opened.pieces.padded_outputs;
+  gemm.blocks = conv.blocks;
+  gemm.weight_groups = kWinogradCoefficients;
+  gemm.x_pixel = opened.pieces.padded_inputs;
+  gemm.y_pixel = opened.pieces.padded_outputs;
   const ActivationArguments none = ArgumentsOf({});
-  product.a = none.a;
-  product.b = none.b;
+  gemm.a = none.a;
+  gemm.b = none.b;
 }
 
 Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, int32_t tiles) {
@@ -172,20 +172,20 @@ Status RunPiece(const KernelCall& call, OpenedWinograd& opened, int32_t first, i
           .Value(opened.input_parameters)
           .Enqueue({static_cast<size_t>(tiles), static_cast<size_t>(pieces.padded_inputs / kLanes)},
                    group));
-  TileParameters& product = opened.product_parameters;
-  product.pixels = tiles;
-  product.x_group = tiles * pieces.padded_inputs;
-  product.y_group = tiles * pieces.padded_outputs;
+  TileParameters& gemm = opened.gemm_parameters;
+  gemm.pixels = tiles;
+  gemm.x_group = tiles * pieces.padded_inputs;
+  gemm.y_group = tiles * pieces.padded_outputs;
   Range global = {1};
   Range local = {1};
-  CutIntoItems(*loaded.shape, loaded.device->traits(), kWinogradCoefficients, product, &global,
+  CutIntoItems(*loaded.shape, loaded.device->traits(), kWinogradCoefficients, gemm, &global,
                &local);
-  TENON_RETURN_IF_ERROR(Launch(call, opened.product, loaded.constants)
+  TENON_RETURN_IF_ERROR(Launch(call, opened.gemm, loaded.constants)
                             .Workspace()
                             .Table(loaded.weights)
                             .Address(call.workspace, sizeof(float), products)
                             .Workspace()  // no residual
-                            .Value(product)
+                            .Value(gemm)
                             .Enqueue(global, local));
   return Launch(call, opened.output, loaded.constants)
       .Address(call.workspace, sizeof(float), products)
@@ -218,8 +218,7 @@ Status ConvWinogradLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = plain.op();
   loaded->device = &device;
   loaded->shape = &ShapeFor(op, setup.variant, device.traits());
-  TENON_RETURN_IF_ERROR(
-      FindTileProgram(device, *loaded->shape, {}, false, &loaded->product_program));
+  TENON_RETURN_IF_ERROR(FindTileProgram(device, *loaded->shape, {}, false, &loaded->gemm_program));
   TENON_RETURN_IF_ERROR(device.FindProgram(
       "conv_winograd.cl", FunctionOption(op.AttributesAs<ConvAttributes>().activation),
       &loaded->transform_program));
@@ -241,7 +240,7 @@ Status ConvWinogradOpen(const KernelSetup& setup, void* shared, void** state) {
   FillParameters(setup.op, *opened);
   const LoadedWinograd& loaded = *opened->loaded;
   TENON_RETURN_IF_ERROR(opened->input.Create(loaded.transform_program, "winograd_input"));
-  TENON_RETURN_IF_ERROR(opened->product.Create(loaded.product_program, "product_tile"));
+  TENON_RETURN_IF_ERROR(opened->gemm.Create(loaded.gemm_program, "gemm_tile"));
   TENON_RETURN_IF_ERROR(opened->output.Create(loaded.transform_program, "winograd_output"));
   *state = opened.release();
   return OkStatus();

@@ -128,7 +128,7 @@ Launch::Launch(const KernelCall& call)
 
 Launch::Launch(const KernelCall& call, Kernel& kernel, const std::vector<DeviceBuffer>& constants)
     : call_(call),
-      stream_(*static_cast<Stream*>(call.stream)),
+      queue_(*static_cast<CommandQueue*>(call.queue)),
       kernel_(kernel),
       constants_(constants) {}
 
@@ -151,7 +151,7 @@ void Launch::Place(const BufferPlace& place, size_t element_bytes, int64_t start
 
 Launch& Launch::Address(const void* address, size_t element_bytes, int64_t start) {
   BufferPlace place;
-  if (status_.ok()) status_ = stream_.Find(address, &place);
+  if (status_.ok()) status_ = queue_.Find(address, &place);
   Place(place, element_bytes, start);
   return *this;
 }
@@ -207,7 +207,7 @@ Status Launch::Enqueue(const Range& global, const Range& local) {
     if (global.v[k] == 0) return OkStatus();
     whole[k] = (global.v[k] + local.v[k] - 1) / local.v[k] * local.v[k];
   }
-  status_ = TENON_CL(EnqueueNDRangeKernel, stream_.queue(), kernel_.kernel(), 3, nullptr, whole,
+  status_ = TENON_CL(EnqueueNDRangeKernel, queue_.queue(), kernel_.kernel(), 3, nullptr, whole,
                      local.v, 0, nullptr, nullptr);
   return status_;
 }

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "backends/opencl/device/cl_functions.hpp"
+#include "backends/opencl/device/command_queue.hpp"
 #include "backends/opencl/device/device.hpp"
-#include "backends/opencl/device/stream.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/base/status.hpp"
 
@@ -138,7 +138,7 @@ class Launch {
   Launch(const KernelCall& call, Kernel& kernel, const std::vector<DeviceBuffer>& constants);
 
   /// Two parameters, `__global T* buffer, ulong offset`, the offset in elements: a constant from
-  /// its own memory, any other from the stream's arenas. An absent or empty input: a null pointer
+  /// its own memory, any other from the queue's arenas. An absent or empty input: a null pointer
   /// and 0.
   /// `start`: elements to go on from there; the sum may not be negative.
   Launch& Input(int index, int64_t start = 0);
@@ -174,7 +174,7 @@ class Launch {
   void Place(const BufferPlace& place, size_t element_bytes, int64_t start = 0);
 
   const KernelCall& call_;
-  Stream& stream_;
+  CommandQueue& queue_;
   Kernel& kernel_;
   const std::vector<DeviceBuffer>& constants_;
   cl_uint next_ = 0;

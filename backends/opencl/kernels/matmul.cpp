@@ -1,4 +1,4 @@
-// Matrix products by register tiles (product_tile of conv_tile.cl).
+// Matrix products by register tiles (gemm_tile of conv_tile.cl).
 #include <memory>
 #include <new>
 
@@ -165,7 +165,7 @@ Status MatMulTileOpen(const KernelSetup& setup, void* shared, void** state) {
   tile.parameters = ParametersOf(setup.op, *loaded.shape);
   CutIntoItems(*loaded.shape, loaded.device->traits(), MatMulShapeOf(setup.op).groups,
                tile.parameters, &tile.global, &tile.local);
-  TENON_RETURN_IF_ERROR(tile.kernel.Create(loaded.program, "product_tile"));
+  TENON_RETURN_IF_ERROR(tile.kernel.Create(loaded.program, "gemm_tile"));
   if (loaded.weights.memory() == nullptr) {
     TENON_RETURN_IF_ERROR(OpenPacking(setup, loaded, *opened));
   }

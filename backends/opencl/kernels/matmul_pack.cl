@@ -1,4 +1,4 @@
-// Brings a matrix that is no constant, and its bias, into the order that product_tile reads.
+// Brings a matrix that is no constant, and its bias, into the order that gemm_tile reads.
 
 // As in matmul.cpp. Strides count elements.
 typedef struct {

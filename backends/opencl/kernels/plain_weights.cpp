@@ -9,7 +9,7 @@
 namespace tenon::opencl {
 namespace {
 
-using In = ProductInput;
+using In = GemmInput;
 
 /// f16 (IEEE binary16) to f32, exactly.
 float FromHalf(uint16_t half) {

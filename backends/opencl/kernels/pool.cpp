@@ -17,7 +17,7 @@ Status PoolRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<PoolAttributes>();
   const TensorView& x = call.op.Input(0);
   const TensorView& y = call.op.Output();
-  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
+  const int vector = static_cast<CommandQueue*>(call.queue)->device().traits().vector_floats;
   const auto positions = static_cast<size_t>(y.dims[0]) * static_cast<size_t>(y.dims[2]) *
                          static_cast<size_t>(y.dims[3]);
   const Int4 kernel_and_strides = {

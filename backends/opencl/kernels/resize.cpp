@@ -122,7 +122,7 @@ Status RunBlend(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);
   const TensorView& y = call.op.Output();
   const auto& loaded = *static_cast<const OpenedOp*>(call.state)->loaded;
-  const int vector = static_cast<Stream*>(call.stream)->device().traits().vector_floats;
+  const int vector = static_cast<CommandQueue*>(call.queue)->device().traits().vector_floats;
   const auto positions = static_cast<size_t>(y.dims[0]) * static_cast<size_t>(y.dims[2]) *
                          static_cast<size_t>(y.dims[3]);
   return Launch(call)

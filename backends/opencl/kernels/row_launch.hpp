@@ -72,7 +72,7 @@ struct RowLaunch {
   size_t group;  ///< work-items of one group
 
   explicit RowLaunch(const KernelCall& call) {
-    const DeviceTraits& traits = static_cast<Stream*>(call.stream)->device().traits();
+    const DeviceTraits& traits = static_cast<CommandQueue*>(call.queue)->device().traits();
     piece = traits.vector_floats * traits.piece_vectors;
     group = traits.piece_vectors > 1 ? kSmallGroup : kRowGroup;
   }

@@ -97,7 +97,7 @@ Status FindTileProgram(Device& device, const TileShape& shape, const Activation&
                        bool any_layout, cl_program* program);
 
 /// How the launch of a tile function is cut into work-items: sets `tiles_per_item` so that the
-/// device is busy, and gives the ranges. `groups`: of the product.
+/// device is busy, and gives the ranges. `groups`: of the GEMM.
 void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t groups,
                   TileParameters& parameters, Range* global, Range* local);
 

@@ -1,6 +1,6 @@
-// Aggregates ops into segments (methods M3): each op is marked with a unit; ops of one unit form
-// segments that a backend is started once for, as few as possible, such that no segments wait for
-// each other in a circle. Pure: knows nothing of graphs or boards.
+// Aggregates ops into segments (docs/methods.md, M3): each op is marked with a unit; ops of one
+// unit form segments that a backend is started once for, as few as possible, such that no segments
+// wait for each other in a circle. Pure: knows nothing of graphs or boards.
 //
 // In an order without circles two neighbouring segments of one unit could be one, so the fewest
 // segments are the fewest runs of equal units that any topological order of the ops has. Whoever is

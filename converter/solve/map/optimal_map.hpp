@@ -1,5 +1,5 @@
-// Which unit runs which op, for the least time (methods M5). Pure: knows nothing of graphs or
-// boards.
+// Which unit runs which op, for the least time (docs/methods.md, M5). Pure: knows nothing of graphs
+// or boards.
 //
 // A mapping is judged by what is done with it: its ops are aggregated into segments, and the units
 // run these side by side (converter/schedule/segment_times). That is no sum over ops and edges, so

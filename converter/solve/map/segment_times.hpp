@@ -1,5 +1,5 @@
 // When segments run, by what order on which units, and the segments and orders that make this
-// short (methods M3). Pure: knows nothing of graphs or boards.
+// short (docs/methods.md, M3). Pure: knows nothing of graphs or boards.
 //
 // A unit runs its segments one after the other in the order of the list. One that is started
 // (SegmentUnit::waits_at_start) begins a segment when everything that any op of it needs from other

@@ -1,4 +1,5 @@
-// Deals ops that do not depend on each other out to the cores of a CPU (methods P1: between ops).
+// Deals ops that do not depend on each other out to the cores of a CPU (docs/methods.md, P1:
+// between ops).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Which way of using several threads and devices at once suits (methods P1, P2), by predicted time.
+// Which way of using several threads and devices at once suits (docs/methods.md, P1, P2), by
+// predicted time.
 #pragma once
 
 #include <cstdint>

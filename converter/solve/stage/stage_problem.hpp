@@ -1,5 +1,6 @@
-// Cutting a program into the stages of a pipeline (methods M4, M5, R1), as numbers: which op takes
-// how long where, and how many bytes pass from which op to which. Knows nothing of graphs or files.
+// Cutting a program into the stages of a pipeline (docs/methods.md, M4, M5, R1), as numbers: which
+// op takes how long where, and how many bytes pass from which op to which. Knows nothing of graphs
+// or files.
 //
 // A stage runs on one unit; stages work on successive inputs at the same time; stages on one unit
 // take turns. In steady state one input is done per period, and

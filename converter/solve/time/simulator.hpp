@@ -1,4 +1,4 @@
-// Discrete-event simulation of a step list on units that run side by side (methods C7a).
+// Discrete-event simulation of a step list on units that run side by side (docs/methods.md, C7a).
 //
 // A unit runs its steps one at a time in the order given (an in-order queue). A step begins when
 // its unit is free and every step that it waits for has ended; it takes `fixed` (start overhead,

@@ -268,7 +268,7 @@ class Finder {
     search_.Try(OrderByPriority(problem_, std::vector<double>(tails.begin(), tails.end())));
   }
 
-  /// Each subgraph by itself, identical ones once (methods C9), put together.
+  /// Each subgraph by itself, identical ones once (docs/methods.md, C9), put together.
   void TrySubgraphs() {
     const auto parts = Subgraphs(problem_, options_.smallest_subgraph);
     std::map<std::string, std::pair<std::vector<Index>, TimeSubgraph>> known;

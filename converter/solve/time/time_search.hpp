@@ -1,7 +1,7 @@
-// Chooses the order of tasks with the smallest makespan on units that run side by side (methods
-// C6): all orders where there are few, else a seeded search from several starting points; ties go
-// to the smaller peak of fast memory. Never worse than the source order, list scheduling and the
-// random orders tried.
+// Chooses the order of tasks with the smallest makespan on units that run side by side
+// (docs/methods.md, C6): all orders where there are few, else a seeded search from several starting
+// points; ties go to the smaller peak of fast memory. Never worse than the source order, list
+// scheduling and the random orders tried.
 #pragma once
 
 #include <cstdint>

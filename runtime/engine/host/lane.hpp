@@ -7,7 +7,7 @@
 
 #include "runtime/base/status.hpp"
 #include "runtime/engine/host/host_memory.hpp"
-#include "runtime/engine/host/stream.hpp"
+#include "runtime/engine/host/input_stream.hpp"
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/engine/run_options.hpp"
 

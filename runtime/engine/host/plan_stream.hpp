@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/engine/host/input_stream.hpp"
 #include "runtime/engine/host/lane.hpp"
-#include "runtime/engine/host/stream.hpp"
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/engine/run_options.hpp"
 
@@ -45,8 +45,8 @@ class PlanStream final : private StageWork {
   /// Completes what was handed in, then ends all threads.
   void Close();
 
-  [[nodiscard]] Stream& stream() { return stream_; }
-  [[nodiscard]] const Stream& stream() const { return stream_; }
+  [[nodiscard]] InputStream& stream() { return stream_; }
+  [[nodiscard]] const InputStream& stream() const { return stream_; }
   [[nodiscard]] size_t replicas() const { return lane_count_; }
   [[nodiscard]] size_t stages() const { return lanes_[0]->stages(); }
   /// Rings per replica; none unless in a pipeline.
@@ -68,7 +68,7 @@ class PlanStream final : private StageWork {
   size_t edge_count_ = 0;
   size_t channel_count_ = 0;
   uint64_t device_timeout_ = kNoDeadline;
-  Stream stream_;  // ends before what it runs
+  InputStream stream_;  // ends before what it runs
 };
 
 }  // namespace tenon

@@ -16,7 +16,7 @@ constexpr auto kFields = Join(kConvFields, ActivationFields(offsetof(ConvAttribu
 constexpr auto kQuantizedFields =
     Join(kFields, OutputFields(offsetof(QuantizedConvAttributes, output)));
 
-int64_t ConvProducts(const OpCall& call) {
+int64_t ConvMultiplyAccumulates(const OpCall& call) {
   const TensorView& w = call.Input(ConvInput::kWeights);
   return call.Output().Elements() * w.dims[1] * w.dims[2] * w.dims[3];
 }
@@ -25,12 +25,12 @@ OpWork ConvWork(const OpCall& call) {
   int64_t per_element = FusedCost(call.AttributesAs<ConvAttributes>().activation);
   if (call.HasInput(ConvInput::kBias)) per_element += kPlainCost;
   if (call.HasInput(ConvInput::kResidual)) per_element += kPlainCost;
-  return ProductWork(call, ConvProducts(call), per_element);
+  return GemmWork(call, ConvMultiplyAccumulates(call), per_element);
 }
 
 /// The sum is rescaled.
 OpWork QuantizedConvWork(const OpCall& call) {
-  return ProductWork(call, ConvProducts(call), kPlainCost);
+  return GemmWork(call, ConvMultiplyAccumulates(call), kPlainCost);
 }
 
 /// Rows or columns of a windowed op: axis 2 + `i` of its input and output.
@@ -88,13 +88,13 @@ bool QuantizedConvSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
   const OpCall conv = FactorsOnly(call, inputs);
   if (!ConvSplit(conv, axis, inputs, granularity)) return false;
   if (axis == 1) {
-    SplitProductChannels(call, inputs);
+    SplitGemmChannels(call, inputs);
     // Zero points of x, where each channel has one, go with the channels that the part reads.
-    if (call.HasInput(QuantizedProductInput::kXZeroPoint) &&
-        call.Input(QuantizedProductInput::kXZeroPoint).dims[0] != 1 &&
-        inputs[QuantizedProductInput::kX].axis == 1) {
-      inputs[QuantizedProductInput::kXZeroPoint] = inputs[QuantizedProductInput::kX];
-      inputs[QuantizedProductInput::kXZeroPoint].axis = 0;
+    if (call.HasInput(QuantizedGemmInput::kXZeroPoint) &&
+        call.Input(QuantizedGemmInput::kXZeroPoint).dims[0] != 1 &&
+        inputs[QuantizedGemmInput::kX].axis == 1) {
+      inputs[QuantizedGemmInput::kXZeroPoint] = inputs[QuantizedGemmInput::kX];
+      inputs[QuantizedGemmInput::kXZeroPoint].axis = 0;
     }
   }
   return true;

@@ -61,7 +61,7 @@ OpWork PerInputWork(const OpCall& call) {
   return work;
 }
 
-OpWork ProductWork(const OpCall& call, int64_t multiply_accumulates, int64_t per_element) {
+OpWork GemmWork(const OpCall& call, int64_t multiply_accumulates, int64_t per_element) {
   OpWork work = PerOutputWork(call, per_element);
   work.multiply_accumulates = multiply_accumulates;
   return work;
@@ -120,14 +120,14 @@ bool BroadcastSplit(const OpCall& call, int32_t axis, InputSplit* inputs, int32_
 }
 
 OpCall FactorsOnly(const OpCall& call, InputSplit* inputs) {
-  OpCall factors = call;  // the inputs behind them mean something else in the float product
-  factors.input_ids = {call.input_ids.data(), ProductInput::kBias};
-  for (int i = ProductInput::kBias; i < call.InputCount(); ++i) inputs[i] = Whole();
+  OpCall factors = call;  // the inputs behind them mean something else in the float GEMM
+  factors.input_ids = {call.input_ids.data(), GemmInput::kBias};
+  for (int i = GemmInput::kBias; i < call.InputCount(); ++i) inputs[i] = Whole();
   return factors;
 }
 
-void SplitProductChannels(const OpCall& call, InputSplit* inputs) {
-  using In = QuantizedProductInput;
+void SplitGemmChannels(const OpCall& call, InputSplit* inputs) {
+  using In = QuantizedGemmInput;
   for (const int input :
        {In::kBias, In::kMultiplier, In::kShift, In::kWeightsZeroPoint, In::kFoldedBias}) {
     if (input < call.InputCount()) inputs[input] = OneOrEach(call, input);

@@ -35,8 +35,8 @@ inline constexpr int64_t kActivationCost = 4;
 [[nodiscard]] OpWork PerInputWork(const OpCall& call);
 
 /// `multiply_accumulates`, and `per_element` ops on the way out.
-[[nodiscard]] OpWork ProductWork(const OpCall& call, int64_t multiply_accumulates,
-                                 int64_t per_element);
+[[nodiscard]] OpWork GemmWork(const OpCall& call, int64_t multiply_accumulates,
+                              int64_t per_element);
 
 // --- splitting --------------------------------------------------------------------------------
 
@@ -84,12 +84,12 @@ struct NeededRange {
 [[nodiscard]] bool BroadcastSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
                                   int32_t* granularity);
 
-/// A quantized product without what only it has: x and weights, that the float product splits. The
+/// A quantized GEMM without what only it has: x and weights, that the float GEMM splits. The
 /// other `inputs` are needed whole until somebody says more.
 [[nodiscard]] OpCall FactorsOnly(const OpCall& call, InputSplit* inputs);
 
-/// Bias, multiplier, shift and zero points of the weights of a quantized product, cut along the
+/// Bias, multiplier, shift and zero points of the weights of a quantized GEMM, cut along the
 /// output's channels.
-void SplitProductChannels(const OpCall& call, InputSplit* inputs);
+void SplitGemmChannels(const OpCall& call, InputSplit* inputs);
 
 }  // namespace tenon

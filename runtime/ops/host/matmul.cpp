@@ -15,7 +15,7 @@ constexpr auto kFields =
 constexpr auto kQuantizedFields =
     Join(kFields, OutputFields(offsetof(QuantizedMatMulAttributes, output)));
 
-int64_t MatMulProducts(const OpCall& call) {
+int64_t MatMulMultiplyAccumulates(const OpCall& call) {
   const TensorView& a = call.Input(MatMulInput::kX);
   return call.Output().Elements() *
          a.dims[a.rank - 1 - call.AttributesAs<MatMulAttributes>().transpose_a];
@@ -24,17 +24,17 @@ int64_t MatMulProducts(const OpCall& call) {
 OpWork MatMulWork(const OpCall& call) {
   const int64_t bias_cost = call.HasInput(MatMulInput::kBias) ? kPlainCost : 0;
   const int64_t activation_cost = FusedCost(call.AttributesAs<MatMulAttributes>().activation);
-  return ProductWork(call, MatMulProducts(call), activation_cost + bias_cost);
+  return GemmWork(call, MatMulMultiplyAccumulates(call), activation_cost + bias_cost);
 }
 
 /// The sum is rescaled.
 OpWork QuantizedMatMulWork(const OpCall& call) {
-  return ProductWork(call, MatMulProducts(call), kPlainCost);
+  return GemmWork(call, MatMulMultiplyAccumulates(call), kPlainCost);
 }
 
 // Rows of the left matrix come after its columns: weights are what does not fit, as a rule.
-constexpr SplitDimension kProductAxes[] = {SplitDimension::kBatch, SplitDimension::kChannel,
-                                           SplitDimension::kOther, SplitDimension::kHeight};
+constexpr SplitDimension kMatMulAxes[] = {SplitDimension::kBatch, SplitDimension::kChannel,
+                                          SplitDimension::kOther, SplitDimension::kHeight};
 
 int32_t MatMulAxis(const OpCall& call, SplitDimension dimension) {
   const int32_t rank = call.Output().rank;
@@ -75,7 +75,7 @@ bool QuantizedMatMulSplit(const OpCall& call, int32_t axis, InputSplit* inputs,
                           int32_t* granularity) {
   const OpCall product = FactorsOnly(call, inputs);
   if (!MatMulSplit(product, axis, inputs, granularity)) return false;
-  if (axis == call.Output().rank - 1) SplitProductChannels(call, inputs);
+  if (axis == call.Output().rank - 1) SplitGemmChannels(call, inputs);
   return true;
 }
 
@@ -87,7 +87,7 @@ constexpr OpHostRow kMatMulHostRow = {
                .new_axes = true,
                .activation_offset = offsetof(MatMulAttributes, activation) / 4},
     .work = MatMulWork,
-    .split = {kProductAxes, MatMulAxis, MatMulSplit},
+    .split = {kMatMulAxes, MatMulAxis, MatMulSplit},
 };
 
 constexpr OpHostRow kQuantizedMatMulHostRow = {
@@ -97,7 +97,7 @@ constexpr OpHostRow kQuantizedMatMulHostRow = {
                .new_axes = true,
                .output_offset = offsetof(QuantizedMatMulAttributes, output) / 4},
     .work = QuantizedMatMulWork,
-    .split = {kProductAxes, MatMulAxis, QuantizedMatMulSplit},
+    .split = {kMatMulAxes, MatMulAxis, QuantizedMatMulSplit},
 };
 
 }  // namespace tenon

@@ -40,8 +40,8 @@ struct OpText {
 
 /// What is true of every instance of an op, for whoever asks about more ops than one.
 struct OpTraits {
-  bool convolution = false;     ///< attributes begin with ConvAttributes; inputs as ProductInput
-  bool matrix_product = false;  ///< attributes begin with MatMulAttributes; inputs as ProductInput
+  bool convolution = false;     ///< attributes begin with ConvAttributes; inputs as GemmInput
+  bool matrix_product = false;  ///< attributes begin with MatMulAttributes; inputs as GemmInput
   bool pool = false;            ///< attributes begin with PoolAttributes
   bool quantized = false;       ///< computes on quantized tensors, or makes or reads them
   bool moves_elements = false;  ///< every element of the output is one of an input, or a constant
@@ -53,10 +53,10 @@ struct OpTraits {
   int activation_offset = -1;
   int output_offset = -1;
 
-  [[nodiscard]] constexpr bool IsFloatProduct() const {
+  [[nodiscard]] constexpr bool IsFloatGemm() const {
     return (convolution || matrix_product) && !quantized;
   }
-  [[nodiscard]] constexpr bool IsQuantizedProduct() const {
+  [[nodiscard]] constexpr bool IsQuantizedGemm() const {
     return (convolution || matrix_product) && quantized;
   }
 };
@@ -118,8 +118,8 @@ struct InputSplit {
                                     int32_t input_size);
 
 struct OpSplit {
-  /// Dimensions to try, best first (methods C3): never one that the op reduces over or permutes in
-  /// a way that parts could not be joined.
+  /// Dimensions to try, best first (docs/methods.md, C3): never one that the op reduces over or
+  /// permutes in a way that parts could not be joined.
   Span<const SplitDimension> preference;
   /// Axis of the output that is this dimension of the op (a matrix product's channel is its last
   /// axis), or -1.

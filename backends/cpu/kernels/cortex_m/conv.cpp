@@ -21,7 +21,7 @@ struct Geometry : ConvWindow {
 };
 
 Geometry GeometryOf(const OpCall& op) {
-  const TensorView& x = op.Input(QuantizedProductInput::kX);
+  const TensorView& x = op.Input(QuantizedGemmInput::kX);
   const TensorView& y = op.Output();
   Geometry g;
   for (int i = 0; i < 2; ++i) {
@@ -32,7 +32,7 @@ Geometry GeometryOf(const OpCall& op) {
     if (g.out_extent[i] == 1) g.strides[i] = 1;
     if (g.kernel[i] == 1) g.dilations[i] = 1;
   }
-  g.channels = op.Input(QuantizedProductInput::kWeights).dims[1];
+  g.channels = op.Input(QuantizedGemmInput::kWeights).dims[1];
   g.has_runs = g.kernel[1] == 1 || (g.dilations[1] == 1 && g.x_step[1] == g.channels);
   return g;
 }
@@ -269,11 +269,11 @@ Status ConvCheck(const KernelSetup& setup) {
   const OpCall& op = setup.op;
   if (const Reason reason = ConvSupports(op)) return Status(StatusCode::kUnsupported, reason);
   TENON_RETURN_IF_ERROR(CheckOperands(op, setup.workspace_bytes, ConvLeastBytes(op, 1)));
-  const TensorView& w = op.Input(QuantizedProductInput::kWeights);
+  const TensorView& w = op.Input(QuantizedGemmInput::kWeights);
   const bool ordered = w.IsChannelsLast();
-  TENON_ENSURE(ordered && HasStride(op.Input(QuantizedProductInput::kX), 1, 1) &&
-                   HasStride(op.Output(), 1, 1),
-               kUnsupported, "the Cortex-M convolution takes channels that are neighbours");
+  TENON_ENSURE(
+      ordered && HasStride(op.Input(QuantizedGemmInput::kX), 1, 1) && HasStride(op.Output(), 1, 1),
+      kUnsupported, "the Cortex-M convolution takes channels that are neighbours");
   return OkStatus();
 }
 
@@ -284,7 +284,7 @@ Status ConvInPlaceCheck(const KernelSetup& setup) {
 namespace {
 
 Gemm GemmOf(const OpCall& op, void* workspace, const GemmRoutines& routines) {
-  const TensorView& w = op.Input(QuantizedProductInput::kWeights);
+  const TensorView& w = op.Input(QuantizedGemmInput::kWeights);
   Gemm gemm;
   gemm.routines = &routines;
   gemm.w = w.As<const int8_t>();
@@ -305,7 +305,7 @@ Gathered GatheredOf(const OpCall& op, void* workspace, size_t bytes) {
 
 void RunConv(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(QuantizedProductInput::kX);
+  const TensorView& x = op.Input(QuantizedGemmInput::kX);
   const TensorView& y = op.Output();
   if (IsEmpty(y)) return;
   const Gemm gemm = GemmOf(op, call.workspace, routines);
@@ -322,7 +322,7 @@ void RunConv(const KernelCall& call, const GemmRoutines& routines) {
 
 void RunConvInPlace(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& x = op.Input(QuantizedProductInput::kX);
+  const TensorView& x = op.Input(QuantizedGemmInput::kX);
   if (IsEmpty(x)) return;
   const size_t room = InPlaceRoom(call, ConvWorkspaceBytes(op, 1));
   const size_t own_bytes = call.workspace_bytes - room;

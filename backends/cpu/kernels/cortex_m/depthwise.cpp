@@ -11,7 +11,7 @@
 namespace tenon::cpu::cortex_m {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 /// Where the taps of a window lie. Index 0: rows; 1: columns.
 struct Taps {

@@ -5,7 +5,7 @@
 
 namespace tenon::cpu::cortex_m {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
   Rescale rescale;

@@ -1,5 +1,5 @@
 // What convolution, depthwise convolution and matrix product share: constant operands, and the walk
-// of a product over outputs.
+// of a GEMM over outputs.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct Positions {
 /// (HasFinalBias); else null.
 [[nodiscard]] const int32_t* FinalBiasOf(const OpCall& op);
 
-/// Sets the rescale, of a product whose weights are set. With padding that reads as x's zero point,
+/// Sets the rescale, of a GEMM whose weights are set. With padding that reads as x's zero point,
 /// that adds the same to each output's sum everywhere: the rescale's bias is each output's bias
 /// (input 2) less that, and written to `room` unless there is an operand that is just that.
 void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Gemm& gemm);

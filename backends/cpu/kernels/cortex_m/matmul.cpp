@@ -1,4 +1,4 @@
-// Quantized product with one constant matrix, each of its columns contiguous.
+// Quantized GEMM with one constant matrix, each of its columns contiguous.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
@@ -15,13 +15,13 @@ Status MatMulCheck(const KernelSetup& setup) {
 
 void RunMatMul(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
-  const TensorView& a = op.Input(QuantizedProductInput::kX);
+  const TensorView& a = op.Input(QuantizedGemmInput::kX);
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return;
   Gemm gemm;
   gemm.routines = &routines;
-  gemm.w = op.Input(QuantizedProductInput::kWeights).As<const int8_t>();
+  gemm.w = op.Input(QuantizedGemmInput::kWeights).As<const int8_t>();
   gemm.outputs = y.dims[y.rank - 1];
   gemm.depth = a.dims[a.rank - 1];
   SetRescale(op, op.AttributesAs<QuantizedMatMulAttributes>().output,

@@ -15,7 +15,7 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
   TENON_ENSURE(workspace_bytes >= needed_bytes, kUnsupported,
                "{0} bytes of workspace, {1} are needed", static_cast<int64_t>(workspace_bytes),
                static_cast<int64_t>(needed_bytes));
-  for (int i = ProductInput::kBias; i < op.InputCount(); ++i) {
+  for (int i = GemmInput::kBias; i < op.InputCount(); ++i) {
     TENON_ENSURE(!op.HasInput(i) || op.Input(i).IsRowMajor(), kUnsupported,
                  "the Cortex-M kernels take vectors of channels without gaps");
   }
@@ -23,11 +23,11 @@ Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_byt
 }
 
 Status CheckMatrices(const OpCall& op) {
-  const TensorView& b = op.Input(QuantizedProductInput::kWeights);
+  const TensorView& b = op.Input(QuantizedGemmInput::kWeights);
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int inner = b.rank - (transposed ? 1 : 2);
   const int outer = b.rank - (transposed ? 2 : 1);
-  TENON_ENSURE(op.Input(QuantizedProductInput::kX).IsRowMajor() && op.Output().IsRowMajor(),
+  TENON_ENSURE(op.Input(QuantizedGemmInput::kX).IsRowMajor() && op.Output().IsRowMajor(),
                kUnsupported, "the Cortex-M product takes matrices without gaps");
   TENON_ENSURE(HasStride(b, inner, 1) && HasStride(b, outer, b.dims[inner]), kUnsupported,
                "the Cortex-M product takes weights whose columns are contiguous");
@@ -47,8 +47,8 @@ Status CheckAlike(const OpCall& op, int inputs) {
 }
 
 int32_t ZeroPointOf(const OpCall& op) {
-  return op.HasInput(QuantizedProductInput::kXZeroPoint)
-             ? *op.Input(QuantizedProductInput::kXZeroPoint).As<const int8_t>()
+  return op.HasInput(QuantizedGemmInput::kXZeroPoint)
+             ? *op.Input(QuantizedGemmInput::kXZeroPoint).As<const int8_t>()
              : 0;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using In = MatMulInput;
 
-/// The product as a 1x1 convolution: rows are the pixels of one image row.
+/// The GEMM as a 1x1 convolution: rows are the pixels of one image row.
 ConvGeometry GemmGeometry(const OpCall& op) {
   const TensorView& a = op.Input(In::kX);
   ConvGeometry g;

@@ -27,7 +27,7 @@ struct Gemm {
 /// and gives dimensions of size 1 the strides that oneDNN recognises as dense.
 void Simplify(Gemm* gemm);
 
-/// Refuses operands (of a simplified product) that oneDNN's fast kernels do not take: each matrix
+/// Refuses operands (of a simplified GEMM) that oneDNN's fast kernels do not take: each matrix
 /// needs one of its dimensions without gaps, y's the last one.
 Status CheckStrides(const Gemm& gemm);
 

@@ -1,4 +1,4 @@
-// The inner loops of the quantized kernels other than dense products: one table of functions per
+// The inner loops of the quantized kernels other than GEMMs: one table of functions per
 // instruction set. All give the same bits, those of requantize.hpp.
 //
 // This header, and whatever the routines_*.cpp files in simd/ include, holds no inline function

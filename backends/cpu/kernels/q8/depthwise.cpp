@@ -10,7 +10,7 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 constexpr int64_t kSmallWork = 30'000;
 

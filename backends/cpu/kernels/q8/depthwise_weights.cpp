@@ -12,7 +12,7 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 /// Element `i` of an optional vector of one element or one for each channel.
 template <typename T>

@@ -1,4 +1,4 @@
-// Runs a packed product over rows of pixels that lie where they are read: 1x1 convolutions and
+// Runs a packed GEMM over rows of pixels that lie where they are read: 1x1 convolutions and
 // matrix products.
 #pragma once
 

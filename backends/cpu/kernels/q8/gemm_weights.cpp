@@ -10,7 +10,7 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 /// Element `index` of an optional vector of i8 or u8 with one element or one for each.
 int32_t ZeroPointAt(const OpCall& op, int input, int index) {

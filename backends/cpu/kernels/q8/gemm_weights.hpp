@@ -51,8 +51,8 @@ struct PackedGemm {
   uint8_t* padding;  ///< the zero point of each input channel, as x has it
 };
 
-/// Packs the constants of `op`, a quantized convolution or product with inputs 1 to 6 constant.
-/// `x_channels`: of all parts together. Errors: no memory.
+/// Packs the constants of `op`, a quantized convolution or matrix product with inputs 1 to 6
+/// constant. `x_channels`: of all parts together. Errors: no memory.
 Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
                 const QuantizedOutput& output, int x_channels, int passes, void** shared);
 

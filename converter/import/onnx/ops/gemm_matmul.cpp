@@ -51,7 +51,7 @@ Status LowerGemm(Lowering& node) {
 Status LowerMatMul(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId a, node.Input(0));
   TENON_ASSIGN_OR_RETURN(const TensorId b, node.Input(1));
-  return EmitProduct(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes()), 0).status();
+  return EmitMatMul(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes()), 0).status();
 }
 
 constexpr LoweringRow kRows[] = {
@@ -61,8 +61,8 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-Result<TensorId> EmitProduct(Lowering& node, OpKind kind, std::vector<TensorId> inputs,
-                             const Attributes& attributes, int output) {
+Result<TensorId> EmitMatMul(Lowering& node, OpKind kind, std::vector<TensorId> inputs,
+                            const Attributes& attributes, int output) {
   TensorId& a = inputs[0];
   TensorId& b = inputs[1];
   const Shape a_shape = node.ShapeOf(a);
@@ -83,14 +83,14 @@ Result<TensorId> EmitProduct(Lowering& node, OpKind kind, std::vector<TensorId> 
   return node.Reshape(product, dims, output);
 }
 
-Status EmitProductWithBias(Lowering& node, TensorId a, TensorId b, int bias) {
+Status EmitMatMulWithBias(Lowering& node, TensorId a, TensorId b, int bias) {
   const Attributes attributes{MatMulAttributes()};
   if (!node.HasInput(bias)) {
-    return EmitProduct(node, OpKind::kMatMul, {a, b}, attributes, 0).status();
+    return EmitMatMul(node, OpKind::kMatMul, {a, b}, attributes, 0).status();
   }
   TENON_ASSIGN_OR_RETURN(const TensorId addend, node.Input(bias));
   TENON_ASSIGN_OR_RETURN(const TensorId product,
-                         EmitProduct(node, OpKind::kMatMul, {a, b}, attributes));
+                         EmitMatMul(node, OpKind::kMatMul, {a, b}, attributes));
   return node.Binary(BinaryFunction::kAdd, product, addend, 0).status();
 }
 

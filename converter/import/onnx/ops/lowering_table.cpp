@@ -7,7 +7,7 @@ const LoweringRow* FindLowering(std::string_view domain, std::string_view op_typ
   for (const Span<const LoweringRow>& family :
        {kFunctionLowerings, kConstantLowerings, kConvLowerings, kElementwiseLowerings,
         kMatMulLowerings, kNormalisationLowerings, kPoolLowerings, kQuantizationLowerings,
-        kQuantizedLowerings, kQuantizedProductLowerings, kReduceLowerings, kResizeLowerings,
+        kQuantizedLowerings, kQuantizedGemmLowerings, kReduceLowerings, kResizeLowerings,
         kShapeLowerings, kSlicingLowerings}) {
     for (const LoweringRow& row : family) {
       if (row.op_type == op_type && row.domain == domain) return &row;

@@ -20,7 +20,7 @@ extern const Span<const LoweringRow> kNormalisationLowerings;
 extern const Span<const LoweringRow> kPoolLowerings;
 extern const Span<const LoweringRow> kQuantizationLowerings;
 extern const Span<const LoweringRow> kQuantizedLowerings;
-extern const Span<const LoweringRow> kQuantizedProductLowerings;
+extern const Span<const LoweringRow> kQuantizedGemmLowerings;
 extern const Span<const LoweringRow> kReduceLowerings;
 extern const Span<const LoweringRow> kResizeLowerings;
 extern const Span<const LoweringRow> kShapeLowerings;
@@ -49,13 +49,11 @@ template <size_t N>
 /// NumPy's matmul of the first two inputs with `kind` (matmul or quantized_matmul, untransposed): a
 /// vector on the left is a row, on the right a column, and the dimension that this adds is dropped
 /// from the result. `output` as of Lowering::Emit.
-[[nodiscard]] Result<TensorId> EmitProduct(Lowering& node, OpKind kind,
-                                           std::vector<TensorId> inputs,
-                                           const Attributes& attributes,
-                                           int output = kIntermediate);
+[[nodiscard]] Result<TensorId> EmitMatMul(Lowering& node, OpKind kind, std::vector<TensorId> inputs,
+                                          const Attributes& attributes, int output = kIntermediate);
 
 /// a b + input `bias` (f32; may be absent) of the node, as its first output.
-[[nodiscard]] Status EmitProductWithBias(Lowering& node, TensorId a, TensorId b, int bias);
+[[nodiscard]] Status EmitMatMulWithBias(Lowering& node, TensorId a, TensorId b, int bias);
 
 // Softmax as its versions have it, for the operators that contain one.
 

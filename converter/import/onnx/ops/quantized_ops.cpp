@@ -1,4 +1,4 @@
-// The QLinear operators of com.microsoft but for products.
+// The QLinear operators of com.microsoft but for GEMMs.
 #include <numeric>
 
 #include "converter/import/onnx/ops/ops.hpp"

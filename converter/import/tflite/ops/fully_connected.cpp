@@ -36,8 +36,8 @@ Result<FullyConnectedNode> ReadFullyConnected(Node& node) {
 }
 
 Status LowerFullyConnected(Node& node) {
-  TENON_ASSIGN_OR_RETURN(const FullyConnectedNode product, ReadFullyConnected(node));
-  std::vector<TensorId> inputs = {product.x, product.w};
+  TENON_ASSIGN_OR_RETURN(const FullyConnectedNode layer, ReadFullyConnected(node));
+  std::vector<TensorId> inputs = {layer.x, layer.w};
   if (node.HasInput(2)) {
     TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Input(2));
     inputs.push_back(bias);
@@ -45,8 +45,8 @@ Status LowerFullyConnected(Node& node) {
   MatMulAttributes attributes;
   attributes.transpose_b = 1;
   TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kMatMul, inputs, Attributes(attributes)));
-  TENON_ASSIGN_OR_RETURN(y, node.Activate(y, product.activation));
-  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, product.dims));
+  TENON_ASSIGN_OR_RETURN(y, node.Activate(y, layer.activation));
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, layer.dims));
   return node.SetOutput(0, y);
 }
 

@@ -40,7 +40,7 @@ namespace tenon::converter::tflite {
 [[nodiscard]] Status LowerFullyConnected(Node& node);
 [[nodiscard]] Status LowerBatchMatMul(Node& node);
 
-// quantized_product.cpp
+// quantized_gemm.cpp
 [[nodiscard]] Status LowerQuantizedConv(Node& node);
 [[nodiscard]] Status LowerQuantizedFullyConnected(Node& node);
 [[nodiscard]] Status LowerQuantizedBatchMatMul(Node& node);

@@ -154,20 +154,19 @@ class DeviceOp {
     KernelSetup setup = Setup(&attributes);
     setup.device = device;
     const DeviceApi& api = *OpenclBackend().device;
-    void* stream = nullptr;
+    void* queue = nullptr;
     const ArenaMemory arena = {arena_.data(), arena_.size()};
-    TENON_RETURN_IF_ERROR(api.open_stream(device, {&arena, 1}, &stream));
-    setup.stream = stream;
+    TENON_RETURN_IF_ERROR(api.open_queue(device, {&arena, 1}, &queue));
+    setup.queue = queue;
     void* shared = nullptr;
     void* state = nullptr;
     Status status = kernel_.load != nullptr ? kernel_.load(setup, &shared) : OkStatus();
     if (status.ok() && kernel_.open != nullptr) status = kernel_.open(setup, shared, &state);
     if (status.ok()) status = CheckHeld(setup, shared, state);
-    for (int i = 0; i < times && status.ok(); ++i)
-      status = RunOnce(api, stream, state, &attributes);
+    for (int i = 0; i < times && status.ok(); ++i) status = RunOnce(api, queue, state, &attributes);
     if (kernel_.close != nullptr && state != nullptr) kernel_.close(state);
     if (kernel_.unload != nullptr && shared != nullptr) kernel_.unload(shared);
-    api.close_stream(stream);
+    api.close_queue(queue);
     return status;
   }
 
@@ -240,27 +239,27 @@ class DeviceOp {
     return OkStatus();
   }
 
-  Status RunOnce(const DeviceApi& api, void* stream, void* state, const void* attributes) {
+  Status RunOnce(const DeviceApi& api, void* queue, void* state, const void* attributes) {
     KernelCall call;
     call.op = Call(attributes, true);
     call.workspace = workspace_bytes_ != 0 ? arena_.data() + workspace_ : nullptr;
     call.workspace_bytes = workspace_bytes_;
     call.state = state;
-    call.stream = stream;
+    call.queue = queue;
     for (const int32_t id : input_ids_) {
       if (id < 0 || operands_[static_cast<size_t>(id)].constant) continue;
       const TensorView own = operands_[static_cast<size_t>(id)].tensor.View();
       std::memcpy(views_[static_cast<size_t>(id)].data, own.data, SpanBytes(own));
       const TensorView& view = views_[static_cast<size_t>(id)];
-      if (!UploadsWhole()) TENON_RETURN_IF_ERROR(api.upload(stream, {&view, view.data}));
+      if (!UploadsWhole()) TENON_RETURN_IF_ERROR(api.upload(queue, {&view, view.data}));
     }
-    if (UploadsWhole()) TENON_RETURN_IF_ERROR(UploadArena(api, stream));
+    if (UploadsWhole()) TENON_RETURN_IF_ERROR(UploadArena(api, queue));
     TENON_RETURN_IF_ERROR(kernel_.run(call));
     const auto out = static_cast<size_t>(output_ids_[0]);
     void* event = nullptr;
-    TENON_RETURN_IF_ERROR(api.signal(stream, {&views_[out], views_[out].data}, &event));
-    TENON_RETURN_IF_ERROR(api.submit(stream));
-    TENON_RETURN_IF_ERROR(api.wait(stream, event, kNoDeadline));
+    TENON_RETURN_IF_ERROR(api.signal(queue, {&views_[out], views_[out].data}, &event));
+    TENON_RETURN_IF_ERROR(api.submit(queue));
+    TENON_RETURN_IF_ERROR(api.wait(queue, event, kNoDeadline));
     const TensorView own = operands_[out].tensor.View();
     std::memcpy(own.data, views_[out].data, SpanBytes(own));
     return OkStatus();
@@ -270,7 +269,7 @@ class DeviceOp {
   /// that all of an arena must be written at once. Its gaps hold NaN, which then shows in results.
   static bool UploadsWhole() { return IsUnderOclgrind(); }
 
-  Status UploadArena(const DeviceApi& api, void* stream) {
+  Status UploadArena(const DeviceApi& api, void* queue) {
     const auto bytes = static_cast<int32_t>(arena_.size());
     const int32_t stride = 1;
     TensorView view;
@@ -279,7 +278,7 @@ class DeviceOp {
     view.strides = &stride;
     view.dtype = DType::kU8;
     view.rank = 1;
-    return api.upload(stream, {&view, arena_.data()});
+    return api.upload(queue, {&view, arena_.data()});
   }
 
   std::string name_;

@@ -56,25 +56,25 @@ const %b: f32[8] = random(2)
 %y = matmul(%x, %w, %b) {activation=relu}
 output %y
 )";
-constexpr Picoseconds kProductTime = 4 * 8 * 6 * 1000;
+constexpr Picoseconds kMatMulTime = 4 * 8 * 6 * 1000;
 constexpr Picoseconds kBiasAndRelu = 4 * 8 * (1 + 4) * 1000;
 
 TEST_CASE("AnalyticCostModel: a CPU does bias and activation after the product") {
   const OpTime time = TimeOf(kProduct, "y", RoundUnit("cpu"));
   CHECK(time.fixed == 500'000);
-  CHECK(time.compute == kProductTime + kBiasAndRelu);
+  CHECK(time.compute == kMatMulTime + kBiasAndRelu);
   CHECK(time.bytes == 4 * (24 + 48 + 8 + 32));
   CHECK_FALSE(time.measured);
 }
 
 TEST_CASE("AnalyticCostModel: a matrix unit applies bias and activation on the way out") {
-  CHECK(TimeOf(kProduct, "y", RoundUnit("matrix")).compute == kProductTime);
+  CHECK(TimeOf(kProduct, "y", RoundUnit("matrix")).compute == kMatMulTime);
 }
 
 TEST_CASE("AnalyticCostModel: without rates a multiply-accumulate is two elementary ops") {
   Unit unit = RoundUnit("vector");
   unit.multiply_accumulates_per_second.clear();
-  CHECK(TimeOf(kProduct, "y", unit).compute == 2 * kProductTime + kBiasAndRelu);
+  CHECK(TimeOf(kProduct, "y", unit).compute == 2 * kMatMulTime + kBiasAndRelu);
 }
 
 constexpr std::string_view kQuantizedDepthwise = R"(graph g
@@ -143,15 +143,15 @@ input %w: f16[6,8]
 output %y
 )";
   Unit unit = RoundUnit("cpu");
-  CHECK(TimeOf(kHalf, "y", unit).compute == kProductTime);
+  CHECK(TimeOf(kHalf, "y", unit).compute == kMatMulTime);
   unit.multiply_accumulates_per_second["f16"] = 2e9;
-  CHECK(TimeOf(kHalf, "y", unit).compute == kProductTime / 2);
+  CHECK(TimeOf(kHalf, "y", unit).compute == kMatMulTime / 2);
 }
 
 TEST_CASE("AnalyticCostModel: threads multiply the rates, as many as the unit allows") {
-  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 2).compute == (kProductTime + kBiasAndRelu) / 2);
-  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 9).compute == (kProductTime + kBiasAndRelu) / 4);
-  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 0).compute == kProductTime + kBiasAndRelu);
+  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 2).compute == (kMatMulTime + kBiasAndRelu) / 2);
+  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 9).compute == (kMatMulTime + kBiasAndRelu) / 4);
+  CHECK(TimeOf(kProduct, "y", RoundUnit("cpu"), 0).compute == kMatMulTime + kBiasAndRelu);
 }
 
 TEST_CASE("AnalyticCostModel: only depthwise convolutions have the depthwise rate") {
@@ -197,7 +197,7 @@ TEST_CASE("AnalyticCostModel: constants in flash come at its bandwidth") {
   board.FindSpace("flash")->bandwidth_bytes_per_second = 1e9;  // a byte takes 1 ns
   OpTime time = AnalyticCostModel(board).TimeOf(graph, product, unit);
   CHECK(time.bytes == 4 * (24 + 32));
-  CHECK(time.compute == kProductTime + kBiasAndRelu);
+  CHECK(time.compute == kMatMulTime + kBiasAndRelu);
   board.FindSpace("flash")->bandwidth_bytes_per_second = 1e6;  // a byte takes 1 us
   time = AnalyticCostModel(board).TimeOf(graph, product, unit);
   CHECK(time.compute == constants * 1'000'000);
@@ -212,7 +212,7 @@ TEST_CASE("AnalyticCostModel: constants that are staged or lie in the arena's sp
     const OpTime time =
         AnalyticCostModel(board).TimeOf(graph, ProducerOf(graph, "y"), RoundUnit("cpu"));
     CHECK(time.bytes == 4 * (24 + 48 + 8 + 32));
-    CHECK(time.compute == kProductTime + kBiasAndRelu);
+    CHECK(time.compute == kMatMulTime + kBiasAndRelu);
   }
 }
 

@@ -134,7 +134,7 @@ class QuantizedGenerator : public RandomDraws {
   }
 
   /// Of i8 or u8, the sum, or f32.
-  QuantizedOutput ProductOutput() {
+  QuantizedOutput GemmOutput() {
     if (Chance(70)) return Output(EvenOrFixedPoint());
     QuantizedOutput output;
     output.to = static_cast<int32_t>(Chance(50) ? DType::kI32 : DType::kF32);
@@ -159,7 +159,7 @@ class QuantizedGenerator : public RandomDraws {
       if (Chance(60)) conv.pads[i] = Below(w[2 + i] + (Chance(10) ? 4 : 0));
       if (Chance(60)) conv.pads[2 + i] = Below(w[2 + i] + (Chance(10) ? 4 : 0));
     }
-    attributes.output = ProductOutput();
+    attributes.output = GemmOutput();
     const DType x_dtype = Byte();
     const DType w_dtype = Byte();
     std::vector<TensorId> inputs{Input(x, x_dtype), Input(w, w_dtype)};
@@ -174,7 +174,7 @@ class QuantizedGenerator : public RandomDraws {
     QuantizedMatMulAttributes attributes;
     attributes.matmul.transpose_a = Below(2);
     attributes.matmul.transpose_b = Below(2);
-    attributes.output = ProductOutput();
+    attributes.output = GemmOutput();
     const Shape batch = RandomShape(Between(0, 2), 3);
     const int32_t sizes[3] = {Between(1, 17), Between(1, 20), Between(1, 40)};  // M, K, N
     const auto matrix = [&](int32_t rows, int32_t columns, int32_t transposed, DType dtype) {

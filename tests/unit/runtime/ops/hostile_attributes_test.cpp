@@ -207,8 +207,8 @@ Operands RandomOperands(const OpRow& row, Random& random) {
     view.dtype = random.OneIn(6) ? static_cast<DType>(random.In(0, kDTypeCount - 1)) : common_dtype;
     operands.views.push_back(view);
   }
-  const bool is_product = row.kind == OpKind::kConv || row.kind == OpKind::kMatMul;
-  if (is_product && count > 1 && !random.OneIn(8)) MakeStoredForms(row, operands);
+  const bool is_gemm = row.kind == OpKind::kConv || row.kind == OpKind::kMatMul;
+  if (is_gemm && count > 1 && !random.OneIn(8)) MakeStoredForms(row, operands);
   // A condition or indices in their usual dtype.
   if (row.kind == OpKind::kSelect && count > 0) operands.views[0].dtype = DType::kBool;
   if (row.kind == OpKind::kGather && count > 1) operands.views[1].dtype = DType::kI32;

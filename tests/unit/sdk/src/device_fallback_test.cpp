@@ -69,12 +69,12 @@ TEST_CASE("Fall-back: a device that cannot be opened, or its kernels loaded") {
     CHECK(device.open_kernels() == 0);
     DeviceSession session(plan);
     CHECK(session.Run(1) == ExpectedValues(Relay(), 1));
-    CHECK(device.open_streams() == 0);
+    CHECK(device.open_queues() == 0);
   }
 }
 
 TEST_CASE("Fall-back: a stream or kernel that cannot be opened leaves one session to the CPU") {
-  for (const DeviceCall call : {DeviceCall::kOpenStream, DeviceCall::kKernelOpen}) {
+  for (const DeviceCall call : {DeviceCall::kOpenQueue, DeviceCall::kKernelOpen}) {
     ScriptedBackend device;
     const LoadedDevicePlan strict(Relay(), {device.handle()});
     device.Fail(call);
@@ -272,7 +272,7 @@ TEST_CASE("Deadline: a device that does not answer in time ends the run, and is 
         CHECK(session.status() == TENON_BACKEND_FAILURE);
       }
     }
-    CHECK(device.open_streams() == 0);
+    CHECK(device.open_queues() == 0);
     CHECK(device.protocol_errors() == 0);
   }
 }
@@ -303,9 +303,9 @@ TEST_CASE("Deadline: a session that is closed while its device hangs gives its m
 #if defined(__SANITIZE_ADDRESS__)
   __lsan_enable();
 #endif
-  CHECK(device.open_streams() == 1);  // still there, with the memory that it may write to
+  CHECK(device.open_queues() == 1);  // still there, with the memory that it may write to
   // Kernels read the plan, which must therefore outlive them.
-  device.CloseStreams();
+  device.CloseQueues();
 }
 
 }  // namespace

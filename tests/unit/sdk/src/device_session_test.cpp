@@ -8,7 +8,7 @@ namespace {
 void CheckLeftClean(const ScriptedBackend& device) {
   CHECK(device.protocol_errors() == 0);
   CHECK(device.lost_signals() == 0);
-  CHECK(device.open_streams() == 0);
+  CHECK(device.open_queues() == 0);
   CHECK(device.open_kernels() == 0);
   CHECK(device.open_devices() == 0);
 }
@@ -39,7 +39,7 @@ TEST_CASE("Devices: one start per segment, one wait per tensor that crosses") {
   DeviceSession session(plan);
   session.Run(1);
   REQUIRE_MESSAGE(session.status() == TENON_OK, session.error());
-  CHECK(device.count(DeviceCall::kOpenStream) == 1);
+  CHECK(device.count(DeviceCall::kOpenQueue) == 1);
   CHECK(device.count(DeviceCall::kStart) == 2);
   CHECK(device.count(DeviceCall::kSubmit) == 2);
   CHECK(device.count(DeviceCall::kRun) == 4);
@@ -56,7 +56,7 @@ TEST_CASE("Devices: a session that has not run, or not to its end, leaves nothin
     const LoadedDevicePlan plan(Relay(), {device.handle()});
     const DeviceSession session(plan);
     CHECK(device.open_devices() == 1);
-    CHECK(device.open_streams() == 1);
+    CHECK(device.open_queues() == 1);
     CHECK(device.open_kernels() == 4);  // of two ops: loaded, and opened
   }
   CheckLeftClean(device);

@@ -166,7 +166,7 @@ TEST_CASE("Device pipelines: closed while full, every output is there") {
   }
   CHECK(submitted >= 2);
   for (size_t n = 0; n < submitted; ++n) CheckRight(jobs[n], n);
-  CHECK(device.open_streams() == 0);
+  CHECK(device.open_queues() == 0);
 }
 
 /// A device that dawdles, calls that fail, a user that dawdles: inputs handed in on one thread and

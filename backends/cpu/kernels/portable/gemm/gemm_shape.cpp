@@ -9,7 +9,7 @@ int Blocks(int count, int size) { return count / size + (count % size != 0 ? 1 :
 
 void SetConvShape(const OpCall& conv, GemmShape& shape) {
   const TensorView& x = conv.Input(0);
-  const TensorView& w = conv.Input(ProductInput::kWeights);
+  const TensorView& w = conv.Input(GemmInput::kWeights);
   const TensorView& y = conv.Output();
   SetConvWindow(conv, shape);
   shape.x_channel = x.strides[1];
@@ -31,7 +31,7 @@ void SetConvShape(const OpCall& conv, GemmShape& shape) {
 
 void SetMatMulShape(const OpCall& call, const MatMulAttributes& attributes, GemmShape& shape) {
   const TensorView& a = call.Input(0);
-  const TensorView& b = call.Input(ProductInput::kWeights);
+  const TensorView& b = call.Input(GemmInput::kWeights);
   const TensorView& y = call.Output();
   const int transpose_a = attributes.transpose_a != 0 ? 1 : 0;
   const int transpose_b = attributes.transpose_b != 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 // What the GEMMs of floats and of bytes share: where their operands lie, how a convolution or a
-// product of matrices becomes one, and how the work is cut.
+// matrix product becomes one, and how the work is cut.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tenon::cpu::portable {
 /// where x counts as zero outside its rows and columns. Depthwise: there is no i, and x[m] takes
 /// the place of x[i].
 ///
-/// A product of matrices is the case of one row, one tap: positions are its rows, i its inner
+/// A matrix product is the case of one row, one tap: positions are its rows, i its inner
 /// dimension. Strides of operands are in elements.
 struct GemmShape : ConvWindow {
   ptrdiff_t x_channel = 0;
@@ -87,7 +87,7 @@ void RunGemms(const ParallelRunner* parallel, int count, int tasks, const Make& 
   });
 }
 
-/// Matrices of a product's output.
+/// Matrices of a GEMM's output.
 [[nodiscard]] inline int BatchCount(const TensorView& y) {
   int batches = 1;
   for (int axis = 0; axis + 2 < y.rank; ++axis) batches *= y.dims[axis];

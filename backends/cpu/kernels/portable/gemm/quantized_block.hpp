@@ -1,4 +1,4 @@
-// The part of a quantized product that one task computes, and the packing of its weights.
+// The part of a quantized GEMM that one task computes, and the packing of its weights.
 #pragma once
 
 #include <cstddef>

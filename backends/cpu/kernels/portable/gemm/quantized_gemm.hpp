@@ -1,4 +1,4 @@
-// GEMM of bytes, behind quantized convolution and product of matrices, in integers: a tile of
+// GEMM of bytes, behind quantized convolution and matrix product, in integers: a tile of
 // neighbouring positions times a block of outputs.
 //
 // Any strides: weights less their zero points, and inputs, are first gathered into small buffers on
@@ -53,8 +53,8 @@ struct QuantizedGemm : GemmShape {
 /// Computes part `task` of [0, GemmTasks).
 void RunGemmTask(const QuantizedGemm& gemm, int task);
 
-/// Of inputs 0 to 6 of a quantized convolution or product: sets data and dtypes of x, w and y, the
-/// vectors of channels, and the output; no strides or extents.
+/// Of inputs 0 to 6 of a quantized convolution or matrix product: sets data and dtypes of x, w and
+/// y, the vectors of channels, and the output; no strides or extents.
 void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output, QuantizedGemm& gemm);
 
 /// Moves y on by `elements`.

@@ -16,8 +16,8 @@ Status QuantizedMatMulRun(const KernelCall& call) {
   SetQuantizedOperands(call.op, attributes.output, prepared);
   RunGemms(call.parallel, BatchCount(y), GemmTasks(prepared), [&](int batch) {
     QuantizedGemm gemm = prepared;
-    gemm.x += BatchOffset(batch, y, call.op.Input(QuantizedProductInput::kX));
-    gemm.w += BatchOffset(batch, y, call.op.Input(QuantizedProductInput::kWeights));
+    gemm.x += BatchOffset(batch, y, call.op.Input(QuantizedGemmInput::kX));
+    gemm.w += BatchOffset(batch, y, call.op.Input(QuantizedGemmInput::kWeights));
     MoveOutput(gemm, BatchOffset(batch, y, y));
     return gemm;
   });

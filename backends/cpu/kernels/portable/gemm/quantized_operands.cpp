@@ -5,7 +5,7 @@
 namespace tenon::cpu::portable {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 /// Input `index`, one element for all or one for each.
 template <typename T>

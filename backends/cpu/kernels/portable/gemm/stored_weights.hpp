@@ -1,4 +1,4 @@
-// Weights of a float product as the plan stores them, read as f32.
+// Weights of a float GEMM as the plan stores them, read as f32.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// GEMM of floats, behind convolution and product of matrices: a tile of neighbouring positions
+// GEMM of floats, behind convolution and matrix product: a tile of neighbouring positions
 // times a block of outputs, kept in registers while the inputs are summed up.
 //
 // Any strides: a block of weights is first gathered into a small buffer on the stack, outputs

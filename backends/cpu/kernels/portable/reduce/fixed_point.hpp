@@ -63,9 +63,9 @@ inline constexpr int32_t kOneQ0 = INT32_MAX;  ///< as near to 1 as Q0 gets
   const auto half = static_cast<int32_t>((sum + (sum >= 0 ? 1 : -1)) / 2);
   int32_t y = WrappingAdd(k48Over17, RoundingDoublingHighMultiply(half, kMinus32Over17));
   for (int i = 0; i < 3; ++i) {
-    const int32_t product = RoundingDoublingHighMultiply(half, y);
+    const int32_t gemm = RoundingDoublingHighMultiply(half, y);
     const int32_t error =
-        WrappingAdd(kOneQ2, static_cast<int32_t>(0U - static_cast<uint32_t>(product)));
+        WrappingAdd(kOneQ2, static_cast<int32_t>(0U - static_cast<uint32_t>(gemm)));
     y = WrappingAdd(y, SaturatingShiftLeft(RoundingDoublingHighMultiply(y, error), 2));
   }
   return SaturatingShiftLeft(y, 1);

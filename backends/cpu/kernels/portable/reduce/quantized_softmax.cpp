@@ -97,9 +97,9 @@ void FixedPointLine(const QuantizedSoftmaxAttributes& attributes, const Line& li
   Memo<uint8_t> results;
   const auto result = [&](uint8_t byte) {
     if (shift > 31) return OutputByte(attributes.output, 0);
-    const int32_t product =
+    const int32_t gemm =
         RoundingDoublingHighMultiply(reciprocal.factor, exponentials.At(byte, exponential));
-    return OutputByte(attributes.output, RoundingShiftRight(product, shift));
+    return OutputByte(attributes.output, RoundingShiftRight(gemm, shift));
   };
   for (int i = 0; i < line.count; ++i) {
     line.y[i * line.y_stride] = results.At(line.ByteAt(i), result);

@@ -1,4 +1,4 @@
-// How both forms of NEON products cut a call into tiles, and make outputs of their sums. Included
+// How both forms of the NEON GEMM cut a call into tiles, and make outputs of their sums. Included
 // by gemm_neon*.cpp only: no function here has external linkage.
 #pragma once
 

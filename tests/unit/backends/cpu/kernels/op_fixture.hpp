@@ -296,9 +296,9 @@ class OpFixture {
 #ifndef TENON_FIRMWARE  // the tables are the converter's
     // oneDNN's products with a transposed or batched factor can want more scratch than their row
     // states, which they then bring themselves.
-    const bool is_product = std::strstr(kernel_.id, "matmul") != nullptr;
+    const bool is_gemm = std::strstr(kernel_.id, "matmul") != nullptr;
     const size_t held = kernel_.held_bytes(shared, nullptr) +
-                        (state == shared || is_product ? 0 : kernel_.held_bytes(nullptr, state));
+                        (state == shared || is_gemm ? 0 : kernel_.held_bytes(nullptr, state));
     for (const KernelCaps& caps : Kernels()) {
       if (std::strcmp(caps.id, kernel_.id) != 0 || caps.weights != WeightsOrder::kRowMajor)
         continue;

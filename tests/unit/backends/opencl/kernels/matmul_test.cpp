@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kTile = "opencl.matmul.tile";
 constexpr const char* kReference = "opencl.matmul.reference";
 
-struct Product {
+struct Gemm {
   std::vector<int32_t> a, b, y;
   bool transpose_a = false;
   bool transpose_b = false;
@@ -21,35 +21,35 @@ struct Product {
   UnaryFunction activation = UnaryFunction::kIdentity;
 };
 
-double Excess(const std::string& kernel, const Product& product, Generator& random, int times = 1) {
+double Excess(const std::string& kernel, const Gemm& gemm, Generator& random, int times = 1) {
   PairedOp op(kernel);
-  op.AddInput(Random(product.a, Layout::kRowMajor, random));
-  op.AddInput(Random(product.b, Layout::kRowMajor, random), product.constant_b);
-  if (!product.bias.empty()) {
-    op.AddInput(Random(product.bias, Layout::kRowMajor, random), product.constant_bias);
+  op.AddInput(Random(gemm.a, Layout::kRowMajor, random));
+  op.AddInput(Random(gemm.b, Layout::kRowMajor, random), gemm.constant_b);
+  if (!gemm.bias.empty()) {
+    op.AddInput(Random(gemm.bias, Layout::kRowMajor, random), gemm.constant_bias);
   }
-  op.AddOutput(product.y, Layout::kRowMajor);
+  op.AddOutput(gemm.y, Layout::kRowMajor);
   MatMulAttributes attributes;
-  attributes.transpose_a = product.transpose_a ? 1 : 0;
-  attributes.transpose_b = product.transpose_b ? 1 : 0;
-  attributes.activation.function = product.activation;
+  attributes.transpose_a = gemm.transpose_a ? 1 : 0;
+  attributes.transpose_b = gemm.transpose_b ? 1 : 0;
+  attributes.activation.function = gemm.activation;
   return op.Excess(attributes, times);
 }
 
 /// Rows, depth and columns, transposed as asked for, in batches.
-Product Make(const std::vector<int32_t>& batches, int32_t rows, int32_t depth, int32_t columns,
-             bool transpose_a, bool transpose_b) {
-  Product product;
-  product.a = product.b = product.y = batches;
-  product.a.push_back(transpose_a ? depth : rows);
-  product.a.push_back(transpose_a ? rows : depth);
-  product.b.push_back(transpose_b ? columns : depth);
-  product.b.push_back(transpose_b ? depth : columns);
-  product.y.push_back(rows);
-  product.y.push_back(columns);
-  product.transpose_a = transpose_a;
-  product.transpose_b = transpose_b;
-  return product;
+Gemm Make(const std::vector<int32_t>& batches, int32_t rows, int32_t depth, int32_t columns,
+          bool transpose_a, bool transpose_b) {
+  Gemm gemm;
+  gemm.a = gemm.b = gemm.y = batches;
+  gemm.a.push_back(transpose_a ? depth : rows);
+  gemm.a.push_back(transpose_a ? rows : depth);
+  gemm.b.push_back(transpose_b ? columns : depth);
+  gemm.b.push_back(transpose_b ? depth : columns);
+  gemm.y.push_back(rows);
+  gemm.y.push_back(columns);
+  gemm.transpose_a = transpose_a;
+  gemm.transpose_b = transpose_b;
+  return gemm;
 }
 
 }  // namespace
@@ -59,10 +59,10 @@ TEST_CASE(
   Generator random(11);
   for (const std::string& variant : VariantsOf(kTile)) {
     CAPTURE(variant);
-    Product product = Make({}, 9, 21, 37, false, true);
-    CHECK(Excess(kTile + (":" + variant), product, random) <= 1.0);
-    product.constant_b = false;
-    CHECK(Excess(kTile + (":" + variant), product, random) <= 1.0);
+    Gemm gemm = Make({}, 9, 21, 37, false, true);
+    CHECK(Excess(kTile + (":" + variant), gemm, random) <= 1.0);
+    gemm.constant_b = false;
+    CHECK(Excess(kTile + (":" + variant), gemm, random) <= 1.0);
   }
 }
 
@@ -70,13 +70,12 @@ TEST_CASE("OpenCL matmul: one row and many, a constant second factor, transposed
   Generator random(1);
   for (const int32_t rows : {1, 2, 7, 8, 30}) {
     for (const int32_t columns : {1, 9, 16, 24, 100}) {
-      Product product =
-          Make({}, rows, Pick(random, 1, 70), columns, false, Pick(random, 0, 1) == 1);
-      if (Pick(random, 0, 1) == 1) product.bias = {columns};
-      product.activation = UnaryFunction::kRelu;
+      Gemm gemm = Make({}, rows, Pick(random, 1, 70), columns, false, Pick(random, 0, 1) == 1);
+      if (Pick(random, 0, 1) == 1) gemm.bias = {columns};
+      gemm.activation = UnaryFunction::kRelu;
       CAPTURE(rows);
       CAPTURE(columns);
-      CHECK(Excess(kTile, product, random) <= 1.0);
+      CHECK(Excess(kTile, gemm, random) <= 1.0);
     }
   }
 }
@@ -87,13 +86,13 @@ TEST_CASE("OpenCL matmul: batches of two variable factors, both transposed or no
     for (const bool transpose_b : {false, true}) {
       for (const std::vector<int32_t>& batches :
            std::vector<std::vector<int32_t>>{{}, {3}, {2, 3}}) {
-        Product product = Make(batches, 11, 19, 37, transpose_a, transpose_b);
-        product.constant_b = false;
+        Gemm gemm = Make(batches, 11, 19, 37, transpose_a, transpose_b);
+        gemm.constant_b = false;
         CAPTURE(transpose_a);
         CAPTURE(transpose_b);
-        CHECK(Excess(kTile, product, random, 2) <= 1.0);
-        product.bias = {37};
-        CHECK(Excess(kTile, product, random) <= 1.0);
+        CHECK(Excess(kTile, gemm, random, 2) <= 1.0);
+        gemm.bias = {37};
+        CHECK(Excess(kTile, gemm, random) <= 1.0);
       }
     }
   }
@@ -103,14 +102,14 @@ TEST_CASE("OpenCL matmul: one matrix for all batches of the other factor") {
   Generator random(3);
   for (const bool transpose_a : {false, true}) {
     for (const bool constant : {false, true}) {
-      Product product = Make({2, 3}, 5, 20, 33, transpose_a, true);
-      product.b = {33, 20};
-      product.constant_b = constant;
-      CHECK(Excess(kTile, product, random) <= 1.0);
-      product = Make({4}, 5, 20, 33, transpose_a, false);
-      product.a = transpose_a ? std::vector<int32_t>{1, 20, 5} : std::vector<int32_t>{1, 5, 20};
-      product.constant_b = constant;
-      CHECK(Excess(kTile, product, random) <= 1.0);
+      Gemm gemm = Make({2, 3}, 5, 20, 33, transpose_a, true);
+      gemm.b = {33, 20};
+      gemm.constant_b = constant;
+      CHECK(Excess(kTile, gemm, random) <= 1.0);
+      gemm = Make({4}, 5, 20, 33, transpose_a, false);
+      gemm.a = transpose_a ? std::vector<int32_t>{1, 20, 5} : std::vector<int32_t>{1, 5, 20};
+      gemm.constant_b = constant;
+      CHECK(Excess(kTile, gemm, random) <= 1.0);
     }
   }
 }
@@ -122,13 +121,13 @@ TEST_CASE("OpenCL matmul: a bias of any shape with a value for every column") {
   for (const std::vector<int32_t>& bias : shapes) {
     for (const bool constant : {false, true}) {
       for (const bool one_b : {false, true}) {
-        Product product = Make({4}, 6, 13, 17, false, false);
-        if (one_b) product.b = {13, 17};
-        product.bias = bias;
-        product.constant_bias = constant;
+        Gemm gemm = Make({4}, 6, 13, 17, false, false);
+        if (one_b) gemm.b = {13, 17};
+        gemm.bias = bias;
+        gemm.constant_bias = constant;
         CAPTURE(bias.size());
         CAPTURE(constant);
-        CHECK(Excess(kTile, product, random) <= 1.0);
+        CHECK(Excess(kTile, gemm, random) <= 1.0);
       }
     }
   }
@@ -136,27 +135,27 @@ TEST_CASE("OpenCL matmul: a bias of any shape with a value for every column") {
 
 TEST_CASE("OpenCL matmul: small shapes of every kind") {
   Generator random(8);
-  Product product = Make({2}, 3, 5, 18, false, true);
-  product.bias = {2, 3, 18};
-  CHECK(Excess(kTile, product, random) <= 1.0);
-  product.constant_b = false;
-  product.bias = {18};
-  CHECK(Excess(kTile, product, random) <= 1.0);
-  CHECK(Excess(kReference, product, random) <= 1.0);
+  Gemm gemm = Make({2}, 3, 5, 18, false, true);
+  gemm.bias = {2, 3, 18};
+  CHECK(Excess(kTile, gemm, random) <= 1.0);
+  gemm.constant_b = false;
+  gemm.bias = {18};
+  CHECK(Excess(kTile, gemm, random) <= 1.0);
+  CHECK(Excess(kReference, gemm, random) <= 1.0);
 }
 
 TEST_CASE("OpenCL matmul: the reference kernel broadcasts batches and biases in every way") {
   Generator random(5);
-  Product product;
-  product.a = {2, 1, 5, 7};
-  product.b = {3, 7, 9};
-  product.y = {2, 3, 5, 9};
-  product.constant_b = false;
-  CHECK(Excess(kReference, product, random) <= 1.0);
+  Gemm gemm;
+  gemm.a = {2, 1, 5, 7};
+  gemm.b = {3, 7, 9};
+  gemm.y = {2, 3, 5, 9};
+  gemm.constant_b = false;
+  CHECK(Excess(kReference, gemm, random) <= 1.0);
   for (const std::vector<int32_t>& bias :
        std::vector<std::vector<int32_t>>{{1}, {5, 1}, {2, 1, 1, 9}, {9}}) {
-    product.bias = bias;
-    CHECK(Excess(kReference, product, random) <= 1.0);
+    gemm.bias = bias;
+    CHECK(Excess(kReference, gemm, random) <= 1.0);
   }
   for (const bool transpose_a : {false, true}) {
     for (const bool transpose_b : {false, true}) {
@@ -178,10 +177,10 @@ TEST_CASE("OpenCL matmul: tiles refuse batches that broadcast in part, and say s
 
 TEST_CASE("OpenCL matmul: an activation that is compiled in") {
   Generator random(7);
-  Product product = Make({}, 9, 12, 20, false, true);
-  product.bias = {20};
-  product.activation = UnaryFunction::kGelu;
-  CHECK(Excess(kTile, product, random) <= 1.0);
+  Gemm gemm = Make({}, 9, 12, 20, false, true);
+  gemm.bias = {20};
+  gemm.activation = UnaryFunction::kGelu;
+  CHECK(Excess(kTile, gemm, random) <= 1.0);
 }
 
 }  // namespace tenon::opencl::testing

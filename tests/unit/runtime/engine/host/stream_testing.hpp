@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/engine/host/clock.hpp"
-#include "runtime/engine/host/stream.hpp"
+#include "runtime/engine/host/input_stream.hpp"
 
 namespace tenon::test {
 
@@ -61,7 +61,7 @@ inline Deadline InSeconds(double seconds) {
 }
 
 /// Hands in ids[index]; -1 is no ticket, so a failure shows.
-inline uint64_t SubmitId(Stream& stream, const uint64_t& id, double seconds = 60) {
+inline uint64_t SubmitId(InputStream& stream, const uint64_t& id, double seconds = 60) {
   const void* input = &id;
   uint64_t ticket = 0;
   const Status status = stream.Submit(&input, nullptr, InSeconds(seconds), &ticket);
@@ -70,7 +70,7 @@ inline uint64_t SubmitId(Stream& stream, const uint64_t& id, double seconds = 60
 }
 
 /// The outcome's text, empty for success.
-inline std::string WaitFor(Stream& stream, uint64_t ticket, double seconds = 60) {
+inline std::string WaitFor(InputStream& stream, uint64_t ticket, double seconds = 60) {
   StreamOutcome outcome;
   const Status status = stream.Wait(ticket, InSeconds(seconds), &outcome);
   REQUIRE_MESSAGE(status.ok(), TextOf(status));

@@ -18,7 +18,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 /// Bytes between the runs of a pixel's inputs: see PairGemm.
 void PlaceRuns(const Geometry& g, const ConvBand& band, int32_t* gaps) {

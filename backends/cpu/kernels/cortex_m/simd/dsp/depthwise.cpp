@@ -17,7 +17,7 @@ namespace tenon::cpu::dsp {
 namespace {
 
 constexpr int kPlanes = kDepthwisePlanes;
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 /// Outputs whose sums lie on the stack; even.
 constexpr int kSums = 32;
 

@@ -16,7 +16,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 constexpr int kTaps = 3;
 constexpr int kChannels = 4;  // at once
 /// Words of a column in the workspace: of each channel one of rows 0 and 1 and one of rows 2 and 3.

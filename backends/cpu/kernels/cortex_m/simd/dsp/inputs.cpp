@@ -7,7 +7,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 constexpr int kStep = 4;  // halves of a step
 

@@ -1,4 +1,4 @@
-// Quantized product with one constant matrix, each of its columns contiguous: row by row of a,
+// Quantized GEMM with one constant matrix, each of its columns contiguous: row by row of a,
 // which is widened, times four columns at a time, which are unpacked as they are read.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
@@ -10,7 +10,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 constexpr int kColumns = 4;
 constexpr int kStep = 4;  // elements of a step

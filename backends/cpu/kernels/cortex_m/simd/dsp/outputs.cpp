@@ -7,7 +7,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 /// A row of weights, of which whole words are read. What follows the row is multiplied by 0 only;
 /// but of the last rows, behind which nothing may follow, there is a copy in `bytes`.

@@ -1,4 +1,4 @@
-// What a product's weights and results are, and the walk over its outputs, two at a time.
+// What a GEMM's weights and results are, and the walk over its outputs, two at a time.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct Outputs {
 [[nodiscard]] Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count,
                                 int depth);
 
-/// Computes all outputs of the product's pixels, `pixels` of them. `w`: room for the weights of two
+/// Computes all outputs of the GEMM's pixels, `pixels` of them. `w`: room for the weights of two
 /// of them. `bytes`:
 /// room for two rows of weights, rounded up to words, where `depth` is no multiple of 4.
 void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes, PairGemm& gemm);

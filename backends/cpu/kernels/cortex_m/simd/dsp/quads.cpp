@@ -17,7 +17,8 @@ static_assert(sizeof(Requantizer) == 12 && offsetof(QuadGemm, bias) == 0 &&
 
 // 13 instructions for 16 products. r0-r3 are sums, r4 is the next weight, r5 the next input, r6 is
 // `less` and r12 the rounds left. A round is four steps; the first one is entered in its middle,
-// where the number of steps is no multiple of four. The product's address is on the stack.
+// where the number of steps is no multiple of four. The address of the GEMM's parameters is on the
+// stack.
 #define TENON_QUAD_STEP             \
   "ldr r8, [r5], #4\n"              \
   "ldmia r4!, {r9, r10, r11, lr}\n" \

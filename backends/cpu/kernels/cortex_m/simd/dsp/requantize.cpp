@@ -78,7 +78,7 @@ Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth
     rescale.multiplier = DataOf<int32_t>(op, 3);
     rescale.shift = DataOf<int8_t>(op, 4);
   }
-  rescale.step = op.Input(QuantizedProductInput::kMultiplier).dims[0] == 1 ? 0 : 1;
+  rescale.step = op.Input(QuantizedGemmInput::kMultiplier).dims[0] == 1 ? 0 : 1;
   constexpr int64_t kMostProduct = 255 * 255;
   rescale.most = depth > kMostFastSum / kMostProduct ? kMostFastSum + 1 : depth * kMostProduct;
   return rescale;

@@ -24,7 +24,7 @@ struct Widening {
   return {flip, Halves(less, less), doubled};
 }
 
-/// How x (input 0) of a product becomes halves.
+/// How x (input 0) of a GEMM becomes halves.
 [[nodiscard]] Widening WideningOfX(const OpCall& op, bool doubled);
 
 [[nodiscard]] inline int16_t Widened(const Widening& widening, uint8_t byte) {

@@ -20,8 +20,8 @@ struct Factor {
         rounds(scale.shift < 0 ? 1 : 0) {}
 
   [[nodiscard]] int32x4_t operator()(int32x4_t value) const {
-    const int32x4_t product = vqrdmulhq_n_s32(vshlq_r_s32(value, left), multiplier);
-    return vrshlq_n_s32(vqdmlahq_n_s32(product, product, rounds), right);
+    const int32x4_t gemm = vqrdmulhq_n_s32(vshlq_r_s32(value, left), multiplier);
+    return vrshlq_n_s32(vqdmlahq_n_s32(gemm, gemm, rounds), right);
   }
 
   int32_t multiplier;

@@ -20,9 +20,9 @@ struct FixedPoint {
 
   /// The shift to the right rounds halves up, so negative products lose one before.
   [[nodiscard]] int32x4_t operator()(int32x4_t sums) const {
-    const int32x4_t product = vqrdmulhq_s32(vshlq_s32(sums, left), multiplier);
-    const int32x4_t less = vshrq_n_s32(vandq_s32(product, right), 31);
-    return vrshlq_s32(vqaddq_s32(product, less), right);
+    const int32x4_t gemm = vqrdmulhq_s32(vshlq_s32(sums, left), multiplier);
+    const int32x4_t less = vshrq_n_s32(vandq_s32(gemm, right), 31);
+    return vrshlq_s32(vqaddq_s32(gemm, less), right);
   }
 };
 
@@ -33,8 +33,8 @@ struct FixedPointRight {
   int32x4_t right;  ///< < 0
 
   [[nodiscard]] int32x4_t operator()(int32x4_t sums) const {
-    const int32x4_t product = vqrdmulhq_s32(sums, multiplier);
-    return vrshlq_s32(vqdmlahq_n_s32(product, product, 1), right);
+    const int32x4_t gemm = vqrdmulhq_s32(sums, multiplier);
+    return vrshlq_s32(vqdmlahq_n_s32(gemm, gemm, 1), right);
   }
 };
 
@@ -207,8 +207,8 @@ void RequantizeOnce(const Rescale& rescale, const SumBlock& block) {
       const int right = 31 - (shift > 30 ? 30 : (shift < -31 ? -31 : shift));
       const auto sum = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) +
                                             static_cast<uint32_t>(rescale.bias[at]));
-      const int64_t product = int64_t{sum} * rescale.multiplier[at * rescale.step];
-      const auto rounded = static_cast<int32_t>(sqrshrl(product, right));
+      const int64_t gemm = int64_t{sum} * rescale.multiplier[at * rescale.step];
+      const auto rounded = static_cast<int32_t>(sqrshrl(gemm, right));
       y[i] = static_cast<int8_t>(Saturate(rescale.output, rounded));
     }
     sums += block.sum_pixel;

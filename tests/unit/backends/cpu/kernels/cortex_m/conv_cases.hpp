@@ -24,7 +24,7 @@ inline ConvCase SquareCase(int32_t inputs, int32_t outputs, int32_t height, int3
 
 /// Of the case by `kernel`, with the workspace that the caps say, against the portable kernel.
 inline void CheckConv(const KernelEntry& kernel, const char* suffix, const ConvCase& c,
-                      const ProductOptions& options, Generator& random) {
+                      const GemmOptions& options, Generator& random) {
   CAPTURE(c.x[1]);
   CAPTURE(c.x[2]);
   CAPTURE(c.x[3]);

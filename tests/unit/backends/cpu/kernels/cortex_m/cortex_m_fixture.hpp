@@ -96,7 +96,7 @@ inline Tensor RandomBytes(DType dtype, const std::vector<int32_t>& dims,
 }
 
 /// How a product's parameters are made.
-struct ProductOptions {
+struct GemmOptions {
   DType x = DType::kI8;
   DType to = DType::kI8;
   Rounding rounding = Rounding::kFixedPoint;
@@ -107,8 +107,8 @@ struct ProductOptions {
   bool hostile = false;  ///< factors, shifts and bias of any bits
 };
 
-inline ProductOptions RandomOptions(Generator& random, bool once = false) {
-  ProductOptions options;
+inline GemmOptions RandomOptions(Generator& random, bool once = false) {
+  GemmOptions options;
   const auto flip = [&] { return Pick(random, 0, 1) == 1; };
   options.to = flip() ? DType::kI8 : DType::kU8;
   options.rounding = flip() ? Rounding::kHalfEven : Rounding::kFixedPoint;
@@ -122,7 +122,7 @@ inline ProductOptions RandomOptions(Generator& random, bool once = false) {
 }
 
 /// Bounds and zero point of an output, sometimes those of all its values.
-inline QuantizedOutput MakeOutput(const ProductOptions& options, Generator& random) {
+inline QuantizedOutput MakeOutput(const GemmOptions& options, Generator& random) {
   const int32_t least = options.to == DType::kI8 ? -128 : 0;
   QuantizedOutput output;
   output.to = static_cast<int32_t>(options.to);
@@ -153,7 +153,7 @@ class KernelPair {
   }
 
   /// Inputs 2 to 5 for `channels` outputs, each the sum of `terms` products.
-  void AddParameters(int32_t channels, int32_t terms, const ProductOptions& options,
+  void AddParameters(int32_t channels, int32_t terms, const GemmOptions& options,
                      Generator& random) {
     AddIf(options.bias, [&] {
       return Words(channels, [&] {
@@ -279,7 +279,7 @@ class KernelPair {
     return Tensor::From(DType::kI32, {count}, words);
   }
 
-  static int32_t Multiplier(const ProductOptions& options, Generator& random) {
+  static int32_t Multiplier(const GemmOptions& options, Generator& random) {
     if (!options.hostile) return Pick(random, 1 << 30, std::numeric_limits<int32_t>::max());
     return Pick(random, 0, 3) == 0 ? INT32_MIN : static_cast<int32_t>(random());
   }
@@ -290,7 +290,7 @@ class KernelPair {
     return static_cast<float>(Pick(random, 1, 1000)) * 2e-5F / std::sqrt(static_cast<float>(terms));
   }
 
-  static Tensor Factors(int32_t count, int32_t terms, const ProductOptions& options,
+  static Tensor Factors(int32_t count, int32_t terms, const GemmOptions& options,
                         Generator& random) {
     std::vector<float> factors(static_cast<size_t>(count));
     for (float& factor : factors) {
@@ -303,7 +303,7 @@ class KernelPair {
     return Tensor::From(DType::kF32, {count}, factors);
   }
 
-  static Tensor Shifts(int32_t count, int32_t terms, const ProductOptions& options,
+  static Tensor Shifts(int32_t count, int32_t terms, const GemmOptions& options,
                        Generator& random) {
     std::vector<int8_t> shifts(static_cast<size_t>(count));
     for (int8_t& shift : shifts) {

@@ -22,7 +22,7 @@ void CheckShortRows(const KernelEntry& kernel, Generator& random) {
       SquareCase(channels, channels, Pick(random, 1, 7), Pick(random, 1, 15), 3, 1, 0, channels);
   c.x[0] = Pick(random, 1, 2);
   for (int32_t& side : c.conv.pads) side = Pick(random, 1, 3);
-  ProductOptions options = RandomOptions(random);
+  GemmOptions options = RandomOptions(random);
   options.rounding = Rounding::kFixedPoint;
   options.to = DType::kI8;
   options.hostile = false;

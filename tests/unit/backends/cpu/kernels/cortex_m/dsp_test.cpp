@@ -22,7 +22,7 @@ Status CheckOfFarTaps(const KernelEntry& kernel, bool depthwise, const int32_t (
   pair.AddInput(RandomBytes(DType::kI8, x, StridesFor(x, Layout::kChannelsLast), random));
   pair.AddInput(RandomBytes(DType::kI8, w, StridesFor(w, Layout::kChannelsLast), random),
                 kConstant);
-  const ProductOptions options;
+  const GemmOptions options;
   pair.AddParameters(kChannels, 4, options, random);
   pair.AddOutput(DType::kI8, x, StridesFor(x, Layout::kChannelsLast));
   pair.set_workspace_bytes(size_t{8} << 10);
@@ -46,7 +46,7 @@ void CheckConv(const char* id, bool depthwise, Generator& random) {
   const int32_t side = Pick(random, 1, 4);
   const DType x_dtype = PickByte(random);
   const DType w_dtype = PickByte(random);
-  ProductOptions options = RandomOptions(random);
+  GemmOptions options = RandomOptions(random);
   options.x = x_dtype;
   KernelPair pair(*kernel, "cpu.quantized_conv.portable");
   // Outputs as wide as the first layers of a small network, and their last ones.
@@ -80,7 +80,7 @@ void CheckFewPixels(const KernelEntry& kernel, bool over_input, int i, Generator
   c.x[0] = Pick(random, 1, 2);
   CAPTURE(channels);
   CAPTURE(outputs);
-  ProductOptions options;
+  GemmOptions options;
   options.bias = i % 5 != 0;
   options.zero_point = i % 7 != 0;
   options.per_channel = i % 3 != 0;
@@ -159,7 +159,7 @@ TEST_CASE("DSP sum: rounded half to even, of operands of i8 and u8") {
       pair.AddInput(RandomBytes(dtype, {count}, {1}, random));
       *zero_point = Pick(random, 0, 255) - (dtype == DType::kI8 ? 128 : 0);
     }
-    ProductOptions options;
+    GemmOptions options;
     options.to = PickByte(random);
     options.rounding = Rounding::kHalfEven;
     attributes.function = Pick(random, 0, 1) == 0 ? BinaryFunction::kAdd : BinaryFunction::kSub;

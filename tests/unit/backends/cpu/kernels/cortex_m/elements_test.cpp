@@ -18,7 +18,7 @@ QuantizedScale RandomScale(Generator& random) {
 void CheckSum(const KernelEntry& kernel, int32_t count, Generator& random) {
   KernelPair pair(kernel, "cpu.quantized_binary.portable");
   for (int i = 0; i < 2; ++i) pair.AddInput(RandomBytes(DType::kI8, {count}, {1}, random));
-  ProductOptions options;
+  GemmOptions options;
   options.to = Pick(random, 0, 1) == 0 ? DType::kI8 : DType::kU8;
   QuantizedBinaryAttributes attributes;
   attributes.function = Pick(random, 0, 1) == 0 ? BinaryFunction::kAdd : BinaryFunction::kSub;
@@ -83,7 +83,7 @@ void CheckAverage(const KernelEntry& kernel, const std::vector<int32_t>& x,
                   const PoolAttributes& pool, Generator& random, Part part = Part::kWhole) {
   KernelPair pair(kernel, "cpu.quantized_average_pool.portable");
   pair.AddInput(RandomBytes(DType::kI8, x, RandomStrides(x, random), random));
-  ProductOptions options;
+  GemmOptions options;
   options.rounding = Pick(random, 0, 1) == 0 ? Rounding::kHalfAway : Rounding::kHalfEven;
   QuantizedAveragePoolAttributes attributes;
   attributes.pool = pool;

@@ -4,34 +4,33 @@
 namespace tenon::cpu::testing {
 namespace {
 
-struct Product {
+struct Gemm {
   std::vector<int32_t> a;
   int32_t columns;
   bool transposed;
 };
 
-void CheckProduct(const KernelEntry& kernel, const Product& product, Generator& random) {
-  const int32_t depth = product.a.back();
-  std::vector<int32_t> b = {depth, product.columns};
-  if (product.transposed) b = {product.columns, depth};
-  std::vector<int32_t> y = product.a;
-  y.back() = product.columns;
-  const ProductOptions options = RandomOptions(random, /*once=*/true);
+void CheckGemm(const KernelEntry& kernel, const Gemm& gemm, Generator& random) {
+  const int32_t depth = gemm.a.back();
+  std::vector<int32_t> b = {depth, gemm.columns};
+  if (gemm.transposed) b = {gemm.columns, depth};
+  std::vector<int32_t> y = gemm.a;
+  y.back() = gemm.columns;
+  const GemmOptions options = RandomOptions(random, /*once=*/true);
   CAPTURE(depth);
-  CAPTURE(product.columns);
-  CAPTURE(product.transposed);
+  CAPTURE(gemm.columns);
+  CAPTURE(gemm.transposed);
   CAPTURE(static_cast<int>(options.rounding));
   KernelPair pair(kernel, "cpu.quantized_matmul.portable");
-  pair.AddInput(
-      RandomBytes(DType::kI8, product.a, StridesFor(product.a, Layout::kRowMajor), random));
-  const Layout order = product.transposed ? Layout::kRowMajor : Layout::kOutputsLast;
+  pair.AddInput(RandomBytes(DType::kI8, gemm.a, StridesFor(gemm.a, Layout::kRowMajor), random));
+  const Layout order = gemm.transposed ? Layout::kRowMajor : Layout::kOutputsLast;
   const Tensor weights = RandomBytes(DType::kI8, b, StridesFor(b, order), random);
   pair.AddInput(weights, kConstant);
-  pair.AddParameters(product.columns, depth, options, random);
-  if (options.folded) pair.AddFoldedBias(product.transposed ? 0 : 1);
+  pair.AddParameters(gemm.columns, depth, options, random);
+  if (options.folded) pair.AddFoldedBias(gemm.transposed ? 0 : 1);
   pair.AddOutput(options.to, y, StridesFor(y, Layout::kRowMajor));
   QuantizedMatMulAttributes attributes;
-  attributes.matmul.transpose_b = product.transposed ? 1 : 0;
+  attributes.matmul.transpose_b = gemm.transposed ? 1 : 0;
   attributes.output = MakeOutput(options, random);
   pair.UseWorkspace(CapsOfKernel(kernel), attributes, Tensor(options.to, y));
   pair.CheckEqual(attributes);
@@ -44,9 +43,9 @@ TEST_CASE("Cortex-M matmul: one row and many, of any depth and number of columns
     Generator random(1);
     for (int i = 0; i < 120; ++i) {
       const int32_t rows = i % 3 == 0 ? Pick(random, 1, 30) : 1;
-      const Product product = {
+      const Gemm gemm = {
           {rows, Pick(random, 1, 100)}, Pick(random, 1, 30), Pick(random, 0, 1) == 0};
-      CheckProduct(kernel, product, random);
+      CheckGemm(kernel, gemm, random);
     }
   });
 }
@@ -55,9 +54,9 @@ TEST_CASE("Cortex-M matmul: batches of rows") {
   ForEachSet("quantized_matmul", "", [](const KernelEntry& kernel) {
     Generator random(2);
     for (int i = 0; i < 20; ++i) {
-      const Product product = {
+      const Gemm gemm = {
           {Pick(random, 1, 3), Pick(random, 1, 5), Pick(random, 1, 40)}, Pick(random, 1, 20), true};
-      CheckProduct(kernel, product, random);
+      CheckGemm(kernel, gemm, random);
     }
   });
 }
@@ -68,7 +67,7 @@ TEST_CASE("Cortex-M matmul: too small a workspace is refused") {
     KernelPair pair(kernel, "cpu.quantized_matmul.portable");
     pair.AddInput(RandomBytes(DType::kI8, {2, 8}, {8, 1}, random));
     pair.AddInput(RandomBytes(DType::kI8, {4, 8}, {8, 1}, random), kConstant);
-    ProductOptions options;
+    GemmOptions options;
     pair.AddParameters(4, 8, options, random);
     pair.AddOutput(DType::kI8, {2, 4}, {4, 1});
     QuantizedMatMulAttributes attributes;

@@ -55,7 +55,7 @@ Status CheckConvWith(const KernelEntry& kernel, bool depthwise, const Changed& c
   op.set_workspace_bytes(size_t{32} << 10);
   QuantizedConvAttributes attributes;
   attributes.conv = c.conv;
-  ProductOptions options;
+  GemmOptions options;
   attributes.output = MakeOutput(options, random);
   return op.Check(attributes);
 }
@@ -110,7 +110,7 @@ TEST_CASE("Cortex-M depthwise: so they are") { CheckRefusals("_depthwise", /*dep
 TEST_CASE("Cortex-M sum: operands that lie in different ways, or with gaps, are refused") {
   ForEachSetThatHas("quantized_binary", "", [](const KernelEntry& kernel) {
     QuantizedBinaryAttributes attributes;
-    ProductOptions options;
+    GemmOptions options;
     Generator random(1);
     attributes.output = MakeOutput(options, random);
     const auto check = [&](const std::vector<int32_t>& x, const std::vector<int32_t>& y,
@@ -157,7 +157,7 @@ TEST_CASE("Cortex-M pools: channels that are no neighbours are refused") {
         QuantizedAveragePoolAttributes average;
         average.pool = pool;
         average.scale.scale = 1.0F;
-        ProductOptions options;
+        GemmOptions options;
         options.rounding = Rounding::kHalfEven;
         Generator random(1);
         average.output = MakeOutput(options, random);

@@ -12,7 +12,7 @@ namespace {
 constexpr double kTolerance = 1e-5;
 constexpr const char* kKernel = "cpu.matmul.vector";
 
-struct Product {
+struct Gemm {
   std::vector<int32_t> a;
   int32_t columns;
   bool transposed;
@@ -20,22 +20,22 @@ struct Product {
   int threads;
 };
 
-double Difference(const Product& product, Generator& random) {
-  const int32_t depth = product.a.back();
-  const std::vector<int32_t> b = product.transposed ? std::vector<int32_t>{product.columns, depth}
-                                                    : std::vector<int32_t>{depth, product.columns};
-  std::vector<int32_t> y = product.a;
-  y.back() = product.columns;
+double Difference(const Gemm& gemm, Generator& random) {
+  const int32_t depth = gemm.a.back();
+  const std::vector<int32_t> b = gemm.transposed ? std::vector<int32_t>{gemm.columns, depth}
+                                                 : std::vector<int32_t>{depth, gemm.columns};
+  std::vector<int32_t> y = gemm.a;
+  y.back() = gemm.columns;
   PairedOp op(kKernel, "cpu.matmul.portable");
-  op.AddInput(Random(product.a, Layout::kRowMajor, random));
+  op.AddInput(Random(gemm.a, Layout::kRowMajor, random));
   const bool in_place = Pick(random, 0, 1) == 0;
   op.AddInput(Random(b, in_place ? Layout::kOutputsLast : Layout::kRowMajor, random), kConstant);
-  if (product.bias) op.AddInput(Random({product.columns}, Layout::kRowMajor, random), kConstant);
+  if (gemm.bias) op.AddInput(Random({gemm.columns}, Layout::kRowMajor, random), kConstant);
   op.AddOutput(y, Layout::kRowMajor);
   MatMulAttributes attributes;
-  attributes.transpose_b = product.transposed ? 1 : 0;
+  attributes.transpose_b = gemm.transposed ? 1 : 0;
   attributes.activation.function = UnaryFunction::kRelu;
-  return op.Difference(attributes, product.threads);
+  return op.Difference(attributes, gemm.threads);
 }
 
 }  // namespace
@@ -46,14 +46,14 @@ TEST_CASE("Vector matmul: agrees with the portable kernel for one row and many")
     CAPTURE(routines->name);
     Generator random(1);
     for (int32_t rows = 1; rows <= 32; ++rows) {
-      const Product product = {{rows, Pick(random, 1, 90)},
-                               Pick(random, 1, 100),
-                               Pick(random, 0, 1) == 1,
-                               Pick(random, 0, 1) == 1,
-                               Pick(random, 1, 3)};
+      const Gemm gemm = {{rows, Pick(random, 1, 90)},
+                         Pick(random, 1, 100),
+                         Pick(random, 0, 1) == 1,
+                         Pick(random, 0, 1) == 1,
+                         Pick(random, 1, 3)};
       CAPTURE(rows);
-      CAPTURE(product.columns);
-      CHECK(Difference(product, random) < kTolerance);
+      CAPTURE(gemm.columns);
+      CHECK(Difference(gemm, random) < kTolerance);
     }
   }
   f32::OverrideRoutines(nullptr);

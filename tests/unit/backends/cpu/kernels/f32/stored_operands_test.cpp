@@ -203,7 +203,7 @@ TEST_CASE("Inputs of bytes: padding counts as zero, not as the mean") {
   CHECK(y.Values<float>() == std::vector<float>{80.0F});
 }
 
-struct ProductRun {
+struct GemmRun {
   const char* kernel;
   std::vector<int32_t> a;
   std::vector<int32_t> b;
@@ -211,7 +211,7 @@ struct ProductRun {
   int32_t transpose_b = 0;
 };
 
-double Difference(const ProductRun& run, Generator& random) {
+double Difference(const GemmRun& run, Generator& random) {
   const size_t columns = run.transpose_b != 0 ? 0 : run.b.size() - 1;
   const Tensor a = Random(run.a, Layout::kRowMajor, random);
   const Weights b = MakeWeights(run.form, run.b, columns, Layout::kRowMajor, random);
@@ -243,13 +243,13 @@ TEST_CASE("Stored weights: matrix products give what they give for the same weig
       for (const Form form : {Form::kF16, Form::kI8}) {
         CAPTURE(kernel);
         CAPTURE(static_cast<int>(form));
-        CHECK(Difference(ProductRun{kernel, {5, 70}, {70, 40}, form, 0}, random) == 0.0);
-        CHECK(Difference(ProductRun{kernel, {1, 70}, {33, 70}, form, 1}, random) == 0.0);
-        CHECK(Difference(ProductRun{kernel, {2, 3, 16}, {16, 64}, form, 0}, random) == 0.0);
+        CHECK(Difference(GemmRun{kernel, {5, 70}, {70, 40}, form, 0}, random) == 0.0);
+        CHECK(Difference(GemmRun{kernel, {1, 70}, {33, 70}, form, 1}, random) == 0.0);
+        CHECK(Difference(GemmRun{kernel, {2, 3, 16}, {16, 64}, form, 0}, random) == 0.0);
       }
     }
   });
-  CHECK(Difference(ProductRun{"cpu.matmul.portable", {2, 3, 16}, {2, 16, 9}, Form::kF16}, random) ==
+  CHECK(Difference(GemmRun{"cpu.matmul.portable", {2, 3, 16}, {2, 16, 9}, Form::kF16}, random) ==
         0.0);
 }
 

@@ -1,5 +1,5 @@
 // The fast quantized convolution against the portable one, on every instruction set: equal bits.
-#include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "backends/cpu/caps/quantized_gemm_caps.hpp"
 #include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/kernels/q8/gemm_fixture.hpp"
 
@@ -24,7 +24,7 @@ Layout PickChannelsLast(Generator& random) {
   return Pick(random, 0, 1) == 0 ? Layout::kChannelsLast : Layout::kChannelsLastGaps;
 }
 
-void CheckEqual(const ConvCase& c, const ProductOptions& options, Generator& random) {
+void CheckEqual(const ConvCase& c, const GemmOptions& options, Generator& random) {
   CAPTURE(c.x[0]);
   CAPTURE(c.x[1]);
   CAPTURE(c.x[2]);
@@ -46,7 +46,7 @@ void CheckEqual(const ConvCase& c, const ProductOptions& options, Generator& ran
   CAPTURE(static_cast<int>(options.w_dtype));
   CAPTURE(static_cast<int>(options.to));
   CAPTURE(static_cast<int>(options.rounding));
-  ProductPair pair(kFast, kPortable);
+  GemmPair pair(kFast, kPortable);
   pair.AddInputs(RandomBytes(options.x_dtype, c.x, PickChannelsLast(random), random),
                  RandomBytes(options.w_dtype, c.w, Layout::kRowMajor, random), c.w[0], c.x[1],
                  c.w[1] * c.w[2] * c.w[3], options, random);
@@ -64,7 +64,7 @@ TEST_CASE("Fast quantized conv: the portable kernel's bits on random shapes and 
     Generator random(1);
     for (int i = 0; i < 200; ++i) {
       CheckEqual(RandomShapes(Pick(random, 1, 40), Pick(random, 1, 150), 1, 4, random),
-                 RandomProductOptions(random), random);
+                 RandomGemmOptions(random), random);
     }
   });
 }
@@ -74,7 +74,7 @@ TEST_CASE("Fast quantized conv: 1x1 of any number of pixels and channels") {
     Generator random(2);
     for (int32_t width = 1; width <= 60; ++width) {
       CheckEqual(Pointwise(Pick(random, 4, 70), Pick(random, 1, 200), 1, width),
-                 RandomProductOptions(random), random);
+                 RandomGemmOptions(random), random);
     }
   });
 }
@@ -86,7 +86,7 @@ TEST_CASE("Fast quantized conv: 1x1 with a stride, and rows that lie apart") {
       ConvCase c = Pointwise(Pick(random, 4, 40), Pick(random, 1, 80), Pick(random, 1, 9),
                              Pick(random, 1, 9), Pick(random, 1, 3));
       c.x[0] = Pick(random, 1, 3);
-      CheckEqual(c, RandomProductOptions(random), random);
+      CheckEqual(c, RandomGemmOptions(random), random);
     }
   });
 }
@@ -95,7 +95,7 @@ TEST_CASE("Fast quantized conv: few channels, each with a zero point of its own"
   ForEachInstructions([] {
     Generator random(4);
     for (int i = 0; i < 60; ++i) {
-      ProductOptions options = RandomProductOptions(random);
+      GemmOptions options = RandomGemmOptions(random);
       options.x_zero_point = true;
       options.x_zero_point_per_channel = true;
       CheckEqual(RandomShapes(Pick(random, 1, 4), Pick(random, 1, 70), 1, 7, random), options,
@@ -111,7 +111,7 @@ TEST_CASE("Fast quantized conv: groups read their own channels") {
       const int32_t group = Pick(random, 2, 4);
       CheckEqual(
           RandomShapes(group * Pick(random, 4, 20), group * Pick(random, 1, 70), group, 3, random),
-          RandomProductOptions(random), random);
+          RandomGemmOptions(random), random);
     }
   });
 }
@@ -120,7 +120,7 @@ TEST_CASE("Fast quantized conv: factors, shifts and bias of any bits") {
   ForEachInstructions([] {
     Generator random(6);
     for (int i = 0; i < 80; ++i) {
-      ProductOptions options = RandomProductOptions(random);
+      GemmOptions options = RandomGemmOptions(random);
       options.hostile = true;
       CheckEqual(RandomShapes(Pick(random, 1, 9), Pick(random, 1, 70), 1, 3, random), options,
                  random);
@@ -132,7 +132,7 @@ TEST_CASE("Fast quantized conv: channels of a bias so large that sums and produc
   ForEachInstructions([] {
     Generator random(11);
     for (int i = 0; i < 60; ++i) {
-      ProductOptions options = RandomProductOptions(random);
+      GemmOptions options = RandomGemmOptions(random);
       options.bias = true;
       options.huge_bias = true;
       CheckEqual(RandomShapes(Pick(random, 1, 9), Pick(random, 1, 150), 1, 3, random), options,
@@ -150,7 +150,7 @@ TEST_CASE("Fast quantized conv: rows too wide for the stack are cut") {
       c.w = {20, 600, 3, 3};
       for (int32_t& step : c.conv.strides) step = stride;
       for (int32_t& pad : c.conv.pads) pad = 1;
-      ProductOptions options = RandomProductOptions(random);
+      GemmOptions options = RandomGemmOptions(random);
       options.threads = stride;
       CheckEqual(c, options, random);
     }
@@ -165,7 +165,7 @@ TEST_CASE("Fast quantized conv: more work than one thread takes gives the same b
       c.x = {1, 64, 9, 9};
       c.w = {130, 64, 3, 3};
       for (int32_t& pad : c.conv.pads) pad = 1;
-      ProductOptions options;
+      GemmOptions options;
       options.threads = threads;
       CheckEqual(c, options, random);
       CheckEqual(Pointwise(64, 200, 10, 10), options, random);
@@ -178,7 +178,7 @@ TEST_CASE("Fast quantized conv: the sums that both roundings of fixed point move
   ForEachInstructions([] {
     for (int8_t shift = 2; shift >= -9; --shift) {
       for (const int32_t multiplier : {1 << 30, (1 << 30) + 1, 1518500250, INT32_MAX}) {
-        ProductOptions options;
+        GemmOptions options;
         options.rounding = Rounding::kFixedPoint;
         OpFixture fast(FindKernel(kFast));
         OpFixture portable(FindKernel(kPortable));
@@ -209,7 +209,7 @@ TEST_CASE("Fast quantized conv: the sums that both roundings of fixed point move
 
 TEST_CASE("Fast quantized conv: depthwise, and weights that are no constant, are refused") {
   Generator random(9);
-  ProductOptions options;
+  GemmOptions options;
   const auto check = [&](int32_t group, bool constant) {
     OpFixture op(FindKernel(kFast));
     op.AddInput(RandomBytes(DType::kI8, {1, 16, 5, 5}, Layout::kChannelsLast, random));

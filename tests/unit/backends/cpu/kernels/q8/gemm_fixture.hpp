@@ -37,7 +37,7 @@ inline Tensor RandomBytes(DType dtype, const std::vector<int32_t>& dims, Layout 
 }
 
 /// How the operands of a quantized product are made.
-struct ProductOptions {
+struct GemmOptions {
   DType x_dtype = DType::kI8;
   DType w_dtype = DType::kI8;
   DType to = DType::kI8;
@@ -57,8 +57,8 @@ inline DType PickByte(Generator& random) {
   return Pick(random, 0, 1) == 0 ? DType::kI8 : DType::kU8;
 }
 
-inline ProductOptions RandomProductOptions(Generator& random) {
-  ProductOptions options;
+inline GemmOptions RandomGemmOptions(Generator& random) {
+  GemmOptions options;
   const auto flip = [&] { return Pick(random, 0, 1) == 1; };
   options.x_dtype = PickByte(random);
   options.w_dtype = Pick(random, 0, 3) == 0 ? DType::kU8 : DType::kI8;
@@ -79,7 +79,7 @@ inline ProductOptions RandomProductOptions(Generator& random) {
 }
 
 /// Output bounds and zero point as the options say.
-inline QuantizedOutput MakeOutput(const ProductOptions& options, Generator& random) {
+inline QuantizedOutput MakeOutput(const GemmOptions& options, Generator& random) {
   QuantizedOutput output;
   output.to = static_cast<int32_t>(options.to);
   output.rounding = options.rounding;
@@ -92,14 +92,14 @@ inline QuantizedOutput MakeOutput(const ProductOptions& options, Generator& rand
 }
 
 /// A product's operands; the inputs from the second on are constant.
-class ProductPair {
+class GemmPair {
  public:
-  ProductPair(const char* fast_id, const char* portable_id)
+  GemmPair(const char* fast_id, const char* portable_id)
       : fast_(FindKernel(fast_id)), portable_(FindKernel(portable_id)) {}
 
   /// Inputs 0 to 6 for `channels` outputs, each the sum of `terms` products.
   void AddInputs(const Tensor& x, const Tensor& w, int32_t channels, int32_t x_channels,
-                 int32_t terms, const ProductOptions& options, Generator& random) {
+                 int32_t terms, const GemmOptions& options, Generator& random) {
     Add(&x, false);
     Add(&w, true);
     AddOptional(options.bias, [&] { return MakeBias(channels, options, random); });
@@ -170,7 +170,7 @@ class ProductPair {
     Add(&tensor, true);
   }
 
-  static Tensor MakeBias(int32_t channels, const ProductOptions& options, Generator& random) {
+  static Tensor MakeBias(int32_t channels, const GemmOptions& options, Generator& random) {
     std::vector<int32_t> bias(static_cast<size_t>(channels));
     for (int32_t& value : bias) {
       const bool any = options.hostile || (options.huge_bias && Pick(random, 0, 3) == 0);
@@ -186,7 +186,7 @@ class ProductPair {
     return static_cast<float>(Pick(random, 1, 1000)) * 2e-5F / root;
   }
 
-  static Tensor MakeFactor(int32_t count, int32_t terms, const ProductOptions& options,
+  static Tensor MakeFactor(int32_t count, int32_t terms, const GemmOptions& options,
                            Generator& random) {
     std::vector<float> factors(static_cast<size_t>(count));
     for (float& factor : factors) {
@@ -199,7 +199,7 @@ class ProductPair {
     return Tensor::From(DType::kF32, {count}, factors);
   }
 
-  static Tensor MakeMultiplier(int32_t count, const ProductOptions& options, Generator& random) {
+  static Tensor MakeMultiplier(int32_t count, const GemmOptions& options, Generator& random) {
     std::vector<int32_t> multipliers(static_cast<size_t>(count));
     for (int32_t& multiplier : multipliers) {
       multiplier = options.hostile ? static_cast<int32_t>(random())
@@ -209,7 +209,7 @@ class ProductPair {
     return Tensor::From(DType::kI32, {count}, multipliers);
   }
 
-  static Tensor MakeShift(int32_t count, int32_t terms, const ProductOptions& options,
+  static Tensor MakeShift(int32_t count, int32_t terms, const GemmOptions& options,
                           Generator& random) {
     std::vector<int8_t> shifts(static_cast<size_t>(count));
     for (int8_t& shift : shifts) {

@@ -8,7 +8,7 @@ constexpr const char* kFast = "cpu.quantized_matmul.vector";
 constexpr const char* kPortable = "cpu.quantized_matmul.portable";
 
 void CheckEqual(const std::vector<int32_t>& a, int32_t columns, bool transposed,
-                const ProductOptions& options, Generator& random) {
+                const GemmOptions& options, Generator& random) {
   CAPTURE(a.back());
   CAPTURE(columns);
   CAPTURE(static_cast<int>(options.to));
@@ -18,8 +18,8 @@ void CheckEqual(const std::vector<int32_t>& a, int32_t columns, bool transposed,
       transposed ? std::vector<int32_t>{columns, depth} : std::vector<int32_t>{depth, columns};
   std::vector<int32_t> y = a;
   y.back() = columns;
-  ProductPair pair(kFast, kPortable);
-  ProductOptions whole = options;
+  GemmPair pair(kFast, kPortable);
+  GemmOptions whole = options;
   whole.x_zero_point_per_channel = false;
   if (whole.rounding == Rounding::kFixedPoint && Pick(random, 0, 1) == 1) {
     whole.rounding = Rounding::kFixedPointOnce;
@@ -41,8 +41,7 @@ TEST_CASE("Fast quantized matmul: the portable kernel's bits on random shapes an
     Generator random(1);
     for (int i = 0; i < 120; ++i) {
       CheckEqual({Pick(random, 1, 3), Pick(random, 1, 20), Pick(random, 4, 90)},
-                 Pick(random, 1, 150), Pick(random, 0, 1) == 1, RandomProductOptions(random),
-                 random);
+                 Pick(random, 1, 150), Pick(random, 0, 1) == 1, RandomGemmOptions(random), random);
     }
   });
 }
@@ -51,8 +50,8 @@ TEST_CASE("Fast quantized matmul: a single row, as fully connected layers have i
   ForEachInstructions([] {
     Generator random(2);
     for (int i = 0; i < 40; ++i) {
-      CheckEqual({1, Pick(random, 4, 700)}, Pick(random, 1, 300), true,
-                 RandomProductOptions(random), random);
+      CheckEqual({1, Pick(random, 4, 700)}, Pick(random, 1, 300), true, RandomGemmOptions(random),
+                 random);
     }
   });
 }
@@ -61,7 +60,7 @@ TEST_CASE("Fast quantized matmul: large enough for several threads") {
   ForEachInstructions([] {
     Generator random(3);
     for (const int threads : {1, 2, 3}) {
-      ProductOptions options;
+      GemmOptions options;
       options.threads = threads;
       CheckEqual({33, 300}, 170, true, options, random);
       CheckEqual({1, 1300}, 1001, true, options, random);
@@ -73,7 +72,7 @@ TEST_CASE("Fast quantized matmul: factors, shifts and bias of any bits") {
   ForEachInstructions([] {
     Generator random(4);
     for (int i = 0; i < 60; ++i) {
-      ProductOptions options = RandomProductOptions(random);
+      GemmOptions options = RandomGemmOptions(random);
       options.hostile = true;
       CheckEqual({Pick(random, 1, 9), Pick(random, 4, 40)}, Pick(random, 1, 70), false, options,
                  random);

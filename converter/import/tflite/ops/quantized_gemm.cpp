@@ -59,7 +59,7 @@ Result<std::vector<TensorId>> Factors(Node& node, const std::vector<double>& fac
                                node.Constant("shift", DType::kI8, shape, shifts)};
 }
 
-/// From sums to outputs. Where there is one scale for all, TFLite's product kernels multiply the
+/// From sums to outputs. Where there is one scale for all, TFLite's GEMM kernels multiply the
 /// scales in floats; convolutions of i8 take the way of one scale a channel, in doubles.
 std::vector<double> FactorsOf(const Quantization& x, const Quantization& w, const Quantization& y,
                               bool in_floats) {
@@ -74,18 +74,18 @@ std::vector<double> FactorsOf(const Quantization& x, const Quantization& w, cons
   return factors;
 }
 
-/// Inputs of a quantized product: operands, bias, factors, zero points.
-Result<std::vector<TensorId>> ProductInputs(Node& node, TensorId x, TensorId w, bool in_floats) {
+/// Inputs of a quantized GEMM: operands, bias, factors, zero points.
+Result<std::vector<TensorId>> GemmInputs(Node& node, TensorId x, TensorId w, bool in_floats) {
   TENON_ASSIGN_OR_RETURN(const Quantization x_numbers, node.InputQuantization(0));
   TENON_ASSIGN_OR_RETURN(const Quantization w_numbers, node.InputQuantization(1));
   TENON_ASSIGN_OR_RETURN(const Quantization y_numbers, node.OutputQuantization(0));
   const Weights weights = MakeSymmetric(node, w, w_numbers);
   std::vector<TensorId> inputs = {x, weights.w, kNone};
   if (node.HasInput(2)) {
-    TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kBias], node.Input(2));
-    if (node.DTypeOf(inputs[ProductInput::kBias]) != DType::kI32) {
+    TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kBias], node.Input(2));
+    if (node.DTypeOf(inputs[GemmInput::kBias]) != DType::kI32) {
       return InputError("its bias is {}, not i32",
-                        DTypeName(node.DTypeOf(inputs[ProductInput::kBias])));
+                        DTypeName(node.DTypeOf(inputs[GemmInput::kBias])));
     }
   }
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> factors,
@@ -128,7 +128,7 @@ Status LowerQuantizedConv(Node& node) {
   attributes.conv = conv.attributes;
   TENON_ASSIGN_OR_RETURN(attributes.output, OutputBounds(node, conv.activation));
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs,
-                         ProductInputs(node, conv.x, conv.w, node.DTypeOf(conv.x) == DType::kU8));
+                         GemmInputs(node, conv.x, conv.w, node.DTypeOf(conv.x) == DType::kU8));
   TENON_ASSIGN_OR_RETURN(const TensorId y,
                          node.Emit(OpKind::kQuantizedConv, inputs, Attributes(attributes)));
   return node.SetOutput(0, y, Order::kChannelsFirst);
@@ -137,20 +137,20 @@ Status LowerQuantizedConv(Node& node) {
 Status LowerQuantizedFullyConnected(Node& node) {
   TENON_ASSIGN_OR_RETURN(const bool integers, AreIntegers(node));
   if (!integers) return InFloats(node, LowerFullyConnected);
-  TENON_ASSIGN_OR_RETURN(const FullyConnectedNode product, ReadFullyConnected(node));
+  TENON_ASSIGN_OR_RETURN(const FullyConnectedNode layer, ReadFullyConnected(node));
   TENON_ASSIGN_OR_RETURN(const Quantization w, node.InputQuantization(1));
   if (!w.IsPerTensor() && w.axis != 0) {
     return InputError("its weights' scales are not one for each output");
   }
   QuantizedMatMulAttributes attributes;
   attributes.matmul.transpose_b = 1;
-  TENON_ASSIGN_OR_RETURN(attributes.output, OutputBounds(node, product.activation));
+  TENON_ASSIGN_OR_RETURN(attributes.output, OutputBounds(node, layer.activation));
   attributes.output.rounding = Rounding::kFixedPointOnce;  // these kernels alone round so
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs,
-                         ProductInputs(node, product.x, product.w, /*in_floats=*/true));
+                         GemmInputs(node, layer.x, layer.w, /*in_floats=*/true));
   TENON_ASSIGN_OR_RETURN(TensorId y,
                          node.Emit(OpKind::kQuantizedMatMul, inputs, Attributes(attributes)));
-  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, product.dims));
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, layer.dims));
   return node.SetOutput(0, y);
 }
 
@@ -164,7 +164,7 @@ Status LowerQuantizedBatchMatMul(Node& node) {
   TENON_ASSIGN_OR_RETURN(attributes.output,
                          OutputBounds(node, format::ActivationFunctionType::NONE));
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs,
-                         ProductInputs(node, x, w, /*in_floats=*/true));
+                         GemmInputs(node, x, w, /*in_floats=*/true));
   TENON_ASSIGN_OR_RETURN(const TensorId y,
                          node.Emit(OpKind::kQuantizedMatMul, inputs, Attributes(attributes)));
   return node.SetOutput(0, y);

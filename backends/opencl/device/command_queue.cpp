@@ -1,4 +1,4 @@
-#include "backends/opencl/device/stream.hpp"
+#include "backends/opencl/device/command_queue.hpp"
 
 #include <algorithm>
 #include <new>
@@ -9,13 +9,13 @@
 namespace tenon::opencl {
 namespace {
 
-/// Pinned memory of one stream: enough for the tensors that are under way at a time, and never much
+/// Pinned memory of one queue: enough for the tensors that are under way at a time, and never much
 /// of the system's memory.
 constexpr size_t kMostStaging = size_t{16} << 20;
 
 }  // namespace
 
-Stream::~Stream() {
+CommandQueue::~CommandQueue() {
   if (queue_ == nullptr) return;
   if (!Drain(Now() + kDrainBeforeClose).ok()) {
     return;  // the device may yet write: what it writes to must not become somebody else's
@@ -28,7 +28,7 @@ Stream::~Stream() {
   Cl().ReleaseCommandQueue(queue_);
 }
 
-Status Stream::Open(Span<const ArenaMemory> arenas) {
+Status CommandQueue::Open(Span<const ArenaMemory> arenas) {
   cl_int code = CL_SUCCESS;
   queue_ = Cl().CreateCommandQueue(device_.context(), device_.id(), 0, &code);
   TENON_RETURN_IF_ERROR(ClStatus(code, "clCreateCommandQueue"));
@@ -41,7 +41,7 @@ Status Stream::Open(Span<const ArenaMemory> arenas) {
   return staging_.Open(queue_, std::min(bytes, kMostStaging));
 }
 
-Status Stream::OpenArena(const ArenaMemory& memory) {
+Status CommandQueue::OpenArena(const ArenaMemory& memory) {
   Arena arena;
   arena.base = static_cast<uint8_t*>(memory.base);
   arena.bytes = memory.bytes;
@@ -61,7 +61,7 @@ Status Stream::OpenArena(const ArenaMemory& memory) {
   return OkStatus();
 }
 
-Status Stream::Find(const void* address, BufferPlace* place) const {
+Status CommandQueue::Find(const void* address, BufferPlace* place) const {
   const auto* byte = static_cast<const uint8_t*>(address);
   for (const Arena& arena : arenas_) {
     if (arena.buffer == nullptr || byte < arena.base || byte >= arena.base + arena.bytes) continue;
@@ -69,20 +69,20 @@ Status Stream::Find(const void* address, BufferPlace* place) const {
     return OkStatus();
   }
   return Status(StatusCode::kInvalidArgument,
-                "an operand of an OpenCL kernel lies in none of the stream's {0} arenas",
+                "an operand of an OpenCL kernel lies in none of the queue's {0} arenas",
                 static_cast<int64_t>(arenas_.size()));
 }
 
 /// True if the host's bytes of a tensor must be copied, or the driver told of them.
-bool Stream::Passes(const SharedTensor& tensor) const {
+bool CommandQueue::Passes(const SharedTensor& tensor) const {
   if (tensor.planned == nullptr || tensor.planned->Elements() == 0) return false;
   return device_.transfer() != Transfer::kNone || tensor.actual != tensor.planned->data;
 }
 
 /// Enqueues the copy of a tensor's bytes between the device's `place` and the host's `host`, which
 /// has the same gaps unless `packed`. `event` (may be null): that it is done.
-Status Stream::Copy(Direction direction, const CopyShape& shape, const BufferPlace& place,
-                    uint8_t* host, bool packed, cl_event* event) {
+Status CommandQueue::Copy(Direction direction, const CopyShape& shape, const BufferPlace& place,
+                          uint8_t* host, bool packed, cl_event* event) {
   const int inner = shape.RectLoops();
   const int outer = shape.rank - inner;
   const size_t rows = inner >= 1 ? shape.counts[shape.rank - 1] : 1;
@@ -127,7 +127,7 @@ Status Stream::Copy(Direction direction, const CopyShape& shape, const BufferPla
 // the host has written there, or wants to read (OpenCL 1.2, section 5.2.2, on host_ptr + offset):
 // drivers that share memory then only mend their caches. Maps would not do: a mapped buffer must
 // not be used by kernels, and other parts of this one are.
-Status Stream::Upload(const SharedTensor& tensor) {
+Status CommandQueue::Upload(const SharedTensor& tensor) {
   if (!Passes(tensor)) return OkStatus();
   const CopyShape shape = CopyShapeOf(*tensor.planned);
   BufferPlace place;
@@ -144,7 +144,7 @@ Status Stream::Upload(const SharedTensor& tensor) {
   return OkStatus();
 }
 
-Status Stream::Signal(const SharedTensor& tensor, void** event) {
+Status CommandQueue::Signal(const SharedTensor& tensor, void** event) {
   *event = nullptr;
   Signalled* const signalled = TakeSignalled();
   TENON_ENSURE(signalled != nullptr, kOutOfMemory, "no memory for an OpenCL event");
@@ -162,9 +162,9 @@ Status Stream::Signal(const SharedTensor& tensor, void** event) {
               packed ? signalled->staged : signalled->actual, packed, &signalled->event);
 }
 
-Status Stream::Submit() { return TENON_CL(Flush, queue_); }
+Status CommandQueue::Submit() { return TENON_CL(Flush, queue_); }
 
-Status Stream::Wait(void* event, Deadline deadline) {
+Status CommandQueue::Wait(void* event, Deadline deadline) {
   auto& signalled = *static_cast<Signalled*>(event);
   // Without an event the signal itself has failed.
   Status status(StatusCode::kFailedPrecondition, "waited for an OpenCL event that never was");
@@ -181,7 +181,7 @@ Status Stream::Wait(void* event, Deadline deadline) {
   return status;
 }
 
-Status Stream::Drain(Deadline deadline) {
+Status CommandQueue::Drain(Deadline deadline) {
   cl_event event = nullptr;
   TENON_RETURN_IF_ERROR(TENON_CL(EnqueueMarkerWithWaitList, queue_, 0, nullptr, &event));
   Status status = TENON_CL(Flush, queue_);
@@ -192,7 +192,7 @@ Status Stream::Drain(Deadline deadline) {
   return status.code() == StatusCode::kBackendFailure ? OkStatus() : status;
 }
 
-Stream::Signalled* Stream::TakeSignalled() {
+CommandQueue::Signalled* CommandQueue::TakeSignalled() {
   for (const auto& signalled : signalled_) {
     if (signalled->taken) continue;
     signalled->taken = true;
@@ -205,12 +205,12 @@ Stream::Signalled* Stream::TakeSignalled() {
   return added;
 }
 
-void Stream::Release(Signalled& signalled) {
+void CommandQueue::Release(Signalled& signalled) {
   if (signalled.event != nullptr) Cl().ReleaseEvent(signalled.event);
   signalled = Signalled{};
 }
 
-size_t Stream::held_bytes() const {
+size_t CommandQueue::held_bytes() const {
   size_t bytes = staging_.bytes();
   if (device_.transfer() != Transfer::kCopy) return bytes;
   for (const Arena& arena : arenas_) bytes += arena.bytes;

@@ -31,7 +31,7 @@ std::optional<std::vector<double>> PerChannel(const Graph& graph, TensorId const
 
 /// What becomes one quantized op.
 struct Match {
-  OpId product = kNone;
+  OpId gemm = kNone;
   Source x;
   Source w;
   std::vector<double> largest_sums;  ///< of products, per output channel or for all
@@ -94,8 +94,8 @@ bool IsInput(const Op& op, const Quantization& x) {
 }
 
 std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
-  const auto x = SourceOf(graph, op.inputs[ProductInput::kX]);
-  const auto w = SourceOf(graph, op.inputs[ProductInput::kWeights]);
+  const auto x = SourceOf(graph, op.inputs[GemmInput::kX]);
+  const auto w = SourceOf(graph, op.inputs[GemmInput::kWeights]);
   if (!x.has_value() || !w.has_value()) {
     return "an operand is not dequantized with constant parameters";
   }
@@ -113,7 +113,7 @@ std::string WhyNotOperands(const Graph& graph, const Op& op, Match& match) {
 }
 
 std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
-  const TensorId bias = op.InputOrNone(ProductInput::kBias);
+  const TensorId bias = op.InputOrNone(GemmInput::kBias);
   if (bias == kNone) return "";
   const bool conv = op.kind == OpKind::kConv;
   const Shape& aligned = conv ? graph.tensor(bias).shape : graph.tensor(op.outputs.front()).shape;
@@ -135,7 +135,7 @@ void TakeAddition(const Graph& graph, Match& match) {
   const Shape& shape = graph.tensor(match.result).shape;
   if (graph.tensor(add.outputs.front()).shape != shape) return;
   if (binary.activation.function != UnaryFunction::kIdentity) return;
-  auto values = PerChannel(graph, other, shape, ChannelAxis(graph, graph.op(match.product)));
+  auto values = PerChannel(graph, other, shape, ChannelAxis(graph, graph.op(match.gemm)));
   if (!values.has_value()) return;
   SetBias(graph, other, std::move(*values), match);
   match.result = add.outputs.front();
@@ -229,8 +229,8 @@ Attributes AttributesOf(const Op& op, const QuantizedOutput& output) {
 }
 
 Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
-  const Op op = graph.op(match.product);
-  using In = QuantizedProductInput;
+  const Op op = graph.op(match.gemm);
+  using In = QuantizedGemmInput;
   std::vector<TensorId> inputs(In::kWeightsZeroPoint + 1, kNone);
   inputs[In::kX] = match.x.quantized;
   inputs[In::kWeights] = match.w.quantized;
@@ -244,9 +244,9 @@ Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
   const OpKind kind = op.kind == OpKind::kConv ? OpKind::kQuantizedConv : OpKind::kQuantizedMatMul;
   QuantizedOutput output = match.output;
   if (match.quantize == kNone) output.to = static_cast<int32_t>(DType::kF32);
-  TENON_ASSIGN_OR_RETURN(
-      const OpId made, graph.InsertOp(match.product, kind, op.name, inputs,
-                                      AttributesOf(op, output), {graph.tensor(match.result).name}));
+  TENON_ASSIGN_OR_RETURN(const OpId made,
+                         graph.InsertOp(match.gemm, kind, op.name, inputs, AttributesOf(op, output),
+                                        {graph.tensor(match.result).name}));
   graph.MutableOp(made).source_ops = op.source_ops;
   return made;
 }
@@ -258,7 +258,7 @@ OpId NextOf(const Graph& graph, OpId id) {
   return place == order.end() ? kNone : *place;
 }
 
-/// Makes ops of their own of what a float product does behind the bias: residual and activation.
+/// Makes ops of their own of what a float GEMM does behind the bias: residual and activation.
 Status SplitOff(Graph& graph, OpId id) {
   const Op op = graph.op(id);
   const TensorId residual = op.InputOrNone(ConvInput::kResidual);
@@ -291,7 +291,7 @@ Status SplitOff(Graph& graph, OpId id) {
 
 /// The product with what can be taken in of the ops behind it; without, if that is out of range.
 Match MatchWithReaders(const Graph& graph, Match match, Factors& factors) {
-  match.result = graph.op(match.product).outputs.front();
+  match.result = graph.op(match.gemm).outputs.front();
   Match extended = match;
   TakeAddition(graph, extended);
   TakeQuantize(graph, extended);
@@ -304,9 +304,9 @@ Match MatchWithReaders(const Graph& graph, Match match, Factors& factors) {
 
 }  // namespace
 
-Result<std::string> TryQuantizeProduct(Graph& graph, OpId id) {
+Result<std::string> TryQuantizeGemm(Graph& graph, OpId id) {
   Match match;
-  match.product = id;
+  match.gemm = id;
   Factors factors;
   std::string reason = WhyNotOperands(graph, graph.op(id), match);
   if (reason.empty()) reason = WhyNotBias(graph, graph.op(id), match);
@@ -326,8 +326,8 @@ Result<std::string> TryQuantizeProduct(Graph& graph, OpId id) {
 
 bool MakeWeightsSymmetric(Graph& graph, OpId id) {
   const Op& op = graph.op(id);
-  const TensorId weights = op.inputs[ProductInput::kWeights];
-  const TensorId zero_points = op.InputOrNone(QuantizedProductInput::kWeightsZeroPoint);
+  const TensorId weights = op.inputs[GemmInput::kWeights];
+  const TensorId zero_points = op.InputOrNone(QuantizedGemmInput::kWeightsZeroPoint);
   const Tensor& w = graph.tensor(weights);
   if (zero_points == kNone || w.dtype != DType::kU8 || !w.IsConstant()) return false;
   const Tensor& zero_point = graph.tensor(zero_points);
@@ -340,8 +340,8 @@ bool MakeWeightsSymmetric(Graph& graph, OpId id) {
   const TensorId made = graph.AddConstant(w.name + ".i8", DType::kI8, w.shape, std::move(bytes));
   graph.MutableTensor(made).layout = w.layout;
   std::vector<TensorId> inputs = op.inputs;
-  inputs[ProductInput::kWeights] = made;
-  inputs[QuantizedProductInput::kWeightsZeroPoint] = kNone;
+  inputs[GemmInput::kWeights] = made;
+  inputs[QuantizedGemmInput::kWeightsZeroPoint] = kNone;
   while (inputs.back() == kNone) inputs.pop_back();
   graph.MutableOp(id).inputs = inputs;
   for (const TensorId old : {weights, zero_points}) {

@@ -1,4 +1,4 @@
-#include "tests/support/scripted_stream.hpp"
+#include "tests/support/scripted_queue.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -28,19 +28,19 @@ void CopyElements(const TensorView& view, const void* source, void* target) {
 
 }  // namespace
 
-ScriptedStream::ScriptedStream(ScriptedBackend::Script& script, Span<const ArenaMemory> arenas)
+ScriptedQueue::ScriptedQueue(ScriptedBackend::Script& script, Span<const ArenaMemory> arenas)
     : script_(script), arenas_(arenas.begin(), arenas.end()) {
   if (script.options.own_memory) {
     for (const ArenaMemory& arena : arenas_) copies_.emplace_back(arena.bytes, kGarbage);
   }
   {
     const std::lock_guard lock(script_.mutex);
-    script_.open_streams.insert(this);
+    script_.open_queues.insert(this);
   }
   thread_ = std::thread([this] { Work(); });
 }
 
-ScriptedStream::~ScriptedStream() {
+ScriptedQueue::~ScriptedQueue() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
@@ -50,17 +50,17 @@ ScriptedStream::~ScriptedStream() {
   for (Event* event : events_) delete event;
   script_.lost.fetch_add(events_.size());
   const std::lock_guard lock(script_.mutex);
-  script_.open_streams.erase(this);
+  script_.open_queues.erase(this);
 }
 
-size_t ScriptedStream::held_bytes() const {
+size_t ScriptedQueue::held_bytes() const {
   size_t bytes = 0;
   for (const auto& copy : copies_) bytes += copy.size();
   return bytes;
 }
 
 /// `inside`: whether the call belongs between start and submit.
-Status ScriptedStream::Enter(DeviceCall call, bool inside) {
+Status ScriptedQueue::Enter(DeviceCall call, bool inside) {
   if (must_drain_) return script_.BreakRule("a call after a failure, before it was drained");
   if (is_started_ != inside) return script_.BreakRule("a call outside of a segment, or in one");
   const Status status = script_.Pass(call);
@@ -68,7 +68,7 @@ Status ScriptedStream::Enter(DeviceCall call, bool inside) {
   return status;
 }
 
-bool ScriptedStream::IsInArena(const void* planned) const {
+bool ScriptedQueue::IsInArena(const void* planned) const {
   for (const ArenaMemory& arena : arenas_) {
     const auto* base = static_cast<const uint8_t*>(arena.base);
     if (planned >= base && planned < base + arena.bytes) return true;
@@ -76,7 +76,7 @@ bool ScriptedStream::IsInArena(const void* planned) const {
   return false;
 }
 
-void* ScriptedStream::OnDevice(void* planned) const {
+void* ScriptedQueue::OnDevice(void* planned) const {
   for (size_t i = 0; i < copies_.size(); ++i) {
     auto* base = static_cast<uint8_t*>(arenas_[i].base);
     auto* at = static_cast<uint8_t*>(planned);
@@ -86,19 +86,19 @@ void* ScriptedStream::OnDevice(void* planned) const {
   return planned;  // constants, and everything on a device that shares the host's memory
 }
 
-TensorView ScriptedStream::DeviceView(const TensorView& view) const {
+TensorView ScriptedQueue::DeviceView(const TensorView& view) const {
   TensorView on_device = view;
   if (view.data != nullptr) on_device.data = OnDevice(view.data);
   return on_device;
 }
 
-Status ScriptedStream::Start() {
+Status ScriptedQueue::Start() {
   TENON_RETURN_IF_ERROR(Enter(DeviceCall::kStart, /*inside=*/false));
   is_started_ = true;
   return OkStatus();
 }
 
-Status ScriptedStream::Upload(const SharedTensor& tensor) {
+Status ScriptedQueue::Upload(const SharedTensor& tensor) {
   TENON_RETURN_IF_ERROR(Enter(DeviceCall::kUpload, /*inside=*/true));
   if (tensor.planned == nullptr || tensor.actual == nullptr || !IsInArena(tensor.planned->data)) {
     return script_.BreakRule("upload of what is in no arena");
@@ -115,7 +115,7 @@ Status ScriptedStream::Upload(const SharedTensor& tensor) {
   return OkStatus();
 }
 
-Status ScriptedStream::Run(const KernelEntry& portable, const KernelCall& call) {
+Status ScriptedQueue::Run(const KernelEntry& portable, const KernelCall& call) {
   TENON_RETURN_IF_ERROR(Enter(DeviceCall::kRun, /*inside=*/true));
   if (call.state == nullptr) return script_.BreakRule("a kernel without what `open` made");
   // Views may be moved once the call is over: the task has its own.
@@ -132,7 +132,7 @@ Status ScriptedStream::Run(const KernelEntry& portable, const KernelCall& call) 
   take(call.op.output_ids, *outputs);
   KernelCall copy = call;
   copy.state = nullptr;
-  copy.stream = nullptr;
+  copy.queue = nullptr;
   copy.parallel = nullptr;
   if (copy.workspace != nullptr) copy.workspace = OnDevice(copy.workspace);
   const std::lock_guard lock(mutex_);
@@ -148,7 +148,7 @@ Status ScriptedStream::Run(const KernelEntry& portable, const KernelCall& call) 
   return OkStatus();
 }
 
-Status ScriptedStream::Signal(const SharedTensor& tensor, void** event) {
+Status ScriptedQueue::Signal(const SharedTensor& tensor, void** event) {
   const bool is_moment = tensor.planned == nullptr;
   TENON_RETURN_IF_ERROR(
       Enter(is_moment ? DeviceCall::kMoment : DeviceCall::kSignal, /*inside=*/true));
@@ -173,7 +173,7 @@ Status ScriptedStream::Signal(const SharedTensor& tensor, void** event) {
   return OkStatus();
 }
 
-void ScriptedStream::SubmitStaged() {
+void ScriptedQueue::SubmitStaged() {
   for (Entry& entry : staged_) {
     if (entry.event != nullptr) entry.event->is_submitted = true;
     queue_.push_back(std::move(entry));
@@ -181,7 +181,7 @@ void ScriptedStream::SubmitStaged() {
   staged_.clear();
 }
 
-Status ScriptedStream::Submit() {
+Status ScriptedQueue::Submit() {
   TENON_RETURN_IF_ERROR(Enter(DeviceCall::kSubmit, /*inside=*/true));
   is_started_ = false;
   {
@@ -195,8 +195,8 @@ Status ScriptedStream::Submit() {
 /// False if `deadline` came first. By the system's clock: that of std::condition_variable's steady
 /// waits is unknown to ThreadSanitizer here.
 template <typename Condition>
-bool ScriptedStream::WaitUntil(std::unique_lock<std::mutex>& lock, Deadline deadline,
-                               Condition condition) {
+bool ScriptedQueue::WaitUntil(std::unique_lock<std::mutex>& lock, Deadline deadline,
+                              Condition condition) {
   while (!condition()) {
     const auto now = static_cast<Deadline>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                                std::chrono::steady_clock::now().time_since_epoch())
@@ -208,7 +208,7 @@ bool ScriptedStream::WaitUntil(std::unique_lock<std::mutex>& lock, Deadline dead
   return true;
 }
 
-Status ScriptedStream::Wait(void* event, Deadline deadline) {
+Status ScriptedQueue::Wait(void* event, Deadline deadline) {
   if (must_drain_) return script_.BreakRule("a wait after a failure, before it was drained");
   const Status injected = script_.Pass(DeviceCall::kWait);
   must_drain_ = !injected.ok();
@@ -240,7 +240,7 @@ Status ScriptedStream::Wait(void* event, Deadline deadline) {
   return status;
 }
 
-Status ScriptedStream::Drain(Deadline deadline) {
+Status ScriptedQueue::Drain(Deadline deadline) {
   const bool is_abandoned = must_drain_;
   if (const Status injected = script_.Pass(DeviceCall::kDrain); !injected.ok()) {
     must_drain_ = true;
@@ -261,7 +261,7 @@ Status ScriptedStream::Drain(Deadline deadline) {
 }
 
 /// The device's thread. After a failure everything else fails too, until it is drained.
-void ScriptedStream::Work() {
+void ScriptedQueue::Work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return !queue_.empty() || is_ending_; });

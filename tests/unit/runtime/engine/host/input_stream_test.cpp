@@ -29,7 +29,7 @@ class Barrier {
 };
 
 /// Submits until that takes longer than a moment; how many went in.
-size_t SubmitUntilFull(Stream& stream, const std::vector<uint64_t>& ids) {
+size_t SubmitUntilFull(InputStream& stream, const std::vector<uint64_t>& ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
     const void* input = &ids[i];
     uint64_t ticket = 0;
@@ -69,7 +69,7 @@ TEST_CASE("Stream: submit waits at exactly what rings, lanes and queue hold") {
     const std::vector<StreamEdge> edges = ChainOf(c.stages, c.depth);
     StreamShape shape = ShapeOf(c.lanes, c.stages, edges);
     shape.queue = c.queue;
-    Stream stream;
+    InputStream stream;
     REQUIRE(stream.Open(shape, &work).ok());
     CHECK(SubmitUntilFull(stream, ids) == c.expected);
     CHECK(stream.in_flight_limit() == c.expected);
@@ -87,7 +87,7 @@ TEST_CASE("Stream: a submit that had to wait goes on as soon as an input is comp
     barrier.Pass();
     return OkStatus();
   });
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(1, 1, {}), &work).ok());
   SubmitId(stream, ids[0]);
   SubmitId(stream, ids[1]);
@@ -106,7 +106,7 @@ TEST_CASE("Stream: tickets can be waited for in any order, each once") {
     return id % 3 == 0 ? Status(StatusCode::kBackendFailure, "input {0}", static_cast<int64_t>(id))
                        : OkStatus();
   });
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(2, 1, {}), &work).ok());
   for (const uint64_t& id : ids) SubmitId(stream, id);
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -132,7 +132,7 @@ TEST_CASE("Stream: a wait that ends before its input says so, and can be done ag
     barrier.Pass();
     return Status(StatusCode::kDeadlineExceeded, "the device does not answer");
   });
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(1, 1, {}), &work).ok());
   const uint64_t ticket = SubmitId(stream, id);
   StreamOutcome outcome;
@@ -148,7 +148,7 @@ TEST_CASE("Stream: where nobody collects outcomes, submit says which ticket to w
   FunctionWork work([](size_t, size_t, uint64_t, uint64_t) { return OkStatus(); });
   StreamShape shape = ShapeOf(1, 1, {});
   shape.results = 8;
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(shape, &work).ok());
   for (size_t i = 0; i < 8; ++i) SubmitId(stream, ids[i]);
   const void* input = &ids[8];
@@ -171,7 +171,7 @@ TEST_CASE("Stream: closed while full, it completes what was handed in and ends")
     return OkStatus();
   });
   const std::vector<StreamEdge> edges = ChainOf(3, 2);
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(1, 3, edges), &work).ok());
   size_t submitted = 0;
   for (; submitted < ids.size(); ++submitted) {
@@ -187,7 +187,7 @@ TEST_CASE("Stream: closed while full, it completes what was handed in and ends")
 TEST_CASE("Stream: one that was opened and never used ends at once, and so does a closed one") {
   FunctionWork work([](size_t, size_t, uint64_t, uint64_t) { return OkStatus(); });
   const std::vector<StreamEdge> edges = ChainOf(4, 2);
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(3, 4, edges), &work).ok());
   stream.Close();
   stream.Close();
@@ -199,10 +199,10 @@ TEST_CASE("Stream: rings that lead back, nowhere, or have no slot are refused") 
        {StreamEdge{1, 0, 1, 0}, StreamEdge{1, 1, 1, 0}, StreamEdge{0, 2, 1, 0},
         StreamEdge{0, 1, 0, 0}, StreamEdge{0, 1, 1, 1}}) {
     const std::vector<StreamEdge> edges = {edge};
-    Stream stream;
+    InputStream stream;
     CHECK(stream.Open(ShapeOf(1, 2, edges), &work).code() == StatusCode::kInvalidArgument);
   }
-  Stream stream;
+  InputStream stream;
   CHECK_FALSE(stream.Open(ShapeOf(0, 1, {}), &work).ok());
   CHECK_FALSE(stream.Open(ShapeOf(1, 0, {}), &work).ok());
 }
@@ -214,7 +214,7 @@ TEST_CASE("Stream: figures tell busy, starved and blocked stages apart") {
     return OkStatus();
   });
   const std::vector<StreamEdge> edges = ChainOf(3, 1);
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(1, 3, edges), &work).ok());
   for (const uint64_t& id : ids) SubmitId(stream, id);
   for (uint64_t ticket = 1; ticket <= ids.size(); ++ticket) CHECK(WaitFor(stream, ticket) == "");

@@ -19,7 +19,7 @@ cpu::f32::Tile LargestTile(const MachineFacts& machine) {
 }
 
 /// One matrix product as the tiles see it.
-struct Product {
+struct Gemm {
   int64_t pixels = 0;
   int64_t pixels_per_row = 0;  ///< tiles do not cross rows of so many pixels; 0: they may
   int64_t outputs = 0;         ///< of each convolution
@@ -50,19 +50,19 @@ struct TileSums {
 };
 
 /// Sums over the tiles of one pass over `pixels`, `count` times.
-void AddTiles(const Product& product, const MachineFacts& machine, int64_t pixels, double count,
+void AddTiles(const Gemm& gemm, const MachineFacts& machine, int64_t pixels, double count,
               TileSums& sums) {
   const cpu::f32::Tile largest = LargestTile(machine);
   const int64_t tiles = CeilDiv<int64_t>(pixels, largest.pixels);
   const int64_t longer = pixels % tiles;  // tiles that have one pixel more than the others
-  const auto depth = static_cast<double>(product.depth * product.taps);
-  for (int64_t done = 0; done < product.outputs; done += largest.width) {
-    const int64_t channels = std::min<int64_t>(largest.width, product.outputs - done);
+  const auto depth = static_cast<double>(gemm.depth * gemm.taps);
+  for (int64_t done = 0; done < gemm.outputs; done += largest.width) {
+    const int64_t channels = std::min<int64_t>(largest.width, gemm.outputs - done);
     const int64_t width = RoundUp<int64_t>(channels, kWidthStep);
     for (int kind = 0; kind < 2; ++kind) {
       const int64_t tile_pixels = pixels / tiles + kind;
       const auto tile_count = static_cast<double>(kind == 0 ? tiles - longer : longer) * count;
-      sums.cycles += tile_count * depth * StepCycles(tile_pixels, width, product.sums_in_parts);
+      sums.cycles += tile_count * depth * StepCycles(tile_pixels, width, gemm.sums_in_parts);
     }
     const double calls = static_cast<double>(tiles) * count;
     sums.tiles += calls;
@@ -74,65 +74,63 @@ void AddTiles(const Product& product, const MachineFacts& machine, int64_t pixel
   }
 }
 
-TileSums SumTiles(const Product& product, const MachineFacts& machine) {
+TileSums SumTiles(const Gemm& gemm, const MachineFacts& machine) {
   TileSums sums;
-  const int64_t row = product.pixels_per_row > 0 ? product.pixels_per_row : product.pixels;
-  const int64_t rows = product.pixels / std::max<int64_t>(row, 1);
-  AddTiles(product, machine, row, static_cast<double>(rows * product.convolutions), sums);
-  const int64_t width = RoundUp<int64_t>(product.outputs, kWidthStep);
-  sums.weight_bytes =
-      static_cast<double>(width * product.convolutions * product.depth * product.taps) * 4;
+  const int64_t row = gemm.pixels_per_row > 0 ? gemm.pixels_per_row : gemm.pixels;
+  const int64_t rows = gemm.pixels / std::max<int64_t>(row, 1);
+  AddTiles(gemm, machine, row, static_cast<double>(rows * gemm.convolutions), sums);
+  const int64_t width = RoundUp<int64_t>(gemm.outputs, kWidthStep);
+  sums.weight_bytes = static_cast<double>(width * gemm.convolutions * gemm.depth * gemm.taps) * 4;
   return sums;
 }
 
-double GroupBytes(const Product& product, const MachineFacts& machine) {
-  const int64_t width = std::min<int64_t>(LargestTile(machine).width, product.outputs);
-  return static_cast<double>(width * product.depth * product.taps) * 4;
+double GroupBytes(const Gemm& gemm, const MachineFacts& machine) {
+  const int64_t width = std::min<int64_t>(LargestTile(machine).width, gemm.outputs);
+  return static_cast<double>(width * gemm.depth * gemm.taps) * 4;
 }
 
-void AddProduct(const Context& context, const Product& product) {
-  const TileSums sums = SumTiles(product, context.machine);
+void AddGemm(const Context& context, const Gemm& gemm) {
+  const TileSums sums = SumTiles(gemm, context.machine);
   const auto l1 = static_cast<double>(context.machine.cache_bytes[0]);
   const bool groups_first = sums.weight_bytes > static_cast<double>(cpu::f32::kManyWeightBytes);
-  const double kept = groups_first ? GroupBytes(product, context.machine) : sums.weight_bytes;
+  const double kept = groups_first ? GroupBytes(gemm, context.machine) : sums.weight_bytes;
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", sums.cycles);
   terms.Add("tiles", sums.tiles);
   terms.Add("narrow_outputs", sums.narrow_outputs);
   terms.Add("streamed_weight_bytes", kept > 0.75 * l1 ? sums.streamed_bytes : 0.0);
   terms.Add("weight_bytes", sums.weight_bytes);
-  const double fills = product.pointwise ? 0.0 : static_cast<double>(product.pixels);
+  const double fills = gemm.pointwise ? 0.0 : static_cast<double>(gemm.pixels);
   const double groups =
-      groups_first ? static_cast<double>(CeilDiv<int64_t>(product.outputs, cpu::f32::kMostWidth))
+      groups_first ? static_cast<double>(CeilDiv<int64_t>(gemm.outputs, cpu::f32::kMostWidth))
                    : 1.0;
-  terms.Add("pointers", fills * static_cast<double>(product.taps * product.convolutions) * groups);
+  terms.Add("pointers", fills * static_cast<double>(gemm.taps * gemm.convolutions) * groups);
   // Inputs that every group of channels reads anew.
-  const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(ProductInput::kX)));
+  const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(GemmInput::kX)));
   terms.Add("reread_bytes", groups_first && x_bytes > l1 ? x_bytes * (groups - 1) : 0.0);
 }
 
-Product ProductOfConv(const OpCall& call) {
+Gemm GemmOfConv(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
-  const TensorView& w = call.Input(ProductInput::kWeights);
+  const TensorView& w = call.Input(GemmInput::kWeights);
   const TensorView& y = call.Output();
-  Product product;
-  product.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
-  product.convolutions = attributes.group;
-  product.outputs = w.dims[0] / attributes.group;
-  product.depth = w.dims[1];
-  product.taps = ConvTaps(call);
-  product.pointwise = product.taps == 1 && attributes.strides[0] == 1 &&
-                      attributes.strides[1] == 1 &&
-                      y.dims[2] == call.Input(ProductInput::kX).dims[2] &&
-                      y.dims[3] == call.Input(ProductInput::kX).dims[3];
-  return product;
+  Gemm gemm;
+  gemm.pixels = int64_t{y.dims[0]} * y.dims[2] * y.dims[3];
+  gemm.convolutions = attributes.group;
+  gemm.outputs = w.dims[0] / attributes.group;
+  gemm.depth = w.dims[1];
+  gemm.taps = ConvTaps(call);
+  gemm.pointwise = gemm.taps == 1 && attributes.strides[0] == 1 && attributes.strides[1] == 1 &&
+                   y.dims[2] == call.Input(GemmInput::kX).dims[2] &&
+                   y.dims[3] == call.Input(GemmInput::kX).dims[3];
+  return gemm;
 }
 
 }  // namespace
 
 void TileConv(const Context& context) {
   const OpCall& call = context.call();
-  AddProduct(context, ProductOfConv(call));
+  AddGemm(context, GemmOfConv(call));
   const bool scattered =
       call.Output().rank == 4 && call.Output().dims[1] > 1 && call.Output().strides[1] != 1;
   context.terms.Add("scattered_outputs",
@@ -147,30 +145,30 @@ void TileConv(const Context& context) {
 
 void TileMatMul(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& a = call.Input(ProductInput::kX);
-  Product product;
-  product.depth = a.dims[a.rank - 1];
-  product.pixels = a.Elements() / std::max<int64_t>(product.depth, 1);
-  product.outputs = call.Output().dims[call.Output().rank - 1];
-  AddProduct(context, product);
+  const TensorView& a = call.Input(GemmInput::kX);
+  Gemm gemm;
+  gemm.depth = a.dims[a.rank - 1];
+  gemm.pixels = a.Elements() / std::max<int64_t>(gemm.depth, 1);
+  gemm.outputs = call.Output().dims[call.Output().rank - 1];
+  AddGemm(context, gemm);
   AddActivation(context, call.AttributesAs<MatMulAttributes>().activation);
   AddActivationTraffic(context);
 }
 
 void FirstConv(const Context& context) {
   const OpCall& call = context.call();
-  Product product = ProductOfConv(call);
-  product.pixels_per_row = call.Output().dims[3];
-  product.depth *= product.taps;
-  const auto taps_high = static_cast<double>(call.Input(ProductInput::kWeights).dims[2]);
-  product.taps = 1;
-  const TileSums sums = SumTiles(product, context.machine);
+  Gemm gemm = GemmOfConv(call);
+  gemm.pixels_per_row = call.Output().dims[3];
+  gemm.depth *= gemm.taps;
+  const auto taps_high = static_cast<double>(call.Input(GemmInput::kWeights).dims[2]);
+  gemm.taps = 1;
+  const TileSums sums = SumTiles(gemm, context.machine);
   CostTerms& terms = context.terms;
   terms.Add("tile_cycles", sums.cycles);
   terms.Add("tiles", sums.tiles);
   terms.Add("narrow_outputs", sums.narrow_outputs);
-  const TensorView& x = call.Input(ProductInput::kX);
-  const int64_t rows = product.pixels / std::max(call.Output().dims[3], 1);
+  const TensorView& x = call.Input(GemmInput::kX);
+  const int64_t rows = gemm.pixels / std::max(call.Output().dims[3], 1);
   const double row_reads = static_cast<double>(rows) * taps_high;
   const double copied = row_reads * static_cast<double>(int64_t{x.dims[1]} * x.dims[3]);
   const bool runs = x.strides[3] == 1 || x.strides[1] == 1;
@@ -185,26 +183,26 @@ void FirstConv(const Context& context) {
 
 void Winograd(const Context& context) {
   const OpCall& call = context.call();
-  const TensorView& x = call.Input(ProductInput::kX);
+  const TensorView& x = call.Input(GemmInput::kX);
   const TensorView& y = call.Output();
   const cpu::f32::WinogradBlocks cut = cpu::f32::WinogradBlocksOf(call);
   const int64_t tiles = cut.tiles;
   const int64_t blocks = CeilDiv(tiles, cut.block_tiles);
-  Product product;
-  product.depth = x.dims[1];
-  product.outputs = y.dims[1];
-  product.sums_in_parts = false;
+  Gemm gemm;
+  gemm.depth = x.dims[1];
+  gemm.outputs = y.dims[1];
+  gemm.sums_in_parts = false;
   TileSums sums;
   for (int kind = 0; kind < 2; ++kind) {
     const int64_t block_tiles = tiles / blocks + kind;
     const int64_t count = kind == 0 ? blocks - tiles % blocks : tiles % blocks;
     if (count == 0) continue;
-    AddTiles(product, context.machine, block_tiles,
-             static_cast<double>(kWinogradCoefficients * count), sums);
+    AddTiles(gemm, context.machine, block_tiles, static_cast<double>(kWinogradCoefficients * count),
+             sums);
   }
   const double weight_bytes =
-      static_cast<double>(CeilDiv<int64_t>(product.outputs, kWidthStep) * kWidthStep *
-                          product.depth * kWinogradCoefficients * 4);
+      static_cast<double>(CeilDiv<int64_t>(gemm.outputs, kWidthStep) * kWidthStep * gemm.depth *
+                          kWinogradCoefficients * 4);
   CostTerms& terms = context.terms;
   const auto tile_count = static_cast<double>(tiles);
   terms.Add("tile_cycles", sums.cycles);
@@ -230,18 +228,18 @@ void Winograd(const Context& context) {
   AddActivationTraffic(context);
 }
 
-void LibraryProduct(const Context& context) {
+void LibraryGemm(const Context& context) {
   const OpCall& call = context.call();
   const TensorView& y = call.Output();
-  const TensorView& b = call.Input(ProductInput::kWeights);
+  const TensorView& b = call.Input(GemmInput::kWeights);
   double depth = 0;
   double rows = 0;
   double columns = 0;
   if (context.operands.kind() == OpKind::kConv) {
-    const Product product = ProductOfConv(call);
-    depth = static_cast<double>(product.depth * product.taps);
-    rows = static_cast<double>(product.pixels);
-    columns = static_cast<double>(RoundUp<int64_t>(product.outputs, 16) * product.convolutions);
+    const Gemm gemm = GemmOfConv(call);
+    depth = static_cast<double>(gemm.depth * gemm.taps);
+    rows = static_cast<double>(gemm.pixels);
+    columns = static_cast<double>(RoundUp<int64_t>(gemm.outputs, 16) * gemm.convolutions);
   } else {
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = b.dims[attributes.transpose_b != 0 ? b.rank - 1 : b.rank - 2];
@@ -252,7 +250,7 @@ void LibraryProduct(const Context& context) {
   context.terms.Add("padded_products", depth * rows * columns);
   context.terms.Add("padded_outputs", rows * columns);
   context.terms.Add("operand_elements",
-                    static_cast<double>(call.Input(ProductInput::kX).Elements() + b.Elements()));
+                    static_cast<double>(call.Input(GemmInput::kX).Elements() + b.Elements()));
   const int64_t matrices =
       context.operands.kind() == OpKind::kConv || y.rank < 2
           ? 1
@@ -261,22 +259,22 @@ void LibraryProduct(const Context& context) {
   AddActivationTraffic(context);
 }
 
-void PortableProduct(const Context& context) {
+void PortableGemm(const Context& context) {
   const OpCall& call = context.call();
   const TensorView& y = call.Output();
   double depth = 0;
   if (context.operands.kind() == OpKind::kConv) {
-    const Product product = ProductOfConv(call);
-    depth = static_cast<double>(product.depth * product.taps);
+    const Gemm gemm = GemmOfConv(call);
+    depth = static_cast<double>(gemm.depth * gemm.taps);
   } else {
-    const TensorView& a = call.Input(ProductInput::kX);
+    const TensorView& a = call.Input(GemmInput::kX);
     const auto& attributes = call.AttributesAs<MatMulAttributes>();
     depth = a.dims[attributes.transpose_a != 0 ? a.rank - 2 : a.rank - 1];
   }
   const auto outputs = static_cast<double>(y.Elements());
   context.terms.Add("products", depth * outputs);
   context.terms.Add("outputs", outputs);
-  context.terms.Add("weights", static_cast<double>(call.Input(ProductInput::kWeights).Elements()));
+  context.terms.Add("weights", static_cast<double>(call.Input(GemmInput::kWeights).Elements()));
   AddActivationTraffic(context);
 }
 

@@ -1,4 +1,4 @@
-// A stream of the scripted device: a queue and the thread that works it off.
+// A command queue of the scripted device: a list of work and the thread that works it off.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@
 
 namespace tenon::test {
 
-class ScriptedStream;
+class ScriptedQueue;
 
-/// What all streams of one scripted device share.
+/// What all queues of one scripted device share.
 struct ScriptedBackend::Script {
   struct Plan {
     size_t after = 0;
@@ -52,7 +52,7 @@ struct ScriptedBackend::Script {
   uint32_t least_delay = 0;
   uint32_t most_delay = 0;
   std::mt19937 random;
-  std::set<ScriptedStream*> open_streams;
+  std::set<ScriptedQueue*> open_queues;
 
   std::atomic<size_t> rules_broken{0};
   std::atomic<size_t> lost{0};
@@ -60,13 +60,13 @@ struct ScriptedBackend::Script {
   std::atomic<size_t> tokens{0};
 };
 
-class ScriptedStream {
+class ScriptedQueue {
  public:
-  ScriptedStream(ScriptedBackend::Script& script, Span<const ArenaMemory> arenas);
-  ScriptedStream(const ScriptedStream&) = delete;
-  ScriptedStream& operator=(const ScriptedStream&) = delete;
+  ScriptedQueue(ScriptedBackend::Script& script, Span<const ArenaMemory> arenas);
+  ScriptedQueue(const ScriptedQueue&) = delete;
+  ScriptedQueue& operator=(const ScriptedQueue&) = delete;
   /// Works off what has been submitted.
-  ~ScriptedStream();
+  ~ScriptedQueue();
 
   Status Start();
   Status Upload(const SharedTensor& tensor);

@@ -158,7 +158,7 @@ TEST_CASE("Quantized conv: a rounding that does not exist is refused") {
   CHECK(FixedPoint().Infer(Conv(static_cast<Rounding>(4))) == "error: there is no rounding 4");
 }
 
-QuantizedMatMulAttributes Product(Rounding rounding) {
+QuantizedMatMulAttributes GemmAttributes(Rounding rounding) {
   QuantizedMatMulAttributes attributes;
   attributes.output.rounding = rounding;
   return attributes;
@@ -169,9 +169,9 @@ OpTester Matrices() {
 }
 
 TEST_CASE("Quantized matmul: the shape is the product's, transposed and broadcast") {
-  const QuantizedMatMulAttributes attributes = Product(Rounding::kHalfEven);
+  const QuantizedMatMulAttributes attributes = GemmAttributes(Rounding::kHalfEven);
   CHECK(Matrices().Absent().Input(kF32, {7}).Infer(attributes) == "i8[2,4,3,7]");
-  QuantizedMatMulAttributes transposed = Product(Rounding::kFixedPoint);
+  QuantizedMatMulAttributes transposed = GemmAttributes(Rounding::kFixedPoint);
   transposed.matmul.transpose_b = 1;
   const OpTester fully_connected = OpTester(kQuantizedMatMulRow)
                                        .Input(kI8, {1, 64})
@@ -186,15 +186,15 @@ TEST_CASE("Quantized matmul: the shape is the product's, transposed and broadcas
 
 TEST_CASE("Quantized matmul: it alone may be rounded once, with a shift as where it is twice") {
   const OpTester with_shift = Matrices().Absent().Input(kI32, {7}).Input(kI8, {7});
-  CHECK(with_shift.Infer(Product(Rounding::kFixedPointOnce)) == "i8[2,4,3,7]");
-  CHECK(Matrices().Absent().Input(kI32, {7}).Infer(Product(Rounding::kFixedPointOnce)) ==
+  CHECK(with_shift.Infer(GemmAttributes(Rounding::kFixedPointOnce)) == "i8[2,4,3,7]");
+  CHECK(Matrices().Absent().Input(kI32, {7}).Infer(GemmAttributes(Rounding::kFixedPointOnce)) ==
         "error: a shift (input 4) goes with rounding fixed_point, and only with it");
   CHECK(FixedPoint().Infer(Conv(Rounding::kFixedPointOnce)) ==
         "error: only matrix products are rounded fixed_point_once");
 }
 
 TEST_CASE("Quantized matmul: vectors are for columns, and a has one zero point") {
-  const QuantizedMatMulAttributes attributes = Product(Rounding::kHalfEven);
+  const QuantizedMatMulAttributes attributes = GemmAttributes(Rounding::kHalfEven);
   CHECK(Matrices().Absent().Input(kF32, {3}).Infer(attributes) ==
         "error: input 3 must be a vector of 1 or 7 elements");
   CHECK(Matrices().Absent().Input(kF32, {1}).Absent().Input(kU8, {3}).Infer(attributes) ==
@@ -204,11 +204,11 @@ TEST_CASE("Quantized matmul: vectors are for columns, and a has one zero point")
 }
 
 TEST_CASE("Quantized matmul: what is wrong with a product is wrong with this one") {
-  QuantizedMatMulAttributes attributes = Product(Rounding::kHalfEven);
+  QuantizedMatMulAttributes attributes = GemmAttributes(Rounding::kHalfEven);
   attributes.matmul.transpose_b = 1;
   CHECK(Matrices().Absent().Input(kF32, {1}).Infer(attributes) ==
         "error: inner dimensions must be equal and at least 1, not 5 and 7");
-  attributes = Product(Rounding::kHalfEven);
+  attributes = GemmAttributes(Rounding::kHalfEven);
   attributes.matmul.activation.function = UnaryFunction::kRelu;
   CHECK(Matrices().Absent().Input(kF32, {1}).Infer(attributes) ==
         "error: a quantized product has no activation: its bounds stand for one");

@@ -1,4 +1,4 @@
-#include "runtime/engine/host/stream.hpp"
+#include "runtime/engine/host/input_stream.hpp"
 
 #include <algorithm>
 #include <new>
@@ -52,7 +52,7 @@ size_t LaneCapacity(const StreamShape& shape) {
 
 }  // namespace
 
-Status Stream::Open(const StreamShape& shape, StageWork* work) {
+Status InputStream::Open(const StreamShape& shape, StageWork* work) {
   TENON_RETURN_IF_ERROR(CheckShape(shape));
   shape_ = shape;
   work_ = work;
@@ -79,7 +79,7 @@ Status Stream::Open(const StreamShape& shape, StageWork* work) {
   return OkStatus();
 }
 
-Status Stream::Allocate() {
+Status InputStream::Allocate() {
   const bool has_memory = MakeArray(lanes_, shape_.lanes) &&
                           MakeArray(workers_, shape_.lanes * shape_.stages) &&
                           MakeArray(records_, result_count_) &&
@@ -99,7 +99,7 @@ Status Stream::Allocate() {
   return OkStatus();
 }
 
-void Stream::Close() {
+void InputStream::Close() {
   if (workers_ == nullptr) return;
   {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -112,8 +112,8 @@ void Stream::Close() {
   workers_.reset();
 }
 
-Status Stream::Submit(const void* const* inputs, void* const* outputs, Deadline deadline,
-                      uint64_t* ticket) {
+Status InputStream::Submit(const void* const* inputs, void* const* outputs, Deadline deadline,
+                           uint64_t* ticket) {
   std::unique_lock<std::mutex> lock(mutex_);
   const auto next_record = [this]() -> Record& { return RecordOf(figures_.submitted + 1); };
   const auto is_full = [this] {
@@ -149,7 +149,7 @@ Status Stream::Submit(const void* const* inputs, void* const* outputs, Deadline 
   return OkStatus();
 }
 
-Status Stream::Wait(uint64_t ticket, Deadline deadline, StreamOutcome* outcome) {
+Status InputStream::Wait(uint64_t ticket, Deadline deadline, StreamOutcome* outcome) {
   std::unique_lock<std::mutex> lock(mutex_);
   TENON_ENSURE(ticket > 0 && ticket <= figures_.submitted, kInvalidArgument,
                "ticket {0} was never given: {1} have been", static_cast<int64_t>(ticket),
@@ -173,7 +173,7 @@ Status Stream::Wait(uint64_t ticket, Deadline deadline, StreamOutcome* outcome) 
   return OkStatus();
 }
 
-void Stream::WorkerLoop(Worker& worker) {
+void InputStream::WorkerLoop(Worker& worker) {
   Lane& lane = lanes_[worker.lane];
   std::unique_lock<std::mutex> lock(mutex_);
   while (AwaitInput(worker, lock)) {
@@ -199,7 +199,7 @@ void Stream::WorkerLoop(Worker& worker) {
 }
 
 /// Waits until the worker's next input can be started. False: the stream ends.
-bool Stream::AwaitInput(Worker& worker, std::unique_lock<std::mutex>& lock) {
+bool InputStream::AwaitInput(Worker& worker, std::unique_lock<std::mutex>& lock) {
   while (true) {
     size_t channel = 0;
     const Obstacle obstacle = WhatHinders(worker, &channel);
@@ -211,8 +211,8 @@ bool Stream::AwaitInput(Worker& worker, std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void Stream::AwaitEndOf(Obstacle obstacle, size_t channel, Worker& worker,
-                        std::unique_lock<std::mutex>& lock) {
+void InputStream::AwaitEndOf(Obstacle obstacle, size_t channel, Worker& worker,
+                             std::unique_lock<std::mutex>& lock) {
   const Deadline start = MonotonicNow();
   size_t still_channel = channel;
   do {
@@ -231,7 +231,7 @@ void Stream::AwaitEndOf(Obstacle obstacle, size_t channel, Worker& worker,
   channel_figures_[channel].stalled += waited;
 }
 
-Stream::Obstacle Stream::WhatHinders(const Worker& worker, size_t* channel) const {
+InputStream::Obstacle InputStream::WhatHinders(const Worker& worker, size_t* channel) const {
   const Lane& lane = lanes_[worker.lane];
   const uint64_t number = worker.done;
   for (const StreamEdge& edge : shape_.edges) {
@@ -252,7 +252,7 @@ Stream::Obstacle Stream::WhatHinders(const Worker& worker, size_t* channel) cons
 
 /// Waits for the next signal: looks out for it for a moment, since waking a thread that sleeps
 /// takes longer than most hand-overs should.
-void Stream::AwaitSignal(Worker& worker, std::unique_lock<std::mutex>& lock) {
+void InputStream::AwaitSignal(Worker& worker, std::unique_lock<std::mutex>& lock) {
   const uint32_t seen = worker.signal.load(std::memory_order_relaxed);
   const auto has_signal = [&] { return worker.signal.load(std::memory_order_relaxed) != seen; };
   lock.unlock();
@@ -266,7 +266,7 @@ void Stream::AwaitSignal(Worker& worker, std::unique_lock<std::mutex>& lock) {
   worker.is_asleep = false;
 }
 
-void Stream::AcceptInput(size_t lane_index) {
+void InputStream::AcceptInput(size_t lane_index) {
   Lane& lane = lanes_[lane_index];
   lane.tickets[static_cast<size_t>(lane.accepted % lane_capacity_)] = ++accepted_;
   ++lane.accepted;
@@ -275,7 +275,7 @@ void Stream::AcceptInput(size_t lane_index) {
 }
 
 /// One is enough: who accepts the input tells the rest of its lane.
-void Stream::SignalForInput() {
+void InputStream::SignalForInput() {
   for (size_t i = 0; i < shape_.lanes * shape_.stages; ++i) {
     if (workers_[i].obstacle != Obstacle::kQueueEmpty) continue;
     Signal(workers_[i]);
@@ -284,7 +284,7 @@ void Stream::SignalForInput() {
 }
 
 /// True if that completed inputs.
-bool Stream::FinishStage(Worker& worker, Record& record, const Status& status) {
+bool InputStream::FinishStage(Worker& worker, Record& record, const Status& status) {
   ++worker.figures.inputs;
   if (!status.ok()) {
     ++worker.figures.failed;
@@ -301,7 +301,7 @@ bool Stream::FinishStage(Worker& worker, Record& record, const Status& status) {
   return CompleteInputs(worker.lane);
 }
 
-bool Stream::CompleteInputs(size_t lane_index) {
+bool InputStream::CompleteInputs(size_t lane_index) {
   Lane& lane = lanes_[lane_index];
   uint64_t completed = WorkerOf(lane_index, 0).done;
   for (size_t stage = 1; stage < shape_.stages; ++stage) {
@@ -318,21 +318,21 @@ bool Stream::CompleteInputs(size_t lane_index) {
   return true;
 }
 
-void Stream::Signal(Worker& worker) {
+void InputStream::Signal(Worker& worker) {
   worker.obstacle = Obstacle::kNone;  // one signal is enough until it has looked
   worker.signal.fetch_add(1, std::memory_order_relaxed);
   if (worker.is_asleep) worker.wake.notify_one();
 }
 
 /// Those of the lane that wait for `obstacle` to go.
-void Stream::SignalLane(size_t lane, Obstacle obstacle) {
+void InputStream::SignalLane(size_t lane, Obstacle obstacle) {
   for (size_t stage = 0; stage < shape_.stages; ++stage) {
     Worker& worker = WorkerOf(lane, stage);
     if (worker.obstacle == obstacle) Signal(worker);
   }
 }
 
-void Stream::SignalNeighbours(const Worker& worker) {
+void InputStream::SignalNeighbours(const Worker& worker) {
   for (const StreamEdge& edge : shape_.edges) {
     if (edge.from == worker.stage) {
       Worker& reader = WorkerOf(worker.lane, edge.to);
@@ -344,24 +344,24 @@ void Stream::SignalNeighbours(const Worker& worker) {
   }
 }
 
-size_t Stream::HeldBytes() const {
+size_t InputStream::HeldBytes() const {
   const size_t per_record = sizeof(Record) + (shape_.inputs + shape_.outputs) * sizeof(void*);
   return shape_.lanes * (sizeof(Lane) + lane_capacity_ * sizeof(uint64_t)) +
          shape_.lanes * shape_.stages * sizeof(Worker) + result_count_ * per_record +
          shape_.channels * sizeof(ChannelFigures);
 }
 
-StreamFigures Stream::Figures() const {
+StreamFigures InputStream::Figures() const {
   const std::unique_lock<std::mutex> lock(mutex_);
   return figures_;
 }
 
-StageFigures Stream::FiguresOfStage(size_t lane, size_t stage) const {
+StageFigures InputStream::FiguresOfStage(size_t lane, size_t stage) const {
   const std::unique_lock<std::mutex> lock(mutex_);
   return WorkerOf(lane, stage).figures;
 }
 
-ChannelFigures Stream::FiguresOfChannel(size_t channel) const {
+ChannelFigures InputStream::FiguresOfChannel(size_t channel) const {
   const std::unique_lock<std::mutex> lock(mutex_);
   return channel_figures_[channel];
 }

@@ -1,7 +1,7 @@
 // Quantized convolutions and matrix products of known nets, layer by layer: time, 10^9
 // multiply-accumulates a second, and percent of the processor's VNNI peak.
 //
-//   quantized_products_bench [--threads N] [--instructions NAME] [--fixed-point] [FILTER]
+//   quantized_gemm_bench [--threads N] [--instructions NAME] [--fixed-point] [FILTER]
 //
 // Beside it, where oneDNN is there, its int8 convolution of the same shape, for one thread:
 // OMP_NUM_THREADS=1 keeps it to that.

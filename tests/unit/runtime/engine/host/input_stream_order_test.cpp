@@ -90,7 +90,7 @@ std::string RunRandomStream(uint64_t seed, size_t inputs, int most_nap) {
                                      static_cast<int64_t>(stage), static_cast<int64_t>(id))
                             : OkStatus();
   });
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(shape, &work).ok());
   std::vector<uint64_t> ids(inputs);
   std::vector<std::atomic<uint64_t>> tickets(inputs);
@@ -141,7 +141,7 @@ TEST_CASE("Stream: whatever the rings, stages keep order and rings keep their sl
       if (!wrong.empty()) complaint = wrong;
       return OkStatus();
     });
-    Stream stream;
+    InputStream stream;
     REQUIRE(stream.Open(shape, &work).ok());
     std::vector<uint64_t> ids(100);
     for (uint64_t& id : ids) SubmitId(stream, id);
@@ -164,7 +164,7 @@ TEST_CASE("Stream: tickets of one lane end in the order in which they were given
     return OkStatus();
   });
   const std::vector<StreamEdge> edges = ChainOf(3, 3);
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(1, 3, edges), &work).ok());
   std::vector<uint64_t> ids(60);
   std::mutex mutex;
@@ -192,7 +192,7 @@ TEST_CASE("Stream: of two stages that fail for one input at once, the earlier on
       }
       return Status(StatusCode::kBackendFailure, "stage {0}", static_cast<int64_t>(stage));
     });
-    Stream stream;
+    InputStream stream;
     StreamShape shape = ShapeOf(1, 2, {});  // no ring: both start
     REQUIRE(stream.Open(shape, &work).ok());
     const uint64_t id = 0;
@@ -214,7 +214,7 @@ TEST_CASE("Stream: an input that fails skips its later stages, and the others go
   const std::vector<StreamEdge> edges = ChainOf(3, 2);
   StreamShape shape = ShapeOf(1, 3, edges);
   shape.results = ids.size();
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(shape, &work).ok());
   for (size_t i = 0; i < ids.size(); ++i) {
     ids[i] = i;
@@ -241,7 +241,7 @@ TEST_CASE("Stream: several threads hand in, each waits for its own") {
   FunctionWork work([](size_t, size_t, uint64_t, uint64_t id) {
     return Status(StatusCode::kBackendFailure, "{0}", static_cast<int64_t>(id));
   });
-  Stream stream;
+  InputStream stream;
   REQUIRE(stream.Open(ShapeOf(2, 1, {}), &work).ok());
   std::atomic<int> wrong{0};
   std::vector<std::thread> users;

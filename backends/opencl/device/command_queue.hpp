@@ -21,18 +21,18 @@ struct BufferPlace {
   size_t offset = 0;  ///< bytes
 };
 
-/// How long a stream that is closed waits for its device.
+/// How long a queue that is closed waits for its device.
 inline constexpr Deadline kDrainBeforeClose = 10'000'000'000U;  // ns
 
-/// What DeviceApi says of streams holds here: one thread at a time; a call that fails leaves only
+/// What DeviceApi says of queues holds here: one thread at a time; a call that fails leaves only
 /// Drain and the destructor until Drain has succeeded.
-class Stream {
+class CommandQueue {
  public:
-  explicit Stream(Device& device) : device_(device), staging_(device) {}
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  explicit CommandQueue(Device& device) : device_(device), staging_(device) {}
+  CommandQueue(const CommandQueue&) = delete;
+  CommandQueue& operator=(const CommandQueue&) = delete;
   /// Drains for at most kDrainBeforeClose; a device that does not answer within keeps its objects.
-  ~Stream();
+  ~CommandQueue();
 
   /// `arenas` are borrowed. Errors: kOutOfMemory (an arena is larger than the device's largest
   /// buffer), kBackendFailure.
@@ -59,7 +59,7 @@ class Stream {
     size_t bytes = 0;
     cl_mem buffer = nullptr;
   };
-  /// What `Signal` gives to `Wait`; reused, and freed with the stream.
+  /// What `Signal` gives to `Wait`; reused, and freed with the queue.
   struct Signalled {
     bool taken = false;
     cl_event event = nullptr;

@@ -1,4 +1,4 @@
-#include "backends/opencl/device/stream.hpp"
+#include "backends/opencl/device/command_queue.hpp"
 
 #include <doctest/doctest.h>
 
@@ -36,7 +36,7 @@ void ForEachTransfer(const Body& body) {
 /// The leaky ReLU of x in y (floats, in one arena) as a loaded and opened op.
 class LeakyOp {
  public:
-  LeakyOp(Device& device, Stream& stream, const TensorView& x, const TensorView& y)
+  LeakyOp(Device& device, CommandQueue& queue, const TensorView& x, const TensorView& y)
       : kernel_(FindKernel("opencl.unary.rows")), views_{x, y} {
     attributes_.function = UnaryFunction::kLeakyRelu;
     attributes_.a = 0.5F;
@@ -44,14 +44,14 @@ class LeakyOp {
     call_.op.input_ids = {&ids_[0], 1};
     call_.op.output_ids = {&ids_[1], 1};
     call_.op.attributes = &attributes_;
-    call_.stream = &stream;
+    call_.queue = &queue;
     TensorView described[2] = {x, y};
     for (TensorView& view : described) view.data = nullptr;
     KernelSetup setup;
     setup.op = call_.op;
     setup.op.tensors = described;
     setup.device = &device;
-    setup.stream = &stream;
+    setup.queue = &queue;
     REQUIRE(kernel_.check(setup).ok());
     REQUIRE(kernel_.load(setup, &shared_).ok());
     REQUIRE(kernel_.open(setup, shared_, &call_.state).ok());
@@ -78,15 +78,15 @@ class LeakyOp {
   KernelCall call_;
 };
 
-/// An arena of floats with a stream on it.
+/// An arena of floats with a queue on it.
 struct Bench {
   static constexpr size_t kFloats = 1024;
   std::vector<float> arena = std::vector<float>(kFloats, -1000.0F);
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<CommandQueue> queue;
 
-  explicit Bench(Device& device) : stream(std::make_unique<Stream>(device)) {
+  explicit Bench(Device& device) : queue(std::make_unique<CommandQueue>(device)) {
     const ArenaMemory memory = {arena.data(), arena.size() * sizeof(float)};
-    const Status status = stream->Open({&memory, 1});
+    const Status status = queue->Open({&memory, 1});
     INFO(Text(status));
     REQUIRE(status.ok());
   }
@@ -101,9 +101,9 @@ struct Bench {
   }
   Status Wait(const SharedTensor& tensor, Deadline deadline = kNoDeadline) {
     void* event = nullptr;
-    TENON_RETURN_IF_ERROR(stream->Signal(tensor, &event));
-    TENON_RETURN_IF_ERROR(stream->Submit());
-    return stream->Wait(event, deadline);
+    TENON_RETURN_IF_ERROR(queue->Signal(tensor, &event));
+    TENON_RETURN_IF_ERROR(queue->Submit());
+    return queue->Wait(event, deadline);
   }
 };
 
@@ -115,9 +115,9 @@ class Gate {
  public:
   explicit Gate(const Bench& bench) {
     cl_int code = CL_SUCCESS;
-    event_ = Cl().CreateUserEvent(bench.stream->device().context(), &code);
+    event_ = Cl().CreateUserEvent(bench.queue->device().context(), &code);
     REQUIRE(code == CL_SUCCESS);
-    REQUIRE(Cl().EnqueueBarrierWithWaitList(bench.stream->queue(), 1, &event_, nullptr) ==
+    REQUIRE(Cl().EnqueueBarrierWithWaitList(bench.queue->queue(), 1, &event_, nullptr) ==
             CL_SUCCESS);
   }
   Gate(const Gate&) = delete;
@@ -138,16 +138,16 @@ class Gate {
 
 }  // namespace
 
-TEST_CASE("OpenCL stream: what the host writes the device sees, and the other way") {
+TEST_CASE("OpenCL command queue: what the host writes the device sees, and the other way") {
   ForEachTransfer([](Device& device) {
     Bench bench(device);
     const TensorView x = bench.View(64, kDims, kStrides, 1);
     const TensorView y = bench.View(128, kDims, kStrides, 1);
-    LeakyOp op(device, *bench.stream, x, y);
+    LeakyOp op(device, *bench.queue, x, y);
     for (int round = 0; round < 3; ++round) {
       for (int i = 0; i < 40; ++i)
         bench.arena[static_cast<size_t>(64 + i)] = static_cast<float>(i - 20 + round);
-      REQUIRE(bench.stream->Upload({&x, x.data}).ok());
+      REQUIRE(bench.queue->Upload({&x, x.data}).ok());
       REQUIRE(op.Run().ok());
       REQUIRE(bench.Wait({&y, y.data}).ok());
       for (int i = 0; i < 40; ++i) {
@@ -160,15 +160,15 @@ TEST_CASE("OpenCL stream: what the host writes the device sees, and the other wa
   });
 }
 
-TEST_CASE("OpenCL stream: memory of the caller's stands for an input and an output") {
+TEST_CASE("OpenCL command queue: memory of the caller's stands for an input and an output") {
   ForEachTransfer([](Device& device) {
     Bench bench(device);
     const TensorView x = bench.View(64, kDims, kStrides, 1);
     const TensorView y = bench.View(128, kDims, kStrides, 1);
-    LeakyOp op(device, *bench.stream, x, y);
+    LeakyOp op(device, *bench.queue, x, y);
     std::vector<float> input(40, -3.0F);
     std::vector<float> output(42, 7.0F);
-    REQUIRE(bench.stream->Upload({&x, input.data()}).ok());
+    REQUIRE(bench.queue->Upload({&x, input.data()}).ok());
     REQUIRE(op.Run().ok());
     REQUIRE(bench.Wait({&y, output.data() + 1}).ok());
     CHECK(output.front() == 7.0F);
@@ -177,7 +177,7 @@ TEST_CASE("OpenCL stream: memory of the caller's stands for an input and an outp
   });
 }
 
-TEST_CASE("OpenCL stream: bytes between a tensor's elements stay whose they are") {
+TEST_CASE("OpenCL command queue: bytes between a tensor's elements stay whose they are") {
   // Device and host each write their own columns of the same lines.
   const int32_t dims[] = {3, 4, 8};
   const int32_t strides[] = {80, 16, 1};
@@ -186,15 +186,15 @@ TEST_CASE("OpenCL stream: bytes between a tensor's elements stay whose they are"
     const TensorView x = bench.View(512, dims, strides, 3);
     const TensorView left = bench.View(0, dims, strides, 3);
     const TensorView right = bench.View(8, dims, strides, 3);
-    LeakyOp op(device, *bench.stream, x, left);
+    LeakyOp op(device, *bench.queue, x, left);
     for (size_t i = 512; i < 1024; ++i) bench.arena[i] = -2.0F;
-    REQUIRE(bench.stream->Upload({&x, x.data}).ok());
+    REQUIRE(bench.queue->Upload({&x, x.data}).ok());
     REQUIRE(op.Run().ok());
     // The device's columns are not on the host yet: an upload beside them must not undo them.
     for (size_t line = 0; line < 12; ++line) {
       for (size_t i = 0; i < 8; ++i) bench.arena[line / 4 * 80 + line % 4 * 16 + 8 + i] = 5.0F;
     }
-    REQUIRE(bench.stream->Upload({&right, right.data}).ok());
+    REQUIRE(bench.queue->Upload({&right, right.data}).ok());
     for (size_t line = 0; line < 12; ++line) {
       for (size_t i = 0; i < 8; ++i) bench.arena[line / 4 * 80 + line % 4 * 16 + 8 + i] = 6.0F;
     }
@@ -210,7 +210,7 @@ TEST_CASE("OpenCL stream: bytes between a tensor's elements stay whose they are"
   });
 }
 
-TEST_CASE("OpenCL stream: any layout of five dimensions passes, and nothing beside it") {
+TEST_CASE("OpenCL command queue: any layout of five dimensions passes, and nothing beside it") {
   const int32_t dims[] = {2, 3, 2, 4, 3};
   const int32_t layouts[][5] = {{72, 24, 12, 3, 1},
                                 {150, 48, 23, 5, 1},
@@ -223,8 +223,8 @@ TEST_CASE("OpenCL stream: any layout of five dimensions passes, and nothing besi
       const int32_t y_strides[] = {72, 24, 12, 3, 1};
       const TensorView x = bench.View(0, dims, strides, 5);
       const TensorView y = bench.View(600, dims, y_strides, 5);
-      LeakyOp there(device, *bench.stream, x, y);
-      LeakyOp back(device, *bench.stream, y, x);
+      LeakyOp there(device, *bench.queue, x, y);
+      LeakyOp back(device, *bench.queue, y, x);
       std::vector<bool> reached(bench.arena.size(), false);
       const CopyShape shape = CopyShapeOf(x);
       ForEachPosition(shape, shape.rank, [&](size_t offset) {
@@ -234,7 +234,7 @@ TEST_CASE("OpenCL stream: any layout of five dimensions passes, and nothing besi
         }
       });
       const std::vector<float> before = bench.arena;
-      REQUIRE(bench.stream->Upload({&x, x.data}).ok());
+      REQUIRE(bench.queue->Upload({&x, x.data}).ok());
       REQUIRE(there.Run().ok());
       REQUIRE(back.Run().ok());
       REQUIRE(bench.Wait({&x, x.data}).ok());
@@ -245,23 +245,23 @@ TEST_CASE("OpenCL stream: any layout of five dimensions passes, and nothing besi
   }
 }
 
-TEST_CASE("OpenCL stream: many signals wait at once, and each tells its own moment") {
+TEST_CASE("OpenCL command queue: many signals wait at once, and each tells its own moment") {
   ForEachTransfer([](Device& device) {
     Bench bench(device);
     const int32_t one = 1;
     std::vector<TensorView> views;
     for (size_t i = 0; i < 20; ++i) views.push_back(bench.View(i, &one, kStrides, 1));
     for (size_t i = 0; i < 20; ++i) bench.arena[i] = i == 0 ? -1024.0F : 0.0F;
-    REQUIRE(bench.stream->Upload({&views[0], views[0].data}).ok());
-    LeakyOp op(device, *bench.stream, views[0], views[1]);
+    REQUIRE(bench.queue->Upload({&views[0], views[0].data}).ok());
+    LeakyOp op(device, *bench.queue, views[0], views[1]);
     std::vector<void*> events(20, nullptr);
     for (size_t i = 1; i < 20; ++i) {
       op.MoveTo(views[i - 1].data, views[i].data);
       REQUIRE(op.Run().ok());
-      REQUIRE(bench.stream->Signal({&views[i], views[i].data}, &events[i]).ok());
+      REQUIRE(bench.queue->Signal({&views[i], views[i].data}, &events[i]).ok());
     }
-    REQUIRE(bench.stream->Submit().ok());
-    for (size_t i = 19; i > 0; --i) REQUIRE(bench.stream->Wait(events[i], kNoDeadline).ok());
+    REQUIRE(bench.queue->Submit().ok());
+    for (size_t i = 19; i > 0; --i) REQUIRE(bench.queue->Wait(events[i], kNoDeadline).ok());
     float expected = -1024.0F;
     for (size_t i = 1; i < 20; ++i) {
       expected *= 0.5F;
@@ -270,17 +270,18 @@ TEST_CASE("OpenCL stream: many signals wait at once, and each tells its own mome
   });
 }
 
-TEST_CASE("OpenCL stream: nothing waits but waits, and nothing is copied where memory is shared") {
+TEST_CASE(
+    "OpenCL command queue: nothing waits but waits, and nothing is copied where memory is shared") {
   const Variable variable("TENON_OPENCL_TRANSFER", nullptr);
   Device device;
   REQUIRE(device.Open(2).ok());
   Bench bench(device);
   const TensorView x = bench.View(64, kDims, kStrides, 1);
   const TensorView y = bench.View(128, kDims, kStrides, 1);
-  LeakyOp op(device, *bench.stream, x, y);
+  LeakyOp op(device, *bench.queue, x, y);
   const Interception interception;
   for (int i = 0; i < 5; ++i) {
-    REQUIRE(bench.stream->Upload({&x, x.data}).ok());
+    REQUIRE(bench.queue->Upload({&x, x.data}).ok());
     REQUIRE(op.Run().ok());
   }
   REQUIRE(bench.Wait({&y, y.data}).ok());
@@ -292,106 +293,106 @@ TEST_CASE("OpenCL stream: nothing waits but waits, and nothing is copied where m
   if (device.transfer() == Transfer::kNone) CHECK(counts.copies == 0);
 }
 
-TEST_CASE("OpenCL stream: a device that does not answer ends a wait at its deadline") {
+TEST_CASE("OpenCL command queue: a device that does not answer ends a wait at its deadline") {
   ForEachTransfer([](Device& device) {
     Bench bench(device);
     const TensorView x = bench.View(64, kDims, kStrides, 1);
     const TensorView y = bench.View(128, kDims, kStrides, 1);
-    LeakyOp op(device, *bench.stream, x, y);
+    LeakyOp op(device, *bench.queue, x, y);
     for (size_t i = 64; i < 104; ++i) bench.arena[i] = -4.0F;
     Gate gate(bench);
-    REQUIRE(bench.stream->Upload({&x, x.data}).ok());
+    REQUIRE(bench.queue->Upload({&x, x.data}).ok());
     REQUIRE(op.Run().ok());
     const Deadline start = Now();
     const Status late = bench.Wait({&y, y.data}, start + 20 * kMillisecond);
     CHECK(late.code() == StatusCode::kDeadlineExceeded);
     CHECK(Now() - start >= 20 * kMillisecond);
     CHECK(Now() - start < 2000 * kMillisecond);
-    CHECK(bench.stream->Drain(Now() + 5 * kMillisecond).code() == StatusCode::kDeadlineExceeded);
-    // It answers after all: once drained, the stream can be used again.
+    CHECK(bench.queue->Drain(Now() + 5 * kMillisecond).code() == StatusCode::kDeadlineExceeded);
+    // It answers after all: once drained, the queue can be used again.
     gate.Open();
-    REQUIRE(bench.stream->Drain(Now() + 10'000 * kMillisecond).ok());
+    REQUIRE(bench.queue->Drain(Now() + 10'000 * kMillisecond).ok());
     REQUIRE(op.Run().ok());
     REQUIRE(bench.Wait({&y, y.data}, Now() + 10'000 * kMillisecond).ok());
     CHECK(bench.arena[128] == -2.0F);
   });
 }
 
-TEST_CASE("OpenCL stream: a launch that fails says so, with the code's name") {
+TEST_CASE("OpenCL command queue: a launch that fails says so, with the code's name") {
   Device device;
   REQUIRE(device.Open(2).ok());
   Bench bench(device);
   const TensorView x = bench.View(64, kDims, kStrides, 1);
   const TensorView y = bench.View(128, kDims, kStrides, 1);
-  LeakyOp op(device, *bench.stream, x, y);
+  LeakyOp op(device, *bench.queue, x, y);
   const Interception interception;
   Interception::FailLaunches(CL_OUT_OF_RESOURCES);
   const Status status = op.Run();
   CHECK(status.code() == StatusCode::kBackendFailure);
   CHECK(Text(status).find("CL_OUT_OF_RESOURCES") != std::string::npos);
   Interception::FailLaunches(CL_SUCCESS);
-  REQUIRE(bench.stream->Drain(Now() + 10'000 * kMillisecond).ok());
+  REQUIRE(bench.queue->Drain(Now() + 10'000 * kMillisecond).ok());
   CHECK(op.Run().ok());
 }
 
-TEST_CASE("OpenCL stream: work that fails on the device is told by its signal") {
+TEST_CASE("OpenCL command queue: work that fails on the device is told by its signal") {
   ForEachTransfer([](Device& device) {
     Bench bench(device);
     const TensorView x = bench.View(64, kDims, kStrides, 1);
     const TensorView y = bench.View(128, kDims, kStrides, 1);
-    LeakyOp op(device, *bench.stream, x, y);
+    LeakyOp op(device, *bench.queue, x, y);
     const Interception interception;
     REQUIRE(op.Run().ok());
     void* event = nullptr;
-    REQUIRE(bench.stream->Signal({&y, y.data}, &event).ok());
-    REQUIRE(bench.stream->Submit().ok());
+    REQUIRE(bench.queue->Signal({&y, y.data}, &event).ok());
+    REQUIRE(bench.queue->Submit().ok());
     Interception::FailEvents(-9999);
-    const Status status = bench.stream->Wait(event, Now() + 10'000 * kMillisecond);
+    const Status status = bench.queue->Wait(event, Now() + 10'000 * kMillisecond);
     CHECK(status.code() == StatusCode::kBackendFailure);
     CHECK(Text(status).find("-9999") != std::string::npos);
     Interception::FailEvents(CL_SUCCESS);
-    REQUIRE(bench.stream->Drain(Now() + 10'000 * kMillisecond).ok());
+    REQUIRE(bench.queue->Drain(Now() + 10'000 * kMillisecond).ok());
     REQUIRE(op.Run().ok());
     CHECK(bench.Wait({&y, y.data}, Now() + 10'000 * kMillisecond).ok());
   });
 }
 
-TEST_CASE("OpenCL stream: an operand outside the arenas is refused") {
+TEST_CASE("OpenCL command queue: an operand outside the arenas is refused") {
   Device device;
   REQUIRE(device.Open(2).ok());
   Bench bench(device);
   const TensorView x = bench.View(64, kDims, kStrides, 1);
   const TensorView y = bench.View(128, kDims, kStrides, 1);
-  LeakyOp op(device, *bench.stream, x, y);
+  LeakyOp op(device, *bench.queue, x, y);
   std::vector<float> elsewhere(40);
   op.MoveTo(elsewhere.data(), y.data);
   CHECK(op.Run().code() == StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("OpenCL stream: arenas without bytes are none, and copies of arenas are counted") {
+TEST_CASE("OpenCL command queue: arenas without bytes are none, and copies of arenas are counted") {
   ForEachTransfer([](Device& device) {
     std::vector<uint8_t> memory(4096);
     const ArenaMemory arenas[] = {{nullptr, 0}, {memory.data(), memory.size()}};
-    Stream stream(device);
-    REQUIRE(stream.Open(arenas).ok());
+    CommandQueue queue(device);
+    REQUIRE(queue.Open(arenas).ok());
     BufferPlace place;
-    REQUIRE(stream.Find(memory.data() + 100, &place).ok());
+    REQUIRE(queue.Find(memory.data() + 100, &place).ok());
     CHECK(place.offset == 100);
-    CHECK(!stream.Find(memory.data() + 4096, &place).ok());
-    CHECK(stream.held_bytes() == (device.transfer() == Transfer::kCopy ? 2 * 4096 : 0));
+    CHECK(!queue.Find(memory.data() + 4096, &place).ok());
+    CHECK(queue.held_bytes() == (device.transfer() == Transfer::kCopy ? 2 * 4096 : 0));
   });
 }
 
-TEST_CASE("OpenCL stream: tensors larger than the pinned memory pass too") {
+TEST_CASE("OpenCL command queue: tensors larger than the pinned memory pass too") {
   const Variable variable("TENON_OPENCL_TRANSFER", "copy");
   Device device;
   REQUIRE(device.Open(2).ok());
   constexpr int32_t kCount = 3 << 20;
   const int32_t stride = 1;
   std::vector<float> arena(2 * static_cast<size_t>(kCount), -2.0F);
-  Stream stream(device);
+  CommandQueue queue(device);
   const ArenaMemory memory = {arena.data(), arena.size() * sizeof(float)};
-  REQUIRE(stream.Open({&memory, 1}).ok());
+  REQUIRE(queue.Open({&memory, 1}).ok());
   TensorView x;
   x.data = arena.data();
   x.dims = &kCount;
@@ -399,15 +400,15 @@ TEST_CASE("OpenCL stream: tensors larger than the pinned memory pass too") {
   x.rank = 1;
   TensorView y = x;
   y.data = arena.data() + kCount;
-  LeakyOp op(device, stream, x, y);
+  LeakyOp op(device, queue, x, y);
   // Both at once are more than there is: one goes without.
-  REQUIRE(stream.Upload({&x, x.data}).ok());
-  REQUIRE(stream.Upload({&y, y.data}).ok());
+  REQUIRE(queue.Upload({&x, x.data}).ok());
+  REQUIRE(queue.Upload({&y, y.data}).ok());
   REQUIRE(op.Run().ok());
   void* event = nullptr;
-  REQUIRE(stream.Signal({&y, y.data}, &event).ok());
-  REQUIRE(stream.Submit().ok());
-  REQUIRE(stream.Wait(event, kNoDeadline).ok());
+  REQUIRE(queue.Signal({&y, y.data}, &event).ok());
+  REQUIRE(queue.Submit().ok());
+  REQUIRE(queue.Wait(event, kNoDeadline).ok());
   size_t right = 0;
   for (size_t i = 0; i < static_cast<size_t>(kCount); ++i)
     right += arena[static_cast<size_t>(kCount) + i] == -1.0F ? 1 : 0;

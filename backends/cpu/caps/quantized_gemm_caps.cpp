@@ -1,4 +1,4 @@
-#include "backends/cpu/caps/quantized_product_caps.hpp"
+#include "backends/cpu/caps/quantized_gemm_caps.hpp"
 
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -7,7 +7,7 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-using In = QuantizedProductInput;
+using In = QuantizedGemmInput;
 
 // Of the kernels' blocks: arrays begin at cache lines, a header and a descriptor for each group of
 // channels stand in front.
@@ -15,7 +15,7 @@ constexpr int64_t kLine = 64;
 constexpr int64_t kHeaderBytes = 64;
 constexpr int64_t kGroupBytes = 80;
 
-const char* ProductRefusal(const OpCall& call) {
+const char* GemmRefusal(const OpCall& call) {
   for (int i = 0; i < call.InputCount(); ++i) {
     if (!call.HasInput(i)) continue;
     if (call.Input(i).Elements() == 0) return "fast products are not used for empty tensors";
@@ -102,7 +102,7 @@ bool IsDirect(const OpCall& conv) {
 }
 
 const char* ConvSupports(const OpCall& call) {
-  if (const char* reason = ProductRefusal(call)) return reason;
+  if (const char* reason = GemmRefusal(call)) return reason;
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(In::kWeights);
   if (attributes.group > 1 && w.dims[1] < kFewestDirectChannels) {
@@ -120,7 +120,7 @@ const char* ConvSupports(const OpCall& call) {
 }
 
 const char* MatMulSupports(const OpCall& call) {
-  if (const char* reason = ProductRefusal(call)) return reason;
+  if (const char* reason = GemmRefusal(call)) return reason;
   if (call.AttributesAs<MatMulAttributes>().transpose_a != 0) {
     return "the fast product takes its first factor as it is";
   }

@@ -47,9 +47,9 @@ Status LowerQLinearConv(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const OperandParameters of_x, ReadParameters(node, {0, 1, 2}));
   TENON_ASSIGN_OR_RETURN(const OperandParameters of_w, ReadParameters(node, {3, 4, 5}));
   std::vector<TensorId> inputs(2);
-  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX],
+  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kX],
                          Dequantized(node, x, of_x.scale, of_x.zero_point, 1));
-  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kWeights],
+  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kWeights],
                          Dequantized(node, w, of_w.scale, of_w.zero_point, 0));
   if (node.HasInput(8)) {
     TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(8));
@@ -71,8 +71,8 @@ Status LowerQLinearMatMul(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId a, DequantizedInput(node, {0, 1, 2}, rows));
   TENON_ASSIGN_OR_RETURN(const TensorId b,
                          DequantizedInput(node, {3, 4, 5}, ColumnAxis(node, b_quantized)));
-  TENON_ASSIGN_OR_RETURN(
-      const TensorId y, EmitProduct(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes())));
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         EmitMatMul(node, OpKind::kMatMul, {a, b}, Attributes(MatMulAttributes())));
   return QuantizeOutput(node, y, {kNone, 6, 7});
 }
 
@@ -83,26 +83,24 @@ Status LowerConvInteger(Lowering& node) {
   QuantizedConvAttributes attributes;
   TENON_ASSIGN_OR_RETURN(attributes.conv, ReadConv(node, x, w));
   attributes.output.to = static_cast<int32_t>(DType::kI32);
-  std::vector<TensorId> inputs(QuantizedProductInput::kWeightsZeroPoint + 1, kNone);
-  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], WithHeight(node, x));
-  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kWeights], WithHeight(node, w));
-  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kXZeroPoint], ZeroPoint(node, 2, true));
-  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kWeightsZeroPoint],
-                         ZeroPoint(node, 3, false));
+  std::vector<TensorId> inputs(QuantizedGemmInput::kWeightsZeroPoint + 1, kNone);
+  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kX], WithHeight(node, x));
+  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kWeights], WithHeight(node, w));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kXZeroPoint], ZeroPoint(node, 2, true));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kWeightsZeroPoint], ZeroPoint(node, 3, false));
   return EmitWindowed(node, OpKind::kQuantizedConv, inputs, Attributes(attributes),
                       node.ShapeOf(x).rank == 3);
 }
 
 Status LowerMatMulInteger(Lowering& node) {
-  std::vector<TensorId> inputs(QuantizedProductInput::kWeightsZeroPoint + 1, kNone);
-  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], node.Input(0));
-  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kWeights], node.Input(1));
-  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kXZeroPoint], ZeroPoint(node, 2, true));
-  TENON_ASSIGN_OR_RETURN(inputs[QuantizedProductInput::kWeightsZeroPoint],
-                         ZeroPoint(node, 3, false));
+  std::vector<TensorId> inputs(QuantizedGemmInput::kWeightsZeroPoint + 1, kNone);
+  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kX], node.Input(0));
+  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kWeights], node.Input(1));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kXZeroPoint], ZeroPoint(node, 2, true));
+  TENON_ASSIGN_OR_RETURN(inputs[QuantizedGemmInput::kWeightsZeroPoint], ZeroPoint(node, 3, false));
   QuantizedMatMulAttributes attributes;
   attributes.output.to = static_cast<int32_t>(DType::kI32);
-  return EmitProduct(node, OpKind::kQuantizedMatMul, inputs, Attributes(attributes), 0).status();
+  return EmitMatMul(node, OpKind::kQuantizedMatMul, inputs, Attributes(attributes), 0).status();
 }
 
 // Y = alpha A' B' + C; the units of C are alpha times the scales of A and B. Float without a scale
@@ -122,9 +120,9 @@ Status LowerQGemm(Lowering& node) {
                            node.Constant("scaled", DType::kF32, node.ShapeOf(of_b.scale), scales));
   }
   std::vector<TensorId> inputs(2);
-  TENON_ASSIGN_OR_RETURN(inputs[ProductInput::kX], DequantizedInput(node, {0, 1, 2}));
+  TENON_ASSIGN_OR_RETURN(inputs[GemmInput::kX], DequantizedInput(node, {0, 1, 2}));
   TENON_ASSIGN_OR_RETURN(
-      inputs[ProductInput::kWeights],
+      inputs[GemmInput::kWeights],
       Dequantized(node, b, of_b.scale, of_b.zero_point, attributes.transpose_b != 0 ? 0 : 1));
   if (node.HasInput(6)) {
     TENON_ASSIGN_OR_RETURN(TensorId bias, node.Input(6));
@@ -149,7 +147,7 @@ Status LowerMatMulIntegerToFloat(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId b_zero_point, ZeroPoint(node, 5, false));
   TENON_ASSIGN_OR_RETURN(a, Dequantized(node, a, a_scale, a_zero_point, 0));
   TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
-  return EmitProductWithBias(node, a, b, 6);
+  return EmitMatMulWithBias(node, a, b, 6);
 }
 
 Status LowerDynamicQuantizeMatMul(Lowering& node) {
@@ -161,7 +159,7 @@ Status LowerDynamicQuantizeMatMul(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(a, Quantized(node, a, made.scale, made.zero_point, DType::kU8, 0));
   TENON_ASSIGN_OR_RETURN(a, Dequantized(node, a, made.scale, made.zero_point, 0));
   TENON_ASSIGN_OR_RETURN(b, Dequantized(node, b, b_scale, b_zero_point, ColumnAxis(node, b)));
-  return EmitProductWithBias(node, a, b, 4);
+  return EmitMatMulWithBias(node, a, b, 4);
 }
 
 constexpr LoweringRow kRows[] = {
@@ -177,6 +175,6 @@ constexpr LoweringRow kRows[] = {
 
 }  // namespace
 
-constexpr Span<const LoweringRow> kQuantizedProductLowerings = kRows;
+constexpr Span<const LoweringRow> kQuantizedGemmLowerings = kRows;
 
 }  // namespace tenon::converter

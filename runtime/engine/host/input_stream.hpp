@@ -91,12 +91,12 @@ struct StreamFigures {
   uint64_t submit_stalls = 0;   ///< submits that had to wait
 };
 
-class Stream {
+class InputStream {
  public:
-  Stream() = default;
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { Close(); }
+  InputStream() = default;
+  InputStream(const InputStream&) = delete;
+  InputStream& operator=(const InputStream&) = delete;
+  ~InputStream() { Close(); }
 
   /// Starts lanes x stages threads. `work` and the shape's edges are borrowed until Close.
   /// Errors: kInvalidArgument (an edge that does not lead to a later stage, or without a slot),
@@ -151,7 +151,7 @@ class Stream {
 
   /// One stage of one lane with its thread.
   struct Worker {
-    Stream* stream = nullptr;
+    InputStream* stream = nullptr;
     size_t lane = 0;
     size_t stage = 0;
     uint64_t done = 0;
