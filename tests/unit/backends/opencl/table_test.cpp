@@ -6,6 +6,7 @@
 #include "backends/opencl/caps/opencl_caps.hpp"
 #include "backends/opencl/opencl_backend.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/runtime/ops/op_tester.hpp"
@@ -64,9 +65,11 @@ TEST_CASE("OpenCL backend: arithmetic of 8-bit integers is left to other backend
   const UnaryAttributes relu = {UnaryFunction::kRelu, 0.0F, 0.0F};
   for (const DType dtype : {DType::kF32, DType::kI8}) {
     const bool expected = dtype == DType::kF32;
-    CHECK(RunsAlike(kMaxPoolRow, kMaxPoolText.default_attributes, dtype) == expected);
+    CHECK(RunsAlike(kMaxPoolRow, GetOpHostRow(OpKind::kMaxPool).text.default_attributes, dtype) ==
+          expected);
     CHECK(RunsAlike(kUnaryRow, &relu, dtype) == expected);
-    CHECK(RunsAlike(kBinaryRow, kBinaryText.default_attributes, dtype, 2) == expected);
+    CHECK(RunsAlike(kBinaryRow, GetOpHostRow(OpKind::kBinary).text.default_attributes, dtype, 2) ==
+          expected);
     CHECK(RunsAlike(kReduceRow, &reduce, dtype) == expected);
     CHECK(RunsAlike(kResizeRow, &resize, dtype) == expected);
   }
@@ -83,8 +86,8 @@ TEST_CASE("OpenCL backend: what moves bytes runs whatever they mean") {
   CHECK(RunsAlike(kExpandRow, &expand, DType::kI8));
   CHECK(RunsAlike(kSliceRow, &slice, DType::kI8));
   CHECK(RunsAlike(kTransposeRow, &transpose, DType::kI8));
-  CHECK(RunsAlike(kConcatRow, kConcatText.default_attributes, DType::kI8));
-  CHECK(RunsAlike(kCopyRow, kCopyText.default_attributes, DType::kI8));
+  CHECK(RunsAlike(kConcatRow, GetOpHostRow(OpKind::kConcat).text.default_attributes, DType::kI8));
+  CHECK(RunsAlike(kCopyRow, GetOpHostRow(OpKind::kCopy).text.default_attributes, DType::kI8));
 }
 
 TEST_CASE("OpenCL backend: weights that are not f32 are left to other backends") {
@@ -92,7 +95,8 @@ TEST_CASE("OpenCL backend: weights that are not f32 are left to other backends")
     OpTester tester(kConvRow);
     tester.Input(DType::kF32, {1, 2, 3, 3}).Input(weights, {4, 2, 1, 1});
     if (weights == DType::kI8) tester.Absent().Absent().Input(DType::kF32, {4});
-    return Runs(kConvRow, tester.Output(DType::kF32, {1, 4, 3, 3}), kConvText.default_attributes);
+    return Runs(kConvRow, tester.Output(DType::kF32, {1, 4, 3, 3}),
+                GetOpHostRow(OpKind::kConv).text.default_attributes);
   };
   CHECK(conv(DType::kF32));
   CHECK_FALSE(conv(DType::kF16));
@@ -101,7 +105,8 @@ TEST_CASE("OpenCL backend: weights that are not f32 are left to other backends")
     OpTester tester(kMatMulRow);
     tester.Input(DType::kF32, {3, 2}).Input(weights, {2, 4});
     if (weights == DType::kI8) tester.Absent().Input(DType::kF32, {4});
-    return Runs(kMatMulRow, tester.Output(DType::kF32, {3, 4}), kMatMulText.default_attributes);
+    return Runs(kMatMulRow, tester.Output(DType::kF32, {3, 4}),
+                GetOpHostRow(OpKind::kMatMul).text.default_attributes);
   };
   CHECK(matmul(DType::kF32));
   CHECK_FALSE(matmul(DType::kF16));

@@ -6,8 +6,6 @@
 #include <functional>
 #include <random>
 
-#include "converter/solve/map/unit_cut.hpp"
-
 namespace tenon::converter {
 namespace {
 
