@@ -22,17 +22,19 @@ struct ConvWindow {
   [[nodiscard]] int Positions() const { return out_extent[0] * out_extent[1]; }
 };
 
-/// Of an op whose attributes begin with ConvAttributes.
-inline void SetConvWindow(const OpCall& conv, ConvWindow& window) {
+/// Along axis `i` of an op whose attributes begin with ConvAttributes. Inline where more is set in
+/// the same loop, since each image of firmware has one.
+[[gnu::always_inline]] inline void SetConvAxis(const OpCall& conv, int i, ConvWindow& window) {
   const auto& attributes = conv.AttributesAs<ConvAttributes>();
-  for (int i = 0; i < 2; ++i) {
-    window.in_extent[i] = conv.Input(0).dims[2 + i];
-    window.out_extent[i] = conv.Output().dims[2 + i];
-    window.kernel[i] = conv.Input(1).dims[2 + i];
-    window.strides[i] = attributes.strides[i];
-    window.dilations[i] = attributes.dilations[i];
-    window.pads[i] = attributes.pads[i];
-  }
+  window.in_extent[i] = conv.Input(0).dims[2 + i];
+  window.out_extent[i] = conv.Output().dims[2 + i];
+  window.kernel[i] = conv.Input(1).dims[2 + i];
+  window.strides[i] = attributes.strides[i];
+  window.dilations[i] = attributes.dilations[i];
+  window.pads[i] = attributes.pads[i];
+}
+inline void SetConvWindow(const OpCall& conv, ConvWindow& window) {
+  for (int i = 0; i < 2; ++i) SetConvAxis(conv, i, window);
 }
 
 /// The window of a product of matrices: one tap, one row of positions.

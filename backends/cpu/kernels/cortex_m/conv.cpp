@@ -21,11 +21,13 @@ struct Geometry : ConvWindow {
 };
 
 Geometry GeometryOf(const OpCall& op) {
+  const TensorView& x = op.Input(QuantizedProductInput::kX);
+  const TensorView& y = op.Output();
   Geometry g;
-  SetConvWindow(op, g);
   for (int i = 0; i < 2; ++i) {
-    g.x_step[i] = op.Input(QuantizedProductInput::kX).strides[2 + i];
-    g.y_step[i] = op.Output().strides[2 + i];
+    SetConvAxis(op, i, g);
+    g.x_step[i] = x.strides[2 + i];
+    g.y_step[i] = y.strides[2 + i];
     // Steps that are never taken may be any number.
     if (g.out_extent[i] == 1) g.strides[i] = 1;
     if (g.kernel[i] == 1) g.dilations[i] = 1;
@@ -66,12 +68,8 @@ struct Gathered {
 
 class Conv {
  public:
-  Conv(const Geometry& geometry, const Product& product, const Gathered& gathered)
-      : g_(geometry),
-        product_(product),
-        gathered_(gathered),
-        rows_(geometry, 0),
-        columns_(geometry, 1) {}
+  Conv(const Geometry& geometry, const Gemm& gemm, const Gathered& gathered)
+      : g_(geometry), gemm_(gemm), gathered_(gathered), rows_(geometry, 0), columns_(geometry, 1) {}
 
   /// Rows [first, first + count) of the image `x`, to `y`.
   void RunRows(const int8_t* x, int first, int count, int8_t* y) {
@@ -82,7 +80,7 @@ class Conv {
     if (CanRunAsOneRow()) return RunInPlace(first, 0, pixels);
     if (CanGatherRows()) return RunGatheredPixels(pixels);
     const bool has_long_runs =
-        g_.has_runs && g_.kernel[1] * g_.channels >= product_.routines->least_run_bytes;
+        g_.has_runs && g_.kernel[1] * g_.channels >= gemm_.routines->least_run_bytes;
     if (gathered_.windows != nullptr && !has_long_runs && HasDenseRows()) {
       return RunGathered(first, 0, 1, pixels);
     }
@@ -134,7 +132,7 @@ class Conv {
         runs.runs = left < most - count ? left : most - count;
         runs.from =
             x_ + WindowStart(g_, 0, row) * g_.x_step[0] + WindowStart(g_, 1, column) * g_.x_step[1];
-        product_.routines->copy(runs);
+        gemm_.routines->copy(runs);
         runs.to += runs.runs * runs.to_run;
         count += runs.runs;
         column += runs.runs;
@@ -148,7 +146,7 @@ class Conv {
       positions.y = y_ + done * g_.y_step[1];
       positions.y_pixel = g_.y_step[1];
       positions.count = count;
-      RunProduct(product_, positions);
+      RunGemm(gemm_, positions);
       done += count;
     }
   }
@@ -183,7 +181,7 @@ class Conv {
       const int first_row = row;
       const int first_column = column;
       for (int i = 0; i < now; ++i) {
-        Gather(row, column, gathered_.windows + i * product_.depth);
+        Gather(row, column, gathered_.windows + i * gemm_.depth);
         column += step;
         if (column < g_.out_extent[1]) continue;
         column -= g_.out_extent[1];
@@ -191,8 +189,8 @@ class Conv {
       }
       Positions positions;
       positions.x = gathered_.windows;
-      positions.x_pixel = product_.depth;
-      positions.run_bytes = static_cast<int>(product_.depth);
+      positions.x_pixel = gemm_.depth;
+      positions.run_bytes = static_cast<int>(gemm_.depth);
       Run(positions, first_row, first_column, now, step);
       count -= now;
     }
@@ -202,7 +200,7 @@ class Conv {
     positions.y = y_ + (row - first_row_) * g_.y_step[0] + column * g_.y_step[1];
     positions.y_pixel = g_.y_step[1] * step;
     positions.count = count;
-    RunProduct(product_, positions);
+    RunGemm(gemm_, positions);
   }
 
   /// Of the taps along `axis` of a window that begins at `start`, those inside x: [first, end).
@@ -217,7 +215,7 @@ class Conv {
     int end[2] = {g_.kernel[0], g_.kernel[1]};
     if (!rows_.Has(row) || !columns_.Has(column)) {
       for (int i = 0; i < 2; ++i) ClipTaps(i, start[i], first[i], end[i]);
-      product_.routines->fill(to, gathered_.padding, product_.depth);
+      gemm_.routines->fill(to, gathered_.padding, gemm_.depth);
       if (first[0] >= end[0] || first[1] >= end[1]) return;
     }
     Runs runs;
@@ -230,14 +228,14 @@ class Conv {
     runs.from = x_ + (start[0] + first[0] * g_.dilations[0]) * g_.x_step[0] +
                 (start[1] + first[1] * g_.dilations[1]) * g_.x_step[1];
     for (int tap = first[1]; tap < end[1]; tap += taps) {
-      product_.routines->copy(runs);
+      gemm_.routines->copy(runs);
       runs.to += g_.channels;
       if (tap + taps < end[1]) runs.from += g_.dilations[1] * g_.x_step[1];
     }
   }
 
   const Geometry& g_;
-  const Product& product_;
+  const Gemm& gemm_;
   Gathered gathered_;
   Inside rows_;
   Inside columns_;
@@ -254,7 +252,7 @@ bool HasDenseRows(const TensorView& image) {
 }
 
 /// Pointwise, every pixel of x once: images are rows.
-void RunPixels(const TensorView& x, const TensorView& y, const Product& product) {
+void RunPixels(const TensorView& x, const TensorView& y, const Gemm& gemm) {
   Positions pixels;
   pixels.x_pixel = x.strides[3];
   pixels.run_bytes = x.dims[1];
@@ -263,7 +261,7 @@ void RunPixels(const TensorView& x, const TensorView& y, const Product& product)
   for (int image = 0; image < y.dims[0]; ++image) {
     pixels.x = x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0];
     pixels.y = y.As<int8_t>() + ptrdiff_t{image} * y.strides[0];
-    RunProduct(product, pixels);
+    RunGemm(gemm, pixels);
   }
 }
 
@@ -285,16 +283,16 @@ Status ConvInPlaceCheck(const KernelSetup& setup) {
 
 namespace {
 
-Product ProductOf(const OpCall& op, void* workspace, const ProductRoutines& routines) {
+Gemm GemmOf(const OpCall& op, void* workspace, const GemmRoutines& routines) {
   const TensorView& w = op.Input(QuantizedProductInput::kWeights);
-  Product product;
-  product.routines = &routines;
-  product.w = w.As<const int8_t>();
-  product.outputs = w.dims[0];
-  product.depth = ptrdiff_t{w.dims[1]} * w.dims[2] * w.dims[3];
+  Gemm gemm;
+  gemm.routines = &routines;
+  gemm.w = w.As<const int8_t>();
+  gemm.outputs = w.dims[0];
+  gemm.depth = ptrdiff_t{w.dims[1]} * w.dims[2] * w.dims[3];
   SetRescale(op, op.AttributesAs<QuantizedConvAttributes>().output,
-             static_cast<int32_t*>(workspace), product);
-  return product;
+             static_cast<int32_t*>(workspace), gemm);
+  return gemm;
 }
 
 Gathered GatheredOf(const OpCall& op, void* workspace, size_t bytes) {
@@ -305,35 +303,35 @@ Gathered GatheredOf(const OpCall& op, void* workspace, size_t bytes) {
 
 }  // namespace
 
-void RunConv(const KernelCall& call, const ProductRoutines& routines) {
+void RunConv(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
   const TensorView& x = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   if (IsEmpty(y)) return;
-  const Product product = ProductOf(op, call.workspace, routines);
+  const Gemm gemm = GemmOf(op, call.workspace, routines);
   if (IsInPlacePointwise(op) && HasDenseRows(x) && HasDenseRows(y)) {
-    return RunPixels(x, y, product);
+    return RunPixels(x, y, gemm);
   }
   const Geometry geometry = GeometryOf(op);
-  Conv conv(geometry, product, GatheredOf(op, call.workspace, call.workspace_bytes));
+  Conv conv(geometry, gemm, GatheredOf(op, call.workspace, call.workspace_bytes));
   for (int image = 0; image < y.dims[0]; ++image) {
     conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], 0, y.dims[2],
                  y.As<int8_t>() + ptrdiff_t{image} * y.strides[0]);
   }
 }
 
-void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines) {
+void RunConvInPlace(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
   const TensorView& x = op.Input(QuantizedProductInput::kX);
   if (IsEmpty(x)) return;
   const size_t room = InPlaceRoom(call, ConvWorkspaceBytes(op, 1));
   const size_t own_bytes = call.workspace_bytes - room;
   void* const own = static_cast<char*>(call.workspace) + room;
-  const Product product = ProductOf(op, own, routines);
+  const Gemm gemm = GemmOf(op, own, routines);
   Geometry geometry = GeometryOf(op);
-  geometry.y_step[1] = product.outputs;
-  geometry.y_step[0] = ptrdiff_t{product.outputs} * geometry.out_extent[1];
-  Conv conv(geometry, product, GatheredOf(op, own, own_bytes));
+  geometry.y_step[1] = gemm.outputs;
+  geometry.y_step[0] = ptrdiff_t{gemm.outputs} * geometry.out_extent[1];
+  Conv conv(geometry, gemm, GatheredOf(op, own, own_bytes));
   RunOverInput(call, room, [&](int image, int first, int count, int8_t* to) {
     conv.RunRows(x.As<const int8_t>() + ptrdiff_t{image} * x.strides[0], first, count, to);
   });

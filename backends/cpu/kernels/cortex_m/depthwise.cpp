@@ -4,10 +4,9 @@
 // positions compute alike.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
+#include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
-#include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
@@ -139,7 +138,7 @@ class Depthwise {
     for (int first = 0; first < channels_; first += kBlockChannels) {
       multiply_(BlockAt(first, 0), own + first);
     }
-    routines_.take_off(bias, own, 1, channels_, own);
+    routines_.subtract_scaled(bias, own, 1, channels_, own);
     rescale_.bias = own;
   }
 
@@ -200,7 +199,7 @@ class Depthwise {
   void RunSegments(int8_t* y, ptrdiff_t y_pixel, int count) {
     const ptrdiff_t x_pixel =
         y_.dims[3] == 1 ? 0 : ptrdiff_t{x_.strides[3]} * attributes_.strides[1];
-    if (!runs_) return FinishApart(x_pixel, y, y_pixel, count);
+    if (!runs_) return RequantizeApart(x_pixel, y, y_pixel, count);
     DepthwiseBlock block = BlockAt(0, x_pixel);
     for (; block.first < channels_; block.first += kBlockChannels) {
       const int left = channels_ - block.first;
@@ -210,7 +209,8 @@ class Depthwise {
     }
   }
 
-  [[gnu::noinline]] void FinishApart(ptrdiff_t x_pixel, int8_t* y, ptrdiff_t y_pixel, int count) {
+  [[gnu::noinline]] void RequantizeApart(ptrdiff_t x_pixel, int8_t* y, ptrdiff_t y_pixel,
+                                         int count) {
     int32_t sums[kDepthwisePixels * kBlockChannels];
     SumBlock results;
     results.sums = sums;
@@ -223,7 +223,7 @@ class Depthwise {
       results.outputs = block.channels;
       results.first = first;
       results.y = y + first;
-      routines_.finish(rescale_, results);
+      routines_.requantize(rescale_, results);
     }
   }
 

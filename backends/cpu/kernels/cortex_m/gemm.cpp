@@ -4,11 +4,8 @@
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::cortex_m {
-namespace {
 
 using In = QuantizedProductInput;
-
-}  // namespace
 
 Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output) {
   Rescale rescale;
@@ -29,23 +26,23 @@ const int32_t* FinalBiasOf(const OpCall& op) {
   return HasFinalBias(op) ? op.Input(In::kBias).As<const int32_t>() : nullptr;
 }
 
-void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Product& product) {
-  const ProductRoutines& routines = *product.routines;
-  Rescale& rescale = product.rescale;
+void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Gemm& gemm) {
+  const GemmRoutines& routines = *gemm.routines;
+  Rescale& rescale = gemm.rescale;
   rescale = RescaleOf(op, output);
-  rescale.is_plain = routines.is_plain != nullptr && routines.is_plain(rescale, product.outputs);
+  rescale.is_plain = routines.is_plain != nullptr && routines.is_plain(rescale, gemm.outputs);
   rescale.bias = FinalBiasOf(op);
   if (rescale.bias != nullptr) return;
   const auto* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const int32_t>() : nullptr;
-  routines.sum(product.w, product.depth, product.outputs, room);
-  routines.take_off(bias, room, ZeroPointOf(op), product.outputs, room);
+  routines.sum(gemm.w, gemm.depth, gemm.outputs, room);
+  routines.subtract_scaled(bias, room, ZeroPointOf(op), gemm.outputs, room);
   rescale.bias = room;
 }
 
-void RunProduct(const Product& product, const Positions& positions) {
-  const ProductRoutines& routines = *product.routines;
+void RunGemm(const Gemm& gemm, const Positions& positions) {
+  const GemmRoutines& routines = *gemm.routines;
   int32_t sums[kBlockPixels * kBlockOutputs];
-  ProductBlock block;
+  GemmBlock block;
   block.x_pixel = positions.x_pixel;
   block.x_run = positions.x_run;
   block.runs = positions.runs;
@@ -61,18 +58,18 @@ void RunProduct(const Product& product, const Positions& positions) {
     int8_t* y = positions.y + done * positions.y_pixel;
     int output = 0;
     if (routines.run != nullptr && positions.runs == 1) {
-      block.w = product.w;
+      block.w = gemm.w;
       results.y = y;
-      output = routines.run(product.rescale, block, product.outputs, results);
+      output = routines.run(gemm.rescale, block, gemm.outputs, results);
     }
-    for (; output < product.outputs; output += kBlockOutputs) {
-      const int rest = product.outputs - output;
+    for (; output < gemm.outputs; output += kBlockOutputs) {
+      const int rest = gemm.outputs - output;
       block.outputs = results.outputs = rest < kBlockOutputs ? rest : kBlockOutputs;
-      block.w = product.w + output * product.depth;
+      block.w = gemm.w + output * gemm.depth;
       results.first = output;
       results.y = y + output;
       routines.multiply(block, sums);
-      routines.finish(product.rescale, results);
+      routines.requantize(gemm.rescale, results);
     }
   }
 }

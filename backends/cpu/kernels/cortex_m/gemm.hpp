@@ -14,8 +14,8 @@ namespace tenon::cpu::cortex_m {
 [[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output);
 
 /// Weights of all outputs, an output's `depth` ones contiguous, and what becomes of the sums.
-struct Product {
-  const ProductRoutines* routines = nullptr;
+struct Gemm {
+  const GemmRoutines* routines = nullptr;
   const int8_t* w = nullptr;
   int outputs = 0;
   ptrdiff_t depth = 0;
@@ -41,8 +41,8 @@ struct Positions {
 /// Sets the rescale, of a product whose weights are set. With padding that reads as x's zero point,
 /// that adds the same to each output's sum everywhere: the rescale's bias is each output's bias
 /// (input 2) less that, and written to `room` unless there is an operand that is just that.
-void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Product& product);
+void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Gemm& gemm);
 
-void RunProduct(const Product& product, const Positions& positions);
+void RunGemm(const Gemm& gemm, const Positions& positions);
 
 }  // namespace tenon::cpu::cortex_m

@@ -9,9 +9,9 @@
 namespace tenon::cpu::cortex_m {
 
 Status ConvCheck(const KernelSetup& setup);
-void RunConv(const KernelCall& call, const ProductRoutines& routines);
+void RunConv(const KernelCall& call, const GemmRoutines& routines);
 Status ConvInPlaceCheck(const KernelSetup& setup);
-void RunConvInPlace(const KernelCall& call, const ProductRoutines& routines);
+void RunConvInPlace(const KernelCall& call, const GemmRoutines& routines);
 
 Status DepthwiseCheck(const KernelSetup& setup);
 void RunDepthwise(const KernelCall& call, const DepthwiseRoutines& routines);
@@ -19,7 +19,7 @@ Status DepthwiseInPlaceCheck(const KernelSetup& setup);
 void RunDepthwiseInPlace(const KernelCall& call, const DepthwiseRoutines& routines);
 
 Status MatMulCheck(const KernelSetup& setup);
-void RunMatMul(const KernelCall& call, const ProductRoutines& routines);
+void RunMatMul(const KernelCall& call, const GemmRoutines& routines);
 
 Status BinaryCheck(const KernelSetup& setup);
 void RunBinary(const KernelCall& call, const BinaryRoutines& routines);

@@ -13,27 +13,27 @@ Status MatMulCheck(const KernelSetup& setup) {
   return CheckMatrices(op);
 }
 
-void RunMatMul(const KernelCall& call, const ProductRoutines& routines) {
+void RunMatMul(const KernelCall& call, const GemmRoutines& routines) {
   const OpCall& op = call.op;
   const TensorView& a = op.Input(QuantizedProductInput::kX);
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return;
-  Product product;
-  product.routines = &routines;
-  product.w = op.Input(QuantizedProductInput::kWeights).As<const int8_t>();
-  product.outputs = y.dims[y.rank - 1];
-  product.depth = a.dims[a.rank - 1];
+  Gemm gemm;
+  gemm.routines = &routines;
+  gemm.w = op.Input(QuantizedProductInput::kWeights).As<const int8_t>();
+  gemm.outputs = y.dims[y.rank - 1];
+  gemm.depth = a.dims[a.rank - 1];
   SetRescale(op, op.AttributesAs<QuantizedMatMulAttributes>().output,
-             static_cast<int32_t*>(call.workspace), product);
+             static_cast<int32_t*>(call.workspace), gemm);
   Positions rows;
   rows.x = a.As<const int8_t>();
-  rows.x_pixel = product.depth;
-  rows.run_bytes = static_cast<int>(product.depth);
+  rows.x_pixel = gemm.depth;
+  rows.run_bytes = static_cast<int>(gemm.depth);
   rows.y = y.As<int8_t>();
-  rows.y_pixel = product.outputs;
-  rows.count = static_cast<int>(elements / product.outputs);
-  RunProduct(product, rows);
+  rows.y_pixel = gemm.outputs;
+  rows.count = static_cast<int>(elements / gemm.outputs);
+  RunGemm(gemm, rows);
 }
 
 }  // namespace tenon::cpu::cortex_m

@@ -1,6 +1,6 @@
-#include "backends/cpu/kernels/cortex_m/requantize.hpp"
-
 #include "runtime/ops/requantize.hpp"
+
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
 
 namespace tenon::cpu::cortex_m {
 namespace {
@@ -21,7 +21,7 @@ int32_t Rounded(const Rescale& rescale, int32_t raw, ptrdiff_t output) {
 
 }  // namespace
 
-void FinishOneByOne(const Rescale& rescale, const SumBlock& block) {
+void RequantizeOneByOne(const Rescale& rescale, const SumBlock& block) {
   const int32_t* sums = block.sums;
   int8_t* y = block.y;
   for (int pixel = 0; pixel < block.pixels; ++pixel) {

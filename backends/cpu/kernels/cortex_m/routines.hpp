@@ -25,7 +25,7 @@ inline constexpr int kDepthwisePixels = 32;
 
 /// Windows of x times rows of weights. A window is `runs` runs of `run_bytes` contiguous elements
 /// each, `x_run` apart; an output's weights are as many, one run behind another.
-struct ProductBlock {
+struct GemmBlock {
   const int8_t* x;    ///< the first window
   ptrdiff_t x_pixel;  ///< from one window to the next
   ptrdiff_t x_run;
@@ -65,7 +65,7 @@ struct Rescale {
   const int32_t* multiplier = nullptr;  ///< kFixedPoint, kFixedPointOnce
   const int8_t* shift = nullptr;        ///< with `multiplier`
   ptrdiff_t step = 0;
-  bool is_plain = false;  ///< what ProductRoutines::is_plain says of it
+  bool is_plain = false;  ///< what GemmRoutines::is_plain says of it
 };
 
 /// `pixels` x `outputs` sums, from the output numbered `first` on.
@@ -89,24 +89,24 @@ struct Runs {
   int run_bytes;
 };
 
-struct ProductRoutines {
-  /// Writes kBlockOutputs sums for each pixel, in any order that `finish` knows; those beyond
+struct GemmRoutines {
+  /// Writes kBlockOutputs sums for each pixel, in any order that `requantize` knows; those beyond
   /// `outputs` may hold anything.
-  void (*multiply)(const ProductBlock& block, int32_t* sums);
+  void (*multiply)(const GemmBlock& block, int32_t* sums);
   /// May change the sums.
-  void (*finish)(const Rescale& rescale, const SumBlock& block);
-  /// Whether `finish` has a shorter way for all outputs of this rescale, whose bias may not be set
-  /// yet. Asked once for all blocks. Null: never.
+  void (*requantize)(const Rescale& rescale, const SumBlock& block);
+  /// Whether `requantize` has a shorter way for all outputs of this rescale, whose bias may not be
+  /// set yet. Asked once for all blocks. Null: never.
   bool (*is_plain)(const Rescale& rescale, int outputs);
   /// Both for blocks of kBlockOutputs outputs from `block`'s and `results`'s on, as many of
   /// `outputs` as it has a short way for, windows being of one run: gives how many it has done. May
   /// change `results`. Null: none.
-  int (*run)(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results);
+  int (*run)(const Rescale& rescale, const GemmBlock& block, int outputs, SumBlock& results);
   /// Of each row of `depth` weights. `rows`: 1 or more.
   void (*sum)(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums);
   /// to = bias - factor * sums, of `count` each. `bias` may be null, for none; `to` may be `sums`.
-  void (*take_off)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
-                   int32_t* to);
+  void (*subtract_scaled)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
+                          int32_t* to);
   void (*copy)(const Runs& runs);
   void (*fill)(int8_t* to, int8_t value, ptrdiff_t count);
   /// Windows of more than one run that are shorter are gathered into one run.
@@ -119,10 +119,10 @@ struct DepthwiseRoutines {
   bool (*takes)(const int8_t* w, ptrdiff_t count);
   /// sums[pixel * kBlockChannels + channel].
   void (*multiply)(const DepthwiseBlock& block, int32_t* sums);
-  void (*finish)(const Rescale& rescale, const SumBlock& block);
-  /// As of ProductRoutines.
-  void (*take_off)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
-                   int32_t* to);
+  void (*requantize)(const Rescale& rescale, const SumBlock& block);
+  /// As of GemmRoutines.
+  void (*subtract_scaled)(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
+                          int32_t* to);
   void (*fill)(int8_t* to, int8_t value, ptrdiff_t count);
   /// Whether `run`, both in one go, is right for this rescale, whose bias may not be set yet. Null:
   /// never.
@@ -161,5 +161,10 @@ struct PoolRoutines {
   /// null, for zeros, or `sums`; the window may have no pixels. Null: there is none.
   void (*add16)(const Window& window, int16_t start, const int16_t* before, int16_t* sums);
 };
+
+/// From sums to bytes for every rounding and any factor, one at a time: what instruction sets
+/// without a way of their own take, and those that have one for the rare forms that it does not
+/// cover.
+void RequantizeOneByOne(const Rescale& rescale, const SumBlock& block);
 
 }  // namespace tenon::cpu::cortex_m

@@ -23,12 +23,12 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   return PackWeights(shape, weights, bias, shared);
 }
 
-TileProduct ConvProduct(const KernelCall& call) {
+TileGemm ConvGemm(const KernelCall& call) {
   const OpCall& op = call.op;
   const TensorView* residual = op.HasInput(In::kResidual) ? &op.Input(In::kResidual) : nullptr;
-  return MakeTileProduct(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
-                         op.AttributesAs<ConvAttributes>().activation, op.Input(In::kX),
-                         op.Output(), residual);
+  return MakeTileGemm(*static_cast<const PackedWeights*>(call.state), GeometryOf(op),
+                      op.AttributesAs<ConvAttributes>().activation, op.Input(In::kX), op.Output(),
+                      residual);
 }
 
 bool HasOutputsLast(const TensorView& w) {
@@ -76,8 +76,8 @@ Status ConvCheck(const KernelSetup& setup) {
 Status ConvRun(const KernelCall& call) {
   const float* residual =
       call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
-  RunTileProduct(ConvProduct(call), call.op.Input(In::kX).As<const float>(), residual,
-                 call.op.Output().As<float>(), call.parallel);
+  RunTileGemm(ConvGemm(call), call.op.Input(In::kX).As<const float>(), residual,
+              call.op.Output().As<float>(), call.parallel);
   return OkStatus();
 }
 

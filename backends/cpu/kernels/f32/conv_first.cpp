@@ -20,7 +20,7 @@ constexpr int kMeanPixels = 16;
 
 /// One execution, on the stack.
 struct FirstConv {
-  TileProduct product;
+  TileGemm gemm;
   int tiles_per_row;
   int row_floats;    ///< of one padded input row, per channel
   bool interleaved;  ///< the copy is [rows][columns][channels], else [rows][channels][columns]
@@ -30,14 +30,14 @@ struct FirstConv {
 };
 
 void FillMeans(const TensorView& mean, FirstConv& conv) {
-  const int channels = conv.product.geometry.inputs;
+  const int channels = conv.gemm.geometry.inputs;
   for (int i = 0; i < kMeanPixels * channels; ++i) {
     conv.means[i] = mean.As<const float>()[i % channels * int64_t{mean.strides[0]}];
   }
 }
 
 void FillOffsets(FirstConv& conv) {
-  const ConvGeometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.gemm.geometry;
   int64_t* offset = conv.offsets;
   for (int kh = 0; kh < g.kernel[0]; ++kh) {
     for (int kw = 0; kw < g.kernel[1]; ++kw) {
@@ -85,7 +85,7 @@ void CopyBytes(const uint8_t* from, int64_t step, int64_t count, float mean, flo
 
 /// The same for `count` pixels whose channels are neighbours in memory.
 void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t count, float* to) {
-  const ConvGeometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.gemm.geometry;
   const bool is_dense = g.x.pixel == g.inputs;
   const int64_t at_once = is_dense ? kMeanPixels : 1;
   while (count > 0) {
@@ -100,7 +100,7 @@ void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t co
 /// One row of bytes inside the image, between `before` and `after` columns of zeros.
 void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int64_t count,
                  int64_t after, float* to) {
-  const ConvGeometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.gemm.geometry;
   std::memset(to, 0, static_cast<size_t>(conv.row_floats) * g.inputs * sizeof(float));
   if (conv.interleaved) return CopyInterleavedBytes(conv, from, count, to + before * g.inputs);
   for (int c = 0; c < g.inputs; ++c) {
@@ -112,7 +112,7 @@ void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int
 /// Copies the input rows that output row `row` reads, of the image that begins `image` elements
 /// into x.
 void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row, float* copy) {
-  const ConvGeometry& g = conv.product.geometry;
+  const ConvGeometry& g = conv.gemm.geometry;
   const int64_t left = g.pads[1] < conv.row_floats ? g.pads[1] : conv.row_floats;
   const int64_t room = conv.row_floats - left;
   const int64_t inside = g.in_extent[1] < room ? g.in_extent[1] : room;
@@ -141,8 +141,8 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
 
 /// All outputs of one row, from the copy of its inputs.
 void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands) {
-  const TileProduct& product = conv.product;
-  const ConvGeometry& g = product.geometry;
+  const TileGemm& gemm = conv.gemm;
+  const ConvGeometry& g = gemm.geometry;
   const int64_t step = int64_t{g.strides[1]} * (conv.interleaved ? g.inputs : 1);
   const float* rows[kMostPixels];
   for (int tile = 0; tile < conv.tiles_per_row; ++tile) {
@@ -154,8 +154,8 @@ void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOpe
     call.offsets = conv.offsets;
     call.taps = 1;
     call.depth = int64_t{g.Taps()} * g.inputs;
-    for (int group = 0; group < product.packed->group_count; ++group) {
-      RunTileOf(product, group, row * g.out_extent[1] + first, operands, call);
+    for (int group = 0; group < gemm.packed->group_count; ++group) {
+      RunTileOf(gemm, group, row * g.out_extent[1] + first, operands, call);
     }
   }
 }
@@ -169,9 +169,9 @@ Status FirstConvCheck(const KernelSetup& setup) {
 
 Status FirstConvRun(const KernelCall& call) {
   FirstConv conv;
-  conv.product = ConvProduct(call);
-  const ConvGeometry& g = conv.product.geometry;
-  const int tile_pixels = conv.product.packed->routines->tile_pixels;
+  conv.gemm = ConvGemm(call);
+  const ConvGeometry& g = conv.gemm.geometry;
+  const int tile_pixels = conv.gemm.packed->routines->tile_pixels;
   conv.tiles_per_row = (g.out_extent[1] + tile_pixels - 1) / tile_pixels;
   conv.row_floats = static_cast<int>(PaddedRow(call.op));
   conv.interleaved = HasDenseChannels(call.op.Input(In::kX));
@@ -183,7 +183,7 @@ Status FirstConvRun(const KernelCall& call) {
   operands.residual =
       call.op.HasInput(In::kResidual) ? call.op.Input(In::kResidual).As<const float>() : nullptr;
   operands.y = call.op.Output().As<float>();
-  ParallelFor(conv.product.small ? nullptr : call.parallel, g.images * g.out_extent[0],
+  ParallelFor(conv.gemm.small ? nullptr : call.parallel, g.images * g.out_extent[0],
               [&](int begin, int end) {
                 alignas(64) float copy[kMostRowFloats];
                 for (int row = begin; row < end; ++row) {

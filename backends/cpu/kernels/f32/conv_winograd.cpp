@@ -28,7 +28,7 @@ struct Winograd {
   ConvGeometry geometry;
   WinogradBlocks blocks;
   Activation activation;
-  Finish finish;
+  Epilogue epilogue;
   int tile_rows;
   int tile_columns;
 };
@@ -177,8 +177,8 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
   call.y_step = g.y.pixel;
   call.width = group.width;
   call.channels = group.channels;
-  call.low = state.finish.low;
-  call.high = state.finish.high;
+  call.low = state.epilogue.low;
+  call.high = state.epilogue.high;
   for (int t = 0; t < block.count; ++t) {
     const TileOrigin origin = OriginOf(state, block.first + t);
     const int rows = g.out_extent[0] - origin.row;
@@ -193,7 +193,7 @@ void TransformOutputs(const Winograd& state, const ChannelGroup& group, const Op
                       origin.row * g.residual.row + origin.column * g.residual.pixel + group.first;
     }
     state.packed->routines->winograd_output(call);
-    if (state.finish.is_clamp) continue;
+    if (state.epilogue.is_clamp) continue;
     for (int r = 0; r < call.y_rows; ++r) {
       for (int c = 0; c < call.y_columns; ++c) {
         Activate(*state.packed->routines, state.activation,
@@ -242,7 +242,7 @@ Status WinogradRun(const KernelCall& call) {
   state.geometry = GeometryOf(call.op);
   state.blocks = WinogradBlocksOf(call.op);
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
-  state.finish = MakeFinish(state.activation);
+  state.epilogue = MakeEpilogue(state.activation);
   state.tile_rows = (state.geometry.out_extent[0] + kWinogradOutputs - 1) / kWinogradOutputs;
   state.tile_columns = (state.geometry.out_extent[1] + kWinogradOutputs - 1) / kWinogradOutputs;
   Operands operands;

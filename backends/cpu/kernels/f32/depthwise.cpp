@@ -36,7 +36,7 @@ struct Depthwise {
   const DepthwiseWeights* packed;
   ConvGeometry geometry;
   Activation activation;
-  Finish finish;
+  Epilogue epilogue;
   int compact_kernel;
   int compact_stride;
   int tiles_per_row;
@@ -167,10 +167,10 @@ void RunItem(const Depthwise& state, int item, const Operands& operands, const f
   call.taps = g.Taps();
   call.compact_kernel = state.compact_kernel;
   call.compact_stride = state.compact_stride;
-  call.low = state.finish.low;
-  call.high = state.finish.high;
+  call.low = state.epilogue.low;
+  call.high = state.epilogue.high;
   state.packed->routines->depthwise(call);
-  if (state.finish.is_clamp) return;
+  if (state.epilogue.is_clamp) return;
   for (int i = 0; i < call.pixels; ++i) {
     Activate(*state.packed->routines, state.activation, call.y + i * call.y_step, call.channels);
   }
@@ -212,7 +212,7 @@ Status DepthwiseRun(const KernelCall& call) {
   state.geometry = GeometryOf(call.op);
   const ConvGeometry& g = state.geometry;
   state.activation = call.op.AttributesAs<ConvAttributes>().activation;
-  state.finish = MakeFinish(state.activation);
+  state.epilogue = MakeEpilogue(state.activation);
   state.compact_kernel = CompactKernel(g);
   state.compact_stride = static_cast<int>(g.strides[0]);
   state.tiles_per_row = (g.out_extent[1] + kMostDepthwisePixels - 1) / kMostDepthwisePixels;

@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/f32/epilogue.hpp"
 
-#include "backends/cpu/kernels/portable/elementwise/activation.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 
 namespace tenon::cpu::f32 {
 

@@ -7,28 +7,28 @@
 
 namespace tenon::cpu::f32 {
 
-struct Finish {
+struct Epilogue {
   float low = -__builtin_inff();
   float high = __builtin_inff();
   bool is_clamp = true;  ///< else `Activate` follows
 };
 
-[[nodiscard]] inline Finish MakeFinish(const Activation& activation) {
-  Finish finish;
+[[nodiscard]] inline Epilogue MakeEpilogue(const Activation& activation) {
+  Epilogue epilogue;
   switch (activation.function) {
     case UnaryFunction::kIdentity:
       break;
     case UnaryFunction::kRelu:
-      finish.low = 0.0F;
+      epilogue.low = 0.0F;
       break;
     case UnaryFunction::kClip:
-      finish.low = activation.a;
-      finish.high = activation.b;
+      epilogue.low = activation.a;
+      epilogue.high = activation.b;
       break;
     default:
-      finish.is_clamp = false;
+      epilogue.is_clamp = false;
   }
-  return finish;
+  return epilogue;
 }
 
 /// Applies an activation that is no clamp to `count` floats in place.

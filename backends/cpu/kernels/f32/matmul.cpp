@@ -10,7 +10,7 @@ namespace {
 using In = MatMulInput;
 
 /// The product as a 1x1 convolution: rows are the pixels of one image row.
-ConvGeometry ProductGeometry(const OpCall& op) {
+ConvGeometry GemmGeometry(const OpCall& op) {
   const TensorView& a = op.Input(In::kX);
   ConvGeometry g;
   g.inputs = a.dims[a.rank - 1];
@@ -49,7 +49,7 @@ Status MatMulCheck(const KernelSetup& setup) {
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& b = op.Input(In::kWeights);
-  const GroupedShape shape = ShapeOf(ProductGeometry(op));
+  const GroupedShape shape = ShapeOf(GemmGeometry(op));
   const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
   const int64_t row_step = b.strides[b.rank - 2];
   const int64_t column_step = b.strides[b.rank - 1];
@@ -64,7 +64,7 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const ConvGeometry g = ProductGeometry(op);
+  const ConvGeometry g = GemmGeometry(op);
   const int32_t dims[4] = {1, g.outputs, 1, g.in_extent[1]};
   const int32_t y_strides[4] = {0, 1, 0, g.outputs};
   const int32_t x_strides[4] = {0, 1, 0, g.inputs};
@@ -74,11 +74,10 @@ Status MatMulRun(const KernelCall& call) {
   y.rank = 4;
   TensorView x = y;
   x.strides = x_strides;
-  const TileProduct product =
-      MakeTileProduct(*static_cast<const PackedWeights*>(call.state), g,
-                      op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
-  RunTileProduct(product, op.Input(In::kX).As<const float>(), nullptr, op.Output().As<float>(),
-                 call.parallel);
+  const TileGemm gemm = MakeTileGemm(*static_cast<const PackedWeights*>(call.state), g,
+                                     op.AttributesAs<MatMulAttributes>().activation, x, y, nullptr);
+  RunTileGemm(gemm, op.Input(In::kX).As<const float>(), nullptr, op.Output().As<float>(),
+              call.parallel);
   return OkStatus();
 }
 

@@ -18,18 +18,18 @@ bool IsPointwise(const ConvGeometry& g) {
 /// Pointers to what pixels [first, first + count) read, tap after tap.
 class TileRows {
  public:
-  TileRows(const TileProduct& product, const float* x) : product_(product), x_(x) {}
+  TileRows(const TileGemm& gemm, const float* x) : gemm_(gemm), x_(x) {}
 
   [[nodiscard]] const float* const* Fill(int64_t first, int count, int source) {
     if (first == first_ && source == source_) return rows_;
     first_ = first;
     source_ = source;
-    if (product_.pointwise) {
-      const float* from = x_ + first * product_.x_step + source;
-      for (int i = 0; i < count; ++i) rows_[i] = from + i * product_.x_step;
+    if (gemm_.pointwise) {
+      const float* from = x_ + first * gemm_.x_step + source;
+      for (int i = 0; i < count; ++i) rows_[i] = from + i * gemm_.x_step;
       return rows_;
     }
-    const ConvGeometry& g = product_.geometry;
+    const ConvGeometry& g = gemm_.geometry;
     const int64_t in_image = int64_t{g.out_extent[0]} * g.out_extent[1];
     int64_t image = first / in_image;
     int64_t row = first % in_image / g.out_extent[1];
@@ -49,34 +49,34 @@ class TileRows {
 
  private:
   void FillPixel(int i, int count, const float* image, int64_t top, int64_t left) {
-    const ConvGeometry& g = product_.geometry;
+    const ConvGeometry& g = gemm_.geometry;
     const float** row = rows_ + i;
     for (int kh = 0; kh < g.kernel[0]; ++kh) {
       for (int kw = 0; kw < g.kernel[1]; ++kw) {
         *row = g.Input(image, top + int64_t{kh} * g.dilations[0],
-                       left + int64_t{kw} * g.dilations[1], product_.packed->zeros);
+                       left + int64_t{kw} * g.dilations[1], gemm_.packed->zeros);
         row += count;
       }
     }
   }
 
-  const TileProduct& product_;
+  const TileGemm& gemm_;
   const float* x_;
   int64_t first_ = -1;
   int source_ = -1;
   const float* rows_[kMostTaps * kMostPixels];
 };
 
-void ActivateTile(const TileProduct& product, float* y, int64_t y_step, int pixels, int channels) {
-  if (product.finish.is_clamp) return;
+void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, int channels) {
+  if (gemm.epilogue.is_clamp) return;
   for (int i = 0; i < pixels; ++i)
-    Activate(*product.packed->routines, product.activation, y + i * y_step, channels);
+    Activate(*gemm.packed->routines, gemm.activation, y + i * y_step, channels);
 }
 
 /// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
-void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup& group,
-                  int64_t first, const TileOperands& operands) {
-  const ConvGeometry& g = product.geometry;
+void RunScattered(const TileGemm& gemm, TileCall call, const ChannelGroup& group, int64_t first,
+                  const TileOperands& operands) {
+  const ConvGeometry& g = gemm.geometry;
   alignas(64) float tile[kMostPixels * kMostWidth];
   alignas(64) float residual[kMostPixels * kMostWidth];
   const int64_t in_image = int64_t{g.out_extent[0]} * g.out_extent[1];
@@ -97,8 +97,8 @@ void RunScattered(const TileProduct& product, TileCall call, const ChannelGroup&
     call.residual = residual;
     call.residual_step = kMostWidth;
   }
-  product.packed->routines->tile(call);
-  ActivateTile(product, tile, kMostWidth, call.pixels, group.channels);
+  gemm.packed->routines->tile(call);
+  ActivateTile(gemm, tile, kMostWidth, call.pixels, group.channels);
   for (int i = 0; i < call.pixels; ++i) {
     for (int m = 0; m < group.channels; ++m) {
       operands.y[offset(g.y, first + i, group.first + m)] = tile[i * kMostWidth + m];
@@ -117,71 +117,71 @@ GroupedShape ShapeOf(const ConvGeometry& geometry) {
   return shape;
 }
 
-TileProduct MakeTileProduct(const PackedWeights& packed, const ConvGeometry& geometry,
-                            const Activation& activation, const TensorView& x, const TensorView& y,
-                            const TensorView* residual) {
-  TileProduct product = {};
-  product.packed = &packed;
-  product.geometry = geometry;
-  product.activation = activation;
-  product.finish = MakeFinish(activation);
+TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
+                      const Activation& activation, const TensorView& x, const TensorView& y,
+                      const TensorView* residual) {
+  TileGemm gemm = {};
+  gemm.packed = &packed;
+  gemm.geometry = geometry;
+  gemm.activation = activation;
+  gemm.epilogue = MakeEpilogue(activation);
   const int tile_pixels = packed.routines->tile_pixels;
-  product.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
+  gemm.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
   const GroupedShape& shape = packed.shape;
   const int64_t weights = int64_t{shape.outputs} * shape.depth * shape.taps;
-  product.groups_first = weights * int64_t{sizeof(float)} > kManyWeightBytes;
-  product.small = geometry.Work() < kSmallWork;
-  product.pointwise = IsPointwise(geometry) && HasEvenPixels(x, &product.x_step);
-  product.scatter = !HasDenseChannels(y) || !HasEvenPixels(y, &product.y_step);
+  gemm.groups_first = weights * int64_t{sizeof(float)} > kManyWeightBytes;
+  gemm.small = geometry.Work() < kSmallWork;
+  gemm.pointwise = IsPointwise(geometry) && HasEvenPixels(x, &gemm.x_step);
+  gemm.scatter = !HasDenseChannels(y) || !HasEvenPixels(y, &gemm.y_step);
   if (residual != nullptr) {
-    product.scatter = product.scatter || !HasDenseChannels(*residual) ||
-                      !HasEvenPixels(*residual, &product.residual_step);
+    gemm.scatter = gemm.scatter || !HasDenseChannels(*residual) ||
+                   !HasEvenPixels(*residual, &gemm.residual_step);
   }
-  return product;
+  return gemm;
 }
 
-void RunTileOf(const TileProduct& product, int group_index, int64_t first,
-               const TileOperands& operands, TileCall call) {
-  const PackedWeights& packed = *product.packed;
+void RunTileOf(const TileGemm& gemm, int group_index, int64_t first, const TileOperands& operands,
+               TileCall call) {
+  const PackedWeights& packed = *gemm.packed;
   const ChannelGroup& group = packed.groups[group_index];
   call.weights = group.weights;
   call.weight_step = group.weight_step;
   call.bias = group.bias;
   call.width = group.width;
   call.channels = group.channels;
-  call.low = product.finish.low;
-  call.high = product.finish.high;
+  call.low = gemm.epilogue.low;
+  call.high = gemm.epilogue.high;
   call.residual = nullptr;
-  call.residual_step = product.residual_step;
-  call.y_step = product.y_step;
-  if (product.scatter) return RunScattered(product, call, group, first, operands);
-  call.y = operands.y + first * product.y_step + group.first;
+  call.residual_step = gemm.residual_step;
+  call.y_step = gemm.y_step;
+  if (gemm.scatter) return RunScattered(gemm, call, group, first, operands);
+  call.y = operands.y + first * gemm.y_step + group.first;
   if (operands.residual != nullptr) {
-    call.residual = operands.residual + first * product.residual_step + group.first;
+    call.residual = operands.residual + first * gemm.residual_step + group.first;
   }
-  product.packed->routines->tile(call);
-  ActivateTile(product, call.y, product.y_step, call.pixels, group.channels);
+  gemm.packed->routines->tile(call);
+  ActivateTile(gemm, call.y, gemm.y_step, call.pixels, group.channels);
 }
 
-void RunTileProduct(const TileProduct& product, const float* x, const float* residual, float* y,
-                    const ParallelRunner* parallel) {
+void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,
+                 const ParallelRunner* parallel) {
   const TileOperands operands = {x, residual, y};
-  const PackedWeights& packed = *product.packed;
-  const auto tiles = static_cast<int>(product.tiles);
+  const PackedWeights& packed = *gemm.packed;
+  const auto tiles = static_cast<int>(gemm.tiles);
   const int groups = packed.group_count;
-  const int64_t pixels = product.geometry.Pixels();
-  ParallelFor(product.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
-    TileRows rows(product, operands.x);
+  const int64_t pixels = gemm.geometry.Pixels();
+  ParallelFor(gemm.small ? nullptr : parallel, tiles * groups, [&](int begin, int end) {
+    TileRows rows(gemm, operands.x);
     for (int item = begin; item < end; ++item) {
-      const int tile = product.groups_first ? item % tiles : item / groups;
-      const int group = product.groups_first ? item / tiles : item % groups;
+      const int tile = gemm.groups_first ? item % tiles : item / groups;
+      const int group = gemm.groups_first ? item / tiles : item % groups;
       const int64_t first = pixels * tile / tiles;
       TileCall call = {};
       call.pixels = static_cast<int>(pixels * (tile + 1) / tiles - first);
       call.rows = rows.Fill(first, call.pixels, packed.groups[group].source);
       call.taps = packed.shape.taps;
       call.depth = packed.shape.depth;
-      RunTileOf(product, group, first, operands, call);
+      RunTileOf(gemm, group, first, operands, call);
     }
   });
 }

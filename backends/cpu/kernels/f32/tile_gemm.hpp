@@ -16,11 +16,11 @@
 namespace tenon::cpu::f32 {
 
 /// One execution: cheap to make, so that nothing but the weights is held per op.
-struct TileProduct {
+struct TileGemm {
   const PackedWeights* packed;
   ConvGeometry geometry;
   Activation activation;
-  Finish finish;
+  Epilogue epilogue;
   bool scatter;       ///< outputs lie at no even distances
   bool groups_first;  ///< weights are large: go through them once
   bool small;         ///< not worth a second thread
@@ -32,12 +32,12 @@ struct TileProduct {
 };
 
 /// `x`, `y` and `residual` (null: none) are the operands' views, of rank 4.
-[[nodiscard]] TileProduct MakeTileProduct(const PackedWeights& packed, const ConvGeometry& geometry,
-                                          const Activation& activation, const TensorView& x,
-                                          const TensorView& y, const TensorView* residual);
+[[nodiscard]] TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
+                                    const Activation& activation, const TensorView& x,
+                                    const TensorView& y, const TensorView* residual);
 
 /// Of a convolution whose `state` is its packed weights.
-[[nodiscard]] TileProduct ConvProduct(const KernelCall& call);
+[[nodiscard]] TileGemm ConvGemm(const KernelCall& call);
 
 /// The weights' shape of a convolution.
 [[nodiscard]] GroupedShape ShapeOf(const ConvGeometry& geometry);
@@ -50,11 +50,11 @@ struct TileOperands {
 
 /// Computes pixels [first, first + call.pixels) of one group: `call` says what is read (rows,
 /// offsets, taps, depth, pixels), the product everything else.
-void RunTileOf(const TileProduct& product, int group, int64_t first, const TileOperands& operands,
+void RunTileOf(const TileGemm& gemm, int group, int64_t first, const TileOperands& operands,
                TileCall call);
 
 /// `residual` may be null, and may be y.
-void RunTileProduct(const TileProduct& product, const float* x, const float* residual, float* y,
-                    const ParallelRunner* parallel);
+void RunTileGemm(const TileGemm& gemm, const float* x, const float* residual, float* y,
+                 const ParallelRunner* parallel);
 
 }  // namespace tenon::cpu::f32

@@ -22,21 +22,21 @@ Factor Pixels(const TensorView& view) {
   return factor;
 }
 
-Product MakeProductOf(const OpCall& op) {
-  Product product;
-  product.rank = 4;
-  product.a = Pixels(op.Input(In::kX));
-  product.y = Pixels(op.Output());
+Gemm MakeGemmOf(const OpCall& op) {
+  Gemm gemm;
+  gemm.rank = 4;
+  gemm.a = Pixels(op.Input(In::kX));
+  gemm.y = Pixels(op.Output());
   const TensorView& w =
       op.Input(In::kWeights);  // [M, C, 1, 1], dense: its transpose is the second factor
-  product.b.dims[0] = 1;
-  product.b.dims[1] = 1;
-  product.b.dims[2] = w.dims[1];
-  product.b.dims[3] = w.dims[0];
-  product.b.strides[2] = 1;
-  product.b.strides[3] = w.dims[1];
-  Simplify(&product);
-  return product;
+  gemm.b.dims[0] = 1;
+  gemm.b.dims[1] = 1;
+  gemm.b.dims[2] = w.dims[1];
+  gemm.b.dims[3] = w.dims[0];
+  gemm.b.strides[2] = 1;
+  gemm.b.strides[3] = w.dims[1];
+  Simplify(&gemm);
+  return gemm;
 }
 
 }  // namespace
@@ -48,12 +48,12 @@ Status ConvMatMulCheck(const KernelSetup& setup) {
                "oneDNN's product takes dense weights");
   TENON_ENSURE(!op.HasInput(In::kBias) || op.Input(In::kBias).IsRowMajor(), kUnsupported,
                "oneDNN's product takes a dense bias");
-  return CheckStrides(MakeProductOf(op));
+  return CheckStrides(MakeGemmOf(op));
 }
 
 Status ConvMatMulLoad(const KernelSetup& setup, void** shared) {
-  return MakeProduct(setup, MakeProductOf(setup.op),
-                     setup.op.AttributesAs<ConvAttributes>().activation, shared);
+  return MakeGemm(setup, MakeGemmOf(setup.op), setup.op.AttributesAs<ConvAttributes>().activation,
+                  shared);
 }
 
 }  // namespace tenon::cpu::onednn

@@ -50,14 +50,14 @@ bool ColumnsWithoutGaps(int rank, const Factor& factor) {
   return factor.strides[rank - 2] == 1 && factor.strides[rank - 1] >= factor.dims[rank - 2];
 }
 
-Status BiasDesc(const Product& product, dnnl_memory_desc_t* desc) {
+Status BiasDesc(const Gemm& gemm, dnnl_memory_desc_t* desc) {
   Factor bias;
-  const int last = product.rank - 1;
+  const int last = gemm.rank - 1;
   for (int i = 0; i < last; ++i) bias.dims[i] = 1;
-  bias.dims[last] = product.y.dims[last];
+  bias.dims[last] = gemm.y.dims[last];
   bias.strides[last] = 1;
-  NormaliseStrides(product.rank, &bias);
-  return MakeDesc(product.rank, bias.dims, bias.strides, desc);
+  NormaliseStrides(gemm.rank, &bias);
+  return MakeDesc(gemm.rank, bias.dims, bias.strides, desc);
 }
 
 Status FactorDesc(int rank, const Factor& factor, dnnl_memory_desc_t* desc) {
@@ -66,46 +66,45 @@ Status FactorDesc(int rank, const Factor& factor, dnnl_memory_desc_t* desc) {
 
 }  // namespace
 
-void Simplify(Product* product) {
-  BroadcastRepeated(product->rank, &product->a);
-  BroadcastRepeated(product->rank, &product->b);
-  while (product->rank > 2) {
-    const int k = product->rank - 3;
-    const bool same_rows = product->a.dims[k] == product->y.dims[k];
-    if (product->b.dims[k] != 1 || !same_rows) break;
-    if (!CanMerge(product->a, k) || !CanMerge(product->y, k)) break;
-    Merge(&product->a, product->rank, k);
-    Merge(&product->y, product->rank, k);
-    RemoveAxis(&product->b, product->rank, k);
-    --product->rank;
+void Simplify(Gemm* gemm) {
+  BroadcastRepeated(gemm->rank, &gemm->a);
+  BroadcastRepeated(gemm->rank, &gemm->b);
+  while (gemm->rank > 2) {
+    const int k = gemm->rank - 3;
+    const bool same_rows = gemm->a.dims[k] == gemm->y.dims[k];
+    if (gemm->b.dims[k] != 1 || !same_rows) break;
+    if (!CanMerge(gemm->a, k) || !CanMerge(gemm->y, k)) break;
+    Merge(&gemm->a, gemm->rank, k);
+    Merge(&gemm->y, gemm->rank, k);
+    RemoveAxis(&gemm->b, gemm->rank, k);
+    --gemm->rank;
   }
-  NormaliseStrides(product->rank, &product->a);
-  NormaliseStrides(product->rank, &product->b);
-  NormaliseStrides(product->rank, &product->y);
+  NormaliseStrides(gemm->rank, &gemm->a);
+  NormaliseStrides(gemm->rank, &gemm->b);
+  NormaliseStrides(gemm->rank, &gemm->y);
 }
 
-Status CheckStrides(const Product& product) {
-  const int rank = product.rank;
-  TENON_ENSURE(RowsWithoutGaps(rank, product.a) || ColumnsWithoutGaps(rank, product.a),
-               kUnsupported, "oneDNN's product takes a first factor with dense rows or columns");
-  TENON_ENSURE(RowsWithoutGaps(rank, product.b) || ColumnsWithoutGaps(rank, product.b),
-               kUnsupported, "oneDNN's product takes a second factor with dense rows or columns");
-  TENON_ENSURE(RowsWithoutGaps(rank, product.y), kUnsupported,
-               "oneDNN's product writes dense rows");
+Status CheckStrides(const Gemm& gemm) {
+  const int rank = gemm.rank;
+  TENON_ENSURE(RowsWithoutGaps(rank, gemm.a) || ColumnsWithoutGaps(rank, gemm.a), kUnsupported,
+               "oneDNN's product takes a first factor with dense rows or columns");
+  TENON_ENSURE(RowsWithoutGaps(rank, gemm.b) || ColumnsWithoutGaps(rank, gemm.b), kUnsupported,
+               "oneDNN's product takes a second factor with dense rows or columns");
+  TENON_ENSURE(RowsWithoutGaps(rank, gemm.y), kUnsupported, "oneDNN's product writes dense rows");
   return OkStatus();
 }
 
-Status MakeProduct(const KernelSetup& setup, const Product& product, const Activation& activation,
-                   void** shared) {
+Status MakeGemm(const KernelSetup& setup, const Gemm& gemm, const Activation& activation,
+                void** shared) {
   dnnl_memory_desc_t a;
   dnnl_memory_desc_t b_in_plan;
   dnnl_memory_desc_t bias;
   dnnl_memory_desc_t y;
-  TENON_RETURN_IF_ERROR(FactorDesc(product.rank, product.a, &a));
-  TENON_RETURN_IF_ERROR(FactorDesc(product.rank, product.b, &b_in_plan));
-  TENON_RETURN_IF_ERROR(BiasDesc(product, &bias));
-  TENON_RETURN_IF_ERROR(FactorDesc(product.rank, product.y, &y));
-  const bool pack = product.rank == 2 && setup.op.Input(In::kWeights).data != nullptr;
+  TENON_RETURN_IF_ERROR(FactorDesc(gemm.rank, gemm.a, &a));
+  TENON_RETURN_IF_ERROR(FactorDesc(gemm.rank, gemm.b, &b_in_plan));
+  TENON_RETURN_IF_ERROR(BiasDesc(gemm, &bias));
+  TENON_RETURN_IF_ERROR(FactorDesc(gemm.rank, gemm.y, &y));
+  const bool pack = gemm.rank == 2 && setup.op.Input(In::kWeights).data != nullptr;
   dnnl_memory_desc_t b = b_in_plan;
   if (pack) TENON_RETURN_IF_ERROR(AnyDesc(b_in_plan, &b));
   const bool has_bias = setup.op.HasInput(In::kBias);

@@ -16,7 +16,7 @@ struct Factor {
 
 /// y [..., M, N] = a [..., M, K] b [..., K, N], all of one rank; batch dimensions of a and b may be
 /// 1 where y's is not.
-struct Product {
+struct Gemm {
   int rank = 2;
   Factor a;
   Factor b;
@@ -25,15 +25,15 @@ struct Product {
 
 /// Makes fewer and larger matrices where b has no batch and the rows of a and y follow each other,
 /// and gives dimensions of size 1 the strides that oneDNN recognises as dense.
-void Simplify(Product* product);
+void Simplify(Gemm* gemm);
 
 /// Refuses operands (of a simplified product) that oneDNN's fast kernels do not take: each matrix
 /// needs one of its dimensions without gaps, y's the last one.
-Status CheckStrides(const Product& product);
+Status CheckStrides(const Gemm& gemm);
 
 /// Makes the primitive for op inputs 0 (a), 1 (b) and 2 (bias along N, optional). Constant b
 /// without batch is packed.
-Status MakeProduct(const KernelSetup& setup, const Product& product, const Activation& activation,
-                   void** shared);
+Status MakeGemm(const KernelSetup& setup, const Gemm& gemm, const Activation& activation,
+                void** shared);
 
 }  // namespace tenon::cpu::onednn

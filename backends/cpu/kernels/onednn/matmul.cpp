@@ -27,15 +27,15 @@ Factor MakeFactor(const TensorView& view, int rank, bool transpose) {
   return factor;
 }
 
-Product MakeProductOf(const OpCall& op) {
+Gemm MakeGemmOf(const OpCall& op) {
   const auto& attributes = op.AttributesAs<MatMulAttributes>();
-  Product product;
-  product.rank = op.Output().rank;
-  product.a = MakeFactor(op.Input(In::kX), product.rank, attributes.transpose_a != 0);
-  product.b = MakeFactor(op.Input(In::kWeights), product.rank, attributes.transpose_b != 0);
-  product.y = MakeFactor(op.Output(), product.rank, /*transpose=*/false);
-  Simplify(&product);
-  return product;
+  Gemm gemm;
+  gemm.rank = op.Output().rank;
+  gemm.a = MakeFactor(op.Input(In::kX), gemm.rank, attributes.transpose_a != 0);
+  gemm.b = MakeFactor(op.Input(In::kWeights), gemm.rank, attributes.transpose_b != 0);
+  gemm.y = MakeFactor(op.Output(), gemm.rank, /*transpose=*/false);
+  Simplify(&gemm);
+  return gemm;
 }
 
 }  // namespace
@@ -44,12 +44,12 @@ Status MatMulCheck(const KernelSetup& setup) {
   TENON_RETURN_IF_ERROR(CheckResult(MatMulSupports(setup.op)));
   TENON_ENSURE(!setup.op.HasInput(In::kBias) || setup.op.Input(In::kBias).IsRowMajor(),
                kUnsupported, "oneDNN's product takes a dense bias");
-  return CheckStrides(MakeProductOf(setup.op));
+  return CheckStrides(MakeGemmOf(setup.op));
 }
 
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
-  return MakeProduct(setup, MakeProductOf(setup.op),
-                     setup.op.AttributesAs<MatMulAttributes>().activation, shared);
+  return MakeGemm(setup, MakeGemmOf(setup.op), setup.op.AttributesAs<MatMulAttributes>().activation,
+                  shared);
 }
 
 }  // namespace tenon::cpu::onednn

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 
 namespace tenon::cpu::portable {
 

@@ -129,7 +129,7 @@ struct DequantizeCall {
 };
 
 /// What becomes of a sum S of n elements less their zero points.
-struct SumFinish {
+struct SumEpilogue {
   enum class Kind : uint8_t {
     kFloat,       ///< float(S) * factor, halves to even
     kDivide,      ///< S / divisor, halves away from zero
@@ -152,9 +152,9 @@ struct PoolCall {
   int rows;
   int columns;
   int channels;
-  uint8_t flip;        ///< to i8
-  int32_t zero_point;  ///< of sums
-  SumFinish finish;    ///< of sums
+  uint8_t flip;          ///< to i8
+  int32_t zero_point;    ///< of sums
+  SumEpilogue epilogue;  ///< of sums
 };
 
 struct ByteRoutines {
@@ -170,6 +170,9 @@ struct ByteRoutines {
   /// `count` pixels of three planes at `planes` side by side.
   void (*interleave3)(const uint8_t* const* planes, uint8_t* y, int count);
 };
+
+/// Of the chosen instruction set, for ops that are loaded now.
+[[nodiscard]] const ByteRoutines& ChosenRoutines();
 
 extern const ByteRoutines kGenericByteRoutines;
 #if defined(__aarch64__)

@@ -1,6 +1,7 @@
-#include "backends/cpu/kernels/q8/choose_routines.hpp"
-
+// The tables of routines of an instruction set.
+#include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/choose_instructions.hpp"
+#include "backends/cpu/kernels/q8/gemm_routines.hpp"
 
 namespace tenon::cpu::q8 {
 
@@ -20,6 +21,18 @@ const ByteRoutines& ChosenRoutines() {
   }
 #endif
   return kGenericByteRoutines;
+}
+
+const GemmRoutines& GemmRoutinesOf(Instructions instructions) {
+#if defined(__x86_64__)
+  if (instructions == Instructions::kAvx512Vnni) return kAvx512VnniGemmRoutines;
+  if (instructions == Instructions::kAvx2) return kAvx2GemmRoutines;
+#elif defined(__aarch64__)
+  if (instructions == Instructions::kNeonDot) return kNeonDotGemmRoutines;
+  if (instructions == Instructions::kNeon) return kNeonGemmRoutines;
+#endif
+  static_cast<void>(instructions);
+  return kGenericGemmRoutines;
 }
 
 }  // namespace tenon::cpu::q8

@@ -17,8 +17,8 @@ using In = QuantizedProductInput;
 /// True if the pixels of a kernel row lie side by side.
 bool HasRowTaps(const ConvGeometry& g) { return g.convolutions == 1 && g.dilations[1] == 1; }
 
-ProductShape ShapeOf(const ConvGeometry& g) {
-  ProductShape shape;
+GemmShape ShapeOf(const ConvGeometry& g) {
+  GemmShape shape;
   shape.outputs = g.outputs;
   shape.convolutions = g.convolutions;
   shape.channels = g.inputs / g.convolutions;
@@ -27,10 +27,10 @@ ProductShape ShapeOf(const ConvGeometry& g) {
   return shape;
 }
 
-void RunDirect(const KernelCall& call, const PackedProduct& packed, const ProductFinish& finish) {
+void RunDirect(const KernelCall& call, const PackedGemm& packed, const GemmEpilogue& epilogue) {
   const OpCall& op = call.op;
   const ConvGeometry g = ConvGeometryOf(op);
-  ProductRows rows;
+  GemmRows rows;
   rows.x = op.Input(In::kX).As<const uint8_t>();
   rows.y = op.Output().As<uint8_t>();
   rows.depth = g.inputs / g.convolutions;
@@ -52,7 +52,7 @@ void RunDirect(const KernelCall& call, const PackedProduct& packed, const Produc
     rows.x_steps = {g.x.image, g.x.row * g.strides[0], g.x.pixel * g.strides[1]};
     rows.y_steps = {g.y.image * rows.y_bytes, g.y.row * rows.y_bytes, g.y.pixel * rows.y_bytes};
   }
-  RunProductRows(packed, finish, rows, call.parallel);
+  RunGemmRows(packed, epilogue, rows, call.parallel);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(In::kWeights);
   const ConvGeometry g = ConvGeometryOf(op);
-  ProductWeightsView weights;
+  GemmWeightsView weights;
   weights.data = w.As<const uint8_t>();
   weights.is_signed = w.dtype == DType::kI8;
   weights.output_step = w.strides[0];
@@ -78,21 +78,21 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   weights.column_step = w.strides[3];
   weights.tap_step = w.strides[3];
   weights.taps_in_row = HasRowTaps(g) ? 1 : g.kernel[1];
-  return PackProduct(op, ShapeOf(g), weights, op.AttributesAs<QuantizedConvAttributes>().output,
-                     g.inputs, WeightPasses(op, 0), shared);
+  return PackGemm(op, ShapeOf(g), weights, op.AttributesAs<QuantizedConvAttributes>().output,
+                  g.inputs, WeightPasses(op, 0), shared);
 }
 
 Status ConvRun(const KernelCall& call) {
   const OpCall& op = call.op;
-  const auto& packed = *static_cast<const PackedProduct*>(call.state);
-  const ProductFinish finish =
-      MakeFinish(packed, op.AttributesAs<QuantizedConvAttributes>().output);
+  const auto& packed = *static_cast<const PackedGemm*>(call.state);
+  const GemmEpilogue epilogue =
+      MakeEpilogue(packed, op.AttributesAs<QuantizedConvAttributes>().output);
   if (IsDirect(op)) {
-    RunDirect(call, packed, finish);
+    RunDirect(call, packed, epilogue);
   } else {
     BandConv conv;
     conv.packed = &packed;
-    conv.finish = &finish;
+    conv.epilogue = &epilogue;
     conv.geometry = ConvGeometryOf(op);
     conv.shape = ShapeOf(conv.geometry);
     conv.x = op.Input(In::kX).As<const uint8_t>();

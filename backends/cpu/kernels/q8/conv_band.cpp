@@ -155,7 +155,7 @@ void FillTaps(const BandConv& conv, int64_t row_bytes, int64_t* taps) {
   }
 }
 
-void RunGroup(const BandConv& conv, const Band& band, const uint8_t* copy, ProductCall& call) {
+void RunGroup(const BandConv& conv, const Band& band, const uint8_t* copy, GemmCall& call) {
   const ConvGeometry& g = conv.geometry;
   const int64_t row_bytes = RowBytes(conv, band.columns);
   call.pixels = band.columns;
@@ -180,12 +180,12 @@ void RunBandConv(const BandConv& conv, const ParallelRunner* parallel) {
   ParallelFor(parallel, items, [&](int begin, int end) {
     alignas(64) uint8_t copy[kMostBandBytes];
     int64_t taps[kMostPasses * kMostTaps];
-    ProductCall call = {};
+    GemmCall call = {};
     call.taps = taps;
     call.tap_count = conv.shape.taps * conv.packed->passes;
     call.depth = conv.shape.Depth();
     call.flip = conv.flip;
-    call.finish = conv.finish;
+    call.epilogue = conv.epilogue;
     call.x_step = int64_t{g.strides[1]} * g.inputs;
     call.y_step = g.y.pixel * conv.y_bytes;
     int64_t copied = -1;

@@ -12,10 +12,10 @@ namespace tenon::cpu::q8 {
 
 /// One execution. What one output pixel reads fits kMostBandBytes.
 struct BandConv {
-  const PackedProduct* packed;
-  const ProductFinish* finish;
+  const PackedGemm* packed;
+  const GemmEpilogue* epilogue;
   ConvGeometry geometry;  ///< strides in elements
-  ProductShape shape;
+  GemmShape shape;
   const uint8_t* x;
   uint8_t* y;
   int y_bytes;  ///< of an output element

@@ -5,7 +5,7 @@
 
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
-#include "backends/cpu/kernels/q8/choose_routines.hpp"
+#include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 

@@ -13,7 +13,7 @@
 namespace tenon::cpu::q8 {
 
 /// How a sum becomes an output.
-enum class FinishKind : uint8_t {
+enum class EpilogueKind : uint8_t {
   kSums,        ///< y is i32: the sum itself
   kFloats,      ///< y is f32
   kHalfEven,    ///< i8 or u8, all factors finite
@@ -22,8 +22,8 @@ enum class FinishKind : uint8_t {
 };
 
 /// What all groups of one op share.
-struct ProductFinish {
-  FinishKind kind;
+struct GemmEpilogue {
+  EpilogueKind kind;
   bool fixed_point;  ///< what kExact computes, else half even
   bool once;         ///< fixed point rounded once; the first rounding's `offset` is 0 then
   /// Of the output as i8: a u8 output is computed as one, 128 less, and `flip` turns it back.
@@ -35,7 +35,7 @@ struct ProductFinish {
 
 /// Packed constants of a group of output channels. Arrays have `width` entries, by place: place p
 /// holds the channel `routines.channel_at(p, width)` of the group, or nothing from `channels` on.
-struct ProductGroup {
+struct GemmGroup {
   int32_t first;     ///< of the op's output channels
   int32_t channels;  ///< 1 to width
   int32_t width;     ///< a multiple of kWidthStep, at most kMostWidth
@@ -54,11 +54,11 @@ struct ProductGroup {
   const int32_t* shift;
 };
 
-/// `pixels` outputs at even distances of one group: y[i][m] = finish(bias[m] + sum over taps t and
-/// k < depth of (x ^ flip)[i * x_step + source + taps[t] + k] * weights[t][k][m]), bytes of x being
-/// unsigned. A tap of `depth` bytes is read in steps of four; the last step of a depth that is no
-/// multiple of four begins at depth - 4, or at 0 where that is negative.
-struct ProductCall {
+/// `pixels` outputs at even distances of one group: y[i][m] = epilogue(bias[m] + sum over taps t
+/// and k < depth of (x ^ flip)[i * x_step + source + taps[t] + k] * weights[t][k][m]), bytes of x
+/// being unsigned. A tap of `depth` bytes is read in steps of four; the last step of a depth that
+/// is no multiple of four begins at depth - 4, or at 0 where that is negative.
+struct GemmCall {
   const uint8_t* x;
   uint8_t* y;      ///< of the group's first channel
   int64_t x_step;  ///< bytes
@@ -68,13 +68,13 @@ struct ProductCall {
   int32_t depth;
   int32_t pixels;
   uint32_t flip;  ///< 0x80808080 where x is i8: that makes it u8, 128 more
-  const ProductGroup* group;
-  const ProductFinish* finish;
+  const GemmGroup* group;
+  const GemmEpilogue* epilogue;
 };
 
-struct ProductRoutines {
+struct GemmRoutines {
   const char* name;
-  void (*run)(const ProductCall& call);
+  void (*run)(const GemmCall& call);
   /// Where the weight of place `p` and byte `k` of a step stands among its kDepthStep * width.
   int (*weight_place)(int p, int k, int width);
   int (*channel_at)(int p, int width);
@@ -82,24 +82,24 @@ struct ProductRoutines {
   bool signed_x;
 };
 
-[[nodiscard]] const ProductRoutines& ProductRoutinesOf(Instructions instructions);
+[[nodiscard]] const GemmRoutines& GemmRoutinesOf(Instructions instructions);
 
-extern const ProductRoutines kGenericProductRoutines;
+extern const GemmRoutines kGenericGemmRoutines;
 #if defined(__x86_64__)
-extern const ProductRoutines kAvx2ProductRoutines;
-extern const ProductRoutines kAvx512VnniProductRoutines;
+extern const GemmRoutines kAvx2GemmRoutines;
+extern const GemmRoutines kAvx512VnniGemmRoutines;
 #elif defined(__aarch64__)
-extern const ProductRoutines kNeonProductRoutines;
-extern const ProductRoutines kNeonDotProductRoutines;
+extern const GemmRoutines kNeonGemmRoutines;
+extern const GemmRoutines kNeonDotGemmRoutines;
 #endif
 
 /// The output, as i8, of one sum at place `p`; any kind but kSums and kFloats. For the few sums
 /// whose rounding the fast form cannot tell.
-[[nodiscard]] int32_t ExactOutput(const ProductGroup& group, const ProductFinish& finish, int p,
+[[nodiscard]] int32_t ExactOutput(const GemmGroup& group, const GemmEpilogue& epilogue, int p,
                                   int32_t sum);
 
 /// Outputs of one pixel from its sums by place, of any kind.
-void StoreFromSums(const ProductRoutines& routines, const ProductGroup& group,
-                   const ProductFinish& finish, const int32_t* sums, uint8_t* y);
+void StoreFromSums(const GemmRoutines& routines, const GemmGroup& group,
+                   const GemmEpilogue& epilogue, const int32_t* sums, uint8_t* y);
 
 }  // namespace tenon::cpu::q8

@@ -13,7 +13,7 @@ constexpr int64_t kFewestPixels = 24;
 constexpr int kItemsPerThread = 8;
 
 /// In how many blocks a row of pixels is cut.
-int64_t BlocksOfRow(const PackedProduct& packed, const ProductRows& rows, int threads) {
+int64_t BlocksOfRow(const PackedGemm& packed, const GemmRows& rows, int threads) {
   int64_t pixels = kBlockBytes / rows.depth;
   const int64_t row_count = int64_t{rows.images} * rows.height;
   if (threads > 1) {
@@ -28,8 +28,8 @@ int64_t BlocksOfRow(const PackedProduct& packed, const ProductRows& rows, int th
 
 }  // namespace
 
-void RunProductRows(const PackedProduct& packed, const ProductFinish& finish,
-                    const ProductRows& rows, const ParallelRunner* parallel) {
+void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const GemmRows& rows,
+                 const ParallelRunner* parallel) {
   const int64_t row_count = int64_t{rows.images} * rows.height;
   int64_t channels = 0;
   for (int g = 0; g < packed.group_count; ++g) channels += packed.groups[g].width;
@@ -40,12 +40,12 @@ void RunProductRows(const PackedProduct& packed, const ProductFinish& finish,
   const auto items = static_cast<int>(row_count * blocks * groups);
   ParallelFor(parallel, items, [&](int begin, int end) {
     const int64_t taps[kMostPasses] = {};
-    ProductCall call = {};
+    GemmCall call = {};
     call.taps = taps;
     call.tap_count = packed.passes;
     call.depth = rows.depth;
     call.flip = rows.flip;
-    call.finish = &finish;
+    call.epilogue = &epilogue;
     call.x_step = rows.x_steps.pixel;
     call.y_step = rows.y_steps.pixel;
     for (int item = begin; item < end; ++item) {

@@ -17,7 +17,7 @@ struct PixelSteps {
 };
 
 /// `images` x `height` rows of `width` pixels.
-struct ProductRows {
+struct GemmRows {
   const uint8_t* x = nullptr;
   uint8_t* y = nullptr;
   PixelSteps x_steps;
@@ -30,8 +30,8 @@ struct ProductRows {
   uint32_t flip = 0;
 };
 
-void RunProductRows(const PackedProduct& packed, const ProductFinish& finish,
-                    const ProductRows& rows, const ParallelRunner* parallel);
+void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const GemmRows& rows,
+                 const ParallelRunner* parallel);
 
 /// Multiply-accumulates that take about as long as starting a second thread.
 inline constexpr int64_t kSmallWork = 100'000;

@@ -20,15 +20,15 @@ int32_t ZeroPointAt(const OpCall& op, int input, int index) {
   return view.dtype == DType::kI8 ? view.As<const int8_t>()[at] : view.As<const uint8_t>()[at];
 }
 
-int32_t WeightAt(const ProductWeightsView& weights, int64_t offset) {
+int32_t WeightAt(const GemmWeightsView& weights, int64_t offset) {
   const uint8_t bits = weights.data[offset];
   return weights.is_signed ? static_cast<int8_t>(bits) : bits;
 }
 
-int Steps(const ProductShape& shape) { return CeilDiv(shape.Depth(), kDepthStep); }
+int Steps(const GemmShape& shape) { return CeilDiv(shape.Depth(), kDepthStep); }
 
 template <typename Use>
-void ForEachWeight(const ProductShape& shape, const ProductWeightsView& weights, int output,
+void ForEachWeight(const GemmShape& shape, const GemmWeightsView& weights, int output,
                    const Use& use) {
   for (int tap = 0; tap < shape.taps; ++tap) {
     const int64_t at_tap = output * weights.output_step +
@@ -48,8 +48,8 @@ int32_t ClampToByte(int32_t value) { return value < -128 ? -128 : (value > 127 ?
 
 /// How the arrays of all groups lie; made twice: to learn the size, then with memory.
 struct Arrays {
-  PackedProduct* packed = nullptr;
-  ProductGroup* groups = nullptr;
+  PackedGemm* packed = nullptr;
+  GemmGroup* groups = nullptr;
   uint8_t* padding = nullptr;
   int8_t* weights = nullptr;
   int32_t* bias = nullptr;
@@ -71,8 +71,8 @@ struct Sizes {
 
 Arrays LayOut(BlockLayout& block, const Sizes& sizes) {
   Arrays arrays;
-  arrays.packed = block.Take<PackedProduct>(1);
-  arrays.groups = block.Take<ProductGroup>(static_cast<size_t>(sizes.groups));
+  arrays.packed = block.Take<PackedGemm>(1);
+  arrays.groups = block.Take<GemmGroup>(static_cast<size_t>(sizes.groups));
   arrays.padding = block.Take<uint8_t>(sizes.x_channels);
   arrays.weights = block.Take<int8_t>(sizes.width * sizes.steps * kDepthStep);
   arrays.bias = block.Take<int32_t>(sizes.width);
@@ -88,11 +88,11 @@ Arrays LayOut(BlockLayout& block, const Sizes& sizes) {
 
 /// The groups of channels of all parts, without what they point to.
 template <typename Use>
-void ForEachGroup(const ProductShape& shape, const Use& use) {
+void ForEachGroup(const GemmShape& shape, const Use& use) {
   const int outputs = shape.outputs / shape.convolutions;
   for (int part = 0; part < shape.convolutions; ++part) {
     for (int done = 0; done < outputs; done += kMostWidth) {
-      ProductGroup group = {};
+      GemmGroup group = {};
       group.first = part * outputs + done;
       group.channels = outputs - done < kMostWidth ? outputs - done : kMostWidth;
       group.width = RoundUp(group.channels, kWidthStep);
@@ -105,12 +105,12 @@ void ForEachGroup(const ProductShape& shape, const Use& use) {
 /// Fills one group's arrays.
 class GroupPacker {
  public:
-  GroupPacker(const OpCall& op, const ProductShape& shape, const ProductWeightsView& weights,
-              const PackedProduct& packed)
+  GroupPacker(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
+              const PackedGemm& packed)
       : op_(op), shape_(shape), weights_(weights), packed_(packed) {}
 
   /// `arrays` begin at the group's.
-  void Pack(const ProductGroup& group, const Arrays& arrays) {
+  void Pack(const GemmGroup& group, const Arrays& arrays) {
     is_tame_ = true;
     int places[kMostWidth * kDepthStep];
     for (int p = 0; p < group.width; ++p) {
@@ -127,14 +127,14 @@ class GroupPacker {
     }
   }
 
-  /// ProductGroup::is_tame, of the group packed last.
+  /// GemmGroup::is_tame, of the group packed last.
   [[nodiscard]] bool is_tame() const { return is_tame_; }
-  /// False if some channel of any group has a factor that only FinishKind::kExact takes.
+  /// False if some channel of any group has a factor that only EpilogueKind::kExact takes.
   [[nodiscard]] bool has_sound_factors() const { return has_sound_factors_; }
 
  private:
   /// Weights of one channel; `bias_` and `most_sum_` of it.
-  void PackChannel(const ProductGroup& group, int m, const int* places, int8_t* packed) {
+  void PackChannel(const GemmGroup& group, int m, const int* places, int8_t* packed) {
     const int32_t w_zero_point = ZeroPointAt(op_, In::kWeightsZeroPoint, m);
     const int depth = shape_.Depth();
     const int last = depth < kDepthStep ? 0 : depth - kDepthStep;
@@ -203,24 +203,25 @@ class GroupPacker {
   }
 
   const OpCall& op_;
-  const ProductShape& shape_;
-  const ProductWeightsView& weights_;
-  const PackedProduct& packed_;
+  const GemmShape& shape_;
+  const GemmWeightsView& weights_;
+  const PackedGemm& packed_;
   uint32_t bias_ = 0;
   double most_sum_ = 0.0;
   bool is_tame_ = true;
   bool has_sound_factors_ = true;
 };
 
-FinishKind KindOf(const QuantizedOutput& output, bool has_sound_factors) {
-  if (output.to == static_cast<int32_t>(DType::kI32)) return FinishKind::kSums;
-  if (output.to == static_cast<int32_t>(DType::kF32)) return FinishKind::kFloats;
-  if (!has_sound_factors) return FinishKind::kExact;
-  return output.rounding == Rounding::kHalfEven ? FinishKind::kHalfEven : FinishKind::kFixedPoint;
+EpilogueKind KindOf(const QuantizedOutput& output, bool has_sound_factors) {
+  if (output.to == static_cast<int32_t>(DType::kI32)) return EpilogueKind::kSums;
+  if (output.to == static_cast<int32_t>(DType::kF32)) return EpilogueKind::kFloats;
+  if (!has_sound_factors) return EpilogueKind::kExact;
+  return output.rounding == Rounding::kHalfEven ? EpilogueKind::kHalfEven
+                                                : EpilogueKind::kFixedPoint;
 }
 
 /// Lets `group` point to its part of the arrays and moves them on to the next group's.
-void Place(const Sizes& sizes, ProductGroup& group, Arrays& arrays) {
+void Place(const Sizes& sizes, GemmGroup& group, Arrays& arrays) {
   group.weights = arrays.weights;
   group.bias = arrays.bias;
   group.multiplier = arrays.multiplier;
@@ -241,10 +242,10 @@ void Place(const Sizes& sizes, ProductGroup& group, Arrays& arrays) {
 
 }  // namespace
 
-Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWeightsView& weights,
-                   const QuantizedOutput& output, int x_channels, int passes, void** shared) {
+Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
+                const QuantizedOutput& output, int x_channels, int passes, void** shared) {
   Sizes sizes;
-  ForEachGroup(shape, [&](const ProductGroup& group) {
+  ForEachGroup(shape, [&](const GemmGroup& group) {
     ++sizes.groups;
     sizes.width += static_cast<size_t>(group.width);
   });
@@ -260,8 +261,8 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
                static_cast<int64_t>(measure.bytes()));
   BlockLayout block(memory);
   Arrays arrays = LayOut(block, sizes);
-  PackedProduct& packed = *arrays.packed;
-  packed.routines = &ProductRoutinesOf(ChosenInstructions());
+  PackedGemm& packed = *arrays.packed;
+  packed.routines = &GemmRoutinesOf(ChosenInstructions());
   packed.bytes = measure.bytes();
   packed.fixed_point = sizes.fixed_point;
   packed.once = output.rounding == Rounding::kFixedPointOnce;
@@ -272,7 +273,7 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
     packed.padding[c] = static_cast<uint8_t>(ZeroPointAt(op, In::kXZeroPoint, c));
   }
   GroupPacker packer(op, shape, weights, packed);
-  ForEachGroup(shape, [&](ProductGroup group) {
+  ForEachGroup(shape, [&](GemmGroup group) {
     const Arrays own = arrays;
     Place(sizes, group, arrays);
     packer.Pack(group, own);
@@ -284,23 +285,24 @@ Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWei
   return OkStatus();
 }
 
-ProductFinish MakeFinish(const PackedProduct& packed, const QuantizedOutput& output) {
-  ProductFinish finish = {};
-  finish.kind = packed.kind;
-  finish.fixed_point = packed.fixed_point;
-  finish.once = packed.once;
-  if (finish.kind == FinishKind::kSums || finish.kind == FinishKind::kFloats) return finish;
+GemmEpilogue MakeEpilogue(const PackedGemm& packed, const QuantizedOutput& output) {
+  GemmEpilogue epilogue = {};
+  epilogue.kind = packed.kind;
+  epilogue.fixed_point = packed.fixed_point;
+  epilogue.once = packed.once;
+  if (epilogue.kind == EpilogueKind::kSums || epilogue.kind == EpilogueKind::kFloats)
+    return epilogue;
   const bool is_unsigned = output.to == static_cast<int32_t>(DType::kU8);
   const int32_t less = is_unsigned ? 128 : 0;
-  finish.zero_point = output.zero_point - less;
-  finish.min = output.min - less;
-  finish.max = output.max - less;
-  finish.flip = is_unsigned ? 0x80808080U : 0U;
-  return finish;
+  epilogue.zero_point = output.zero_point - less;
+  epilogue.min = output.min - less;
+  epilogue.max = output.max - less;
+  epilogue.flip = is_unsigned ? 0x80808080U : 0U;
+  return epilogue;
 }
 
-size_t PackedProductBytes(const void* shared, const void*) {
-  return shared == nullptr ? 0 : static_cast<const PackedProduct*>(shared)->bytes;
+size_t PackedGemmBytes(const void* shared, const void*) {
+  return shared == nullptr ? 0 : static_cast<const PackedGemm*>(shared)->bytes;
 }
 
 }  // namespace tenon::cpu::q8

@@ -15,7 +15,7 @@ namespace tenon::cpu::q8 {
 
 /// `convolutions` equal and independent parts, `outputs` channels together. A tap reads `columns`
 /// pixels that lie side by side, `channels` of each: depth = columns * channels.
-struct ProductShape {
+struct GemmShape {
   int outputs = 1;
   int convolutions = 1;
   int channels = 1;
@@ -27,7 +27,7 @@ struct ProductShape {
 
 /// Strided i8 or u8: w(m, c, column, tap) = data[m * output_step + c * channel_step + column *
 /// column_step + (tap / taps_in_row) * row_step + (tap % taps_in_row) * tap_step].
-struct ProductWeightsView {
+struct GemmWeightsView {
   const uint8_t* data = nullptr;
   bool is_signed = true;
   int64_t output_step = 0;
@@ -39,26 +39,26 @@ struct ProductWeightsView {
 };
 
 /// Lies in one block with everything that it points to.
-struct PackedProduct {
-  const ProductRoutines* routines;
+struct PackedGemm {
+  const GemmRoutines* routines;
   size_t bytes;
-  FinishKind kind;
+  EpilogueKind kind;
   bool fixed_point;
   bool once;       ///< fixed point is rounded once
   int32_t passes;  ///< over weights that are the sums of so many i8; see WeightPasses
   int32_t group_count;
-  ProductGroup* groups;
+  GemmGroup* groups;
   uint8_t* padding;  ///< the zero point of each input channel, as x has it
 };
 
 /// Packs the constants of `op`, a quantized convolution or product with inputs 1 to 6 constant.
 /// `x_channels`: of all parts together. Errors: no memory.
-Status PackProduct(const OpCall& op, const ProductShape& shape, const ProductWeightsView& weights,
-                   const QuantizedOutput& output, int x_channels, int passes, void** shared);
+Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
+                const QuantizedOutput& output, int x_channels, int passes, void** shared);
 
-[[nodiscard]] ProductFinish MakeFinish(const PackedProduct& packed, const QuantizedOutput& output);
+[[nodiscard]] GemmEpilogue MakeEpilogue(const PackedGemm& packed, const QuantizedOutput& output);
 
 /// `held_bytes`, `open` and `unload` of the kernels that use it.
-size_t PackedProductBytes(const void* shared, const void* state);
+size_t PackedGemmBytes(const void* shared, const void* state);
 
 }  // namespace tenon::cpu::q8

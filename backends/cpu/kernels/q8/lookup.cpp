@@ -1,6 +1,6 @@
 // Table lookups of bytes.
 #include "backends/cpu/caps/bytes_caps.hpp"
-#include "backends/cpu/kernels/q8/choose_routines.hpp"
+#include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "backends/cpu/kernels/q8/staged_rows.hpp"
 #include "runtime/ops/attributes.hpp"

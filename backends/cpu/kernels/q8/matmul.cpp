@@ -26,24 +26,24 @@ Status MatMulLoad(const KernelSetup& setup, void** shared) {
   const bool transposed = attributes.matmul.transpose_b != 0;
   const int64_t row_step = b.strides[b.rank - 2];
   const int64_t column_step = b.strides[b.rank - 1];
-  ProductShape shape;
+  GemmShape shape;
   shape.outputs = op.Output().dims[op.Output().rank - 1];
   shape.channels = op.Input(In::kX).dims[op.Input(In::kX).rank - 1];
-  ProductWeightsView weights;
+  GemmWeightsView weights;
   weights.data = b.As<const uint8_t>();
   weights.is_signed = b.dtype == DType::kI8;
   weights.output_step = transposed ? row_step : column_step;
   weights.channel_step = transposed ? column_step : row_step;
-  return PackProduct(op, shape, weights, attributes.output, 1,
-                     WeightPasses(op, MatMulOutputAxis(op)), shared);
+  return PackGemm(op, shape, weights, attributes.output, 1, WeightPasses(op, MatMulOutputAxis(op)),
+                  shared);
 }
 
 Status MatMulRun(const KernelCall& call) {
   const OpCall& op = call.op;
   const TensorView& a = op.Input(In::kX);
   const TensorView& y = op.Output();
-  const auto& packed = *static_cast<const PackedProduct*>(call.state);
-  ProductRows rows;
+  const auto& packed = *static_cast<const PackedGemm*>(call.state);
+  GemmRows rows;
   rows.x = a.As<const uint8_t>();
   rows.y = y.As<uint8_t>();
   rows.depth = a.dims[a.rank - 1];
@@ -52,8 +52,8 @@ Status MatMulRun(const KernelCall& call) {
   rows.x_steps.pixel = rows.depth;
   rows.y_steps.pixel = int64_t{y.dims[y.rank - 1]} * rows.y_bytes;
   rows.flip = FlipOf(a);
-  RunProductRows(packed, MakeFinish(packed, op.AttributesAs<QuantizedMatMulAttributes>().output),
-                 rows, call.parallel);
+  RunGemmRows(packed, MakeEpilogue(packed, op.AttributesAs<QuantizedMatMulAttributes>().output),
+              rows, call.parallel);
   return OkStatus();
 }
 

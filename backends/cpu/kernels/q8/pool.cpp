@@ -46,9 +46,9 @@ Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
   return pooling;
 }
 
-void SetAverage(const Pooling& pooling, int64_t count, SumFinish* finish) {
-  finish->divisor = count;
-  finish->factor = pooling.scale / static_cast<float>(count);
+void SetAverage(const Pooling& pooling, int64_t count, SumEpilogue* epilogue) {
+  epilogue->divisor = count;
+  epilogue->factor = pooling.scale / static_cast<float>(count);
 }
 
 void RunItem(const Pooling& pooling, int item) {
@@ -75,7 +75,7 @@ void RunItem(const Pooling& pooling, int item) {
     call.columns = columns.taps;
     if (pooling.is_average) {
       const int64_t counted = Counted(pooling.axes[1], column, pooling.with_padding);
-      SetAverage(pooling, counted_rows * counted, &call.finish);
+      SetAverage(pooling, counted_rows * counted, &call.epilogue);
     }
     pooling.routine(call);
     call.y += y.strides[3];
@@ -120,10 +120,10 @@ Status AveragePoolRun(const KernelCall& call) {
   pooling.with_padding = attributes.pool.count_include_pad != 0;
   pooling.scale = attributes.scale.scale;
   pooling.call.zero_point = attributes.x_zero_point - OffsetToI8(call.op.Input(0).dtype);
-  pooling.call.finish.kind = attributes.output.rounding == Rounding::kHalfAway
-                                 ? SumFinish::Kind::kDivide
-                                 : SumFinish::Kind::kFloat;
-  pooling.call.finish.output = ByteOutputOf(attributes.output);
+  pooling.call.epilogue.kind = attributes.output.rounding == Rounding::kHalfAway
+                                   ? SumEpilogue::Kind::kDivide
+                                   : SumEpilogue::Kind::kFloat;
+  pooling.call.epilogue.output = ByteOutputOf(attributes.output);
   return RunPooling(call, pooling);
 }
 
@@ -146,12 +146,12 @@ Status ImageSumRun(const KernelCall& call) {
   whole.columns = x.dims[3];
   whole.flip = FlipToI8(x.dtype);
   whole.zero_point = attributes.x_zero_point - OffsetToI8(x.dtype);
-  whole.finish.kind = attributes.output.rounding == Rounding::kFixedPoint
-                          ? SumFinish::Kind::kFixedPoint
-                          : SumFinish::Kind::kFloat;
-  whole.finish.factor = attributes.scale.scale;
-  whole.finish.fixed = FactorOf(attributes.scale);
-  whole.finish.output = ByteOutputOf(attributes.output);
+  whole.epilogue.kind = attributes.output.rounding == Rounding::kFixedPoint
+                            ? SumEpilogue::Kind::kFixedPoint
+                            : SumEpilogue::Kind::kFloat;
+  whole.epilogue.factor = attributes.scale.scale;
+  whole.epilogue.fixed = FactorOf(attributes.scale);
+  whole.epilogue.output = ByteOutputOf(attributes.output);
   ParallelFor(x.Elements() < kSmallWork ? nullptr : call.parallel, x.dims[0] * parts,
               [&](int begin, int end) {
                 for (int item = begin; item < end; ++item) {

@@ -1,6 +1,6 @@
 // What the kernels on bytes share.
 #include "backends/cpu/kernels/held_block.hpp"
-#include "backends/cpu/kernels/q8/choose_routines.hpp"
+#include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 
 namespace tenon::cpu::q8 {

@@ -68,7 +68,7 @@ struct Accumulators {
     }
   }
 
-  [[gnu::always_inline]] void Finish(const TileCall& call) {
+  [[gnu::always_inline]] void Epilogue(const TileCall& call) {
     if (call.residual != nullptr) AddResidual(call.residual, call.residual_step);
     const Bounds<kLanes> bounds(call.low, call.high);
     const Bounds<Shape::kHalfLanes> half_bounds(call.low, call.high);
@@ -142,7 +142,7 @@ static void Tile(const TileCall& call) {
   }
   TENON_UNROLL
   for (int p = 1; p < kParts; ++p) sums[0].Add(sums[p]);
-  sums[0].Finish(call);
+  sums[0].Epilogue(call);
 }
 
 constexpr int kTilePixels = TENON_F32_TILE.pixels;

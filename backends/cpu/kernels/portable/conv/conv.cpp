@@ -13,6 +13,7 @@ namespace {
 using In = ConvInput;
 
 using Conv = ConvGemm<TileGemm>;
+using In = ConvInput;
 
 /// True if rows follow each other without a gap, so that all can be taken as one.
 bool RowsMerge(const TensorView& view) {
@@ -92,7 +93,7 @@ TileGemm GemmOf(const Conv& conv, int image, int group) {
 Status ConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op, /*by_rows=*/false);
-  RunConvGemms(call, conv, GemmOf, 0, conv.images);
+  RunConvGemms<GemmOf>(call, conv, 0, conv.images);
   return OkStatus();
 }
 
@@ -105,7 +106,7 @@ Status ConvInPlaceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   Conv conv = Prepare(call.op, /*by_rows=*/true);
   const Addend whole = conv.gemm.addends[1];
-  RunConvInPlace(call, conv, GemmOf, [&](int first, char* y) {
+  RunConvInPlace<GemmOf>(call, conv, [&](int first, char* y) {
     conv.gemm.y = reinterpret_cast<float*>(y);
     if (whole.data != nullptr) conv.gemm.addends[1].data = whole.data + first * whole.row;
   });

@@ -24,23 +24,17 @@ struct ConvGemm {
   }
 };
 
-/// The GEMM of one image and group.
-template <typename Gemm>
-using GemmOfPart = Gemm (*)(const ConvGemm<Gemm>& conv, int image, int group);
-
-/// Of `images` images from `first` on.
-template <typename Gemm>
-void RunConvGemms(const KernelCall& call, const ConvGemm<Gemm>& conv, GemmOfPart<Gemm> make,
-                  int first, int images) {
+/// Of `images` images from `first` on. kGemmOf(conv, image, group) gives the GEMM of one.
+template <auto kGemmOf, typename Gemm>
+void RunConvGemms(const KernelCall& call, const ConvGemm<Gemm>& conv, int first, int images) {
   RunGemms(call.parallel, images * conv.groups, GemmTasks(conv.gemm),
-           [&](int part) { return make(conv, first + part / conv.groups, part % conv.groups); });
+           [&](int part) { return kGemmOf(conv, first + part / conv.groups, part % conv.groups); });
 }
 
 /// Runs it over its input, by way of a workspace: `start(row, y)` sets what else than the window
 /// of the GEMM differs for the rows from `row` on, and where they go.
-template <typename Gemm, typename Start>
-void RunConvInPlace(const KernelCall& call, ConvGemm<Gemm>& conv, GemmOfPart<Gemm> make,
-                    const Start& start) {
+template <auto kGemmOf, typename Gemm, typename Start>
+void RunConvInPlace(const KernelCall& call, ConvGemm<Gemm>& conv, const Start& start) {
   const TensorView& y = call.op.Output();
   const int top = conv.gemm.pads[0];
   conv.y_image = 0;  // rows go to the workspace
@@ -55,7 +49,7 @@ void RunConvInPlace(const KernelCall& call, ConvGemm<Gemm>& conv, GemmOfPart<Gem
       conv.gemm.pads[0] = top - first;
       conv.gemm.out_extent[0] = count;
       start(first, rows.New());
-      RunConvGemms(call, conv, make, image, 1);
+      RunConvGemms<kGemmOf>(call, conv, image, 1);
       rows.Store(image, count);
       first += count;
     }

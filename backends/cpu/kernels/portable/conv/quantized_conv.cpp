@@ -3,7 +3,7 @@
 
 #include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/conv/conv_gemm.hpp"
-#include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
+#include "backends/cpu/kernels/portable/gemm/quantized_gemm.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 
@@ -35,7 +35,7 @@ QuantizedGemm GemmOf(const Conv& conv, int image, int group) {
 Status QuantizedConvRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   const Conv conv = Prepare(call.op);
-  RunConvGemms(call, conv, GemmOf, 0, conv.images);
+  RunConvGemms<GemmOf>(call, conv, 0, conv.images);
   return OkStatus();
 }
 
@@ -47,7 +47,7 @@ Status QuantizedConvInPlaceCheck(const KernelSetup& setup) {
 Status QuantizedConvInPlaceRun(const KernelCall& call) {
   if (call.op.Output().Elements() == 0) return OkStatus();
   Conv conv = Prepare(call.op);
-  RunConvInPlace(call, conv, GemmOf, [&](int, char* y) { conv.gemm.y = y; });
+  RunConvInPlace<GemmOf>(call, conv, [&](int, char* y) { conv.gemm.y = y; });
   return OkStatus();
 }
 

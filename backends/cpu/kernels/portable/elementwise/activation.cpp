@@ -1,6 +1,5 @@
-#include "backends/cpu/kernels/portable/elementwise/activation.hpp"
-
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 
 namespace tenon::cpu::portable {
 

@@ -1,7 +1,7 @@
 #include <cstring>
 
-#include "backends/cpu/kernels/portable/elementwise/binary_row.hpp"
-#include "backends/cpu/kernels/portable/elementwise/unary_row.hpp"
+#include "backends/cpu/caps/portable_supports.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -1,10 +1,9 @@
-#include "backends/cpu/kernels/portable/elementwise/binary_row.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
 
 namespace tenon::cpu::portable {

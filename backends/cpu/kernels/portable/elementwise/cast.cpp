@@ -1,7 +1,7 @@
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
-#include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

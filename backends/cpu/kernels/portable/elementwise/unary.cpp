@@ -1,11 +1,10 @@
 #include <cmath>
 
 #include "backends/cpu/kernels/portable/elementwise/convert.hpp"
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
-#include "backends/cpu/kernels/portable/elementwise/unary_row.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
-#include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {

@@ -1,9 +1,8 @@
-#include "backends/cpu/kernels/portable/elementwise/unary_row.hpp"
-
 #include <cmath>
 #include <cstring>
 
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
 
 namespace tenon::cpu::portable {

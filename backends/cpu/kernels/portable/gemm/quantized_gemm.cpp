@@ -251,7 +251,7 @@ void AddChunk(const QuantizedGemm& gemm, const Chunk& chunk, Block& block) {
 }
 
 /// With so few positions packing would cost more than it saves.
-bool IsDot(const QuantizedGemm& gemm, const Block& block) {
+bool IsDotProduct(const QuantizedGemm& gemm, const Block& block) {
   constexpr int kFewPositions = 2;
   const bool one_tap = gemm.kernel[0] == 1 && gemm.kernel[1] == 1;
   const bool contiguous = gemm.x_channel == 1 && gemm.w_channel == 1;
@@ -279,7 +279,7 @@ DotSums Dot(const uint8_t* x, int32_t x_flip, const uint8_t* w, int32_t w_flip, 
 }
 
 /// The block's sums as dot products, the zero points taken out afterwards.
-void AddDots(const QuantizedGemm& gemm, Block& block) {
+void AddDotProducts(const QuantizedGemm& gemm, Block& block) {
   Position position = block.first;
   const uint8_t zero_byte =
       gemm.x_zero_point.data == nullptr ? uint8_t{0} : *gemm.x_zero_point.data;
@@ -381,8 +381,8 @@ void RunGemmTask(const QuantizedGemm& gemm, int task) {
   std::memset(block.sums, 0, sizeof(block.sums));
 
   for (int i = 0; i < 2; ++i) block.reach[i] = (gemm.kernel[i] - 1) * gemm.dilations[i];
-  if (IsDot(gemm, block)) {
-    AddDots(gemm, block);
+  if (IsDotProduct(gemm, block)) {
+    AddDotProducts(gemm, block);
   } else {
     ForEachGemmChunk(gemm, kDepth, [&](int tap, int tap_end, int channel, int channel_end) {
       AddChunk(gemm, {tap, tap_end, channel, channel_end - channel}, block);

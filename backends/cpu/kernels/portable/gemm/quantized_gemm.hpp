@@ -53,4 +53,14 @@ struct QuantizedGemm : GemmShape {
 /// Computes part `task` of [0, GemmTasks).
 void RunGemmTask(const QuantizedGemm& gemm, int task);
 
+/// Of inputs 0 to 6 of a quantized convolution or product: sets data and dtypes of x, w and y, the
+/// vectors of channels, and the output; no strides or extents.
+void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output, QuantizedGemm& gemm);
+
+/// Moves y on by `elements`.
+void MoveOutput(QuantizedGemm& gemm, ptrdiff_t elements);
+
+/// Moves the vectors of output channels on by `outputs`.
+void SkipOutputs(QuantizedGemm& gemm, ptrdiff_t outputs);
+
 }  // namespace tenon::cpu::portable

@@ -1,6 +1,7 @@
 #include <cstddef>
 
-#include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
+#include "backends/cpu/caps/portable_supports.hpp"
+#include "backends/cpu/kernels/portable/gemm/quantized_gemm.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -1,5 +1,4 @@
-#include "backends/cpu/kernels/portable/gemm/quantized_operands.hpp"
-
+#include "backends/cpu/kernels/portable/gemm/quantized_gemm.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "runtime/ops/attributes.hpp"
 

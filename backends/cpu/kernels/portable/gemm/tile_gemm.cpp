@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "backends/cpu/kernels/portable/elementwise/activation.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

@@ -1,9 +1,9 @@
-#include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+
+#include "backends/cpu/kernels/portable/strided.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

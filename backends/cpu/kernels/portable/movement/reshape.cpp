@@ -1,5 +1,5 @@
 #include "backends/cpu/kernels/portable/kernels.hpp"
-#include "backends/cpu/kernels/portable/movement/copy_strided.hpp"
+#include "backends/cpu/kernels/portable/strided.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

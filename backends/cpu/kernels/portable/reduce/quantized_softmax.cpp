@@ -1,9 +1,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 #include "backends/cpu/kernels/portable/quantized_values.hpp"
 #include "backends/cpu/kernels/portable/reduce/fixed_point.hpp"
 

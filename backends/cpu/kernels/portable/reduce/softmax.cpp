@@ -1,9 +1,10 @@
 #include <cmath>
 #include <cstddef>
 
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/caps/portable_supports.hpp"
 #include "backends/cpu/kernels/portable/indexing.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {

@@ -86,7 +86,7 @@ struct DepthwiseBlock {
     }
   }
 
-  [[gnu::always_inline]] V Finished(const Sums<V>& sums) const {
+  [[gnu::always_inline]] V Requantized(const Sums<V>& sums) const {
     const ByteOutput& output = call.output;
     const V zero_point = R::All16(output.zero_point);
     const V low = Pack32(Rounded(sums.a, 0), Rounded(sums.b, 1));
@@ -107,11 +107,12 @@ struct DepthwiseBlock {
   // Pixels are computed in pairs, so that weights are loaded once for two; factors too, but for
   // those of fixed point, which the registers do not hold: storing in between has them loaded
   // again. The second of the last pair may be one too many.
-  [[gnu::always_inline]] void Finish(const Sums<V>& sums, const Sums<V>& next, int pixel) const {
-    const V y = Finished(sums);
+  [[gnu::always_inline]] void ApplyEpilogue(const Sums<V>& sums, const Sums<V>& next,
+                                            int pixel) const {
+    const V y = Requantized(sums);
     if constexpr (kFixedPoint) StorePixel(y, pixel);
     const bool is_pair = pixel + 1 < call.pixels;
-    if (is_pair) StorePixel(Finished(next), pixel + 1);
+    if (is_pair) StorePixel(Requantized(next), pixel + 1);
     if constexpr (!kFixedPoint) StorePixel(y, pixel);
   }
 
@@ -128,7 +129,7 @@ struct DepthwiseBlock {
       const Sums<V> next_done = Add(Add(newer, column, 1), next, 2);
       older = Add(Add(Bias(), column, 0), next, 1);
       newer = Add(Bias(), next, 0);
-      Finish(done, next_done, pixel);
+      ApplyEpilogue(done, next_done, pixel);
     }
   }
 
@@ -141,7 +142,7 @@ struct DepthwiseBlock {
       const Sums<V> done = Add(Add(sums, LoadColumn(column + 1), 1), shared, 2);
       const Sums<V> next = Add(Add(Bias(), shared, 0), LoadColumn(column + 3), 1);
       sums = Add(Bias(), last, 0);
-      Finish(done, Add(next, last, 2), pixel);
+      ApplyEpilogue(done, Add(next, last, 2), pixel);
     }
   }
 
@@ -161,7 +162,7 @@ struct DepthwiseBlock {
         sums = Add(sums, LoadGroup(tap, column), group);
         next = Add(next, LoadGroup(tap, column + call.stride), group);
       }
-      Finish(sums, next, pixel);
+      ApplyEpilogue(sums, next, pixel);
     }
   }
 };

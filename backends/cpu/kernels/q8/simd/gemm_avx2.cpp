@@ -28,7 +28,7 @@ int WeightPlace(int p, int k, int) {
 
 /// Sums of `kPixels` by 16 channels to `sums`, rows of kMostWidth.
 template <int kPixels>
-void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* sums) {
+void RunTile(const GemmCall& call, const uint8_t* x, int first, int32_t* sums) {
   const __m256i flip = _mm256_set1_epi32(static_cast<int32_t>(call.flip));
   const __m256i low_bytes = _mm256_set1_epi32(0x00FF00FF);
   const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
@@ -72,25 +72,25 @@ void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* sums
 }
 
 /// 16 rounded products as bytes.
-[[gnu::always_inline]] inline __m128i Pack(__m256i a, __m256i b, const ProductFinish& finish) {
+[[gnu::always_inline]] inline __m128i Pack(__m256i a, __m256i b, const GemmEpilogue& epilogue) {
   const __m256i words =
       _mm256_adds_epi16(_mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xD8),
-                        _mm256_set1_epi16(static_cast<int16_t>(finish.zero_point)));
+                        _mm256_set1_epi16(static_cast<int16_t>(epilogue.zero_point)));
   const __m128i bytes =
       _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
   const __m128i bounded =
-      _mm_min_epi8(_mm_max_epi8(bytes, _mm_set1_epi8(static_cast<int8_t>(finish.min))),
-                   _mm_set1_epi8(static_cast<int8_t>(finish.max)));
-  return _mm_xor_si128(bounded, _mm_set1_epi32(static_cast<int32_t>(finish.flip)));
+      _mm_min_epi8(_mm_max_epi8(bytes, _mm_set1_epi8(static_cast<int8_t>(epilogue.min))),
+                   _mm_set1_epi8(static_cast<int8_t>(epilogue.max)));
+  return _mm_xor_si128(bounded, _mm_set1_epi32(static_cast<int32_t>(epilogue.flip)));
 }
 
-[[gnu::always_inline]] inline __m256i HalfEven(const ProductGroup& group, int p, __m256i sums) {
+[[gnu::always_inline]] inline __m256i HalfEven(const GemmGroup& group, int p, __m256i sums) {
   return _mm256_cvtps_epi32(
       _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_load_ps(group.factor + p)));
 }
 
 /// As for AVX-512: what a factor a little too large and one a little too small agree on is exact.
-[[gnu::always_inline]] inline __m256i FixedPoint(const ProductGroup& group, int p, __m256i sums,
+[[gnu::always_inline]] inline __m256i FixedPoint(const GemmGroup& group, int p, __m256i sums,
                                                  __m256i& unlike) {
   const __m256 value = _mm256_cvtepi32_ps(sums);
   const __m256i sign = _mm256_and_si256(sums, _mm256_set1_epi32(INT32_MIN));
@@ -104,34 +104,34 @@ void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* sums
 }
 
 /// Outputs of one pixel from its sums.
-void FinishPixel(const ProductCall& call, const int32_t* sums, uint8_t* y) {
-  const ProductGroup& group = *call.group;
-  const FinishKind kind = call.finish->kind;
-  if (!group.is_tame || (kind != FinishKind::kHalfEven && kind != FinishKind::kFixedPoint)) {
-    return StoreFromSums(kAvx2ProductRoutines, group, *call.finish, sums, y);
+void RequantizePixel(const GemmCall& call, const int32_t* sums, uint8_t* y) {
+  const GemmGroup& group = *call.group;
+  const EpilogueKind kind = call.epilogue->kind;
+  if (!group.is_tame || (kind != EpilogueKind::kHalfEven && kind != EpilogueKind::kFixedPoint)) {
+    return StoreFromSums(kAvx2GemmRoutines, group, *call.epilogue, sums, y);
   }
   alignas(16) uint8_t bytes[kMostWidth];
   __m256i unlike = _mm256_setzero_si256();
   for (int p = 0; p < group.width; p += kTileWidth) {
     const __m256i a = _mm256_load_si256(reinterpret_cast<const __m256i*>(sums + p));
     const __m256i b = _mm256_load_si256(reinterpret_cast<const __m256i*>(sums + p + kLanes));
-    const bool half_even = kind == FinishKind::kHalfEven;
+    const bool half_even = kind == EpilogueKind::kHalfEven;
     const __m256i low = half_even ? HalfEven(group, p, a) : FixedPoint(group, p, a, unlike);
     const __m256i high =
         half_even ? HalfEven(group, p + kLanes, b) : FixedPoint(group, p + kLanes, b, unlike);
-    const __m128i packed = Pack(low, high, *call.finish);
+    const __m128i packed = Pack(low, high, *call.epilogue);
     const bool is_whole = p + kTileWidth <= group.channels;
     _mm_storeu_si128(reinterpret_cast<__m128i*>(is_whole ? y + p : bytes + p), packed);
   }
   const int whole = group.channels / kTileWidth * kTileWidth;
   for (int m = whole; m < group.channels; ++m) y[m] = bytes[m];
   if (_mm256_testz_si256(unlike, unlike) == 0) {
-    StoreFromSums(kAvx2ProductRoutines, group, *call.finish, sums, y);
+    StoreFromSums(kAvx2GemmRoutines, group, *call.epilogue, sums, y);
   }
 }
 
-void Run(const ProductCall& call) {
-  using TileFunction = void (*)(const ProductCall&, const uint8_t*, int, int32_t*);
+void Run(const GemmCall& call) {
+  using TileFunction = void (*)(const GemmCall&, const uint8_t*, int, int32_t*);
   constexpr TileFunction kTiles[kMostPixels] = {RunTile<1>, RunTile<2>, RunTile<3>, RunTile<4>};
   alignas(32) int32_t sums[kMostPixels * kMostWidth];
   const uint8_t* x = call.x + call.group->source;
@@ -142,7 +142,7 @@ void Run(const ProductCall& call) {
       kTiles[pixels - 1](call, x + done * call.x_step, first, sums);
     }
     for (int i = 0; i < pixels; ++i) {
-      FinishPixel(call, sums + i * kMostWidth, call.y + (done + i) * call.y_step);
+      RequantizePixel(call, sums + i * kMostWidth, call.y + (done + i) * call.y_step);
     }
     done += pixels;
   }
@@ -150,7 +150,7 @@ void Run(const ProductCall& call) {
 
 }  // namespace
 
-const ProductRoutines kAvx2ProductRoutines = {"avx2", Run, WeightPlace, ChannelAt,
-                                              /*signed_x=*/false};
+const GemmRoutines kAvx2GemmRoutines = {"avx2", Run, WeightPlace, ChannelAt,
+                                        /*signed_x=*/false};
 
 }  // namespace tenon::cpu::q8

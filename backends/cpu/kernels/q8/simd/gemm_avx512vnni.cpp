@@ -63,7 +63,7 @@ struct Tile {
   }
 
   /// One body for whole steps and the last: with two, the compiler runs out of registers.
-  [[gnu::always_inline]] void AddTaps(const ProductCall& call, const uint8_t* x) {
+  [[gnu::always_inline]] void AddTaps(const GemmCall& call, const uint8_t* x) {
     const __m512i flip = _mm512_set1_epi32(static_cast<int32_t>(call.flip));
     const int8_t* weights = call.group->weights;
     const int64_t step = call.x_step;
@@ -86,11 +86,11 @@ struct Tile {
 
 /// Bounds of the output and what else its last steps need, in every lane.
 struct Output {
-  explicit Output(const ProductFinish& finish)
-      : zero_point(_mm512_set1_epi16(static_cast<int16_t>(finish.zero_point))),
-        min(_mm512_set1_epi8(static_cast<int8_t>(finish.min))),
-        max(_mm512_set1_epi8(static_cast<int8_t>(finish.max))),
-        flip(_mm512_set1_epi32(static_cast<int32_t>(finish.flip))) {}
+  explicit Output(const GemmEpilogue& epilogue)
+      : zero_point(_mm512_set1_epi16(static_cast<int16_t>(epilogue.zero_point))),
+        min(_mm512_set1_epi8(static_cast<int8_t>(epilogue.min))),
+        max(_mm512_set1_epi8(static_cast<int8_t>(epilogue.max))),
+        flip(_mm512_set1_epi32(static_cast<int32_t>(epilogue.flip))) {}
 
   /// Four vectors of rounded products as bytes: quarter by quarter four of each.
   [[gnu::always_inline]] __m512i Pack(__m512i a, __m512i b, __m512i c, __m512i d) const {
@@ -159,9 +159,9 @@ constexpr int PartPixel(int i, int part) {
 /// Packs and stores the rounded products of a tile.
 template <int kPixels, int kVectors>
 [[gnu::always_inline]] inline void StoreTile(const __m512i (&rounded)[kPixels][kVectors],
-                                             const ProductCall& call, uint8_t* y) {
+                                             const GemmCall& call, uint8_t* y) {
   constexpr int kPack = kVectors >= 3 ? 1 : 4 / kVectors;  // pixels that are packed together
-  const Output output(*call.finish);
+  const Output output(*call.epilogue);
 #pragma GCC unroll 16
   for (int i = 0; i < kPixels; i += kPack) {
     const __m512i bytes =
@@ -201,8 +201,8 @@ template <int kPixels, int kVectors>
 }
 
 template <int kPixels, int kVectors>
-[[gnu::always_inline]] inline void FinishHalfEven(Tile<kPixels, kVectors>& tile,
-                                                  const ProductCall& call, uint8_t* y) {
+[[gnu::always_inline]] inline void RequantizeHalfEven(Tile<kPixels, kVectors>& tile,
+                                                      const GemmCall& call, uint8_t* y) {
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     const __m512 factor = _mm512_load_ps(call.group->factor + v * kLanes);
@@ -220,8 +220,8 @@ template <int kPixels, int kVectors>
 /// result of the two exact roundings, of which the first reaches `offset` towards larger
 /// magnitudes. Gives a bit for each pixel with a sum for which they do not.
 template <int kPixels, int kVectors>
-[[gnu::always_inline]] inline uint32_t FinishFixedPoint(Tile<kPixels, kVectors>& tile,
-                                                        const ProductCall& call, uint8_t* y) {
+[[gnu::always_inline]] inline uint32_t RequantizeFixedPoint(Tile<kPixels, kVectors>& tile,
+                                                            const GemmCall& call, uint8_t* y) {
   const __m512i sign = _mm512_set1_epi32(INT32_MIN);
   __m512i unlike[kPixels];
 #pragma GCC unroll 16
@@ -253,7 +253,7 @@ template <int kPixels, int kVectors>
 
 /// Sums of a tile to memory, then one by one to outputs.
 template <int kPixels, int kVectors>
-[[gnu::noinline]] void RunExactTile(const ProductCall& call, const uint8_t* x, uint8_t* y) {
+[[gnu::noinline]] void RunExactTile(const GemmCall& call, const uint8_t* x, uint8_t* y) {
   alignas(64) int32_t sums[kPixels][kVectors * kLanes];
   {
     Tile<kPixels, kVectors> tile;
@@ -264,7 +264,7 @@ template <int kPixels, int kVectors>
     }
   }
   for (int i = 0; i < kPixels; ++i) {
-    StoreFromSums(kAvx512VnniProductRoutines, *call.group, *call.finish, sums[i],
+    StoreFromSums(kAvx512VnniGemmRoutines, *call.group, *call.epilogue, sums[i],
                   y + i * call.y_step);
   }
 }
@@ -272,10 +272,10 @@ template <int kPixels, int kVectors>
 /// One pixel, where the fast rounding has no answer or products may be of any size: floats beyond
 /// +-2^22 are outside every byte as well.
 template <int kVectors>
-[[gnu::noinline]] void RunWidePixel(const ProductCall& call, const uint8_t* x, uint8_t* y) {
-  const ProductGroup& group = *call.group;
-  const bool half_even = call.finish->kind == FinishKind::kHalfEven;
-  if (call.finish->once) return RunExactTile<1, kVectors>(call, x, y);
+[[gnu::noinline]] void RunWidePixel(const GemmCall& call, const uint8_t* x, uint8_t* y) {
+  const GemmGroup& group = *call.group;
+  const bool half_even = call.epilogue->kind == EpilogueKind::kHalfEven;
+  if (call.epilogue->once) return RunExactTile<1, kVectors>(call, x, y);
   const __m512 most = _mm512_set1_ps(4194304.0F);
   const __m512 least = _mm512_set1_ps(-4194304.0F);
   Tile<1, kVectors> tile;
@@ -297,10 +297,10 @@ template <int kVectors>
 }
 
 template <int kPixels, int kVectors>
-void RunTile(const ProductCall& call, const uint8_t* x, uint8_t* y) {
+void RunTile(const GemmCall& call, const uint8_t* x, uint8_t* y) {
   if constexpr (kPixels <= kTilePixels[kVectors]) {
-    const FinishKind kind = call.finish->kind;
-    if (kind != FinishKind::kHalfEven && kind != FinishKind::kFixedPoint) {
+    const EpilogueKind kind = call.epilogue->kind;
+    if (kind != EpilogueKind::kHalfEven && kind != EpilogueKind::kFixedPoint) {
       return RunExactTile<kPixels, kVectors>(call, x, y);
     }
     if (!call.group->is_tame) {
@@ -312,8 +312,9 @@ void RunTile(const ProductCall& call, const uint8_t* x, uint8_t* y) {
     Tile<kPixels, kVectors> tile;
     tile.Start(call.group->bias);
     tile.AddTaps(call, x);
-    if (kind == FinishKind::kHalfEven) return FinishHalfEven<kPixels, kVectors>(tile, call, y);
-    uint32_t doubtful = FinishFixedPoint<kPixels, kVectors>(tile, call, y);
+    if (kind == EpilogueKind::kHalfEven)
+      return RequantizeHalfEven<kPixels, kVectors>(tile, call, y);
+    uint32_t doubtful = RequantizeFixedPoint<kPixels, kVectors>(tile, call, y);
     for (; doubtful != 0; doubtful &= doubtful - 1) {
       const int i = __builtin_ctz(doubtful);
       RunWidePixel<kVectors>(call, x + i * call.x_step, y + i * call.y_step);
@@ -321,7 +322,7 @@ void RunTile(const ProductCall& call, const uint8_t* x, uint8_t* y) {
   }
 }
 
-using TileFunction = void (*)(const ProductCall& call, const uint8_t* x, uint8_t* y);
+using TileFunction = void (*)(const GemmCall& call, const uint8_t* x, uint8_t* y);
 
 /// By pixels less one.
 template <int kVectors>
@@ -333,14 +334,14 @@ struct TileTable {
       RunTile<13, kVectors>, RunTile<14, kVectors>, RunTile<15, kVectors>, RunTile<16, kVectors>};
 };
 
-void Run(const ProductCall& whole) {
+void Run(const GemmCall& whole) {
   constexpr const TileFunction* kTables[4] = {TileTable<1>::kRun, TileTable<2>::kRun,
                                               TileTable<3>::kRun, TileTable<4>::kRun};
   const int vectors = whole.group->width / kLanes;
   const TileFunction* table = kTables[vectors - 1];
   const int most = kTilePixels[vectors];
   const int tiles = (whole.pixels + most - 1) / most;
-  ProductCall call = whole;
+  GemmCall call = whole;
   call.x += whole.group->source;
   for (int tile = 0, first = 0; tile < tiles; ++tile) {
     // Tiles of equal sizes: one of a single pixel would take as long as one of several.
@@ -352,7 +353,7 @@ void Run(const ProductCall& whole) {
 
 }  // namespace
 
-const ProductRoutines kAvx512VnniProductRoutines = {"avx512vnni", Run, WeightPlace, ChannelAt,
-                                                    /*signed_x=*/false};
+const GemmRoutines kAvx512VnniGemmRoutines = {"avx512vnni", Run, WeightPlace, ChannelAt,
+                                              /*signed_x=*/false};
 
 }  // namespace tenon::cpu::q8

@@ -10,7 +10,7 @@ int ChannelAt(int p, int) { return p; }
 int WeightPlace(int p, int k, int width) { return k * width + p; }
 
 /// Adds a pixel's products to the sums of `width` channels, which wrap.
-void AddTaps(const ProductCall& call, const uint8_t* x, uint32_t* sums) {
+void AddTaps(const GemmCall& call, const uint8_t* x, uint32_t* sums) {
   const int width = call.group->width;
   const int8_t* weights = call.group->weights;
   const uint8_t flip = static_cast<uint8_t>(call.flip);
@@ -37,37 +37,37 @@ int32_t RoundSmall(float value) {
   return bits - 0x4B400000;
 }
 
-int32_t Clamp(int32_t value, const ProductFinish& finish) {
-  value += finish.zero_point;
-  value = value < finish.min ? finish.min : value;
-  return value > finish.max ? finish.max : value;
+int32_t Clamp(int32_t value, const GemmEpilogue& epilogue) {
+  value += epilogue.zero_point;
+  value = value < epilogue.min ? epilogue.min : value;
+  return value > epilogue.max ? epilogue.max : value;
 }
 
-void FinishHalfEven(const ProductCall& call, const int32_t* sums, uint8_t* bytes) {
+void RequantizeHalfEven(const GemmCall& call, const int32_t* sums, uint8_t* bytes) {
   for (int p = 0; p < call.group->width; ++p) {
     const float product = static_cast<float>(sums[p]) * call.group->factor[p];
-    bytes[p] = static_cast<uint8_t>(Clamp(RoundSmall(product), *call.finish));
+    bytes[p] = static_cast<uint8_t>(Clamp(RoundSmall(product), *call.epilogue));
   }
 }
 
 /// As for AVX-512: a result on which a factor a little too large and one a little too small agree
 /// is the exact one. False where some do not.
-bool FinishFixedPoint(const ProductCall& call, const int32_t* sums, uint8_t* bytes) {
-  const ProductGroup& group = *call.group;
+bool RequantizeFixedPoint(const GemmCall& call, const int32_t* sums, uint8_t* bytes) {
+  const GemmGroup& group = *call.group;
   int32_t unlike = 0;
   for (int p = 0; p < group.width; ++p) {
     const auto value = static_cast<float>(sums[p]);
     const float reach = sums[p] < 0 ? -group.offset[p] : group.offset[p];
     const int32_t high = RoundSmall(value * group.factor[p] + reach);
     unlike |= high ^ RoundSmall(value * group.factor_below[p] + reach);
-    bytes[p] = static_cast<uint8_t>(Clamp(high, *call.finish));
+    bytes[p] = static_cast<uint8_t>(Clamp(high, *call.epilogue));
   }
   return unlike == 0;
 }
 
-void Run(const ProductCall& call) {
-  const ProductGroup& group = *call.group;
-  const ProductFinish& finish = *call.finish;
+void Run(const GemmCall& call) {
+  const GemmGroup& group = *call.group;
+  const GemmEpilogue& epilogue = *call.epilogue;
   for (int i = 0; i < call.pixels; ++i) {
     uint32_t wrapping[kMostWidth];
     std::memcpy(wrapping, group.bias, static_cast<size_t>(group.width) * sizeof(int32_t));
@@ -77,24 +77,24 @@ void Run(const ProductCall& call) {
     uint8_t bytes[kMostWidth];
     uint8_t* y = call.y + i * call.y_step;
     bool is_done = false;
-    if (group.is_tame && finish.kind == FinishKind::kHalfEven) {
-      FinishHalfEven(call, sums, bytes);
+    if (group.is_tame && epilogue.kind == EpilogueKind::kHalfEven) {
+      RequantizeHalfEven(call, sums, bytes);
       is_done = true;
-    } else if (group.is_tame && finish.kind == FinishKind::kFixedPoint) {
-      is_done = FinishFixedPoint(call, sums, bytes);
+    } else if (group.is_tame && epilogue.kind == EpilogueKind::kFixedPoint) {
+      is_done = RequantizeFixedPoint(call, sums, bytes);
     }
     if (!is_done) {
-      StoreFromSums(kGenericProductRoutines, group, finish, sums, y);
+      StoreFromSums(kGenericGemmRoutines, group, epilogue, sums, y);
       continue;
     }
-    const uint8_t flip = static_cast<uint8_t>(finish.flip);
+    const uint8_t flip = static_cast<uint8_t>(epilogue.flip);
     for (int m = 0; m < group.channels; ++m) y[m] = bytes[m] ^ flip;
   }
 }
 
 }  // namespace
 
-const ProductRoutines kGenericProductRoutines = {"generic", Run, WeightPlace, ChannelAt,
-                                                 /*signed_x=*/false};
+const GemmRoutines kGenericGemmRoutines = {"generic", Run, WeightPlace, ChannelAt,
+                                           /*signed_x=*/false};
 
 }  // namespace tenon::cpu::q8

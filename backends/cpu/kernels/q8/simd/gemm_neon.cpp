@@ -1,7 +1,7 @@
 // NEON without dot products: bytes widened to 16 bits, products by lane. (Sums of two products of
 // bytes do not fit 16 bits where both are 2^14.) A tile of up to 4 pixels by 16 channels stays in
 // registers.
-#include "backends/cpu/kernels/q8/simd/gemm_neon_epilogue.hpp"
+#include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -28,18 +28,17 @@ template <int kPixels, int kLane>
   }
 }
 
-template <int kPixels>
-void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* to) {
-  const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
-  const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
-  const int8_t* weights = call.group->weights + int64_t{first} * kDepthStep;
-  int32x4_t sums[kPixels][4];
-#pragma GCC unroll 4
-  for (int i = 0; i < kPixels; ++i) LoadBias(call, first, sums[i]);
-  const int64_t depth = call.depth;
-  const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
-  for (int t = 0; t < call.tap_count; ++t) {
-    const uint8_t* tap = x + call.taps[t];
+/// Bytes are widened, then multiplied by lane.
+struct Widening {
+  static const GemmRoutines& Routines() { return kNeonGemmRoutines; }
+
+  template <int kPixels>
+  [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
+                                            const int8_t*& weights, int32x4_t (*sums)[4]) {
+    const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
+    const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
+    const int64_t depth = call.depth;
+    const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
     for (int64_t k = 0; k < depth; k += kDepthStep, weights += weight_step) {
       const uint8_t* from = tap + (k < last ? k : last);
       int16x4_t words[kPixels];
@@ -54,18 +53,11 @@ void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* to) 
       AddLane<kPixels, 3>(weights, words, sums);
     }
   }
-#pragma GCC unroll 4
-  for (int i = 0; i < kPixels; ++i) StoreSums(sums[i], i, first, to);
-}
-
-void Run(const ProductCall& call) {
-  constexpr TileFunction kTiles[kMostPixels] = {RunTile<1>, RunTile<2>, RunTile<3>, RunTile<4>};
-  RunTiles(kNeonProductRoutines, kTiles, call);
-}
+};
 
 }  // namespace
 
-const ProductRoutines kNeonProductRoutines = {"neon", Run, WeightPlace, ChannelAt,
-                                              /*signed_x=*/true};
+const GemmRoutines kNeonGemmRoutines = {"neon", Run<Widening>, WeightPlace, ChannelAt,
+                                        /*signed_x=*/true};
 
 }  // namespace tenon::cpu::q8

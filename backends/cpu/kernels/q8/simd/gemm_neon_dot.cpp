@@ -1,6 +1,6 @@
 // NEON with dot products of four bytes (FEAT_DotProd): a tile of up to 4 pixels by 16 channels
 // stays in registers, and 16 bytes of a pixel are loaded at once.
-#include "backends/cpu/kernels/q8/simd/gemm_neon_epilogue.hpp"
+#include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
@@ -31,19 +31,18 @@ template <int kPixels, int kLane>
   }
 }
 
-template <int kPixels>
-void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* to) {
-  const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
-  const int8x16_t flips = vreinterpretq_s8_u32(vdupq_n_u32(flip));
-  const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
-  const int8_t* weights = call.group->weights + int64_t{first} * kDepthStep;
-  int32x4_t sums[kPixels][4];
-#pragma GCC unroll 4
-  for (int i = 0; i < kPixels; ++i) LoadBias(call, first, sums[i]);
-  const int64_t depth = call.depth;
-  const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
-  for (int t = 0; t < call.tap_count; ++t) {
-    const uint8_t* tap = x + call.taps[t];
+/// Four bytes of a pixel at a time, 16 where there are as many.
+struct DotProducts {
+  static const GemmRoutines& Routines() { return kNeonDotGemmRoutines; }
+
+  template <int kPixels>
+  [[gnu::always_inline]] static void AddTap(const GemmCall& call, const uint8_t* tap,
+                                            const int8_t*& weights, int32x4_t (*sums)[4]) {
+    const uint32_t flip = call.flip ^ 0x80808080U;  // to i8
+    const int8x16_t flips = vreinterpretq_s8_u32(vdupq_n_u32(flip));
+    const int64_t weight_step = int64_t{call.group->width} * kDepthStep;
+    const int64_t depth = call.depth;
+    const int64_t last = depth < kDepthStep ? 0 : depth - kDepthStep;
     int64_t k = 0;
     for (; k + 16 <= depth; k += 16) {
       int8x16_t bytes[kPixels];
@@ -67,18 +66,11 @@ void RunTile(const ProductCall& call, const uint8_t* x, int first, int32_t* to) 
       AddLane<kPixels, 0>(weights, bytes, sums);
     }
   }
-#pragma GCC unroll 4
-  for (int i = 0; i < kPixels; ++i) StoreSums(sums[i], i, first, to);
-}
-
-void Run(const ProductCall& call) {
-  constexpr TileFunction kTiles[kMostPixels] = {RunTile<1>, RunTile<2>, RunTile<3>, RunTile<4>};
-  RunTiles(kNeonDotProductRoutines, kTiles, call);
-}
+};
 
 }  // namespace
 
-const ProductRoutines kNeonDotProductRoutines = {"neondot", Run, WeightPlace, ChannelAt,
-                                                 /*signed_x=*/true};
+const GemmRoutines kNeonDotGemmRoutines = {"neondot", Run<DotProducts>, WeightPlace, ChannelAt,
+                                           /*signed_x=*/true};
 
 }  // namespace tenon::cpu::q8

@@ -71,27 +71,29 @@ static void RunMaxPool(const PoolCall& call) {
   return static_cast<int32_t>(quotient);
 }
 
-/// Finishes `count` sums that do not have the zero points taken off.
-static void FinishSums(const PoolCall& call, const int32_t* sums, int count, uint8_t* y) {
-  const SumFinish finish = call.finish;
+/// Requantizes `count` sums from which the zero points have not been subtracted.
+static void RequantizeSums(const PoolCall& call, const int32_t* sums, int count, uint8_t* y) {
+  const SumEpilogue epilogue = call.epilogue;
   const uint32_t zeros = static_cast<uint32_t>(call.rows) * static_cast<uint32_t>(call.columns) *
                          static_cast<uint32_t>(call.zero_point);
   const auto sum_at = [&](int i) {
     return static_cast<int32_t>(static_cast<uint32_t>(sums[i]) - zeros);
   };
-  switch (finish.kind) {
-    case SumFinish::Kind::kFloat:
+  switch (epilogue.kind) {
+    case SumEpilogue::Kind::kFloat:
       for (int i = 0; i < count; ++i) {
-        y[i] = ToByte(finish.output, RoundedEven(static_cast<float>(sum_at(i)) * finish.factor));
+        y[i] =
+            ToByte(epilogue.output, RoundedEven(static_cast<float>(sum_at(i)) * epilogue.factor));
       }
       return;
-    case SumFinish::Kind::kDivide:
+    case SumEpilogue::Kind::kDivide:
       for (int i = 0; i < count; ++i) {
-        y[i] = ToByte(finish.output, Quotient(sum_at(i), finish.divisor));
+        y[i] = ToByte(epilogue.output, Quotient(sum_at(i), epilogue.divisor));
       }
       return;
-    case SumFinish::Kind::kFixedPoint:
-      for (int i = 0; i < count; ++i) y[i] = ToByte(finish.output, Scaled(finish.fixed, sum_at(i)));
+    case SumEpilogue::Kind::kFixedPoint:
+      for (int i = 0; i < count; ++i)
+        y[i] = ToByte(epilogue.output, Scaled(epilogue.fixed, sum_at(i)));
       return;
   }
 }
@@ -110,7 +112,7 @@ static void RunSumPool(const PoolCall& call) {
       });
       sums[channel] = static_cast<int32_t>(sum);
     }
-    return FinishSums(call, sums, call.channels, call.y);
+    return RequantizeSums(call, sums, call.channels, call.y);
   }
   const Bytes flip = Bytes{} + static_cast<int8_t>(call.flip);
   ForEachRun<kCount>(call, [&](int channel) {
@@ -122,7 +124,7 @@ static void RunSumPool(const PoolCall& call) {
       total += reinterpret_cast<Sums>(__builtin_convertvector(x, Integers));
     });
     __builtin_memcpy(sums, &total, sizeof(sums));
-    FinishSums(call, sums, kCount, call.y + channel);
+    RequantizeSums(call, sums, kCount, call.y + channel);
   });
 }
 

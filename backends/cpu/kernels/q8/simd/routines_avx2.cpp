@@ -62,7 +62,7 @@ struct Block {
     return _mm256_srav_epi32(_mm256_add_epi32(biased, away), right);
   }
 
-  [[gnu::always_inline]] inline void Finish(const Sums& sums, uint8_t* y) const {
+  [[gnu::always_inline]] inline void ApplyEpilogue(const Sums& sums, uint8_t* y) const {
     const ByteOutput& output = call.output;
     const __m256i words =
         _mm256_adds_epi16(_mm256_packs_epi32(Rounded(sums.low, 0), Rounded(sums.high, 1)),
@@ -97,7 +97,7 @@ void RunDepthwise(const DepthwiseCall& call) {
       sums.low = _mm256_add_epi32(sums.low, low);
       sums.high = _mm256_add_epi32(sums.high, high);
     }
-    block.Finish(sums, call.y + pixel * call.y_step);
+    block.ApplyEpilogue(sums, call.y + pixel * call.y_step);
   }
 }
 

@@ -69,7 +69,7 @@ template <bool kFlip>
   return vshlq_s32(vaddq_s32(biased, away), vnegq_s32(right));
 }
 
-void Finish(const DepthwiseCall& call, const Sums& sums, uint8_t* y) {
+void ApplyEpilogue(const DepthwiseCall& call, const Sums& sums, uint8_t* y) {
   const ByteOutput& output = call.output;
   const int16x8_t zero_point = vdupq_n_s16(static_cast<int16_t>(output.zero_point));
   const int16x8_t low =
@@ -125,7 +125,7 @@ void RunPixels(const DepthwiseCall& call, int64_t first, uint8_t* y) {
     }
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < kPixels; ++i) Finish(call, sums[i], y + i * call.y_step);
+  for (int i = 0; i < kPixels; ++i) ApplyEpilogue(call, sums[i], y + i * call.y_step);
 }
 
 /// `pixels` outputs, at most kMostPixels.

@@ -150,7 +150,7 @@ int32_t Bounded(const QuantizedOutput& output, int32_t value) {
 }
 
 /// The byte for two entries, whatever the constants hold.
-int32_t FinishEntries(const QuantizedBinaryAttributes& attributes, uint32_t a, uint32_t b) {
+int32_t RequantizeEntries(const QuantizedBinaryAttributes& attributes, uint32_t a, uint32_t b) {
   const QuantizedOutput& output = attributes.output;
   const QuantizedScale& scale = attributes.output_scale;
   if (output.rounding == Rounding::kHalfEven) {
@@ -167,18 +167,19 @@ void MapTables(const OpCall& op, const Operands& operands, bool is_fast, Tables&
   FillTable(attributes, operands.y, tables.y);
   if (!is_fast) {
     return Map(op, [&](uint8_t a, uint8_t b) {
-      return FinishEntries(attributes, tables.x[a], tables.y[b]);
+      return RequantizeEntries(attributes, tables.x[a], tables.y[b]);
     });
   }
   const QuantizedOutput output = attributes.output;
-  Finish finish;
-  finish.Set(attributes.output_scale.multiplier, attributes.output_scale.shift, output.zero_point);
+  Requantizer requantizer;
+  requantizer.Set(attributes.output_scale.multiplier, attributes.output_scale.shift,
+                  output.zero_point);
   for (int i = 0; i < kValues; ++i) {
     tables.x[i] *= 2;
     tables.y[i] *= 2;
   }
   const auto value = [&](uint8_t a, uint8_t b) {
-    return FinishDoubled(finish, static_cast<int32_t>(tables.x[a] + tables.y[b]));
+    return RequantizeDoubled(requantizer, static_cast<int32_t>(tables.x[a] + tables.y[b]));
   };
   if (output.min == -128 && output.max == 127) {
     return Map(op, [&](uint8_t a, uint8_t b) { return SaturateToByte(value(a, b)); });
@@ -195,20 +196,21 @@ void MapValues(const OpCall& op, const Operands& operands, bool is_fast) {
                         FastScale::Takes(operands.y);
   if (!is_fast || !is_usual) {
     return Map(op, [&](uint8_t a, uint8_t b) {
-      return FinishEntries(attributes, EntryOf(attributes, operands.x, a),
-                           EntryOf(attributes, operands.y, b));
+      return RequantizeEntries(attributes, EntryOf(attributes, operands.x, a),
+                               EntryOf(attributes, operands.y, b));
     });
   }
   const FastScale x(operands.x, attributes.left_shift);
   const FastScale y(operands.y, attributes.left_shift);
-  Finish finish;
-  finish.Set(attributes.output_scale.multiplier, attributes.output_scale.shift, output.zero_point);
+  Requantizer requantizer;
+  requantizer.Set(attributes.output_scale.multiplier, attributes.output_scale.shift,
+                  output.zero_point);
   const auto* a = op.Input(In::kX).As<const int8_t>();
   const auto* b = op.Input(In::kY).As<const int8_t>();
   auto* z = op.Output().As<int8_t>();
   for (const auto* const end = z + op.Output().Elements(); z != end; ++z) {
     const int32_t sum = x.Of(*a++) + y.Of(*b++);
-    *z = static_cast<int8_t>(SaturateToByte(FinishDoubled(finish, 2 * sum)));
+    *z = static_cast<int8_t>(SaturateToByte(RequantizeDoubled(requantizer, 2 * sum)));
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using In = QuantizedProductInput;
 
-/// Bytes between the runs of a pixel's inputs: see PairProduct.
+/// Bytes between the runs of a pixel's inputs: see PairGemm.
 void PlaceRuns(const Geometry& g, const ConvBand& band, int32_t* gaps) {
   const int runs_in_row = band.runs / g.kernel[0];
   int32_t end = 0;
@@ -104,31 +104,30 @@ bool IsQuadwise(const Geometry& g, const ConvBand& band, const Outputs& outputs,
 
 /// Of convolutions that IsQuadwise holds of. `w`: room for the weights of four outputs.
 void RunQuads(const Geometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
-  QuadProduct product = {};
-  product.w = w;
-  product.less = widening.less;
-  product.steps = outputs.depth / kStepInputs;
-  product.kind = outputs.kind;
-  product.y_step = g.y_step[1];
-  product.x_gap = g.x_step[1] * g.strides[1] - outputs.depth;
+  QuadGemm gemm = {};
+  gemm.w = w;
+  gemm.less = widening.less;
+  gemm.steps = outputs.depth / kStepInputs;
+  gemm.kind = outputs.kind;
+  gemm.y_step = g.y_step[1];
+  gemm.x_gap = g.x_step[1] * g.strides[1] - outputs.depth;
   const Rescale rescale = outputs.rescale;
   for (int first = 0; first < outputs.count; first += kQuadOutputs) {
-    WidenQuads(outputs.w + ptrdiff_t{first} * outputs.depth, outputs.depth, product.steps, w);
+    WidenQuads(outputs.w + ptrdiff_t{first} * outputs.depth, outputs.depth, gemm.steps, w);
     for (int i = 0; i < kQuadOutputs; ++i) {
-      product.bias[i] =
-          rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
+      gemm.bias[i] = rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
       const ptrdiff_t place = (first + i) * rescale.step;
-      product.finish[i].Set(rescale.multiplier[place], rescale.shift[place],
-                            rescale.output.zero_point);
+      gemm.requantizer[i].Set(rescale.multiplier[place], rescale.shift[place],
+                              rescale.output.zero_point);
     }
     for (int image = 0; image < g.images; ++image) {
-      product.x = g.x + image * g.x_image;
+      gemm.x = g.x + image * g.x_image;
       uint8_t* y = g.y + image * g.y_image + first;
       for (int row = 0; row < g.out_extent[0]; ++row) {
-        product.y = y;
-        product.count = g.out_extent[1];
-        MultiplyQuads(product);
-        product.x += g.strides[0] * g.x_step[0];
+        gemm.y = y;
+        gemm.count = g.out_extent[1];
+        MultiplyQuads(gemm);
+        gemm.x += g.strides[0] * g.x_step[0];
         y += g.y_step[0];
       }
     }
@@ -174,17 +173,17 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
   widening.doubled = outputs.doubles_inputs;
   int32_t gaps[kMostRuns];
   Pixels pixels;
-  PairProduct product = {};
-  product.w = w_halves;
-  product.w_end = w_halves + band.w_bytes / sizeof(int16_t);
-  product.y = pixels.y;
-  product.steps = band.steps;
+  PairGemm gemm = {};
+  gemm.w = w_halves;
+  gemm.w_end = w_halves + band.w_bytes / sizeof(int16_t);
+  gemm.y = pixels.y;
+  gemm.steps = band.steps;
   if (band.mode == ConvMode::kRows) {
     PlaceRuns(g, band, gaps);
-    product.x_runs = pixels.x;
-    product.gaps = gaps;
+    gemm.x_runs = pixels.x;
+    gemm.gaps = gaps;
   } else {
-    product.x_paired = x_halves;
+    gemm.x_paired = x_halves;
   }
 
   for (int image = 0; image < g.images; ++image) {
@@ -204,8 +203,8 @@ Status RunConv(const KernelCall& call, CopyInputs* copy) {
             break;
         }
         ListPixels(g, band, pass, x_halves, pixels);
-        product.output = g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1];
-        RunOutputs(outputs, pixels.count, w_halves, bytes, product);
+        gemm.output = g.y + image * g.y_image + row * g.y_step[0] + column * g.y_step[1];
+        RunOutputs(outputs, pixels.count, w_halves, bytes, gemm);
       }
     }
   }

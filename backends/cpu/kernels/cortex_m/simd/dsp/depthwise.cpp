@@ -8,7 +8,6 @@
 // place by place.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_pairs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
@@ -30,7 +29,7 @@ class Depthwise {
         planes_(DepthwisePlanesOf(op_, call.workspace_bytes)),
         rescale_(RescaleOf(op_, op_.AttributesAs<QuantizedConvAttributes>().output,
                            int64_t{g_.kernel[0]} * g_.kernel[1])),
-        kind_(FinishKindOf(rescale_, g_.outputs)),
+        kind_(RequantizeKindOf(rescale_, g_.outputs)),
         is_simple_(IsDoubled(kind_)),
         widening_(WideningOfX(op_, false)),
         is_three_by_three_(g_.kernel[0] == 3 && g_.kernel[1] == 3 && g_.dilations[1] == 1 &&
@@ -130,7 +129,7 @@ class Depthwise {
     ThreeRows& rows = three_rows_[plane];
     rows.bias[0] = rows.bias[1] = BeginOf(channel);
     PackNine(channel, rows.weights);
-    if (kind_ != FinishKind::kAny) rows.finish.Set(rescale_, channel);
+    if (kind_ != RequantizeKind::kAny) rows.requantizer.Set(rescale_, channel);
   }
 
   /// What is the same for all channels.
@@ -218,7 +217,7 @@ class Depthwise {
       for (int i = 0; i < 3; ++i) rows.rows[i] = starts[i] + j * plane_halves_;
       rows.y = y;
       rows.lines = lines;
-      if (kind_ != FinishKind::kAny) {
+      if (kind_ != RequantizeKind::kAny) {
         run(rows);
       } else {
         for (int i = 0; i < lines; ++i) RunAndStore(channel + j, i, rows);
@@ -275,7 +274,7 @@ class Depthwise {
   Geometry g_;
   DepthwisePlanes planes_;
   Rescale rescale_;
-  FinishKind kind_;
+  RequantizeKind kind_;
   bool is_simple_;  ///< weights are doubled
   Widening widening_;
   bool is_three_by_three_;

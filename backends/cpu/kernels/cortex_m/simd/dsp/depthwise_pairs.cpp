@@ -1,10 +1,14 @@
-#include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_pairs.hpp"
-
+// Depthwise convolutions by 3x3 windows: two rows of outputs at a time.
+//
+// Taking a channel's rows apart as planes, as other depthwise convolutions want them, costs more
+// than the products of a few short rows. Here each half of a word is another row's: unpacking two
+// rows of x gives such words of four channels at once, and a word serves two rows of outputs.
 #include <cstddef>
 #include <cstdint>
 
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "runtime/ops/attributes.hpp"
@@ -23,7 +27,7 @@ constexpr int kColumnWords = 2 * kChannels;
 struct Lines {
   uint32_t bias[2];             ///< doubled; the same twice: what sums begin with
   uint32_t weights[2 * kTaps];  ///< of each column: doubled ones of rows 0 and 1, and of 1 and 2
-  Finish finish;
+  Requantizer requantizer;
   ptrdiff_t y_row;    ///< from the first row to the second; 0: there is none
   ptrdiff_t y_step;   ///< bytes to the next output
   ptrdiff_t columns;  ///< of y; > 0
@@ -33,7 +37,10 @@ struct Lines {
 
 #if TENON_DSP_INSTRUCTIONS
 
-static_assert(sizeof(Lines) == 64 && offsetof(Lines, columns) == 52);
+static_assert(sizeof(Lines) == 64 && offsetof(Lines, bias) == 0 && offsetof(Lines, weights) == 8 &&
+              offsetof(Lines, requantizer) == 32 && offsetof(Lines, y_row) == 44 &&
+              offsetof(Lines, y_step) == 48 && offsetof(Lines, columns) == 52 &&
+              offsetof(Lines, x) == 56 && offsetof(Lines, y) == 60);
 
 // r0, r1 sums, r2-r7 weights and then factors, r8, r9 inputs, r10 x, r11 y, r12 the channel, lr
 // columns left. On the stack, where the channels end.
@@ -118,7 +125,7 @@ void RunDoubled(const Lines* lines, const Lines* end) {
       for (int j = 1; j >= 0; --j) {
         const auto sum = static_cast<int32_t>(sums[j]);
         y[j * lines->y_row] =
-            static_cast<uint8_t>(SaturateToByte(FinishDoubled(lines->finish, sum)));
+            static_cast<uint8_t>(SaturateToByte(RequantizeDoubled(lines->requantizer, sum)));
       }
     }
   }
@@ -176,12 +183,12 @@ inline void WidenTwoRows(uint32_t less, const TwoRows& x, int count, uint32_t* t
 
 class Pairs {
  public:
-  Pairs(const OpCall& op, const Geometry& geometry, const Rescale& rescale, FinishKind kind,
+  Pairs(const OpCall& op, const Geometry& geometry, const Rescale& rescale, RequantizeKind kind,
         void* workspace)
       : g_(geometry),
         w_(op.Input(In::kWeights)),
         rescale_(rescale),
-        run_(kind == FinishKind::kRelu ? RunRelu : RunDoubled),
+        run_(kind == RequantizeKind::kRelu ? RunRelu : RunDoubled),
         less_(WideningOfX(op, false).less),
         padding_(g_.padding * 0x01010101U),
         words_(static_cast<uint32_t*>(workspace)) {
@@ -219,7 +226,7 @@ class Pairs {
       Lines& lines = lines_[i];
       const int32_t begin = bias == nullptr ? 0 : bias[channel + i];
       lines.bias[0] = lines.bias[1] = static_cast<uint32_t>(begin) << 1;
-      lines.finish.Set(multiplier[i * step], shift[i * step], zero_point);
+      lines.requantizer.Set(multiplier[i * step], shift[i * step], zero_point);
     }
     const uint8_t* w = w_.As<const uint8_t>() + channel;
     const ptrdiff_t row = w_.strides[2];
@@ -317,7 +324,7 @@ bool RunsDepthwisePairs(const KernelCall& call) {
   if (!HasPairs(call.op, geometry, call.workspace_bytes)) return false;
   const Rescale rescale =
       RescaleOf(call.op, call.op.AttributesAs<QuantizedConvAttributes>().output, kTaps * kTaps);
-  const FinishKind kind = FinishKindOf(rescale, geometry.outputs);
+  const RequantizeKind kind = RequantizeKindOf(rescale, geometry.outputs);
   if (!IsDoubled(kind)) return false;
   Pairs(call.op, geometry, rescale, kind, call.workspace).Run();
   return true;

@@ -7,9 +7,9 @@ namespace tenon::cpu::dsp {
 #if TENON_DSP_INSTRUCTIONS
 
 // r0, r1 sums, r2-r7 weights, r8-r10 rows, r11, r12 inputs, lr rounds left. The stack: the first 52
-// bytes of ThreeRows (32 finish, 44 y, 48 y_step), 52 next sums, 56 "there is one more", 60 where
-// two sums become bytes or are stored, 64 lines left, 68 x_gap, 72 y_gap, 76 rounds of a line,
-// 80 where one sum becomes a byte.
+// bytes of ThreeRows (32 requantizer, 44 y, 48 y_step), 52 next sums, 56 "there is one more", 60
+// where two sums become bytes or are stored, 64 lines left, 68 x_gap, 72 y_gap, 76 rounds of a
+// line, 80 where one sum becomes a byte.
 
 // The products of a row with two neighbouring windows: `a` holds weights 0 and 1, `b` 1 and 2.
 #define TENON_TWO_WINDOWS(row, a, b) \
@@ -63,8 +63,8 @@ namespace tenon::cpu::dsp {
   "orr r1, #1\n" /* Thumb code */                      \
   "str r1, [sp, #" slot "]\n"
 
-#define TENON_LOAD_FINISH \
-  "add r2, sp, #32\n"     \
+#define TENON_LOAD_REQUANTIZER \
+  "add r2, sp, #32\n"          \
   "ldm r2, {r2-r6}\n"
 
 #define TENON_ROUND(sum, offset)         \
@@ -73,8 +73,8 @@ namespace tenon::cpu::dsp {
   "asr " sum ", " sum                    \
   ", r4\n"                               \
   "ssat " sum ", #8, " sum "\n"
-#define TENON_FINISH(sum) "add r7, r3, " sum ", asr #31\n" TENON_ROUND(sum, "r7")
-// Of what is negative, the least byte becomes anyway: see FinishKind.
+#define TENON_REQUANTIZE(sum) "add r7, r3, " sum ", asr #31\n" TENON_ROUND(sum, "r7")
+// Of what is negative, the least byte becomes anyway: see RequantizeKind.
 #define TENON_RELU(sum) TENON_ROUND(sum, "r3")
 
 #if defined(__ARM_FP) && (__ARM_FP & 4)
@@ -84,8 +84,8 @@ namespace tenon::cpu::dsp {
   "vmul.f32 " sum ", " sum     \
   ", s2\n"                     \
   "vcvtr.s32.f32 " sum ", " sum "\n"
-#define TENON_FLOATS \
-  TENON_LOAD_FINISH  \
+#define TENON_FLOATS     \
+  TENON_LOAD_REQUANTIZER \
   "vmov s2, r2\n"                    \
   "vmov s0, s1, r0, r1\n"            \
   TENON_TO_FLOAT("s0")               \
@@ -121,6 +121,14 @@ namespace tenon::cpu::dsp {
   "add sp, #88\n" \
   "pop {r3-r11, pc}\n"
 
+static_assert(sizeof(Requantizer) == 12 && offsetof(ThreeRows, bias) == 0 &&
+              offsetof(ThreeRows, weights) == 8 && offsetof(ThreeRows, requantizer) == 32 &&
+              offsetof(ThreeRows, y) == 44 && offsetof(ThreeRows, y_step) == 48 &&
+              offsetof(ThreeRows, rows) == 52 && offsetof(ThreeRows, outputs) == 64 &&
+              offsetof(ThreeRows, sums) == 68 && offsetof(ThreeRows, kind) == 72 &&
+              offsetof(ThreeRows, lines) == 76 && offsetof(ThreeRows, x_gap) == 80 &&
+              offsetof(ThreeRows, y_gap) == 84);
+
 __attribute__((naked)) void RunThreeRows(const ThreeRows&) {
   __asm__ volatile(
       TENON_BEGIN
@@ -142,10 +150,10 @@ __attribute__((naked)) void RunThreeRows(const ThreeRows&) {
       TENON_TWO_WINDOWS("r10", "r6", "r7")
       "ldr pc, [sp, #60]\n"
       ".balign 4\n"
-      "4:\n" TENON_LOAD_FINISH TENON_RELU("r0") TENON_RELU("r1") TENON_STORE_TWO
+      "4:\n" TENON_LOAD_REQUANTIZER TENON_RELU("r0") TENON_RELU("r1") TENON_STORE_TWO
       "b 8f\n"
       ".balign 4\n"
-      "6:\n" TENON_LOAD_FINISH TENON_FINISH("r0") TENON_FINISH("r1") TENON_STORE_TWO
+      "6:\n" TENON_LOAD_REQUANTIZER TENON_REQUANTIZE("r0") TENON_REQUANTIZE("r1") TENON_STORE_TWO
       "b 8f\n"
       ".balign 4\n"
       "5:\n" TENON_FLOATS TENON_STORE_TWO
@@ -165,10 +173,10 @@ __attribute__((naked)) void RunThreeRows(const ThreeRows&) {
       TENON_ONE_WINDOW("r10", "r6", "r7")
       "ldr pc, [sp, #80]\n"
       ".balign 4\n"
-      "14:\n" TENON_LOAD_FINISH TENON_RELU("r0") TENON_STORE_ONE
+      "14:\n" TENON_LOAD_REQUANTIZER TENON_RELU("r0") TENON_STORE_ONE
       "b 9f\n"
       ".balign 4\n"
-      "16:\n" TENON_LOAD_FINISH TENON_FINISH("r0") TENON_STORE_ONE
+      "16:\n" TENON_LOAD_REQUANTIZER TENON_REQUANTIZE("r0") TENON_STORE_ONE
       "b 9f\n"
       ".balign 4\n"
       "15:\n" TENON_FLOATS TENON_STORE_ONE
@@ -206,10 +214,10 @@ __attribute__((naked)) void RunThreeRowsApart(const ThreeRows&) {
                 "r10", "r6",
                 "r7") "ldr pc, [sp, #60]\n"
                       ".balign 4\n"
-                      "4:\n" TENON_LOAD_FINISH TENON_RELU("r0") TENON_STORE_ONE TENON_NEXT
+                      "4:\n" TENON_LOAD_REQUANTIZER TENON_RELU("r0") TENON_STORE_ONE TENON_NEXT
                    "b 9f\n"
                    ".balign 4\n"
-                   "6:\n" TENON_LOAD_FINISH TENON_FINISH("r0") TENON_STORE_ONE TENON_NEXT
+                   "6:\n" TENON_LOAD_REQUANTIZER TENON_REQUANTIZE("r0") TENON_STORE_ONE TENON_NEXT
                    "b 9f\n"
                    ".balign 4\n"
                    "5:\n" TENON_FLOATS TENON_STORE_ONE TENON_NEXT
@@ -228,8 +236,8 @@ __attribute__((naked)) void RunThreeRowsApart(const ThreeRows&) {
 #undef TENON_ROUND
 #undef TENON_RELU
 #undef TENON_NEXT
-#undef TENON_LOAD_FINISH
-#undef TENON_FINISH
+#undef TENON_LOAD_REQUANTIZER
+#undef TENON_REQUANTIZE
 #undef TENON_END
 #undef TENON_TO_FLOAT
 #undef TENON_FLOATS
@@ -254,9 +262,10 @@ void RunLine(const ThreeRows& row, const int16_t* const* rows, int step, uint8_t
       sums[i] = sum;
     } else {
       const auto signed_sum = static_cast<int32_t>(sum);
-      *y = static_cast<uint8_t>(row.kind == FinishKind::kFloat
-                                    ? FinishFloat(row.finish, signed_sum)
-                                    : SaturateToByte(FinishDoubled(row.finish, signed_sum)));
+      *y = static_cast<uint8_t>(
+          row.kind == RequantizeKind::kFloat
+              ? RequantizeFloat(row.requantizer, signed_sum)
+              : SaturateToByte(RequantizeDoubled(row.requantizer, signed_sum)));
     }
   }
 }

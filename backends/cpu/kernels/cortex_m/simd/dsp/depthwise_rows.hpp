@@ -12,13 +12,13 @@ namespace tenon::cpu::dsp {
 struct ThreeRows {
   uint32_t bias[2];     ///< the same twice: what sums begin with
   uint32_t weights[6];  ///< of each row: weights 0 and 1, and weights 1 and 2
-  Finish finish;
+  Requantizer requantizer;
   uint8_t* y;              ///< the first output
   int32_t y_step;          ///< bytes to the next one
   const int16_t* rows[3];  ///< of the first window; at multiples of 4 bytes
   int32_t outputs;         ///< of a line; > 0
   uint32_t* sums;          ///< [lines][outputs]; null: bytes are stored in y instead
-  FinishKind kind;         ///< where there is no `sums`; not kAny
+  RequantizeKind kind;     ///< where there is no `sums`; not kAny
   int32_t lines;           ///< of y; > 0
   int32_t x_gap;  ///< bytes from behind a line's last pair of windows to the next line's first
   int32_t y_gap;  ///< bytes from behind a line's last output to the next line's first

@@ -12,8 +12,8 @@ namespace tenon::cpu::dsp {
 // next weight. A round is four steps; the first one of a run is entered in its middle, where the
 // number of steps is no multiple of four.
 //
-// The stack: what PairProduct begins with, up to `gaps`:
-//   0 bias, 16 w, 20 where a pair begins, 24 finish, 48 output, 52 next y, 60 w_end,
+// The stack: what PairGemm begins with, up to `gaps`:
+//   0 bias, 16 w, 20 where a pair begins, 24 requantizer, 48 output, 52 next y, 60 w_end,
 //   64 sums, 68 next x_runs, 72 gaps; then
 //   76 next gap, 80 rounds of a run, 84 where a run begins, 88 where a pair is finished, 92 what
 //   follows a round of paired inputs.
@@ -45,7 +45,7 @@ namespace tenon::cpu::dsp {
   "smlad r2, lr, r8, r2\n"         \
   "smlad r3, lr, r10, r3\n"
 
-// Four sums to bytes, as FinishFloat does.
+// Four sums to bytes, as RequantizeFloat does.
 #if defined(__ARM_FP) && (__ARM_FP & 4)
 #define TENON_FLOAT(sum) "vcvt.f32.s32 " sum ", " sum "\n"
 #define TENON_ROUND(sum, scale)       \
@@ -88,7 +88,16 @@ namespace tenon::cpu::dsp {
   "add sp, #96\n"              \
   "pop {r3-r11, pc}\n"
 
-__attribute__((naked)) void MultiplyPairs(const PairProduct&) {
+static_assert(sizeof(Requantizer) == 12 && offsetof(PairGemm, bias) == 0 &&
+              offsetof(PairGemm, w) == 16 && offsetof(PairGemm, code) == 20 &&
+              offsetof(PairGemm, requantizer) == 24 && offsetof(PairGemm, output) == 48 &&
+              offsetof(PairGemm, y) == 52 && offsetof(PairGemm, w_end) == 60 &&
+              offsetof(PairGemm, sums) == 64 && offsetof(PairGemm, x_runs) == 68 &&
+              offsetof(PairGemm, gaps) == 72 && offsetof(PairGemm, x_paired) == 76 &&
+              offsetof(PairGemm, steps) == 80 && offsetof(PairGemm, kind) == 84 &&
+              offsetof(PairPlaces, more) == 8);
+
+__attribute__((naked)) void MultiplyPairs(const PairGemm&) {
   __asm__ volatile(
       "push {r3-r11, lr}\n"
       "sub sp, #96\n"
@@ -177,15 +186,16 @@ __attribute__((naked)) void MultiplyPairs(const PairProduct&) {
       ".balign 4\n"
       "6:\n"
       "add r4, sp, #24\n"
-      "ldm r4, {r4-r11}\n" TENON_SIGN("r0", "r5") TENON_FINISH("r0", "r4", "lr", "r6")
-          TENON_SIGN("r1", "r8") TENON_FINISH("r1", "r7", "lr", "r9") TENON_SIGN("r2", "r5")
-              TENON_FINISH("r2", "r4", "lr", "r6") TENON_SIGN("r3", "r8")
-                  TENON_FINISH("r3", "r7", "lr", "r9") TENON_STORE
+      "ldm r4, {r4-r11}\n" TENON_SIGN("r0", "r5") TENON_REQUANTIZE("r0", "r4", "lr", "r6")
+          TENON_SIGN("r1", "r8") TENON_REQUANTIZE("r1", "r7", "lr", "r9") TENON_SIGN("r2", "r5")
+              TENON_REQUANTIZE("r2", "r4", "lr", "r6") TENON_SIGN("r3", "r8")
+                  TENON_REQUANTIZE("r3", "r7", "lr", "r9") TENON_STORE
       ".balign 4\n"
       "10:\n"
       "add r4, sp, #24\n"
-      "ldm r4, {r4-r11}\n" TENON_FINISH("r0", "r4", "r5", "r6") TENON_FINISH("r1", "r7", "r8", "r9")
-          TENON_FINISH("r2", "r4", "r5", "r6") TENON_FINISH("r3", "r7", "r8", "r9") TENON_STORE
+      "ldm r4, {r4-r11}\n" TENON_REQUANTIZE("r0", "r4", "r5", "r6")
+          TENON_REQUANTIZE("r1", "r7", "r8", "r9") TENON_REQUANTIZE("r2", "r4", "r5", "r6")
+              TENON_REQUANTIZE("r3", "r7", "r8", "r9") TENON_STORE
 
       // Bytes of floats.
       ".balign 4\n"
@@ -227,47 +237,47 @@ void AddSteps(const int16_t* x, int x_step, const int16_t* w, int steps, uint32_
   }
 }
 
-uint32_t Sum(const PairProduct& product, ptrdiff_t pair, int pixel, int output) {
-  uint32_t sum = product.bias[output];
-  const int16_t* w = product.w + output * kStepInputs;
+uint32_t Sum(const PairGemm& gemm, ptrdiff_t pair, int pixel, int output) {
+  uint32_t sum = gemm.bias[output];
+  const int16_t* w = gemm.w + output * kStepInputs;
   constexpr int kPairStep = 2 * kStepInputs;
-  if (product.x_runs == nullptr) {
-    const int16_t* x = product.x_paired + pair * product.steps * kPairStep + pixel * kStepInputs;
-    AddSteps(x, kPairStep, w, product.steps, sum);
+  if (gemm.x_runs == nullptr) {
+    const int16_t* x = gemm.x_paired + pair * gemm.steps * kPairStep + pixel * kStepInputs;
+    AddSteps(x, kPairStep, w, gemm.steps, sum);
     return sum;
   }
-  const int16_t* x = product.x_runs[pair * 2 + pixel];
-  for (const int32_t* gap = product.gaps; w < product.w_end; ++gap) {
+  const int16_t* x = gemm.x_runs[pair * 2 + pixel];
+  for (const int32_t* gap = gemm.gaps; w < gemm.w_end; ++gap) {
     x += *gap / static_cast<int32_t>(sizeof(int16_t));
-    AddSteps(x, kStepInputs, w, product.steps, sum);
-    x += product.steps * kStepInputs;
-    w += product.steps * kPairStep;
+    AddSteps(x, kStepInputs, w, gemm.steps, sum);
+    x += gemm.steps * kStepInputs;
+    w += gemm.steps * kPairStep;
   }
   return sum;
 }
 
 }  // namespace
 
-void MultiplyPairs(const PairProduct& product) {
+void MultiplyPairs(const PairGemm& gemm) {
   ptrdiff_t pair = -1;
   do {
     ++pair;
     for (int pixel = 1; pixel >= 0; --pixel) {
       for (int output = 0; output < 2; ++output) {
-        const uint32_t sum = Sum(product, pair, pixel, output);
-        if (product.sums != nullptr) {
-          product.sums[pair * 4 + pixel * 2 + output] = sum;
+        const uint32_t sum = Sum(gemm, pair, pixel, output);
+        if (gemm.sums != nullptr) {
+          gemm.sums[pair * 4 + pixel * 2 + output] = sum;
         } else {
-          const Finish& finish = product.finish[output];
+          const Requantizer& requantizer = gemm.requantizer[output];
           const auto signed_sum = static_cast<int32_t>(sum);
-          const int32_t value = product.kind == FinishKind::kFloat
-                                    ? FinishFloat(finish, signed_sum)
-                                    : SaturateToByte(FinishDoubled(finish, signed_sum));
-          product.output[product.y[pair].y[pixel] + output] = static_cast<uint8_t>(value);
+          const int32_t value = gemm.kind == RequantizeKind::kFloat
+                                    ? RequantizeFloat(requantizer, signed_sum)
+                                    : SaturateToByte(RequantizeDoubled(requantizer, signed_sum));
+          gemm.output[gemm.y[pair].y[pixel] + output] = static_cast<uint8_t>(value);
         }
       }
     }
-  } while (product.y[pair].more != 0);
+  } while (gemm.y[pair].more != 0);
 }
 
 #endif

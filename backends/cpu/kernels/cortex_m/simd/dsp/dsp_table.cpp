@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
+#include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 #include "backends/cpu/kernels/define_kernels.hpp"
 
 namespace tenon::cpu {
@@ -26,5 +27,7 @@ KernelList DspKernels() {
 #undef TENON_KERNEL
   return {kKernels, std::size(kKernels)};
 }
+
+KernelList CortexMKernels() { return TENON_DSP_INSTRUCTIONS ? DspKernels() : KernelList{}; }
 
 }  // namespace tenon::cpu

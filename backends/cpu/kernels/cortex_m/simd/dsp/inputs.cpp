@@ -118,13 +118,13 @@ Geometry GeometryOf(const OpCall& op) {
   const TensorView& x = op.Input(In::kX);
   const TensorView& y = op.Output();
   Geometry g = {};
-  SetConvWindow(op, g);
   g.x = x.As<const uint8_t>();
   g.y = y.As<uint8_t>();
   g.images = x.dims[0];
   g.x_image = x.strides[0];
   g.y_image = y.strides[0];
   for (int i = 0; i < 2; ++i) {
+    SetConvAxis(op, i, g);
     g.x_step[i] = x.strides[2 + i];
     g.y_step[i] = y.strides[2 + i];
   }

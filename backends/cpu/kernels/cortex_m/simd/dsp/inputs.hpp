@@ -43,7 +43,7 @@ struct Pass {
 void LoadRows(const Geometry& geometry, const ConvBand& band, const Widening& widening,
               const uint8_t* image, const Pass& pass, bool follows, int16_t* to);
 
-/// Fills `to` with the pixels of x that the pass reads, in pairs (see PairProduct): of one row, or
+/// Fills `to` with the pixels of x that the pass reads, in pairs (see PairGemm): of one row, or
 /// of rows of even numbers of pixels.
 void LoadPixels(const Geometry& geometry, const ConvBand& band, const Widening& widening,
                 const uint8_t* image, const Pass& pass, int16_t* to);

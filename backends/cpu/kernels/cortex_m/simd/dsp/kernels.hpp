@@ -30,7 +30,12 @@ Status DepthwiseInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceRun(const KernelCall& call);
 
-/// Sums and largest bytes of windows, for the walk of all sets.
 [[nodiscard]] const cortex_m::PoolRoutines& Pool();
+
+/// Runs a depthwise convolution that DepthwiseCheck takes, with outputs, if it is one for this way:
+/// of 3x3 windows with steps of 1, of i8 with weights around 0, of as many channels as words have
+/// bytes, or a multiple, with room for four widened rows of x. Else false, and nothing is done. A
+/// row of y is written when all rows of x that are still needed have been read.
+[[nodiscard]] bool RunsDepthwisePairs(const KernelCall& call);
 
 }  // namespace tenon::cpu::dsp

@@ -71,9 +71,9 @@ struct Row {
   uint32_t sum;
 };
 
-class Product {
+class Gemm {
  public:
-  explicit Product(const OpCall& op)
+  explicit Gemm(const OpCall& op)
       : depth_(op.Input(In::kX).dims[op.Input(In::kX).rank - 1]),
         count_(op.Output().dims[op.Output().rank - 1]),
         weights_(op.Input(In::kWeights).As<const uint8_t>()),
@@ -121,7 +121,7 @@ class Product {
         const int32_t zero_point = zero_points_[(first + i) * zero_point_step_];
         sums[i] -= row.sum * static_cast<uint32_t>(zero_point);
       }
-      y[i] = FinishOne(rescale_, first + i, static_cast<int32_t>(sums[i]));
+      y[i] = RequantizeOne(rescale_, first + i, static_cast<int32_t>(sums[i]));
     }
   }
 
@@ -150,12 +150,11 @@ Status MatMulRun(const KernelCall& call) {
   const TensorView& y = op.Output();
   const int64_t elements = y.Elements();
   if (elements == 0) return OkStatus();
-  const Product product(op);
+  const Gemm gemm(op);
   const int64_t rows = elements / y.dims[y.rank - 1];
   for (int64_t row = 0; row < rows; ++row) {
-    product.RunRow(a.As<const uint8_t>() + row * a.dims[a.rank - 1],
-                   static_cast<int16_t*>(call.workspace),
-                   y.As<uint8_t>() + row * y.dims[y.rank - 1]);
+    gemm.RunRow(a.As<const uint8_t>() + row * a.dims[a.rank - 1],
+                static_cast<int16_t*>(call.workspace), y.As<uint8_t>() + row * y.dims[y.rank - 1]);
   }
   return OkStatus();
 }

@@ -30,13 +30,13 @@ void WidenWeights(const Outputs& outputs, int output, bool doubled, int words, u
 
 /// All pairs of outputs whose bytes the assembler code gives, and whose weights are i8 without zero
 /// points; gives the number of outputs. What is the same for all of them is read once.
-int RunSimplePairs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProduct& product) {
-  const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
+int RunSimplePairs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairGemm& gemm) {
+  const int words = static_cast<int>(gemm.w_end - w) / (2 * kStepInputs);
   const Widening widening = {0, 0, outputs.doubles_weights};
   const int doubling = IsDoubled(outputs.kind) ? 1 : 0;
   const Rescale rescale = outputs.rescale;
   const int end = outputs.count / 2 * 2;
-  uint8_t* y = product.output;
+  uint8_t* y = gemm.output;
   for (int first = 0; first < end; first += 2, y += 2) {
     WidenTwo(widening, RowOf(outputs, first, words, bytes),
              RowOf(outputs, first + 1, words, bytes + words * kStepInputs), words, w);
@@ -44,39 +44,39 @@ int RunSimplePairs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairProdu
     for (int i = 0; i < 2; ++i) {
       const uint32_t bias =
           rescale.bias == nullptr ? 0 : static_cast<uint32_t>(rescale.bias[first + i]);
-      product.bias[i] = product.bias[2 + i] = bias << doubling;
-      product.finish[i].Set(rescale, first + i);
+      gemm.bias[i] = gemm.bias[2 + i] = bias << doubling;
+      gemm.requantizer[i].Set(rescale, first + i);
     }
-    product.output = y;
-    MultiplyPairs(product);
+    gemm.output = y;
+    MultiplyPairs(gemm);
   }
   return end;
 }
 
 /// Two outputs of any kind, or the last.
 void RunAnyPair(const Outputs& outputs, int first, int pixels, int16_t* w, uint8_t* bytes,
-                PairProduct& product) {
+                PairGemm& gemm) {
   const int count = first + 1 < outputs.count ? 2 : 1;
-  const bool is_simple = outputs.kind != FinishKind::kAny && count == 2;
+  const bool is_simple = outputs.kind != RequantizeKind::kAny && count == 2;
   const bool doubles_weights = is_simple && outputs.doubles_weights;
   const bool doubled = outputs.doubles_inputs || doubles_weights;
-  const int words = static_cast<int>(product.w_end - w) / (2 * kStepInputs);
+  const int words = static_cast<int>(gemm.w_end - w) / (2 * kStepInputs);
   for (int i = 0; i < 2; ++i) {
     const int output = first + (i < count ? i : 0);
     const int32_t* const bias = outputs.rescale.bias;
     const uint32_t begin = bias == nullptr ? 0 : static_cast<uint32_t>(bias[output]);
-    product.bias[i] = product.bias[2 + i] = doubled ? begin * 2 : begin;
-    if (is_simple) product.finish[i].Set(outputs.rescale, output);
+    gemm.bias[i] = gemm.bias[2 + i] = doubled ? begin * 2 : begin;
+    if (is_simple) gemm.requantizer[i].Set(outputs.rescale, output);
     WidenWeights(outputs, output, doubles_weights, words, bytes, w + i * kStepInputs);
   }
-  if (is_simple) return MultiplyPairs(product);
+  if (is_simple) return MultiplyPairs(gemm);
   uint32_t sums[2 * kMostPassPixels];
-  product.sums = sums;
-  MultiplyPairs(product);
-  product.sums = nullptr;
+  gemm.sums = sums;
+  MultiplyPairs(gemm);
+  gemm.sums = nullptr;
   for (int i = 0; i < count; ++i) {
     StoreSums(outputs.rescale, first + i,
-              {sums + i, 2, pixels, doubled, product.output + i, product.y, 0});
+              {sums + i, 2, pixels, doubled, gemm.output + i, gemm.y, 0});
   }
 }
 
@@ -93,7 +93,7 @@ Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, in
     outputs.zero_points = op.Input(In::kWeightsZeroPoint).As<const uint8_t>();
     outputs.zero_point_step = op.Input(In::kWeightsZeroPoint).dims[0] > 1 ? 1 : 0;
   }
-  outputs.kind = FinishKindOf(outputs.rescale, count);
+  outputs.kind = RequantizeKindOf(outputs.rescale, count);
   // What there is less of: weights are widened once for each pass.
   constexpr int kManyOutputs = 32;
   outputs.doubles_inputs = IsDoubled(outputs.kind) && count >= kManyOutputs;
@@ -101,15 +101,14 @@ Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count, in
   return outputs;
 }
 
-void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes,
-                PairProduct& product) {
-  product.kind = outputs.kind;
-  uint8_t* const y = product.output;
-  int first = outputs.IsSimple() ? RunSimplePairs(outputs, w, bytes, product) : 0;
-  for (product.output = y + first; first < outputs.count; first += 2, product.output += 2) {
-    RunAnyPair(outputs, first, pixels, w, bytes, product);
+void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes, PairGemm& gemm) {
+  gemm.kind = outputs.kind;
+  uint8_t* const y = gemm.output;
+  int first = outputs.IsSimple() ? RunSimplePairs(outputs, w, bytes, gemm) : 0;
+  for (gemm.output = y + first; first < outputs.count; first += 2, gemm.output += 2) {
+    RunAnyPair(outputs, first, pixels, w, bytes, gemm);
   }
-  product.output = y;
+  gemm.output = y;
 }
 
 }  // namespace tenon::cpu::dsp

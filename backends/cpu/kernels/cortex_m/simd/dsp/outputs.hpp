@@ -18,13 +18,13 @@ struct Outputs {
   bool is_signed = true;                 ///< the weights
   const uint8_t* zero_points = nullptr;  ///< of the weights; null: 0
   ptrdiff_t zero_point_step = 0;
-  FinishKind kind = FinishKind::kAny;
+  RequantizeKind kind = RequantizeKind::kAny;
   bool doubles_inputs = false;   ///< so that sums are doubled (see IsDoubled)
   bool doubles_weights = false;  ///< the same
 
   /// True if assembler code gives the bytes, and the weights are what they say.
   [[nodiscard]] bool IsSimple() const {
-    return kind != FinishKind::kAny && is_signed && zero_points == nullptr;
+    return kind != RequantizeKind::kAny && is_signed && zero_points == nullptr;
   }
 };
 
@@ -35,7 +35,6 @@ struct Outputs {
 /// Computes all outputs of the product's pixels, `pixels` of them. `w`: room for the weights of two
 /// of them. `bytes`:
 /// room for two rows of weights, rounded up to words, where `depth` is no multiple of 4.
-void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes,
-                PairProduct& product);
+void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes, PairGemm& gemm);
 
 }  // namespace tenon::cpu::dsp

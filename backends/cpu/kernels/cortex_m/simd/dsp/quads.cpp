@@ -6,6 +6,15 @@ namespace tenon::cpu::dsp {
 
 #if TENON_DSP_INSTRUCTIONS
 
+static_assert(sizeof(Requantizer) == 12 && offsetof(QuadGemm, bias) == 0 &&
+              offsetof(QuadGemm, w) == 16 && offsetof(QuadGemm, less) == 20 &&
+              offsetof(QuadGemm, rounds) == 24 && offsetof(QuadGemm, code) == 28 &&
+              offsetof(QuadGemm, requantizer) == 32 && offsetof(QuadGemm, y) == 80 &&
+              offsetof(QuadGemm, y_step) == 84 && offsetof(QuadGemm, x_gap) == 88 &&
+              offsetof(QuadGemm, count) == 92 && offsetof(QuadGemm, x) == 96 &&
+              offsetof(QuadGemm, steps) == 100 && offsetof(QuadGemm, kind) == 104 &&
+              offsetof(QuadGemm, requantize_code) == 108);
+
 // 13 instructions for 16 products. r0-r3 are sums, r4 is the next weight, r5 the next input, r6 is
 // `less` and r12 the rounds left. A round is four steps; the first one is entered in its middle,
 // where the number of steps is no multiple of four. The product's address is on the stack.
@@ -24,7 +33,7 @@ namespace tenon::cpu::dsp {
   "smlad r2, r8, r11, r2\n"         \
   "smlad r3, r8, lr, r3\n"
 
-__attribute__((naked)) void MultiplyQuads(QuadProduct&) {
+__attribute__((naked)) void MultiplyQuads(QuadGemm&) {
   __asm__ volatile(
       "push {r0, r4-r11, lr}\n"
       "mov r12, r0\n"
@@ -63,9 +72,9 @@ __attribute__((naked)) void MultiplyQuads(QuadProduct&) {
       "add r3, r3\n"
       "ldr pc, [r12, #108]\n"
       ".balign 4\n"
-      "5:\n" TENON_FINISH("r0", "r6", "r7", "r8") TENON_FINISH("r1", "r9", "r10", "r11")
-      "ldmia r4!, {r6-r11}\n" TENON_FINISH("r2", "r6", "r7", "r8")
-          TENON_FINISH("r3", "r9", "r10", "r11")
+      "5:\n" TENON_REQUANTIZE("r0", "r6", "r7", "r8") TENON_REQUANTIZE("r1", "r9", "r10", "r11")
+      "ldmia r4!, {r6-r11}\n" TENON_REQUANTIZE("r2", "r6", "r7", "r8")
+          TENON_REQUANTIZE("r3", "r9", "r10", "r11")
       "3:\n"
       "ldm r4, {r6-r9}\n"
       "strb r0, [r6]\n"
@@ -82,10 +91,10 @@ __attribute__((naked)) void MultiplyQuads(QuadProduct&) {
       "pop {r0, r4-r11, pc}\n"
 
       ".balign 4\n"
-      "4:\n" TENON_SIGN("r0", "r7") TENON_FINISH("r0", "r6", "lr", "r8") TENON_SIGN("r1", "r10")
-          TENON_FINISH("r1", "r9", "lr", "r11")
-      "ldmia r4!, {r6-r11}\n" TENON_SIGN("r2", "r7") TENON_FINISH("r2", "r6", "lr", "r8")
-          TENON_SIGN("r3", "r10") TENON_FINISH("r3", "r9", "lr", "r11")
+      "4:\n" TENON_SIGN("r0", "r7") TENON_REQUANTIZE("r0", "r6", "lr", "r8") TENON_SIGN("r1", "r10")
+          TENON_REQUANTIZE("r1", "r9", "lr", "r11")
+      "ldmia r4!, {r6-r11}\n" TENON_SIGN("r2", "r7") TENON_REQUANTIZE("r2", "r6", "lr", "r8")
+          TENON_SIGN("r3", "r10") TENON_REQUANTIZE("r3", "r9", "lr", "r11")
       "b 3b\n");
 }
 
@@ -125,30 +134,30 @@ __attribute__((naked)) void WidenQuads(const uint8_t*, ptrdiff_t, int, int16_t*)
 namespace {
 
 /// The sum of one output of one pixel.
-uint32_t Sum(const QuadProduct& product, const uint8_t* x, int output) {
-  uint32_t sum = product.bias[output];
-  const int16_t* w = product.w + 2 * output;
+uint32_t Sum(const QuadGemm& gemm, const uint8_t* x, int output) {
+  uint32_t sum = gemm.bias[output];
+  const int16_t* w = gemm.w + 2 * output;
   constexpr int kHalves = 2 * kQuadOutputs;
-  for (int step = 0; step < product.steps; ++step, x += 4, w += 2 * kHalves) {
+  for (int step = 0; step < gemm.steps; ++step, x += 4, w += 2 * kHalves) {
     const uint32_t word = LoadWord(x);
-    sum = AddProducts(AddEvenBytes(product.less, word), LoadWord(w), sum);
-    sum = AddProducts(AddOddBytes(product.less, word), LoadWord(w + kHalves), sum);
+    sum = AddProducts(AddEvenBytes(gemm.less, word), LoadWord(w), sum);
+    sum = AddProducts(AddOddBytes(gemm.less, word), LoadWord(w + kHalves), sum);
   }
   return sum;
 }
 
 }  // namespace
 
-void MultiplyQuads(QuadProduct& product) {
-  const uint8_t* x = product.x;
-  for (; product.count > 0; --product.count) {
+void MultiplyQuads(QuadGemm& gemm) {
+  const uint8_t* x = gemm.x;
+  for (; gemm.count > 0; --gemm.count) {
     for (int output = 0; output < kQuadOutputs; ++output) {
-      const auto doubled = static_cast<int32_t>(2 * Sum(product, x, output));
-      const int32_t value = FinishDoubled(product.finish[output], doubled);
-      product.y[output] = static_cast<uint8_t>(SaturateToByte(value));
+      const auto doubled = static_cast<int32_t>(2 * Sum(gemm, x, output));
+      const int32_t value = RequantizeDoubled(gemm.requantizer[output], doubled);
+      gemm.y[output] = static_cast<uint8_t>(SaturateToByte(value));
     }
-    product.y += product.y_step;
-    x += product.steps * 4 + product.x_gap;
+    gemm.y += gemm.y_step;
+    x += gemm.steps * 4 + gemm.x_gap;
   }
 }
 

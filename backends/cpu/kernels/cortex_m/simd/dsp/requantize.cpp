@@ -84,7 +84,7 @@ Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth
   return rescale;
 }
 
-uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum) {
+uint8_t RequantizeOne(const Rescale& rescale, int32_t index, int32_t sum) {
   const QuantizedOutput& output = rescale.output;
   const ptrdiff_t place = index * rescale.step;
   if (output.rounding == Rounding::kHalfEven) {
@@ -104,15 +104,15 @@ uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum) {
   return static_cast<uint8_t>(Saturate(output, rounded));
 }
 
-FinishKind FinishKindOf(const Rescale& rescale, int32_t outputs) {
+RequantizeKind RequantizeKindOf(const Rescale& rescale, int32_t outputs) {
   const QuantizedOutput& output = rescale.output;
-  if (output.min != -128 || output.max != 127) return FinishKind::kAny;
+  if (output.min != -128 || output.max != 127) return RequantizeKind::kAny;
   if (output.rounding == Rounding::kHalfEven) {
-    return kHasFloats ? FinishKind::kFloat : FinishKind::kAny;
+    return kHasFloats ? RequantizeKind::kFloat : RequantizeKind::kAny;
   }
-  if (output.rounding != Rounding::kFixedPoint) return FinishKind::kAny;
-  if (!AreFast(rescale, outputs)) return FinishKind::kAny;
-  return output.zero_point == output.min ? FinishKind::kRelu : FinishKind::kDoubled;
+  if (output.rounding != Rounding::kFixedPoint) return RequantizeKind::kAny;
+  if (!AreFast(rescale, outputs)) return RequantizeKind::kAny;
+  return output.zero_point == output.min ? RequantizeKind::kRelu : RequantizeKind::kDoubled;
 }
 
 void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums) {
@@ -123,11 +123,12 @@ void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums) {
       return ByteOf(output, RoundToEven(static_cast<float>(sum) * scale) + output.zero_point);
     });
   } else if (output.rounding == Rounding::kFixedPoint && IsFast(rescale, index)) {
-    Finish finish;
-    finish.Set(rescale, index);
-    StoreEach(sums, [&](int32_t sum) { return ByteOf(output, FinishDoubled(finish, sum * 2)); });
+    Requantizer requantizer;
+    requantizer.Set(rescale, index);
+    StoreEach(sums,
+              [&](int32_t sum) { return ByteOf(output, RequantizeDoubled(requantizer, sum * 2)); });
   } else {
-    StoreEach(sums, [&](int32_t sum) { return FinishOne(rescale, index, sum); });
+    StoreEach(sums, [&](int32_t sum) { return RequantizeOne(rescale, index, sum); });
   }
 }
 

@@ -27,7 +27,7 @@ struct Rescale {
 [[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth);
 
 /// What becomes of one output's sums.
-struct Finish {
+struct Requantizer {
   int32_t multiplier;  ///< or the bits of the scale
   int32_t offset;      ///< half of 2^right, and 2^right zero points
   int32_t right;
@@ -52,14 +52,15 @@ struct Finish {
 
 /// kFixedPoint of half of `doubled`, plus the zero point, before the bounds are applied. For sums
 /// and factors that IsFast holds of.
-[[nodiscard]] inline int32_t FinishDoubled(const Finish& finish, int32_t doubled) {
+[[nodiscard]] inline int32_t RequantizeDoubled(const Requantizer& requantizer, int32_t doubled) {
   // Halves of the second rounding go away from zero: down, of what is negative. Where the product
   // is 0 though the sum is negative, this makes no difference.
-  return AddHighProduct(doubled, finish.multiplier, finish.offset + (doubled >> 31)) >>
-         finish.right;
+  return AddHighProduct(doubled, requantizer.multiplier, requantizer.offset + (doubled >> 31)) >>
+         requantizer.right;
 }
 
-/// True if FinishDoubled gives kFixedPoint by this factor of sums that are at most `most` from 0.
+/// True if RequantizeDoubled gives kFixedPoint by this factor of sums that are at most `most` from
+/// 0.
 [[nodiscard]] constexpr bool IsFastRescale(int32_t multiplier, int32_t shift, int64_t most) {
   // Twice a sum must fit 32 bits, and 2^right zero points with the product's high word.
   return most < (int64_t{1} << 30) && shift < 0 && shift >= -20 && multiplier >= 0;
@@ -78,28 +79,28 @@ struct Finish {
 }
 
 /// kHalfEven, plus the zero point, within the range of i8.
-[[nodiscard]] inline int32_t FinishFloat(const Finish& finish, int32_t sum) {
+[[nodiscard]] inline int32_t RequantizeFloat(const Requantizer& requantizer, int32_t sum) {
   float scale;
-  std::memcpy(&scale, &finish.multiplier, sizeof scale);
-  return SaturateToByte(RoundHalfEven(static_cast<float>(sum) * scale) + finish.offset);
+  std::memcpy(&scale, &requantizer.multiplier, sizeof scale);
+  return SaturateToByte(RoundHalfEven(static_cast<float>(sum) * scale) + requantizer.offset);
 }
 
 /// What gives all bytes of an op, within the range of i8; assembler code knows the numbers.
-enum class FinishKind : int32_t {
-  kDoubled = 0,  ///< FinishDoubled
+enum class RequantizeKind : int32_t {
+  kDoubled = 0,  ///< RequantizeDoubled
   kRelu = 1,     ///< the same, of no less than a sum of 0 gives: it need not tell what is negative
-  kFloat = 2,    ///< FinishFloat
+  kFloat = 2,    ///< RequantizeFloat
   kAny = 3,      ///< StoreSums
 };
-[[nodiscard]] FinishKind FinishKindOf(const Rescale& rescale, int32_t outputs);
+[[nodiscard]] RequantizeKind RequantizeKindOf(const Rescale& rescale, int32_t outputs);
 
 /// True if sums are wanted doubled.
-[[nodiscard]] constexpr bool IsDoubled(FinishKind kind) {
-  return kind == FinishKind::kDoubled || kind == FinishKind::kRelu;
+[[nodiscard]] constexpr bool IsDoubled(RequantizeKind kind) {
+  return kind == RequantizeKind::kDoubled || kind == RequantizeKind::kRelu;
 }
 
 /// One byte, whatever the constants hold.
-[[nodiscard]] uint8_t FinishOne(const Rescale& rescale, int32_t index, int32_t sum);
+[[nodiscard]] uint8_t RequantizeOne(const Rescale& rescale, int32_t index, int32_t sum);
 
 /// Where the bytes of two pixels go, from some address on.
 struct PairPlaces {

@@ -2,11 +2,11 @@
 // have their sums in registers already.
 #pragma once
 
-// A sum to a byte, as FinishDoubled does. TENON_SIGN: the offset of this sum, to lr.
+// A sum to a byte, as RequantizeDoubled does. TENON_SIGN: the offset of this sum, to lr.
 #define TENON_SIGN(sum, offset) "add lr, " offset ", " sum ", asr #31\n"
-#define TENON_FINISH(sum, multiplier, offset, right) \
-  "smmlar " sum ", " sum ", " multiplier ", " offset \
-  "\n"                                               \
-  "asr " sum ", " sum ", " right                     \
-  "\n"                                               \
+#define TENON_REQUANTIZE(sum, multiplier, offset, right) \
+  "smmlar " sum ", " sum ", " multiplier ", " offset     \
+  "\n"                                                   \
+  "asr " sum ", " sum ", " right                         \
+  "\n"                                                   \
   "ssat " sum ", #8, " sum "\n"

@@ -1,6 +1,4 @@
-#include "backends/cpu/kernels/cortex_m/simd/generic/elements.hpp"
-
-#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+#include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::cortex_m::generic {

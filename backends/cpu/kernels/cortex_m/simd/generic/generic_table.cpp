@@ -3,8 +3,8 @@
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
+#include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
-#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
 #include "backends/cpu/kernels/define_kernels.hpp"
 
 namespace tenon::cpu {

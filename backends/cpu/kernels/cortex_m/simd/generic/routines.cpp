@@ -1,6 +1,6 @@
-#include "backends/cpu/kernels/cortex_m/simd/generic/routines.hpp"
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
 
-#include "backends/cpu/kernels/cortex_m/requantize.hpp"
+#include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
 
 namespace tenon::cpu::cortex_m::generic {
 namespace {
@@ -11,7 +11,7 @@ uint32_t Dot(const int8_t* x, const int8_t* w, int count) {
   return sum;
 }
 
-void Multiply(const ProductBlock& block, int32_t* sums) {
+void Multiply(const GemmBlock& block, int32_t* sums) {
   for (int pixel = 0; pixel < block.pixels; ++pixel) {
     for (int output = 0; output < block.outputs; ++output) {
       const int8_t* x = block.x + pixel * block.x_pixel;
@@ -35,7 +35,8 @@ void SumWeights(const int8_t* w, ptrdiff_t depth, int rows, int32_t* sums) {
   }
 }
 
-void TakeOff(const int32_t* bias, const int32_t* sums, int32_t factor, int count, int32_t* to) {
+void SubtractScaled(const int32_t* bias, const int32_t* sums, int32_t factor, int count,
+                    int32_t* to) {
   for (int i = 0; i < count; ++i) {
     const auto own = bias == nullptr ? 0U : static_cast<uint32_t>(bias[i]);
     to[i] =
@@ -77,14 +78,15 @@ void MultiplyDepthwise(const DepthwiseBlock& block, int32_t* sums) {
 
 constexpr int kLeastRunBytes = 16;
 
-constexpr ProductRoutines kProducts = {Multiply, FinishOneByOne, nullptr, nullptr,       SumWeights,
-                                       TakeOff,  Copy,           Fill,    kLeastRunBytes};
-constexpr DepthwiseRoutines kDepthwise = {nullptr, MultiplyDepthwise, FinishOneByOne, TakeOff,
-                                          Fill,    nullptr,           nullptr};
+constexpr GemmRoutines kGemms = {Multiply,      RequantizeOneByOne, nullptr, nullptr,
+                                 SumWeights,    SubtractScaled,     Copy,    Fill,
+                                 kLeastRunBytes};
+constexpr DepthwiseRoutines kDepthwise = {
+    nullptr, MultiplyDepthwise, RequantizeOneByOne, SubtractScaled, Fill, nullptr, nullptr};
 
 }  // namespace
 
-const ProductRoutines& Products() { return kProducts; }
+const GemmRoutines& Gemms() { return kGemms; }
 const DepthwiseRoutines& Depthwise() { return kDepthwise; }
 
 }  // namespace tenon::cpu::cortex_m::generic

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "backends/cpu/kernels/cortex_m/simd/generic/elements.hpp"
+#include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/helium/routines.hpp"
 
 namespace tenon::cpu::cortex_m::helium {
@@ -50,7 +50,9 @@ struct Sum {
   int32_t y_right;
   int32_t z_right;
 };
-static_assert(offsetof(Sum, x_right) == 56 && offsetof(Sum, z_right) == 64);
+static_assert(offsetof(Sum, x) == 0 && offsetof(Sum, x_zero_point) == 12 &&
+              offsetof(Sum, z_rounds) == 44 && offsetof(Sum, fours) == 52 &&
+              offsetof(Sum, x_right) == 56 && offsetof(Sum, z_right) == 64);
 
 // Where no scale shifts to the left and bytes have their whole range, at which they saturate. All
 // in registers, of which the compiler finds too few: r0, r1, r2: x, y, z; r3 to r12: the rest of

@@ -1,6 +1,6 @@
 // Depthwise convolution, 16 channels at a time.
 //
-// Products of bytes have 16 bits, of which two can be added before they are widened to 32, unless
+// Gemms of bytes have 16 bits, of which two can be added before they are widened to 32, unless
 // both are of -128 with -128. Weights of i8 hardly ever are -128; those that are go another way.
 #include <arm_mve.h>
 
@@ -144,8 +144,8 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "pop {r4-r8, pc}\n");
 }
 
-// As FixedPointRight of finish.cpp, of the sums in register `sum`. q7: their channels; r0: bias;
-// r2: multipliers; r7: shifts, which are bytes; r12: 1.
+// As FixedPointRight of requantize.cpp, of the sums in register `sum`. q7: their channels; r0:
+// bias; r2: multipliers; r7: shifts, which are bytes; r12: 1.
 #define TENON_RESCALE(sum)            \
   "vldrw.u32 q4, [r0, q7, uxtw #2]\n" \
   "vldrw.u32 q5, [r2, q7, uxtw #2]\n" \
@@ -289,7 +289,8 @@ void Run(const DepthwiseBlock& block, const Rescale& rescale, int8_t* y, ptrdiff
   RunTaps(&taps);
 }
 
-constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Finish, TakeOff, Fill, Runs, Run};
+constexpr DepthwiseRoutines kDepthwise = {Takes, Multiply, Requantize, SubtractScaled,
+                                          Fill,  Runs,     Run};
 
 }  // namespace
 

@@ -4,9 +4,9 @@
 
 namespace tenon::cpu::cortex_m::helium {
 
-static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
-              offsetof(Dots, runs) == 32 && offsetof(Dots, x_step) == 36 &&
-              offsetof(Dots, w_step) == 40 && offsetof(Dots, sums) == 44);
+static_assert(offsetof(DotProducts, w) == 12 && offsetof(DotProducts, run_bytes) == 28 &&
+              offsetof(DotProducts, runs) == 32 && offsetof(DotProducts, x_step) == 36 &&
+              offsetof(DotProducts, w_step) == 40 && offsetof(DotProducts, sums) == 44);
 
 // Eleven instructions for 96 products: three windows share each vector of weights, two rows of
 // weights each vector of x.
@@ -58,7 +58,7 @@ static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
   " + 32]\n"                                \
   "strd r8, r10, [r12, #" sums " + 64]\n"
 
-[[gnu::naked]] void DotThree(const Dots* /*dots*/) {
+[[gnu::naked]] void DotThree(const DotProducts* /*dot_products*/) {
   asm volatile(
       "push {r4-r11, lr}\n"
       "mov r11, r0\n" TENON_DOT_THREE_PAIR("12", "0")
@@ -67,7 +67,7 @@ static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
 
 // r0, r2, r4, r6: sums with four rows of weights; r1, r3, r5, r7: weights; r9: the window; r8 and
 // r10: steps; r11: operands; r12: runs left; lr: bytes left of the run.
-[[gnu::naked]] void DotOne(const Dots* /*dots*/) {
+[[gnu::naked]] void DotOne(const DotProducts* /*dot_products*/) {
   asm volatile(
       "push {r4-r11, lr}\n"
       "mov r11, r0\n"
@@ -108,9 +108,9 @@ static_assert(offsetof(Dots, w) == 12 && offsetof(Dots, run_bytes) == 28 &&
       "pop {r4-r11, pc}\n");
 }
 
-static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) == 8 &&
-              offsetof(ShortDots, w) == 12 && offsetof(ShortDots, w_step) == 16 &&
-              offsetof(ShortDots, bytes) == 20 && offsetof(ShortDots, sums) == 24);
+static_assert(offsetof(ShortDotProducts, x_step) == 4 && offsetof(ShortDotProducts, windows) == 8 &&
+              offsetof(ShortDotProducts, w) == 12 && offsetof(ShortDotProducts, w_step) == 16 &&
+              offsetof(ShortDotProducts, bytes) == 20 && offsetof(ShortDotProducts, sums) == 24);
 
 // r1: x; r3: its step; lr: windows left; r5: weights; r7: their step; r8: bytes; r12: sums. Weights
 // go to q4 to q7; vpr masks each run's last vector.
@@ -130,7 +130,7 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
   "vpop {d8-d15}\n"     \
   "pop {r4-r8, pc}\n"
 
-[[gnu::naked]] void DotShort16(const ShortDots* /*dots*/) {
+[[gnu::naked]] void DotShort16(const ShortDotProducts* /*dot_products*/) {
   asm volatile(TENON_SHORT_BEGIN
                "vpst\n"
                "vldrbt.8 q4, [r5]\n"
@@ -155,7 +155,7 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
                "add r12, #32\n" TENON_SHORT_END);
 }
 
-[[gnu::naked]] void DotShort32(const ShortDots* /*dots*/) {
+[[gnu::naked]] void DotShort32(const ShortDotProducts* /*dot_products*/) {
   asm volatile(TENON_SHORT_BEGIN
                "vldrb.8 q4, [r5]\n"
                "vpst\n"
@@ -221,7 +221,7 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
   "str r0, [r12], #32\n"                        \
   "le lr, 1b\n"
 
-[[gnu::naked]] void DotRows48(const ShortDots* /*dots*/) {
+[[gnu::naked]] void DotRows48(const ShortDotProducts* /*dot_products*/) {
   asm volatile(TENON_ROWS_BEGIN TENON_ROWS(TENON_ROW_48));
 }
 
@@ -244,12 +244,12 @@ static_assert(offsetof(ShortDots, x_step) == 4 && offsetof(ShortDots, windows) =
   "str r0, [r12], #32\n"                        \
   "le lr, 1b\n"
 
-[[gnu::naked]] void DotRows64(const ShortDots* /*dots*/) {
+[[gnu::naked]] void DotRows64(const ShortDotProducts* /*dot_products*/) {
   asm volatile(TENON_ROWS_BEGIN TENON_ROWS(TENON_ROW_64));
 }
 
-static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
-              offsetof(FullDots, sums) == 12);
+static_assert(offsetof(FullDotProducts, windows) == 4 && offsetof(FullDotProducts, w) == 8 &&
+              offsetof(FullDotProducts, sums) == 12);
 
 // r1: x, again from r8 for each few rows of weights; lr: windows left of r9; r5: weights; r12:
 // sums, from r10 on; r3: rounds left; r7: halves.
@@ -284,7 +284,7 @@ static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
   "add r12, #32\n"
 
 // Rows 0, 2, 4, 6, then 1, 3, 5, 7. Two windows at a time, and one more where their number is odd.
-[[gnu::naked]] void DotFull16(const FullDots* /*dots*/) {
+[[gnu::naked]] void DotFull16(const FullDotProducts* /*dot_products*/) {
   asm volatile(TENON_FULL_BEGIN(
       "2") "vldrb.8 q4, [r5]\n"
            "vldrb.8 q5, [r5, #32]\n"
@@ -320,7 +320,7 @@ static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
   "add r10, #8\n"
 
 // Rows 0 and 2, 4 and 6; then 1 and 3, 5 and 7.
-[[gnu::naked]] void DotFull32(const FullDots* /*dots*/) {
+[[gnu::naked]] void DotFull32(const FullDotProducts* /*dot_products*/) {
   asm volatile(TENON_FULL_BEGIN("2") TENON_FULL_ROWS_32 "add r5, #128\n" TENON_FULL_ROWS_32
                                                         "sub r5, #96\n" TENON_FULL_END);
 }
@@ -342,7 +342,7 @@ static_assert(offsetof(FullDots, windows) == 4 && offsetof(FullDots, w) == 8 &&
   "le lr, 1b\n"
 
 // Row by row: an even row's sums stand four words before the next one's.
-[[gnu::naked]] void DotFull64(const FullDots* /*dots*/) {
+[[gnu::naked]] void DotFull64(const FullDotProducts* /*dot_products*/) {
   asm volatile(TENON_FULL_BEGIN("4") TENON_FULL_ROW_64 "add r10, #16\n" TENON_FULL_ROW_64
                                                        "sub r10, #12\n" TENON_FULL_END);
 }

@@ -9,7 +9,7 @@
 namespace tenon::cpu::cortex_m::helium {
 
 /// Windows of one run of at most 64 bytes: the weights stay in registers.
-struct ShortDots {
+struct ShortDotProducts {
   const int8_t* x;
   int32_t x_step;   ///< from the last whole vector of a window's run to the next window
   int32_t windows;  ///< 1 or more
@@ -20,26 +20,26 @@ struct ShortDots {
 };
 
 /// Runs of up to 16 bytes with four rows of weights, up to 32 with two.
-void DotShort16(const ShortDots* dots);
-void DotShort32(const ShortDots* dots);
+void DotShort16(const ShortDotProducts* dot_products);
+void DotShort32(const ShortDotProducts* dot_products);
 
 /// Runs of 33 to 48 and of 49 to 64 bytes with kBlockOutputs rows of weights. Sums of rows 0, 2, 4,
 /// 6 stand before those of 1, 3, 5, 7.
-void DotRows48(const ShortDots* dots);
-void DotRows64(const ShortDots* dots);
+void DotRows48(const ShortDotProducts* dot_products);
+void DotRows64(const ShortDotProducts* dot_products);
 
 /// Windows of 16, 32 or 64 bytes exactly and side by side, with kBlockOutputs rows of weights. Sums
 /// of rows 0, 2, 4, 6 stand before those of 1, 3, 5, 7.
-struct FullDots {
+struct FullDotProducts {
   const int8_t* x;
   int32_t windows;  ///< 1 or more
   const int8_t* w;
   int32_t* sums;  ///< of the first window; the next one's are kBlockOutputs further on
 };
 
-void DotFull16(const FullDots* dots);
-void DotFull32(const FullDots* dots);
-void DotFull64(const FullDots* dots);
+void DotFull16(const FullDotProducts* dot_products);
+void DotFull32(const FullDotProducts* dot_products);
+void DotFull64(const FullDotProducts* dot_products);
 
 /// Sums of `rows` rows (1 or more) of `bytes` weights (1 or more) each.
 void SumRows(const int8_t* w, int32_t bytes, int32_t rows, int32_t* sums);
@@ -48,7 +48,7 @@ void SumRows(const int8_t* w, int32_t bytes, int32_t rows, int32_t* sums);
 void CopyVectors(const Runs& runs);
 
 /// Any windows: `runs` runs of `run_bytes` contiguous bytes.
-struct Dots {
+struct DotProducts {
   const int8_t* x[3];  ///< windows
   const int8_t* w[4];  ///< rows of weights
   int32_t run_bytes;   ///< 1 or more
@@ -60,8 +60,8 @@ struct Dots {
 };
 
 /// Three windows, and all four rows of weights. Writes sums of all.
-void DotThree(const Dots* dots);
+void DotThree(const DotProducts* dot_products);
 /// The first window alone.
-void DotOne(const Dots* dots);
+void DotOne(const DotProducts* dot_products);
 
 }  // namespace tenon::cpu::cortex_m::helium

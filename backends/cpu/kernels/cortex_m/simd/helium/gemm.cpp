@@ -1,4 +1,4 @@
-// Products of bytes.
+// Gemms of bytes.
 #include <arm_mve.h>
 
 #include "backends/cpu/kernels/cortex_m/simd/helium/dot_products.hpp"
@@ -14,15 +14,15 @@ constexpr int kFewestPixels = 3;  // to which that is worth it
 
 constexpr int32_t Vectors(int32_t bytes) { return (bytes + kVectorBytes - 1) / kVectorBytes; }
 
-/// The even rows' sums stand before the odd ones': see finish.hpp.
+/// The even rows' sums stand before the odd ones': see requantize.hpp.
 constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
 
 // What is not inlined here would be paid for before the shortest of products.
 
-using FullRoutine = void (*)(const FullDots*);
+using FullRoutine = void (*)(const FullDotProducts*);
 
 /// Null if windows are not of such a size, or not side by side.
-FullRoutine FullRoutineOf(const ProductBlock& block) {
+FullRoutine FullRoutineOf(const GemmBlock& block) {
   if (block.runs != 1 || block.x_pixel != block.run_bytes) return nullptr;
   switch (block.run_bytes) {
     case 16:
@@ -37,17 +37,17 @@ FullRoutine FullRoutineOf(const ProductBlock& block) {
 }
 
 /// False if the block is not one of those.
-bool MultiplyFull(const ProductBlock& block, int32_t* sums) {
+bool MultiplyFull(const GemmBlock& block, int32_t* sums) {
   if (block.outputs != kBlockOutputs) return false;
   const FullRoutine multiply = FullRoutineOf(block);
   if (multiply == nullptr) return false;
-  const FullDots dots = {block.x, block.pixels, block.w, sums};
-  multiply(&dots);
+  const FullDotProducts dot_products = {block.x, block.pixels, block.w, sums};
+  multiply(&dot_products);
   return true;
 }
 
 /// Of windows of one run of at most 64 bytes.
-ShortDots ShortDotsOf(const ProductBlock& block, int32_t* sums) {
+ShortDotProducts ShortDotProductsOf(const GemmBlock& block, int32_t* sums) {
   const int32_t whole = (Vectors(block.run_bytes) - 1) * kVectorBytes;
   return {block.x,
           static_cast<int32_t>(block.x_pixel) - whole,
@@ -58,99 +58,99 @@ ShortDots ShortDotsOf(const ProductBlock& block, int32_t* sums) {
           sums};
 }
 
-bool IsShort(const ProductBlock& block) {
+bool IsShort(const GemmBlock& block) {
   return block.runs == 1 && block.run_bytes <= kShortVectors * kVectorBytes &&
          block.pixels >= kFewestPixels;
 }
 
 /// Eight rows of weights at a time, of windows of more than 32 bytes.
-using RowsRoutine = void (*)(const ShortDots*);
-RowsRoutine RowsRoutineOf(const ProductBlock& block) {
+using RowsRoutine = void (*)(const ShortDotProducts*);
+RowsRoutine RowsRoutineOf(const GemmBlock& block) {
   return Vectors(block.run_bytes) == 3 ? DotRows48 : DotRows64;
 }
 
-template <typename Dots>
-int RunBlocks(void (*multiply)(const Dots*), Dots dots, ptrdiff_t step, const Rescale& rescale,
-              int outputs, SumBlock& results) {
+template <typename DotProducts>
+int RunBlocks(void (*multiply)(const DotProducts*), DotProducts dot_products, ptrdiff_t step,
+              const Rescale& rescale, int outputs, SumBlock& results) {
   int done = 0;
   for (; done + kBlockOutputs <= outputs; done += kBlockOutputs) {
     results.first = done;
-    multiply(&dots);
-    FinishPlain(rescale, results);
-    dots.w += step;
+    multiply(&dot_products);
+    RequantizePlain(rescale, results);
+    dot_products.w += step;
     results.y += kBlockOutputs;
   }
   return done;
 }
 
-[[gnu::noinline]] int RunShort(const Rescale& rescale, const ProductBlock& block, int outputs,
+[[gnu::noinline]] int RunShort(const Rescale& rescale, const GemmBlock& block, int outputs,
                                SumBlock& results) {
   const ptrdiff_t step = ptrdiff_t{kBlockOutputs} * block.run_bytes;
   results.pixels = block.pixels;
   if (const FullRoutine multiply = FullRoutineOf(block)) {
-    const FullDots dots = {block.x, block.pixels, block.w, results.sums};
-    return RunBlocks(multiply, dots, step, rescale, outputs, results);
+    const FullDotProducts dot_products = {block.x, block.pixels, block.w, results.sums};
+    return RunBlocks(multiply, dot_products, step, rescale, outputs, results);
   }
   if (!IsShort(block) || block.run_bytes <= 2 * kVectorBytes) return 0;
-  return RunBlocks(RowsRoutineOf(block), ShortDotsOf(block, results.sums), step, rescale, outputs,
-                   results);
+  return RunBlocks(RowsRoutineOf(block), ShortDotProductsOf(block, results.sums), step, rescale,
+                   outputs, results);
 }
 
-int Run(const Rescale& rescale, const ProductBlock& block, int outputs, SumBlock& results) {
+int Run(const Rescale& rescale, const GemmBlock& block, int outputs, SumBlock& results) {
   const bool is_short = rescale.is_plain && block.run_bytes <= kShortVectors * kVectorBytes;
   return is_short ? RunShort(rescale, block, outputs, results) : 0;
 }
 
-[[gnu::noinline]] void MultiplyShort(const ProductBlock& block, int32_t* sums) {
-  ShortDots dots = ShortDotsOf(block, sums);
-  if (block.run_bytes > 2 * kVectorBytes) return RowsRoutineOf(block)(&dots);
+[[gnu::noinline]] void MultiplyShort(const GemmBlock& block, int32_t* sums) {
+  ShortDotProducts dot_products = ShortDotProductsOf(block, sums);
+  if (block.run_bytes > 2 * kVectorBytes) return RowsRoutineOf(block)(&dot_products);
   const bool is_single = block.run_bytes <= kVectorBytes;
   const int rows = is_single ? 4 : 2;
   for (int at = 0; at < kBlockOutputs; at += rows) {
     const int row = kRowOf[at];
     if (row >= block.outputs) continue;
-    dots.w = block.w + row * block.run_bytes;
+    dot_products.w = block.w + row * block.run_bytes;
     // The first row stands for a second one that is missing.
-    dots.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
-    dots.sums = sums + at;
-    is_single ? DotShort16(&dots) : DotShort32(&dots);
+    dot_products.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
+    dot_products.sums = sums + at;
+    is_single ? DotShort16(&dot_products) : DotShort32(&dot_products);
   }
 }
 
 /// Four rows, from place `at` on.
-[[gnu::noinline]] void MultiplyLong(const ProductBlock& block, int at, int32_t* sums) {
+[[gnu::noinline]] void MultiplyLong(const GemmBlock& block, int at, int32_t* sums) {
   constexpr int kRows = 4;
-  Dots dots;
+  DotProducts dot_products;
   for (int i = 0; i < kRows; ++i) {
     // The first row stands for those that are missing.
     const int row = kRowOf[at + i] < block.outputs ? kRowOf[at + i] : 0;
-    dots.w[i] = block.w + row * block.depth();
+    dot_products.w[i] = block.w + row * block.depth();
   }
   const int32_t vector_bytes = Vectors(block.run_bytes) * kVectorBytes;
-  dots.run_bytes = block.run_bytes;
-  dots.runs = block.runs;
-  dots.x_step = block.x_run - vector_bytes;
-  dots.w_step = block.run_bytes - vector_bytes;
-  dots.sums = sums + at;
+  dot_products.run_bytes = block.run_bytes;
+  dot_products.runs = block.runs;
+  dot_products.x_step = block.x_run - vector_bytes;
+  dot_products.w_step = block.run_bytes - vector_bytes;
+  dot_products.sums = sums + at;
   const int8_t* x = block.x;
   const ptrdiff_t x_pixel = block.x_pixel;
   int left = block.pixels;
   for (; left >= 3; left -= 3) {
-    dots.x[0] = x;
-    dots.x[1] = x + x_pixel;
-    dots.x[2] = x + 2 * x_pixel;
+    dot_products.x[0] = x;
+    dot_products.x[1] = x + x_pixel;
+    dot_products.x[2] = x + 2 * x_pixel;
     x += 3 * x_pixel;
-    DotThree(&dots);
-    dots.sums += 3 * kBlockOutputs;
+    DotThree(&dot_products);
+    dot_products.sums += 3 * kBlockOutputs;
   }
   for (; left > 0; --left, x += x_pixel) {
-    dots.x[0] = x;
-    DotOne(&dots);
-    dots.sums += kBlockOutputs;
+    dot_products.x[0] = x;
+    DotOne(&dot_products);
+    dot_products.sums += kBlockOutputs;
   }
 }
 
-void Multiply(const ProductBlock& block, int32_t* sums) {
+void Multiply(const GemmBlock& block, int32_t* sums) {
   if (MultiplyFull(block, sums)) return;
   // Those of all rows at once want all, or four.
   const bool is_pair = block.run_bytes > kVectorBytes && block.run_bytes <= 2 * kVectorBytes;
@@ -182,11 +182,11 @@ void Copy(const Runs& runs) {
   }
 }
 
-constexpr ProductRoutines kProducts = {Multiply, FinishPairs, IsPlain, Run,         SumWeights,
-                                       TakeOff,  Copy,        Fill,    kVectorBytes};
+constexpr GemmRoutines kGemms = {
+    Multiply, RequantizePairs, IsPlain, Run, SumWeights, SubtractScaled, Copy, Fill, kVectorBytes};
 
 }  // namespace
 
-const ProductRoutines& Products() { return kProducts; }
+const GemmRoutines& Gemms() { return kGemms; }
 
 }  // namespace tenon::cpu::cortex_m::helium

@@ -17,8 +17,7 @@ using cortex_m::RunWith;
 #include "backends/cpu/caps/cortex_m.inc"
 #undef TENON_KERNEL
 
-KernelList HeliumKernels();
-KernelList HeliumKernels() {
+KernelList CortexMKernels() {
 #define TENON_KERNEL(...) TENON_KERNEL_ADDRESS(__VA_ARGS__)
   static constexpr const KernelEntry* kKernels[] = {
 #include "backends/cpu/caps/cortex_m.inc"
@@ -26,5 +25,7 @@ KernelList HeliumKernels() {
 #undef TENON_KERNEL
   return {kKernels, std::size(kKernels)};
 }
+
+KernelList DspKernels() { return {}; }
 
 }  // namespace tenon::cpu

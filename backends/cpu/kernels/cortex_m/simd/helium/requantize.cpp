@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "backends/cpu/kernels/cortex_m/requantize.hpp"
+#include "backends/cpu/kernels/cortex_m/routines.hpp"
 #include "runtime/ops/requantize.hpp"
 
 namespace tenon::cpu::cortex_m::helium {
@@ -48,8 +48,8 @@ struct HalfEven {
 };
 
 template <typename Round>
-[[gnu::always_inline]] inline void FinishLanes(const Rescale& rescale, const SumBlock& block,
-                                               int lane, const Round& round) {
+[[gnu::always_inline]] inline void RequantizeLanes(const Rescale& rescale, const SumBlock& block,
+                                                   int lane, const Round& round) {
   const int32x4_t bias = vldrwq_s32(rescale.bias + block.first + lane);
   const int32x4_t least = vdupq_n_s32(rescale.output.min);
   const int32x4_t most = vdupq_n_s32(rescale.output.max);
@@ -67,7 +67,7 @@ template <typename Round>
   } while (--pixels > 0);
 }
 
-void FinishFixedPoint(const Rescale& rescale, const SumBlock& block, int lane) {
+void RequantizeFixedPoint(const Rescale& rescale, const SumBlock& block, int lane) {
   const int at = block.first + lane;
   const bool each = rescale.step != 0;
   const int32x4_t multiplier =
@@ -75,12 +75,12 @@ void FinishFixedPoint(const Rescale& rescale, const SumBlock& block, int lane) {
   const int32x4_t shift = each ? vldrbq_s32(rescale.shift + at) : vdupq_n_s32(rescale.shift[0]);
   const int32x4_t right = vmaxq_s32(shift, vdupq_n_s32(-31));
   if (vmaxvq_s32(-1, shift) < 0) {
-    FinishLanes(rescale, block, lane, FixedPointRight{multiplier, right});
+    RequantizeLanes(rescale, block, lane, FixedPointRight{multiplier, right});
     return;
   }
   const int32x4_t none = vdupq_n_s32(0);
   const int32x4_t left = vmaxq_s32(vminq_s32(shift, vdupq_n_s32(30)), none);
-  FinishLanes(rescale, block, lane, FixedPoint{multiplier, left, vminq_s32(right, none)});
+  RequantizeLanes(rescale, block, lane, FixedPoint{multiplier, left, vminq_s32(right, none)});
 }
 
 /// Operands as the assembly reads them: of eight outputs, even ones apart from odd ones.
@@ -133,38 +133,38 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
 // whole range. r1: sums; r2: y; r3: from pixel to pixel; r4: zero point; r5: 1; q0, q1: bias;
 // q2, q3: multipliers; q4, q5: shifts. Eighteen instructions where the compiler takes half as many
 // again to move registers about.
-#define TENON_FINISH_EIGHT    \
-  "vldrw.32 q6, [r1], #16\n"  \
-  "vadd.i32 q6, q6, q0\n"     \
-  "vqrdmulh.s32 q6, q6, q2\n" \
-  "vqdmlah.s32 q6, q6, r5\n"  \
-  "vrshl.s32 q6, q6, q4\n"    \
-  "vldrw.32 q7, [r1], #16\n"  \
-  "vadd.i32 q7, q7, q1\n"     \
-  "vqrdmulh.s32 q7, q7, q3\n" \
-  "vqdmlah.s32 q7, q7, r5\n"  \
-  "vrshl.s32 q7, q7, q5\n"    \
-  "vqmovnb.s32 q6, q6\n"      \
-  "vqmovnt.s32 q6, q7\n"      \
-  "vqadd.s16 q6, q6, r4\n"    \
+#define TENON_REQUANTIZE_EIGHT \
+  "vldrw.32 q6, [r1], #16\n"   \
+  "vadd.i32 q6, q6, q0\n"      \
+  "vqrdmulh.s32 q6, q6, q2\n"  \
+  "vqdmlah.s32 q6, q6, r5\n"   \
+  "vrshl.s32 q6, q6, q4\n"     \
+  "vldrw.32 q7, [r1], #16\n"   \
+  "vadd.i32 q7, q7, q1\n"      \
+  "vqrdmulh.s32 q7, q7, q3\n"  \
+  "vqdmlah.s32 q7, q7, r5\n"   \
+  "vrshl.s32 q7, q7, q5\n"     \
+  "vqmovnb.s32 q6, q6\n"       \
+  "vqmovnt.s32 q6, q7\n"       \
+  "vqadd.s16 q6, q6, r4\n"     \
   "vqmovnb.s16 q6, q6\n"
 
 // r6: pixels, of which two go at a time, and one more where their number is odd.
-#define TENON_FINISH_WHOLE          \
-  "lsrs r12, r6, #1\n"              \
-  "wls lr, r12, 2f\n"               \
-  "1:\n" TENON_FINISH_EIGHT         \
-  "vstrb.16 q6, [r2]\n"             \
-  "add r2, r3\n" TENON_FINISH_EIGHT \
-  "vstrb.16 q6, [r2]\n"             \
-  "add r2, r3\n"                    \
-  "le lr, 1b\n"                     \
-  "2:\n"                            \
-  "lsls r12, r6, #31\n"             \
-  "beq 3f\n" TENON_FINISH_EIGHT "vstrb.16 q6, [r2]\n"
+#define TENON_REQUANTIZE_WHOLE          \
+  "lsrs r12, r6, #1\n"                  \
+  "wls lr, r12, 2f\n"                   \
+  "1:\n" TENON_REQUANTIZE_EIGHT         \
+  "vstrb.16 q6, [r2]\n"                 \
+  "add r2, r3\n" TENON_REQUANTIZE_EIGHT \
+  "vstrb.16 q6, [r2]\n"                 \
+  "add r2, r3\n"                        \
+  "le lr, 1b\n"                         \
+  "2:\n"                                \
+  "lsls r12, r6, #31\n"                 \
+  "beq 3f\n" TENON_REQUANTIZE_EIGHT "vstrb.16 q6, [r2]\n"
 
-[[gnu::naked]] void FinishEight(const Eight* /*eight*/, const SumBlock* /*block*/,
-                                int32_t /*zero_point*/) {
+[[gnu::naked]] void RequantizeEight(const Eight* /*eight*/, const SumBlock* /*block*/,
+                                    int32_t /*zero_point*/) {
   asm volatile(
       "push {r4, r5, r6, lr}\n"
       "vpush {d8-d15}\n"
@@ -181,11 +181,11 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
       "vldrw.32 q5, [r0, #80]\n"
       "movs r5, #1\n"
       "cmp r12, #8\n"
-      "bne 4f\n" TENON_FINISH_WHOLE
+      "bne 4f\n" TENON_REQUANTIZE_WHOLE
       "b 3f\n"
       "4:\n"
       "dls lr, r6\n"
-      "5:\n" TENON_FINISH_EIGHT
+      "5:\n" TENON_REQUANTIZE_EIGHT
       "vpst\n"
       "vstrbt.16 q6, [r2]\n"
       "add r2, r3\n"
@@ -197,7 +197,7 @@ bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
 
 /// FixedPointMultiplyOnce: one rounding shift of the whole product, which is at least 1 to the
 /// right.
-void FinishOnce(const Rescale& rescale, const SumBlock& block) {
+void RequantizeOnce(const Rescale& rescale, const SumBlock& block) {
   const int32_t* sums = block.sums;
   int8_t* y = block.y;
   for (int pixel = 0; pixel < block.pixels; ++pixel) {
@@ -222,8 +222,8 @@ static_assert(offsetof(Rescale, output) + offsetof(QuantizedOutput, zero_point) 
               offsetof(Rescale, bias) == 20 && offsetof(Rescale, multiplier) == 28 &&
               offsetof(Rescale, shift) == 32 && offsetof(SumBlock, first) == 8);
 
-// As FinishEight, of factors where they lie.
-[[gnu::naked]] void FinishPlain(const Rescale& /*rescale*/, const SumBlock& /*block*/) {
+// As RequantizeEight, of factors where they lie.
+[[gnu::naked]] void RequantizePlain(const Rescale& /*rescale*/, const SumBlock& /*block*/) {
   asm volatile(
       "push {r4, r5, r6, lr}\n"
       "vpush {d8-d15}\n"
@@ -244,22 +244,23 @@ static_assert(offsetof(Rescale, output) + offsetof(QuantizedOutput, zero_point) 
       "ldrd r6, r2, [r1, #16]\n"
       "ldr r3, [r1, #24]\n"
       "ldr r1, [r1]\n"
-      "movs r5, #1\n" TENON_FINISH_WHOLE
+      "movs r5, #1\n" TENON_REQUANTIZE_WHOLE
       "3:\n"
       "vpop {d8-d15}\n"
       "pop {r4, r5, r6, pc}\n");
 }
 
-void Finish(const Rescale& rescale, const SumBlock& block) {
-  if (rescale.output.rounding == Rounding::kFixedPointOnce) return FinishOnce(rescale, block);
+void Requantize(const Rescale& rescale, const SumBlock& block) {
+  if (rescale.output.rounding == Rounding::kFixedPointOnce) return RequantizeOnce(rescale, block);
   int lane = 0;
   if (rescale.output.rounding == Rounding::kFixedPoint) {
-    for (; lane + kLanes <= block.outputs; lane += kLanes) FinishFixedPoint(rescale, block, lane);
+    for (; lane + kLanes <= block.outputs; lane += kLanes)
+      RequantizeFixedPoint(rescale, block, lane);
   } else if (rescale.output.rounding == Rounding::kHalfEven) {
     for (; lane + kLanes <= block.outputs; lane += kLanes) {
       const float* scale = rescale.scale + (block.first + lane) * rescale.step;
-      FinishLanes(rescale, block, lane,
-                  HalfEven{rescale.step != 0 ? vldrwq_f32(scale) : vdupq_n_f32(*scale)});
+      RequantizeLanes(rescale, block, lane,
+                      HalfEven{rescale.step != 0 ? vldrwq_f32(scale) : vdupq_n_f32(*scale)});
     }
   }
   if (lane == block.outputs) return;
@@ -268,13 +269,13 @@ void Finish(const Rescale& rescale, const SumBlock& block) {
   rest.first += lane;
   rest.outputs -= lane;
   rest.y += lane;
-  FinishOneByOne(rescale, rest);
+  RequantizeOneByOne(rescale, rest);
 }
 
 namespace {
 
 /// For what the assembly does not cover.
-[[gnu::noinline]] void FinishReordered(const Rescale& rescale, const SumBlock& block) {
+[[gnu::noinline]] void RequantizeReordered(const Rescale& rescale, const SumBlock& block) {
   int32_t* sums = block.sums;
   for (int i = block.pixels; i > 0; --i, sums += kBlockOutputs) {
     int32x4x2_t halves;
@@ -282,20 +283,20 @@ namespace {
     halves.val[1] = vldrwq_s32(sums + 4);
     vst2q_s32(sums, halves);
   }
-  Finish(rescale, block);
+  Requantize(rescale, block);
 }
 
 }  // namespace
 
-void FinishPairs(const Rescale& rescale, const SumBlock& block) {
-  if (rescale.is_plain && block.outputs == kBlockOutputs) return FinishPlain(rescale, block);
+void RequantizePairs(const Rescale& rescale, const SumBlock& block) {
+  if (rescale.is_plain && block.outputs == kBlockOutputs) return RequantizePlain(rescale, block);
   if (IsWhole(rescale.output)) {
     Eight eight;
     if (LoadEight(rescale, block, eight)) {
-      return FinishEight(&eight, &block, rescale.output.zero_point);
+      return RequantizeEight(&eight, &block, rescale.output.zero_point);
     }
   }
-  FinishReordered(rescale, block);
+  RequantizeReordered(rescale, block);
 }
 
 bool AreToTheRight(const int8_t* shifts, int count) {
@@ -329,8 +330,8 @@ void Fill(int8_t* to, int8_t value, ptrdiff_t count) {
 }
 
 // r0: bias; r1: sums; r2: minus the factor; r3: results; lr: words left.
-[[gnu::naked]] void TakeOff(const int32_t* /*bias*/, const int32_t* /*sums*/, int32_t /*factor*/,
-                            int /*count*/, int32_t* /*to*/) {
+[[gnu::naked]] void SubtractScaled(const int32_t* /*bias*/, const int32_t* /*sums*/,
+                                   int32_t /*factor*/, int /*count*/, int32_t* /*to*/) {
   asm volatile(
       "push {r4, lr}\n"
       "mov r4, r3\n"

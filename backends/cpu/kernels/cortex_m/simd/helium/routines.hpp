@@ -5,7 +5,7 @@
 
 namespace tenon::cpu::cortex_m::helium {
 
-[[nodiscard]] const ProductRoutines& Products();
+[[nodiscard]] const GemmRoutines& Gemms();
 [[nodiscard]] const DepthwiseRoutines& Depthwise();
 [[nodiscard]] const BinaryRoutines& Binary();
 [[nodiscard]] const PoolRoutines& Pool();

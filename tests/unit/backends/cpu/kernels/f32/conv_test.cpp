@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
-#include "backends/cpu/kernels/portable/elementwise/activation.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
 #include "tests/unit/backends/cpu/kernels/paired_conv.hpp"

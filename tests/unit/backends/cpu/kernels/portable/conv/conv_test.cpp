@@ -2,7 +2,8 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/portable/elementwise/activation.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
+#include "backends/cpu/kernels/portable/kernels.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"

@@ -1,11 +1,11 @@
-#include "backends/cpu/kernels/portable/elementwise/activation.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
+
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 
 namespace tenon::cpu::portable {
 namespace {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <vector>
 
-#include "backends/cpu/kernels/portable/elementwise/activation.hpp"
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
 #include "backends/cpu/kernels/portable/half.hpp"
 #include "backends/cpu/kernels/portable/kernels.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/rows.hpp"
 #include "tests/unit/backends/cpu/kernels/op_fixture.hpp"

@@ -1,4 +1,4 @@
-#include "backends/cpu/kernels/portable/elementwise/math.hpp"
+#include "backends/cpu/kernels/portable/math.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,10 +5,14 @@
 
 namespace tenon::cpu::cortex_m::generic {
 
-[[nodiscard]] const ProductRoutines& Products();
+[[nodiscard]] const GemmRoutines& Gemms();
 [[nodiscard]] const DepthwiseRoutines& Depthwise();
 [[nodiscard]] const BinaryRoutines& Binary();
 [[nodiscard]] const PoolRoutines& Pool();
 [[nodiscard]] const LookupRoutines& Lookup();
+
+/// BinaryRoutines::add, one element at a time: what a vector loop leaves over, too.
+void Add(const QuantizedBinaryAttributes& attributes, const int8_t* x, const int8_t* y, int8_t* z,
+         ptrdiff_t count);
 
 }  // namespace tenon::cpu::cortex_m::generic
