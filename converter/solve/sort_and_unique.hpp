@@ -5,7 +5,7 @@
 
 namespace tenon::converter {
 
-/// The values in ascending order, each once.
+/// Sorts the values in ascending order and removes duplicates.
 template <typename Value>
 void SortAndUnique(std::vector<Value>& values) {
   std::sort(values.begin(), values.end());

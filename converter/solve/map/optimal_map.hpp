@@ -1,11 +1,12 @@
-// Which unit runs which op, for the least time (docs/methods.md, M5). Pure: knows nothing of graphs
-// or boards.
+// Chooses which unit runs which op, for the least time (docs/methods.md, M5). This code depends on
+// neither graphs nor boards.
 //
-// A mapping is judged by what is done with it: its ops are aggregated into segments, and the units
-// run these side by side (converter/schedule/segment_times). That is no sum over ops and edges, so
-// the search is: exact by trying all mappings where they are few; else the better of the table's
-// mapping, one unit for everything, and the cheapest without parallelism (a minimum cut: sums over
-// ops, and a start for every edge that crosses), improved by moving ops and runs of ops.
+// The cost of a mapping is that of executing it: its ops are aggregated into segments, and the
+// units run these in parallel (converter/schedule/segment_times). That is no sum over ops and
+// edges, so a search is needed. It is exact, by trying all mappings, where they are few. Otherwise
+// it takes the best of the table's mapping, one unit for everything, and the cheapest one without
+// parallelism (a minimum cut: sums over ops, and a start for every edge that crosses), and improves
+// it by moving ops and runs of ops.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@ namespace tenon::converter {
 
 enum class MapObjective : uint8_t {
   kLatency,  ///< end of everything
-  kPeriod,   ///< of a stream: what the busiest unit has to do per input, starts included
+  kPeriod,   ///< of an input stream: the busiest unit's work per input, including starts
 };
 
 struct OptimalMapProblem {
   std::vector<SegmentUnit> units;
   std::vector<std::vector<int32_t>> predecessors;  ///< by op; each smaller than its own number
   std::vector<std::vector<Picoseconds>> time;      ///< by op and unit; below 0: cannot run there
-  /// By op and unit: what its results take to leave the unit, and to come to it. Empty: nothing.
+  /// By op and unit: the time its results take to leave the unit, and to get to it. Empty: none.
   std::vector<std::vector<Picoseconds>> leave;
   std::vector<std::vector<Picoseconds>> arrive;
   MapObjective objective = MapObjective::kLatency;
@@ -45,24 +46,25 @@ struct OptimalMap {
   int64_t tried = 0;          ///< mappings
 };
 
-/// Time of one mapping under the objective.
+/// Returns the time of one mapping under the objective.
 [[nodiscard]] Picoseconds MappingTime(const OptimalMapProblem& problem,
                                       const std::vector<int32_t>& unit);
 
-/// `table`: a mapping that every op can be run by. Deterministic.
+/// `table` is a mapping in which every op's unit can run it. Deterministic.
 [[nodiscard]] OptimalMap FindOptimalMap(const OptimalMapProblem& problem,
                                         const std::vector<int32_t>& table,
                                         const OptimalMapOptions& options);
 
-// The cheapest way to deal ops out to units if nothing ran side by side: a minimum cut.
+// Assigns ops to units at the least cost if nothing ran in parallel, by a minimum cut.
 
-/// The mapping with the least sum of the ops' times and, for every edge between two units, of what
-/// crosses and a start of the unit that it leads to. With two units no mapping has a smaller sum;
-/// with more, two at a time are cut anew until nothing gets better. `start`: where to begin.
+/// Returns the mapping with the least sum of the ops' times and, for every edge between two units,
+/// of what crosses and a start of the unit that it leads to. With two units no mapping has a
+/// smaller sum; with more, two at a time are cut anew until nothing improves. The search begins at
+/// `start`.
 [[nodiscard]] std::vector<int32_t> CheapestWithoutParallelism(const OptimalMapProblem& problem,
                                                               std::vector<int32_t> start);
 
-/// That sum.
+/// Returns the sum that CheapestWithoutParallelism minimises.
 [[nodiscard]] Picoseconds SerialCost(const OptimalMapProblem& problem,
                                      const std::vector<int32_t>& unit);
 

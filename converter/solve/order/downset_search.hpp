@@ -1,15 +1,15 @@
-// Exact search for the order with the smallest peak: Dijkstra's algorithm over downsets, where the
-// length of a path is the largest cost of its steps.
+// Searches exactly for the order with the smallest peak, by Dijkstra's algorithm over downsets,
+// where the length of a path is the largest cost of its steps.
 //
-// Downsets are taken by the smallest peak that they can be reached with, deepest first among
-// equals; so when a complete one comes up, no order has a smaller peak, and until then the level
-// reached is a lower bound. A downset whose next nodes all cost more than the level waits for the
-// level that the cheapest of them needs, without its successors being made. What can be done
-// without loss is done at once (MemoryState::ApplyForced), which is what keeps the number of
-// downsets small.
+// Downsets are taken by the smallest peak with which they can be reached, the largest first among
+// equals. So when a complete one is taken, no order has a smaller peak, and until then the level
+// reached is a lower bound. A downset whose next nodes all cost more than the level waits, without
+// its successors being made, for the level that the cheapest of them needs. Nodes that can be done
+// without loss are done at once (MemoryState::ApplyForced), which keeps the number of downsets
+// small.
 //
-// Downsets as the states of the search: Ahn et al., "Ordering Chaos: Memory-Aware Scheduling of
-// Irregularly Wired Neural Networks for Edge Devices", MLSys 2020.
+// Source of downsets as the states of the search: Ahn et al., "Ordering Chaos: Memory-Aware
+// Scheduling of Irregularly Wired Neural Networks for Edge Devices", MLSys 2020.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ namespace tenon::converter {
 
 class DownsetSearch {
  public:
-  /// No order has a peak below `bound`, and one with `upper` is known: only smaller ones are
-  /// looked for. The problem must outlive the search.
+  /// No order has a peak below `bound`, and one with `upper` is known, so only smaller ones are
+  /// searched for. The problem must outlive the search.
   DownsetSearch(const MemoryProblem& problem, int64_t bound, int64_t upper);
 
   enum class Outcome {
@@ -33,7 +33,7 @@ class DownsetSearch {
     kNoneBelow,  ///< proved: no order has a peak below `upper`
     kOutOfWork,  ///< may be continued
   };
-  /// Goes on until `work` more is spent.
+  /// Continues until `work` more is spent.
   Outcome Run(int64_t work);
 
   [[nodiscard]] std::vector<Index> order() const;  ///< once found

@@ -1,4 +1,5 @@
-// A set of downsets with numbers 0, 1, 2, ...: bit sets of equal length in one block of memory.
+// Numbers a set of downsets 0, 1, 2, ...: stores them as bit sets of equal length in one block of
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +11,12 @@ namespace tenon::converter {
 
 class DownsetTable {
  public:
-  /// `words` 64-bit words a downset.
+  /// Each downset has `words` 64-bit words.
   explicit DownsetTable(size_t words) : words_(words), slots_(size_t{1} << 10, kEmpty) {}
 
-  /// The number of the downset, and true if it is new.
+  /// Returns the number of the downset, and true if it is new.
   std::pair<uint32_t, bool> Insert(const uint64_t* set);
-  /// Valid until the next Insert.
+  /// The pointer is valid until the next Insert.
   [[nodiscard]] const uint64_t* operator[](uint32_t number) const {
     return sets_.data() + number * words_;
   }

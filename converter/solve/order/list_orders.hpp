@@ -1,4 +1,4 @@
-// Orders that are found without a search.
+// Makes orders without a search.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace tenon::converter {
 
-// List scheduling for memory: an order in near-linear time, the start of every search and all that
-// the largest graphs can afford.
+// List scheduling for memory makes an order in near-linear time, which is the start of every search
+// and all that is affordable for the largest graphs.
 
-/// Which of several nodes that change the live bytes alike comes first.
+/// Selects which of several nodes comes first if they change the live bytes by the same amount.
 enum class GreedyTie {
   kSource,  ///< the one that comes first in the source order
   kLatest,  ///< the one made ready last, so that what was begun is finished
@@ -21,12 +21,12 @@ enum class GreedyTie {
 /// while it runs, until all are done. O((nodes + edges) log nodes).
 [[nodiscard]] std::vector<Index> GreedyOrder(const MemoryProblem& problem, GreedyTie tie);
 
-// A random order of nodes: the baseline that a search must beat, and the source of candidates for
+// A random order of nodes is the baseline that a search must beat, and the source of candidates for
 // measuring.
 
-/// Takes one of the nodes whose predecessors are done, each as likely, until all are: every order
-/// that respects the predecessors can come out, not all equally often. The same for the same seed
-/// on every machine. O(nodes + edges).
+/// Takes one of the nodes whose predecessors are done, each equally likely, until all are done.
+/// Every order that respects the predecessors can result, but not all equally often. The result is
+/// the same for the same seed on every machine. O(nodes + edges).
 [[nodiscard]] std::vector<Index> RandomOrder(const MemoryProblem& problem, uint64_t seed);
 
 }  // namespace tenon::converter

@@ -1,5 +1,5 @@
-// Chooses the order of nodes with the smallest peak of live bytes: subgraph by subgraph between
-// key nodes, exactly where that can be afforded, else by a beam of growing width.
+// Chooses the order of nodes with the smallest peak of live bytes, one subgraph between key nodes
+// after another: exactly where that is affordable, else by a beam search of growing width.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace tenon::converter {
 
 struct MemoryOrderOptions {
-  /// Work units, all subgraphs and searches together: one for each downset expanded in a subgraph
-  /// of a hundred nodes, ten in one of a thousand, each about 1.5 microseconds. Not seconds, so
-  /// that results repeat.
+  /// Limits the work units of all subgraphs and searches together: a downset expanded in a subgraph
+  /// of a hundred nodes takes one, in one of a thousand ten, each about 1.5 microseconds. They are
+  /// not seconds, so that results are repeatable.
   int64_t work_budget = 1'000'000;
-  /// Downsets that counting the orders of a subgraph may take, and a hundredth of what all
-  /// subgraphs together may; none are counted beyond.
+  /// Limits the downsets that counting the orders of a subgraph may take to this, and those of all
+  /// subgraphs together to a hundred times this; orders are not counted beyond.
   int64_t count_budget = 2'000;
   uint64_t seed = 1;
   int smallest_subgraph = 4;  ///< smaller ones join a neighbour
@@ -27,7 +27,7 @@ struct MemoryOrderOptions {
 
 struct SubgraphOrder {
   size_t nodes = 0;
-  /// Topological orders that there are; UINT64_MAX for that many or more; none if not counted.
+  /// Is the number of topological orders; UINT64_MAX for that many or more; none if not counted.
   std::optional<uint64_t> orders;
   int64_t source_peak = 0;
   int64_t peak = 0;
@@ -46,16 +46,17 @@ struct MemoryOrder {
   std::vector<SubgraphOrder> subgraphs;  ///< in the order of execution
 };
 
-/// Deterministic; never worse than the source order. A subgraph that does not make the peak of the
-/// whole keeps its source order.
+/// Deterministic; never worse than the source order. A subgraph that does not determine the peak of
+/// the whole keeps its source order.
 [[nodiscard]] MemoryOrder FindMemoryOrder(const MemoryProblem& problem,
                                           const MemoryOrderOptions& options);
 
-/// The problem's key nodes (see key_nodes.hpp), in the order of execution.
+/// Returns the problem's key nodes (see key_nodes.hpp), in the order of execution.
 [[nodiscard]] std::vector<Index> KeyNodesOf(const MemoryProblem& problem);
 
-/// Topological orders of the nodes, by counting paths over downsets; UINT64_MAX for that many or
-/// more. None if there are more than `most_downsets` downsets. Says how many it has seen.
+/// Returns the number of topological orders, by counting paths over downsets; UINT64_MAX for that
+/// many or more. Returns none if there are more than `most_downsets` downsets. Writes how many it
+/// has seen to `downsets`.
 [[nodiscard]] std::optional<uint64_t> CountOrders(const MemoryProblem& problem,
                                                   int64_t most_downsets,
                                                   int64_t* downsets = nullptr);

@@ -1,5 +1,5 @@
-// The nodes done so far (a downset of the precedence order) with everything that follows from
-// them: which nodes are ready, how many bytes live, what one more node would cost.
+// Keeps the nodes done so far (a downset of the precedence order) and what follows from them: which
+// nodes are ready, how many bytes live, and what one more node would cost.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ struct StepCost {
   int64_t after = 0;   ///< live bytes once it is done
 };
 
-/// Walks up and down the lattice of downsets. The problem must outlive it.
+/// Moves between downsets by doing and undoing nodes. The problem must outlive it.
 class MemoryState {
  public:
   explicit MemoryState(const MemoryProblem& problem);
 
-  /// Jumps to the downset whose bits are set in `done` (words() words).
+  /// Switches to the downset whose bits are set in `done` (words() words).
   void Load(const uint64_t* done);
 
   [[nodiscard]] size_t words() const { return done_.size(); }
@@ -28,26 +28,26 @@ class MemoryState {
   [[nodiscard]] bool IsComplete() const { return done_count_ == problem_.nodes.size(); }
   [[nodiscard]] int64_t live() const { return live_; }
   [[nodiscard]] StepCost CostOf(Index node) const;
-  /// Nodes looked at by Load, Apply and ApplyForced since the beginning: about a hundredth of a
-  /// microsecond each.
+  /// Returns how many nodes Load, Apply and ApplyForced have examined since the beginning: about a
+  /// hundredth of a microsecond each.
   [[nodiscard]] int64_t visits() const { return visits_; }
 
-  /// The ready nodes, ascending.
+  /// Returns the ready nodes in `ready`, ascending.
   void GetReady(std::vector<Index>& ready) const;
   void Apply(Index node);  ///< must be ready
   void Undo(Index node);   ///< must be the last one applied
 
-  /// Does nodes that can be done at once without loss, appends them to `moves`:
+  /// Does the nodes that can be done at once without loss and appends them to `moves`:
   ///  - a ready node that runs within `level` bytes and leaves no more alive than before;
-  ///  - a chain of nodes, each made ready by the one before, that ends like that.
-  /// Any order that goes on from here within `level` or more can be changed to do these first and
-  /// has no higher peak then, because a storage that closes here closes in every larger downset,
-  /// one that opens here may be open there already, and no prefix of the chain is cheaper than all
-  /// of it (live bytes are submodular over downsets).
+  ///  - a chain of nodes, each made ready by the one before, that ends in such a state.
+  /// Any order that continues from here within `level` or more can be changed to do these first,
+  /// and its peak does not grow: a storage that closes here closes in every larger downset, one
+  /// that opens here may be open there already, and no prefix of the chain is cheaper than all of
+  /// it (live bytes are submodular over downsets).
   void ApplyForced(int64_t level, std::vector<Index>& moves);
   /// Applies a ready node and then what is forced; both are appended to `moves`. Where nothing was
-  /// forced at this level before, only nodes that share storages with what is done now are looked
-  /// at, and all if fewer bytes live.
+  /// forced at this level before, only nodes that share storages with those done now are examined,
+  /// and all nodes if fewer bytes live.
   void ApplyForcedAfter(Index node, int64_t level, std::vector<Index>& moves);
 
  private:
@@ -55,10 +55,10 @@ class MemoryState {
     return (ready_[node / 64] >> (node % 64) & 1U) != 0;
   }
   void IndexTouchers();
-  /// The ready nodes that touch a storage of the moves from `first` on, ascending.
+  /// Returns the ready nodes that use a storage of the moves from `first` on, ascending.
   void GetAffected(const std::vector<Index>& moves, size_t first, std::vector<Index>& affected);
-  /// Does what is forced among scan_ and what that affects. Other nodes have been looked at when
-  /// `checked_at` bytes were alive.
+  /// Does what is forced among scan_ and the nodes that this affects. Other nodes have been
+  /// examined when `checked_at` bytes were alive.
   void Close(int64_t level, int64_t checked_at, std::vector<Index>& moves);
   [[nodiscard]] bool IsOpen(Index storage) const {
     return touched_[storage] > 0 || problem_.storages[storage].from_start;

@@ -1,5 +1,5 @@
-// A memory problem cut into parts, and with equal branches in turn: what makes it small enough to
-// be searched.
+// Cuts a memory problem into parts and orders its equal branches, which makes it small enough to be
+// searched.
 #pragma once
 
 #include <vector>
@@ -8,21 +8,21 @@
 
 namespace tenon::converter {
 
-// Cuts an order of a memory problem into runs that can be searched on their own.
+// ProblemParts cuts an order of a memory problem into runs that can be searched on their own.
 
 class ProblemParts {
  public:
-  /// `order` must respect the predecessors; the problem must outlive this. O(V + E).
+  /// `order` must respect the predecessors; the problem must outlive this object. O(V + E).
   ProblemParts(const MemoryProblem& problem, std::vector<Index> order);
 
-  /// The nodes at positions `begin` up to but not including `end` of the order as a problem of
-  /// their own, the others before and behind them: node i is order()[begin + i]. Its peak under
-  /// an order is what the whole reaches there. O(the part).
+  /// Returns the nodes at positions `begin` up to but not including `end` of the order as a problem
+  /// of their own, with the others before and behind them: node i is order()[begin + i]. Its peak
+  /// under an order is what the whole reaches there. O(the part).
   [[nodiscard]] MemoryProblem Part(size_t begin, size_t end);
 
   [[nodiscard]] const std::vector<Index>& order() const { return order_; }
-  /// Puts the nodes of Part(begin, ...) into the order `local`, by their numbers in it. Cut parts
-  /// that overlap this one from a new object.
+  /// Puts the nodes of Part(begin, ...) into the order `local`, by their numbers in it. Parts that
+  /// overlap this one must then be cut by a new object.
   void Reorder(size_t begin, const std::vector<Index>& local);
 
  private:
@@ -36,15 +36,15 @@ class ProblemParts {
   std::vector<Index> local_storage_;  ///< scratch, by storage
 };
 
-// Equal branches of a memory problem: chains of nodes that could change places without any
-// difference, such as the branches of a wide fan. Searching all their permutations is hopeless, and
-// of no use.
+// Equal branches of a memory problem are chains of nodes that could be exchanged without any
+// difference, such as the branches of a wide fan. Searching all their permutations is infeasible
+// and useless.
 
-/// The same problem with more predecessors: of equal branches, the first node of one comes after
-/// the first node of the branch before, the second after the second, and so on. The smallest peak
-/// stays the same: in any order the branches may change names step by step, so that whichever is
-/// the k-th to come to a step is the k-th branch there, and every downset has as many bytes alive
-/// as before. O((nodes + edges) log nodes).
+/// Returns the same problem with more predecessors: of equal branches, the first node of one comes
+/// after the first node of the branch before, the second after the second, and so on. The smallest
+/// peak stays the same: in any order the branches may be renumbered at each step, so that the k-th
+/// to come to a step is the k-th branch there, and every downset has as many bytes alive as before.
+/// O((nodes + edges) log nodes).
 [[nodiscard]] MemoryProblem WithEqualBranchesInTurn(const MemoryProblem& problem);
 
 }  // namespace tenon::converter

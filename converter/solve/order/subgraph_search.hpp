@@ -1,4 +1,4 @@
-// The search for the smallest peak of one subgraph, as exact as its share of the work allows.
+// Searches for the smallest peak of one subgraph, as exactly as its share of the work allows.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace tenon::converter {
 
-/// Forwards and backwards in time alike: which of the two has fewer downsets is not known
-/// beforehand.
+/// Searches both forwards and backwards in time, because it is not known beforehand which direction
+/// has fewer downsets.
 class SubgraphSearch {
  public:
   SubgraphSearch(const MemoryProblem& problem, uint64_t seed);
 
-  /// Peaks of `enough` and below are as good as any. Without work the source order stays.
+  /// Peaks of `enough` and below are equally good. Without work the source order stays.
   void Run(int64_t enough, int64_t work_budget, const WorkReport& report);
 
   [[nodiscard]] size_t nodes() const { return directions_[0].nodes.size(); }
@@ -49,8 +49,9 @@ class SubgraphSearch {
   int64_t end_ = 0;
 };
 
-/// Searches subgraphs that run one after the other: their peak is the largest one's, so that one
-/// comes first, and the others need only come below what is left of it then. Gives the work spent.
+/// Searches subgraphs that run one after the other. Their peak is that of the largest one, so that
+/// one is searched first, and the others only need to get below the peak found for it. Returns the
+/// work spent.
 int64_t RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget,
                     const WorkReport& report);
 

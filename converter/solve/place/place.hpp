@@ -1,5 +1,5 @@
 // Arena placement: gives every buffer an offset so that buffers alive at the same time do not
-// overlap, with as small a peak as can be found. Pure: knows nothing of graphs or files.
+// overlap, and finds as small a peak as it can. This code depends on neither graphs nor files.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,28 @@
 
 namespace tenon::converter {
 
-/// Alive from step `lower` up to but not including `upper`. `size` in bytes, >= 0.
+/// A buffer is alive from step `lower` up to but not including `upper`. `size` is in bytes, >= 0.
 struct Buffer {
   int64_t lower = 0;
   int64_t upper = 0;
   int64_t size = 0;
   int64_t alignment = 1;  ///< of the offset; >= 1
-  /// Fixed offset, if the caller has decided it.
+  /// Is the fixed offset, if the caller has decided it.
   std::optional<int64_t> offset = {};
 };
 
 struct PlaceOptions {
-  /// Stop searching as soon as the peak is at most this. None: search for the smallest.
+  /// The search stops as soon as the peak is at most this. If empty, it looks for the smallest
+  /// peak.
   std::optional<int64_t> limit;
-  /// Search effort in work units (sections of time examined, about a microsecond each), not
-  /// seconds, so that results repeat.
+  /// Limits the search effort in work units (sections of time examined, about a microsecond each),
+  /// not in seconds, so that results are repeatable.
   int64_t work_budget = 5'000'000;
-  /// Wall-clock stop in seconds; makes the result depend on the machine. None: no clock.
+  /// Stops the search after this many seconds of wall-clock time, so that the result depends on the
+  /// machine. If empty, no clock is used.
   std::optional<double> time_limit_seconds;
   uint64_t seed = 1;
-  ProgressFunction progress;  ///< may be empty; of the exact search
+  ProgressFunction progress;  ///< may be empty; reports the exact search
 };
 
 struct Placement {
@@ -41,20 +43,21 @@ struct Placement {
   bool stopped_by_clock = false;
 };
 
-/// Best of several greedy orders (best fit by size, lifetime, area, ...), then an exact search
-/// while the peak exceeds the lower bound and budget is left. Deterministic unless a clock is set.
-/// Never fails: a placement always exists without a limit; check `peak` against yours. Only fixed
-/// offsets that collide, and sizes of which no placement ends below 2^63, yield offsets that
-/// IsValidPlacement() refuses. Buffers without bytes or lifetime get offset 0.
+/// Takes the best of several greedy orders (best fit by size, lifetime, area, ...), then searches
+/// exactly while the peak exceeds the lower bound and budget is left. Deterministic unless a clock
+/// is set. Never fails, because a placement always exists without a limit: check `peak` against
+/// yours. IsValidPlacement() refuses the offsets only if fixed offsets collide, or if no placement
+/// of the sizes ends below 2^63. Buffers without bytes or lifetime get offset 0.
 [[nodiscard]] Placement PlaceBuffers(const std::vector<Buffer>& buffers,
                                      const PlaceOptions& options);
 
-/// A peak that no placement can be below: the largest sum of live sizes over all steps, each but
-/// one padded to the common divisor of the alignments live then; or the end of a fixed buffer.
+/// Returns a peak that no placement can be below: the largest sum of live sizes over all steps,
+/// where all sizes but one are padded to the common divisor of the alignments live then; or the end
+/// of a fixed buffer.
 [[nodiscard]] int64_t LowerBound(const std::vector<Buffer>& buffers);
 
-/// True if no two buffers alive at the same time overlap and alignments and fixed offsets hold.
-/// Shares no code with the placer.
+/// Returns true if no two buffers alive at the same time overlap, and alignments and fixed offsets
+/// are respected. Shares no code with the placer.
 [[nodiscard]] bool IsValidPlacement(const std::vector<Buffer>& buffers,
                                     const std::vector<int64_t>& offsets);
 

@@ -1,4 +1,4 @@
-// Placement problems as CSV text, the form of the MiniMalloc benchmarks:
+// Reads and writes placement problems as CSV text, in the form of the MiniMalloc benchmarks:
 //
 //   id,lower,upper,size
 //   b1,0,3,4
@@ -17,7 +17,7 @@
 
 namespace tenon::converter {
 
-/// Buffers and their names, in the order of the file.
+/// Lists buffers and their names in the order of the file.
 struct BufferTable {
   std::vector<std::string> ids;
   std::vector<Buffer> buffers;
@@ -28,8 +28,8 @@ struct BufferTable {
 /// range, an alignment below 1, or a fixed offset that is not a multiple of its alignment.
 [[nodiscard]] Result<BufferTable> ParseBufferCsv(std::string_view text);
 
-/// The table with an `offset` for each buffer: id,lower,upper,size,offset, with `alignment` before
-/// the offset if any buffer has one. `offsets` has one entry per buffer.
+/// Writes the table with an `offset` for each buffer: id,lower,upper,size,offset, with `alignment`
+/// before the offset if any buffer has one. `offsets` has one entry per buffer.
 [[nodiscard]] std::string FormatPlacementCsv(const BufferTable& table,
                                              const std::vector<int64_t>& offsets);
 

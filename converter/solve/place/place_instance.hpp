@@ -1,4 +1,4 @@
-// A placement problem in the form that the search works on: only what constrains is left.
+// Brings a placement problem into the form that the search works on, with only what constrains it.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct InstanceBuffer {
   size_t source = 0;  ///< index in the list given
 };
 
-/// Buffers sorted by first section. A section is a maximal set of buffers alive together: two
-/// buffers overlap in time exactly if they share a section, and there are no more sections than
+/// Lists the buffers sorted by first section. A section is a maximal set of buffers alive together:
+/// two buffers overlap in time exactly if they share a section, and there are no more sections than
 /// buffers, however many steps there are.
 struct Instance {
   int64_t unit = 1;  ///< every offset worth trying is a multiple of this many bytes
@@ -31,19 +31,20 @@ struct Instance {
   std::vector<InstanceBuffer> buffers;
 };
 
-/// None if the search could not cope: sums of sizes could leave the range of its arithmetic, a
-/// fixed offset is not aligned, or there are too many buffers (tens of thousands).
+/// Returns none if the search could not handle the problem: sums of sizes could leave the range of
+/// its arithmetic, a fixed offset is not aligned, or there are too many buffers (tens of
+/// thousands).
 [[nodiscard]] std::optional<Instance> MakeInstance(const std::vector<Buffer>& buffers);
 
-// Arithmetic of offsets that saturates instead of overflowing.
+// The following functions compute with offsets and saturate instead of overflowing.
 
-/// a + b for b >= 0, or the largest int64_t.
+/// Returns a + b for b >= 0, or the largest int64_t.
 [[nodiscard]] constexpr int64_t AddSaturated(int64_t a, int64_t b) {
   return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max() : a + b;
 }
 
-/// The smallest multiple of `alignment` (>= 1) that is at least `value` (>= 0), or the largest
-/// int64_t, which may be no multiple.
+/// Returns the smallest multiple of `alignment` (>= 1) that is at least `value` (>= 0), or the
+/// largest int64_t, which may not be a multiple.
 [[nodiscard]] constexpr int64_t AlignUpSaturated(int64_t value, int64_t alignment) {
   const int64_t remainder = value % alignment;
   return remainder == 0 ? value : AddSaturated(value, alignment - remainder);

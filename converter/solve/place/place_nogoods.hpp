@@ -1,4 +1,4 @@
-// Remembers states of the placement search that were proved hopeless.
+// Remembers states of the placement search that were proved infeasible.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 namespace tenon::converter {
 
 /// A bounded, set-associative cache. A state is a set of unplaced buffers (by hash) with a least
-/// offset for each: if none of the placements above some least offsets exists, none does above
-/// larger ones. Forgets old states when full, so its memory is bounded and nothing is ever wrong.
+/// offset for each: if no placement exists above some least offsets, none exists above larger ones.
+/// When full, the cache forgets old states, so its memory is bounded and its answers stay correct.
 class NogoodCache {
  public:
   NogoodCache();
 
   void Clear();
 
-  /// True if a remembered state of the same buffers has no least offset above those given.
+  /// Returns true if a remembered state of the same buffers has no least offset above those given.
   [[nodiscard]] bool Covers(uint64_t buffers_hash, const std::vector<uint32_t>& min_offsets) const;
 
   void Add(uint64_t buffers_hash, const std::vector<uint32_t>& min_offsets);

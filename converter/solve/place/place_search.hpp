@@ -1,20 +1,21 @@
-// Exact search for a placement within a limit.
+// Searches exactly for a placement within a limit.
 //
-// Buffers are stacked from address 0 upwards: only placements in which every buffer rests on
-// address 0, on another buffer, or at its fixed offset need be looked at, because any other can be
-// pushed down. A state is the set of unplaced buffers with a least offset for each. Branching is
-// binary: an unplaced buffer that has nothing left to go below it either lies at its least offset,
-// or rests upon another unplaced one, which raises its least offset.
+// Buffers are stacked from address 0 upwards. Only placements in which every buffer rests on
+// address 0, on another buffer, or at its fixed offset need to be examined, because in any other a
+// buffer can be moved down. A state is the set of unplaced buffers with a least offset for each.
+// Branching is binary: an unplaced buffer below which no other has to go either lies at its least
+// offset, or rests upon another unplaced one, which raises its least offset. The search uses:
 //
-//   bounds      per section (set of buffers alive together), the stack above the least offsets
-//   inference   where a section has little slack, a buffer cannot hang above a gap: it must rest
-//               at a height that the buffers below it can fill
-//   splitting   parts of time without a common unplaced buffer are solved one by one, and a failing
-//               part is never blamed on another's choices
-//   nogoods     hopeless states are remembered, across restarts, and cover all worse ones
-//   restarts    with other orders; sections where the search failed before come first
+//   bounds: in each section (set of buffers alive together), the stack above the least offsets
+//     fits;
+//   inference: in a section with little slack, a buffer must rest at a height that the buffers
+//     below it can fill, because it cannot lie above a gap;
+//   splitting: parts of time without a common unplaced buffer are solved one by one, and the
+//     failure of a part is never attributed to the choices in another;
+//   nogoods: infeasible states are remembered across restarts, and cover all that are worse;
+//   restarts: the order changes, and sections where the search failed before come first.
 //
-// The idea of canonical bottom-up search with section bounds: Moffitt, "MiniMalloc: A Lightweight
+// Source of the canonical bottom-up search with section bounds: Moffitt, "MiniMalloc: A Lightweight
 // Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2024.
 #pragma once
 
@@ -37,7 +38,7 @@ enum class SearchOutcome {
   kOutOfTime
 };
 
-/// Which buffer is tried first where several can lie.
+/// Selects which buffer is tried first where several are possible.
 enum class SearchOrder { kWidth, kArea, kSize, kPressure };
 constexpr int kSearchOrders = 4;
 
@@ -45,30 +46,32 @@ struct SearchStrategy {
   SearchOrder order = SearchOrder::kWidth;
   uint64_t seed = 0;   ///< of the perturbation
   double noise = 0.0;  ///< relative perturbation of the order's keys
-  /// Fill the arena from the bottom, which wastes little where there is slack; else begin where the
-  /// fewest buffers can lie, which finds contradictions soon.
+  /// If true, the arena is filled from the bottom, which wastes little where there is slack; else
+  /// the search begins where the fewest buffers can lie, which finds contradictions soon.
   bool lowest_first = false;
 };
 
 class PlacementSearch {
  public:
-  /// Both must outlive the search; `progress` hears of the work() done.
+  /// Both must outlive the search; `progress` is told the work() done.
   PlacementSearch(const Instance& instance, Progress& progress);
 
-  /// The limit of the next runs, in bytes. What was learnt about larger limits is kept.
+  /// Sets the limit of the next runs, in bytes. What was learnt about larger limits is kept.
   void SetLimit(int64_t limit_bytes);
 
-  /// The smallest peak above the limit that a placement can have.
+  /// Returns the smallest peak above the limit that a placement can have.
   [[nodiscard]] int64_t NextLimit() const { return state_.NextLimit(); }
 
-  /// One dive-and-backtrack search from the start, of about `work_limit` units of work.
+  /// Runs one depth-first search with backtracking from the start, of about `work_limit` work
+  /// units.
   [[nodiscard]] SearchOutcome Run(const SearchStrategy& strategy, int64_t work_limit,
                                   std::optional<std::chrono::steady_clock::time_point> deadline);
 
-  /// Offsets in bytes by InstanceBuffer, after kFound.
+  /// Returns the offsets in bytes by InstanceBuffer, after kFound.
   [[nodiscard]] std::vector<int64_t> Offsets() const;
 
-  /// Sections examined by all runs: about proportional to the time taken.
+  /// Returns the sections that all runs have examined, which is about proportional to the time
+  /// taken.
   [[nodiscard]] int64_t work() const { return state_.work() + branches_; }
 
  private:
@@ -110,11 +113,11 @@ class PlacementSearch {
   int64_t branches_ = 0;  // weighted by the sections surveyed
   bool lowest_first_ = false;
 
-  // By buffer.
+  // The following are indexed by buffer.
   std::vector<uint64_t> hash_;
   std::vector<double> rank_;  // lower is tried first
 
-  // By section, as surveyed.
+  // The following are indexed by section and filled by SurveySections().
   std::vector<int64_t> lowest_top_;  // of any unplaced buffer at its least offset
   std::vector<int> choices_;         // unplaced buffers that could be the lowest
 

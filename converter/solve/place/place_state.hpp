@@ -1,4 +1,4 @@
-// A partial placement, and what follows from it.
+// Keeps a partial placement and everything that follows from it.
 #pragma once
 
 #include <cstddef>
@@ -10,67 +10,68 @@
 
 namespace tenon::converter {
 
-/// Some buffers are placed, every other has a least offset; changes can be undone, last first.
+/// Some buffers are placed, and every other has a least offset; changes can be undone, last first.
 /// Buffers are named by their index in the instance; offsets are in its units.
 ///
-/// Whatever follows from a change is worked out at once:
+/// All consequences of a change are computed at once:
 ///   - An unplaced buffer lies above all placed ones alive with it.
 ///   - Per section, the stack of unplaced buffers above their least offsets must fit.
 ///   - The gaps in a section cannot add up to more than its slack, so that a buffer above the floor
 ///     rests at a height that others below it can fill (ReachableHeights).
-///   - Buffers that could be exchanged are stacked in the order of their indices.
+///   - Interchangeable buffers are stacked in the order of their indices.
 class PlacementState {
  public:
   /// `instance` must outlive the state.
   explicit PlacementState(const Instance& instance);
 
-  /// To be followed by Reset().
+  /// Must be followed by Reset().
   void SetLimit(int64_t limit_bytes);
 
-  /// The smallest peak above the limit that a placement can have, in bytes.
+  /// Returns the smallest peak above the limit that a placement can have, in bytes.
   [[nodiscard]] int64_t NextLimit() const;
 
-  /// Nothing is placed. False if nothing fits then.
+  /// Removes all placements. Returns false if it follows that nothing fits.
   [[nodiscard]] bool Reset();
 
-  /// Places a buffer at its least offset. The next two return false if it follows that no placement
-  /// is left; all that can be done then is Undo().
+  /// Places a buffer at its least offset. This and the next function return false if it follows
+  /// that no placement is left; only Undo() may be called then.
   [[nodiscard]] bool PlaceAtLeastOffset(int buffer);
 
-  /// The buffer shall not lie at its least offset, but rest upon another unplaced one.
+  /// Requires that the buffer does not lie at its least offset, but upon another unplaced one.
   [[nodiscard]] bool RaiseToNextOffset(int buffer);
 
-  /// To be given to Undo() to return to the present state.
+  /// Returns a value with which Undo() returns to the present state.
   [[nodiscard]] size_t Checkpoint() const { return trail_.size(); }
   void Undo(size_t checkpoint);
 
   [[nodiscard]] bool IsPlaced(int buffer) const { return placed_[Index(buffer)] != 0; }
-  /// The least offset of an unplaced buffer, the offset of a placed one.
+  /// Returns the least offset of an unplaced buffer or the offset of a placed one.
   [[nodiscard]] int64_t Offset(int buffer) const { return offset_[Index(buffer)]; }
-  /// Whether an exchangeable buffer has to be placed before this one.
+  /// Returns whether an interchangeable buffer has to be placed before this one.
   [[nodiscard]] bool IsPreceded(int buffer) const {
     const int previous = previous_same_[Index(buffer)];
     return previous >= 0 && !IsPlaced(previous);
   }
 
-  /// No offset + size exceeds this.
+  /// Returns the limit that no offset + size exceeds.
   [[nodiscard]] int64_t capacity() const { return capacity_; }
   [[nodiscard]] size_t UnplacedCount(int section) const { return count_[Index(section)]; }
-  /// The i-th, in no particular order.
+  /// Returns the i-th one, in no particular order.
   [[nodiscard]] int Unplaced(int section, size_t i) const { return members_[Index(section)][i]; }
   [[nodiscard]] int64_t UnplacedSize(int section) const { return unplaced_size_[Index(section)]; }
-  /// The highest offset that the lowest unplaced buffer of a section can have.
+  /// Returns the highest offset that the lowest unplaced buffer of a section can have.
   [[nodiscard]] int64_t HighestFirst(int section) const {
     return capacity_ - unplaced_size_[Index(section)];
   }
-  /// Whether an unplaced buffer is alive in this section and in the next.
+  /// Returns whether an unplaced buffer is alive in this section and in the next.
   [[nodiscard]] bool IsCrossed(int section) const { return crossing_[Index(section)] > 0; }
-  /// The first buffer that starts in or after a section; `section` may be the number of sections.
+  /// Returns the first buffer that starts in or after a section; `section` may be the number of
+  /// sections.
   [[nodiscard]] int FirstBuffer(int section) const { return first_buffer_[Index(section)]; }
-  /// How often nothing fitted into a section, in all runs, + 1.
+  /// Returns how often nothing fitted into a section, in all runs, + 1.
   [[nodiscard]] double Failures(int section) const { return failures_[Index(section)]; }
 
-  /// Sections examined so far.
+  /// Returns the number of sections examined so far.
   [[nodiscard]] int64_t work() const { return work_; }
 
  private:
@@ -99,7 +100,7 @@ class PlacementState {
   int64_t capacity_ = 0;
   int64_t work_ = 0;
 
-  // By buffer.
+  // The following are indexed by buffer.
   std::vector<int64_t> offset_;
   std::vector<int64_t> max_offset_;
   std::vector<char> placed_;
@@ -108,7 +109,7 @@ class PlacementState {
   std::vector<size_t> slots_;  // where its positions in sections begin in position_
   std::vector<size_t> position_;
 
-  // By section.
+  // The following are indexed by section.
   std::vector<std::vector<int>> members_;  // the first count_ are unplaced
   std::vector<size_t> count_;
   std::vector<int64_t> unplaced_size_;

@@ -1,5 +1,5 @@
-// Deals ops that do not depend on each other out to the cores of a CPU (docs/methods.md, P1:
-// between ops).
+// Assigns ops that do not depend on each other to the cores of a CPU (docs/methods.md, P1: between
+// ops).
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct CoreAssignment {
   Picoseconds makespan = 0;
 };
 
-/// Workers 0 to cores - 1 are equal cores, those from there on are named by tasks. A task that
-/// needs one of another worker starts `wait` later at the earliest. List scheduling: the task with
-/// the longest way to the end comes first, on the core where it is done first (heterogeneous
+/// Workers 0 to cores - 1 are equal cores; the later ones are those that tasks name. A task that
+/// needs one of another worker starts at least `wait` later. This is list scheduling: the task with
+/// the longest path to the end comes first, on the core where it is done first (heterogeneous
 /// earliest finish time). Never longer than all core tasks on one core. Deterministic.
 [[nodiscard]] CoreAssignment AssignCores(const std::vector<CoreTask>& tasks, int32_t cores,
                                          Picoseconds wait);

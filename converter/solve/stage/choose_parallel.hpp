@@ -1,5 +1,5 @@
-// Which way of using several threads and devices at once suits (docs/methods.md, P1, P2), by
-// predicted time.
+// Chooses by predicted time how to use several threads and devices at once (docs/methods.md, P1,
+// P2).
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ enum class ParallelMode : uint8_t {
   kPipeline,  ///< stages on different threads and devices
 };
 
-/// "auto", "intra", ...; kUsage for anything else.
+/// Parses "auto", "intra", ...; returns kUsage for anything else.
 [[nodiscard]] Result<ParallelMode> ParseParallelMode(std::string_view text);
 [[nodiscard]] const char* ParallelModeName(ParallelMode mode);
 
-/// What is predicted of one mode.
+/// Contains the predictions for one mode.
 struct ParallelCandidate {
   ParallelMode mode = ParallelMode::kIntra;
   std::string why_not;       ///< not possible here; empty if it is
@@ -40,9 +40,9 @@ struct ParallelChoice {
   std::vector<ParallelCandidate> candidates;
 };
 
-/// For a stream (`for_throughput`) the shortest period, else the shortest latency; another mode
-/// than intra must be at least 2% better, and among equals the one with less memory is taken.
-/// Errors (kUsage): the mode asked for is not possible; says why.
+/// Takes the shortest period for an input stream (`for_throughput`), else the shortest latency. A
+/// mode other than intra must be at least 2% better; of equal ones, the one with less memory is
+/// taken. Errors (kUsage): the mode asked for is not possible; the message says why.
 [[nodiscard]] Result<ParallelChoice> ChooseParallel(std::vector<ParallelCandidate> candidates,
                                                     bool for_throughput, ParallelMode asked);
 

@@ -1,4 +1,4 @@
-// A pipeline at work, input by input: what its period really is, and how deep its channels must be.
+// Simulates a pipeline input by input, to find its real period and the depths its channels need.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct PipelineStage {
   int32_t unit = 0;  ///< runs one stage at a time
 };
 
-/// Stages after `from` up to `to` start on an input when `from` is done with it; `from` starts when
-/// they are all done with the input `depth` before.
+/// Stages after `from` up to `to` start on an input when `from` is done with it; `from` starts on
+/// an input when they are all done with the input `depth` before it.
 struct PipelineChannel {
   int32_t from = 0;
   int32_t to = 0;
@@ -27,19 +27,19 @@ struct PipelineRun {
   Picoseconds makespan = 0;
 };
 
-/// Streams `inputs` inputs through the stages. A stage takes inputs in order; a unit that several
-/// stages could use takes the one with the oldest input. Deterministic.
+/// Simulates `inputs` inputs passing through the stages. A stage takes inputs in order; a unit with
+/// several stages ready runs the one with the oldest input. Deterministic.
 [[nodiscard]] PipelineRun SimulatePipeline(const std::vector<PipelineStage>& stages,
                                            const std::vector<PipelineChannel>& channels,
                                            int32_t inputs);
 
-/// The most that the units allow: one input per largest sum of the times of a unit's stages.
+/// Returns the least period that the units allow: the largest sum of the times of a unit's stages.
 [[nodiscard]] Picoseconds PeriodBound(const std::vector<PipelineStage>& stages);
 
 /// Sets every channel's depth: two, so that one buffer is written while the other is read; one more
-/// for each stage that the channel skips, and where an end shares its unit with other stages, whose
-/// turns come unevenly; and more while the simulated period is over the bound by 2% and gets
-/// shorter by half a percent. At most `most`.
+/// for each stage that the channel skips, and where an end shares its unit with other stages, which
+/// run at irregular times; and more while the simulated period is over the bound by 2% and gets
+/// shorter by half a percent. No depth exceeds `most`.
 void ChooseDepths(const std::vector<PipelineStage>& stages, int32_t most,
                   std::vector<PipelineChannel>& channels);
 

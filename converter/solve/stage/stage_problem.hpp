@@ -1,6 +1,6 @@
-// Cutting a program into the stages of a pipeline (docs/methods.md, M4, M5, R1), as numbers: which
-// op takes how long where, and how many bytes pass from which op to which. Knows nothing of graphs
-// or files.
+// Describes how to cut a program into the stages of a pipeline (docs/methods.md, M4, M5, R1) in
+// numbers: how long each op takes on each unit, and how many bytes ops pass to each other. This
+// code depends on neither graphs nor files.
 //
 // A stage runs on one unit; stages work on successive inputs at the same time; stages on one unit
 // take turns. In steady state one input is done per period, and
@@ -14,20 +14,20 @@
 
 namespace tenon::converter {
 
-/// Time of an op on a unit that cannot run it.
+/// Is the time of an op on a unit that cannot run it.
 inline constexpr Picoseconds kCannotRun = -1;
 
-/// Something that runs one stage at a time: a core, a device's queue.
+/// A unit runs one stage at a time: a core or a device's command queue.
 struct StageUnit {
-  Picoseconds start = 0;  ///< of every stage, per input: what handing over and launching cost
-  /// At which a stage gets what other stages (or the caller) wrote and gives what others read;
-  /// 0: that takes no time, memory is shared.
+  Picoseconds start = 0;  ///< of every stage, per input: costs of hand-over and launch
+  /// Rates at which a stage gets what other stages (or the caller) wrote and passes on what others
+  /// read; 0 means that this takes no time, because memory is shared.
   double read_bytes_per_second = 0;
   double write_bytes_per_second = 0;
   int32_t same_as = -1;  ///< an earlier unit that is this one's equal (another core), or -1
 };
 
-/// A tensor that ops hand on. Bytes count once per stage that reads them.
+/// A tensor that passes between ops. Its bytes count once per stage that reads them.
 struct StageValue {
   int32_t writer = -1;           ///< op, or -1: the caller
   std::vector<int32_t> readers;  ///< ops, ascending
@@ -46,8 +46,8 @@ struct StageProblem {
   [[nodiscard]] bool Runs(size_t op, size_t unit) const { return time[op][unit] != kCannotRun; }
 };
 
-/// Who runs what, and what that comes to. Stages are numbered along the data: no op reads what an
-/// op of a later stage writes.
+/// Says which unit runs which op, and the resulting times. Stages are numbered along the data: no
+/// op reads what an op of a later stage writes.
 struct StageCut {
   std::vector<int32_t> stage_of_op;
   std::vector<int32_t> unit_of_stage;
@@ -60,10 +60,10 @@ struct StageCut {
   int64_t work = 0;    ///< what the search took
 };
 
-/// Fills in everything after `unit_of_stage`, but for `exact` and `work`.
+/// Computes everything after `unit_of_stage`, except `exact` and `work`.
 void MeasureCut(const StageProblem& problem, StageCut& cut);
 
-/// True if every op's unit runs it, values only go forward, and no stage is empty.
+/// Returns true if every op's unit can run it, values only go forward, and no stage is empty.
 [[nodiscard]] bool IsValidCut(const StageProblem& problem, const StageCut& cut);
 
 }  // namespace tenon::converter

@@ -1,5 +1,5 @@
-// Fast memory with addresses, over time: which bytes are taken, and from when on the others are
-// free. What is handed out lies in one piece, so that a schedule made with it needs no placement.
+// Keeps track of fast memory with addresses over time: which bytes are taken, and from when the
+// others are free. Allocations are contiguous, so that a schedule made with it needs no placement.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace tenon::converter {
 
 class FastMemory {
  public:
-  /// Which end of memory something is put at where both are possible, so that what comes and goes
-  /// quickly does not lie between what stays.
+  /// Selects the end of memory at which something is put if both are possible, so that short-lived
+  /// data does not lie between long-lived data.
   enum class Side : uint8_t { kLow, kHigh };
 
   struct Piece {
@@ -27,18 +27,18 @@ class FastMemory {
   };
 
   void Reset(int64_t bytes);
-  /// Some place for so many bytes exists, be it later.
+  /// Returns true if so many contiguous bytes can be allocated, now or later.
   [[nodiscard]] bool HasPlace(int64_t bytes) const;
-  /// When the first such place is free; there must be one.
+  /// Returns when the first such place is free; there must be one.
   [[nodiscard]] Picoseconds TimeFor(int64_t bytes) const;
-  /// Takes the place that is free by `at` and nearest to its side; the first to become free, if
-  /// none is.
+  /// Takes the place that is free by `at` and nearest to its side; if none is, the first to become
+  /// free.
   Window Take(int64_t bytes, Picoseconds at, Side side, int32_t hold);
-  /// The bytes of `from` now belong to `to`.
+  /// Transfers the bytes of `from` to `to`.
   void Rename(int64_t begin, int32_t from, int32_t to);
   void Release(int64_t begin, Picoseconds time);
-  /// Nothing will be taken before `time`: what is free by then is one piece. Beyond a number of
-  /// pieces neighbours count as free from the later of their times.
+  /// Nothing will be taken before `time`, so what is free by then becomes one piece. Beyond a
+  /// number of pieces, neighbours are merged and count as free from the later of their times.
   void Simplify(Picoseconds time);
   [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
 

@@ -1,11 +1,12 @@
-// Discrete-event simulation of a step list on units that run side by side (docs/methods.md, C7a).
+// Simulates by discrete events a list of steps on units that run in parallel (docs/methods.md,
+// C7a).
 //
 // A unit runs its steps one at a time in the order given (an in-order queue). A step begins when
 // its unit is free and every step that it waits for has ended; it takes `fixed` (start overhead,
-// latency), then `compute` and its transfers side by side, the slowest deciding. Transfers go
-// through ports: a private port always gives its bandwidth; a shared one divides its bandwidth
-// evenly among the steps that use it at that moment (fluid model).
-// All times are integer picoseconds, so that results are the same everywhere.
+// latency), then runs `compute` and its transfers in parallel, and the slowest decides. Transfers
+// go through ports: a private port always gives its bandwidth; a shared one divides its bandwidth
+// evenly among the steps that use it at that moment (fluid model). All times are integer
+// picoseconds, so that results are the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace tenon::converter {
 
 using Picoseconds = int64_t;
 
-/// How long `amount` takes at `per_second`, to the nearest picosecond; 0 where the rate is not
-/// known (0 or less).
+/// Returns how long `amount` takes at `per_second`, to the nearest picosecond; 0 where the rate is
+/// not known (0 or less).
 [[nodiscard]] Picoseconds TimeAtRate(double amount, double per_second);
 
 struct SimulatedPort {
@@ -41,7 +42,7 @@ struct SimulatedStep {
   std::vector<int32_t> waits;  ///< steps (by index, earlier or later) that must have ended
 };
 
-/// Steps in issue order: a unit runs its own in the order in which they stand here.
+/// Steps are in issue order: a unit runs its own in the order of this list.
 struct SimulatedProgram {
   std::vector<std::string> units;
   std::vector<SimulatedPort> ports;
@@ -55,9 +56,9 @@ struct Simulation {
   std::vector<Picoseconds> busy;   ///< by unit
 };
 
-/// O((steps + uses) log steps + waits), with shared ports too. Errors (kInternal): a unit, port or
-/// step out of range; times below 0 or of weeks; steps that wait for each other in a circle,
-/// through the order of their unit or otherwise (names two of them).
+/// Takes O((steps + uses) log steps + waits), also with shared ports. Errors (kInternal): a unit,
+/// port or step is out of range; times are below 0 or last weeks; steps wait for each other in a
+/// cycle, through the order of their unit or otherwise (the message names two of them).
 [[nodiscard]] Result<Simulation> Simulate(const SimulatedProgram& program);
 
 }  // namespace tenon::converter

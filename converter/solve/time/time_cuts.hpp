@@ -1,5 +1,5 @@
-// Points of a time problem that everything has to pass through, and what must be fetched between
-// two of them.
+// Finds the points of a time problem that all paths pass through, and the transfers that must
+// happen between two of them.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace tenon::converter {
 
-/// A task that lies on every path, or a storage that every path goes through and that is complete
-/// before anybody reads it: all tasks come before it or behind it.
+/// A cut is a task that lies on every path, or a storage that every path goes through and that is
+/// complete before anything reads it: all tasks come before it or after it.
 struct TimeCut {
   Index task = UINT32_MAX;     ///< or
   Index storage = UINT32_MAX;  ///< this
   int64_t bytes = 0;           ///< of fast memory that are taken then
 };
 
-/// At best how long the engine has worked for transfers added so far if no more bytes of them than
-/// `room` have been moved: those that take it longest for their bytes (a fractional knapsack).
+/// Computes the largest time for which the engine can have worked on the transfers added so far if
+/// it has moved at most `room` bytes of them: it takes those with the most time per byte first (a
+/// fractional knapsack).
 class FetchedBefore {
  public:
   explicit FetchedBefore(int64_t room) : room_(room) {}
@@ -30,7 +31,7 @@ class FetchedBefore {
   struct Item {
     Picoseconds time = 0;
     int64_t bytes = 0;
-    /// The fastest for its bytes comes out first.
+    /// Orders the queue so that the item with the least time per byte is removed first.
     friend bool operator<(const Item& a, const Item& b) {
       return static_cast<double>(a.time) * static_cast<double>(b.bytes) >
              static_cast<double>(b.time) * static_cast<double>(a.bytes);
@@ -47,16 +48,16 @@ class TimeCuts {
   explicit TimeCuts(const TimeProblem& problem);
 
   [[nodiscard]] const std::vector<TimeCut>& cuts() const { return cuts_; }
-  /// By task: the cuts before it (the cut that it is itself comes behind these).
+  /// By task: the number of cuts before it (not counting the cut that it is itself).
   [[nodiscard]] const std::vector<Index>& levels() const { return levels_; }
   /// By task, by storage: the cut that it is, or UINT32_MAX.
   [[nodiscard]] const std::vector<Index>& cut_of_task() const { return cut_of_task_; }
   [[nodiscard]] const std::vector<Index>& cut_of_storage() const { return cut_of_storage_; }
 
   /// Raises `earliest` (by cut, and one more for the end of everything) to what the transfer engine
-  /// allows if cut `from` is not reached before `time`: what is needed behind it only, and does not
-  /// fit beside what the cut itself takes, is fetched later. `from` = cut count: from the start,
-  /// where nothing has been fetched.
+  /// allows if cut `from` is not reached before `time`: bytes that are needed only after the cut,
+  /// and do not fit in memory in addition to what the cut itself takes, are fetched later. `from` =
+  /// cut count means the start, where nothing has been fetched.
   void Push(Index from, Picoseconds time, std::vector<Picoseconds>& earliest) const;
 
  private:

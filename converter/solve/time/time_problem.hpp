@@ -1,6 +1,6 @@
-// What an order of ops means for time on units that run side by side, with one fast memory that ops
-// run from and, behind it, a slow one: tasks on units, values that are moved between the two
-// memories by a transfer engine, storages. Pure: knows nothing of graphs or boards.
+// Describes what an order of ops means for time on units that run in parallel. There is one fast
+// memory that ops run from and a slow one behind it; tasks run on units, and a transfer engine
+// moves values between the two memories. This code depends on neither graphs nor boards.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace tenon::converter {
 
-/// Bytes that values lie in.
+/// A storage contains the bytes of values.
 struct TimeStorage {
   int64_t bytes = 0;
-  /// Lies in slow memory: tasks work on copies of its values, one copy per value. Otherwise it lies
-  /// in fast memory from the first task that touches it to the last, and may be moved out between
-  /// two of them once it is complete.
+  /// The storage lies in slow memory: tasks work on copies of its values, one copy per value.
+  /// Otherwise it lies in fast memory from the first task that uses it to the last, and may be
+  /// moved out between two of them once it is complete.
   bool slow = false;
   bool from_start = false;  ///< a fast one: already there before the first task
   bool to_end = false;      ///< a fast one: stays to the end
 };
 
-/// What a task reads or writes: a window of a storage.
+/// A value is what a task reads or writes: a window of a storage.
 struct TimeValue {
   Index storage = 0;
   int64_t bytes = 0;  ///< of a copy in fast memory
@@ -30,7 +30,8 @@ struct TimeValue {
   Picoseconds store_time = 0;
   bool from_start = false;  ///< in slow memory before the first task: a constant, an input
   bool to_end = false;      ///< in slow memory at the end: an output; only on slow storages
-  /// Values that tasks write whose bytes these are; itself alone if a task writes exactly this one.
+  /// Values written by tasks that contain these bytes; only itself if a task writes exactly this
+  /// one.
   std::vector<Index> parts;
 };
 
@@ -40,7 +41,7 @@ struct TimeTask {
   std::vector<Index> predecessors;   ///< each once; smaller than the task's own number
   std::vector<Index> reads;          ///< values, each once
   std::vector<Index> writes;         ///< values, each once; no value is written twice
-  int64_t transient_bytes = 0;       ///< of fast memory, needed besides while this task runs
+  int64_t transient_bytes = 0;       ///< of fast memory, needed only while this task runs
   std::vector<HandOver> hand_overs;  ///< see there; without effect if one is slow
 };
 
@@ -52,28 +53,28 @@ struct TimeProblem {
   Index units = 1;  ///< without the transfer engine, of which there is one
   int64_t fast_bytes = INT64_MAX / 4;
   bool may_move_out = true;  ///< there is slow memory for what does not fit
-  /// Everything in fast memory gets an address at once, and lies in one piece; else only the sum
-  /// counts, and somebody has to find places later.
+  /// Everything in fast memory gets an address at once, and is contiguous; otherwise only the sum
+  /// counts, and placement must follow later.
   bool with_addresses = false;
 };
 
-/// Makespans that no schedule of the problem can be below.
+/// Contains lower bounds for the makespan of every schedule of the problem.
 struct TimeBound {
   Picoseconds critical_path = 0;  ///< with the transfers that no schedule can avoid
   Picoseconds busiest_unit = 0;   ///< the transfer engine too
-  /// At least the largest of these. Besides: one-machine bounds on every unit (Jackson's preemptive
-  /// rule with heads and tails from the paths); and what must be fetched, between points that
-  /// everything has to pass through, beyond what fits into fast memory at such a point.
+  /// Is at least the largest of these. It also includes one-machine bounds on every unit (Jackson's
+  /// preemptive rule with heads and tails from the paths), and the time to fetch, between points
+  /// that all paths pass through, what does not fit into fast memory at such a point.
   Picoseconds bound = 0;
 };
 [[nodiscard]] TimeBound TimeBoundOf(const TimeProblem& problem);
 
-/// Longest time from a task's start to the end of everything that comes after it, by the task's
-/// number: durations and stores of outputs.
+/// Returns by task the longest time from its start to the end of everything that comes after it:
+/// durations and stores of outputs.
 [[nodiscard]] std::vector<Picoseconds> TailsOf(const TimeProblem& problem);
 
-/// The tasks and the storages that must be in fast memory at the same time, without time: for key
-/// nodes, counting, and orders with small peaks.
+/// Returns the tasks and the storages that must be in fast memory at the same time, without time:
+/// for key nodes, counting, and orders with small peaks.
 [[nodiscard]] MemoryProblem MemoryViewOf(const TimeProblem& problem);
 
 }  // namespace tenon::converter

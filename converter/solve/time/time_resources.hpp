@@ -1,4 +1,4 @@
-// What tasks compete for, in time: bytes of fast memory and the transfer engine.
+// Keeps track over time of what tasks compete for: bytes of fast memory and the transfer engine.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace tenon::converter {
 
-/// Bytes of fast memory with the times from which on they are free. Every byte has one owner at any
-/// time, so what is handed out never exceeds the memory.
+/// Records bytes of fast memory and the times from which they are free. Every byte has one owner at
+/// any time, so allocations never exceed the memory.
 class FreeBytes {
  public:
   void Reset(int64_t bytes);
   void Add(Picoseconds time, int64_t bytes);
-  /// All that is free or will be when what is planned so far has ended.
+  /// Returns all bytes that are free or will be when what is planned so far has ended.
   [[nodiscard]] int64_t total() const { return total_; }
-  /// The time from which on so many are free; `bytes` must not exceed the total.
+  /// Returns the time from which so many are free; `bytes` must not exceed the total.
   [[nodiscard]] Picoseconds TimeFor(int64_t bytes) const;
-  /// Takes bytes to be used from `at` on, those that have become free last first, so that earlier
-  /// ones stay for earlier uses; the next to become free where these do not suffice. Gives the time
-  /// from which on they are free, maybe before `at`.
+  /// Takes bytes to be used from `at` on. It takes those that have become free last first, so that
+  /// earlier ones stay for earlier uses; where these do not suffice, the next to become free.
+  /// Returns the time from which they are free, which may be before `at`.
   Picoseconds Take(int64_t bytes, Picoseconds at);
-  /// Nothing will be taken before `time`.
+  /// Promises that nothing will be taken before `time`.
   void Forget(Picoseconds time);
   [[nodiscard]] size_t pieces() const { return pieces_.size(); }
 
@@ -35,15 +35,15 @@ class FreeBytes {
   int64_t total_ = 0;
 };
 
-/// The transfer engine: one transfer at a time, in gaps between those already planned.
+/// The transfer engine runs one transfer at a time, in gaps between those already planned.
 class TransferTimeline {
  public:
-  /// Gaps shorter than `shortest` are of no use to anybody.
+  /// Drops all transfers. Gaps shorter than `shortest` are useless and not remembered.
   void Reset(Picoseconds shortest);
-  /// Start of the first time not before `ready` that a transfer of this length fits into.
+  /// Returns the first start not before `ready` at which a transfer of this length fits.
   [[nodiscard]] Picoseconds FirstFit(Picoseconds ready, Picoseconds length) const;
   void Reserve(Picoseconds start, Picoseconds length);
-  /// Before this nothing fits.
+  /// Returns the time before which nothing fits.
   [[nodiscard]] Picoseconds first_idle() const { return gaps_.empty() ? end_ : gaps_[0].begin; }
 
  private:
@@ -53,7 +53,7 @@ class TransferTimeline {
   };
   static constexpr size_t kMostGaps = 256;
   std::vector<Gap> gaps_;  ///< by time
-  Picoseconds end_ = 0;    ///< behind it all is idle
+  Picoseconds end_ = 0;    ///< the engine is idle from then on
   Picoseconds shortest_ = 0;
 };
 

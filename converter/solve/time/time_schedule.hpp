@@ -1,6 +1,6 @@
-// What happens when, if tasks are issued in a given order: units run theirs in that order, one at a
-// time; the transfer engine fetches values into fast memory as early as there is room, and moves
-// out what does not fit. This is the estimate that the search for an order works with.
+// Computes what happens when tasks are issued in a given order: units run theirs in that order, one
+// at a time; the transfer engine fetches values into fast memory as early as there is space, and
+// moves out what does not fit. This is the estimate that the search for an order works with.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class HoldKind : uint8_t {
   kTransient  ///< a task's transient bytes
 };
 
-/// Bytes of fast memory that are taken for a time.
+/// Describes bytes of fast memory that are taken for a time.
 struct FastHold {
   HoldKind kind = HoldKind::kStorage;
   Index owner = 0;  ///< storage, value or task
@@ -54,19 +54,20 @@ struct TimeOutcome {
   bool fits = false;
   Picoseconds makespan = 0;
   int64_t peak_bytes = 0;
-  Index stuck = 0;  ///< the task there was no room for, unless it fits
+  Index stuck = 0;  ///< the task that did not fit into fast memory, if `fits` is false
 };
 
-/// Evaluates orders of one problem, which must outlive it. Deterministic.
+/// Evaluates orders of one problem, which must outlive this object. Deterministic.
 class TimeEvaluator {
  public:
   explicit TimeEvaluator(const TimeProblem& problem);
 
-  /// `order` must hold every task once and respect the predecessors. Gives up, with a makespan
-  /// above `limit`, once that cannot be kept any more. Near linear in tasks and operands.
+  /// `order` must contain every task once and respect the predecessors. Stops early, with a
+  /// makespan above `limit`, once the limit cannot be met. Takes near linear time in tasks and
+  /// operands.
   TimeOutcome Evaluate(const std::vector<Index>& order, Picoseconds limit = INT64_MAX);
 
-  /// The same with all that happens. Empty if it does not fit.
+  /// Evaluates an order and returns all events and holds. Empty if it does not fit.
   TimeSchedule Record(const std::vector<Index>& order);
 
  private:
@@ -124,7 +125,7 @@ class TimeEvaluator {
   std::vector<std::vector<Index>> values_of_storage_;
   Picoseconds shortest_transfer_ = 0;
 
-  // State of one evaluation.
+  // The following members are the state of one evaluation.
   const std::vector<Index>* order_ = nullptr;
   Index position_ = 0;
   FreeBytes free_;     ///< without addresses

@@ -1,7 +1,7 @@
-// Chooses the order of tasks with the smallest makespan on units that run side by side
-// (docs/methods.md, C6): all orders where there are few, else a seeded search from several starting
-// points; ties go to the smaller peak of fast memory. Never worse than the source order, list
-// scheduling and the random orders tried.
+// Chooses the order of tasks with the smallest makespan on units that run in parallel
+// (docs/methods.md, C6): tries all orders where there are few, else runs a seeded search from
+// several starting points; ties go to the smaller peak of fast memory. The result is never worse
+// than the source order, list scheduling and the random orders tried.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace tenon::converter {
 
 struct TimeSearchOptions {
-  /// Tasks issued in all evaluated orders together: about a third of a microsecond each. Not
-  /// seconds, so that results repeat.
+  /// Limits the tasks issued in all evaluated orders together, about a third of a microsecond each.
+  /// This is not in seconds, so that results are repeatable.
   int64_t work_budget = 3'000'000;
   uint64_t seed = 1;
   int random_orders = 10;        ///< the baseline is the best of them
@@ -23,7 +23,8 @@ struct TimeSearchOptions {
   int smallest_subgraph = 4;     ///< of those between key nodes; smaller ones join a neighbour
   Picoseconds target = 0;        ///< stop at the first order that is as short
   std::vector<Index> start;      ///< an order known to be good; may be empty
-  /// May be empty. Of the search behind the baselines; subgraphs get a quarter of the budget more.
+  /// May be empty. Reports the search after the baselines; subgraphs get a quarter of the budget
+  /// more.
   ProgressFunction progress;
 };
 
@@ -35,7 +36,7 @@ struct TimeSubgraph {
   bool shared = false;  ///< searched once with an identical one
 };
 
-/// How long an order takes; none if it does not fit into fast memory.
+/// Is the time that an order takes; none if it does not fit into fast memory.
 using OrderTime = std::optional<Picoseconds>;
 
 struct TimeOrder {
@@ -50,17 +51,18 @@ struct TimeOrder {
   std::optional<uint64_t> orders;  ///< that there are; none if not counted
   bool exact = false;              ///< all were tried, or the chosen one reaches the bound
   std::vector<TimeSubgraph> subgraphs;
-  Index stuck = 0;  ///< a task there was no room for, if no order fits
+  Index stuck = 0;  ///< a task that fast memory has no space for, if no order fits
 };
 
 /// Deterministic.
 [[nodiscard]] TimeOrder FindTimeOrder(const TimeProblem& problem, const TimeSearchOptions& options);
 
-// Which storages lie in slow memory although they would fit into the fast one, so that ops work on
-// copies of the windows they touch and the rest takes no room.
+// Chooses which storages lie in slow memory although they would fit into the fast one, so that ops
+// work on copies of the windows they use and the rest takes no fast memory.
 
-/// Turns `slow` of single storages over while the order gets shorter by that, the largest first;
-/// those in `fixed` stay. `work`: tasks issued in all evaluations together. True if any has turned.
+/// Inverts `slow` of single storages while that shortens the order, the largest first; those in
+/// `fixed` stay. `work` limits the tasks issued in all evaluations together. Returns true if any
+/// has changed.
 bool ImproveRoots(TimeProblem& problem, const std::vector<Index>& order,
                   const std::vector<bool>& fixed, int64_t work);
 
