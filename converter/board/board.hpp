@@ -1,4 +1,4 @@
-// A board: the description of a target, from a JSON file (schema: sdk/schema/board.schema.json).
+// Describes a target as a board, read from a JSON file (schema: sdk/schema/board.schema.json).
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace tenon::converter {
 
-/// Something that executes ops and can run beside the others.
+/// A unit executes ops and can run in parallel with the others.
 struct Unit {
   std::string name;
   std::string backend;
   std::string kind;  ///< "cpu", ...
   int threads = 1;   ///< the most that a run may use
   bool portable_kernels_only = false;
-  /// Beside the portable ones, those of this instruction set: "helium", "dsp"; empty: none.
+  /// Kernels for this instruction set run here, too: "helium", "dsp"; empty: only portable ones.
   std::string kernel_set;
-  double launch_overhead_us = 0;  ///< of one start: a segment's, or an op's where each is a start
-  /// What every op of a segment costs beside its work; a start costs the difference once more.
-  /// None: as much as a launch, that is, every op is a start.
+  double launch_overhead_us = 0;  ///< of one start: a segment's, or an op's if each is started
+  /// Overhead of every op of a segment in addition to its work; a start costs launch_overhead_us
+  /// minus this once more. None: as much as a launch, that is, every op is a start.
   std::optional<double> enqueue_overhead_us = {};
   /// Multiply-accumulates per second and thread, by dtype name.
   /// A dtype that is missing has the rate of f32 (u8 first that of i8), or without one half the
   /// elementary rate.
   std::map<std::string, double> multiply_accumulates_per_second;
-  /// Those of portable kernels, on a unit that has faster ones: where an op runs by one after all.
-  /// A dtype that is missing has the rate above.
+  /// Rates of portable kernels on a unit that has faster ones, for ops that use a portable kernel
+  /// nevertheless. A dtype that is missing has the rate above.
   std::map<std::string, double> portable_multiply_accumulates_per_second = {};
   double elementary_ops_per_second = 0;  ///< per thread
-  /// Elements that an op does nothing but move (copy, slice, concat...); 0: elementary ops.
+  /// Elements per second that an op only moves (copy, slice, concat...); 0: elementary ops.
   double moved_elements_per_second = 0;
   /// Rate of depthwise convolutions as a fraction of the rate of others.
   double depthwise_fraction = 1;
@@ -44,14 +44,14 @@ struct Unit {
   std::vector<std::string> ops;
   /// Memory space that ops run from; empty: the arena's.
   std::string runs_from;
-  /// Of this unit to `runs_from`; 0: the memory space's bandwidth.
+  /// Bandwidth of this unit to `runs_from`; 0: the memory space's bandwidth.
   double port_bytes_per_second = 0;
 
   [[nodiscard]] bool IsTransferOnly() const { return kind == "dma"; }
   [[nodiscard]] double op_overhead_us() const {
     return enqueue_overhead_us.value_or(launch_overhead_us);
   }
-  /// Of starting a segment, beside what each of its ops costs.
+  /// Returns the overhead of starting a segment, in addition to what each of its ops costs.
   [[nodiscard]] double start_overhead_us() const { return launch_overhead_us - op_overhead_us(); }
 };
 
@@ -63,9 +63,9 @@ struct MemorySpace {
   double latency_ns = 0;
   bool holds_constants = false;
   bool holds_arena = false;
-  /// Holds tensors that do not fit where ops run from: ops do not run from here.
+  /// The space stores tensors that do not fit where ops run from: ops do not run from here.
   bool spill = false;
-  /// Ops read and write tensors here in place too: where the arena's space has no room for all.
+  /// Ops read and write tensors here in place too, where the arena's space is too small for all.
   bool direct = false;
   /// Constants that live here are copied to where ops run from before they are used; otherwise ops
   /// read them in place.
@@ -77,8 +77,8 @@ struct MemorySpace {
   [[nodiscard]] int64_t usable_bytes() const { return bytes - reserve_bytes; }
 };
 
-/// A way between two memory spaces, and the unit (kind "dma") that moves bytes over it; without
-/// one, the unit that runs the op does.
+/// A link between two memory spaces, and the unit (kind "dma") that moves bytes over it; without
+/// one, the unit that runs the op moves them.
 struct Link {
   std::string unit;
   std::string from;
@@ -87,7 +87,8 @@ struct Link {
   double latency_ns = 0;
 };
 
-/// What an op must be for a row of the mapping list to hold. All of it, each bound included.
+/// Conditions that an op must meet for a row of the mapping list to apply. All must be met, and
+/// bounds are inclusive.
 struct PriorityConstraints {
   std::vector<std::string> dtypes;  ///< of input 0, by name; empty: any
   int32_t rank = -1;                ///< of input 0; -1: any
@@ -100,8 +101,8 @@ struct PriorityConstraints {
 };
 
 /// One row of the mapping list: `op` ("*": every op without a row of its own) on `backend`; 1 is
-/// best. Of an op's rows the first that holds counts; an op without one is not given to the
-/// backend.
+/// best. The first of an op's rows whose conditions are met counts; an op without one is not given
+/// to the backend.
 struct Priority {
   std::string backend;
   std::string op;
@@ -109,7 +110,7 @@ struct Priority {
   PriorityConstraints when = {};
 };
 
-/// How far the splitter may go.
+/// Limits what the splitter may do.
 struct SplittingLimits {
   int32_t most_parts = 256;        ///< of one op or chain
   int32_t smallest_part_rows = 1;  ///< of an image tensor
@@ -129,43 +130,44 @@ struct Board {
   uint64_t fingerprint = 0;                        ///< FNV-1a of the canonical JSON
 
   [[nodiscard]] const MemorySpace* ArenaSpace() const;
-  /// The space beside the arena's that ops work in too; null if there is none.
+  /// Returns the space other than the arena's that ops work in too; null if there is none.
   [[nodiscard]] const MemorySpace* DirectSpace() const;
-  /// By name; null if there is none.
+  /// Finds a space by name; returns null if there is none.
   [[nodiscard]] const MemorySpace* FindSpace(std::string_view space_name) const;
   [[nodiscard]] MemorySpace* FindSpace(std::string_view space_name);
   [[nodiscard]] const Unit* FindUnit(std::string_view unit_name) const;
   [[nodiscard]] const Link* FindLink(std::string_view from, std::string_view to) const;
 
-  /// The space that ops run from on `unit`.
+  /// Returns the space that ops run from on `unit`.
   [[nodiscard]] const MemorySpace* SpaceOf(const Unit& unit) const;
-  /// Bandwidth between `unit` and that space; 0: the board does not say.
+  /// Returns the bandwidth between `unit` and that space; 0: the board does not say.
   [[nodiscard]] double PortBytesPerSecond(const Unit& unit) const;
 };
 
-/// The first unit of backend "cpu" that runs ops; null if there is none.
+/// Returns the first unit of backend "cpu" that runs ops; null if there is none.
 [[nodiscard]] const Unit* ComputeUnit(const Board& board);
 
-/// The backends of the units that run ops, each once, in the order of the units.
+/// Returns the backends of the units that run ops, each once, in the order of the units.
 [[nodiscard]] std::vector<std::string> BackendsOfUnits(const Board& board);
 
 /// Reads a board; unknown keys, missing ones and wrong types are errors that name the key.
 [[nodiscard]] Result<Board> ParseBoard(std::string_view json, std::string_view file_name);
 
-/// A built-in board's name, or else a path to a JSON file. Errors (kUsage): neither; lists names.
+/// Loads a built-in board by name, or else reads the JSON file at this path. Errors (kUsage):
+/// neither exists; the message lists the names.
 [[nodiscard]] Result<Board> LoadBoard(const std::string& name_or_path);
 
-/// The boards that are built in, in order of name.
+/// Returns the built-in boards, in order of name.
 [[nodiscard]] std::vector<Board> BuiltInBoards();
 
-// The board files of sdk/boards, compiled in. The definition is generated by CMake.
+// These are the board files of sdk/boards, compiled in. CMake generates the definition.
 
 struct BuiltInBoard {
   std::string_view name;
   std::string_view json;
 };
 
-/// In order of name.
+/// The list is in order of name.
 extern const Span<const BuiltInBoard> kBuiltInBoards;
 
 }  // namespace tenon::converter

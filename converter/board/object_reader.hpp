@@ -1,5 +1,5 @@
 // Reads one JSON object strictly: unknown keys, missing ones and wrong types are errors that name
-// the key and where it stands.
+// the key and its place in the file.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tenon::converter {
 
-/// Reads the members of one JSON object and remembers what went wrong first.
+/// Reads the members of one JSON object and remembers the first error.
 class ObjectReader {
  public:
   using Json = nlohmann::json;
@@ -56,7 +56,7 @@ class ObjectReader {
       if (!ok()) return;
     }
   }
-  /// Calls `read` for the object `key`, if it is there.
+  /// Calls `read` for the object `key`, if it exists.
   template <typename Function>
   void OptionalObject(const char* key, const Function& read) {
     known_.insert(key);
@@ -73,7 +73,7 @@ class ObjectReader {
       }
     }
   }
-  /// Notes what is wrong, unless something was before.
+  /// Records an error, unless there was one before.
   void Fail(const std::string& what) {
     if (ok()) problem_ = fmt::format("{} {}", where_, what);
   }
@@ -113,7 +113,8 @@ class ObjectReader {
     }
   }
 
-  /// The library would cut off fractions and wrap what is out of range.
+  /// Returns true if the number is whole and in range; the library would truncate fractions and
+  /// wrap numbers out of range.
   template <typename T>
   static bool IsWholeNumber(const Json& member) {
     if (member.is_number_unsigned()) return std::in_range<T>(member.get<uint64_t>());
@@ -126,7 +127,7 @@ class ObjectReader {
   std::set<std::string> known_;
 };
 
-// Names of dtypes in files.
+// Checks names of dtypes in files.
 [[nodiscard]] inline bool IsDTypeName(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i) {
     if (name == DTypeName(static_cast<DType>(i))) return true;

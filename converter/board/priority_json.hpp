@@ -1,4 +1,5 @@
-// Rows of a priority table as JSON: boards have them, and profiles with a measured table.
+// Reads and writes rows of a priority table as JSON: boards and profiles with a measured table have
+// them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,10 +9,10 @@
 
 namespace tenon::converter {
 
-/// Faults go to the reader.
+/// Reads a row; errors are recorded in the reader.
 void ReadPriority(ObjectReader& reader, Priority& row);
 
-/// What ReadPriority reads; constraints that any op meets are left out.
+/// Writes what ReadPriority reads; constraints that any op meets are left out.
 [[nodiscard]] nlohmann::ordered_json ToJson(const Priority& row);
 
 }  // namespace tenon::converter

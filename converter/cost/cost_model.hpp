@@ -1,5 +1,5 @@
-// What an op costs on a unit of a board: one interface, two sources (docs/methods.md, C7): computed
-// from the board's rates, or measured.
+// Predicts what an op costs on a unit of a board. There is one interface and two sources
+// (docs/methods.md, C7): times computed from the board's rates, or measured ones.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace tenon::converter {
 struct OpTime {
   Picoseconds fixed = 0;    ///< start overhead
   Picoseconds compute = 0;  ///< at the unit's rate
-  int64_t bytes = 0;        ///< that go through the unit's port, side by side with `compute`
+  int64_t bytes = 0;        ///< that go through the unit's port, in parallel with `compute`
   bool measured = false;    ///< from a profile: `compute` is the whole time, `bytes` is 0
 
-  /// Alone on its unit: fixed + max(compute, bytes / bandwidth).
+  /// Returns the time alone on its unit: fixed + max(compute, bytes / bandwidth).
   [[nodiscard]] Picoseconds Alone(double port_bytes_per_second) const;
 };
 
@@ -26,24 +26,24 @@ class CostModel {
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
   virtual ~CostModel() = default;
-  /// Time of `op`, whose kernel has been chosen, on `unit`, which must be able to run it.
+  /// Returns the time of `op`, whose kernel is chosen, on `unit`, which must be able to run it.
   [[nodiscard]] virtual OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const = 0;
 };
 
-/// From the op table's work and bytes and the board's rates (a roofline). Rates are per thread, and
-/// a run has `threads` of them, or as many as the unit allows if that is less.
+/// Computes times from the op table's work and bytes and the board's rates (a roofline). Rates are
+/// per thread, and a run has `threads` of them, or as many as the unit allows if that is less.
 ///
-/// Multiply-accumulates go at the rate of input 0's dtype, that of f32 where the unit gives none,
-/// or else at half the elementary rate; depthwise convolutions at `depthwise_fraction` of it;
-/// portable kernels at the rate that the unit gives for those, where it does.
-/// Elementary ops come on top, except for those fused into an op with multiply-accumulates on a
-/// unit that is no CPU and has rates for them: it applies bias and activation on the way out.
-/// For copies between memory spaces use TransferTime: the graph does not say where tensors are.
+/// Multiply-accumulates have the rate of input 0's dtype, that of f32 where the unit gives none, or
+/// else half the elementary rate; depthwise convolutions have `depthwise_fraction` of it; portable
+/// kernels have the rate that the unit gives for those, where it does. The time of elementary ops
+/// is added, except for those fused into an op with multiply-accumulates on a unit that is no CPU
+/// and has rates for them: it applies bias and activation in its epilogue. For copies between
+/// memory spaces use TransferTime: the graph does not say where tensors are.
 class AnalyticCostModel final : public CostModel {
  public:
   explicit AnalyticCostModel(int threads = 1) : threads_(threads) {}
-  /// For a board whose ops read constants in place from a space of their own (flash): those bytes
-  /// come at that space's bandwidth, side by side with the rest, and count as `compute`.
+  /// For a board whose ops read constants in place from a separate space (flash): those bytes are
+  /// read at that space's bandwidth, in parallel with the rest, and count as `compute`.
   explicit AnalyticCostModel(const Board& board, int threads = 1);
   [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
 
@@ -52,12 +52,12 @@ class AnalyticCostModel final : public CostModel {
   double constant_bytes_per_second_ = 0;  ///< 0: constants come through the unit's port
 };
 
-/// Time of moving `bytes` over `link`: its latency and the launch of the unit that moves them, then
-/// the bytes at the link's bandwidth (as `compute`; `bytes` is 0).
+/// Returns the time of moving `bytes` over `link`: its latency and the launch of the unit that
+/// moves them, then the bytes at the link's bandwidth (as `compute`; `bytes` is 0).
 [[nodiscard]] OpTime TransferTime(const Board& board, const Link& link, int64_t bytes);
 
-/// The unit of the board that runs ops of this kind: the first that lists it (or lists nothing), of
-/// the op's backend once it has one, and not of kind "dma". Null if there is none.
+/// Returns the unit of the board that runs ops of this kind: the first that lists it (or lists
+/// nothing), of the op's backend once it has one, and not of kind "dma". Null if there is none.
 [[nodiscard]] const Unit* UnitFor(const Board& board, const Op& op);
 
 }  // namespace tenon::converter

@@ -1,4 +1,4 @@
-// The models of single kernels behind features.hpp.
+// Declares the models of single kernels behind features.hpp.
 #pragma once
 
 #include "converter/cost/features.hpp"
@@ -17,32 +17,33 @@ struct Context {
 
 [[nodiscard]] int64_t BytesOf(const TensorView& view);
 
-/// Levels of memory, nearest first: three caches, and what one processor can count on of the last.
+/// Levels of memory, nearest first: three caches, and one processor's reliable share of the last.
 enum class Level { kL1, kL2, kShareOfL3, kL3 };
 
-/// The share of a working set of `footprint` bytes that is not found in a cache.
+/// Returns the share of a working set of `footprint` bytes that is not found in a cache.
 [[nodiscard]] double ShareBeyond(const MachineFacts& machine, Level level, double footprint);
 
-/// Adds what reading or writing `bytes` costs beside the work, by the cache that a working set of
-/// `footprint` bytes is found in: terms l2_bytes, l3_bytes, far_bytes, memory_bytes.
+/// Adds what reading or writing `bytes` costs in addition to the work, by the cache in which a
+/// working set of `footprint` bytes is found: terms l2_bytes, l3_bytes, far_bytes, memory_bytes.
 void AddTraffic(const Context& context, double bytes, double footprint);
-/// That of the op's activations: inputs from `first_input` and outputs, once each.
+/// Adds the traffic of the op's activations: inputs from `first_input` and outputs, once each.
 void AddActivationTraffic(const Context& context);
-/// Elements that go through a function other than a clamp after the product: term "activated".
+/// Adds the term "activated": elements to which a function other than a clamp is applied after the
+/// product.
 void AddActivation(const Context& context, const Activation& activation);
 
-// Register tiles (features_gemm.cpp).
+// These models are about register tiles (features_gemm.cpp).
 void TileConv(const Context& context);
 void TileMatMul(const Context& context);
 void FirstConv(const Context& context);
 void Winograd(const Context& context);
-// features_windows.cpp
+// These models are in features_windows.cpp.
 void Depthwise(const Context& context);
 void Pool(const Context& context);
 void Lrn(const Context& context);
 void Softmax(const Context& context);
 void ChannelSoftmax(const Context& context);
-// Portable kernels that walk strided operands (features_portable.cpp).
+// These are portable kernels that walk strided operands (features_portable.cpp).
 void Unary(const Context& context);
 void Binary(const Context& context);
 void Reduce(const Context& context);
@@ -51,7 +52,7 @@ void Gather(const Context& context);
 void Resize(const Context& context);
 void PortableGemm(const Context& context);
 void LibraryGemm(const Context& context);  ///< oneDNN's convolutions and matrix products
-// Kernels on bytes (features_quantized.cpp).
+// These are kernels on bytes (features_quantized.cpp).
 void QuantizedConv(const Context& context);  ///< depthwise ones have a model of their own
 void QuantizedMatMul(const Context& context);
 void QuantizedElements(const Context& context);  ///< quantize, dequantize, lookup

@@ -1,4 +1,4 @@
-// A board as the simulator sees it: the units, and the ports through which they reach memory.
+// Models a board for the simulator: its units, and the ports through which they access memory.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 namespace tenon::converter {
 
 /// Makes the steps of a SimulatedProgram for one board. Unit i of the program is the board's i-th.
-/// A unit has a port of its own to the space that it runs ops from; what goes through it to a
-/// shared space also takes part of the space's bandwidth.
+/// A unit has a private port to the space that it runs ops from; what goes through it to a shared
+/// space also takes part of the space's bandwidth.
 class SimulatedBoard {
  public:
   explicit SimulatedBoard(Board board);
 
-  /// The board's units and ports, and no steps.
+  /// Returns the board's units and ports, without steps.
   [[nodiscard]] const SimulatedProgram& units_and_ports() const { return program_; }
   [[nodiscard]] const Board& board() const { return board_; }
 
-  /// An op of that cost on Board::units[unit]; waits are the caller's.
+  /// Makes a step for an op of that cost on Board::units[unit]; the caller adds waits.
   [[nodiscard]] SimulatedStep OpStep(int32_t unit, const OpTime& time) const;
 
-  /// A transfer over Board::links[link] by the link's unit, or by `own_unit` if it has none.
+  /// Makes a transfer over Board::links[link] by the link's unit, or by `own_unit` if it has none.
   [[nodiscard]] SimulatedStep TransferStep(int32_t link, int64_t bytes, int32_t own_unit) const;
 
  private:

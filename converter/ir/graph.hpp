@@ -1,4 +1,4 @@
-// The converter's graph: one static DAG of ops over tensors, every shape known.
+// Defines the converter's graph: one static DAG of ops over tensors whose shapes are all known.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,14 @@ using TensorId = int32_t;
 using OpId = int32_t;
 inline constexpr int32_t kNone = -1;
 
-/// Physical order of a tensor's elements. Dims stay in the model's order.
+/// Selects the physical order of a tensor's elements. Dims stay in the model's order.
 enum class Layout : uint8_t {
   kRowMajor = 0,
   kChannelsLast = 1,  ///< axis 1 innermost, the others in order
   kOutputsLast = 2,   ///< weights: axis 0 innermost, then axis 1, then the others in order
 };
 
-/// Bytes of a constant in its tensor's layout; shared, never changed in place.
+/// Contains the bytes of a constant in its tensor's layout; shared, never changed in place.
 using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 
 struct Tensor {
@@ -48,7 +48,7 @@ struct Tensor {
   [[nodiscard]] int64_t ByteSize() const { return shape.Elements() * DTypeBytes(dtype); }
 };
 
-/// The attribute struct of an op as words; empty for ops without attributes.
+/// Stores the attribute struct of an op as words; empty for ops without attributes.
 class Attributes {
  public:
   Attributes() = default;
@@ -66,7 +66,8 @@ class Attributes {
                 std::min(sizeof value, words_.size() * 4));
     return value;
   }
-  /// The member `T` of the struct that begins at word `offset` (OpTraits::output_offset, ...).
+  /// Returns the member `T` of the struct that begins at word `offset` (OpTraits::output_offset,
+  /// ...).
   template <typename T>
   [[nodiscard]] T Member(int offset) const {
     T value{};
@@ -91,17 +92,17 @@ struct Op {
   std::vector<TensorId> outputs;
   Attributes attributes;
 
-  // Decisions of later passes.
+  // The following are decided by later passes.
   std::string backend;  ///< "cpu", once mapped
   std::string kernel;   ///< kernel id, once chosen; with a variant "id:variant"
-  /// Of that kernel, from the backend's table; null where only its id is known.
+  /// Caps of that kernel, from the backend's table; null where only its id is known.
   const KernelCaps* caps = nullptr;
   int64_t workspace_bytes = 0;
   std::string fallback_kernel;  ///< of the CPU, for the very same operands; empty: none
   int64_t fallback_workspace_bytes = 0;
   std::string source_ops;  ///< names of source nodes fused into this one, comma-separated
 
-  /// kNone for an optional input that is absent or lies beyond the last one.
+  /// Returns kNone for an optional input that is absent or lies beyond the last one.
   [[nodiscard]] TensorId InputOrNone(size_t index) const {
     return index < inputs.size() ? inputs[index] : kNone;
   }
@@ -111,17 +112,18 @@ struct Op {
 /// chooses another. Ids and references stay valid while other ops and tensors are added and erased;
 /// erased slots are skipped by `OpOrder()`.
 ///
-/// Inputs of an op may be changed through the reference of `MutableOp()` until the next question
-/// about readers (`Consumers`, ...); ask for the reference anew after that, or use `SetInput`.
-/// Verify finds breaches. Reading from several threads is safe once Verify has run and nothing has
-/// been changed since.
+/// Inputs of an op may be changed through the reference of `MutableOp()` until the next query about
+/// readers (`Consumers`, ...); after that, get a new reference, or use `SetInput`. Verify finds
+/// violations. Reading from several threads is safe once Verify has run and nothing has changed
+/// since.
 class Graph {
  public:
   std::string name;
-  /// That ops have been given to: passes that insert ops take a kernel of theirs.
+  /// Backends to which ops have been given: passes that insert ops use their kernels.
   std::vector<BackendCaps> backends;
-  /// What the model's file holds the weights of GEMMs in f32 in: f32, f16, or i8 times a scale.
-  /// Importers make f32 constants of them; StoreWeights gives the plan the model's form again.
+  /// Type in which the model's file stores f32 weights of GEMMs: f32, f16, or i8 times a scale.
+  /// Importers turn them into f32 constants; StoreWeights writes them to the plan in the model's
+  /// type.
   DType weights = DType::kF32;
 
   // --- building -----------------------------------------------------------------------------
@@ -132,7 +134,7 @@ class Graph {
   template <typename T>
   TensorId AddConstantOf(std::string_view name, DType dtype, const Shape& shape,
                          const std::vector<T>& values);
-  /// Marks as graph input / output, in order. `port_name` is what the user calls it.
+  /// Marks as graph input / output, in order. `port_name` is the name that the user sees.
   void AddInput(TensorId tensor, std::string_view port_name);
   void AddOutput(TensorId tensor, std::string_view port_name);
 
@@ -143,11 +145,11 @@ class Graph {
   Result<OpId> AddOp(OpKind kind, std::string_view name, const std::vector<TensorId>& inputs,
                      const Attributes& attributes,
                      const std::vector<std::string>& output_names = {});
-  /// The same for ops with one output; returns that.
+  /// Does the same for ops with one output and returns that.
   Result<TensorId> AddOpTensor(OpKind kind, std::string_view name,
                                const std::vector<TensorId>& inputs, const Attributes& attributes,
                                std::string_view output_name = {});
-  /// Like AddOp, placed just before `position` in the order (at the end if kNone).
+  /// Works like AddOp, but places the op just before `position` in the order (at the end if kNone).
   Result<OpId> InsertOp(OpId position, OpKind kind, std::string_view name,
                         const std::vector<TensorId>& inputs, const Attributes& attributes,
                         const std::vector<std::string>& output_names = {});
@@ -159,11 +161,11 @@ class Graph {
   [[nodiscard]] Tensor& MutableTensor(TensorId id);
   [[nodiscard]] const Op& op(OpId id) const;
   [[nodiscard]] Op& MutableOp(OpId id);
-  /// Ops alive, in execution order. A copy: safe to change the graph while walking it.
+  /// Returns the live ops in execution order, as a copy, so the graph may change during iteration.
   [[nodiscard]] std::vector<OpId> OpOrder() const { return order_; }
-  /// Live tensors in order of creation.
+  /// Returns the live tensors in order of creation.
   [[nodiscard]] std::vector<TensorId> Tensors() const;
-  /// The tensor called so, or kNone.
+  /// Returns the tensor with this name, or kNone.
   [[nodiscard]] TensorId FindTensor(std::string_view name) const;
 
   struct Port {
@@ -178,13 +180,14 @@ class Graph {
   [[nodiscard]] bool IsInput(TensorId id) const;
   [[nodiscard]] bool IsOutput(TensorId id) const;
 
-  /// Ops that read the tensor, each once, in execution order. O(readers log readers).
+  /// Returns the ops that read the tensor, each once, in execution order. O(readers log readers).
   [[nodiscard]] std::vector<OpId> Consumers(TensorId id) const;
-  /// True if an op or a graph output reads the tensor.
+  /// Returns true if an op or a graph output reads the tensor.
   [[nodiscard]] bool IsRead(TensorId id) const;
-  /// The only op that reads the tensor, if it has exactly one reader and is no graph output.
+  /// Returns the only op that reads the tensor, if it has exactly one reader and is no graph
+  /// output.
   [[nodiscard]] OpId OnlyConsumer(TensorId id) const;
-  /// True if `a` stands before `b` in the order.
+  /// Returns true if `a` comes before `b` in the order.
   [[nodiscard]] bool IsBefore(OpId a, OpId b) const;
 
   // --- changing -----------------------------------------------------------------------------
@@ -196,8 +199,8 @@ class Graph {
   void EraseOp(OpId id);
   /// Removes a tensor that nothing reads or writes.
   void EraseTensor(TensorId id);
-  /// Turns a tensor with a producer into a constant. The producer gets a new output that nobody
-  /// reads, for dead-code elimination to find.
+  /// Turns a tensor with a producer into a constant. The producer gets a new output that nothing
+  /// reads, which dead-code elimination will find.
   void MakeConstant(TensorId id, std::vector<std::byte> bytes);
   /// Moves an op in the order to just before `position` (to the end if kNone).
   void MoveOp(OpId id, OpId position);
@@ -249,8 +252,8 @@ class Graph {
   void AddUse(OpId id, size_t input, TensorId tensor) const;
   void RemoveUse(OpId id, size_t input) const;
 
-  // Deques, so that references outlive additions. Mutable: the use lists are brought up to date
-  // by the first question after a change.
+  // These are deques, so that references outlive additions. They are mutable, because the first
+  // query after a change updates the use lists.
   mutable std::deque<TensorSlot> tensors_;
   mutable std::deque<OpSlot> ops_;
   mutable std::vector<OpId> touched_;
@@ -261,12 +264,12 @@ class Graph {
   NameMap<int> next_suffix_;
 };
 
-/// Strides, in elements, of a dense tensor. kChannelsLast puts axis 1 innermost; on tensors of rank
-/// 2 and less it is the same as kRowMajor.
+/// Returns the strides, in elements, of a dense tensor. kChannelsLast puts axis 1 innermost; on
+/// tensors of rank 2 and less it is the same as kRowMajor.
 [[nodiscard]] std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout);
 
-/// The op as shape rules and caps see it: only constants have data. Holds what it points to. Inputs
-/// and outputs must be live tensors or kNone.
+/// Presents the op as shape rules and caps see it: only constants have data. Owns everything that
+/// the call points to, except constants' bytes. Inputs and outputs must be live tensors or kNone.
 class OpCallView {
  public:
   OpCallView(const Graph& graph, const Op& op);
@@ -286,9 +289,9 @@ class OpCallView {
   OpCall call_;
 };
 
-/// Checks everything that every pass must keep: names unique, ids in range, order topological and
-/// complete, every output's type as its op's shape rule says, constants of the right size, ports
-/// pointing to live tensors, no op writing a constant or an input.
+/// Checks everything that every pass must preserve: names are unique, ids are in range, the order
+/// is topological and complete, every output's type is what its op's shape rule says, constants
+/// have the right size, ports point to live tensors, and no op writes a constant or an input.
 [[nodiscard]] Status Verify(const Graph& graph);
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Where the tensors of a graph lie on the storages of others, once that has been decided
+// Records where the tensors of a graph lie on the storages of others, once that has been decided
 // (layout/assign_locations.hpp).
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a pass is: a named change of the graph that says what it did and what it declined to do.
+// Defines a pass: a named change of the graph that reports what it did and what it declined to do.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct PassReport {
   std::vector<Declined> declined;
 };
 
-/// How a device delivers an input.
+/// Describes how a device delivers an input.
 struct InputFormat {
   std::string input;                  ///< the port's name
   DType dtype = DType::kF32;          ///< u8, i8 or f32
@@ -32,7 +32,7 @@ struct InputFormat {
   std::vector<float> scale;           ///< none: 1; finite, not 0
 };
 
-/// How the weights of ops in f32 are stored.
+/// Selects how the weights of ops in f32 are stored.
 enum class WeightsForm {
   kModel,  ///< as the model has them (Graph::weights)
   kF32,
@@ -40,7 +40,7 @@ enum class WeightsForm {
   kInt8,
 };
 
-/// What became of all weights that there are.
+/// Reports how all weights were stored.
 struct WeightsReport {
   WeightsForm form = WeightsForm::kF32;  ///< that was asked for; kModel: the model's own
   int tensors = 0;                       ///< weights of float convolutions and matrix products
@@ -48,28 +48,28 @@ struct WeightsReport {
   int64_t bytes_before = 0;              ///< of all these tensors
   int64_t bytes_after = 0;               ///< with the scales of i8
   double largest_error = 0;  ///< of a stored weight, relative to the largest of its output channel
-  /// Of the stored tensor that lost most: energy of its weights over that of their errors. 0: no
+  /// For the stored tensor that lost most: energy of its weights over that of their errors. 0: no
   /// weight changed.
   double least_snr_db = 0;
   std::string least_snr_tensor;
 };
 
 /// Computes the values of constant tensors: given a graph and tensors that depend on constants
-/// only, turns each into a constant. Injected, because evaluation runs the kernels.
+/// only, turns each into a constant. It is passed in, because evaluation runs the kernels.
 using ConstantFolder = std::function<Status(Graph& graph, const std::vector<TensorId>& tensors)>;
 
-/// What passes get besides the graph. Passes know neither kernels nor how to run them: what they
-/// have to ask about that, they ask these functions.
+/// Contains what passes get besides the graph. Passes know neither kernels nor how to run them;
+/// they call these functions instead.
 struct PassContext {
   PassReport report;  ///< of the pass that runs
 
   ConstantFolder fold;
-  /// Why the kernel of `after`, another form of the op `before`, would be worse, or empty. Null:
-  /// ops may always be written otherwise.
+  /// Returns why the kernel of `after`, another form of the op `before`, would be worse, or an
+  /// empty text. Null: ops may always be rewritten.
   std::function<std::string(const Graph& graph, const Op& before, const Op& after)>
       why_worse_kernel;
-  /// Whether the kernel that would run the op is faster with its zero point folded into the bias
-  /// (KernelCaps::wants_folded_bias). Null: none is.
+  /// Returns whether the kernel that would run the op is faster with its zero point folded into the
+  /// bias (KernelCaps::wants_folded_bias). Null: none is.
   std::function<bool(const Graph& graph, const Op& op)> wants_folded_bias;
 
   std::vector<InputFormat> input_formats;
@@ -78,7 +78,7 @@ struct PassContext {
   /// Smaller weights stay as they are: a scale and the conversion cost more than they save.
   int64_t fewest_weight_bytes = 1024;
 
-  // What passes find out.
+  // The following are results of passes.
   WeightsReport weights;
   Locations locations;
 };
@@ -92,8 +92,8 @@ struct Pass {
   PassFunction run;
 };
 
-/// Runs a pass, then Verify. Adds the pass's report in any case. An error names the pass, but for
-/// one of usage, which the user's own words caused.
+/// Runs a pass, then Verify. Adds the pass's report in any case. An error names the pass, except
+/// for usage errors, which come from the user's own input.
 [[nodiscard]] Status RunPass(const Pass& pass, Graph& graph, PassContext& context,
                              std::vector<PassReport>& reports);
 

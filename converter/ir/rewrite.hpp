@@ -1,4 +1,4 @@
-// Steps that several passes share.
+// Provides steps that several passes share.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,16 @@
 
 namespace tenon::converter {
 
-/// Logs why `op` was left as it is.
+/// Records why `op` was left as it is.
 void Decline(const Graph& graph, OpId op, std::string_view reason, PassReport& report);
 
-/// Erases `op` if nobody reads its outputs, then its producers for the same reason, and constants
-/// that nobody reads any more.
+/// Erases `op` if nothing reads its outputs, then its producers for the same reason, and constants
+/// that nothing reads any more.
 void EraseIfUnread(Graph& graph, OpId op);
 
-/// Why readers of `from` cannot read `to` instead, or empty. They can unless types or layouts
-/// differ, or a graph output would become the storage of an input, a constant or another output.
+/// Returns why readers of `from` cannot read `to` instead, or an empty text. They can unless types
+/// or layouts differ, or a graph output would become the storage of an input, a constant or another
+/// output.
 [[nodiscard]] std::string WhyNotBypass(const Graph& graph, TensorId from, TensorId to);
 
 /// Makes the readers of the op's only output read `to`, and erases the op.
@@ -27,21 +28,21 @@ void BypassAndErase(Graph& graph, OpId op, TensorId to);
 /// Adds the names of `absorbed` to the source ops of `main`.
 void RecordFusion(Graph& graph, OpId main, OpId absorbed);
 
-/// The op that writes the tensor if it is of this kind, else kNone.
+/// Returns the op that writes the tensor if it is of this kind, else kNone.
 [[nodiscard]] OpId ProducerOfKind(const Graph& graph, TensorId id, OpKind kind);
 
-/// The value of a float constant with one element.
+/// Returns the value of a float constant with one element.
 [[nodiscard]] std::optional<double> ScalarValue(const Graph& graph, TensorId id);
 
-/// True if the op, as it stands, satisfies its row with the outputs it has.
+/// Returns true if the op, as it is, satisfies its row with the outputs it has.
 [[nodiscard]] bool IsValidOp(const Graph& graph, OpId op);
 
-/// Of a convolution or matrix product: the output's dimension that its channels (of a matrix, the
-/// columns) lie along, and that of the weights.
+/// Returns, for a convolution or matrix product, the dimension of the output (or of the weights)
+/// along which its channels (a matrix's columns) lie.
 [[nodiscard]] int32_t ChannelAxis(const Graph& graph, const Op& op);
 [[nodiscard]] int32_t WeightsChannelAxis(const Graph& graph, const Op& op);
 
-/// True for ops with an `Activation` among their attributes. Others apply the identity.
+/// Returns true for ops with an `Activation` among their attributes. Others apply the identity.
 [[nodiscard]] bool HasActivation(OpKind kind);
 [[nodiscard]] Activation GetActivation(const Op& op);
 void SetActivation(Op& op, const Activation& activation);

@@ -1,4 +1,4 @@
-// What the printer and the parser of text.hpp must agree on.
+// Defines what the printer and the parser of text.hpp must agree on.
 #pragma once
 
 #include <cctype>
@@ -10,13 +10,13 @@
 
 namespace tenon::converter {
 
-/// Characters of names that need no quotes.
+/// Returns true for characters that need no quotes in names.
 [[nodiscard]] inline bool IsNameCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view("_./$-").find(c) != std::string_view::npos;
 }
 
-/// The field that holds the length of the op's lists, or null if they have a fixed length.
+/// Returns the field with the length of the op's lists, or null if they have a fixed length.
 [[nodiscard]] inline const AttributeField* FindRankField(const OpRow& row) {
   for (const AttributeField& field : GetOpHostRow(row.kind).text.fields) {
     if (std::string_view(field.name) == "rank" && field.count == 1) return &field;
@@ -24,7 +24,7 @@ namespace tenon::converter {
   return nullptr;
 }
 
-/// True if the field is a list with one entry per dimension.
+/// Returns true if the field is a list with one entry per dimension.
 [[nodiscard]] inline bool IsRankList(const AttributeField& field) {
   return field.count == kMaxRank;
 }

@@ -14,7 +14,7 @@ class LineScanner {
  public:
   explicit LineScanner(std::string_view line) : rest_(line) { SkipSpace(); }
 
-  /// True at the end of the line or at a comment.
+  /// Returns true at the end of the line or at a comment.
   [[nodiscard]] bool AtEnd() const { return rest_.empty() || rest_.front() == '#'; }
   [[nodiscard]] bool SeesQuote() const { return !rest_.empty() && rest_.front() == '"'; }
 
@@ -38,7 +38,7 @@ class LineScanner {
     return InputError("'{}' expected {}", token, Here());
   }
 
-  /// A bare or quoted name.
+  /// Reads a bare or quoted name.
   Result<std::string> Word() {
     if (SeesQuote()) return QuotedString();
     size_t size = 0;
@@ -67,7 +67,7 @@ class LineScanner {
     return text;
   }
 
-  /// A number; for floating-point types also inf and nan. Errors: no number, or out of range.
+  /// Reads a number; for floating-point types also inf and nan. Errors: no number, or out of range.
   template <typename T>
   Result<T> Number() {
     T value{};
@@ -81,7 +81,7 @@ class LineScanner {
     return value;
   }
 
-  /// "before 'rest of the line'", for messages.
+  /// Returns "before 'rest of the line'", for messages.
   [[nodiscard]] std::string Here() const {
     return AtEnd() ? std::string("at the end") : fmt::format("before '{}'", rest_.substr(0, 20));
   }
@@ -97,7 +97,7 @@ class LineScanner {
     rest_.remove_prefix(1);  // spaces inside the quotes count
     return Status();
   }
-  /// What follows a backslash: `"`, `\`, or `x` and two hexadecimal digits.
+  /// Reads what follows a backslash: `"`, `\`, or `x` and two hexadecimal digits.
   Result<char> Escaped() {
     if (rest_.size() >= 3 && rest_.front() == 'x') {
       unsigned value = 0;

@@ -1,5 +1,5 @@
-// Gives every storage of a program its bytes: which storages share an in-place hand-over, how long
-// each lives, and where it lies in the arena.
+// Gives every storage of a program its bytes: decides which storages share bytes by an in-place
+// hand-over, how long each lives, and where it lies in the arena.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace tenon::converter {
 
 /// Offsets of storages in an arena are multiples of this: a cache line, and a vector register.
 inline constexpr int64_t kStorageAlignment = 64;
-/// What a storage takes with the gap to the next one.
+/// Returns the bytes that a storage takes with the gap to the next one.
 [[nodiscard]] constexpr int64_t PaddedBytes(int64_t bytes) {
   return RoundUp(bytes, kStorageAlignment);
 }
 
 struct PlannedStorage {
   TensorId root = kNone;               ///< the tensor that owns the bytes; kNone for a workspace
-  OpId workspace_of = kNone;           ///< the op that scribbles in it; kNone for a tensor
-  std::vector<OpId> fallback_of = {};  ///< ops whose fall-back kernels scribble in it, by turns
+  OpId workspace_of = kNone;           ///< the op that uses it; kNone for a tensor
+  std::vector<OpId> fallback_of = {};  ///< ops whose fall-back kernels use it, one at a time
   int64_t bytes = 0;
   int32_t arena = 0;       ///< index into ArenaPlan::arenas
   int64_t offset = 0;      ///< in the arena
@@ -31,7 +31,7 @@ struct PlannedStorage {
   int64_t last_step = 0;   ///< last read (the last step for graph outputs)
 };
 
-/// One block of one memory space. Arena 0 is the one that ops run from.
+/// Describes one block of one memory space. Arena 0 is the one that ops run from.
 struct PlannedArena {
   std::string space;  ///< its memory space's name on the board; empty: the board's arena space
   int64_t bytes = 0;
@@ -56,22 +56,23 @@ struct ArenaOptions {
   PlaceOptions place = {};
 };
 
-/// Inputs whose bytes the op's output may take over where the order allows it, that is, where the
-/// op is the last to touch them and the first to touch the output: because it reads each element
-/// before it writes the one in its place. Ascending; the first possible one is taken.
+/// Returns the inputs whose bytes the op's output may take over where the order allows it, that is,
+/// where the op is the last to use them and the first to use the output. That is safe because the
+/// op reads each element before it writes the one in its place. Ascending; the first possible one
+/// is taken.
 [[nodiscard]] std::vector<size_t> HandOverInputs(const Graph& graph, const Locations& locations,
                                                  const Op& op);
 
 [[nodiscard]] ArenaPlan PlanArena(const Graph& graph, const Locations& locations,
                                   const ArenaOptions& options);
 
-// Workspaces that were made as small as kernels can do with, in memory that nothing else uses while
-// the op runs.
+// Workspaces are made as small as kernels allow. They can grow into memory that nothing else uses
+// while the op runs.
 
-/// Gives ops the workspace that their kernels like best (KernelCaps::workspace_bytes, one thread),
-/// or as much of it as lies free in their arena during their step: where it was, or elsewhere.
-/// Only of kernels that can run in less; nothing shrinks, no arena grows and nothing else moves.
-/// Gives the number of workspaces that have grown.
+/// Gives ops the workspace that their kernels prefer (KernelCaps::workspace_bytes, one thread), or
+/// as much of it as is free in their arena during their step: where it was, or elsewhere. Applies
+/// only to kernels that can run in less; nothing shrinks, no arena grows and nothing else moves.
+/// Returns the number of workspaces that have grown.
 int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena);
 
 }  // namespace tenon::converter

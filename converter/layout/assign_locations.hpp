@@ -1,7 +1,7 @@
 // Decides which tensors are windows on others, so that slices, concatenations, reshapes and
 // transposes cost nothing where the kernels on both sides take the strides.
 //
-// Requires:   kernels chosen, layouts assigned.
+// Requires:   kernels are chosen, layouts assigned.
 // Guarantees: every tensor has a location on a root tensor that owns bytes; an op all of whose
 //             work has become a view is elided; every remaining op's kernel takes its operands'
 //             strides; a graph input or output is a root of its own. Concatenations of which only
@@ -23,16 +23,17 @@ namespace tenon::converter {
 [[nodiscard]] Result<Locations> AssignLocations(Graph& graph, PassReport& report,
                                                 std::vector<int32_t>* stage_of_op = nullptr);
 
-/// Strides of the elements of a tensor (`dims`, `strides`) seen under other `new_dims` with the
-/// same row-major order of elements; empty if no strides express that. (NumPy's reshape without a
-/// copy.)
+/// Returns the strides of a tensor's elements (`dims`, `strides`) seen under other `new_dims` with
+/// the same row-major order of elements; empty if no strides express that. (This is NumPy's reshape
+/// without a copy.)
 [[nodiscard]] std::vector<int32_t> ReshapeStrides(const Shape& dims,
                                                   const std::vector<int32_t>& strides,
                                                   const Shape& new_dims);
 
-// Whether two tensors that lie on the same root share bytes.
+// Tells whether two tensors that lie on the same root share bytes.
 
-/// False if it is certain that no byte belongs to both windows (of tensors with these shapes).
+/// Returns false if it is certain that no byte belongs to both windows (of tensors with these
+/// shapes).
 [[nodiscard]] bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a,
                               TensorId b);
 

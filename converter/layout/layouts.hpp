@@ -1,5 +1,5 @@
-// The order in which elements of tensors lie in memory: of activations, of constant weights, and as
-// the CPU's kernels take it where they stand in for a device's.
+// Decides the order in which elements of tensors lie in memory: of activations, of constant
+// weights, and for CPU kernels that replace those of a device.
 #pragma once
 
 #include "converter/ir/locations.hpp"
@@ -9,37 +9,38 @@ namespace tenon::converter {
 
 // Decides every tensor's physical layout and inserts the conversions that this takes.
 //
-// Requires:   kernels chosen (their caps say which layouts they take).
+// Requires:   kernels are chosen (their caps say which layouts they take).
 // Guarantees: each operand has a layout that its op's kernel takes; graph inputs and outputs are
 //             row-major; one conversion at most per tensor and layout.
-// Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and what
-// follows keeps the layout of what it reads.
+// Channels-last is the default for images (rank 4): convolutions and pooling ask for it, and the
+// ops that follow keep the layout of their input.
 [[nodiscard]] Status AssignLayouts(Graph& graph, PassContext& context);
 
-/// True if both layouts put every element of this shape at the same place.
+/// Returns true if both layouts put every element of this shape at the same place.
 [[nodiscard]] bool LayoutsCoincide(const Shape& shape);
 
 // Puts constant weights into the order in which their kernels read them, so that nothing is packed
 // when the plan is loaded: they are used in place from the plan file.
 //
-// Requires:   kernels chosen.
-// Guarantees: the values of no tensor change; a constant that kernels want in two orders is there
+// Requires:   kernels are chosen.
+// Guarantees: the values of no tensor change; a constant that kernels want in two orders is stored
 //             twice.
 [[nodiscard]] Status LayOutWeights(Graph& graph, PassContext& context);
 
-// The CPU's form of ops on devices, for plans that go on without the device (--fallback).
+// Chooses CPU kernels for ops on devices, for plans that continue without the device (--fallback).
 //
-// Requires:   kernels chosen, layouts assigned, locations known.
-// Guarantees: every op that executes on a device has a CPU kernel that takes its operands as they
-//             lie there, so that a segment can be run again in place; nothing else changes.
+// Requires:   kernels are chosen, layouts assigned, locations known.
+// Guarantees: every op that executes on a device has a CPU kernel that takes its operands in
+//             their layout there, so that a segment can be run again in place; nothing else
+//             changes.
 
 /// Sets `fallback_kernel` and `fallback_workspace_bytes` of ops on other backends than "cpu".
-/// `threads`: the most that a run will use. `portable_only`: see MarkOptions. Errors (kInput): ops
-/// that no kernel of the CPU runs, all of them at once with the kernels' reasons.
+/// `threads` is the most that a run will use; for `portable_only` see MarkOptions. Errors (kInput):
+/// ops that no kernel of the CPU runs, all of them at once with the kernels' reasons.
 [[nodiscard]] Status ChooseFallbackKernels(Graph& graph, const Locations& locations, int threads,
                                            bool portable_only);
 
-/// True if a kernel with this need takes a tensor of these strides, whatever it was laid out for.
+/// Returns true if a kernel with this need takes a tensor of these strides, whatever its layout.
 [[nodiscard]] bool TakesAsItLies(LayoutNeed need, const Shape& shape,
                                  const std::vector<int32_t>& strides);
 

@@ -1,4 +1,4 @@
-// From ops to what kernels run: the one recipe, for plans as for what the converter runs itself.
+// Lowers ops to what kernels run, in the same way for plans and for what the converter itself runs.
 //
 // Requires:   a graph of which every output is a tensor of its own (IsolateOutputs).
 // Guarantees: kernels are chosen; layouts are assigned and weights laid out for them; it is known
@@ -13,7 +13,7 @@
 
 namespace tenon::converter {
 
-/// The pass "assign-locations": AssignLocations, into PassContext::locations.
+/// Runs AssignLocations as the pass "assign-locations"; the result is PassContext::locations.
 [[nodiscard]] Status LocateTensors(Graph& graph, PassContext& context);
 
 struct LowerOptions {
@@ -30,7 +30,8 @@ struct Lowered {
   Locations locations;
 };
 
-/// Adds the reports of its passes. Errors: those of ChooseKernels and ChooseFallbackKernels.
+/// Lowers the graph and adds the reports of its passes. Errors: those of ChooseKernels and
+/// ChooseFallbackKernels.
 [[nodiscard]] Result<Lowered> Lower(Graph& graph, const LowerOptions& options,
                                     std::vector<PassReport>& reports);
 

@@ -1,5 +1,5 @@
-// The storages of an arena plan in the making. Those that take over each other's bytes, one after
-// the other, form a chain, which gets one place.
+// Builds the storages of an arena plan. Those that take over each other's bytes, one after the
+// other, form a chain, which gets one place.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,22 @@ class StorageChains {
   /// Adds to `plan`, whose steps the caller sets.
   StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan);
 
-  /// A chain of its own. Returns its index in ArenaPlan::storages.
+  /// Adds a storage as a chain of its own. Returns its index in ArenaPlan::storages.
   size_t Add(PlannedStorage storage);
-  /// Of a tensor that owns its bytes; untouched so far.
+  /// Adds the storage of a tensor that owns its bytes; no step uses it yet.
   size_t AddRoot(TensorId root);
-  /// Of the op at `step`; kNoStorage if it needs none.
+  /// Adds the workspace of the op at `step`; returns kNoStorage if it needs none.
   size_t AddWorkspace(int64_t step);
   /// Makes the storage live at `step` too.
   void Touch(size_t storage, int64_t step);
 
   /// Lets the output of the op at `step` take over the first input that dies there and may be taken
-  /// over. `storage_of`: kNoStorage for tensors that take no part. `may`: of storages; null: all.
+  /// over. `storage_of` returns kNoStorage for tensors that do not take part. `may` says whether a
+  /// storage may pass its bytes to another; null: always.
   void HandOver(int64_t step, const std::function<size_t(TensorId tensor)>& storage_of,
                 const std::function<bool(size_t from, size_t to)>& may = nullptr);
 
-  /// Sets the offsets of these storages; whole chains.
+  /// Sets the offsets of these storages, which must be whole chains.
   Placement Place(const std::vector<size_t>& storages, const PlaceOptions& options);
 
  private:

@@ -1,12 +1,12 @@
-// Spreads a program's storages over two memory spaces that ops work in alike, as a fast memory with
-// a large slow one beside it: for what one of them has no room for.
+// Spreads a program's storages over two memory spaces in both of which ops work, such as a fast
+// memory and a large slow one, if one of them is too small for all.
 //
-// Which storages go where: those stay in the faster space of which many bytes are read and written
-// in a run. The others are taken out one by one: at each time the one of least traffic per byte
-// that it relieves, that is, summed over the steps at which the space is over its limit. (A greedy
-// form of what register allocators do when they spill; what turns out to have room is put back.) If
-// that leaves more than the slower space holds, two other ways are tried: least bytes for their
-// time, and from the slower space to the faster one.
+// Storages with many bytes read and written per run stay in the faster space. The others are taken
+// out one by one: each time the one with the least traffic per byte by which it relieves the space,
+// summed over the steps at which the space is over its limit. (This is a greedy form of register
+// allocators' spilling; storages that turn out to fit are put back.) If that leaves more than the
+// slower space can contain, two other ways are tried: least bytes for their time, and from the
+// slower space to the faster one.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ struct TwoSpaces {
   ArenaSpace second;
 };
 
-/// The storages of `one`, a plan of one arena for this graph, in an arena of `first` (its number 0)
-/// and one of `second`, each within its limit; an arena that nothing lies in is left out. Steps and
-/// hand-overs stay as they are. None if no way to spread them is found. `work_budget`: as
-/// PlaceOptions', of all placements together; O(storages^2 * steps) beside that at worst.
-/// Deterministic.
+/// Puts the storages of `one`, a plan of one arena for this graph, into an arena of `first` (its
+/// number 0) and one of `second`, each within its limit; an empty arena is left out. Steps and
+/// hand-overs stay as they are. Returns none if no way to spread them is found. `work_budget` is
+/// that of PlaceOptions, for all placements together; in addition it takes O(storages^2 * steps) at
+/// worst. Deterministic.
 [[nodiscard]] std::optional<ArenaPlan> SpreadOverTwoArenas(const Graph& graph,
                                                            const Locations& locations,
                                                            const ArenaPlan& one,
                                                            const TwoSpaces& spaces,
                                                            int64_t work_budget);
 
-/// Bytes of the op's operands, each once, that lie in the arena of `space` (as
+/// Returns the bytes of the op's operands, each once, that lie in the arena of `space` (as
 /// PlannedArena::space).
 [[nodiscard]] int64_t OperandBytesIn(const Graph& graph, const Locations& locations,
                                      const ArenaPlan& plan, const std::string& space, const Op& op);

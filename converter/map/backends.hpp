@@ -1,4 +1,4 @@
-// The backends whose kernels the converter knows.
+// Finds backends and kernels that the converter knows.
 #pragma once
 
 #include <string_view>
@@ -9,15 +9,15 @@
 
 namespace tenon::converter {
 
-/// Those that this build was made with, "cpu" first. Others are registered by listing them beside
-/// these (KernelChoiceOptions::backends).
+/// Returns the backends that this build was made with, "cpu" first. Others are registered by
+/// listing them together with these (KernelChoiceOptions::backends).
 [[nodiscard]] std::vector<BackendCaps> BuiltInBackends();
 
-/// By name; null if there is none.
+/// Finds a backend by name; returns null if there is none.
 [[nodiscard]] const BackendCaps* FindBackend(const std::vector<BackendCaps>& backends,
                                              std::string_view name);
 
-/// The caps of the kernel that ChooseKernels gave to `op`: ends the program where there are none.
+/// Returns the caps of the kernel that ChooseKernels gave to `op`: ends the program if it has none.
 [[nodiscard]] const KernelCaps& CapsOf(const Op& op);
 
 /// Gives `op` the kernel `caps` of `backend`.
@@ -27,10 +27,10 @@ void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps);
 /// rule allows.
 void UsePortableKernel(Op& op);
 
-/// Gives a copy that a pass has inserted the kernel of a backend beside it, so that it adds no
-/// crossing between backends: where its input is made, else where its output is read (`reader`:
-/// the op that will read it; kNone: as the graph says). The kernel must take any strides, without a
-/// workspace; where there is none, it is the CPU's portable one.
+/// Gives a copy that a pass has inserted the kernel of a neighbouring backend, so that it adds no
+/// crossing between backends: the one where its input is made, else where its output is read
+/// (`reader`: the op that will read it; kNone: as the graph says). The kernel must take any
+/// strides, without a workspace; where there is none, the CPU's portable kernel is used.
 void UseKernelOfNeighbour(Graph& graph, OpId copy, OpId reader = kNone);
 
 }  // namespace tenon::converter

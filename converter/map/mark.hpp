@@ -12,9 +12,9 @@
 
 namespace tenon::converter {
 
-/// What marking needs to know beside the graph.
+/// Contains what marking needs to know besides the graph.
 struct MarkOptions {
-  /// Its units and priority table; null: every backend given has priority 1.
+  /// Gives the units and priority table; null: every backend given has priority 1.
   const Board* board = nullptr;
   std::vector<BackendCaps> backends;  ///< whose kernels may be used
   const CostModel* costs = nullptr;   ///< null: no times
@@ -24,10 +24,11 @@ struct MarkOptions {
   int threads = 1;  ///< the most that a run will use: decides workspace bounds
   std::optional<int64_t> workspace_limit = {};  ///< see KernelChoiceOptions
   std::optional<int64_t> packed_limit = {};
-  bool least_workspace = false;  ///< what kernels can run in, instead of what they like best
+  bool least_workspace =
+      false;  ///< the least workspace kernels can run in, not their preferred one
 };
 
-/// One backend of the board, for one op.
+/// Describes one backend of the board for one op.
 struct Mark {
   std::string backend;
   int priority = 0;                      ///< 0: the table does not give it the op
@@ -35,14 +36,15 @@ struct Mark {
   int64_t workspace_bytes = 0;           ///< of that kernel
   std::optional<Picoseconds> time = {};  ///< of that kernel, where the cost model knows
   std::string reason;                    ///< why the backend cannot have the op; empty if it can
-  /// Kernels tried before that one, with the reason against each.
+  /// Kernels tried before that one, with the reason for refusing each.
   std::vector<std::pair<std::string, std::string>> refused;
 
   [[nodiscard]] bool CanRun() const { return kernel != nullptr; }
   [[nodiscard]] bool IsListed() const { return CanRun() && priority > 0; }
 };
 
-/// One mark per backend, in the order of the board's units (without a board: of the backends).
+/// Returns one mark per backend, in the order of the board's units (without a board: of the
+/// backends).
 [[nodiscard]] std::vector<Mark> MarkOp(const Graph& graph, const Op& op,
                                        const MarkOptions& options);
 
@@ -52,9 +54,9 @@ struct InPlaceKernel {
   int64_t workspace_bytes = 0;
 };
 
-/// The best one of the op's backend (kernels not chosen yet: the CPU's) whose output is as large as
-/// an input that nobody else reads, and which takes less memory than that beside the workspace of
-/// the kernel that the op would have else.
+/// Finds the best in-place kernel of the op's backend (the CPU's, if kernels are not chosen yet).
+/// Its output must be as large as an input that nothing else reads, and its additional memory must
+/// be less than that input plus the workspace of the kernel that the op would have otherwise.
 [[nodiscard]] InPlaceKernel FindInPlaceKernel(const Graph& graph, const Op& op,
                                               const MarkOptions& options);
 

@@ -1,4 +1,4 @@
-// Variants of kernels: ways to run one op that differ in speed alone (KernelCaps::variants).
+// Handles variants of kernels: ways to run one op that differ only in speed (KernelCaps::variants).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tenon::converter {
 
-/// Says with which variant an op is to be run. Reading from several threads is safe.
+/// Chooses the variant with which an op is run. Reading from several threads is safe.
 class VariantChoice {
  public:
   VariantChoice() = default;
@@ -19,13 +19,13 @@ class VariantChoice {
   VariantChoice& operator=(VariantChoice&&) = default;
   virtual ~VariantChoice() = default;
 
-  /// `op` has its kernel, and would run on `unit`. Empty: as the kernel sees fit on its device.
+  /// `op` has its kernel, and would run on `unit`. Empty: the kernel chooses for its device.
   [[nodiscard]] virtual std::string VariantOf(const Graph& graph, const Op& op,
                                               const Unit& unit) const = 0;
 };
 
-/// For measuring: every op with the variant of its kernel at one place of its list, the same place
-/// for all; ops that have fewer variants run as they would without.
+/// Chooses, for measuring, the variant at one place of each kernel's list, the same place for all
+/// ops; ops that have fewer variants run with their default.
 class VariantAt : public VariantChoice {
  public:
   explicit VariantAt(size_t place) : place_(place) {}
@@ -36,10 +36,11 @@ class VariantAt : public VariantChoice {
   size_t place_;
 };
 
-/// Names of the variants that the op may be run with by its kernel. Empty: it has none.
+/// Returns the names of the variants that the op's kernel has for it. Empty: it has none.
 [[nodiscard]] std::vector<std::string> VariantsOf(const Graph& graph, const Op& op);
 
-/// Sets the variant in `op.kernel` to the one that `choice` names; none if the kernel has no such.
+/// Sets the variant in `op.kernel` to the one that `choice` names; to none if the kernel does not
+/// have it.
 void UseVariant(const Graph& graph, Op& op, const Unit& unit, const VariantChoice& choice);
 
 }  // namespace tenon::converter

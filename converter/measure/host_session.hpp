@@ -1,5 +1,5 @@
-// A plan on this machine through the public C interface, for what a conversion computes by running
-// it: folded constants, and values of a model on samples.
+// Runs a plan on this machine through the public C interface, for what a conversion computes by
+// running it: folded constants, and values of a model on samples.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace tenon::converter {
 
-/// Which kernels a session may use: the portable ones, whose results are the same on every machine,
-/// or all that this build has for the CPU.
+/// Selects the kernels of a session: the portable ones, whose results are the same on every
+/// machine, or all that this build has for the CPU.
 enum class HostKernels : uint8_t { kPortable, kAll };
 
-/// A loaded plan with one session, on one thread. Used by one thread at a time.
+/// Owns a loaded plan with one session, on one thread. May be used by one thread at a time.
 class HostSession {
  public:
   /// Copies the plan. Errors (kInternal): it does not load here.
@@ -27,14 +27,14 @@ class HostSession {
   HostSession& operator=(HostSession&&) noexcept;
   ~HostSession();
 
-  /// Where input `i` is read from, row-major, until the session ends.
+  /// Returns where input `i` is read from, row-major, valid until the session ends.
   [[nodiscard]] std::byte* Input(size_t i);
 
-  /// Errors (kInput): what the run reports.
+  /// Runs the plan. Errors (kInput): what the run reports.
   [[nodiscard]] Status Run();
 
   [[nodiscard]] size_t output_count() const;
-  /// Row-major bytes of output `i` after a run and until the next.
+  /// Returns the row-major bytes of output `i`, valid after a run and until the next.
   [[nodiscard]] Span<const std::byte> Output(size_t i) const;
 
  private:

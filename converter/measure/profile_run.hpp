@@ -13,9 +13,9 @@
 namespace tenon::converter {
 
 struct ProfileOptions : TurnOptions {
-  /// Ranks the backends that the plans were made for: see RankBackends.
+  /// If true, the backends that the plans were made for are ranked: see RankBackends.
   bool priority_table = false;
-  /// Of the variants that the plans' kernels run with; becomes the profile's.
+  /// Contains the variants that the plans' kernels run with; becomes the profile's.
   Tuning tuning;
 };
 

@@ -1,4 +1,4 @@
-// Runs plans on this machine with a clock around every op.
+// Runs plans on this machine and measures the time of every op.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,22 @@ struct PlanToProfile {
   std::vector<uint8_t> plan;
 };
 
-/// Nanoseconds of all runs so far; of ops, by op of the plan.
+/// Contains nanoseconds of all runs so far; those of ops are indexed by op of the plan.
 struct RunSamples {
   std::vector<double> latency;
   std::vector<std::vector<double>> wall;
   std::vector<std::vector<double>> running;  ///< empty unless a run is one thread
 
   [[nodiscard]] Durations Latency();
-  /// Long ops by the time that the thread was running, where that is known.
+  /// Summarises an op; for long ops uses the time that the thread was running, if known.
   [[nodiscard]] Durations OfOp(size_t op);
 };
 
 struct TurnOptions {
   int threads = 1;
   int iterations = 30;  ///< runs of each plan, over all rounds
-  /// Every plan has its turn in every round, so that what disturbs the machine for a while disturbs
-  /// a part of every plan's runs, and the faster half is left.
+  /// Every plan runs in every round, so that a temporary disturbance of the machine affects only
+  /// part of every plan's runs, and the faster half remains.
   int rounds = 3;
   /// Called before each plan's turn. May be empty.
   std::function<void(const std::string& name, int index, int count)> progress;
@@ -46,10 +46,10 @@ struct TurnOptions {
 [[nodiscard]] Result<std::vector<RunSamples>> RunInTurns(const std::vector<PlanToProfile>& plans,
                                                          const TurnOptions& options);
 
-/// A plan's tables, for as long as this lives.
+/// Gives access to a plan's tables as long as this object lives.
 class PlanTables {
  public:
-  /// Errors (kInternal): no plan.
+  /// Opens the plan. Errors (kInternal): it is not a plan.
   [[nodiscard]] static Result<PlanTables> Open(const PlanToProfile& subject);
   [[nodiscard]] const PlanView& view() const { return view_; }
 
@@ -58,7 +58,7 @@ class PlanTables {
   PlanView view_;
 };
 
-/// The board's unit that runs the op; where it has none, the op's backend.
+/// Returns the name of the board's unit that runs the op; where it has none, the op's backend.
 [[nodiscard]] std::string UnitNameOf(const Board& board, const ProfileOperands& operands);
 
 }  // namespace tenon::converter

@@ -19,15 +19,15 @@ struct CalibrationSample {
   double weight = 1;
 };
 
-/// Milliseconds per unit of each term of one model.
+/// Contains the milliseconds per unit of each term of one model.
 struct FittedModel {
   std::map<std::string, double> ms_per_unit;
   int64_t samples = 0;
   double error = 0;  ///< mean of |predicted / measured - 1| over the samples, by the terms alone
 
-  /// The sum of the terms. None if a term with an amount has no coefficient.
+  /// Returns the sum of the terms. None if a term with an amount has no coefficient.
   [[nodiscard]] std::optional<double> PredictByTerms(const CostTerms& terms) const;
-  /// That times the factor by which it is wrong for ops like this one (Nadaraya-Watson regression
+  /// Returns PredictByTerms times a correction factor from similar ops (Nadaraya-Watson regression
   /// of the logarithm of measured / predicted over the logarithms of the terms' amounts; far from
   /// all samples the factor is 1).
   [[nodiscard]] std::optional<double> Predict(const CostTerms& terms) const;
@@ -47,20 +47,21 @@ struct FittedModel {
 struct Calibration {
   std::map<std::string, FittedModel> models;  ///< by CostTerms::model; kernels' and kinds'
 
-  /// By the kernel's model, else by the kind's; none if neither was fitted. Never negative.
+  /// Predicts by the kernel's model, else by the kind's; none if neither was fitted. Never
+  /// negative.
   [[nodiscard]] std::optional<double> PredictMs(const CostTerms& kernel_terms,
                                                 const CostTerms& kind_terms) const;
 };
 
 [[nodiscard]] Calibration Calibrate(const std::vector<CalibrationSample>& samples);
 
-/// Gives every model its neighbours among the samples that it was fitted to: what a profile file
-/// does not hold beside them.
+/// Gives every model its neighbours among the samples that it was fitted to, which a profile file
+/// does not contain.
 void AddNeighbours(const std::vector<CalibrationSample>& samples, Calibration& calibration);
 
-/// x >= 0 that makes the sum of (rows[i] x - 1)^2 weights[i] small: coordinate descent, after which
-/// no coordinate alone improves it by more than a part in 10^9 (or 20,000 rounds). `rows` are all
-/// of `columns` entries. Exposed for tests.
+/// Returns x >= 0 that makes the sum of (rows[i] x - 1)^2 weights[i] small. It uses coordinate
+/// descent until no coordinate alone improves the sum by more than a part in 10^9 (or for 20,000
+/// rounds). All `rows` have `columns` entries. Exposed for tests.
 [[nodiscard]] std::vector<double> NonNegativeFit(const std::vector<std::vector<double>>& rows,
                                                  const std::vector<double>& weights,
                                                  size_t columns);

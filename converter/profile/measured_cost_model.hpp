@@ -1,5 +1,5 @@
-// Costs from a profile: measured where the very op was measured, else by the model that the profile
-// calibrated, else from the board's rates (docs/methods.md, C7).
+// Takes costs from a profile: the measured time if this very op was measured, else the prediction
+// of the calibrated model, else a time from the board's rates (docs/methods.md, C7).
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace tenon::converter {
 
-/// Where a time comes from.
+/// Says where a time comes from.
 enum class CostSource : uint8_t { kMeasured, kCalibrated, kAnalytic };
 
 class MeasuredCostModel final : public CostModel {
  public:
-  /// Both must outlive the model. With `locations` of the graph that will be asked about, strides
-  /// are those of the views that tensors really are; without, tensors count as dense.
+  /// Both must outlive the model. With `locations` of the graph that will be queried, strides are
+  /// those of the tensors' actual views; without, tensors count as dense.
   explicit MeasuredCostModel(const Profile& profile, const Locations* locations = nullptr);
 
-  /// Of a measured or calibrated op: `compute` is the whole time, `fixed` and `bytes` are 0.
+  /// For a measured or calibrated op, `compute` is the whole time, and `fixed` and `bytes` are 0.
   [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
 
-  /// The same with its source. `ms` is that of a measured or calibrated op.
+  /// Is a time with its source. `ms` is set for measured and calibrated ops.
   struct Estimate {
     CostSource source = CostSource::kAnalytic;
     double ms = 0;
@@ -43,7 +43,7 @@ class MeasuredCostModel final : public CostModel {
 
   [[nodiscard]] double NetworkBytes(const Graph& graph) const;
 
-  // Of the graph that was asked about last: it changes little while costs are asked for.
+  // These belong to the graph that was queried last, which changes little between queries.
   mutable std::mutex network_mutex_;
   mutable const Graph* network_ = nullptr;
   mutable double network_bytes_ = 0;
@@ -52,8 +52,8 @@ class MeasuredCostModel final : public CostModel {
 /// Errors (kUsage): the profile was made for another board.
 [[nodiscard]] Status CheckProfileFits(const Profile& profile, const Board& board);
 
-/// The cost model for conversions to `board`: measured with a profile, which must outlive it and
-/// fit the board (see CheckProfileFits); analytic with null. `locations` as above.
+/// Returns the cost model for conversions to `board`: measured with a profile, which must outlive
+/// it and fit the board (see CheckProfileFits); analytic with null. `locations` is as above.
 [[nodiscard]] std::unique_ptr<CostModel> MakeCostModel(const Board& board, const Profile* profile,
                                                        const Locations* locations = nullptr);
 

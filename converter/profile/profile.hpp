@@ -1,6 +1,6 @@
-// A profile: what ops took on one machine, and the calibration of the analytic model by it
-// (docs/methods.md, C7b, R2). `tenon profile` makes it; its JSON is described in
-// docs/profile-format.md.
+// Defines a profile: the times of ops on one machine, and the calibration of the analytic model by
+// them (docs/methods.md, C7b, R2). `tenon profile` makes it; docs/profile-format.md describes its
+// JSON.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ namespace tenon::converter {
 
 inline constexpr int kProfileVersion = 1;
 
-/// Durations of one thing over repeated runs, in milliseconds.
+/// Summarises the durations of one op or model over repeated runs, in milliseconds.
 struct Durations {
   int64_t runs = 0;
   double min_ms = 0;
-  /// Mean of the faster half of the runs: what disturbs a run only makes it longer.
+  /// Mean of the faster half of the runs, because disturbances only make a run longer.
   double mean_ms = 0;
   /// Mean of all runs over `mean_ms`, less 1: 0 on a quiet machine.
   double spread = 0;
 };
 
-/// Of samples in any unit that is `per_ms` to the millisecond. `samples` is sorted.
+/// Summarises samples in any unit of which `per_ms` are a millisecond. Sorts `samples`.
 [[nodiscard]] Durations Summarise(std::vector<double>& samples, double per_ms);
 
-/// One op signature and what it took, over all places where it stands.
+/// Contains one op signature and its times over all places where it occurs.
 struct ProfileEntry {
   std::string signature;
   std::string unit;
@@ -43,7 +43,7 @@ struct ProfileEntry {
   CostTerms kind_terms;
 };
 
-/// One model that was run, or one network of the built-in sweep.
+/// Describes one model that was run, or one network of the built-in sweep.
 struct ProfiledModel {
   std::string name;
   bool sweep = false;
@@ -63,29 +63,30 @@ struct Profile {
   std::vector<ProfileEntry> entries;  ///< one per unit and signature
   std::vector<ProfiledModel> models;
   Calibration calibration;
-  /// A measured priority table, which conversions with this profile use before the board's. Empty:
-  /// none was asked for.
+  /// A measured priority table, which conversions with this profile use before the board's. Empty
+  /// if none was asked for.
   std::vector<Priority> priorities;
   Tuning tuning;  ///< variants of kernels that conversions with this profile use
 
-  /// Adds a run's op to the entry of its unit and signature; gives the entry's index.
+  /// Adds a run's op to the entry of its unit and signature; returns the entry's index.
   int32_t AddOp(ProfileEntry op);
 
  private:
   std::map<std::string, int32_t> by_key_;
 };
 
-/// Samples for Calibrate: every entry in every model, but of models for which `leave_out` (by index
-/// into `models`) says so. `sweep`: those of the built-in sweep too.
+/// Returns samples for Calibrate: every entry in every model, except models that `leave_out` (by
+/// index into `models`) marks. With `sweep`, those of the built-in sweep are included.
 [[nodiscard]] std::vector<CalibrationSample> CalibrationSamples(const Profile& profile,
                                                                 const std::vector<bool>& leave_out,
                                                                 bool sweep);
 
-/// Text of a profile file. Needs nothing but the profile: equal profiles, equal bytes.
+/// Returns the text of a profile file. It depends only on the profile: equal profiles give equal
+/// bytes.
 [[nodiscard]] std::string FormatProfile(const Profile& profile);
 
-/// Errors (kInput): no JSON, unknown or missing keys, wrong types, numbers that no measurement
-/// gives; names the key.
+/// Parses a profile. Errors (kInput): no JSON, unknown or missing keys, wrong types, numbers that
+/// no measurement gives; the message names the key.
 [[nodiscard]] Result<Profile> ParseProfile(std::string_view json, const std::string& file_name);
 [[nodiscard]] Result<Profile> LoadProfile(const std::string& path);
 

@@ -1,4 +1,4 @@
-// What `tenon profile` has found about variants of kernels: with which one an op runs fastest.
+// Stores what `tenon profile` has found about kernel variants: with which one an op runs fastest.
 #pragma once
 
 #include <map>
@@ -10,28 +10,28 @@
 
 namespace tenon::converter {
 
-/// One op on one unit with the variant that won there.
+/// Names one op on one unit with the variant that was fastest there.
 struct TunedOp {
   std::string op;  ///< see TuningKey
   std::string unit;
   std::string kernel;  ///< id
   std::string variant;
   double ms = 0;          ///< with the variant, once
-  double default_ms = 0;  ///< as the kernel does it unless told
+  double default_ms = 0;  ///< with the default variant
 };
 
-/// The op's ProfileSignature without the kernel, places in memory and threads: none of them changes
-/// which variant is fastest by much, and views come and go with the order of ops.
+/// Returns the op's ProfileSignature without the kernel, layouts and threads: none of them changes
+/// much which variant is fastest, and views depend on the order of ops.
 ///   conv (f32[1,32,56,56], f32[64,32,1,1], f32[64]) -> f32[1,64,56,56] {activation=1}
 [[nodiscard]] std::string TuningKey(const ProfileOperands& operands);
 
 class Tuning : public VariantChoice {
  public:
-  /// False if the op has a row on this unit with this kernel already.
+  /// Returns false if the op has a row on this unit with this kernel already.
   bool Add(TunedOp row);
   [[nodiscard]] const std::vector<TunedOp>& rows() const { return rows_; }
 
-  /// The variant of the row of this very op; empty without one.
+  /// Returns the variant of the row of this very op; empty without one.
   [[nodiscard]] std::string VariantOf(const Graph& graph, const Op& op,
                                       const Unit& unit) const override;
 

@@ -13,9 +13,9 @@ struct CutOptions {
   /// Limits the cut points considered: with more ops, those where the fewest bytes cross, spread
   /// over the work.
   int32_t most_points = 256;
-  double stage_slack =
-      0.10;  ///< allowed share by which the period may grow to save stages, since stages that take
-             ///< turns on a unit were measured to cost it cache contents
+  /// Share by which the period may grow if that saves stages. Measurements show that stages that
+  /// take turns on a unit evict each other's data from its caches.
+  double stage_slack = 0.10;
 };
 
 /// Runs dynamic programming over the order. A prefix is described by how long each unit works on it
