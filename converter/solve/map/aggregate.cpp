@@ -9,7 +9,7 @@ namespace {
 
 constexpr int32_t kNoUnit = -1;
 
-/// How far the ops have been given to segments.
+/// Says which ops have been given to segments so far.
 struct State {
   std::vector<int32_t> segment_of_op;  ///< -1: none yet
   std::vector<int32_t> missing;        ///< by op: predecessors without a segment
@@ -46,7 +46,7 @@ class TurnSearch {
     return state;
   }
 
-  /// Units that have ready ops.
+  /// Returns the units that have ready ops.
   [[nodiscard]] std::vector<int32_t> Choices(const State& state) const {
     std::vector<bool> has(static_cast<size_t>(units_), false);
     for (size_t op = 0; op < problem_.unit.size(); ++op) {
@@ -91,7 +91,7 @@ class TurnSearch {
     return state.segment_of_op[op] < 0 && state.missing[op] == 0;
   }
 
-  /// At least the longest path in runs, and the units that are left.
+  /// Sets runs_left to the larger of the longest path in runs and the number of units left.
   void MeasureRest(State& state) const {
     std::vector<bool> units(static_cast<size_t>(units_), false);
     int32_t count = 0;
@@ -120,8 +120,8 @@ Aggregation ResultOf(State state) {
   return result;
 }
 
-/// The states after one more turn, each set of ops once; of too many the most promising. Sets
-/// `cut` if any was dropped.
+/// Returns the states after one more segment, each set of ops once; if there are too many, the most
+/// promising. Sets `cut` if any was dropped.
 std::vector<State> NextLevel(TurnSearch& search, const std::vector<State>& level, size_t width,
                              size_t fewest, bool& cut) {
   std::vector<State> next;
@@ -202,7 +202,7 @@ Aggregation Aggregate(const AggregateProblem& problem, int64_t work_budget) {
   }
   best.exact = !cut;
   best.work += search.work();
-  // The same turns, each op as early as it can be.
+  // Keeps the order of units, but puts each op as early as it can be.
   State state = search.Start();
   for (const int32_t unit : best.unit_of_segment) {
     const std::vector<int32_t> choices = search.Choices(state);

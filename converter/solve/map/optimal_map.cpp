@@ -7,7 +7,7 @@
 namespace tenon::converter {
 namespace {
 
-/// The mapping as segments see it: with what crosses in the ops' durations.
+/// Turns the mapping into a segment problem, with the crossing times in the ops' durations.
 SegmentProblem SegmentsOf(const OptimalMapProblem& problem, const std::vector<int32_t>& unit) {
   SegmentProblem segments;
   segments.units = problem.units;
@@ -88,7 +88,7 @@ class MapSearch {
     return true;
   }
 
-  /// How many there are, or too many for any budget.
+  /// Returns the number of mappings, or a number too large for any budget.
   [[nodiscard]] int64_t CountMappings() const {
     constexpr int64_t kTooMany = int64_t{1} << 40;
     int64_t count = 1;
@@ -138,7 +138,7 @@ class MapSearch {
     return problem_.time[op][static_cast<size_t>(unit)];
   }
 
-  /// `unit` for `length` ops from `first` on, as far as they can.
+  /// Tries `unit` for those of the `length` ops from `first` on that it can run.
   bool TryRun(size_t first, size_t length, int32_t unit) {
     std::vector<int32_t> candidate = best_.unit;
     const size_t end = std::min(first + length, problem_.size());
@@ -148,7 +148,7 @@ class MapSearch {
     return candidate != best_.unit && Try(candidate);
   }
 
-  /// Runs of ops in their order, long ones first, until nothing gets better.
+  /// Tries runs of ops in their order, long ones first, until nothing improves.
   void Climb() {
     bool improved = true;
     while (improved && work_ < options_.work_budget) {
@@ -167,7 +167,7 @@ class MapSearch {
     }
   }
 
-  /// Runs of any place and length, by the seed, while the budget lasts.
+  /// Tries runs of random place and length, by the seed, while the budget lasts.
   void Perturb() {
     std::mt19937_64 random(options_.seed);
     while (work_ < options_.work_budget && problem_.size() > 0) {

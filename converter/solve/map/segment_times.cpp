@@ -9,7 +9,7 @@
 namespace tenon::converter {
 namespace {
 
-/// By op: its duration and the longest chain behind it.
+/// Returns by op its duration plus the longest chain behind it.
 std::vector<Picoseconds> TailsOf(const SegmentProblem& problem) {
   std::vector<Picoseconds> tails = problem.duration;
   for (size_t op = problem.size(); op-- > 0;) {
@@ -31,7 +31,7 @@ std::vector<int32_t> SegmentOfOp(const SegmentProblem& problem, const SegmentLis
   return segment_of_op;
 }
 
-/// By segment: those that it needs, each once.
+/// Returns by segment those that it needs, each once.
 std::vector<std::vector<int32_t>> NeedsOf(const SegmentProblem& problem, const SegmentList& list) {
   const std::vector<int32_t> segment_of_op = SegmentOfOp(problem, list);
   std::vector<std::vector<int32_t>> needs(list.size());
@@ -87,7 +87,7 @@ class Improver {
 
   bool TryOrder() { return Accept(OrderedByTails(problem_, list_)); }
 
-  /// The part of a segment that needs what comes later than `time`, apart from the rest.
+  /// Separates the part of a segment that needs what is ready later than `time` from the rest.
   bool SplitAt(size_t s, Picoseconds time) {
     SegmentOps early{list_[s].unit, {}};
     SegmentOps late = early;
@@ -133,7 +133,7 @@ class Improver {
     return improved;
   }
 
-  /// A unit takes its next segment but one first, if that does not need what stands between.
+  /// Tries to run a unit's next segment before the current one, if it needs nothing from there on.
   bool TryMoves() {
     bool improved = false;
     for (size_t s = 0; s < list_.size() && work_ < budget_; ++s) {
@@ -202,7 +202,7 @@ SegmentList ListOf(const SegmentProblem& problem, const Aggregation& aggregation
 }
 
 void OrderByTails(const SegmentProblem& problem, SegmentList& list) {
-  // Tails grow along every path backwards, so this order keeps the edges.
+  // Tails grow backwards along every path, so this order respects the edges.
   const std::vector<Picoseconds> tails = TailsOf(problem);
   for (SegmentOps& segment : list) {
     std::sort(segment.ops.begin(), segment.ops.end(), [&](int32_t a, int32_t b) {
@@ -227,7 +227,7 @@ SegmentList OrderedByTails(const SegmentProblem& problem, const SegmentList& lis
       tail[before] = std::max(tail[before], tail[s] + 1);
     }
   }
-  // Longest tail first keeps the list's order right; units then take theirs in that order.
+  // Longest tail first keeps the list's order valid; units then take theirs in that order.
   std::vector<size_t> order(list.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),

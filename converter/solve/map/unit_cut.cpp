@@ -6,10 +6,10 @@
 namespace tenon::converter {
 namespace {
 
-// Above any sum of times, and far below what a sum of two overflows.
+// This is above any sum of times, and a sum of two is far from overflow.
 constexpr Picoseconds kNever = INT64_MAX / 8;
 
-/// Maximum flow by shortest augmenting paths in level graphs (E. A. Dinic 1970).
+/// Computes maximum flow by shortest augmenting paths in level graphs (E. A. Dinic 1970).
 class FlowNetwork {
  public:
   explicit FlowNetwork(size_t nodes) : edges_of_(nodes) {}
@@ -21,7 +21,7 @@ class FlowNetwork {
     edges_.push_back({from, backward});
   }
 
-  /// By node: on the source's side of a minimum cut.
+  /// Returns by node whether it is on the source's side of a minimum cut.
   std::vector<bool> Cut(size_t source, size_t sink) {
     while (FindLevels(source, sink)) {
       next_.assign(edges_of_.size(), 0);
@@ -57,7 +57,7 @@ class FlowNetwork {
     return level_[sink] >= 0;
   }
 
-  /// One path, walked without recursion: graphs may be deep.
+  /// Augments one path, without recursion: graphs may be deep.
   Picoseconds Augment(size_t source, size_t sink) {
     std::vector<size_t> path;
     size_t node = source;
@@ -93,7 +93,7 @@ class FlowNetwork {
   std::vector<size_t> next_;
 };
 
-/// Of results of `from` on `a` that are read on `b`.
+/// Returns the cost of the results of `from` on `a` that are read on `b`.
 Picoseconds CrossingCost(const OptimalMapProblem& problem, size_t from, int32_t a, int32_t b) {
   if (a == b) return 0;
   const auto out = static_cast<size_t>(a);
@@ -109,7 +109,7 @@ Picoseconds TimeOn(const OptimalMapProblem& problem, size_t op, int32_t unit) {
   return time < 0 ? kNever : time;
 }
 
-/// Deals the ops that are on `a` or `b` out to these two anew; the others stay.
+/// Assigns the ops that are on `a` or `b` to these two anew; the others stay.
 void CutBetween(const OptimalMapProblem& problem, int32_t a, int32_t b,
                 std::vector<int32_t>& unit) {
   const size_t source = problem.size();  // the side of `a`
@@ -139,7 +139,7 @@ void CutBetween(const OptimalMapProblem& problem, int32_t a, int32_t b,
   }
   for (size_t op = 0; op < problem.size(); ++op) {
     if (!moves(op)) continue;
-    // Whoever lands on the sink's side pays what it costs on `b`.
+    // An op on the sink's side costs its time on `b`.
     network.AddEdge(source, op, std::min(on_b[op], kNever), 0);
     network.AddEdge(op, sink, std::min(on_a[op], kNever), 0);
   }

@@ -23,7 +23,7 @@ std::optional<uint64_t> CountOrders(const MemoryProblem& problem, int64_t most_d
   table.Insert(state.done().data());
   std::vector<uint64_t> paths = {1};  // by number in the table: ways to get there
   std::vector<Index> ready;
-  // Numbers are given breadth first, so a downset's ways are all known when its turn comes.
+  // Downsets are numbered breadth first, so all paths to one are counted before it is expanded.
   for (uint32_t number = 0; number < table.size(); ++number) {
     state.Load(table[number]);
     state.GetReady(ready);

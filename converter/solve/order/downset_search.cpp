@@ -65,7 +65,7 @@ void DownsetSearch::Expand(uint32_t number) {
     }
   }
   if (next_level < upper_) waiting_[next_level].push_back(number);
-  // Those that leave the least alive are taken first, so pushed last.
+  // Those that leave the least alive are taken first, so they are pushed last.
   std::stable_sort(successors_.begin(), successors_.end(),
                    [](const Successor& a, const Successor& b) { return a.live > b.live; });
   for (const Successor& successor : successors_) waiting_[level_].push_back(successor.number);

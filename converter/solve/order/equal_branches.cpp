@@ -44,7 +44,7 @@ class BranchFinder {
   }
 
  private:
-  /// Nodes of which each is the only successor of the one before, which is its only predecessor.
+  /// Finds runs of nodes where each is the only successor of the one before, its only predecessor.
   void FindChains() {
     for (Index v = 0; v < problem_.nodes.size(); ++v) {
       const std::vector<Index>& before = problem_.nodes[v].predecessors;
@@ -58,13 +58,13 @@ class BranchFinder {
     }
   }
 
-  /// Numbers of nodes must stay a topological order.
+  /// Returns whether a comes before b, since numbers of nodes must stay a topological order.
   [[nodiscard]] bool IsBefore(Index a, Index b) const {
     return std::equal(chains_[a].begin(), chains_[a].end(), chains_[b].begin(),
                       [](Index v, Index w) { return v < w; });
   }
 
-  /// Equal for branches that differ in nothing but the numbers of their nodes and own storages.
+  /// Returns equal values for branches that only differ in the numbers of nodes and own storages.
   [[nodiscard]] std::vector<int64_t> Describe(Index chain) {
     const std::vector<Index>& nodes = chains_[chain];
     std::vector<int64_t> text;

@@ -54,11 +54,11 @@ class GreedyScheduler {
   }
 
  private:
-  /// Lists of numbers, one behind the other.
+  /// Stores lists of numbers, one after the other.
   struct Lists {
     std::vector<size_t> begins;
     std::vector<Index> values;
-    /// From counts (of list i at i + 1) to begins; gives a copy of them to fill the lists by.
+    /// Turns counts (of list i at i + 1) into begins; returns a copy of them for filling the lists.
     std::vector<size_t> Allocate() {
       std::partial_sum(begins.begin(), begins.end(), begins.begin());
       values.resize(begins.back());
@@ -102,7 +102,7 @@ class GreedyScheduler {
     done_[v] = true;
     for (const Index s : problem_.nodes[v].storages) {
       ++touched_[s];
-      // Only then does it cost others something else.
+      // Only then does its cost for others change.
       if (touched_[s] == 1 || touched_[s] + 1 == touchers_[s]) OfferTouchers(s);
     }
     for (size_t k = successors_.begins[v]; k < successors_.begins[v + 1]; ++k) {

@@ -21,7 +21,7 @@ bool EveryEdgeAscends(const Dag& dag) {
                      [](const auto& edge) { return edge.first < edge.second; });
 }
 
-/// Targets of the edges, grouped by source: those of node v are [begins[v], begins[v + 1]).
+/// Lists targets of the edges by source: those of node v are [begins[v], begins[v + 1]).
 struct Successors {
   std::vector<size_t> begins;
   std::vector<int> targets;
@@ -38,10 +38,11 @@ Successors GroupBySource(const Dag& dag) {
   return result;
 }
 
-/// Marks the nodes, given in topological order, that no edge passes by. An edge from position i to
-/// position j passes by those in between; a source is reached from before all, a sink leads behind
-/// all. A path that avoids a node has one edge that passes it by, and the other way round: the
-/// edge's ends can be reached from a source and reach a sink on their own side of it.
+/// Marks the nodes, given in topological order, that no edge bypasses. An edge from position i to
+/// position j bypasses those in between; virtual edges lead to a source from before all and from a
+/// sink to behind all. A path that avoids a node has one edge that bypasses it. Conversely, the
+/// ends of such an edge can be reached from a source and reach a sink on their own side of the
+/// node.
 std::vector<bool> MarkKeyNodes(const Dag& dag, const std::vector<int>& order) {
   const auto count = static_cast<size_t>(dag.nodes);
   std::vector<size_t> position(count);
@@ -76,8 +77,8 @@ void Append(std::vector<int>& to, const std::vector<int>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// Joins subgraphs of fewer than `smallest` nodes to neighbours. A stack: each is looked at when
-/// it and the one behind it are known.
+/// Joins subgraphs of fewer than `smallest` nodes to neighbours. It uses a stack: each is examined
+/// when it and the one behind it are known.
 std::vector<std::vector<int>> JoinSmall(std::vector<std::vector<int>> parts, size_t smallest) {
   std::vector<std::vector<int>> joined;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -18,8 +18,9 @@ std::vector<Index> SourceOrder(size_t count) {
   return order;
 }
 
-/// Storages that are alive at the start are as if a node before all others wrote them; nodes need
-/// no edge for that, because precedence alone decides which nodes stand before a key node.
+/// Storages that are alive at the start are treated as if a node before all others wrote them;
+/// nodes need no edge for that, because precedence alone decides which nodes come before a key
+/// node.
 Dag PrecedenceOf(const MemoryProblem& problem) {
   Dag dag;
   dag.nodes = static_cast<int>(problem.nodes.size());
@@ -65,8 +66,8 @@ void TakeResults(const std::vector<SubgraphSearch>& searches, ProblemParts& part
   result.order = parts.order();
 }
 
-/// The subgraphs are searched without first_node_bytes, which few graphs have and which tell one
-/// order from another at its first node only: what was found is priced with them afterwards.
+/// Adds first_node_bytes to the costs of the result. The subgraphs are searched without them,
+/// because few graphs have them and they only distinguish orders at the first node.
 void AddFirstNodeBytes(const MemoryProblem& problem, MemoryOrder& result) {
   if (problem.first_node_bytes == 0 || problem.nodes.empty()) return;
   const std::vector<Index> source = SourceOrder(problem.nodes.size());

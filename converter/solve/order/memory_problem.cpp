@@ -12,7 +12,7 @@ constexpr size_t kWordBits = 64;
 
 using BitRow = std::vector<uint64_t>;
 
-/// Square matrix of bits, one row per node.
+/// A square matrix of bits, one row per node.
 class BitRows {
  public:
   explicit BitRows(size_t count)
@@ -33,7 +33,7 @@ class BitRows {
   std::vector<uint64_t> bits_;
 };
 
-/// What a hand-over can save, at most.
+/// Returns the most that a hand-over can save.
 int64_t SavedBytes(const MemoryProblem& problem, size_t node) {
   int64_t saved = 0;
   for (const HandOver& hand_over : problem.nodes[node].hand_overs) {
@@ -42,7 +42,7 @@ int64_t SavedBytes(const MemoryProblem& problem, size_t node) {
   return saved;
 }
 
-/// Bytes of what each node touches, less a hand-over, plus what it needs besides.
+/// Returns the bytes of what each node uses, less a hand-over, plus its transient bytes.
 std::vector<int64_t> OwnBytes(const MemoryProblem& problem) {
   std::vector<int64_t> bytes;
   for (size_t v = 0; v < problem.nodes.size(); ++v) {
@@ -76,9 +76,9 @@ BitRows DescendantsOf(const MemoryProblem& problem) {
   return descendants;
 }
 
-/// Adds the bytes of every storage to the nodes that must run while it lives without touching it:
-/// something that touches it comes before them (or it is there from the start), and something
-/// behind them (or it is there to the end).
+/// Adds the bytes of every storage to the nodes that must run while it lives without using it: one
+/// of its users comes before them (or it exists from the start), and one behind them (or it stays
+/// to the end).
 void AddBytesAcross(const MemoryProblem& problem, std::vector<int64_t>& bytes) {
   const BitRows ancestors = AncestorsOf(problem);
   const BitRows descendants = DescendantsOf(problem);
@@ -104,8 +104,8 @@ void AddBytesAcross(const MemoryProblem& problem, std::vector<int64_t>& bytes) {
   }
 }
 
-/// What must be alive while the last node runs, whichever that is: all that stays to the end, and
-/// what it touches besides.
+/// Returns what must be alive while the last node runs, whichever that is: all that stays to the
+/// end, and what the node uses in addition.
 int64_t BytesAtTheEnd(const MemoryProblem& problem) {
   std::vector<bool> is_sink(problem.nodes.size(), true);
   int64_t to_end = problem.base_bytes;

@@ -22,7 +22,7 @@ ProblemParts::ProblemParts(const MemoryProblem& problem, std::vector<Index> orde
       last_[s] = at;
     }
   }
-  // First as changes from one position to the next, then summed up.
+  // Stores changes from one position to the next first, then sums them up.
   for (size_t s = 0; s < first_.size(); ++s) {
     const MemoryStorage& storage = problem.storages[s];
     if (first_[s] == kAbsent && !(storage.from_start && storage.to_end)) continue;
@@ -44,7 +44,7 @@ MemoryProblem ProblemParts::Part(size_t begin, size_t end) {
       if (local_storage_[s] != kAbsent) continue;
       local_storage_[s] = static_cast<Index>(part.storages.size());
       touched.push_back(s);
-      // What nodes before or behind the part touch is alive at its start or end.
+      // What nodes before or behind the part use is alive at its start or end.
       MemoryStorage storage = problem_.storages[s];
       storage.from_start = storage.from_start || first_[s] < begin;
       storage.to_end = storage.to_end || last_[s] >= end;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kFirstWidth = 8;
 constexpr double kNoise = 0.1;
-// Beyond this a search that remembers downsets takes too long for each, and too much memory: then
+// Beyond this, a search that remembers downsets takes too long for each, and too much memory, so
 // windows of the order are searched instead.
 constexpr size_t kMostNodesAtOnce = 3000;
 constexpr size_t kWindow = 256;
@@ -72,7 +72,7 @@ void SubgraphSearch::TryGreedy() {
   }
 }
 
-/// Halves the gap between what is known and what cannot be, as far as a beam of this width goes.
+/// Halves the gap between the best known peak and the bound, as far as this beam width succeeds.
 void SubgraphSearch::TryBeam(size_t width, double noise, const WorkReport& report) {
   int64_t low = Floor();
   while (low < peak_ && HasWork()) {
@@ -94,7 +94,7 @@ void SubgraphSearch::TryBeam(size_t width, double noise, const WorkReport& repor
   }
 }
 
-/// Turns by turns in both directions, in slices that grow.
+/// Alternates between both directions, in slices that grow.
 void SubgraphSearch::RunExact(int64_t work, const WorkReport& report) {
   std::array<DownsetSearch, 2> searches = {DownsetSearch(directions_[0], Floor(), peak_),
                                            DownsetSearch(directions_[1], Floor(), peak_)};
@@ -103,7 +103,7 @@ void SubgraphSearch::RunExact(int64_t work, const WorkReport& report) {
     for (size_t d = 0; d < searches.size() && !IsDone(); ++d) {
       DownsetSearch& search = searches[d];
       if (RunSlice(search, std::min(slice, end - effort_.work), report)) Take(search.order(), d);
-      // Levels at or below `enough` have not been looked at.
+      // Levels at or below `enough` have not been examined.
       if (search.lower_bound() > enough_) {
         lower_bound_ = std::max(lower_bound_, search.lower_bound());
       }
@@ -111,7 +111,7 @@ void SubgraphSearch::RunExact(int64_t work, const WorkReport& report) {
   }
 }
 
-/// True if an order is found. In pieces that nothing but the report depends on.
+/// Returns true if an order is found. Runs in pieces that only affect how often it reports.
 bool SubgraphSearch::RunSlice(DownsetSearch& search, int64_t work, const WorkReport& report) {
   constexpr int64_t kPiece = 1024;
   const int64_t slice_end = search.effort().work + work;
@@ -126,8 +126,8 @@ bool SubgraphSearch::RunSlice(DownsetSearch& search, int64_t work, const WorkRep
   return outcome == DownsetSearch::Outcome::kFound;
 }
 
-/// Cuts the best order known into windows and searches each as a subgraph, then with the cuts
-/// elsewhere, until two rounds have changed nothing. What a window proves holds for that cut only.
+/// Cuts the best order known into windows and searches each as a subgraph, then with other cuts,
+/// until two rounds have changed nothing. What a window proves is valid for that cut only.
 void SubgraphSearch::RunWindows(const WorkReport& report) {
   int useless = 0;
   for (int round = 0; round < kMostWindowRounds && useless < 2 && !IsDone() && HasWork(); ++round) {
@@ -163,7 +163,7 @@ int64_t RunSearches(std::vector<SubgraphSearch>& searches, int64_t work_budget,
   for (const SubgraphSearch& search : searches) enough = std::max(enough, search.lower_bound());
   int64_t spent = 0;
   for (const size_t i : by_peak) {
-    // Half of what is left, so that a hopeless one leaves something for the next.
+    // Spends half of what is left, so that a subgraph without success leaves some for the next.
     if (searches[i].peak() > enough) {
       searches[i].Run(enough, (work_budget - spent) / 2,
                       [&](int64_t more) { report(spent + more); });

@@ -13,12 +13,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A gap of this part of the peak is worth no more than a short try.
+// A gap of this fraction of the peak only justifies a short search.
 constexpr int64_t kNegligiblePart = 10'000;
 constexpr int64_t kFirstRoundWork = 1 << 19;
-// There is slack if the limit exceeds the lower bound by more than this part of it.
+// There is slack if the limit exceeds the lower bound by more than this fraction of it.
 constexpr int64_t kSlackPart = 200;
-// Restarts get longer once each order has had its turn.
+// Runs after restarts get longer once each order has been tried.
 constexpr int64_t kFirstRunWorkPerBuffer = 512;
 constexpr double kRunGrowth = 1.5;
 constexpr double kNoise = 0.2;
@@ -44,7 +44,7 @@ class Placer {
         best_.work = search_->work();
       }
     }
-    // Where fixed offsets collide or sums saturate there is no valid placement, let alone a best.
+    // If fixed offsets collide or sums saturate, there is no valid placement and none is optimal.
     best_.proven_optimal = best_.peak == proved_ && IsValidPlacement(buffers_, best_.offsets);
     return std::move(best_);
   }
@@ -81,7 +81,7 @@ class Placer {
     Offer(std::move(offsets));
   }
 
-  /// Another order for each restart: first each as it is, then with a little noise.
+  /// Returns another order for each restart: first each without noise, then with a little.
   SearchStrategy NextStrategy(bool slack) {
     SearchStrategy strategy;
     strategy.order = static_cast<SearchOrder>(runs_ % kSearchOrders);
@@ -107,8 +107,8 @@ class Placer {
   Placement best_;
 };
 
-/// Looks for a placement within `limit` until `work` more units are spent. True unless the search
-/// as a whole must end.
+/// Searches for a placement within `limit` until `work` more units are spent. Returns true unless
+/// the search as a whole must end.
 bool Placer::TryLimit(int64_t limit, int64_t work) {
   search_->SetLimit(limit);
   const bool slack = limit > best_.lower_bound + best_.lower_bound / kSlackPart;
@@ -135,10 +135,10 @@ bool Placer::TryLimit(int64_t limit, int64_t work) {
   return true;
 }
 
-/// Narrows the gap between what is proved and what is found, in rounds of growing effort: first
-/// where the answer is wanted, then halving the gap as if a limit not reached were out of reach.
+/// Narrows the gap between what is proved and what is found, in rounds of growing effort: first at
+/// the caller's limit, then by halving the gap as if a limit not reached were infeasible.
 void Placer::Search() {
-  // How far beyond the limit is only of interest once that is all there is.
+  // By how much the limit is exceeded only matters if it cannot be met.
   if (options_.limit && Goal() == *options_.limit &&
       !TryLimit(Goal(), options_.work_budget / 4 * 3)) {
     return;

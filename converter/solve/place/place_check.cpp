@@ -1,5 +1,5 @@
-// The judge of placements. Kept apart from the placer and shares no code with it, so that a
-// mistake there cannot hide here.
+// Checks placements. Shares no code with the placer, so that an error there cannot go unnoticed
+// here.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -16,11 +16,11 @@ namespace {
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
-/// a + b for a, b >= 0, or the largest value if the sum has no place in 64 bits.
+/// Returns a + b for a, b >= 0, or the largest value if the sum does not fit in 64 bits.
 int64_t Add(int64_t a, int64_t b) { return a > kLargest - b ? kLargest : a + b; }
 
-/// The smallest height of a stack of these buffers in any order: every offset is a multiple of the
-/// alignments' common divisor, so all but the topmost are padded to it.
+/// Returns the smallest height of a stack of these buffers in any order: every offset is a multiple
+/// of the alignments' common divisor, so all but the topmost are padded to it.
 int64_t StackHeight(const std::vector<const Buffer*>& live) {
   int64_t divisor = 0;
   for (const Buffer* buffer : live) {
@@ -39,7 +39,7 @@ int64_t StackHeight(const std::vector<const Buffer*>& live) {
   return height == kLargest ? kLargest : height - largest_padding;
 }
 
-/// The divisor of every stack, if it is the same whatever is live.
+/// Returns the divisor of every stack, if it is the same whatever is live.
 std::optional<int64_t> CommonDivisor(const std::vector<Buffer>& buffers) {
   const int64_t divisor = buffers.empty() ? 1 : buffers[0].alignment;
   for (const Buffer& buffer : buffers) {
@@ -63,8 +63,8 @@ int64_t HighestStack(const Starts& starts) {
   return highest;
 }
 
-/// The same where every stack has one divisor, in O(n log n): a sum and its largest padding follow
-/// the live set.
+/// Returns the height of the highest stack where every stack has one divisor, in O(n log n): a sum
+/// and its largest padding are updated with the live set.
 int64_t HighestStack(const Starts& starts, int64_t divisor) {
   int64_t highest = 0;
   int64_t height = 0;
@@ -99,7 +99,7 @@ int64_t LowerBound(const std::vector<Buffer>& buffers) {
     starts[buffer.lower].push_back(&buffer);
     sum = Add(sum, Add(buffer.size, buffer.alignment));
   }
-  // The live set grows only where a buffer starts, so the largest stack stands at some start.
+  // The live set grows only where a buffer starts, so the largest stack occurs at some start.
   const auto divisor = CommonDivisor(buffers);
   const bool simple = divisor.has_value() && sum < kLargest;
   return std::max(bound, simple ? HighestStack(starts, *divisor) : HighestStack(starts));
@@ -117,7 +117,7 @@ bool IsValidPlacement(const std::vector<Buffer>& buffers, const std::vector<int6
   }
   std::stable_sort(by_start.begin(), by_start.end(),
                    [&](size_t a, size_t b) { return buffers[a].lower < buffers[b].lower; });
-  // Sweeps over time with the address intervals in use, by their starts: a newcomer can only
+  // Sweeps over time with the address intervals in use, by their starts: a new buffer can only
   // collide with its neighbours, because the intervals in use are disjoint.
   std::map<int64_t, size_t> in_use;
   std::multimap<int64_t, int64_t> ends;  // step at which an offset becomes free

@@ -25,8 +25,8 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-/// The text of a quoted field, from behind its opening quote; `line` is left behind the closing
-/// one. None if it is not closed.
+/// Returns the text of a quoted field, from after its opening quote; `line` then begins after the
+/// closing one. Returns none if it is not closed.
 std::optional<std::string> TakeQuoted(std::string_view& line) {
   std::string field;
   for (size_t i = 0; i < line.size(); ++i) {

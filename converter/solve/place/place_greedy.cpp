@@ -18,7 +18,7 @@ double Lifetime(const Buffer& buffer) {
   return static_cast<double>(buffer.upper) - static_cast<double>(buffer.lower);
 }
 
-/// For each buffer, the most bytes live at any moment of its life.
+/// Returns for each buffer the most bytes live at any moment of its life.
 std::vector<double> Pressure(const std::vector<Buffer>& buffers) {
   std::map<int64_t, double> live;  // from this step to the next key
   for (const Buffer& buffer : buffers) {
@@ -39,7 +39,7 @@ std::vector<double> Pressure(const std::vector<Buffer>& buffers) {
   return pressure;
 }
 
-/// What each buffer is sorted by, largest first.
+/// Returns the values by which buffers are sorted, largest first.
 std::vector<double> Keys(const std::vector<Buffer>& buffers, GreedyOrder order) {
   if (order == GreedyOrder::kPressure) return Pressure(buffers);
   std::vector<double> keys;
@@ -68,7 +68,7 @@ std::vector<double> Keys(const std::vector<Buffer>& buffers, GreedyOrder order) 
   return keys;
 }
 
-/// The placed buffers, lowest offset first.
+/// Describes a placed buffer; lists of them have the lowest offset first.
 struct Placed {
   int64_t offset;
   int64_t top;
@@ -76,12 +76,12 @@ struct Placed {
   int64_t upper;
 };
 
-/// Finds the offset of one more buffer among the placed ones, which come lowest offset first.
+/// Finds the offset of one more buffer among the placed ones, which are given lowest offset first.
 class OffsetFinder {
  public:
   OffsetFinder(const Buffer& buffer, GreedyFit fit) : buffer_(buffer), fit_(fit) {}
 
-  /// True if the search is over.
+  /// Returns true if the search is over.
   bool Pass(const Placed& other) {
     if (other.upper <= buffer_.lower || buffer_.upper <= other.lower) return false;
     const int64_t start = AlignUpSaturated(free_from_, buffer_.alignment);
@@ -115,9 +115,9 @@ void Insert(PlacedList& list, const Placed& entry) {
       entry);
 }
 
-/// The placed buffers by time, so that one that lives for a short while is held against its
-/// neighbours in time only. Time is cut into spans twice, the second time with the cuts half a span
-/// later: whatever is shorter than half a span lies within one.
+/// Indexes the placed buffers by time, so that a short-lived one is compared only with buffers near
+/// it in time. Time is cut into spans twice, the second time shifted by half a span: whatever is
+/// shorter than half a span lies within one.
 class PlacedIndex {
  public:
   explicit PlacedIndex(const std::vector<Buffer>& buffers) {
@@ -128,7 +128,7 @@ class PlacedIndex {
       begin_ = std::min(begin_, buffer.lower);
       end = std::max(end, buffer.upper);
     }
-    // Times are steps: they take few bits. Where they do not, one span is enough.
+    // Times are steps and need few bits. Where they do not, one span is enough.
     const double steps = end > begin_ ? static_cast<double>(end) - static_cast<double>(begin_) : 0;
     const auto spans = static_cast<int64_t>(std::sqrt(static_cast<double>(buffers.size())));
     if (steps > 1e15 || spans < 2) return;

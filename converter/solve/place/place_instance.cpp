@@ -8,7 +8,7 @@ namespace {
 
 // Offsets, and differences of sums of them, stay far below 2^63.
 constexpr int64_t kLargestSum = int64_t{1} << 60;
-// The search keeps every pair of a buffer and a section: beyond this many, greedy has to do.
+// The search stores every pair of a buffer and a section: beyond this many, only greedy runs.
 constexpr int64_t kMostIncidences = 20'000'000;
 
 struct Event {
@@ -45,8 +45,8 @@ int AssignSections(const std::vector<Buffer>& source, std::vector<InstanceBuffer
   return sections;
 }
 
-/// The largest unit of which all reachable offsets are multiples: offsets are sums of sizes, upon
-/// address 0 or a fixed offset, rounded up to alignments.
+/// Returns the largest unit of which all reachable offsets are multiples: offsets are sums of
+/// sizes, upon address 0 or a fixed offset, rounded up to alignments.
 int64_t FindUnit(const std::vector<InstanceBuffer>& buffers) {
   int64_t unit = 0;
   for (const InstanceBuffer& buffer : buffers) {
@@ -83,7 +83,7 @@ std::optional<Instance> MakeInstance(const std::vector<Buffer>& buffers) {
   }
   int64_t sum = 0;
   for (InstanceBuffer& buffer : instance.buffers) {
-    // Any buffer begins at a multiple of the common alignment, so the padding is lost anyway.
+    // Any buffer begins at a multiple of the common alignment, so the padding is unusable anyway.
     buffer.size = AlignUpSaturated(buffer.size, std::max<int64_t>(1, common_alignment));
     sum = AddSaturated(
         sum, AddSaturated(buffer.size, AddSaturated(buffer.alignment, buffer.min_offset)));

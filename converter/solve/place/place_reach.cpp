@@ -20,7 +20,7 @@ void ReachableHeights::Add(int64_t lowest, int64_t size) {
   const size_t to = from + words;
   if (to >= words_) return;
   const uint64_t first = bits_[from] & (~uint64_t{0} << (static_cast<size_t>(lowest) % 64));
-  // From the top down, so that every word is read before it changes.
+  // Runs from the top down, so that every word is read before it changes.
   if (shift == 0) {
     for (size_t w = words_ - 1; w > to; --w) bits_[w] |= bits_[w - words];
     bits_[to] |= first;

@@ -10,13 +10,13 @@ namespace {
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 // Reading the clock takes as long as some units of work.
 constexpr int64_t kWorkPerClockCheck = 1000;
-// Small states are searched as quickly as they are looked up.
+// Searching small states is as fast as looking them up.
 constexpr size_t kSmallestNogood = 3;
-// Sections looked at to choose the next buffer.
+// This many sections are examined to choose the next buffer.
 constexpr int kWindow = 256;
-// Sections walked past in the time that it takes to examine one.
+// This many sections are skipped in the time that it takes to examine one.
 constexpr int kSectionsPerWork = 64;
-// More than any number of choices.
+// This exceeds any number of choices.
 constexpr double kAboveAllScores = 1e9;
 
 }  // namespace
@@ -83,7 +83,7 @@ void PlacementSearch::SurveySections(Range range) {
   }
 }
 
-// Whether nothing unplaced fits below it: only then do its two branches cover everything.
+// Returns whether nothing unplaced fits below it: only then do its two branches cover everything.
 bool PlacementSearch::IsGrounded(int buffer) const {
   if (state_.IsPreceded(buffer)) return false;
   const InstanceBuffer& entry = BufferAt(buffer);
@@ -93,7 +93,7 @@ bool PlacementSearch::IsGrounded(int buffer) const {
   return true;
 }
 
-// The fewer buffers could be the lowest of a section, the sooner one of them is branched on.
+// Prefers a buffer in a section where few buffers could be the lowest.
 double PlacementSearch::Score(int buffer) const {
   double score = std::numeric_limits<double>::max();
   const InstanceBuffer& entry = BufferAt(buffer);
@@ -106,8 +106,8 @@ double PlacementSearch::Score(int buffer) const {
   return score;
 }
 
-// The part of a long range to look for the next buffer in: around where most went wrong, else from
-// the left. Any choice is as complete as another; this one is quick and keeps to one place.
+// Returns the part of a long range in which to look for the next buffer: around where the search
+// failed most, else from the left. Any choice is complete; this one is fast and stays in one place.
 PlacementSearch::Range PlacementSearch::Window(Range range) const {
   if (range.last - range.first < kWindow) return range;
   int center = range.first;
@@ -148,7 +148,7 @@ uint64_t PlacementSearch::DescribeState(Range range) {
   for (int b = state_.FirstBuffer(range.first); b < end; ++b) {
     if (state_.IsPlaced(b)) continue;
     hash ^= hash_[static_cast<size_t>(b)];
-    // Offsets are at most the capacity; where that has more than 32 bits nothing is remembered.
+    // Offsets are at most the capacity; if that has more than 32 bits, nothing is remembered.
     min_offsets_.push_back(static_cast<uint32_t>(state_.Offset(b)));
   }
   return hash;
@@ -174,7 +174,7 @@ void PlacementSearch::PushParts(Range range) {
       first = -1;
     }
   }
-  // The smallest first: if it is hopeless, that is found soonest.
+  // The smallest comes first: if it is infeasible, that is found soonest.
   if (parts_.size() - begin > 1) {
     std::stable_sort(parts_.begin() + static_cast<std::ptrdiff_t>(begin), parts_.end(),
                      [&](Range a, Range b) { return CountUnplaced(a) < CountUnplaced(b); });
@@ -182,7 +182,7 @@ void PlacementSearch::PushParts(Range range) {
   frames_.push_back({range, -1, false, false, state_.Checkpoint(), begin, begin, parts_.size()});
 }
 
-// Takes the first branch of a part with unplaced buffers. False if that is hopeless.
+// Takes the first branch of a part with unplaced buffers. Returns false if that is infeasible.
 bool PlacementSearch::Enter(Range range, bool remember) {
   const bool use_nogoods = state_.capacity() <= std::numeric_limits<uint32_t>::max();
   if (use_nogoods) {
@@ -196,7 +196,7 @@ bool PlacementSearch::Enter(Range range, bool remember) {
   return true;
 }
 
-// Goes back to the last branch not yet explored and takes it. False if there is none.
+// Goes back to the last branch not yet explored and takes it. Returns false if there is none.
 bool PlacementSearch::Retreat() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
@@ -250,7 +250,7 @@ SearchOutcome PlacementSearch::Run(const SearchStrategy& strategy, int64_t work_
     }
     Frame& list = frames_.back();  // always a list here
     if (list.next_part == list.end_part) {
-      // All its parts are solved: the choices within need no second look.
+      // All its parts are solved, so the choices within need not be reconsidered.
       size_t depth = frames_.size() - 1;
       while (depth > 0 && frames_[depth - 1].buffer >= 0) --depth;
       parts_.resize(list.begin_part);

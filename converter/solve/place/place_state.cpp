@@ -111,7 +111,7 @@ bool PlacementState::Reset() {
   for (size_t b = 0; b < offset_.size(); ++b) {
     const int buffer = static_cast<int>(b);
     MarkDirty(buffer);
-    // From the front of each chain; a raise raises those behind.
+    // Begins at the front of each chain; raising a buffer raises those behind it.
     if (previous_same_[b] < 0 && next_same_[b] >= 0 &&
         !Raise(next_same_[b], offset_[b] + Size(buffer))) {
       return false;
@@ -158,7 +158,7 @@ int64_t PlacementState::NextOffset(int buffer) const {
   return next;
 }
 
-/// Calls function(other) for every unplaced buffer alive with `buffer`, itself included if it is
+/// Calls function(other) for every unplaced buffer alive with `buffer`, including itself if it is
 /// unplaced.
 template <typename Function>
 void PlacementState::ForEachUnplacedOverlap(int buffer, Function function) const {
@@ -252,7 +252,7 @@ bool PlacementState::Propagate() {
       failures_[Index(section)] += 1.0;
       return false;
     }
-    // A raise marks sections on either side.
+    // Raising a buffer marks sections on either side.
     word = std::min(word, std::exchange(first_dirty_, dirty_.size()));
   }
   return true;

@@ -23,7 +23,7 @@ class Dealer {
     for (size_t i = 0; i < tasks_.size(); ++i) start[i] = end_[i] - tasks_[i].time;
     result_.order.resize(tasks_.size());
     std::iota(result_.order.begin(), result_.order.end(), 0);
-    // What takes no time may start with what it needs: the order given keeps those apart.
+    // A task of zero time may start with what it needs: the order given keeps those apart.
     std::stable_sort(result_.order.begin(), result_.order.end(), [&](int32_t a, int32_t b) {
       return start[static_cast<size_t>(a)] < start[static_cast<size_t>(b)];
     });
@@ -31,7 +31,7 @@ class Dealer {
   }
 
  private:
-  /// By the longest way to the end, ties as given: what is needed comes before what needs it.
+  /// Orders by the longest path to the end, ties as given: needed tasks come before their users.
   [[nodiscard]] std::vector<int32_t> ByRank() const {
     std::vector<Picoseconds> rank(tasks_.size());
     for (size_t i = tasks_.size(); i-- > 0;) {
@@ -84,7 +84,7 @@ CoreAssignment AssignCores(const std::vector<CoreTask>& tasks, int32_t cores, Pi
   CoreAssignment several = Dealer(tasks, cores, wait).Run();
   if (cores <= 1) return several;
   CoreAssignment one = Dealer(tasks, 1, wait).Run();
-  // Devices have their numbers behind all cores, and keep them.
+  // Devices are numbered after all cores and keep their numbers.
   return one.makespan <= several.makespan ? one : several;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMostUnits = 16;
 constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max() / 4;
 
-/// A way to run the ops before some cut point.
+/// Describes a way to run the ops before some cut point.
 struct Prefix {
   std::array<Picoseconds, kMostUnits> busy{};  ///< by unit
   int32_t stages = 0;
@@ -21,7 +21,7 @@ struct Prefix {
   uint32_t used = 0;    ///< a bit per unit
 };
 
-/// What a stage from one point to another reads from others and writes for others.
+/// Counts what a stage from one point to another reads from others and writes for others.
 struct Crossing {
   int64_t reads = 0;
   int64_t writes = 0;
@@ -43,7 +43,7 @@ class Cutter {
     ChoosePoints();
     SumTimes();
     CountCrossings();
-    // A narrow search first: its period tells the wide one what need not be followed.
+    // A narrow search comes first: its period tells the wide one what need not be followed.
     constexpr size_t kNarrow = 12;
     Search(kNarrow);
     const bool complete = Search(SIZE_MAX);
@@ -58,7 +58,7 @@ class Cutter {
  private:
   // --- tables -------------------------------------------------------------------------------
 
-  /// All boundaries between ops, or the cheapest one of each run of about equal work.
+  /// Chooses all boundaries between ops, or the cheapest one of each run of about equal work.
   void ChoosePoints() {
     const size_t ops = problem_.ops();
     const auto most = static_cast<size_t>(std::max(options_.most_points, 2));
@@ -97,7 +97,7 @@ class Cutter {
     return least == kNever ? 0 : least;
   }
 
-  /// Times of all ops before a point, and how many of them a unit cannot run.
+  /// Sums times of all ops before a point, and counts how many of them a unit cannot run.
   void SumTimes() {
     time_.assign(points_.size(), std::vector<Picoseconds>(units_, 0));
     refused_.assign(points_.size(), std::vector<int32_t>(units_, 0));
@@ -128,8 +128,9 @@ class Cutter {
     for (size_t p = 0; p + 1 < count; ++p) {
       for (size_t op = points_[p]; op < points_[p + 1]; ++op) slot[op] = p;
     }
-    // reads(j, i): values written before j with a reader in [j, i). Counted where the first reader
-    // at or after j comes, then summed up over i. writes(j, i): written in [j, i), last read after.
+    // reads(j, i) is the values written before j with a reader in [j, i). They are counted at the
+    // first reader at or after j, then summed over i. writes(j, i): written in [j, i), last read
+    // after.
     for (const StageValue& value : problem_.values) {
       const int64_t bytes = value.bytes;
       const size_t written = value.writer < 0 ? 0 : slot[static_cast<size_t>(value.writer)] + 1;
@@ -150,7 +151,7 @@ class Cutter {
     for (size_t j = 0; j < count; ++j) {
       for (size_t i = j + 1; i < count; ++i) Cross(j, i).reads += Cross(j, i - 1).reads;
     }
-    // So far of the writers just after j; those up to i belong to it too.
+    // So far these are the writers just after j; those up to i are added.
     for (size_t i = 1; i < count; ++i) {
       for (size_t j = i - 1; j-- > 0;) Cross(j, i).writes += Cross(j + 1, i).writes;
     }
@@ -158,7 +159,7 @@ class Cutter {
 
   Crossing& Cross(size_t from, size_t to) { return crossing_[from * points_.size() + to]; }
 
-  /// Without what it writes: grows with `to`.
+  /// Returns the time of a stage without what it writes; it grows with `to`.
   Picoseconds ReadAndRun(size_t from, size_t to, size_t unit) {
     return problem_.units[unit].start + time_[to][unit] - time_[from][unit] +
            TimeAtRate(static_cast<double>(Cross(from, to).reads),
@@ -171,8 +172,8 @@ class Cutter {
 
   // --- search -------------------------------------------------------------------------------
 
-  /// Follows at most `width` prefixes per point and unit. False if any was dropped that might have
-  /// led to something better.
+  /// Follows at most `width` prefixes per point and unit. Returns false if any was dropped that
+  /// might have led to something better.
   bool Search(size_t width) {
     const size_t count = points_.size();
     frontier_.assign(count, std::vector<std::vector<int32_t>>(units_));
@@ -198,7 +199,8 @@ class Cutter {
     return complete;
   }
 
-  /// Every stage is a thread and a hand-over more: the fewest that are nearly as good.
+  /// Takes the fewest stages that are nearly as good, as every stage is one more thread and
+  /// hand-over.
   void SaveStages() {
     const int32_t found = best_;
     const int32_t stages = best_stages_;
@@ -222,7 +224,7 @@ class Cutter {
 
   [[nodiscard]] const Prefix& At(int32_t prefix) const { return all_[static_cast<size_t>(prefix)]; }
 
-  /// No completion of the prefix has a shorter period.
+  /// Returns a period that no completion of the prefix can be below.
   [[nodiscard]] Picoseconds Bound(const Prefix& prefix) const {
     Picoseconds largest = 0;
     Picoseconds sum = rest_[static_cast<size_t>(prefix.point)];
@@ -287,7 +289,7 @@ class Cutter {
   }
 
   [[nodiscard]] bool Dominates(const Prefix& a, const Prefix& b) const {
-    // Equal units are opened in order: whoever has opened fewer may do less.
+    // Equal units are opened in order: a prefix that has opened fewer has fewer options.
     if (a.stages > b.stages || (twins_ & b.used & ~a.used) != 0) return false;
     for (size_t u = 0; u < units_; ++u) {
       if (a.busy[u] > b.busy[u]) return false;

@@ -36,7 +36,7 @@ class Improver {
   }
 
  private:
-  /// Tries every op in both directions; true if one was moved.
+  /// Tries every op in both directions; returns true if one was moved.
   template <typename IsBetter>
   bool Round(const IsBetter& is_better) {
     bool moved = false;
@@ -61,7 +61,7 @@ class Improver {
     return moved;
   }
 
-  /// The op and what must move with it by one stage; empty if that cannot be.
+  /// Returns the op and what must move with it by one stage; empty if that is impossible.
   std::vector<int32_t> GroupOf(int32_t op, int32_t step) {
     const int32_t stage = cut_.stage_of_op[static_cast<size_t>(op)];
     const int32_t target = stage + step;
@@ -82,7 +82,7 @@ class Improver {
     return group;
   }
 
-  /// Stages that have lost their last op go, and neighbours on one unit become one.
+  /// Removes stages that have lost their last op, and joins neighbours on one unit.
   void DropEmptyStages(StageCut& cut) const {
     std::vector<bool> used(cut.unit_of_stage.size(), false);
     for (const int32_t stage : cut.stage_of_op) used[static_cast<size_t>(stage)] = true;

@@ -44,7 +44,7 @@ class PipelineSimulator {
         ends_[s] = kIdle;
         ++done_[s];
       }
-      // Stages without successors end on their own; an input is done when all stages are.
+      // Stages without successors end independently; an input is done when all stages are.
       const int32_t all = *std::min_element(done_.begin(), done_.end());
       if (all >= 1 && run.first_done == 0) run.first_done = now;
       if (all >= first && begin == 0) begin = now;
@@ -56,7 +56,7 @@ class PipelineSimulator {
   }
 
  private:
-  /// On every idle unit the ready stage with the oldest input.
+  /// Starts on every idle unit the ready stage with the oldest input.
   void StartAll(Picoseconds now) {
     for (size_t unit = 0; unit < units_; ++unit) {
       size_t best = stages_.size();
@@ -142,7 +142,7 @@ void ChooseDepths(const std::vector<PipelineStage>& stages, int32_t most,
       ++deeper->depth;
       continue;
     }
-    // No channel alone is what holds the others up.
+    // No single channel delays the others.
     std::vector<PipelineChannel> before = channels;
     for (PipelineChannel& channel : channels) channel.depth = std::min(most, channel.depth + 1);
     const Picoseconds tried = period();

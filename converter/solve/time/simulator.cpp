@@ -13,22 +13,22 @@ namespace {
 // Sums of times stay below 2^62.
 constexpr double kLongest = 4e18;
 
-/// What one of n users of a shared port gets of it per picosecond is 1/n of this: a whole number
-/// for up to 16 users, and off by less than 1e-10 for any number of units that there may be.
+/// One of n users of a shared port gets 1/n of this per picosecond: a whole number for up to 16
+/// users, and off by less than 1e-10 for any possible number of units.
 constexpr int64_t kServicePerPicosecond = int64_t{720720} << 20;
-/// 128 bits: times of 2^62 in those parts.
+/// Has 128 bits for times of 2^62 in those parts.
 using Service = __int128;
 
-/// A port shared by steps. Each user gets the same share of it, so all that must be kept is how
-/// much one user that had always been there would have got, and at which value of that each user
-/// is done.
+/// A port shared by steps. Each user gets the same share of it. So it suffices to store how much
+/// one user that had always been there would have got, and at which value of that each user is
+/// done.
 class SharedPort {
  public:
   void Join(Picoseconds now, int32_t step, Picoseconds alone) {
     Advance(now);
     users_.emplace(served_ + Service{alone} * kServicePerPicosecond, step);
   }
-  /// A user that is done by `now` and takes its leave, or -1.
+  /// Removes and returns a user that is done by `now`, or returns -1.
   int32_t Leave(Picoseconds now) {
     Advance(now);
     if (users_.empty() || users_.top().first > served_) return -1;
@@ -37,7 +37,7 @@ class SharedPort {
     return step;
   }
   [[nodiscard]] bool empty() const { return users_.empty(); }
-  /// When the next user is done if nobody joins before. There must be one.
+  /// Returns when the next user is done if nobody joins before. There must be one.
   [[nodiscard]] Picoseconds NextDone() const {
     const Service left = std::max<Service>(users_.top().first - served_, 0);
     return now_ + static_cast<Picoseconds>((left + Share() - 1) / Share());
@@ -160,7 +160,7 @@ class Simulator {
     }
   }
 
-  /// Lays out the steps that come after each step in one array.
+  /// Stores the steps that come after each step in one array.
   void LinkSteps() {
     first_after_.resize(program_.steps.size() + 1);
     ForEachEdge([&](int32_t before, int32_t after) {
@@ -196,7 +196,7 @@ class Simulator {
     }
   }
 
-  /// Calls `visit(port, time alone)` once for each port that takes time, uses of one port added up.
+  /// Calls `visit(port, time alone)` once for each port that takes time, with its uses added up.
   template <typename Visit>
   void ForEachUse(const SimulatedStep& used, const Visit& visit) const {
     for (size_t i = 0; i < used.uses.size(); ++i) {
@@ -258,7 +258,7 @@ class Simulator {
     }
   }
 
-  /// Walks back from a step that never ran, over steps that never ran, until one comes twice.
+  /// Goes back from a step that never ran, over steps that never ran, until one occurs twice.
   [[nodiscard]] Error Circle() const {
     std::vector<int32_t> blocker(program_.steps.size(), -1);
     ForEachEdge([&](int32_t before, int32_t after) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Index kNobody = UINT32_MAX;
 
-/// Rows of bits, one per task.
+/// Stores rows of bits, one per task.
 class BitRows {
  public:
   BitRows(size_t rows, size_t columns) : words_((columns + 63) / 64), bits_(rows * words_, 0) {}
@@ -34,7 +34,7 @@ class BitRows {
   std::vector<uint64_t> bits_;
 };
 
-/// Beyond so many tasks what all their ancestors take together is not added up.
+/// Beyond this many tasks the work of all their ancestors is not added up.
 constexpr size_t kMostForAncestors = 6000;
 
 class BoundMaker {
@@ -58,7 +58,7 @@ class BoundMaker {
     TimeBound result;
     FindAncestorWork();
     segments_ = SegmentBounds(problem_, cuts_, tails_, ancestor_work_);
-    // With paths and unavoidable transfers alone, then with all that is known of the cuts.
+    // Uses paths and unavoidable transfers alone first, then all that is known of the cuts.
     FindHeads(false);
     for (Index t = 0; t < heads_.size(); ++t) {
       result.critical_path = std::max(result.critical_path, heads_[t] + tails_[t]);
@@ -82,7 +82,7 @@ class BoundMaker {
   [[nodiscard]] bool IsSlow(Index v) const {
     return problem_.storages[problem_.values[v].storage].slow;
   }
-  /// Read from slow memory by every schedule.
+  /// Returns true if every schedule reads the value from slow memory.
   [[nodiscard]] bool MustFetch(Index v) const {
     return IsSlow(v) && read_tail_[v] >= 0 && writer_[v] == kNobody;
   }
@@ -100,7 +100,7 @@ class BoundMaker {
     return head + value.fetch_time;
   }
 
-  /// No task starts before each unit and the engine have done what its ancestors need of them.
+  /// Finds the work of ancestors: no task starts before each unit and the engine have done it.
   void FindAncestorWork() {
     const size_t count = problem_.tasks.size();
     after_work_.assign(count, 0);
@@ -129,8 +129,8 @@ class BoundMaker {
     }
   }
 
-  /// Whenever it is, what has been fetched for tasks that cannot have started yet still lies in
-  /// fast memory; so no more than that holds has been fetched for them, and the rest comes later.
+  /// Uses that at any time, what has been fetched for tasks that cannot have started yet is still
+  /// in fast memory. So no more than its size has been fetched for them, and the rest comes later.
   [[nodiscard]] Picoseconds LateFetchBound() const {
     std::vector<Picoseconds> first_use(problem_.values.size(), INT64_MAX);
     for (Index t = 0; t < heads_.size(); ++t) {
@@ -208,7 +208,7 @@ class BoundMaker {
     end_ = earliest[count];
   }
 
-  /// By unit, the transfer engine last.
+  /// Returns the jobs by unit, the transfer engine last.
   [[nodiscard]] std::vector<std::vector<MachineJob>> Jobs() const {
     std::vector<std::vector<MachineJob>> jobs(problem_.units + 1);
     std::vector<MachineJob>& transfers = jobs.back();

@@ -10,8 +10,8 @@ namespace {
 
 constexpr Index kNobody = UINT32_MAX;
 
-/// By storage: what each of its readers waits for is the same, all of its writers; so it is one
-/// point in the flow.
+/// Returns by storage whether each of its readers waits for the same, all of its writers; so it is
+/// one point in the flow.
 std::vector<bool> CompleteStorages(const TimeProblem& problem) {
   std::vector<size_t> writes(problem.storages.size(), 0);
   for (const TimeTask& task : problem.tasks) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Index kNobody = UINT32_MAX;
 
-/// Largest first; the smaller number, if equal.
+/// Returns the largest priority first; the smaller number, if equal.
 template <typename Priority>
 class ReadyQueue {
  public:
@@ -71,7 +71,7 @@ class PartMaker {
   }
 
  private:
-  /// Which storages earlier and later tasks touch.
+  /// Marks which storages earlier and later tasks use.
   void MarkShared() {
     before_.assign(problem_.storages.size(), false);
     behind_.assign(problem_.storages.size(), false);

@@ -40,7 +40,7 @@ std::vector<Picoseconds> TailsOf(const TimeProblem& problem) {
 
 MemoryProblem MemoryViewOf(const TimeProblem& problem) {
   MemoryProblem view;
-  // Storages first, then what tasks copy of slow ones: the values that are not there all the time.
+  // Storages come first, then tasks' copies of values of slow ones, which are temporary.
   for (const TimeStorage& storage : problem.storages) {
     view.storages.push_back({storage.slow ? 0 : storage.bytes, storage.from_start, storage.to_end});
   }

@@ -94,7 +94,7 @@ void TransferTimeline::Reserve(Picoseconds start, Picoseconds length) {
     if (behind.end - behind.begin >= shortest_) place = gaps_.insert(place, behind);
     if (before.end - before.begin >= shortest_) gaps_.insert(place, before);
   }
-  // The oldest gaps are the least likely to be of use.
+  // The oldest gaps are the least likely to be useful.
   if (gaps_.size() > kMostGaps) gaps_.erase(gaps_.begin(), gaps_.begin() + kMostGaps / 2);
 }
 

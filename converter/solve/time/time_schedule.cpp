@@ -102,7 +102,7 @@ bool TimeEvaluator::Run(const std::vector<Index>& order, Picoseconds limit) {
   }
   for (const Index task : order) {
     if (!Step(task, limit)) return false;
-    // Beyond the limit: its length is as good as infinite.
+    // The order is beyond the limit, so its exact length does not matter.
     if (makespan_ > limit) return true;
     ++position_;
   }
@@ -121,8 +121,8 @@ bool TimeEvaluator::Step(Index number, Picoseconds limit) {
   transient_.clear();
   Pin(number);
   if (!PrepareReads(task, ready) || !PrepareWrites(number, ready)) {
-    // What the task itself needs may be in its own way: everything goes, and comes back closely
-    // packed.
+    // The values that the task itself needs may block each other: all are moved out and come back
+    // closely packed.
     if (!MoveAllOut()) return false;
     if (!PrepareReads(task, ready) || !PrepareWrites(number, ready)) return false;
   }
@@ -140,7 +140,7 @@ bool TimeEvaluator::Step(Index number, Picoseconds limit) {
   return true;
 }
 
-/// What the task needs and is there must not go to make room for the rest.
+/// Protects what the task needs and is in fast memory from eviction in favour of the rest.
 void TimeEvaluator::Pin(Index number) {
   const TimeTask& task = problem_.tasks[number];
   const auto pin = [&](Index v) {
@@ -158,7 +158,7 @@ bool TimeEvaluator::PrepareReads(const TimeTask& task, Picoseconds& ready) {
     if (hold < 0) return false;
     Hold& used = holds_[static_cast<size_t>(hold)];
     used.pinned_by = position_;
-    // Parts of a storage that is still being written are covered by the predecessors.
+    // The task's predecessors ensure that parts of a storage still being written are ready.
     if (used.fast.kind == HoldKind::kFetched) ready = std::max(ready, used.ready);
   }
   return true;
@@ -197,8 +197,8 @@ bool TimeEvaluator::PrepareStorage(const TimeTask& task, Index storage, Picoseco
   return true;
 }
 
-/// The hold of a storage that this task is the last to touch, for `storage`; -1 if there is none,
-/// or if waiting for other readers would cost time and there is room elsewhere.
+/// Returns the hold of a storage that this task is the last to use, for `storage`; -1 if there is
+/// none, or if waiting for other readers would cost time and there is space elsewhere.
 int32_t TimeEvaluator::TakeOver(const TimeTask& task, Index storage, Picoseconds& ready) {
   for (const HandOver& hand_over : task.hand_overs) {
     const Index from = hand_over.from;
@@ -246,7 +246,7 @@ void TimeEvaluator::Finish(const TimeTask& task, Picoseconds start, Picoseconds 
     if (number < 0) return nullptr;  // handed over
     Hold& hold = holds_[static_cast<size_t>(number)];
     hold.busy = std::max(hold.busy, end);
-    // Of two writers of one storage the later in the order may be the earlier in time.
+    // Of two writers of one storage, the later one in the order may be the earlier one in time.
     hold.fast.start = std::min(hold.fast.start, start);
     return &hold;
   };

@@ -1,4 +1,4 @@
-// The memory side of TimeEvaluator: what lies in fast memory, what comes and what has to go.
+// Implements the memory side of TimeEvaluator: what lies in fast memory, is fetched or moved out.
 #include <algorithm>
 
 #include "converter/solve/time/time_schedule.hpp"
@@ -22,8 +22,8 @@ int32_t TimeEvaluator::NewHold(HoldKind kind, Index owner, int64_t bytes) {
   return number;
 }
 
-/// Bytes for something that is written from `ready` on, which moves if there is room later only.
-/// -1 if there is none.
+/// Takes bytes for something that is written from `ready` on; `ready` grows if they are only free
+/// later. Returns -1 if there are none.
 int32_t TimeEvaluator::AllocateAt(HoldKind kind, Index owner, int64_t bytes, Picoseconds& ready) {
   if (!MakeRoom(bytes)) return -1;
   const int32_t number = NewHold(kind, owner, bytes);
@@ -34,7 +34,7 @@ int32_t TimeEvaluator::AllocateAt(HoldKind kind, Index owner, int64_t bytes, Pic
   return number;
 }
 
-/// No longer among those that live.
+/// Removes a hold from those that live.
 void TimeEvaluator::Forget(int32_t number) {
   Hold& hold = holds_[static_cast<size_t>(number)];
   const int32_t last = residents_.back();
@@ -55,8 +55,8 @@ void TimeEvaluator::Release(int32_t number) {
   Forget(number);
 }
 
-/// Brings a value from slow memory as early as there is room and the engine has time; -1 if there
-/// is no room.
+/// Fetches a value from slow memory as early as there is space and the engine has time; returns -1
+/// if there is no space.
 int32_t TimeEvaluator::Fetch(Index v) {
   const TimeValue& value = problem_.values[v];
   Picoseconds ready = stored_at_[v];
@@ -105,7 +105,7 @@ void TimeEvaluator::Store(Index v) {
 Picoseconds TimeEvaluator::TakeBytes(int32_t number, Picoseconds at) {
   FastHold& fast = holds_[static_cast<size_t>(number)].fast;
   if (!problem_.with_addresses) return free_.Take(fast.bytes, at);
-  // What is fetched comes and goes; the rest lies at the other end.
+  // Fetched values are short-lived; the rest lies at the other end.
   const auto side =
       fast.kind == HoldKind::kFetched ? FastMemory::Side::kHigh : FastMemory::Side::kLow;
   const FastMemory::Window window = memory_.Take(fast.bytes, at, side, number);
@@ -125,7 +125,7 @@ bool TimeEvaluator::MakeRoom(int64_t bytes) {
   return true;
 }
 
-/// Nothing will be taken before the transfer engine or a unit has time.
+/// Uses that nothing will be taken before the transfer engine or a unit has time.
 void TimeEvaluator::Simplify() {
   constexpr size_t kManyPieces = 64;
   const size_t pieces = problem_.with_addresses ? memory_.pieces().size() : free_.pieces();
@@ -179,14 +179,14 @@ bool TimeEvaluator::MayEvict(const Hold& hold) const {
   return writes_left_[hold.fast.owner] == 0 && !problem_.storages[hold.fast.owner].to_end;
 }
 
-/// How well a hold can be given up: how far away its next use is; what slow memory has already
-/// counts as twice as far.
+/// Returns how suitable a hold is for eviction: how far away its next use is; values that are
+/// already in slow memory count as twice as far.
 int64_t TimeEvaluator::EvictionScore(const FastHold& hold) const {
   const int64_t distance = static_cast<int64_t>(NextUse(hold)) - position_;
   return distance * (NeedsStore(hold) ? 1 : 2);
 }
 
-/// Gives up what is needed last (Belady 1966).
+/// Evicts what is needed last (Belady 1966).
 bool TimeEvaluator::EvictOne() {
   BuildUses();
   int32_t victim = -1;
@@ -205,8 +205,8 @@ bool TimeEvaluator::EvictOne() {
   return true;
 }
 
-/// Gives up neighbours, so that a place of so many bytes arises: those that cost least to bring
-/// back soon.
+/// Evicts neighbours, so that a place of so many bytes arises: those that cost least to fetch again
+/// soon.
 bool TimeEvaluator::EvictRun(int64_t bytes) {
   BuildUses();
   const std::vector<FastMemory::Piece>& pieces = memory_.pieces();
@@ -254,8 +254,8 @@ void TimeEvaluator::Evict(int32_t victim) {
   Release(victim);
 }
 
-/// Gives up everything that can be brought back, what the current task has begun to collect too.
-/// False where that is of no use.
+/// Evicts everything that can be fetched again, including what the current task has begun to
+/// collect. Returns false where that is useless.
 bool TimeEvaluator::MoveAllOut() {
   if (!problem_.with_addresses) return false;
   for (const int32_t made : fresh_) {

@@ -14,7 +14,7 @@
 namespace tenon::converter {
 namespace {
 
-/// The best order of one problem so far, and ways to look for better ones.
+/// Stores the best order of one problem so far, and provides ways to find better ones.
 class OrderSearch {
  public:
   OrderSearch(const TimeProblem& problem, Picoseconds enough, uint64_t seed)
@@ -24,7 +24,7 @@ class OrderSearch {
         enough_(enough),
         random_(seed) {}
 
-  /// Makespan of the order; none if it does not fit or is longer than `limit`.
+  /// Returns the order's makespan; none if it does not fit or is longer than `limit`.
   OrderTime Try(const std::vector<Index>& order, Picoseconds limit = INT64_MAX) {
     work_ += static_cast<int64_t>(order.size());
     ++tried_;
@@ -44,7 +44,7 @@ class OrderSearch {
     return outcome.makespan;
   }
 
-  /// From now on reports what is spent, on top of `work_before` by others.
+  /// From now on reports the work spent, on top of `work_before` by others.
   void ReportTo(Progress& progress, int64_t work_before) {
     progress_ = &progress;
     work_before_ = work_before;
@@ -52,9 +52,9 @@ class OrderSearch {
 
   [[nodiscard]] bool IsDone() const { return best_.has_value() && *best_ <= enough_; }
 
-  /// Every order there is: depth first, without recursion.
+  /// Tries every order there is: depth first, without recursion.
   void TryAll();
-  /// Moves single tasks, while orders become better or, less and less, a little worse.
+  /// Moves single tasks while orders improve or, ever more rarely, get a little worse.
   void Anneal(int64_t work);
 
   [[nodiscard]] const OrderTime& best() const { return best_; }
@@ -118,7 +118,8 @@ void OrderSearch::TryAll() {
   }
 }
 
-/// Moves a task to another place between its predecessors and its successors. False if it has none.
+/// Moves a task to another place between its predecessors and its successors. Returns false if it
+/// has none.
 bool OrderSearch::Move(std::vector<Index>& order, std::vector<Index>& position) {
   const auto count = static_cast<Index>(order.size());
   const auto from = static_cast<Index>(random_() % count);
@@ -128,7 +129,7 @@ bool OrderSearch::Move(std::vector<Index>& order, std::vector<Index>& position) 
   for (const Index p : problem_.tasks[task].predecessors) low = std::max(low, position[p] + 1);
   for (const Index s : successors_[task]) high = std::min(high, position[s] - 1);
   if (low >= high) return false;
-  // Mostly near: far moves hardly ever help.
+  // Most moves are short, because long ones hardly ever help.
   const Index reach = random_() % 4 == 0 ? count : 1 + static_cast<Index>(random_() % 8);
   low = std::max(low, from > reach ? from - reach : 0);
   high = std::min(high, from + reach);
@@ -191,7 +192,7 @@ std::vector<std::vector<Index>> Subgraphs(const TimeProblem& problem, int smalle
   return result;
 }
 
-// Subgraphs by themselves get this part of the budget, besides.
+// Separate searches of subgraphs get this part of the budget in addition.
 constexpr int64_t kSubgraphPart = 4;
 
 class Finder {
@@ -223,7 +224,7 @@ class Finder {
     return std::min(budget, INT64_MAX / 2) + budget / kSubgraphPart;
   }
 
-  /// What is as good as any.
+  /// Returns a makespan that is as good as any.
   Picoseconds Enough() {
     result_.bound = TimeBoundOf(problem_);
     return std::max(result_.bound.bound, options_.target);
@@ -257,7 +258,7 @@ class Finder {
     search_.Anneal(options_.work_budget - search_.work());
   }
 
-  /// Orders with small peaks, which have to move least; and by tails alone.
+  /// Tries orders with small peaks, which need the fewest transfers; and orders by tails alone.
   void TryOrdersByRule() {
     MemoryOrderOptions memory;
     memory.work_budget = std::min<int64_t>(options_.work_budget / 100, 20'000);
@@ -268,7 +269,7 @@ class Finder {
     search_.Try(OrderByPriority(problem_, std::vector<double>(tails.begin(), tails.end())));
   }
 
-  /// Each subgraph by itself, identical ones once (docs/methods.md, C9), put together.
+  /// Searches each subgraph separately, identical ones once (docs/methods.md, C9), and joins them.
   void TrySubgraphs() {
     const auto parts = Subgraphs(problem_, options_.smallest_subgraph);
     std::map<std::string, std::pair<std::vector<Index>, TimeSubgraph>> known;
