@@ -139,7 +139,7 @@ void ReadSplitting(ObjectReader& reader, SplittingLimits& splitting) {
   reader.FailIf(splitting.channel_multiple < 1, "has a 'channel_multiple' below 1");
 }
 
-/// The name that two of `elements` have, or null.
+/// Returns the name that two of `elements` have, or null.
 template <typename Element>
 const std::string* FindTwice(const std::vector<Element>& elements) {
   std::set<std::string_view> names;
@@ -219,7 +219,7 @@ void CheckSpaces(ObjectReader& reader, const Board& board) {
   }
 }
 
-/// Ops find tensors in either of two spaces where one unit runs them all.
+/// Lets ops find tensors in either of two spaces only where one unit runs them all.
 void CheckDirect(ObjectReader& reader, const Board& board) {
   const MemorySpace* direct = board.DirectSpace();
   if (direct == nullptr) return;
@@ -241,7 +241,7 @@ void CheckDirect(ObjectReader& reader, const Board& board) {
   }
 }
 
-/// What one object alone cannot tell: names that refer to other objects, and how many there are.
+/// Checks what one object alone cannot tell: references by name to other objects, and counts.
 void CheckWhole(ObjectReader& reader, const Board& board) {
   reader.FailIf(board.name.empty(), "has an empty name");
   if (const std::string* name = FindTwice(board.units)) {

@@ -28,7 +28,7 @@ void ReadConstraints(ObjectReader& reader, PriorityConstraints& when) {
                 "has a lower bound above the upper one");
 }
 
-/// Adds the bound unless it is the one that stands for none.
+/// Adds the bound unless it equals the value that stands for none.
 template <typename T>
 void AddBound(Json& when, const char* key, T bound, T none) {
   if (bound != none) when[key] = bound;

@@ -21,7 +21,7 @@ bool IsPortable(const Op& op) {
   return caps != nullptr && caps->portable;
 }
 
-/// Of one thread.
+/// Returns the rate of one thread.
 double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit) {
   const auto& rates = unit.multiply_accumulates_per_second;
   const DType dtype = graph.tensor(op.inputs[0]).dtype;
@@ -37,13 +37,13 @@ double MultiplyAccumulateRate(const Graph& graph, const Op& op, const Unit& unit
   return rate->second * (IsDepthwise(graph, op) ? unit.depthwise_fraction : 1.0);
 }
 
-/// Of one thread.
+/// Returns the rate of one thread.
 double ElementaryRate(const Op& op, const Unit& unit) {
   const bool moves = TraitsOf(op.kind).moves_elements && unit.moved_elements_per_second > 0;
   return moves ? unit.moved_elements_per_second : unit.elementary_ops_per_second;
 }
 
-/// Of the op's inputs that are constants, once each.
+/// Returns the bytes of the op's inputs that are constants, once each.
 int64_t ConstantBytes(const Graph& graph, const Op& op) {
   int64_t bytes = 0;
   for (auto input = op.inputs.begin(); input != op.inputs.end(); ++input) {
@@ -81,7 +81,7 @@ OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& u
     time.compute = TimeAtRate(static_cast<double>(work.multiply_accumulates),
                               MultiplyAccumulateRate(graph, op, unit) * threads);
   }
-  // Bias and activation of a convolution: a matrix unit applies them on the way out.
+  // A matrix unit applies bias and activation of a convolution in its epilogue.
   const bool on_the_way_out = work.multiply_accumulates > 0 && unit.kind != "cpu" &&
                               !unit.multiply_accumulates_per_second.empty();
   if (!on_the_way_out) {

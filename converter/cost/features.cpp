@@ -17,7 +17,7 @@ namespace features {
 int64_t BytesOf(const TensorView& view) { return view.Elements() * DTypeBytes(view.dtype); }
 
 double ShareBeyond(const MachineFacts& machine, Level level, double footprint) {
-  // The last cache serves other processors, too.
+  // Other processors use the last cache, too.
   constexpr double kShare = 0.25;
   double cache = 0;
   switch (level) {
@@ -32,7 +32,7 @@ double ShareBeyond(const MachineFacts& machine, Level level, double footprint) {
       cache = static_cast<double>(machine.cache_bytes[2]);
       break;
   }
-  // A working set somewhat larger than the cache is there in part.
+  // Part of a working set somewhat larger than the cache is found there.
   return std::clamp((footprint - cache / 2) / cache, 0.0, 1.0);
 }
 
@@ -51,7 +51,7 @@ void AddActivationTraffic(const Context& context) {
 
 namespace {
 
-/// How functions compare, beside a clamp, which the GEMM kernels apply in registers.
+/// Returns the relative cost of a function. (GEMM kernels apply clamps in registers.)
 double ActivationWeight(UnaryFunction function) {
   switch (function) {
 #define TENON_UNARY_FUNCTION(Kind, name, number, dtypes, elementary_ops, weight) \
@@ -153,7 +153,7 @@ bool HasKernelTerms(const std::string& kernel) { return features::FindModel(kern
 
 namespace {
 
-/// "conv" on the CPU, "opencl.conv" elsewhere: the same work takes other times there.
+/// Returns "conv" on the CPU, "opencl.conv" elsewhere: the same work takes other times there.
 std::string KindModel(const ProfileOperands& operands) {
   const std::string kind = GetOpRow(operands.kind()).name;
   const std::string backend = operands.kernel().substr(0, operands.kernel().find('.'));
@@ -207,7 +207,7 @@ CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineF
 }
 
 double ConstantBytes(const ProfileOperands& operands) {
-  // Winograd's way keeps 36 coefficients for 9 weights.
+  // Winograd's algorithm stores 36 coefficients for 9 weights.
   const double packing = operands.kernel() == "cpu.conv.vector_winograd" ? 4 : 1;
   const OpCall& call = operands.call();
   double bytes = 0;

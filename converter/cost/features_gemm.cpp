@@ -1,4 +1,4 @@
-// Convolutions and matrix products by register tiles (backends/cpu/kernels/f32).
+// Models convolutions and matrix products by register tiles (backends/cpu/kernels/f32).
 #include <algorithm>
 #include <cstring>
 
@@ -11,14 +11,14 @@ namespace {
 
 using cpu::f32::kWidthStep;
 
-/// The largest register tile of the instruction set.
+/// Returns the largest register tile of the instruction set.
 cpu::f32::Tile LargestTile(const MachineFacts& machine) {
   if (machine.vector_lanes >= 16) return cpu::f32::kAvx512Tile;
   if (machine.vector_lanes >= 8) return cpu::f32::kAvx2Tile;
   return cpu::f32::kGenericTile;
 }
 
-/// One matrix product as the tiles see it.
+/// Describes one matrix product as the tiles see it.
 struct Gemm {
   int64_t pixels = 0;
   int64_t pixels_per_row = 0;  ///< tiles do not cross rows of so many pixels; 0: they may
@@ -30,8 +30,8 @@ struct Gemm {
   bool sums_in_parts = true;
 };
 
-/// Cycles that one step along the depth takes in a tile: multiply-adds of 16 lanes, or, where there
-/// are too few of them in flight, their latency.
+/// Returns the cycles that one step along the depth takes in a tile: multiply-adds of 16 lanes, or
+/// their latency if too few of them are in flight.
 double StepCycles(int64_t pixels, int64_t width, bool sums_in_parts) {
   constexpr double kLatency = 4;
   double parts = 1;
@@ -105,7 +105,7 @@ void AddGemm(const Context& context, const Gemm& gemm) {
       groups_first ? static_cast<double>(CeilDiv<int64_t>(gemm.outputs, cpu::f32::kMostWidth))
                    : 1.0;
   terms.Add("pointers", fills * static_cast<double>(gemm.taps * gemm.convolutions) * groups);
-  // Inputs that every group of channels reads anew.
+  // Every group of channels reads these inputs again.
   const auto x_bytes = static_cast<double>(BytesOf(context.call().Input(GemmInput::kX)));
   terms.Add("reread_bytes", groups_first && x_bytes > l1 ? x_bytes * (groups - 1) : 0.0);
 }

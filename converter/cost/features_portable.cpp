@@ -1,4 +1,4 @@
-// Portable kernels: rows of strided operands (backends/cpu/kernels/portable).
+// Models portable kernels, which walk rows of strided operands (backends/cpu/kernels/portable).
 #include <algorithm>
 
 #include "converter/cost/features_kernels.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostOperands = 3;
 
-/// The loops that a portable kernel runs, strides in elements.
+/// Describes the loops that a portable kernel runs, with strides in elements.
 using Nest = LoopNest<kMostOperands>;
 
 double RowOf(const Nest& nest) { return static_cast<double>(nest.RowLength()); }
@@ -29,7 +29,7 @@ const char* FunctionName(const ProfileOperands& operands) {
   return "any";
 }
 
-/// Functions that take about the same time share a model.
+/// Returns the model of a function: functions that take about the same time share one.
 const char* BinaryClass(const Context& context) {
   switch (context.call().AttributesAs<BinaryAttributes>().function) {
     case BinaryFunction::kDiv:
@@ -144,7 +144,7 @@ void Reduce(const Context& context) {
 
 namespace {
 
-/// What one copy from `x` to a part of the output costs.
+/// Contains the cost of copying from `x` to a part of the output.
 struct Copies {
   double rows = 0;
   double contiguous = 0;
@@ -157,7 +157,8 @@ struct Copies {
     nest.Simplify();
     if (const int crossing = nest.CrossingDimension(); crossing >= 0) {
       const int64_t across = nest.dims[crossing];
-      // Blocks of 4 x 4 in registers, what is left one by one; tiles of 32 x 32.
+      // The kernel uses blocks of 4 x 4 in registers, single elements for the rest; tiles of 32 x
+      // 32.
       const auto row = static_cast<int64_t>(RowOf(nest));
       const int64_t in_blocks = (across / 4 * 4) * (row / 4 * 4);
       const double blocked = static_cast<double>(in_blocks) / static_cast<double>(across * row);
@@ -193,7 +194,7 @@ Nest NestOfMovement(const Context& context, const TensorView& x) {
       break;
     }
     case OpKind::kReshape: {
-      // Both sides have the elements in one order: where one is dense, its strides under the
+      // Both sides have the elements in the same order: where one is dense, its strides under the
       // other's dimensions are known.
       const TensorView& dims = y.IsRowMajor() ? x : y;
       const TensorView& dense = y.IsRowMajor() ? y : x;
@@ -233,7 +234,7 @@ void Movement(const Context& context) {
         static_cast<double>(whole_output ? call.Output().Elements() : x.Elements());
     copies.Take(NestOfMovement(context, x), elements, x.dtype == call.Output().dtype);
   }
-  // All of them copy by the same code; a cast and a padding do more.
+  // The same code copies for all of them; a cast and a padding do more.
   CostTerms& terms = context.terms;
   if (kind != OpKind::kCast && kind != OpKind::kPad) terms.model = "cpu.copy.portable";
   if (copies.tiles > 0) terms.model += " transposed";

@@ -1,4 +1,4 @@
-// Kernels on bytes: products four bytes deep and 16 channels wide, and what goes over elements.
+// Models kernels on bytes: products four bytes deep and 16 channels wide, and elementwise work.
 #include <algorithm>
 
 #include "backends/cpu/caps/tiles.hpp"
@@ -33,7 +33,7 @@ void AddGemm(const Context& context, const QuantizedGemm& gemm) {
   terms.Add("weight_bytes", static_cast<double>(width * depth * gemm.taps * gemm.groups));
 }
 
-/// Fixed-point factors cost several times what a float product does.
+/// Adds the cost of fixed-point factors, several times that of a float product.
 void AddRescaled(const Context& context, Rounding rounding) {
   const auto outputs = static_cast<double>(context.call().Output().Elements());
   context.terms.Add("fixed_point_outputs", rounding == Rounding::kHalfEven ? 0.0 : outputs);
@@ -92,7 +92,7 @@ void QuantizedMatMul(const Context& context) {
 void QuantizedElements(const Context& context) {
   const OpCall& call = context.call();
   context.terms.Add("elements", static_cast<double>(call.Output().Elements()));
-  // What does not lie along the output is gathered element by element.
+  // Inputs whose layout differs from the output's are gathered element by element.
   const TensorView& x = call.Input(0);
   const bool alike = (x.IsRowMajor() && call.Output().IsRowMajor()) ||
                      (x.IsChannelsLast() && call.Output().IsChannelsLast());

@@ -1,4 +1,4 @@
-// Depthwise convolutions, pools, and functions along one dimension, channels in lanes
+// Models depthwise convolutions, pools, and functions along one dimension, with channels in lanes
 // (backends/cpu/kernels/f32).
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace tenon::converter::features {
 namespace {
 
-/// Vectors that `channels` take: whole ones, one of half size, then some of four lanes.
+/// Returns the vectors that `channels` take: whole ones, one of half size, then some of four lanes.
 double Vectors(int64_t channels, int lanes) {
   const int64_t whole = channels / lanes;
   int64_t left = channels % lanes;
@@ -36,7 +36,7 @@ void Depthwise(const Context& context) {
   const auto pixels = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
   const double vectors = Vectors(y.dims[1], context.machine.vector_lanes);
   const auto taps = static_cast<double>(int64_t{w.dims[2]} * w.dims[3]);
-  // Input columns that the pixels of all items read.
+  // Counts input columns that the pixels of all items read.
   const double columns =
       compact ? w.dims[2] * ((pixels - items) * attributes.strides[1] + items * w.dims[3])
               : pixels * taps;
@@ -59,7 +59,7 @@ void Pool(const Context& context) {
   const TensorView& y = call.Output();
   const auto windows = static_cast<double>(int64_t{y.dims[0]} * y.dims[2] * y.dims[3]);
   const double vectors = Vectors(y.dims[1], context.machine.vector_lanes);
-  // Of an average window, less what lies in the padding.
+  // Counts the taps of an average window, less those in the padding.
   double taps[2];
   for (int i = 0; i < 2; ++i) {
     const double kernel = std::min(attributes.kernel[i], x.dims[2 + i]);

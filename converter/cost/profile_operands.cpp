@@ -10,7 +10,7 @@
 namespace tenon::converter {
 namespace {
 
-/// How the elements of a tensor lie: "" for row-major without gaps.
+/// Returns the layout of a tensor's elements: "" for row-major without gaps.
 const char* Place(const TensorView& view) {
   if (view.IsRowMajor()) return "";
   if (view.IsChannelsLast()) return "last";
@@ -40,12 +40,12 @@ std::string OperandText(const TensorView& view) {
   text += '[';
   for (int i = 0; i < view.rank; ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", view.dims[i]);
   text += ']';
-  // Kernels pack constants as they like them.
+  // Kernels pack constants in their own layout.
   const std::string place = view.data != nullptr ? "" : Place(view);
   return place.empty() ? text : fmt::format("{}:{}", text, place);
 }
 
-/// Numbers that a quantized op reckons with: they change its result, never its time.
+/// Returns true for numbers that change a quantized op's result, but never its time.
 bool IsScaleOrBound(const OpRow& row, const AttributeField& field) {
   if (!TraitsOf(row.kind).quantized) return false;
   const std::string_view name = field.name;
@@ -121,7 +121,7 @@ void ProfileOperands::Add(const Shape& shape, DType dtype, std::vector<int32_t> 
   view.strides = strides_.emplace_back(std::move(strides)).data();
   view.dtype = dtype;
   view.rank = static_cast<uint8_t>(shape.rank);
-  // Only read: a power's exponent, and whether weights are constant.
+  // The data is only read: a power's exponent, and whether weights are constant.
   view.data = const_cast<void*>(data);
   views_.push_back(view);
 }

@@ -20,7 +20,7 @@ void Store(Value value, std::byte* element) {
   std::memcpy(element, &converted, sizeof converted);
 }
 
-// Bits of the significand, the hidden one included.
+// Returns the bits of the significand, including the hidden one.
 int SignificandBits(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -48,7 +48,7 @@ uint16_t HalfFromFloat(float value) {
   if (magnitude > 0x7F800000U) return static_cast<uint16_t>(sign | 0x7E00U);   // NaN
   if (magnitude >= 0x477FF000U) return static_cast<uint16_t>(sign | 0x7C00U);  // rounds past 65504
   if (magnitude < 0x38800000U) {
-    // Subnormal: a multiple of 2^-24, which nearbyint finds with the right rounding.
+    // A subnormal is a multiple of 2^-24, which nearbyint finds with the right rounding.
     const float scaled = std::bit_cast<float>(magnitude) * 16777216.0F;
     return static_cast<uint16_t>(sign | static_cast<uint32_t>(std::nearbyint(scaled)));
   }
@@ -173,7 +173,7 @@ std::vector<std::byte> RandomElements(DType dtype, int64_t count, uint64_t seed)
     const uint64_t next = generator.Next();
     std::byte* element = bytes.data() + offset;
     if (IsFloat(dtype)) {
-      // A number of exactly `significand` bits, so that no rounding depends on the machine.
+      // The number has exactly `significand` bits, so that no rounding depends on the machine.
       const auto steps = static_cast<double>(next >> (64 - significand));
       WriteElement(dtype, steps * step - 1.0, element);
     } else if (dtype == DType::kBool) {

@@ -22,7 +22,7 @@ FixedPoint QuantizeMultiplier(double factor) {
 
 FixedPoint DividedBy(FixedPoint factor, int64_t count) {
   int shift = 63 - std::countl_zero(static_cast<uint64_t>(count));
-  // The product below keeps to 63 bits, and the factor's shift to what fixed point has.
+  // This keeps the product below to 63 bits, and the factor's shift to the range of FixedPoint.
   shift = std::min(shift, 32);
   shift = std::min(shift, 31 + factor.shift);
   const int64_t wide = static_cast<int64_t>(factor.multiplier) << shift;

@@ -5,7 +5,7 @@
 namespace tenon::converter {
 namespace {
 
-// Labels of neighbours in a fresh order; an insertion takes the middle.
+// Labels of neighbours in a new order differ by this; an insertion takes the middle.
 constexpr int64_t kLabelGap = int64_t{1} << 20;
 
 }  // namespace
@@ -188,7 +188,7 @@ void Graph::EraseOp(OpId id) {
 }
 
 void Graph::EraseTensor(TensorId id) {
-  // A caller that breaks the rule leaves a reader of a dead tensor, which Verify reports.
+  // A caller that violates this leaves a reader of a dead tensor, which Verify reports.
   assert(!IsRead(id) && tensor(id).producer == kNone);
   TensorSlot& slot = tensors_[static_cast<size_t>(id)];
   names_.erase(slot.tensor.name);
@@ -223,7 +223,7 @@ void Graph::SetPortTensor(bool output, size_t index, TensorId id) {
   port.tensor = id;
   if (output) {
     std::vector<size_t>& ports = old_slot.output_ports;
-    // ReplaceUses takes the last one, so one tensor behind many outputs is no trouble.
+    // ReplaceUses takes the last one, so one tensor behind many outputs is fast.
     const auto found = std::find(ports.rbegin(), ports.rend(), index);
     std::swap(*found, ports.back());
     ports.pop_back();
@@ -240,7 +240,7 @@ size_t Graph::PositionOf(OpId id) const {
   const auto label = [this](OpId op) { return ops_[static_cast<size_t>(op)].label; };
   auto found = std::lower_bound(order_.begin(), order_.end(), id,
                                 [&](OpId a, OpId b) { return label(a) < label(b); });
-  // Labels are of no help only in an order that Verify refuses.
+  // Labels only fail to help in an order that Verify refuses.
   if (found == order_.end() || *found != id) found = std::find(order_.begin(), order_.end(), id);
   return static_cast<size_t>(found - order_.begin());
 }
@@ -314,14 +314,14 @@ void Graph::IndexInputs(OpId id) const {
 void Graph::AddUse(OpId id, size_t input, TensorId tensor) const {
   IndexedInput& indexed = ops_[static_cast<size_t>(id)].indexed[input];
   indexed = {tensor, kNoUse};
-  // Absent, or a breach that Verify reports.
+  // The input is absent, or invalid, which Verify reports.
   if (tensor < 0 || static_cast<size_t>(tensor) >= tensors_.size()) return;
   std::vector<Use>& uses = tensors_[static_cast<size_t>(tensor)].uses;
   indexed.use = uses.size();
   uses.push_back({id, static_cast<int32_t>(input)});
 }
 
-/// The last use takes the place of the removed one, so that no list is searched or moved.
+/// Moves the last use to the place of the removed one, so that no list is searched or shifted.
 void Graph::RemoveUse(OpId id, size_t input) const {
   const IndexedInput removed = ops_[static_cast<size_t>(id)].indexed[input];
   if (removed.use == kNoUse) return;

@@ -1,5 +1,5 @@
-// How the graph's ops meet the op table: views for shape rules and kernels, and adding ops with
-// inferred outputs.
+// Connects the graph's ops to the op table: makes views for shape rules and kernels, and adds ops
+// with inferred outputs.
 #include "converter/ir/graph.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"
@@ -7,7 +7,7 @@
 namespace tenon::converter {
 namespace {
 
-// Words of the op's complete struct; what is missing takes the row's defaults.
+// Returns the words of the op's complete struct; missing ones get the row's defaults.
 std::vector<int32_t> CompleteWords(const OpRow& row, const Attributes& attributes) {
   std::vector<int32_t> words = attributes.words();
   const size_t given = words.size();
@@ -48,11 +48,11 @@ std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout) {
   std::vector<int32_t> strides(static_cast<size_t>(shape.rank));
   int64_t next = 1;
   const auto place = [&](int32_t axis) {
-    // Only empty tensors, whose strides nobody follows, can pass the limit.
+    // Only empty tensors, whose strides are never used, can exceed the limit.
     strides[static_cast<size_t>(axis)] = static_cast<int32_t>(std::min<int64_t>(next, INT32_MAX));
     next = std::min<int64_t>(next * std::max(shape[axis], 1), INT32_MAX);
   };
-  // Axes that are not in row-major order, innermost first; the rest follows from the last.
+  // Lists axes that are not in row-major order, innermost first; the rest follows from the last.
   const bool outputs_last = layout == Layout::kOutputsLast && shape.rank >= 2;
   const bool channels_last = layout == Layout::kChannelsLast && shape.rank >= 3;
   if (outputs_last) place(0);
@@ -90,7 +90,7 @@ void OpCallView::AddView(const Tensor& tensor) {
   view.strides = strides.data();
   view.dtype = tensor.dtype;
   view.rank = static_cast<uint8_t>(shape.rank);
-  // Only read, and only by who asks whether a weight is constant.
+  // The data is only read, and only by code that asks whether a weight is constant.
   if (tensor.IsConstant()) view.data = const_cast<std::byte*>(tensor.constant->data());
   views_.push_back(view);
 }

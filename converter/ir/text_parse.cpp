@@ -11,7 +11,7 @@
 namespace tenon::converter {
 namespace {
 
-// Text is for tests and people: a longer constant is a slip of the pen, not a wish.
+// Text is for tests and people: a longer constant is an error, not intended.
 constexpr int64_t kMaxConstantBytes = int64_t{1} << 30;
 
 struct Type {
@@ -322,7 +322,7 @@ class GraphParser {
     return Status();
   }
 
-  // `%name`, not yet taken.
+  // Reads `%name`, which must not be taken yet.
   Result<std::string> ParseNewName(LineScanner& scanner) {
     TENON_RETURN_IF_ERROR(scanner.Expect('%'));
     TENON_ASSIGN_OR_RETURN(std::string name, scanner.Word());

@@ -6,7 +6,7 @@
 namespace tenon::converter {
 namespace {
 
-// A graph that breaks a rule is a fault of the pass or importer that made it, never of the user.
+// Reports a graph that breaks a rule: the pass or importer that made it is wrong, never the user.
 template <typename... Args>
 Error Broken(fmt::format_string<Args...> format, Args&&... args) {
   return InternalError("graph is broken: {}", fmt::format(format, std::forward<Args>(args)...));
@@ -61,7 +61,7 @@ Status VerifyOutputs(const Graph& graph, OpId id) {
   return Status();
 }
 
-// `done` says of each op whether it stands earlier in the order.
+// `done` says of each op whether it comes earlier in the order.
 Status VerifyOp(const Graph& graph, OpId id, const std::vector<bool>& done) {
   const Op& op = graph.op(id);
   if (static_cast<int>(op.kind) >= kOpKindCount) return Broken("\"{}\" has no valid kind", op.name);

@@ -75,14 +75,15 @@ class ArenaPlanner {
   int64_t end_ = 0;
 };
 
-/// Inputs (bit mask) that the op's kind or its kernel allows the output to take over.
+/// Returns inputs (bit mask) that the op's kind or its kernel allows the output to take over.
 uint32_t AllowedInputs(const Op& op) {
   const uint32_t by_kernel = op.caps == nullptr ? 0 : CapsOf(op).in_place_inputs;
   return GetOpRow(op.kind).in_place_inputs | by_kernel;
 }
 
-/// Another operand on the same bytes is read at other times than this one, unless it too may be
-/// taken over and is the same window: x + x, but not x + (a row of x), nor conv(x) + x.
+/// Returns whether the other inputs allow it. Another operand on the same bytes is read at other
+/// times than this one, unless it too may be taken over and is the same window: x + x is allowed,
+/// but not x + (a row of x), nor conv(x) + x.
 bool OtherInputsAllow(const Graph& graph, const Locations& locations, const Op& op, size_t input) {
   const uint32_t allowed = AllowedInputs(op);
   const TensorId source = op.inputs[input];

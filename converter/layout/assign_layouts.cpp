@@ -12,7 +12,7 @@ namespace {
 
 bool IsImage(const Tensor& tensor) { return tensor.shape.rank == 4; }
 
-/// Weights and biases keep the row-major order of the model: kernels know them by their role.
+/// Weights and biases keep the model's row-major order, because kernels know them by their role.
 bool IsActivation(const Op& op, size_t input) {
   return !TraitsOf(op.kind).convolution || input == ConvInput::kX || input == ConvInput::kResidual;
 }
@@ -31,7 +31,7 @@ std::optional<Layout> FixedLayout(LayoutNeed need) {
   return std::nullopt;
 }
 
-/// Layout after a transpose for which no element need move; row-major if there is none.
+/// Returns the layout after a transpose that moves no element; row-major if there is none.
 Layout TransposedLayout(const Graph& graph, const Op& op) {
   const Tensor& input = graph.tensor(op.inputs[0]);
   const Tensor& output = graph.tensor(op.outputs[0]);
@@ -82,13 +82,13 @@ class Assigner {
     return {};
   }
 
-  /// A graph output joined from parts is row-major part by part, each as soon as it is made: then
-  /// the parts need not live until the end, nor a channels-last whole.
+  /// A graph output that is joined from parts is converted to row-major part by part, each as soon
+  /// as it is made. Then neither the parts nor a channels-last whole need to live until the end.
   [[nodiscard]] bool JoinsOutput(const Op& op) const {
     return op.kind == OpKind::kConcat && graph_.IsOutput(op.outputs[0]);
   }
 
-  /// The op before which an input of `id` is converted.
+  /// Returns the op before which an input of `id` is converted.
   [[nodiscard]] OpId PlaceOfCopy(OpId id, size_t input) const {
     const Op& op = graph_.op(id);
     const OpId producer = graph_.tensor(op.inputs[input]).producer;
@@ -97,7 +97,7 @@ class Assigner {
     return k < next_.size() && next_[k] != kNone ? next_[k] : id;
   }
 
-  /// True if a reader's kernel takes nothing else.
+  /// Returns true if a reader's kernel takes nothing else.
   [[nodiscard]] bool ReadAsChannelsLast(TensorId tensor) const {
     for (const OpId reader : graph_.Consumers(tensor)) {
       const Op& op = graph_.op(reader);
@@ -115,7 +115,7 @@ class Assigner {
     switch (op.kind) {
       case OpKind::kTranspose:
         return TransposedLayout(graph_, op);
-      // These go over all elements and may as well write them where they are wanted.
+      // These visit all elements and can write them in the layout that is wanted.
       case OpKind::kQuantize:
         if (ReadAsChannelsLast(op.outputs[0])) return Layout::kChannelsLast;
         break;
@@ -135,7 +135,7 @@ class Assigner {
     return Layout::kRowMajor;
   }
 
-  /// The layout that input `index` must have; none if its kernel takes it as it is.
+  /// Returns the layout that input `index` must have; none if its kernel takes it as it is.
   [[nodiscard]] std::optional<Layout> InputLayout(const Op& op, size_t index, LayoutNeed need,
                                                   Layout output_layout) const {
     if (op.inputs[index] == kNone || !IsActivation(op, index)) return std::nullopt;
@@ -144,12 +144,12 @@ class Assigner {
     if (const auto fixed = FixedLayout(need)) return fixed;
     if (op.kind == OpKind::kReshape) return Layout::kRowMajor;
     const bool wants_one_layout = need == LayoutNeed::kDense || TraitsOf(op.kind).operands_alike;
-    // A small broadcast constant is read element by element wherever it lies.
+    // A small broadcast constant is read element by element in any layout.
     if (!wants_one_layout || (input.IsConstant() && need == LayoutNeed::kAny)) return std::nullopt;
     return output_layout;
   }
 
-  /// `reader`: the op that needs it, or kNone.
+  /// `reader` is the op that needs it, or kNone.
   Result<TensorId> Converted(TensorId tensor, Layout layout, OpId before, OpId reader) {
     if (graph_.tensor(tensor).layout == layout) return tensor;
     const auto key = std::make_pair(tensor, layout);

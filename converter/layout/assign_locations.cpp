@@ -21,7 +21,7 @@ bool SameStrides(const Shape& shape, const Strides& a, const Strides& b) {
   return true;
 }
 
-/// True if a kernel with this need takes an operand with these strides.
+/// Returns true if a kernel with this need takes an operand with these strides.
 bool Takes(LayoutNeed need, const Tensor& tensor, const Strides& strides) {
   if (SameStrides(tensor.shape, strides, DenseStrides(tensor.shape, tensor.layout))) return true;
   switch (need) {
@@ -45,7 +45,7 @@ bool IsWeight(const Op& op, size_t input) {
   return op.kind == OpKind::kConv && (input == ConvInput::kWeights || input == ConvInput::kBias);
 }
 
-/// Walks concatenations backwards and other views forwards.
+/// Visits concatenations backwards and other views forwards.
 class LocationAssigner {
  public:
   LocationAssigner(Graph& graph, PassReport& report, std::vector<int32_t>* stage_of_op)
@@ -83,7 +83,7 @@ class LocationAssigner {
 
   [[nodiscard]] bool OwnsBytes(TensorId id) const { return result_.at(id).root == id; }
 
-  /// Every op that reads the tensor takes these strides.
+  /// Returns true if every op that reads the tensor takes these strides.
   [[nodiscard]] bool ReadersTake(TensorId id, const Strides& strides) const {
     const Tensor& tensor = graph_.tensor(id);
     for (const OpId reader : graph_.Consumers(id)) {
@@ -97,7 +97,7 @@ class LocationAssigner {
     return true;
   }
 
-  /// A root, or a fresh window, that may be moved onto another root.
+  /// Returns true for a root, or a new window, that may be moved onto another root.
   [[nodiscard]] bool MayMove(TensorId id) const {
     return OwnsBytes(id) && !moved_onto_[id] && !graph_.tensor(id).IsConstant() &&
            !graph_.IsInput(id) && !graph_.IsOutput(id) && graph_.tensor(id).producer != kNone;
@@ -113,7 +113,7 @@ class LocationAssigner {
     int64_t begin = 0;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const int32_t extent = graph_.tensor(op.inputs[i]).shape[axis];
-      // Nothing need be done for an empty part, and a window at the end would lie outside.
+      // An empty part needs no action, and a window at the end would lie outside.
       placed[i] = extent == 0 ||
                   (IsOfStage(op.inputs[i], id) && PlacePart(op.inputs[i], whole, axis, begin, 0));
       placed_count += placed[i] && extent > 0 ? 1 : 0;
@@ -126,7 +126,7 @@ class LocationAssigner {
     return CopyOtherParts(id, placed);
   }
 
-  /// Parts that could not be placed are copied into theirs; the concatenation itself is then free.
+  /// Copies parts that could not be placed to their places, so the concatenation itself is free.
   Status CopyOtherParts(OpId id, const std::vector<bool>& placed) {
     const TensorId whole = graph_.op(id).outputs[0];
     const auto axis = graph_.op(id).attributes.As<ConcatAttributes>().axis;
@@ -165,13 +165,13 @@ class LocationAssigner {
     return stage_of_op_ == nullptr ? 0 : stage_of_op_->at(static_cast<size_t>(id));
   }
 
-  /// True if the tensor is made in the stage of `op`.
+  /// Returns true if the tensor is made in the stage of `op`.
   [[nodiscard]] bool IsOfStage(TensorId id, OpId op) const {
     const OpId producer = graph_.tensor(id).producer;
     return producer == kNone || StageOf(producer) == StageOf(op);
   }
 
-  /// The part of `whole` that starts at `begin` along `axis`.
+  /// Returns the part of `whole` that starts at `begin` along `axis`.
   [[nodiscard]] Location Window(TensorId whole, int32_t axis, int64_t begin) const {
     Location location = result_.at(whole);
     location.offset += begin * location.strides[static_cast<size_t>(axis)] *
@@ -187,8 +187,8 @@ class LocationAssigner {
     return PlaceBackwards(part, Window(whole, axis, begin), depth);
   }
 
-  /// Makes `id` the window `location`, and what it is a view of too where that is possible, so
-  /// that the op at the start of a chain of views writes straight into its place.
+  /// Makes `id` the window `location`, and also the tensor it is a view of where that is possible,
+  /// so that the op at the start of a chain of views writes directly to its place.
   bool PlaceBackwards(TensorId id, const Location& location, int depth) {
     if (!MayMove(id) || !ReadersTake(id, location.strides)) return false;
     const OpId producer = graph_.tensor(id).producer;
@@ -220,7 +220,7 @@ class LocationAssigner {
     moved_onto_.Mark(location.root);
   }
 
-  /// Strides of the input of a same-elements op whose output has `strides`.
+  /// Returns the input's strides for a same-elements op whose output has `strides`.
   [[nodiscard]] std::optional<Strides> SourceStrides(const Op& op, const Strides& strides) const {
     const Shape& input = graph_.tensor(op.inputs[0]).shape;
     const Shape& output = graph_.tensor(op.outputs[0]).shape;
@@ -243,7 +243,7 @@ class LocationAssigner {
     }
   }
 
-  /// Makes the output of a view op a window on its input, where nothing stands against it.
+  /// Makes the output of a view op a window on its input, where nothing prevents it.
   void PlaceForward(OpId id) {
     const Op& op = graph_.op(id);
     if (result_.elided[static_cast<size_t>(id)] || op.outputs.size() != 1) return;
@@ -253,8 +253,8 @@ class LocationAssigner {
     const TensorId output = op.outputs[0];
     std::optional<Location> window = ForwardWindow(op, result_.at(input));
     if (window.has_value()) {
-      // Strides of dimensions of 1 say nothing: a window without gaps gets those of a dense tensor,
-      // so that it may be handed over to one.
+      // Strides of dimensions of 1 have no effect: a window without gaps gets those of a dense
+      // tensor, so that it may be handed over to one.
       Strides dense = DenseStrides(graph_.tensor(output).shape, graph_.tensor(output).layout);
       if (SameStrides(graph_.tensor(output).shape, window->strides, dense)) {
         window->strides = std::move(dense);
@@ -304,8 +304,8 @@ class LocationAssigner {
         return window;
       }
       case OpKind::kCopy:
-        // Between equal layouts it is there to move the bytes: its source is to die, or is needed
-        // in two places.
+        // Between equal layouts the copy's purpose is to move the bytes: its source must die, or is
+        // needed in two places.
         if (source.layout == output.layout ||
             !SameStrides(output.shape, input.strides, DenseStrides(output.shape, output.layout))) {
           return std::nullopt;
@@ -317,7 +317,7 @@ class LocationAssigner {
           const auto k = static_cast<size_t>(i);
           window.offset += static_cast<int64_t>(attributes.begins[i]) * input.strides[k] *
                            DTypeBytes(source.dtype);
-          // Where one element is taken the step may be any number and says nothing.
+          // Where one element is taken, the step may be any number and has no effect.
           if (attributes.sizes[i] == 1) continue;
           if (attributes.steps[i] < 1) return std::nullopt;
           window.strides[k] = input.strides[k] * attributes.steps[i];
@@ -329,7 +329,7 @@ class LocationAssigner {
     }
   }
 
-  /// Tensors that others have become windows on: they must stay roots.
+  /// Marks tensors that others have become windows on: they must stay roots.
   class RootMarks {
    public:
     [[nodiscard]] bool operator[](TensorId id) const {
@@ -359,7 +359,7 @@ class LocationAssigner {
 std::vector<int32_t> ReshapeStrides(const Shape& dims, const std::vector<int32_t>& strides,
                                     const Shape& new_dims) {
   Strides result(static_cast<size_t>(new_dims.rank), 1);
-  // Compare groups of dimensions with equal products, from the last; inside a group the old ones
+  // Compares groups of dimensions with equal products, from the last; inside a group the old ones
   // must be contiguous among themselves.
   int32_t old_axis = dims.rank - 1;
   int32_t new_axis = new_dims.rank - 1;

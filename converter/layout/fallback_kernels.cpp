@@ -21,13 +21,14 @@ bool IsDense(const Shape& shape, const Strides& strides, Layout layout) {
   return SameStrides(shape, strides, DenseStrides(shape, layout));
 }
 
-/// Weights and biases: kernels know them by their role, and read them in orders of their own.
+/// Returns true for weights and biases: kernels know them by their role, and read them in orders of
+/// their own.
 bool IsParameter(const Op& op, size_t input) {
   return (TraitsOf(op.kind).convolution || TraitsOf(op.kind).matrix_product) &&
          (input == GemmInput::kWeights || input == GemmInput::kBias);
 }
 
-/// Why the kernel cannot take the operands as they are; null if it can.
+/// Returns why the kernel cannot take the operands as they are; null if it can.
 const char* Refusal(const KernelCaps& caps, const Graph& graph, const Locations& locations,
                     const Op& op, const OpCall& call) {
   if (const char* reason = caps.supports(call)) return reason;

@@ -26,8 +26,8 @@ struct Gap {
   int64_t bytes = 0;
 };
 
-/// The largest piece of the workspace's arena that is free during its only step, its own bytes
-/// counted as free; of equal ones the first.
+/// Returns the largest piece of the workspace's arena that is free during its only step, where its
+/// own bytes count as free; of equal ones the first.
 Gap LargestGap(const ArenaPlan& arena, const PlannedStorage& workspace) {
   std::vector<std::pair<int64_t, int64_t>> taken;
   for (const PlannedStorage& storage : arena.storages) {
@@ -67,7 +67,7 @@ int64_t GrowWorkspaces(Graph& graph, ArenaPlan& arena) {
     if (found != storages.end()) storage = arena.storages[found->second];
     if (wanted <= storage.bytes) continue;
     const Gap gap = LargestGap(arena, storage);
-    // Kernels that can do without any are faster with all of it only.
+    // Kernels that can run without a workspace are faster only with all of it.
     if (gap.bytes <= storage.bytes || (storage.bytes == 0 && gap.bytes < wanted)) continue;
     storage.offset = gap.offset;
     storage.bytes = std::min(wanted, gap.bytes);

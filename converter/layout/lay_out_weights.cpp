@@ -9,8 +9,8 @@
 namespace tenon::converter {
 namespace {
 
-/// The order in which the op's kernel reads its weights in place; row-major also if they cannot be
-/// laid out, or are.
+/// Returns the order in which the op's kernel reads its weights in place; also row-major if they
+/// cannot be laid out, or already are.
 Layout WantedLayout(const Graph& graph, const Op& op) {
   const WeightsOrder order = CapsOf(op).weights;
   if (order == WeightsOrder::kRowMajor || op.inputs.size() <= GemmInput::kWeights)
@@ -26,7 +26,7 @@ Layout WantedLayout(const Graph& graph, const Op& op) {
                                                                : Layout::kRowMajor;
 }
 
-/// The same elements, laid out by `strides` instead of row-major.
+/// Returns the same elements, laid out by `strides` instead of row-major.
 std::vector<std::byte> Permuted(const Tensor& tensor, const std::vector<int32_t>& strides) {
   std::vector<std::byte> bytes(tensor.constant->size());
   const auto size = static_cast<size_t>(DTypeBytes(tensor.dtype));

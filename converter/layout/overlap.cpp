@@ -6,7 +6,7 @@
 namespace tenon::converter {
 namespace {
 
-/// From the start of a root to behind the tensor's last byte.
+/// Returns the distance from the start of a root to just after the tensor's last byte.
 int64_t EndOf(const Graph& graph, const Locations& locations, TensorId id) {
   const Tensor& tensor = graph.tensor(id);
   const Location& location = locations.at(id);
@@ -37,8 +37,8 @@ bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a, Tens
   const int64_t element = DTypeBytes(graph.tensor(a).dtype);
   int64_t left_a = at_a.offset / element;
   int64_t left_b = at_b.offset / element;
-  // The corners of both windows as indices of the root: equal strides are one axis (one of them has
-  // extent 1, or the other's stride would be larger).
+  // Takes the corners of both windows as indices of the root: equal strides are one axis (one of
+  // them has extent 1, or the other's stride would be larger).
   for (size_t i = 0; i < axes.size();) {
     const int32_t stride = at_a.strides[axes[i]];
     if (stride <= 0) return true;

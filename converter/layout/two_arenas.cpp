@@ -9,14 +9,14 @@
 namespace tenon::converter {
 namespace {
 
-/// Storages by the tensors and ops that they are for.
+/// Finds storages by the tensors and ops that they are for.
 struct StorageIndex {
   explicit StorageIndex(const ArenaPlan& plan) {
     for (size_t i = 0; i < plan.storages.size(); ++i) {
       if (plan.storages[i].root != kNone) of_root[plan.storages[i].root] = i;
     }
   }
-  /// None: a constant.
+  /// Returns none for a constant.
   [[nodiscard]] std::optional<size_t> Find(const Locations& locations, TensorId id) const {
     if (id == kNone) return std::nullopt;
     const auto found = of_root.find(locations.at(id).root);
@@ -25,7 +25,7 @@ struct StorageIndex {
   std::unordered_map<TensorId, size_t> of_root;
 };
 
-/// Storages that hand over to each other lie in one place.
+/// Groups storages that hand over to each other and so lie in one place.
 struct Group {
   std::vector<size_t> storages;
   int64_t first_step = INT64_MAX;
@@ -73,7 +73,7 @@ class Grouper {
   }
 
  private:
-  /// The caller writes inputs and reads outputs. A workspace is used over and over again: as much
+  /// The caller writes inputs and reads outputs. A workspace is used repeatedly: it counts as much
   /// as all that its op reads and writes.
   void MeasureTraffic() {
     traffic_.assign(plan_.storages.size(), 0);
@@ -130,7 +130,7 @@ class Spreader {
     for (auto& live : live_) live.assign(std::max<size_t>(steps, 1), 0);
   }
 
-  /// All start in `keep`; those leave it of which `price` is least for what they relieve.
+  /// All start in `keep`; those with the least `price` for their relief are moved out.
   template <typename Price>
   bool Run(int32_t keep, const Price& price) {
     std::fill(space_of_.begin(), space_of_.end(), keep);
@@ -182,7 +182,7 @@ class Spreader {
     return true;
   }
 
-  /// Bytes by which the space would be less over its limit, summed over steps.
+  /// Returns by how many bytes the space would be less over its limit, summed over steps.
   [[nodiscard]] double Relief(const Group& group, int32_t space) const {
     int64_t relief = 0;
     for (int64_t s = group.first_step; s <= group.last_step; ++s) {
@@ -240,7 +240,7 @@ class TwoArenaPlanner {
   }
 
  private:
-  /// Live bytes say nothing of gaps: where those take more than there is, less is spread.
+  /// Live bytes do not include gaps: if those need more than there is, the live limit is reduced.
   template <typename Price>
   bool Try(int32_t keep, const Price& price) {
     constexpr int kMostRounds = 12;

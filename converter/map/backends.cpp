@@ -12,7 +12,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Runs any operands of this op that its rule allows, on this backend.
+/// Finds the backend's kernel that runs any operands of this op that its rule allows.
 const KernelCaps* AnyStridesKernel(const BackendCaps& backend, const Graph& graph, const Op& op) {
   const OpCallView view(graph, op);
   for (const KernelCaps& caps : backend.kernels) {

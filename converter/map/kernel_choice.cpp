@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPicosecondsPerMillisecond = 1e9;
 
-/// Which of an op's marks it is given, and why not the others.
+/// Says which of an op's marks is chosen, and why the others are not.
 struct Decision {
   const Mark* mark = nullptr;
   std::string against_others;  ///< empty: their priority

@@ -17,7 +17,7 @@ int64_t WorkspaceBytes(const KernelCaps& caps, const OpCall& call, const MarkOpt
              : static_cast<int64_t>(caps.workspace_bytes(call, options.threads));
 }
 
-/// Why the kernel is not to run the op; empty if it may.
+/// Returns why the kernel must not run the op; empty if it may.
 std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOptions& options) {
   if (const char* reason = caps.supports(call)) return reason;
   if (options.workspace_limit.has_value()) {
@@ -37,8 +37,8 @@ std::string Refusal(const KernelCaps& caps, const OpCall& call, const MarkOption
   return {};
 }
 
-/// The kernels that may run an op, best first: those of the board's instruction set, then the
-/// others. Kernels that work in place have a list of their own.
+/// Returns the kernels that may run an op, best first: those of the board's instruction set, then
+/// the others. Kernels that work in place have a list of their own.
 std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kind,
                                           const MarkOptions& options, bool in_place = false) {
   std::vector<const KernelCaps*> kernels;
@@ -57,7 +57,7 @@ std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kin
   return kernels;
 }
 
-/// The first kernel that takes the op, with the reasons of those before it.
+/// Finds the first kernel that takes the op, with the reasons of those before it.
 void FindKernel(const BackendCaps& backend, const OpCall& call, OpKind kind,
                 const MarkOptions& options, Mark& mark) {
   for (const KernelCaps* caps : KernelsFor(backend, kind, options)) {
@@ -74,7 +74,7 @@ void FindKernel(const BackendCaps& backend, const OpCall& call, OpKind kind,
                     : mark.refused.back().second;
 }
 
-/// The op as it would be on the marked backend.
+/// Returns the op as it would be on the marked backend.
 Op OnBackend(const Op& op, const Mark& mark) {
   Op mapped = op;
   mapped.backend = mark.backend;
@@ -111,7 +111,7 @@ Mark MarkBackend(const Graph& graph, const Op& op, const OpCall& call, const std
   return mark;
 }
 
-/// Output 0 could take the memory of an input among `inputs` (bit mask), as far as the graph says.
+/// Returns true if the graph lets output 0 take the memory of an input among `inputs` (bit mask).
 bool CouldTakeOver(const Graph& graph, const Op& op, uint32_t inputs) {
   const Tensor& output = graph.tensor(op.outputs[0]);
   for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {

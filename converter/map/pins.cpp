@@ -3,7 +3,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Backtracks to the last star only: linear but for the length of what stands between stars.
+/// Backtracks to the last star only: time is linear but for the length of the text between stars.
 bool GlobMatches(std::string_view pattern, std::string_view text) {
   size_t p = 0;
   size_t t = 0;

@@ -10,13 +10,13 @@
 namespace tenon::converter {
 namespace {
 
-/// One op with its weighted time on each backend.
+/// Contains one op with its weighted time on each backend.
 struct Sample {
   OpFacts facts;
   std::map<std::string, double> ms;
 };
 
-/// A fact that rows may bound, and how.
+/// Describes a fact that rows may bound, and how.
 struct Feature {
   int64_t (*value)(const OpFacts& facts);
   void (*set_most)(PriorityConstraints& when, int64_t most);
@@ -63,8 +63,8 @@ struct Bound {
   double ms = 0;     ///< of both sides, each on its fastest backend
 };
 
-/// The best bound on one feature. Walks the samples in order of the feature, moving each from the
-/// upper side to the lower.
+/// Finds the best bound on one feature. Visits the samples in order of the feature and moves each
+/// from the upper side to the lower.
 void TryBounds(const Feature& feature, std::vector<const Sample*> samples, Bound& best) {
   std::stable_sort(samples.begin(), samples.end(), [&](const Sample* a, const Sample* b) {
     return feature.value(a->facts) < feature.value(b->facts);
@@ -117,10 +117,10 @@ void RankKind(const std::string& op, const std::vector<const Sample*>& samples,
   AddRows(op, TotalsOf(upper), beyond, rows);
 }
 
-/// By kind of op and key.
+/// Stores samples by kind of op and key.
 using Samples = std::map<std::string, std::map<std::string, Sample>>;
 
-/// Those of the kind that were measured on every backend that any of them was measured on.
+/// Returns those of the kind that were measured on every backend used for any of them.
 std::vector<const Sample*> Comparable(const std::map<std::string, Sample>& of_kind) {
   std::set<std::string> backends;
   for (const auto& [key, sample] : of_kind) {
@@ -141,7 +141,7 @@ std::vector<Priority> RankBackends(const std::vector<MeasuredOp>& measured) {
   for (const MeasuredOp& op : measured) {
     Sample& sample = samples[op.facts.op][op.key];
     sample.facts = op.facts;
-    // The same op may have been found in several layouts: the faster one is what it can do.
+    // The same op may have been found in several layouts; the fastest one counts.
     const double ms = op.ms * op.places;
     const auto [at, is_new] = sample.ms.emplace(op.backend, ms);
     if (!is_new) at->second = std::min(at->second, ms);

@@ -5,7 +5,7 @@
 namespace tenon::converter {
 namespace {
 
-/// The mark that the op would be given: its pin's, else the best of the table.
+/// Returns the mark that the op would be given: its pin's, else the best of the table.
 const Mark* BestMark(const std::vector<Mark>& marks, const Pin* pin) {
   const Mark* best = nullptr;
   for (const Mark& mark : marks) {

@@ -7,7 +7,7 @@
 namespace tenon::converter {
 namespace {
 
-/// What the plan's ops are, beside what they took.
+/// Adds what the plan's ops are and how long they took.
 Status AddSteps(const PlanToProfile& subject, const Board& board, RunSamples& samples,
                 Profile& profile, std::vector<MeasuredOp>& measured) {
   TENON_ASSIGN_OR_RETURN(const PlanTables tables, PlanTables::Open(subject));

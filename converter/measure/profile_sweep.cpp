@@ -14,7 +14,7 @@ Shape MakeShape(const std::vector<int32_t>& dims) {
   return Shape(dims.data(), static_cast<int32_t>(dims.size()));
 }
 
-/// One chain of convolutions over images of `size`, with what `add` makes of the tensor so far.
+/// Adds one chain of convolutions over images of `size`; `add` appends a layer to the last tensor.
 template <typename AddLayer>
 void AddChain(const std::string& name, int size, int length, std::vector<SweepNetwork>& networks,
               const AddLayer& add) {
@@ -24,7 +24,7 @@ void AddChain(const std::string& name, int size, int length, std::vector<SweepNe
   networks.push_back(builder.Finish());
 }
 
-/// The number of output channels nearest to `wanted` that stays within the limit.
+/// Returns the number of output channels nearest to `wanted` that stays within the limit.
 int Affordable(const Shape& x, int wanted, int taps) {
   const int64_t each = int64_t{x[1]} * x[2] * x[3] * taps;
   return static_cast<int>(
@@ -65,7 +65,7 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                return builder.Conv(x, channels, i % 6 == 1 ? 5 : 3, stride, channels, i % 4 == 1);
              });
   }
-  // All in the second cache, weights and all.
+  // All of it fits in the second cache, including weights.
   for (const int size : {8, 12, 16, 24, 32}) {
     for (const int kernel : {1, 3}) {
       AddChain(fmt::format("small {} {}", kernel, size), size, 8, networks,
@@ -77,7 +77,7 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                });
     }
   }
-  // Weights that no cache holds.
+  // No cache can contain these weights.
   for (const int size : {4, 6, 8, 13}) {
     AddChain(fmt::format("heavy {}", size), size, 16, networks,
              [](SweepBuilder& builder, TensorId x, int i) {
@@ -86,14 +86,14 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                return builder.Conv(x, std::min(wanted, 640), kernel, 1, 1, true);
              });
   }
-  // One pixel, as classifiers end: as fast as the weights come.
+  // The images have one pixel, as at the end of classifiers: the speed is that of loading weights.
   for (const int length : {2, 4, 10}) {
     AddChain(fmt::format("one pixel {}", length), 1, length, networks,
              [](SweepBuilder& builder, TensorId x, int) {
                return builder.Conv(x, builder.Pick({320, 512, 1001, 1024, 1280}), 1, 1, 1, true);
              });
   }
-  // Images that no cache holds.
+  // No cache can contain these images.
   for (const int size : {160, 224}) {
     AddChain(fmt::format("large {}", size), size, 12, networks,
              [](SweepBuilder& builder, TensorId x, int i) {
@@ -103,7 +103,7 @@ void AddConvNetworks(std::vector<SweepNetwork>& networks) {
                                    true);
              });
   }
-  // Strides; few channels; odd numbers of them.
+  // These cover strides, few channels, and odd numbers of them.
   for (const int size : {16, 30, 56, 112, 160, 224}) {
     AddChain(fmt::format("strided {}", size), size, 10, networks,
              [](SweepBuilder& builder, TensorId, int i) {
@@ -182,7 +182,7 @@ void AddGemmNetworks(std::vector<SweepNetwork>& networks) {
     AddLayers(fmt::format("few layers {}", rows), rows, 4, networks);
   }
   AddLayers("many layers 1", 1, 48, networks);
-  // Of two activations, as in attention.
+  // These multiply two activations, as in attention.
   for (const int rows : {16, 50, 98, 197}) {
     SweepBuilder builder(fmt::format("attention {}", rows), static_cast<uint64_t>(rows) * 19);
     for (const int heads : {1, 2, 4}) {
@@ -248,7 +248,7 @@ TensorId SweepBuilder::Conv(TensorId x, int outputs, int kernel, int stride, int
     conv.pads[k] = conv.pads[k + 2] = kernel / 2;
   }
   if (relu) conv.activation.function = UnaryFunction::kRelu;
-  // Now and then another function than those that come for nothing.
+  // Some use a function other than those that cost nothing.
   if (!relu && outputs % 5 == 0) conv.activation.function = UnaryFunction::kSilu;
   const bool same = residual && stride == 1 && outputs == ShapeOf(x)[1];
   const std::vector<TensorId> inputs =

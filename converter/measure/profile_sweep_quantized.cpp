@@ -1,16 +1,16 @@
-// The sweep's quantized ops: as importers make them, channels-last int8 from end to end.
+// Makes the sweep's quantized ops as importers do, channels-last int8 from end to end.
 #include "converter/measure/profile_sweep.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// Chains of quantized ops on random bytes. Values do not matter, but for sums that do not saturate
-/// all alike: factors make of them about what an i8 holds.
+/// Builds chains of quantized ops on random bytes. Values do not matter, except that sums must not
+/// all saturate: factors bring them roughly into the range of an i8.
 class QuantizedBuilder {
  public:
   QuantizedBuilder(std::string name, uint64_t seed) : builder_(std::move(name), seed) {}
 
-  /// An input of f32, quantized.
+  /// Adds an input of f32 and quantizes it.
   TensorId Input(const std::vector<int32_t>& dims) {
     const TensorId x = builder_.Input(dims);
     return builder_.Add(OpKind::kQuantize, {x, Factor(1.0F / 64)}, Attributes(QuantizeAttributes()),

@@ -1,4 +1,4 @@
-// The sweep's elementwise, reducing and moving ops.
+// Makes the sweep's elementwise, reducing and moving ops.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@ const std::vector<std::vector<int32_t>> kShapes = {{1, 64},        {98, 192},   
                                                    {4, 50, 64},    {1, 98, 768}, {1, 64, 56, 56},
                                                    {1, 96, 96, 96}};
 
-/// Each shape is a network of its own, so that small operands stay in the nearest cache from run to
-/// run, as they do in models, where the op before has just written them.
+/// Names a network. Each shape is a network of its own, so that small operands stay in the nearest
+/// cache from run to run, as they do in models, where the op before has just written them.
 std::string NameOf(const char* kind, const char* function, const std::vector<int32_t>& dims) {
   return fmt::format("{} {} {}", kind, function, fmt::join(dims, "x"));
 }
@@ -34,7 +34,7 @@ void AddUnary(std::vector<SweepNetwork>& networks) {
   }
 }
 
-/// A second operand of every kind: as large, one per row, one per column, one for all.
+/// Returns a second operand's dims by kind: as large, one per row, one per column, one for all.
 std::vector<int32_t> Broadcast(std::vector<int32_t> dims, int kind) {
   if (kind == 1) dims.back() = 1;
   if (kind == 2) std::fill(dims.begin(), dims.end() - 1, 1);
@@ -66,7 +66,7 @@ void AddBinary(std::vector<SweepNetwork>& networks) {
           }
           binary.activation.function = UnaryFunction::kIdentity;
         }
-        // Chained: what was just written is read again.
+        // These are chained, so what was just written is read again.
         if (kind == 0) builder.Add(OpKind::kBinary, {z, y}, Attributes(binary), z);
       }
       networks.push_back(builder.Finish());
@@ -91,7 +91,7 @@ void AddReductions(std::vector<SweepNetwork>& networks) {
         builder.Add(OpKind::kReduce, {x}, Attributes(reduce), x);
       }
       if (rank == 4) {
-        // Over an image that a convolution made: channels are neighbours there.
+        // This runs over an image that a convolution made: its channels are neighbours in memory.
         const TensorId x = builder.Input(dims);
         const TensorId y = builder.Conv(x, dims[1], 1, 1, 1, false);
         ReduceAttributes reduce;
@@ -132,7 +132,7 @@ void AddSoftmax(std::vector<SweepNetwork>& networks) {
   networks.push_back(builder.Finish());
 }
 
-/// Ops whose work is moving bytes. A negation behind them keeps them from becoming views of
+/// Adds ops whose work is moving bytes. A negation after them prevents them from becoming views of
 /// outputs.
 void AddMovement(std::vector<SweepNetwork>& networks) {
   for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 24, 14, 14},
@@ -150,7 +150,7 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
       builder.Add(OpKind::kUnary, {id}, Attributes(negation), id);
     };
     const TensorId image = builder.Conv(builder.Input(dims), dims[1], 1, 1, 1, false);
-    // To row-major, and seen otherwise.
+    // Converts to row-major and reshapes.
     ReshapeAttributes flat;
     flat.rank = 2;
     flat.dims[0] = dims[1];
@@ -176,7 +176,7 @@ void AddMovement(std::vector<SweepNetwork>& networks) {
     CastAttributes cast;
     cast.to = static_cast<int32_t>(DType::kI32);
     builder.Add(OpKind::kCast, {rows}, Attributes(cast), rows);
-    // Two inputs of the graph side by side: neither can be written in its place.
+    // Joins two inputs of the graph: neither can be written in its place.
     ConcatAttributes concat;
     concat.axis = 1;
     const TensorId more = builder.Input(dims);

@@ -24,14 +24,15 @@ uint64_t Read(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/// Time that this thread was running: on a busy machine, ops that take longer than a time slice are
-/// interrupted in every run. Reading it is a system call, which is too much for small ops.
+/// Returns the time that this thread was running: on a busy machine, ops that take longer than a
+/// time slice are interrupted in every run. Reading it is a system call, which is too slow for
+/// small ops.
 uint64_t RunningNanoseconds() { return Read(CLOCK_THREAD_CPUTIME_ID); }
 uint64_t WallNanoseconds() { return Read(CLOCK_MONOTONIC); }
 
 using Clock = uint64_t (*)();
 
-/// What reading the clock adds to the time between two readings: the median of many.
+/// Returns what reading the clock adds to the time between two readings: the median of many.
 double CostOf(Clock clock) {
   std::vector<uint64_t> gaps(1001);
   for (uint64_t& gap : gaps) {
@@ -42,7 +43,7 @@ double CostOf(Clock clock) {
   return static_cast<double>(gaps[500]);
 }
 
-/// A plan file that is there as long as this lives.
+/// Owns a plan file that exists as long as this object lives.
 class TemporaryFile {
  public:
   static Result<TemporaryFile> Write(const std::vector<uint8_t>& bytes) {
@@ -80,8 +81,8 @@ class TemporaryFile {
   std::string path_;
 };
 
-/// Numbers of ordinary size: zeros or denormals would time something else. Integers are 0, which is
-/// in range as an index of anything.
+/// Returns numbers of ordinary size: zeros or denormals would measure something else. Integers are
+/// 0, which is in range as an index of anything.
 std::vector<std::byte> RandomInput(const tenon_port_info& port) {
   std::vector<std::byte> bytes(port.bytes);
   if (port.dtype != TENON_F32) return bytes;
@@ -97,7 +98,7 @@ Error RunFailed(const std::string& name, const tenon::Error& error) {
   return Error{ErrorKind::kBackend, fmt::format("{}: {}", name, error.message), {}};
 }
 
-/// One traced run.
+/// Stores one traced run.
 struct Trace {
   std::vector<std::vector<double>>* samples;
   Clock clock;
@@ -118,7 +119,7 @@ tenon_trace TraceWith(Trace& run) {
   return trace;
 }
 
-/// False if a device does some of the work: then this thread's time is not the op's.
+/// Returns false if a device does some of the work: then this thread's time is not the op's.
 bool RunsOnThisThread(const tenon::Plan& plan) {
   for (size_t i = 0; i < plan.OpCount(); ++i) {
     if (plan.Op(i).backend != std::string_view("cpu")) return false;

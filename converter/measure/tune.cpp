@@ -13,7 +13,7 @@ namespace {
 constexpr double kNanosecondsPerMs = 1e6;
 
 using OpKey = std::tuple<std::string, std::string, std::string>;  // unit, kernel, op
-/// Nanoseconds of all runs by variant; "" is the default.
+/// Contains the nanoseconds of all runs by variant; "" is the default.
 using SamplesOfVariants = std::map<std::string, std::vector<double>>;
 
 Status AddSamples(const PlanToProfile& subject, const Board& board, const RunSamples& samples,
@@ -31,7 +31,7 @@ Status AddSamples(const PlanToProfile& subject, const Board& board, const RunSam
   return {};
 }
 
-/// The row of the fastest variant, without one where the default is as fast.
+/// Returns the row of the fastest variant; it names none where the default is as fast.
 TunedOp Fastest(const OpKey& key, SamplesOfVariants& variants, double share) {
   TunedOp row;
   std::tie(row.unit, row.kernel, row.op) = key;
@@ -41,7 +41,7 @@ TunedOp Fastest(const OpKey& key, SamplesOfVariants& variants, double share) {
   for (auto& [name, samples] : variants) {
     if (name.empty()) continue;
     const Durations durations = Summarise(samples, kNanosecondsPerMs);
-    // Of two equal ones on a busy machine, one often has the better mean, seldom the better least.
+    // Noise often gives one of two equal variants the better mean, but seldom the better minimum.
     const bool is_sure = durations.min_ms < by_default.min_ms * share;
     if (durations.mean_ms >= by_default.mean_ms * share || !is_sure) continue;
     if (durations.mean_ms >= row.ms) continue;

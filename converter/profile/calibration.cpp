@@ -7,8 +7,8 @@
 namespace tenon::converter {
 namespace {
 
-/// All samples of one model: amounts over the measured time, so that a fit of 1 is the measured
-/// time, and errors count relatively.
+/// Contains all samples of one model. Amounts are divided by the measured time, so that a fit of 1
+/// is the measured time, and errors are relative.
 struct ModelSamples {
   std::vector<std::string> names;
   std::vector<std::vector<double>> rows;
@@ -82,7 +82,7 @@ std::vector<double> NonNegativeFit(const std::vector<std::vector<double>>& rows,
   }
   constexpr int kMostRounds = 20'000;
   constexpr double kStill = 1e-10;
-  // Draws terms that the samples cannot tell apart towards sharing the time.
+  // Makes terms that the samples cannot distinguish share the time.
   constexpr double kRidge = 1e-6;
   std::vector<double> fit(columns, 0.0);
   for (int round = 0; round < kMostRounds; ++round) {
@@ -124,7 +124,7 @@ std::optional<double> FittedModel::Predict(const CostTerms& terms) const {
   if (!predicted.has_value() || neighbours_.empty()) return predicted;
   // Amounts that differ by a factor of e^0.5 in one term are half as near.
   constexpr double kReach = 0.5;
-  // What says that the terms alone are right.
+  // This is the weight of the assumption that the terms alone are right.
   constexpr double kPrior = 0.25;
   const std::vector<double> place = PlaceOf(terms);
   double sum = 0;

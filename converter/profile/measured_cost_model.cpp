@@ -36,7 +36,7 @@ MeasuredCostModel::Estimate MeasuredCostModel::EstimateOf(const Graph& graph, co
   if (const auto found = measured_.find(key); found != measured_.end()) {
     return {CostSource::kMeasured, found->second};
   }
-  // What is not known of the places in memory must not make a measured op an unknown one.
+  // A measured op must not count as unknown just because its layout is not known.
   if (locations_ == nullptr) {
     const auto found = measured_without_strides_.find(WithoutStrides(key));
     if (found != measured_without_strides_.end()) return {CostSource::kMeasured, found->second};

@@ -1,4 +1,4 @@
-// Profiles as files.
+// Reads and writes profiles as files.
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -190,7 +190,7 @@ Json ToJson(const ProfiledModel& model) {
           {"mean_ms", times}};
 }
 
-/// One element a line: files that people can look through and compare.
+/// Writes one element per line, so that people can read and compare the files.
 void AppendArray(std::string& text, const char* key, const std::vector<Json>& elements) {
   text += fmt::format(",\n\"{}\": [", key);
   for (size_t i = 0; i < elements.size(); ++i) {
