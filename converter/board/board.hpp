@@ -77,8 +77,8 @@ struct MemorySpace {
   [[nodiscard]] int64_t usable_bytes() const { return bytes - reserve_bytes; }
 };
 
-/// A link between two memory spaces, and the unit (kind "dma") that moves bytes over it; without
-/// one, the unit that runs the op moves them.
+/// Describes a link between two memory spaces, and the unit (kind "dma") that moves bytes over it;
+/// without one, the unit that runs the op moves them.
 struct Link {
   std::string unit;
   std::string from;
@@ -100,9 +100,9 @@ struct PriorityConstraints {
   int64_t max_elements = INT64_MAX;
 };
 
-/// One row of the mapping list: `op` ("*": every op without a row of its own) on `backend`; 1 is
-/// best. The first of an op's rows whose conditions are met counts; an op without one is not given
-/// to the backend.
+/// Describes one row of the mapping list: `op` ("*": every op without a row of its own) on
+/// `backend`; 1 is best. The first of an op's rows whose conditions are met counts; an op without
+/// one is not given to the backend.
 struct Priority {
   std::string backend;
   std::string op;

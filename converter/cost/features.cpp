@@ -179,7 +179,7 @@ CostTerms InNetwork(const CostTerms& terms, double network_bytes, const MachineF
   struct Source {
     features::Level beyond;
     const char* term;
-    double bytes_per_cycle;  ///< while products go on: what matters is where the stalls begin
+    double bytes_per_cycle;  ///< during products, which decides where the stalls begin
   };
   constexpr Source kSources[] = {{features::Level::kL1, "weight_l2_stalls", 32},
                                  {features::Level::kL2, "weight_l3_stalls", 16},

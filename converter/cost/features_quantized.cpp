@@ -9,7 +9,7 @@ namespace {
 
 using cpu::q8::kDepthStep;
 constexpr int64_t kChannelStep = cpu::q8::kWidthStep;  // lanes of a register of sums
-constexpr int64_t kDepthwiseStep = 64;                 // channels that one register of bytes holds
+constexpr int64_t kDepthwiseStep = 64;                 // channels in one register of bytes
 
 struct QuantizedGemm {
   int64_t pixels = 0;

@@ -10,7 +10,7 @@
 
 namespace tenon::converter {
 
-/// Is the factor multiplier * 2^(shift - 31); multiplier 0 or in [2^30, 2^31), shift >= -31.
+/// Represents multiplier * 2^(shift - 31); multiplier 0 or in [2^30, 2^31), shift >= -31.
 struct FixedPoint {
   int32_t multiplier = 0;
   int32_t shift = 0;

@@ -15,7 +15,7 @@ constexpr int64_t kLabelGap = int64_t{1} << 20;
 std::string Graph::UniqueName(std::string_view wanted) {
   std::string base(wanted.empty() ? std::string_view("tensor") : wanted);
   if (!names_.contains(base)) return base;
-  // Remembering the last suffix keeps thousands of equal names from costing a quadratic search.
+  // Remembering the last suffix avoids a quadratic search for thousands of equal names.
   int& suffix = next_suffix_[base];
   std::string candidate;
   do {

@@ -230,7 +230,7 @@ class Graph {
   struct OpSlot {
     Op op;
     bool alive = false;
-    bool touched = false;               ///< somebody may have changed op.inputs since Sync
+    bool touched = false;               ///< op.inputs may have changed since Sync
     int64_t label = 0;                  ///< grows along the order
     std::vector<IndexedInput> indexed;  ///< the inputs that `uses` know of
   };

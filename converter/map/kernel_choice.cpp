@@ -211,7 +211,7 @@ Result<std::vector<MappedOp>> ChooseKernels(Graph& graph, const KernelChoiceOpti
 
 int64_t PackedBytes(const Graph& graph) {
   using PackedBytesFunction = size_t (*)(const OpCall&);
-  // Kernels with the same function pack alike.
+  // Kernels with the same function pack in the same way.
   std::set<std::pair<PackedBytesFunction, PackingKey>> known;
   int64_t bytes = 0;
   for (const OpId id : graph.OpOrder()) {

@@ -48,7 +48,8 @@ struct Mark {
 [[nodiscard]] std::vector<Mark> MarkOp(const Graph& graph, const Op& op,
                                        const MarkOptions& options);
 
-/// A kernel that runs an op over one of its inputs where the op's row alone would not allow it.
+/// Names a kernel that runs an op over one of its inputs where the op's row alone would not allow
+/// it.
 struct InPlaceKernel {
   const KernelCaps* kernel = nullptr;  ///< null: there is none
   int64_t workspace_bytes = 0;

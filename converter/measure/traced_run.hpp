@@ -13,7 +13,7 @@
 
 namespace tenon::converter {
 
-/// A converted model to measure.
+/// Contains a converted model to measure.
 struct PlanToProfile {
   std::string name;
   bool sweep = false;

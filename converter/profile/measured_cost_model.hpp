@@ -26,7 +26,7 @@ class MeasuredCostModel final : public CostModel {
   /// For a measured or calibrated op, `compute` is the whole time, and `fixed` and `bytes` are 0.
   [[nodiscard]] OpTime TimeOf(const Graph& graph, const Op& op, const Unit& unit) const override;
 
-  /// Is a time with its source. `ms` is set for measured and calibrated ops.
+  /// Contains a time and its source. `ms` is set for measured and calibrated ops.
   struct Estimate {
     CostSource source = CostSource::kAnalytic;
     double ms = 0;

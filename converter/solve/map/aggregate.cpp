@@ -15,7 +15,7 @@ struct State {
   std::vector<int32_t> missing;        ///< by op: predecessors without a segment
   std::vector<int32_t> turns;          ///< units, one per segment
   size_t left = 0;
-  int32_t runs_left = 0;  ///< no end is reached with fewer segments more
+  int32_t runs_left = 0;  ///< at least this many more segments are needed
 };
 
 class TurnSearch {

@@ -32,7 +32,7 @@ struct SegmentOps {
   int32_t unit = 0;
   std::vector<int32_t> ops;  ///< in order of execution
 };
-/// Is in an order in which no segment needs a later one.
+/// Lists segments in an order in which no segment needs a later one.
 using SegmentList = std::vector<SegmentOps>;
 
 struct SegmentTimes {

@@ -87,7 +87,7 @@ class FlowNetwork {
     return edges_[edge].left > 0 && level_[edges_[edge].to] == level_[from] + 1;
   }
 
-  std::vector<Edge> edges_;  ///< each with its reverse beside it
+  std::vector<Edge> edges_;  ///< each next to its reverse
   std::vector<std::vector<size_t>> edges_of_;
   std::vector<int32_t> level_;
   std::vector<size_t> next_;

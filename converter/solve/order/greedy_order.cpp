@@ -68,9 +68,9 @@ class GreedyScheduler {
   struct Candidate {
     int64_t change;  ///< of the live bytes
     int64_t during;  ///< live bytes while it runs, less those before
-    int64_t rank;    ///< the smaller the sooner
+    int64_t rank;    ///< smaller ranks come first
     Index node;
-    Index stamp;  ///< another than the node's: its costs have changed since
+    Index stamp;  ///< if unequal to the node's, its costs have changed since
     bool operator<(const Candidate& other) const {  // the largest is taken first
       return std::tie(change, during, rank) > std::tie(other.change, other.during, other.rank);
     }
@@ -130,7 +130,7 @@ class GreedyScheduler {
   Lists successors_;   ///< by node
   Lists touchers_of_;  ///< by storage
   std::vector<Index> waiting_for_;
-  std::vector<Index> touched_, touchers_;  ///< by storage: nodes that touch it; those done
+  std::vector<Index> touched_, touchers_;  ///< by storage: nodes done that use it; all that use it
   std::vector<Index> stamp_;               ///< by node: how often it has been offered
   std::vector<int64_t> rank_;              ///< by node
   std::vector<bool> done_;

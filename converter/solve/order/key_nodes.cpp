@@ -47,7 +47,7 @@ std::vector<bool> MarkKeyNodes(const Dag& dag, const std::vector<int>& order) {
   const auto count = static_cast<size_t>(dag.nodes);
   std::vector<size_t> position(count);
   for (size_t i = 0; i < count; ++i) position[static_cast<size_t>(order[i])] = i;
-  std::vector<int64_t> change(count + 1, 0);  // of the number of edges that pass by
+  std::vector<int64_t> change(count + 1, 0);  // of the number of edges that bypass it
   const auto pass = [&](size_t begin, size_t end) {
     if (begin >= end) return;
     ++change[begin];

@@ -12,7 +12,7 @@ constexpr size_t kWordBits = 64;
 
 using BitRow = std::vector<uint64_t>;
 
-/// A square matrix of bits, one row per node.
+/// Stores a square matrix of bits, one row per node.
 class BitRows {
  public:
   explicit BitRows(size_t count)

@@ -7,7 +7,7 @@
 
 namespace tenon::converter {
 
-/// Is the number of a node or a storage.
+/// Numbers a node or a storage.
 using Index = uint32_t;
 
 /// A storage lives from the first node that uses it to the last one; at least one node uses it.
@@ -28,7 +28,7 @@ struct HandOver {
 struct MemoryNode {
   std::vector<Index> predecessors;  ///< each once; smaller than the node's own number
   std::vector<Index> storages;      ///< read or written, each once
-  int64_t transient_bytes = 0;      ///< needed besides while this node runs
+  int64_t transient_bytes = 0;      ///< needed only while this node runs
   std::vector<HandOver> hand_overs;
 };
 

@@ -13,10 +13,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A gap of this fraction of the peak only justifies a short search.
+// A gap of one part in this many of the peak only justifies a short search.
 constexpr int64_t kNegligiblePart = 10'000;
 constexpr int64_t kFirstRoundWork = 1 << 19;
-// There is slack if the limit exceeds the lower bound by more than this fraction of it.
+// There is slack if the limit exceeds the lower bound by more than one part in this many.
 constexpr int64_t kSlackPart = 200;
 // Runs after restarts get longer once each order has been tried.
 constexpr int64_t kFirstRunWorkPerBuffer = 512;

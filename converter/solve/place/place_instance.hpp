@@ -10,7 +10,7 @@
 
 namespace tenon::converter {
 
-/// A buffer that takes space, in units of Instance::unit bytes.
+/// Describes a buffer that takes space, in units of Instance::unit bytes.
 struct InstanceBuffer {
   int first_section = 0;
   int last_section = 0;  ///< inclusive

@@ -6,9 +6,10 @@
 
 namespace tenon::converter {
 
-/// A bounded, set-associative cache. A state is a set of unplaced buffers (by hash) with a least
-/// offset for each: if no placement exists above some least offsets, none exists above larger ones.
-/// When full, the cache forgets old states, so its memory is bounded and its answers stay correct.
+/// Implements a bounded, set-associative cache. A state is a set of unplaced buffers (by hash) with
+/// a least offset for each: if no placement exists above some least offsets, none exists above
+/// larger ones. When full, the cache forgets old states, so its memory is bounded and its answers
+/// stay correct.
 class NogoodCache {
  public:
   NogoodCache();

@@ -73,7 +73,7 @@ class Dealer {
   const std::vector<CoreTask>& tasks_;
   int32_t cores_;
   Picoseconds wait_;
-  std::vector<Picoseconds> free_;  ///< by worker: when it is
+  std::vector<Picoseconds> free_;  ///< by worker: when it becomes free
   std::vector<Picoseconds> end_;   ///< by task
   CoreAssignment result_;
 };

@@ -92,7 +92,7 @@ class PipelineSimulator {
   int32_t inputs_;
   size_t units_ = 0;
   std::vector<int32_t> started_, done_;  ///< inputs, by stage
-  std::vector<Picoseconds> ends_;        ///< by stage: of what it is at, or kIdle
+  std::vector<Picoseconds> ends_;        ///< by stage: of its current input, or kIdle
 };
 
 }  // namespace
@@ -127,7 +127,7 @@ void ChooseDepths(const std::vector<PipelineStage>& stages, int32_t most,
   const Picoseconds bound = PeriodBound(stages);
   Picoseconds reached = period();
   while (reached > bound + bound / 50) {
-    const Picoseconds worth = reached - reached / 200;  // a buffer more
+    const Picoseconds worth = reached - reached / 200;  // below, one more buffer is worth it
     PipelineChannel* deeper = nullptr;
     for (PipelineChannel& channel : channels) {
       if (channel.depth == most) continue;

@@ -27,7 +27,7 @@ struct StageUnit {
   int32_t same_as = -1;  ///< an earlier unit that is this one's equal (another core), or -1
 };
 
-/// A tensor that passes between ops. Its bytes count once per stage that reads them.
+/// Describes a tensor that passes between ops. Its bytes count once per stage that reads them.
 struct StageValue {
   int32_t writer = -1;           ///< op, or -1: the caller
   std::vector<int32_t> readers;  ///< ops, ascending

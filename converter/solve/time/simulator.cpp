@@ -19,9 +19,9 @@ constexpr int64_t kServicePerPicosecond = int64_t{720720} << 20;
 /// Has 128 bits for times of 2^62 in those parts.
 using Service = __int128;
 
-/// A port shared by steps. Each user gets the same share of it. So it suffices to store how much
-/// one user that had always been there would have got, and at which value of that each user is
-/// done.
+/// Simulates a port shared by steps. Each user gets the same share of it. So it suffices to store
+/// how much one user that had always been there would have got, and at which value of that each
+/// user is done.
 class SharedPort {
  public:
   void Join(Picoseconds now, int32_t step, Picoseconds alone) {

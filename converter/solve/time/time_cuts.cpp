@@ -172,7 +172,7 @@ void TimeCuts::FindTransfers() {
 void TimeCuts::Push(Index from, Picoseconds time, std::vector<Picoseconds>& earliest) const {
   const bool at_start = from == cuts_.size();
   const int64_t room = at_start ? 0 : std::max<int64_t>(problem_.fast_bytes - cuts_[from].bytes, 0);
-  FetchedBefore before(room);  // what fits into that room might have been
+  FetchedBefore before(room);  // what fits into `room` may have been fetched
   Picoseconds total = 0;
   constexpr size_t kMostTransfers = 4000;
   size_t seen = 0;
