@@ -1,5 +1,4 @@
-// Reads and writes rows of a priority table as JSON: boards and profiles with a measured table have
-// them.
+// Reads and writes rows of a priority table as JSON, for boards and profiles with such a table.
 #pragma once
 
 #include <nlohmann/json.hpp>

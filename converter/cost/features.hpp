@@ -47,8 +47,7 @@ struct CostTerms {
 [[nodiscard]] CostTerms KernelTerms(const ProfileOperands& operands, const MachineFacts& machine,
                                     int threads);
 
-/// Returns the terms of the coarse model of the op's kind, "conv": work and bytes, whatever the
-/// kernel.
+/// Returns the terms of the kind's coarse model, "conv": work and bytes, whatever the kernel.
 [[nodiscard]] CostTerms KindTerms(const ProfileOperands& operands, const MachineFacts& machine);
 
 /// Adapts the terms to a whole network, whose weights are read from whichever cache can contain all

@@ -28,8 +28,7 @@ enum class Level { kL1, kL2, kShareOfL3, kL3 };
 void AddTraffic(const Context& context, double bytes, double footprint);
 /// Adds the traffic of the op's activations: inputs from `first_input` and outputs, once each.
 void AddActivationTraffic(const Context& context);
-/// Adds the term "activated": elements to which a function other than a clamp is applied after the
-/// product.
+/// Adds the term "activated": elements with a function other than a clamp after the product.
 void AddActivation(const Context& context, const Activation& activation);
 
 // These models are about register tiles (features_gemm.cpp).

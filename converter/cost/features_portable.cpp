@@ -157,8 +157,7 @@ struct Copies {
     nest.Simplify();
     if (const int crossing = nest.CrossingDimension(); crossing >= 0) {
       const int64_t across = nest.dims[crossing];
-      // The kernel uses blocks of 4 x 4 in registers, single elements for the rest; tiles of 32 x
-      // 32.
+      // Tiles of 32 x 32 are copied by blocks of 4 x 4 in registers; the rest by elements.
       const auto row = static_cast<int64_t>(RowOf(nest));
       const int64_t in_blocks = (across / 4 * 4) * (row / 4 * 4);
       const double blocked = static_cast<double>(in_blocks) / static_cast<double>(across * row);

@@ -66,8 +66,7 @@ class Attributes {
                 std::min(sizeof value, words_.size() * 4));
     return value;
   }
-  /// Returns the member `T` of the struct that begins at word `offset` (OpTraits::output_offset,
-  /// ...).
+  /// Returns the struct's member `T` that begins at word `offset` (OpTraits::output_offset, ...).
   template <typename T>
   [[nodiscard]] T Member(int offset) const {
     T value{};
@@ -184,7 +183,7 @@ class Graph {
   [[nodiscard]] std::vector<OpId> Consumers(TensorId id) const;
   /// Returns true if an op or a graph output reads the tensor.
   [[nodiscard]] bool IsRead(TensorId id) const;
-  /// Returns the only op that reads the tensor, if it has exactly one reader and is no graph
+  /// Returns the only op that reads the tensor; kNone if there is none or several or a graph
   /// output.
   [[nodiscard]] OpId OnlyConsumer(TensorId id) const;
   /// Returns true if `a` comes before `b` in the order.

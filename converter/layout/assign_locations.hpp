@@ -32,8 +32,7 @@ namespace tenon::converter {
 
 // Tells whether two tensors that lie on the same root share bytes.
 
-/// Returns false if it is certain that no byte belongs to both windows (of tensors with these
-/// shapes).
+/// Returns false if it is certain that no byte belongs to both tensors' windows.
 [[nodiscard]] bool MayOverlap(const Graph& graph, const Locations& locations, TensorId a,
                               TensorId b);
 

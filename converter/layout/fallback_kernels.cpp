@@ -21,8 +21,7 @@ bool IsDense(const Shape& shape, const Strides& strides, Layout layout) {
   return SameStrides(shape, strides, DenseStrides(shape, layout));
 }
 
-/// Returns true for weights and biases: kernels know them by their role, and read them in orders of
-/// their own.
+/// Returns true for weights and biases: kernels know their role and read them in their own order.
 bool IsParameter(const Op& op, size_t input) {
   return (TraitsOf(op.kind).convolution || TraitsOf(op.kind).matrix_product) &&
          (input == GemmInput::kWeights || input == GemmInput::kBias);

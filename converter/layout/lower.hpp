@@ -30,8 +30,7 @@ struct Lowered {
   Locations locations;
 };
 
-/// Lowers the graph and adds the reports of its passes. Errors: those of ChooseKernels and
-/// ChooseFallbackKernels.
+/// Adds the reports of its passes. Errors: those of ChooseKernels and ChooseFallbackKernels.
 [[nodiscard]] Result<Lowered> Lower(Graph& graph, const LowerOptions& options,
                                     std::vector<PassReport>& reports);
 

@@ -43,13 +43,11 @@ struct Mark {
   [[nodiscard]] bool IsListed() const { return CanRun() && priority > 0; }
 };
 
-/// Returns one mark per backend, in the order of the board's units (without a board: of the
-/// backends).
+/// Returns one mark per backend, in the order of the board's units (without one: of the backends).
 [[nodiscard]] std::vector<Mark> MarkOp(const Graph& graph, const Op& op,
                                        const MarkOptions& options);
 
-/// Names a kernel that runs an op over one of its inputs where the op's row alone would not allow
-/// it.
+/// Names a kernel that runs an op over an input where the op's row alone would not allow it.
 struct InPlaceKernel {
   const KernelCaps* kernel = nullptr;  ///< null: there is none
   int64_t workspace_bytes = 0;

@@ -39,8 +39,7 @@ class VariantAt : public VariantChoice {
 /// Returns the names of the variants that the op's kernel has for it. Empty: it has none.
 [[nodiscard]] std::vector<std::string> VariantsOf(const Graph& graph, const Op& op);
 
-/// Sets the variant in `op.kernel` to the one that `choice` names; to none if the kernel does not
-/// have it.
+/// Sets the variant in `op.kernel` to the one that `choice` names; none if the kernel lacks it.
 void UseVariant(const Graph& graph, Op& op, const Unit& unit, const VariantChoice& choice);
 
 }  // namespace tenon::converter

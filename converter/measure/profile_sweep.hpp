@@ -38,8 +38,7 @@ class SweepBuilder {
     const int32_t dims[] = {static_cast<int32_t>(values.size())};
     return network_.graph.AddConstantOf("values", dtype, Shape(dims), values);
   }
-  /// Returns the first input, which an op finds in the cache after a similar op has read it, as in
-  /// a model.
+  /// Returns the first input. A similar op has read it, so it is in the cache, as in a model.
   [[nodiscard]] TensorId Root() const { return network_.graph.inputs().front().tensor; }
   /// Adds small integers below `limit`, i64.
   TensorId Indices(int32_t count, int32_t limit);

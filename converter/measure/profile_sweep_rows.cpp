@@ -132,8 +132,7 @@ void AddSoftmax(std::vector<SweepNetwork>& networks) {
   networks.push_back(builder.Finish());
 }
 
-/// Adds ops whose work is moving bytes. A negation after them prevents them from becoming views of
-/// outputs.
+/// Adds ops that move bytes. A negation after them prevents them from becoming views of outputs.
 void AddMovement(std::vector<SweepNetwork>& networks) {
   for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 24, 14, 14},
                                                             {1, 96, 11, 11},

@@ -9,8 +9,7 @@ namespace tenon::converter {
 
 struct SearchEffort {
   int64_t downsets = 0;  ///< expanded
-  /// Counts one for each downset, and one per kVisitsPerWork nodes examined: about 1.5
-  /// microseconds.
+  /// Counts 1 per downset and 1 per kVisitsPerWork nodes examined, about 1.5 microseconds each.
   int64_t work = 0;
 };
 

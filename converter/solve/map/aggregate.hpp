@@ -20,8 +20,7 @@ struct AggregateProblem {
 };
 
 struct Aggregation {
-  /// Is indexed by op. Segments are numbered in an order in which no op needs one of a later
-  /// segment.
+  /// Is indexed by op. Segments are numbered so that no op needs one of a later segment.
   std::vector<int32_t> segment_of_op;
   std::vector<int32_t> unit_of_segment;
   bool exact = false;  ///< there is no aggregation with fewer segments

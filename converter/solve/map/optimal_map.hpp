@@ -59,8 +59,7 @@ struct OptimalMap {
 
 /// Returns the mapping with the least sum of the ops' times and, for every edge between two units,
 /// of what crosses and a start of the unit that it leads to. With two units no mapping has a
-/// smaller sum; with more, two at a time are cut anew until nothing improves. The search begins at
-/// `start`.
+/// smaller sum; with more, two at a time are cut anew until nothing improves, beginning at `start`.
 [[nodiscard]] std::vector<int32_t> CheapestWithoutParallelism(const OptimalMapProblem& problem,
                                                               std::vector<int32_t> start);
 

@@ -1,5 +1,4 @@
-// Numbers a set of downsets 0, 1, 2, ...: stores them as bit sets of equal length in one block of
-// memory.
+// Numbers downsets 0, 1, 2, ... and stores them as bit sets of equal length in one memory block.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,7 @@ std::vector<Index> SourceOrder(size_t count) {
 }
 
 /// Storages that are alive at the start are treated as if a node before all others wrote them;
-/// nodes need no edge for that, because precedence alone decides which nodes come before a key
-/// node.
+/// nodes need no edge for that, because precedence alone decides what comes before a key node.
 Dag PrecedenceOf(const MemoryProblem& problem) {
   Dag dag;
   dag.nodes = static_cast<int>(problem.nodes.size());

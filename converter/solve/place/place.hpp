@@ -21,8 +21,7 @@ struct Buffer {
 };
 
 struct PlaceOptions {
-  /// The search stops as soon as the peak is at most this. If empty, it looks for the smallest
-  /// peak.
+  /// The search stops as soon as the peak is at most this. If empty, the smallest is searched.
   std::optional<int64_t> limit;
   /// Limits the search effort in work units (sections of time examined, about a microsecond each),
   /// not in seconds, so that results are repeatable.

@@ -1,5 +1,4 @@
-// Checks placements. Shares no code with the placer, so that an error there cannot go unnoticed
-// here.
+// Checks placements. Shares no code with the placer, so that it does not repeat its errors.
 #include <algorithm>
 #include <limits>
 #include <map>

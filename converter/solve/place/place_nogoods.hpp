@@ -8,8 +8,8 @@ namespace tenon::converter {
 
 /// Implements a bounded, set-associative cache. A state is a set of unplaced buffers (by hash) with
 /// a least offset for each: if no placement exists above some least offsets, none exists above
-/// larger ones. When full, the cache forgets old states, so its memory is bounded and its answers
-/// stay correct.
+/// larger ones. When full, it forgets old states, so its memory is bounded and its answers stay
+/// correct.
 class NogoodCache {
  public:
   NogoodCache();

@@ -7,8 +7,7 @@
 namespace tenon::converter {
 
 /// Stores a set of heights above a floor, [0, heights): the subset sums of the sizes that may lie
-/// below, each with up to `slack` of gaps. It is stored as a bit set, so that adding a size is one
-/// shift.
+/// below, each with up to `slack` of gaps. It is a bit set, so that adding a size is one shift.
 class ReachableHeights {
  public:
   static constexpr int64_t kMaxHeights = 4096;

@@ -6,8 +6,7 @@
 // Branching is binary: an unplaced buffer below which no other has to go either lies at its least
 // offset, or rests upon another unplaced one, which raises its least offset. The search uses:
 //
-//   bounds: in each section (set of buffers alive together), the stack above the least offsets
-//     fits;
+//   bounds: per section (set of buffers alive together), the stack above the least offsets fits;
 //   inference: in a section with little slack, a buffer must rest at a height that the buffers
 //     below it can fill, because it cannot lie above a gap;
 //   splitting: parts of time without a common unplaced buffer are solved one by one, and the
@@ -62,16 +61,14 @@ class PlacementSearch {
   /// Returns the smallest peak above the limit that a placement can have.
   [[nodiscard]] int64_t NextLimit() const { return state_.NextLimit(); }
 
-  /// Runs one depth-first search with backtracking from the start, of about `work_limit` work
-  /// units.
+  /// Searches once from the start, depth first with backtracking, within about `work_limit` work.
   [[nodiscard]] SearchOutcome Run(const SearchStrategy& strategy, int64_t work_limit,
                                   std::optional<std::chrono::steady_clock::time_point> deadline);
 
   /// Returns the offsets in bytes by InstanceBuffer, after kFound.
   [[nodiscard]] std::vector<int64_t> Offsets() const;
 
-  /// Returns the sections that all runs have examined, which is about proportional to the time
-  /// taken.
+  /// Returns the sections that all runs have examined: about proportional to the time taken.
   [[nodiscard]] int64_t work() const { return state_.work() + branches_; }
 
  private:

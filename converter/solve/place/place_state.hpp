@@ -65,8 +65,7 @@ class PlacementState {
   }
   /// Returns whether an unplaced buffer is alive in this section and in the next.
   [[nodiscard]] bool IsCrossed(int section) const { return crossing_[Index(section)] > 0; }
-  /// Returns the first buffer that starts in or after a section; `section` may be the number of
-  /// sections.
+  /// Returns the first buffer that starts in or after `section` (<= the number of sections).
   [[nodiscard]] int FirstBuffer(int section) const { return first_buffer_[Index(section)]; }
   /// Returns how often nothing fitted into a section, in all runs, + 1.
   [[nodiscard]] double Failures(int section) const { return failures_[Index(section)]; }

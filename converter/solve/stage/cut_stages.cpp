@@ -199,8 +199,7 @@ class Cutter {
     return complete;
   }
 
-  /// Takes the fewest stages that are nearly as good, as every stage is one more thread and
-  /// hand-over.
+  /// Takes the fewest stages that are nearly as good, as each costs a thread and a hand-over.
   void SaveStages() {
     const int32_t found = best_;
     const int32_t stages = best_stages_;

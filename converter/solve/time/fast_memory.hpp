@@ -31,8 +31,7 @@ class FastMemory {
   [[nodiscard]] bool HasPlace(int64_t bytes) const;
   /// Returns when the first such place is free; there must be one.
   [[nodiscard]] Picoseconds TimeFor(int64_t bytes) const;
-  /// Takes the place that is free by `at` and nearest to its side; if none is, the first to become
-  /// free.
+  /// Takes the place that is free by `at` and nearest to its side; else the first to become free.
   Window Take(int64_t bytes, Picoseconds at, Side side, int32_t hold);
   /// Transfers the bytes of `from` to `to`.
   void Rename(int64_t begin, int32_t from, int32_t to);

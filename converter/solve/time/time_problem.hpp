@@ -30,8 +30,7 @@ struct TimeValue {
   Picoseconds store_time = 0;
   bool from_start = false;  ///< in slow memory before the first task: a constant, an input
   bool to_end = false;      ///< in slow memory at the end: an output; only on slow storages
-  /// Values written by tasks that contain these bytes; only itself if a task writes exactly this
-  /// one.
+  /// Values that tasks write and whose bytes these are; only itself if a task writes just this one.
   std::vector<Index> parts;
 };
 

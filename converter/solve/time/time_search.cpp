@@ -118,8 +118,7 @@ void OrderSearch::TryAll() {
   }
 }
 
-/// Moves a task to another place between its predecessors and its successors. Returns false if it
-/// has none.
+/// Moves a task elsewhere between its predecessors and successors. Returns false if it cannot.
 bool OrderSearch::Move(std::vector<Index>& order, std::vector<Index>& position) {
   const auto count = static_cast<Index>(order.size());
   const auto from = static_cast<Index>(random_() % count);

@@ -23,8 +23,7 @@ struct TimeSearchOptions {
   int smallest_subgraph = 4;     ///< of those between key nodes; smaller ones join a neighbour
   Picoseconds target = 0;        ///< stop at the first order that is as short
   std::vector<Index> start;      ///< an order known to be good; may be empty
-  /// May be empty. Reports the search after the baselines; subgraphs get a quarter of the budget
-  /// more.
+  /// May be empty. Reports the search after the baselines; subgraphs add a quarter of the budget.
   ProgressFunction progress;
 };
 

@@ -8,8 +8,7 @@
 
 namespace tenon::converter {
 
-/// One job of a machine: starts at `head` or later, runs for `length`, then at least `tail`
-/// follows.
+/// A job of a machine starts at `head` or later and takes `length`; at least `tail` follows.
 struct MachineJob {
   Picoseconds head = 0;
   Picoseconds length = 0;
