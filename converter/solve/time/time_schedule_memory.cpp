@@ -205,7 +205,7 @@ bool TimeEvaluator::EvictOne() {
   return true;
 }
 
-/// Evicts neighbours to free so many bytes in one piece: those that cost least to fetch back soon.
+/// Evicts neighbours to free so many bytes in one piece: those that cost least to fetch again soon.
 bool TimeEvaluator::EvictRun(int64_t bytes) {
   BuildUses();
   const std::vector<FastMemory::Piece>& pieces = memory_.pieces();
