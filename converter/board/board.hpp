@@ -1,4 +1,4 @@
-// A board: the description of a target, from a JSON file (schema: sdk/schema/board.schema.json).
+// A board: the description of a target, from a JSON file (schema: sdk/schema/board.schema.json.in).
 #pragma once
 
 #include <cstdint>

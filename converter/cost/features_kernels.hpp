@@ -26,7 +26,7 @@ enum class Level { kL1, kL2, kShareOfL3, kL3 };
 /// Adds what reading or writing `bytes` costs beside the work, by the cache that a working set of
 /// `footprint` bytes is found in: terms l2_bytes, l3_bytes, far_bytes, memory_bytes.
 void AddTraffic(const Context& context, double bytes, double footprint);
-/// That of the op's activations: inputs from `first_input` and outputs, once each.
+/// Adds the traffic of the op's activations: inputs and outputs, once each.
 void AddActivationTraffic(const Context& context);
 /// Elements that go through a function other than a clamp after the product: term "activated".
 void AddActivation(const Context& context, const Activation& activation);

@@ -2,7 +2,7 @@
 // or boards.
 //
 // A mapping is judged by what is done with it: its ops are aggregated into segments, and the units
-// run these side by side (converter/schedule/segment_times). That is no sum over ops and edges, so
+// run these side by side (segment_times.hpp). That is no sum over ops and edges, so
 // the search is: exact by trying all mappings where they are few; else the better of the table's
 // mapping, one unit for everything, and the cheapest without parallelism (a minimum cut: sums over
 // ops, and a start for every edge that crosses), improved by moving ops and runs of ops.
