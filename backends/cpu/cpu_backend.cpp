@@ -2,9 +2,9 @@
 
 #include <iterator>
 
-#include "backends/cpu/caps/bytes_caps.hpp"
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/define_kernels.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/packed_weights.hpp"

@@ -1,4 +1,5 @@
-// Describes a target as a board, read from a JSON file (schema: sdk/schema/board.schema.json).
+// Describes a target as a board, read from a JSON file (schema:
+// sdk/schema/board.schema.json.in).
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "converter/cost/features_kernels.hpp"
 #include "runtime/ops/kernel_refusals.hpp"
 

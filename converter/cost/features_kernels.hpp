@@ -26,7 +26,7 @@ enum class Level { kL1, kL2, kShareOfL3, kL3 };
 /// Adds what reading or writing `bytes` costs in addition to the work, by the cache in which a
 /// working set of `footprint` bytes is found: terms l2_bytes, l3_bytes, far_bytes, memory_bytes.
 void AddTraffic(const Context& context, double bytes, double footprint);
-/// Adds the traffic of the op's activations: inputs from `first_input` and outputs, once each.
+/// Adds the traffic of the op's activations: inputs and outputs, once each.
 void AddActivationTraffic(const Context& context);
 /// Adds the term "activated": elements with a function other than a clamp after the product.
 void AddActivation(const Context& context, const Activation& activation);

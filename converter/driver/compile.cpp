@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "converter/layout/lower.hpp"
-#include "converter/schedule/optimal_choice.hpp"
+#include "converter/schedule/optimal_mapping.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/list_orders.hpp"
 

@@ -2,7 +2,7 @@
 // result really does (docs/methods.md, C2-C4).
 //
 //   1. Ops whose working set is over the memory that they run from are split (split/working_set).
-//   2. If the arena is over its space, chains of ops are cut into patches (split/memory_plan).
+//   2. If the arena is over its space, chains of ops are cut into patches (split/patch_plan).
 //   3. If that is not enough, kernels with large workspaces or packed weights are left out.
 // Where ops work in a second space too (a board's "direct" one), what is not cut is spread over
 // both spaces if that is predicted to take less time than the first way above that fits one, or if
@@ -11,7 +11,7 @@
 #pragma once
 
 #include "converter/driver/compile.hpp"
-#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_plan.hpp"
 #include "converter/split/working_set.hpp"
 
 namespace tenon::converter {

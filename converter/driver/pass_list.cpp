@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "converter/passes/apply_input_formats.hpp"
 #include "converter/passes/fold_input_format.hpp"
-#include "converter/passes/input_format.hpp"
 #include "converter/passes/passes.hpp"
 #include "converter/passes/store_weights.hpp"
 #include "runtime/ops/host/op_host_row.hpp"

@@ -16,7 +16,7 @@
 #include "converter/driver/parallel_programs.hpp"
 #include "converter/import/import_options.hpp"
 #include "converter/ir/pass.hpp"
-#include "converter/passes/input_format.hpp"
+#include "converter/passes/apply_input_formats.hpp"
 #include "converter/passes/store_weights.hpp"
 #include "converter/quantize/quantize_model.hpp"
 

@@ -1,5 +1,5 @@
 // How a loaded plan's ops come to their kernels.
-#include "runtime/engine/kernel_choice.hpp"
+#include "runtime/engine/find_kernel.hpp"
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/format/rank_set.hpp"
 #include "runtime/ops/kernel_name.hpp"

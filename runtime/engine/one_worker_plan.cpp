@@ -1,7 +1,7 @@
 #include "runtime/engine/one_worker_plan.hpp"
 
 #include "runtime/base/text.hpp"
-#include "runtime/engine/kernel_choice.hpp"
+#include "runtime/engine/find_kernel.hpp"
 #include "runtime/engine/plan_memory.hpp"
 #include "runtime/format/plan_check.hpp"
 

@@ -7,7 +7,7 @@
 namespace tenon::plan_check {
 namespace {
 
-/// True if the kernel called `kernel` belongs to `backend`: "cpu.conv.direct" to "cpu".
+/// True if the kernel called `kernel` belongs to `backend`: "cpu.conv.portable" to "cpu".
 bool BelongsTo(const char* kernel, const char* backend) {
   const size_t length = std::strlen(backend);
   return std::strncmp(kernel, backend, length) == 0 && kernel[length] == '.';

@@ -1,5 +1,5 @@
-// Reads a plan file in place. The only header through which the runtime sees the file; what is
-// FlatBuffers about it stays in plan_view.cpp.
+// Reads a plan file in place. Through this header the rest of the runtime sees the file;
+// FlatBuffers stays inside runtime/format.
 #pragma once
 
 #include <cstddef>

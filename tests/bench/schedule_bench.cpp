@@ -18,7 +18,7 @@
 #include "converter/import/onnx/onnx_import.hpp"
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/make_schedule.hpp"
-#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_plan.hpp"
 #include "converter/split/working_set.hpp"
 
 namespace tenon::converter {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/kernel_refusals.hpp"

@@ -2,13 +2,13 @@
 
 #include <cstring>
 
-#include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/caps/cortex_m_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/caps/portable_supports.hpp"
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "runtime/ops/kernel_name.hpp"
 
 namespace tenon::cpu {

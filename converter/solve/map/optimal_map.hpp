@@ -2,11 +2,11 @@
 // neither graphs nor boards.
 //
 // The cost of a mapping is that of executing it: its ops are aggregated into segments, and the
-// units run these in parallel (converter/schedule/segment_times). That is no sum over ops and
-// edges, so a search is needed. It is exact, by trying all mappings, where they are few. Otherwise
-// it takes the best of the table's mapping, one unit for everything, and the cheapest one without
-// parallelism (a minimum cut: sums over ops, and a start for every edge that crosses), and improves
-// it by moving ops and runs of ops.
+// units run these in parallel (segment_times.hpp). That is no sum over ops and edges, so a search
+// is needed. It is exact, by trying all mappings, where they are few. Otherwise it takes the best
+// of the table's mapping, one unit for everything, and the cheapest one without parallelism (a
+// minimum cut: sums over ops, and a start for every edge that crosses), and improves it by moving
+// ops and runs of ops.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Convolution by register tiles: any kernel, stride, dilation and number of groups.
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 #include "backends/cpu/kernels/held_block.hpp"

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -6,7 +6,7 @@
 // [36][tiles][channels], and the products of one group of output channels [36][tiles][width].
 #include <cstddef>
 
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/epilogue.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/packed_weights.hpp"

@@ -2,7 +2,7 @@
 // adjacent pixels of one output row, through all channels.
 #include <cstddef>
 
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/epilogue.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"

@@ -1,5 +1,5 @@
 // Local response normalisation over the channels of a channels-last tensor.
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/pixel_runs.hpp"

@@ -1,5 +1,5 @@
 // Matrix product with constant weights by register tiles: rows are pixels.
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 #include "runtime/ops/attributes.hpp"

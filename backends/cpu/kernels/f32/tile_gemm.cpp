@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
 
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 
 namespace tenon::cpu::f32 {
 namespace {

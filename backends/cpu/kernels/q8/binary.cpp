@@ -1,5 +1,5 @@
 // Sums, differences and products of quantized tensors.
-#include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -3,7 +3,7 @@
 // A 1x1 convolution reads its pixels where they lie. For any other the input rows that a few output
 // rows read are copied to the stack with their padding (the zero point): then every tap lies at the
 // same distance from its pixel, and the taps of a kernel row are one run of bytes.
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/q8/conv_band.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

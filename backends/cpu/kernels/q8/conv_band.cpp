@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "runtime/base/round_up.hpp"
 

@@ -1,7 +1,7 @@
 // Quantized depthwise convolution: each item of work is one output row of one block of channels.
 #include <cstddef>
 
-#include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/q8/depthwise_weights.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "runtime/base/round_up.hpp"
 
 namespace tenon::cpu::q8 {

@@ -1,5 +1,5 @@
 // Table lookups of bytes.
-#include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "backends/cpu/kernels/q8/staged_rows.hpp"

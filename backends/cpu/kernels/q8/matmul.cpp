@@ -1,5 +1,5 @@
 // Matrix product of quantized tensors with constant weights: rows are pixels.
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -2,7 +2,7 @@
 // channels-last on the way.
 #include <cmath>
 
-#include "backends/cpu/caps/bytes_caps.hpp"
+#include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
 #include "backends/cpu/kernels/q8/staged_rows.hpp"
 #include "runtime/ops/attributes.hpp"

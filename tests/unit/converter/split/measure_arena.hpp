@@ -11,7 +11,7 @@
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/memory_order.hpp"
-#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_plan.hpp"
 
 namespace tenon::converter {
 

@@ -2,7 +2,7 @@
 // on the common scale is computed once and looked up, if there is room for that.
 #include <cstring>
 
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"

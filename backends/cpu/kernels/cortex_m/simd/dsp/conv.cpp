@@ -7,7 +7,7 @@
 // Where there is room for so few pixels a pass that the weights are widened again and again, a
 // pointwise convolution goes the other way about: four outputs at a time, over all pixels as they
 // are.
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"

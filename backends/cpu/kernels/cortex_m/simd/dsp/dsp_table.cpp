@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/cortex_m_table.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 #include "runtime/ops/conv_geometry.hpp"
 

@@ -1,6 +1,6 @@
 // Quantized GEMM with one constant matrix, each of its columns contiguous: row by row of a,
 // which is widened, times four columns at a time, which are unpacked as they are read.
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/requantize.hpp"

@@ -1,6 +1,6 @@
 #include "backends/cpu/kernels/cortex_m/simd/dsp/outputs.hpp"
 
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/widen.hpp"
 #include "runtime/ops/attributes.hpp"
 

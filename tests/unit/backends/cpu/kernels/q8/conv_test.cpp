@@ -1,5 +1,5 @@
 // The fast quantized convolution against the portable one, on every instruction set: equal bits.
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "tests/unit/backends/cpu/kernels/conv_shapes.hpp"
 #include "tests/unit/backends/cpu/kernels/q8/gemm_fixture.hpp"
 

@@ -1,4 +1,4 @@
-#include "converter/schedule/optimal_choice.hpp"
+#include "converter/schedule/optimal_mapping.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "backends/cpu/caps/quantized_gemm_caps.hpp"
+#include "backends/cpu/caps/q8_gemm_caps.hpp"
 
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -1,4 +1,4 @@
-// The search behind MemoryPlanner: which chains to cut, and how, at least cost under a target.
+// The search behind PatchPlanner: which chains to cut, and how, at least cost under a target.
 //
 // Dynamic programming over positions of the order: up to a position, the least cost at which every
 // step so far stays under the target, where an op is either left whole or belongs to one chain.
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "converter/split/chain_builder.hpp"
-#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_plan.hpp"
 #include "converter/split/patch_profile.hpp"
 
 namespace tenon::converter {

@@ -1,4 +1,4 @@
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"

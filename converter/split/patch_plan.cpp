@@ -1,9 +1,9 @@
-#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_plan.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "converter/split/memory_plan_search.hpp"
+#include "converter/split/patch_plan_search.hpp"
 #include "converter/split/patch_rewrite.hpp"
 
 namespace tenon::converter {
@@ -31,14 +31,14 @@ SplitChain Describe(const Graph& graph, const MemoryPlanSearch& search, const Pl
 
 }  // namespace
 
-MemoryPlanner::MemoryPlanner(const Graph& graph, const MemorySplitOptions& options)
+PatchPlanner::PatchPlanner(const Graph& graph, const MemorySplitOptions& options)
     : graph_(graph), search_(std::make_unique<MemoryPlanSearch>(graph, options)) {}
 
-MemoryPlanner::~MemoryPlanner() = default;
+PatchPlanner::~PatchPlanner() = default;
 
-int64_t MemoryPlanner::UnsplitPeak() const { return search_->profile().peak; }
+int64_t PatchPlanner::UnsplitPeak() const { return search_->profile().peak; }
 
-MemorySplit MemoryPlanner::Plan(int64_t target_bytes) {
+MemorySplit PatchPlanner::Plan(int64_t target_bytes) {
   MemorySplit result;
   result.target_bytes = target_bytes;
   result.unsplit_peak = result.estimated_peak = UnsplitPeak();
@@ -54,7 +54,7 @@ MemorySplit MemoryPlanner::Plan(int64_t target_bytes) {
   return result;
 }
 
-int64_t MemoryPlanner::SmallestTarget() {
+int64_t PatchPlanner::SmallestTarget() {
   constexpr int64_t kPrecision = 256;
   int64_t reachable = UnsplitPeak();
   int64_t unreachable = 0;
@@ -70,7 +70,7 @@ int64_t MemoryPlanner::SmallestTarget() {
   return reachable;
 }
 
-Status MemoryPlanner::Apply(Graph& graph) const {
+Status PatchPlanner::Apply(Graph& graph) const {
   std::vector<ChainCut> cuts;
   for (const PlannedChain& planned : chains_) cuts.push_back({&planned.chain, planned.patching});
   TENON_RETURN_IF_ERROR(CutIntoPatches(graph, cuts));
@@ -79,14 +79,14 @@ Status MemoryPlanner::Apply(Graph& graph) const {
 
 Result<MemorySplit> SplitForMemory(Graph& graph, int64_t target_bytes,
                                    const MemorySplitOptions& options) {
-  MemoryPlanner planner(graph, options);
+  PatchPlanner planner(graph, options);
   MemorySplit split = planner.Plan(target_bytes);
   TENON_RETURN_IF_ERROR(planner.Apply(graph));
   return split;
 }
 
 int64_t SmallestTarget(const Graph& graph, const MemorySplitOptions& options) {
-  return MemoryPlanner(graph, options).SmallestTarget();
+  return PatchPlanner(graph, options).SmallestTarget();
 }
 
 }  // namespace tenon::converter

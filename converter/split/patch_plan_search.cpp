@@ -1,4 +1,4 @@
-#include "converter/split/memory_plan_search.hpp"
+#include "converter/split/patch_plan_search.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "converter/passes/input_format.hpp"
+#include "converter/passes/apply_input_formats.hpp"
 
 #include <cmath>
 

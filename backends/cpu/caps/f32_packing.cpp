@@ -1,7 +1,7 @@
 // What the vector kernels hold per op: keys and sizes of their packed weights.
 #include <initializer_list>
 
-#include "backends/cpu/caps/vector_caps.hpp"
+#include "backends/cpu/caps/f32_caps.hpp"
 #include "runtime/base/round_up.hpp"
 #include "runtime/ops/attributes.hpp"
 #include "runtime/ops/kernel_refusals.hpp"

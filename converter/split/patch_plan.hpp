@@ -64,10 +64,10 @@ struct MemorySplit {
 
 /// Knows a graph's chains and what they would need; asked for plans under several targets, it looks
 /// at each way of cutting once. The graph must not change while the planner is in use.
-class MemoryPlanner {
+class PatchPlanner {
  public:
-  MemoryPlanner(const Graph& graph, const MemorySplitOptions& options);
-  ~MemoryPlanner();
+  PatchPlanner(const Graph& graph, const MemorySplitOptions& options);
+  ~PatchPlanner();
 
   /// Live bytes at the worst step of the graph as it is.
   [[nodiscard]] int64_t UnsplitPeak() const;

@@ -1,4 +1,4 @@
-#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_plan.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -89,7 +89,7 @@ TEST_CASE("Memory plan: a target below what any cut reaches changes nothing and 
 
 TEST_CASE("Memory plan: the arena becomes as small as the estimate says, at every target") {
   const Graph graph = Hourglass(1);
-  MemoryPlanner planner(graph, {});
+  PatchPlanner planner(graph, {});
   const int64_t smallest = planner.SmallestTarget();
   CHECK(smallest < kImage);
   for (int64_t target = smallest; target < 2 * kImage; target += 256) {
@@ -106,7 +106,7 @@ TEST_CASE("Memory plan: the arena becomes as small as the estimate says, at ever
 
 TEST_CASE("Memory plan: looser targets never cost more patches") {
   const Graph graph = Hourglass(1);
-  MemoryPlanner planner(graph, {});
+  PatchPlanner planner(graph, {});
   size_t ops = 1'000'000;
   for (int64_t target = planner.SmallestTarget(); target <= 2 * kImage; target += 512) {
     Graph patched = graph;
@@ -166,7 +166,7 @@ TEST_CASE("Memory plan: random networks keep their values under every target tha
     Graph graph = RandomNetwork(seed).Make(12, 1 + static_cast<int32_t>(seed % 2));
     const auto inputs = RandomInputs(graph, seed);
     const auto expected = OutputsOf(graph, inputs);
-    MemoryPlanner planner(graph, {});
+    PatchPlanner planner(graph, {});
     const int64_t smallest = planner.SmallestTarget();
     const int64_t range = planner.UnsplitPeak() - smallest + 1;
     const MemorySplit split =

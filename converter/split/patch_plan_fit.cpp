@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "converter/split/memory_plan.hpp"
+#include "converter/split/patch_plan.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -36,7 +36,7 @@ class Fitter {
   /// Plans have been found, and all of them but the first, of the whole, were too slow.
   [[nodiscard]] bool OnlyWholeIsFastEnough() const { return slow_ > 0 && fast_ <= 1; }
   [[nodiscard]] int tries() const { return fit_.tries; }
-  [[nodiscard]] MemoryPlanner& planner() { return planner_; }
+  [[nodiscard]] PatchPlanner& planner() { return planner_; }
 
   MemoryFit Finish(Graph& graph) {
     graph = std::move(best_);
@@ -46,7 +46,7 @@ class Fitter {
  private:
   const Graph& graph_;
   const MeasureMemory& measure_;
-  MemoryPlanner planner_;
+  PatchPlanner planner_;
   std::set<int64_t> tried_;
   Graph best_;
   MemoryFit fit_;

@@ -1,4 +1,4 @@
-#include "runtime/engine/kernel_choice.hpp"
+#include "runtime/engine/find_kernel.hpp"
 
 #include "runtime/base/config.hpp"
 #include "runtime/ops/kernel_name.hpp"

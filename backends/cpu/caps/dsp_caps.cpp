@@ -1,4 +1,4 @@
-#include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
+#include "backends/cpu/caps/dsp_caps.hpp"
 
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "runtime/base/round_up.hpp"

@@ -1,5 +1,5 @@
 // The mapping of least predicted time: what the table and pins allow, and no more.
-#include "converter/schedule/optimal_choice.hpp"
+#include "converter/schedule/optimal_mapping.hpp"
 
 #include <doctest/doctest.h>
 
