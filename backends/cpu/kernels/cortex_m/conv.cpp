@@ -1,8 +1,8 @@
-// Quantized convolution of one group, channels-last.
+// Computes quantized convolutions of one group, channels-last.
 //
-// Windows that lie inside x are read where they lie: a kernel row's pixels are one run of bytes.
-// Those that reach into the padding are gathered in the workspace, a few at a time, the padding
-// reading as x's zero point; so are windows of very short runs, or of pixels that lie apart.
+// Windows that are inside x are read in place: a kernel row's pixels are one run of bytes. Those
+// that reach into the padding are gathered in the workspace, a few at a time, where the padding
+// reads as x's zero point; so are windows of very short runs, or of pixels with gaps between them.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"

@@ -1,7 +1,7 @@
-// Quantized depthwise convolution, channels-last, weights [taps][channels].
+// Computes quantized depthwise convolutions, channels-last, with weights [taps][channels].
 //
-// Each tap is a pointer; in the padding to a pixel of zero points in the workspace, so that all
-// positions compute alike.
+// Each tap is a pointer. In the padding it points to a pixel of zero points in the workspace, so
+// that all positions are computed in the same way.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/generic_routines.hpp"

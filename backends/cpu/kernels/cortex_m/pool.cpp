@@ -1,4 +1,4 @@
-// Pooling of i8, channels-last: blocks of channels of one window at a time.
+// Pools i8 tensors, channels-last: it computes a block of channels of one window at a time.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"

@@ -1,5 +1,6 @@
-// Sums and differences of quantized tensors that lie alike. An operand has 256 values: what each is
-// on the common scale is computed once and looked up, if there is room for that.
+// These kernels add and subtract quantized tensors of equal layout. An operand has 256 values: if
+// the workspace suffices, each value's number on the common scale is computed once and then looked
+// up.
 #include <cstring>
 
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"

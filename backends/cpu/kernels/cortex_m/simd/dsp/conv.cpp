@@ -1,12 +1,12 @@
-// Quantized convolution of one group.
+// Computes quantized convolutions of one group.
 //
-// Pass by pass (caps: ConvBand), the inputs are widened to halves once, with their padding, and
-// serve all outputs; the weights are widened once a pass, two outputs at a time, and serve all its
-// pixels. So the innermost loop only loads and multiplies.
+// In each pass (caps: ConvBand) the inputs are widened to halves once, with their padding, for all
+// outputs; the weights are widened once a pass, two outputs at a time, for all its pixels. So the
+// innermost loop only loads and multiplies.
 //
-// Where there is room for so few pixels a pass that the weights are widened again and again, a
-// pointwise convolution goes the other way about: four outputs at a time, over all pixels as they
-// are.
+// Where so few pixels fit into a pass that the weights are widened again and again, a pointwise
+// convolution inverts the loops: it computes four outputs at a time over all pixels, which it reads
+// unwidened.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"

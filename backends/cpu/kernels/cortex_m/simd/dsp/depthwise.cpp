@@ -1,11 +1,11 @@
-// Quantized depthwise convolution: as many outputs as inputs, each channel by itself.
+// Computes quantized depthwise convolutions: as many outputs as inputs, each channel by itself.
 //
-// Channels go through four at a time. Their rows are widened into planes of their own, so that a
-// window's inputs are neighbours, which two products at once want. Of small images as many rows as
-// there is room for go through at once; else as many are kept as a window has. What most models
-// have goes another way if there is room for it (depthwise_pairs.hpp). A row of y is
-// written when all rows of x that are still needed have been read: so y may take over x's memory,
-// place by place.
+// Four channels are computed at a time. Their rows are widened into separate planes, so that a
+// window's inputs are adjacent, as instructions with two products need them. Of small images, as
+// many rows as fit are computed at once; else as many are kept as a window has. The shapes of most
+// models use another way if the workspace suffices (depthwise_pairs.cpp). A row of y is written
+// when all rows of x that are still needed have been read, so that y may overwrite x element by
+// element.
 #include "backends/cpu/caps/cortex_m_dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"

@@ -1,7 +1,7 @@
-// Depthwise convolutions by 3x3 windows: two rows of outputs at a time.
+// Computes depthwise convolutions with 3x3 windows, two rows of outputs at a time.
 //
-// Taking a channel's rows apart as planes, as other depthwise convolutions want them, costs more
-// than the products of a few short rows. Here each half of a word is another row's: unpacking two
+// Other depthwise convolutions separate the channels' rows into planes, which costs more than the
+// products of a few short rows. Here the two halves of a word belong to two rows: unpacking two
 // rows of x gives such words of four channels at once, and a word serves two rows of outputs.
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sums and largest bytes of windows, four channels to a word.
+// Computes sums and largest bytes of windows, four channels in a word.
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 

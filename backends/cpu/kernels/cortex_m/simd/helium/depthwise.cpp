@@ -1,7 +1,7 @@
-// Depthwise convolution, 16 channels at a time.
+// Computes depthwise convolutions, 16 channels at a time.
 //
-// Gemms of bytes have 16 bits, of which two can be added before they are widened to 32, unless
-// both are of -128 with -128. Weights of i8 hardly ever are -128; those that are go another way.
+// Products of bytes have 16 bits. Two of them can be added before they are widened to 32, unless
+// both are -128 times -128. Weights of i8 are hardly ever -128; those that are use another routine.
 #include <arm_mve.h>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Gemms of bytes.
+// Computes GEMMs of bytes.
 #include <arm_mve.h>
 
 #include "backends/cpu/kernels/cortex_m/simd/helium/dot_products.hpp"
