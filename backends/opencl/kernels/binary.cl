@@ -1,6 +1,6 @@
-// z = activation(f(x, y)), by rows. FUNCTION: the number of a BinaryFunction; ACTIVATION: that of a
-// UnaryFunction; POWER: where a power's exponent is known; Z: the output's type where it is not
-// DTYPE (comparisons give uchar).
+// Computes z = activation(f(x, y)), by rows. FUNCTION is the number of a BinaryFunction and
+// ACTIVATION that of a UnaryFunction; POWER is set where a power's exponent is known; Z is the
+// output's type where it is not DTYPE (comparisons give uchar).
 
 #define BINARY_0(T) x + y
 #define BINARY_1(T) x - y

@@ -1,4 +1,4 @@
-// Depthwise convolutions.
+// Launches depthwise convolutions.
 #include <algorithm>
 #include <initializer_list>
 #include <memory>

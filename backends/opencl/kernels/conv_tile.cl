@@ -1,14 +1,14 @@
-// Convolution and matrix product as register tiles: TILE_PIXELS rows of the GEMM (output pixels)
-// by TILE_VECTORS vectors of TILE_LANES output channels stay in registers while taps and input
-// channels go by. Local memory is not used: on processors it is one more copy, and on graphics
-// devices the caches serve the weights, which all work-items of a group share.
+// Computes convolutions and matrix products by register tiles: TILE_PIXELS rows of the GEMM (output
+// pixels) by TILE_VECTORS vectors of TILE_LANES output channels stay in registers during the loops
+// over taps and input channels. Local memory is not used: on CPUs it is one more copy, and on GPUs
+// the caches serve the weights, which all work-items of a group share.
 //
-// Packed weights, for every group one block per TILE_WIDTH output channels, the last one filled up
-// with zeros: bias [TILE_WIDTH], then [tap][input channel][TILE_WIDTH]. Behind the last block stand
-// as many zeros as a group has input channels: what padding reads.
+// Packed weights have, for every group, one block per TILE_WIDTH output channels, and the last
+// block is filled up with zeros: bias [TILE_WIDTH], then [tap][input channel][TILE_WIDTH]. After
+// the last block come as many zeros as a group has input channels: padding reads them.
 //
-// Given by the host, beside what the prelude names: the first three TILE_ names; FUNCTION, the number
-// of the activation; ANY_LAYOUT, where the input's channels need not be neighbours.
+// The host defines, besides what the prelude names: the first three TILE_ names; FUNCTION, the
+// number of the activation; ANY_LAYOUT, where the input's channels need not be contiguous.
 
 #define TILE_WIDTH (TILE_LANES * TILE_VECTORS)
 #define VECTOR JOIN(DTYPE, TILE_LANES)

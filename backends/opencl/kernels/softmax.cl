@@ -1,4 +1,4 @@
-// Softmax along one axis; LOG: its logarithm.
+// Computes softmax along one axis; with LOG, its logarithm.
 
 // Less the maximum, so that no exponential overflows and the largest is exactly 1.
 

@@ -1,4 +1,4 @@
-// y = f(x), by rows. FUNCTION: the number of a UnaryFunction.
+// Computes y = f(x), by rows. FUNCTION is the number of a UnaryFunction.
 
 DEFINE_FUNCTION(VTYPE, function_of_vector, FUNCTION)
 DEFINE_FUNCTION(DTYPE, function_of_one, FUNCTION)

@@ -1,8 +1,8 @@
-// Convolution of few input channels in any layout, as first layers are.
+// Computes convolutions of few input channels in any layout, as first layers are.
 //
 // Where a pixel has so few channels, a pointer for every tap costs more than its products. So the
 // input rows that one output row reads are copied, with their padding, to the stack: then every tap
-// lies at the same distance from its pixel. An input of bytes becomes floats on the way.
+// has the same distance from its pixel. An input of bytes becomes floats on the way.
 #include <cstddef>
 #include <cstring>
 

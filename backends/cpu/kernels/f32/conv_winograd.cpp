@@ -1,9 +1,10 @@
-// 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): 36 matrix products over 6x6 input tiles
-// do the work of 144, per channel pair.
+// Computes 3x3 convolutions of stride 1 by Winograd's F(4x4, 3x3): for each pair of channels, 36
+// products on a 6x6 input tile do the work of 144.
 //
-// Tiles go in blocks whose coefficients stay in the second-level cache. Each part of the work (one
-// per thread) takes whole blocks and has a piece of the workspace: the block's input coefficients
-// [36][tiles][channels], and the products of one group of output channels [36][tiles][width].
+// Tiles are cut into blocks whose coefficients stay in the second-level cache. Each part of the
+// work (one per thread) takes whole blocks and has a piece of the workspace: the block's input
+// coefficients [36][tiles][channels], and the products of one group of output channels
+// [36][tiles][width].
 #include <cstddef>
 
 #include "backends/cpu/caps/vector_caps.hpp"

@@ -1,5 +1,5 @@
-// Depthwise convolution (one input channel for every output channel): each item of work is a few
-// adjacent pixels of one output row, through all channels.
+// Computes depthwise convolutions (one input channel for every output channel). Each item of work
+// is a few adjacent pixels of one output row, with all channels.
 #include <cstddef>
 
 #include "backends/cpu/caps/vector_caps.hpp"

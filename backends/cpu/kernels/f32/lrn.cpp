@@ -1,4 +1,4 @@
-// Local response normalisation over the channels of a channels-last tensor.
+// Computes local response normalisation over the channels of a channels-last tensor.
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"

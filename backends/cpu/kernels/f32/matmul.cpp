@@ -1,4 +1,4 @@
-// Matrix product with constant weights by register tiles: rows are pixels.
+// Multiplies matrices by constant weights with register tiles; a row is treated as a pixel.
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"

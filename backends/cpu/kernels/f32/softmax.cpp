@@ -1,4 +1,4 @@
-// Softmax along whatever dimension is innermost in memory.
+// Computes softmax along the dimension that is innermost in memory.
 #include "backends/cpu/caps/vector_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"

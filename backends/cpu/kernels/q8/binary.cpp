@@ -1,4 +1,4 @@
-// Sums, differences and products of quantized tensors.
+// These kernels add, subtract and multiply quantized tensors.
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

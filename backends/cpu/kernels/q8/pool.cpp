@@ -1,5 +1,5 @@
 // Maximum and average pooling of bytes: each item of work is one output row, or some of its
-// channels where there are few rows. A sum over whole images is one such window.
+// channels where there are few rows. A sum over whole images is pooling with one window.
 #include "backends/cpu/caps/bytes_caps.hpp"
 #include "backends/cpu/kernels/pool_windows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

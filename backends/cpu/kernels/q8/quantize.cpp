@@ -1,5 +1,5 @@
-// From f32 to bytes and back, one scale for the whole tensor. Images change from planes to
-// channels-last on the way.
+// These kernels convert f32 to bytes and back, with one scale for the whole tensor. Images can
+// change from planes to channels-last on the way.
 #include <cmath>
 
 #include "backends/cpu/caps/bytes_caps.hpp"

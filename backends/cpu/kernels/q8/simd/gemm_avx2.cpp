@@ -1,5 +1,5 @@
-// AVX2: pairs of 16-bit products. (The instruction for bytes saturates, which is not exact.) A tile
-// of up to 4 pixels by 16 channels stays in registers.
+// The AVX2 GEMM multiplies pairs of 16-bit numbers. (The instruction for bytes saturates, which is
+// not exact.) A tile of up to 4 pixels by 16 channels stays in registers.
 #include <immintrin.h>
 
 #include <cstring>

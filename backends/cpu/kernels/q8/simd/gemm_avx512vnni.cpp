@@ -1,5 +1,5 @@
-// AVX-512 with VNNI: one instruction multiplies and adds 16 channels by four bytes of x. A tile of
-// up to 6 pixels by 64 channels stays in registers.
+// In AVX-512 with VNNI, one instruction multiplies and adds 16 channels by four bytes of x. A tile
+// of up to 6 pixels by 64 channels stays in registers.
 #include <immintrin.h>
 
 #include <cstring>

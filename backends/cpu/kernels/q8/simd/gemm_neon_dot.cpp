@@ -1,5 +1,5 @@
-// NEON with dot products of four bytes (FEAT_DotProd): a tile of up to 4 pixels by 16 channels
-// stays in registers, and 16 bytes of a pixel are loaded at once.
+// The NEON GEMM with dot products of four bytes (FEAT_DotProd) keeps a tile of up to 4 pixels by 16
+// channels in registers and loads 16 bytes of a pixel at once.
 #include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
 
 namespace tenon::cpu::q8 {

@@ -1,4 +1,4 @@
-// AVX2: products of 16-bit pairs, 16 channels at a time.
+// The AVX2 routines multiply 16-bit pairs, 16 channels at a time.
 #define TENON_Q8_ISA avx2
 #define TENON_BYTES_WIDTH 32
 

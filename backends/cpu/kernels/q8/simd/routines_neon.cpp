@@ -1,5 +1,5 @@
-// NEON of 64-bit Arm: depthwise products by 16-bit weights, 16 channels at a time, four pixels to a
-// load of weights. The compiler makes vectors of the elementwise loops.
+// The routines for NEON of 64-bit Arm multiply depthwise inputs by 16-bit weights, 16 channels at a
+// time, with four pixels for each load of weights. The compiler vectorises the elementwise loops.
 #define TENON_Q8_ISA neon
 #define TENON_BYTES_WIDTH 16
 

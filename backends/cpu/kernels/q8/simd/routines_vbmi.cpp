@@ -1,4 +1,5 @@
-// What AVX-512 VBMI adds: lookups and interleaving by permutations of bytes from two registers.
+// Adds what AVX-512 VBMI allows: lookups and interleaving by permutations of bytes from two
+// registers.
 #define TENON_Q8_ISA avx512
 
 #include <immintrin.h>
