@@ -39,7 +39,7 @@ DEFINE_FUNCTION(DTYPE, activation_of_one, ACTIVATION)
 #define CONVERT_VECTOR(T, value) activation_of_vector(value, a, b)
 #define CONVERT_ONE(T, value) activation_of_one(value, a, b)
 #else
-// Of vectors a comparison gives -1 where it holds.
+// A comparison of vectors gives -1 where it is true.
 #define CONVERT_VECTOR(T, value) JOIN(convert_, T)((value) & 1)
 #define CONVERT_ONE(T, value) ((value) & 1)
 #endif

@@ -165,7 +165,7 @@ __kernel void depthwise(__global const DTYPE* x, const ulong x_offset,
            to + (column * p.y_pixel + lane))                                           \
   }
 
-// The channels behind the last whole block. Work-items: 1, runs of rows.
+// Computes the channels after the last whole block. Work-items: 1, runs of rows.
 __kernel void depthwise_rest(__global const DTYPE* x, const ulong x_offset,
                              __global const DTYPE* weights, __global DTYPE* y,
                              const ulong y_offset, __global const DTYPE* residual,

@@ -73,7 +73,7 @@ static inline void epilogue(const VECTOR sum, const int lanes, __global const DT
   }
 }
 
-// sums += x * weights over `channels`, from `offset` on; gives the weights behind those.
+// Computes sums += x * weights over `channels`, from `offset` on; returns the end of those weights.
 static inline __global const DTYPE* multiply(VECTOR sums[TILE_PIXELS][TILE_VECTORS],
                                              __global const DTYPE* at[TILE_PIXELS], int offset,
                                              __global const DTYPE* weights, const int channels,
@@ -221,7 +221,7 @@ __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset
   }
 }
 
-// The same for one tap without padding and pixels (rows) at equal distances.
+// Does the same for one tap without padding and pixels (rows) at equal distances.
 __kernel TILE_GROUP void gemm_tile(__global const DTYPE* x, const ulong x_offset,
                                       __global const DTYPE* weights, const ulong weights_offset,
                                       __global DTYPE* y, const ulong y_offset,

@@ -71,7 +71,7 @@ uint32_t TapsOf(const Window& window) {
   return has_taps ? static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns) : 0;
 }
 
-/// True if sums of 16 bits go out, and only such come in, of channels that are neighbours.
+/// Returns true if outputs, and inputs if any, are sums of 16 bits, of contiguous channels.
 bool Has16BitSums(const OpCall& op) {
   if (op.Output().dtype != DType::kI16) return false;
   if (!op.HasInput(In::kSums)) return true;

@@ -15,7 +15,8 @@ namespace tenon::cpu::f32 {
 namespace {
 
 using In = ConvInput;
-/// Pixels whose means lie side by side, so that whole vectors of channels are subtracted.
+/// Is the number of pixels whose means are contiguous, so that whole vectors of channels are
+/// subtracted.
 constexpr int kMeanPixels = 16;
 
 /// One execution, on the stack.
@@ -63,7 +64,7 @@ void CopyPadded(const float* from, int64_t step, int64_t before, int64_t count, 
   for (int64_t i = 0; i < after; ++i) to[count + i] = 0.0F;
 }
 
-/// The same for pixels whose channels are neighbours in memory.
+/// Does the same for pixels whose channels are contiguous.
 void CopyInterleaved(const float* from, const ConvGeometry& g, int64_t before, int64_t count,
                      int64_t after, float* to) {
   if (g.x.pixel == g.inputs) {
@@ -83,7 +84,7 @@ void CopyBytes(const uint8_t* from, int64_t step, int64_t count, float mean, flo
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]) - mean;
 }
 
-/// The same for `count` pixels whose channels are neighbours in memory.
+/// Does the same for `count` pixels whose channels are contiguous.
 void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t count, float* to) {
   const ConvGeometry& g = conv.gemm.geometry;
   const bool is_dense = g.x.pixel == g.inputs;

@@ -73,7 +73,7 @@ void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, in
     Activate(*gemm.packed->routines, gemm.activation, y + i * y_step, channels);
 }
 
-/// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
+/// For unevenly spaced outputs, computes the tile in a buffer and then stores each element.
 void RunScattered(const TileGemm& gemm, TileCall call, const ChannelGroup& group, int64_t first,
                   const TileOperands& operands) {
   const ConvGeometry& g = gemm.geometry;

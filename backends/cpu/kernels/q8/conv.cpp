@@ -15,7 +15,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// True if the pixels of a kernel row lie side by side.
+/// Returns true if the pixels of a kernel row are contiguous.
 bool HasRowTaps(const ConvGeometry& g) { return g.convolutions == 1 && g.dilations[1] == 1; }
 
 GemmShape ShapeOf(const ConvGeometry& g) {

@@ -97,7 +97,7 @@ DepthwiseWeights* LayOut(BlockLayout& block, const DepthwiseForm& form, int chan
   return weights;
 }
 
-/// Where channel `c` of a block stands among its registers' elements.
+/// Returns where channel `c` of a block is among its registers' elements.
 int PositionOf(const DepthwiseForm& form, int width, int c) {
   const int lane = c / (4 * form.vectors);
   const int v = c / 4 % form.vectors;

@@ -12,7 +12,7 @@ constexpr int64_t kBlockBytes = 12 * 1024;
 constexpr int64_t kFewestPixels = 24;
 constexpr int kItemsPerThread = 8;
 
-/// In how many blocks a row of pixels is cut.
+/// Returns into how many blocks a row of pixels is cut.
 int64_t BlocksOfRow(const PackedGemm& packed, const GemmRows& rows, int threads) {
   int64_t pixels = kBlockBytes / rows.depth;
   const int64_t row_count = int64_t{rows.images} * rows.height;

@@ -12,7 +12,7 @@ namespace {
 
 using In = QuantizeInput;
 
-/// Pixels of planes that are quantized before they are put side by side.
+/// Is the number of pixels of planes that are quantized before they are interleaved.
 constexpr int kPlanePixels = 512;
 constexpr int kPlanes = 3;
 
@@ -45,7 +45,7 @@ QuantizeCall CallOf(const OpCall& op) {
   return call;
 }
 
-/// Three planes of x whose pixels y holds side by side.
+/// Quantizes three planes of x whose pixels are interleaved in y.
 bool IsInterleaving(const TensorView& x, const TensorView& y) {
   if (x.rank != 4 || x.dims[1] != kPlanes) return false;
   const bool planes = x.strides[3] == 1 && (x.dims[2] == 1 || x.strides[2] == x.dims[3]);

@@ -5,7 +5,7 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-/// Four channels to a register, the four bytes of each side by side.
+/// A register has four channels, the four bytes of each next to each other.
 int WeightPlace(int p, int k, int) {
   const int block = p / kTileWidth;
   return (block * kTileWidth + p % kTileWidth) * kDepthStep + k;

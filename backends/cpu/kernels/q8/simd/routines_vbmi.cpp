@@ -88,7 +88,7 @@ void SumInFixedPoint(const BinaryCall& call) {
   }
 }
 
-/// Which pixel of the planes stands at each byte of three registers of pixels, and which plane.
+/// Say which pixel of the planes each byte of three registers of pixels is from, and which plane.
 struct Interleaving {
   alignas(64) uint8_t source[3][kBytes];  ///< of the first two planes: 64 more of the second
   alignas(64) uint8_t third[3][kBytes];

@@ -150,7 +150,7 @@ int32_t Bounded(const QuantizedOutput& output, int32_t value) {
   return value < output.min ? output.min : (value > output.max ? output.max : value);
 }
 
-/// The byte for two entries, whatever the constants hold.
+/// Returns the byte for two entries, for any content of the constants.
 int32_t RequantizeEntries(const QuantizedBinaryAttributes& attributes, uint32_t a, uint32_t b) {
   const QuantizedOutput& output = attributes.output;
   const QuantizedScale& scale = attributes.output_scale;

@@ -102,7 +102,7 @@ bool IsQuadwise(const Geometry& g, const ConvBand& band, const Outputs& outputs,
   return pixels < kWorthAPass * (int64_t{g.images} * of_rows * of_columns - 1);
 }
 
-/// Of convolutions that IsQuadwise holds of. `w`: room for the weights of four outputs.
+/// Serves convolutions that satisfy IsQuadwise. `w` is a buffer for the weights of four outputs.
 void RunQuads(const Geometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
   QuadGemm gemm = {};
   gemm.w = w;

@@ -45,7 +45,7 @@ static_assert(sizeof(Lines) == 64 && offsetof(Lines, bias) == 0 && offsetof(Line
 // r0, r1 sums, r2-r7 weights and then factors, r8, r9 inputs, r10 x, r11 y, r12 the channel, lr
 // columns left. On the stack, where the channels end.
 
-// Both rows' products with a column that lies `place` behind the first one.
+// Adds both rows' products with a column that is `place` after the first one.
 #define TENON_COLUMN(place, a, b) \
   "ldrd r8, r9, [r10" place       \
   "\n"                            \

@@ -61,7 +61,8 @@ void LoadRow(const Geometry& g, const Widening& widening, const uint8_t* row, in
   FillZeros(to + ptrdiff_t{end} * g.channels, ptrdiff_t{columns - end} * g.channels);
 }
 
-/// A row of a window, of pixels without gaps, whose taps lie in part before or behind `row` of x.
+/// Reads a row of a window of pixels without gaps, some of whose taps are before or after `row` of
+/// x.
 uint8_t* GatherEdge(const Geometry& g, const uint8_t* row, int left, uint8_t* to) {
   const int taps = g.kernel[1];
   const int before = left >= 0 ? 0 : (-left < taps ? -left : taps);
@@ -74,7 +75,7 @@ uint8_t* GatherEdge(const Geometry& g, const uint8_t* row, int left, uint8_t* to
   return FillBytes(to, g.padding, ptrdiff_t{taps - (end > before ? end : before)} * g.channels);
 }
 
-/// The window of a pixel, its bytes one behind another; the last word is filled with padding.
+/// Copies the window of a pixel as contiguous bytes; the last word is filled up with padding.
 void GatherWindow(const Geometry& g, const ConvBand& band, const uint8_t* image, int row,
                   int column, uint8_t* to) {
   uint8_t* const end = to + ptrdiff_t{band.steps} * kStep;

@@ -21,7 +21,7 @@ constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
 
 using FullRoutine = void (*)(const FullDotProducts*);
 
-/// Null if windows are not of such a size, or not side by side.
+/// Returns null if windows do not have such a size or are not contiguous.
 FullRoutine FullRoutineOf(const GemmBlock& block) {
   if (block.runs != 1 || block.x_pixel != block.run_bytes) return nullptr;
   switch (block.run_bytes) {
@@ -46,7 +46,7 @@ bool MultiplyFull(const GemmBlock& block, int32_t* sums) {
   return true;
 }
 
-/// Of windows of one run of at most 64 bytes.
+/// Serves windows of one run of at most 64 bytes.
 ShortDotProducts ShortDotProductsOf(const GemmBlock& block, int32_t* sums) {
   const int32_t whole = (Vectors(block.run_bytes) - 1) * kVectorBytes;
   return {block.x,
@@ -110,7 +110,7 @@ int Run(const Rescale& rescale, const GemmBlock& block, int outputs, SumBlock& r
     const int row = kRowOf[at];
     if (row >= block.outputs) continue;
     dot_products.w = block.w + row * block.run_bytes;
-    // The first row stands for a second one that is missing.
+    // The first row replaces a second one that is missing.
     dot_products.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
     dot_products.sums = sums + at;
     is_single ? DotShort16(&dot_products) : DotShort32(&dot_products);
@@ -122,7 +122,7 @@ int Run(const Rescale& rescale, const GemmBlock& block, int outputs, SumBlock& r
   constexpr int kRows = 4;
   DotProducts dot_products;
   for (int i = 0; i < kRows; ++i) {
-    // The first row stands for those that are missing.
+    // The first row replaces those that are missing.
     const int row = kRowOf[at + i] < block.outputs ? kRowOf[at + i] : 0;
     dot_products.w[i] = block.w + row * block.depth();
   }

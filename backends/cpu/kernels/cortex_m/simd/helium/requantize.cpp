@@ -274,7 +274,7 @@ void Requantize(const Rescale& rescale, const SumBlock& block) {
 
 namespace {
 
-/// For what the assembly does not cover.
+/// Serves the cases that the assembly does not cover.
 [[gnu::noinline]] void RequantizeReordered(const Rescale& rescale, const SumBlock& block) {
   int32_t* sums = block.sums;
   for (int i = block.pixels; i > 0; --i, sums += kBlockOutputs) {
