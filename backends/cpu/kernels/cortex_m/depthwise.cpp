@@ -13,7 +13,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// Where the taps of a window lie. Index 0: rows; 1: columns.
+/// Says where the taps of a window are. Index 0: rows; 1: columns.
 struct Taps {
   int count[2];
   int dilation[2];
@@ -85,14 +85,14 @@ class Depthwise {
     }
   }
 
-  /// Where rows go.
+  /// Says where rows are written to.
   struct Destination {
     int8_t* y;  ///< of the first one
     ptrdiff_t row;
     ptrdiff_t pixel;
   };
 
-  /// Rows [first, first + count) of an image.
+  /// Computes rows [first, first + count) of an image.
   void RunRows(int image, int first, int count, const Destination& to) {
     const int8_t* const x = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
     const int end = first + count;

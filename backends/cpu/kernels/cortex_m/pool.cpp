@@ -65,7 +65,7 @@ void BeginSums(const OpCall& op, int32_t zero_point, uint32_t taps,
   }
 }
 
-/// Pixels of the window inside x.
+/// Returns the number of pixels of the window inside x.
 uint32_t TapsOf(const Window& window) {
   const bool has_taps = window.rows > 0 && window.columns > 0;  // a part may have none
   return has_taps ? static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns) : 0;

@@ -19,7 +19,7 @@ using In = ConvInput;
 /// subtracted.
 constexpr int kMeanPixels = 16;
 
-/// One execution, on the stack.
+/// Describes one execution, on the stack.
 struct FirstConv {
   TileGemm gemm;
   int tiles_per_row;
@@ -79,7 +79,7 @@ void CopyInterleaved(const float* from, const ConvGeometry& g, int64_t before, i
   std::memset(to + count * g.inputs, 0, static_cast<size_t>(after) * pixel_bytes);
 }
 
-/// `count` bytes that lie `step` apart, less their mean, as floats.
+/// Copies `count` bytes that are `step` apart, less their mean, as floats.
 void CopyBytes(const uint8_t* from, int64_t step, int64_t count, float mean, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]) - mean;
 }
@@ -98,7 +98,7 @@ void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t co
   }
 }
 
-/// One row of bytes inside the image, between `before` and `after` columns of zeros.
+/// Copies one row of bytes inside the image, between `before` and `after` columns of zeros.
 void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int64_t count,
                  int64_t after, float* to) {
   const ConvGeometry& g = conv.gemm.geometry;
@@ -140,7 +140,7 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
   }
 }
 
-/// All outputs of one row, from the copy of its inputs.
+/// Computes all outputs of one row from the copy of its inputs.
 void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands) {
   const TileGemm& gemm = conv.gemm;
   const ConvGeometry& g = gemm.geometry;

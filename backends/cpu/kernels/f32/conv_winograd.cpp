@@ -23,7 +23,7 @@ using In = ConvInput;
 constexpr int kInputTile = 6;
 constexpr int64_t kSmallWork = 300'000;
 
-/// One execution.
+/// Describes one execution.
 struct Winograd {
   const PackedWeights* packed;  ///< [36][channels][width] per group
   ConvGeometry geometry;
@@ -34,7 +34,7 @@ struct Winograd {
   int tile_columns;
 };
 
-/// G g G transposed, in double: the weights' transform adds no error worth the name.
+/// Computes G g G transposed in double, so that the weights' transform adds no significant error.
 void TransformWeights(const float* w, double* coefficients) {
   constexpr double kG[kInputTile][3] = {{1.0 / 4, 0, 0},
                                         {-1.0 / 6, -1.0 / 6, -1.0 / 6},
@@ -90,7 +90,7 @@ struct Operands {
   float* y;
 };
 
-/// Tiles [first, first + count) and the memory for their coefficients.
+/// Contains tiles [first, first + count) and the memory for their coefficients.
 struct Block {
   int first;
   int count;
@@ -98,7 +98,7 @@ struct Block {
   float* products;
 };
 
-/// Where a tile's outputs begin.
+/// Says where a tile's outputs begin.
 struct TileOrigin {
   int image;
   int row;
@@ -133,7 +133,7 @@ void TransformInputs(const Winograd& state, const Operands& operands, const Bloc
   }
 }
 
-/// products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group.
+/// Computes products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group.
 void Multiply(const Winograd& state, const ChannelGroup& group, const Block& block) {
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kMostPixels];

@@ -8,7 +8,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-/// Elements that cost about what waking a thread does.
+/// Is the number of elements that cost about as much as waking a thread.
 constexpr int64_t kSmallElements = 8'192;
 
 }  // namespace

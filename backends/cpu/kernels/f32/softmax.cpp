@@ -8,7 +8,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-/// Elements whose exponentials cost about what waking a thread does.
+/// Is the number of elements whose exponentials cost about as much as waking a thread.
 constexpr int64_t kSmallElements = 16'384;
 
 }  // namespace

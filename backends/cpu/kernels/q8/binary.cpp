@@ -36,7 +36,7 @@ BinaryCall CallOf(const OpCall& op) {
   return call;
 }
 
-/// An input's row. A repeated element (stride 0) fills its stage once per row.
+/// Reads an input's row. A repeated element (stride 0) fills its stage once per row.
 class RowReader {
  public:
   RowReader(const char* row, ptrdiff_t stride, int count) : stager_{stride, 1}, row_(row) {

@@ -6,7 +6,8 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-/// Input of a block of pixels: it stays in the first-level cache while all weights go by.
+/// Is the input of a block of pixels: it stays in the first-level cache during the loop over
+/// weights.
 constexpr int64_t kBlockBytes = 12 * 1024;
 /// Fewer pixels would leave tiles half empty.
 constexpr int64_t kFewestPixels = 24;

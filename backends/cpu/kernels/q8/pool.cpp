@@ -33,7 +33,7 @@ int PartsOf(int64_t rows, int channels) {
   return rows < kFewRows ? (channels + kPartChannels - 1) / kPartChannels : 1;
 }
 
-/// Of ops whose attributes begin with PoolAttributes.
+/// Serves ops whose attributes begin with PoolAttributes.
 Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
   Pooling pooling = {};
   pooling.routine = routine;

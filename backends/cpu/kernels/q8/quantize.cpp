@@ -16,7 +16,7 @@ using In = QuantizeInput;
 constexpr int kPlanePixels = 512;
 constexpr int kPlanes = 3;
 
-/// The inverse of a power of two, by which products are exactly the quotients; else 0.
+/// Returns the inverse of a power of two, whose products are exactly the quotients; else 0.
 float ExactInverse(float scale) {
   int exponent = 0;
   const float mantissa = std::frexp(scale, &exponent);

@@ -11,7 +11,7 @@ int WeightPlace(int p, int k, int) {
   return (block * kTileWidth + p % kTileWidth) * kDepthStep + k;
 }
 
-/// 16 channels' weights of one step.
+/// Loads 16 channels' weights of one step.
 [[gnu::always_inline]] inline void LoadWeights(const int8_t* from, int8x16_t* weights) {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) weights[v] = vld1q_s8(from + v * 16);
@@ -31,7 +31,7 @@ template <int kPixels, int kLane>
   }
 }
 
-/// Four bytes of a pixel at a time, 16 where there are as many.
+/// Multiplies four bytes of a pixel at a time, or 16 where there are as many.
 struct DotProducts {
   static const GemmRoutines& Routines() { return kNeonDotGemmRoutines; }
 

@@ -20,7 +20,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// Bytes between the runs of a pixel's inputs: see PairGemm.
+/// Gives the bytes between the runs of a pixel's inputs; PairGemm says what a run is.
 void PlaceRuns(const Geometry& g, const ConvBand& band, int32_t* gaps) {
   const int runs_in_row = band.runs / g.kernel[0];
   int32_t end = 0;

@@ -17,7 +17,7 @@ void FillZeros(int16_t* to, ptrdiff_t count) {
   for (; count > 0; count -= kStep, to += kStep) StoreTwoWords(to, 0, 0);
 }
 
-/// To lower addresses.
+/// Moves elements to lower addresses.
 void MoveDown(int16_t* to, const int16_t* from, ptrdiff_t count) {
   for (; count > 0; count -= kStep, to += kStep, from += kStep) {
     StoreTwoWords(to, LoadWord(from), LoadWord(from + 2));
@@ -41,7 +41,7 @@ uint8_t* FillBytes(uint8_t* to, uint8_t value, ptrdiff_t count) {
   return to;
 }
 
-/// A row of `columns` pixels from column `left` on, which may lie outside.
+/// Loads a row of `columns` pixels from column `left` on, which may be outside.
 void LoadRow(const Geometry& g, const Widening& widening, const uint8_t* row, int left, int columns,
              int16_t* to) {
   const int before = left < 0 ? (-left < columns ? -left : columns) : 0;

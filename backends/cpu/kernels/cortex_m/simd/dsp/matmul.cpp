@@ -64,7 +64,7 @@ void AddColumns(const int16_t* x, int words, const uint8_t* const* columns, uint
 
 #endif
 
-/// A row of a, less its zero point.
+/// Is a row of a, less its zero point.
 struct Row {
   const int16_t* halves;  ///< of all words, in the order of unpacking
   int16_t rest[kStep];    ///< of the bytes behind them

@@ -201,7 +201,7 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
                               "vstrbt.8 q0, [r9]\n"));
 }
 
-/// Of 16 channels, which need no mask.
+/// Serves 16 channels, which need no mask.
 [[gnu::naked]] void RunAllTaps(Taps* /*taps*/) {
   asm volatile(
       TENON_RUN_TAPS(TENON_SUM_TAPS(TENON_LOAD_ALL, TENON_AGAIN_ALL), "vstrb.8 q0, [r9]\n"));
@@ -223,7 +223,7 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "pop {r4, pc}\n");
 }
 
-/// Whether none is -128.
+/// Returns whether none is -128.
 bool Takes(const int8_t* w, ptrdiff_t count) { return Least(w, count) != INT8_MIN; }
 
 Taps TapsOf(const DepthwiseBlock& block) {
@@ -246,7 +246,7 @@ void Multiply(const DepthwiseBlock& block, int32_t* sums) {
   SumTaps(&taps);
 }
 
-/// False if a shift is not to the right, or bytes have bounds of their own.
+/// Returns false if a shift is not to the right, or bytes have bounds of their own.
 bool Runs(const Rescale& rescale, int channels) {
   return IsWhole(rescale.output) && AreToTheRight(rescale.shift, rescale.step != 0 ? channels : 1);
 }
@@ -258,7 +258,7 @@ struct Factors {
   int8_t shift[kBlockChannels];
 };
 
-/// Of `channels` channels from `first` on. The others' may be any.
+/// Loads the factors of `channels` channels from `first` on. The others' may have any value.
 [[gnu::noinline]] void TakeFactors(const Rescale& rescale, int first, int channels,
                                    Factors& factors) {
   const bool each = rescale.step != 0;

@@ -14,7 +14,7 @@ constexpr int kFewestPixels = 3;  // to which that is worth it
 
 constexpr int32_t Vectors(int32_t bytes) { return (bytes + kVectorBytes - 1) / kVectorBytes; }
 
-/// The even rows' sums stand before the odd ones': see requantize.hpp.
+/// The even rows' sums precede the odd ones', as requantize.hpp says.
 constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
 
 // What is not inlined here would be paid for before the shortest of products.
@@ -36,7 +36,7 @@ FullRoutine FullRoutineOf(const GemmBlock& block) {
   }
 }
 
-/// False if the block is not one of those.
+/// Returns false if the block is not one of those.
 bool MultiplyFull(const GemmBlock& block, int32_t* sums) {
   if (block.outputs != kBlockOutputs) return false;
   const FullRoutine multiply = FullRoutineOf(block);
@@ -63,7 +63,7 @@ bool IsShort(const GemmBlock& block) {
          block.pixels >= kFewestPixels;
 }
 
-/// Eight rows of weights at a time, of windows of more than 32 bytes.
+/// Multiplies by eight rows of weights at a time, for windows of more than 32 bytes.
 using RowsRoutine = void (*)(const ShortDotProducts*);
 RowsRoutine RowsRoutineOf(const GemmBlock& block) {
   return Vectors(block.run_bytes) == 3 ? DotRows48 : DotRows64;
@@ -117,7 +117,7 @@ int Run(const Rescale& rescale, const GemmBlock& block, int outputs, SumBlock& r
   }
 }
 
-/// Four rows, from place `at` on.
+/// Multiplies by four rows, from place `at` on.
 [[gnu::noinline]] void MultiplyLong(const GemmBlock& block, int at, int32_t* sums) {
   constexpr int kRows = 4;
   DotProducts dot_products;
