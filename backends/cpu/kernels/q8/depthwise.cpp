@@ -46,7 +46,7 @@ Axis AxisOf(const OpCall& op, int i) {
   return axis;
 }
 
-/// Says what each tap reads of the window's rows from input row `top` on. `image` points at the
+/// Sets what each tap reads of the window's rows from input row `top` on. `image` points at the
 /// block.
 void FillTaps(const Depthwise& state, const uint8_t* image, const uint8_t* padding, int64_t top,
               DepthwiseTap* taps) {

@@ -86,7 +86,7 @@ Arrays LayOut(BlockLayout& block, const Sizes& sizes) {
   return arrays;
 }
 
-/// Makes the groups of channels of all parts, without what they point to.
+/// Calls `use` for the groups of channels of all parts, without what they point to.
 template <typename Use>
 void ForEachGroup(const GemmShape& shape, const Use& use) {
   const int outputs = shape.outputs / shape.convolutions;
