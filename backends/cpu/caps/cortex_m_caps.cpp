@@ -15,7 +15,8 @@ using In = QuantizedGemmInput;
 constexpr size_t kSumBytes = sizeof(int32_t);
 constexpr int64_t kFewestPixels = 3;  // of a convolution that gathers windows
 
-/// Of i8 with constant parameters, one zero point of x and none of the weights, giving bytes.
+/// Accepts i8 with constant parameters, one zero point of x and none of the weights, and byte
+/// outputs.
 Reason GemmRefusal(const OpCall& call, const QuantizedOutput& output) {
   for (int i = In::kWeights; i <= In::kFoldedBias; ++i) {
     if (call.HasInput(i) && call.Input(i).data == nullptr) {

@@ -1,6 +1,6 @@
-// What the kernels of Cortex-M cores on i8 take and need: the predicates behind cortex_m.inc, which
-// the kernels' own checks share. The instruction sets, Helium (Armv8.1-M) and DSP (Armv7E-M:
-// dsp.inc), have kernels under names of their own: `cpu.<op>.helium`, `cpu.<op>.dsp`.
+// The predicates and sizes behind cortex_m.inc, for the kernels of Cortex-M cores on i8; the
+// kernels' own checks share them. Each instruction set, Helium (Armv8.1-M) and DSP (Armv7E-M:
+// dsp.inc), has kernels under names of its own: `cpu.<op>.helium`, `cpu.<op>.dsp`.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,40 @@
 
 namespace tenon::cpu {
 
-/// Of the set that a board's unit names, "helium" or "dsp"; empty for any other name.
+/// Returns the kernels of the set that a board's unit names, "helium" or "dsp"; none for any other
+/// name.
 [[nodiscard]] Span<const KernelCaps> CortexMCaps(const char* set);
 
 }  // namespace tenon::cpu
 
-/// Each predicate answers null for yes, else the reason, for operands that passed CheckOpCall. They
+/// Each predicate returns null for yes, else the reason, for operands that passed CheckOpCall. They
 /// read dims, dtypes, attributes and which inputs are constant, never strides.
 namespace tenon::cpu::cortex_m {
 
-/// Bytes of weights that one output sums: what is gathered of x for it lies in the workspace.
+/// Is the most bytes of weights that one output sums: the inputs gathered for it are in the
+/// workspace.
 inline constexpr int64_t kMostDepth = 1 << 16;
-/// Taps of a depthwise convolution: pointers to them lie on the stack.
+/// Is the largest number of taps of a depthwise convolution: pointers to them are on the stack.
 inline constexpr int64_t kMostDepthwiseTaps = 64;
-/// Windows of x that a convolution gathers at once in a workspace of `bytes`.
+/// Returns how many windows of x a convolution gathers at once in a workspace of `bytes`.
 [[nodiscard]] int GatheredPixels(const OpCall& conv, size_t bytes);
 
-/// i8 all through, one group.
+/// Accepts convolutions of i8 operands in one group.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
-/// As many outputs as inputs, each of a group of its own.
+/// Accepts convolutions with as many outputs as inputs, each in a group of its own.
 [[nodiscard]] Reason DepthwiseSupports(const OpCall& call);
-/// One constant matrix of i8 for all batches.
+/// Accepts one constant matrix of i8 for all batches.
 [[nodiscard]] Reason MatMulSupports(const OpCall& call);
 
-/// Sums and differences of equal shape in fixed point.
+/// Accepts sums and differences of tensors of equal shape in fixed point.
 [[nodiscard]] Reason BinarySupports(const OpCall& call);
-/// Tables of bytes.
+/// Accepts lookups of bytes in tables.
 [[nodiscard]] Reason LookupSupports(const OpCall& call);
-/// Maxima and averages.
+/// Accepts maxima and averages.
 [[nodiscard]] Reason PoolSupports(const OpCall& call);
 
-/// True if every window is one pixel of x, and those are all its pixels: they are read where they
-/// lie, and nothing is gathered.
+/// Returns true if every window is one pixel of x, and those are all its pixels: they are read in
+/// place, and nothing is gathered.
 [[nodiscard]] bool IsInPlacePointwise(const OpCall& conv);
 
 /// Parts of a workspace begin at multiples of this.
@@ -53,21 +55,22 @@ inline constexpr size_t kWorkspaceStep = 16;
   return RoundUp(bytes, kWorkspaceStep);
 }
 
-/// True if an operand is the constant part of each sum, x's zero point in it.
+/// Returns true if an operand is the constant part of each sum, which includes x's zero point.
 [[nodiscard]] bool HasFinalBias(const OpCall& call);
 
-/// The workspace: [constant part of each sum, i32, unless HasFinalBias] [windows that are
+/// Returns the workspace: [constant part of each sum, i32, unless HasFinalBias] [windows that are
 /// gathered].
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
-/// The same with as few windows as it can do with.
+/// Returns the same with the fewest windows that suffice.
 [[nodiscard]] size_t ConvLeastBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t ConvLeast(const OpCall& call);
 [[nodiscard]] size_t ConvBiasBytes(const OpCall& call);
-/// [the same of whole blocks of 16 channels] [a pixel of padding, unless it is a small one].
+/// The workspace is [constant part of each sum for whole blocks of 16 channels, unless
+/// HasFinalBias] [a pixel of padding, unless it is a small one].
 inline constexpr int kOwnPaddingChannels = 128;
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
-/// Over the input: [rows, see in_place_caps.hpp] [what `own` of those says], with the rows that are
-/// worth a start, or with one new row only.
+/// Returns the workspace over the input: [rows, see in_place_caps.hpp] [what `own` gives for them],
+/// with as many rows as are worth a start, or with one new row only.
 [[nodiscard]] size_t InPlaceWorkspaceBytes(const OpCall& call,
                                            size_t (*own)(const OpCall& call, int threads));
 [[nodiscard]] size_t InPlaceLeastBytes(const OpCall& call,
@@ -76,7 +79,7 @@ inline constexpr int kOwnPaddingChannels = 128;
 [[nodiscard]] size_t ConvInPlaceLeast(const OpCall& call);
 [[nodiscard]] size_t DepthwiseInPlaceWorkspace(const OpCall& call, int threads);
 [[nodiscard]] size_t DepthwiseInPlaceLeast(const OpCall& call);
-/// [constant part of each sum, i32, unless HasFinalBias].
+/// Returns the workspace: [constant part of each sum, i32, unless HasFinalBias].
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
 
 }  // namespace tenon::cpu::cortex_m

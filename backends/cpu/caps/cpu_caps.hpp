@@ -11,19 +11,20 @@ using tenon::KernelCaps;
 using tenon::LayoutNeed;
 using tenon::WeightsOrder;
 
-/// Every kernel of hosts in order of priority: the first of an op's kind that supports it is taken.
+/// Returns every kernel of hosts in order of priority: the first of an op's kind that supports it
+/// is taken.
 [[nodiscard]] Span<const KernelCaps> Kernels();
 
-/// What a board that names the set has beside the portable kernels: "vector", our own fast kernels
-/// without those of libraries; or an instruction set of Cortex-M (cortex_m_caps.hpp). Empty for
-/// other names.
+/// Returns the kernels that a board which names the set has in addition to the portable ones. The
+/// sets are "vector", our own fast kernels without those of libraries, and the instruction sets of
+/// Cortex-M (cortex_m_caps.hpp). Other names give none.
 [[nodiscard]] Span<const KernelCaps> KernelsOfSet(const char* set);
 
-/// The kernel that plans call `name` (its id, with a variant or without), whichever set it is of.
-/// Null: there is none.
+/// Returns the kernel that plans call `name` (its id, with or without a variant), from any set;
+/// null if there is none.
 [[nodiscard]] const KernelCaps* CapsNamed(const char* name);
 
-/// The same, as the mapper takes it.
+/// Returns the kernels in the form that the mapper takes.
 [[nodiscard]] BackendCaps CpuCaps();
 
 }  // namespace tenon::cpu

@@ -49,7 +49,7 @@ Reason GemmRefusal(const OpCall& call, const QuantizedOutput& output) {
   return nullptr;
 }
 
-/// Inputs of an output, and whether the taps of a kernel row are neighbours.
+/// Gives the inputs of an output, and whether the taps of a kernel row are contiguous.
 struct Window {
   explicit Window(const OpCall& conv)
       : w(conv.Input(In::kWeights)),

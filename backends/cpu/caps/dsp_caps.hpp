@@ -1,6 +1,5 @@
-// What the kernels of Armv7E-M cores with DSP instructions (Cortex-M4, M7) take and need: the
-// predicates behind dsp.inc, and what they share with the kernels: how work is cut, and what lies
-// in the workspace.
+// The predicates behind dsp.inc, for kernels of Armv7E-M cores with DSP instructions (Cortex-M4,
+// M7), and what they share with the kernels: how work is cut and what the workspace contains.
 #pragma once
 
 #include <cstddef>
@@ -8,29 +7,29 @@
 
 #include "runtime/ops/op_row.hpp"
 
-/// Each predicate answers null for yes, else the reason, for operands that passed CheckOpCall. They
+/// Each predicate returns null for yes, else the reason, for operands that passed CheckOpCall. They
 /// read dims, dtypes, attributes and which inputs are constant, never strides.
 namespace tenon::cpu::dsp {
 
-/// Runs of inputs of one output: their places lie on the stack.
+/// Is the largest number of runs of inputs of one output: their addresses are on the stack.
 inline constexpr int kMostRuns = 64;
-/// Inputs of one output.
+/// Is the largest number of inputs of one output.
 inline constexpr int64_t kMostDepth = 1 << 16;
 
-/// Output pixels of a pass at most: where they lie, stands on the stack.
+/// Is the largest number of output pixels of a pass: their addresses are on the stack.
 inline constexpr int kMostPassPixels = 64;
 
-/// What the workspace holds of x, widened to 16 bits less its zero point.
+/// Says what the workspace contains of x, widened to 16 bits less its zero point.
 enum class ConvMode : uint8_t {
-  kPixels,   ///< the pixels that are read, in pairs; of pointwise convolutions
-  kWindows,  ///< all that each pixel reads, in pairs; where that is little or its size is odd
+  kPixels,   ///< the pixels that are read, in pairs; for pointwise convolutions
+  kWindows,  ///< all that each pixel reads, in pairs; for windows that are small or of odd size
   kRows,     ///< parts of rows, with their padding
 };
 
-/// How a convolution is computed: pass by pass, each a rectangle of output pixels. What a pass
-/// reads is widened for all outputs; then, for two outputs at a time, the weights. A pixel's inputs
-/// are `runs` runs of `steps` times four elements. The workspace holds [inputs] [weights of two
-/// outputs] [bytes of two windows].
+/// Says how a convolution is computed: pass by pass, where each is a rectangle of output pixels. A
+/// pass widens its inputs once for all outputs and then, for two outputs at a time, the weights. A
+/// pixel's inputs are `runs` runs of `steps` times four elements. The workspace contains [inputs]
+/// [weights of two outputs] [bytes of two windows].
 struct ConvBand {
   ConvMode mode;
   int runs;
@@ -46,49 +45,50 @@ struct ConvBand {
 
   [[nodiscard]] size_t Bytes() const;  ///< of all the workspace
 };
-/// Of a convolution that ConvSupports takes, with at least one output: passes as large as there is
-/// room for and are worth it. In less than ConvLeastWorkspaceBytes it may not fit.
+/// Cuts a convolution that ConvSupports accepts and that has at least one output: passes are as
+/// large as fits and pays. With less than ConvLeastWorkspaceBytes, the result may exceed the
+/// workspace.
 [[nodiscard]] ConvBand ConvBandOf(const OpCall& conv, size_t workspace_bytes);
 
-/// Channels of a depthwise convolution that go through at once.
+/// Is the number of channels of a depthwise convolution that are computed at once.
 inline constexpr int kDepthwisePlanes = 4;
 
-/// Of each of these channels, the workspace holds `rows` widened rows of x; then its weights.
+/// Describes the workspace: for each of these channels `rows` widened rows of x, then its weights.
 struct DepthwisePlanes {
   int rows;
   int row_halves;  ///< even
-  int lines;       ///< rows of y that go through at once, of 3x3 windows with steps of 1; else 1
+  int lines;       ///< rows of y that are computed at once, for 3x3 windows with steps of 1; else 1
 };
-/// With as many lines as there is room for and are worth it.
+/// Returns these with as many lines as fit and pay.
 [[nodiscard]] DepthwisePlanes DepthwisePlanesOf(const OpCall& conv, size_t workspace_bytes);
 
-/// As many outputs as inputs, each of a group of its own; bytes.
+/// Accepts convolutions of bytes with as many outputs as inputs, each in a group of its own.
 [[nodiscard]] Reason DepthwiseSupports(const OpCall& call);
 [[nodiscard]] size_t DepthwiseWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t DepthwiseLeastWorkspaceBytes(const OpCall& call);
 
-/// One group; bytes.
+/// Accepts convolutions of bytes with one group.
 [[nodiscard]] Reason ConvSupports(const OpCall& call);
 [[nodiscard]] size_t ConvWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t ConvLeastWorkspaceBytes(const OpCall& call);
 
-/// One constant matrix of i8 for all batches. The workspace holds a widened row of a.
+/// Accepts one constant matrix of i8 for all batches. The workspace contains a widened row of a.
 [[nodiscard]] Reason MatMulSupports(const OpCall& call);
 [[nodiscard]] size_t MatMulWorkspaceBytes(const OpCall& call, int threads);
 
-/// Sums and differences of bytes, of operands of equal shape. The workspace holds a table of each
-/// operand, where they pay and there is room for both.
+/// Accepts sums and differences of bytes, of operands of equal shape. The workspace contains a
+/// table for each operand, where tables pay and both fit.
 inline constexpr size_t kBinaryTableBytes = 2048;
 [[nodiscard]] Reason BinarySupports(const OpCall& call);
 [[nodiscard]] size_t BinaryWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t BinaryLeastWorkspaceBytes(const OpCall& call);
 
-/// Of a convolution that InPlaceConvSupports takes: true if each pass has read all inputs in whose
-/// place it writes, and that later ones need, before it writes.
+/// Takes a convolution that InPlaceConvSupports accepts; true if each pass, before it writes, has
+/// read all inputs that it overwrites and that later passes need.
 [[nodiscard]] bool KeepsInputs(const OpCall& conv, size_t workspace_bytes);
 
-/// Over the input: no less than the portable kernel needs for that, which other processors then
-/// run.
+/// Returns the workspace over the input. It is at least what the portable kernel needs for that,
+/// because other processors run that kernel.
 [[nodiscard]] size_t DepthwiseInPlaceWorkspaceBytes(const OpCall& call, int threads);
 [[nodiscard]] size_t DepthwiseInPlaceLeastBytes(const OpCall& call);
 [[nodiscard]] size_t ConvInPlaceWorkspaceBytes(const OpCall& call, int threads);

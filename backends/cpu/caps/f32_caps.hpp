@@ -1,5 +1,5 @@
-// What the fast f32 kernels take and hold: the predicates behind f32.inc, which the kernels' own
-// checks share. Shape classes where oneDNN is faster are refused here (measured).
+// The predicates and sizes behind f32.inc, for the fast f32 kernels, whose own checks share them.
+// Shape classes for which oneDNN is faster are refused here (measured).
 #pragma once
 
 #include <cstddef>
@@ -9,40 +9,43 @@
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
-/// Each predicate answers null for yes, else the reason as a constant text, for operands that
+/// Each predicate returns null for yes, else the reason as a constant text, for operands that
 /// passed CheckOpCall. They read dims, dtypes and attributes, never strides or data.
 namespace tenon::cpu::f32 {
 
-/// Kernel taps of one pixel: pointers to them lie on the stack.
+/// Is the largest number of kernel taps of one pixel: pointers to them are on the stack.
 inline constexpr int kMostTaps = 160;
 inline constexpr int kMostDepthwiseTaps = 64;
-/// First layers copy the input rows of one output row to the stack: floats of these, and taps.
+/// These limit the floats, and the taps, of the input rows that first layers copy to the stack for
+/// one output row.
 inline constexpr int kMostFirstChannels = 16;
 inline constexpr int kMostRowFloats = 12288;
 inline constexpr int kMostFirstTaps = 512;
 
-/// Any convolution by register tiles.
+/// Accepts any convolution that register tiles can compute.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
-/// Few input channels, which may lie in any layout and be bytes.
+/// Accepts few input channels, which may have any layout and be bytes.
 [[nodiscard]] const char* FirstConvSupports(const OpCall& call);
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
-/// 3x3 with stride 1 where it is worth its transforms.
+/// Accepts 3x3 with stride 1 where the time saved exceeds that of the transforms.
 [[nodiscard]] const char* WinogradSupports(const OpCall& call);
-/// The second factor is one matrix (which must be constant: the kernel's check sees that).
+/// Accepts a second factor that is one matrix. It must be constant, which the kernel's check
+/// verifies.
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
 
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
-/// Along the last axis, whose elements are neighbours.
+/// Accepts softmax along the last axis, whose elements are contiguous.
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
-/// Along the channels of an image tensor.
+/// Accepts softmax along the channels of an image tensor.
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
-/// Windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
+/// Accepts windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 
-/// Floats of the padded input row that one output row of a convolution reads, per channel.
+/// Returns the floats, per channel, of the padded input row that one output row of a convolution
+/// reads.
 [[nodiscard]] int64_t PaddedRow(const OpCall& conv);
 
-/// How a Winograd convolution's tiles of 4x4 outputs are cut into blocks, whatever the instruction
+/// Says how a Winograd convolution's tiles of 4x4 outputs are cut into blocks, on any instruction
 /// set.
 struct WinogradBlocks {
   int tiles;          ///< of all images
@@ -50,7 +53,7 @@ struct WinogradBlocks {
   int padded_inputs;  ///< input channels, rounded up
   size_t tile_bytes;  ///< workspace of one tile: its coefficients and products
 
-  /// Workspace of each of `parts` equal parts of the work: its largest block.
+  /// Returns the workspace of each of `parts` equal parts of the work: that of its largest block.
   [[nodiscard]] size_t PartBytes(int parts) const {
     const int share = (tiles + parts - 1) / parts;
     return tile_bytes * static_cast<size_t>(share < block_tiles ? share : block_tiles);
@@ -58,16 +61,16 @@ struct WinogradBlocks {
 };
 [[nodiscard]] WinogradBlocks WinogradBlocksOf(const OpCall& call);
 
-/// Enough for one part per thread, whatever their number, up to kMostWinogradParts.
+/// Is enough for one part per thread, whatever their number, up to kMostWinogradParts.
 inline constexpr int kMostWinogradParts = 8;
 [[nodiscard]] size_t WinogradWorkspaceBytes(const OpCall& call, int threads);
 
-/// What the packed weights of these kernels depend on: the constants and how they are read, not
-/// the images. KernelCaps::packing_key.
+/// Is KernelCaps::packing_key: what the packed weights of these kernels depend on, which is the
+/// constants and how they are read, not the images.
 void ConvPackingKey(const OpCall& call, PackingKey* key);
 void MatMulPackingKey(const OpCall& call, PackingKey* key);
 
-/// KernelCaps::packed_bytes: the most over all instruction sets.
+/// Is KernelCaps::packed_bytes: the most over all instruction sets.
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);  ///< first layers too
 [[nodiscard]] size_t DepthwisePackedBytes(const OpCall& call);
 [[nodiscard]] size_t WinogradPackedBytes(const OpCall& call);

@@ -1,4 +1,4 @@
-// What the vector kernels hold per op: keys and sizes of their packed weights.
+// Gives the keys and sizes of the vector kernels' packed weights, which they keep per op.
 #include <initializer_list>
 
 #include "backends/cpu/caps/f32_caps.hpp"

@@ -1,5 +1,5 @@
-// Which ops the portable kernels run: one predicate per op, asked by the converter (through
-// portable.inc) and by the kernels' own checks, so that the two cannot disagree.
+// The ops that the portable kernels run: one predicate per op, which the converter (through
+// portable.inc) and the kernels' own checks call, so that the two cannot disagree.
 //
 // Each returns null for yes, else the reason as a constant text. They read dims, dtypes and
 // attributes of operands that passed CheckOpCall, never strides or data.

@@ -148,7 +148,7 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
 size_t ConvPackedBytes(const OpCall& call) {
   const auto& attributes = call.AttributesAs<ConvAttributes>();
   const TensorView& w = call.Input(In::kWeights);
-  // Where the pixels of a kernel row lie side by side, they are one tap.
+  // Where the pixels of a kernel row are contiguous, they are one tap.
   const bool is_row = attributes.group == 1 && attributes.dilations[1] == 1;
   const int64_t columns = is_row ? w.dims[3] : 1;
   return PackedBytes(call, attributes.group, w.dims[0] / attributes.group, columns * w.dims[1],

@@ -1,4 +1,4 @@
-// What the fast quantized convolution and matrix product take, and what they hold.
+// The predicates and sizes of the fast quantized convolution and matrix product.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,36 @@
 
 namespace tenon::cpu::q8 {
 
-/// Kernel taps of one pixel: their offsets lie on the stack.
+/// Is the largest number of kernel taps of one pixel: their offsets are on the stack.
 inline constexpr int kMostTaps = 512;
-/// Rows of the input are copied to the stack, with their padding, unless the kernel is 1x1.
+/// Limits the rows of the input that are copied to the stack, with their padding, unless the kernel
+/// is 1x1.
 inline constexpr int kMostBandBytes = 48 * 1024;
-/// Bytes that a step reads at once: fewer channels are taken only where they are copied.
+/// Is the number of bytes that a step reads at once: fewer channels are taken only where they are
+/// copied.
 inline constexpr int kFewestDirectChannels = kDepthStep;
 
-/// Null for yes, else the reason. They read dims, dtypes, attributes, and which inputs are
-/// constant.
+/// These return null for yes, else the reason. They read dims, dtypes, attributes, and which inputs
+/// are constant.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
 
-/// True if the convolution reads each pixel once, where it lies: 1x1 without padding.
+/// Returns true if the convolution is 1x1 without padding, so that it reads each pixel once, in
+/// place.
 [[nodiscard]] bool IsDirect(const OpCall& conv);
 
-/// Weights less their zero points that are no i8 are the sums of up to three, each multiplied in a
-/// pass of its own over the constant weights, whose output channels run along `output_axis`.
+/// Is the largest number of i8 tensors whose sum can be the weights less their zero points, where
+/// these exceed i8. Each tensor is multiplied in a pass of its own. The weights are constant, and
+/// their output channels run along `output_axis`.
 inline constexpr int kMostPasses = 3;
 [[nodiscard]] int WeightPasses(const OpCall& call, int output_axis);
 [[nodiscard]] int MatMulOutputAxis(const OpCall& call);
 
-/// What the packed weights depend on. KernelCaps::packing_key.
+/// Is KernelCaps::packing_key: what the packed weights depend on.
 void ConvPackingKey(const OpCall& call, PackingKey* key);
 void MatMulPackingKey(const OpCall& call, PackingKey* key);
 
-/// KernelCaps::packed_bytes.
+/// Is KernelCaps::packed_bytes.
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
 

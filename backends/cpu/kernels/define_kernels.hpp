@@ -1,14 +1,14 @@
-// Makes a group's table of its list of kernels (caps/kernels.inc): each kernel is a constant with a
-// link name, `tenon_kernel_` and its id with underscores. Hosts list all of them; firmware names
-// those it needs (the converter writes that table), and the linker drops the rest.
+// Makes a group's table from its list of kernels (caps/kernels.inc). Each kernel is a constant
+// whose link name is `tenon_kernel_` and its id with underscores. Hosts list all of them; firmware
+// names those it needs (the converter writes that table), and the linker drops the rest.
 #pragma once
 
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/ops/kernel_caps.hpp"
 #include "runtime/ops/rows.hpp"
 
-/// Defines the kernel of a row: what `Entry(caps, op row, code...)` gives, a function in scope.
-/// Made while compiling, so that of the caps only what the entry takes over is left.
+/// Defines the kernel of a row as the result of `Entry(caps, op row, code...)`, a function in
+/// scope. It is a constant expression, so that only those caps remain that the entry copies.
 #define TENON_DEFINE_KERNEL(op, Op, implementation, facts, ...)                               \
   extern "C" {                                                                                \
   extern const KernelEntry tenon_kernel_cpu_##op##_##implementation;                          \
@@ -16,16 +16,16 @@
       (facts).Named("cpu." #op "." #implementation, OpKind::k##Op), k##Op##Row, __VA_ARGS__); \
   }
 
-/// Declares it, where another file defines it.
+/// Declares the kernel where another file defines it.
 #define TENON_DECLARE_KERNEL(op, Op, implementation, ...) \
   extern const KernelEntry tenon_kernel_cpu_##op##_##implementation;
 
-/// Its address, in a list of them.
+/// Gives the kernel's address, in a list of them.
 #define TENON_KERNEL_ADDRESS(op, Op, implementation, ...) &tenon_kernel_cpu_##op##_##implementation,
 
 namespace tenon::cpu {
 
-// Entries of the functions that follow in a row, by what they are.
+// The overloads of Entry make an entry of a row's functions, which their types tell apart.
 using CheckFunction = Status (*)(const KernelSetup&);
 using LoadFunction = Status (*)(const KernelSetup&, void**);
 using OpenFunction = Status (*)(const KernelSetup&, void*, void**);

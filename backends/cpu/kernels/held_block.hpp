@@ -1,4 +1,4 @@
-// Memory that `load` makes for an op: one block on the heap, cut into arrays.
+// Allocates the memory that `load` makes for an op: one block on the heap, cut into arrays.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace tenon::cpu {
 
-/// Lays arrays one after the other, each aligned to a cache line. Used twice: without memory to
-/// learn the size, then with it.
+/// Places arrays one after the other, each aligned to a cache line. It is used twice: without
+/// memory to learn the size, then with it.
 class BlockLayout {
  public:
   explicit BlockLayout(void* memory) : memory_(static_cast<uint8_t*>(memory)) {}
@@ -31,7 +31,7 @@ class BlockLayout {
   size_t bytes_ = 0;
 };
 
-/// Zeroed memory for a block, null where there is none.
+/// Returns zeroed memory for a block, or null where there is none.
 inline void* AllocateBlock(size_t bytes) {
   void* memory = ::operator new(bytes, std::align_val_t(BlockLayout::kAlignment), std::nothrow);
   if (memory != nullptr) std::memset(memory, 0, bytes);

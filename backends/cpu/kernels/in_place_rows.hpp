@@ -1,4 +1,4 @@
-// The rows of a convolution that works in place, on their way through the workspace: see
+// Passes the rows of a convolution that works in place through the workspace: see
 // caps/in_place_caps.hpp.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace tenon::cpu {
 
-/// A check's answer for a kernel that works in place and takes as many new rows as there is room
-/// for, besides what it supports.
+/// Is the check's result for a kernel that works in place and takes as many new rows as fit, in
+/// addition to its own predicate.
 [[nodiscard]] inline Status CheckInPlaceWorkspace(const KernelSetup& setup) {
   const size_t least = InPlaceRowsBytes(setup.op, 1);
   TENON_ENSURE(setup.workspace_bytes >= least, kCorruptPlan,
@@ -21,14 +21,14 @@ namespace tenon::cpu {
   return OkStatus();
 }
 
-/// Takes the rows of one image's output after another and stores each when nothing reads the input
-/// in its place any more. `RowsAtOnce` rows at most are computed into `New`, then `Store`d; behind
-/// the last ones the rest is stored too.
+/// Takes the rows of one image's output in order and stores each when nothing reads the input there
+/// any more. At most `RowsAtOnce` rows are computed into `New` and then `Store`d; after the last
+/// ones, the remaining rows are stored too.
 class InPlaceRows {
  public:
-  /// In all of the workspace.
+  /// Uses all of the workspace.
   explicit InPlaceRows(const KernelCall& call) : InPlaceRows(call, call.workspace_bytes) {}
-  /// In its first bytes.
+  /// Uses its first `bytes`.
   InPlaceRows(const KernelCall& call, size_t bytes)
       : y_(call.op.Output()),
         row_bytes_(InPlaceRowBytes(call.op)),
@@ -42,10 +42,10 @@ class InPlaceRows {
 
   [[nodiscard]] int32_t RowsAtOnce() const { return rows_at_once_; }
 
-  /// Where the first of the rows to be computed lies; the next one follows without a gap.
+  /// Returns where to compute the first of the new rows; the next one follows without a gap.
   [[nodiscard]] char* New() const { return workspace_ + row_bytes_ * Size(held_); }
 
-  /// `count` rows of image `image` have been computed into `New`.
+  /// Takes `count` rows of image `image` that have been computed into `New`.
   void Store(int32_t image, int32_t count) {
     computed_ += count;
     const bool is_last = computed_ == y_.dims[2];

@@ -1,5 +1,5 @@
-// Which taps of a pooling's windows lie in the input, one spatial dimension at a time, without
-// looking at each of them.
+// Finds the taps of a pooling's windows that are in the input, one spatial dimension at a time,
+// without testing each of them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tenon::cpu {
 
-/// One spatial dimension.
+/// Describes one spatial dimension.
 struct PoolAxis {
   int64_t input;
   int64_t kernel;
@@ -18,11 +18,11 @@ struct PoolAxis {
   int64_t pad_begin;
   int64_t pad_end;
 
-  /// The first tap of the window of output `index` at `low` or behind, counted from the window's
-  /// own first.
+  /// Returns the first tap of the window of output `index` that is at `low` or after it, counted
+  /// from the window's own first tap.
   [[nodiscard]] int64_t TapsBefore(int64_t index, int64_t low) const {
     const int64_t gap = low - (index * stride - pad_begin);
-    // Nearly all windows end here, without a division for each.
+    // Nearly all windows return here, without a division for each.
     if (gap <= 0) return 0;
     if (gap > (kernel - 1) * dilation) return kernel;
     return (gap + dilation - 1) / dilation;
@@ -32,7 +32,7 @@ struct PoolAxis {
   }
 };
 
-/// The taps of one window that lie in the input.
+/// Describes the taps of one window that are in the input.
 struct Window {
   int64_t first;  ///< coordinate of the first
   int taps;
@@ -46,14 +46,14 @@ struct Window {
   return window;
 }
 
-/// Positions that an average divides by. Those past the padding, which ceil_mode may reach, never
-/// count.
+/// Counts the positions that an average divides by. Those past the padding, which ceil_mode may
+/// reach, never count.
 [[nodiscard]] inline int64_t Counted(const PoolAxis& axis, int index, bool include_padding) {
   return include_padding ? axis.TapsBetween(index, -axis.pad_begin, axis.input + axis.pad_end)
                          : axis.TapsBetween(index, 0, axis.input);
 }
 
-/// Rows (0) or columns (1) of an op whose attributes begin with PoolAttributes.
+/// Returns rows (0) or columns (1) of an op whose attributes begin with PoolAttributes.
 [[nodiscard]] inline PoolAxis PoolAxisOf(const OpCall& op, int i) {
   const auto& attributes = op.AttributesAs<PoolAttributes>();
   PoolAxis axis;

@@ -91,7 +91,7 @@ class ThreadPool {
     }
     Work(0);
     for (int spins = 0; done_.load(std::memory_order_acquire) < pieces; ++spins) {
-      // A worker that holds the last piece may have lost its processor: let it have this one.
+      // A worker with the last piece may have lost its processor: yield it this one.
       if (spins < kSpins) {
         Pause();
       } else {

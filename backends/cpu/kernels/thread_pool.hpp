@@ -10,13 +10,13 @@
 
 namespace tenon::cpu {
 
-/// A runner on `threads` threads: the caller and `threads` - 1 workers, fewer if the system gives
-/// no more. Each thread begins with its own part of the work, the same of every op, and then takes
-/// small pieces of what is left of the others'. Several threads may run on it at once: the second
-/// does its work alone. Heap and threads are given back by FreeThreadPool.
+/// Makes a runner on `threads` threads: the caller and `threads` - 1 workers, or fewer if the
+/// system gives no more. Each thread begins with its own part of the work, the same for every op,
+/// and then takes small pieces of what remains of the others'. Several threads may call it at once:
+/// the second one does its work alone. FreeThreadPool frees heap and threads.
 [[nodiscard]] ParallelRunner MakeThreadPool(int threads);
 
-/// Ends the workers. No run may be under way.
+/// Ends the workers. No run may be in progress.
 void FreeThreadPool(ParallelRunner& runner);
 
 }  // namespace tenon::cpu

@@ -11,7 +11,8 @@ namespace {
 using In = ConvInput;
 
 constexpr int64_t kFloatBytes = sizeof(float);
-/// What a loaded op holds beside its weights: objects of ours and of the driver's that we count.
+/// Is what a loaded op needs besides its weights: objects of ours and of the driver's that we
+/// count.
 constexpr int64_t kObjectBytes = 1024;
 
 constexpr F32Operands kTakes = {"the OpenCL convolutions run f32 only",

@@ -1,4 +1,4 @@
-// Which convolutions the OpenCL kernels run, and what they hold for them.
+// The convolutions that the OpenCL kernels run, and the memory that the kernels need for them.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +11,30 @@
 
 namespace tenon::opencl {
 
-/// Convolutions by register tiles: one group or several.
+/// Accepts convolutions that register tiles compute, with one group or several.
 [[nodiscard]] const char* ConvTileSupports(const OpCall& call);
-/// The same for few input channels, in any layout.
+/// Accepts those with few input channels, in any layout.
 [[nodiscard]] const char* ConvFirstSupports(const OpCall& call);
 [[nodiscard]] const char* ConvDepthwiseSupports(const OpCall& call);
 [[nodiscard]] const char* ConvWinogradSupports(const OpCall& call);
-/// Any f32 convolution, with weights that need not be constant.
+/// Accepts any f32 convolution, with weights that need not be constant.
 [[nodiscard]] const char* ConvReferenceSupports(const OpCall& call);
 
-/// KernelCaps::packed_bytes of those: whatever tile is chosen when the plan is loaded.
+/// Are KernelCaps::packed_bytes of these kernels, for whatever tile is chosen when the plan is
+/// loaded.
 [[nodiscard]] size_t ConvTileHeld(const OpCall& call);
 [[nodiscard]] size_t ConvDepthwiseHeld(const OpCall& call);
 [[nodiscard]] size_t ConvWinogradHeld(const OpCall& call);
 [[nodiscard]] size_t ConvReferenceHeld(const OpCall& call);
 
-/// KernelCaps::packing_key of all three.
+/// Is KernelCaps::packing_key of all three.
 void ConvPackingKey(const OpCall& call, PackingKey* key);
 
-/// KernelCaps::workspace_bytes of Winograd's way: coefficients of one piece of the tiles.
+/// Is KernelCaps::workspace_bytes of the Winograd kernel: the coefficients of one piece of the
+/// tiles.
 [[nodiscard]] size_t ConvWinogradWorkspace(const OpCall& call, int threads);
 
-/// How Winograd's tiles are cut into pieces, so that the coefficients of one stay in a cache.
+/// Says how Winograd's tiles are cut into pieces, so that the coefficients of one stay in a cache.
 struct WinogradPieces {
   int tile_rows = 0;  ///< per image
   int tile_columns = 0;

@@ -1,4 +1,4 @@
-// Which matrix products the OpenCL kernels run, and what they hold for them.
+// The matrix products that the OpenCL kernels run, and the memory that the kernels need for them.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace tenon::opencl {
 
-/// GEMM by register tiles: of any two factors, batches too.
+/// Accepts a GEMM of any two factors, also batched, which register tiles compute.
 [[nodiscard]] const char* MatMulTileSupports(const OpCall& call);
-/// Any f32 GEMM.
+/// Accepts any f32 GEMM.
 [[nodiscard]] const char* MatMulReferenceSupports(const OpCall& call);
 
 [[nodiscard]] size_t MatMulTileHeld(const OpCall& call);
 [[nodiscard]] size_t MatMulReferenceHeld(const OpCall& call);
 void MatMulPackingKey(const OpCall& call, PackingKey* key);
-/// The second factor in the order of tiles, where it is no constant.
+/// Returns the bytes of the second factor in the order of tiles, where it is no constant.
 [[nodiscard]] size_t MatMulWorkspace(const OpCall& call, int threads);
 
-/// How a GEMM is cut: `groups` GEMMs of `rows` x `depth` with `depth` x `columns`.
+/// Says how a GEMM is cut: into `groups` GEMMs of `rows` x `depth` with `depth` x `columns`.
 struct MatMulShape {
   int32_t groups = 1;
   int32_t rows = 0;
@@ -31,7 +31,7 @@ struct MatMulShape {
 };
 [[nodiscard]] MatMulShape MatMulShapeOf(const OpCall& call);
 
-/// Elements from one row, value of depth or group to the next, of operands that lie row-major.
+/// Gives the elements from one row, value of depth or group to the next, for row-major operands.
 struct MatMulSteps {
   int32_t a_row = 0;
   int32_t a_depth = 1;
@@ -41,7 +41,8 @@ struct MatMulSteps {
 };
 [[nodiscard]] MatMulSteps MatMulStepsOf(const OpCall& call);
 
-/// True if the bias can be packed with the second factor: constant, one value per column.
+/// Returns true if the bias can be packed with the second factor: it is constant, one value per
+/// column.
 [[nodiscard]] bool MatMulBiasIsPacked(const OpCall& call);
 
 }  // namespace tenon::opencl

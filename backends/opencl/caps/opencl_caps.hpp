@@ -9,10 +9,10 @@
 
 namespace tenon::opencl {
 
-/// Every kernel in order of priority. Ids read `opencl.op.implementation`.
+/// Returns every kernel in order of priority. Ids have the form `opencl.op.implementation`.
 [[nodiscard]] Span<const KernelCaps> Kernels();
 
-/// The same, as the mapper takes it.
+/// Returns the kernels in the form that the mapper takes.
 [[nodiscard]] BackendCaps OpenclCaps();
 
 }  // namespace tenon::opencl

@@ -1,5 +1,5 @@
-// Which ops the kernels run: asked by the converter (through opencl_caps.hpp) and by the kernels'
-// own checks, so that the two cannot disagree.
+// The ops that the kernels run: the converter (through opencl_caps.hpp) and the kernels' own checks
+// call these predicates, so that the two cannot disagree.
 //
 // Each returns null for yes, else the reason as a constant text. They read dims, dtypes,
 // attributes and whether inputs are constant, of operands that passed CheckOpCall; never strides.
@@ -18,15 +18,15 @@ namespace tenon::opencl {
 [[nodiscard]] const char* ReduceSupports(const OpCall& call);
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
-/// Concat, slice, transpose, expand, reshape and copy: any dtype.
+/// Accepts concat, slice, transpose, expand, reshape and copy of any dtype.
 [[nodiscard]] const char* MoveSupports(const OpCall& call);
 [[nodiscard]] const char* PadSupports(const OpCall& call);
 [[nodiscard]] const char* ResizeSupports(const OpCall& call);
-/// Along constant indices.
+/// Accepts gathers along constant indices.
 [[nodiscard]] const char* GatherSupports(const OpCall& call);
 [[nodiscard]] const char* CastSupports(const OpCall& call);
 
-/// KernelCaps::packed_bytes: constant inputs as they lie, and the kernel's tables.
+/// Is KernelCaps::packed_bytes: constant inputs in the plan's form, and the kernel's tables.
 [[nodiscard]] size_t HeldConstants(const OpCall& call);
 [[nodiscard]] size_t GatherHeld(const OpCall& call);
 [[nodiscard]] size_t ResizeHeld(const OpCall& call);

@@ -1,5 +1,5 @@
-// The register tiles of convolutions and matrix products (kernels/conv_tile.cl), and which of them
-// an op may be run with: a choice that `tenon profile` can measure.
+// The register tiles of convolutions and matrix products (kernels/conv_tile.cl), and the choice of
+// one for an op, which `tenon profile` can measure.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct TileShape {
   [[nodiscard]] constexpr int width() const { return lanes * vectors; }
 };
 
-/// What matters of an op for its tile.
+/// Contains the properties of an op that matter for its tile.
 struct TileProblem {
   int64_t pixels = 0;    ///< rows of the GEMM
   int32_t outputs = 0;   ///< channels, per group
@@ -28,20 +28,21 @@ struct TileProblem {
 [[nodiscard]] TileProblem ConvTileProblem(const OpCall& conv);
 [[nodiscard]] TileProblem MatMulTileProblem(const OpCall& matmul);
 
-/// All tiles.
+/// Returns all tiles.
 [[nodiscard]] Span<const TileShape> TileShapes();
 
-/// The one that is taken where no measurement says otherwise. `is_cpu`: the device is made of a
-/// CPU's cores.
+/// Returns the tile that is used unless a measurement says otherwise. `is_cpu` means that the
+/// device consists of a CPU's cores.
 [[nodiscard]] const TileShape& DefaultTile(const TileProblem& problem, bool is_cpu);
 
-/// KernelCaps::variants of kernels with register tiles: every tile runs every op.
+/// Is KernelCaps::variants of kernels with register tiles: every tile runs every op.
 int TileVariants(const OpCall& call, const char** names, int most);
 
-/// The tile called `variant`; null if there is none, or `variant` is null.
+/// Returns the tile called `variant`; null if there is none, or `variant` is null.
 [[nodiscard]] const TileShape* FindTile(const char* variant);
 
-/// Columns of the widest tile: weights are padded to a multiple of no more than that.
+/// Is the number of columns of the widest tile: weights are padded to a multiple of no more than
+/// that.
 inline constexpr int kMostTileWidth = 64;
 
 }  // namespace tenon::opencl

@@ -1,4 +1,4 @@
-// OpenCL's error codes as Status.
+// Converts OpenCL's error codes to Status.
 #pragma once
 
 #include "backends/opencl/device/cl_functions.hpp"
@@ -6,15 +6,16 @@
 
 namespace tenon::opencl {
 
-/// "CL_OUT_OF_RESOURCES"; "an unknown OpenCL error" for a code that is none of 1.2's.
+/// Returns "CL_OUT_OF_RESOURCES", for example; "an unknown OpenCL error" for a code that 1.2 does
+/// not have.
 [[nodiscard]] const char* ClErrorName(cl_int code);
 
-/// A text with the life of the program, equal to `text`: for messages of Status that are put
-/// together when the error happens. Every text is kept once. Any thread.
+/// Returns a text equal to `text` that lives as long as the program, for messages of Status that
+/// are composed when the error happens. Every text is kept once. Any thread may call it.
 [[nodiscard]] const char* KeepText(const char* text);
 
-/// Ok for CL_SUCCESS; else "clEnqueueReadBuffer failed: CL_OUT_OF_RESOURCES (-5)" as kOutOfMemory
-/// where memory is what lacks, else kBackendFailure. `call` is the function's name.
+/// Returns Ok for CL_SUCCESS; else "clEnqueueReadBuffer failed: CL_OUT_OF_RESOURCES (-5)" as
+/// kOutOfMemory where memory is missing, else kBackendFailure. `call` is the function's name.
 [[nodiscard]] Status ClStatus(cl_int code, const char* call);
 
 }  // namespace tenon::opencl

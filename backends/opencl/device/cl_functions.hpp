@@ -22,22 +22,24 @@ namespace tenon::opencl {
   X(WaitForEvents) X(ReleaseEvent) X(RetainEvent) X(CreateUserEvent) X(SetUserEventStatus)
 // clang-format on
 
-/// Members are called as the functions without "cl".
+/// Each member has the name of its function without "cl".
 struct ClFunctions {
 #define TENON_OPENCL_MEMBER(name) decltype(&::cl##name) name = nullptr;
   TENON_OPENCL_FUNCTIONS(TENON_OPENCL_MEMBER)
 #undef TENON_OPENCL_MEMBER
 };
 
-/// The library's functions, looked for once: TENON_OPENCL_LIBRARY names it, else it is the ICD
-/// loader. Null if there is none or it lacks a function. Any thread.
+/// Returns the library's functions, which it looks for once: TENON_OPENCL_LIBRARY names the
+/// library, else it is the ICD loader. Null if there is none or it lacks a function. Any thread may
+/// call it.
 [[nodiscard]] const ClFunctions* FindClFunctions();
 
-/// What this backend calls; only after FindClFunctions has given some. Any thread.
+/// Returns the functions that this backend calls; FindClFunctions must have found some before. Any
+/// thread may call it.
 [[nodiscard]] const ClFunctions& Cl();
 
-/// Puts other functions in the library's place, to count calls or to make them fail; null puts the
-/// library back. They must outlive every call. Not while another thread uses this backend.
+/// Replaces the library's functions, to count calls or to make them fail; null restores them. The
+/// functions must outlive every call, and no other thread may use this backend meanwhile.
 void InterceptClFunctions(const ClFunctions* functions);
 
 }  // namespace tenon::opencl

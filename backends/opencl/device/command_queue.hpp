@@ -1,4 +1,4 @@
-// An in-order queue of one session's worker, and the arenas as the device sees them.
+// An in-order queue of one session's worker, and the device's addresses of the arenas.
 #pragma once
 
 #include <cstddef>
@@ -15,33 +15,34 @@
 
 namespace tenon::opencl {
 
-/// A place in a buffer.
+/// Names a place in a buffer.
 struct BufferPlace {
   cl_mem buffer = nullptr;
   size_t offset = 0;  ///< bytes
 };
 
-/// How long a queue that is closed waits for its device.
+/// Limits how long a queue that is closed waits for its device.
 inline constexpr Deadline kDrainBeforeClose = 10'000'000'000U;  // ns
 
-/// What DeviceApi says of queues holds here: one thread at a time; a call that fails leaves only
-/// Drain and the destructor until Drain has succeeded.
+/// Follows the rules of DeviceApi for queues: one thread uses it at a time; after a call that
+/// failed, only Drain and the destructor may be called until Drain has succeeded.
 class CommandQueue {
  public:
   explicit CommandQueue(Device& device) : device_(device), staging_(device) {}
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
-  /// Drains for at most kDrainBeforeClose; a device that does not answer within keeps its objects.
+  /// Drains for at most kDrainBeforeClose; if the device does not answer in that time, the objects
+  /// that it uses are never freed.
   ~CommandQueue();
 
-  /// `arenas` are borrowed. Errors: kOutOfMemory (an arena is larger than the device's largest
-  /// buffer), kBackendFailure.
+  /// Opens the queue; `arenas` are borrowed. Errors: kOutOfMemory (an arena is larger than the
+  /// device's largest buffer), kBackendFailure.
   Status Open(Span<const ArenaMemory> arenas);
 
   [[nodiscard]] Device& device() const { return device_; }
   [[nodiscard]] cl_command_queue queue() const { return queue_; }
 
-  /// Where the device has the host address `address` of an arena.
+  /// Finds where the device has the host address `address` of an arena.
   Status Find(const void* address, BufferPlace* place) const;
 
   Status Upload(const SharedTensor& tensor);
@@ -50,7 +51,7 @@ class CommandQueue {
   Status Wait(void* event, Deadline deadline);
   Status Drain(Deadline deadline);
 
-  /// Copies of arenas, and pinned memory for transfers.
+  /// Counts copies of arenas, and pinned memory for transfers.
   [[nodiscard]] size_t held_bytes() const;
 
  private:
@@ -59,7 +60,7 @@ class CommandQueue {
     size_t bytes = 0;
     cl_mem buffer = nullptr;
   };
-  /// What `Signal` gives to `Wait`; reused, and freed with the queue.
+  /// Is what `Signal` gives to `Wait`; it is reused, and freed with the queue.
   struct Signalled {
     bool taken = false;
     cl_event event = nullptr;

@@ -1,4 +1,4 @@
-// Which bytes of memory a strided tensor has, as runs that can be copied one by one or in rows.
+// Describes the bytes of a strided tensor as runs that can be copied one by one or in rows.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tenon::opencl {
 
-/// Runs of `run` neighbouring bytes, in `rank` nested loops, outermost first. Repeated elements
-/// (stride 0) count once.
+/// Describes runs of `run` contiguous bytes, in `rank` nested loops, outermost first. Repeated
+/// elements (stride 0) count once.
 struct CopyShape {
   size_t run = 0;
   int rank = 0;
@@ -17,11 +17,11 @@ struct CopyShape {
   size_t strides[kMaxRank] = {};  ///< bytes
 
   [[nodiscard]] size_t Bytes() const;
-  /// How many of the innermost loops one call of clEnqueue...BufferRect can do: 0 to 2.
+  /// Returns how many of the innermost loops one call of clEnqueue...BufferRect can do: 0 to 2.
   [[nodiscard]] int RectLoops() const;
 };
 
-/// Empty tensors give runs of 0 bytes.
+/// Returns the shape of a view; empty tensors give runs of 0 bytes.
 [[nodiscard]] CopyShape CopyShapeOf(const TensorView& view);
 
 /// Copies the runs at `from` to `packed`, one after the other, and back.

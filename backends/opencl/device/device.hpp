@@ -13,7 +13,7 @@
 
 namespace tenon::opencl {
 
-/// The kernels' sources, embedded at build time.
+/// Contains one of the kernels' sources, which are embedded at build time.
 struct KernelSource {
   const char* file;  ///< "pool.cl"
   const char* text;
@@ -21,7 +21,7 @@ struct KernelSource {
 extern const KernelSource kKernelSources[];
 extern const size_t kKernelSourceCount;
 
-/// How tensors pass between the host's memory and the device's.
+/// Says how tensors pass between the host's memory and the device's.
 enum class Transfer {
   kNone,  ///< the device works in the host's memory, and caches agree: nothing passes
   kMap,   ///< it works in the host's memory, and the driver is told what changed
@@ -35,12 +35,12 @@ class Device {
   Device& operator=(const Device&) = delete;
   ~Device();
 
-  /// Chooses a device (see device_choice.hpp) and makes a context. A CPU is held to `threads`
-  /// cores, as long as it can be partitioned. TENON_OPENCL_TRANSFER (none, map or copy) chooses
-  /// the transfer, which else follows from what the device says of its memory;
-  /// TENON_OPENCL_VECTOR (4, 8 or 16) how many floats a work-item of most kernels takes at once;
-  /// TENON_OPENCL_OPTIONS is added to the compiler's options, for debuggers and their like.
-  /// Errors: kUnsupported (no library, no device, a variable's value), kBackendFailure.
+  /// Chooses a device (see device_choice.hpp) and makes a context. A CPU is limited to `threads`
+  /// cores, if it can be partitioned. TENON_OPENCL_TRANSFER (none, map or copy) chooses the
+  /// transfer, which else follows from what the device says of its memory; TENON_OPENCL_VECTOR (4,
+  /// 8 or 16) sets how many floats a work-item of most kernels takes at once; TENON_OPENCL_OPTIONS
+  /// is added to the compiler's options, for instance for debuggers. Errors: kUnsupported (no
+  /// library, no device, a variable's value), kBackendFailure.
   Status Open(int threads);
 
   [[nodiscard]] const DeviceTraits& traits() const { return traits_; }
@@ -48,10 +48,10 @@ class Device {
   [[nodiscard]] cl_device_id id() const { return id_; }
   [[nodiscard]] cl_context context() const { return context_; }
 
-  /// The program of `file` (one of kernels/*.cl, "pool.cl") built with `options` ("-DTAPS=9") and
-  /// those that all have; built once, at the first call, and kept while the device is open. Taken
-  /// from the disk's cache where it has it. Any thread.
-  /// Errors: kBackendFailure with the compiler's message.
+  /// Finds the program of `file` (one of kernels/*.cl, "pool.cl") built with `options` ("-DTAPS=9")
+  /// and those that all programs have. It is built once, at the first call, or taken from the
+  /// disk's cache, and kept while the device is open. Any thread may call it. Errors:
+  /// kBackendFailure with the compiler's message.
   Status FindProgram(const char* file, const std::string& options, cl_program* program);
 
  private:

@@ -1,4 +1,4 @@
-// Which OpenCL device a plan is run on.
+// Chooses the OpenCL device on which a plan runs.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace tenon::opencl {
 
-/// What a device says of itself.
+/// Contains what a device reports about itself.
 struct DeviceTraits {
   std::string name;
   std::string version;  ///< "OpenCL 3.0 ..."
   std::string driver;
   std::string platform;
-  bool is_cpu = false;  ///< made of the host's cores: its memory is the host's, caches and all
+  bool is_cpu = false;  ///< consists of the host's cores: its memory is the host's, caches and all
   bool shares_memory = false;  ///< works in the host's memory without copies
   bool has_half = false;       ///< cl_khr_fp16
   int vector_floats = 4;       ///< floats that a work-item does best to handle at once: 4, 8 or 16
@@ -26,14 +26,14 @@ struct DeviceTraits {
   size_t local_bytes = 0;
 };
 
-/// Text that a device or platform gives for `parameter`; empty where it gives none.
+/// Returns the text that a device or platform gives for `parameter`; empty where it gives none.
 [[nodiscard]] std::string DeviceText(cl_device_id device, cl_device_info parameter);
 [[nodiscard]] DeviceTraits ReadTraits(cl_device_id device);
 
-/// The first device with TENON_OPENCL_DEVICE in its own or its platform's name (upper and lower
-/// case alike); without that variable the first GPU, else the first accelerator, else the first
-/// CPU. Only devices count that are there, compile source and have OpenCL 1.2 or later.
-/// Errors: kUnsupported, saying what was looked for and how many devices were seen.
+/// Chooses the first device with TENON_OPENCL_DEVICE in its own or its platform's name (upper and
+/// lower case are equal); without that variable the first GPU, else the first accelerator, else the
+/// first CPU. Only devices count that are available, compile source and have OpenCL 1.2 or later.
+/// Errors: kUnsupported, with what was looked for and how many devices were seen.
 Status ChooseDevice(cl_device_id* device);
 
 }  // namespace tenon::opencl

@@ -1,4 +1,4 @@
-// Waiting for a device that may not answer.
+// Waits for a device that may not answer.
 #pragma once
 
 #include "backends/opencl/device/cl_functions.hpp"
@@ -7,11 +7,11 @@
 
 namespace tenon::opencl {
 
-/// This moment on the clock of Deadline.
+/// Returns this moment on the clock of Deadline.
 [[nodiscard]] Deadline Now();
 
 /// Waits until `event`, which has been flushed, is complete. Errors: kBackendFailure (the command
-/// failed), kDeadlineExceeded (the event goes on).
+/// failed), kDeadlineExceeded (the event is still pending).
 Status WaitForEvent(cl_event event, Deadline deadline);
 
 }  // namespace tenon::opencl

@@ -1,4 +1,4 @@
-// Built programs on disk, so that the next start need not compile.
+// Keeps built programs on disk, so that the next start need not compile.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace tenon::opencl {
 
-/// The place of one built program in the cache: a file of its own, whose name is a hash of all that
-/// the binary depends on (device, driver, source, options). The folder is TENON_CACHE_DIR, else
-/// XDG_CACHE_HOME/tenon, else HOME/.cache/tenon; TENON_CACHE_DIR=off, or none of the three: there
-/// is no cache. Files may be deleted at any time, and several processes may use one folder.
+/// Is the place of one built program in the cache: a file of its own, whose name is a hash of all
+/// that the binary depends on (device, driver, source, options). The folder is TENON_CACHE_DIR,
+/// else XDG_CACHE_HOME/tenon, else HOME/.cache/tenon. With TENON_CACHE_DIR=off, or none of the
+/// three, there is no cache. Files may be deleted at any time, and several processes may use one
+/// folder.
 ///
 /// A file is used only if its length, magic, key and CRC-32C are right and the driver takes it;
 /// whatever is wrong with the cache, the program is then built from source as if there were none.
@@ -21,17 +22,17 @@ class ProgramCache {
  public:
   ProgramCache(const DeviceTraits& traits, const std::string& source, const std::string& options);
 
-  /// The program, ready for kernels; null if the cache does not have it.
+  /// Returns the program, ready for kernels; null if the cache does not have it.
   [[nodiscard]] cl_program Load(cl_context context, cl_device_id device,
                                 const std::string& options) const;
-  /// Keeps a program that has been built for one device, if it can be.
+  /// Stores a program that has been built for one device, if that is possible.
   void Store(cl_program program) const;
 
-  /// Where the file stands or would stand; empty: there is no cache.
+  /// Returns where the file is or would be; empty: there is no cache.
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  /// The binary in the file; empty if it is not to be trusted.
+  /// Returns the binary in the file; empty if it is not to be trusted.
   [[nodiscard]] std::vector<uint8_t> Read() const;
 
   std::string folder_;

@@ -12,24 +12,25 @@
 
 namespace tenon::opencl {
 
-/// One piece of pinned memory, cut as it is asked for. Not thread-safe.
+/// Is one piece of pinned memory, from which parts are taken. Not thread-safe.
 class Staging {
  public:
   explicit Staging(Device& device) : device_(device) {}
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Takes `bytes` of pinned memory, mapped into the host for good.
+  /// Allocates `bytes` of pinned memory, mapped into the host until Close.
   Status Open(cl_command_queue queue, size_t bytes);
-  /// Gives it back; the queue is empty. Without this call it is kept for good: for a device that
-  /// may yet write to it.
+  /// Frees it; the queue must be empty. Without this call it is never freed, which suits a device
+  /// that may yet write to it.
   void Close();
 
-  /// `bytes` that nothing uses, or null where there are not so many: then the caller copies
-  /// without. Free again when `Free` is called or the event given to `FreeAfter` is complete.
+  /// Returns `bytes` that nothing uses, or null where there are not so many: then the caller copies
+  /// without them. They are free again when `Free` is called or the event given to `FreeAfter` is
+  /// complete.
   [[nodiscard]] uint8_t* Take(size_t bytes);
   void Free(const uint8_t* piece);
-  /// Takes over the caller's hold on `event`.
+  /// Frees the piece once `event` is complete, and takes over the caller's reference to the event.
   void FreeAfter(const uint8_t* piece, cl_event event);
 
   [[nodiscard]] size_t bytes() const { return bytes_; }

@@ -1,6 +1,6 @@
-// z = activation(f(x, y)), by rows. FUNCTION: the number of a BinaryFunction; ACTIVATION: that of a
-// UnaryFunction; POWER: where a power's exponent is known; Z: the output's type where it is not
-// DTYPE (comparisons give uchar).
+// Computes z = activation(f(x, y)), by rows. FUNCTION is the number of a BinaryFunction and
+// ACTIVATION that of a UnaryFunction; POWER is set where a power's exponent is known; Z is the
+// output's type where it is not DTYPE (comparisons give uchar).
 
 #define BINARY_0(T) x + y
 #define BINARY_1(T) x - y
@@ -39,7 +39,7 @@ DEFINE_FUNCTION(DTYPE, activation_of_one, ACTIVATION)
 #define CONVERT_VECTOR(T, value) activation_of_vector(value, a, b)
 #define CONVERT_ONE(T, value) activation_of_one(value, a, b)
 #else
-// Of vectors a comparison gives -1 where it holds.
+// A comparison of vectors gives -1 where it is true.
 #define CONVERT_VECTOR(T, value) JOIN(convert_, T)((value) & 1)
 #define CONVERT_ONE(T, value) ((value) & 1)
 #endif

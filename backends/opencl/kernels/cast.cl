@@ -1,4 +1,4 @@
-// y = x in another type, by rows. FROM, TO: the types; CONVERT: how, of one element `value`.
+// Computes y = x in another type, by rows. FROM and TO are the types; CONVERT converts one `value`.
 __kernel void cast(__global TO* y_buffer, const ulong y_offset, __global const FROM* x_buffer,
                    const ulong x_offset, const int4 dims, const int4 y_strides,
                    const int4 x_strides) {

@@ -1,4 +1,4 @@
-// Convolutions by register tiles.
+// Launches convolutions by register tiles.
 #include <memory>
 #include <new>
 

@@ -1,12 +1,13 @@
-// Depthwise convolution, channels in lanes. A work-item walks rows of the output with one block of
-// LANES channels, TILE neighbouring pixels at a time; what is left of the channels has a function of
-// its own, since one function for both is slower for either.
+// Computes depthwise convolutions with channels in lanes. A work-item loops over rows of the output
+// with one block of LANES channels, TILE neighbouring pixels at a time. The remaining channels have
+// a function of their own, since one function for both is slower for either.
 //
-// Packed weights, one block per LANES channels, the last one filled up with zeros: bias [LANES],
-// then [tap][LANES].
+// Packed weights have one block per LANES channels, and the last block is filled up with zeros:
+// bias [LANES], then [tap][LANES].
 //
-// TAPS: the length of a square kernel without dilation, whose input columns are loaded once for all
-// pixels that they serve, with stride STRIDE; 0: any kernel. FUNCTION: the number of the activation.
+// TAPS is the length of a square kernel without dilation, whose input columns are loaded once for
+// all pixels that use them, with stride STRIDE; 0 means any kernel. FUNCTION is the number of the
+// activation.
 
 #define LANES 16
 #define TILE 4
@@ -164,7 +165,7 @@ __kernel void depthwise(__global const DTYPE* x, const ulong x_offset,
            to + (column * p.y_pixel + lane))                                           \
   }
 
-// The channels behind the last whole block. Work-items: 1, runs of rows.
+// Computes the channels after the last whole block. Work-items: 1, runs of rows.
 __kernel void depthwise_rest(__global const DTYPE* x, const ulong x_offset,
                              __global const DTYPE* weights, __global DTYPE* y,
                              const ulong y_offset, __global const DTYPE* residual,

@@ -1,4 +1,4 @@
-// Depthwise convolutions.
+// Launches depthwise convolutions.
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
@@ -41,7 +41,7 @@ struct LoadedDepthwise {
   std::vector<DeviceBuffer> constants;  ///< by input, as they lie
 };
 
-/// One launch: of whole blocks of channels, or of the channels behind them.
+/// Makes one launch, for whole blocks of channels or for the channels after them.
 struct DepthwiseLaunch {
   Kernel kernel;
   DepthwiseParameters parameters;
@@ -108,7 +108,7 @@ MatrixView ChannelMatrix(const OpCall& op) {
   return matrix;
 }
 
-/// `columns`: work-items side by side, each of which walks rows.
+/// `columns` is the number of neighbouring work-items, each of which loops over rows.
 Status OpenLaunch(const OpCall& op, const LoadedDepthwise& loaded, const char* function,
                   int32_t columns, DepthwiseLaunch& launch) {
   DepthwiseParameters& p = launch.parameters;

@@ -7,7 +7,7 @@ namespace {
 
 using In = ConvInput;
 
-/// Strides of the images, rows and columns that the outputs' positions go through.
+/// Gives the strides of images, rows and columns for the outputs' positions.
 struct PixelSteps {
   int32_t image, row, column;
 };

@@ -1,5 +1,5 @@
-// The host's part of convolutions and matrix products: functions of their rows of the table, which
-// are the fields of KernelEntry.
+// The host code of convolutions and matrix products: the functions in their rows of the table,
+// which are the fields of KernelEntry.
 #pragma once
 
 #include "backends/opencl/kernels/kernel_support.hpp"
@@ -8,7 +8,7 @@
 
 namespace tenon::opencl {
 
-/// Of conv.tile and conv.first; what they make is closed and unloaded as tile.hpp says.
+/// These serve conv.tile and conv.first; tile.hpp says how their results are closed and unloaded.
 Status ConvTileLoad(const KernelSetup& setup, void** shared);
 Status ConvTileOpen(const KernelSetup& setup, void* shared, void** state);
 Status ConvTileRun(const KernelCall& call);

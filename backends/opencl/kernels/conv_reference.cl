@@ -1,5 +1,5 @@
-// Convolution as its definition reads, an output element for each work-item: any strides, weights
-// that need not be constant. FUNCTION: the number of the activation.
+// Computes a convolution as its definition says, one output element per work-item, with any strides
+// and weights that need not be constant. FUNCTION is the number of the activation.
 
 DEFINE_FUNCTION(DTYPE, activate, FUNCTION)
 

@@ -1,4 +1,4 @@
-// Convolutions by their definition.
+// Launches convolutions that follow their definition.
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/tile.hpp"
 #include "runtime/ops/attributes.hpp"

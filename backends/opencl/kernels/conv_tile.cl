@@ -1,14 +1,14 @@
-// Convolution and matrix product as register tiles: TILE_PIXELS rows of the GEMM (output pixels)
-// by TILE_VECTORS vectors of TILE_LANES output channels stay in registers while taps and input
-// channels go by. Local memory is not used: on processors it is one more copy, and on graphics
-// devices the caches serve the weights, which all work-items of a group share.
+// Computes convolutions and matrix products by register tiles: TILE_PIXELS rows of the GEMM (output
+// pixels) by TILE_VECTORS vectors of TILE_LANES output channels stay in registers during the loops
+// over taps and input channels. Local memory is not used: on CPUs it is one more copy, and on GPUs
+// the caches serve the weights, which all work-items of a group share.
 //
-// Packed weights, for every group one block per TILE_WIDTH output channels, the last one filled up
-// with zeros: bias [TILE_WIDTH], then [tap][input channel][TILE_WIDTH]. Behind the last block stand
-// as many zeros as a group has input channels: what padding reads.
+// Packed weights have, for every group, one block per TILE_WIDTH output channels, and the last
+// block is filled up with zeros: bias [TILE_WIDTH], then [tap][input channel][TILE_WIDTH]. After
+// the last block come as many zeros as a group has input channels: padding reads them.
 //
-// Given by the host, beside what the prelude names: the first three TILE_ names; FUNCTION, the number
-// of the activation; ANY_LAYOUT, where the input's channels need not be neighbours.
+// The host defines, besides what the prelude names: the first three TILE_ names; FUNCTION, the
+// number of the activation; ANY_LAYOUT, where the input's channels need not be contiguous.
 
 #define TILE_WIDTH (TILE_LANES * TILE_VECTORS)
 #define VECTOR JOIN(DTYPE, TILE_LANES)
@@ -73,7 +73,7 @@ static inline void epilogue(const VECTOR sum, const int lanes, __global const DT
   }
 }
 
-// sums += x * weights over `channels`, from `offset` on; gives the weights behind those.
+// Computes sums += x * weights over `channels`, from `offset` on; returns the end of those weights.
 static inline __global const DTYPE* multiply(VECTOR sums[TILE_PIXELS][TILE_VECTORS],
                                              __global const DTYPE* at[TILE_PIXELS], int offset,
                                              __global const DTYPE* weights, const int channels,
@@ -221,7 +221,7 @@ __kernel TILE_GROUP void conv_tile(__global const DTYPE* x, const ulong x_offset
   }
 }
 
-// The same for one tap without padding and pixels (rows) at equal distances.
+// Does the same for one tap without padding and pixels (rows) at equal distances.
 __kernel TILE_GROUP void gemm_tile(__global const DTYPE* x, const ulong x_offset,
                                       __global const DTYPE* weights, const ulong weights_offset,
                                       __global DTYPE* y, const ulong y_offset,

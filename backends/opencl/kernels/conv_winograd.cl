@@ -1,13 +1,13 @@
-// Winograd's minimal filtering F(4x4, 3x3) for 3x3 convolutions with stride 1: tiles of 6x6 inputs
-// are transformed, multiplied coefficient by coefficient (gemm_tile of conv_tile.cl, 36 groups),
-// and transformed back into tiles of 4x4 outputs.
+// Computes 3x3 convolutions with stride 1 by Winograd's minimal filtering F(4x4, 3x3): tiles of 6x6
+// inputs are transformed, multiplied coefficient by coefficient (gemm_tile of conv_tile.cl, 36
+// groups), and transformed back into tiles of 4x4 outputs.
 //
 // The matrices are those of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks"
 // (2015), section 4.3, for the points 0, 1, -1, 2, -2 and infinity.
 //
-// Coefficients lie as [coefficient][tile of this piece][channel], channels filled up to LANES.
-// Loops over columns and rows stay loops: unrolled, PoCL takes 2 s to compile them, for 10 % less
-// time. FUNCTION is the number of the activation.
+// The order of coefficients is [coefficient][tile of this piece][channel], with channels filled up
+// to LANES. Loops over columns and rows stay loops: PoCL takes 2 s to compile them unrolled, for 10
+// % less time. FUNCTION is the number of the activation.
 
 #define LANES 16
 #define VECTOR JOIN(DTYPE, LANES)

@@ -1,4 +1,5 @@
-// 3x3 convolutions in Winograd's way: per piece of the tiles, transform, multiply, transform back.
+// Computes 3x3 convolutions in Winograd's way: each piece of the tiles is transformed, multiplied
+// and transformed back.
 #include <memory>
 #include <new>
 

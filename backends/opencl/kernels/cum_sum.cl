@@ -1,4 +1,4 @@
-// Running sums along one axis; EXCLUSIVE: without the element itself.
+// Computes running sums along one axis; with EXCLUSIVE they do not include the element itself.
 
 // Every work-item does one row. dims: up to four loops over rows; axis: count, y's step, x's step,
 // which are negative where sums begin at the end. The output may take over the input's memory.

@@ -1,4 +1,4 @@
-// How a row of the kernel table is made.
+// Makes rows of the kernel table.
 #pragma once
 
 #include "backends/opencl/kernels/kernel_support.hpp"
@@ -7,7 +7,7 @@
 
 namespace tenon::opencl {
 
-/// The answer of KernelEntry::check for a kernel with this predicate and layout.
+/// Is the result of KernelEntry::check for a kernel with this predicate and layout.
 [[nodiscard]] Status CheckOperands(const KernelSetup& setup, const char* reason, LayoutNeed need);
 
 template <const char* (*supports)(const OpCall&), LayoutNeed need>
@@ -15,7 +15,7 @@ Status Check(const KernelSetup& setup) {
   return CheckOperands(setup, supports(setup.op), need);
 }
 
-/// An entry whose `load` gives a LoadedOp.
+/// Makes an entry whose `load` makes a LoadedOp.
 template <Reason (*supports)(const OpCall&), LayoutNeed need>
 constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row,
                             Status (*load)(const KernelSetup&, void**),
@@ -23,7 +23,7 @@ constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row,
   return {caps.id, &row, Check<supports, need>, load, OpenOp, run, CloseOp, UnloadOp, HeldBytes};
 }
 
-/// One with a life of its own, and perhaps more to check.
+/// Makes an entry with its own life cycle, and perhaps more to check.
 template <Reason (*supports)(const OpCall&), LayoutNeed need>
 constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row,
                             Status (*load)(const KernelSetup&, void**),

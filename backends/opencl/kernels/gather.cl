@@ -1,4 +1,4 @@
-// y = x taken at indices, by rows. WORD: an unsigned type of the elements' size.
+// Takes y from x at indices, by rows. WORD is an unsigned type of the elements' size.
 
 // `table`: of each index, where its slab of x starts, in elements. A row lies in one slab (table
 // stride 0) or takes an element of each. Arguments as in binary.cl.

@@ -26,7 +26,7 @@
 
 namespace tenon::opencl {
 
-/// Device memory that lives as long as a loaded plan: weights, tables.
+/// Is device memory that lives as long as a loaded plan: weights, tables.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -34,8 +34,8 @@ class DeviceBuffer {
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
   ~DeviceBuffer();
 
-  /// Takes memory on the device and copies `bytes` of `data` there before it returns. 0 bytes: none
-  /// is taken. Errors: kOutOfMemory, kBackendFailure.
+  /// Allocates memory on the device and copies `bytes` of `data` there before it returns. For 0
+  /// bytes it allocates nothing. Errors: kOutOfMemory, kBackendFailure.
   Status Create(const Device& device, const void* data, size_t bytes);
 
   [[nodiscard]] cl_mem memory() const { return memory_; }
@@ -46,8 +46,8 @@ class DeviceBuffer {
   size_t bytes_ = 0;
 };
 
-/// One function of a program, as one session uses it: remembers its arguments, so that only those
-/// that change from run to run are set again. Not thread-safe.
+/// Is one function of a program, as one session uses it. It remembers its arguments, so that only
+/// those that change from run to run are set again. Not thread-safe.
 class Kernel {
  public:
   Kernel() = default;
@@ -56,7 +56,8 @@ class Kernel {
   ~Kernel();
 
   Status Create(cl_program program, const char* function);
-  /// `bytes`: at most kMostArgumentBytes. `value` null with the size of a cl_mem: a null pointer.
+  /// Sets an argument of at most kMostArgumentBytes. A null `value` with the size of a cl_mem is a
+  /// null pointer.
   Status SetArgument(cl_uint index, const void* value, size_t bytes);
   [[nodiscard]] cl_kernel kernel() const { return kernel_; }
 
@@ -72,12 +73,12 @@ class Kernel {
   std::vector<Argument> arguments_;
 };
 
-/// Four int32: an int4 argument.
+/// Contains four int32 for an int4 argument.
 struct Int4 {
   int32_t v[4] = {0, 0, 0, 0};
 };
 
-/// Work-items or work-group sizes in up to three dimensions.
+/// Contains work-items or work-group sizes in up to three dimensions.
 struct Range {
   size_t v[3] = {1, 1, 1};
   Range(size_t x, size_t y = 1, size_t z = 1) : v{x, y, z} {}  // NOLINT: implicit on purpose
@@ -89,7 +90,7 @@ struct ProgramChoice {
   const char* function;  ///< of that program
 };
 
-/// What `load` makes, and sessions share.
+/// Is what `load` makes and sessions share.
 struct LoadedOp {
   Device* device = nullptr;
   cl_program program = nullptr;  ///< the device's
@@ -98,7 +99,7 @@ struct LoadedOp {
   std::vector<DeviceBuffer> tables;     ///< the kernel's own
 };
 
-/// What `open` makes.
+/// Is what `open` makes.
 struct OpenedOp {
   const LoadedOp* loaded = nullptr;
   Kernel kernel;
@@ -109,11 +110,11 @@ struct OpenedOp {
 Status LoadOp(const KernelSetup& setup, const ProgramChoice& choice, LoadedOp** loaded,
               uint32_t packed_inputs = 0);
 
-/// Adds a table of `bytes` to what LoadOp made. On success `*shared` is `loaded`; otherwise that is
-/// freed.
+/// Adds a table of `bytes` to the result of LoadOp. On success `*shared` is `loaded`; otherwise
+/// `loaded` is freed.
 Status AddTable(LoadedOp* loaded, const void* data, size_t bytes, void** shared);
 
-/// KernelEntry::load of a kernel that needs no more than LoadOp.
+/// Is KernelEntry::load of a kernel that needs no more than LoadOp.
 template <ProgramChoice (*choose)(const KernelSetup&)>
 Status Load(const KernelSetup& setup, void** shared) {
   LoadedOp* loaded = nullptr;
@@ -122,49 +123,49 @@ Status Load(const KernelSetup& setup, void** shared) {
   return status;
 }
 
-/// The other functions of a KernelEntry whose `load` gives a LoadedOp.
+/// Are the other functions of a KernelEntry whose `load` makes a LoadedOp.
 Status OpenOp(const KernelSetup& setup, void* shared, void** state);
 void CloseOp(void* state);
 void UnloadOp(void* shared);
 size_t HeldBytes(const void* shared, const void* state);
 
-/// One launch: arguments in the order of the function's parameters, then Enqueue. The first error
-/// is kept, and what follows it does nothing.
+/// Makes one launch: arguments in the order of the function's parameters, then Enqueue. It keeps
+/// the first error, after which all calls do nothing.
 class Launch {
  public:
-  /// Of an op whose state is an OpenedOp.
+  /// Launches for an op whose state is an OpenedOp.
   explicit Launch(const KernelCall& call);
-  /// Of any function. `constants` as in LoadedOp.
+  /// Launches any function, with `constants` as in LoadedOp.
   Launch(const KernelCall& call, Kernel& kernel, const std::vector<DeviceBuffer>& constants);
 
-  /// Two parameters, `__global T* buffer, ulong offset`, the offset in elements: a constant from
-  /// its own memory, any other from the queue's arenas. An absent or empty input: a null pointer
-  /// and 0.
-  /// `start`: elements to go on from there; the sum may not be negative.
+  /// Sets two parameters, `__global T* buffer, ulong offset`, with the offset in elements. A
+  /// constant is in its own memory, any other input in the queue's arenas. An absent or empty input
+  /// gives a null pointer and 0. `start` is a number of elements to add to the offset; the sum may
+  /// not be negative.
   Launch& Input(int index, int64_t start = 0);
   Launch& Output(int index = 0, int64_t start = 0);
-  /// The same for memory inside an arena, with elements of `element_bytes`.
+  /// Sets the same for memory inside an arena, with elements of `element_bytes`.
   Launch& Address(const void* address, size_t element_bytes, int64_t start = 0);
-  /// The same for the call's workspace.
+  /// Sets the same for the call's workspace.
   Launch& Workspace(size_t element_bytes = sizeof(float));
-  /// One parameter, `__global const T* buffer`; null without memory.
+  /// Sets one parameter, `__global const T* buffer`; null without memory.
   Launch& Buffer(const DeviceBuffer& buffer);
-  /// Two parameters as those of Input, with elements of 4 bytes.
+  /// Sets two parameters as Input does, with elements of 4 bytes.
   Launch& Table(const DeviceBuffer& buffer, int64_t start = 0);
-  /// One parameter: int32_t, uint32_t, float, Int4, ...
+  /// Sets one parameter: int32_t, uint32_t, float, Int4, ...
   template <typename T>
   Launch& Value(const T& value) {
     Set(&value, sizeof(value));
     return *this;
   }
-  /// `bytes` of local memory, `__local T*`.
+  /// Reserves `bytes` of local memory, `__local T*`.
   Launch& Local(size_t bytes);
 
-  /// Enqueues as many work-groups of `local` work-items as cover `global` (the last ones may reach
-  /// beyond it: the function must look). Nothing where `global` is empty. May be called again after
-  /// From(0), with other arguments.
+  /// Enqueues as many work-groups of `local` work-items as cover `global`; the last ones may reach
+  /// beyond it, which the function must check. It does nothing where `global` is empty. It may be
+  /// called again after From(0), with other arguments.
   Status Enqueue(const Range& global, const Range& local);
-  /// Goes on with the argument at `index`; earlier ones stay as they are.
+  /// Continues with the argument at `index`; earlier ones keep their values.
   Launch& From(cl_uint index);
 
   [[nodiscard]] const Status& status() const { return status_; }
@@ -181,7 +182,7 @@ class Launch {
   Status status_;
 };
 
-/// Bytes from the first to the last element of a view, gaps included; 0 without elements.
+/// Returns the bytes from the first to the last element of a view, with gaps; 0 without elements.
 [[nodiscard]] size_t SpanBytes(const TensorView& view);
 
 }  // namespace tenon::opencl

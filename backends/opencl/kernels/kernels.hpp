@@ -1,4 +1,4 @@
-// The host's part of every kernel but convolutions and matrix products: what to load, and one
+// The host code of every kernel but convolutions and matrix products: what to load, and one
 // execution. All take any strides unless said otherwise, and need no workspace.
 #pragma once
 
@@ -10,21 +10,22 @@
 
 namespace tenon::opencl {
 
-/// Of the kernels of one op each. Those of several ops, and with a life of their own, follow.
+/// These belong to kernels of one op each. Kernels of several ops, or with their own life cycle,
+/// follow.
 #define TENON_OP(Op, name, number)                    \
   ProgramChoice Op##Choice(const KernelSetup& setup); \
   Status Op##Run(const KernelCall& call);
 #include "runtime/ops/ops.inc"
 
-/// "-DWORD=uint": the unsigned type of a view's elements' size.
+/// Returns "-DWORD=uint", for example: the unsigned type of the size of a view's elements.
 [[nodiscard]] std::string WordOption(const TensorView& view);
-/// Of copy, concat, slice, transpose and expand.
+/// Serves copy, concat, slice, transpose and expand.
 ProgramChoice MoveChoice(const KernelSetup& setup);
 
-/// Windows of an image tensor; with channels that are neighbours, in vectors of them.
+/// Pools windows of an image tensor; where channels are contiguous, it computes vectors of them.
 Status PoolRun(const KernelCall& call);
 
-/// Makes tables of positions and weights: in the host's arithmetic, so that every backend takes the
+/// Makes tables of positions and weights in the host's arithmetic, so that every backend takes the
 /// same neighbours.
 Status ResizeLoad(const KernelSetup& setup, void** shared);
 

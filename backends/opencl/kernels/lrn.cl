@@ -1,4 +1,4 @@
-// Local response normalisation over channels (axis 1).
+// Computes local response normalisation over channels (axis 1).
 
 static inline DTYPE PowerOne(const DTYPE base, const DTYPE exponent) {
   return exponent == 0.75f ? sqrt(base) * sqrt(sqrt(base)) : pow(base, exponent);

@@ -1,4 +1,4 @@
-// Matrix products by register tiles (gemm_tile of conv_tile.cl).
+// Launches matrix products by register tiles (gemm_tile of conv_tile.cl).
 #include <memory>
 #include <new>
 

@@ -1,5 +1,5 @@
-// Matrix product as its definition reads, an output element for each work-item: any strides, any
-// broadcasting. FUNCTION: the number of the activation.
+// Computes a matrix product as its definition says, one output element per work-item, with any
+// strides and any broadcasting. FUNCTION is the number of the activation.
 
 DEFINE_FUNCTION(DTYPE, activate, FUNCTION)
 

@@ -1,4 +1,4 @@
-// Matrix products by their definition.
+// Launches matrix products that follow their definition.
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/row_launch.hpp"
 #include "backends/opencl/kernels/tile.hpp"

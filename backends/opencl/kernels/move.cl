@@ -1,4 +1,4 @@
-// Copies between strided views, by rows. WORD: an unsigned type of the elements' size.
+// Copies between strided views, by rows. WORD is an unsigned type of the elements' size.
 
 // Arguments as in unary.cl.
 __kernel void move(__global WORD* y_buffer, const ulong y_offset, __global const WORD* x_buffer,

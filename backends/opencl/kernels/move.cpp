@@ -1,4 +1,4 @@
-// Ops that move elements without looking at them.
+// These ops move elements without looking at their values.
 #include "backends/opencl/kernels/kernels.hpp"
 #include "backends/opencl/kernels/row_launch.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -1,5 +1,5 @@
-// Pads with a constant, the edge or a reflection. WORD: an unsigned type of the elements' size;
-// MODE: the number of a PadMode.
+// Pads with a constant, the edge or a reflection. WORD is an unsigned type of the elements' size;
+// MODE is the number of a PadMode.
 
 // The index of x that index `i` of y shows, or -1 for the constant: i - begin, if that is one of
 // those that stay, [first, last].

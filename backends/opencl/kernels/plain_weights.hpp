@@ -1,4 +1,4 @@
-// Weights that the plan stores in fewer bits, as the f32 that packing kernels read.
+// Converts weights that the plan stores in fewer bits to the f32 that packing kernels read.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace tenon::opencl {
 
-/// An op whose constant weights (input 1) are f32 whatever the plan stores: the same operands, but
-/// for dense row-major f32 weights of its own where they were f16, or i8 with the scale of each
-/// output channel in input `scale`.
+/// Is an op whose constant weights (input 1) are f32 in any case. It has the same operands, but
+/// owns dense row-major f32 weights where the plan has f16, or i8 with the scale of each output
+/// channel in input `scale`.
 class PlainWeights {
  public:
   PlainWeights(const OpCall& op, int scale);

@@ -1,4 +1,4 @@
-// Pooling of images. MAXIMUM: of the largest element, else of the average.
+// Pools images. With MAXIMUM it takes the largest element, else the average.
 
 // The first tap at or after position 0. Windows may begin far outside.
 static inline int FirstTap(const int first, const int dilation) {

@@ -1,7 +1,7 @@
-// Reduces dimensions. FUNCTION: the number of a ReduceFunction.
+// Reduces dimensions. FUNCTION is the number of a ReduceFunction.
 //
-// What is reduced: `runs` runs of `length` elements with `step` between them; where run r starts
-// follows from its position in nested loops.
+// It reduces `runs` runs of `length` elements with `step` between them; the position of run r in
+// nested loops gives its start.
 
 #define TAKE_SUM(T, total, value) ((total) + (value))
 #define TAKE_MAGNITUDE(T, total, value) ((total) + fabs(value))

@@ -11,7 +11,7 @@ struct Plan {
   LoopNest<1> reduced;  ///< x; the innermost is the run
   int64_t count = 1;    ///< elements that one output is made of
 
-  /// Outputs that are neighbours are neighbours in x: vectors of them are reduced together.
+  /// Neighbouring outputs are neighbours in x too: vectors of them are reduced together.
   [[nodiscard]] bool by_rows() const {
     return kept.rank > 0 && kept.strides[1][kept.rank - 1] == 1 &&
            kept.strides[0][kept.rank - 1] == 1;

@@ -1,4 +1,4 @@
-// How the kernels that work by rows (strides in elements) are launched.
+// Launches the kernels that work by rows (strides in elements).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace tenon::opencl {
 
-/// The innermost four loops of a nest, as the kernels take them (see FindRowPart in prelude.cl).
+/// Contains the innermost four loops of a nest, as the kernels take them (see FindRowPart in
+/// prelude.cl).
 template <int N>
 struct RowLoops {
   Int4 dims;
@@ -22,16 +23,16 @@ struct RowLoops {
       for (int i = 0; i < N; ++i)
         strides[i].v[3 - k] = static_cast<int32_t>(nest.strides[i][nest.rank - 1 - k]);
     }
-    // A row of one element lies as well as any.
+    // For a row of one element, any dimension will do.
     if (nest.rank == 0) {
       for (int i = 0; i < N; ++i) strides[i].v[3] = 1;
     }
   }
 
-  /// Positions of all four loops.
+  /// Returns the positions of all four loops.
   [[nodiscard]] size_t Positions() const { return WorkItems(1); }
 
-  /// Work-items that do `piece` elements of a row each.
+  /// Returns the work-items that do `piece` elements of a row each.
   [[nodiscard]] size_t WorkItems(int piece) const {
     const auto rows = static_cast<size_t>(dims.v[0]) * static_cast<size_t>(dims.v[1]) *
                       static_cast<size_t>(dims.v[2]);
@@ -40,8 +41,8 @@ struct RowLoops {
 };
 
 /// Calls `body(offsets)` for every position of the loops outside the innermost four: `offsets[i]`
-/// is where operand i then starts, in elements. Once for nearly every op. `body` gives a Status;
-/// the first error ends it.
+/// is where operand i then starts, in elements. For nearly every op, that is once. `body` returns a
+/// Status; the first error ends it.
 template <int N, typename Body>
 Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
   const int outer = nest.rank > 4 ? nest.rank - 4 : 0;
@@ -60,13 +61,13 @@ Status ForEachLaunch(const LoopNest<N>& nest, const Body& body) {
   }
 }
 
-/// The work-group size of kernels whose work-items do one vector each. Few sizes in all, since
-/// drivers that compile for a size when a kernel is first launched with it do so for each.
+/// Is the work-group size of kernels whose work-items do one vector each. There are few sizes in
+/// all, since some drivers compile a kernel anew for each size with which it is first launched.
 inline constexpr size_t kRowGroup = 64;
-/// The same where a work-item has much to do.
+/// Is the same where a work-item has much to do.
 inline constexpr size_t kSmallGroup = 4;
 
-/// How kernels that go by rows (FindRowPart in prelude.cl) are launched on a call's device.
+/// Says how kernels that work by rows (FindRowPart in prelude.cl) are launched on a call's device.
 struct RowLaunch {
   int piece;     ///< elements of one work-item
   size_t group;  ///< work-items of one group
@@ -78,14 +79,14 @@ struct RowLaunch {
   }
 };
 
-/// An operand of a launch by rows.
+/// Is an operand of a launch by rows.
 struct RowOperand {
   int input = -1;                       ///< -1: the output
   int64_t start = 0;                    ///< elements from the operand's first
   const DeviceBuffer* table = nullptr;  ///< in place of both
 };
 
-/// Launches the call's function over a nest. Its parameters: a buffer and an offset of each
+/// Launches the call's function over a nest. Its parameters are a buffer and an offset of each
 /// operand, the dims, the strides of each operand, then `extras`.
 template <int N, typename... Extras>
 Status LaunchRows(const KernelCall& call, const LoopNest<N>& nest, const RowOperand (&operands)[N],

@@ -1,4 +1,4 @@
-// z = condition ? x : y, by rows. WORD: an unsigned type of the elements' size.
+// Computes z = condition ? x : y, by rows. WORD is an unsigned type of the elements' size.
 
 // Arguments as in binary.cl. Elements are moved by their size, whatever they are.
 __kernel void select_rows(__global WORD* z_buffer, const ulong z_offset,

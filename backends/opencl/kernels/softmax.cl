@@ -1,11 +1,11 @@
-// Softmax along one axis; LOG: its logarithm.
+// Computes softmax along one axis; with LOG, its logarithm.
 
 // Less the maximum, so that no exponential overflows and the largest is exactly 1.
 
 #define TAKE_LARGEST(T, total, value) ((value) > (total) ? (value) : (total))
 #define TAKE_SUM(T, total, value) ((total) + (value))
 
-// A work-item does one row of `count` elements, which are neighbours (axis strides 1).
+// A work-item does one row of `count` contiguous elements (axis strides are 1).
 static inline void SoftmaxRow(__global const DTYPE* x, __global DTYPE* y, const int count) {
   const int whole = count - count % VEC;
   DTYPE largest = x[0];

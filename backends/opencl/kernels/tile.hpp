@@ -1,5 +1,5 @@
-// The host's part of conv_tile.cl: packing, loading and launching register tiles, for convolutions
-// and matrix products alike.
+// The host code of conv_tile.cl: it packs, loads and launches register tiles for convolutions and
+// matrix products.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tenon::opencl {
 
-/// As in conv_tile.cl, which says what the fields mean.
+/// Contains the parameters of conv_tile.cl, which says what the fields mean.
 struct TileParameters {
   int32_t pixels = 0;
   int32_t tiles_per_item = 1;
@@ -36,19 +36,19 @@ struct TileParameters {
   float a = 0.0F, b = 0.0F;
 };
 
-/// What the kernels compile and pass of an activation: identity and relu are clips too, so that the
-/// usual ones share a program.
+/// Contains what the kernels compile and pass for an activation: identity and relu are clips too,
+/// so that the usual ones share a program.
 struct ActivationArguments {
   int function = 0;  ///< number of a UnaryFunction
   float a = 0.0F;
   float b = 0.0F;
 };
 [[nodiscard]] ActivationArguments ArgumentsOf(const Activation& activation);
-/// "-DFUNCTION=2"
+/// Returns "-DFUNCTION=2", for example.
 [[nodiscard]] std::string FunctionOption(const Activation& activation);
 
-/// A matrix per group, and a bias, as they lie: element (tap, k, column) of group g at
-/// data[g * group + tap_y * row + tap_x * tap + k * depth_step + column * column_step].
+/// Describes a matrix per group and a bias in the plan's order: element (tap, k, column) of group g
+/// is at data[g * group + tap_y * row + tap_x * tap + k * depth_step + column * column_step].
 struct MatrixView {
   const float* data = nullptr;
   int32_t groups = 1;
@@ -66,14 +66,14 @@ struct MatrixView {
   int64_t bias_group_step = 0;
 };
 
-/// In the order that conv_tile.cl reads, with the zeros behind.
+/// Returns them in the order that conv_tile.cl reads, followed by the zeros.
 [[nodiscard]] std::vector<float> PackForTiles(const MatrixView& matrix, int width);
 
 [[nodiscard]] inline int32_t BlocksOf(int32_t outputs, const TileShape& shape) {
   return (outputs + shape.width() - 1) / shape.width();
 }
 
-/// What `load` makes of a kernel that is one launch of a tile function.
+/// Is what `load` makes for a kernel that is one launch of a tile function.
 struct LoadedTile {
   Device* device = nullptr;
   cl_program program = nullptr;  ///< the device's
@@ -82,7 +82,7 @@ struct LoadedTile {
   std::vector<DeviceBuffer> constants;  ///< by input, as they lie; see LoadedOp
 };
 
-/// What `open` makes of it.
+/// Is what `open` makes of it.
 struct OpenedTile {
   const LoadedTile* loaded = nullptr;
   Kernel kernel;
@@ -91,23 +91,23 @@ struct OpenedTile {
   Range local = {1};
 };
 
-/// Builds conv_tile.cl for tiles of this shape with this activation. `any_layout`: for conv_tile
-/// with an input whose channels need not be neighbours.
+/// Builds conv_tile.cl for tiles of this shape with this activation. `any_layout` is for conv_tile
+/// with an input whose channels need not be contiguous.
 Status FindTileProgram(Device& device, const TileShape& shape, const Activation& activation,
                        bool any_layout, cl_program* program);
 
-/// How the launch of a tile function is cut into work-items: sets `tiles_per_item` so that the
-/// device is busy, and gives the ranges. `groups`: of the GEMM.
+/// Cuts the launch of a tile function into work-items: sets `tiles_per_item` so that the device is
+/// busy, and returns the ranges. `groups` are those of the GEMM.
 void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t groups,
                   TileParameters& parameters, Range* global, Range* local);
 
-/// Bits of the inputs that are packed: weights and bias.
+/// Has the bits of the inputs that are packed: weights and bias.
 inline constexpr uint32_t kPackedInputs = 0b110;
-/// Uploads the other constant inputs as they lie.
+/// Uploads the other constant inputs unchanged.
 Status UploadConstants(const OpCall& op, const Device& device, uint32_t packed_inputs,
                        std::vector<DeviceBuffer>* constants);
 
-/// KernelEntry::close, unload and held_bytes of kernels with these two.
+/// Are KernelEntry::close, unload and held_bytes of kernels with these two.
 void CloseTile(void* state);
 void UnloadTile(void* shared);
 size_t TileHeldBytes(const void* shared, const void* state);

@@ -1,9 +1,9 @@
-// y = f(x), by rows. FUNCTION: the number of a UnaryFunction.
+// Computes y = f(x), by rows. FUNCTION is the number of a UnaryFunction.
 
 DEFINE_FUNCTION(VTYPE, function_of_vector, FUNCTION)
 DEFINE_FUNCTION(DTYPE, function_of_one, FUNCTION)
 
-// A work-item does PIECE neighbours of a row, dims.w elements long; rows are counted by dims.xyz.
+// A work-item does PIECE contiguous elements of a row of dims.w elements; dims.xyz count the rows.
 __kernel void unary(__global DTYPE* y_buffer, const ulong y_offset, __global const DTYPE* x_buffer,
                     const ulong x_offset, const int4 dims, const int4 y_strides,
                     const int4 x_strides, const DTYPE a, const DTYPE b) {

@@ -1,8 +1,8 @@
-// Quantized convolution of one group, channels-last.
+// Computes quantized convolutions of one group, channels-last.
 //
-// Windows that lie inside x are read where they lie: a kernel row's pixels are one run of bytes.
-// Those that reach into the padding are gathered in the workspace, a few at a time, the padding
-// reading as x's zero point; so are windows of very short runs, or of pixels that lie apart.
+// Windows that are inside x are read in place: a kernel row's pixels are one run of bytes. Those
+// that reach into the padding are gathered in the workspace, a few at a time, where the padding
+// reads as x's zero point; so are windows of very short runs, or of pixels with gaps between them.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/in_place.hpp"
@@ -37,15 +37,15 @@ Geometry GeometryOf(const OpCall& op) {
   return g;
 }
 
-/// First position along `axis` of an output's window; negative in the padding.
+/// Returns the first position along `axis` of an output's window; negative in the padding.
 int WindowStart(const Geometry& g, int axis, int output) {
   return output * g.strides[axis] - g.pads[axis];
 }
 
-/// From a window's first position to its last.
+/// Returns the distance from a window's first position to its last.
 int Reach(const Geometry& g, int axis) { return (g.kernel[axis] - 1) * g.dilations[axis]; }
 
-/// The outputs [begin, end) along `axis` whose windows lie inside x.
+/// Finds the outputs [begin, end) along `axis` whose windows are inside x.
 struct Inside {
   Inside(const Geometry& g, int axis) {
     while (begin < g.out_extent[axis] && WindowStart(g, axis, begin) < 0) ++begin;
@@ -59,7 +59,7 @@ struct Inside {
   int end = 0;
 };
 
-/// Room for windows that are gathered.
+/// Is a buffer for windows that are gathered.
 struct Gathered {
   int8_t* windows;  ///< null: none are
   int most;
@@ -71,7 +71,7 @@ class Conv {
   Conv(const Geometry& geometry, const Gemm& gemm, const Gathered& gathered)
       : g_(geometry), gemm_(gemm), gathered_(gathered), rows_(geometry, 0), columns_(geometry, 1) {}
 
-  /// Rows [first, first + count) of the image `x`, to `y`.
+  /// Computes rows [first, first + count) of the image `x` into `y`.
   void RunRows(const int8_t* x, int first, int count, int8_t* y) {
     x_ = x;
     y_ = y;
@@ -97,7 +97,7 @@ class Conv {
   }
 
  private:
-  /// Pointwise, every pixel of x once.
+  /// Returns true for a pointwise convolution that reads every pixel of x once.
   [[nodiscard]] bool CanRunAsOneRow() const {
     if (gathered_.windows != nullptr || g_.strides[0] != 1 || g_.strides[1] != 1) return false;
     return g_.out_extent[0] == 1 || (g_.x_step[0] == g_.x_step[1] * g_.in_extent[1] &&
@@ -112,7 +112,7 @@ class Conv {
            HasDenseRows();
   }
 
-  /// Of the output: its pixels are all equally far apart.
+  /// Returns true if the output's pixels all have the same distance.
   [[nodiscard]] bool HasDenseRows() const {
     return g_.out_extent[0] == 1 || g_.y_step[0] == g_.y_step[1] * g_.out_extent[1];
   }
@@ -203,7 +203,8 @@ class Conv {
     RunGemm(gemm_, positions);
   }
 
-  /// Of the taps along `axis` of a window that begins at `start`, those inside x: [first, end).
+  /// Limits the taps along `axis` of a window that begins at `start` to those inside x: [first,
+  /// end).
   void ClipTaps(int axis, int start, int& first, int& end) const {
     while (first < end && start + first * g_.dilations[axis] < 0) ++first;
     while (end > first && start + (end - 1) * g_.dilations[axis] >= g_.in_extent[axis]) --end;
@@ -246,12 +247,12 @@ class Conv {
 
 }  // namespace
 
-/// True if the pixels of an image are all equally far apart.
+/// Returns true if the pixels of an image all have the same distance.
 bool HasDenseRows(const TensorView& image) {
   return image.dims[2] == 1 || image.strides[2] == image.strides[3] * image.dims[3];
 }
 
-/// Pointwise, every pixel of x once: images are rows.
+/// Runs a pointwise convolution that reads every pixel of x once: images are rows.
 void RunPixels(const TensorView& x, const TensorView& y, const Gemm& gemm) {
   Positions pixels;
   pixels.x_pixel = x.strides[3];

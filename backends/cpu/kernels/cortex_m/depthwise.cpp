@@ -1,7 +1,7 @@
-// Quantized depthwise convolution, channels-last, weights [taps][channels].
+// Computes quantized depthwise convolutions, channels-last, with weights [taps][channels].
 //
-// Each tap is a pointer; in the padding to a pixel of zero points in the workspace, so that all
-// positions compute alike.
+// Each tap is a pointer. In the padding it points to a pixel of zero points in the workspace, so
+// that all positions are computed in the same way.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/generic_routines.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// Where the taps of a window lie. Index 0: rows; 1: columns.
+/// Says where the taps of a window are. Index 0: rows; 1: columns.
 struct Taps {
   int count[2];
   int dilation[2];
@@ -85,14 +85,14 @@ class Depthwise {
     }
   }
 
-  /// Where rows go.
+  /// Says where rows are written to.
   struct Destination {
     int8_t* y;  ///< of the first one
     ptrdiff_t row;
     ptrdiff_t pixel;
   };
 
-  /// Rows [first, first + count) of an image.
+  /// Computes rows [first, first + count) of an image.
   void RunRows(int image, int first, int count, const Destination& to) {
     const int8_t* const x = x_.As<const int8_t>() + ptrdiff_t{image} * x_.strides[0];
     const int end = first + count;

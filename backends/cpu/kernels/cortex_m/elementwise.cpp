@@ -1,4 +1,4 @@
-// Sums and differences of quantized tensors that lie alike, and tables of bytes over such.
+// These kernels add and subtract quantized tensors of equal layout, and map bytes through a table.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"

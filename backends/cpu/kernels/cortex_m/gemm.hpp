@@ -1,5 +1,5 @@
-// What convolution, depthwise convolution and matrix product share: constant operands, and the walk
-// of a GEMM over outputs.
+// The code that convolution, depthwise convolution and matrix product share: constant operands, and
+// a GEMM's loop over outputs.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace tenon::cpu::cortex_m {
 
 [[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output);
 
-/// Weights of all outputs, an output's `depth` ones contiguous, and what becomes of the sums.
+/// Contains the weights of all outputs, `depth` contiguous ones for each, and the rescale of the
+/// sums.
 struct Gemm {
   const GemmRoutines* routines = nullptr;
   const int8_t* w = nullptr;
@@ -22,7 +23,7 @@ struct Gemm {
   Rescale rescale;
 };
 
-/// Positions whose windows are all alike.
+/// Describes positions whose windows all have the same form.
 struct Positions {
   const int8_t* x = nullptr;
   ptrdiff_t x_pixel = 0;
@@ -34,13 +35,13 @@ struct Positions {
   int count = 0;
 };
 
-/// Each output's bias less what x's zero point adds to its sum, where an operand is that
+/// Returns each output's bias less what x's zero point adds to its sum, if an operand contains that
 /// (HasFinalBias); else null.
 [[nodiscard]] const int32_t* FinalBiasOf(const OpCall& op);
 
-/// Sets the rescale, of a GEMM whose weights are set. With padding that reads as x's zero point,
-/// that adds the same to each output's sum everywhere: the rescale's bias is each output's bias
-/// (input 2) less that, and written to `room` unless there is an operand that is just that.
+/// Sets the rescale of a GEMM whose weights are set. Since padding reads as x's zero point, that
+/// point adds the same amount to an output's sum at every position. So the rescale's bias is each
+/// output's bias (input 2) less that amount; it is written to `room` unless an operand contains it.
 void SetRescale(const OpCall& op, const QuantizedOutput& output, int32_t* room, Gemm& gemm);
 
 void RunGemm(const Gemm& gemm, const Positions& positions);

@@ -1,4 +1,4 @@
-// The routines in plain C++, for any processor.
+// Declares the routines in plain C++, for any processor.
 #pragma once
 
 #include "backends/cpu/kernels/cortex_m/routines.hpp"
@@ -11,7 +11,7 @@ namespace tenon::cpu::cortex_m::generic {
 [[nodiscard]] const PoolRoutines& Pool();
 [[nodiscard]] const LookupRoutines& Lookup();
 
-/// BinaryRoutines::add, one element at a time: what a vector loop leaves over, too.
+/// Is BinaryRoutines::add, one element at a time; vector loops use it for their last elements too.
 void Add(const QuantizedBinaryAttributes& attributes, const int8_t* x, const int8_t* y, int8_t* z,
          ptrdiff_t count);
 

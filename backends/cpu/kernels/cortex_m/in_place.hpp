@@ -1,4 +1,5 @@
-// Convolutions of this frame over their input: set up once, then run some rows at a time.
+// Supports convolutions of this folder that overwrite their input: they are set up once and then
+// compute some rows at a time.
 #pragma once
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"
@@ -6,16 +7,16 @@
 
 namespace tenon::cpu::cortex_m {
 
-/// Bytes of the rows at the start of a workspace; behind them lie those that the kernel wants for
-/// itself, or what is left beside one new row.
+/// Returns the bytes for rows at the start of a workspace. The kernel's own `wanted` bytes follow;
+/// where these do not fit with one new row, the rest of the workspace follows.
 [[nodiscard]] inline size_t InPlaceRoom(const KernelCall& call, size_t wanted) {
   const size_t least = RoundUpToStep(InPlaceRowsBytes(call.op, 1));
   if (call.workspace_bytes < least + wanted) return least;
   return (call.workspace_bytes - wanted) / kWorkspaceStep * kWorkspaceStep;
 }
 
-/// Calls `run(image, first, count, y)` for as many rows at once as there is room for: they go to
-/// `y`, channels-last without gaps.
+/// Calls `run(image, first, count, y)` for as many rows at once as fit; it writes them to `y`,
+/// channels-last without gaps.
 template <typename Run>
 void RunOverInput(const KernelCall& call, size_t room, const Run& run) {
   const TensorView& y = call.op.Output();

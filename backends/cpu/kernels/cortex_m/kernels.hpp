@@ -1,5 +1,5 @@
-// The Cortex-M kernels: what is the same for every instruction set. None uses the heap or loads
-// anything; all give the portable kernels' bits.
+// Declares the Cortex-M kernels' parts that are the same for every instruction set. None uses the
+// heap or loads anything; all give the portable kernels' bits.
 #pragma once
 
 #include "backends/cpu/kernels/cortex_m/routines.hpp"
@@ -32,22 +32,23 @@ Status MaxPoolCheck(const KernelSetup& setup);
 void RunAveragePool(const KernelCall& call, const PoolRoutines& routines);
 void RunMaxPool(const KernelCall& call, const PoolRoutines& routines);
 
-/// A kernel's run: `walk` over its operands with `routines`.
+/// Is the `run` of a kernel: it calls `walk` for the operands with `routines`.
 template <auto walk, auto routines>
 Status RunWith(const KernelCall& call) {
   walk(call, routines());
   return OkStatus();
 }
 
-/// The check of a convolution of this frame over its input (in_place.hpp): `check` of itself, which
-/// is given `own` bytes of workspace.
+/// Checks a convolution of this folder that overwrites its input (in_place.hpp): it calls the
+/// convolution's own `check` with `own` bytes of workspace.
 Status CheckOverInput(const KernelSetup& setup, Status (*check)(const KernelSetup& setup),
                       size_t (*own)(const OpCall& call, int threads));
 
-/// Runs a convolution that knows only whole ones over its input: parts of some rows by `run`
-/// (caps/in_place_caps.hpp).
+/// Runs a convolution that can only compute whole outputs over its input: `run` computes parts of
+/// some rows (caps/in_place_caps.hpp).
 Status RunInPlace(const KernelCall& call, Status (*run)(const KernelCall& part));
-/// The check for that: `check` of a part, given what InPlacePartsWorkspace wants of workspace.
+/// Checks such an op: calls `check` for a part, with the workspace that InPlacePartsWorkspace asks
+/// for.
 Status CheckInPlace(const KernelSetup& setup, Status (*check)(const KernelSetup& part),
                     size_t (*workspace)(const OpCall& call, int threads));
 

@@ -1,4 +1,4 @@
-// Quantized GEMM with one constant matrix, each of its columns contiguous.
+// Computes a quantized GEMM with one constant matrix, each of whose columns is contiguous.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"

@@ -1,4 +1,4 @@
-// What the checks and the operands of all Cortex-M kernels share.
+// The checks and operands that all Cortex-M kernels share.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,26 @@
 
 namespace tenon::cpu::cortex_m {
 
-/// True if the tensor has no elements; asked of every op, so without products of 64 bits.
+/// Returns true if the tensor has no elements; every op calls it, so that it avoids products of 64
+/// bits.
 [[nodiscard]] bool IsEmpty(const TensorView& view);
 
-/// True if steps along `axis` of `view` are of `stride`, or there are none.
+/// Returns true if `view` has the stride `stride` along `axis`, or at most one element there.
 [[nodiscard]] constexpr bool HasStride(const TensorView& view, int axis, int64_t stride) {
   return view.dims[axis] == 1 || view.strides[axis] == stride;
 }
 
-/// Refuses too small a workspace, and vectors of channels (inputs from the third on) with gaps.
+/// Refuses a workspace that is too small, and vectors of channels (inputs from the third on) with
+/// gaps.
 Status CheckOperands(const OpCall& op, size_t workspace_bytes, size_t needed_bytes);
 
-/// Refuses products of matrices with gaps, and of weights whose columns are not contiguous.
+/// Refuses products of matrices with gaps, and weights whose columns are not contiguous.
 Status CheckMatrices(const OpCall& op);
 
-/// Refuses an output and first inputs, `inputs` of them, that have gaps or do not lie alike.
+/// Refuses an output and first `inputs` inputs that have gaps or differ in layout.
 Status CheckAlike(const OpCall& op, int inputs);
 
-/// The zero point of x (input 5), as i8.
+/// Returns the zero point of x (input 5) as i8.
 [[nodiscard]] int32_t ZeroPointOf(const OpCall& op);
 
 }  // namespace tenon::cpu::cortex_m

@@ -1,4 +1,4 @@
-// Pooling of i8, channels-last: blocks of channels of one window at a time.
+// Pools i8 tensors, channels-last: it computes a block of channels of one window at a time.
 #include "backends/cpu/caps/cortex_m_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/gemm.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"
@@ -65,13 +65,13 @@ void BeginSums(const OpCall& op, int32_t zero_point, uint32_t taps,
   }
 }
 
-/// Pixels of the window inside x.
+/// Returns the number of pixels of the window inside x.
 uint32_t TapsOf(const Window& window) {
   const bool has_taps = window.rows > 0 && window.columns > 0;  // a part may have none
   return has_taps ? static_cast<uint32_t>(window.rows) * static_cast<uint32_t>(window.columns) : 0;
 }
 
-/// True if sums of 16 bits go out, and only such come in, of channels that are neighbours.
+/// Returns true if outputs, and inputs if any, are sums of 16 bits, of contiguous channels.
 bool Has16BitSums(const OpCall& op) {
   if (op.Output().dtype != DType::kI16) return false;
   if (!op.HasInput(In::kSums)) return true;

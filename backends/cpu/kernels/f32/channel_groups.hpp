@@ -1,5 +1,5 @@
-// How output channels are cut into groups that fit the registers, and how weights are packed so
-// that each group reads its own in order.
+// Cuts output channels into groups that fit the registers, and packs weights so that each group
+// reads its own in order.
 #pragma once
 
 #include <cstddef>
@@ -9,36 +9,36 @@
 
 namespace tenon::cpu::f32 {
 
-/// Output channels [first, first + channels).
+/// Describes output channels [first, first + channels).
 struct ChannelGroup {
   int32_t first;
   int32_t channels;
   int32_t width;   ///< channels with padding
   int32_t source;  ///< the first input channel: not 0 in grouped convolutions
   int32_t padded;  ///< channels of the packed groups before this one, with their padding
-  bool packed;     ///< else read where they lie, which takes whole vectors
-  /// [taps][depth] rows of `width` floats, `weight_step` apart.
+  bool packed;     ///< else read in the plan, which takes whole vectors
+  /// The weights are [taps][depth] rows of `width` floats, `weight_step` apart.
   const float* weights;
   int64_t weight_step;
   const float* bias;  ///< [width]
 };
 
-/// Strided weights: w(m, k, tap) lies at m * output_step + k * input_step + tap * tap_step.
+/// Describes strided weights: w(m, k, tap) is at m * output_step + k * input_step + tap * tap_step.
 struct WeightsView {
   portable::StoredWeights stored;
   int64_t output_step;
   int64_t input_step;
   int64_t tap_step;
 
-  /// True if they are f32 and rows of neighbouring outputs follow each other in the order in which
-  /// tiles read them.
+  /// Returns true if they are f32 and rows of neighbouring outputs follow each other in the order
+  /// in which tiles read them.
   [[nodiscard]] bool CanBeReadInPlace(int depth, int taps) const {
     return stored.IsPlain() && output_step == 1 && (taps == 1 || tap_step == depth * input_step);
   }
 };
 
-/// What is packed: `outputs` channels in `convolutions` equal and independent parts, each from
-/// `depth` channels over `taps`.
+/// Describes what is packed: `outputs` channels in `convolutions` equal and independent parts, each
+/// from `depth` channels over `taps`.
 struct GroupedShape {
   int outputs;
   int convolutions;
@@ -46,8 +46,8 @@ struct GroupedShape {
   int taps;
 };
 
-/// Number of groups of at most `tile_width` channels, and channels, with their padding, of those
-/// that must be packed: all, or with `in_place` those of no whole width.
+/// Counts the groups of at most `tile_width` channels, and the channels, with their padding, of the
+/// groups that must be packed: of all, or with `in_place` of those without a whole width.
 [[nodiscard]] int CountGroups(const GroupedShape& shape, int tile_width);
 [[nodiscard]] int64_t PackedChannels(const GroupedShape& shape, int tile_width, bool in_place);
 

@@ -1,4 +1,4 @@
-// Which instruction set the vector kernels run on.
+// Chooses the instruction set on which the vector kernels run.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/routines.hpp"
@@ -6,14 +6,14 @@
 
 namespace tenon::cpu::f32 {
 
-/// Every table of routines that this processor can execute, best first; never empty.
+/// Returns every table of routines that this processor can execute, best first; never empty.
 [[nodiscard]] Span<const Routines* const> UsableRoutines();
 
-/// The best of them, or what OverrideRoutines chose.
+/// Returns the best of them, or what OverrideRoutines chose.
 [[nodiscard]] const Routines& ChosenRoutines();
 
-/// Makes ops loaded from now on use `routines` (null: the best again). For tests and benchmarks;
-/// not while another thread loads.
+/// Makes ops that are loaded from now on use `routines`; null chooses the best again. It is for
+/// tests and benchmarks, and no other thread may load meanwhile.
 void OverrideRoutines(const Routines* routines);
 
 }  // namespace tenon::cpu::f32

@@ -1,4 +1,4 @@
-// Convolution by register tiles: any kernel, stride, dilation and number of groups.
+// Computes convolutions by register tiles, with any kernel, stride, dilation and number of groups.
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"

@@ -1,8 +1,8 @@
-// Convolution of few input channels in any layout, as first layers are.
+// Computes convolutions of few input channels in any layout, as first layers are.
 //
 // Where a pixel has so few channels, a pointer for every tap costs more than its products. So the
 // input rows that one output row reads are copied, with their padding, to the stack: then every tap
-// lies at the same distance from its pixel. An input of bytes becomes floats on the way.
+// has the same distance from its pixel. An input of bytes becomes floats on the way.
 #include <cstddef>
 #include <cstring>
 
@@ -15,10 +15,11 @@ namespace tenon::cpu::f32 {
 namespace {
 
 using In = ConvInput;
-/// Pixels whose means lie side by side, so that whole vectors of channels are subtracted.
+/// Is the number of pixels whose means are contiguous, so that whole vectors of channels are
+/// subtracted.
 constexpr int kMeanPixels = 16;
 
-/// One execution, on the stack.
+/// Describes one execution, on the stack.
 struct FirstConv {
   TileGemm gemm;
   int tiles_per_row;
@@ -63,7 +64,7 @@ void CopyPadded(const float* from, int64_t step, int64_t before, int64_t count, 
   for (int64_t i = 0; i < after; ++i) to[count + i] = 0.0F;
 }
 
-/// The same for pixels whose channels are neighbours in memory.
+/// Does the same for pixels whose channels are contiguous.
 void CopyInterleaved(const float* from, const ConvGeometry& g, int64_t before, int64_t count,
                      int64_t after, float* to) {
   if (g.x.pixel == g.inputs) {
@@ -78,12 +79,12 @@ void CopyInterleaved(const float* from, const ConvGeometry& g, int64_t before, i
   std::memset(to + count * g.inputs, 0, static_cast<size_t>(after) * pixel_bytes);
 }
 
-/// `count` bytes that lie `step` apart, less their mean, as floats.
+/// Copies `count` bytes that are `step` apart, less their mean, as floats.
 void CopyBytes(const uint8_t* from, int64_t step, int64_t count, float mean, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i * step]) - mean;
 }
 
-/// The same for `count` pixels whose channels are neighbours in memory.
+/// Does the same for `count` pixels whose channels are contiguous.
 void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t count, float* to) {
   const ConvGeometry& g = conv.gemm.geometry;
   const bool is_dense = g.x.pixel == g.inputs;
@@ -97,7 +98,7 @@ void CopyInterleavedBytes(const FirstConv& conv, const uint8_t* from, int64_t co
   }
 }
 
-/// One row of bytes inside the image, between `before` and `after` columns of zeros.
+/// Copies one row of bytes inside the image, between `before` and `after` columns of zeros.
 void CopyByteRow(const FirstConv& conv, const uint8_t* from, int64_t before, int64_t count,
                  int64_t after, float* to) {
   const ConvGeometry& g = conv.gemm.geometry;
@@ -139,7 +140,7 @@ void CopyRows(const FirstConv& conv, const TensorView& x, int64_t image, int row
   }
 }
 
-/// All outputs of one row, from the copy of its inputs.
+/// Computes all outputs of one row from the copy of its inputs.
 void RunRow(const FirstConv& conv, int64_t row, const float* copy, const TileOperands& operands) {
   const TileGemm& gemm = conv.gemm;
   const ConvGeometry& g = gemm.geometry;

@@ -1,9 +1,10 @@
-// 3x3 convolution of stride 1 by Winograd's F(4x4, 3x3): 36 matrix products over 6x6 input tiles
-// do the work of 144, per channel pair.
+// Computes 3x3 convolutions of stride 1 by Winograd's F(4x4, 3x3): for each pair of channels, 36
+// products on a 6x6 input tile do the work of 144.
 //
-// Tiles go in blocks whose coefficients stay in the second-level cache. Each part of the work (one
-// per thread) takes whole blocks and has a piece of the workspace: the block's input coefficients
-// [36][tiles][channels], and the products of one group of output channels [36][tiles][width].
+// Tiles are cut into blocks whose coefficients stay in the second-level cache. Each part of the
+// work (one per thread) takes whole blocks and has a piece of the workspace: the block's input
+// coefficients [36][tiles][channels], and the products of one group of output channels
+// [36][tiles][width].
 #include <cstddef>
 
 #include "backends/cpu/caps/f32_caps.hpp"
@@ -22,7 +23,7 @@ using In = ConvInput;
 constexpr int kInputTile = 6;
 constexpr int64_t kSmallWork = 300'000;
 
-/// One execution.
+/// Describes one execution.
 struct Winograd {
   const PackedWeights* packed;  ///< [36][channels][width] per group
   ConvGeometry geometry;
@@ -33,7 +34,7 @@ struct Winograd {
   int tile_columns;
 };
 
-/// G g G transposed, in double: the weights' transform adds no error worth the name.
+/// Computes G g G transposed in double, so that the weights' transform adds no significant error.
 void TransformWeights(const float* w, double* coefficients) {
   constexpr double kG[kInputTile][3] = {{1.0 / 4, 0, 0},
                                         {-1.0 / 6, -1.0 / 6, -1.0 / 6},
@@ -89,7 +90,7 @@ struct Operands {
   float* y;
 };
 
-/// Tiles [first, first + count) and the memory for their coefficients.
+/// Contains tiles [first, first + count) and the memory for their coefficients.
 struct Block {
   int first;
   int count;
@@ -97,7 +98,7 @@ struct Block {
   float* products;
 };
 
-/// Where a tile's outputs begin.
+/// Says where a tile's outputs begin.
 struct TileOrigin {
   int image;
   int row;
@@ -132,7 +133,7 @@ void TransformInputs(const Winograd& state, const Operands& operands, const Bloc
   }
 }
 
-/// products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group.
+/// Computes products[i][t][m] = sum over k of inputs[i][t][k] * weights[i][k][m] for one group.
 void Multiply(const Winograd& state, const ChannelGroup& group, const Block& block) {
   const int64_t channels = state.blocks.padded_inputs;
   const float* rows[kMostPixels];

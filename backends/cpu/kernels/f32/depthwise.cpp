@@ -1,5 +1,5 @@
-// Depthwise convolution (one input channel for every output channel): each item of work is a few
-// adjacent pixels of one output row, through all channels.
+// Computes depthwise convolutions (one input channel for every output channel). Each item of work
+// is a few adjacent pixels of one output row, with all channels.
 #include <cstddef>
 
 #include "backends/cpu/caps/f32_caps.hpp"
@@ -31,7 +31,7 @@ struct DepthwiseWeights {
   float* zeros;
 };
 
-/// One execution.
+/// Describes one execution.
 struct Depthwise {
   const DepthwiseWeights* packed;
   ConvGeometry geometry;
@@ -62,7 +62,7 @@ DepthwiseWeights* LayOut(BlockLayout& block, const ConvGeometry& geometry, bool 
   return packed;
 }
 
-/// The kernel's size where the compact loops have it, else 0.
+/// Returns the kernel's size where the compact loops have it, else 0.
 int CompactKernel(const ConvGeometry& g) {
   const bool square = g.kernel[0] == g.kernel[1] && g.strides[0] == g.strides[1];
   const bool dense = g.dilations[0] == 1 && g.dilations[1] == 1;
@@ -98,7 +98,7 @@ void Pack(const OpCall& op, const ConvGeometry& geometry, DepthwiseWeights& pack
   }
 }
 
-/// Columns that `pixels` adjacent outputs read, kernel row after kernel row.
+/// Points at the columns that `pixels` adjacent outputs read, kernel row after kernel row.
 void FillColumns(const Depthwise& state, const float* image, int64_t top, int64_t left, int pixels,
                  const float** rows) {
   const ConvGeometry& g = state.geometry;

@@ -1,5 +1,5 @@
-// A fused activation as the vector kernels apply it: a clamp inside the inner loops, or a pass over
-// what was just stored.
+// Applies a fused activation as the vector kernels do: as a clamp inside the inner loops, or in a
+// pass over what was just stored.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/routines.hpp"

@@ -1,9 +1,9 @@
-// Every vector kernel's functions.
+// Declares the functions of every vector kernel.
 //
-// Those with weights share one life: `load` packs the constant weights into one block for the
-// instruction set that this processor has; `open` hands it on as the session's state; `run` works
-// out the rest from the operands and allocates nothing. So ops with the same weights share one
-// block, whatever else they differ in. Results do not depend on the number of threads, but on the
+// Those with weights have the same life cycle: `load` packs the constant weights into one block for
+// the instruction set that this processor has; `open` makes it the session's state; `run` computes
+// the rest from the operands and allocates nothing. So ops with the same weights share one block,
+// even if they differ otherwise. Results do not depend on the number of threads, but on the
 // instruction set.
 #pragma once
 
@@ -17,7 +17,7 @@ Status ConvCheck(const KernelSetup& setup);
 Status ConvLoad(const KernelSetup& setup, void** shared);
 Status ConvRun(const KernelCall& call);
 
-/// Few input channels in any layout.
+/// These take few input channels in any layout.
 Status FirstConvCheck(const KernelSetup& setup);
 Status FirstConvRun(const KernelCall& call);
 
@@ -40,27 +40,27 @@ Status MaxPoolRun(const KernelCall& call);
 Status AveragePoolCheck(const KernelSetup& setup);
 Status AveragePoolRun(const KernelCall& call);
 
-/// Along the last axis of row-major tensors.
+/// These compute softmax along the last axis of row-major tensors.
 Status SoftmaxCheck(const KernelSetup& setup);
-/// Along the channels of channels-last tensors.
+/// These compute softmax along the channels of channels-last tensors.
 Status ChannelSoftmaxCheck(const KernelSetup& setup);
 Status SoftmaxRun(const KernelCall& call);
 
 Status LrnCheck(const KernelSetup& setup);
 Status LrnRun(const KernelCall& call);
 
-// What they share.
+// The kernels share what follows.
 Status Open(const KernelSetup& setup, void* shared, void** state);
 Status OpenRoutines(const KernelSetup& setup, void* shared, void** state);
 void Unload(void* shared);
 
-/// With the strides of the residual.
+/// Returns the geometry with the strides of the residual.
 [[nodiscard]] ConvGeometry GeometryOf(const OpCall& conv);
-/// Weights and bias are constant and dense.
+/// Checks that weights and bias are constant and dense.
 Status CheckConvConstants(const OpCall& op);
-/// Dense weights with output channels innermost, then input channels, then taps.
+/// Returns true for dense weights with output channels innermost, then input channels, then taps.
 [[nodiscard]] bool HasOutputsLast(const TensorView& w);
-/// Channels of every activation are neighbours in memory.
+/// Checks that the channels of every activation are contiguous.
 Status CheckDenseChannels(const OpCall& op);
 
 }  // namespace tenon::cpu::f32

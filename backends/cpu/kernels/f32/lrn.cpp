@@ -1,4 +1,4 @@
-// Local response normalisation over the channels of a channels-last tensor.
+// Computes local response normalisation over the channels of a channels-last tensor.
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
@@ -8,7 +8,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-/// Elements that cost about what waking a thread does.
+/// Is the number of elements that cost about as much as waking a thread.
 constexpr int64_t kSmallElements = 8'192;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Matrix product with constant weights by register tiles: rows are pixels.
+// Multiplies matrices by constant weights with register tiles; a row is treated as a pixel.
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
 #include "backends/cpu/kernels/f32/tile_gemm.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using In = MatMulInput;
 
-/// The GEMM as a 1x1 convolution: rows are the pixels of one image row.
+/// Describes the GEMM as a 1x1 convolution: rows are the pixels of one image row.
 ConvGeometry GemmGeometry(const OpCall& op) {
   const TensorView& a = op.Input(In::kX);
   ConvGeometry g;
@@ -21,7 +21,7 @@ ConvGeometry GemmGeometry(const OpCall& op) {
   return g;
 }
 
-/// A dense matrix whose columns lie one after the other.
+/// Returns true for a dense matrix whose columns follow each other.
 bool IsColumnMajor(const TensorView& b) {
   return b.rank == 2 && (b.dims[0] == 1 || b.strides[0] == 1) &&
          (b.dims[1] == 1 || b.strides[1] == b.dims[0]);

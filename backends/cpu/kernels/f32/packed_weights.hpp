@@ -1,8 +1,8 @@
-// What `load` makes for convolutions and matrix products: where each group of output channels finds
-// its weights and bias in the order in which register tiles read them. That is where they lie in
-// the plan if it has them in that order, as f32; other orders and dtypes, and groups that are no
-// whole number of vectors, are packed. Depends on nothing but these, so that all ops with the same
-// weights (the parts of a convolution that was split) share it.
+// The data that `load` makes for convolutions and matrix products: it says where each group of
+// output channels finds its weights and bias in the order in which register tiles read them. Where
+// the plan has them in that order as f32, they are read there; other orders and dtypes, and groups
+// that are no whole number of vectors, are packed. The data depends on nothing else, so that all
+// ops with the same weights (the parts of a convolution that was split) share it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tenon::cpu::f32 {
 
-/// Lies in one block with everything that it points to.
+/// Is one block of memory with everything that it points to.
 struct PackedWeights {
   const Routines* routines;
   size_t bytes;
@@ -24,22 +24,22 @@ struct PackedWeights {
   float* bias;     ///< per packed group [width]; zeros where there is none
   float* zeros;    ///< as many as input channels, and kMostWidth more
 
-  /// Where a packed group's weights are written to.
+  /// Returns where a packed group's weights are written to.
   [[nodiscard]] float* PackedOf(const ChannelGroup& group) const {
     return weights + int64_t{group.padded} * shape.depth * shape.taps;
   }
 };
 
 /// Makes the block with its groups and the bias (null: none); packed weights are left zero. With
-/// `in_place`, whole groups read those. Errors: no memory.
+/// `in_place`, whole groups read those weights. Errors: no memory.
 Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
                          PackedWeights** made);
 
-/// Makes and fills it, packing what cannot be read in place.
+/// Makes and fills the block, and packs what cannot be read in place.
 Status PackWeights(const GroupedShape& shape, const WeightsView& weights, const float* bias,
                    void** shared);
 
-/// `held_bytes` and `unload` of the kernels that use it.
+/// Are `held_bytes` and `unload` of the kernels that use it.
 size_t PackedWeightsBytes(const void* shared, const void* state);
 
 }  // namespace tenon::cpu::f32

@@ -8,7 +8,7 @@
 
 namespace tenon::cpu::f32 {
 
-/// What lies where in both operands; offsets and steps in floats.
+/// Gives the positions in both operands; offsets and steps are in floats.
 struct PixelRun {
   int64_t x;
   int64_t y;
@@ -19,14 +19,14 @@ struct PixelRun {
 
 class PixelRuns {
  public:
-  /// Of x and y of the same dims, rank 4, in the order N, H, W.
+  /// Makes the runs of x and y of the same dims, of rank 4, in the order N, H, W.
   static PixelRuns OfImages(const TensorView& x, const TensorView& y);
-  /// Of x and y of the same dims, both row-major.
+  /// Makes the runs of x and y of the same dims, both row-major.
   static PixelRuns OfRows(const TensorView& x);
 
   [[nodiscard]] int pixels() const { return pixels_; }
 
-  /// The longest run from pixel `begin` that ends at `end` or before.
+  /// Returns the longest run from pixel `begin` that ends at `end` or before.
   [[nodiscard]] PixelRun Run(int begin, int end) const;
 
  private:

@@ -1,5 +1,5 @@
-// Maximum and average pooling: each item of work is one output row, or some of its channels where
-// there are few rows.
+// Computes maximum and average pooling. Each item of work is one output row, or some of its
+// channels where there are few rows.
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"

@@ -1,4 +1,4 @@
-// Softmax along whatever dimension is innermost in memory.
+// Computes softmax along the dimension that is innermost in memory.
 #include "backends/cpu/caps/f32_caps.hpp"
 #include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "backends/cpu/kernels/f32/kernels.hpp"
@@ -8,7 +8,7 @@
 namespace tenon::cpu::f32 {
 namespace {
 
-/// Elements whose exponentials cost about what waking a thread does.
+/// Is the number of elements whose exponentials cost about as much as waking a thread.
 constexpr int64_t kSmallElements = 16'384;
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 /// Multiply-accumulates that take about as long as starting a second thread.
 constexpr int64_t kSmallWork = 150'000;
 
-/// True if every output pixel reads the input pixel at the same place, and no other.
+/// Returns true if every output pixel reads the input pixel at the same place, and no other.
 bool IsPointwise(const ConvGeometry& g) {
   return g.Taps() == 1 && g.strides[0] == 1 && g.strides[1] == 1 &&
          g.out_extent[0] == g.in_extent[0] && g.out_extent[1] == g.in_extent[1] && g.pads[0] == 0 &&
@@ -73,7 +73,7 @@ void ActivateTile(const TileGemm& gemm, float* y, int64_t y_step, int pixels, in
     Activate(*gemm.packed->routines, gemm.activation, y + i * y_step, channels);
 }
 
-/// For outputs at uneven distances: computes the tile aside, then puts every element in its place.
+/// For unevenly spaced outputs, computes the tile in a buffer and then stores each element.
 void RunScattered(const TileGemm& gemm, TileCall call, const ChannelGroup& group, int64_t first,
                   const TileOperands& operands) {
   const ConvGeometry& g = gemm.geometry;

@@ -1,5 +1,5 @@
-// Convolution and matrix product by register tiles: every item of work is a few pixels by a group
-// of output channels.
+// Computes convolutions and matrix products by register tiles: every item of work is a few pixels
+// by a group of output channels.
 //
 // Nothing is copied: each tap of each pixel is a pointer into the input, or to zeros where it falls
 // on padding.
@@ -15,13 +15,13 @@
 
 namespace tenon::cpu::f32 {
 
-/// One execution: cheap to make, so that nothing but the weights is held per op.
+/// Describes one execution. It is cheap to make, so that each op keeps nothing but the weights.
 struct TileGemm {
   const PackedWeights* packed;
   ConvGeometry geometry;
   Activation activation;
   Epilogue epilogue;
-  bool scatter;       ///< outputs lie at no even distances
+  bool scatter;       ///< outputs have no constant distance
   bool groups_first;  ///< weights are large: go through them once
   bool small;         ///< not worth a second thread
   bool pointwise;     ///< output pixel i reads the input at i * x_step and nothing else
@@ -31,15 +31,15 @@ struct TileGemm {
   int64_t residual_step;
 };
 
-/// `x`, `y` and `residual` (null: none) are the operands' views, of rank 4.
+/// Makes it from the operands' views `x`, `y` and `residual` (null: none), which have rank 4.
 [[nodiscard]] TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
                                     const Activation& activation, const TensorView& x,
                                     const TensorView& y, const TensorView* residual);
 
-/// Of a convolution whose `state` is its packed weights.
+/// Makes it for a convolution whose `state` is its packed weights.
 [[nodiscard]] TileGemm ConvGemm(const KernelCall& call);
 
-/// The weights' shape of a convolution.
+/// Returns the shape of a convolution's weights.
 [[nodiscard]] GroupedShape ShapeOf(const ConvGeometry& geometry);
 
 struct TileOperands {
@@ -48,8 +48,8 @@ struct TileOperands {
   float* y;
 };
 
-/// Computes pixels [first, first + call.pixels) of one group: `call` says what is read (rows,
-/// offsets, taps, depth, pixels), the product everything else.
+/// Computes pixels [first, first + call.pixels) of one group: `call` gives what is read (rows,
+/// offsets, taps, depth, pixels), and `gemm` gives everything else.
 void RunTileOf(const TileGemm& gemm, int group, int64_t first, const TileOperands& operands,
                TileCall call);
 

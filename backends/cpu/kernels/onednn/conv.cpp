@@ -1,8 +1,8 @@
-// Convolution on dense channels-last tensors.
+// Computes convolutions on dense channels-last tensors.
 //
 // The residual is oneDNN's "sum" post-op, which reads the destination: the converter lets the
-// output take over the residual's memory, and where it could not, the residual is copied first.
-// (A "binary" post-op would read it from elsewhere, but drops to slower kernels: measured.)
+// output take over the residual's memory, and where it could not, the residual is copied first. (A
+// "binary" post-op would read it from elsewhere, but makes oneDNN use slower kernels: measured.)
 #include <cstring>
 
 #include "backends/cpu/caps/onednn_caps.hpp"

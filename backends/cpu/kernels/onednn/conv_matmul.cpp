@@ -1,6 +1,6 @@
-// 1x1 convolution as the product of pixels by channels: unlike oneDNN's convolutions, its products
-// keep their speed where pixels lie apart, so that parts of a concatenation or of a tensor split by
-// channels are read and written in place.
+// Computes a 1x1 convolution as the product of pixels by channels. Unlike oneDNN's convolutions,
+// its products keep their speed where there are gaps between pixels, so that parts of a
+// concatenation or of a tensor split by channels are read and written in place.
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"

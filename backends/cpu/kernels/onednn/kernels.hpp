@@ -1,10 +1,10 @@
-// Every oneDNN kernel's functions.
+// Declares the functions of every oneDNN kernel.
 //
-// All share one life: `load` makes the primitive, for the most threads that a run will use, and
-// packs constant weights in the form that it prefers; `open` makes a session's memory handles and,
-// where the plan's workspace is too small for the primitive's scratch (which only oneDNN knows),
-// allocates that; `run` sets pointers and executes. What load and open hold is in `held_bytes`;
-// oneDNN's generated code and what it allocates inside a call are not.
+// All have the same life cycle: `load` makes the primitive, for the most threads that a run will
+// use, and packs constant weights in the form that the primitive prefers; `open` makes a session's
+// memory handles and, where the plan's workspace is too small for the primitive's scratch (which
+// only oneDNN knows), allocates that; `run` sets pointers and executes. `held_bytes` counts what
+// load and open allocate, but not oneDNN's generated code and what it allocates inside a call.
 #pragma once
 
 #include "runtime/backend_api/kernel.hpp"

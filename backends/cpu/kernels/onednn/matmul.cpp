@@ -1,4 +1,4 @@
-// Matrix product, batched and strided.
+// Computes batched and strided matrix products.
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/onednn/gemm.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"

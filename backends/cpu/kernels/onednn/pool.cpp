@@ -1,4 +1,4 @@
-// Maximum and average pooling on dense channels-last tensors.
+// Computes maximum and average pooling on dense channels-last tensors.
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"
 #include "backends/cpu/kernels/onednn/post_ops.hpp"

@@ -1,4 +1,4 @@
-// Fused activations and residuals as oneDNN post-ops.
+// Expresses fused activations and residuals as oneDNN post-ops.
 #pragma once
 
 #include "backends/cpu/kernels/onednn/primitive.hpp"
@@ -6,11 +6,11 @@
 
 namespace tenon::cpu::onednn {
 
-/// Attributes with the user's scratch and the post-ops activation(result + what the destination
-/// held before, if `add_destination`). `activation` must satisfy HasPostOps.
+/// Makes attributes with scratch from the user and the post-ops activation(result + the
+/// destination's previous content, if `add_destination`). `activation` must satisfy HasPostOps.
 Status MakeAttributes(const Activation& activation, bool add_destination, AttributesHandle& made);
 
-/// MakePrimitive of an op that reads input 0 alone, without weights or post-ops.
+/// Calls MakePrimitive for an op that reads input 0 alone, without weights or post-ops.
 Status MakePlainPrimitive(const KernelSetup& setup, const_dnnl_op_desc_t op_desc, void** shared);
 
 }  // namespace tenon::cpu::onednn

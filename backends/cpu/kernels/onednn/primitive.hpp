@@ -1,4 +1,4 @@
-// One oneDNN primitive as a Tenon kernel: what all oneDNN kernels have in common.
+// Runs one oneDNN primitive as a Tenon kernel, which is common to all oneDNN kernels.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.h>
@@ -11,20 +11,20 @@
 
 namespace tenon::cpu::onednn {
 
-/// The Status of a oneDNN call.
+/// Converts the result of a oneDNN call to a Status.
 [[nodiscard]] Status FromDnnl(dnnl_status_t status);
 
 #define TENON_RETURN_IF_DNNL_ERROR(expression) \
   TENON_RETURN_IF_ERROR(::tenon::cpu::onednn::FromDnnl(expression))
 
-/// Says which of the op's operands a primitive's argument is.
+/// Says which operand of the op an argument of a primitive is.
 struct Binding {
   int argument;  ///< DNNL_ARG_...
   int operand;   ///< index of an input, or kOutput
 };
 inline constexpr int kOutput = -1;
 
-/// Owned memory, aligned for vectors.
+/// Owns memory that is aligned for vectors.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -41,7 +41,7 @@ class AlignedBuffer {
   size_t bytes_ = 0;
 };
 
-/// An owned oneDNN object of a C handle type, with its destroy function.
+/// Owns a oneDNN object of a C handle type, and destroys it by the type's function.
 template <typename Object, dnnl_status_t (*destroy)(Object)>
 class Handle {
  public:
@@ -52,7 +52,7 @@ class Handle {
     if (object_ != nullptr) destroy(object_);
   }
   [[nodiscard]] Object get() const { return object_; }
-  /// Where a create function puts a new object; the handle must be empty.
+  /// Returns where a create function puts a new object; the handle must be empty.
   [[nodiscard]] Object* out() { return &object_; }
 
  private:
@@ -65,39 +65,39 @@ using PrimitiveHandle = Handle<dnnl_primitive_t, dnnl_primitive_destroy>;
 using PrimitiveDescHandle = Handle<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
 using AttributesHandle = Handle<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
 
-/// What a kernel tells MakePrimitive.
+/// Contains what a kernel tells MakePrimitive.
 struct PrimitiveSpec {
   const_dnnl_op_desc_t op_desc = nullptr;
   const_dnnl_primitive_attr_t attributes = nullptr;  ///< may be null; scratch must be the user's
   Span<const Binding> bindings;                      ///< all but the weights and the scratch
-  /// The operand with weights whose form the primitive may choose (`format_tag_any` in op_desc),
-  /// as the plan holds it; -1: none.
+  /// Is the operand with the weights, as the plan contains it, whose form the primitive may choose
+  /// (`format_tag_any` in op_desc); -1 means none.
   int weights_operand = -1;
   dnnl_memory_desc_t weights_in_plan = {};
 };
 
-/// Makes the primitive and packs the weights, if they are constant; gives what `open` wants as
-/// `shared`. Errors: kBackendFailure, kOutOfMemory.
+/// Makes the primitive, packs the weights if they are constant, and returns in `shared` what `open`
+/// needs. Errors: kBackendFailure, kOutOfMemory.
 Status MakePrimitive(const KernelSetup& setup, const PrimitiveSpec& spec, void** shared);
 
-/// `open`, `run`, `close`, `unload` and `held_bytes` of every oneDNN kernel.
+/// Are `open`, `run`, `close`, `unload` and `held_bytes` of every oneDNN kernel.
 Status Open(const KernelSetup& setup, void* shared, void** state);
 Status Execute(const KernelCall& call);
 void Close(void* state);
 void Unload(void* shared);
 [[nodiscard]] size_t HeldBytes(const void* shared, const void* state);
 
-/// A memory descriptor of f32 with these dims and strides (`rank` of each).
+/// Makes a memory descriptor of f32 with these dims and strides, `rank` of each.
 Status MakeDesc(int rank, const dnnl_dim_t* dims, const dnnl_dim_t* strides,
                 dnnl_memory_desc_t* desc);
 
-/// The descriptor of a rank 4 channels-last tensor without gaps.
+/// Makes the descriptor of a rank 4 channels-last tensor without gaps.
 Status ChannelsLastDesc(const TensorView& view, dnnl_memory_desc_t* desc);
 
-/// The same dims with the form left to the primitive.
+/// Makes a descriptor with the same dims, whose form the primitive may choose.
 Status AnyDesc(const dnnl_memory_desc_t& like, dnnl_memory_desc_t* desc);
 
-/// Refuses (kUnsupported) what is not channels-last without gaps.
+/// Refuses (kUnsupported) a tensor that is not channels-last without gaps.
 Status CheckChannelsLast(const TensorView& view);
 
 }  // namespace tenon::cpu::onednn

@@ -1,4 +1,4 @@
-// Softmax along the innermost dimension, as rows of a matrix, which may work in place; and local
+// Computes softmax along the innermost dimension, as rows of a matrix, possibly in place; and local
 // response normalisation over the channels of a dense channels-last tensor.
 #include "backends/cpu/caps/onednn_caps.hpp"
 #include "backends/cpu/kernels/onednn/kernels.hpp"

@@ -1,5 +1,6 @@
-// f16 (IEEE binary16) and bf16 in software: every bit as hardware conversions give it, rounding to
-// nearest, halves to even. Branches are selects, so that loops over these vectorise.
+// Converts f16 (IEEE binary16) and bf16 in software with the same bits as hardware conversions: it
+// rounds to nearest, halves to even. Branches are selects, so that loops over these functions
+// vectorise.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace tenon::cpu::portable {
 
-/// f16 to f32: exact; a signalling NaN becomes quiet.
+/// Converts f16 to f32 exactly; a signalling NaN becomes quiet.
 [[nodiscard]] inline float HalfToFloat(uint16_t half) {
   constexpr uint32_t kInfinityExponent = 0x7C00U << 13U;
   const uint32_t sign = (half & 0x8000U) << 16U;
@@ -25,7 +26,8 @@ namespace tenon::cpu::portable {
   return math::FloatOfBits(magnitude | sign);
 }
 
-/// f32 to f16: values from 65520 on become infinite; NaN keeps its leading bits and becomes quiet.
+/// Converts f32 to f16: values from 65520 on become infinite; NaN keeps its leading bits and
+/// becomes quiet.
 [[nodiscard]] inline uint16_t FloatToHalf(float value) {
   const uint32_t bits = math::BitsOf(value);
   const uint32_t magnitude = bits & 0x7FFFFFFFU;
@@ -39,12 +41,12 @@ namespace tenon::cpu::portable {
   return static_cast<uint16_t>(result | (bits >> 16U & 0x8000U));
 }
 
-/// bf16 to f32: exact.
+/// Converts bf16 to f32 exactly.
 [[nodiscard]] inline float Bfloat16ToFloat(uint16_t value) {
   return math::FloatOfBits(static_cast<uint32_t>(value) << 16U);
 }
 
-/// f32 to bf16; NaN keeps its leading bits and becomes quiet.
+/// Converts f32 to bf16; NaN keeps its leading bits and becomes quiet.
 [[nodiscard]] inline uint16_t FloatToBfloat16(float value) {
   const uint32_t bits = math::BitsOf(value);
   const uint32_t rounded = (bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U;

@@ -1,4 +1,4 @@
-// From flat output indices to offsets in memory, and the decision to use threads.
+// Converts flat output indices to offsets in memory, and decides whether to use threads.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace tenon::cpu::portable {
 
-/// Offset in `view` of element `index` of the row-major order over its dimensions, where
-/// dimension `skipped` is left out (stays at 0).
+/// Returns the offset in `view` of element `index` of the row-major order over its dimensions
+/// without dimension `skipped`, whose index is 0.
 [[nodiscard]] inline ptrdiff_t OffsetWithout(int skipped, int32_t index, const TensorView& view) {
   ptrdiff_t offset = 0;
   for (int axis = view.rank - 1; axis >= 0; --axis) {
@@ -21,7 +21,8 @@ namespace tenon::cpu::portable {
   return offset;
 }
 
-/// Offset in `operand` of matrix `batch` of y's, broadcast over the dimensions before the last two.
+/// Returns the offset in `operand` of y's matrix `batch`, broadcast over the dimensions before the
+/// last two.
 [[nodiscard]] inline ptrdiff_t BatchOffset(int batch, const TensorView& y,
                                            const TensorView& operand) {
   ptrdiff_t offset = 0;
@@ -33,8 +34,8 @@ namespace tenon::cpu::portable {
   return offset;
 }
 
-/// ParallelFor over `count` items of about `work` elementary operations each; stays on this thread
-/// where all of it is less than waking others costs.
+/// Calls ParallelFor for `count` items of about `work` elementary operations each; it stays on this
+/// thread where the whole work costs less than waking other threads.
 template <typename Body>
 void ParallelForWork(const ParallelRunner* runner, int count, int64_t work, const Body& body) {
   constexpr int64_t kWorthThreads = 32768;

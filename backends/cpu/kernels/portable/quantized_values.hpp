@@ -1,4 +1,4 @@
-// How quantized kernels read elements, and the way of one result to the scale of its output.
+// Reads elements for quantized kernels, and brings a result to the scale of its output.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tenon::cpu::portable {
   return (byte ^ flip) - flip;
 }
 
-/// `value` times the factor, rounded; kHalfEven or kFixedPoint.
+/// Returns `value` times the factor, rounded by kHalfEven or kFixedPoint.
 [[nodiscard]] inline int32_t Rescaled(const QuantizedScale& factor, Rounding rounding,
                                       int32_t value) {
   if (rounding == Rounding::kFixedPoint) {
@@ -24,7 +24,7 @@ namespace tenon::cpu::portable {
   return RoundHalfEven(static_cast<float>(value) * factor.scale);
 }
 
-/// The byte of an i8 or u8 output for a rounded result.
+/// Returns the byte of an i8 or u8 output for a rounded result.
 [[nodiscard]] constexpr uint8_t OutputByte(const QuantizedOutput& output, int32_t rounded) {
   return static_cast<uint8_t>(Saturate(output, rounded));
 }

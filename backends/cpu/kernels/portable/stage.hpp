@@ -1,5 +1,5 @@
-// Small contiguous buffers on the stack through which strided rows pass, so that arithmetic is
-// written, and vectorised, for contiguous rows only.
+// Passes strided rows through small contiguous buffers on the stack, so that arithmetic is written,
+// and vectorised, for contiguous rows only.
 #pragma once
 
 #include "backends/cpu/kernels/portable/strided.hpp"
@@ -7,22 +7,22 @@
 
 namespace tenon::cpu::portable {
 
-/// Elements that pass at a time.
+/// Is the number of elements that pass at a time.
 inline constexpr int kStageElements = kHasWorkers ? 128 : 32;
 
 struct Stage {
   alignas(16) char bytes[kStageElements * 8];
 };
 
-/// How one operand's rows pass through a stage: `stride` and `element_bytes` in bytes.
+/// Says how one operand's rows pass through a stage: `stride` and `element_bytes` are in bytes.
 struct Stager {
   ptrdiff_t stride;
   int element_bytes;
 
   [[nodiscard]] bool IsContiguous() const { return stride == element_bytes; }
 
-  /// Elements [first, first + count) of the row at `row`: in place where contiguous, else copied
-  /// to `stage`.
+  /// Returns elements [first, first + count) of the row at `row`: in place where contiguous, else
+  /// copied to `stage`.
   [[nodiscard]] const char* Read(const char* row, int first, int count, Stage& stage) const {
     const char* from = row + first * stride;
     if (IsContiguous()) return from;
@@ -32,7 +32,7 @@ struct Stager {
     return stage.bytes;
   }
 
-  /// Where elements from `first` on are to be put, before `Write`.
+  /// Returns where to put the elements from `first` on, before `Write`.
   [[nodiscard]] char* Target(char* row, int first, Stage& stage) const {
     return IsContiguous() ? row + first * stride : stage.bytes;
   }

@@ -1,4 +1,4 @@
-// How the portable kernels walk a nest of loops (strides in bytes): row by row, on several threads
+// Walks a nest of loops (strides in bytes) for the portable kernels: row by row, on several threads
 // where that pays.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "runtime/backend_api/parallel.hpp"
 #include "runtime/base/loop_nest.hpp"
 
-// Before a loop whose iterations are independent: operands may be the same memory, element by
+// It precedes a loop whose iterations are independent: operands may be the same memory, element by
 // element, which the compiler cannot know.
 #if defined(__clang__)
 #define TENON_INDEPENDENT_LOOP _Pragma("clang loop vectorize(assume_safety)")
@@ -26,13 +26,13 @@ inline constexpr int64_t kParallelElements = 32768;
 /// Rows longer than this are cut into tasks.
 inline constexpr int32_t kTaskElements = 8192;
 
-/// When and how finely rows are shared out among threads.
+/// Says when and how finely rows are distributed among threads.
 struct RowSharing {
   int64_t least = kParallelElements;  ///< elements; fewer stay on one thread
   int32_t piece = kTaskElements;      ///< elements; longer rows are cut
 };
 
-/// Where the operands' current elements lie.
+/// Points at the operands' current elements.
 template <int N>
 struct Cursor {
   char* at[N];
@@ -74,7 +74,7 @@ class Odometer {
 };
 
 /// Calls `body(cursor, count)` for every row (innermost dimension) of a simplified nest, on several
-/// threads where that pays. Long rows come in pieces.
+/// threads where that pays. Long rows are passed in pieces.
 template <int N, typename Body>
 void ForEachRow(const LoopNest<N>& nest, const Cursor<N>& start, const ParallelRunner* parallel,
                 const Body& body, const RowSharing& sharing = {}) {
@@ -102,12 +102,13 @@ void ForEachRow(const LoopNest<N>& nest, const Cursor<N>& start, const ParallelR
   });
 }
 
-/// Byte stride of `view` along dimension `axis` of an output of rank `rank` that it broadcasts to.
+/// Returns the byte stride of `view` along dimension `axis` of an output of rank `rank` that it
+/// broadcasts to.
 [[nodiscard]] inline ptrdiff_t BroadcastByteStride(const TensorView& view, int rank, int axis) {
   return static_cast<ptrdiff_t>(BroadcastStride(view, rank, axis)) * DTypeBytes(view.dtype);
 }
 
-/// Byte stride of `view` along its own dimension `axis`.
+/// Returns the byte stride of `view` along its own dimension `axis`.
 [[nodiscard]] inline ptrdiff_t ByteStride(const TensorView& view, int axis) {
   return static_cast<ptrdiff_t>(view.strides[axis]) * DTypeBytes(view.dtype);
 }
@@ -123,7 +124,7 @@ LoopNest<1 + sizeof...(Inputs)> ElementRows(const TensorView& z, const Inputs&..
   return nest;
 }
 
-/// Unsigned words for moving elements whose type does not matter.
+/// These are unsigned words for moving elements whose type does not matter.
 using Word1 [[gnu::may_alias]] = uint8_t;
 using Word2 [[gnu::may_alias]] = uint16_t;
 using Word4 [[gnu::may_alias]] = uint32_t;
@@ -161,7 +162,7 @@ void CopyRow(char* to, ptrdiff_t to_stride, const char* from, ptrdiff_t from_str
   }
 }
 
-// The one routine behind every op that only moves elements (movement/copy_strided.cpp).
+// The following routine serves every op that only moves elements (movement/copy_strided.cpp).
 
 /// Copies the elements of `nest` (operand 0: `to`, operand 1: `from`; not yet simplified) of
 /// `element_bytes` bytes each (1, 2, 4 or 8). `to` and `from` may be the same memory only with the

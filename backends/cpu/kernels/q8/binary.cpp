@@ -1,4 +1,4 @@
-// Sums, differences and products of quantized tensors.
+// These kernels add, subtract and multiply quantized tensors.
 #include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/portable/stage.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
@@ -36,7 +36,7 @@ BinaryCall CallOf(const OpCall& op) {
   return call;
 }
 
-/// An input's row. A repeated element (stride 0) fills its stage once per row.
+/// Reads an input's row. A repeated element (stride 0) fills its stage once per row.
 class RowReader {
  public:
   RowReader(const char* row, ptrdiff_t stride, int count) : stager_{stride, 1}, row_(row) {

@@ -1,5 +1,5 @@
-// The inner loops of the quantized kernels other than GEMMs: one table of functions per
-// instruction set. All give the same bits, those of requantize.hpp.
+// The inner loops of the quantized kernels other than GEMMs, as one table of functions per
+// instruction set. All tables give the same bits, which requantize.hpp defines.
 //
 // This header, and whatever the routines_*.cpp files in simd/ include, holds no inline function
 // with external linkage: those files are compiled for instruction sets that the processor may lack,
@@ -11,8 +11,9 @@
 
 namespace tenon::cpu::q8 {
 
-/// What becomes of a rounded result, in the domain of i8: min(max(rounded + zero_point, min), max),
-/// then its bits xor `flip`. For u8 all three are 128 less and the flip is 0x80.
+/// Says what becomes of a rounded result. In the domain of i8 it is min(max(rounded + zero_point,
+/// min), max), whose bits are then combined with `flip` by xor. For u8 the three numbers are 128
+/// less and the flip is 0x80.
 struct ByteOutput {
   int32_t zero_point;
   int32_t min;
@@ -20,53 +21,54 @@ struct ByteOutput {
   uint8_t flip;
 };
 
-/// Where one tap of a depthwise window reads: column c of its input row lies at row + c * step.
+/// Says where one tap of a depthwise window reads: column c of its input row is at row + c * step.
 struct DepthwiseTap {
-  const uint8_t* row;  ///< the padding where the row lies outside
-  int64_t step;        ///< bytes; 0 where the row lies outside
+  const uint8_t* row;  ///< the padding, where the row is outside the input
+  int64_t step;        ///< bytes; 0 where the row is outside the input
   int64_t column;      ///< from the window's first column
 };
 
-/// How a routine wants depthwise weights. Channels go in blocks of whole 16s; those of a block are
-/// ordered as the routine's registers hold them: position v * block / vectors + lane * 4 + i is
-/// channel lane * 4 * vectors + v * 4 + i.
+/// Says in which form a routine takes depthwise weights. Channels are cut into blocks of whole 16s.
+/// A block's channels are ordered as the routine's registers contain them: position v * block /
+/// vectors + lane * 4 + i is channel lane * 4 * vectors + v * 4 + i.
 struct DepthwiseForm {
   int vectors;     ///< of 32-bit sums in a block
   int group;       ///< taps that are multiplied at once
   bool is_byte;    ///< weights are i8, else i16
   bool is_column;  ///< 3x3 without dilation, strides 1 or 2: a group is a column of the window
-  int widest;      ///< block: 64, 32 or 16, halved until at most 15 of its channels are missing
+  int widest;      ///< block: 64, 32 or 16 channels, halved until at most 15 of them are missing
 };
 
-/// A run of output pixels of one row, through one block of channels.
+/// Describes a run of output pixels of one row, for one block of channels.
 struct DepthwiseCall {
   const DepthwiseTap* taps;  ///< [groups][group]; row-major, or column-major with `is_column`
-  const uint8_t* padding;    ///< [channels]: what columns outside hold
-  /// [groups][vectors][lanes][4][group]; bias and the rest [vectors][lanes][4] of the block
+  const uint8_t* padding;    ///< [channels]: what a tap reads in columns outside the input
+  /// The order is [groups][vectors][lanes][4][group]; the bias and all arrays below it are
+  /// [vectors][lanes][4] of the block.
   const void* weights;
-  const int32_t* bias;     ///< with what x's offset adds
+  const int32_t* bias;     ///< includes the contribution of x's zero point
   const void* multiplier;  ///< f32, or i32 with `fixed_point`
-  // Shifts of a fixed-point multiplier.
+  // These are the shifts of a fixed-point multiplier.
   const int32_t* doubling;  ///< one more than the shift to the left: 1 to 31
   const int32_t* half;      ///< 2^(right - 1), or 0
   const int32_t* right;     ///< 0 to 31
-  const int32_t* away;      ///< -1, or 0 where `right` is 0: added to what is negative
+  const int32_t* away;      ///< -1, or 0 where `right` is 0: added to negative numbers
   uint8_t* y;
   int64_t y_step;
   int64_t columns;  ///< of the input
-  int64_t first;    ///< column of the first window's first tap; may lie outside
+  int64_t first;    ///< column of the first window's first tap; may be outside the input
   int64_t stride;
   int pixels;
   int groups;
   int block;     ///< 64, 32 or 16 channels
-  int channels;  ///< of them that are there
+  int channels;  ///< number of the block's channels that exist
   bool is_column;
   bool fixed_point;
   uint8_t x_flip;  ///< makes x's bits those of u8
   ByteOutput output;
 };
 
-/// y[i] = table[x[i] ^ flip].
+/// Computes y[i] = table[x[i] ^ flip].
 struct LookupCall {
   const uint8_t* table;  ///< [256]
   const uint8_t* x;
@@ -75,17 +77,18 @@ struct LookupCall {
   uint8_t flip;
 };
 
-/// Functions of `binary`, with kHalfEven in floats or in fixed point.
+/// Lists the functions of `binary`, which it computes with kHalfEven in floats or in fixed point.
 enum class ByteFunction : uint8_t { kAdd, kSubtract, kMultiply };
 
-/// A factor multiplier * 2^(left - right - 31); left 0 to 30, right 0 to 31.
+/// Stands for the factor multiplier * 2^(left - right - 31); left is 0 to 30 and right 0 to 31.
 struct FixedPointFactor {
   int32_t multiplier;  ///< >= 0
   int32_t left;
   int32_t right;
 };
 
-/// z[i] of x[i] and y[i], neighbours all. Bytes xor their flip are those of i8, as the zero points.
+/// Computes z[i] from x[i] and y[i]; elements are contiguous. A byte xor its flip is i8, and so are
+/// the zero points.
 struct BinaryCall {
   const uint8_t* x;
   const uint8_t* y;
@@ -107,7 +110,7 @@ struct BinaryCall {
   ByteOutput output;
 };
 
-/// y[i] = rounded(x[i] / scale) as ByteOutput says; NaN gives the zero point.
+/// Computes y[i] = rounded(x[i] / scale) as ByteOutput says; NaN gives the zero point.
 struct QuantizeCall {
   const float* x;
   uint8_t* y;
@@ -118,7 +121,7 @@ struct QuantizeCall {
   ByteOutput output;
 };
 
-/// y[i] = float(x[i] - zero_point) * scale.
+/// Computes y[i] = float(x[i] - zero_point) * scale.
 struct DequantizeCall {
   const uint8_t* x;
   float* y;
@@ -128,7 +131,7 @@ struct DequantizeCall {
   float scale;
 };
 
-/// What becomes of a sum S of n elements less their zero points.
+/// Says what becomes of a sum S of n elements from which the zero points have been subtracted.
 struct SumEpilogue {
   enum class Kind : uint8_t {
     kFloat,       ///< float(S) * factor, halves to even
@@ -142,11 +145,11 @@ struct SumEpilogue {
   ByteOutput output;
 };
 
-/// One output position of a pooling: the taps that lie inside the input, `rows` x `columns` of them
-/// at equal steps, and the channels of each as neighbours.
+/// Describes one output position of a pooling: the `rows` x `columns` taps that are inside the
+/// input, which have equal steps. The channels of each tap are contiguous.
 struct PoolCall {
   const uint8_t* x;  ///< the first tap
-  uint8_t* y;        ///< apart from x
+  uint8_t* y;        ///< must not overlap x
   int64_t row_step;
   int64_t column_step;
   int rows;
@@ -167,11 +170,11 @@ struct ByteRoutines {
   void (*dequantize)(const DequantizeCall& call);
   void (*max_pool)(const PoolCall& call);
   void (*sum_pool)(const PoolCall& call);
-  /// `count` pixels of three planes at `planes` side by side.
+  /// Interleaves `count` pixels of the three planes at `planes`.
   void (*interleave3)(const uint8_t* const* planes, uint8_t* y, int count);
 };
 
-/// Of the chosen instruction set, for ops that are loaded now.
+/// Returns the routines of the chosen instruction set, for ops that are loaded now.
 [[nodiscard]] const ByteRoutines& ChosenRoutines();
 
 extern const ByteRoutines kGenericByteRoutines;
@@ -180,7 +183,7 @@ extern const ByteRoutines kNeonByteRoutines;
 #elif defined(__x86_64__)
 extern const ByteRoutines kAvx2ByteRoutines;
 extern const ByteRoutines kAvx512ByteRoutines;
-/// With VBMI; also called "avx512".
+/// These routines use VBMI; their name is "avx512" too.
 extern const ByteRoutines kAvx512VbmiByteRoutines;
 
 void LookupByPermutation(const LookupCall& call);

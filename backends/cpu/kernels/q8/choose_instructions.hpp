@@ -1,5 +1,5 @@
-// Which instruction set the quantized kernels run on. Each family of kernels has a table of
-// routines for each of them.
+// Chooses the instruction set on which the quantized kernels run. Each family of kernels has a
+// table of routines for each set.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@ enum class Instructions : uint8_t {
 };
 inline constexpr int kInstructionsCount = 5;
 
-/// Every set that this processor can execute, best first; never empty.
+/// Returns every set that this processor can execute, best first; never empty.
 [[nodiscard]] Span<const Instructions> UsableInstructions();
 
-/// The best of them, or what OverrideInstructions chose.
+/// Returns the best of them, or what OverrideInstructions chose.
 [[nodiscard]] Instructions ChosenInstructions();
 
-/// Makes ops loaded from now on use `instructions` (null: the best again), one of the usable ones.
-/// For tests and benchmarks; not while another thread loads.
+/// Makes ops that are loaded from now on use `instructions`, one of the usable sets; null chooses
+/// the best again. It is for tests and benchmarks, and no other thread may load meanwhile.
 void OverrideInstructions(const Instructions* instructions);
 
 [[nodiscard]] const char* InstructionsName(Instructions instructions);
 
-/// AVX-512 VBMI (byte permutations), which not every processor with VNNI has.
+/// Returns whether the processor has AVX-512 VBMI (byte permutations), which not every processor
+/// with VNNI has.
 [[nodiscard]] bool HasVbmi();
 
 }  // namespace tenon::cpu::q8

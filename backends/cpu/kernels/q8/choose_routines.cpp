@@ -1,4 +1,4 @@
-// The tables of routines of an instruction set.
+// Finds the tables of routines of an instruction set.
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/choose_instructions.hpp"
 #include "backends/cpu/kernels/q8/gemm_routines.hpp"

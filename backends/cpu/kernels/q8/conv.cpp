@@ -1,8 +1,9 @@
-// Convolution of quantized tensors: any kernel, stride, dilation, and groups of whole steps.
+// Computes convolutions of quantized tensors with any kernel, stride and dilation, and with groups
+// of whole steps.
 //
-// A 1x1 convolution reads its pixels where they lie. For any other the input rows that a few output
-// rows read are copied to the stack with their padding (the zero point): then every tap lies at the
-// same distance from its pixel, and the taps of a kernel row are one run of bytes.
+// A 1x1 convolution reads its pixels in place. Any other copies the input rows that a few output
+// rows read to the stack, with their padding (the zero point): then every tap has the same distance
+// from its pixel, and the taps of a kernel row are one run of bytes.
 #include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/q8/conv_band.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// True if the pixels of a kernel row lie side by side.
+/// Returns true if the pixels of a kernel row are contiguous.
 bool HasRowTaps(const ConvGeometry& g) { return g.convolutions == 1 && g.dilations[1] == 1; }
 
 GemmShape ShapeOf(const ConvGeometry& g) {

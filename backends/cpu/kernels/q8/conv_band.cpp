@@ -9,11 +9,11 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-/// A band of several output rows stays in the first-level cache, beside the weights.
+/// A band of several output rows stays in the first-level cache, together with the weights.
 constexpr int64_t kCachedBandBytes = 14 * 1024;
 constexpr int kItemsPerThread = 4;
 
-/// How the outputs of an image are cut into bands of `rows` x `columns`.
+/// Says how the outputs of an image are cut into bands of `rows` x `columns`.
 struct Bands {
   int rows;
   int columns;
@@ -23,13 +23,13 @@ struct Bands {
   bool group_items;        ///< each group of channels of a band is an item of work of its own
 };
 
-/// Bytes of a copied row, for `columns` outputs.
+/// Returns the bytes of a copied row, for `columns` outputs.
 int64_t RowBytes(const BandConv& conv, int64_t columns) {
   const ConvGeometry& g = conv.geometry;
   return ((columns - 1) * g.strides[1] + int64_t{g.kernel[1] - 1} * g.dilations[1] + 1) * g.inputs;
 }
 
-/// Rows of the input that `rows` output rows read.
+/// Returns the rows of the input that `rows` output rows read.
 int64_t CopiedRows(const BandConv& conv, int64_t rows) {
   const ConvGeometry& g = conv.geometry;
   return (rows - 1) * g.strides[0] + g.kernel[0];
@@ -107,7 +107,7 @@ void CopyRow(const BandConv& conv, const uint8_t* image, int64_t h, int64_t left
   FillPadding(conv, pixels - before - inside, to + inside * g.inputs);
 }
 
-/// Outputs [row, row + rows) x [column, column + columns) of an image.
+/// Describes outputs [row, row + rows) x [column, column + columns) of an image.
 struct Band {
   int64_t image;
   int64_t row;

@@ -1,5 +1,5 @@
-// Convolutions of kernels other than 1x1, and of few channels: bands of the input are copied to the
-// stack.
+// Computes convolutions with few channels or with kernels other than 1x1; it copies bands of the
+// input to the stack.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tenon::cpu::q8 {
 
-/// One execution. What one output pixel reads fits kMostBandBytes.
+/// Describes one execution. The input of one output pixel must fit into kMostBandBytes.
 struct BandConv {
   const PackedGemm* packed;
   const GemmEpilogue* epilogue;

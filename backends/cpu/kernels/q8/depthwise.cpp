@@ -14,7 +14,7 @@ using In = QuantizedGemmInput;
 
 constexpr int64_t kSmallWork = 30'000;
 
-/// One spatial dimension of the windows.
+/// Describes one spatial dimension of the windows.
 struct Axis {
   int64_t input;
   int64_t stride;
@@ -23,7 +23,7 @@ struct Axis {
   int kernel;
 };
 
-/// One execution.
+/// Describes one execution.
 struct Depthwise {
   const DepthwiseWeights* weights;
   Axis rows;
@@ -46,7 +46,8 @@ Axis AxisOf(const OpCall& op, int i) {
   return axis;
 }
 
-/// What each tap reads of the window's rows from input row `top` on. `image` is at the block.
+/// Sets what each tap reads of the window's rows from input row `top` on. `image` points at the
+/// block.
 void FillTaps(const Depthwise& state, const uint8_t* image, const uint8_t* padding, int64_t top,
               DepthwiseTap* taps) {
   const DepthwiseWeights& weights = *state.weights;

@@ -14,7 +14,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// Element `i` of an optional vector of one element or one for each channel.
+/// Returns element `i` of an optional vector of one element or one for each channel.
 template <typename T>
 T ElementOf(const OpCall& op, int input, int i) {
   if (!op.HasInput(input)) return T{};
@@ -29,12 +29,12 @@ int32_t WeightAt(const OpCall& op, int channel, int row, int column) {
                               int64_t{column} * w.strides[3]];
 }
 
-/// The zero point's byte.
+/// Returns the zero point's byte.
 uint8_t PaddingOf(const OpCall& op, int channel) {
   return ElementOf<uint8_t>(op, In::kXZeroPoint, channel);
 }
 
-/// The bias with what the input's offset adds, that offset being that of its bytes read as u8.
+/// Returns the bias plus what the input's offset adds, where that offset is for bytes read as u8.
 int32_t BiasOf(const OpCall& op, int channel, int32_t weight_sum) {
   const int32_t offset = PaddingOf(op, channel) ^ FlipToU8(op.Input(In::kX).dtype);
   const auto bias = static_cast<uint32_t>(ElementOf<int32_t>(op, In::kBias, channel));
@@ -48,7 +48,8 @@ FixedPointFactor FactorOf(const OpCall& op, int channel) {
           shift > 30 ? 30 : (shift > 0 ? shift : 0), shift < -31 ? 31 : (shift < 0 ? -shift : 0)};
 }
 
-/// True if the routines with registers give the right bits: their products must not overflow.
+/// Returns true if the routines with registers give the right bits: their products must not
+/// overflow.
 bool IsTame(const OpCall& op, int channel) {
   const TensorView& w = op.Input(In::kWeights);
   constexpr double kAnySum = 2147483648.0;
@@ -97,7 +98,7 @@ DepthwiseWeights* LayOut(BlockLayout& block, const DepthwiseForm& form, int chan
   return weights;
 }
 
-/// Where channel `c` of a block stands among its registers' elements.
+/// Returns where channel `c` of a block is among its registers' elements.
 int PositionOf(const DepthwiseForm& form, int width, int c) {
   const int lane = c / (4 * form.vectors);
   const int v = c / 4 % form.vectors;

@@ -1,5 +1,5 @@
-// What `load` makes for a quantized depthwise convolution: weights and parameters in the order in
-// which one instruction set's routine reads them.
+// The data that `load` makes for a quantized depthwise convolution: weights and parameters in the
+// order in which one instruction set's routine reads them.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace tenon::cpu::q8 {
 
-/// Channels [first, first + channels), computed in registers for `width`.
+/// Describes channels [first, first + channels), which registers of `width` channels compute.
 struct ChannelBlock {
   int first;
   int channels;
   int width;
 };
 
-/// The block that begins at channel `first` where blocks are at most `widest` wide.
+/// Returns the block that begins at channel `first` if blocks are at most `widest` wide.
 [[nodiscard]] constexpr ChannelBlock MakeChannelBlock(int first, int all, int widest) {
   const int left = all - first;
   int width = widest;
@@ -24,8 +24,9 @@ struct ChannelBlock {
   return {first, left < width ? left : width, width};
 }
 
-/// Lies in one block of memory with all that it points to. Arrays are of `channels`, rounded up to
-/// 16, in the order of DepthwiseForm; the padding's are in the input's.
+/// Is one block of memory with everything that it points to. Arrays have `channels` entries,
+/// rounded up to a multiple of 16, in the order of DepthwiseForm; only the padding is in the
+/// input's order.
 struct DepthwiseWeights {
   const ByteRoutines* routines;
   size_t bytes;
@@ -44,7 +45,7 @@ struct DepthwiseWeights {
 
   [[nodiscard]] ChannelBlock BlockAt(int index) const {
     ChannelBlock block = MakeChannelBlock(0, channels, routines->depthwise_form.widest);
-    // All but the last three are as wide as can be.
+    // All blocks but the last three have the largest width.
     const int widest = routines->depthwise_form.widest;
     const int whole = index < channels / widest ? index : channels / widest;
     if (whole > 0) block = MakeChannelBlock(whole * widest, channels, widest);

@@ -1,4 +1,4 @@
-// From sums to outputs one by one, with the arithmetic that all kernels share.
+// Makes outputs of sums one by one, with the arithmetic that all kernels share.
 #include <cstring>
 
 #include "backends/cpu/kernels/q8/gemm_routines.hpp"

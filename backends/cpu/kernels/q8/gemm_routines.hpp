@@ -1,8 +1,9 @@
-// The inner loops of quantized convolutions and matrix products: a table of functions per
+// The inner loops of quantized convolutions and matrix products, as one table of functions per
 // instruction set.
 //
-// Nothing inline with external linkage may stand here: the files of simd/ are compiled for
-// instruction sets that the processor may lack, and the linker could keep their copy for everybody.
+// This header must contain no inline function with external linkage: the files of simd/ are
+// compiled for instruction sets that the processor may lack, and the linker could keep their copy
+// for everybody.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace tenon::cpu::q8 {
 
-/// How a sum becomes an output.
+/// Says how a sum becomes an output.
 enum class EpilogueKind : uint8_t {
   kSums,        ///< y is i32: the sum itself
   kFloats,      ///< y is f32
@@ -21,43 +22,47 @@ enum class EpilogueKind : uint8_t {
   kExact,       ///< i8 or u8, whatever the constants hold, element by element
 };
 
-/// What all groups of one op share.
+/// Contains what all groups of one op share.
 struct GemmEpilogue {
   EpilogueKind kind;
-  bool fixed_point;  ///< what kExact computes, else half even
-  bool once;         ///< fixed point rounded once; the first rounding's `offset` is 0 then
-  /// Of the output as i8: a u8 output is computed as one, 128 less, and `flip` turns it back.
+  bool fixed_point;  ///< says what kExact computes; else half even
+  bool once;         ///< fixed point has one rounding; the first one's `offset` is 0 then
+  /// The zero point is that of the output as i8: a u8 output is computed as i8, 128 less, and
+  /// `flip` turns it back.
   int32_t zero_point;
   int32_t min;
   int32_t max;
   uint32_t flip;  ///< 0 or 0x80808080
 };
 
-/// Packed constants of a group of output channels. Arrays have `width` entries, by place: place p
-/// holds the channel `routines.channel_at(p, width)` of the group, or nothing from `channels` on.
+/// Contains the packed constants of a group of output channels. Arrays have `width` entries, one
+/// per place: place p is for the channel `routines.channel_at(p, width)` of the group, and is empty
+/// from `channels` on.
 struct GemmGroup {
   int32_t first;     ///< of the op's output channels
   int32_t channels;  ///< 1 to width
   int32_t width;     ///< a multiple of kWidthStep, at most kMostWidth
   int32_t source;    ///< bytes from a pixel to the first input channel
-  /// No product leaves +-2^22, no sum overflows, and no fixed-point multiplier is negative. A
-  /// channel of hardly any weights can have a bias so large in units of their scale that it is not.
+  /// Is true if no product leaves +-2^22, no sum overflows, and no fixed-point multiplier is
+  /// negative. It is false if, for instance, a channel has nearly no weights and a bias that is
+  /// huge in units of their scale.
   bool is_tame;
-  /// Steps of kDepthStep rows of `width` weights, in the order of the routines.
+  /// The weights come in steps of kDepthStep rows of `width` weights, in the order of the routines.
   const int8_t* weights;
-  const int32_t* bias;  ///< with what the zero points add to every sum
-  /// kHalfEven, kFloats: the multiplier. kFixedPoint: it as a float, a little more.
+  const int32_t* bias;  ///< includes what the zero points add to every sum
+  /// For kHalfEven and kFloats it is the multiplier, for kFixedPoint the multiplier as a slightly
+  /// larger float.
   const float* factor;
-  const float* factor_below;  ///< kFixedPoint: a little less
+  const float* factor_below;  ///< kFixedPoint: a slightly smaller float
   const float* offset;        ///< kFixedPoint: how far the first of the two roundings reaches
   const int32_t* multiplier;  ///< as given, also a float's bits
   const int32_t* shift;
 };
 
-/// `pixels` outputs at even distances of one group: y[i][m] = epilogue(bias[m] + sum over taps t
-/// and k < depth of (x ^ flip)[i * x_step + source + taps[t] + k] * weights[t][k][m]), bytes of x
-/// being unsigned. A tap of `depth` bytes is read in steps of four; the last step of a depth that
-/// is no multiple of four begins at depth - 4, or at 0 where that is negative.
+/// Computes `pixels` evenly spaced outputs of one group: y[i][m] = epilogue(bias[m] + sum over taps
+/// t and k < depth of (x ^ flip)[i * x_step + source + taps[t] + k] * weights[t][k][m]), where
+/// bytes of x are unsigned. A tap of `depth` bytes is read in steps of four; if depth is no
+/// multiple of four, the last step begins at depth - 4, or at 0 where that is negative.
 struct GemmCall {
   const uint8_t* x;
   uint8_t* y;      ///< of the group's first channel
@@ -75,10 +80,12 @@ struct GemmCall {
 struct GemmRoutines {
   const char* name;
   void (*run)(const GemmCall& call);
-  /// Where the weight of place `p` and byte `k` of a step stands among its kDepthStep * width.
+  /// Returns where the weight of place `p` and byte `k` of a step is among the step's kDepthStep *
+  /// width.
   int (*weight_place)(int p, int k, int width);
   int (*channel_at)(int p, int width);
-  /// x is multiplied as i8, not as u8: 128 less than what the call says, which `bias` makes up for.
+  /// Is true if x is multiplied as i8, not as u8: each byte is 128 less than the call says, and
+  /// `bias` corrects for it.
   bool signed_x;
 };
 
@@ -93,12 +100,12 @@ extern const GemmRoutines kNeonGemmRoutines;
 extern const GemmRoutines kNeonDotGemmRoutines;
 #endif
 
-/// The output, as i8, of one sum at place `p`; any kind but kSums and kFloats. For the few sums
-/// whose rounding the fast form cannot tell.
+/// Returns the output, as i8, of one sum at place `p`, for any kind but kSums and kFloats. It
+/// serves the few sums whose rounding the fast form cannot tell.
 [[nodiscard]] int32_t ExactOutput(const GemmGroup& group, const GemmEpilogue& epilogue, int p,
                                   int32_t sum);
 
-/// Outputs of one pixel from its sums by place, of any kind.
+/// Stores the outputs of one pixel, of any kind, from its sums, which are ordered by place.
 void StoreFromSums(const GemmRoutines& routines, const GemmGroup& group,
                    const GemmEpilogue& epilogue, const int32_t* sums, uint8_t* y);
 

@@ -6,13 +6,14 @@
 namespace tenon::cpu::q8 {
 namespace {
 
-/// Input of a block of pixels: it stays in the first-level cache while all weights go by.
+/// Is the input of a block of pixels: it stays in the first-level cache during the loop over
+/// weights.
 constexpr int64_t kBlockBytes = 12 * 1024;
 /// Fewer pixels would leave tiles half empty.
 constexpr int64_t kFewestPixels = 24;
 constexpr int kItemsPerThread = 8;
 
-/// In how many blocks a row of pixels is cut.
+/// Returns into how many blocks a row of pixels is cut.
 int64_t BlocksOfRow(const PackedGemm& packed, const GemmRows& rows, int threads) {
   int64_t pixels = kBlockBytes / rows.depth;
   const int64_t row_count = int64_t{rows.images} * rows.height;

@@ -1,5 +1,5 @@
-// Runs a packed GEMM over rows of pixels that lie where they are read: 1x1 convolutions and
-// matrix products.
+// Runs a packed GEMM over rows of pixels, which are read in place: 1x1 convolutions and matrix
+// products.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace tenon::cpu::q8 {
 
-/// Where the pixels of an operand lie; distances in bytes.
+/// Gives the distances in bytes between the pixels of an operand.
 struct PixelSteps {
   int64_t image = 0;
   int64_t row = 0;
   int64_t pixel = 0;
 };
 
-/// `images` x `height` rows of `width` pixels.
+/// Describes `images` x `height` rows of `width` pixels.
 struct GemmRows {
   const uint8_t* x = nullptr;
   uint8_t* y = nullptr;
@@ -33,10 +33,10 @@ struct GemmRows {
 void RunGemmRows(const PackedGemm& packed, const GemmEpilogue& epilogue, const GemmRows& rows,
                  const ParallelRunner* parallel);
 
-/// Multiply-accumulates that take about as long as starting a second thread.
+/// Is the number of multiply-accumulates that take about as long as starting a second thread.
 inline constexpr int64_t kSmallWork = 100'000;
 
-/// 0x80808080 for x of i8, which the routines take as u8.
+/// Returns 0x80808080 for x of i8, which the routines take as u8, and else 0.
 [[nodiscard]] inline uint32_t FlipOf(const TensorView& x) {
   return x.dtype == DType::kI8 ? 0x80808080U : 0U;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// Element `index` of an optional vector of i8 or u8 with one element or one for each.
+/// Returns element `index` of an optional vector of i8 or u8 with one element or one for each.
 int32_t ZeroPointAt(const OpCall& op, int input, int index) {
   if (!op.HasInput(input)) return 0;
   const TensorView& view = op.Input(input);
@@ -46,7 +46,7 @@ void ForEachWeight(const GemmShape& shape, const GemmWeightsView& weights, int o
 
 int32_t ClampToByte(int32_t value) { return value < -128 ? -128 : (value > 127 ? 127 : value); }
 
-/// How the arrays of all groups lie; made twice: to learn the size, then with memory.
+/// Places the arrays of all groups. It is made twice: to learn the size, then with memory.
 struct Arrays {
   PackedGemm* packed = nullptr;
   GemmGroup* groups = nullptr;
@@ -86,7 +86,7 @@ Arrays LayOut(BlockLayout& block, const Sizes& sizes) {
   return arrays;
 }
 
-/// The groups of channels of all parts, without what they point to.
+/// Calls `use` for the groups of channels of all parts, without what they point to.
 template <typename Use>
 void ForEachGroup(const GemmShape& shape, const Use& use) {
   const int outputs = shape.outputs / shape.convolutions;
@@ -127,13 +127,13 @@ class GroupPacker {
     }
   }
 
-  /// GemmGroup::is_tame, of the group packed last.
+  /// Returns GemmGroup::is_tame of the group packed last.
   [[nodiscard]] bool is_tame() const { return is_tame_; }
-  /// False if some channel of any group has a factor that only EpilogueKind::kExact takes.
+  /// Returns false if some channel of any group has a factor that only EpilogueKind::kExact takes.
   [[nodiscard]] bool has_sound_factors() const { return has_sound_factors_; }
 
  private:
-  /// Weights of one channel; `bias_` and `most_sum_` of it.
+  /// Packs the weights of one channel, and computes its `bias_` and `most_sum_`.
   void PackChannel(const GemmGroup& group, int m, const int* places, int8_t* packed) {
     const int32_t w_zero_point = ZeroPointAt(op_, In::kWeightsZeroPoint, m);
     const int depth = shape_.Depth();
@@ -164,7 +164,7 @@ class GroupPacker {
         static_cast<double>(bias < 0 ? -bias : bias) + 255.0 * static_cast<double>(magnitudes);
   }
 
-  /// Of a channel of x, as the routines take it.
+  /// Returns the zero point of a channel of x, as the routines take it.
   [[nodiscard]] int32_t XZeroPoint(int c) const {
     const int32_t as_unsigned = op_.Input(In::kX).dtype == DType::kI8 ? 128 : 0;
     return ZeroPointAt(op_, In::kXZeroPoint, c) + as_unsigned -

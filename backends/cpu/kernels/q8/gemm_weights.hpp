@@ -1,5 +1,6 @@
-// What `load` makes for quantized convolutions and matrix products: constants packed for the
-// routines, with the zero points folded into the bias. All ops with the same constants share it.
+// The data that `load` makes for quantized convolutions and matrix products: constants packed for
+// the routines, with the zero points folded into the bias. All ops with the same constants share
+// it.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 
 namespace tenon::cpu::q8 {
 
-/// `convolutions` equal and independent parts, `outputs` channels together. A tap reads `columns`
-/// pixels that lie side by side, `channels` of each: depth = columns * channels.
+/// Describes `convolutions` equal and independent parts, which have `outputs` channels together. A
+/// tap reads `columns` adjacent pixels and `channels` of each: depth = columns * channels.
 struct GemmShape {
   int outputs = 1;
   int convolutions = 1;
@@ -25,8 +26,9 @@ struct GemmShape {
   [[nodiscard]] int Depth() const { return columns * channels; }
 };
 
-/// Strided i8 or u8: w(m, c, column, tap) = data[m * output_step + c * channel_step + column *
-/// column_step + (tap / taps_in_row) * row_step + (tap % taps_in_row) * tap_step].
+/// Describes strided weights of i8 or u8: w(m, c, column, tap) = data[m * output_step + c *
+/// channel_step + column * column_step + (tap / taps_in_row) * row_step + (tap % taps_in_row) *
+/// tap_step].
 struct GemmWeightsView {
   const uint8_t* data = nullptr;
   bool is_signed = true;
@@ -38,27 +40,27 @@ struct GemmWeightsView {
   int taps_in_row = 1;
 };
 
-/// Lies in one block with everything that it points to.
+/// Is one block of memory with everything that it points to.
 struct PackedGemm {
   const GemmRoutines* routines;
   size_t bytes;
   EpilogueKind kind;
   bool fixed_point;
-  bool once;       ///< fixed point is rounded once
-  int32_t passes;  ///< over weights that are the sums of so many i8; see WeightPasses
+  bool once;       ///< fixed point has one rounding
+  int32_t passes;  ///< number of i8 tensors whose sum the weights are; see WeightPasses
   int32_t group_count;
   GemmGroup* groups;
   uint8_t* padding;  ///< the zero point of each input channel, as x has it
 };
 
-/// Packs the constants of `op`, a quantized convolution or matrix product with inputs 1 to 6
-/// constant. `x_channels`: of all parts together. Errors: no memory.
+/// Packs the constants of `op`, a quantized convolution or matrix product whose inputs 1 to 6 are
+/// constant. `x_channels` counts the channels of all parts together. Errors: no memory.
 Status PackGemm(const OpCall& op, const GemmShape& shape, const GemmWeightsView& weights,
                 const QuantizedOutput& output, int x_channels, int passes, void** shared);
 
 [[nodiscard]] GemmEpilogue MakeEpilogue(const PackedGemm& packed, const QuantizedOutput& output);
 
-/// `held_bytes`, `open` and `unload` of the kernels that use it.
+/// Are `held_bytes`, `open` and `unload` of the kernels that use it.
 size_t PackedGemmBytes(const void* shared, const void* state);
 
 }  // namespace tenon::cpu::q8

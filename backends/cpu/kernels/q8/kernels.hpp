@@ -1,5 +1,5 @@
-// Every fast kernel on i8 and u8. All are exact: they give the bits that the portable kernels give,
-// on every instruction set and whatever the number of threads.
+// Declares every fast kernel on i8 and u8. All are exact: they give the bits that the portable
+// kernels give, on every instruction set and with any number of threads.
 #pragma once
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
@@ -36,32 +36,33 @@ Status MaxPoolCheck(const KernelSetup& setup);
 Status MaxPoolRun(const KernelCall& call);
 Status AveragePoolCheck(const KernelSetup& setup);
 Status AveragePoolRun(const KernelCall& call);
-/// Sums over the rows and columns of images.
+/// These compute sums over the rows and columns of images.
 Status ImageSumCheck(const KernelSetup& setup);
 Status ImageSumRun(const KernelCall& call);
 
-// What they share.
+// The kernels share what follows.
 
-/// `open` and `unload` of those that load: a session's state is what was loaded.
+/// Are `open` and `unload` of the kernels with a `load`: a session's state is what was loaded.
 Status Open(const KernelSetup& setup, void* shared, void** state);
 void Unload(void* shared);
-/// The state is the routines that were chosen.
+/// Makes the chosen routines the state.
 Status OpenRoutines(const KernelSetup& setup, void* shared, void** state);
 
-/// Inputs from the third on are dense.
+/// Checks that the inputs from the third on are dense.
 Status CheckVectors(const OpCall& op);
-/// Channels of the input and of the output, image tensors, are neighbours in memory.
+/// Checks that the channels of the input and of the output, which are image tensors, are
+/// contiguous.
 Status CheckDenseChannels(const OpCall& op);
 
-// Bytes of both dtypes go through the same code: xor a flip they are those of i8 or of u8.
+// Bytes of both dtypes go through the same code: combined with a flip by xor, they become i8 or u8.
 [[nodiscard]] constexpr uint8_t FlipToI8(DType dtype) { return dtype == DType::kU8 ? 0x80 : 0; }
 [[nodiscard]] constexpr uint8_t FlipToU8(DType dtype) { return dtype == DType::kI8 ? 0x80 : 0; }
-/// What a value loses by FlipToI8.
+/// Returns what FlipToI8 subtracts from a value.
 [[nodiscard]] constexpr int32_t OffsetToI8(DType dtype) { return dtype == DType::kU8 ? 128 : 0; }
 
 [[nodiscard]] FixedPointFactor FactorOf(const QuantizedScale& scale);
 
-/// Of an output of i8 or u8.
+/// Returns the ByteOutput of an output of i8 or u8.
 [[nodiscard]] ByteOutput ByteOutputOf(const QuantizedOutput& output);
 
 }  // namespace tenon::cpu::q8

@@ -1,4 +1,4 @@
-// Table lookups of bytes.
+// Looks bytes up in tables.
 #include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

@@ -1,4 +1,4 @@
-// Matrix product of quantized tensors with constant weights: rows are pixels.
+// Multiplies quantized matrices by constant weights; a row is treated as a pixel.
 #include "backends/cpu/caps/q8_gemm_caps.hpp"
 #include "backends/cpu/kernels/q8/gemm_rows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

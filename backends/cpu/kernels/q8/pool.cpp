@@ -1,5 +1,5 @@
 // Maximum and average pooling of bytes: each item of work is one output row, or some of its
-// channels where there are few rows. A sum over whole images is one such window.
+// channels where there are few rows. A sum over whole images is pooling with one window.
 #include "backends/cpu/caps/q8_caps.hpp"
 #include "backends/cpu/kernels/pool_windows.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"
@@ -33,7 +33,7 @@ int PartsOf(int64_t rows, int channels) {
   return rows < kFewRows ? (channels + kPartChannels - 1) / kPartChannels : 1;
 }
 
-/// Of ops whose attributes begin with PoolAttributes.
+/// Serves ops whose attributes begin with PoolAttributes.
 Pooling PoolingOf(const OpCall& op, PoolRoutine routine) {
   Pooling pooling = {};
   pooling.routine = routine;

@@ -1,5 +1,5 @@
-// From f32 to bytes and back, one scale for the whole tensor. Images change from planes to
-// channels-last on the way.
+// These kernels convert f32 to bytes and back, with one scale for the whole tensor. Images can
+// change from planes to channels-last on the way.
 #include <cmath>
 
 #include "backends/cpu/caps/q8_caps.hpp"
@@ -12,11 +12,11 @@ namespace {
 
 using In = QuantizeInput;
 
-/// Pixels of planes that are quantized before they are put side by side.
+/// Is the number of pixels of planes that are quantized before they are interleaved.
 constexpr int kPlanePixels = 512;
 constexpr int kPlanes = 3;
 
-/// The inverse of a power of two, by which products are exactly the quotients; else 0.
+/// Returns the inverse of a power of two, whose products are exactly the quotients; else 0.
 float ExactInverse(float scale) {
   int exponent = 0;
   const float mantissa = std::frexp(scale, &exponent);
@@ -45,7 +45,7 @@ QuantizeCall CallOf(const OpCall& op) {
   return call;
 }
 
-/// Three planes of x whose pixels y holds side by side.
+/// Quantizes three planes of x whose pixels are interleaved in y.
 bool IsInterleaving(const TensorView& x, const TensorView& y) {
   if (x.rank != 4 || x.dims[1] != kPlanes) return false;
   const bool planes = x.strides[3] == 1 && (x.dims[2] == 1 || x.strides[2] == x.dims[3]);

@@ -1,4 +1,4 @@
-// What the kernels on bytes share.
+// Implements what the kernels on bytes share.
 #include "backends/cpu/kernels/held_block.hpp"
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
 #include "backends/cpu/kernels/q8/kernels.hpp"

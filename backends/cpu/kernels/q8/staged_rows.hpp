@@ -1,4 +1,4 @@
-// How strided rows of bytes reach routines that take neighbours: through small buffers.
+// Brings strided rows of bytes, through small buffers, to routines that take contiguous elements.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace tenon::cpu::q8 {
 
-/// Calls `run(z, x, count)` with neighbours for a row of `count` elements, in pieces where one of
-/// the operands has gaps. Strides in bytes; `z` of Z and `x` of X.
+/// Calls `run(z, x, count)` with contiguous elements for a row of `count` elements; where an
+/// operand has gaps, it does so piece by piece. Strides are in bytes; `z` has elements of Z and `x`
+/// of X.
 template <typename Z, typename X, typename Run>
 void ForEachPiece(char* z, ptrdiff_t z_stride, const char* x, ptrdiff_t x_stride, int count,
                   const Run& run) {
@@ -29,9 +30,9 @@ void ForEachPiece(char* z, ptrdiff_t z_stride, const char* x, ptrdiff_t x_stride
   }
 }
 
-/// Calls `routine` for every element of `y` from that of `x` at the same place, in their order of
-/// memory. `whole` is the routine's call but for `x`, `y` and `count`, whose types say what they
-/// are.
+/// Calls `routine` for every element of `y` and the element of `x` at the same place, in memory
+/// order. `whole` is the routine's call without `x`, `y` and `count`; the types of its pointers are
+/// those of the elements.
 template <typename Call>
 void MapElements(const TensorView& y, const TensorView& x, const ParallelRunner* parallel,
                  const Call& whole, void (*routine)(const Call&)) {

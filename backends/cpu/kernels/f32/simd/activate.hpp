@@ -1,4 +1,4 @@
-// Activations that are no clamp, over floats that were just stored.
+// Applies activations that are no clamp to floats that were just stored.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
@@ -8,7 +8,7 @@ namespace tenon::cpu::f32::TENON_F32_ISA {
 using Integers = int32_t __attribute__((vector_size(kLanes * 4)));
 using Floats = Vector<kLanes>;
 
-/// exp of |x| <= 88, by the reduction and the polynomial of portable/math.hpp.
+/// Returns exp of |x| <= 88, by the reduction and the polynomial of portable/math.hpp.
 [[gnu::always_inline]] static inline Floats ExpOfModerate(Floats x) {
   constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const Floats shifted = x * 1.44269504F + kRounder;

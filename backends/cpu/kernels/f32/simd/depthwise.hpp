@@ -1,11 +1,12 @@
-// Depthwise convolution: a few adjacent pixels of one output row, channels in lanes.
+// Computes a few adjacent pixels of one output row of a depthwise convolution, with channels in
+// lanes.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
 
-/// A square kernel without dilation: every input column is loaded once for all pixels it serves.
+/// Computes a square kernel without dilation: every input column is loaded once for all its pixels.
 template <int kKernel, int kStride, int kPixels, int kCount, typename LanesT>
 [[gnu::always_inline]] static inline void SumCompact(const DepthwiseCall& call, int channel,
                                                      const float* weights, LanesT lanes,
@@ -44,7 +45,7 @@ template <int kPixels, int kCount, typename LanesT>
   }
 }
 
-/// One vector of channels. kKernel 0: any kernel, tap by tap.
+/// Computes one vector of channels. kKernel 0 means any kernel, tap by tap.
 template <int kKernel, int kStride, int kPixels, int kCount, bool kPartial>
 [[gnu::always_inline]] static inline void DepthwiseLanes(const DepthwiseCall& call, int channel,
                                                          int count) {

@@ -1,12 +1,12 @@
-// The register tile of convolutions and matrix products: a few pixels by a group of channels stay
-// in registers while the taps and input channels go by.
+// Computes the register tile of convolutions and matrix products: a few pixels by a group of
+// channels stay in registers during the loops over taps and input channels.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
 
 namespace tenon::cpu::f32::TENON_F32_ISA {
 
-/// A group of channels as whole registers and, where half a register is left, one of half size.
+/// Contains a group of channels as whole registers and, for a remaining half, one of half size.
 template <int kWidth>
 struct GroupShape {
   static constexpr int kWhole = kWidth / kLanes;
@@ -14,7 +14,7 @@ struct GroupShape {
   static constexpr int kHalfLanes = kLanes > 4 ? kLanes / 2 : 4;
 };
 
-/// The accumulators of one tile.
+/// Contains the accumulators of one tile.
 template <int kWidth, int kPixels>
 struct Accumulators {
   using Shape = GroupShape<kWidth>;
@@ -102,7 +102,7 @@ struct Accumulators {
   }
 };
 
-/// Up to these, sums are in parts.
+/// Is the largest number of pixels whose sums are in parts.
 constexpr int kFewPixels = 3;
 
 enum class TileMode { kPlain, kOffsets, kInOrder };
@@ -110,7 +110,8 @@ enum class TileMode { kPlain, kOffsets, kInOrder };
 template <int kWidth, int kPixels, TileMode kMode>
 static void Tile(const TileCall& call) {
   constexpr bool kOffsets = kMode == TileMode::kOffsets;
-  // A few pixels have too few sums in flight to hide the latency of a multiply-add: sum in parts.
+  // A few pixels have too few sums in flight to hide the latency of a multiply-add: they sum in
+  // parts.
   constexpr int kFewParts = kPixels == 1 ? 4 : 2;
   constexpr int kParts = kMode == TileMode::kInOrder || kPixels > kFewPixels ? 1 : kFewParts;
   Accumulators<kWidth, kPixels> sums[kParts];

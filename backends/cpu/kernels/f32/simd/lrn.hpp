@@ -1,4 +1,4 @@
-// Local response normalisation over the channels of pixels, channels in lanes.
+// Computes local response normalisation over the channels of pixels, with channels in lanes.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
@@ -13,7 +13,7 @@ namespace tenon::cpu::f32::TENON_F32_ISA {
 }
 
 [[gnu::always_inline]] static inline Vector<kLanes> LrnPower(Vector<kLanes> base, float exponent) {
-  // The exponent of nearly every model; two square roots cost a fraction of a power.
+  // This is the exponent of nearly every model; two square roots cost a fraction of a power.
   if (exponent == 0.75F) {
     const Vector<kLanes> root = SquareRoot(base);
     return root * SquareRoot(root);
@@ -33,12 +33,14 @@ static void Squares(const float* x, int channels, float* squares) {
   for (; c < channels; ++c) squares[c] = x[c] * x[c];
 }
 
-/// `squares` are those of channel -before and on, 0 where there is no such channel. kSize 0: any.
+/// `squares` begins with that of channel -before, and is 0 where no such channel exists. kSize 0
+/// means any size.
 template <int kSize>
 static void LrnPixel(const LrnCall& call, const float* squares, const float* x, float* y) {
   const int size = kSize != 0 ? kSize : call.size;
   for (int c = 0; c < call.channels; c += kLanes) {
-    // Summed anew every time: a sliding sum would keep the rounding errors of what left it.
+    // The sum is computed anew every time: a sliding sum would keep the rounding errors of the
+    // elements that left it.
     Vector<kLanes> sum = {};
     for (int k = 0; k < size; ++k) sum += Load<kLanes>(squares + c + k);
     const Vector<kLanes> power = LrnPower(sum * call.scale + call.bias, call.beta);

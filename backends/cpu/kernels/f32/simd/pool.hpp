@@ -1,4 +1,4 @@
-// Pooling of one output position, channels in lanes.
+// Pools one output position, with channels in lanes.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/vectors.hpp"
@@ -42,8 +42,8 @@ struct TakeLargest {
       best[v] = V{} - __builtin_inff();
       sums[v] = V{};
     }
-    // An addition beside every comparison costs less than a second comparison. Where there is a
-    // NaN, the sum is NaN; where it is NaN without one (infinities), the other way is right too.
+    // An extra addition costs less than a second comparison. Where there is a NaN, the sum is NaN;
+    // where the sum is NaN without one (infinities), the other way is right too.
     ForEachTap<kVectors, kCount, kPartial>(call, channel, count, [&](int v, V value) {
       best[v] = value > best[v] ? value : best[v];
       sums[v] += value;
@@ -59,7 +59,7 @@ struct TakeLargest {
   }
 
  private:
-  /// NaN wins over every number, and then stays.
+  /// Takes the maximum: NaN is larger than every number, and then stays.
   template <int kVectors, int kCount, bool kPartial>
   [[gnu::noinline]] static void NanWins(const PoolCall& call, int channel, int count) {
     using V = Vector<kCount>;
@@ -91,7 +91,8 @@ struct TakeAverage {
   }
 };
 
-/// Whole vectors; the last one overlaps the one before, which computes some channels twice.
+/// Takes whole vectors; the last one overlaps the one before, so that some channels are computed
+/// twice.
 template <typename Take, int kCount>
 [[gnu::always_inline]] static inline void PoolWhole(const PoolCall& call, int channel) {
   for (; channel + kCount <= call.channels; channel += kCount) {

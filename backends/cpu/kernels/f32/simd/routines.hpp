@@ -1,6 +1,6 @@
-// The inner loops of the vector kernels: one table of functions per instruction set.
+// The inner loops of the vector kernels, as one table of functions per instruction set.
 //
-// This header, and whatever the routines_*.cpp files include, holds no inline function with
+// This header, and whatever the routines_*.cpp files include, must contain no inline function with
 // external linkage: those files are compiled for instruction sets that the processor may lack, and
 // the linker could keep their copy of a shared function for everybody.
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace tenon::cpu::f32 {
 
-/// `pixels` x `channels` outputs: y[i][m] = clamp(bias[m] + residual[i][m] + sum over taps t and
-/// channels k of rows[t][i][k] * weights[t][k][m], low, high).
+/// Computes `pixels` x `channels` outputs: y[i][m] = clamp(bias[m] + residual[i][m] + sum over taps
+/// t and channels k of rows[t][i][k] * weights[t][k][m], low, high).
 struct TileCall {
   const float* const* rows;  ///< [taps][pixels], each pointing at `depth` floats
-  /// Null, or [depth] with one tap: value k of a pixel lies offsets[k] floats from its pointer.
+  /// It is null, or [depth] with one tap: value k of a pixel is offsets[k] floats from its pointer.
   const int64_t* offsets;
   const float* weights;   ///< [taps][depth] rows of `width`, `weight_step` floats apart
   const float* bias;      ///< [width]
@@ -32,17 +32,17 @@ struct TileCall {
   int channels;  ///< outputs to store, at most `width`
   float low;     ///< NaN passes the clamp
   float high;
-  /// Sums in one order whatever `pixels` is (else a few pixels sum in parts, which is faster). Not
-  /// with `offsets`.
+  /// Is true if sums have one order for any `pixels` (else a few pixels sum in parts, which is
+  /// faster). It excludes `offsets`.
   bool in_order;
 };
 
-/// `pixels` adjacent outputs of one row, every channel on its own. Weights and bias can be read up
-/// to the next multiple of 4 channels. Weight of channel c and tap t:
-/// weights[c / kChannelBlock * block_step + t * tap_step + c % kChannelBlock].
+/// Computes `pixels` adjacent outputs of one row, every channel on its own. Weights and bias can be
+/// read up to the next multiple of 4 channels. The weight of channel c and tap t is weights[c /
+/// kChannelBlock * block_step + t * tap_step + c % kChannelBlock].
 struct DepthwiseCall {
-  /// Compact kernels: [kernel_h][(pixels - 1) * stride + kernel_w] columns of the input; others:
-  /// [taps][pixels].
+  /// For compact kernels it is [kernel_h][(pixels - 1) * stride + kernel_w] columns of the input;
+  /// for others [taps][pixels].
   const float* const* rows;
   const float* weights;
   const float* bias;      ///< [channels]
@@ -61,7 +61,7 @@ struct DepthwiseCall {
   float high;
 };
 
-/// Winograd F(4x4, 3x3): one 6x6 input tile to its 36 coefficients, per channel.
+/// Transforms one 6x6 input tile of Winograd F(4x4, 3x3) to its 36 coefficients, per channel.
 struct WinogradInputCall {
   const float* const* rows;  ///< [6][6]
   float* coefficients;       ///< [36] rows of `channels` rounded up to kChannelBlock
@@ -69,7 +69,8 @@ struct WinogradInputCall {
   int channels;
 };
 
-/// 36 coefficients of one tile to its 4x4 outputs, of which `y_rows` x `y_columns` are stored.
+/// Transforms 36 coefficients of one tile to its 4x4 outputs, of which it stores `y_rows` x
+/// `y_columns`.
 struct WinogradOutputCall {
   const float* coefficients;  ///< [36] rows of `width` floats
   const float* bias;          ///< [width]
@@ -88,11 +89,11 @@ struct WinogradOutputCall {
   float high;
 };
 
-/// One output position of a pooling: the taps that lie inside the input, `rows` x `columns` of them
-/// at equal steps, and the channels of each as neighbours.
+/// Describes one output position of a pooling: the `rows` x `columns` taps that are inside the
+/// input, which have equal steps. The channels of each tap are contiguous.
 struct PoolCall {
   const float* x;  ///< the first tap
-  float* y;        ///< apart from x
+  float* y;        ///< must not overlap x
   int64_t row_step;
   int64_t column_step;
   int rows;
@@ -101,7 +102,7 @@ struct PoolCall {
   float divisor;  ///< of an average's sum
 };
 
-/// `rows` rows of `count` neighbours each.
+/// Describes `rows` rows of `count` contiguous elements each.
 struct SoftmaxCall {
   const float* x;
   float* y;        ///< may be x
@@ -112,11 +113,11 @@ struct SoftmaxCall {
   bool log;
 };
 
-/// `pixels` pixels of `channels` neighbours each: y[c] = x[c] / (bias + scale * sum of the squares
-/// of x[c - before] to x[c - before + size - 1])^beta.
+/// Computes `pixels` pixels of `channels` contiguous elements: y[c] = x[c] / (bias + scale * sum of
+/// the squares of x[c - before] to x[c - before + size - 1])^beta.
 struct LrnCall {
   const float* x;
-  float* y;  ///< apart from x
+  float* y;  ///< must not overlap x
   int64_t x_step;
   int64_t y_step;
   int pixels;
@@ -128,8 +129,9 @@ struct LrnCall {
   float bias;
 };
 
-/// Activations that `activate` computes in place, as functions.hpp defines them. Sigmoid and SiLU
-/// are within 4 units in the last place; results below the smallest normal number may be 0.
+/// Lists the activations that `activate` computes in place, as functions.hpp defines them. Sigmoid
+/// and SiLU are within 4 units in the last place; results below the smallest normal number may be
+/// 0.
 enum class VectorActivation : uint8_t { kLeakyRelu, kHardSwish, kHardSigmoid, kSigmoid, kSilu };
 
 struct Routines {
@@ -141,11 +143,11 @@ struct Routines {
   void (*winograd_input)(const WinogradInputCall& call);
   void (*winograd_output)(const WinogradOutputCall& call);
   void (*activate)(VectorActivation function, float a, float b, float* values, int count);
-  /// NaN wins over every number; the sums of an average go tap by tap in row-major order.
+  /// In a maximum NaN is larger than every number; an average sums tap by tap in row-major order.
   void (*max_pool)(const PoolCall& call);
   void (*average_pool)(const PoolCall& call);
   /// Exponentials are within 2 units in the last place, or 0 where below the smallest normal
-  /// number. A row's result does not depend on what other rows a call holds.
+  /// number. A row's result does not depend on the other rows of a call.
   void (*softmax)(const SoftmaxCall& call);
   void (*lrn)(const LrnCall& call);
 };

@@ -1,4 +1,4 @@
-// AVX2 with FMA: 16 registers of eight floats.
+// AVX2 with FMA has 16 registers of eight floats.
 #define TENON_F32_ISA avx2
 #define TENON_VECTOR_LANES 8
 #define TENON_F32_TILE kAvx2Tile

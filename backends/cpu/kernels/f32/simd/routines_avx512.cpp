@@ -1,4 +1,4 @@
-// AVX-512: 32 registers of 16 floats.
+// AVX-512 has 32 registers of 16 floats.
 #define TENON_F32_ISA avx512
 #define TENON_VECTOR_LANES 16
 #define TENON_F32_TILE kAvx512Tile

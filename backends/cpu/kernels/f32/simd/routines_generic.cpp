@@ -1,5 +1,5 @@
-// Four floats a register, 16 registers: the baseline of every 64-bit processor, or what the
-// compiler makes of that.
+// These routines assume 16 registers of four floats: the baseline of every 64-bit processor, or
+// what the compiler makes of that.
 #define TENON_F32_ISA generic
 #define TENON_VECTOR_LANES 4
 #define TENON_F32_TILE kGenericTile

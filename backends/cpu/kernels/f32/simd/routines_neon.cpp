@@ -1,4 +1,4 @@
-// NEON of 64-bit Arm: 32 registers of four floats, fused multiply-adds by lane.
+// NEON of 64-bit Arm has 32 registers of four floats, and fused multiply-adds by lane.
 #define TENON_F32_ISA neon
 #define TENON_VECTOR_LANES 4
 #define TENON_F32_TILE kNeonTile

@@ -1,4 +1,4 @@
-// Softmax of rows: long ones with their elements in lanes, short ones with one row in every lane.
+// Computes softmax of rows: long rows have their elements in lanes, short ones one row per lane.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
@@ -8,7 +8,7 @@ namespace tenon::cpu::f32::TENON_F32_ISA {
 
 constexpr float kLowest = -__builtin_inff();
 
-/// exp of x <= 0; 0 where that is below the smallest normal number.
+/// Returns exp of x <= 0; 0 where that is below the smallest normal number.
 [[gnu::always_inline]] static inline Floats ExpOfNegative(Floats x) {
   constexpr float kLogOfSmallest = -87.3365F;
   const Floats zeros = {};
@@ -17,7 +17,7 @@ constexpr float kLowest = -__builtin_inff();
   return x < lowest ? zeros : result;
 }
 
-/// log of a normal number of at least 1, or of NaN, by the polynomial of portable/math.hpp.
+/// Returns log of a normal number of at least 1, or of NaN, by the polynomial of portable/math.hpp.
 [[gnu::always_inline]] static inline Floats LogOfSum(Floats x) {
   constexpr int32_t kSqrtHalf = 0x3F3504F3;
   const Integers bits = reinterpret_cast<Integers>(x) - kSqrtHalf;
@@ -37,7 +37,7 @@ constexpr float kLowest = -__builtin_inff();
   return x != x ? x : (low + f) + e * 0.693359375F;
 }
 
-/// The larger of both; a NaN in `values` is passed over: the sum will show it.
+/// Returns the larger of both. It ignores a NaN in `values`, since the sum will show it.
 [[gnu::always_inline]] static inline Floats Larger(Floats values, Floats largest) {
   return values > largest ? values : largest;
 }
@@ -63,7 +63,7 @@ static float SumOfLanes(Floats values) {
   return lanes[0];
 }
 
-/// The sum of exp(x - largest), and these in y unless it is null.
+/// Returns the sum of exp(x - largest), and stores these in y unless it is null.
 template <bool kStore>
 static float SumOfExponentials(const float* x, float largest, float* y, int count) {
   Floats sum = {};
@@ -102,7 +102,7 @@ static void LogSoftmaxLongRow(const float* x, float* y, int count) {
   for (; i < count; ++i) y[i] = (x[i] - largest) - log_sum;
 }
 
-/// In place: element i of every row at lanes[i * kLanes].
+/// Works in place: element i of every row is at lanes[i * kLanes].
 template <bool kLog>
 static void SoftmaxOfLanes(float* lanes, int count) {
   Floats largest = Load<kLanes>(lanes);
@@ -121,7 +121,7 @@ static void SoftmaxOfLanes(float* lanes, int count) {
   }
 }
 
-/// Up to kLanes rows at once, through a buffer that turns rows into lanes.
+/// Computes up to kLanes rows at once, through a buffer that turns rows into lanes.
 static void SoftmaxShortRows(const SoftmaxCall& call, int first, int rows) {
   float lanes[kShortRow * kLanes];
   const float* x = call.x + first * call.x_step;

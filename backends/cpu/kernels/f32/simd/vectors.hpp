@@ -1,7 +1,7 @@
-// Vectors of floats as the compiler's own types, and how they are loaded, stored and clamped.
+// Defines vectors of floats as the compiler's own types, and loads, stores and clamps them.
 //
 // TENON_F32_ISA names the namespace, so that each instruction set has functions of its own, and
-// TENON_VECTOR_LANES says how many floats a register holds.
+// TENON_VECTOR_LANES says how many floats a register contains.
 #pragma once
 
 #include "backends/cpu/kernels/f32/simd/routines.hpp"
@@ -51,8 +51,8 @@ template <int kCount>
   *reinterpret_cast<typename VectorOf<kCount>::Unaligned*>(to) = values;
 }
 
-/// Keeps a loaded vector in its register: else the compiler loads it again for every use, as the
-/// memory operand of a multiply-add.
+/// Keeps a loaded vector in its register: otherwise the compiler loads it again for every use, as
+/// the memory operand of a multiply-add.
 template <typename V>
 [[gnu::always_inline]] static inline void KeepInRegister(V& values) {
 #if defined(__x86_64__)
@@ -64,7 +64,7 @@ template <typename V>
 #endif
 }
 
-/// The first `count` lanes; the others are `rest`.
+/// Returns the first `count` lanes; the others are `rest`.
 template <int kCount>
 [[gnu::always_inline]] static inline Vector<kCount> LoadFirst(const float* from, int count,
                                                               float rest = 0.0F) {
@@ -95,13 +95,14 @@ struct Lanes {
   }
 };
 
-/// The bounds of a clamp in every lane: made once, since stores could change those of a call.
+/// Contains the bounds of a clamp in every lane. It is made once, since the compiler must assume
+/// that stores change the bounds of a call.
 template <int kCount>
 struct Bounds {
   [[gnu::always_inline]] Bounds(float low, float high)
       : lows(low - Vector<kCount>{}), highs(high - Vector<kCount>{}) {}
 
-  /// min(max(values, low), high), in which NaN stays NaN.
+  /// Returns min(max(values, low), high), in which NaN stays NaN.
   [[gnu::always_inline]] Vector<kCount> Clamp(Vector<kCount> values) const {
     const Vector<kCount> raised = values < lows ? lows : values;
     return raised > highs ? highs : raised;

@@ -1,5 +1,5 @@
-// Winograd's minimal filtering F(4x4, 3x3): the transforms of inputs and outputs, channels in
-// lanes.
+// Computes the transforms of inputs and outputs of Winograd's minimal filtering F(4x4, 3x3), with
+// channels in lanes.
 //
 // The matrices are those of Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks"
 // (2015), section 4.3, for the points 0, 1, -1, 2, -2 and infinity.

@@ -1,4 +1,4 @@
-// A convolution as one GEMM for each image and group: what floats and bytes share.
+// Computes a convolution as one GEMM for each image and group, in floats or bytes.
 #pragma once
 
 #include "backends/cpu/kernels/in_place_rows.hpp"
@@ -31,8 +31,8 @@ void RunConvGemms(const KernelCall& call, const ConvGemm<Gemm>& conv, int first,
            [&](int part) { return kGemmOf(conv, first + part / conv.groups, part % conv.groups); });
 }
 
-/// Runs it over its input, by way of a workspace: `start(row, y)` sets what else than the window
-/// of the GEMM differs for the rows from `row` on, and where they go.
+/// Runs it over its input, through a workspace. `start(row, y)` sets where the rows from `row` on
+/// go and what else differs for them, except the window of the GEMM.
 template <auto kGemmOf, typename Gemm, typename Start>
 void RunConvInPlace(const KernelCall& call, ConvGemm<Gemm>& conv, const Start& start) {
   const TensorView& y = call.op.Output();

@@ -1,4 +1,4 @@
-// Number conversions without undefined behaviour.
+// Converts numbers without undefined behaviour.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace tenon::cpu::portable {
 
-/// `x` truncated towards zero; the nearest bound where `To` cannot hold it, and 0 for NaN.
+/// Returns `x` truncated towards zero; the nearest bound where `To` cannot represent it, and 0 for
+/// NaN.
 template <typename To, typename From>
 [[nodiscard]] inline To SaturateToInteger(From x) {
   static_assert(std::is_integral_v<To> && std::is_floating_point_v<From>);
@@ -27,8 +28,9 @@ template <typename To, typename From>
   return x == x ? bounded : To{0};
 }
 
-/// The float next to `x` towards zero with its last bit set wherever `x` is not a float itself
-/// (round to odd): rounding it again, to a shorter type, then gives what rounding `x` would have.
+/// Rounds to odd: returns the float next to `x` towards zero, with its last bit set wherever `x` is
+/// not a float itself. Rounding it again, to a shorter type, then gives what rounding `x` would
+/// have given.
 [[nodiscard]] inline float RoundToOdd(double x) {
   const auto nearest = static_cast<float>(x);
   const auto back = static_cast<double>(nearest);

@@ -9,19 +9,19 @@
 
 namespace tenon::cpu::portable {
 
-/// `function` of `x` with the parameters `a` and `b`, as functions.hpp defines it. NaN stays NaN.
-/// kNot, which is for bool, gives 1 for 0 and else 0.
+/// Returns `function` of `x` with the parameters `a` and `b`, as functions.hpp defines it. NaN
+/// stays NaN. kNot, which is for bool, gives 1 for 0 and else 0.
 [[nodiscard]] float Apply(UnaryFunction function, float x, float a, float b);
 
 [[nodiscard]] inline float Apply(const Activation& activation, float x) {
   return Apply(activation.function, x, activation.a, activation.b);
 }
 
-/// The same for `count` values at once, bit for bit; fast for none, relu and clip.
+/// Applies it to `count` values at once with the same bits; fast for none, relu and clip.
 void ApplyInPlace(const Activation& activation, float* values, int count);
 
-/// y[i] = function(x[i]) with the parameters a and b, for i < count. y may be exactly x. kNot gives
-/// 1 for 0 and else 0. The same bits as Apply on each element.
+/// Applies a function with the parameters a and b to a row of `count` contiguous elements; y may be
+/// exactly x. kNot gives 1 for 0 and else 0. The bits are those of Apply on each element.
 void UnaryRow(UnaryFunction function, float a, float b, const float* x, float* y, int count);
 
 /// Applies `activation` to a row in place.
@@ -30,15 +30,15 @@ inline void ActivateRow(const Activation& activation, float* y, int count) {
   UnaryRow(activation.function, activation.a, activation.b, y, y, count);
 }
 
-/// z[i] = f(x[i], y[i]) for i < count; z may be exactly x or y where it has their dtype.
+/// Computes z[i] = f(x[i], y[i]) for i < count; z may be exactly x or y where it has their dtype.
 using BinaryRowFunction = void (*)(const void* x, const void* y, void* z, int count);
 
-/// The row of `function` for operands of `dtype` (f32, f64, i8, u8, i32, i64; bool for equality and
-/// logic), or null where there is none. Integer overflow wraps.
+/// Returns the row function of `function` for operands of `dtype` (f32, f64, i8, u8, i32, i64; bool
+/// for equality and logic), or null where there is none. Integer overflow wraps.
 [[nodiscard]] BinaryRowFunction FindBinaryRow(BinaryFunction function, DType dtype);
 
-/// x^exponent by multiplications and roots for an f32 exponent that allows it (2, 3, -1, 0.5, ...),
-/// or null. The row ignores y.
+/// Returns a row function that computes x^exponent by multiplications and roots, if the f32
+/// exponent allows it (2, 3, -1, 0.5, ...), or null. It ignores y.
 [[nodiscard]] BinaryRowFunction FindPowerRow(float exponent);
 
 }  // namespace tenon::cpu::portable

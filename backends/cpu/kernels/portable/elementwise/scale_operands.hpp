@@ -1,5 +1,5 @@
-// The loops of quantize and dequantize: every element with the scale and zero point of its index
-// along an axis.
+// Loops over the elements of quantize and dequantize, each with the scale and zero point of its
+// index along an axis.
 #pragma once
 
 #include "backends/cpu/kernels/portable/strided.hpp"
@@ -9,8 +9,8 @@
 namespace tenon::cpu::portable {
 
 /// Calls `row(cursor, strides, count)` for every row of the output, on several threads where that
-/// pays: operands are y, x, scale and zero point, in this order, strides in bytes. Where the op has
-/// no zero point, a 0 stands in for it.
+/// pays. Operands are y, x, scale and zero point, in this order; strides are in bytes. Where the op
+/// has no zero point, a 0 replaces it.
 template <typename Row>
 void ForEachScaledRow(const KernelCall& call, int axis, const Row& row) {
   static constexpr int32_t kZero = 0;  // of every integer type

@@ -7,7 +7,8 @@ namespace {
 
 using In = SelectInput;
 
-/// One row of z = condition ? x : y; `stride` holds the byte strides of z, condition, x and y.
+/// Computes one row of z = condition ? x : y; `stride` has the byte strides of z, condition, x and
+/// y.
 template <typename T>
 void SelectRow(const Cursor<4>& cursor, const ptrdiff_t (&stride)[4], int count) {
   using Word [[gnu::may_alias]] = T;

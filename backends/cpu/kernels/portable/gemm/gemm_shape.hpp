@@ -1,5 +1,5 @@
-// What the GEMMs of floats and of bytes share: where their operands lie, how a convolution or a
-// matrix product becomes one, and how the work is cut.
+// The code that GEMMs of floats and of bytes share: the strides of their operands, how a
+// convolution or a matrix product becomes one, and how the work is cut.
 #pragma once
 
 #include <cstddef>
@@ -37,23 +37,23 @@ struct GemmShape : ConvWindow {
   int outputs = 0;
 };
 
-/// Of image 0 and group 0 of a convolution whose attributes begin with ConvAttributes.
+/// Sets image 0 and group 0 of a convolution whose attributes begin with ConvAttributes.
 void SetConvShape(const OpCall& conv, GemmShape& shape);
 
-/// Of a product of the matrices input 0 and input 1.
+/// Sets the product of the matrices input 0 and input 1.
 void SetMatMulShape(const OpCall& call, const MatMulAttributes& attributes, GemmShape& shape);
 
-/// Independent parts: blocks of `lanes` outputs at blocks of `positions`; 0 if it has no outputs.
+/// Counts independent parts: blocks of `lanes` outputs at blocks of `positions`; 0 without outputs.
 [[nodiscard]] int CountGemmTasks(const GemmShape& shape, int positions, int lanes);
 
-/// What one of these parts computes.
+/// Says what one of these parts computes.
 struct GemmTask {
   int first_output;
   int lanes;
   int first_position;
   int positions;
 };
-/// Neighbouring tasks share the same part of x.
+/// Returns the part of a task; neighbouring tasks share the same part of x.
 [[nodiscard]] GemmTask GemmTaskAt(const GemmShape& shape, int task, int positions, int lanes);
 
 /// Calls `body(tap, tap_end, channel, channel_end)` for parts of the sum of at most `depth` inputs:
@@ -74,7 +74,7 @@ void ForEachGemmChunk(const GemmShape& shape, int depth, const Body& body) {
   }
 }
 
-/// Runs the `tasks` tasks of each of `count` GEMMs, of which `make(i)` gives one, on threads.
+/// Runs the `tasks` tasks of each of `count` GEMMs on threads, where `make(i)` returns a GEMM.
 template <typename Make>
 void RunGemms(const ParallelRunner* parallel, int count, int tasks, const Make& make) {
   ParallelFor(parallel, count * tasks, [&](int begin, int end) {
@@ -87,7 +87,7 @@ void RunGemms(const ParallelRunner* parallel, int count, int tasks, const Make& 
   });
 }
 
-/// Matrices of a GEMM's output.
+/// Returns the number of matrices of a GEMM's output.
 [[nodiscard]] inline int BatchCount(const TensorView& y) {
   int batches = 1;
   for (int axis = 0; axis + 2 < y.rank; ++axis) batches *= y.dims[axis];

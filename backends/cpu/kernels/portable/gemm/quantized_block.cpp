@@ -14,7 +14,7 @@ int32_t WeightZeroPoint(const QuantizedGemm& gemm, int output) {
   return ByteValue(gemm.w_zero_point.At(output), gemm.w_flip);
 }
 
-/// The byte that stands for 0 in an input channel.
+/// Returns the byte that represents 0 in an input channel.
 uint8_t ZeroByte(const QuantizedGemm& gemm, int channel) {
   return gemm.x_zero_point.data == nullptr ? uint8_t{0} : gemm.x_zero_point.At(channel);
 }

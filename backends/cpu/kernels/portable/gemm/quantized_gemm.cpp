@@ -250,7 +250,7 @@ void AddChunk(const QuantizedGemm& gemm, const Chunk& chunk, Block& block) {
   for (; left > 0; --left, sums += kLanes) AddTile<1>(gemm, chunk, block, position, sums);
 }
 
-/// With so few positions packing would cost more than it saves.
+/// With so few positions, packing would cost more than it saves.
 bool IsDotProduct(const QuantizedGemm& gemm, const Block& block) {
   constexpr int kFewPositions = 2;
   const bool one_tap = gemm.kernel[0] == 1 && gemm.kernel[1] == 1;

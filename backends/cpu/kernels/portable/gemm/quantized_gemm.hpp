@@ -1,10 +1,10 @@
-// GEMM of bytes, behind quantized convolution and matrix product, in integers: a tile of
+// Computes GEMMs of bytes in integers, for quantized convolution and matrix product: a tile of
 // neighbouring positions times a block of outputs.
 //
-// Any strides: weights less their zero points, and inputs, are first gathered into small buffers on
-// the stack as pairs of 16-bit words, which most processors multiply and add in one instruction.
-// The zero point of x is taken out of the sum: padding reads as the zero point, so that the same
-// amount is subtracted at every position.
+// It takes any strides: weights less their zero points, and inputs, are first gathered into small
+// buffers on the stack as pairs of 16-bit words, which most processors multiply and add in one
+// instruction. The zero point of x is subtracted from the sum afterwards: padding reads as the zero
+// point, so that the amount is the same at every position.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace tenon::cpu::portable {
 
-/// One number for each output or input channel, or (step 0) one for all. Null: none.
+/// Contains one number for each output or input channel, or (step 0) one for all. Null: none.
 template <typename T>
 struct PerChannel {
   const T* data = nullptr;
@@ -27,8 +27,8 @@ struct PerChannel {
   }
 };
 
-/// The sum of GemmShape of i8 and u8 elements. What becomes of it, attributes.hpp says (quantized
-/// convolution).
+/// Computes the sum of GemmShape of i8 and u8 elements. attributes.hpp (quantized convolution) says
+/// what becomes of it.
 struct QuantizedGemm : GemmShape {
   const uint8_t* x = nullptr;
   int32_t x_flip = 0;  ///< SignFlip of x's dtype
@@ -47,20 +47,20 @@ struct QuantizedGemm : GemmShape {
   QuantizedOutput output;
 };
 
-/// Number of independent parts; 0 if it has no outputs.
+/// Returns the number of independent parts; 0 if it has no outputs.
 [[nodiscard]] int GemmTasks(const QuantizedGemm& gemm);
 
 /// Computes part `task` of [0, GemmTasks).
 void RunGemmTask(const QuantizedGemm& gemm, int task);
 
-/// Of inputs 0 to 6 of a quantized convolution or matrix product: sets data and dtypes of x, w and
-/// y, the vectors of channels, and the output; no strides or extents.
+/// Takes inputs 0 to 6 of a quantized convolution or matrix product: sets data and dtypes of x, w
+/// and y, the vectors of channels, and the output, but no strides or extents.
 void SetQuantizedOperands(const OpCall& call, const QuantizedOutput& output, QuantizedGemm& gemm);
 
-/// Moves y on by `elements`.
+/// Advances y by `elements`.
 void MoveOutput(QuantizedGemm& gemm, ptrdiff_t elements);
 
-/// Moves the vectors of output channels on by `outputs`.
+/// Advances the vectors of output channels by `outputs`.
 void SkipOutputs(QuantizedGemm& gemm, ptrdiff_t outputs);
 
 }  // namespace tenon::cpu::portable

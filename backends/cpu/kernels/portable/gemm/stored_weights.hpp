@@ -1,4 +1,4 @@
-// Weights of a float GEMM as the plan stores them, read as f32.
+// Reads the weights of a float GEMM, in the form that the plan stores, as f32.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace tenon::cpu::portable {
 
-/// f32 as they are, f16 exactly, i8 as the rounded product with their output's scale: the values of
-/// a model with f32 weights that were converted beforehand.
+/// Reads f32 unchanged, f16 exactly, and i8 as the rounded product with their output's scale: the
+/// values of a model whose weights were converted to f32 beforehand.
 struct StoredWeights {
   const void* data = nullptr;
   DType dtype = DType::kF32;      ///< f32, f16 or i8
@@ -21,8 +21,8 @@ struct StoredWeights {
   [[nodiscard]] bool IsPlain() const { return dtype == DType::kF32; }
   [[nodiscard]] const float* Plain() const { return static_cast<const float*>(data); }
 
-  /// Writes the `count` weights of output `output` that lie at `first`, `step` apart, to `to`,
-  /// `to_step` apart. In elements.
+  /// Writes the `count` weights of output `output` that begin at `first`, `step` apart, to `to`,
+  /// `to_step` apart. All are in elements.
   void Read(int64_t first, int64_t step, int count, int64_t output, float* to,
             int64_t to_step) const {
     if (dtype == DType::kI8) {
@@ -39,7 +39,7 @@ struct StoredWeights {
   }
 };
 
-/// Of the op's inputs `weights` and, where the weights are i8, `scale`.
+/// Returns those of the op's input `weights` and, where the weights are i8, of input `scale`.
 [[nodiscard]] inline StoredWeights StoredWeightsOf(const OpCall& call, int weights, int scale) {
   StoredWeights stored;
   stored.data = call.Input(weights).data;

@@ -1,8 +1,8 @@
-// GEMM of floats, behind convolution and matrix product: a tile of neighbouring positions
-// times a block of outputs, kept in registers while the inputs are summed up.
+// Computes GEMMs of floats, for convolution and matrix product: a tile of neighbouring positions
+// times a block of outputs stays in registers while the inputs are summed.
 //
-// Any strides: a block of weights is first gathered into a small buffer on the stack, outputs
-// innermost, so that the sum runs over vectors of outputs whatever the layouts of x, w and y are.
+// It takes any strides: a block of weights is first gathered into a small buffer on the stack,
+// outputs innermost, so that the sum runs over vectors of outputs for all layouts of x, w and y.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@
 
 namespace tenon::cpu::portable {
 
-/// A term added before the activation; `data` null: none. Strides are in elements, 0 repeats.
+/// Is a term added before the activation; `data` null: none. Strides are in elements, and 0
+/// repeats.
 struct Addend {
   const float* data = nullptr;
   ptrdiff_t output = 0;
@@ -22,7 +23,7 @@ struct Addend {
   ptrdiff_t column = 0;
 };
 
-/// y = activation(addends + the sum of GemmShape). An addend may be y itself.
+/// Computes y = activation(addends + the sum of GemmShape). An addend may be y itself.
 struct TileGemm : GemmShape {
   const float* x = nullptr;
   const uint8_t* x_bytes = nullptr;  ///< if not null x is this, less x_mean[i]
@@ -39,7 +40,7 @@ struct TileGemm : GemmShape {
   Activation activation;
 };
 
-/// Number of independent parts; 0 if it has no outputs.
+/// Returns the number of independent parts; 0 if it has no outputs.
 [[nodiscard]] int GemmTasks(const TileGemm& gemm);
 
 /// Computes part `task` of [0, GemmTasks).

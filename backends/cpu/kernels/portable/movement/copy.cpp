@@ -9,7 +9,7 @@
 namespace tenon::cpu::portable {
 namespace {
 
-/// True if both hold the elements in the same order without gaps.
+/// Returns true if both have the elements in the same order without gaps.
 bool IsOnePiece(const TensorView& a, const TensorView& b) {
   return (a.IsChannelsLast() && b.IsChannelsLast()) || (a.IsRowMajor() && b.IsRowMajor());
 }
@@ -38,7 +38,7 @@ struct [[gnu::may_alias]] FourWords {
 };
 #endif
 
-/// In words, as many as small cores move at once: small C libraries copy byte by byte.
+/// Copies words, as many as small cores move at once: small C libraries copy byte by byte.
 void CopyBytes(char* to, const char* from, size_t bytes) {
   constexpr size_t kStep = 4 * sizeof(FourWords);
   const auto low_bits = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);

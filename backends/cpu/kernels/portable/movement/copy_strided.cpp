@@ -61,7 +61,7 @@ class VectorBlock {
 };
 #endif
 
-/// Rows of exactly `kColumns` elements side by side: interleaves as many planes.
+/// Takes rows of exactly `kColumns` contiguous elements: it interleaves as many planes.
 template <typename T, int kColumns>
 void Interleave(const Tile& tile) {
   using Word [[gnu::may_alias]] = T;

@@ -1,4 +1,4 @@
-// Ops that are one strided copy, or one of each input.
+// These ops are one strided copy, or one for each input.
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/strided.hpp"
 #include "runtime/ops/attributes.hpp"

@@ -1,4 +1,4 @@
-// What the two poolings share: the walk over output positions and blocks of channels.
+// Walks over output positions and blocks of channels, for both kinds of pooling.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,11 @@
 
 namespace tenon::cpu::portable {
 
-/// Channels that are pooled together, so that loops over them run as vectors in channels-last.
+/// Is the number of channels that are pooled together, so that loops over them are vectorised in
+/// channels-last.
 inline constexpr int kPoolLanes = 16;
 
-/// One output position of one image, a block of channels.
+/// Is one output position of one image, with a block of channels.
 struct PoolBlock {
   ptrdiff_t x;   ///< offset of the first channel at row 0, column 0
   ptrdiff_t y;   ///< offset of the output of the first channel
@@ -59,12 +60,12 @@ void ForEachPoolBlock(const KernelCall& call, const Body& body) {
   });
 }
 
-/// True if the op gives sums, for a part that comes later to add to.
+/// Returns true if the op's output is sums, to which a later part adds.
 [[nodiscard]] inline bool GivesSums(const TensorView& y) {
   return y.dtype == DType::kI32 || y.dtype == DType::kI16;
 }
 
-/// The sums of the parts before, of a block's channels. They wrap.
+/// Loads the sums of the parts before, for a block's channels. They wrap.
 inline void LoadSums(const TensorView& before, const PoolBlock& block, int32_t* sums) {
   ptrdiff_t at = 0;
   for (int i = 0; i < 4; ++i) at += ptrdiff_t{block.place[i]} * before.strides[i];
@@ -90,12 +91,13 @@ inline void StoreSums(const int32_t* sums, const PoolBlock& block, const TensorV
   }
 }
 
-/// The first tap that is not before position 0. Windows may begin far outside (pads up to 2^28).
+/// Returns the first tap that is not before position 0. Windows may begin far outside (pads up to
+/// 2^28).
 [[nodiscard]] inline int FirstTapInside(int first_position, int dilation) {
   return first_position >= 0 ? 0 : (dilation - 1 - first_position) / dilation;
 }
 
-/// Calls `body(offset)` with the offset, from the block's x, of every tap that lies inside x.
+/// Calls `body(offset)` with the offset, from the block's x, of every tap that is inside x.
 template <typename Body>
 void ForEachTap(const PoolAttributes& attributes, const TensorView& x, const PoolBlock& block,
                 const Body& body) {
@@ -112,14 +114,14 @@ void ForEachTap(const PoolAttributes& attributes, const TensorView& x, const Poo
   }
 }
 
-/// Taps of one axis that lie in [low, high). Windows and padding have up to 2^28.
+/// Counts the taps of one axis in [low, high). Windows and padding have up to 2^28.
 [[nodiscard]] inline int TapsInside(int first, int dilation, int kernel, int low, int high) {
   const int begin = FirstTapInside(first - low, dilation);
   const int end = FirstTapInside(first - high, dilation);
   return (end < kernel ? end : kernel) - begin;
 }
 
-/// How many taps of a window count in its average.
+/// Returns how many taps of a window count in its average.
 [[nodiscard]] inline int64_t CountedTaps(const PoolAttributes& attributes, const TensorView& x,
                                          const PoolBlock& block) {
   const int first[2] = {block.row, block.column};

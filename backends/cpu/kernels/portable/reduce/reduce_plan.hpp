@@ -1,4 +1,4 @@
-// What the reductions share: which elements make an output, and the walk over them.
+// Says which elements make an output of a reduction, and walks over them.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tenon::cpu::portable {
 
-/// Outputs that are reduced together.
+/// Is the number of outputs that are reduced together.
 inline constexpr int kReduceLanes = 16;
 
 /// The dimensions of one reduction: `kept` ones make outputs, `reduced` ones are summed over, the
@@ -30,10 +30,10 @@ struct ReducePlan {
   int64_t reduced_count = 1;
 };
 
-/// Of ReduceAttributes, whose struct the op's may begin with.
+/// Plans ReduceAttributes, with which the op's attributes must begin.
 [[nodiscard]] ReducePlan PlanReduction(const OpCall& call);
 
-/// A block of lanes.
+/// Is a block of lanes.
 struct Reduction {
   ptrdiff_t x;  ///< offset of the first lane's first element
   ptrdiff_t y;  ///< offset of the first lane's output

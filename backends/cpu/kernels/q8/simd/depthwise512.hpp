@@ -1,5 +1,5 @@
-// Quantized depthwise convolution by dot products of four bytes: the bytes of four taps are
-// interleaved channel by channel, so that each 32-bit sum is of one channel.
+// Quantized depthwise convolution by dot products of four bytes. The bytes of four taps are
+// interleaved by channel, so that each 32-bit sum belongs to one channel.
 #pragma once
 
 #include "backends/cpu/kernels/q8/byte_routines.hpp"
@@ -7,8 +7,8 @@
 
 namespace tenon::cpu::q8::avx512 {
 
-/// Sums or taps of a block of as many channels as V has bytes. No array: the compiler would keep
-/// one in memory.
+/// Contains the sums or taps of a block of as many channels as V has bytes. It is no array, because
+/// the compiler would keep an array in memory.
 template <typename V>
 struct Sums {
   V a;
@@ -17,7 +17,7 @@ struct Sums {
   V d;
 };
 
-/// One block of one call: what all its pixels share.
+/// Contains what all pixels of one block of one call share.
 template <typename V, bool kPartial, bool kFixedPoint>
 struct DepthwiseBlock {
   using R = Register<V>;
@@ -54,7 +54,7 @@ struct DepthwiseBlock {
             High16(high_ab, high_cd)};
   }
 
-  /// One column of a 3x3 window.
+  /// Loads one column of a 3x3 window.
   [[gnu::always_inline]] Sums<V> LoadColumn(int64_t column) const {
     return Interleave(LoadTap(call.taps[0], column), LoadTap(call.taps[1], column),
                       LoadTap(call.taps[2], column), R::Zeros());
@@ -104,9 +104,9 @@ struct DepthwiseBlock {
     }
   }
 
-  // Pixels are computed in pairs, so that weights are loaded once for two; factors too, but for
-  // those of fixed point, which the registers do not hold: storing in between has them loaded
-  // again. The second of the last pair may be one too many.
+  // Pixels are computed in pairs, so that weights and float factors are loaded once for two.
+  // Fixed-point factors do not fit into the registers, so that the stores in between force a second
+  // load. The second pixel of the last pair may be one too many.
   [[gnu::always_inline]] void ApplyEpilogue(const Sums<V>& sums, const Sums<V>& next,
                                             int pixel) const {
     const V y = Requantized(sums);
@@ -116,7 +116,7 @@ struct DepthwiseBlock {
     if constexpr (!kFixedPoint) StorePixel(y, pixel);
   }
 
-  /// 3x3: every column is interleaved once, for the three windows that it is part of.
+  /// Computes 3x3 windows: every column is interleaved once for the three windows that contain it.
   [[gnu::always_inline]] void RunStride1() const {
     const Sums<V> first = LoadColumn(call.first);
     const Sums<V> second = LoadColumn(call.first + 1);

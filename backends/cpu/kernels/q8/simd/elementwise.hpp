@@ -1,5 +1,6 @@
 // Elementwise kernels on bytes as plain loops, which the compiler turns into the instruction set's
-// vectors. Bits are those of requantize.hpp, whose functions are said anew: see byte_routines.hpp.
+// vectors. They give the bits of requantize.hpp, whose functions they repeat for the reason that
+// byte_routines.hpp gives.
 //
 // TENON_Q8_ISA names the namespace, so that each instruction set has functions of its own.
 #pragma once
@@ -18,7 +19,7 @@
 
 namespace tenon::cpu::q8::TENON_Q8_ISA {
 
-/// Kept within what every output of 8 bits saturates at; NaN gives 0.
+/// Limits x to a range that saturates every output of 8 bits; NaN gives 0.
 [[gnu::always_inline]] static inline float Bounded(float x) {
   constexpr float kMost = 1024.0F;
   const float number = x == x ? x : 0.0F;
@@ -26,8 +27,8 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
   return below > -kMost ? below : -kMost;
 }
 
-/// The nearest integer, halves to even, of a bounded value: the sum with 1.5 * 2^23 has no bits
-/// behind the point.
+/// Rounds a bounded value to the nearest integer, halves to even: its sum with 1.5 * 2^23 has no
+/// fractional bits.
 [[gnu::always_inline]] static inline int32_t RoundedEven(float x) {
   constexpr int32_t kBits = 0x4B400000;
   const float shifted = Bounded(x) + 12582912.0F;
@@ -36,7 +37,7 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
   return bits - kBits;
 }
 
-/// The same with halves away from zero.
+/// Rounds likewise, but halves away from zero.
 [[gnu::always_inline]] static inline int32_t RoundedAway(float x) {
   const float bounded = Bounded(x);
   const float size = bounded < 0.0F ? -bounded : bounded;
@@ -55,7 +56,7 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
   return high < 0 ? static_cast<int32_t>(0U - static_cast<uint32_t>(rounded)) : rounded;
 }
 
-/// `rounded` is within 2^31 less 2^8 of zero, or saturates all the same.
+/// Makes the output's byte; `rounded` must be within 2^31 - 2^8 of zero, or saturate in any case.
 [[gnu::always_inline]] static inline uint8_t ToByte(const ByteOutput& output, int32_t rounded) {
   constexpr int32_t kFar = 1024;
   const int32_t near_low = rounded > -kFar ? rounded : -kFar;
@@ -69,7 +70,7 @@ namespace tenon::cpu::q8::TENON_Q8_ISA {
   return static_cast<int8_t>(static_cast<uint8_t>(byte ^ flip));
 }
 
-/// z = ToByte(function(x - zero point, y - zero point)).
+/// Computes z = ToByte(function(x - zero point, y - zero point)).
 template <typename Function>
 [[gnu::always_inline]] static inline void MapBytes(const BinaryCall& call,
                                                    const Function& function) {

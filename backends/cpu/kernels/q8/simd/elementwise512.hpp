@@ -1,5 +1,5 @@
-// Sums of bytes, and bytes of floats, 64 at a time. What might leave the range of a conversion goes
-// the way of elementwise.hpp.
+// Adds bytes, and makes bytes of floats, 64 at a time. Calls whose values might leave the range of
+// a conversion use elementwise.hpp.
 #pragma once
 
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
@@ -7,7 +7,7 @@
 
 namespace tenon::cpu::q8::avx512 {
 
-/// 64 elements as numbers of 32 bits (or floats), in the order in which Narrowed takes them.
+/// Contains 64 elements as 32-bit integers (or floats), in the order in which Narrowed takes them.
 template <typename V>
 struct Quarters {
   V a;
@@ -19,7 +19,7 @@ struct Quarters {
 using WideIntegers = Quarters<__m512i>;
 using WideFloats = Quarters<__m512>;
 
-/// Bytes of i8, less `zero_point`.
+/// Returns bytes of i8 less `zero_point`.
 [[gnu::always_inline]] static inline WideIntegers Widened(__m512i bytes, __m512i zero_point) {
   const __m512i zeros = _mm512_setzero_si512();
   const __m512i low = Low8(zeros, bytes);
@@ -31,7 +31,7 @@ using WideFloats = Quarters<__m512>;
           widen(High16(zeros, high))};
 }
 
-/// The output's bytes for rounded results.
+/// Makes the output's bytes from rounded results.
 struct Narrow {
   __m512i zero_point;
   __m512i least;
@@ -61,7 +61,8 @@ template <typename X, typename Function>
   return Quarters<decltype(f(x.a, y.a))>{f(x.a, y.a), f(x.b, y.b), f(x.c, y.c), f(x.d, y.d)};
 }
 
-/// z = function(x, y), of integers less their zero points to rounded ones.
+/// Computes z = function(x, y); the function takes integers less their zero points and returns
+/// rounded ones.
 template <typename Function>
 [[gnu::always_inline]] static inline void MapSixtyFour(const BinaryCall& call,
                                                        const Function& function) {
@@ -84,7 +85,8 @@ template <typename Function>
   StoreFirst(call.z + i, rest, narrow.Of(function(x, y)));
 }
 
-/// Results far inside the integers of a conversion, and no NaN on the way.
+/// Returns whether all results are far inside the integers of a conversion and no NaN arises on the
+/// way.
 [[gnu::always_inline]] static inline bool IsTameSum(const BinaryCall& call) {
   const float most = 255.0F * call.x_scale + 255.0F * call.y_scale;
   return most / call.z_scale < 1048576.0F;  // false for NaN
@@ -107,7 +109,7 @@ static void SumOfFloats(const BinaryCall& call) {
 
 using Factor = ShiftedMultiplier<__m512i>;
 
-/// `factor` with a further shift to the left.
+/// Returns `factor` with a further shift to the left.
 [[gnu::always_inline]] static inline Factor MakeFactor(const FixedPointFactor& factor,
                                                        int32_t left_shift) {
   const __m512i multiplier = _mm512_set1_epi32(factor.multiplier);
@@ -119,8 +121,8 @@ using Factor = ShiftedMultiplier<__m512i>;
           _mm512_set1_epi32(factor.right == 0 ? 0 : -1)};
 }
 
-/// What `factor` makes of numbers of at most `most`, as far as FixedPointProduct takes them; less
-/// than 0 where it does not.
+/// Returns the largest product of `factor` and numbers of at most `most`; less than 0 where
+/// FixedPointProduct cannot take them.
 [[gnu::always_inline]] static inline double MostAfter(double most, const FixedPointFactor& factor,
                                                       int32_t left_shift) {
   const double doubled =
@@ -160,7 +162,8 @@ static void RunBinary512(const BinaryCall& call) {
   add ? SumOfFloats<true>(call) : SumOfFloats<false>(call);
 }
 
-/// Quotients of 16 floats: NaN gives 0; what lies below the integers saturates by itself.
+/// Rounds the quotients of 16 floats: NaN gives 0, and values below the integers saturate by
+/// themselves.
 [[gnu::always_inline]] static inline __m512i RoundedQuotient(__m512 quotient) {
   const __mmask16 numbers = _mm512_cmp_ps_mask(quotient, quotient, _CMP_ORD_Q);
   const __m512 bounded = _mm512_maskz_min_ps(numbers, quotient, _mm512_set1_ps(1048576.0F));
@@ -173,14 +176,14 @@ template <typename Quotient>
   const Narrow narrow(call.output);
   int i = 0;
   for (; i + 64 <= call.count; i += 64) {
-    // Widened's order: registers hold every fourth quarter of the 128-bit lanes.
+    // This is Widened's order: each register contains every fourth quarter of the 128-bit lanes.
     const __m512 a = _mm512_loadu_ps(call.x + i);
     const __m512 b = _mm512_loadu_ps(call.x + i + 16);
     const __m512 c = _mm512_loadu_ps(call.x + i + 32);
     const __m512 d = _mm512_loadu_ps(call.x + i + 48);
     const WideIntegers rounded =
         Each(WideFloats{a, b, c, d}, [&](__m512 x) { return RoundedQuotient(quotient(x)); });
-    // Lanes of 4 bytes lie by quarters: 0 4 8 12 of each register first.
+    // Groups of 4 bytes are ordered by quarters: 0 4 8 12 of each register come first.
     const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
     Store(call.y + i, _mm512_permutexvar_epi32(order, narrow.Of(rounded)));
   }

@@ -1,5 +1,5 @@
-// AVX2: pairs of 16-bit products. (The instruction for bytes saturates, which is not exact.) A tile
-// of up to 4 pixels by 16 channels stays in registers.
+// The AVX2 GEMM multiplies pairs of 16-bit numbers. (The instruction for bytes saturates, which is
+// not exact.) A tile of up to 4 pixels by 16 channels stays in registers.
 #include <immintrin.h>
 
 #include <cstring>
@@ -26,7 +26,7 @@ int WeightPlace(int p, int k, int) {
   return _mm256_cvtepi8_epi16(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
 }
 
-/// Sums of `kPixels` by 16 channels to `sums`, rows of kMostWidth.
+/// Writes the sums of `kPixels` by 16 channels to `sums`, whose rows have kMostWidth entries.
 template <int kPixels>
 void RunTile(const GemmCall& call, const uint8_t* x, int first, int32_t* sums) {
   const __m256i flip = _mm256_set1_epi32(static_cast<int32_t>(call.flip));
@@ -71,7 +71,7 @@ void RunTile(const GemmCall& call, const uint8_t* x, int first, int32_t* sums) {
   }
 }
 
-/// 16 rounded products as bytes.
+/// Packs 16 rounded products into bytes.
 [[gnu::always_inline]] inline __m128i Pack(__m256i a, __m256i b, const GemmEpilogue& epilogue) {
   const __m256i words =
       _mm256_adds_epi16(_mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xD8),
@@ -103,7 +103,7 @@ void RunTile(const GemmCall& call, const uint8_t* x, int first, int32_t* sums) {
   return high;
 }
 
-/// Outputs of one pixel from its sums.
+/// Stores the outputs of one pixel from its sums.
 void RequantizePixel(const GemmCall& call, const int32_t* sums, uint8_t* y) {
   const GemmGroup& group = *call.group;
   const EpilogueKind kind = call.epilogue->kind;

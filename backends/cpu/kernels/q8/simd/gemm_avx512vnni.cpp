@@ -1,5 +1,5 @@
-// AVX-512 with VNNI: one instruction multiplies and adds 16 channels by four bytes of x. A tile of
-// up to 6 pixels by 64 channels stays in registers.
+// In AVX-512 with VNNI, one instruction multiplies and adds 16 channels by four bytes of x. A tile
+// of up to 6 pixels by 64 channels stays in registers.
 #include <immintrin.h>
 
 #include <cstring>
@@ -33,7 +33,7 @@ int WeightPlace(int p, int k, int) { return p * kDepthStep + k; }
   return _mm512_set1_epi32(four);
 }
 
-/// Sums of a tile.
+/// Contains the sums of a tile.
 template <int kPixels, int kVectors>
 struct Tile {
   __m512i sums[kPixels][kVectors];
@@ -46,7 +46,7 @@ struct Tile {
     }
   }
 
-  /// One step: four bytes of each pixel.
+  /// Adds one step: four bytes of each pixel.
   [[gnu::always_inline]] void Add(const uint8_t* x, int64_t step, const int8_t* weights,
                                   __m512i flip) {
     __m512i w[kVectors];
@@ -62,7 +62,7 @@ struct Tile {
     }
   }
 
-  /// One body for whole steps and the last: with two, the compiler runs out of registers.
+  /// There is one body for whole steps and the last: with two, the compiler runs out of registers.
   [[gnu::always_inline]] void AddTaps(const GemmCall& call, const uint8_t* x) {
     const __m512i flip = _mm512_set1_epi32(static_cast<int32_t>(call.flip));
     const int8_t* weights = call.group->weights;
@@ -144,7 +144,7 @@ template <int kVectors>
   }
 }
 
-/// Which vector is packed as the `part`-th of four that begin at pixel `i`.
+/// Says which vector is packed as the `part`-th of four that begin at pixel `i`.
 template <int kVectors>
 constexpr int PartVector(int part) {
   if (kVectors >= 3) return part < kVectors ? part : kVectors - 1;
@@ -251,7 +251,7 @@ template <int kPixels, int kVectors>
   return doubtful;
 }
 
-/// Sums of a tile to memory, then one by one to outputs.
+/// Stores the sums of a tile to memory, and then makes outputs of them one by one.
 template <int kPixels, int kVectors>
 [[gnu::noinline]] void RunExactTile(const GemmCall& call, const uint8_t* x, uint8_t* y) {
   alignas(64) int32_t sums[kPixels][kVectors * kLanes];

@@ -1,4 +1,4 @@
-// Plain loops, which compilers turn into vectors of whatever the processor has.
+// This GEMM is plain loops, which compilers turn into vectors of whatever the processor has.
 #include <cstring>
 
 #include "backends/cpu/kernels/q8/gemm_routines.hpp"

@@ -1,6 +1,6 @@
-// NEON without dot products: bytes widened to 16 bits, products by lane. (Sums of two products of
-// bytes do not fit 16 bits where both are 2^14.) A tile of up to 4 pixels by 16 channels stays in
-// registers.
+// The NEON GEMM without dot products widens bytes to 16 bits and multiplies by lane. (Sums of two
+// products of bytes do not fit 16 bits where both are 2^14.) A tile of up to 4 pixels by 16
+// channels stays in registers.
 #include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
 
 namespace tenon::cpu::q8 {

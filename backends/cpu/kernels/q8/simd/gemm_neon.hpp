@@ -1,5 +1,5 @@
-// How both forms of the NEON GEMM cut a call into tiles, and make outputs of their sums. Included
-// by gemm_neon*.cpp only: no function here has external linkage.
+// Cuts a call into tiles and makes outputs of their sums, for both forms of the NEON GEMM. Only
+// gemm_neon*.cpp include it: no function here has external linkage.
 #pragma once
 
 #include <arm_neon.h>
@@ -18,20 +18,21 @@ int ChannelAt(int p, int) { return p; }
   return vcvtnq_s32_f32(vmulq_f32(vcvtq_f32_s32(sums), vld1q_f32(group.factor + p)));
 }
 
-/// Both roundings of the definition (requantize.hpp), as integers. Of a tame group no instruction
-/// saturates.
+/// Applies both roundings of the definition (requantize.hpp) in integers. In a tame group no
+/// instruction saturates.
 [[gnu::always_inline]] inline int32x4_t FixedPoint(const GemmGroup& group, int p, int32x4_t sums) {
   const int32x4_t shift = vld1q_s32(group.shift + p);
   const int32x4_t zero = vdupq_n_s32(0);
   const int32x4_t right = vminq_s32(shift, zero);
   const int32x4_t shifted = vshlq_s32(sums, vmaxq_s32(shift, zero));
   const int32x4_t high = vqrdmulhq_s32(shifted, vld1q_s32(group.multiplier + p));
-  // The instruction rounds halves up, the definition away from zero.
+  // The instruction rounds halves up, but the definition rounds them away from zero.
   const int32x4_t away = vshrq_n_s32(vandq_s32(high, right), 31);
   return vrshlq_s32(vaddq_s32(high, away), right);
 }
 
-/// What a factor a little too large and one a little too small agree on is exact.
+/// Rounds once. A result is exact if a factor a little too large and one a little too small agree
+/// on it.
 [[gnu::always_inline]] inline int32x4_t FixedPointOnce(const GemmGroup& group, int p,
                                                        int32x4_t sums, int32x4_t& unlike) {
   const float32x4_t value = vcvtq_f32_s32(sums);
@@ -44,7 +45,7 @@ int ChannelAt(int p, int) { return p; }
   return high;
 }
 
-/// 16 rounded products as bytes.
+/// Packs 16 rounded products into bytes.
 [[gnu::always_inline]] inline int8x16_t Pack(const int32x4_t* rounded,
                                              const GemmEpilogue& epilogue) {
   const int16x8_t zero_point = vdupq_n_s16(static_cast<int16_t>(epilogue.zero_point));
@@ -57,10 +58,11 @@ int ChannelAt(int p, int) { return p; }
   return veorq_s8(bounded, vreinterpretq_s8_u32(vdupq_n_u32(epilogue.flip)));
 }
 
-/// How sums become bytes here; other kinds, and groups that are not tame, go one by one.
+/// Says how sums become bytes here; other kinds, and groups that are not tame, are computed one by
+/// one.
 enum class Rounder { kHalfEven, kFixedPoint, kFixedPointOnce };
 
-/// Outputs of one pixel from its sums.
+/// Stores the outputs of one pixel from its sums.
 template <Rounder kRounder>
 void RequantizePixel(const GemmRoutines& routines, const GemmCall& call, const int32_t* sums,
                      uint8_t* y) {
@@ -121,15 +123,16 @@ PixelEpilogue EpilogueOf(const GemmCall& call) {
   for (int v = 0; v < 4; ++v) vst1q_s32(to + pixel * kMostWidth + first + v * 4, sums[v]);
 }
 
-/// The four bytes at `from`, as i8.
+/// Returns the four bytes at `from` as i8.
 [[gnu::always_inline]] inline int32_t LoadFour(const uint8_t* from, uint32_t flip) {
   uint32_t four;
   __builtin_memcpy(&four, from, sizeof four);
   return static_cast<int32_t>(four ^ flip);
 }
 
-/// Sums of kPixels pixels by 16 channels of the group, from channel `first` on, to `to`, rows of
-/// kMostWidth. Isa::AddTap adds one tap's, whose bytes are at `tap`, and moves the weights on.
+/// Writes the sums of kPixels pixels by 16 channels of the group, from channel `first` on, to `to`,
+/// whose rows have kMostWidth entries. Isa::AddTap adds the products of the tap at `tap` and
+/// advances the pointer to the weights.
 template <typename Isa, int kPixels>
 void RunTile(const GemmCall& call, const uint8_t* x, int first, int32_t* to) {
   const int8_t* weights = call.group->weights + int64_t{first} * kDepthStep;
@@ -143,7 +146,7 @@ void RunTile(const GemmCall& call, const uint8_t* x, int first, int32_t* to) {
   for (int i = 0; i < kPixels; ++i) StoreSums(sums[i], i, first, to);
 }
 
-/// GemmRoutines::run.
+/// Is GemmRoutines::run.
 template <typename Isa>
 void Run(const GemmCall& call) {
   using TileFunction = void (*)(const GemmCall&, const uint8_t*, int, int32_t*);

@@ -1,17 +1,17 @@
-// NEON with dot products of four bytes (FEAT_DotProd): a tile of up to 4 pixels by 16 channels
-// stays in registers, and 16 bytes of a pixel are loaded at once.
+// The NEON GEMM with dot products of four bytes (FEAT_DotProd) keeps a tile of up to 4 pixels by 16
+// channels in registers and loads 16 bytes of a pixel at once.
 #include "backends/cpu/kernels/q8/simd/gemm_neon.hpp"
 
 namespace tenon::cpu::q8 {
 namespace {
 
-/// Four channels to a register, the four bytes of each side by side.
+/// A register has four channels, the four bytes of each next to each other.
 int WeightPlace(int p, int k, int) {
   const int block = p / kTileWidth;
   return (block * kTileWidth + p % kTileWidth) * kDepthStep + k;
 }
 
-/// 16 channels' weights of one step.
+/// Loads 16 channels' weights of one step.
 [[gnu::always_inline]] inline void LoadWeights(const int8_t* from, int8x16_t* weights) {
 #pragma GCC unroll 4
   for (int v = 0; v < 4; ++v) weights[v] = vld1q_s8(from + v * 16);
@@ -31,7 +31,7 @@ template <int kPixels, int kLane>
   }
 }
 
-/// Four bytes of a pixel at a time, 16 where there are as many.
+/// Multiplies four bytes of a pixel at a time, or 16 where there are as many.
 struct DotProducts {
   static const GemmRoutines& Routines() { return kNeonDotGemmRoutines; }
 

@@ -1,5 +1,5 @@
-// Registers of 512, 256 and 128 bits under the same names, for AVX-512 with VNNI. Included by
-// routines_avx512.cpp only.
+// Gives registers of 512, 256 and 128 bits the same names, for AVX-512 with VNNI. Only
+// routines_avx512.cpp includes it.
 #pragma once
 
 #include <immintrin.h>
@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #define TENON_LANES [[gnu::always_inline]] static inline
-// One operation of two registers, of every width.
+// Defines one operation on two registers for every width.
 #define TENON_LANES_BINARY(Name, operation)                                           \
   TENON_LANES __m512i Name(__m512i x, __m512i y) { return _mm512_##operation(x, y); } \
   TENON_LANES __m256i Name(__m256i x, __m256i y) { return _mm256_##operation(x, y); } \
@@ -30,10 +30,10 @@ TENON_LANES_BINARY(ShiftLeft, sllv_epi32)
 TENON_LANES_BINARY(ShiftRightSigned, srav_epi32)
 TENON_LANES_BINARY(MultiplyEven, mul_epi32)
 
-/// The odd elements of each four, twice.
+/// Takes the odd elements of each four, each of them twice.
 constexpr _MM_PERM_ENUM kOddTwice = _MM_PERM_DDBB;
 
-/// What a register's type does not tell the compiler by itself.
+/// Gives what the compiler cannot tell from a register's type.
 template <typename V>
 struct Register;
 
@@ -78,9 +78,9 @@ TENON_LANES_REGISTER(__m512i, __m512, __mmask64, _mm512, 512)
 TENON_LANES_REGISTER(__m256i, __m256, __mmask32, _mm256, 256)
 TENON_LANES_REGISTER(__m128i, __m128, __mmask16, _mm, 128)
 
-/// The parameters of FixedPointProduct in registers. `odd_multiplier` has each odd element before
-/// where it stands in `multiplier`; `doubling` is one more than the shift to the left, `half`
-/// 2^(right - 1) and `away` -1, both 0 where `right` is 0.
+/// Contains the parameters of FixedPointProduct in registers. `odd_multiplier` has each odd element
+/// one place before its place in `multiplier`; `doubling` is one more than the shift to the left.
+/// `half` is 2^(right - 1) and `away` is -1, but both are 0 where `right` is 0.
 template <typename V>
 struct ShiftedMultiplier {
   V multiplier;
@@ -91,9 +91,9 @@ struct ShiftedMultiplier {
   V away;
 };
 
-/// x * multiplier * 2^(left - right - 31) in two roundings, as FixedPointMultiply of
-/// requantize.hpp; x shifted by `doubling` is at most 2^31 - 1 in size, so that the upper halves of
-/// the products are what is wanted.
+/// Returns x * multiplier * 2^(left - right - 31) with two roundings, as FixedPointMultiply of
+/// requantize.hpp does. x shifted by `doubling` is at most 2^31 - 1 in size, so that the upper
+/// halves of the products are the result of the first rounding.
 template <typename V>
 [[gnu::always_inline]] static inline V FixedPointProduct(V x, const ShiftedMultiplier<V>& factor) {
   const V doubled = ShiftLeft(x, factor.doubling);

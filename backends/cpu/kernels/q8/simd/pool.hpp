@@ -1,5 +1,5 @@
-// Pooling of one output position, channels in lanes. The last vector of channels overlaps the one
-// before, which computes some of them twice.
+// Pools one output position with channels in lanes. The last vector of channels overlaps the one
+// before it, so that some channels are computed twice.
 #pragma once
 
 #include "backends/cpu/kernels/q8/simd/elementwise.hpp"
@@ -10,7 +10,7 @@ template <int kCount>
 struct VectorOf {
   using Bytes [[gnu::vector_size(kCount)]] = int8_t;
   using Integers [[gnu::vector_size(kCount * 4)]] = int32_t;
-  using Sums [[gnu::vector_size(kCount * 4)]] = uint32_t;  // wrap
+  using Sums [[gnu::vector_size(kCount * 4)]] = uint32_t;  // unsigned sums wrap
 };
 
 /// Calls `body(tap)` for every tap of the window, at `channel`.
@@ -24,7 +24,8 @@ template <typename Body>
   }
 }
 
-/// Calls `body(channel)` so that the runs of kCount channels from there on cover all.
+/// Calls `body(channel)` so that the runs of kCount channels from each `channel` on cover all of
+/// them.
 template <int kCount, typename Body>
 [[gnu::always_inline]] static inline void ForEachRun(const PoolCall& call, const Body& body) {
   int channel = 0;
@@ -64,7 +65,7 @@ static void RunMaxPool(const PoolCall& call) {
   }
 }
 
-/// sum / divisor, halves away from zero.
+/// Returns sum / divisor, with halves rounded away from zero.
 [[gnu::always_inline]] static inline int32_t Quotient(int32_t sum, int64_t divisor) {
   const int64_t half = divisor / 2;
   const int64_t quotient = (sum >= 0 ? int64_t{sum} + half : int64_t{sum} - half) / divisor;

@@ -1,4 +1,4 @@
-// AVX2: products of 16-bit pairs, 16 channels at a time.
+// The AVX2 routines multiply 16-bit pairs, 16 channels at a time.
 #define TENON_Q8_ISA avx2
 #define TENON_BYTES_WIDTH 32
 
@@ -22,7 +22,7 @@ struct Sums {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
 }
 
-/// The bytes of 16 channels, of which `channels` are there.
+/// Loads the bytes of 16 channels, of which `channels` exist.
 [[gnu::always_inline]] inline __m128i LoadBytes(const uint8_t* from, int channels) {
   if (channels >= kBlock) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   alignas(16) uint8_t bytes[kBlock] = {};

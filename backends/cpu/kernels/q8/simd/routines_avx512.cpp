@@ -1,4 +1,4 @@
-// AVX-512 with byte dot products (VNNI).
+// These routines use AVX-512 with byte dot products (VNNI).
 #define TENON_Q8_ISA avx512
 #define TENON_BYTES_WIDTH 64
 

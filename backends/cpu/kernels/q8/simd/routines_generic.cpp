@@ -1,5 +1,5 @@
-// Plain C++ for every processor; and what takes any bits for its constants, where the others need
-// factors whose products stay in range.
+// These routines are plain C++ for every processor. They also run ops whose constants have any
+// value, where the other routines need factors whose products stay in range.
 #define TENON_Q8_ISA generic
 #define TENON_BYTES_WIDTH 16
 

@@ -1,5 +1,5 @@
-// NEON of 64-bit Arm: depthwise products by 16-bit weights, 16 channels at a time, four pixels to a
-// load of weights. The compiler makes vectors of the elementwise loops.
+// The routines for NEON of 64-bit Arm multiply depthwise inputs by 16-bit weights, 16 channels at a
+// time, with four pixels for each load of weights. The compiler vectorises the elementwise loops.
 #define TENON_Q8_ISA neon
 #define TENON_BYTES_WIDTH 16
 
@@ -15,12 +15,12 @@ namespace {
 constexpr int kBlock = 16;
 constexpr int kMostPixels = 4;
 
-/// Of 16 channels, in their order.
+/// Contains the sums of 16 channels, in their order.
 struct Sums {
   int32x4_t of[4];
 };
 
-/// The bytes of 16 channels, of which `channels` are there.
+/// Loads the bytes of 16 channels, of which `channels` exist.
 [[gnu::always_inline]] inline uint8x16_t LoadBytes(const uint8_t* from, int channels) {
   if (channels >= kBlock) return vld1q_u8(from);
   uint8_t bytes[kBlock] = {};
@@ -87,14 +87,14 @@ void ApplyEpilogue(const DepthwiseCall& call, const Sums& sums, uint8_t* y) {
   for (int i = 0; i < call.channels; ++i) y[i] = stored[i];
 }
 
-/// Which columns and channels a run of pixels has.
+/// Says which columns and channels a run of pixels has.
 enum class Where {
   kInside,   ///< all columns of every window, and all 16 channels
   kEdge,     ///< columns outside, and all 16 channels
   kPartial,  ///< any columns, fewer channels
 };
 
-/// The bytes that pixel `i` reads of a tap.
+/// Returns the bytes that pixel `i` reads of a tap.
 template <Where kWhere>
 [[gnu::always_inline]] inline uint8x16_t LoadTap(const DepthwiseCall& call, const DepthwiseTap& tap,
                                                  int64_t column) {
@@ -128,7 +128,7 @@ void RunPixels(const DepthwiseCall& call, int64_t first, uint8_t* y) {
   for (int i = 0; i < kPixels; ++i) ApplyEpilogue(call, sums[i], y + i * call.y_step);
 }
 
-/// `pixels` outputs, at most kMostPixels.
+/// Computes `pixels` outputs, at most kMostPixels.
 template <Where kWhere, bool kFlip>
 void RunSome(const DepthwiseCall& call, int pixels, int64_t first, uint8_t* y) {
   if (pixels == 4) return RunPixels<4, kWhere, kFlip>(call, first, y);

@@ -1,4 +1,5 @@
-// What AVX-512 VBMI adds: lookups and interleaving by permutations of bytes from two registers.
+// Adds what AVX-512 VBMI allows: lookups and interleaving by permutations of bytes from two
+// registers.
 #define TENON_Q8_ISA avx512
 
 #include <immintrin.h>
@@ -16,7 +17,7 @@ constexpr int kBytes = 64;
   return count >= kBytes ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
 }
 
-/// The table in registers.
+/// Contains the table in registers.
 struct Table {
   __m512i quarters[4];
 
@@ -28,7 +29,8 @@ struct Table {
   }
 };
 
-/// What a fixed-point sum adds for each byte of an operand, a table for each byte of the number.
+/// Contains what a fixed-point sum adds for each byte of an operand: a table for each byte of the
+/// number.
 struct Summands {
   alignas(64) uint8_t planes[4][256];
 
@@ -51,7 +53,7 @@ struct Summands {
     return table.At(x);
   }
 
-  /// In the order of avx512::Widened.
+  /// Returns them in the order of avx512::Widened.
   [[gnu::always_inline]] inline avx512::WideIntegers Of(__m512i x) const {
     const __m512i first = PlaneOf(0, x);
     const __m512i second = PlaneOf(1, x);
@@ -66,7 +68,7 @@ struct Summands {
   }
 };
 
-/// Of a tame fixed-point sum or difference.
+/// Computes a tame fixed-point sum or difference.
 void SumInFixedPoint(const BinaryCall& call) {
   using R = avx512::Register<__m512i>;
   Summands x_summands;
@@ -87,7 +89,7 @@ void SumInFixedPoint(const BinaryCall& call) {
   }
 }
 
-/// Which pixel of the planes stands at each byte of three registers of pixels, and which plane.
+/// Say which pixel of the planes each byte of three registers of pixels is from, and which plane.
 struct Interleaving {
   alignas(64) uint8_t source[3][kBytes];  ///< of the first two planes: 64 more of the second
   alignas(64) uint8_t third[3][kBytes];

@@ -1,5 +1,6 @@
-// Sums and differences of quantized tensors that lie alike. An operand has 256 values: what each is
-// on the common scale is computed once and looked up, if there is room for that.
+// These kernels add and subtract quantized tensors of equal layout. An operand has 256 values: if
+// the workspace suffices, each value's number on the common scale is computed once and then looked
+// up.
 #include <cstring>
 
 #include "backends/cpu/caps/dsp_caps.hpp"
@@ -47,7 +48,7 @@ struct Operands {
   Operand y;
 };
 
-/// An operand's value on the common scale in a few instructions, for factors as they usually are.
+/// Brings an operand's value to the common scale in a few instructions, for usual factors.
 class FastScale {
  public:
   FastScale(const Operand& operand, int32_t left_shift)
@@ -58,7 +59,7 @@ class FastScale {
         half_(right_ > 0 ? 1 << (right_ - 1) : 0),
         signs_(right_ > 0 ? -1 : 0) {}
 
-  /// True if nothing overflows.
+  /// Returns true if nothing overflows.
   static bool Takes(const Operand& operand) {
     const QuantizedScale& scale = operand.scale;
     return !operand.negative && scale.multiplier >= 0 && scale.shift <= 0 && scale.shift >= -29;
@@ -85,7 +86,8 @@ float FloatOf(uint32_t bits) {
   return value;
 }
 
-/// What a byte of an operand is on the common scale: a number, or of kHalfEven the bits of a float.
+/// Returns a byte of an operand on the common scale: a number, or for kHalfEven the bits of a
+/// float.
 uint32_t EntryOf(const QuantizedBinaryAttributes& attributes, const Operand& operand,
                  uint8_t byte) {
   const int32_t value = operand.ValueOf(byte);
@@ -135,7 +137,7 @@ void FillTable(const QuantizedBinaryAttributes& attributes, const Operand& opera
   }
 }
 
-/// z = f(x, y), f giving bytes.
+/// Computes z = f(x, y), where f returns bytes.
 template <typename Function>
 void Map(const OpCall& op, const Function& function) {
   const auto* x = op.Input(In::kX).As<const uint8_t>();
@@ -149,7 +151,7 @@ int32_t Bounded(const QuantizedOutput& output, int32_t value) {
   return value < output.min ? output.min : (value > output.max ? output.max : value);
 }
 
-/// The byte for two entries, whatever the constants hold.
+/// Returns the byte for two entries, for any content of the constants.
 int32_t RequantizeEntries(const QuantizedBinaryAttributes& attributes, uint32_t a, uint32_t b) {
   const QuantizedOutput& output = attributes.output;
   const QuantizedScale& scale = attributes.output_scale;
@@ -187,7 +189,7 @@ void MapTables(const OpCall& op, const Operands& operands, bool is_fast, Tables&
   Map(op, [&](uint8_t a, uint8_t b) { return Bounded(output, value(a, b)); });
 }
 
-/// Without tables.
+/// Computes the op without tables.
 void MapValues(const OpCall& op, const Operands& operands, bool is_fast) {
   const QuantizedBinaryAttributes& attributes = operands.attributes;
   const QuantizedOutput& output = attributes.output;

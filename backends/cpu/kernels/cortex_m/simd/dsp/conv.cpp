@@ -1,12 +1,12 @@
-// Quantized convolution of one group.
+// Computes quantized convolutions of one group.
 //
-// Pass by pass (caps: ConvBand), the inputs are widened to halves once, with their padding, and
-// serve all outputs; the weights are widened once a pass, two outputs at a time, and serve all its
-// pixels. So the innermost loop only loads and multiplies.
+// In each pass (caps: ConvBand) the inputs are widened to halves once, with their padding, for all
+// outputs; the weights are widened once a pass, two outputs at a time, for all its pixels. So the
+// innermost loop only loads and multiplies.
 //
-// Where there is room for so few pixels a pass that the weights are widened again and again, a
-// pointwise convolution goes the other way about: four outputs at a time, over all pixels as they
-// are.
+// Where so few pixels fit into a pass that the weights are widened again and again, a pointwise
+// convolution inverts the loops: it computes four outputs at a time over all pixels, which it reads
+// unwidened.
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/inputs.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using In = QuantizedGemmInput;
 
-/// Bytes between the runs of a pixel's inputs: see PairGemm.
+/// Gives the bytes between the runs of a pixel's inputs; PairGemm says what a run is.
 void PlaceRuns(const Geometry& g, const ConvBand& band, int32_t* gaps) {
   const int runs_in_row = band.runs / g.kernel[0];
   int32_t end = 0;
@@ -102,7 +102,7 @@ bool IsQuadwise(const Geometry& g, const ConvBand& band, const Outputs& outputs,
   return pixels < kWorthAPass * (int64_t{g.images} * of_rows * of_columns - 1);
 }
 
-/// Of convolutions that IsQuadwise holds of. `w`: room for the weights of four outputs.
+/// Serves convolutions that satisfy IsQuadwise. `w` is a buffer for the weights of four outputs.
 void RunQuads(const Geometry& g, const Outputs& outputs, const Widening& widening, int16_t* w) {
   QuadGemm gemm = {};
   gemm.w = w;

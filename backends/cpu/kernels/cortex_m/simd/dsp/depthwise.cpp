@@ -1,11 +1,11 @@
-// Quantized depthwise convolution: as many outputs as inputs, each channel by itself.
+// Computes quantized depthwise convolutions: as many outputs as inputs, each channel by itself.
 //
-// Channels go through four at a time. Their rows are widened into planes of their own, so that a
-// window's inputs are neighbours, which two products at once want. Of small images as many rows as
-// there is room for go through at once; else as many are kept as a window has. What most models
-// have goes another way if there is room for it (depthwise_pairs.cpp). A row of y is
-// written when all rows of x that are still needed have been read: so y may take over x's memory,
-// place by place.
+// Four channels are computed at a time. Their rows are widened into separate planes, so that a
+// window's inputs are adjacent, as instructions with two products need them. Of small images, as
+// many rows as fit are computed at once; else as many are kept as a window has. The shapes of most
+// models use another way if the workspace suffices (depthwise_pairs.cpp). A row of y is written
+// when all rows of x that are still needed have been read, so that y may overwrite x element by
+// element.
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/depthwise_rows.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kPlanes = kDepthwisePlanes;
 using In = QuantizedGemmInput;
-/// Outputs whose sums lie on the stack; even.
+/// Is the number of outputs whose sums are on the stack; even.
 constexpr int kSums = 32;
 
 class Depthwise {
@@ -80,7 +80,7 @@ class Depthwise {
     }
   }
 
-  /// Some rows of y at once; of 3x3 windows with steps of 1.
+  /// Computes some rows of y at once, for 3x3 windows with steps of 1.
   void RunByLines(const uint8_t* x, uint8_t* y, int channel, int count) {
     constexpr int kKept = 2;
     int row = -g_.pads[0];  // the next of x
@@ -100,7 +100,7 @@ class Depthwise {
     }
   }
 
-  /// The last two rows of a plane become its first.
+  /// Makes the last two rows of a plane its first.
   void MoveUp(int16_t* plane) const {
     const int16_t* from = plane + ptrdiff_t{planes_.lines} * planes_.row_halves;
     const int16_t* const end = from + ptrdiff_t{2} * planes_.row_halves;
@@ -109,7 +109,7 @@ class Depthwise {
     }
   }
 
-  /// Where the `offset`th row of the window lies in a plane.
+  /// Returns where the `offset`th row of the window is in a plane.
   [[nodiscard]] ptrdiff_t RowOf(int place, int offset) const {
     const int at = place + offset;
     return ptrdiff_t{at < planes_.rows ? at : at - planes_.rows} * planes_.row_halves;
@@ -132,7 +132,7 @@ class Depthwise {
     if (kind_ != RequantizeKind::kAny) rows.requantizer.Set(rescale_, channel);
   }
 
-  /// What is the same for all channels.
+  /// Prepares what is the same for all channels.
   void PrepareThreeRows() {
     const int gap = planes_.row_halves - (g_.out_extent[1] + 1) / 2 * 2;
     for (ThreeRows& rows : three_rows_) {
@@ -188,7 +188,7 @@ class Depthwise {
     }
   }
 
-  /// Row `row` of x, which may lie outside, of `count` channels.
+  /// Loads row `row` of x, which may be outside, of `count` channels.
   void LoadRow(const uint8_t* x, int row, int count, int16_t* to) const {
     if (row < 0 || row >= g_.in_extent[0]) {
       for (int i = 0; i < count; ++i) FillZeros(to + i * plane_halves_, planes_.row_halves);
@@ -240,7 +240,7 @@ class Depthwise {
     }
   }
 
-  /// Any kernel.
+  /// Computes a row for any kernel.
   void RunRow(int place, int channel, int plane, uint8_t* y) const {
     uint32_t sums[kSums];
     for (int first = 0; first < g_.out_extent[1]; first += kSums) {

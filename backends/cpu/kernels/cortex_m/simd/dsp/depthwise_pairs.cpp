@@ -1,7 +1,7 @@
-// Depthwise convolutions by 3x3 windows: two rows of outputs at a time.
+// Computes depthwise convolutions with 3x3 windows, two rows of outputs at a time.
 //
-// Taking a channel's rows apart as planes, as other depthwise convolutions want them, costs more
-// than the products of a few short rows. Here each half of a word is another row's: unpacking two
+// Other depthwise convolutions separate the channels' rows into planes, which costs more than the
+// products of a few short rows. Here the two halves of a word belong to two rows: unpacking two
 // rows of x gives such words of four channels at once, and a word serves two rows of outputs.
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +45,7 @@ static_assert(sizeof(Lines) == 64 && offsetof(Lines, bias) == 0 && offsetof(Line
 // r0, r1 sums, r2-r7 weights and then factors, r8, r9 inputs, r10 x, r11 y, r12 the channel, lr
 // columns left. On the stack, where the channels end.
 
-// Both rows' products with a column that lies `place` behind the first one.
+// Adds both rows' products with a column that is `place` after the first one.
 #define TENON_COLUMN(place, a, b) \
   "ldrd r8, r9, [r10" place       \
   "\n"                            \
@@ -135,7 +135,7 @@ void RunRelu(const Lines* lines, const Lines* end) { RunDoubled(lines, end); }
 
 #endif
 
-/// Low or high halves of each.
+/// Join the low or the high halves of each.
 inline uint32_t PackLow(uint32_t low, uint32_t high) {
 #if TENON_DSP_INSTRUCTIONS
   uint32_t word;
@@ -155,13 +155,13 @@ inline uint32_t PackHigh(uint32_t low, uint32_t high) {
 #endif
 }
 
-/// Pixels of two rows of x.
+/// Points at pixels of two rows of x.
 struct TwoRows {
   const uint8_t* rows[2];
   ptrdiff_t steps[2];
 };
 
-/// Four channels of `count` pixels to every other word from `to` on. `less`: as of Widening.
+/// Widens four channels of `count` pixels to every other word from `to` on. `less` is Widening's.
 inline void WidenTwoRows(uint32_t less, const TwoRows& x, int count, uint32_t* to) {
   const uint8_t* above = x.rows[0];
   const uint8_t* below = x.rows[1];
@@ -215,7 +215,7 @@ class Pairs {
   }
 
  private:
-  /// Of four channels, the first of which is `channel`.
+  /// Prepares four channels, the first of which is `channel`.
   void Prepare(int channel) {
     const int32_t* const bias = rescale_.bias;
     const int32_t* const multiplier = rescale_.multiplier + channel * rescale_.step;
@@ -270,7 +270,7 @@ class Pairs {
     }
   }
 
-  /// Rows 2 and 3 become rows 0 and 1.
+  /// Makes rows 2 and 3 rows 0 and 1.
   void MoveUp() const {
     uint32_t* words = words_ + ptrdiff_t{before_} * kColumnWords;
     uint32_t* const end = words + ptrdiff_t{columns_} * kColumnWords;
@@ -280,7 +280,7 @@ class Pairs {
     }
   }
 
-  /// Rows `row` and `row` + 1 of x, which may lie outside, to every other word from `to` on.
+  /// Loads rows `row` and `row` + 1 of x, which may be outside, to every other word from `to` on.
   __attribute__((noinline)) void Load(const uint8_t* x, int row, uint32_t* to) const {
     TwoRows rows;
     for (int i = 0; i < 2; ++i) {
@@ -304,7 +304,7 @@ class Pairs {
   Lines lines_[kChannels];
 };
 
-/// All but the outputs' factors.
+/// Checks everything but the outputs' factors.
 bool HasPairs(const OpCall& op, const Geometry& g, size_t workspace_bytes) {
   for (int i = 0; i < 2; ++i) {
     if (g.kernel[i] != kTaps || g.strides[i] != 1 || g.dilations[i] != 1) return false;

@@ -11,7 +11,7 @@ namespace tenon::cpu::dsp {
 // where two sums become bytes or are stored, 64 lines left, 68 x_gap, 72 y_gap, 76 rounds of a
 // line, 80 where one sum becomes a byte.
 
-// The products of a row with two neighbouring windows: `a` holds weights 0 and 1, `b` 1 and 2.
+// Adds the products of a row with two neighbouring windows: `a` is weights 0 and 1, `b` 1 and 2.
 #define TENON_TWO_WINDOWS(row, a, b) \
   "ldrd r11, r12, [" row             \
   "], #4\n"                          \

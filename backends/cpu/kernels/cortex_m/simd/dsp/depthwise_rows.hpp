@@ -7,25 +7,25 @@
 
 namespace tenon::cpu::dsp {
 
-/// One channel's 3x3 windows along a row, inputs and weights being halves (i16). Assembler code
-/// knows the order of the fields.
+/// Describes one channel's 3x3 windows along a row, where inputs and weights are halves (i16).
+/// Assembler code relies on the order of the fields.
 struct ThreeRows {
-  uint32_t bias[2];     ///< the same twice: what sums begin with
+  uint32_t bias[2];     ///< initial value of the sums, twice
   uint32_t weights[6];  ///< of each row: weights 0 and 1, and weights 1 and 2
   Requantizer requantizer;
   uint8_t* y;              ///< the first output
   int32_t y_step;          ///< bytes to the next one
-  const int16_t* rows[3];  ///< of the first window; at multiples of 4 bytes
+  const int16_t* rows[3];  ///< rows of the first window; at multiples of 4 bytes
   int32_t outputs;         ///< of a line; > 0
   uint32_t* sums;          ///< [lines][outputs]; null: bytes are stored in y instead
-  RequantizeKind kind;     ///< where there is no `sums`; not kAny
+  RequantizeKind kind;     ///< used without `sums`; not kAny
   int32_t lines;           ///< of y; > 0
   int32_t x_gap;  ///< bytes from behind a line's last pair of windows to the next line's first
   int32_t y_gap;  ///< bytes from behind a line's last output to the next line's first
 };
 
-/// Windows that are 1 or 2 halves apart, the latter of one line. Up to 4 halves from the last
-/// window's first are read of each row.
+/// Computes windows that are 1 or 2 halves apart; with 2, there must be one line. It reads up to 4
+/// halves of each row from the last window's first on.
 void RunThreeRows(const ThreeRows& row);
 void RunThreeRowsApart(const ThreeRows& row);
 

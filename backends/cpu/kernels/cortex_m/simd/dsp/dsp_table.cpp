@@ -1,5 +1,5 @@
-// Compiled for every processor, so that what the kernels do is tested on each; only those that have
-// the instructions gain by them.
+// This table is compiled for every processor, so that the kernels are tested on each; only
+// processors with the instructions run them faster.
 #include <iterator>
 
 #include "backends/cpu/caps/cortex_m_caps.hpp"

@@ -1,5 +1,5 @@
-// Convolutions that write over their input (caps/in_place_caps.hpp). Most do as they are: what is
-// still needed of the input lies widened in the workspace. The others run part by part.
+// These convolutions write over their input (caps/in_place_caps.hpp). Most run unchanged, because
+// the workspace contains, widened, what is still needed of the input. The others run part by part.
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/caps/in_place_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/kernels.hpp"

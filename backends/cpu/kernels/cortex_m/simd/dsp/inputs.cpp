@@ -17,7 +17,7 @@ void FillZeros(int16_t* to, ptrdiff_t count) {
   for (; count > 0; count -= kStep, to += kStep) StoreTwoWords(to, 0, 0);
 }
 
-/// To lower addresses.
+/// Moves elements to lower addresses.
 void MoveDown(int16_t* to, const int16_t* from, ptrdiff_t count) {
   for (; count > 0; count -= kStep, to += kStep, from += kStep) {
     StoreTwoWords(to, LoadWord(from), LoadWord(from + 2));
@@ -41,7 +41,7 @@ uint8_t* FillBytes(uint8_t* to, uint8_t value, ptrdiff_t count) {
   return to;
 }
 
-/// A row of `columns` pixels from column `left` on, which may lie outside.
+/// Loads a row of `columns` pixels from column `left` on, which may be outside.
 void LoadRow(const Geometry& g, const Widening& widening, const uint8_t* row, int left, int columns,
              int16_t* to) {
   const int before = left < 0 ? (-left < columns ? -left : columns) : 0;
@@ -61,7 +61,8 @@ void LoadRow(const Geometry& g, const Widening& widening, const uint8_t* row, in
   FillZeros(to + ptrdiff_t{end} * g.channels, ptrdiff_t{columns - end} * g.channels);
 }
 
-/// A row of a window, of pixels without gaps, whose taps lie in part before or behind `row` of x.
+/// Reads a row of a window of pixels without gaps, some of whose taps are before or after `row` of
+/// x.
 uint8_t* GatherEdge(const Geometry& g, const uint8_t* row, int left, uint8_t* to) {
   const int taps = g.kernel[1];
   const int before = left >= 0 ? 0 : (-left < taps ? -left : taps);
@@ -74,7 +75,7 @@ uint8_t* GatherEdge(const Geometry& g, const uint8_t* row, int left, uint8_t* to
   return FillBytes(to, g.padding, ptrdiff_t{taps - (end > before ? end : before)} * g.channels);
 }
 
-/// The window of a pixel, its bytes one behind another; the last word is filled with padding.
+/// Copies the window of a pixel as contiguous bytes; the last word is filled up with padding.
 void GatherWindow(const Geometry& g, const ConvBand& band, const uint8_t* image, int row,
                   int column, uint8_t* to) {
   uint8_t* const end = to + ptrdiff_t{band.steps} * kStep;

@@ -1,4 +1,4 @@
-// The inputs of one pass over a convolution's outputs, widened.
+// Widens the inputs of one pass over a convolution's outputs.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tenon::cpu::dsp {
 
-/// Where a convolution's operands lie. Index 0: rows; 1: columns. Steps are in bytes.
+/// Says where a convolution's operands are. Index 0: rows; 1: columns. Steps are in bytes.
 struct Geometry : ConvWindow {
   const uint8_t* x;
   uint8_t* y;
@@ -27,10 +27,10 @@ struct Geometry : ConvWindow {
 
 [[nodiscard]] Geometry GeometryOf(const OpCall& conv);
 
-/// Makes the pixels of a pointwise convolution one row where they lie so.
+/// Makes the pixels of a pointwise convolution one row if their steps allow it.
 void JoinPixels(const OpCall& conv, Geometry& geometry);
 
-/// Outputs [row, row + rows) x [column, column + columns) of an image.
+/// Describes outputs [row, row + rows) x [column, column + columns) of an image.
 struct Pass {
   int row;
   int column;
@@ -39,19 +39,19 @@ struct Pass {
 };
 
 /// Fills `to` with the rows of x that the pass reads, with their padding. `follows`: the last pass
-/// was the one above, of whose inputs this one takes over what both read.
+/// was the one above, and this pass keeps the inputs that both read.
 void LoadRows(const Geometry& geometry, const ConvBand& band, const Widening& widening,
               const uint8_t* image, const Pass& pass, bool follows, int16_t* to);
 
-/// Fills `to` with the pixels of x that the pass reads, in pairs (see PairGemm): of one row, or
-/// of rows of even numbers of pixels.
+/// Fills `to` with the pixels of x that the pass reads, in pairs (see PairGemm). The pass must be
+/// one row, or rows with even numbers of pixels.
 void LoadPixels(const Geometry& geometry, const ConvBand& band, const Widening& widening,
                 const uint8_t* image, const Pass& pass, int16_t* to);
 
 /// Copies the pixels that a pointwise convolution reads, and makes the copy the geometry's x.
 void CopyPixels(Geometry& geometry, uint8_t* to);
 
-/// Fills `to` with the windows of the pass's pixels, in pairs. `bytes`: room for two windows.
+/// Fills `to` with the windows of the pass's pixels, in pairs. `bytes` is a buffer for two windows.
 void LoadWindows(const Geometry& geometry, const ConvBand& band, const Widening& widening,
                  const uint8_t* image, const Pass& pass, uint8_t* bytes, int16_t* to);
 

@@ -1,5 +1,5 @@
-// The kernels of Armv7E-M cores: checks and runs. None uses the heap or loads anything; all give
-// the portable kernels' bits.
+// Declares the kernels of Armv7E-M cores: checks and runs. None uses the heap or loads anything;
+// all give the portable kernels' bits.
 #pragma once
 
 #include "backends/cpu/kernels/cortex_m/routines.hpp"
@@ -12,7 +12,7 @@ struct Geometry;
 
 Status ConvCheck(const KernelSetup& setup);
 Status ConvRun(const KernelCall& call);
-/// The same. `copy` (CopyPixels): where the output lies over the input; else null.
+/// Runs it likewise. `copy` (CopyPixels) is for an output that overwrites the input; else null.
 using CopyInputs = void(Geometry& geometry, uint8_t* to);
 Status RunConv(const KernelCall& call, CopyInputs* copy);
 
@@ -25,17 +25,18 @@ Status BinaryRun(const KernelCall& call);
 Status MatMulCheck(const KernelSetup& setup);
 Status MatMulRun(const KernelCall& call);
 
-/// Over their input; a depthwise convolution runs as it is.
+/// These are for ops that overwrite their input; there, DepthwiseRun serves unchanged.
 Status DepthwiseInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceCheck(const KernelSetup& setup);
 Status ConvInPlaceRun(const KernelCall& call);
 
 [[nodiscard]] const cortex_m::PoolRoutines& Pool();
 
-/// Runs a depthwise convolution that DepthwiseCheck takes, with outputs, if it is one for this way:
-/// of 3x3 windows with steps of 1, of i8 with weights around 0, of as many channels as words have
-/// bytes, or a multiple, with room for four widened rows of x. Else false, and nothing is done. A
-/// row of y is written when all rows of x that are still needed have been read.
+/// Runs a depthwise convolution that DepthwiseCheck takes and that has outputs, if this way suits
+/// it. Its windows must be 3x3 with steps of 1, x must be i8, the weights' zero points 0, the
+/// number of channels a multiple of a word's bytes, and four widened rows of x must fit into the
+/// workspace. Else it does nothing and returns false. A row of y is written when all rows of x that
+/// are still needed have been read.
 [[nodiscard]] bool RunsDepthwisePairs(const KernelCall& call);
 
 }  // namespace tenon::cpu::dsp

@@ -1,5 +1,5 @@
-// Quantized GEMM with one constant matrix, each of its columns contiguous: row by row of a,
-// which is widened, times four columns at a time, which are unpacked as they are read.
+// Computes a quantized GEMM with one constant matrix, each of whose columns is contiguous. Each row
+// of a is widened and multiplied by four columns at a time, which are unpacked as they are read.
 #include "backends/cpu/caps/dsp_caps.hpp"
 #include "backends/cpu/kernels/cortex_m/operands.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
@@ -64,7 +64,7 @@ void AddColumns(const int16_t* x, int words, const uint8_t* const* columns, uint
 
 #endif
 
-/// A row of a, less its zero point.
+/// Is a row of a, less its zero point.
 struct Row {
   const int16_t* halves;  ///< of all words, in the order of unpacking
   int16_t rest[kStep];    ///< of the bytes behind them

@@ -53,7 +53,7 @@ int RunSimplePairs(const Outputs& outputs, int16_t* w, uint8_t* bytes, PairGemm&
   return end;
 }
 
-/// Two outputs of any kind, or the last.
+/// Computes two outputs of any kind, or the last one.
 void RunAnyPair(const Outputs& outputs, int first, int pixels, int16_t* w, uint8_t* bytes,
                 PairGemm& gemm) {
   const int count = first + 1 < outputs.count ? 2 : 1;

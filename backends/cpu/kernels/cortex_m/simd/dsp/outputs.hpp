@@ -1,4 +1,4 @@
-// What a GEMM's weights and results are, and the walk over its outputs, two at a time.
+// Describes a GEMM's weights and results, and loops over its outputs, two at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,27 @@ struct Outputs {
   const uint8_t* w = nullptr;  ///< `depth` bytes for each output
   int count = 0;
   int depth = 0;
-  bool is_signed = true;                 ///< the weights
+  bool is_signed = true;                 ///< of the weights
   const uint8_t* zero_points = nullptr;  ///< of the weights; null: 0
   ptrdiff_t zero_point_step = 0;
   RequantizeKind kind = RequantizeKind::kAny;
-  bool doubles_inputs = false;   ///< so that sums are doubled (see IsDoubled)
-  bool doubles_weights = false;  ///< the same
+  bool doubles_inputs = false;   ///< doubled inputs double the sums (see IsDoubled)
+  bool doubles_weights = false;  ///< doubled weights do so too
 
-  /// True if assembler code gives the bytes, and the weights are what they say.
+  /// Returns true if assembler code stores the bytes and the weights are used unchanged.
   [[nodiscard]] bool IsSimple() const {
     return kind != RequantizeKind::kAny && is_signed && zero_points == nullptr;
   }
 };
 
-/// Of a quantized convolution or matrix product whose weights of an output are neighbours.
+/// Describes a quantized convolution or matrix product in which each output's weights are
+/// contiguous.
 [[nodiscard]] Outputs OutputsOf(const OpCall& op, const QuantizedOutput& output, int count,
                                 int depth);
 
-/// Computes all outputs of the GEMM's pixels, `pixels` of them. `w`: room for the weights of two
-/// of them. `bytes`:
-/// room for two rows of weights, rounded up to words, where `depth` is no multiple of 4.
+/// Computes all outputs of the GEMM's `pixels` pixels. `w` is a buffer for the weights of two
+/// outputs. `bytes` is a buffer for two rows of weights, rounded up to words, where `depth` is no
+/// multiple of 4.
 void RunOutputs(const Outputs& outputs, int pixels, int16_t* w, uint8_t* bytes, PairGemm& gemm);
 
 }  // namespace tenon::cpu::dsp

@@ -1,4 +1,4 @@
-// Sums and largest bytes of windows, four channels to a word.
+// Computes sums and largest bytes of windows, four channels in a word.
 #include "backends/cpu/kernels/cortex_m/simd/dsp/kernels.hpp"
 #include "backends/cpu/kernels/cortex_m/simd/dsp/words.hpp"
 
@@ -9,7 +9,7 @@ constexpr int kWordBytes = 4;
 constexpr int kBlockWords = cortex_m::kBlockChannels / kWordBytes;
 constexpr int kMostAdded = 255;  // bytes whose sum fits 16 bits
 
-/// The larger one of each byte, signed (SSUB8, SEL).
+/// Returns the larger one of each byte, signed (SSUB8, SEL).
 uint32_t LargerBytes(uint32_t a, uint32_t b) {
 #if TENON_DSP_INSTRUCTIONS
   uint32_t unused;

@@ -134,7 +134,7 @@ __attribute__((naked)) void WidenQuads(const uint8_t*, ptrdiff_t, int, int16_t*)
 
 namespace {
 
-/// The sum of one output of one pixel.
+/// Returns the sum of one output of one pixel.
 uint32_t Sum(const QuadGemm& gemm, const uint8_t* x, int output) {
   uint32_t sum = gemm.bias[output];
   const int16_t* w = gemm.w + 2 * output;

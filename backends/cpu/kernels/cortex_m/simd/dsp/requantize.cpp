@@ -8,7 +8,7 @@
 namespace tenon::cpu::dsp {
 namespace {
 
-/// Whether the assembler code has floats.
+/// Says whether the assembler code has floats.
 #if TENON_DSP_INSTRUCTIONS && !(defined(__ARM_FP) && (__ARM_FP & 4))
 constexpr bool kHasFloats = false;
 #else
@@ -22,7 +22,8 @@ const T* DataOf(const OpCall& op, int index) {
   return op.HasInput(index) ? op.Input(index).As<const T>() : nullptr;
 }
 
-/// Sums that differ by at most `most` from the bias stay in the range that the fast forms take.
+/// Returns true if sums that differ by at most `most` from the bias stay in the range of the fast
+/// forms.
 bool IsFast(const Rescale& rescale, int32_t index) {
   const int64_t bias = rescale.bias == nullptr ? 0 : rescale.bias[index];
   return IsFastRescale(rescale.multiplier[index * rescale.step],
@@ -30,7 +31,7 @@ bool IsFast(const Rescale& rescale, int32_t index) {
                        (bias < 0 ? -bias : bias) + rescale.most);
 }
 
-/// IsFast of outputs [0, count), in a few instructions each.
+/// Returns IsFast for all outputs [0, count), in a few instructions each.
 bool AreFast(const Rescale& rescale, int32_t count) {
   constexpr int64_t kBound = kMostFastSum + 1;
   if (rescale.most >= kBound) return false;

@@ -1,4 +1,4 @@
-// From sums to bytes, as QuantizedOutput says, for two outputs at a time.
+// Makes bytes of sums, as QuantizedOutput says, for two outputs at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tenon::cpu::dsp {
 
-/// Factors of an op's outputs: one for each, or (step 0) one for all.
+/// Contains the factors of an op's outputs: one for each, or (step 0) one for all.
 struct Rescale {
   QuantizedOutput output;
   const int32_t* bias = nullptr;        ///< null: 0
@@ -20,19 +20,20 @@ struct Rescale {
   const int32_t* multiplier = nullptr;  ///< kFixedPoint, kFixedPointOnce
   const int8_t* shift = nullptr;        ///< with `multiplier`
   ptrdiff_t step = 0;
-  int64_t most = 0;  ///< no sum of products is further from 0
+  int64_t most = 0;  ///< largest absolute value of a sum of products
 };
 
-/// Of a quantized convolution or matrix product, each output of which sums `depth` products.
+/// Returns the rescale of a quantized convolution or matrix product, each output of which sums
+/// `depth` products.
 [[nodiscard]] Rescale RescaleOf(const OpCall& op, const QuantizedOutput& output, int64_t depth);
 
-/// What becomes of one output's sums.
+/// Requantises the sums of one output.
 struct Requantizer {
   int32_t multiplier;  ///< or the bits of the scale
   int32_t offset;      ///< half of 2^right, and 2^right zero points
   int32_t right;
 
-  /// Of half even, or of fixed point that shifts to the right.
+  /// Sets it up for half even, or for fixed point that shifts to the right.
   void Set(const Rescale& rescale, int32_t index) {
     if (rescale.scale != nullptr) {
       std::memcpy(&multiplier, rescale.scale + index * rescale.step, sizeof multiplier);
@@ -50,23 +51,23 @@ struct Requantizer {
   }
 };
 
-/// kFixedPoint of half of `doubled`, plus the zero point, before the bounds are applied. For sums
-/// and factors that IsFast holds of.
+/// Returns kFixedPoint of half of `doubled`, plus the zero point, before the bounds are applied.
+/// Sums and factors must satisfy IsFastRescale.
 [[nodiscard]] inline int32_t RequantizeDoubled(const Requantizer& requantizer, int32_t doubled) {
-  // Halves of the second rounding go away from zero: down, of what is negative. Where the product
-  // is 0 though the sum is negative, this makes no difference.
+  // The second rounding takes halves away from zero, which is down for negative numbers. Where the
+  // product is 0 though the sum is negative, this makes no difference.
   return AddHighProduct(doubled, requantizer.multiplier, requantizer.offset + (doubled >> 31)) >>
          requantizer.right;
 }
 
-/// True if RequantizeDoubled gives kFixedPoint by this factor of sums that are at most `most` from
-/// 0.
+/// Returns true if RequantizeDoubled gives kFixedPoint by this factor for all sums whose absolute
+/// value is at most `most`.
 [[nodiscard]] constexpr bool IsFastRescale(int32_t multiplier, int32_t shift, int64_t most) {
-  // Twice a sum must fit 32 bits, and 2^right zero points with the product's high word.
+  // Twice a sum must fit 32 bits, and so must 2^right zero points plus the product's high word.
   return most < (int64_t{1} << 30) && shift < 0 && shift >= -20 && multiplier >= 0;
 }
 
-/// What RoundHalfEven gives, as far as a byte's bounds tell.
+/// Returns the result of RoundHalfEven, or another number that a byte's bounds clamp alike.
 [[nodiscard]] inline int32_t RoundToEven(float value) {
 #if TENON_DSP_INSTRUCTIONS && defined(__ARM_FP) && (__ARM_FP & 4)
   int32_t rounded;
@@ -78,48 +79,50 @@ struct Requantizer {
 #endif
 }
 
-/// kHalfEven, plus the zero point, within the range of i8.
+/// Returns kHalfEven, plus the zero point, within the range of i8.
 [[nodiscard]] inline int32_t RequantizeFloat(const Requantizer& requantizer, int32_t sum) {
   float scale;
   std::memcpy(&scale, &requantizer.multiplier, sizeof scale);
   return SaturateToByte(RoundHalfEven(static_cast<float>(sum) * scale) + requantizer.offset);
 }
 
-/// What gives all bytes of an op, within the range of i8; assembler code knows the numbers.
+/// Says which function gives all bytes of an op, within the range of i8; assembler code relies on
+/// the numbers.
 enum class RequantizeKind : int32_t {
   kDoubled = 0,  ///< RequantizeDoubled
-  kRelu = 1,     ///< the same, of no less than a sum of 0 gives: it need not tell what is negative
-  kFloat = 2,    ///< RequantizeFloat
-  kAny = 3,      ///< StoreSums
+  kRelu = 1,  ///< the same where the lower bound is at least the result of a sum of 0: signs do not
+              ///< matter
+  kFloat = 2,  ///< RequantizeFloat
+  kAny = 3,    ///< StoreSums
 };
 [[nodiscard]] RequantizeKind RequantizeKindOf(const Rescale& rescale, int32_t outputs);
 
-/// True if sums are wanted doubled.
+/// Returns true if the sums must be doubled.
 [[nodiscard]] constexpr bool IsDoubled(RequantizeKind kind) {
   return kind == RequantizeKind::kDoubled || kind == RequantizeKind::kRelu;
 }
 
-/// One byte, whatever the constants hold.
+/// Returns one byte, for any content of the constants.
 [[nodiscard]] uint8_t RequantizeOne(const Rescale& rescale, int32_t index, int32_t sum);
 
-/// Where the bytes of two pixels go, from some address on.
+/// Says where the bytes of two pixels go, as offsets from some address.
 struct PairPlaces {
   int32_t y[2];
   int32_t more;  ///< 0 in the last pair
 };
 
-/// Sums of one output, with the bias in them, and where their bytes go.
+/// Contains sums of one output, which include the bias, and says where their bytes go.
 struct Sums {
   const uint32_t* sums;
-  int step;  ///< from a sum to the next
+  int step;  ///< distance from a sum to the next
   int count;
-  bool doubled;  ///< each is twice the sum
+  bool doubled;  ///< each stored value is twice the sum
   uint8_t* y;
-  const PairPlaces* places;  ///< of each byte, from `y`; null: `y_step` apart
+  const PairPlaces* places;  ///< offset of each byte from `y`; null: `y_step` apart
   ptrdiff_t y_step;
 };
 
-/// Stores the bytes of output `index`, whatever the constants hold.
+/// Stores the bytes of output `index`, for any content of the constants.
 void StoreSums(const Rescale& rescale, int32_t index, const Sums& sums);
 
 }  // namespace tenon::cpu::dsp

@@ -1,5 +1,5 @@
-// From sums to bytes in assembler code of Armv7E-M: instructions as strings, for the loops that
-// have their sums in registers already.
+// Makes bytes of sums in assembler code of Armv7E-M: instructions as strings, for loops whose sums
+// are already in registers.
 #pragma once
 
 // A sum to a byte, as RequantizeDoubled does. TENON_SIGN: the offset of this sum, to lr.

@@ -1,6 +1,5 @@
-// The instructions of Armv7E-M's DSP extension that the kernels of this folder are made of, on
-// words of two 16-bit halves; in plain C++ on other processors, so that the same kernels are tested
-// there.
+// The instructions of Armv7E-M's DSP extension that the kernels of this folder use, on words of two
+// 16-bit halves. On other processors they are plain C++, so that the same kernels are tested there.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace tenon::cpu::dsp {
 
-/// A word at any address.
+/// Loads a word from any address.
 [[nodiscard]] inline uint32_t LoadWord(const void* address) {
   uint32_t word;
   std::memcpy(&word, address, sizeof word);
@@ -23,7 +22,7 @@ namespace tenon::cpu::dsp {
 
 inline void StoreWord(void* address, uint32_t word) { std::memcpy(address, &word, sizeof word); }
 
-/// Two words at a multiple of 4 bytes (STRD).
+/// Stores two words at a multiple of 4 bytes (STRD).
 inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #if TENON_DSP_INSTRUCTIONS
   auto* const words = static_cast<uint32_t*>(__builtin_assume_aligned(address, 4));
@@ -40,7 +39,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
   return (static_cast<uint32_t>(low) & 0xFFFFU) | static_cast<uint32_t>(high) << 16;
 }
 
-/// Halves plus bytes 0 and 2 of `word`, which are signed; sums wrap (SXTAB16).
+/// Adds bytes 0 and 2 of `word`, which are signed, to the halves; sums wrap (SXTAB16).
 [[nodiscard]] inline uint32_t AddEvenBytes(uint32_t halves, uint32_t word) {
 #if TENON_DSP_INSTRUCTIONS
   uint32_t sums;
@@ -52,7 +51,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
-/// The same with bytes 1 and 3.
+/// Adds bytes 1 and 3 likewise.
 [[nodiscard]] inline uint32_t AddOddBytes(uint32_t halves, uint32_t word) {
 #if TENON_DSP_INSTRUCTIONS
   uint32_t sums;
@@ -63,7 +62,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
-/// The low half of each (PKHBT), and the high half of each (PKHTB).
+/// Join the low half of each (PKHBT), and the high half of each (PKHTB).
 [[nodiscard]] inline uint32_t LowHalves(uint32_t low, uint32_t high) {
   return (low & 0xFFFFU) | high << 16;
 }
@@ -71,7 +70,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
   return (high & 0xFFFF0000U) | low >> 16;
 }
 
-/// Twice each half; they wrap (SADD16).
+/// Doubles each half; they wrap (SADD16).
 [[nodiscard]] inline uint32_t DoubledHalves(uint32_t word) {
 #if TENON_DSP_INSTRUCTIONS
   uint32_t halves;
@@ -82,7 +81,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
-/// sum + the products of low and of high halves; sums wrap (SMLAD).
+/// Returns sum + the products of low and of high halves; sums wrap (SMLAD).
 [[nodiscard]] inline uint32_t AddProducts(uint32_t a, uint32_t b, uint32_t sum) {
 #if TENON_DSP_INSTRUCTIONS
   __asm__("smlad %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
@@ -93,7 +92,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
-/// sum + (a * b + 2^31) / 2^32, rounded down (SMMLAR). The sum must fit 32 bits.
+/// Returns sum + (a * b + 2^31) / 2^32, rounded down (SMMLAR). The sum must fit 32 bits.
 [[nodiscard]] inline int32_t AddHighProduct(int32_t a, int32_t b, int32_t sum) {
 #if TENON_DSP_INSTRUCTIONS
   __asm__("smmlar %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
@@ -103,7 +102,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
-/// Within the range of i8 (SSAT).
+/// Limits the value to the range of i8 (SSAT).
 [[nodiscard]] inline int32_t SaturateToByte(int32_t value) {
 #if TENON_DSP_INSTRUCTIONS
   __asm__("ssat %0, #8, %0" : "+r"(value));
@@ -113,7 +112,7 @@ inline void StoreTwoWords(void* address, uint32_t first, uint32_t second) {
 #endif
 }
 
-/// sum + the product of low halves (SMLABB).
+/// Returns sum + the product of low halves (SMLABB).
 [[nodiscard]] inline uint32_t AddLowProduct(uint32_t a, uint32_t b, uint32_t sum) {
   return sum + static_cast<uint32_t>(LowHalf(a) * LowHalf(b));
 }

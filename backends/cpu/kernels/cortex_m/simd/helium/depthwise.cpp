@@ -1,7 +1,7 @@
-// Depthwise convolution, 16 channels at a time.
+// Computes depthwise convolutions, 16 channels at a time.
 //
-// Gemms of bytes have 16 bits, of which two can be added before they are widened to 32, unless
-// both are of -128 with -128. Weights of i8 hardly ever are -128; those that are go another way.
+// Products of bytes have 16 bits. Two of them can be added before they are widened to 32, unless
+// both are -128 times -128. Weights of i8 are hardly ever -128; those that are use another routine.
 #include <arm_mve.h>
 
 #include <cstddef>
@@ -201,7 +201,7 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
                               "vstrbt.8 q0, [r9]\n"));
 }
 
-/// Of 16 channels, which need no mask.
+/// Serves 16 channels, which need no mask.
 [[gnu::naked]] void RunAllTaps(Taps* /*taps*/) {
   asm volatile(
       TENON_RUN_TAPS(TENON_SUM_TAPS(TENON_LOAD_ALL, TENON_AGAIN_ALL), "vstrb.8 q0, [r9]\n"));
@@ -223,7 +223,7 @@ static_assert(offsetof(Taps, pairs) == 4 && offsetof(Taps, has_odd) == 8 &&
       "pop {r4, pc}\n");
 }
 
-/// Whether none is -128.
+/// Returns whether none is -128.
 bool Takes(const int8_t* w, ptrdiff_t count) { return Least(w, count) != INT8_MIN; }
 
 Taps TapsOf(const DepthwiseBlock& block) {
@@ -246,7 +246,7 @@ void Multiply(const DepthwiseBlock& block, int32_t* sums) {
   SumTaps(&taps);
 }
 
-/// False if a shift is not to the right, or bytes have bounds of their own.
+/// Returns false if a shift is not to the right, or bytes have bounds of their own.
 bool Runs(const Rescale& rescale, int channels) {
   return IsWhole(rescale.output) && AreToTheRight(rescale.shift, rescale.step != 0 ? channels : 1);
 }
@@ -258,7 +258,7 @@ struct Factors {
   int8_t shift[kBlockChannels];
 };
 
-/// Of `channels` channels from `first` on. The others' may be any.
+/// Loads the factors of `channels` channels from `first` on. The others' may have any value.
 [[gnu::noinline]] void TakeFactors(const Rescale& rescale, int first, int channels,
                                    Factors& factors) {
   const bool each = rescale.step != 0;

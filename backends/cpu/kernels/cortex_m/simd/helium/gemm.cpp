@@ -1,4 +1,4 @@
-// Gemms of bytes.
+// Computes GEMMs of bytes.
 #include <arm_mve.h>
 
 #include "backends/cpu/kernels/cortex_m/simd/helium/dot_products.hpp"
@@ -14,14 +14,14 @@ constexpr int kFewestPixels = 3;  // to which that is worth it
 
 constexpr int32_t Vectors(int32_t bytes) { return (bytes + kVectorBytes - 1) / kVectorBytes; }
 
-/// The even rows' sums stand before the odd ones': see requantize.hpp.
+/// The even rows' sums precede the odd ones', as requantize.hpp says.
 constexpr int8_t kRowOf[kBlockOutputs] = {0, 2, 4, 6, 1, 3, 5, 7};
 
 // What is not inlined here would be paid for before the shortest of products.
 
 using FullRoutine = void (*)(const FullDotProducts*);
 
-/// Null if windows are not of such a size, or not side by side.
+/// Returns null if windows do not have such a size or are not contiguous.
 FullRoutine FullRoutineOf(const GemmBlock& block) {
   if (block.runs != 1 || block.x_pixel != block.run_bytes) return nullptr;
   switch (block.run_bytes) {
@@ -36,7 +36,7 @@ FullRoutine FullRoutineOf(const GemmBlock& block) {
   }
 }
 
-/// False if the block is not one of those.
+/// Returns false if the block is not one of those.
 bool MultiplyFull(const GemmBlock& block, int32_t* sums) {
   if (block.outputs != kBlockOutputs) return false;
   const FullRoutine multiply = FullRoutineOf(block);
@@ -46,7 +46,7 @@ bool MultiplyFull(const GemmBlock& block, int32_t* sums) {
   return true;
 }
 
-/// Of windows of one run of at most 64 bytes.
+/// Serves windows of one run of at most 64 bytes.
 ShortDotProducts ShortDotProductsOf(const GemmBlock& block, int32_t* sums) {
   const int32_t whole = (Vectors(block.run_bytes) - 1) * kVectorBytes;
   return {block.x,
@@ -63,7 +63,7 @@ bool IsShort(const GemmBlock& block) {
          block.pixels >= kFewestPixels;
 }
 
-/// Eight rows of weights at a time, of windows of more than 32 bytes.
+/// Multiplies by eight rows of weights at a time, for windows of more than 32 bytes.
 using RowsRoutine = void (*)(const ShortDotProducts*);
 RowsRoutine RowsRoutineOf(const GemmBlock& block) {
   return Vectors(block.run_bytes) == 3 ? DotRows48 : DotRows64;
@@ -110,19 +110,19 @@ int Run(const Rescale& rescale, const GemmBlock& block, int outputs, SumBlock& r
     const int row = kRowOf[at];
     if (row >= block.outputs) continue;
     dot_products.w = block.w + row * block.run_bytes;
-    // The first row stands for a second one that is missing.
+    // The first row replaces a second one that is missing.
     dot_products.w_step = row + 2 < block.outputs ? 2 * block.run_bytes : 0;
     dot_products.sums = sums + at;
     is_single ? DotShort16(&dot_products) : DotShort32(&dot_products);
   }
 }
 
-/// Four rows, from place `at` on.
+/// Multiplies by four rows, from place `at` on.
 [[gnu::noinline]] void MultiplyLong(const GemmBlock& block, int at, int32_t* sums) {
   constexpr int kRows = 4;
   DotProducts dot_products;
   for (int i = 0; i < kRows; ++i) {
-    // The first row stands for those that are missing.
+    // The first row replaces those that are missing.
     const int row = kRowOf[at + i] < block.outputs ? kRowOf[at + i] : 0;
     dot_products.w[i] = block.w + row * block.depth();
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLanes = 4;
 
-/// Four outputs' factors, as FixedPointMultiply takes them.
+/// Contains four outputs' factors, as FixedPointMultiply takes them.
 struct FixedPoint {
   int32x4_t multiplier;
   int32x4_t left;
@@ -109,7 +109,7 @@ void TakeEight(const T* data, ptrdiff_t step, const SumBlock& block, T* eight) {
   TakeEight(rescale.shift, rescale.step, block, shift);
 }
 
-/// False if a shift is not to the right.
+/// Returns false if a shift is not to the right.
 bool LoadEight(const Rescale& rescale, const SumBlock& block, Eight& eight) {
   int32_t bias[kBlockOutputs];
   int32_t multiplier[kBlockOutputs];
@@ -274,7 +274,7 @@ void Requantize(const Rescale& rescale, const SumBlock& block) {
 
 namespace {
 
-/// For what the assembly does not cover.
+/// Serves the cases that the assembly does not cover.
 [[gnu::noinline]] void RequantizeReordered(const Rescale& rescale, const SumBlock& block) {
   int32_t* sums = block.sums;
   for (int i = block.pixels; i > 0; --i, sums += kBlockOutputs) {

@@ -1,26 +1,27 @@
-// From sums to bytes.
+// Makes bytes of sums.
 #pragma once
 
 #include "backends/cpu/kernels/cortex_m/routines.hpp"
 
 namespace tenon::cpu::cortex_m::helium {
 
-/// Sums in the order of outputs, in any number.
+/// Requantises sums in the order of outputs, in any number.
 void Requantize(const Rescale& rescale, const SumBlock& block);
 
-/// Sums of kBlockOutputs outputs, of which `block.outputs` are wanted, in the order 0, 2, 4, 6, 1,
-/// 3, 5, 7: so that those of even and odd ones become halves of the same words. Changes the sums.
+/// Requantises sums of kBlockOutputs outputs, of which `block.outputs` are wanted. Their order is
+/// 0, 2, 4, 6, 1, 3, 5, 7, so that those of even and odd outputs become halves of the same words.
+/// It changes the sums.
 void RequantizePairs(const Rescale& rescale, const SumBlock& block);
 
-/// See GemmRoutines: in fixed point, of eight outputs with factors of their own.
+/// Is GemmRoutines::is_plain: true for fixed point and eight outputs with factors of their own.
 bool IsPlain(const Rescale& rescale, int outputs);
 
-/// RequantizePairs of eight outputs of a rescale that is_plain.
+/// Is RequantizePairs for eight outputs of a rescale that is_plain.
 void RequantizePlain(const Rescale& rescale, const SumBlock& block);
 
-/// In fixed point to all values of a byte.
+/// Returns true for fixed point whose outputs may take all values of a byte.
 bool IsWhole(const QuantizedOutput& output);
-/// True if all of these shifts are of -31 to -1. `count`: 1 or more.
+/// Returns true if all of these shifts are from -31 to -1. `count` is 1 or more.
 bool AreToTheRight(const int8_t* shifts, int count);
 
 /// See GemmRoutines.

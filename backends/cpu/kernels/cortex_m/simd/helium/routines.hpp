@@ -1,4 +1,4 @@
-// The routines in Helium, the vector extension of Armv8.1-M (Cortex-M55 and later).
+// Declares the routines in Helium, the vector extension of Armv8.1-M (Cortex-M55 and later).
 #pragma once
 
 #include "backends/cpu/kernels/cortex_m/routines.hpp"
