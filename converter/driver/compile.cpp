@@ -177,7 +177,7 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
 }
 
 /// Returns the only unit that runs ops. Null if there are several, or if the unit needs segments,
-/// because every start costs time, the CPU has fall-back kernels, or it has memory of its own.
+/// because each op starts it separately, the plan has fall-backs, or it has memory of its own.
 const Unit* OnlyUnit(const CompileOptions& options, const Graph& graph,
                      const std::vector<OpId>& ops) {
   const Board& board = options.board();
