@@ -23,8 +23,8 @@ struct PlacedHolds {
   int64_t work = 0;
 };
 
-/// Gives holds that follow one another with the same bytes one place. Stops as soon as all fits
-/// into `limit`; `work` is the placer's budget.
+/// Places every hold; one that takes over another's bytes gets the same place. Stops as soon as all
+/// fits into `limit`; `work` is the placer's budget.
 [[nodiscard]] PlacedHolds PlaceHolds(const TimeSchedule& schedule, int64_t limit, int64_t work);
 
 struct LoweredSchedule {
