@@ -8,7 +8,8 @@
 namespace tenon::converter {
 namespace {
 
-/// Ops whose speed depends on the layout: layouts are chosen for convolutions and pools.
+/// Returns true for shapes that layouts store differently; convolutions and pools choose the
+/// layout.
 bool IsImage(const Shape& shape) {
   return shape.rank == 4 && shape[1] > 1 && int64_t{shape[2]} * shape[3] > 1;
 }

@@ -11,7 +11,7 @@
 namespace tenon::converter {
 namespace {
 
-/// The key of a grid: all that it depends on, so that equal ops are planned once.
+/// Returns the key of a grid, with all that it depends on, so that equal ops are planned once.
 std::vector<int64_t> SignatureOf(const Graph& graph, const Op& op) {
   std::vector<int64_t> signature{static_cast<int64_t>(op.kind), op.workspace_bytes};
   signature.insert(signature.end(), op.attributes.words().begin(), op.attributes.words().end());

@@ -23,7 +23,7 @@ void AddPieces(const InputSplit& split, const std::vector<IndexRange>& ranges, i
   int32_t longest = 0;
   int64_t together = 0;
   for (const IndexRange& range : ranges) {
-    // The op itself has all of an input, also what no window of it reaches.
+    // The uncut op has all of an input, including what no window reaches.
     const int32_t length = ranges.size() == 1 ? size : InputRange(split, range, size).size();
     longest = std::max(longest, length);
     together += length;
