@@ -7,8 +7,7 @@
 // Where ops work in a second space too (a board's "direct" one), what is not cut is spread over
 // both spaces if that is predicted to take less time than the first way above that fits one space,
 // or if none does; in the latter case the graph cut to the smallest arena is tried in both spaces
-// too. On boards with units side by side several ways to split are compiled, and the fastest is
-// kept.
+// too. On boards with concurrent units several ways to split are compiled, and the fastest is kept.
 #pragma once
 
 #include "converter/driver/compile.hpp"

@@ -35,7 +35,7 @@ size_t CountReferences(const ProgramView& program) {
   return count;
 }
 
-/// Counts inputs, outputs and a workspace.
+/// Returns the most operands of any op: inputs, outputs and a workspace.
 size_t MostOperands(const ProgramView& program) {
   size_t most = 0;
   for (size_t i = 0; i < program.op_count(); ++i) {

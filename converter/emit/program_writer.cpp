@@ -240,7 +240,8 @@ ProgramWriter::Offsets<fb::Segment> ProgramWriter::WriteSegments() {
   return segments;
 }
 
-/// Returns the segments at a channel's ends: the last of each stage that touches its tensors.
+/// Writes channels. The segments at a channel's ends are the last of each stage that touches its
+/// tensors.
 Result<ProgramWriter::Offsets<fb::Channel>> ProgramWriter::WriteChannels() {
   Offsets<fb::Channel> channels;
   for (const PlannedChannel& channel : program_.channels) {

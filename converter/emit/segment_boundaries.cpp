@@ -95,7 +95,7 @@ class BoundaryFinder {
     }
   }
 
-  /// Returns the tensors in the order in which they are written.
+  /// Lists the tensors in the order in which they are written.
   void ListWrites(size_t s) {
     for (const OpId id : segments_[s].ops) {
       for (const TensorId output : graph_.op(id).outputs) {

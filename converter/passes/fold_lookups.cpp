@@ -126,14 +126,15 @@ bool FoldIntoProducer(Graph& graph, OpId id, int32_t shift) {
 
 // --- the ops after ------------------------------------------------------------------------------
 
-/// Returns where `reader` stores the zero point of its input `index`: an input, an attribute, or a
-/// table that stays unchanged. None if it has no zero point that can change.
+/// Says where a reader stores the zero point of one of its inputs: in an input, in an attribute, or
+/// nowhere, because its table stays unchanged.
 enum class ZeroPointPlace { kInput, kAttribute, kNowhere };
 struct Reader {
   ZeroPointPlace place;
   size_t input = 0;
 };
 
+/// Returns none if the op has no zero point that can change.
 std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
   const auto known = [&](size_t input) {
     return input >= op.inputs.size() || op.inputs[input] == kNone ||

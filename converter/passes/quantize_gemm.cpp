@@ -125,7 +125,7 @@ std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
   return "";
 }
 
-/// Returns the bias that the only reader of `match.result` adds, if that op does nothing else.
+/// Fuses the bias that the only reader of `match.result` adds, if that op does nothing else.
 void TakeAddition(const Graph& graph, Match& match) {
   const OpId id = graph.OnlyConsumer(match.result);
   if (id == kNone || graph.op(id).kind != OpKind::kBinary || !match.bias.empty()) return;

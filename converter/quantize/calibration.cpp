@@ -51,7 +51,7 @@ std::string FileNameOf(const std::string& port) {
   return name;
 }
 
-/// True for NAME and NAME_<k>.
+/// Returns true for NAME and NAME_<k>.
 bool IsOfInput(const std::string& array, const std::string& input) {
   if (array == input) return true;
   if (array.size() <= input.size() + 1 || array.compare(0, input.size(), input) != 0) return false;

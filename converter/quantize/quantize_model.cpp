@@ -104,7 +104,7 @@ Result<QuantizationCandidate> WithMethod(const QuantizationCandidate& other, Ran
   return candidate;
 }
 
-/// Returns the accuracy of a candidate with some ops kept float.
+/// Measures the accuracy of a candidate with some ops kept float.
 struct Trials {
   const AccuracyJudge* judge = nullptr;
   CanonicaliseGraph canonicalise;

@@ -33,7 +33,7 @@ MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions&
   ChooseCuts();
 }
 
-/// Returns every position of a small graph; of a large one, those across which the fewest bytes are
+/// Chooses every position of a small graph; of a large one, those across which the fewest bytes are
 /// alive.
 void MemoryPlanSearch::ChooseCuts() {
   constexpr int64_t kMostCuts = 16'384;

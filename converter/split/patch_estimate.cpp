@@ -149,8 +149,8 @@ class Estimator {
     }
   }
 
-  /// Releases the storages that op `k` is the last to need: their bytes, less what is kept for the
-  /// next patch.
+  /// Releases the storages that op `k` is the last to need. Returns their bytes, less what is kept
+  /// for the next patch.
   int64_t Release(size_t i, size_t k, std::vector<bool>& placed, const std::vector<int64_t>& bytes,
                   int64_t live) {
     int64_t freed = 0;

@@ -43,7 +43,7 @@ class UnitTimes {
     return {};
   }
 
-  /// Returns the costs of the op at `index` in the order.
+  /// Returns the time of the op at `index` in the order.
   [[nodiscard]] Picoseconds At(size_t index, const Op& op, const Unit& unit) const {
     for (const Mark& mark : marks_[index]) {
       if (mark.backend != unit.backend || !mark.CanRun()) continue;

@@ -214,7 +214,7 @@ class StagePlanner {
     }
   }
 
-  /// Returns the tensors on `root` that ops write.
+  /// Adds the tensors on `root` that ops write.
   void AddWritten(TensorId root, PlannedChannel& channel) const {
     for (const OpId id : staged_.steps) {
       for (const TensorId output : graph_.op(id).outputs) {
