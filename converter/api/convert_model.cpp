@@ -1,4 +1,4 @@
-// The public face of the converter (tenon/converter.hpp) over the pipeline.
+// Implements the public interface of the converter (tenon/converter.hpp) with the pipeline.
 #include <algorithm>
 
 #include "converter/api/measured_orders.hpp"
@@ -17,7 +17,7 @@ Result<DType> DTypeNamed(const char* what, const std::string& name, const std::s
   return UsageError("{} '{}': no dtype '{}'", what, name, dtype);
 }
 
-/// The importer compares dtype, shape and bytes with what the model says.
+/// Leaves the comparison of dtype, shape and bytes with the model to the importer.
 Result<ImportOptions::Frozen> FrozenOf(const std::string& name,
                                        const ConvertRequest::Constant& constant) {
   ImportOptions::Frozen frozen;
@@ -35,7 +35,7 @@ Result<ImportOptions::Frozen> FrozenOf(const std::string& name,
   return frozen;
 }
 
-/// The one of `values` that is called so.
+/// Returns the element of `values` with this name.
 template <typename T>
 Result<T> Named(const char* what, const std::string& name, std::initializer_list<T> values) {
   for (const T value : values) {
@@ -72,7 +72,7 @@ Status ReadBoard(const ConvertRequest& request, Board& board) {
   return {};
 }
 
-/// The inputs, and numbers as the plan is to have them.
+/// Reads the options about inputs, dtypes and quantization.
 Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
   if (request.batch < 0) return UsageError("batch {} < 0", request.batch);
   options.import.batch = request.batch;
@@ -90,7 +90,7 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
   return {};
 }
 
-// The public enumerators stand in the order of ours.
+// The public enumerators have the same order as the internal ones.
 static_assert(static_cast<int>(ConvertRequest::Order::kSearch) ==
               static_cast<int>(OrderMode::kSearch));
 static_assert(static_cast<int>(ConvertRequest::Order::kRandom) ==
@@ -100,7 +100,7 @@ static_assert(static_cast<int>(ConvertRequest::Objective::kMemory) ==
 static_assert(static_cast<int>(ConvertRequest::Objective::kThroughput) ==
               static_cast<int>(Objective::kThroughput));
 
-/// What is searched for, and how.
+/// Reads what to search for, and how.
 Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   OrderOptions& order = options.compile.order;
   order.mode = static_cast<OrderMode>(request.order);
@@ -129,7 +129,7 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   return {};
 }
 
-/// A measured priority table stands in for the board's rows of the ops that it ranks.
+/// Replaces the board's rows by measured priorities, for the ops that those rank.
 void UsePriorities(const std::vector<Priority>& measured, Board& board) {
   const auto is_ranked = [&](const Priority& row) {
     return std::any_of(measured.begin(), measured.end(),

@@ -1,4 +1,4 @@
-// The public face of what surrounds a conversion (tenon/inspect.hpp).
+// Implements the public interface for boards and plans (tenon/inspect.hpp).
 #include "tenon/inspect.hpp"
 
 #include "converter/api/outcome.hpp"
@@ -14,7 +14,7 @@ converter::Result<PlacedBuffers> Place(const PlaceRequest& request) {
                          converter::ParseBufferCsv(request.csv));
   converter::PlaceOptions options;
   options.limit = request.limit;
-  // About half a minute without a clock: a placement asked for by itself may take its time.
+  // The budget takes about half a minute if no time limit is given: placement alone may take long.
   options.work_budget = request.time_limit_seconds ? int64_t{1} << 40 : 100'000'000;
   options.time_limit_seconds = request.time_limit_seconds;
   const converter::Placement placement = converter::PlaceBuffers(table.buffers, options);

@@ -12,15 +12,15 @@
 namespace tenon::converter {
 namespace {
 
-/// A plan to measure, whose bytes the target keeps: big models are held once.
+/// A plan to measure. The target keeps its bytes, so that large models are in memory only once.
 struct StoredPlan {
   Conversion conversion;  ///< without the plan
   size_t bytes = 0;
-  size_t order = 0;  ///< which of the orders it is, and its number for the target
+  size_t order = 0;  ///< index of the order, and the plan's number on the target
   double ms = 0;
 };
 
-/// The search first: alone, it is what a conversion without a target gives.
+/// Order 0 is the search's, which a conversion without a target uses.
 OrderMode ModeOf(size_t order) {
   return order == 0 ? OrderMode::kSearch : order == 1 ? OrderMode::kSource : OrderMode::kRandom;
 }
@@ -93,8 +93,8 @@ class Measurement {
     return std::nullopt;
   }
 
-  /// Measures all by turns, so that a disturbance does not decide between them, notes the best
-  /// figures, and gives the plan to keep.
+  /// Measures all plans in turn, so that a disturbance does not decide between them, records the
+  /// best times, and returns the plan to keep.
   StoredPlan& Fastest() {
     const int total = rounds_ * static_cast<int>(plans_.size());
     int index = 0;

@@ -1,4 +1,4 @@
-// Several orders are compiled, run on the target, and the fastest is kept
+// Compiles several orders, runs them on the target, and keeps the fastest
 // (ConvertRequest::measured).
 #pragma once
 
@@ -12,17 +12,17 @@ namespace tenon::converter {
 
 struct MeasuredConversion {
   Conversion conversion;              ///< of the order kept
-  std::vector<MeasuredOrder> orders;  ///< all, as they were made
+  std::vector<MeasuredOrder> orders;  ///< all orders, as they were compiled
 };
 
-/// Converts once per order (seeds options.compile.order.seed and on at random), measures equal
-/// plans once, and keeps the one with the least latency; among equals the one with the smaller
-/// arena, then the earlier. Orders that do not fit the board are dropped; if none fits, the
-/// search's error is given. The mode of `options` is not read.
+/// Converts once per order (random orders take consecutive seeds from options.compile.order.seed),
+/// measures equal plans once, and keeps the one with the least latency; among equals the one with
+/// the smaller arena, then the earlier. Orders that do not fit the board are dropped; if none fits,
+/// the search's error is given. The order mode in `options` is ignored.
 [[nodiscard]] Result<MeasuredConversion> ConvertMeasured(
     const ConvertOptions& options, const ConvertRequest::MeasuredOrders& measured);
 
-/// `same_as` and `dropped` are there only where they say something.
+/// `same_as` and `dropped` are present only where they apply.
 [[nodiscard]] nlohmann::ordered_json MeasuredJson(const std::vector<MeasuredOrder>& measured);
 
 }  // namespace tenon::converter

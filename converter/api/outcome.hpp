@@ -1,4 +1,4 @@
-// The converter's results in the public form (tenon/converter.hpp).
+// Converts internal results to the public form (tenon/converter.hpp).
 #pragma once
 
 #include <exception>
@@ -11,13 +11,13 @@
 namespace tenon::converter {
 
 [[nodiscard]] inline ConvertError ToPublic(const Error& error) {
-  // The kinds stand in the same order.
+  // Both enumerations list the kinds in the same order.
   static_assert(static_cast<int>(ConvertError::Kind::kInternal) ==
                 static_cast<int>(ErrorKind::kInternal));
   return {static_cast<ConvertError::Kind>(error.kind), error.message, error.details};
 }
 
-/// What `make` gives, a Result<T>. Exceptions are errors.
+/// Returns what `make` returns, a Result<T>. Exceptions become errors.
 template <typename T, typename Make>
 [[nodiscard]] Outcome<T> ToOutcome(const Make& make) {
   try {

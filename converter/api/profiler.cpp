@@ -1,4 +1,4 @@
-// The public face of profiling (tenon/profiler.hpp).
+// Implements the public interface for profiling (tenon/profiler.hpp).
 #include "tenon/profiler.hpp"
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 namespace tenon::converter {
 namespace {
 
-/// The folder and name of a model: "squeezenet1.1/model_fp32".
+/// Returns the folder and name of a model: "squeezenet1.1/model_fp32".
 std::string NameOf(const std::string& model) {
   const std::filesystem::path path = std::filesystem::weakly_canonical(model);
   return (path.parent_path().filename() / path.stem()).string();
 }
 
-/// The board, with a priority table that gives an op to `backend` wherever that can run it.
+/// Returns the board with a priority table that prefers `backend` wherever it can run an op.
 Board Preferring(Board board, const std::string& backend) {
   board.priorities.clear();
   for (const std::string& other : BackendsOfUnits(board)) {
@@ -30,7 +30,7 @@ Board Preferring(Board board, const std::string& backend) {
   return board;
 }
 
-/// The board's backends that this build knows.
+/// Returns the board's backends that this build knows.
 std::vector<std::string> BackendsToMeasure(const Board& board) {
   const std::vector<BackendCaps> known = BuiltInBackends();
   std::vector<std::string> backends = BackendsOfUnits(board);
@@ -41,13 +41,13 @@ std::vector<std::string> BackendsToMeasure(const Board& board) {
   return backends;
 }
 
-/// Which variants kernels are to run with. Null: those that kernels choose.
+/// The variants that kernels run with. Null: kernels choose them.
 using Variants = std::shared_ptr<const VariantChoice>;
 
 Result<Conversion> ConvertModel(ConvertOptions convert, int64_t batch) {
   Result<Conversion> conversion = Convert(convert);
   if (conversion.ok()) return conversion;
-  // A free first dimension wants a value; elsewhere the value is refused.
+  // A free first dimension needs a value; elsewhere a value is refused.
   convert.import.batch = batch;
   Result<Conversion> batched = Convert(convert);
   return batched.ok() ? std::move(batched) : std::move(conversion);
@@ -66,7 +66,7 @@ Status AddModels(const Board& board, const ProfileRequest& request, const Varian
   return {};
 }
 
-/// A network that does not fit the board is left out: there are others.
+/// Adds the networks that fit the board, and skips the others.
 Status AddSweep(const Board& board, const Variants& variants, std::vector<PlanToProfile>& plans) {
   ConvertOptions convert;
   convert.board = board;
@@ -98,8 +98,8 @@ bool BackendHasVariants(const std::string& backend) {
                      [](const KernelCaps& caps) { return caps.variants != nullptr; });
 }
 
-/// The fastest variants for the models' ops: of all, those that are faster than the default; then
-/// of these, run beside the default once more, those that still are.
+/// Returns the fastest variants for the models' ops: those that are faster than the default, and
+/// still are when both are measured again.
 Result<Variants> TuneModels(const Board& board, const ProfileRequest& request, Tuning& winners) {
   std::vector<PlanToProfile> plans;
   TENON_RETURN_IF_ERROR(AddModels(board, request, std::make_shared<Tuning>(), plans));
@@ -127,7 +127,7 @@ Result<Variants> TuneModels(const Board& board, const ProfileRequest& request, T
   return Variants(std::make_shared<Tuning>(std::move(confirmed)));
 }
 
-/// The plans to measure, and the variants that won.
+/// Makes the plans to measure, with the variants that won.
 Status PlansToMeasure(const Board& board, const ProfileRequest& request, Tuning& winners,
                       std::vector<PlanToProfile>& plans) {
   const std::vector<std::string> backends = BackendsToMeasure(board);

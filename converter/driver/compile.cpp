@@ -22,7 +22,7 @@ Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
   return {};
 }
 
-/// Passes on how far one search has come.
+/// Returns a function that forwards the progress of one search.
 ProgressFunction ProgressOf(const CompileOptions& options, const char* what) {
   if (!options.progress) return {};
   return [&options, what](double share) { options.progress(what, share); };
@@ -34,7 +34,7 @@ ArenaOptions ArenaOptionsOf(const CompileOptions& options) {
   return arena;
 }
 
-/// The order of nodes that the mode asks for, or none to keep the model's.
+/// Returns the order of nodes that the mode asks for, or none to keep the model's.
 std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
                                                const CompileOptions& compile_options,
                                                OrderReport& report) {
@@ -58,7 +58,7 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
 }
 
 /// Places the ops in the model's order and in the one proposed. A search's order is kept only if
-/// its arena is smaller, because live bytes say nothing of gaps; ties keep the model's order.
+/// its arena is smaller, because live bytes do not include gaps; ties keep the model's order.
 Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   Graph& graph = compiled.graph;
   const ArenaOptions arena_options = ArenaOptionsOf(options);
@@ -91,7 +91,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   return {};
 }
 
-/// Names of the key nodes of the ops that execute.
+/// Returns the names of the key nodes among the ops that execute.
 std::vector<std::string> KeyNodeNames(const Graph& graph, const OrderProblem& problem) {
   std::vector<std::string> names;
   for (const Index node : KeyNodesOf(problem.problem)) {
@@ -132,7 +132,7 @@ Status SetRandomOrder(uint64_t seed, Compiled& compiled) {
   return Verify(compiled.graph);
 }
 
-/// The program in the model's own order, to compare with. None if it does not fit.
+/// Returns the program in the model's own order, for comparison. None if it does not fit.
 std::optional<ScheduledProgram> ScheduleSourceOrder(const CompileOptions& options,
                                                     const Compiled& compiled) {
   Graph graph = compiled.graph;
@@ -145,7 +145,8 @@ std::optional<ScheduledProgram> ScheduleSourceOrder(const CompileOptions& option
   return std::move(*program);
 }
 
-/// Units side by side: order, transfers and placement depend on each other and on time.
+/// Schedules units that run concurrently: order, transfers and placement depend on each other and
+/// on time.
 Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   OrderReport& order = compiled.order;
   order.mode = options.order.mode;
@@ -175,8 +176,8 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   return {};
 }
 
-/// The only unit that runs ops, or null: there are several, or starting it per segment is more
-/// than running its ops in order (a start for every op, a CPU that stands in, memory of its own).
+/// Returns the only unit that runs ops. Null if there are several, or if the unit needs segments,
+/// because each op starts it separately, the plan has fall-backs, or it has memory of its own.
 const Unit* OnlyUnit(const CompileOptions& options, const Graph& graph,
                      const std::vector<OpId>& ops) {
   const Board& board = options.board();
@@ -200,7 +201,7 @@ std::vector<OpId> ExecutedOps(const Graph& graph, const Locations& locations) {
   return ops;
 }
 
-/// On one unit every order takes the same time: the sum of the ops'.
+/// Predicts the time on one unit, where every order takes the sum of the ops' times.
 void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled& compiled) {
   if (unit == nullptr) return;
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
@@ -225,7 +226,7 @@ void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled&
   segments.per_op_time = total + more * TimeAtRate(unit->start_overhead_us(), 1e6);
 }
 
-/// By the table, or as KernelChoiceOptions::assigned says.
+/// Compiles with the table's mapping, or as KernelChoiceOptions::assigned says.
 Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
@@ -249,8 +250,8 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   return compiled;
 }
 
-/// Marks the ops whose kernels work over an input to no use, since placement has not let them.
-/// False if there is none.
+/// Marks the ops whose in-place kernels bring no benefit, because placement did not let the output
+/// take over the input's bytes. Returns false if there are none.
 bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
   bool found = false;
   for (const OpId id : compiled.graph.OpOrder()) {
@@ -263,7 +264,7 @@ bool MarkIdleInPlace(const Compiled& compiled, std::vector<bool>& idle) {
   return found;
 }
 
-/// Live bytes by step, without workspaces of ops that work in place.
+/// Returns the live bytes of each step, without the workspaces of ops that work in place.
 std::vector<int64_t> LiveWithoutRows(const Compiled& compiled) {
   const ArenaPlan& arena = compiled.arena;
   std::vector<int64_t> change(arena.steps.size() + 1, 0);
@@ -278,8 +279,8 @@ std::vector<int64_t> LiveWithoutRows(const Compiled& compiled) {
   return change;
 }
 
-/// Marks the ops that work in place though the arena has room for their output beside their input:
-/// kernels that do not are faster. (Storages count with both, input and output, while an op runs.)
+/// Marks the ops that work in place although the arena has enough space for both their input and
+/// their output: other kernels are faster. (While an op runs, its input and its output both count.)
 bool MarkNeedlessInPlace(const Compiled& compiled, std::vector<bool>& needless) {
   const std::vector<int64_t> live = LiveWithoutRows(compiled);
   bool found = false;
@@ -294,9 +295,9 @@ bool MarkNeedlessInPlace(const Compiled& compiled, std::vector<bool>& needless) 
   return found;
 }
 
-/// With kernels that work in place where that makes the arena smaller, others elsewhere.
+/// Compiles with in-place kernels where that makes the arena smaller, and with others elsewhere.
 Result<Compiled> CompileInPlace(const Graph& graph, CompileOptions options) {
-  constexpr int kMostTries = 3;  // what is left out changes what the others find
+  constexpr int kMostTries = 3;  // leaving out some kernels changes whether others pay
   for (int tries = 1;; ++tries) {
     TENON_ASSIGN_OR_RETURN(Compiled compiled, CompileMapped(graph, options));
     if (MarkIdleInPlace(compiled, options.kernels.not_in_place) && tries < kMostTries) continue;
@@ -306,7 +307,7 @@ Result<Compiled> CompileInPlace(const Graph& graph, CompileOptions options) {
   }
 }
 
-/// What counts: one inference, or what the busiest unit has to do for each of a stream.
+/// Returns the time to minimise: of one inference, or of the busiest unit per input of a stream.
 Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compiled) {
   if (options.objective != Objective::kThroughput) return compiled.time.after;
   Picoseconds busiest = 0;
@@ -314,7 +315,7 @@ Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compil
   return busiest;
 }
 
-/// Both mappings are compiled, because only that knows of layouts, views and places in memory.
+/// Compiles both mappings, because only compiled programs show layouts, views and placement.
 Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& options) {
   const auto costs = MakeCostModel(options.board(), options.profile);
   OptimalMapOptions search;

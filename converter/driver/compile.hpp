@@ -1,5 +1,5 @@
-// From a graph whose ops are final (fused, split) to a program: kernels, layouts, views, order,
-// placement. The pipeline compiles several candidates and keeps one.
+// Compiles a graph whose ops are final (fused, split) into a program: chooses kernels, layouts,
+// views, order and placement. The pipeline compiles several candidates and keeps one.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace tenon::converter {
 enum class Objective {
   kLatency,  ///< least predicted time; among equals the smallest arena
   kMemory,   ///< smallest arena, at the price of time
-  /// Least time between the results of a stream of inputs: the plan also gets what serves that, see
-  /// MakeParallelPrograms. Of the sequential program as kLatency.
+  /// Minimises the time between the results of an input stream. The plan also gets programs for
+  /// that, see MakeParallelPrograms; the sequential program is compiled as for kLatency.
   kThroughput,
 };
 
 enum class OrderMode {
   kSource,  ///< as the model has it
-  kSearch,  ///< the best that can be found, by any order
-  kRandom,  ///< one of all orders, by the seed: the baseline that a search must beat
+  kSearch,  ///< the best order that the search finds
+  kRandom,  ///< a random order, drawn by the seed: the baseline that a search must beat
 };
 
 struct OrderOptions {
@@ -39,7 +39,7 @@ struct OrderOptions {
   double target_ms = 0;   ///< stop at the first order predicted to take no longer; 0: none
 };
 
-/// An arena in another space than the board's arena space.
+/// Describes an arena in a memory space other than the board's arena space.
 struct ArenaBeside {
   std::string space;
   int64_t bytes = 0;
@@ -86,12 +86,12 @@ enum class MappingMode : uint8_t {
   kOptimal,  ///< the least predicted time, see map/optimal_map.hpp
 };
 
-/// What --mapping=optimal came to.
+/// Reports the result of --mapping=optimal.
 struct MappingReport {
   MappingMode mode = MappingMode::kTable;
-  bool for_period = false;     ///< of a stream; else one inference
-  bool chose_optimal = false;  ///< else the table's mapping takes no longer
-  bool exact = false;          ///< in the search's view no mapping takes less
+  bool for_period = false;     ///< optimised for an input stream; else for one inference
+  bool chose_optimal = false;  ///< false: the table's mapping takes no longer
+  bool exact = false;          ///< by the search's cost model no mapping takes less
   int64_t tried = 0;           ///< mappings
   Picoseconds table = 0;       ///< predicted for the whole program by the table's mapping,
   Picoseconds optimal = 0;     ///< and by the one that the search found
@@ -102,7 +102,7 @@ struct CompileOptions : ProgramOptions {
   OrderOptions order;
   MappingMode mapping = MappingMode::kTable;
   bool aggregate = true;  ///< false: devices are started for every op
-  /// Told what is searched for and how far it has come. May be empty.
+  /// Called with what is being searched for and the share done so far. May be empty.
   std::function<void(const char* what, double share)> progress = {};
 };
 
@@ -115,7 +115,7 @@ struct CompileReport {
   SegmentReport segments;  ///< empty where no device runs ops
 };
 
-/// Of the memory report, what constants take is not known yet.
+/// In its memory report, the size of constants is not filled in yet.
 struct Compiled : CompileReport {
   Graph graph;
   Locations locations;
@@ -124,12 +124,13 @@ struct Compiled : CompileReport {
   std::vector<PassReport> passes;
 };
 
-/// True if all ops are given to one unit, which then runs them in any order in the same time: what
-/// counts is memory. Errors: as ChooseKernels.
+/// Returns true if all ops are mapped to one unit. Every order then takes the same time, so that
+/// only memory matters. Errors: as ChooseKernels.
 [[nodiscard]] Result<bool> RunsOnOneUnit(const Graph& graph, const CompileOptions& options);
 
-/// With the optimal mapping the table's is compiled too, and kept if it takes no longer. Errors
-/// (kInput): ops that no kernel runs; (kUsage): pins that cannot be kept. Deterministic.
+/// Compiles the graph. With the optimal mapping, the table's mapping is compiled too, and kept if
+/// it takes no longer. Errors (kInput): ops that no kernel runs; (kUsage): pins that cannot be
+/// kept. Deterministic.
 [[nodiscard]] Result<Compiled> Compile(Graph graph, const CompileOptions& options);
 
 }  // namespace tenon::converter

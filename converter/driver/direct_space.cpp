@@ -8,13 +8,13 @@
 namespace tenon::converter {
 namespace {
 
-/// What is left of the direct space beside constants, if those live there.
+/// Returns the bytes of the direct space that are left after the constants, if those are in it.
 int64_t DirectLimit(const Board& board, const Graph& graph) {
   const MemorySpace& direct = *board.DirectSpace();
   int64_t limit = direct.usable_bytes();
   for (const MemorySpace& space : board.memory_spaces) {
     if (!space.holds_constants) continue;
-    if (&space != &direct) break;  // the first space that takes constants has them
+    if (&space != &direct) break;  // constants are in the first space that may hold them
     for (const TensorId id : graph.Tensors()) {
       const Tensor& tensor = graph.tensor(id);
       if (tensor.IsConstant() && graph.IsRead(id)) limit -= PaddedBytes(tensor.ByteSize());
@@ -24,12 +24,13 @@ int64_t DirectLimit(const Board& board, const Graph& graph) {
   return limit;
 }
 
-/// Bytes come at the bandwidth of the space that they lie in, one after the other.
+/// Returns the time of an op whose bytes move at the bandwidth of their own space, one after
+/// another.
 Picoseconds TimeInSpaces(const OpTime& op, int64_t direct_bytes, double arena, double direct) {
   const auto time = [](int64_t bytes, double rate) {
     return TimeAtRate(static_cast<double>(bytes), rate);
   };
-  if (op.measured) {  // with all in the arena's space
+  if (op.measured) {  // measured with everything in the arena's space
     const Picoseconds more = time(direct_bytes, direct) - time(direct_bytes, arena);
     return op.fixed + op.compute + std::max<Picoseconds>(more, 0);
   }
@@ -60,7 +61,7 @@ void PredictAgain(const CompileOptions& options, Compiled& compiled) {
 
 std::optional<ArenaPlan> Spread(const CompileOptions& options, int64_t limit,
                                 const Compiled& compiled) {
-  constexpr int64_t kShare = 8;  // of what one arena's placement may take
+  constexpr int64_t kShare = 8;  // divides the work budget of one arena's placement
   const Board& board = options.board();
   const MemorySpace& arena = *board.ArenaSpace();
   const MemorySpace& direct = *board.DirectSpace();

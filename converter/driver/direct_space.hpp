@@ -1,5 +1,5 @@
-// Boards whose ops work in a second space too: what does not fit the arena's space lies in arenas
-// of both, where kernels read and write it, without copies.
+// Supports boards whose ops can work in a second memory space: storages that do not all fit the
+// arena's space are placed in arenas of both, and kernels read and write them there without copies.
 #pragma once
 
 #include "converter/driver/compile.hpp"
@@ -7,14 +7,14 @@
 namespace tenon::converter {
 
 /// Spreads the storages of `compiled`, which has one arena and runs on one unit, over the board's
-/// arena space, of which they may take `limit` bytes, and its direct space. Memory report and
-/// predicted time follow. False, and nothing is changed: the board has no such space, or they do
-/// not fit both.
+/// arena space, of which they may take `limit` bytes, and its direct space. Updates the memory
+/// report and the predicted time. Returns false and changes nothing if the board has no direct
+/// space or the storages do not fit both.
 [[nodiscard]] bool SpreadOverSpaces(const CompileOptions& options, int64_t limit,
                                     Compiled& compiled);
 
-/// The smallest limit of the arena's space, in steps of a storage's alignment, with which
-/// SpreadOverSpaces takes `compiled`; at most `most`, if it finds none.
+/// Returns the smallest limit of the arena's space, in steps of a storage's alignment, with which
+/// SpreadOverSpaces accepts `compiled`; `most` if there is none below it.
 [[nodiscard]] int64_t SmallestSpread(const CompileOptions& options, int64_t most,
                                      const Compiled& compiled);
 

@@ -10,7 +10,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Bytes of the constants that ops read.
+/// Returns the bytes of the constants that ops read.
 int64_t ConstantBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (const TensorId id : graph.Tensors()) {
@@ -19,7 +19,7 @@ int64_t ConstantBytes(const Graph& graph) {
   return bytes;
 }
 
-/// The step while which most bytes are alive.
+/// The step at which the most bytes are alive.
 struct PeakStep {
   std::string op;
   int64_t bytes = 0;
@@ -42,7 +42,7 @@ PeakStep FindPeakStep(const Compiled& compiled) {
   return peak;
 }
 
-/// Without kernels that buy speed with much of `limit` bytes.
+/// Returns options that exclude kernels whose extra memory is a large share of `limit` bytes.
 CompileOptions Lean(CompileOptions options, int64_t limit) {
   constexpr int64_t kLeast = 16 * 1024;
   constexpr int64_t kShare = 16;
@@ -51,14 +51,14 @@ CompileOptions Lean(CompileOptions options, int64_t limit) {
   return options;
 }
 
-/// With kernels that work over their input, in as little memory beside it as they can.
+/// Returns options that prefer in-place kernels with the smallest workspaces.
 CompileOptions InPlace(CompileOptions options) {
   options.kernels.in_place = true;
   options.kernels.least_workspace = true;
   return options;
 }
 
-/// What those kernels would allow, for estimates before kernels are chosen.
+/// Returns which inputs those kernels may overwrite, for estimates before kernels are chosen.
 InPlaceInputs InPlaceInputsOf(const CompileOptions& compile) {
   MarkOptions marking = compile.kernels;
   marking.backends = BackendsOf(compile.kernels);
@@ -68,7 +68,7 @@ InPlaceInputs InPlaceInputsOf(const CompileOptions& compile) {
   };
 }
 
-/// What patches cost on the board's core, in bytes of the memory that arenas lie in.
+/// Returns what patches cost on the board's core, in bytes moved in the arena's memory space.
 PatchPrices PricesOf(const Board& board) {
   PatchPrices prices;
   const Unit* unit = ComputeUnit(board);
@@ -83,7 +83,8 @@ PatchPrices PricesOf(const Board& board) {
   return prices;
 }
 
-/// For graphs that are only looked at: most of what a full search finds, in a fraction of the time.
+/// Returns options for trial compilations: they find most of what a full search finds, in a
+/// fraction of the time.
 CompileOptions Quick(CompileOptions options) {
   constexpr int64_t kShare = 16;
   options.order.budget /= kShare;
@@ -91,14 +92,14 @@ CompileOptions Quick(CompileOptions options) {
   return options;
 }
 
-/// For patches, which already stand in a good order, depth first.
+/// Returns options for graphs cut into patches, whose order (depth first) is already good.
 CompileOptions AsCut(CompileOptions options) {
   options.order.mode = OrderMode::kSource;
   return Quick(options);
 }
 
-/// `graph` in the order that its ops have in `compiled`, which was made from it: ops keep their
-/// numbers.
+/// Gives `graph` the order that its ops have in `compiled`, which was made from it: ops keep their
+/// ids.
 void TakeOrder(const Compiled& compiled, Graph& graph) {
   std::vector<OpId> order;
   for (const OpId id : compiled.graph.OpOrder()) {
@@ -107,7 +108,7 @@ void TakeOrder(const Compiled& compiled, Graph& graph) {
   if (order.size() == graph.OpOrder().size()) graph.SetOrder(order);
 }
 
-/// The board with another limit of the space that arenas lie in.
+/// Returns the board with another size limit for the arena's memory space.
 Board WithLimit(Board board, int64_t bytes) {
   MemorySpace* space = board.FindSpace(board.ArenaSpace()->name);
   space->bytes = bytes;
@@ -117,7 +118,7 @@ Board WithLimit(Board board, int64_t bytes) {
 
 bool IsTooLarge(const Error& error) { return error.kind == ErrorKind::kDoesNotFit; }
 
-/// One unit that runs all ops: everything that is asked is whether it fits.
+/// Fits a graph to one unit that runs all ops, where only the memory limit matters.
 class OneUnitFitter {
  public:
   OneUnitFitter(const Graph& graph, const CompileOptions& options, const SplitOptions& split,
@@ -134,8 +135,8 @@ class OneUnitFitter {
   OneUnitFitter(const OneUnitFitter&) = delete;
   OneUnitFitter& operator=(const OneUnitFitter&) = delete;
 
-  /// The first way that fits, in order of what it costs in time; or over two spaces, if that takes
-  /// less.
+  /// Returns the first way that fits, tried in order of its cost in time, or a spread over two
+  /// spaces if that takes less time.
   Result<std::optional<Fitted>> Try() {
     TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, TryOneSpace());
     const bool spread_is_better =
@@ -143,15 +144,15 @@ class OneUnitFitter {
     return spread_is_better ? std::move(spread_) : std::move(found);
   }
 
-  /// Over the arena's space and the board's direct one; none if the board has no such space or they
-  /// have too little room.
+  /// Spreads storages over the arena's space and the board's direct one. None if the board has no
+  /// such space or both together are too small.
   [[nodiscard]] std::optional<Fitted> OverTwoSpaces(Fitted fitted) const {
     const int64_t limit = limit_ - Beside(fitted);
     if (!SpreadOverSpaces(options_, limit, fitted.compiled)) return std::nullopt;
     return fitted;
   }
 
-  /// The smallest that can be reached at the price of time.
+  /// Returns the smallest result that can be reached if time does not matter.
   Result<Fitted> Smallest() {
     const CompileOptions compile = InPlace(Lean(options_, /*limit=*/0));
     if (split_.most_slowdown > 0) {
@@ -184,12 +185,12 @@ class OneUnitFitter {
     return std::optional<Fitted>();
   }
 
-  /// True if two spaces cost no time: patches then have nothing to win.
+  /// Returns true if using two spaces costs no time: patches then cannot be faster.
   [[nodiscard]] bool SpreadIsFastest() const {
     return spread_ && spread_->compiled.time.after <= whole_time_;
   }
 
-  /// True if it fits one space; else it is a candidate for two.
+  /// Returns true if it fits one space; else it becomes a candidate for two.
   bool AcceptUncut(Fitted& fitted, bool lean) {
     if (Accept(fitted, lean)) return true;
     if (board_.DirectSpace() == nullptr) return false;
@@ -200,8 +201,9 @@ class OneUnitFitter {
     return false;
   }
 
-  /// Whole, then with chains cut, then with single ops split too. Ops that share bytes with what
-  /// they read need less than their working sets say: what fits the arena is not split for those.
+  /// Tries the graph whole, then with chains cut, then with single ops split too. Ops that share
+  /// bytes with their inputs need less than their working sets: ops that fit the arena are not
+  /// split for those.
   Result<std::optional<Fitted>> TryKernels(bool lean) {
     const CompileOptions compile = lean ? Lean(options_, limit_) : options_;
     TENON_ASSIGN_OR_RETURN(Fitted whole, Split(graph_, compile, MemorySplit(), /*ops=*/false));
@@ -224,12 +226,12 @@ class OneUnitFitter {
     return most_time_ > 0 && static_cast<double>(fitted.compiled.time.after) > most_time_;
   }
 
-  /// What is needed beside the arena.
+  /// Returns the bytes that are needed in addition to the arena.
   [[nodiscard]] int64_t Beside(const Fitted& fitted) const {
     return NeededBytes(fitted.compiled, board_) - fitted.compiled.arena.bytes;
   }
 
-  /// True if it fits.
+  /// Returns true if it fits.
   bool Accept(Fitted& fitted, bool lean) {
     if (unsplit_ == 0) unsplit_ = fitted.compiled.arena.bytes;
     fitted.lean = lean;
@@ -237,7 +239,7 @@ class OneUnitFitter {
     return NeededBytes(fitted.compiled, board_) <= limit_;
   }
 
-  /// Compiled; with `ops`, every op's working set within its memory first.
+  /// Compiles the graph; with `ops`, first splits every op whose working set exceeds its memory.
   Result<Fitted> Split(Graph graph, const CompileOptions& compile, MemorySplit chains,
                        bool ops) const {
     Fitted fitted;
@@ -249,8 +251,8 @@ class OneUnitFitter {
     return fitted;
   }
 
-  /// Chains cut until the arena is within `limit`; 0: as small as it gets. `whole` is the graph
-  /// compiled uncut: the order that was found for it is a good one to start from.
+  /// Cuts chains until the arena is within `limit`; 0: as small as possible. `whole` is the graph
+  /// compiled uncut, whose order is a good one to start from.
   Result<Fitted> Cut(const CompileOptions& compile, int64_t limit, const Fitted& whole,
                      bool ops) const {
     Graph graph = graph_;
@@ -270,10 +272,10 @@ class OneUnitFitter {
   const Board board_;
   int64_t limit_ = 0;
   int64_t unsplit_ = 0;
-  double most_time_ = 0;  ///< in picoseconds; 0: any
+  double most_time_ = 0;  ///< in picoseconds; 0: no limit
   MemorySplitOptions split_options_;
-  Picoseconds whole_time_ = 0;    ///< uncut, all in one space
-  std::optional<Fitted> spread_;  ///< the fastest over two spaces so far
+  Picoseconds whole_time_ = 0;    ///< time of the uncut graph in one space
+  std::optional<Fitted> spread_;  ///< the fastest spread over two spaces so far
 };
 
 /// `works`: the smallest limit that does.
@@ -299,13 +301,14 @@ Error TooLarge(const Compiled& smallest, const Board& board, int64_t works, bool
   return error;
 }
 
-/// The way that fits under a limit of `bytes`, if there is one.
+/// Returns the way that fits under a limit of `bytes`, if there is one.
 Result<std::optional<Fitted>> TryLimit(const Graph& graph, const CompileOptions& options,
                                        const SplitOptions& split, int64_t bytes) {
   return OneUnitFitter(graph, options, split, WithLimit(options.board(), bytes)).Try();
 }
 
-/// Of boards with a direct space: the smallest limit is one with which the least fits both.
+/// Refuses a graph on a board with a direct space: states the smallest limit with which the
+/// smallest graph fits both spaces.
 Error RefuseSpread(const CompileOptions& options, bool split, const Fitted& smallest) {
   const Board& board = options.board();
   const int64_t whole = smallest.compiled.arena.bytes;
@@ -319,8 +322,8 @@ Error RefuseSpread(const CompileOptions& options, bool split, const Fitted& smal
   return error;
 }
 
-/// States the smallest limit that works: one that was tried, when a byte less was tried too and did
-/// not. (After `kMostTries` improvements a smaller one may be left.)
+/// Refuses a graph and states the smallest limit that works: it was tried, and so was one byte
+/// less, which failed. (After `kMostTries` improvements a smaller one may remain undiscovered.)
 Error Refuse(const Graph& graph, const CompileOptions& options, const SplitOptions& split) {
   constexpr int kMostTries = 6;
   constexpr int64_t kUnlimited = int64_t{1} << 50;
@@ -359,8 +362,8 @@ Result<Fitted> FitOneUnit(const Graph& graph, const CompileOptions& options,
   return Refuse(graph, options, split);
 }
 
-/// Several units side by side: ways to split are compiled with little effort each, and the fastest
-/// is compiled again.
+/// Fits a graph to several concurrent units: compiles each way to split with little effort, then
+/// the fastest one again in full.
 class SeveralUnitsFitter {
  public:
   SeveralUnitsFitter(const Graph& graph, const CompileOptions& options, const SplitOptions& split)
@@ -371,7 +374,7 @@ class SeveralUnitsFitter {
 
   Result<Fitted> Fastest() const {
     if (!split_) return With(Shares{}, options_);
-    // Chains are cut so that they leave room for what is fetched ahead, then single ops likewise.
+    // Chains, then single ops, are cut so that they leave space for what is fetched ahead.
     constexpr Shares kWays[] = {{0, 8}, {0, 4}, {0, 2}, {0, 1}, {8, 4}, {8, 2},
                                 {8, 1}, {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
     std::optional<Shares> best;
@@ -395,7 +398,7 @@ class SeveralUnitsFitter {
       best = shares;
       best_time = time.after;
       if (best_time <= time.lower_bound && candidate->IsWhole()) {
-        break;  // no order of the whole ops takes less, and parts only start more often
+        break;  // no order of whole ops takes less, and parts only add starts
       }
     }
     if (!best) return *first_error;
@@ -403,7 +406,7 @@ class SeveralUnitsFitter {
   }
 
  private:
-  /// Eighths of the fast memory that chains' live bytes and ops' working sets may take; 0 cuts no
+  /// Eighths of the fast memory that chains' live bytes and ops' working sets may use; 0 cuts no
   /// chains.
   struct Shares {
     int64_t chains = 0;
@@ -424,7 +427,8 @@ class SeveralUnitsFitter {
     Candidate candidate;
     candidate.graph = graph_;
     if (shares.chains != 0) {
-      // Inputs and outputs lie in slow memory, but count here: less than the smallest cuts nothing.
+      // Inputs and outputs are in slow memory but count here, so a share below the smallest target
+      // cuts nothing.
       const int64_t share = board_.ArenaSpace()->usable_bytes() / kShares * shares.chains;
       const int64_t target = std::max(share, SmallestTarget(candidate.graph, split_options_));
       TENON_ASSIGN_OR_RETURN(candidate.fitted.chains,

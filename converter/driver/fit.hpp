@@ -1,13 +1,13 @@
-// Makes a graph fit a board: splits what does not fit its memory, compiles, and looks whether the
-// result really does (docs/methods.md, C2-C4).
+// Makes a graph fit a board: splits what does not fit its memory, compiles, and checks that the
+// result does fit (docs/methods.md, C2-C4).
 //
 //   1. Ops whose working set is over the memory that they run from are split (split/working_set).
 //   2. If the arena is over its space, chains of ops are cut into patches (split/patch_plan).
 //   3. If that is not enough, kernels with large workspaces or packed weights are left out.
 // Where ops work in a second space too (a board's "direct" one), what is not cut is spread over
-// both spaces if that is predicted to take less time than the first way above that fits one, or if
-// none does; then what is cut to the smallest, too. On boards with units side by side several ways
-// to split are compiled, and the fastest is kept.
+// both spaces if that is predicted to take less time than the first way above that fits one space,
+// or if none does; in the latter case the graph cut to the smallest arena is tried in both spaces
+// too. On boards with concurrent units several ways to split are compiled, and the fastest is kept.
 #pragma once
 
 #include "converter/driver/compile.hpp"
@@ -18,22 +18,22 @@ namespace tenon::converter {
 
 struct SplitOptions {
   bool allowed = true;  ///< false: what does not fit whole is refused
-  /// Work of one look at the ways to cut chains, see MemorySplitOptions.
+  /// Work budget of one search for chains to cut, see MemorySplitOptions.
   int64_t work_budget = 20'000'000;
-  /// Of the objective memory: the predicted time may be at most so many times that of the model
-  /// unsplit, with the fastest kernels. 0: any.
+  /// For the objective memory: the largest permitted ratio of the predicted time to that of the
+  /// unsplit model with the fastest kernels. 0: no limit.
   double most_slowdown = 0;
 };
 
 struct Fitted {
   Compiled compiled;
-  SplitReport ops;     ///< split one by one
-  MemorySplit chains;  ///< cut into patches
+  SplitReport ops;     ///< ops that were split one by one
+  MemorySplit chains;  ///< chains that were cut into patches
   bool lean = false;   ///< kernels were left out for their workspaces or packed weights
 };
 
-/// Bytes of the board's arena space that a run writes or the plan keeps there: the arena, packed
-/// weights, and constants if they live there too.
+/// Returns the bytes of the board's arena space that a run writes or the plan keeps there: the
+/// arena, packed weights, and constants if they are in that space too.
 [[nodiscard]] int64_t NeededBytes(const Compiled& compiled, const Board& board);
 
 /// Errors (kDoesNotFit): names the op that needs most, its bytes, the limit, and the smallest limit

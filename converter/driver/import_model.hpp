@@ -7,8 +7,8 @@
 
 namespace tenon::converter {
 
-/// TFLite models are known by the extension .tflite or by how the file begins; everything else is
-/// taken for ONNX. Errors as of ImportOnnx and ImportTflite.
+/// Recognises TFLite models by the extension .tflite or by the file's first bytes; treats
+/// everything else as ONNX. Errors as of ImportOnnx and ImportTflite.
 [[nodiscard]] Result<Graph> ImportModel(const std::filesystem::path& path,
                                         const ImportOptions& options, const ConstantFolder& fold);
 

@@ -8,7 +8,7 @@
 namespace tenon::converter {
 namespace {
 
-/// What it takes to split one op over threads and to gather them again.
+/// The time to start one op on all threads and to wait for them.
 constexpr double kParallelRegionMicroseconds = 5;
 
 class Maker {
@@ -36,7 +36,7 @@ class Maker {
     if (result_.report.choice.mode == ParallelMode::kReplicas) {
       result_.report.replicas = options_.threads;
     }
-    // "inter" is for one input: without need it would only make the plan larger.
+    // "inter" serves single inputs: where it is not chosen it would only make the plan larger.
     if (result_.report.choice.mode != ParallelMode::kInter) result_.inter.reset();
     if (result_.inter) result_.report.inter = result_.inter->latency;
     if (result_.pipeline) result_.report.pipeline = result_.pipeline->report;
@@ -51,7 +51,7 @@ class Maker {
   }
   [[nodiscard]] bool Asked(ParallelMode mode) const { return options_.mode == mode; }
 
-  /// The sequential program with every op of the CPU shared by all threads.
+  /// Returns the sequential program with every CPU op divided among all threads.
   [[nodiscard]] ParallelCandidate Intra() const {
     ParallelCandidate candidate;
     candidate.mode = ParallelMode::kIntra;
@@ -82,7 +82,7 @@ class Maker {
     return candidate;
   }
 
-  /// Each replica runs the sequential program on one thread; devices serve them by turns.
+  /// Each replica runs the sequential program on one thread; devices serve replicas in turn.
   [[nodiscard]] ParallelCandidate Replicas() const {
     ParallelCandidate candidate;
     candidate.mode = ParallelMode::kReplicas;
@@ -112,7 +112,7 @@ class Maker {
       return candidate;
     }
     PipelineOptions options{compile_, options_};
-    // Whoever asks for a pipeline gets one, even where it is not the best.
+    // A pipeline that the user asks for is made even where it is not the best.
     if (Asked(ParallelMode::kPipeline)) options.least_stages = 2;
     auto built = BuildPipeline(graph_, options);
     if (!built.ok()) {

@@ -1,5 +1,5 @@
-// The programs beside the sequential one that use several threads and devices at once, and which
-// way of doing so the plan recommends (docs/methods.md, P1, P2, M4).
+// Makes the programs other than the sequential one, which use several threads and devices at once,
+// and chooses which program the plan recommends (docs/methods.md, P1, P2, M4).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 namespace tenon::converter {
 
 struct ParallelReport {
-  ParallelChoice choice;                   ///< no candidates: nothing can run beside anything else
-  int replicas = 1;                        ///< for a stream in mode replicas
+  ParallelChoice choice;                   ///< no candidates: nothing can run concurrently
+  int replicas = 1;                        ///< for an input stream in mode replicas
   std::optional<PipelineReport> pipeline;  ///< if the plan has one
   std::optional<Picoseconds> inter;        ///< latency of the program "inter", if the plan has one
 };
@@ -26,10 +26,10 @@ struct ParallelPrograms {
   ParallelReport report;
 };
 
-/// `graph`: canonical, what `fitted` was compiled from; `compile` how. For a stream (objective
-/// kThroughput) and where it is asked for, the plan gets a pipeline; where threads are to be used
-/// and it is predicted to be faster or asked for, a program "inter". Errors: kUsage, a mode that
-/// was asked for and is not possible, says why. Deterministic.
+/// `graph` is the canonical graph from which `fitted` was compiled, with the options `compile`. The
+/// plan gets a pipeline for the objective kThroughput and where the user asks for one. It gets a
+/// program "inter" where several threads may be used and it is predicted to be faster or asked for.
+/// Errors: kUsage, a requested mode that is not possible; the message says why. Deterministic.
 [[nodiscard]] Result<ParallelPrograms> MakeParallelPrograms(const Graph& graph,
                                                             const Fitted& fitted,
                                                             const CompileOptions& compile,

@@ -11,7 +11,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Passes for quantized graphs would change no other one.
+/// Passes for quantized graphs would leave all others unchanged.
 bool IsQuantized(const Graph& graph) {
   const std::vector<OpId> ops = graph.OpOrder();
   return std::any_of(ops.begin(), ops.end(),

@@ -1,6 +1,5 @@
-// The passes that a model goes through before kernels are chosen, in their order and with the
-// reason for it. Those after it are in layout/lower.cpp: what the converter runs itself needs them
-// too.
+// Lists the passes that run before kernels are chosen, in their order and with the reason for it.
+// Later passes are in layout/lower.cpp, since graphs that the converter runs itself need them too.
 #pragma once
 
 #include <vector>
@@ -9,20 +8,20 @@
 
 namespace tenon::converter {
 
-/// What runs together. Whether conditions hold is seen when a phase begins.
+/// A group of passes that run together. Conditions are evaluated when a phase begins.
 enum class PassPhase {
-  kAdapt,        ///< numbers as the model's ops and the device's inputs have them
-  kClean,        ///< what imported models carry along
-  kIntoWeights,  ///< only before a model is quantized
+  kAdapt,        ///< adapts dtypes to what the model's ops and the device's inputs use
+  kClean,        ///< removes what importers and exporters leave behind
+  kIntoWeights,  ///< folds ops into weights; runs only before a model is quantized
   kFuse,
-  kStore,  ///< operands in the form in which kernels take them best
+  kStore,  ///< stores operands in the form that suits kernels best
 };
 
 enum class PassCondition {
   kAlways,
   kFusing,            ///< ConvertOptions::fuse
   kQuantized,         ///< the graph has quantized ops
-  kQuantizedFusing,   ///< both
+  kQuantizedFusing,   ///< both of the above
   kWithInputFormats,  ///< PassContext::input_formats is not empty
 };
 
@@ -31,7 +30,7 @@ struct ListedPass {
   PassCondition when;
   const char* name;
   PassFunction run;
-  const char* reason;  ///< why it runs, and runs there
+  const char* reason;  ///< why it runs, and why at this place
 };
 
 [[nodiscard]] const std::vector<ListedPass>& ListOfPasses();

@@ -14,8 +14,8 @@
 namespace tenon::converter {
 namespace {
 
-/// The plan is checked by the code that the device will check it with. Gives the bytes of constants
-/// that it holds: equal ones once, unread ones not at all.
+/// Checks the plan with the code that the device will use. Returns the bytes of its constants,
+/// where equal ones count once and unread ones not at all.
 Result<int64_t> CheckEmitted(const std::vector<uint8_t>& plan) {
   std::vector<std::max_align_t> aligned(plan.size() / sizeof(std::max_align_t) + 1);
   std::memcpy(aligned.data(), plan.data(), plan.size());
@@ -35,7 +35,8 @@ Result<int64_t> CheckEmitted(const std::vector<uint8_t>& plan) {
   return constants;
 }
 
-/// CompileToFit has seen to the arena; that leaves constants, whose bytes are known only now.
+/// Checks that the constants fit; their bytes are known only now. CompileToFit has checked the
+/// arena.
 Status CheckConstantsFit(const Board& board, const MemoryReport& memory) {
   const MemorySpace& arena_space = *board.ArenaSpace();
   for (const MemorySpace& space : board.memory_spaces) {
@@ -57,7 +58,7 @@ Status CheckConstantsFit(const Board& board, const MemoryReport& memory) {
   return {};
 }
 
-/// Where constants lie: the first space that takes them.
+/// Returns the first memory space that may hold constants.
 std::string ConstantsSpace(const Board& board) {
   for (const MemorySpace& space : board.memory_spaces) {
     if (space.holds_constants) return space.name;
@@ -72,7 +73,7 @@ const VariantChoice* VariantsFor(const ConvertOptions& options) {
   return fits ? &profile->tuning : nullptr;
 }
 
-/// With what is known of the board, and of its CPU.
+/// Returns the compile options completed from the board and its CPU.
 CompileOptions CompileOptionsOf(const ConvertOptions& options) {
   CompileOptions compile = options.compile;
   compile.profile = options.profile.get();
@@ -87,7 +88,8 @@ CompileOptions CompileOptionsOf(const ConvertOptions& options) {
   return compile;
 }
 
-/// Passes are asked to store weights and biases otherwise where kernels are as good or better then.
+/// Lets passes ask whether kernels would be as good or better with weights and biases stored in
+/// another form.
 void LetPassesAskKernels(const KernelChoiceOptions& kernels, PassContext& context) {
   context.why_worse_kernel = [&kernels](const Graph& graph, const Op& before, const Op& after) {
     return WhyWorseKernel(graph, before, after, kernels);
@@ -110,7 +112,7 @@ ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board) {
   return program;
 }
 
-/// What was chosen takes the place of what was asked for.
+/// Records the chosen values in place of the requested ones.
 void RecordChoice(const ParallelReport& report,
                   std::vector<std::pair<std::string, std::string>>& options) {
   if (report.choice.candidates.empty()) return;
@@ -133,7 +135,8 @@ Status Canonicalise(Graph& graph, bool fuse, std::vector<PassReport>& reports) {
 
 namespace {
 
-/// Everything before kernels are chosen. Quantizing is judged by the very ops that run in the end.
+/// Runs everything before kernels are chosen. Quantization is judged on the same ops that run in
+/// the end.
 Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context,
                Conversion& conversion) {
   if (HasInt8Weights(graph)) graph.weights = DType::kI8;
@@ -147,7 +150,7 @@ Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context
   TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kClean, options.fuse, graph, context, passes));
   TENON_RETURN_IF_ERROR(RunPhase(PassPhase::kIntoWeights, options.fuse, graph, context, passes));
   QuantizeOptions quantize = *options.quantize;
-  std::vector<PassReport> last;  // of the graph that is kept: it is finished last
+  std::vector<PassReport> last;  // belongs to the graph that is kept, which is canonicalised last
   quantize.canonicalise = [&](Graph& trial) {
     last.clear();
     return Canonicalise(trial, options.fuse, last);

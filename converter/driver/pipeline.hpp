@@ -1,4 +1,4 @@
-// The conversion: model file to plan, with every decision on record.
+// Converts a model file into a plan and records every decision.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,27 @@
 
 namespace tenon::converter {
 
-/// How a model becomes a plan, in the groups that those who read them take.
+/// Says how a model is converted, grouped by the component that reads each option.
 struct ConvertOptions {
   std::filesystem::path model;
   Board board;
   ImportOptions import;
   bool fuse = true;
-  std::vector<InputFormat> input_formats;     ///< of inputs that devices deliver otherwise
+  std::vector<InputFormat> input_formats;     ///< for inputs that devices deliver in another format
   WeightsForm weights = WeightsForm::kModel;  ///< how weights of ops in f32 are stored
   std::optional<QuantizeOptions> quantize;    ///< makes a float model compute with integers
-  /// Of the kernels, only pins and backends are read, and no profile: the rest comes from the board
-  /// and from `profile` and `variants` here. (No backends: those that this build knows.)
+  /// Of its kernel options only pins and backends are read, and its profile is ignored: the rest
+  /// comes from the board and from `profile` and `variants` here. Without backends, all that this
+  /// build knows are used.
   CompileOptions compile;
   SplitOptions split;
   ParallelOptions parallel;
-  std::shared_ptr<const Profile> profile;  ///< measured costs; null: the board's figures
-  /// Which variants kernels run with; null: what the profile says, if it has one.
+  std::shared_ptr<const Profile> profile;  ///< measured costs; null: costs come from the board
+  /// The variants that kernels run with; null: the profile's choice, if it has one.
   std::shared_ptr<const VariantChoice> variants;
-  /// What the user asked for, recorded in the plan.
+  /// The user's options, which are recorded in the plan.
   std::vector<std::pair<std::string, std::string>> recorded;
-  /// Told when a phase begins: its name and its place among all. May be empty.
+  /// Called when a phase begins, with its name, its index and the number of phases. May be empty.
   std::function<void(const std::string& phase, int index, int count)> progress;
 };
 
@@ -56,15 +57,16 @@ struct Conversion : CompileReport {
   ParallelReport parallel;
   std::optional<QuantizationReport> quantization;
   size_t ops_imported = 0;
-  size_t ops_executed = 0;                       ///< views are not
-  std::map<std::string, size_t> ops_by_backend;  ///< of those
+  size_t ops_executed = 0;                       ///< without views, which are not executed
+  std::map<std::string, size_t> ops_by_backend;  ///< counts the executed ops
 };
 
 /// Errors: kInput (the model is refused), kDoesNotFit (the arena or the constants exceed the
-/// board's memory; says by how much), kInternal (a pass left a broken graph: a bug of ours).
+/// board's memory; says by how much), kInternal (a pass left an invalid graph, which is a bug in
+/// the converter).
 [[nodiscard]] Result<Conversion> Convert(const ConvertOptions& options);
 
-/// The same from a graph that is already there; tests and generated models use it.
+/// Converts a graph instead of a file; tests and generated models use it.
 [[nodiscard]] Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options);
 
 /// Runs the model-level passes (everything before kernels are chosen).

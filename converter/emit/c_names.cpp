@@ -5,7 +5,7 @@
 namespace tenon::converter {
 namespace {
 
-// Not <cctype>: what a letter is must not hang on the locale.
+// <cctype> is not used, since letters must not depend on the locale.
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -13,7 +13,7 @@ constexpr bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr char Lower(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr char Upper(char c) { return IsLower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
-/// Without regard to case, since macros are in capitals.
+/// Compares without case, since macros are in capitals.
 bool BeginsWithTenon(std::string_view name) {
   constexpr std::string_view kTenon = "tenon";
   if (name.size() < kTenon.size()) return false;

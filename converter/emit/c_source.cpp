@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kMadeBy = "/* Made by `tenon convert --emit=c`; do not edit. */\n";
 
-/// The table of kernels, and the backend that it makes.
+/// Writes the table of kernels, and the backend that contains it.
 std::string KernelTable(const std::string& name, const std::vector<std::string>& kernels) {
   std::string text;
   for (const std::string& kernel : kernels) {
@@ -52,10 +52,10 @@ std::string CText(const std::vector<uint8_t>& plan, const CSourceOptions& option
          KernelTable(options.identifier, kernels) + PlanArray(options.identifier, plan);
 }
 
-/// tenon_backends, its list, the backend and its kernels, as structs of nothing but addresses and
-/// sizes (tenon.h), all as wide as an address.
+/// Writes tenon_backends, its list, the backend and its kernels as structs that contain only
+/// addresses and sizes (tenon.h), all as wide as an address.
 std::string AssemblerTable(const std::string& name, const std::vector<std::string>& kernels) {
-  // Where code is moved as it is loaded, addresses have to be written then.
+  // In position-independent code the loader has to write the addresses.
   std::string text = fmt::format(
       "#if defined(__PIC__) || defined(__PIE__)\n"
       "  .section .data.rel.ro.{0}_backends, \"aw\", %progbits\n"

@@ -14,33 +14,35 @@ namespace tenon::converter {
 
 // Names and literals of the C that is written for firmware.
 
-/// What everything in a generated file is named after: `stem` (of a file name, say) with all that
-/// cannot stand in a C identifier as '_', and "model_" in front where C or tenon.h keeps such names
-/// for itself (a leading digit or '_', "tenon..."). Empty only for an empty stem.
+/// Returns the identifier from which all names in a generated file are made: `stem` (of a file
+/// name, for example) with '_' for all characters that a C identifier cannot contain, and with the
+/// prefix "model_" where C or tenon.h reserves the name (a leading digit or '_', "tenon..."). Empty
+/// only for an empty stem.
 [[nodiscard]] std::string CIdentifier(std::string_view stem);
 
-/// The same in capitals, for macros.
+/// Returns the same in capitals, for macros.
 [[nodiscard]] std::string CMacro(std::string_view identifier);
 
-/// A string literal with these bytes: whatever is not printable ASCII comes as octal escapes.
+/// Returns a string literal with these bytes. All but printable ASCII is written as octal escapes.
 [[nodiscard]] std::string CString(std::string_view text);
 
-/// A literal of type float with exactly this finite value.
+/// Returns a literal of type float with exactly this finite value.
 [[nodiscard]] std::string CFloat(float value);
 
-// The header that goes with a plan in C: what a program has to know before it runs.
+// Writes the header of a plan in C: what a program has to know before it runs.
 
-/// What the plan's first byte must be aligned to, so that all its constants are.
+/// Returns the alignment of the plan's first byte that aligns all its constants.
 [[nodiscard]] uint32_t PlanMemoryAlignment(const PlanView& plan);
 
-/// The header's text from the include guard on, for a plan of one program. See c_source.hpp.
+/// Returns the header's text from the include guard on, for a plan of one program. See
+/// c_source.hpp.
 [[nodiscard]] std::string CHeaderText(const PlanView& plan, const std::string& identifier);
 
 // A plan as C source for firmware: its bytes, the kernels that it names and nothing else, and how
 // much memory the program has to give.
 
 struct CSourceOptions {
-  std::string identifier;  ///< what all is named after: from CIdentifier
+  std::string identifier;  ///< the prefix of all names, from CIdentifier
   std::string header;      ///< file name by which the source includes the header
   /// Empty: the plan's bytes are a C array. Otherwise the source is for the assembler (after the C
   /// preprocessor), which reads them from a file of this name.
@@ -52,11 +54,11 @@ struct CSource {
   std::string source;
 };
 
-/// Texts of header and source: the same for the same arguments. `plan` is a whole plan file.
-/// With identifier "kws" they define `kws_plan`, `kws_backends` and macros KWS_...: sizes and
-/// alignments of plan, arenas and states; names, types, sizes and scales of inputs and outputs.
-/// Errors: kUsage where firmware cannot run the plan (see firmware_plan.hpp); kInternal if it
-/// cannot be read.
+/// Returns the texts of header and source. Deterministic. `plan` is a whole plan file. With
+/// identifier "kws" they define `kws_plan`, `kws_backends` and macros KWS_...: sizes and alignments
+/// of plan, arenas and states; names, types, sizes and scales of inputs and outputs. Errors: kUsage
+/// where firmware cannot run the plan (see firmware_plan.hpp); kInternal if the plan cannot be
+/// read.
 [[nodiscard]] Result<CSource> EmitCSource(const std::vector<uint8_t>& plan,
                                           const CSourceOptions& options);
 

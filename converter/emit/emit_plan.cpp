@@ -67,8 +67,8 @@ class Emitter {
     fb::FinishPlanBuffer(builder_, plan);
   }
 
-  /// The FlatBuffer, then the constants; patches what could not be known before: where the section
-  /// lies, the FlatBuffer's size and its check sum.
+  /// Writes the FlatBuffer, then the constants. Patches what was unknown before: the section's
+  /// offset, the FlatBuffer's size and its checksum.
   [[nodiscard]] Result<std::vector<uint8_t>> Assemble() const {
     std::vector<uint8_t> file(builder_.GetBufferPointer(),
                               builder_.GetBufferPointer() + builder_.GetSize());

@@ -14,34 +14,34 @@ namespace tenon::converter {
 struct EmitOptions {
   std::string board;  ///< name of the board
   uint64_t board_fingerprint = 0;
-  std::string memory_space = "ram";  ///< of arenas without a space of their own
+  std::string memory_space = "ram";  ///< space of arenas for which none is given
   std::string constants_space;       ///< empty: memory_space
-  /// By worker of the schedule: what the board's units are called. May be shorter. For EmitPlan of
-  /// one program; several programs have their own.
+  /// By worker of the schedule: the name of the board's unit. May be shorter. Read by EmitPlan of
+  /// one program; of several programs each has its own names.
   std::vector<std::string> worker_names;
   uint32_t section_alignment = 64;
-  std::vector<std::pair<std::string, std::string>> options;  ///< recorded as given
+  std::vector<std::pair<std::string, std::string>> options;  ///< recorded unchanged
 };
 
-/// The bytes of the plan: the same for the same arguments. Constants that programs have in common
-/// are written once. Errors (kInternal): what cannot be written down (more than 65535 kernels,
-/// say), steps in no worker or in two, channels between stages that hand nothing over.
+/// Returns the bytes of the plan. Deterministic. Constants that programs share are written once.
+/// Errors (kInternal): values that the format cannot represent (such as more than 65535 kernels),
+/// steps in no worker or in two, channels without tensors.
 [[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const std::vector<ProgramToEmit>& programs,
                                                     const EmitOptions& options);
 
-/// The same with one program, called "sequential". With a schedule, every step of the arena
-/// plan is in one worker of it; without (no workers), one worker runs them all in order.
+/// Writes a plan of one program, called "sequential". With a schedule, every step of the arena plan
+/// is in one of its workers; without (no workers), one worker runs all steps in order.
 [[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
                                                     const ArenaPlan& arena,
                                                     const Schedule& schedule,
                                                     const EmitOptions& options);
 
-/// The same with one worker.
+/// Writes a plan of one program with one worker.
 [[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
                                                     const ArenaPlan& arena,
                                                     const EmitOptions& options);
 
-/// A plan for the converter's own runs: lowers the graph and lays its tensors out in one arena,
+/// Makes a plan for the converter's own runs: lowers the graph and places its tensors in one arena,
 /// without a search for the smallest. Errors: those of Lower.
 [[nodiscard]] Result<std::vector<uint8_t>> LowerAndEmit(Graph& graph, const LowerOptions& options);
 

@@ -24,7 +24,7 @@ bool IsInArena(const ProgramView& program, int32_t tensor) {
   return program.storage(storage).home == StorageHome::kArena;
 }
 
-/// Operands of all ops in arenas, a workspace for each, and ports.
+/// Counts the operands of all ops in arenas, a workspace for each op, and ports.
 size_t CountReferences(const ProgramView& program) {
   size_t count = program.input_count() + program.output_count();
   for (size_t i = 0; i < program.op_count(); ++i) {
@@ -35,7 +35,7 @@ size_t CountReferences(const ProgramView& program) {
   return count;
 }
 
-/// Inputs, outputs and a workspace.
+/// Returns the most operands of any op: inputs, outputs and a workspace.
 size_t MostOperands(const ProgramView& program) {
   size_t most = 0;
   for (size_t i = 0; i < program.op_count(); ++i) {
@@ -45,7 +45,7 @@ size_t MostOperands(const ProgramView& program) {
   return most;
 }
 
-/// What the firmware counts memory in.
+/// The unit in which firmware counts memory.
 constexpr size_t kUnit = 16;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What firmware takes from a plan: which kernels it must link, whether it can run it at all, and
-// what memory besides the arenas it gives.
+// Finds what firmware needs to know of a plan: whether it can run the plan, which kernels it must
+// link, and how much memory it must provide in addition to the arenas.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +11,28 @@
 
 namespace tenon::converter {
 
-// What firmware takes from a plan: which kernels it must link, and whether it can run it at all.
+// Finds which kernels firmware must link for a plan, and whether it can run the plan.
 
-/// The C link name of a kernel for firmware: "tenon_kernel_cpu_conv_portable" of
-/// "cpu.conv.portable". Empty for ids of kernels that have none: those that use the heap or an
-/// operating system.
+/// Returns the C link name of a kernel for firmware: "tenon_kernel_cpu_conv_portable" for
+/// "cpu.conv.portable". Empty for kernels that have none, since they use the heap or an operating
+/// system.
 [[nodiscard]] std::string KernelLinkName(std::string_view kernel_id);
 
-/// Link names of the kernels that the plan's program names, each once, in the order in which ops
-/// name them first. Errors (kUsage) where firmware cannot run the plan, saying what to convert
-/// otherwise: several programs or workers, rings, other backends than the CPU, kernels without a
-/// link name.
+/// Returns the link names of the kernels that the plan's program uses, each once, in the order of
+/// their first use. Errors (kUsage) where firmware cannot run the plan; the message says how to
+/// convert it instead: several programs or workers, rings, other backends than the CPU, kernels
+/// without a link name.
 [[nodiscard]] Result<std::vector<std::string>> FirmwareKernels(const PlanView& plan);
 
-// What memory beside the arenas firmware gives for a plan, known before it runs.
+// Computes the memory that firmware provides for a plan in addition to the arenas, before it runs.
 
-// Upper bounds for targets with 32-bit addresses, from the plan's counts; the sizes of the
-// runtime's own structures that they stand for are held by tests/firmware/state_bytes.cpp.
+// The results are upper bounds for targets with 32-bit addresses, computed from the plan's counts.
+// They rely on sizes of the runtime's structures, which tests/firmware/state_bytes.cpp checks.
 
-/// Of tenon_plan_state_size and tenon_session_state_size together, both rounded up to 16.
+/// Returns a bound of tenon_plan_state_size plus tenon_session_state_size, both rounded up to 16.
 [[nodiscard]] size_t FirmwareStateBytes(const PlanView& plan);
 
-/// Of tenon_plan_scratch_size.
+/// Returns a bound of tenon_plan_scratch_size.
 [[nodiscard]] size_t FirmwareScratchBytes(const PlanView& plan);
 
 }  // namespace tenon::converter

@@ -1,4 +1,4 @@
-// What a plan lists once and refers to by place: constants and names.
+// Collects what a plan stores once and refers to by offset or index: constants and names.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace tenon::converter {
 
-/// Constants laid one after the other; equal ones once.
+/// Stores constants one after another, equal ones once.
 class SectionBuilder {
  public:
-  /// Offset of the bytes in the section.
+  /// Adds the bytes unless they are there, and returns their offset in the section.
   uint64_t Add(const std::vector<std::byte>& bytes) {
     const uint32_t crc = Crc32c(bytes.data(), bytes.size());
     const auto key = std::make_pair(bytes.size(), crc);
@@ -36,7 +36,7 @@ class SectionBuilder {
     return offset;
   }
   [[nodiscard]] const std::vector<uint8_t>& data() const { return data_; }
-  /// True if anything lies here, be it an empty constant.
+  /// Returns true if the section has any constant, even an empty one.
   [[nodiscard]] bool IsUsed() const { return !known_.empty(); }
 
  private:
@@ -45,7 +45,7 @@ class SectionBuilder {
   std::multimap<std::pair<size_t, uint32_t>, uint64_t> known_;
 };
 
-/// Strings by index, each once, in order of first use.
+/// Stores each string once and gives it an index, in order of first use.
 class NameTable {
  public:
   size_t Index(const std::string& name) {

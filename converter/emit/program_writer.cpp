@@ -173,8 +173,8 @@ flatbuffers::Offset<fb::Op> ProgramWriter::WriteOp(OpId id) {
       arena_.in_place[static_cast<size_t>(id)], fallback, scratch(fallback_tensor_));
 }
 
-/// A run of neighbouring ops of one backend and worker is a segment: in a topological order such
-/// runs cannot wait for each other in a circle.
+/// Makes a segment of each run of neighbouring ops of one backend and worker: in a topological
+/// order such runs cannot wait for each other in a cycle.
 bool ProgramWriter::EndsSegment(size_t step) const {
   if (step + 1 == arena_.steps.size()) return true;
   const Op& op = graph_.op(arena_.steps[step]);
@@ -240,7 +240,8 @@ ProgramWriter::Offsets<fb::Segment> ProgramWriter::WriteSegments() {
   return segments;
 }
 
-/// The segments of a channel's ends: the last of each stage that touches what it carries.
+/// Writes channels. The segments at a channel's ends are the last of each stage that touches its
+/// tensors.
 Result<ProgramWriter::Offsets<fb::Channel>> ProgramWriter::WriteChannels() {
   Offsets<fb::Channel> channels;
   for (const PlannedChannel& channel : program_.channels) {

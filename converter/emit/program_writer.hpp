@@ -15,7 +15,8 @@
 
 namespace tenon::converter {
 
-// What crosses the boundaries of segments, as the plan lists it (sdk/schema/plan.fbs, Segment).
+// Finds the tensors that cross the boundaries of segments, which the plan lists
+// (sdk/schema/plan.fbs, Segment).
 
 struct EmittedSegment {
   std::vector<OpId> ops;  ///< in order of execution
@@ -25,15 +26,15 @@ struct EmittedSegment {
   std::vector<TensorId> writes;  ///< filled in
 };
 
-/// Fills in `reads` and `writes` of segments of other backends than "cpu"; segments come in the
-/// order in which they are in the plan, and their ops stand in the graph in an order of execution.
-/// O(operands log operands), but for concatenations, whose parts are compared with every reader.
+/// Fills in `reads` and `writes` of segments of backends other than "cpu". Segments must be in the
+/// plan's order, and the graph's order must be an order of execution. O(operands log operands),
+/// except that parts of concatenations are compared with every reader.
 void FindBoundaries(const Graph& graph, const Locations& locations,
                     std::vector<EmittedSegment>& segments);
 
-/// What all programs of a plan share.
+/// The tables and spaces that all programs of a plan share.
 struct PlanTables {
-  std::string memory_space;     ///< of arenas without a space of their own
+  std::string memory_space;     ///< space of arenas for which none is given
   std::string constants_space;  ///< empty: memory_space
   flatbuffers::FlatBufferBuilder builder;
   SectionBuilder constants;
@@ -46,7 +47,7 @@ struct PlanTables {
   }
 };
 
-/// Used once: construct, Write.
+/// Writes one program; each object is used for one call of Write.
 class ProgramWriter {
  public:
   ProgramWriter(const ProgramToEmit& program, PlanTables& tables);
@@ -92,7 +93,7 @@ class ProgramWriter {
   flatbuffers::FlatBufferBuilder& builder_;
   std::vector<PlannedArena> arenas_;
   std::vector<uint16_t> worker_of_op_;    ///< by index in the plan
-  std::vector<EmittedSegment> segments_;  ///< as written
+  std::vector<EmittedSegment> segments_;  ///< segments in the order in which they are written
   std::vector<tenon::plan::Storage> storages_;
   std::vector<flatbuffers::Offset<tenon::plan::Tensor>> tensors_;
   std::unordered_map<OpId, uint32_t> index_of_op_;

@@ -53,7 +53,7 @@ class BoundaryFinder {
     return !graph_.op(segments_[s].ops.front()).fallback_kernel.empty();
   }
 
-  /// What an op that is elided shows was written where its inputs were.
+  /// Gives an elided op's output the writers of its inputs.
   void FindWriters(OpId id) {
     const Op& op = graph_.op(id);
     const auto segment = segment_of_op_.find(id);
@@ -87,7 +87,7 @@ class BoundaryFinder {
     }
   }
 
-  /// Once per worker and backend: it stays there.
+  /// Adds a read once per worker and backend, where the tensor then stays.
   void AddRead(TensorId tensor, size_t reader) {
     EmittedSegment& segment = segments_[reader];
     if (listed_.emplace(segment.worker, segment.backend, tensor).second) {
@@ -95,7 +95,7 @@ class BoundaryFinder {
     }
   }
 
-  /// In the order in which they are written.
+  /// Lists the tensors in the order in which they are written.
   void ListWrites(size_t s) {
     for (const OpId id : segments_[s].ops) {
       for (const TensorId output : graph_.op(id).outputs) {

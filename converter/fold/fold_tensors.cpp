@@ -68,7 +68,7 @@ class SubgraphCopy {
   std::map<TensorId, TensorId> copied_;
 };
 
-/// Runs the plan and gives each output's bytes.
+/// Runs the plan and returns each output's bytes.
 Result<std::vector<std::vector<std::byte>>> Evaluate(const std::vector<uint8_t>& plan) {
   TENON_ASSIGN_OR_RETURN(HostSession session, HostSession::Open(plan, HostKernels::kPortable));
   TENON_RETURN_IF_ERROR(session.Run());

@@ -1,5 +1,5 @@
-// Computes at conversion what depends on constants only, by running it: a small plan through the
-// public C interface, on the portable kernels.
+// Computes at conversion what depends on constants only: runs it as a small plan through the public
+// C interface, on the portable kernels.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 namespace tenon::converter {
 
 /// Turns `tensors`, which depend on constants only, into constants. The ops that made them stay
-/// (without readers) until dead code is eliminated.
-/// Errors: kInput if a tensor depends on a graph input; or what the run reports.
+/// (without readers) until dead code is eliminated. Errors: kInput if a tensor depends on a graph
+/// input; errors of the run.
 [[nodiscard]] Status FoldTensors(Graph& graph, const std::vector<TensorId>& tensors);
 
 }  // namespace tenon::converter

@@ -9,10 +9,10 @@
 namespace tenon::converter {
 namespace {
 
-/// What a shape is computed from is small; a file that wants more is not worth the memory.
+/// Tensors from which shapes are computed are small; a file that needs more than this is refused.
 constexpr int64_t kLargestFolded = int64_t{256} << 20;
 
-/// Everything that `id` is computed from can be computed now.
+/// Checks that everything from which `id` is computed can be computed now.
 Status CheckFoldable(const Graph& graph, TensorId id) {
   std::vector<TensorId> pending = {id};
   std::unordered_set<TensorId> seen = {id};

@@ -1,4 +1,4 @@
-// What importers share, whatever the file format: reading the file, and filling the graph.
+// Functions that importers of all file formats share: reading the file, and filling the graph.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,21 @@
 
 namespace tenon::converter {
 
-// A model file as bytes.
+// Reads a model file.
 
-/// The whole file. Errors (kInput), with the path: it is not there, is no regular file, is empty,
-/// has more than `most` bytes (`too_large` says why that is too many), or cannot be read.
+/// Returns the whole file. Errors (kInput), with the path: the file does not exist, is no regular
+/// file, is empty, has more than `most` bytes (`too_large` says why that is too many), or cannot be
+/// read.
 [[nodiscard]] Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t most,
                                                  const char* too_large);
 
-// What importers do to the graph that they fill, whatever the file format.
+// Changes of the graph that importers of all file formats make.
 
-/// A shape of at most kMaxRank dimensions, each >= 0, with fewer than 2^31 elements.
+/// Makes a shape. Errors unless it has at most kMaxRank dimensions, each >= 0, and fewer than 2^31
+/// elements.
 [[nodiscard]] Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims);
 
-/// Makes a tensor constant, or says on which graph input it depends.
+/// Makes a tensor constant, or reports on which graph input it depends.
 [[nodiscard]] Status FoldValue(Graph& graph, TensorId id, const ConstantFolder& fold);
 
 /// Drops ops and constants that nothing reads (what was folded, operands that gave a shape, ...).

@@ -1,4 +1,4 @@
-// What every importer is told, whatever the file format.
+// Options of the importers of all file formats.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace tenon::converter {
 
 struct ImportOptions {
-  /// Value for a symbolic or free first dimension of every input (`--batch`); 0: leave.
+  /// Value for a symbolic or free first dimension of every input (`--batch`); 0: unchanged.
   int64_t batch = 0;
   /// Full shape per input name (`--shape`).
   std::map<std::string, std::vector<int64_t>> shapes;

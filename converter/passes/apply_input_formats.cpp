@@ -204,7 +204,7 @@ class Applier {
     return Insert(OpKind::kQuantize, "quantized", {value, scale, zero_point}, Attributes(quantize));
   }
 
-  /// What bytes stand for, where one scale and one whole mean say it.
+  /// Records what the port's bytes represent, if one scale and one integer mean express it.
   void DescribePort() {
     const float mean = format_.mean.empty() ? 0 : format_.mean.front();
     const bool one = format_.mean.size() <= 1 && format_.scale.size() <= 1;

@@ -12,8 +12,8 @@ namespace {
 
 using Values = std::array<float, 256>;
 
-/// A constant's values per channel of a tensor whose channels are dimension `axis` (-1: it has
-/// none); none if it varies otherwise.
+/// Returns a constant's values per channel of a tensor whose channels are dimension `axis` (-1: it
+/// has none); none if it varies along other dimensions.
 std::optional<std::vector<float>> ValuesOfChannels(const Tensor& constant, int32_t rank,
                                                    int32_t axis, size_t channels) {
   if (!constant.IsConstant() || constant.shape.rank > rank) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<float> OneValue(const Graph& graph, const Op& op, size_t input, fl
 
 float Least(DType dtype) { return dtype == DType::kI8 ? -128.0F : 0.0F; }
 
-/// An operand with one value, or one for each channel where the op has them along its axis.
+/// An operand with one value, or with one per channel along the op's channel axis.
 std::optional<std::vector<float>> OneOrEach(const Graph& graph, const Op& op, size_t input,
                                             float absent, bool along_channels, size_t channels) {
   if (op.inputs.size() <= input || op.inputs[input] == kNone) return std::vector(channels, absent);
@@ -56,7 +56,7 @@ std::optional<std::vector<float>> OneOrEach(const Graph& graph, const Op& op, si
 
 bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
-/// One op on the values of all channels. False: it is none that goes element by element.
+/// Applies one op to the values of all channels. Returns false if it is not elementwise.
 class Step {
  public:
   /// `axis`: of the channels in the op's output, -1 for none.
@@ -153,7 +153,7 @@ class Step {
     });
   }
 
-  /// False if a value becomes NaN, which no quantized number stands for.
+  /// Returns false if a value becomes NaN, which no quantized number represents.
   template <typename Function>
   static bool ForEach(std::vector<Values>& channels, const Function& function) {
     for (Values& values : channels) {
@@ -170,7 +170,7 @@ class Step {
   int32_t axis_;
 };
 
-/// The operand that the op goes over element by element, or kNone.
+/// Returns the operand to which the op applies elementwise, or kNone.
 TensorId TensorBefore(const Graph& graph, const Op& op) {
   switch (op.kind) {
     case OpKind::kTranspose:

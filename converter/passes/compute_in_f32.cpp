@@ -19,7 +19,7 @@ Attributes CastTo(DType dtype) {
   return Attributes(cast);
 }
 
-/// True if a GEMM has constant weights of f16.
+/// Returns true if a GEMM has constant weights of f16.
 bool HasHalfWeights(const Graph& graph) {
   for (const OpId id : graph.OpOrder()) {
     const Op& op = graph.op(id);
@@ -35,13 +35,13 @@ bool IsCast(const Graph& graph, OpId id) {
   return id != kNone && graph.op(id).kind == OpKind::kCast;
 }
 
-/// True for a graph output that is nothing but the f16 form of another tensor.
+/// Returns true for a graph output that is only the f16 form of another tensor.
 bool IsCastOutput(const Graph& graph, TensorId id) {
   return graph.IsOutput(id) && graph.Consumers(id).empty() &&
          IsCast(graph, graph.tensor(id).producer);
 }
 
-/// Readers of f16 inputs, casts apart, get them through a cast.
+/// Inserts a cast between f16 inputs and their readers that are not casts.
 Status CastInputs(Graph& graph, PassReport& report) {
   const std::vector<OpId> order = graph.OpOrder();
   const OpId first = order.empty() ? kNone : order.front();
@@ -72,7 +72,7 @@ void WidenConstant(Graph& graph, TensorId id) {
   tensor.dtype = kTo;
 }
 
-/// Everything between the ports.
+/// Converts everything between the ports.
 void Widen(Graph& graph, PassReport& report) {
   for (const TensorId id : graph.Tensors()) {
     if (!IsHalf(graph, id) || graph.IsInput(id) || IsCastOutput(graph, id)) continue;

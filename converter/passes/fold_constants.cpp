@@ -6,7 +6,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Folding makes the plan larger: not worth it for a big result that is cheap to make.
+/// Folding is refused for a big result that is cheap to compute, since it makes the plan larger.
 bool GrowsTooMuch(const Graph& graph, const Op& op) {
   constexpr int64_t kSmall = int64_t{1} << 20;
   int64_t in = 0;

@@ -16,8 +16,9 @@ Shape VectorOf(size_t size) {
   return shape;
 }
 
-/// The zero point of each channel's bytes (one where all are alike) by which they are the quantized
-/// values less `zero_point`; none if some byte is not, or a zero point is no byte.
+/// Returns the zero point of each channel's bytes (one if all are equal) for which byte minus zero
+/// point equals the quantized value minus `zero_point`; none if that fails for some byte, or a zero
+/// point is no byte.
 std::optional<std::vector<uint8_t>> ZeroPoints(const ByteValues& made, float zero_point) {
   std::vector<uint8_t> zero_points;
   for (const auto& values : made.values) {
@@ -59,7 +60,7 @@ class Folder {
  private:
   using Fold = Result<std::string> (Folder::*)(OpId id, const ByteValues& made);
 
-  /// `fold` gives why nothing changed, or nothing.
+  /// `fold` returns why nothing changed, or none.
   Status Try(OpId id, Fold fold) {
     const bool is_reader = fold != &Folder::LookUp;
     const Op& op = graph_.op(id);
@@ -74,7 +75,7 @@ class Folder {
     return {};
   }
 
-  /// The last of the lookups that alone read what `quantize` makes.
+  /// Returns the last of the lookups that are the only readers of the output of `quantize`.
   [[nodiscard]] OpId LastLookup(OpId quantize) const {
     OpId last = quantize;
     while (true) {
@@ -133,7 +134,7 @@ class Folder {
     return Replace(id, made, after, {after.inputs[QuantizedGemmInput::kXZeroPoint]});
   }
 
-  /// The quantized values that op `id` gives, straight from the bytes.
+  /// Makes the quantized values of op `id` directly from the bytes.
   Result<std::string> LookUp(OpId id, const ByteValues& made) {
     if (!made.through_floats) return std::string();
     const bool one_table =
@@ -157,7 +158,8 @@ class Folder {
     return std::string();
   }
 
-  /// The bytes in the order of the tensor that is made of them, before op `position`.
+  /// Returns the bytes in the dimension order of the tensor made from them; adds ops before op
+  /// `position`.
   Result<TensorId> Turned(OpId position, const ByteValues& made) {
     if (std::is_sorted(made.permutation.begin(), made.permutation.end())) return made.bytes;
     TransposeAttributes transpose;
@@ -170,7 +172,7 @@ class Folder {
     return graph_.op(op).outputs[0];
   }
 
-  /// Gives `id` the operands of `after`, and the bytes, if its kernel is as good; else drops the
+  /// Gives `id` the operands of `after`, and the bytes, if its kernel is as good; else removes the
   /// new constants.
   Result<std::string> Replace(OpId id, const ByteValues& made, Op after,
                               const std::vector<TensorId>& constants) {
@@ -185,7 +187,7 @@ class Folder {
     return reason;
   }
 
-  /// What nothing reads any more.
+  /// Removes what has no readers.
   void DropUnread(const std::vector<TensorId>& tensors) {
     for (const TensorId id : tensors) {
       if (id == kNone || !graph_.IsTensor(id) || graph_.IsRead(id)) continue;

@@ -1,10 +1,10 @@
-// Lets first convolutions read bytes: what lies between them and an input of u8 disappears.
+// Lets first convolutions read bytes: removes the ops between them and an input of u8.
 //
 // Requires:   fused ops; integer ops where the model is quantized.
 // Guarantees: a float convolution's outputs change by rounding only (its weights take the scale, it
-//             subtracts the mean); a quantized convolution's not at all: it is given the bytes only
-//             if they are, for each of the 256 values, its own input but for the zero point. Where
-//             they are not, the way from bytes to quantized values is one lookup.
+//             subtracts the mean); a quantized convolution's do not change: it reads the bytes only
+//             if each of the 256 values equals its own input apart from the zero point. Otherwise
+//             one lookup converts bytes to quantized values.
 #pragma once
 
 #include <array>
@@ -15,38 +15,38 @@
 
 namespace tenon::converter {
 
-/// What the elements of a tensor that is made from bytes, one from one, stand for.
+/// The real values of a tensor, each element of which is made from one byte.
 struct ByteValues {
   TensorId bytes = kNone;  ///< u8
   /// Dimension k of the tensor is dimension `permutation[k]` of the bytes.
   std::vector<int32_t> permutation;
-  /// Of each channel (dimension 1 of rank 4; of other ranks all together) and each byte, exactly as
-  /// the ops between compute it: f32, or whole numbers of a quantized tensor.
+  /// By channel (dimension 1 of rank 4; other ranks count as one channel) and byte: the exact
+  /// result of the ops between, in f32, or integers for a quantized tensor.
   std::vector<std::array<float, 256>> values;
-  int ops = 0;                  ///< between, transposes apart
-  bool through_floats = false;  ///< some of them compute in f32
+  int ops = 0;                  ///< number of ops between, without transposes
+  bool through_floats = false;  ///< true if some of them compute in f32
 };
 
-/// None if the tensor is made otherwise than by cast, add, sub, mul and div with constants for each
-/// channel, quantize, dequantize, lookup and transpose. What a quantizer may ask for the exact
-/// range and scale of an input.
+/// Returns none if the tensor is made by ops other than cast, add, sub, mul and div with constants
+/// per channel, quantize, dequantize, lookup and transpose. A quantizer can derive the exact range
+/// and scale of an input from the result.
 [[nodiscard]] std::optional<ByteValues> FindByteValues(const Graph& graph, TensorId tensor);
 
-/// gain * byte + shift, for each channel of a tensor made from bytes. No gain is 0.
+/// Expresses each channel of a tensor made from bytes as gain * byte + shift. No gain is 0.
 struct ByteLine {
   std::vector<double> gain;
   std::vector<double> shift;
 };
 
-/// None if a channel's values lie on no line, or on a level one.
+/// Returns none if a channel's values are not linear in the bytes, or are constant.
 [[nodiscard]] std::optional<ByteLine> LineOf(const ByteValues& made);
 
-/// Values of a convolution's weights (f32, constant), each times the gain of the input channel that
-/// it meets.
+/// Returns a convolution's weights (f32, constant), each multiplied by the gain of its input
+/// channel.
 [[nodiscard]] std::vector<float> ScaleInputChannels(const Tensor& weights, int32_t group,
                                                     const std::vector<double>& gain);
 
-/// Asks PassContext::why_worse_kernel.
+/// Folds formats into convolutions. Calls PassContext::why_worse_kernel.
 [[nodiscard]] Status FoldInputFormats(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

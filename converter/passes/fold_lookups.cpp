@@ -13,7 +13,7 @@ namespace {
 bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 int32_t Least(DType dtype) { return dtype == DType::kI8 ? -128 : 0; }
 
-/// Entries of the constant table of a lookup that gives bytes.
+/// Returns the entries of the constant table of a lookup whose output is bytes.
 std::optional<std::vector<int32_t>> TableOf(const Graph& graph, OpId id) {
   if (id == kNone || graph.op(id).kind != OpKind::kLookup) return std::nullopt;
   const Tensor& table = graph.tensor(graph.op(id).inputs[LookupInput::kTable]);
@@ -23,7 +23,7 @@ std::optional<std::vector<int32_t>> TableOf(const Graph& graph, OpId id) {
   return entries;
 }
 
-/// What the lookup adds to every value, if that is all it does.
+/// Returns what the lookup adds to every value, if it does only that.
 std::optional<int32_t> ShiftOf(const Graph& graph, OpId id) {
   const auto table = TableOf(graph, id);
   if (!table) return std::nullopt;
@@ -58,7 +58,8 @@ bool JoinTables(Graph& graph, OpId id) {
 
 // --- the op before ------------------------------------------------------------------------------
 
-/// A vector of zero points, or of one zero where the op has none, moved; kNone if it is not known.
+/// Returns a shifted vector of zero points, or of one zero where the op has none; kNone if they are
+/// unknown.
 TensorId MovedZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t shift) {
   const Op& op = graph.op(id);
   size_t count = 1;
@@ -88,7 +89,7 @@ bool MoveZeroPoints(Graph& graph, OpId id, size_t input, DType dtype, int32_t sh
   return true;
 }
 
-/// Makes the op give `to`, every value `shift` more.
+/// Makes the op write `to`, with every value `shift` larger.
 bool MoveResults(Graph& graph, OpId id, DType to, int32_t shift) {
   const OpKind kind = graph.op(id).kind;
   if (kind == OpKind::kQuantize) {
@@ -125,14 +126,15 @@ bool FoldIntoProducer(Graph& graph, OpId id, int32_t shift) {
 
 // --- the ops after ------------------------------------------------------------------------------
 
-/// Where `reader` keeps the zero point of its input `index`: an input, an attribute, or a table
-/// that stays as it is. Nothing if it has none that can move.
+/// Says where a reader stores the zero point of one of its inputs: in an input, in an attribute, or
+/// nowhere, because its table stays unchanged.
 enum class ZeroPointPlace { kInput, kAttribute, kNowhere };
 struct Reader {
   ZeroPointPlace place;
   size_t input = 0;
 };
 
+/// Returns none if the op has no zero point that can change.
 std::optional<Reader> ReaderOf(const Graph& graph, const Op& op, size_t index) {
   const auto known = [&](size_t input) {
     return input >= op.inputs.size() || op.inputs[input] == kNone ||

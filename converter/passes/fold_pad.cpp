@@ -35,7 +35,7 @@ void AddPads(const PadAttributes& pad, Op& op) {
   op.attributes = Attributes(std::move(words));
 }
 
-/// What an average pads with counts from now on.
+/// Makes an average count its padding.
 void CountPads(Op& op) {
   std::vector<int32_t> words = op.attributes.words();
   words[offsetof(PoolAttributes, count_include_pad) / 4] = 1;
@@ -47,7 +47,8 @@ std::string NotZero(const Op& op) {
                                      : "the pad value is not 0";
 }
 
-/// What a convolution or average takes as 0: of quantized elements the zero point, if there is one.
+/// Returns the value that a convolution or average treats as 0: for quantized elements the zero
+/// point, if there is one.
 std::optional<float> ZeroOf(const Graph& graph, const Op& op) {
   if (op.kind == OpKind::kQuantizedAveragePool) {
     return static_cast<float>(op.attributes.As<QuantizedAveragePoolAttributes>().x_zero_point);
@@ -61,7 +62,7 @@ std::optional<float> ZeroOf(const Graph& graph, const Op& op) {
   return static_cast<float>(ReadInteger(zero_point.dtype, zero_point.constant->data()));
 }
 
-/// Never counts in a maximum.
+/// Returns the value that never affects a maximum.
 float LeastOf(DType dtype) {
   if (dtype == DType::kI8) return -128.0F;
   if (dtype == DType::kU8) return 0.0F;

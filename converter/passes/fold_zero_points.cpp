@@ -8,13 +8,13 @@
 namespace tenon::converter {
 namespace {
 
-/// The operand, or null if the op has none there.
+/// Returns the operand, or null if it is absent.
 const Tensor* Operand(const Graph& graph, const Op& op, size_t index) {
   if (index >= op.inputs.size() || op.inputs[index] == kNone) return nullptr;
   return &graph.tensor(op.inputs[index]);
 }
 
-/// Why the op stays as it is, or empty.
+/// Returns why the op stays unchanged, or empty.
 std::string WhyNot(const Graph& graph, const Op& op) {
   const Tensor& weights = graph.tensor(op.inputs[GemmInput::kWeights]);
   if (!weights.IsConstant()) return "its weights are no constant";
@@ -33,7 +33,7 @@ std::string WhyNot(const Graph& graph, const Op& op) {
   return "";
 }
 
-/// Sums of what each output multiplies, modulo 2^32.
+/// Returns, per output, the sum of the weights that it multiplies, modulo 2^32.
 std::vector<uint32_t> WeightSums(const Graph& graph, const Op& op) {
   const Tensor& weights = graph.tensor(op.inputs[GemmInput::kWeights]);
   const bool outputs_last =
@@ -53,7 +53,7 @@ int64_t ZeroPointOf(const Graph& graph, const Op& op) {
   return zero_point == nullptr ? 0 : ReadInteger(zero_point->dtype, zero_point->constant->data());
 }
 
-/// Bias less what x's zero point adds to each sum.
+/// Returns the bias minus what x's zero point adds to each sum.
 std::vector<int32_t> FoldedBias(const Graph& graph, const Op& op) {
   const Tensor* bias = Operand(graph, op, GemmInput::kBias);
   const int64_t factor = ZeroPointOf(graph, op);
@@ -67,7 +67,7 @@ std::vector<int32_t> FoldedBias(const Graph& graph, const Op& op) {
   return folded;
 }
 
-/// Whether padding reads as another number than 0.
+/// Returns whether padding reads as a number other than 0.
 bool NeedsZeroPoint(const Graph& graph, const Op& op) {
   if (!TraitsOf(op.kind).convolution || ZeroPointOf(graph, op) == 0) return false;
   const auto conv = op.attributes.As<ConvAttributes>();

@@ -1,5 +1,5 @@
-// The passes: changes of the graph, each under a name, that keep what it computes. The order in
-// which they run stands in converter/driver/pass_list.cpp.
+// Declares the passes: named changes of the graph that keep what it computes.
+// converter/driver/pass_list.cpp defines the order in which they run.
 #pragma once
 
 #include "converter/ir/pass.hpp"
@@ -19,8 +19,9 @@ namespace tenon::converter {
 //     pad of constant pad of the same value;
 //   - a transpose that only moves dimensions of size 1 becomes a reshape.
 // Requires:   nothing; ops are left alone where layouts differ.
-// Guarantees: none of the above is left but what the report declines. Graph outputs keep storage of
-//             their own: an identity from a graph input, a constant or another graph output stays.
+// Guarantees: none of the above is left except what the report declines. Graph outputs keep storage
+//             of their own: an identity from a graph input, a constant or another graph output
+//             stays.
 [[nodiscard]] Status Simplify(Graph& graph, PassContext& context);
 
 /// Computes at conversion what depends on constants only.
@@ -31,8 +32,8 @@ namespace tenon::converter {
 ///             until dead code is eliminated.
 [[nodiscard]] Status FoldConstants(Graph& graph, PassContext& context);
 
-/// The same, but dequantize ops and what depends on them stay: for while it is still open whether
-/// the ops that read them take the quantized values.
+/// Does the same but keeps dequantize ops and what depends on them. It runs before it is decided
+/// whether their readers work on the quantized values.
 [[nodiscard]] Status FoldQuantizedConstants(Graph& graph, PassContext& context);
 
 // Makes every graph output a tensor of its own that an op writes, so that it can be handed to the
@@ -42,12 +43,13 @@ namespace tenon::converter {
 // Guarantees: outputs are distinct tensors with producers; names of ports unchanged.
 [[nodiscard]] Status IsolateOutputs(Graph& graph, PassContext& context);
 
-// Models of float16: the arithmetic is done in f32, which no result of f16 arithmetic is better
-// than, and only ports keep the model's dtype.
+// Makes models of float16 compute in f32, which is at least as accurate as f16 arithmetic; only
+// ports keep the model's dtype.
 //
 // Requires:   a graph as imported.
-// Guarantees: no tensor is f16 but graph inputs and outputs, each beside its cast. Roundings to f16
-//             between ops are left out. Where weights of GEMMs were f16, Graph::weights says so.
+// Guarantees: no tensor is f16 except graph inputs and outputs, each with a cast next to it.
+//             Roundings to f16 between ops are left out. Where weights of GEMMs were f16,
+//             Graph::weights says so.
 [[nodiscard]] Status ComputeInF32(Graph& graph, PassContext& context);
 
 // Folds a pad of height and width into the windowed ops that read it.
@@ -56,94 +58,95 @@ namespace tenon::converter {
 //                 (the zeros count in the mean: count_include_pad is set).
 //   max_pool:     constant pad of minus infinity, which is what its own padding is.
 // Requires:   nothing.
-// Guarantees: a pad is folded into all of its readers or into none; what is left is declined.
+// Guarantees: a pad is folded into all of its readers or into none; pads that are left are
+//             declined.
 [[nodiscard]] Status FoldPad(Graph& graph, PassContext& context);
 
 // Folds multiplication, division, addition and subtraction by a constant per output channel (or by
 // one number) into the weights and bias of the conv or matmul before it:
 //   y = g (w x + b) + h   ->   w'[m] = g[m] w[m];  b'[m] = g[m] b[m] + h[m].
-// That is how an imported BatchNormalization, lowered to mul and add, disappears, and how a bias
-// added on its own becomes the op's bias.
-// Requires:   the op before has this one reader, no activation and no residual; its bias, and where
+// This removes an imported BatchNormalization, which is lowered to mul and add, and makes a bias
+// that is added separately the op's bias.
+// Requires:   the op before has no other reader, no activation and no residual; its bias, and where
 //             g is not 1 its weights, are f32 constants.
-// Guarantees: no such pair is left but what the report declines. An activation of the removed op
+// Guarantees: no such pair is left except what the report declines. An activation of the removed op
 //             becomes the conv's or matmul's.
 // Numerics:   g, h and the products are computed in f64 and stored in f32.
 [[nodiscard]] Status FuseAffine(Graph& graph, PassContext& context);
 
 // Fuses elementwise functions into the op that computes their input.
 //   1. max and min with a constant number become clip (relu where the bound is 0).
-//   2. Products that spell out a function become that function:
+//   2. Products that express a function become that function:
 //        x sigmoid(x) -> silu;  x hard_sigmoid(x) with a = 1/6, b = 1/2 and x clip(x + 3, 0, 6) / 6
 //        -> hard_swish;  x (1 + erf(x / sqrt 2)) / 2 -> gelu.
 //   3. A unary op after a conv, matmul or binary op becomes that op's activation.
-// Requires:   floats; the op before has no activation and this one reader.
-// Guarantees: none of these is left but what the report declines.
+// Requires:   float tensors; the op before has no activation and no other reader.
+// Guarantees: none of these is left except what the report declines.
 // Numerics:   constants of a pattern may differ from their exact values by 1e-4 of them, as models
 //             store them rounded.
 [[nodiscard]] Status FuseActivation(Graph& graph, PassContext& context);
 
 // Makes the addition of another tensor to a conv's result the conv's residual input, with the
-// addition's activation:  act(conv(x) + r)  ->  conv(x, residual = r, activation = act).
-// Where both operands are convs that qualify, the one later in the order takes the other.
-// Requires:   the conv's result has this one reader; the conv has no activation and no residual;
+// addition's activation: act(conv(x) + r) -> conv(x, residual = r, activation = act). Where both
+// operands are convs that qualify, the later one in the order takes the other as residual.
+// Requires:   the conv's result has no other reader; the conv has no activation and no residual;
 //             both operands have exactly the result's shape and dtype.
-// Guarantees: no such pair is left but what the report declines. A conv that stands before the
-//             other operand is moved behind it, to the place of the addition, which no cycle can
-//             prevent, since the addition alone reads it.
+// Guarantees: no such pair is left except what the report declines. A conv that precedes the other
+//             operand is moved to the addition's place. This creates no cycle, since only the
+//             addition reads the conv.
 [[nodiscard]] Status FuseResidual(Graph& graph, PassContext& context);
 
 // Makes quantized ops of float ops between dequantize and quantize ops.
 
-/// A network that was quantized spells its arithmetic out: dequantize ops, a float op, a quantize
-/// op. This pass makes one op of each such group, so that what lies between the first quantize op
-/// and the last dequantize op works on bytes (each case is a function of patterns.hpp):
-///   - what only moves elements works on bytes;
+/// A quantized network expresses its arithmetic as groups of dequantize ops, a float op and a
+/// quantize op. This pass makes one op of each group, so that all ops between the first quantize op
+/// and the last dequantize op work on bytes (each case is a function of patterns.hpp):
+///   - ops that only move elements work on bytes;
 ///   - convolutions and matrix products with their bias, relu and clip, also those whose result
 ///     stays float;
 ///   - sums, products, averages, softmax and the like;
-///   - bounds and zero points that the op before can store by itself;
-///   - functions of one tensor, and changes of scale and zero point, are tables.
+///   - bounds and zero points become part of the op before, if it can apply them;
+///   - functions of one tensor, and changes of scale and zero point, become tables.
 /// Results are rounded half to even (Rounding::kHalfEven), as quantize ops of that rounding say.
-/// The factors from a sum to its output are computed in f64 and stored as f32: now and then a
-/// result is one step from what the float ops give.
+/// The factors from a sum to its output are computed in f64 and stored as f32: occasionally a
+/// result differs by one step from that of the float ops.
 ///
-/// A dequantize op with several readers is folded into each that takes it. Needs weights that are
-/// still quantized: FoldQuantizedConstants, not FoldConstants, runs before it. Graphs may have been
-/// fused as float graphs are (activations, residuals): residuals come apart again, and the product
-/// before a residual then stays float, so a quantizer should mark graphs before they are fused.
+/// A dequantize op with several readers is folded into each reader that can work on bytes. Weights
+/// must still be quantized: FoldQuantizedConstants, not FoldConstants, runs before this pass. If
+/// float ops have been fused before (activations, residuals), residuals are separated again and the
+/// product before a residual stays float. So a quantizer should insert its ops before fusion.
 ///
 /// Declines, with the reason, quantize ops and GEMMs with a dequantized operand that it leaves.
 Status FuseQuantized(Graph& graph, PassContext& context);
 
-// Lookups that need not run.
+// Removes lookups that need not run.
 
-/// Takes out lookup ops whose work others can do for nothing:
-///   - a table behind a table becomes one;
+/// Removes lookup ops whose work other ops can do at no cost:
+///   - a table after a table is merged with it;
 ///   - a table that only moves every value by the same amount (from u8 to i8: 128 less) becomes
 ///     another zero point of the op that makes its input, where nobody else reads that, or of all
 ///     the ops that read its output.
 /// Nothing is rounded differently: results keep their bits.
 Status FoldLookups(Graph& graph, PassContext& context);
 
-// Takes the zero point of a GEMM's input out of the device's work: what it adds to each output's
-// sum is known before, for a constant matrix or filter.
+// Moves the zero point of a GEMM's input from run time to conversion: for a constant matrix or
+// filter, what it adds to each output's sum is known in advance.
 //
 // Requires:   integer ops fused; weights row-major, as importers leave them; nothing split yet, so
 //             that parts share the new constants.
-// Guarantees: no result changes by a bit. Where nothing is padded, the zero point is gone and the
-//             bias has taken it in. Where padding reads as the zero point, both stay, and the bias
-//             with the zero point in it stands beside them as input 7.
+// Guarantees: no result changes by a bit. Without padding, the zero point is removed and the bias
+//             includes it. Where padding reads as the zero point, both stay, and the bias that
+//             includes the zero point becomes input 7.
 
 /// Ops for which PassContext::wants_folded_bias is false are left as they are.
 [[nodiscard]] Status FoldZeroPoints(Graph& graph, PassContext& context);
 
-// Channel shuffles of bytes (Zhang et al., "ShuffleNet", 2018, section 3.1) where images are
-// channels-last: reshape to groups, transpose, reshape back, written on [N, H, W, C].
+// Rewrites channel shuffles of bytes (Zhang et al., "ShuffleNet", 2018, section 3.1) where images
+// are channels-last: reshape to groups, transpose, reshape back, written on [N, H, W, C].
 //
 // Requires:   moves on bytes (FuseQuantized).
-// Guarantees: the same elements at the same places. Seen as channels-last, transposes to and from
-//             [N, H, W, C] are views, so one copy is left of three.
+// Guarantees: the same elements at the same places. In channels-last layout, transposes to and from
+//             [N, H, W, C] are views, so one copy of three is left.
 [[nodiscard]] Status ShuffleChannels(Graph& graph, PassContext& context);
 
 }  // namespace tenon::converter

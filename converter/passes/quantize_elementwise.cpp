@@ -7,7 +7,7 @@
 namespace tenon::converter {
 namespace {
 
-/// What a quantize op stores of an op's result, and what it bounds on the way.
+/// The op whose result a quantize op stores, and the bounds between them.
 struct Match {
   OpId main = kNone;
   std::vector<OpId> absorbed;
@@ -16,7 +16,7 @@ struct Match {
   std::vector<Source> sources;
 };
 
-/// The quantized op that stands for a match.
+/// The quantized op that replaces a match.
 struct Replacement {
   OpKind kind = OpKind::kQuantizedBinary;
   Attributes attributes;
@@ -105,7 +105,7 @@ Replacement QuantizedSoftmax(const Match& match, const SoftmaxAttributes& softma
   return {OpKind::kQuantizedSoftmax, Attributes(attributes)};
 }
 
-/// Elements that each output of a reduction is made of.
+/// Returns the number of elements that each output of a reduction reads.
 int64_t Reduced(const Graph& graph, const Op& op) {
   const int64_t outputs = graph.tensor(op.outputs.front()).shape.Elements();
   return graph.tensor(op.inputs.front()).shape.Elements() / std::max<int64_t>(outputs, 1);
@@ -170,7 +170,7 @@ Result<std::string> TryQuantizeResult(Graph& graph, OpId id) {
   const std::string name = graph.tensor(graph.op(id).outputs.front()).name;
   auto made =
       graph.InsertOp(id, replacement.kind, main.name, inputs, replacement.attributes, {name});
-  if (!made.ok()) return made.error().message;  // a scale out of range, say
+  if (!made.ok()) return made.error().message;  // for example a scale out of range
   graph.MutableOp(*made).source_ops = main.source_ops;
   for (const OpId absorbed : match.absorbed) RecordFusion(graph, *made, absorbed);
   const TensorId y = graph.op(*made).outputs.front();

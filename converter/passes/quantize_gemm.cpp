@@ -10,12 +10,13 @@ namespace {
 
 constexpr size_t kFloatInputs = 4;  ///< what follows is how weights are stored
 constexpr double kMostSum = 2147483648.0;
-/// Scales of a bias are products of two scales, rounded to f32 by who quantized the model.
+/// Scales of a bias are products of two scales, which the model's quantizer rounded to f32.
 constexpr double kScaleRounding = 1e-6;
 /// Of a step of the output, or of the coarsest channel's sum where the output is f32.
 constexpr double kCutOff = 1e-3;
 
-/// Values of a constant, one per index of `axis` of `output`; nothing if it varies elsewhere.
+/// Returns the values of a constant, one per index of `axis` of `output`; none if it varies along
+/// other dimensions.
 std::optional<std::vector<double>> PerChannel(const Graph& graph, TensorId constant,
                                               const Shape& output, int32_t axis) {
   auto values = RealValues(graph, constant);
@@ -29,7 +30,7 @@ std::optional<std::vector<double>> PerChannel(const Graph& graph, TensorId const
   return values;
 }
 
-/// What becomes one quantized op.
+/// The ops and operands that become one quantized op.
 struct Match {
   OpId gemm = kNone;
   Source x;
@@ -44,7 +45,7 @@ struct Match {
   QuantizedOutput output;
 };
 
-/// Bounds of the magnitude of a sum before the bias.
+/// Returns bounds of the magnitude of a sum before the bias.
 std::vector<double> LargestSums(const Graph& graph, const Op& op, const Source& x,
                                 const Source& w) {
   const double least = OutputOf(x.as).min;
@@ -84,7 +85,8 @@ void SetBias(const Graph& graph, TensorId tensor, std::vector<double> values, Ma
   match.bias = std::move(values);
 }
 
-/// True for i8 or u8 with one scale. A convolution's input may have a zero point per channel.
+/// Returns true for i8 or u8 with one scale. A convolution's input may have a zero point per
+/// channel.
 bool IsInput(const Op& op, const Quantization& x) {
   if (x.IsPlain()) return true;
   const bool bytes = x.dtype == DType::kI8 || x.dtype == DType::kU8;
@@ -123,7 +125,7 @@ std::string WhyNotBias(const Graph& graph, const Op& op, Match& match) {
   return "";
 }
 
-/// The bias that the only reader of `match.result` adds, if it does no more than that.
+/// Fuses the bias that the only reader of `match.result` adds, if that op does nothing else.
 void TakeAddition(const Graph& graph, Match& match) {
   const OpId id = graph.OnlyConsumer(match.result);
   if (id == kNone || graph.op(id).kind != OpKind::kBinary || !match.bias.empty()) return;
@@ -142,7 +144,7 @@ void TakeAddition(const Graph& graph, Match& match) {
   match.absorbed.push_back(id);
 }
 
-/// Follows bounds behind the result up to a quantize op; takes them if there is one.
+/// Follows bounds after the result up to a quantize op; fuses them if there is one.
 void TakeQuantize(const Graph& graph, Match& match) {
   std::vector<Clamp> clamps;
   std::vector<OpId> ops;
@@ -165,15 +167,15 @@ void TakeQuantize(const Graph& graph, Match& match) {
   match.result = graph.op(next).outputs.front();
 }
 
-/// Constants of the quantized op.
+/// The constants of the quantized op.
 struct Factors {
   std::vector<float> multiplier;
   std::vector<int32_t> bias;
 };
 
-/// The bias of channel `i` in units of its sum, so that no sum is out of range. Dead channels have
-/// minute scales, and with them biases as large as their type or larger: what is cut off there must
-/// be next to nothing of a step of the output.
+/// Returns the bias of channel `i` in units of its sum, clamped so that no sum is out of range.
+/// Dead channels have minute scales, so that biases can exceed their type: what is cut off must be
+/// negligible against a step of the output.
 std::optional<int32_t> BiasOf(const Match& match, size_t i, double step) {
   const double x_scale = match.x.as.scales.front();
   const double unit = x_scale * double{match.w.as.scales[i % match.w.as.scales.size()]};
@@ -210,7 +212,7 @@ std::string WhyNotFactors(const Match& match, Factors& factors) {
   return "";
 }
 
-/// None where all are 0.
+/// Returns none where all are 0.
 TensorId ZeroPoints(Graph& graph, const std::string& name, const Quantization& as) {
   const auto zero = [](int32_t value) { return value == 0; };
   if (std::all_of(as.zero_points.begin(), as.zero_points.end(), zero)) return kNone;
@@ -251,14 +253,14 @@ Result<OpId> Insert(Graph& graph, const Match& match, const Factors& factors) {
   return made;
 }
 
-/// The op right behind `id`, or kNone.
+/// Returns the op right after `id` in the order, or kNone.
 OpId NextOf(const Graph& graph, OpId id) {
   const std::vector<OpId> order = graph.OpOrder();
   const auto place = std::find(order.begin(), order.end(), id) + 1;
   return place == order.end() ? kNone : *place;
 }
 
-/// Makes ops of their own of what a float GEMM does behind the bias: residual and activation.
+/// Makes separate ops of what a float GEMM does after the bias: residual and activation.
 Status SplitOff(Graph& graph, OpId id) {
   const Op op = graph.op(id);
   const TensorId residual = op.InputOrNone(ConvInput::kResidual);
@@ -289,7 +291,8 @@ Status SplitOff(Graph& graph, OpId id) {
   return {};
 }
 
-/// The product with what can be taken in of the ops behind it; without, if that is out of range.
+/// Makes the product with the following ops that can be fused; without them if the result is out of
+/// range.
 Match MatchWithReaders(const Graph& graph, Match match, Factors& factors) {
   match.result = graph.op(match.gemm).outputs.front();
   Match extended = match;

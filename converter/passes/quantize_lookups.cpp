@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kEntries = 256;
 constexpr size_t kMostOps = 32;
 
-/// The ops between one quantized tensor and a real one, when that is a function of it alone.
+/// The ops between one quantized tensor and a real one that is a function of it alone.
 struct Region {
   std::optional<Source> source;
   std::vector<OpId> ops;  ///< each after those that it reads
@@ -64,7 +64,7 @@ class RegionFinder {
   size_t visited_ = 0;
 };
 
-/// The real numbers that the 256 values stand for.
+/// Returns the real numbers that the 256 values represent.
 std::vector<float> RealNumbers(const Quantization& as) {
   std::vector<float> numbers(kEntries);
   const int32_t least = OutputOf(as).min;
@@ -75,7 +75,7 @@ std::vector<float> RealNumbers(const Quantization& as) {
   return numbers;
 }
 
-/// What the region's float ops make of `numbers`.
+/// Returns the results of the region's float ops for `numbers`.
 Result<std::vector<float>> RunRegion(const Graph& graph, const Region& region, TensorId result,
                                      const std::vector<float>& numbers,
                                      const ConstantFolder& fold) {

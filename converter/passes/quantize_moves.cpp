@@ -9,8 +9,8 @@
 namespace tenon::converter {
 namespace {
 
-/// Gives elements of its first input (of all its inputs, for concat) and nothing else, but for what
-/// a pad adds.
+/// Returns true for ops whose output has only elements of their first input (for concat, of all
+/// inputs), except what a pad adds.
 bool MovesElements(const Op& op) {
   switch (op.kind) {
     case OpKind::kMaxPool:
@@ -33,7 +33,7 @@ bool TakesDType(const Op& op, DType dtype) {
   return TraitsOf(op.kind).moves_elements;
 }
 
-/// Elements of `shape` before `axis`.
+/// Returns the number of elements of the dimensions before `axis`.
 int64_t Before(const Shape& shape, int32_t axis) {
   int64_t count = 1;
   for (int32_t i = 0; i < axis; ++i) count *= shape[i];
@@ -60,7 +60,7 @@ std::optional<int32_t> MovedAxis(const Graph& graph, const Op& op, const Quantiz
   return std::nullopt;
 }
 
-/// A pad's value as the quantized tensor has it; nothing if it has not exactly that number.
+/// Returns a pad's value as a quantized number; none if it is not exactly representable.
 std::optional<float> ExactPadValue(const Quantization& as, float value) {
   if (!std::isfinite(value)) return std::nullopt;
   const int32_t stored = QuantizedValue(as, value);

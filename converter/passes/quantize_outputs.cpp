@@ -6,7 +6,7 @@
 namespace tenon::converter {
 namespace {
 
-/// What the quantize op stores again.
+/// The bytes that the quantize op requantises.
 struct Match {
   Source source;
   Quantization target;
@@ -69,7 +69,7 @@ bool ChangeOutputOf(Op& op, const Match& match, int32_t shift) {
   return true;
 }
 
-/// A quantize op stores what the later one would.
+/// Makes a quantize op store what the later one would.
 bool ChangeQuantize(Graph& graph, OpId producer, OpId later, const Match& match) {
   if (!match.clamps.empty() || !PlainTargetOf(graph, graph.op(producer)).has_value()) return false;
   const Op& from = graph.op(later);

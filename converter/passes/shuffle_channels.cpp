@@ -23,7 +23,7 @@ bool IsSwap(const Op& transpose) {
          std::equal(std::begin(kSwap), std::end(kSwap), std::begin(attributes.permutation));
 }
 
-/// Whether `shuffle.last` is the last op of one; fills in the rest then.
+/// Returns whether `shuffle.last` is the last op of a shuffle; if so, fills in the rest.
 bool Find(const Graph& graph, Shuffle& shuffle) {
   const Op& last = graph.op(shuffle.last);
   if (last.kind != OpKind::kReshape) return false;

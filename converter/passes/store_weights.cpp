@@ -29,7 +29,7 @@ WeightValues ValuesOf(const Tensor& tensor, int32_t outputs_axis) {
   return weights;
 }
 
-/// Constants that stand for weights in a stored form.
+/// The constants that represent weights in a stored form.
 struct Constants {
   TensorId weights = kNone;
   TensorId scale = kNone;
@@ -105,9 +105,9 @@ class Storer {
     return "";
   }
 
-  /// i8 pays where a channel has many weights: for few, the scale eats much of what is gained on
-  /// f16, and the channel loses most. Where a few weights are so much larger than the others that
-  /// these get few steps, f16 is kinder too.
+  /// i8 pays where a channel has many weights: with few, the scale costs much of what is saved
+  /// against f16, and accuracy suffers most. Where a few weights are so much larger than the others
+  /// that these get few steps, f16 is more accurate too.
   [[nodiscard]] StoredValues Stored(const WeightValues& values) const {
     if (form_ == WeightsForm::kF16) return StoreAsHalf(values);
     constexpr size_t kFewestOfChannel = 32;
@@ -158,7 +158,7 @@ class Storer {
     return constants;
   }
 
-  /// Gives why one of the readers must not change, or changes them all.
+  /// Returns why one of the readers must not change, or changes them all.
   std::string Replace(const std::vector<OpId>& readers, TensorId source,
                       const Constants& constants) {
     for (const OpId reader : readers) {

@@ -1,15 +1,15 @@
-// Stores the constant weights of float convolutions and matrix products in fewer bits. The ops go
-// on computing in f32: kernels convert the weights when they pack them.
+// Stores the constant weights of float convolutions and matrix products in fewer bits. The ops
+// still compute in f32: kernels convert the weights when they pack them.
 //
 // Requires:   fused ops; weights row-major.
 // Guarantees: shapes and dtypes of activations do not change. Values change by the rounding of
-//             weights, which the report states; with `kModel` not at all, unless the model's own
-//             weights were f16.
+//             weights, which the report states; with `kModel` they do not change, unless the
+//             model's own weights were f16.
 //
-// f16: each weight rounded to nearest. i8: w = q * scale[m] with one scale per output channel,
-// -127 <= q <= 127. Where the f32 weights are exactly such products, they are found again, and
-// nothing is lost; other channels of few weights (depthwise), and tensors that would keep
-// less than 34 dB of signal to noise, become f16.
+// f16: each weight rounded to nearest. i8: w = q * scale[m] with one scale per output channel, -127
+// <= q <= 127. Where the f32 weights are exactly such products, q and scale are recovered without
+// loss; other channels of few weights (depthwise), and tensors that would keep less than 34 dB of
+// signal to noise, become f16.
 #pragma once
 
 #include "converter/ir/pass.hpp"
@@ -18,11 +18,11 @@ namespace tenon::converter {
 
 [[nodiscard]] const char* Name(WeightsForm form);
 
-/// To be asked of a graph as imported, before constants are folded: true if it dequantizes
-/// constants of i8, as models with weights of i8 and arithmetic in f32 do.
+/// Returns true if the graph, as imported and before constants are folded, dequantizes constants of
+/// i8, as models with weights of i8 and arithmetic in f32 do.
 [[nodiscard]] bool HasInt8Weights(const Graph& graph);
 
-/// In the form that PassContext::weights_form says; adds to PassContext::weights. Asks
+/// Stores weights in the form of PassContext::weights_form and adds to PassContext::weights. Calls
 /// PassContext::why_worse_kernel.
 [[nodiscard]] Status StoreWeights(Graph& graph, PassContext& context);
 

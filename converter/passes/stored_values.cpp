@@ -26,7 +26,7 @@ std::vector<float> LargestOfChannels(const WeightValues& weights) {
   return largest;
 }
 
-/// The weights of one channel.
+/// Returns the weights of one channel.
 std::vector<float> ChannelValues(const WeightValues& weights, size_t channel) {
   std::vector<float> values;
   values.reserve(weights.values.size() / weights.channels);

@@ -51,7 +51,7 @@ std::string FileNameOf(const std::string& port) {
   return name;
 }
 
-/// True for NAME and NAME_<k>.
+/// Returns true for NAME and NAME_<k>.
 bool IsOfInput(const std::string& array, const std::string& input) {
   if (array == input) return true;
   if (array.size() <= input.size() + 1 || array.compare(0, input.size(), input) != 0) return false;
@@ -66,7 +66,7 @@ std::string Describe(DType dtype, const std::vector<int64_t>& shape) {
 
 std::vector<int64_t> DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
 
-/// How many samples the array holds; 0: it does not match.
+/// Returns how many samples the array contains; 0: it does not match.
 int64_t SamplesIn(const CalibrationArray& array, const Tensor& input) {
   if (array.dtype != input.dtype) return 0;
   const std::vector<int64_t> dims = DimsOf(input.shape);
@@ -123,7 +123,7 @@ Result<std::vector<std::vector<std::byte>>> SamplesOf(const Graph& graph, const 
   return samples;
 }
 
-/// That an array has the bytes that its shape and type say.
+/// Checks that an array has as many bytes as its shape and dtype require.
 Status CheckWhole(const CalibrationArray& array) {
   const auto left =
       static_cast<int64_t>(array.bytes.size() / static_cast<size_t>(DTypeBytes(array.dtype)));

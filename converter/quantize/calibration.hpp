@@ -1,4 +1,4 @@
-// The samples that a float model is quantized with.
+// Prepares the samples with which a float model is quantized.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tenon::converter {
 
-/// An array as a file holds it: `name` is the file's without folder and ending.
+/// An array from a file: `name` is the file's name without folder and extension.
 struct CalibrationArray {
   std::string name;
   DType dtype = DType::kF32;
@@ -24,18 +24,19 @@ struct CalibrationSet {
   std::vector<int64_t> labels;
 };
 
-/// Deals arrays to the graph's inputs. With one input every array is of it; with several, those
-/// called NAME or NAME_<k>, where NAME is the input's with everything but letters, digits, '.', '-'
-/// and '_' turned into '_'. An array is one sample if it has the input's shape; several, if it has
-/// one more dimension before it, or a first dimension that is a multiple of the input's. Arrays are
-/// taken in natural order of their names (2 before 10). The one called "labels" holds integers.
+/// Assigns arrays to the graph's inputs. With one input all arrays belong to it; with several,
+/// those called NAME or NAME_<k> do, where NAME is the input's with everything but letters, digits,
+/// '.', '-' and '_' turned into '_'. An array is one sample if it has the input's shape; several,
+/// if it has one more dimension before it, or a first dimension that is a multiple of the input's.
+/// Arrays are taken in natural order of their names (2 before 10). The array called "labels"
+/// contains integers.
 ///
 /// Errors (kUsage, with what is wanted): no sample, a shape or dtype that does not match, values
 /// that are not finite, inputs with different numbers of samples, labels of another number.
 [[nodiscard]] Result<CalibrationSet> MakeCalibration(const Graph& graph,
                                                      std::vector<CalibrationArray> arrays);
 
-/// `count` of the samples, evenly spread; all if there are no more.
+/// Returns `count` of the samples, evenly spread, or all if there are fewer.
 [[nodiscard]] std::vector<Sample> Spread(const std::vector<Sample>& samples, size_t count);
 
 }  // namespace tenon::converter

@@ -47,7 +47,8 @@ std::string WhyBinaryFloat(const Op& op) {
   }
 }
 
-/// Functions whose values a table of 256 holds well: they grow no faster than their argument.
+/// Returns true for functions that a table of 256 values represents well: they grow no faster than
+/// their argument.
 std::string WhyUnaryFloat(const Op& op) {
   switch (op.attributes.As<UnaryAttributes>().function) {
     case UnaryFunction::kExp:
@@ -92,14 +93,14 @@ std::string WhyKindFloat(const Graph& graph, const Op& op) {
   }
 }
 
-/// Relu and clip, which become the bounds of the op before them.
+/// Returns true for relu and clip, which become the bounds of the op before them.
 bool IsBound(const Op& op) {
   if (op.kind != OpKind::kUnary) return false;
   const UnaryFunction function = op.attributes.As<UnaryAttributes>().function;
   return function == UnaryFunction::kRelu || function == UnaryFunction::kClip;
 }
 
-/// The op whose bounds this one becomes, or kNone.
+/// Returns the op whose bounds this one becomes, or kNone.
 OpId OpBounded(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   if (!IsBound(op)) return kNone;
@@ -125,7 +126,7 @@ bool ReadsIntegers(const Graph& graph, const Op& op, const IntegerOps& chosen) {
   });
 }
 
-/// One that is no layer and gains nothing from integers.
+/// Returns true for an op that is no layer and gains nothing from integers.
 bool IsBetterFloat(const Graph& graph, OpId id, const IntegerOps& chosen) {
   const Op& op = graph.op(id);
   if (TraitsOf(op.kind).IsFloatGemm()) return false;

@@ -1,4 +1,4 @@
-// Which ops of a float graph compute with integers.
+// Chooses which ops of a float graph compute with integers.
 #pragma once
 
 #include <set>
@@ -9,8 +9,8 @@
 
 namespace tenon::converter {
 
-/// Convolutions and matrix products by constant weights are what integers are for: `layers`. Other
-/// ops follow where they stand between them.
+/// The ops that compute with integers. `layers` are convolutions and matrix products by constant
+/// weights, which gain most; other ops join them where they are between layers.
 struct IntegerOps {
   std::set<OpId> ops;       ///< layers included
   std::set<TensorId> inner; /**< between an op and the relu or clip behind it, which becomes its
@@ -19,17 +19,18 @@ struct IntegerOps {
   [[nodiscard]] bool Has(OpId id) const { return ops.contains(id); }
 };
 
-/// Why the op cannot compute with integers, whatever stands around it; empty if it can.
+/// Returns why the op cannot compute with integers, independent of its neighbours; empty if it can.
 [[nodiscard]] std::string WhyFloat(const Graph& graph, OpId id);
 
-/// The inputs that are quantized as activations: not weights, biases and indices.
+/// Returns the inputs that are quantized as activations: not weights, biases and indices.
 [[nodiscard]] std::vector<TensorId> DataInputs(const Op& op);
 
-/// All ops that can, without those in `keep`, and without ops other than layers where a float op
-/// costs less: nobody reads their result as integers, or they compute on floats.
+/// Returns all ops that can compute with integers, without those in `keep`, and without ops other
+/// than layers where a float op costs less: no op reads their result as integers, or their inputs
+/// are floats.
 [[nodiscard]] IntegerOps ChooseIntegerOps(const Graph& graph, const std::set<OpId>& keep);
 
-/// The activations that are quantized then: what integer ops read.
+/// Returns the activations that are then quantized: those that integer ops read.
 [[nodiscard]] std::set<TensorId> QuantizedTensors(const Graph& graph, const IntegerOps& chosen);
 
 }  // namespace tenon::converter

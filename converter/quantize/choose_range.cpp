@@ -28,7 +28,7 @@ void KeepBetter(const ChosenRange& candidate, ChosenRange& best) {
 
 Bounds Everything(const Histogram& histogram) { return {histogram.low(), histogram.high()}; }
 
-/// The bounds that leave `share` of all values beyond each.
+/// Returns the bounds that each leave the share `share` of all values outside.
 Bounds CutOff(const Histogram& histogram, double share) {
   const double wanted = share * static_cast<double>(histogram.total());
   const auto& counts = histogram.counts();

@@ -32,7 +32,7 @@ Histogram OfConstant(const Tensor& constant) {
   return histogram;
 }
 
-/// True if the tensor's values come into its group here, not from another tensor of the group.
+/// Returns true if the tensor's values enter its group here, not from another tensor of the group.
 bool IsSource(const Graph& graph, TensorId id, const QuantizationScheme& scheme) {
   const OpId producer = graph.tensor(id).producer;
   return producer == kNone || !scheme.chosen.Has(producer) ||

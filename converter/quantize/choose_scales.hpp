@@ -1,4 +1,4 @@
-// The scale of every activation that is quantized, from the values that it takes.
+// Chooses the scale of every quantized activation from its values.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace tenon::converter {
 
-// Which real numbers the 256 values of an i8 tensor stand for, chosen from a histogram.
+// Chooses from a histogram which real numbers the 256 values of an i8 tensor represent.
 
 /// How the range of an activation is chosen.
 enum class RangeMethod : uint8_t {
   kAuto,        ///< per tensor, whichever of the others has the smallest squared error
-  kMinMax,      ///< everything that was seen
+  kMinMax,      ///< the smallest and largest value that occurred
   kMse,         ///< bounds moved inwards as long as the expected squared error falls
   kPercentile,  ///< a share of the values at each end is cut off: 1e-5 to 1e-3, the best of them
 };
 [[nodiscard]] std::string_view Name(RangeMethod method);
 
-/// An i8 value q stands for (q - zero_point) * scale.
+/// An i8 value q represents (q - zero_point) * scale.
 struct ActivationScale {
   float scale = 1.0F;
   int32_t zero_point = 0;
@@ -34,31 +34,32 @@ struct ChosenRange {
   double error = 0;                           ///< expected squared error of one value
 };
 
-/// Scale and zero point that spread [low, high], widened to hold 0, over -128 to 127. 0 is held
-/// exactly. A range of nothing but 0 gets the scale 1.
+/// Returns the scale and zero point that map [low, high], widened to include 0, to -128 to 127. 0
+/// is represented exactly. A range of only 0 gets the scale 1.
 [[nodiscard]] ActivationScale ScaleOf(double low, double high);
 
-/// Expected squared error of a value drawn from the histogram: step^2 / 12 inside the range (the
-/// variance of a uniform error), the squared distance outside, 0 for zeros.
+/// Returns the expected squared error of a value drawn from the histogram: step^2 / 12 inside the
+/// range (the variance of a uniform error), the squared distance outside, 0 for zeros.
 [[nodiscard]] double ExpectedError(const Histogram& histogram, const ActivationScale& scale);
 
-/// Ties go to the earlier of min-max, percentile, MSE.
+/// Chooses the range by `method`. Ties go to the earlier of min-max, percentile, MSE.
 [[nodiscard]] ChosenRange ChooseRange(const Histogram& histogram, RangeMethod method);
 
-// The scale of every activation that is quantized.
+// Chooses the scale of every quantized activation.
 
-/// How a graph is to be quantized.
+/// The ops and tensors of a graph to quantize, with their scales.
 struct QuantizationScheme {
   IntegerOps chosen;
-  std::map<TensorId, ChosenRange> tensors;  ///< every one of QuantizedTensors, constants included
+  std::map<TensorId, ChosenRange> tensors;  ///< all of QuantizedTensors, constants included
 };
 
-/// True for what a dequantize op makes of integers that come into the graph: they have their scale,
-/// and are not rounded again.
+/// Returns true for the result of a dequantize op that reads integers from outside the graph: they
+/// have a scale already and are not rounded again.
 [[nodiscard]] bool IsGivenInIntegers(const Graph& graph, TensorId id);
 
-/// Tensors at both ends of an op that keeps values get one scale, chosen from the values of all
-/// that flow together there. `histograms`: of all activations, as CollectRanges gives.
+/// Makes the scheme. The input and output tensors of an op that keeps values share one scale,
+/// chosen from the values of all tensors so connected. `histograms`: those of all activations, from
+/// CollectRanges.
 [[nodiscard]] QuantizationScheme MakeScheme(const Graph& graph, IntegerOps chosen,
                                             const std::map<TensorId, Histogram>& histograms,
                                             RangeMethod method);

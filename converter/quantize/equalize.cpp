@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostRounds = 20;
 constexpr double kNearOne = 0.01;
-constexpr double kMostFactor = 1e3;  // a channel of almost nothing gains no more than that
+constexpr double kMostFactor = 1e3;  // limits the factor of channels that are almost 0
 
 struct Pair {
   OpId first = kNone;
@@ -26,13 +26,13 @@ bool LetsFactorsPass(const Op& op) {
          unary.function == UnaryFunction::kIdentity;
 }
 
-/// A constant of this op alone.
+/// Returns true for a constant that only this op reads.
 bool IsOwnConstant(const Graph& graph, TensorId id, OpId op) {
   return id != kNone && graph.tensor(id).IsConstant() && graph.tensor(id).dtype == DType::kF32 &&
          graph.OnlyConsumer(id) == op;
 }
 
-/// Why no factor can go into the op's weights; null if it can.
+/// Returns why no factor can be folded into the op's weights; null if one can.
 const char* WhyNotScalable(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   if (!IsOwnConstant(graph, op.inputs[GemmInput::kWeights], id))
@@ -107,8 +107,8 @@ bool IsDepthwise(const Graph& graph, OpId id) {
   return group > 1 && graph.tensor(graph.op(id).inputs[GemmInput::kWeights]).shape[1] == 1;
 }
 
-/// What each channel between the two should be divided by. `values`: the largest of each channel,
-/// or null.
+/// Returns what each channel between the two should be divided by. `values`: the largest of each
+/// channel, or null.
 std::vector<double> WantedFactors(const Graph& graph, const Pair& pair,
                                   const std::vector<double>* values) {
   std::vector<double> factors =
@@ -126,7 +126,7 @@ std::vector<double> WantedFactors(const Graph& graph, const Pair& pair,
   return factors;
 }
 
-/// The same within limits; empty if all are near 1.
+/// Returns the same within limits; empty if all are near 1.
 std::vector<double> FactorsOf(const Graph& graph, const Pair& pair,
                               const std::vector<double>* values) {
   std::vector<double> factors = WantedFactors(graph, pair, values);

@@ -1,4 +1,4 @@
-// What is known of the values of one tensor over all calibration samples.
+// Summarises the values of one tensor over all calibration samples.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ struct ValueRange {
   void Include(const ValueRange& other);
 };
 
-/// Counts of values in equal bins of a range. Zeros are counted apart, since every quantisation
-/// holds 0 exactly and a relu makes many.
+/// Counts of values in equal bins of a range. Zeros are counted separately, since every
+/// quantisation represents 0 exactly and a relu makes many.
 class Histogram {
  public:
   static constexpr int kBins = 2048;
 
   Histogram() = default;
-  /// `range`: of everything that will be added; widened to hold 0.
+  /// `range` must include everything that will be added; it is widened to include 0.
   explicit Histogram(const ValueRange& range);
 
   /// Values must be finite and lie in the range.
   void Add(const float* values, size_t count);
-  /// Adds another's counts at the middles of its bins; this range must hold the other's.
+  /// Adds another's counts at the middles of its bins; this range must include the other's.
   void Merge(const Histogram& other);
 
   [[nodiscard]] float low() const { return low_; }
@@ -39,7 +39,7 @@ class Histogram {
   [[nodiscard]] uint64_t zeros() const { return zeros_; }
   [[nodiscard]] uint64_t total() const { return total_; }  ///< zeros included
   [[nodiscard]] const std::vector<uint64_t>& counts() const { return counts_; }
-  /// The value in the middle of a bin.
+  /// Returns the value in the middle of a bin.
   [[nodiscard]] double Middle(int bin) const;
 
  private:

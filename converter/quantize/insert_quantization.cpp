@@ -21,7 +21,7 @@ int8_t Rounded(double value, const ActivationScale& scale) {
   return static_cast<int8_t>(std::clamp(steps, -128.0, 127.0));
 }
 
-/// A float constant as i8.
+/// Quantizes a float constant to i8.
 std::vector<int8_t> RoundConstant(const Tensor& tensor, const ActivationScale& scale) {
   std::vector<int8_t> values;
   for (const double value : ReadElements(tensor)) values.push_back(Rounded(value, scale));
@@ -33,7 +33,7 @@ TensorId AddZeroPoint(Graph& graph, const std::string& name, int32_t zero_point)
                              std::vector<int8_t>{static_cast<int8_t>(zero_point)});
 }
 
-/// An integer constant and its dequantize, in front of `reader`.
+/// Adds an integer constant and its dequantize op before `reader`.
 Result<TensorId> InsertDequantized(Graph& graph, OpId reader, TensorId integers,
                                    const std::vector<float>& scales, int32_t axis) {
   const std::string name = graph.tensor(integers).name;
@@ -92,7 +92,7 @@ Status QuantizeLayer(Graph& graph, OpId id, float input_scale, QuantizationForm 
   return QuantizeLayerBias(graph, id, weights, input_scale);
 }
 
-/// Readers that are to see the rounded tensor.
+/// Returns the readers that read the rounded tensor.
 std::vector<OpId> ReadersOf(const Graph& graph, TensorId id, const QuantizationScheme& scheme,
                             bool all) {
   std::vector<OpId> readers = graph.Consumers(id);

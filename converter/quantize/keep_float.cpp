@@ -44,7 +44,7 @@ Result<std::vector<OpId>> ChooseKept(
     TENON_ASSIGN_OR_RETURN(const Accuracy accuracy, judge(noisiest(count)));
     (accuracy.Reaches(goal) ? enough : too_few) = count;
   }
-  // Layers disturb each other, so that a few may return once the others are float.
+  // Layers affect each other, so that a few may be quantized again once the others are float.
   std::set<OpId> kept = noisiest(enough);
   for (size_t i = enough; i-- > 0;) {
     std::set<OpId> fewer = kept;

@@ -29,7 +29,7 @@ struct QuantizationCandidate {
   [[nodiscard]] QuantizationScheme SchemeFor(const std::set<OpId>& keep) const {
     return MakeScheme(graph, ChooseIntegerOps(graph, keep), histograms, method);
   }
-  /// The graph with the biases that go with a scheme.
+  /// Returns the graph with the biases of a scheme.
   [[nodiscard]] Result<Graph> CorrectedFor(const QuantizationScheme& scheme) const {
     Graph corrected = graph;
     std::map<OpId, std::vector<double>> errors = bias_errors;
@@ -104,7 +104,7 @@ Result<QuantizationCandidate> WithMethod(const QuantizationCandidate& other, Ran
   return candidate;
 }
 
-/// How well a candidate does with some ops kept float.
+/// Measures the accuracy of a candidate with some ops kept float.
 struct Trials {
   const AccuracyJudge* judge = nullptr;
   CanonicaliseGraph canonicalise;
@@ -148,7 +148,7 @@ Result<std::vector<QuantizationCandidate>> MakeCandidates(const Graph& graph,
   return candidates;
 }
 
-/// The one with the least noise; the first of equals.
+/// Returns the candidate with the least noise; the first of equals.
 Result<QuantizationCandidate> ChooseCandidate(std::vector<QuantizationCandidate> candidates,
                                               const Trials& trials, const std::set<OpId>& keep,
                                               Accuracy& accuracy) {
@@ -162,7 +162,7 @@ Result<QuantizationCandidate> ChooseCandidate(std::vector<QuantizationCandidate>
   return std::move(candidates[best]);
 }
 
-/// The layers that have to stay float besides `keep`.
+/// Returns the layers that have to stay float in addition to `keep`.
 Result<std::vector<OpId>> KeepForAccuracy(const QuantizationCandidate& candidate,
                                           const Trials& trials, const AccuracyGoal& goal,
                                           const std::set<OpId>& keep) {
@@ -188,7 +188,7 @@ Result<std::vector<OpId>> KeepForAccuracy(const QuantizationCandidate& candidate
   return ChooseKept(ranking, goal, without);
 }
 
-/// Signal to noise of the result of every integer op.
+/// Returns the signal to noise of the result of every integer op.
 Result<std::map<OpId, double>> MeasureLayers(const Graph& float_graph, const Graph& corrected,
                                              const QuantizationScheme& scheme,
                                              const std::vector<Sample>& samples) {

@@ -1,5 +1,5 @@
-// A float graph becomes one that computes with integers where that costs little: the whole method,
-// from samples to a report.
+// Quantizes a float graph where that costs little accuracy: the whole method, from samples to a
+// report.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,15 @@ namespace tenon::converter {
 struct QuantizeOptions {
   std::vector<CalibrationArray> arrays;
   RangeMethod ranges = RangeMethod::kAuto;
-  std::vector<std::string> keep;  ///< patterns of op names as of pins: these stay float
+  std::vector<std::string> keep;  ///< patterns of op names, as for pins; these ops stay float
   AccuracyGoal goal;
-  CanonicaliseGraph canonicalise;  ///< what is judged is the graph after this
+  CanonicaliseGraph canonicalise;  ///< accuracy is judged on the graph after this
 };
 
-/// `QuantizedLayer::reason` of layers that the fall-back chose.
+/// The `QuantizedLayer::reason` of layers that stay float to reach the accuracy goal.
 inline constexpr const char* kKeptForAccuracy = "it hurts the outputs too much";
 
-/// What channels were evened out by before scales were chosen (equalize.hpp).
+/// What equalised the channels before scales were chosen (equalize.hpp).
 enum class Equalization : uint8_t { kOff, kWeights, kActivations };
 [[nodiscard]] std::string_view Name(Equalization equalization);  ///< "nothing", "weights", ...
 
@@ -33,16 +33,18 @@ struct QuantizedLayer {
   std::string op;
   std::string kind;
   bool integer = false;
-  std::string reason;             ///< why it stayed float; empty for an integer one
-  std::optional<double> decibel;  ///< of an integer op's result against the float graph's
+  std::string reason;  ///< why it stayed float; empty for an integer one
+  std::optional<double>
+      decibel;  ///< signal to noise of an integer op's result against the float graph's
 };
 
 struct QuantizationReport {
-  int64_t samples = 0;  ///< that ranges were taken from
-  int64_t judged = 0;   ///< that accuracy was judged by
+  int64_t samples = 0;  ///< samples from which ranges were taken
+  int64_t judged = 0;   ///< samples on which accuracy was judged
   Equalization equalized = Equalization::kOff;
   RangeMethod ranges = RangeMethod::kAuto;
-  std::vector<QuantizedLayer> layers;  ///< every op that could be an integer one, or has a pattern
+  std::vector<QuantizedLayer>
+      layers;  ///< every op that could compute with integers, or matches a pattern
   size_t kept_for_accuracy = 0;
   size_t integer_layers = 0;  ///< convolutions and matrix products
   size_t float_layers = 0;
@@ -51,14 +53,14 @@ struct QuantizationReport {
   std::vector<std::string> outputs;
 };
 
-/// Requires: batch norms folded into layers, no activation fused yet, no quantized op. Of several
-/// ways (ranges as asked for or all values seen; layers equalised by weights, by values, or not)
-/// the one with the least noise at the outputs is taken; then the layers that hurt stay float until
-/// the goal is reached. The graph gets pairs of quantize and dequantize, and then the form that
-/// `canonicalise` gives it. Inputs and outputs stay f32. Deterministic on one kind of processor.
+/// Requires: batch norms folded into layers, no activation fused yet, no quantized op. Tries
+/// several ways (ranges as requested or of all values; layers equalised by weights, by values, or
+/// not) and takes the one with the least noise at the outputs; then the layers with most noise stay
+/// float until the goal is reached. Inserts pairs of quantize and dequantize, then runs
+/// `canonicalise`. Inputs and outputs stay f32. Deterministic on one kind of processor.
 ///
-/// Errors: kUsage, samples or patterns that do not fit (says what is wanted); kInput, a model that
-/// is quantized already or has nothing to quantize.
+/// Errors: kUsage, samples or patterns that do not fit (the message says what is needed); kInput, a
+/// model that is quantized already or has nothing to quantize.
 [[nodiscard]] Result<QuantizationReport> QuantizeModel(Graph& graph,
                                                        const QuantizeOptions& options);
 

@@ -16,7 +16,7 @@ namespace {
 /// Of a byte: rounding of the floats that a zero point is found from.
 constexpr double kWhole = 1e-3;
 
-/// What bytes stand for, in whole zero points: gain * (byte - zero_point) + rest.
+/// The real values of bytes with integer zero points: gain * (byte - zero_point) + rest.
 struct Reading {
   ByteValues made;
   std::vector<double> gain;
@@ -56,7 +56,7 @@ Result<TensorId> Turned(Graph& graph, OpId position, const ByteValues& made) {
   return graph.op(op).outputs[0];
 }
 
-/// f32 of the bytes, before op `position`.
+/// Adds the f32 values of the bytes, before op `position`.
 Result<TensorId> Dequantized(Graph& graph, OpId position, const Reading& reading, float scale) {
   TENON_ASSIGN_OR_RETURN(const TensorId bytes, Turned(graph, position, reading.made));
   const std::string name = graph.tensor(reading.made.bytes).name;
@@ -74,7 +74,7 @@ Result<TensorId> Dequantized(Graph& graph, OpId position, const Reading& reading
   return graph.op(op).outputs[0];
 }
 
-/// What the rests of the channels add to every output channel of the convolution.
+/// Returns what the rests of the channels add to every output channel of the convolution.
 std::vector<double> Offsets(const Tensor& weights, int32_t group, const std::vector<double>& rest) {
   const std::vector<float> products = ScaleInputChannels(weights, group, rest);
   const auto outputs = static_cast<size_t>(weights.shape[0]);

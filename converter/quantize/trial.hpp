@@ -1,4 +1,4 @@
-// Tries a quantization on the samples: what it costs in accuracy.
+// Measures the accuracy that a quantization costs on the samples.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace tenon::converter {
 
-/// What outputs a quantization is measured by, and the bar that they must reach.
+/// The accuracy that the outputs of a quantized graph must reach.
 struct AccuracyGoal {
-  double decibel = 30;       ///< signal to noise of the worst output of the worst sample
-  double lost_share = 0.005; /**< of the rows that the float model gets right, fewer are lost; beats
-                                  the decibels where there are labels enough to tell */
+  double decibel = 30;       ///< least signal to noise, of the worst output of the worst sample
+  double lost_share = 0.005; /**< fewer than this share of the rows that the float model gets right
+                                may be lost; replaces the decibels where there are enough labels */
 
   /// Labels below this many cannot show a loss of half a percent.
   static constexpr int64_t kFewestLabels = 200;
@@ -22,30 +22,30 @@ struct AccuracyGoal {
 
 struct Accuracy {
   std::vector<SignalToNoise> outputs;
-  double decibel = 0;       ///< of the worst of them on the worst sample
+  double decibel = 0;       ///< of the worst output on the worst sample
   int64_t rows = 0;         ///< of the first output, over all samples; 0: it has no classes
   int64_t same_class = 0;   ///< rows with the float model's top class
   int64_t labelled = 0;     ///< rows with a label
-  int64_t float_right = 0;  ///< of those
+  int64_t float_right = 0;  ///< labelled rows that the float model classifies correctly
   int64_t right = 0;
 
   [[nodiscard]] bool Reaches(const AccuracyGoal& goal) const;
 };
 
 /// Gives a graph with pairs of quantize and dequantize its final form, with quantized ops. Empty:
-/// such graphs are run as they are, which computes nearly the same.
+/// such graphs run unchanged, which computes nearly the same.
 using CanonicaliseGraph = std::function<Status(Graph& graph)>;
 
-/// The samples that accuracy is judged by, and what the float graph makes of them.
+/// Judges accuracy on samples, against the float graph's outputs for them.
 class AccuracyJudge {
  public:
-  /// With labels all samples count; else at most `most` of them. Errors: as of GraphRunner.
+  /// With labels, uses all samples; else at most `most` of them. Errors: as of GraphRunner.
   [[nodiscard]] static Result<AccuracyJudge> Make(const Graph& float_graph,
                                                   const CalibrationSet& calibration, size_t most);
 
-  /// Of a graph with the same inputs and outputs.
+  /// Returns the accuracy of a graph with the same inputs and outputs.
   [[nodiscard]] Result<Accuracy> Judge(const Graph& graph) const;
-  /// Of the float graph under a scheme, in its final form.
+  /// Returns the accuracy of the float graph quantized by a scheme, in its final form.
   [[nodiscard]] Result<Accuracy> JudgeScheme(Graph graph, const QuantizationScheme& scheme,
                                              const CanonicaliseGraph& canonicalise) const;
 

@@ -79,7 +79,7 @@ Json TimeSubgraphs(const TimeOrder& search) {
   return subgraphs;
 }
 
-/// Null for a mapping by the table.
+/// Null if the table gives the mapping.
 Json OptimalMappingJson(const MappingReport& report) {
   if (report.mode == MappingMode::kTable) return nullptr;
   return {{"objective", report.for_period ? "throughput" : "latency"},
@@ -105,7 +105,7 @@ Json SegmentsJson(const SegmentReport& report) {
           {"one_start_per_op_ms", Milliseconds(report.per_op_time)}};
 }
 
-/// Searched for time on units side by side, for memory on one.
+/// Describes the order, which is searched for time on concurrent units and for memory on one unit.
 Json OrderJson(const OrderReport& report) {
   const MemoryOrder& memory = report.search;
   const TimeOrder& time = report.time;
@@ -133,7 +133,7 @@ Json OrderJson(const OrderReport& report) {
   return json;
 }
 
-/// Single ops first, then chains of ops (`op` is the first of them, `last_op` the last).
+/// Lists single ops first, then chains of ops (`op` is the first of them, `last_op` the last).
 Json SplitsJson(const Conversion& conversion) {
   Json splits = Json::array();
   for (const SplitRecord& split : conversion.op_splits.splits) {
@@ -161,7 +161,7 @@ Json SplitsJson(const Conversion& conversion) {
   return splits;
 }
 
-/// Weights of ops in f32, as the plan stores them.
+/// Says how the plan stores the weights of f32 ops.
 Json WeightsJson(const WeightsReport& weights) {
   Json json = {{"form", Name(weights.form)},         {"tensors", weights.tensors},
                {"stored", weights.stored},           {"bytes_before", weights.bytes_before},
@@ -173,7 +173,7 @@ Json WeightsJson(const WeightsReport& weights) {
   return json;
 }
 
-/// Predicted, of one inference: in the model's own order and in the plan's.
+/// Predicted times of one inference, in the model's own order and in the plan's.
 Json TimeJson(const TimeReport& time) {
   Json units = Json::array();
   for (const UnitTime& unit : time.units) {
@@ -188,7 +188,7 @@ Json TimeJson(const TimeReport& time) {
           {"units", units}};
 }
 
-/// What firmware gives beside arenas, if it can run the plan.
+/// Adds the memory that firmware provides in addition to arenas, if it can run the plan.
 void AddFirmwareMemory(const std::vector<uint8_t>& plan, Json& memory) {
   const auto view = PlanView::Open({plan.data(), plan.size()}, /*skip_section_crc=*/true);
   if (!view.ok() || !FirmwareKernels(*view).ok()) return;

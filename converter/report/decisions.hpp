@@ -1,4 +1,4 @@
-// Every decision of a conversion and every figure that it predicts, as JSON (`convert --json`).
+// Reports every decision and every prediction of a conversion as JSON (`convert --json`).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,17 +15,17 @@ namespace tenon::converter {
 
 [[nodiscard]] nlohmann::ordered_json DecisionsJson(const Conversion& conversion);
 
-// What was predicted of each way of using several threads and devices, as JSON.
+// Reports the predictions for each way of using several threads and devices, as JSON.
 
 /// {mode, reason, replicas, candidates[{mode, why_not | threads, latency_ms, throughput_per_s,
 /// arena_bytes}], pipeline{stages[], channels[], ...} or null, inter_ms or null}; null where
-/// nothing could run beside anything else.
+/// nothing could run concurrently.
 [[nodiscard]] nlohmann::ordered_json ParallelJson(const ParallelReport& report);
 
-/// Results per second of the way that was chosen; 0: nothing was to be chosen.
+/// Returns the results per second of the chosen program; 0: there was no choice.
 [[nodiscard]] double PredictedThroughput(const ParallelReport& report);
 
-// The JSON of what quantization came to.
+// Reports the results of quantization as JSON.
 
 /// Null where nothing was quantized. Keys: `samples`, `judged`, `equalized_by`, `ranges`,
 /// `integer_layers`, `float_layers`, `kept_for_accuracy`, `goal{snr_db,lost_share}`, `reached`,
@@ -35,17 +35,17 @@ namespace tenon::converter {
 [[nodiscard]] nlohmann::ordered_json QuantizationJson(
     const std::optional<QuantizationReport>& report);
 
-// What was predicted of each way of using several threads and devices, as JSON.
+// Reports the predictions for each way of using several threads and devices, as JSON.
 
 /// {mode, reason, replicas, candidates[{mode, why_not | threads, latency_ms, throughput_per_s,
 /// arena_bytes}], pipeline{stages[], channels[], ...} or null, inter_ms or null}; null where
-/// nothing could run beside anything else.
+/// nothing could run concurrently.
 [[nodiscard]] nlohmann::ordered_json ParallelJson(const ParallelReport& report);
 
-/// Results per second of the way that was chosen; 0: nothing was to be chosen.
+/// Returns the results per second of the chosen program; 0: there was no choice.
 [[nodiscard]] double PredictedThroughput(const ParallelReport& report);
 
-// The JSON of what quantization came to.
+// Reports the results of quantization as JSON.
 
 /// Null where nothing was quantized. Keys: `samples`, `judged`, `equalized_by`, `ranges`,
 /// `integer_layers`, `float_layers`, `kept_for_accuracy`, `goal{snr_db,lost_share}`, `reached`,

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kLayouts[] = {"row_major", "channels_last", "strided"};
 
-/// First and last step that touch each storage.
+/// The first and last step that touch a storage.
 struct Lifetime {
   int64_t first = -1;
   int64_t last = -1;
@@ -26,7 +26,7 @@ class Inspector {
     MeasureLifetimes();
   }
 
-  /// The file, and its first program.
+  /// Describes the file and its first program.
   Json Run() {
     Json json;
     json["board"] = plan_.board();
@@ -42,7 +42,8 @@ class Inspector {
     json["programs"] = Json::array();
     for (size_t i = 0; i < plan_.program_count(); ++i) {
       Json program = {{"name", plan_.program(i).name()}, {"mode", ModeName(plan_.program(i))}};
-      if (i > 0) program.update(Inspector(plan_, i).ProgramJson());  // the first stands above
+      if (i > 0)
+        program.update(Inspector(plan_, i).ProgramJson());  // the first program is at the top level
       json["programs"].push_back(std::move(program));
     }
     json["options"] = Json::object();
@@ -88,8 +89,8 @@ class Inspector {
     life.last = std::max(life.last, step);
   }
 
-  /// Ops in the order in which one thread runs them: workers take turns, each going on as far as
-  /// its waits allow.
+  /// Returns ops in the order in which one thread runs them: workers take turns, and each continues
+  /// as far as its waits allow.
   [[nodiscard]] std::vector<uint32_t> OrderOfSteps() const {
     std::vector<uint32_t> order;
     std::vector<size_t> done(program_.worker_count(), 0);

@@ -1,4 +1,4 @@
-// What is inside a plan file, as JSON (`tenon inspect --json`) and for people.
+// Describes the content of a plan file, as JSON (`tenon inspect --json`) and as text.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace tenon::converter {
 
-/// Everything in the plan's first program. Keys as in the contract; more may be added.
-/// Errors (kInput): the file cannot be opened as a plan.
+/// Describes everything in the plan's first program. The contract defines the keys; more may be
+/// added. Errors (kInput): the file cannot be opened as a plan.
 [[nodiscard]] Result<nlohmann::ordered_json> InspectPlan(const std::vector<uint8_t>& file);
 
-/// The same for a terminal.
+/// Formats the same for a terminal.
 [[nodiscard]] std::string DescribeInspection(const nlohmann::ordered_json& inspection);
 
 }  // namespace tenon::converter

@@ -21,7 +21,7 @@ void AddSplits(const Conversion& conversion, std::string& text) {
   }
 }
 
-/// Which backends run how many ops, where there is a choice.
+/// Adds how many ops each backend runs, where there is a choice.
 void AddMapping(const Conversion& conversion, std::string& text) {
   const std::map<std::string, size_t>& ops = conversion.ops_by_backend;
   const SegmentReport& segments = conversion.segments;
@@ -39,7 +39,7 @@ void AddMapping(const Conversion& conversion, std::string& text) {
   text += line + "\n";
 }
 
-/// The table's mapping beside the one that a search found.
+/// Compares the table's mapping with the one that a search found.
 void AddOptimal(const MappingReport& report, std::string& text) {
   if (report.mode != MappingMode::kOptimal) return;
   text += fmt::format("optimal mapping: {:.3f} ms{}, by the table {:.3f} ms: {} is kept{}\n",
@@ -60,7 +60,7 @@ void AddPipeline(const PipelineReport& pipeline, std::string& text) {
                       Milliseconds(pipeline.period), pipeline.memory_bytes);
 }
 
-/// Where the plan stores weights of ops in f32 in fewer bits.
+/// Adds where the plan stores the weights of f32 ops in fewer bits.
 void AddWeights(const WeightsReport& weights, std::string& text) {
   if (weights.stored == 0) return;
   std::string loss = "exactly";
@@ -73,7 +73,7 @@ void AddWeights(const WeightsReport& weights, std::string& text) {
                   weights.tensors, weights.bytes_before, weights.bytes_after, loss);
 }
 
-/// Where bytes from a device are read as they are, and where not.
+/// Adds which ops read a device's bytes unconverted and which do not.
 void AddInputFormats(const std::vector<PassReport>& passes, std::string& text) {
   for (const PassReport& pass : passes) {
     if (pass.name != "fold-input-formats" || pass.changed + pass.declined.size() == 0) continue;

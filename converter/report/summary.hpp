@@ -1,4 +1,4 @@
-// What was decided in a conversion, for people (`tenon convert`).
+// Summarises the decisions of a conversion as text (`tenon convert`).
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace tenon::converter {
 
-/// A line for each thing that was decided. `verbose`: single layers, passes and the final graph
-/// too.
+/// Returns one line per decision. `verbose` adds single layers, passes and the final graph.
 [[nodiscard]] std::string Summary(const Conversion& conversion, bool verbose);
 
 }  // namespace tenon::converter

@@ -137,7 +137,7 @@ class Lowering {
     }
   }
 
-  /// What lies in slow memory, by root: inputs from the start, outputs to the end.
+  /// Records the uses of slow memory, by root: inputs from the start, outputs to the end.
   void UseSlow() {
     for (size_t e = 0; e < schedule_.events.size(); ++e) {
       const TimeEvent& event = schedule_.events[e];
@@ -188,7 +188,7 @@ class Lowering {
     arena.in_place.assign(static_cast<size_t>(last + 1), -1);
     for (size_t h = 0; h < schedule_.holds.size(); ++h) {
       const FastHold& hold = schedule_.holds[h];
-      if (uses_[h].users.empty()) continue;  // given up before anything was put there
+      if (uses_[h].users.empty()) continue;  // released before anything was stored there
       PlannedStorage storage;
       storage.root = transfers_.root_of_hold()[h];
       if (hold.kind == HoldKind::kTransient) {

@@ -1,5 +1,5 @@
-// Makes a schedule real: transfers become copy ops of the graph, and every step knows its unit,
-// what it waits for and where its bytes lie.
+// Lowers a schedule to executable steps: transfers become copy ops of the graph, and every step
+// gets its unit, its waits and the locations of its bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tenon::converter {
 
-// Where in fast memory what a schedule holds there lies.
+// Places what a schedule keeps in fast memory.
 
 struct PlacedHolds {
   std::vector<int64_t> offsets;  ///< by hold
@@ -23,8 +23,8 @@ struct PlacedHolds {
   int64_t work = 0;
 };
 
-/// Holds that are handed over lie in one place. Stops as soon as all fits into `limit`; `work` is
-/// the placer's budget.
+/// Places every hold; one that takes over another's bytes gets the same place. Stops as soon as all
+/// fits into `limit`; `work` is the placer's budget.
 [[nodiscard]] PlacedHolds PlaceHolds(const TimeSchedule& schedule, int64_t limit, int64_t work);
 
 struct LoweredSchedule {
@@ -35,10 +35,9 @@ struct LoweredSchedule {
   size_t stores = 0;
 };
 
-/// Changes the graph: copies between memory spaces are inserted, ops read and write the copies in
-/// fast memory, shapes that were seen on the original (elided ops) are seen on the copy; then the
-/// order is that of the schedule. `locations` follows. Errors (kInternal): the schedule is not one
-/// of this problem.
+/// Changes the graph: inserts copies between memory spaces, makes ops read and write the copies in
+/// fast memory, moves views of the original (elided ops) to the copy, and applies the schedule's
+/// order. Updates `locations`. Errors (kInternal): the schedule is for another problem.
 [[nodiscard]] Result<LoweredSchedule> LowerSchedule(Graph& graph, Locations& locations,
                                                     const Board& board, const CostModel& model,
                                                     const ProgramProblem& problem,

@@ -14,7 +14,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Everything on one unit, in the graph's order.
+/// Schedules everything on one unit, in the graph's order.
 Result<ScheduledProgram> Sequential(const Graph& graph, const Locations& locations,
                                     const Board& board, const CostModel& model,
                                     const ScheduleOptions& options) {
@@ -46,7 +46,7 @@ class Scheduler {
       : graph_(graph), locations_(locations), board_(board), model_(model), options_(options) {}
 
   Result<ScheduledProgram> Run() {
-    constexpr int64_t kShareOfCopies = 4;  // so that something else can go on beside
+    constexpr int64_t kShareOfCopies = 4;  // so that other work can overlap
     if (MemoryOf(board_).slow != nullptr) {
       const int64_t most = board_.ArenaSpace()->usable_bytes() / kShareOfCopies;
       TENON_RETURN_IF_ERROR(SplitCopies(graph_, locations_, most));
@@ -78,16 +78,16 @@ class Scheduler {
   }
 
  private:
-  /// Storages that are too large for fast memory lie in slow memory, always. Whether others had
-  /// better do so too, to leave room, is tried on the two orders that cost nothing to find. Where
-  /// gaps between addresses leave no way at all, places are found afterwards.
+  /// Storages that are too large for fast memory are always in slow memory. Whether moving others
+  /// there to free space is faster is tried on the two orders that need no search. If gaps between
+  /// addresses prevent any schedule, addresses are found afterwards.
   Status ChooseRoots() {
     const bool has_slow = MemoryOf(board_).slow != nullptr;
     constexpr std::array<int64_t, 5> kShares = {1, 2, 4, 8, 1 << 20};
     for (const bool with_addresses : {true, false}) {
       for (const int64_t share : kShares) {
         TENON_RETURN_IF_ERROR(TryRoots(share, with_addresses && has_slow));
-        // With room for all of it there is nothing to gain.
+        // If everything fits there is nothing to gain.
         if (!has_slow || (first_time_.has_value() && *first_time_ <= bound_.bound)) return {};
       }
       if (first_time_.has_value()) return {};
@@ -125,7 +125,7 @@ class Scheduler {
     return {};
   }
 
-  /// Where storages lie and in which order tasks run depend on each other: both in turns.
+  /// The memory of storages and the order of tasks depend on each other: both are improved in turn.
   void Search() {
     constexpr int kRounds = 3;
     TimeSearchOptions search = options_.search;
@@ -164,8 +164,8 @@ class Scheduler {
     return error;
   }
 
-  /// The search's own addresses, or those that the placer finds for a schedule made without: what
-  /// takes less time, and else what needs less memory.
+  /// Takes the search's own addresses, or those that the placer finds for a schedule made without
+  /// addresses: whichever takes less time or, if equal, less memory.
   Status Place() {
     const int64_t limit = program_->problem.fast_bytes;
     if (program_->problem.with_addresses) {
@@ -189,8 +189,8 @@ class Scheduler {
     return error;
   }
 
-  /// Sums of live bytes know nothing of gaps: where the placer needs more than there is, the
-  /// schedule has to do with less.
+  /// Sums of live bytes do not include gaps: where the placer needs more memory than exists, the
+  /// schedule is made again with less.
   void PlaceAfterwards() {
     TimeProblem problem = program_->problem;
     problem.with_addresses = false;
@@ -223,9 +223,9 @@ class Scheduler {
   ScheduledProgram result_;
   std::optional<ProgramProblem> program_;
   TimeBound bound_;
-  OrderTime first_time_;            ///< of orders that cost nothing to find
-  std::vector<Index> first_order_;  ///< the best of those
-  Index stuck_ = 0;                 ///< a task there was no room for
+  OrderTime first_time_;            ///< of orders that need no search
+  std::vector<Index> first_order_;  ///< the best of those orders
+  Index stuck_ = 0;                 ///< a task whose operands did not fit
   TimeSchedule schedule_;
   PlacedHolds placed_;
 };

@@ -1,4 +1,4 @@
-// The optimal mapping of a graph (--mapping=optimal, docs/methods.md, M5).
+// Finds the optimal mapping of a graph (--mapping=optimal, docs/methods.md, M5).
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace tenon::converter {
 
 struct OptimalChoice {
   std::vector<std::string> backend;  ///< by OpId, for KernelChoiceOptions::assigned
-  OptimalMap map;                    ///< as the search sees it: before layouts and views
-  bool differs = false;              ///< from the table's mapping
+  OptimalMap map;                    ///< as predicted by the search, before layouts and views
+  bool differs = false;              ///< the mapping is not the table's
 };
 
-/// Of the backends that the board's table gives each op to; pins hold. `options` need a board and
-/// costs. Ops that are usually but views (reshape, slice, concatenation) count as nothing. Errors:
-/// as ChooseKernels.
+/// Chooses among the backends that the board's table lists for each op; respects pins. `options`
+/// need a board and costs. Ops that are usually views (reshape, slice, concatenation) cost nothing.
+/// Errors: as ChooseKernels.
 [[nodiscard]] Result<OptimalChoice> ChooseOptimalMap(const Graph& graph,
                                                      const KernelChoiceOptions& options,
                                                      MapObjective objective,

@@ -38,7 +38,7 @@ class ProblemMaker {
  private:
   std::vector<Index>& WritersOf(TensorId id) { return writers_[static_cast<size_t>(id)]; }
 
-  /// The nodes that have written all that the op reads.
+  /// Returns the nodes that write what the op reads.
   std::vector<Index> WritersOfInputs(const Op& op) {
     std::vector<Index> writers;
     for (const TensorId input : op.inputs) {
@@ -88,9 +88,8 @@ class ProblemMaker {
     return storage;
   }
 
-  /// Unread inputs, and those that only views nobody reads are made of: the placer keeps their
-  /// bytes apart from what the first step touches, and until the end where the input is an output
-  /// too.
+  /// Handles inputs that no executed op reads, even through views: the placer keeps their bytes
+  /// separate from what the first step touches, and until the end where the input is an output too.
   void AddUntouchedInputs() {
     std::vector<TensorId> roots;
     for (const Graph::Port& port : graph_.inputs()) {
@@ -110,7 +109,7 @@ class ProblemMaker {
     }
   }
 
-  /// Null for what no step touches.
+  /// Returns null for what no step touches.
   MemoryStorage* FindStorage(TensorId id) {
     const Index storage = storage_of_[static_cast<size_t>(locations_.at(id).root)];
     return storage == kNoIndex ? nullptr : &result_.problem.storages[storage];

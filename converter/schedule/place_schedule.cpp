@@ -8,7 +8,7 @@
 namespace tenon::converter {
 
 PlacedHolds PlaceHolds(const TimeSchedule& schedule, int64_t limit, int64_t work) {
-  // Times as small numbers: the placer looks at each.
+  // Numbers times consecutively, because the placer visits each one.
   std::vector<Picoseconds> times;
   for (const FastHold& hold : schedule.holds) {
     times.push_back(hold.start);

@@ -128,7 +128,7 @@ class ProblemMaker {
     const TensorId base = BaseOf(input);
     std::vector<Index> parts;
     for (const Writer& writer : WritersOf(base)) {
-      // What has no bytes overlaps nothing, but comes in order all the same.
+      // Tensors without bytes overlap nothing but must keep their order.
       const bool empty =
           graph_.tensor(writer.tensor).ByteSize() == 0 || graph_.tensor(base).ByteSize() == 0;
       if (!empty && RootOf(writer.tensor) == RootOf(base)) {

@@ -1,4 +1,5 @@
-// A graph as the searches for an order see it: for memory alone, and in time on a board.
+// Expresses a graph as the problems that searches for an order solve: for memory alone, and in time
+// on a board.
 #pragma once
 
 #include <vector>
@@ -12,32 +13,34 @@
 
 namespace tenon::converter {
 
-// The order search's view of a graph, and back.
+// Converts a graph to a problem of the order search, and the solution back.
 //
-// Requires:   kernels chosen, layouts assigned, locations known: what is a view costs nothing, what
-//             works in place is priced so, workspaces are known.
+// Requires:   kernels chosen, layouts assigned, locations known, so that views, in-place ops and
+//             workspaces count with the bytes that they need.
 // Guarantees: the problem's peak under an order is the placer's lower bound under that order,
-//             except for paddings of alignment.
+//             except for alignment padding.
 
 struct OrderProblem {
   MemoryProblem problem;
-  std::vector<OpId> steps;  ///< by node: the op; elided ops are no nodes
+  std::vector<OpId> steps;  ///< the op of each node; elided ops have no node
 };
 
-/// Nodes are the ops that execute, in the graph's order; storages are the roots of what they touch.
+/// Makes the problem. Its nodes are the ops that execute, in the graph's order; its storages are
+/// the roots of what they touch.
 [[nodiscard]] OrderProblem MakeOrderProblem(const Graph& graph, const Locations& locations);
 
-/// All ops of the graph with the executed ones in the order `steps`; an elided op comes just before
-/// the first that needs it, or at the end. `steps` must respect the problem's precedence.
+/// Returns all ops of the graph, with the executed ones in the order `steps`; an elided op comes
+/// just before the first op that needs it, or at the end. `steps` must respect the problem's
+/// precedence.
 [[nodiscard]] std::vector<OpId> WithElidedOps(const Graph& graph, const Locations& locations,
                                               const std::vector<OpId>& steps);
 
-// A graph on a board as the search for an order in time sees it.
+// Expresses a graph on a board as the problem of the search for an order in time.
 //
 // Requires:   kernels chosen, layouts assigned, locations known.
-// Guarantees: what the problem says is read, written and moved is what LowerSchedule() makes real.
+// Guarantees: LowerSchedule() makes exactly the reads, writes and transfers of the problem.
 
-/// Where a board keeps what ops work on.
+/// The memory spaces that a board keeps operands in, and the links between them.
 struct BoardMemory {
   const MemorySpace* fast = nullptr;  ///< ops run from here
   const MemorySpace* slow = nullptr;  ///< behind it, reached by a transfer unit; null: none
@@ -52,17 +55,17 @@ struct ProgramProblem {
   std::vector<OpId> op_of_task;
   std::vector<TensorId> tensor_of_value;
   std::vector<TensorId> root_of_storage;
-  /// By storage: it must lie where it does (constants, inputs, outputs, what is too large); of the
-  /// others TimeStorage::slow may be changed.
+  /// By storage: true if it must stay in its memory (constants, inputs, outputs, and what is too
+  /// large); TimeStorage::slow of the others may be changed.
   std::vector<bool> fixed;
-  std::vector<Index> value_of_tensor;  ///< by tensor: UINT32_MAX for what is not moved
-  /// By tensor: itself, or the tensor with the same elements in the same places of which it is but
-  /// another shape; that one is moved, and the shape is seen on the copy.
+  std::vector<Index> value_of_tensor;  ///< by tensor: UINT32_MAX if it is not moved
+  /// By tensor: itself or, if it only reshapes another tensor's elements in place, that tensor,
+  /// which is moved; the reshaped tensor becomes a view on the copy.
   std::vector<TensorId> base;
 };
 
 struct ProblemOptions {
-  /// Roots with more bytes lie in slow memory, so that ops work on copies of the windows that they
+  /// Roots with more bytes are in slow memory, and ops work on copies of the windows that they
   /// touch.
   int64_t largest_fast_root = INT64_MAX;
   bool in_place = true;
@@ -70,9 +73,9 @@ struct ProblemOptions {
   const std::vector<int32_t>* unit_of_op = nullptr;
 };
 
-/// Tasks are the ops that execute, in the graph's order. Without slow memory, or a transfer unit to
-/// reach it, everything is fast and inputs are there from the start. Errors (kInput): an op that no
-/// unit of the board runs.
+/// Makes the problem. Its tasks are the ops that execute, in the graph's order. Without slow
+/// memory, or a transfer unit to reach it, everything is in fast memory, inputs from the start.
+/// Errors (kInput): an op that no unit of the board runs.
 [[nodiscard]] Result<ProgramProblem> MakeProgramProblem(const Graph& graph,
                                                         const Locations& locations,
                                                         const Board& board, const CostModel& model,

@@ -1,4 +1,4 @@
-// One program of a plan with all decisions about it, as the emitter takes it.
+// One program of a plan with all decisions about it, which the emitter needs.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace tenon::converter {
 
-/// As in the plan's schema.
+/// Values are those of the plan's schema.
 enum class ProgramMode : uint8_t { kSequential = 0, kPipeline = 1, kReplicas = 2, kFallback = 3 };
 
-/// A ring through which one stage hands tensors to later ones. Worker i of the schedule is stage i.
+/// A ring through which one stage passes tensors to later ones. Worker i of the schedule is stage
+/// i.
 struct PlannedChannel {
   int32_t from = 0;               ///< stage that writes
   int32_t to = 0;                 ///< last stage that reads
@@ -21,8 +22,9 @@ struct PlannedChannel {
   std::vector<TensorId> tensors;  ///< as ops of `from` write them
 };
 
-/// Borrowed pointers: they outlive the emission. Without a schedule (null, or no workers) one
-/// worker runs the arena plan's steps in order; with one, every step is in one worker of it.
+/// Borrows its pointers, which must stay valid until the plan is emitted. Without a schedule (null,
+/// or no workers) one worker runs the arena plan's steps in order; with one, every step is in one
+/// worker of it.
 struct ProgramToEmit {
   std::string name = "sequential";
   ProgramMode mode = ProgramMode::kSequential;

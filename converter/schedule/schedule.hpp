@@ -1,5 +1,6 @@
-// The executable step list of one program on a board whose units run side by side: what each unit
-// (worker) runs, in which order, and what it waits for. What is simulated is what the plan holds.
+// The executable steps of one program on a board whose units run concurrently: what each unit
+// (worker) runs, in which order, and what it waits for. Exactly these steps are simulated and
+// written into the plan.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace tenon::converter {
 
 struct ScheduledWait {
   int32_t worker = 0;
-  int32_t step = 0;  ///< of that worker
+  int32_t step = 0;  ///< index of the worker's step
 };
 
 struct ScheduledStep {
@@ -25,8 +26,8 @@ struct ScheduledStep {
 struct Schedule {
   std::vector<std::vector<ScheduledStep>> workers;  ///< by unit of the board; unused units: none
   std::vector<int32_t> unit_of_worker;              ///< index into Board::units
-  /// What each unit is started for: every step is in one, as neighbours in one worker. Empty:
-  /// neighbouring steps of one worker and backend belong together.
+  /// The ops of each segment. Every step is in one segment, whose steps are neighbours in one
+  /// worker. Empty: neighbouring steps of one worker and backend form a segment.
   std::vector<std::vector<OpId>> segments;
 };
 

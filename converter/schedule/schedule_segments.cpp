@@ -13,7 +13,7 @@
 namespace tenon::converter {
 namespace {
 
-/// The ops of one segment as a problem of memory: what lies outside its block does not count.
+/// Makes a memory problem of one segment's ops; what is outside of its block does not count.
 MemoryProblem InsideOf(const MemoryProblem& whole, const std::vector<int32_t>& nodes,
                        const std::vector<int32_t>& users_of_storage) {
   MemoryProblem inside;
@@ -84,7 +84,7 @@ class SegmentScheduler {
     return segments_.op_of_node[static_cast<size_t>(node)];
   }
 
-  /// Few segments first; then what merging has delayed is split again.
+  /// Merges into few segments first; then splits those whose merging delays others.
   void ChooseSegments() {
     const SegmentList per_op = OnePerOp();
     SegmentList source = ListOf(problem(), SourceOrderAggregation(problem().ops));
@@ -132,7 +132,7 @@ class SegmentScheduler {
     }
   }
 
-  /// Segments whose order does not matter to others in time take the one that needs least memory.
+  /// Gives segments the order that needs least memory if that does not delay other segments.
   void OrderInside() {
     if (!options_.search_order) return;
     std::vector<int32_t> users_of_storage(segments_.memory.storages.size(), 0);
@@ -161,8 +161,8 @@ class SegmentScheduler {
     }
   }
 
-  /// Of the segments whose predecessors stand already, the one that starts first comes next: then
-  /// whatever ends before a segment starts stands before it.
+  /// Orders segments: of those whose predecessors are placed, the one that starts first comes next.
+  /// So all that end before a segment starts come before it.
   void SortByStart() {
     const SegmentTimes times = TimesOf(problem(), list_);
     std::vector<size_t> segment_of_node(problem().size());

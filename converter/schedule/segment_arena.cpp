@@ -12,10 +12,10 @@ namespace {
 
 constexpr size_t kNobody = SIZE_MAX;
 
-/// Who touches a root.
+/// The segments and steps that touch a root.
 struct Touch {
   size_t segment = kNobody;  ///< the only one, or kNobody where `crosses`
-  bool crosses = false;      ///< several segments, or the caller
+  bool crosses = false;      ///< several segments, or the caller, touch it
   bool from_start = false;   ///< an input lies there
   bool to_end = false;       ///< an output lies there
   int64_t first_step = INT64_MAX;
@@ -24,7 +24,7 @@ struct Touch {
   std::vector<int32_t> writers;
 };
 
-/// What lies in a segment's block; offsets are within it.
+/// The storages of a segment's block; offsets are within the block.
 struct Block {
   std::vector<size_t> storages;  ///< indices into ArenaPlan::storages
   int64_t bytes = 0;
@@ -187,7 +187,8 @@ class SegmentPlacer {
     return by_time ? segments_[s].end : static_cast<Picoseconds>(s) + 1;
   }
 
-  /// Held until the end of every segment that touches it: one that fails may have to run again.
+  /// Stays alive until the end of every segment that touches it, since a segment that fails may
+  /// have to run again.
   UsedBytes CrossingUse(const PlannedStorage& storage, bool by_time) const {
     const Touch& touch = touches_.at(storage.root);
     UsedBytes use;

@@ -1,10 +1,10 @@
-// Where the bytes of segments lie, and which waits that takes.
+// Places the bytes of segments and finds the waits that this requires.
 //
-// What only one segment touches lies in a block of its own, in which bytes are used again op by op:
-// a unit runs its ops in order, so nobody waits for that. Blocks, and what crosses segments, count
-// from the start of the first segment that touches them to the end of the last. So bytes change
-// hands between segments only, and all that a segment has to wait for can be waited for before its
-// first op; and what a segment reads stays until its end, for whoever must run it again.
+// What only one segment touches is placed in a block of its own, in which ops reuse bytes without
+// waits, since a unit runs its ops in order. Blocks, and storages that cross segments, are alive
+// from the start of the first segment that touches them to the end of the last. So bytes are reused
+// only between segments, and a segment can do all its waits before its first op. What a segment
+// reads stays until its end, so that a fall-back can run it again.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tenon::converter {
 
-/// Segments come in an order in which none needs a later one.
+/// Segments are in an order in which none needs a later one.
 struct TimedSegment {
   std::vector<OpId> ops;
   Picoseconds start = 0;
@@ -23,14 +23,14 @@ struct TimedSegment {
 };
 
 struct SegmentArena {
-  /// Steps are the segments' ops, one after the other.
+  /// Its steps are the ops of all segments, one segment after another.
   ArenaPlan plan;
-  /// Steps, as AddReuseNeeds takes them: writers are the first steps of segments.
+  /// Input of AddReuseNeeds: writers are the first steps of segments.
   std::vector<UsedBytes> uses;
 };
 
-/// If that needs more than `limit` bytes, segments that could run side by side share bytes too, as
-/// if each ran alone, in their order; the result may still be over the limit.
+/// Places all segments. If that needs more than `limit` bytes, segments that could run concurrently
+/// share bytes too, as if they ran one after another; the result may still exceed the limit.
 [[nodiscard]] SegmentArena PlaceSegments(const Graph& graph, const Locations& locations,
                                          const std::vector<TimedSegment>& segments, int64_t limit,
                                          const ArenaOptions& options);

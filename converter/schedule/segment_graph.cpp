@@ -9,7 +9,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Adds to each node what its operands take to cross.
+/// Adds to each node the time for its operands to cross.
 class Crossings {
  public:
   Crossings(const Graph& graph, const Locations& locations, const Board& board,

@@ -84,7 +84,7 @@ class CopySplitter {
     return window;
   }
 
-  /// `part` begins at index `begin` of what lies at `whole`.
+  /// `part` begins at index `begin` of the tensor located at `whole`.
   void Place(TensorId part, Location whole, int32_t axis, int32_t begin) {
     whole.offset += static_cast<int64_t>(begin) * whole.strides[static_cast<size_t>(axis)] *
                     DTypeBytes(graph_.tensor(part).dtype);

@@ -9,10 +9,10 @@
 namespace tenon::converter {
 namespace {
 
-/// Who used which bytes of one arena last.
+/// Tracks which use last had each byte of one arena.
 class LastUsers {
  public:
-  /// The last users of [begin, end), which now belong to `user`.
+  /// Returns the last users of [begin, end), which now belong to `user`.
   std::vector<int32_t> Replace(int64_t begin, int64_t end, int32_t user) {
     std::vector<int32_t> before;
     auto piece = pieces_.lower_bound(begin);

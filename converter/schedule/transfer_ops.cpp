@@ -92,7 +92,7 @@ Status TransferOps::RewriteTask(Index number) {
     const TensorId base = problem_.base[static_cast<size_t>(input)];
     const Index value = problem_.value_of_tensor[static_cast<size_t>(base)];
     const auto place = std::find(task.reads.begin(), task.reads.end(), value);
-    if (place == task.reads.end()) continue;  // read where it lies
+    if (place == task.reads.end()) continue;  // read in place
     const int32_t hold =
         schedule_.read_holds[number][static_cast<size_t>(place - task.reads.begin())];
     if (schedule_.holds[static_cast<size_t>(hold)].kind == HoldKind::kStorage) continue;
@@ -103,8 +103,8 @@ Status TransferOps::RewriteTask(Index number) {
   return {};
 }
 
-/// The op writes its output into fast memory. If it is moved from there, a tensor of its own comes
-/// before the one that lies in slow memory, which the transfer will write.
+/// Makes the op write its output into fast memory. If it is moved from there, the op writes a new
+/// tensor, and the transfer writes the one in slow memory.
 Status TransferOps::WriteFast(OpId op, Index value, int32_t hold) {
   const TensorId tensor = problem_.tensor_of_value[value];
   TensorId& root = root_of_hold_[static_cast<size_t>(hold)];
@@ -157,7 +157,7 @@ Status TransferOps::AddStore(const TimeEvent& event, OpId& made) {
   return {};
 }
 
-/// `shape` is the tensor `base` under another shape; the same seen on a copy of `base`.
+/// `shape` is the tensor `base` in another shape. Returns the same view on a copy of `base`.
 Result<TensorId> TransferOps::OnCopy(TensorId shape, TensorId base, TensorId copy) {
   if (copy == base) return shape;
   std::vector<TensorId> chain;
@@ -194,7 +194,7 @@ Result<TensorId> TransferOps::OnCopy(TensorId shape, TensorId base, TensorId cop
   return last;
 }
 
-/// Shapes that nobody looks at any more, but for those that others lie in.
+/// Removes views that have no readers, except those on which others are located.
 void TransferOps::EraseDeadViews() {
   std::vector<bool> holds_others(locations_.tensors.size(), false);
   for (const TensorId id : graph_.Tensors()) {

@@ -1,4 +1,4 @@
-// The copy ops that a schedule's transfers become, and the ops' operands on the copies.
+// Turns a schedule's transfers into copy ops and makes ops use the copies.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class TransferOps {
 
   [[nodiscard]] Status Run();
 
-  /// By event: the op that does it.
+  /// Returns, by event, the op that executes it.
   [[nodiscard]] const std::vector<OpId>& op_of_event() const { return op_of_event_; }
-  /// By hold: the tensor that owns its bytes; kNone for transient ones.
+  /// Returns, by hold, the tensor that owns its bytes; kNone for transient ones.
   [[nodiscard]] const std::vector<TensorId>& root_of_hold() const { return root_of_hold_; }
-  /// By value: the tensor that a transfer reads it from or writes it to in slow memory, or kNone.
+  /// Returns, by value, the tensor in slow memory that a transfer reads or writes, or kNone.
   [[nodiscard]] const std::vector<TensorId>& slow_tensor() const { return slow_tensor_; }
 
  private:
@@ -46,7 +46,7 @@ class TransferOps {
   std::vector<TensorId> root_of_hold_;
   std::vector<TensorId> slow_tensor_;
   std::vector<bool> is_stored_;                  ///< by hold
-  std::vector<std::vector<TensorId>> views_of_;  ///< by base: tensors that are but other shapes
+  std::vector<std::vector<TensorId>> views_of_;  ///< by base: tensors that only reshape it
   std::map<std::pair<TensorId, TensorId>, TensorId> seen_on_copy_;
 };
 

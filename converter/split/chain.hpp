@@ -2,8 +2,8 @@
 // the last one's output is made from patches of all the others (docs/methods.md, C4).
 //
 // Every tensor of a chain has an axis along which it is cut; its extent there is called rows,
-// whatever the dimension is. What follows from the ops (which rows need which) is kept here, so
-// that ranges, peaks and costs are plain arithmetic without the graph.
+// whatever the dimension is. A chain stores which rows of each tensor need which others, so that
+// ranges, peaks and costs are computed without the graph.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace tenon::converter {
 /// One operand of an op of a chain.
 struct ChainInput {
   int32_t tensor = -1;  ///< index into Chain::tensors; -1: made outside the chain, or absent
-  InputSplit need;      ///< of axis -1: the whole operand, which then is made outside
+  InputSplit need;      ///< with axis -1 the whole operand is needed, which then is made outside
 };
 
 struct ChainOp {
@@ -45,28 +45,29 @@ struct Chain {
   int64_t first = 0;  ///< position of ops[0] in the graph's order; the others follow one by one
   std::vector<ChainOp> ops;
   std::vector<ChainTensor> tensors;  ///< what the ops make; one each, in their order
-  /// The op behind the last one, or kNone: an average over all rows of what that makes, which
-  /// nobody else reads. Patches add their rows to its sums, so that there is never more of them.
+  /// The op after the last one, or kNone. It averages all rows of the last op's output, which no
+  /// other op reads. Patches add their rows to its sums, so that no more rows than a patch's are
+  /// ever stored.
   OpId accumulator = kNone;
   int64_t sum_bytes = 0;          ///< of the accumulator's sums
-  DType sum_dtype = DType::kI32;  ///< of those
+  DType sum_dtype = DType::kI32;  ///< of the sums
 
   [[nodiscard]] int64_t end() const {
     return first + static_cast<int64_t>(ops.size()) + (accumulator == kNone ? 0 : 1);
   }
-  /// The chain of the first `count` ops only.
+  /// Returns the chain of the first `count` ops only.
   [[nodiscard]] Chain Prefix(size_t count) const;
-  /// Read after the chain's end, or a graph output.
+  /// Returns true if the tensor is read after the chain's end or is a graph output.
   [[nodiscard]] bool IsExit(size_t tensor) const { return tensors[tensor].last_use >= end(); }
-  /// The accumulator reads it.
+  /// Returns true if the accumulator reads the tensor.
   [[nodiscard]] bool IsSummed(size_t tensor) const {
     return accumulator != kNone && tensor + 1 == tensors.size();
   }
-  /// Patches share out its rows.
+  /// Returns true if each patch makes its own share of the tensor's rows.
   [[nodiscard]] bool IsShared(size_t tensor) const { return IsExit(tensor) || IsSummed(tensor); }
 };
 
-/// What becomes of rows that a later patch needs again.
+/// Says what happens to rows that a later patch needs again.
 enum class PatchPolicy : uint8_t {
   kKeepRows,    ///< they are copied away, then into the next patch's buffer: least memory
   kKeepBuffer,  ///< the buffer stays until they have been copied into the next one: one copy less

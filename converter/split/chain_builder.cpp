@@ -8,7 +8,8 @@
 namespace tenon::converter {
 namespace {
 
-/// Where layouts differ, and layouts are chosen by what convolutions and pools like.
+/// Returns true for shapes that layouts store differently; convolutions and pools choose the
+/// layout.
 bool IsImage(const Shape& shape) {
   return shape.rank == 4 && shape[1] > 1 && int64_t{shape[2]} * shape[3] > 1;
 }
@@ -101,7 +102,7 @@ bool ChainBuilder::Add() {
   const int32_t wanted = row.axis(call, chain_.dimension);
   const int32_t rank = call.Output().rank;
   std::vector<InputSplit> needs(op.inputs.size());
-  // The same dimension, if it is still that; else wherever the rows have gone (pixel shuffles).
+  // Prefers the same dimension; else takes the one to which the op moves the rows (pixel shuffles).
   for (int32_t i = -1; i < (continues ? rank : 0); ++i) {
     const int32_t axis = i < 0 ? wanted : i;
     if (axis < 0 || axis >= rank || (i >= 0 && axis == wanted)) continue;
@@ -133,7 +134,7 @@ bool ChainBuilder::Accumulate(const Graph& graph, const GraphOrder& order, Chain
     return false;
   }
   chain.accumulator = order.ops[static_cast<size_t>(chain.end())];
-  // So few differences from the zero point, of 8 bits and a sign each, sum up to 16 bits.
+  // A sum of so few differences from the zero point, of 8 bits and a sign each, fits 16 bits.
   constexpr int32_t kMostOf16Bits = 128;
   const bool is_small = int64_t{pool.kernel[0]} * pool.kernel[1] <= kMostOf16Bits;
   chain.sum_dtype = is_small ? DType::kI16 : DType::kI32;
@@ -160,7 +161,7 @@ void ChainBuilder::Append(OpId id, const OpCall& call, int32_t axis,
     std::vector<int32_t>& readers = chain_.tensors[static_cast<size_t>(tensor)].readers;
     if (readers.empty() || readers.back() != index) readers.push_back(index);
     const Tensor& input = graph_.tensor(op.inputs[i]);
-    // Of a patch only what is read row by row has the output's size.
+    // In a patch, only operands that are read row by row have the output's size.
     const uint32_t allowed = order_.in_place_inputs[static_cast<size_t>(chain_.end())];
     const bool possible = i < 32 && (allowed >> i & 1U) != 0;
     const bool by_rows = needs[i] == InputSplit{needs[i].axis, 1, 1, 0, 1};

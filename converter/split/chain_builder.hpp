@@ -9,24 +9,24 @@
 
 namespace tenon::converter {
 
-/// Inputs (bit mask) that the op's output may take over because a kernel for it allows that, beside
-/// those that its kind allows.
+/// Returns the inputs (bit mask) that the op's output may take over because a kernel allows it, in
+/// addition to those that its kind allows.
 using InPlaceInputs = std::function<uint32_t(const Graph& graph, const Op& op)>;
 
-/// The order of a graph, and what it says of each tensor.
+/// The order of a graph, and each tensor's uses in it.
 struct GraphOrder {
-  /// `in_place` may be empty: no such kernels.
+  /// `in_place` may be empty if there are no such kernels.
   explicit GraphOrder(const Graph& graph, const InPlaceInputs& in_place = {});
 
-  /// Inputs (bit mask) that will share bytes with the op's output without work, as a rule: those of
-  /// views, unless a reshape must first bring the elements into row-major order.
+  /// Returns the inputs (bit mask) that usually share bytes with the op's output at no cost: those
+  /// of views, unless a reshape must first bring the elements into row-major order.
   [[nodiscard]] uint32_t ViewInputs(const Graph& graph, const Op& op) const;
 
   std::vector<OpId> ops;
-  std::vector<uint32_t> in_place_inputs;  ///< by position: by the op's kind or a kernel
+  std::vector<uint32_t> in_place_inputs;  ///< by position: allowed by the op's kind or a kernel
   std::vector<int64_t> last_use;  ///< by TensorId: position; INT64_MAX for outputs; -1: never read
-  /// By TensorId: likely to lie channels-last and to look otherwise row-major, since a convolution
-  /// or a pool makes it, or an op that keeps the layout of such a tensor.
+  /// By TensorId: true if the tensor probably has a channels-last layout, since a convolution or a
+  /// pool makes it, or an op that keeps the layout of such a tensor.
   std::vector<bool> channels_last;
 };
 
@@ -37,14 +37,14 @@ class ChainBuilder {
   ChainBuilder(const Graph& graph, const GraphOrder& order, int64_t first,
                SplitDimension dimension);
 
-  /// Adds the next op of the order. False, and no change: it has several outputs, cannot be cut
-  /// along the axis that its operands are cut along, or needs the whole of one.
+  /// Adds the next op of the order. Returns false and changes nothing if the op has several
+  /// outputs, cannot be cut along the axis of its operands, or needs the whole of one.
   [[nodiscard]] bool Add();
   [[nodiscard]] const Chain& chain() const { return chain_; }
 
-  /// Lets a chain, made by a builder of this graph and order, end in the op that follows it, an
-  /// average over all its rows. False, and no change: that is no such op, or another op reads the
-  /// rows too, or sums part by part would not have its bits.
+  /// Makes a chain, built for this graph and order, end in the op that follows it, an average over
+  /// all its rows. Returns false and changes nothing if that is another op, if the rows have
+  /// another reader, or if partial sums would not be bit-equal.
   [[nodiscard]] static bool Accumulate(const Graph& graph, const GraphOrder& order, Chain& chain);
 
  private:
@@ -56,7 +56,8 @@ class ChainBuilder {
   const Graph& graph_;
   const GraphOrder& order_;
   Chain chain_;
-  std::unordered_map<TensorId, int32_t> index_;  ///< of what the chain makes; never iterated
+  std::unordered_map<TensorId, int32_t>
+      index_;  ///< index of each tensor that the chain makes; never iterated
 };
 
 }  // namespace tenon::converter

@@ -5,7 +5,7 @@
 namespace tenon::converter {
 namespace {
 
-/// The whole tensor; null steps would be refused.
+/// Returns the range of the whole tensor; the rule refuses steps of 0.
 SliceAttributes WholeSlice(const Shape& shape) {
   SliceAttributes attributes;
   attributes.rank = shape.rank;
@@ -124,7 +124,7 @@ Result<OpId> AddPart(Graph& graph, OperandCutter& cutter, OpId id, const OpCut& 
   for (size_t i = 0; i < inputs.size(); ++i) {
     const InputSplit& split = cut.inputs[i];
     if (inputs[i] == kNone || split.axis < 0) continue;
-    // One slice where an operand is used twice alike.
+    // Makes one slice where an operand is used twice with the same range.
     size_t same = 0;
     while (same < i && !(op.inputs[same] == op.inputs[i] && cut.inputs[same] == split)) ++same;
     if (same < i) {

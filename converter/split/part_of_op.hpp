@@ -1,5 +1,5 @@
-// One part of an op: which ranges of its operands it needs, its attributes, and the operands
-// themselves, cut out of the whole ones.
+// Makes one part of an op: the ranges of its operands that it needs, its attributes, and the
+// operands themselves, cut out of the whole ones.
 #pragma once
 
 #include <cstdint>
@@ -22,30 +22,30 @@ struct OpCut {
   std::vector<InputSplit> inputs;
 };
 
-/// Nothing if there is no such axis, or the op's split row refuses it.
+/// Returns none if there is no such axis or the op's split row refuses it.
 [[nodiscard]] std::optional<OpCut> FindCut(const Graph& graph, const Op& op, int32_t axis);
 
-/// [0, extent) in pieces of equal length but for the last, as many as `parts` or fewer, with
+/// Divides [0, extent) into at most `parts` pieces, of equal length except the last, with
 /// boundaries that are multiples of `granularity`. `parts` and `granularity` >= 1.
 [[nodiscard]] std::vector<IndexRange> EqualRanges(int32_t extent, int32_t granularity,
                                                   int32_t parts);
 
-/// Attributes of the op that makes `out` from the ranges that InputRange gives.
+/// Returns the attributes of the op that makes `out` from the ranges that InputRange returns.
 [[nodiscard]] Attributes AttributesOfPart(const Graph& graph, const Op& op, int32_t axis,
                                           const IndexRange& out);
 
-/// Cuts operands. Constants are cut at once; the same cut of one constant is made once and shared.
-/// Others get a slice op, taken from the tensor that a slice of a slice comes from in the end.
+/// Cuts operands. Constants are cut immediately; equal cuts of one constant are made once and
+/// shared. Other tensors get a slice op; a slice of a slice reads the original tensor directly.
 class OperandCutter {
  public:
   explicit OperandCutter(Graph& graph) : graph_(graph) {}
 
-  /// Elements `range` of the tensor along `axis`; the tensor itself if that is all of it. A new
-  /// slice op is called `name` and stands just before `position`.
+  /// Returns the elements `range` of the tensor along `axis`, or the tensor itself if that is all
+  /// of it. A new slice op is called `name` and inserted just before `position`.
   Result<TensorId> Cut(TensorId tensor, int32_t axis, const IndexRange& range,
                        std::string_view name, OpId position);
 
-  /// Removes a constant or a slice that nothing reads any more.
+  /// Removes the constant or slice if nothing reads it any more.
   void DropUnread(TensorId tensor);
 
  private:

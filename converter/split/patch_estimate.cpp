@@ -7,7 +7,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Patches looked at where there are many; the first and last are always among them.
+/// The number of patches examined where there are many; they include the first and the last.
 std::vector<int32_t> SampledParts(int32_t parts) {
   constexpr int32_t kMost = 12;
   std::vector<int32_t> sample;
@@ -48,7 +48,7 @@ class Estimator {
     estimate_.effort = static_cast<int64_t>(3 * sample_.size() * chain_.ops.size());
   }
 
-  /// Which tensors get a buffer for old and new rows, and which exits are written in place.
+  /// Finds which tensors get a buffer for old and new rows, and which exits are written in place.
   void Classify() {
     const size_t count = chain_.tensors.size();
     has_halo_.assign(count, false);
@@ -84,7 +84,7 @@ class Estimator {
     }
   }
 
-  /// The last op of a patch to touch the tensor.
+  /// Returns the last op of a patch that touches the tensor.
   [[nodiscard]] int32_t LastUse(size_t t) const {
     const ChainTensor& tensor = chain_.tensors[t];
     return tensor.readers.empty() ? tensor.producer : tensor.readers.back();
@@ -112,7 +112,7 @@ class Estimator {
     return chain_.tensors[tensor].row_bytes * rows;
   }
 
-  /// Bytes that wait for the patch from the one before.
+  /// Returns the bytes that the previous patch keeps for this one.
   [[nodiscard]] int64_t WaitingBytes(size_t i, size_t t) const {
     const PatchRows& rows = rows_[i][t];
     if (!has_halo_[t] || rows.FromLast().size() <= 0) return 0;
@@ -149,7 +149,8 @@ class Estimator {
     }
   }
 
-  /// Storages that op `k` is the last to need: their bytes, less what must wait for the next patch.
+  /// Releases the storages that op `k` is the last to need. Returns their bytes, less what is kept
+  /// for the next patch.
   int64_t Release(size_t i, size_t k, std::vector<bool>& placed, const std::vector<int64_t>& bytes,
                   int64_t live) {
     int64_t freed = 0;
@@ -187,13 +188,13 @@ class Estimator {
 
   [[nodiscard]] int64_t Whole(size_t t) const { return Bytes(t, chain_.tensors[t].rows); }
 
-  /// An earlier patch has made rows of it.
+  /// Returns true if an earlier patch has made rows of the tensor.
   [[nodiscard]] bool Begun(size_t i, size_t t) const {
     if (patching_.policy != PatchPolicy::kRecompute) return rows_[i][t].computed > 0;
     return ExitShare(chain_, t, patching_.parts, sample_[i]).begin > 0;
   }
 
-  /// Sums over the patches looked at, scaled to all of them.
+  /// Sums over the examined patches, scaled to all of them.
   void AddCosts() {
     const int64_t moves = patching_.policy == PatchPolicy::kKeepRows ? 2 : 1;
     int64_t copied = 0;
@@ -230,7 +231,7 @@ class Estimator {
   Patching patching_;
   PatchRanges ranges_;
   std::vector<int32_t> sample_;
-  std::vector<std::vector<PatchRows>> rows_;  ///< by patch looked at, then tensor
+  std::vector<std::vector<PatchRows>> rows_;  ///< by examined patch, then tensor
   std::vector<bool> has_halo_;
   std::vector<bool> in_exit_;  ///< patches are written straight into the whole
   std::vector<size_t> root_;

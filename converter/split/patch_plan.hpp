@@ -1,11 +1,12 @@
-// Cuts chains of ops into patches until the arena should fit a limit (docs/methods.md, C4).
+// Cuts chains of ops into patches until the arena is estimated to fit a limit (docs/methods.md,
+// C4).
 //
 // Requires:   canonical graph, before kernels are chosen.
 // Guarantees: as CutIntoPatches; a graph that is expected to fit is not changed.
 //
 // What the arena really needs (layouts' copies, workspaces, gaps) is known only once kernels are
-// chosen and storages placed. So the caller looks at the result and calls again on a fresh graph
-// with a smaller target where it is still too large: FitMemory is that loop.
+// chosen and storages placed. So where the result is still too large, the caller calls again on a
+// fresh graph with a smaller target: FitMemory is that loop.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +25,17 @@ namespace tenon::converter {
 class MemoryPlanSearch;
 struct PlannedChain;
 
-/// What patches cost over whole ops, in bytes that could be moved meanwhile.
+/// The extra cost of patches over whole ops, in bytes that could be moved in the same time.
 struct PatchPrices {
   double bytes_per_op = 16 * 1024;  ///< 1.6 microseconds of start and barrier at 10 GB/s
-  double bytes_per_work = 1.0 / 3;  ///< of a multiply-accumulate: 30 G a second beside 10 GB/s
+  double bytes_per_work = 1.0 / 3;  ///< bytes per multiply-accumulate: 30 G/s against 10 GB/s
 };
 
 struct MemorySplitOptions {
   SplittingLimits limits;
   std::vector<PatchPolicy> policies{std::begin(kPatchPolicies), std::end(kPatchPolicies)};
-  int64_t longest = 160;  ///< ops of a chain; a batch may be shared out from the first to the last
-  /// Ops looked at by estimates, some 20 nanoseconds each; not seconds, so that results repeat.
+  int64_t longest = 160;  ///< ops of a chain; a batch may be cut through all of them
+  /// Ops that estimates may visit, some 20 nanoseconds each; not seconds, so that results repeat.
   int64_t work_budget = 100'000'000;
   InPlaceInputs in_place;  ///< kernels that work in place; may be empty
   PatchPrices prices;
@@ -48,8 +49,8 @@ struct SplitChain {
   SplitDimension dimension = SplitDimension::kHeight;
   Patching patching;
   int64_t peak_before = 0;      ///< most live bytes while the whole ops run
-  int64_t peak_after = 0;       ///< and while the patches do, as estimated
-  int64_t copied_bytes = 0;     ///< rows that patches hand on
+  int64_t peak_after = 0;       ///< most live bytes while the patches run, as estimated
+  int64_t copied_bytes = 0;     ///< bytes of rows that patches copy for the next one
   int64_t recomputed_work = 0;  ///< multiply-accumulates and elementary ops
   std::string reason;
 };
@@ -58,24 +59,31 @@ struct MemorySplit {
   bool fits = false;  ///< estimated_peak <= the target
   int64_t target_bytes = 0;
   int64_t unsplit_peak = 0;        ///< estimated live bytes of the graph as it was
-  int64_t estimated_peak = 0;      ///< and as it is now
+  int64_t estimated_peak = 0;      ///< estimated live bytes of the graph as it is now
   std::vector<SplitChain> chains;  ///< in order of execution
 };
 
+<<<<<<< HEAD:converter/split/patch_plan.hpp
 /// Knows a graph's chains and what they would need; asked for plans under several targets, it looks
 /// at each way of cutting once. The graph must not change while the planner is in use.
 class PatchPlanner {
+=======
+/// Plans which chains of a graph to cut. Given several targets, it estimates each way of cutting
+/// only once. The graph must not change while the planner is in use.
+class MemoryPlanner {
+>>>>>>> c-conv2:converter/split/memory_plan.hpp
  public:
   PatchPlanner(const Graph& graph, const MemorySplitOptions& options);
   ~PatchPlanner();
 
-  /// Live bytes at the worst step of the graph as it is.
+  /// Returns the live bytes at the worst step of the graph as it is.
   [[nodiscard]] int64_t UnsplitPeak() const;
-  /// The smallest target that Plan can meet, within 1/256.
+  /// Returns the smallest target that Plan can meet, within 1/256.
   [[nodiscard]] int64_t SmallestTarget();
-  /// The cheapest way found under the target; `fits` is false, with no chains, if there is none.
+  /// Returns the cheapest plan found under the target; without one, `fits` is false and there are
+  /// no chains.
   [[nodiscard]] MemorySplit Plan(int64_t target_bytes);
-  /// Cuts `graph`, which is the planner's or an equal copy of it, as the last Plan said.
+  /// Cuts `graph`, which is the planner's or an equal copy of it, by the last plan.
   [[nodiscard]] Status Apply(Graph& graph) const;
 
  private:
@@ -84,28 +92,29 @@ class PatchPlanner {
   std::vector<PlannedChain> chains_;  ///< of the last plan
 };
 
-/// Plans and cuts. Where no plan meets the target, the graph stays as it is and `fits` is false.
+/// Plans and cuts the graph. Where no plan meets the target, the graph stays as it is and `fits` is
+/// false.
 [[nodiscard]] Result<MemorySplit> SplitForMemory(Graph& graph, int64_t target_bytes,
                                                  const MemorySplitOptions& options);
 
-/// The smallest target that SplitForMemory can meet, in estimated live bytes.
+/// Returns the smallest target that SplitForMemory can meet, in estimated live bytes.
 [[nodiscard]] int64_t SmallestTarget(const Graph& graph, const MemorySplitOptions& options);
 
 struct MemoryFit {
   MemorySplit split;
-  int64_t measured_bytes = 0;  ///< what `measure` said of the graph that was chosen
+  int64_t measured_bytes = 0;  ///< result of `measure` for the chosen graph
   int tries = 0;
 };
 
-/// Bytes that the graph, converted to the end, really needs; kTooSlow if it takes too long.
+/// Returns the bytes that the fully converted graph needs; kTooSlow if it takes too long.
 using MeasureMemory = std::function<Result<int64_t>(const Graph& graph)>;
 inline constexpr int64_t kTooSlow = INT64_MAX;
 
-/// Cuts the graph until `measure` says at most `limit_bytes`, aiming lower by what was missed; at
-/// most `most_tries` conversions, and one more for the smallest target. If none fits, the graph
-/// becomes the one that needs least: compare `measured_bytes`. A limit of 0 asks for the smallest
-/// that can be reached; targets above it are tried in ever larger steps, which also finds the
-/// smallest that is not too slow.
+/// Cuts the graph until `measure` returns at most `limit_bytes`, lowering the target by the excess
+/// each time. Takes at most `most_tries` conversions, and one more for the smallest target. If none
+/// fits, the graph becomes the one that needs least: compare `measured_bytes`. A limit of 0 asks
+/// for the smallest that can be reached; targets above it are tried in growing steps, which also
+/// finds the smallest that is not too slow.
 [[nodiscard]] Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes,
                                           const MemorySplitOptions& options,
                                           const MeasureMemory& measure, int most_tries = 8);

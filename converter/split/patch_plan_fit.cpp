@@ -13,7 +13,8 @@ class Fitter {
   Fitter(const Graph& graph, const MemorySplitOptions& options, const MeasureMemory& measure)
       : graph_(graph), measure_(measure), planner_(graph, options) {}
 
-  /// Cuts and measures; keeps the result if it needs least so far. False if there is no such plan.
+  /// Cuts and measures; keeps the result if it needs the least so far. Returns false if there is no
+  /// such plan.
   Result<bool> Try(int64_t target) {
     tried_.insert(target);
     MemorySplit split = planner_.Plan(target);
@@ -33,7 +34,8 @@ class Fitter {
 
   [[nodiscard]] bool Tried(int64_t target) const { return tried_.count(target) != 0; }
   [[nodiscard]] int64_t last() const { return last_; }
-  /// Plans have been found, and all of them but the first, of the whole, were too slow.
+  /// Returns true if plans have been found and all but the first, of the uncut graph, were too
+  /// slow.
   [[nodiscard]] bool OnlyWholeIsFastEnough() const { return slow_ > 0 && fast_ <= 1; }
   [[nodiscard]] int tries() const { return fit_.tries; }
   [[nodiscard]] PatchPlanner& planner() { return planner_; }
@@ -55,11 +57,12 @@ class Fitter {
   int fast_ = 0;
 };
 
-/// Targets upwards from the smallest: what is best by estimate may be worse in truth.
+/// Tries targets upwards from the smallest, since the plan with the best estimate may measure
+/// worse.
 Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
   const int64_t smallest = fitter.planner().SmallestTarget();
   constexpr int64_t kSteps[] = {0, 4, 8, 16, 32, 64};  // 64ths above it
-  // And as long as what fits is too slow.
+  // Continues as long as what fits is too slow.
   constexpr int64_t kSlowSteps[] = {0,  4,  8,   12,  16,  24,  32,  40,  48,  64,
                                     80, 96, 128, 160, 192, 256, 320, 384, 512, 768};
   for (const int64_t step : kSlowSteps) {
@@ -76,7 +79,7 @@ Status SearchSmallest(Fitter& fitter, int64_t limit_bytes, int most_tries) {
   return {};
 }
 
-/// Aims at the limit, then lower by what was missed, as long as there are plans.
+/// Takes the limit as target, then lowers it by the excess, as long as there are plans.
 Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries) {
   for (int64_t target = limit_bytes; target > 0 && fitter.tries() < most_tries;) {
     TENON_ASSIGN_OR_RETURN(const bool made, fitter.Try(target));
@@ -91,7 +94,7 @@ Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries) {
 Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes, const MemorySplitOptions& options,
                             const MeasureMemory& measure, int most_tries) {
   Fitter fitter(graph, options, measure);
-  // A target that the graph meets as it is changes nothing: the first measurement is of that.
+  // A target that the uncut graph meets changes nothing: the first measurement is of that graph.
   TENON_RETURN_IF_ERROR(fitter.Try(INT64_MAX).status());
   if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
   TENON_RETURN_IF_ERROR(AimAtLimit(fitter, limit_bytes, most_tries));

@@ -8,15 +8,16 @@ namespace {
 constexpr SplitDimension kDimensions[] = {SplitDimension::kBatch, SplitDimension::kHeight,
                                           SplitDimension::kWidth};
 
-constexpr size_t kEveryChain = 512;  // cuts of a graph of which every chain is looked at
+constexpr size_t kEveryChain =
+    512;  // number of cuts up to which every chain of a graph is examined
 constexpr int kPatience = 12;
-constexpr int64_t kOverdraft = 4;  // times the work budget, where no way has been found within it
+constexpr int64_t kOverdraft = 4;  // factor on the work budget if no plan was found within it
 
 constexpr int64_t kEffortOfGrowing = 100;
 constexpr int64_t kEffortOfPrefix = 3;
 
-/// There are rows to share out, and patches of the last op's output are views: columns of an image
-/// do not lie in one piece, so that few kernels take them.
+/// Returns true if there are rows to divide and patches of the last op's output are views: columns
+/// of an image are not contiguous, so that few kernels accept them.
 bool CanBeCut(const Graph& graph, const Chain& chain) {
   if (chain.tensors[0].rows < 2) return false;
   const ChainTensor& last = chain.tensors.back();
@@ -32,7 +33,8 @@ MemoryPlanSearch::MemoryPlanSearch(const Graph& graph, const MemorySplitOptions&
   ChooseCuts();
 }
 
-/// Every position of a small graph; of a large one, those that fewest bytes live across.
+/// Chooses every position of a small graph; of a large one, those across which the fewest bytes are
+/// alive.
 void MemoryPlanSearch::ChooseCuts() {
   constexpr int64_t kMostCuts = 16'384;
   const auto steps = static_cast<int64_t>(order_.ops.size());
@@ -63,7 +65,7 @@ int64_t MemoryPlanSearch::CostOf(const PatchEstimate& estimate) const {
          static_cast<int64_t>(prices.bytes_per_op * static_cast<double>(estimate.ops));
 }
 
-/// The chain of `count` ops from a position, or none. Chains grow as they are asked for.
+/// Returns the chain of `count` ops from a position, or none. Chains grow on demand.
 std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dimension,
                                                size_t count) {
   const auto key = std::make_pair(first, static_cast<int>(dimension));
@@ -88,8 +90,8 @@ std::optional<Chain> MemoryPlanSearch::ChainOf(int64_t first, SplitDimension dim
   return chain.Prefix(count);
 }
 
-/// Numbers of patches worth trying, ascending: each the smallest with so many rows of the tallest
-/// exit in a patch.
+/// Returns the numbers of patches worth trying, ascending: each is the smallest for its number of
+/// rows per patch of the tallest exit.
 std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
   int32_t rows = 0;
   for (size_t t = 0; t < chain.tensors.size(); ++t) {
@@ -101,14 +103,14 @@ std::vector<int32_t> MemoryPlanSearch::PartCounts(const Chain& chain) const {
     const int32_t parts = (rows + height - 1) / height;
     if (parts > options_.limits.most_parts) break;
     if (counts.empty() || counts.back() != parts) counts.push_back(parts);
-    // A quarter less each time; every number once they are small.
+    // Reduces the rows by a quarter each time; tries every number once they are small.
     height -= std::max<int32_t>(1, height / 4);
   }
   return counts;
 }
 
-/// What the estimate's exits need more, as parts of storages that reach beyond the chain, such as
-/// concatenations: all of one that begins in the chain; nothing of one that is alive before.
+/// Returns the extra bytes of exits that are parts of storages reaching beyond the chain, such as
+/// concatenations: the whole storage if it begins in the chain; nothing if it is alive before.
 int64_t MemoryPlanSearch::ExitsInLargerStorages(const Chain& chain) const {
   int64_t more = 0;
   std::vector<TensorId> counted;
@@ -136,7 +138,8 @@ PlannedChain MemoryPlanSearch::Evaluate(const Chain& chain, const Patching& patc
   return planned;
 }
 
-/// Fewest patches that fit, if that is cheaper than `best`. True if `best` has changed.
+/// Takes the fewest patches that fit if that is cheaper than `best`. Returns true if `best` has
+/// changed.
 bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Way& best) {
   const auto look_up = [&](int32_t parts) {
     way.patching.parts = parts;
@@ -168,7 +171,8 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
   const auto count = static_cast<size_t>(cuts_[to] - cuts_[from]);
   for (const SplitDimension dimension : kDimensions) {
     const bool batch = dimension == SplitDimension::kBatch;
-    // A batch is shared out from the start, if at all: nothing is needed twice, however long.
+    // A batch is divided from the start, if at all: nothing is needed twice, however long the
+    // chain.
     if (static_cast<int64_t>(count) > options_.longest && !(batch && from == 0)) continue;
     const std::optional<Chain> chain = ChainOf(cuts_[from], dimension, count);
     if (!chain.has_value()) continue;
@@ -194,7 +198,7 @@ void MemoryPlanSearch::Extend(size_t to, int64_t target, std::vector<Reached>& r
       static_cast<int64_t>(static_cast<double>(options_.work_budget) * static_cast<double>(to) /
                            static_cast<double>(cuts_.size()));
   for (size_t from = to; from-- > 0;) {
-    // From the start, a batch could still be shared out.
+    // From the start of the order, a batch could still be divided.
     if (is_large && refused >= kPatience) from = 0;
     if (effort_ > share && here.cost != INT64_MAX) break;
     needed = needed || whole_peak_[from] > target;

@@ -1,7 +1,13 @@
+<<<<<<< HEAD:converter/split/patch_plan_search.hpp
 // The search behind PatchPlanner: which chains to cut, and how, at least cost under a target.
+=======
+// Implements the search of MemoryPlanner: which chains to cut, and how, at least cost under a
+// target.
+>>>>>>> c-conv2:converter/split/memory_plan_search.hpp
 //
-// Dynamic programming over positions of the order: up to a position, the least cost at which every
-// step so far stays under the target, where an op is either left whole or belongs to one chain.
+// Uses dynamic programming over positions of the order: for each position, the least cost at which
+// every step so far stays under the target, where an op is either left whole or belongs to one
+// chain.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +29,13 @@ struct PlannedChain {
   Chain chain;
   Patching patching;
   PatchEstimate estimate;
-  int64_t peak = 0;  ///< of all that lives while it runs
+  int64_t peak = 0;  ///< of everything alive while the chain runs
   int64_t cost = 0;  ///< see MemoryPlanSearch::CostOf
 };
 
 struct PlanOfChains {
   std::vector<PlannedChain> chains;  ///< in order of execution
-  int64_t peak = 0;                  ///< of chains and whole ops
+  int64_t peak = 0;                  ///< over chains and whole ops
 };
 
 class MemoryPlanSearch {
@@ -38,10 +44,11 @@ class MemoryPlanSearch {
 
   [[nodiscard]] const LiveProfile& profile() const { return profile_; }
   [[nodiscard]] const GraphOrder& order() const { return order_; }
-  /// None if no plan is found, or the work budget is spent before one is.
+  /// Returns none if no plan is found before the work budget is spent.
   [[nodiscard]] std::optional<PlanOfChains> Find(int64_t target);
 
-  /// What patches cost over the whole ops, in bytes that could be moved meanwhile.
+  /// Returns the extra cost of patches over whole ops, in bytes that could be moved in the same
+  /// time.
   [[nodiscard]] int64_t CostOf(const PatchEstimate& estimate) const;
 
  private:
@@ -54,7 +61,7 @@ class MemoryPlanSearch {
   };
   struct Reached {
     int64_t cost = INT64_MAX;
-    bool whole = true;  ///< reached from the cut before, ops left whole
+    bool whole = true;  ///< reached from the previous cut with ops left whole
     Way way;
   };
 
@@ -62,7 +69,7 @@ class MemoryPlanSearch {
     explicit Growing(ChainBuilder chain_builder) : builder(std::move(chain_builder)) {}
     ChainBuilder builder;
     size_t usable = 0;   ///< ops that can be cut
-    bool ended = false;  ///< no further op can
+    bool ended = false;  ///< no further op can be cut
   };
 
   void ChooseCuts();

@@ -8,7 +8,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Tensors that share bytes: by views, and by hand-overs too if `in_place`.
+/// Groups of tensors that share bytes: through views and, if `in_place`, through ops in place.
 class Groups {
  public:
   Groups(const Graph& graph, const GraphOrder& order, bool in_place)

@@ -1,4 +1,4 @@
-// What cutting a graph into patches changes, estimated before kernels, layouts and locations are
+// Estimates the effect of cutting a graph into patches, before kernels, layouts and locations are
 // known.
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace tenon::converter {
 
-// Live bytes along a graph's order, estimated before kernels, layouts and locations are known.
+// Estimates live bytes along a graph's order, before kernels, layouts and locations are known.
 
-/// Reshapes, transposes, slices and concatenations count as views, elementwise ops as working in
-/// place where the order allows it; a reshape of a channels-last image is a copy. Workspaces and
+/// Treats reshapes, transposes, slices and concatenations as views, and elementwise ops as in place
+/// where the order allows it; a reshape of a channels-last image is a copy. Workspaces and
 /// constants are not counted.
 struct LiveProfile {
   LiveProfile(const Graph& graph, const GraphOrder& order);
 
   std::vector<int64_t> at_step;   ///< bytes live while the op at a position runs
   std::vector<int64_t> entering;  ///< bytes live before a position that are needed from there on
-  /// What tensors share bytes with by views alone: an exit of a chain cannot take over what enters
+  /// Bytes that tensors share through views alone: an exit of a chain cannot take over what enters
   /// the chain, since its patches are written one by one.
   struct Storage {
     TensorId root = kNone;
@@ -34,22 +34,22 @@ struct LiveProfile {
   void FindStorages(const Graph& graph, const GraphOrder& order);
 };
 
-// What a chain cut into patches needs and costs, by arithmetic alone.
+// Computes what a chain cut into patches needs and costs, without changing the graph.
 
 struct PatchEstimate {
-  /// Most bytes that live at once of what the chain makes: buffers of patches, rows kept for the
-  /// next patch, and its exits, whole from their first row on. What enters the chain or lives
-  /// across it is not counted, nor are workspaces.
+  /// The most bytes of the chain's results that are alive at once: buffers of patches, rows kept
+  /// for the next patch, and exits, whole from their first row on. Workspaces, and tensors that
+  /// enter the chain or are alive across it, are not counted.
   int64_t peak = 0;
-  int64_t copied_bytes = 0;     ///< rows that are moved, each time they are
+  int64_t copied_bytes = 0;     ///< rows that are moved, counted at every move
   int64_t recomputed_work = 0;  ///< multiply-accumulates and elementary ops done twice
-  int64_t ops = 0;              ///< that are executed, copies included
-  int64_t effort = 0;           ///< ops looked at
+  int64_t ops = 0;              ///< executed ops, copies included
+  int64_t effort = 0;           ///< ops visited by the estimate
 };
 
-/// O(min(parts, 12) x ops): where there are many patches, only the first, the last and some in
-/// between are looked at. An op may write over an operand that it reads last, as the arena planner
-/// allows; what the estimate cannot know of is layouts' copies and gaps.
+/// O(min(parts, 12) x ops): of many patches, only the first, the last and some in between are
+/// examined. An op may write over an operand that it reads last, as the arena planner allows;
+/// layouts' copies and gaps are not estimated.
 [[nodiscard]] PatchEstimate EstimatePatches(const Chain& chain, const Patching& patching);
 
 }  // namespace tenon::converter

@@ -29,7 +29,8 @@ PatchRanges::PatchRanges(const Chain& chain, const Patching& patching)
   Boundary(patching_.parts, final_);
 }
 
-/// Rows of every tensor that the first `part` patches make: what exits and readers have asked for.
+/// Computes the rows of every tensor that the first `part` patches make, which exits and readers
+/// need.
 void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
   done.assign(chain_.tensors.size(), 0);
   if (part <= 0) return;
@@ -52,9 +53,9 @@ void PatchRanges::Boundary(int32_t part, std::vector<int32_t>& done) const {
   }
 }
 
-/// The first row of every tensor that readers will need once they have made `done` rows.
+/// Computes the first row of every tensor that readers still need once they have made `done` rows.
 void PatchRanges::NeededFrom(const std::vector<int32_t>& done, std::vector<int32_t>& needed) const {
-  needed = done;  // nothing of what is there, unless a reader says so
+  needed = done;  // none of the existing rows, unless a reader needs them
   for (const ChainOp& op : chain_.ops) {
     const auto out = static_cast<size_t>(op.output);
     if (done[out] >= final_[out]) continue;  // nothing left to do

@@ -1,4 +1,5 @@
-// Which rows of every tensor of a chain each patch computes, reads and hands on.
+// Computes which rows of every tensor of a chain each patch computes, reads and keeps for later
+// patches.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,7 @@ namespace tenon::converter {
 struct PatchRows {
   int32_t begin = 0;  ///< first row that is read, or computed
   int32_t computed =
-      0;  ///< [computed, end) are computed; [begin, computed) come from the last patch
+      0;  ///< [computed, end) are computed; [begin, computed) come from the previous patch
   int32_t end = 0;
   int32_t next = 0;  ///< rows from here on are needed by later patches; `end` if none are
 
@@ -21,11 +22,11 @@ struct PatchRows {
   [[nodiscard]] IndexRange Kept() const { return {next, end}; }
 };
 
-/// The rows of an exit, or of what is summed, that patch `part` of `parts` adds: cut evenly, at
-/// multiples of the granularity of the op that makes it.
+/// Returns the rows of an exit, or of the summed tensor, that patch `part` of `parts` adds: an even
+/// share, cut at multiples of the granularity of the op that makes it.
 [[nodiscard]] IndexRange ExitShare(const Chain& chain, size_t tensor, int32_t parts, int32_t part);
 
-/// Gives the rows of one patch after another. Patches need not be asked for in order.
+/// Computes the rows of each patch. Patches may be requested in any order.
 class PatchRanges {
  public:
   PatchRanges(const Chain& chain, const Patching& patching);
@@ -44,7 +45,7 @@ class PatchRanges {
   std::vector<int32_t> final_;  ///< rows made once all patches are done
   std::vector<int32_t> before_;
   std::vector<int32_t> after_;
-  int32_t cached_ = -2;  ///< the boundary that `after_` holds
+  int32_t cached_ = -2;  ///< the boundary for which `after_` was computed
   std::vector<int32_t> needed_before_;
   std::vector<int32_t> needed_after_;
 };

@@ -9,7 +9,7 @@
 namespace tenon::converter {
 namespace {
 
-/// What has been made for a chain.
+/// The ops and tensors that have been made for a chain.
 struct Patches {
   std::vector<OpId> ops;  ///< in order
   struct Exit {
@@ -36,8 +36,8 @@ class PatchRewriter {
         kept_(chain.tensors.size()),
         shares_(chain.tensors.size()) {}
 
-  /// Adds the patches at the end of the order and gives them the readers of the chain, which then
-  /// nobody needs.
+  /// Adds the patches at the end of the order and lets the chain's readers read them, so that the
+  /// chain is unused.
   Result<Patches> Run() {
     for (part_ = 0; part_ < patching_.parts; ++part_) {
       ranges_.Rows(part_, rows_);
@@ -95,7 +95,7 @@ class PatchRewriter {
     return made;
   }
 
-  /// The rows `wanted` of the chain's tensor `t`, out of a piece that holds them.
+  /// Returns the rows `wanted` of the chain's tensor `t`, cut from a piece that contains them.
   Result<TensorId> RowsOf(size_t t, const Piece& piece, const IndexRange& wanted,
                           const char* what) {
     if (piece.id == kNone || wanted.begin < piece.rows.begin || wanted.end > piece.rows.end) {
@@ -112,7 +112,7 @@ class PatchRewriter {
     const ChainOp& cut = chain_.ops[k];
     const auto t = static_cast<size_t>(cut.output);
     const PatchRows& rows = rows_[t];
-    if (rows.New().size() <= 0) {  // what is there stays as it is
+    if (rows.New().size() <= 0) {  // existing rows stay unchanged
       buffers_[t] = kept_[t];
       return {};
     }
@@ -135,7 +135,7 @@ class PatchRewriter {
     return {};
   }
 
-  /// The op on what it needs for output rows `out`.
+  /// Adds the op that computes the output rows `out`, with the inputs that it needs.
   Result<TensorId> ComputeRows(const ChainOp& cut, const IndexRange& out) {
     const Op& op = graph_.op(cut.id);
     const size_t t = static_cast<size_t>(cut.output);
@@ -171,7 +171,7 @@ class PatchRewriter {
     return made;
   }
 
-  /// Adds what this patch gives an exit: all rows that are new to it.
+  /// Adds the rows of an exit that this patch makes first.
   Status AddShare(size_t t, const Piece& piece) {
     IndexRange share = piece.rows;
     if (patching_.policy == PatchPolicy::kRecompute) {
@@ -184,8 +184,8 @@ class PatchRewriter {
     return {};
   }
 
-  /// Adds a share's sums to those so far, or makes the average of them. The whole window stands
-  /// over the rows of the share, the others counting as padding of zeros.
+  /// Adds a share's sums to those so far, or makes the average of them. The window covers the whole
+  /// extent: rows outside of the share count as zero padding.
   Status Accumulate(size_t t, TensorId rows, const IndexRange& share) {
     const Op& op = graph_.op(chain_.accumulator);
     auto attributes = op.attributes.As<QuantizedAveragePoolAttributes>();
@@ -205,7 +205,8 @@ class PatchRewriter {
     return {};
   }
 
-  /// After the last op of this patch that touches it, saves what later patches need of a tensor.
+  /// Saves the rows of a tensor that later patches need, after the last op of this patch that
+  /// touches it.
   Status KeepRowsAfter(size_t k) {
     const ChainOp& op = chain_.ops[k];
     TENON_RETURN_IF_ERROR(KeepRowsOf(static_cast<size_t>(op.output), k));
@@ -248,7 +249,7 @@ class PatchRewriter {
   PatchRanges ranges_;
   std::vector<PatchRows> rows_;                ///< of this patch, by tensor of the chain
   std::vector<Piece> buffers_;                 ///< what this patch's ops read
-  std::vector<Piece> kept_;                    ///< what the last patch has left
+  std::vector<Piece> kept_;                    ///< rows that the previous patch kept
   std::vector<std::vector<TensorId>> shares_;  ///< of exits, in order
   std::map<std::pair<TensorId, std::pair<int32_t, int32_t>>, TensorId> slices_;
   TensorId sums_ = kNone;  ///< of the accumulator, so far
@@ -256,7 +257,7 @@ class PatchRewriter {
   int32_t part_ = 0;
 };
 
-/// The old order with every chain replaced by its patches; the chains' ops come last.
+/// Returns the old order with every chain replaced by its patches; the chains' ops come last.
 std::vector<OpId> NewOrder(const std::vector<OpId>& old_order, const std::vector<ChainCut>& cuts,
                            const std::vector<Patches>& patches) {
   std::vector<OpId> order;
@@ -283,14 +284,14 @@ std::vector<OpId> NewOrder(const std::vector<OpId>& old_order, const std::vector
 Status CutIntoPatches(Graph& graph, const std::vector<ChainCut>& cuts) {
   const std::vector<OpId> old_order = graph.OpOrder();
   std::vector<Patches> patches(cuts.size());
-  // What a chain reads may be another's exit: that is replaced after its readers have their
+  // A chain may read another's exit, which is therefore replaced after its readers have their
   // patches.
   for (size_t i = cuts.size(); i-- > 0;) {
     TENON_ASSIGN_OR_RETURN(patches[i],
                            PatchRewriter(graph, *cuts[i].chain, cuts[i].patching).Run());
   }
   graph.SetOrder(NewOrder(old_order, cuts, patches));
-  // From the end of the order, where erasing moves nothing.
+  // Erases from the end of the order, where this moves no other op.
   for (size_t i = cuts.size(); i-- > 0;) {
     std::vector<OpId> ops;
     for (const ChainOp& op : cuts[i].chain->ops) ops.push_back(op.id);

@@ -8,8 +8,8 @@
 //             are shared by all patches; every other op keeps its place in the order. Patches
 //             follow one another: `conv_3/patch_0`, ..., each through the whole chain.
 // Slices and concatenations are made so that they become views: a patch is written into the buffer
-// where the rows kept for it already lie, or straight into the exit. Rows that must be moved are
-// `copy` ops between equal layouts.
+// that already contains the rows kept for it, or straight into the exit. Rows that must be moved
+// are `copy` ops between equal layouts.
 #pragma once
 
 #include <vector>
@@ -24,8 +24,8 @@ struct ChainCut {
   Patching patching;
 };
 
-/// Errors (kInternal): the split table gave an op that its shape rule refuses; the graph is broken
-/// then. O(ops and patches), whatever the number of chains.
+/// Errors (kInternal): the split table gave an op that its shape rule refuses; the graph is then
+/// invalid. O(ops and patches), whatever the number of chains.
 [[nodiscard]] Status CutIntoPatches(Graph& graph, const std::vector<ChainCut>& cuts);
 
 }  // namespace tenon::converter

@@ -5,8 +5,8 @@
 namespace tenon::converter {
 namespace {
 
-/// Puts `result` in the place of the op's output, under its name, and removes the op and what only
-/// it read.
+/// Replaces the op's output by `result`, which gets its name, and removes the op and what only it
+/// read.
 void ReplaceOp(Graph& graph, OperandCutter& cutter, OpId id, TensorId result) {
   const std::vector<TensorId> inputs = graph.op(id).inputs;
   const TensorId output = graph.op(id).outputs[0];
@@ -65,7 +65,7 @@ class Accumulation {
   [[nodiscard]] TensorId sum() const { return sum_; }
 
  private:
-  /// What the first part has added is in the sum already.
+  /// The sum already includes what the first part has added.
   void TakeSum(std::vector<TensorId>& inputs) const {
     const bool is_conv = graph_.op(op_).kind == OpKind::kConv;
     const size_t scale_at =

@@ -12,29 +12,29 @@
 
 namespace tenon::converter {
 
-/// Cuts along `axis` of the op's output: parts are called NAME/part_1, NAME/part_2, ... The result
+/// Cuts an op along `axis` of its output: parts are called NAME/part_1, NAME/part_2, ... The result
 /// keeps the output's name and is bit-equal to the whole op's, given kernels whose arithmetic does
-/// not depend on the extents. Returns the parts; the op alone where `ranges` is one.
-/// `ranges` follow each other from 0 to the extent, with boundaries as `FindCut` asks.
-/// Errors: kInternal if the op cannot be cut so.
+/// not depend on the extents. Returns the parts; the op alone where `ranges` is one. `ranges`
+/// follow each other from 0 to the extent, with boundaries as `FindCut` asks. Errors: kInternal if
+/// the op cannot be cut so.
 [[nodiscard]] Result<std::vector<OpId>> SplitOp(Graph& graph, OperandCutter& cutter, OpId op,
                                                 int32_t axis,
                                                 const std::vector<IndexRange>& ranges);
-/// The same with `parts` equal ranges.
+/// Cuts the op into `parts` equal ranges.
 [[nodiscard]] Result<std::vector<OpId>> SplitOp(Graph& graph, OpId op, int32_t axis, int32_t parts);
 
-/// Input channels that SplitInputChannels could share out among parts: those of a convolution of
-/// one group, the inner dimension of a matrix product; else 0.
+/// Returns the number of input channels that SplitInputChannels can divide among parts: those of a
+/// convolution of one group, the inner dimension of a matrix product; else 0.
 [[nodiscard]] int32_t InputChannels(const Graph& graph, const Op& op);
 
-/// Which axes of a convolution's or matrix product's first two inputs those are.
+/// The axes of the input channels in a convolution's or matrix product's first two inputs.
 struct InputChannelAxes {
   int32_t x;
   int32_t w;
 };
 [[nodiscard]] InputChannelAxes InputChannelAxesOf(const Graph& graph, const Op& op);
 
-/// True for a matrix product of several rows: see SplitInputChannels.
+/// Returns true for a matrix product of several rows: see SplitInputChannels.
 [[nodiscard]] bool AddsMatMulsApart(const Graph& graph, const Op& op);
 
 /// Cuts the sum over the input channels: every part adds its share to what the one before it made,

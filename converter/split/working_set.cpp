@@ -11,7 +11,7 @@
 namespace tenon::converter {
 namespace {
 
-/// Everything that a grid depends on, so that equal ops are planned once.
+/// Returns the key of a grid, with all that it depends on, so that equal ops are planned once.
 std::vector<int64_t> SignatureOf(const Graph& graph, const Op& op) {
   std::vector<int64_t> signature{static_cast<int64_t>(op.kind), op.workspace_bytes};
   signature.insert(signature.end(), op.attributes.words().begin(), op.attributes.words().end());
@@ -28,7 +28,7 @@ std::vector<int64_t> SignatureOf(const Graph& graph, const Op& op) {
   return signature;
 }
 
-/// What is done with one op that is over its limit.
+/// The changes to one op that exceeds its limit.
 struct Plan {
   OpId op = kNone;
   WorkingSet whole;
@@ -58,8 +58,8 @@ class Splitter {
     while (!worklist.empty()) {
       const OpId id = worklist.back();
       worklist.pop_back();
-      // A slice that nothing reads any more may be gone. Parts fit as far as the arithmetic is
-      // right, and are looked at again all the same.
+      // A slice without readers may have been removed. Parts should fit by the estimate, but are
+      // checked again.
       if (!graph_.IsOp(id) || Fits(graph_.op(id))) continue;
       const GridParts& grid_parts = FindParts(graph_.op(id));
       const bool cuts = std::any_of(grid_parts.begin(), grid_parts.end(),
@@ -84,7 +84,7 @@ class Splitter {
     return WorkingSetOf(graph_, op, space.stages_constants).total() <= space.bytes;
   }
 
-  /// The grid's parts for an op over its limit; empty if there are none.
+  /// Returns the grid's parts for an op over its limit; empty if there are none.
   const GridParts& FindParts(const Op& op) {
     const auto [place, is_new] = found_.try_emplace(SignatureOf(graph_, op));
     if (is_new) {
@@ -103,7 +103,8 @@ class Splitter {
             parts,       grid.Bytes(parts)};
   }
 
-  /// Refuses before anything is changed, with the smallest limit that would do for every op.
+  /// Returns the error before anything is changed, with the smallest limit that suffices for every
+  /// op.
   Status CheckAll() {
     int64_t smallest = 0;
     OpId worst = kNone;

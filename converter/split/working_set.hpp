@@ -1,5 +1,6 @@
-// Working sets bounded by splitting (docs/methods.md, C2, C3): what an op touches while it runs,
-// against the memory that it runs from. Not the arena's peak, which is another limit.
+// Bounds working sets by splitting ops (docs/methods.md, C2, C3). An op's working set is the bytes
+// that it touches while it runs; they must fit the memory that it runs from. The arena's peak is
+// another limit.
 #pragma once
 
 #include <array>
@@ -14,10 +15,10 @@
 
 namespace tenon::converter {
 
-/// Bytes that one op touches. A tensor that it reads twice counts once.
+/// The bytes that one op touches. A tensor that it reads twice counts once.
 struct WorkingSet {
   int64_t inputs = 0;   ///< activations
-  int64_t weights = 0;  ///< constants, where they are copied to where the op runs
+  int64_t weights = 0;  ///< constants, if they are copied to the memory that the op runs from
   int64_t outputs = 0;
   int64_t workspace = 0;  ///< of the kernel, once chosen
 
@@ -28,7 +29,7 @@ struct WorkingSet {
 struct WorkingSpace {
   std::string name;
   int64_t bytes = std::numeric_limits<int64_t>::max();
-  /// Constants are copied there before an op runs, and count; else it reads them where they are.
+  /// True: constants are copied there before an op runs, and count. False: ops read them in place.
   bool stages_constants = false;
 };
 
@@ -39,14 +40,14 @@ struct WorkingSetLimit {
   bool accumulate = true;
 };
 
-/// Usable bytes of the space that each kind of op runs from on its first unit.
+/// Returns the usable bytes of the space that each kind of op runs from on its first unit.
 [[nodiscard]] WorkingSetLimit WorkingSetLimitOf(const Board& board);
 
-/// The same limit for every kind of op.
+/// Returns the same limit for every kind of op.
 [[nodiscard]] WorkingSetLimit UniformLimit(int64_t bytes, bool stages_constants);
 
-/// False for ops that only rename memory (slice, concat, reshape, expand, copy): as views they
-/// touch nothing, and as copies they may move their bytes in any portions.
+/// Returns false for slice, concat, reshape, expand and copy: as views they touch no bytes, and as
+/// copies they may move bytes in pieces of any size.
 [[nodiscard]] bool HasWorkingSet(OpKind kind);
 
 [[nodiscard]] WorkingSet WorkingSetOf(const Graph& graph, const Op& op, bool counts_constants);
@@ -65,7 +66,7 @@ struct SplitRecord {
 struct SplitReport {
   std::vector<SplitRecord> splits;
   int64_t ops_split = 0;
-  int64_t parts = 0;  ///< that replaced them
+  int64_t parts = 0;  ///< ops that replaced them
 };
 
 /// Splits ops until each one's working set is within its limit. An op is cut along the batch if
@@ -74,14 +75,14 @@ struct SplitReport {
 /// channels are cut where nothing exact is nearly as cheap. Results stay bit-equal, but for such
 /// sums. Deterministic.
 ///
-/// Errors (kDoesNotFit): some op fits by no split that the board allows. Names the op that needs
-/// most, its bytes, the limit, and the smallest limit that would do for the whole graph. The graph
-/// is then as before.
+/// Errors (kDoesNotFit): no split that the board allows makes some op fit. The message names the op
+/// that needs most, its bytes, the limit, and the smallest limit that would do for the whole graph.
+/// The graph then stays unchanged.
 [[nodiscard]] Status SplitToWorkingSet(Graph& graph, const WorkingSetLimit& limit,
                                        SplitReport& report);
 
-/// The smallest limit (the same for every op) under which SplitToWorkingSet succeeds, in bytes;
-/// of `limit` everything but the bytes counts.
+/// Returns the smallest limit in bytes, the same for every op, under which SplitToWorkingSet
+/// succeeds. Everything in `limit` except its bytes applies.
 [[nodiscard]] int64_t SmallestWorkingSet(const Graph& graph, const WorkingSetLimit& limit);
 
 }  // namespace tenon::converter

@@ -9,13 +9,13 @@
 namespace tenon::converter {
 namespace {
 
-/// The least common multiple; one of them where that is no 32-bit number.
+/// Returns the least common multiple, or one of the arguments if that exceeds 32 bits.
 int32_t CommonMultiple(int32_t a, int32_t b) {
   const int64_t multiple = std::lcm(int64_t{a}, int64_t{b});
   return multiple <= std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(multiple) : a;
 }
 
-/// What starting an op costs, in bytes that are moved meanwhile (0.3 us at 100 GB/s).
+/// The cost of starting an op, in bytes that could be moved in that time (0.3 us at 100 GB/s).
 constexpr int64_t kStartBytes = 32 << 10;
 
 void AddPieces(const InputSplit& split, const std::vector<IndexRange>& ranges, int32_t size,
@@ -23,7 +23,7 @@ void AddPieces(const InputSplit& split, const std::vector<IndexRange>& ranges, i
   int32_t longest = 0;
   int64_t together = 0;
   for (const IndexRange& range : ranges) {
-    // The op itself has all of an input, also what no window of it reaches.
+    // The uncut op has all of an input, including what no window reaches.
     const int32_t length = ranges.size() == 1 ? size : InputRange(split, range, size).size();
     longest = std::max(longest, length);
     together += length;
@@ -151,7 +151,7 @@ int64_t WorkingSetGrid::BytesOf(const Choice& choice) const {
   return always + std::max(once, sum) + workspace_;
 }
 
-/// Bytes of the operand that all parts read or write.
+/// Returns the bytes of the operand that all parts together read or write.
 int64_t WorkingSetGrid::TrafficOf(size_t operand, const Choice& choice) const {
   Shape rest = operands_[operand].shape;
   int64_t traffic = operands_[operand].element_bytes;
@@ -234,8 +234,8 @@ std::optional<WorkingSetGrid::Choice> WorkingSetGrid::FindAlong(size_t axis, int
   return std::nullopt;
 }
 
-/// The cheapest grid; exact unless a quarter is saved. Of equal prices, more parts along the axes
-/// that are tried first: those come later.
+/// Returns the cheapest grid; an exact one unless another saves a quarter. Among equal prices takes
+/// more parts along the axes that are tried first, which are visited later.
 std::optional<WorkingSetGrid::Choice> WorkingSetGrid::FindCheapest(int64_t bytes) const {
   struct Best {
     Choice choice;

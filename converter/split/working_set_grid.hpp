@@ -1,5 +1,5 @@
-// All ways of cutting one op into a grid of parts, as arithmetic: nothing is built until the
-// cheapest grid that fits is known.
+// Computes the sizes and costs of all ways to cut one op into a grid of parts. Nothing is built
+// until the cheapest grid that fits is known.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ struct GridAxis {
   bool accumulates = false;    ///< input channels: parts make sums, not pieces
   int32_t axis = 0;            ///< of the output; none if `accumulates`
   int32_t extent = 0;
-  int32_t granularity = 1;  ///< of boundaries, the board's wishes included
+  int32_t granularity = 1;  ///< of boundaries; includes the board's requirements
 
-  /// A number of parts, and of each operand then, output last: the longest piece, and all pieces
-  /// together, which overlap where windows do. -1: not cut.
+  /// A number of parts and the resulting extents of each operand, output last: of the longest
+  /// piece, and of all pieces together, which overlap where windows do. -1: not cut.
   struct Option {
     int32_t parts = 1;
     std::vector<int32_t> longest;
     std::vector<int64_t> together;
   };
   std::vector<int32_t> operand_axes;  ///< cut of each operand, output last; -1: none
-  std::vector<Option> options;        ///< by parts, ascending, from 1
+  std::vector<Option> options;        ///< sorted by parts, ascending, from 1
 
   [[nodiscard]] std::vector<IndexRange> Ranges(int32_t parts) const {
     return EqualRanges(extent, granularity, parts);
@@ -45,26 +45,27 @@ class WorkingSetGrid {
   /// `op` must have a working set (HasWorkingSet).
   WorkingSetGrid(const Graph& graph, const Op& op, const WorkingSetLimit& limit);
 
-  /// In the order in which they are tried.
+  /// Returns the axes in the order in which they are tried.
   [[nodiscard]] const std::vector<GridAxis>& axes() const { return axes_; }
 
-  /// Parts per axis so that the largest part's working set is at most `bytes`; nothing if there is
-  /// no such grid within the board's number of parts.
+  /// Returns parts per axis so that the largest part's working set is at most `bytes`; none if no
+  /// such grid is within the board's number of parts.
   ///
-  /// Along the first single dimension that is enough, in as few parts as that takes, unless some
-  /// grid has two thirds of its price or less; the batch is taken at any price. Where no single
-  /// dimension is taken, the cheapest grid, with sums over input channels cut only where that saves
-  /// a quarter.
+  /// Chooses the first single dimension that suffices, in as few parts as possible, unless some
+  /// grid has two thirds of its price or less; the batch is chosen at any price. Where no single
+  /// dimension is chosen, takes the cheapest grid, with sums over input channels cut only where
+  /// that saves a quarter.
   [[nodiscard]] std::optional<GridParts> Find(int64_t bytes) const;
 
-  /// The working set of the largest part. `parts` are numbers that options have.
+  /// Returns the working set of the largest part. Every number of `parts` must be one of the
+  /// options.
   [[nodiscard]] int64_t Bytes(const GridParts& parts) const;
 
-  /// An estimate of what all parts together cost, in bytes moved: every part reads and writes its
-  /// own, sums are read again by the next part, and every start takes a fixed time.
+  /// Estimates the cost of all parts together, in bytes moved: every part reads and writes its
+  /// operands, the next part reads sums again, and every start takes a fixed time.
   [[nodiscard]] int64_t Price(const GridParts& parts) const;
 
-  /// The smallest `bytes` for which Find finds a grid.
+  /// Returns the smallest `bytes` for which Find finds a grid.
   [[nodiscard]] int64_t Smallest() const;
 
  private:

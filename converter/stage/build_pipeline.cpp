@@ -20,7 +20,7 @@ KernelChoiceOptions ChoiceOf(const PipelineOptions& options, const CostModel& co
   return choice;
 }
 
-/// What the cut needs to know, by op and unit.
+/// Collects the input of the cut search, by op and unit.
 class UnitTimes {
  public:
   UnitTimes(const Graph& graph, const PipelineOptions& options, const KernelChoiceOptions& choice)
@@ -43,14 +43,14 @@ class UnitTimes {
     return {};
   }
 
-  /// Of the op at `index` in the order.
+  /// Returns the time of the op at `index` in the order.
   [[nodiscard]] Picoseconds At(size_t index, const Op& op, const Unit& unit) const {
     for (const Mark& mark : marks_[index]) {
       if (mark.backend != unit.backend || !mark.CanRun()) continue;
       Op mapped = op;
       UseKernel(mapped, mark.backend, *mark.kernel);
       if (UnitFor(board_, mapped) != &unit) return kCannotRun;
-      // Most views cost nothing; which of them do is known when layouts are.
+      // Most views cost nothing; which ones do is known only after layouts are chosen.
       if (GetOpHostRow(op.kind).view != ViewKind::kNone) return 0;
       return mark.time.value_or(0);
     }
@@ -62,7 +62,7 @@ class UnitTimes {
   const Board& board_;
   const PipelineOptions& options_;
   const KernelChoiceOptions& choice_;
-  std::vector<std::vector<Mark>> marks_;  ///< by op in the order; kernel null: not to be had
+  std::vector<std::vector<Mark>> marks_;  ///< by op in the order; kernel null: not available
 };
 
 std::string UnitName(const Board& board, int32_t unit) {
@@ -134,7 +134,8 @@ class Builder {
     }
   }
 
-  /// Of what will really run: copies are there now, views are gone. Channels get their depths.
+  /// Simulates the steps that will run, with copies and without views, and sets the channels'
+  /// depths.
   Status PredictTimes() {
     const StagedGraph& staged = program_.staged;
     const auto model = MakeCostModel(board_, options_.profile, &staged.locations);
@@ -229,7 +230,7 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
   const std::vector<OpId> order = graph.OpOrder();
   size_t index = 0;
   const auto time = [&](OpId id, size_t unit) {
-    while (order[index] != id) ++index;  // asked for in order
+    while (order[index] != id) ++index;  // ops are requested in order
     const auto board_unit = static_cast<size_t>(units.board_unit[unit]);
     return times.At(index, graph.op(id), options.board().units[board_unit]);
   };

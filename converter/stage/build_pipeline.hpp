@@ -1,4 +1,4 @@
-// A model as a pipeline (docs/methods.md, M4, R1): stages on the board's units that work on
+// Makes a pipeline of a model (docs/methods.md, M4, R1): stages on the board's units that work on
 // successive inputs at the same time, and channels between them.
 #pragma once
 
@@ -18,7 +18,7 @@ struct PipelineOptions : ProgramOptions {
   ParallelOptions parallel;
   int32_t least_stages = 1;
   /// True: the cut chooses the unit of every op that is not pinned, among the backends that the
-  /// board's table lists for it. False: the table has chosen, the cut follows.
+  /// board's table lists for it. False: the table's choice is kept.
   bool choose_units = true;
   CutOptions cut = {};
   BoundaryOptions improve = {};
@@ -27,9 +27,9 @@ struct PipelineOptions : ProgramOptions {
 struct PipelineReport {
   struct Stage {
     std::string unit;
-    size_t ops = 0;  ///< that execute
+    size_t ops = 0;  ///< ops that execute
     Picoseconds time = 0;
-    int64_t arena_bytes = 0;  ///< its own
+    int64_t arena_bytes = 0;  ///< of the stage's own arena
   };
   struct Channel {
     int32_t from = 0;
@@ -50,23 +50,23 @@ struct PipelineProgram {
   StagedGraph staged;
   StageArenas arenas;
   Schedule schedule;                      ///< worker i is stage i
-  std::vector<std::string> worker_names;  ///< of the units
+  std::vector<std::string> worker_names;  ///< names of the units
   std::vector<MappedOp> mapping;
   std::vector<PassReport> passes;
   PipelineReport report;
 
-  /// Borrows from this.
+  /// Returns a view that borrows from this object.
   [[nodiscard]] ProgramToEmit ToEmit() const;
 };
 
-/// `graph` is canonical (fused), without kernels. Errors: kInput, kUsage as ChooseKernels; kUsage,
-/// a board on which no pipeline can be made, or a mapping that leaves too few stages for its
-/// changes of backend. Deterministic.
+/// Builds a pipeline from `graph`, which is canonical (fused), without kernels. Errors: kInput,
+/// kUsage as ChooseKernels; kUsage if the board allows no pipeline, or if the mapping changes
+/// backend more often than the number of stages allows. Deterministic.
 [[nodiscard]] Result<PipelineProgram> BuildPipeline(const Graph& graph,
                                                     const PipelineOptions& options);
 
-/// The same with the cut given: the stage of every op (by OpId) and the unit of every stage (index
-/// into Board::units). Elements of ops that are not there are ignored.
+/// Builds a pipeline from a given cut: the stage of every op (by OpId) and the unit of every stage
+/// (index into Board::units). Elements for ops that do not exist are ignored.
 [[nodiscard]] Result<PipelineProgram> BuildPipelineFromCut(
     const Graph& graph, const PipelineOptions& options, const std::vector<int32_t>& stage_of_op,
     const std::vector<int32_t>& unit_of_stage);

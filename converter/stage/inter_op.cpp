@@ -12,7 +12,7 @@
 namespace tenon::converter {
 namespace {
 
-/// The board with a unit for every core. `first_core`: where they begin.
+/// Returns the board with a unit for every core. `first_core`: index of the first one.
 Board WithCores(const Board& board, const Unit& cpu, int threads, int32_t& first_core) {
   Board cores = board;
   cores.units.clear();
@@ -34,7 +34,7 @@ Board WithCores(const Board& board, const Unit& cpu, int threads, int32_t& first
   return cores;
 }
 
-/// With the kernels of the whole board: which core runs an op makes no difference to them.
+/// Chooses kernels for the whole board, since they do not depend on which core runs an op.
 Result<Locations> LowerForCores(const ProgramOptions& options, Graph& graph) {
   const auto costs = MakeCostModel(options.board(), options.profile);
   LowerOptions lower;
@@ -45,12 +45,12 @@ Result<Locations> LowerForCores(const ProgramOptions& options, Graph& graph) {
   return std::move(lowered.locations);
 }
 
-/// Units of the board with cores, by OpId; and the order of the graph becomes that of the starts.
+/// Returns units of the board with cores, by OpId, and orders the graph by the ops' starts.
 std::vector<int32_t> DealOut(const Board& board, const CostModel& model, int32_t first_core,
                              int32_t cores, InterOpProgram& result) {
   const OrderProblem problem = MakeOrderProblem(result.graph, result.locations);
   std::vector<CoreTask> tasks;
-  std::vector<int32_t> unit_of_worker;  // devices behind the cores
+  std::vector<int32_t> unit_of_worker;  // devices follow the cores
   for (int32_t core = 0; core < cores; ++core) unit_of_worker.push_back(first_core + core);
   for (size_t i = 0; i < problem.steps.size(); ++i) {
     const Op& op = result.graph.op(problem.steps[i]);
@@ -85,7 +85,7 @@ std::vector<int32_t> DealOut(const Board& board, const CostModel& model, int32_t
   return unit_of_op;
 }
 
-/// The makespan when every wait for another worker takes as long as waking a thread does.
+/// Returns the makespan if every wait for another worker takes as long as waking a thread.
 Result<Picoseconds> LatencyWithWaits(const ScheduledProgram& scheduled, size_t& waits) {
   SimulatedProgram program = scheduled.program;
   waits = 0;

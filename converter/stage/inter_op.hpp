@@ -1,4 +1,5 @@
-// A model as a program whose ops run beside each other on the cores of a CPU (docs/methods.md, P1).
+// Makes a program of a model whose ops run concurrently on the cores of a CPU (docs/methods.md,
+// P1).
 #pragma once
 
 #include <string>
@@ -15,17 +16,19 @@ struct InterOpProgram {
   Locations locations;
   ScheduledProgram program;
   std::vector<std::string> worker_names;
-  Picoseconds latency = 0;  ///< simulated, with what waiting for another thread costs
-  size_t waits = 0;         ///< of one worker for another, per inference
+  Picoseconds latency = 0;  ///< simulated, including the cost of waits between threads
+  size_t waits = 0;         ///< waits of one worker for another, per inference
 
-  /// Borrows from this. The program is called "inter" and is of mode sequential.
+  /// Returns a view that borrows from this object. The program is called "inter" and is of mode
+  /// sequential.
   [[nodiscard]] ProgramToEmit ToEmit() const;
 };
 
-/// `graph` is canonical, without kernels. The ops of the CPU go to cores by AssignCores; addresses,
-/// waits and the order on each are MakeSchedule's, on a board whose CPU is as many units. Errors:
-/// those of ChooseKernels and MakeSchedule; kUsage, a board without a CPU. `threads`: cores, at
-/// most what the plan's workers leave beside devices. Deterministic.
+/// Builds the program from `graph`, which is canonical, without kernels. AssignCores gives the
+/// CPU's ops to cores; MakeSchedule finds offsets, waits and each core's order, on a board on which
+/// every core is a unit. Errors: those of ChooseKernels and MakeSchedule; kUsage, a board without a
+/// CPU. `threads`: the number of cores, at most the plan's limit of workers less those of devices.
+/// Deterministic.
 [[nodiscard]] Result<InterOpProgram> BuildInterOp(const Graph& graph, const ProgramOptions& options,
                                                   int threads, ScheduleOptions schedule);
 

@@ -1,5 +1,4 @@
-// What every program of a plan is made with, and what its programs for several threads and devices
-// are made with beside that.
+// Options of every program of a plan, and further ones of programs for several threads and devices.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +11,14 @@
 namespace tenon::converter {
 
 struct ProgramOptions {
-  /// With the board that the program is for; costs are filled in where kernels are chosen.
+  /// Includes the program's board; costs are filled in where kernels are chosen.
   KernelChoiceOptions kernels;
-  const Profile* profile = nullptr;  ///< measured costs; null: the board's figures
+  const Profile* profile = nullptr;  ///< measured costs; null: costs come from the board
   bool fallback = false;             ///< ops on devices get a CPU kernel for the same operands too
   ArenaOptions arena;
 
   [[nodiscard]] const Board& board() const { return *kernels.board; }
-  /// How kernels are chosen where ops cost what `model` says.
+  /// Returns the options for choosing kernels with the costs of `model`.
   [[nodiscard]] KernelChoiceOptions KernelsWith(const CostModel& model) const {
     KernelChoiceOptions choice = kernels;
     choice.costs = &model;
@@ -29,8 +28,8 @@ struct ProgramOptions {
 
 struct ParallelOptions {
   ParallelMode mode = ParallelMode::kAuto;
-  int threads = 1;            ///< of the CPU, that a run may use in all
-  int32_t channel_depth = 0;  ///< of a pipeline's channels; 0: from the stages' times
+  int threads = 1;            ///< CPU threads that a run may use in total
+  int32_t channel_depth = 0;  ///< slots of a pipeline's channels; 0: chosen from the stages' times
   int32_t most_stages = 8;    ///< of a pipeline
 };
 

@@ -37,12 +37,12 @@ class StagePlanner {
   }
 
  private:
-  /// What is known of a storage beside its place.
+  /// The uses of a storage.
   struct Use {
     int32_t writer = -1;       ///< stage
     int32_t last_reader = -1;  ///< stage, at least `writer`
     bool is_input = false;
-    bool is_kept = false;  ///< some segment must find it again as it was
+    bool is_kept = false;  ///< some segment needs it unchanged to run again
   };
 
   ArenaPlan& plan() { return result_.plan; }
@@ -59,7 +59,7 @@ class StagePlanner {
     }
   }
 
-  /// The storage of a tensor that is no constant.
+  /// Returns the storage of a tensor that is no constant.
   size_t StorageOf(TensorId id) {
     const TensorId root = locations_.at(id).root;
     const auto found = storage_of_root_.find(root);
@@ -97,7 +97,8 @@ class StagePlanner {
       Use& use = uses_.emplace_back();
       use.writer = use.last_reader = StageOf(step);
     }
-    // Ports are the caller's before and after a stage's steps; what nobody touches is stage 0's.
+    // Ports belong to the caller before and after a stage's steps; untouched ones belong to stage
+    // 0.
     for (const bool output : {false, true}) {
       for (const Graph::Port& port : output ? graph_.outputs() : graph_.inputs()) {
         if (IsConstant(port.tensor)) continue;
@@ -159,7 +160,7 @@ class StagePlanner {
     return uses_[storage].writer == uses_[storage].last_reader;
   }
 
-  /// Lets outputs take over inputs that die there, inside a stage.
+  /// Inside a stage, lets outputs take over inputs that they use last.
   void HandOver() {
     if (!options_.in_place) return;
     const auto storage_of = [&](TensorId id) { return StorageOf(id); };
@@ -203,7 +204,7 @@ class StagePlanner {
       for (const size_t i : storages) {
         plan().storages[i].arena = channel.arena;
         plan().storages[i].offset = arena.bytes;
-        // What is empty has an address of the arena too.
+        // Empty storages have an address in the arena too.
         arena.bytes += PaddedBytes(std::max<int64_t>(plan().storages[i].bytes, 1));
         AddWritten(plan().storages[i].root, channel);
       }
@@ -213,7 +214,7 @@ class StagePlanner {
     }
   }
 
-  /// The tensors on `root` as ops write them.
+  /// Adds the tensors on `root` that ops write.
   void AddWritten(TensorId root, PlannedChannel& channel) const {
     for (const OpId id : staged_.steps) {
       for (const TensorId output : graph_.op(id).outputs) {

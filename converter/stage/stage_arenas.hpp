@@ -1,5 +1,5 @@
-// Where the tensors of a pipeline lie: what one stage works on in an arena of its own, what stages
-// hand on in rings, so that no two stages ever share a byte but through a channel.
+// Places the tensors of a pipeline: those of one stage in an arena of its own, those passed between
+// stages in rings, so that stages share bytes only through channels.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace tenon::converter {
 
 struct StageArenas {
-  /// Arenas: one per stage that keeps something to itself, then one per channel, whose slots are
-  /// still 1. `bytes` is the sum of all arenas, each slot counted.
+  /// Arenas: one per stage that has tensors of its own, then one per channel, whose slots are still
+  /// 1. `bytes` is the sum of all arenas, each slot counted.
   ArenaPlan plan;
   /// One per pair of the stage that writes and the last that reads, in that order.
   std::vector<PlannedChannel> channels;
   std::vector<int32_t> arena_of_stage;  ///< or -1
 };
 
-/// What a device's segment with fall-back kernels reads stays as it is until the segment ends, so
-/// that it can be run again; its ops share a workspace for that. In a stage's own arena storages
-/// share bytes when they are not alive together, as in a program of one stage; only inputs of the
-/// graph are never overwritten in place, since they may be the caller's memory. In a ring each
-/// storage has its own bytes.
+/// Plans the arenas. What a device's segment with fall-back kernels reads stays unchanged until the
+/// segment ends, so that the segment can be run again; its ops share a workspace for that. In a
+/// stage's own arena, storages that are not alive together share bytes; only inputs of the graph
+/// are never overwritten in place, since they may be the caller's memory. In a ring each storage
+/// has its own bytes.
 [[nodiscard]] StageArenas PlanStageArenas(const StagedGraph& staged, int32_t stages,
                                           const ArenaOptions& options);
 

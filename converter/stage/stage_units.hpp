@@ -1,4 +1,4 @@
-// The units of a board as a pipeline's stages use them, and what a graph's ops take there.
+// Finds the units of a board that a pipeline's stages can use, and the ops' times on them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tenon::converter {
 
-/// What the host takes to hand an input from one stage's thread to the next one's.
+/// The host's time to pass an input from one stage's thread to the next one's.
 inline constexpr double kHandOverMicroseconds = 10;
 
 struct PipelineUnits {
@@ -19,15 +19,16 @@ struct PipelineUnits {
   std::vector<StageUnit> costs;     ///< by unit
 };
 
-/// Every core of a CPU (as many as `threads`, and as the board's unit has) and every other unit
-/// that runs ops is one. Errors (kUsage): units that run ops from different memories, or with more
-/// memory behind it: stages hand over through one memory only.
+/// Returns as units every core of a CPU (at most `threads`, and at most the board's number) and
+/// every other unit that runs ops. Errors (kUsage): units run ops from different memories, or from
+/// one backed by slow memory, since stages communicate through one memory only.
 [[nodiscard]] Result<PipelineUnits> UnitsOfPipeline(const Board& board, int threads);
 
-/// Time of an op on a unit of PipelineUnits, or kCannotRun.
+/// Returns the time of an op on a unit of PipelineUnits, or kCannotRun.
 using TimeOnUnit = std::function<Picoseconds(OpId op, size_t unit)>;
 
-/// `steps` in order. With locations, what crosses are whole storages; without, tensors.
+/// Makes the problem of `steps` in this order. With locations, whole storages cross stages;
+/// without, tensors.
 [[nodiscard]] StageProblem MakeStageProblem(const Graph& graph, const Locations* locations,
                                             const std::vector<OpId>& steps,
                                             const PipelineUnits& units, const TimeOnUnit& time);

@@ -107,7 +107,8 @@ class Placer {
   }
   [[nodiscard]] TensorId RootOf(TensorId id) const { return result_.locations.at(id).root; }
 
-  /// What the caller touches belongs to one stage. That of an input is the first that reads it.
+  /// Lets only one stage touch each of the caller's tensors; for an input it is the first that
+  /// reads it.
   Status CopyPorts() {
     const std::vector<OpId> order = graph_.OpOrder();
     for (const Graph::Port& port : graph_.inputs()) {
@@ -134,8 +135,8 @@ class Placer {
     return {};
   }
 
-  /// A copy from one stage to the next was given the backend of one of them. In its own stage it
-  /// must not stand between ops of the other, which would be started twice for that.
+  /// A copy from one stage to the next has the backend of one of them. In its own stage it must not
+  /// be between ops of another backend, which would then be started twice.
   void TakeBackendOfStage(OpId id) {
     if (OpAt(id).kind != OpKind::kCopy || IsElided(id)) return;
     const std::string& name = BackendOf(StageOf(id));
@@ -190,7 +191,7 @@ class Placer {
                                                             {of}, Attributes(), {name}));
     const TensorId made = OpAt(copy).outputs[0];
     graph_.MutableTensor(made).layout = graph_.tensor(of).layout;
-    // Some op of the stage that touches the same, for its backend.
+    // An op of the stage that touches the same tensor, which gives the backend.
     OpId neighbour = kNone;
     for (const OpId id : order) {
       if (StageOf(id) == stage && !IsElided(id) && Reads(id, RootOf(of))) neighbour = id;
@@ -206,7 +207,7 @@ class Placer {
     return made;
   }
 
-  /// The op before which what `id` holds is first complete.
+  /// Returns the op before which the value of `id` is first complete.
   [[nodiscard]] OpId AfterProducer(TensorId id) const {
     const std::vector<OpId> order = graph_.OpOrder();
     const OpId producer = graph_.tensor(id).producer;

@@ -11,8 +11,8 @@
 namespace tenon::converter {
 
 /// Guarantees: the order runs stage by stage and no op reads what a later stage writes; every
-/// storage is written in one stage only; what the caller hands in or takes out is touched by one
-/// stage only (others read copies); what crosses stages is a storage that nobody but ops touch.
+/// storage is written in one stage only; the caller's inputs and outputs are touched by one stage
+/// only (others read copies); storages that cross stages are touched by ops only.
 struct StagedGraph {
   Graph graph;
   Locations locations;
@@ -21,9 +21,10 @@ struct StagedGraph {
 };
 
 /// Requires: kernels chosen, layouts assigned. `stage_of_op` is -1 or missing for ops that passes
-/// have inserted since the cut: they go where their backend is (`backend_of_stage`), with what they
-/// read rather than with what reads them. Finds the locations and steps and inserts copies of ports
-/// that several stages would touch. Errors (kInternal): values that go backwards.
+/// have inserted since the cut: they go to a stage of their backend (`backend_of_stage`),
+/// preferably that of their inputs rather than of their readers. Finds the locations and steps and
+/// inserts copies of ports that several stages would touch. Errors (kInternal): an op reads what a
+/// later stage writes.
 [[nodiscard]] Status PlaceInStages(StagedGraph& staged,
                                    const std::vector<std::string>& backend_of_stage,
                                    PassReport& report);
