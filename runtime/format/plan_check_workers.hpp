@@ -57,7 +57,7 @@ struct ProgramCheck : CheckedProgram {
   [[nodiscard]] uint32_t Done(uint32_t op) const { return ClockOf(op)[worker[op]] + 1; }
   /// True if `before` is done before `after` starts, in whatever way the workers run.
   [[nodiscard]] bool HappensBefore(uint32_t before, uint32_t after) const;
-  /// Its place among its worker's steps.
+  /// Returns the op's place among its worker's steps.
   [[nodiscard]] size_t StepOf(uint32_t op) const {
     return ClockOf(op)[worker[op]] - (kFirstStep - 1);
   }
