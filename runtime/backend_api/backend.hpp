@@ -1,4 +1,4 @@
-// A backend: a name and an ordered kernel table.
+// Defines a backend: a name and an ordered kernel table.
 #pragma once
 
 #include "runtime/backend_api/device.hpp"

@@ -50,7 +50,7 @@ struct DeviceApi {
   Status (*open_queue)(void* device, Span<const ArenaMemory> arenas, void** queue);
   void (*close_queue)(void* queue);  ///< drains first
 
-  /// A segment begins.
+  /// Begins a segment.
   Status (*start)(void* queue);
   /// The host has written `tensor`; kernels enqueued from here on see that. `actual` stays
   /// unchanged until the work enqueued so far is done.
@@ -67,8 +67,8 @@ struct DeviceApi {
   /// Waits until nothing is enqueued any more. Same errors.
   Status (*drain)(void* queue, Deadline deadline);
 
-  /// Bytes that a queue holds beside the session's arenas (copies of arenas on devices with
-  /// memory of their own), for memory reports. May be null.
+  /// Returns the bytes that a queue holds besides the session's arenas (copies of arenas on devices
+  /// with memory of their own), for memory reports. May be null.
   size_t (*held_bytes)(const void* queue);
 };
 

@@ -1,4 +1,4 @@
-// What a kernel is: a named way to execute one op, and how it is called.
+// Defines kernels, which are named ways to execute one op, and how they are called.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tenon {
 
-/// Every workspace starts at a multiple of this.
+/// Every workspace starts at a multiple of this many bytes.
 inline constexpr int kWorkspaceAlignment = 16;
 
 /// One execution. `op` operands have data; `workspace` is at least what the plan states.

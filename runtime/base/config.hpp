@@ -1,4 +1,4 @@
-// What a build of the runtime leaves out.
+// Constants that say what a build of the runtime leaves out.
 #pragma once
 
 namespace tenon {

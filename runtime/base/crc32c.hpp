@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-/// CRC-32C of `size` bytes; pass an earlier result as `crc` to go on with a longer message.
+/// Returns the CRC-32C of `size` bytes; pass an earlier result as `crc` to go on with a longer
+/// message.
 [[nodiscard]] uint32_t Crc32c(const void* data, size_t size, uint32_t crc = 0);
 
 }  // namespace tenon

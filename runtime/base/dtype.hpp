@@ -25,12 +25,12 @@ inline constexpr int kDTypeCount = 13;
 
 [[nodiscard]] constexpr bool IsValidDType(int value) { return value >= 0 && value < kDTypeCount; }
 
-// Not inside the functions: there, a look-up copies them to the stack first.
+// The tables are not inside the functions, where a look-up would first copy them to the stack.
 inline constexpr int8_t kDTypeBytes[kDTypeCount] = {4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1};
 inline constexpr char kDTypeNames[kDTypeCount][5] = {
     "f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool"};
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 [[nodiscard]] constexpr int DTypeBytes(DType dtype) {
   return kDTypeBytes[static_cast<size_t>(dtype)];
 }

@@ -1,4 +1,4 @@
-// The constant text of an error, or without words its number.
+// The constant text of an error, or its number in a build without message texts.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Message {
   const char* text_ = nullptr;
 };
 
-/// Why something is not supported, as predicates of kernels answer: null for "it is".
+/// Says why something is not supported, as kernels' predicates return it; null if it is supported.
 using Reason = const char*;
 
 #else

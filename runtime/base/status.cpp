@@ -35,7 +35,7 @@ const char* StatusCodeText(StatusCode code) {
 
 namespace {
 
-/// Appends to a fixed buffer and keeps room for the final NUL.
+/// Appends to a fixed buffer and keeps one byte for the final NUL.
 class Writer {
  public:
   explicit Writer(Span<char> buffer) : buffer_(buffer) {}

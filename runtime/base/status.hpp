@@ -50,7 +50,7 @@ class [[nodiscard]] Status {
   /// The same error of op number `op`, for builds without words; the others have its name.
   [[nodiscard]] const Status& AtOp(size_t /*op*/) const { return *this; }
 
-  /// The same error with another code: where it is another's fault than it seemed.
+  /// Returns the same error with another code, for callers that know better whose fault it is.
   [[nodiscard]] Status As(StatusCode code) const;
 
   [[nodiscard]] constexpr bool ok() const { return code_ == StatusCode::kOk; }
@@ -74,7 +74,7 @@ class [[nodiscard]] Status {
   int64_t arguments_[3] = {};
 };
 
-/// Status(...) in a function of its own: there are hundreds of errors, all of them rare.
+/// Calls Status(...) out of line, since there are hundreds of errors and all are rare.
 [[nodiscard]] Status MakeError(StatusCode code, Message message, int64_t a = 0, int64_t b = 0,
                                int64_t c = 0);
 

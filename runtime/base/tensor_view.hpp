@@ -1,4 +1,4 @@
-// What a kernel sees of a tensor.
+// Describes a tensor to a kernel.
 #pragma once
 
 #include "runtime/base/dtype.hpp"

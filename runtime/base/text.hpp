@@ -1,4 +1,4 @@
-// Comparing names without a C library: firmware has none beyond mem*.
+// Compares names without a C library, of which firmware has only the mem* functions.
 #pragma once
 
 namespace tenon {

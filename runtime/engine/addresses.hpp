@@ -25,9 +25,9 @@ class Addresses {
   /// Errors: kInvalidArgument (an arena null or misaligned), kOutOfMemory (state too small).
   Status Open(const LoadedPlan& plan, const ArenaMemory* arenas, Span<uint8_t> state);
 
-  /// By tensor: where the host has it.
+  /// Returns, by tensor, where the host has it.
   [[nodiscard]] const TensorView* host() const { return host_.data(); }
-  /// By tensor: where the plan puts it, whatever the caller has bound. What devices are told.
+  /// Returns, by tensor, where the plan puts it whatever is bound; devices are told this.
   [[nodiscard]] const TensorView* planned() const { return planned_.data(); }
   [[nodiscard]] Span<const ArenaMemory> arenas() const { return arenas_; }
 

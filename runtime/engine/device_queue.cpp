@@ -14,7 +14,7 @@ Status DeviceQueue::Open(const DeviceApi& api, void* device, Span<const ArenaMem
 
 bool DeviceQueue::Close() {
   if (queue_ == nullptr) return true;
-  // Closing waits for the device, for ever if it never answers.
+  // Closing waits for the device, forever if it never answers.
   if (!TryToQuieten()) return false;
   api_->close_queue(queue_);
   queue_ = nullptr;

@@ -29,7 +29,7 @@ class DeviceQueue {
   [[nodiscard]] void* queue() const { return queue_; }
   [[nodiscard]] size_t HeldBytes() const;
 
-  /// A run begins. The device is not busy.
+  /// Begins a run. The device must not be busy.
   void Reset();
   /// True if nothing can be enqueued any more, whatever the device does.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
@@ -41,7 +41,7 @@ class DeviceQueue {
   /// `step` has been enqueued last. With `tensor.planned` null: only the moment counts.
   Status AddSignal(const SharedTensor& tensor, size_t step);
   Status Submit();
-  /// Steps below `steps` are being enqueued.
+  /// Notes that the steps below `steps` are being enqueued.
   void SetEnqueued(size_t steps) {
     enqueued_ = steps;
     is_idle_ = false;
@@ -51,7 +51,7 @@ class DeviceQueue {
   [[nodiscard]] size_t done() const {
     return first_ != end_ && signals_[first_].step < done_ ? signals_[first_].step : done_;
   }
-  /// Steps below `steps` were not the device's, and are done.
+  /// Notes that the steps below `steps` were not the device's and are done.
   void SkipTo(size_t steps) { done_ = steps; }
   /// Waits until `step` is done, and for every signal up to it.
   Status WaitFor(size_t step, Deadline deadline);

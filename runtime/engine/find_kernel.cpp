@@ -25,7 +25,7 @@ Status CheckInPlace(const KernelQuery& query, const KernelEntry& kernel) {
   return OkStatus();
 }
 
-/// That this kernel runs the op as the plan has it.
+/// Checks that this kernel can run the op as the plan describes it.
 [[gnu::noinline]] Status CheckKernel(const KernelQuery& query, const KernelEntry& kernel) {
   if constexpr (!kHasWorkers) {
     TENON_ENSURE(kernel.load == nullptr && kernel.open == nullptr, kUnsupported,
@@ -45,7 +45,7 @@ Status CheckOperands(const KernelQuery& query, const OpRow& row) {
   return status.ok() ? status : status.As(StatusCode::kCorruptPlan);
 }
 
-/// Of an op that none of the kernels at hand runs.
+/// Returns the error for an op that no available kernel can run.
 Status NoKernel(const KernelQuery& query) {
   return Status(StatusCode::kUnsupported,
                 "no kernel of this program runs the op; the plan is for board '{s}': convert the "

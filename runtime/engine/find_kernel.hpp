@@ -1,4 +1,4 @@
-// Which kernel executes an op of a plan.
+// Chooses the kernel that executes an op of a plan.
 #pragma once
 
 #include "runtime/backend_api/kernel.hpp"
@@ -26,7 +26,7 @@ struct KernelQuery {
 /// op's rule or kernels refuse), kUnsupported (no kernel for the op), the kernel's own refusal.
 Status ChooseKernel(const KernelQuery& query, const KernelList& kernels, size_t* chosen);
 
-/// That a workspace (an index of a tensor in an arena, or -1: none) starts where kernels want it.
+/// Checks that a workspace (a tensor's index in an arena; -1: none) is aligned as kernels need it.
 Status CheckWorkspace(const ProgramView& program, int32_t workspace);
 
 }  // namespace tenon

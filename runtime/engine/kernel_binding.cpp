@@ -1,4 +1,4 @@
-// How a loaded plan's ops come to their kernels.
+// Binds a loaded plan's ops to their kernels.
 #include "runtime/engine/find_kernel.hpp"
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/format/rank_set.hpp"

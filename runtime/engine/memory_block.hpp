@@ -24,7 +24,7 @@ class MemoryBlock {
   }
 
  private:
-  // One copy for all types.
+  // One function serves all types.
   [[nodiscard, gnu::noinline]] void* TakeBytes(size_t count, size_t size, size_t alignment) {
     const auto address = reinterpret_cast<uintptr_t>(memory_.data()) + used_;
     const size_t padding = (0 - address) & (alignment - 1);

@@ -15,7 +15,7 @@ namespace tenon {
 /// `port` is below PortCount.
 [[nodiscard]] PortInfo PortAt(const ProgramView& program, size_t port);
 
-/// Bytes that a session needs for the arena. Only after CheckArenas.
+/// Returns the bytes that a session needs for the arena. Call it only after CheckArenas.
 [[nodiscard]] inline size_t BytesOf(const ArenaInfo& arena) {
   // Firmware takes no rings: no division is linked for them.
   return static_cast<size_t>(kHasDevices ? ArenaBytes(arena) : arena.bytes);

@@ -1,4 +1,4 @@
-// What one run is given beside its inputs, and how it tells what it had to work around.
+// What a run is given besides its inputs, and how it reports what it had to work around.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct OpTimer {
 
 struct RunOptions {
   const OpTimer* timer = nullptr;
-  /// No wait for a device lasts beyond it.
+  /// No wait for a device lasts beyond this moment.
   Deadline deadline = kNoDeadline;
 };
 

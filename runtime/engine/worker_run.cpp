@@ -72,7 +72,7 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
   return OpenKernels();
 }
 
-/// The rest of this object's life is spent without the device. The reason, if that cannot be.
+/// Gives up the device for the rest of this object's life. Returns `reason` if it cannot.
 Status WorkerRun::GiveUpDevice(const Status& reason) {
   if (!HasFallback()) return reason;
   unusable_ = reason;

@@ -1,4 +1,4 @@
-// The plan check's outside: scratch, budget, and the order in which the parts run.
+// The plan check's entry points, which set up scratch and budget and run the parts in order.
 #include "runtime/format/plan_check.hpp"
 
 #include <initializer_list>

@@ -1,4 +1,4 @@
-// The plan check: proves that executing an opened plan can touch only what it should.
+// The plan check proves that executing an opened plan can touch only what it should.
 #pragma once
 
 #include <cstddef>

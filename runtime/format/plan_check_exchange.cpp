@@ -20,7 +20,7 @@ bool IsForeign(const ProgramCheck& check, const DeviceSegment& segment, uint32_t
          check.program.segment(check.segment[op]).backend != segment.info.backend;
 }
 
-/// Consecutive steps of one worker, of which only the first waits.
+/// Checks that the ops are consecutive steps of one worker, of which only the first waits.
 bool CheckShape(const ProgramCheck& check, const DeviceSegment& segment) {
   const Span<const uint32_t> ops = segment.info.ops;
   const size_t first = check.StepOf(ops[0]);
@@ -37,7 +37,7 @@ bool CheckShape(const ProgramCheck& check, const DeviceSegment& segment) {
   return true;
 }
 
-/// Calls `visit(tensor)` for every tensor that a foreigner writes and the segment reads.
+/// Calls `visit(tensor)` for every tensor that others write (IsForeign) and the segment reads.
 template <typename Visit>
 void ForEachForeignWrite(ProgramCheck& check, const DeviceSegment& segment, const Visit& visit) {
   for (const uint32_t op : segment.info.ops) {
@@ -61,7 +61,7 @@ void ForEachForeignWrite(ProgramCheck& check, const DeviceSegment& segment, cons
   }
 }
 
-/// True if a foreigner writes just this tensor and is done before the segment starts.
+/// True if a foreign writer fills exactly this tensor and is done before the segment starts.
 bool IsWrittenBefore(ProgramCheck& check, const DeviceSegment& segment, uint32_t tensor) {
   const uint32_t storage = check.program.tensor(tensor).storage;
   for (uint32_t i = check.access_begin[storage]; i < check.reader_begin[storage]; ++i) {

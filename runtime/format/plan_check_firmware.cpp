@@ -1,4 +1,4 @@
-// The plan check of firmware: one worker, which runs the first program's ops on the CPU.
+// The plan check of firmware, where one worker runs the first program's ops on the CPU.
 //
 // Order is then the place in the worker's list; there are no clocks, no waits, no channels, and
 // nothing that segments could say. Everything else is checked as in other builds, by the same code

@@ -14,7 +14,7 @@ constexpr PlanBytes kMaxArenaBytes = PlanBytes{1} << (8 * sizeof(PlanBytes) - 2)
 
 bool IsPowerOfTwo(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-/// What a storage lies in.
+/// The arena or section in which a storage lies.
 struct Home {
   PlanBytes bytes;
   uint32_t alignment;  ///< 0: it is in no arena and no section

@@ -44,7 +44,7 @@ bool CheckWaits(const ProgramCheck& check) {
   return check.reporter.count() == before;
 }
 
-/// Takes over what `op` has seen once it is done.
+/// Merges into a clock what is known to be done once `op` is done.
 void Join(const ProgramCheck& check, uint32_t op, uint32_t* clock) {
   for (size_t v = 0; v < check.workers; ++v) {
     const uint32_t seen = v == check.worker[op] ? check.Done(op) : check.ClockOf(op)[v];

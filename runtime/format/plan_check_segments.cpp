@@ -1,4 +1,4 @@
-// Plan check, part 5: segments wait for each other in no circle.
+// Plan check, part 5: shows that no segments wait for each other in a cycle.
 #include "runtime/format/plan_check_workers.hpp"
 #include "runtime/format/region.hpp"
 

@@ -1,4 +1,4 @@
-// What the parts of the plan check share.
+// Implements what the parts of the plan check share.
 #include "runtime/format/plan_check_state.hpp"
 
 namespace tenon::plan_check {

@@ -75,7 +75,8 @@ struct CheckedProgram {
       FailAt(message, a);
     }
   }
-  /// Takes one comparison off the budget; false, and reported once, when there is none left.
+  /// Subtracts a comparison from the budget; when none is left, reports that once and returns
+  /// false.
   bool Spend();
 
   [[nodiscard]] StorageInfo StorageOf(uint32_t tensor) const {

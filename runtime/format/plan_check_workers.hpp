@@ -53,11 +53,11 @@ struct ProgramCheck : CheckedProgram {
   uint32_t* arena_channel = nullptr;   ///< per arena: 1 + the channel whose ring it is, or 0
 
   [[nodiscard]] uint32_t* ClockOf(uint32_t op) const { return clock + op * workers; }
-  /// What a clock shows of op's worker once op is done.
+  /// Returns the value that a clock has for op's worker once op is done.
   [[nodiscard]] uint32_t Done(uint32_t op) const { return ClockOf(op)[worker[op]] + 1; }
   /// True if `before` is done before `after` starts, in whatever way the workers run.
   [[nodiscard]] bool HappensBefore(uint32_t before, uint32_t after) const;
-  /// Its place among its worker's steps.
+  /// Returns the op's place among its worker's steps.
   [[nodiscard]] size_t StepOf(uint32_t op) const {
     return ClockOf(op)[worker[op]] - (kFirstStep - 1);
   }
@@ -72,22 +72,24 @@ struct ProgramCheck : CheckedProgram {
 /// True if two tensors of one storage may have bytes in common.
 [[nodiscard]] bool SharesBytes(const ProgramCheck& check, uint32_t a, uint32_t b);
 
-/// Indices and references of segments and stages. False if the other parts cannot trust them.
+/// Checks indices and references of segments and stages. False if the other parts cannot trust
+/// them.
 bool CheckSegmentIndices(ProgramCheck& check);
-/// Steps, waits, deadlocks; fills clock, position and worker. False if there is no valid order.
+/// Checks steps, waits and deadlocks; fills clock, position and worker. False if there is no valid
+/// order.
 bool CheckOrder(ProgramCheck& check);
-/// Writers and readers of each storage; fills accesses, first_clock and last_clock.
+/// Checks the writers and readers of each storage; fills accesses, first_clock and last_clock.
 void CheckStorages(ProgramCheck& check);
-/// Storages that share bytes of an arena.
+/// Checks that storages that share bytes of an arena take turns.
 void CheckOccupancy(ProgramCheck& check);
-/// Segments are acyclic.
+/// Checks that segments are acyclic.
 void CheckSegments(ProgramCheck& check);
-/// Segments of devices are whole, and list what they exchange with others.
+/// Checks that segments of devices are whole and list what they exchange with others.
 void CheckExchange(ProgramCheck& check);
 /// What names stages and channels is in range and as the mode wants it. False if the order of steps
 /// cannot be found from it.
 bool CheckStages(ProgramCheck& check);
-/// Stages share no bytes but in channels.
+/// Checks that stages share no bytes except in channels.
 void CheckChannels(ProgramCheck& check);
 
 }  // namespace tenon::plan_check

@@ -1,4 +1,4 @@
-// PlanView::Open: what has to hold before any field of a plan may be read.
+// PlanView::Open checks what must be true before any field of a plan may be read.
 #include <plan_generated.h>
 
 #include "runtime/base/crc32c.hpp"

@@ -26,7 +26,7 @@ struct RunMemory {
   Span<const BoundStorage> bound;  ///< looked at for every operand: few
 };
 
-/// Room for the operands of one op: inputs, outputs, workspace.
+/// Buffers for the operands of one op: inputs, outputs and workspace.
 struct OperandRoom {
   TensorView* views;
   int32_t* ids;
@@ -46,10 +46,10 @@ struct RunReader {
   RunMemory memory;
   OperandRoom room;  ///< for the op with the most operands
 
-  /// Looks up the rest of it.
+  /// Looks up the remaining fields.
   void Open();
 
-  /// Where a storage begins: null if that is nowhere.
+  /// Returns where a storage begins, or null if it has no memory.
   [[nodiscard]] uint8_t* PlaceOf(uint32_t storage) const;
 
   /// Makes `call` the op's: describes inputs and outputs in the room, to which it then refers, for

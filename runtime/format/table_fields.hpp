@@ -17,14 +17,14 @@ class Fields {
   [[gnu::always_inline]] explicit Fields(const uint8_t* table)
       : table_(table), list_(table - flatbuffers::ReadScalar<flatbuffers::soffset_t>(table)) {}
 
-  /// A number before a required field; absent ones are 0.
+  /// Returns a number that precedes a required field; 0 if it is absent.
   template <typename T>
   [[nodiscard, gnu::always_inline]] T Number(flatbuffers::voffset_t field) const {
     uint32_t value = At(field);
     if (value != 0) value = flatbuffers::ReadScalar<T>(table_ + value);
     return static_cast<T>(value);
   }
-  /// Where any number is, or null.
+  /// Returns the address of any number, or null.
   [[nodiscard, gnu::always_inline]] const uint8_t* Find(flatbuffers::voffset_t field) const {
     return field < At(0) && At(field) != 0 ? table_ + At(field) : nullptr;
   }

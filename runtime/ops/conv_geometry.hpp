@@ -64,9 +64,9 @@ struct ConvGeometry : ConvWindow {
   ImageStrides y;
   ImageStrides residual;  ///< set by those whose convolutions have one
 
-  /// Pixels of all outputs.
+  /// Returns the number of pixels of all outputs.
   [[nodiscard]] int64_t Pixels() const { return int64_t{images} * out_extent[0] * out_extent[1]; }
-  /// Multiply-accumulates.
+  /// Returns the number of multiply-accumulate operations.
   [[nodiscard]] int64_t Work() const {
     return Pixels() * outputs * (inputs / convolutions) * Taps();
   }

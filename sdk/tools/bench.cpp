@@ -1,4 +1,4 @@
-// tenon bench: how fast a plan runs here, and how much memory it takes.
+// tenon bench measures how fast a plan runs here and how much memory it takes.
 #include "sdk/tools/bench.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// What `tenon bench` measures, in each of its modes.
+// Declares what `tenon bench` measures in each of its modes.
 #pragma once
 
 #include <cstddef>

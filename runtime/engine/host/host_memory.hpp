@@ -29,7 +29,7 @@ class HostMemory {
     return data_ != nullptr;
   }
   [[nodiscard]] Span<uint8_t> bytes() const { return {static_cast<uint8_t*>(data_), bytes_}; }
-  /// Somebody may still write to it: it is never freed.
+  /// Gives up the memory unfreed, because others may still write to it.
   void Leak() { data_ = nullptr; }
 
  private:

@@ -107,7 +107,7 @@ void InputStream::Close() {
     is_stopping_ = true;
     for (size_t i = 0; i < shape_.lanes * shape_.stages; ++i) Signal(workers_[i]);
   }
-  // All before the first goes: they look at each other.
+  // All threads end before the first worker is freed, since they look at each other.
   for (size_t i = 0; i < shape_.lanes * shape_.stages; ++i) workers_[i].thread.Join();
   workers_.reset();
 }
@@ -190,7 +190,7 @@ void InputStream::WorkerLoop(Worker& worker) {
       worker.figures.busy += busy;
     }
     if (!FinishStage(worker, record, status)) continue;
-    // Not under the lock: those who wake up want it at once.
+    // This is not done under the lock, which those who wake up need at once.
     lock.unlock();
     completion_.notify_all();
     room_.notify_all();
@@ -274,7 +274,7 @@ void InputStream::AcceptInput(size_t lane_index) {
   if (accepted_ < figures_.submitted) SignalForInput();
 }
 
-/// One is enough: who accepts the input tells the rest of its lane.
+/// Signalling one is enough: whoever accepts the input signals the rest of its lane.
 void InputStream::SignalForInput() {
   for (size_t i = 0; i < shape_.lanes * shape_.stages; ++i) {
     if (workers_[i].obstacle != Obstacle::kQueueEmpty) continue;
@@ -324,7 +324,7 @@ void InputStream::Signal(Worker& worker) {
   if (worker.is_asleep) worker.wake.notify_one();
 }
 
-/// Those of the lane that wait for `obstacle` to go.
+/// Signals the workers of the lane that wait for `obstacle` to go away.
 void InputStream::SignalLane(size_t lane, Obstacle obstacle) {
   for (size_t stage = 0; stage < shape_.stages; ++stage) {
     Worker& worker = WorkerOf(lane, stage);

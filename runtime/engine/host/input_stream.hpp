@@ -1,7 +1,7 @@
 // A stream of inputs through stages that work at the same time, each on a thread of its own.
 //
 // The stream has *lanes*: independent copies of one execution (replicas), each with the same
-// *stages*. Inputs are dealt to lanes as these come free; inside a lane every stage takes them in
+// *stages*. Each input goes to a lane that is free; inside a lane every stage takes them in
 // order. A stage starts input n when every stage that it reads from has done n, and when every ring
 // that it writes to has a slot left: slots are freed by the ring's readers (back-pressure). Nothing
 // is dropped or overtaken inside a lane. Since rings only lead to later stages and have a slot at

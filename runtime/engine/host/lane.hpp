@@ -19,9 +19,9 @@ class LaneArenas {
   /// `plan` is borrowed for the call. Errors: kOutOfMemory.
   Status Allocate(const LoadedPlan& plan);
   [[nodiscard]] const ArenaMemory* bases() const { return bases_.get(); }
-  /// Of the arenas, all ring slots of them, without what aligns them.
+  /// Returns the bytes of the arenas with all ring slots, without alignment padding.
   [[nodiscard]] size_t bytes() const { return bytes_; }
-  /// A device may still write to them: they are never freed.
+  /// Gives up the arenas unfreed, because a device may still write to them.
   void Leak() { memory_.Leak(); }
 
  private:

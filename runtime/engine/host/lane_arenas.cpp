@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {}  // namespace
 
-/// Sums do not wrap: loading has checked that all arenas can be addressed, alignments included.
+/// The sums do not wrap: loading has checked that all arenas can be addressed, alignments included.
 Status LaneArenas::Allocate(const LoadedPlan& plan) {
   const ProgramView& program = plan.program();
   size_t alignment = 1;

@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-/// More replicas than this are a mistake.
+/// More replicas than this are taken for a mistake.
 constexpr size_t kMostReplicas = 1024;
 
 Status CheckMode(const ProgramView& program, StreamMode mode) {

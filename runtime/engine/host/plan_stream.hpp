@@ -42,7 +42,7 @@ class PlanStream final : private StageWork {
   /// Errors: kFailedPrecondition (the plan's program cannot be run in this mode: says how to get
   /// one that can); Session::Open's; kOutOfMemory.
   Status Open(const LoadedPlan& plan, const PlanStreamOptions& options);
-  /// Completes what was handed in, then ends all threads.
+  /// Completes every input that was handed in, then ends all threads.
   void Close();
 
   [[nodiscard]] InputStream& stream() { return stream_; }
@@ -51,7 +51,7 @@ class PlanStream final : private StageWork {
   [[nodiscard]] size_t stages() const { return lanes_[0]->stages(); }
   /// Rings per replica; none unless in a pipeline.
   [[nodiscard]] size_t channels() const { return channel_count_; }
-  /// Of the stream: those of kernels (the plan's) come on top.
+  /// Counts the stream's threads, without those that kernels use (the plan's).
   [[nodiscard]] size_t threads() const;
   /// Writable bytes of all replicas, ring slots and everything; what the plan holds is not in it.
   [[nodiscard]] size_t ArenaBytes() const;

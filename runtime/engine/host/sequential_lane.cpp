@@ -11,7 +11,7 @@ constexpr size_t kStateAlignment = 64;
 
 class SequentialLane final : public Lane {
  public:
-  /// Where a device still works on the arenas they are left to it, and never freed.
+  /// If a device still works on the arenas, they are never freed.
   ~SequentialLane() override {
     if (!is_open_ || session_.Close()) return;
     arenas_.Leak();

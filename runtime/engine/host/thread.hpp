@@ -17,7 +17,7 @@ class Thread {
 
   /// Runs `body(context)` on a new thread. Errors: kOutOfMemory (the system gives no more threads).
   Status Start(void (*body)(void* context), void* context);
-  /// Waits for its end; nothing if it never started.
+  /// Waits for the thread to end; does nothing if it never started.
   void Join();
 
  private:

@@ -17,7 +17,7 @@ class WorkerSet {
   WorkerSet() = default;
   WorkerSet(const WorkerSet&) = delete;
   WorkerSet& operator=(const WorkerSet&) = delete;
-  /// Where a device still works on the arenas they are left to it, and never freed.
+  /// If a device still works on the arenas, they are never freed.
   ~WorkerSet();
 
   /// `plan` is borrowed. With `own_addresses` each worker has its own (stages work on different

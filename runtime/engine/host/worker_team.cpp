@@ -63,7 +63,7 @@ void WorkerTeam::MemberLoop(Member& member) {
   }
 }
 
-/// Once a worker has failed, the others end where they are: what they would wait for may not come.
+/// Once a worker has failed, the others stop, since what they would wait for may never happen.
 void WorkerTeam::Execute(Member& member) {
   member.status = ExecuteSteps(member);
   if (!member.status.ok()) {

@@ -1,4 +1,4 @@
-// The workers of a program side by side, one thread each, for one input at a time.
+// Runs the workers of a program concurrently, one thread each, for one input at a time.
 #pragma once
 
 #include <atomic>

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-/// The numbers of FILE, which NumPy saved with element type `descr` ("<f4", say). None if it cannot
-/// be read or holds something else.
+/// Reads the numbers of FILE, which NumPy saved with element type `descr` ("<f4", say). None if it
+/// cannot be read or holds something else.
 template <typename T>
 std::optional<std::vector<T>> ReadNpy(const std::string& file, const std::string& descr) {
   std::ifstream stream(file, std::ios::binary);

@@ -12,7 +12,7 @@ namespace {
 
 int runs = 0;
 
-/// Over the last axis of row-major floats. CheckOpCall has seen to the shapes.
+/// Computes softmax over the last axis of row-major floats. CheckOpCall has checked the shapes.
 tenon::Status CheckSoftmax(const tenon::KernelSetup& setup) {
   const tenon::TensorView& x = setup.op.Input(0);
   const auto& attributes = setup.op.AttributesAs<tenon::SoftmaxAttributes>();

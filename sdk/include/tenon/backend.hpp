@@ -24,7 +24,7 @@
   return reinterpret_cast<const tenon_backend*>(&backend);
 }
 
-/// The way back: for backends that take over kernels of another one.
+/// Returns the backend of a handle: for backends that take over kernels of another one.
 [[nodiscard]] inline const tenon::Backend& tenon_backend_table(const tenon_backend* handle) {
   return *reinterpret_cast<const tenon::Backend*>(handle);
 }

@@ -57,14 +57,14 @@ class [[nodiscard]] Outcome {
 class OrderTarget {
  public:
   virtual ~OrderTarget() = default;
-  /// Keeps a candidate's plan until the conversion ends; nobody else does.
+  /// Takes a candidate's plan, which it must keep until the conversion ends.
   virtual void Store(size_t candidate, const std::vector<uint8_t>& plan) = 0;
   [[nodiscard]] virtual std::vector<uint8_t> Load(size_t candidate) = 0;
-  /// Median time of a run on so many threads, in milliseconds.
+  /// Returns the median time of a run on this number of threads, in milliseconds.
   [[nodiscard]] virtual double MedianMs(size_t candidate, int threads) = 0;
 };
 
-/// The same as the options of `tenon convert`, which has the words for each.
+/// The fields are the options of `tenon convert`, whose help text explains each.
 struct ConvertRequest {
   std::string model;  ///< path of an .onnx or .tflite file
   std::string board;  ///< a built-in board's name, or the path of a board file
@@ -138,9 +138,9 @@ struct ConvertRequest {
   std::optional<Quantize> quantize;
   std::string profile;  ///< path of costs measured by `tenon profile`; empty: the board's figures
 
-  /// What the plan is to say of how it was made: names and values.
+  /// Names and values that the plan is to record about how it was made.
   std::vector<std::pair<std::string, std::string>> recorded;
-  /// Told when a phase begins: its name and its place among all. May be empty.
+  /// Is called when a phase begins, with its name and its place among all. May be empty.
   std::function<void(const std::string& phase, int index, int count)> progress;
 };
 
@@ -166,8 +166,8 @@ struct ConvertedPlan {
 };
 using ConvertOutcome = Outcome<ConvertedPlan>;
 
-/// Converts. Throws nothing, writes no file. (Functions that a request brings may throw what is no
-/// std::exception: that passes through.)
+/// Converts. Throws nothing, writes no file. (What functions of the request throw that is no
+/// std::exception passes through.)
 [[nodiscard]] ConvertOutcome Convert(const ConvertRequest& request);
 
 /// A plan as C source for firmware (docs/firmware.md).

@@ -13,7 +13,7 @@
 namespace tenon {
 inline namespace api_v1 {
 
-/// The same as the options of `tenon profile`, which has the words for each.
+/// The fields are the options of `tenon profile`, whose help text explains each.
 struct ProfileRequest {
   std::string board;                ///< that conversions will be for
   std::vector<std::string> models;  ///< paths: their ops are measured

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 /* [host] Successive inputs of one plan, several under way at once: handed in one by one, each
- * getting a ticket, and waited for by ticket. A stream has *replicas*, which share the plan's
- * constants and packed weights and have arenas of their own; inputs are dealt to replicas as these
- * come free. Each replica executes its inputs in one of these ways. */
+ * getting a ticket, and awaited by ticket. A stream has *replicas*, which share the plan's
+ * constants and packed weights and have arenas of their own; each input goes to a replica as soon
+ * as one is free. Each replica executes its inputs in one of these ways. */
 typedef struct tenon_stream tenon_stream;
 
 typedef enum tenon_stream_mode {
@@ -30,7 +30,7 @@ typedef struct tenon_stream_options {
   size_t results;     /* outcomes kept for those who wait for them; 0: 256 */
   /* The longest that a stage may wait for its device, in nanoseconds; 0: 10 seconds. */
   uint64_t device_timeout_ns;
-  /* Hears in words when a device failed and the CPU took over. May be NULL; is called on the
+  /* Is told in words when a device failed and the CPU took over. May be NULL; is called on the
    * stream's threads, on several at once. The text is gone after the call. */
   void (*notice)(void* context, const char* text);
   void* notice_context;

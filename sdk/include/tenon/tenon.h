@@ -64,8 +64,8 @@ typedef enum tenon_status {
 /* Constant English text for a status; never NULL. At any time. */
 TENON_API const char* tenon_status_text(tenon_status status);
 
-/* Words for the last failed call that was given this struct; NUL-terminated. "" after a call that
- * succeeded. Firmware has numbers for words, "error 3a7f (5)", unless it is built with
+/* Describes the last failed call that was given this struct; NUL-terminated. "" after a call that
+ * succeeded. Firmware gives numbers instead of text, "error 3a7f (5)", unless it is built with
  * TENON_ERROR_WORDS; scripts/explain.py says what they mean. */
 typedef struct tenon_error {
   char message[256];
@@ -183,8 +183,8 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_load(
     const void* bytes, size_t size, const tenon_backends* backends, int32_t threads, void* state,
     size_t state_size, void* scratch, size_t scratch_size, tenon_plan** plan, tenon_error* error);
 /* Every session should have been closed: those left answer TENON_FAILED_PRECONDITION, and what
- * their kernels hold on a heap is lost. NULL and plans unloaded already are allowed. Must come
- * before the file's memory is changed or erased. */
+ * their kernels hold on a heap is lost. NULL and a plan that is already unloaded are allowed. Must
+ * come before the file's memory is changed or erased. */
 TENON_API void tenon_plan_unload(tenon_plan* plan);
 
 /* Reads the loaded plan's file again: TENON_CORRUPT_PLAN if its check sums do not hold any more.
@@ -223,8 +223,8 @@ TENON_API size_t tenon_plan_program_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_program(const tenon_plan* plan, size_t index,
                                                           tenon_program_info* info);
 
-/* What goes in and comes out, in the model's order. Any number of these may be under way at once,
- * on the same plan too. Without a loaded plan: 0, or TENON_INVALID_ARGUMENT. */
+/* Describe the inputs and outputs, in the model's order. Any number of these may be under way at
+ * once, on the same plan too. Without a loaded plan: 0, or TENON_INVALID_ARGUMENT. */
 TENON_API size_t tenon_plan_input_count(const tenon_plan* plan);
 TENON_API size_t tenon_plan_output_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_input(const tenon_plan* plan, size_t index,
@@ -243,7 +243,7 @@ typedef struct tenon_op_info {
   const char*
       worker; /* the board's unit that it is planned for; "" where the plan has one worker */
 } tenon_op_info;
-/* Ops are counted as the plan lists them: tenon_trace tells of them by these numbers. */
+/* Ops are counted as the plan lists them: tenon_trace reports them by these numbers. */
 TENON_API size_t tenon_plan_op_count(const tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_op(const tenon_plan* plan, size_t index,
                                                      tenon_op_info* info);
@@ -268,7 +268,7 @@ typedef struct tenon_session tenon_session;
  * without a loaded plan. */
 TENON_API size_t tenon_session_state_size(const tenon_plan* plan);
 
-/* Memory that the caller gives. */
+/* A block of memory that the caller provides. */
 typedef struct tenon_memory {
   void* data;
   size_t bytes;

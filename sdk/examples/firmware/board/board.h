@@ -18,7 +18,7 @@ extern "C" {
 
 /* Writes text that ends in NUL to the workstation's standard output. */
 void board_print(const char* text);
-/* The same in decimal digits. */
+/* Writes the number in decimal digits. */
 void board_print_number(int64_t number);
 
 /* Ends the program; `status` becomes the emulator's exit status. main's result comes here too. */
