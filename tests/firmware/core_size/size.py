@@ -33,7 +33,7 @@ def link(arguments, objects, folder, name):
 
 def check_words(image):
     """Errors are numbers: no text of a message may be left in the image."""
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "scripts"))
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
     import explain
     texts = [text for found in explain.messages().values() for text, path in found.items()
              if len(text) > 16 and not path.endswith("/status.cpp")]  # there: tenon_status_text's
