@@ -13,7 +13,6 @@ namespace {
 constexpr char kCpu[] = "cpu";
 
 bool HasFallback(const ProgramView& program) {
-  if constexpr (!kHasDevices) return false;
   for (size_t i = 0; i < program.op_count(); ++i) {
     if (program.op(i).fallback_kernel >= 0) return true;
   }
@@ -29,8 +28,9 @@ size_t LoadedPlan::StateBytes(const PlanView& plan, size_t program) {
 }
 
 size_t LoadedPlan::ScratchBytes(const PlanView& plan, size_t program) {
-  const ProgramView view = plan.program(program);
   const size_t check = PlanCheckScratchBytes(plan);
+  if (plan.program_count() == 0) return check;
+  const ProgramView view = plan.program(program);
   const size_t views = view.tensor_count() * sizeof(TensorView) + alignof(TensorView);
   const size_t binding = views + (view.op_count() + 1) * sizeof(uint64_t);
   return check > binding ? check : binding;
@@ -65,6 +65,7 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
   TENON_RETURN_IF_ERROR(CheckPlan(plan, scratch));
   view_ = plan;
   program_ = plan.program(program);
+  program_index_ = program;
   threads_ = threads;
   TENON_RETURN_IF_ERROR(CheckArenas(program_));
   // The plan check is done with its scratch, which has more than a byte for each storage.
@@ -99,7 +100,7 @@ void LoadedPlan::CloseBackend(size_t index) {
   const Backend* backend = backends_[index];
   if (backend == nullptr) return;
   if (backend->free_runner != nullptr) backend->free_runner(runners_[index]);
-  if (kHasDevices && devices_[index] != nullptr) backend->device->close(devices_[index]);
+  if (devices_[index] != nullptr) backend->device->close(devices_[index]);
   runners_[index] = ParallelRunner{};
   devices_[index] = nullptr;
   backends_[index] = nullptr;
@@ -171,7 +172,7 @@ Status LoadedPlan::FindBackend(size_t index, const char* name,
                   "the plan needs backend '{s}', which this program was built without")
         .About(name);
   }
-  if (kHasDevices && found->device != nullptr) {
+  if (found->device != nullptr) {
     const Status status = found->device->open(threads_, &devices_[index]);
     if (!status.ok()) {
       devices_[index] = nullptr;
@@ -186,7 +187,6 @@ Status LoadedPlan::FindBackend(size_t index, const char* name,
 
 /// Lets the CPU stand in for a backend. False if it cannot, for some op.
 bool LoadedPlan::Replace(size_t backend, const Status& reason) {
-  if constexpr (!kHasDevices) return false;
   if (fallback_ops_.empty() || replaced_[backend] || backend == cpu_) return false;
   for (size_t s = 0; s < program_.segment_count(); ++s) {
     const SegmentInfo segment = program_.segment(s);

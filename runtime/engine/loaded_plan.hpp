@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "runtime/backend_api/backend.hpp"
-#include "runtime/base/config.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/tensor_view.hpp"
@@ -63,6 +62,8 @@ class LoadedPlan {
 
   [[nodiscard]] const PlanView& view() const { return view_; }
   [[nodiscard]] const ProgramView& program() const { return program_; }
+  /// Which of the plan's programs that is.
+  [[nodiscard]] size_t program_index() const { return program_index_; }
   [[nodiscard]] Span<const BoundOp> ops() const { return ops_; }
   /// By op: the CPU's form of a device's op, its `kernel` null for other ops. Empty without any.
   [[nodiscard]] Span<const BoundOp> fallback_ops() const { return fallback_ops_; }
@@ -77,9 +78,7 @@ class LoadedPlan {
   [[nodiscard]] const Backend* backend(size_t index) const { return backends_[index]; }
   [[nodiscard]] const ParallelRunner& runner(size_t index) const { return runners_[index]; }
   /// True if kernels of this backend enqueue their work.
-  [[nodiscard]] bool IsDevice(size_t index) const {
-    return kHasDevices && backends_[index]->device != nullptr;
-  }
+  [[nodiscard]] bool IsDevice(size_t index) const { return backends_[index]->device != nullptr; }
   [[nodiscard]] void* device(size_t index) const { return devices_[index]; }
   [[nodiscard]] bool has_devices() const { return has_devices_; }
   /// Heap bytes held by kernels for this plan; what several ops share counts once.
@@ -113,6 +112,7 @@ class LoadedPlan {
 
   PlanView view_;
   ProgramView program_;
+  size_t program_index_ = 0;
   Span<BoundOp> ops_;
   Span<BoundOp> fallback_ops_;
   int threads_ = 1;

@@ -15,7 +15,6 @@ constexpr char kNotUsedAnyMore[] =
 /// Signals that one run makes: per segment what it writes for others, and its end.
 size_t CountSignals(const LoadedPlan& plan, size_t worker) {
   size_t count = 0;
-  if constexpr (!kHasDevices) return count;
   for (size_t s = 0; s < plan.program().segment_count(); ++s) {
     const SegmentInfo segment = plan.program().segment(s);
     if (segment.ops.empty()) continue;
@@ -35,7 +34,7 @@ bool Contains(Span<const int32_t> outputs, uint32_t tensor) {
 }  // namespace
 
 size_t WorkerRun::StateBytes(const LoadedPlan& plan, size_t worker) {
-  const size_t forms = !kHasDevices || plan.fallback_ops().empty() ? 1 : 2;
+  const size_t forms = plan.fallback_ops().empty() ? 1 : 2;
   return forms * plan.program().step_count(worker) * sizeof(void*) +
          CountSignals(plan, worker) * sizeof(DeviceQueue::Signal) + alignof(void*) +
          alignof(DeviceQueue::Signal);
@@ -45,7 +44,7 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
                        Span<uint8_t> state) {
   const size_t steps = plan.program().step_count(worker);
   const size_t signals = CountSignals(plan, worker);
-  const bool has_fallback = kHasDevices && !plan.fallback_ops().empty();
+  const bool has_fallback = !plan.fallback_ops().empty();
   MemoryBlock block(state);
   auto** states = block.Take<void*>(steps);
   auto** fallback_states = has_fallback ? block.Take<void*>(steps) : states;
@@ -60,7 +59,7 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
   ReadSteps();
   states_ = Span<void*>(states, steps);
   if (has_fallback) fallback_states_ = Span<void*>(fallback_states, steps);
-  for (size_t step = 0; kHasDevices && step < steps && !has_device_; ++step) {
+  for (size_t step = 0; step < steps && !has_device_; ++step) {
     const size_t backend = plan.ops()[OpAt(step)].backend;
     if (!plan.IsDevice(backend)) continue;
     has_device_ = true;
@@ -203,7 +202,6 @@ Status WorkerRun::RunOnHost(size_t end) {
 }
 
 Status WorkerRun::RunOnDevice(size_t end) {
-  if constexpr (!kHasDevices) return OkStatus();
   const size_t first = started_;
   const bool has_fallback = HasFallback() && plan_->fallback_ops()[OpAt(first)].kernel != nullptr;
   if (done() == first) queue_.SkipTo(first);
@@ -228,7 +226,6 @@ Status WorkerRun::RunOnDevice(size_t end) {
 
 /// On an error, `started_` is the step that it is about.
 Status WorkerRun::Enqueue(size_t end) {
-  if constexpr (!kHasDevices) return OkStatus();
   const size_t first = started_;
   const SegmentInfo segment = plan_->program().segment(plan_->ops()[OpAt(first)].segment);
   const auto shared = [&](uint32_t tensor) {
@@ -290,7 +287,7 @@ Status WorkerRun::WaitFor(size_t step) {
 Status WorkerRun::Finish() { return started_ == 0 ? OkStatus() : WaitFor(started_ - 1); }
 
 void WorkerRun::Abandon() {
-  if (!kHasDevices || !queue_.is_open()) return;
+  if (!queue_.is_open()) return;
   const Status status = queue_.Quieten(options_.deadline);
   if (status.code() == StatusCode::kDeadlineExceeded) plan_->Quarantine(backend_);
 }

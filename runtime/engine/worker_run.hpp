@@ -77,8 +77,8 @@ class WorkerRun {
   [[nodiscard]] size_t HeldBytes() const;
 
  private:
-  [[nodiscard]] bool HasDevice() const { return kHasDevices && has_device_; }
-  [[nodiscard]] bool HasFallback() const { return kHasDevices && !fallback_states_.empty(); }
+  [[nodiscard]] bool HasDevice() const { return has_device_; }
+  [[nodiscard]] bool HasFallback() const { return !fallback_states_.empty(); }
   [[nodiscard]] uint32_t OpAt(size_t step) const;
   [[nodiscard]] size_t PieceEnd(size_t first) const;
   void ReadSteps();

@@ -3,25 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
 
 #include "runtime/base/config.hpp"
-#ifdef TENON_FIRMWARE
-#include "runtime/engine/one_worker_session.hpp"
+#ifdef TENON_FIRMWARE  // here alone: all else is written for both
+#include "sdk/src/firmware_engine.hpp"
 #else
-#include "runtime/engine/loaded_plan.hpp"
-#include "runtime/engine/session.hpp"
+#include "sdk/src/host_engine.hpp"
 #endif
 #include "tenon/tenon.h"
 
 namespace tenon::sdk {
-
-#ifdef TENON_FIRMWARE
-using Plan = OneWorkerPlan;
-using Execution = OneWorkerSession;
-#else
-using Plan = LoadedPlan;
-using Execution = Session;
-#endif
 
 /// What a handle in use begins with; its end clears it.
 inline constexpr uint32_t kPlanMark = 0x4E4C5054;
@@ -34,12 +28,6 @@ struct tenon_plan {
   uint32_t generation = 0;  // another one for each plan that the same memory holds
   uint32_t check_sum = 0;   // of the file's header, and so of all of it
   tenon::sdk::Plan loaded;
-#ifndef TENON_FIRMWARE
-  size_t program = 0;  // the one that is loaded
-  // Set only by tenon_plan_open: what tenon_plan_close gives back.
-  void* mapping = nullptr;
-  size_t mapping_bytes = 0;
-#endif
 };
 
 struct tenon_session {
@@ -48,13 +36,6 @@ struct tenon_session {
   const tenon_plan* plan = nullptr;
   tenon::sdk::Execution session;
   tenon_cache_hooks caches = {};
-#ifndef TENON_FIRMWARE
-  // Set only by tenon_session_open: one block with state and arenas.
-  void* allocation = nullptr;
-  tenon_error notice = {};  // the last
-  void (*report)(void* context, const char* notice) = nullptr;
-  void* context = nullptr;
-#endif
 };
 
 namespace tenon::sdk {
@@ -62,12 +43,10 @@ namespace tenon::sdk {
 /// The program that tenon_plan_load makes ready.
 inline constexpr size_t kFirstProgram = 0;
 
+/// Without words a status is one word, which goes in a register.
+using StatusArgument = std::conditional_t<kHasWords, const Status&, Status>;
 /// Fills `error` (may be null) and gives the code of the C interface.
-#ifdef TENON_WITHOUT_WORDS
-tenon_status Report(Status status, tenon_error* error);  // one word
-#else
-tenon_status Report(const Status& status, tenon_error* error);
-#endif
+tenon_status Report(StatusArgument status, tenon_error* error);
 
 /// Without words nobody reads the name: it is not to be linked.
 [[nodiscard, gnu::always_inline]] inline Status NullArgument(const char* name) {
@@ -102,15 +81,34 @@ template <typename Handle>
 inline constexpr size_t kHandleBytes =
     (sizeof(Handle) + kStateAlignment - 1) / kStateAlignment* kStateAlignment;
 
-#ifndef TENON_FIRMWARE
 /// Loads a program of an opened plan into `state`; tenon_plan_load and tenon_plan_open share it.
-Status LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
-                Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan,
-                size_t program = kFirstProgram);
-#endif
+/// Inlined: where it has one caller, as in firmware, a function of its own would take more flash.
+[[gnu::always_inline]] inline Status LoadInto(const PlanView& view, const tenon_backends& backends,
+                                              int32_t threads, Span<uint8_t> state,
+                                              Span<uint8_t> scratch, tenon_plan** plan,
+                                              size_t program) {
+  constexpr size_t kHandle = kHandleBytes<tenon_plan>;
+  if (backends.list == nullptr && backends.count > 0) return NullArgument("backends.list");
+  auto* handle = reinterpret_cast<tenon_plan*>(state.data());
+  // Whatever the memory holds: sessions of the plan that was there before must see a change.
+  uint32_t generation = 0;
+  std::memcpy(&generation, &handle->generation, sizeof generation);
+  handle = new (handle) tenon_plan();
+  handle->generation = generation + 1;
+  handle->check_sum = view.header().crc32c;
+  const Span<const Backend* const> list(reinterpret_cast<const Backend* const*>(backends.list),
+                                        backends.count);
+  const Span<uint8_t> rest(state.data() + kHandle, state.size() - kHandle);
+  const Status status = handle->loaded.Load(view, program, list, threads, rest, scratch);
+  if (!status.ok()) {
+    tenon_plan_unload(handle);
+    return status;
+  }
+  *plan = handle;
+  return status;
+}
 
 [[nodiscard]] size_t PlanStateBytes(const PlanView& view, size_t program = kFirstProgram);
-[[nodiscard]] size_t PlanScratchBytes(const PlanView& view, size_t program = kFirstProgram);
 
 /// Before a run: drops what caches hold of inputs that another bus master has written. Errors:
 /// kFailedPrecondition (a port that caches cannot be kept in step for: nothing was done).

@@ -1,7 +1,4 @@
 // The part of tenon.h that firmware has: no heap, no files, no threads.
-#include <cstring>
-#include <new>
-
 #include "runtime/engine/plan_memory.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
@@ -19,10 +16,11 @@ using tenon::StatusCode;
 using tenon::sdk::CheckMemory;
 using tenon::sdk::FillPort;
 using tenon::sdk::IsLoaded;
-using tenon::sdk::kHandleBytes;
+using tenon::sdk::kFirstProgram;
 using tenon::sdk::NameIfWords;
 using tenon::sdk::NullArgument;
 using tenon::sdk::Overlap;
+using tenon::sdk::Plan;
 using tenon::sdk::Report;
 
 Span<const uint8_t> FileSpan(const void* bytes, size_t size) {
@@ -104,11 +102,7 @@ void FillPort(const ProgramView& program, const PortInfo& port, tenon_port_info*
   info->zero_point = port.zero_point;
 }
 
-#ifdef TENON_WITHOUT_WORDS
-tenon_status Report(Status status, tenon_error* error) {
-#else
-tenon_status Report(const Status& status, tenon_error* error) {
-#endif
+tenon_status Report(StatusArgument status, tenon_error* error) {
   if (error != nullptr) {
     if (status.ok()) {
       error->message[0] = '\0';
@@ -119,59 +113,8 @@ tenon_status Report(const Status& status, tenon_error* error) {
   return static_cast<tenon_status>(status.code());
 }
 
-#ifdef TENON_FIRMWARE
-
-size_t PlanScratchBytes(const PlanView& view, size_t /*program*/) {
-  return PlanCheckScratchBytes(view);
-}
-
-size_t PlanStateBytes(const PlanView& view, size_t /*program*/) {
-  return kHandleBytes<tenon_plan> + Plan::StateBytes(view);
-}
-
-#else
-
-size_t PlanScratchBytes(const PlanView& view, size_t program) {
-  return view.program_count() == 0 ? PlanCheckScratchBytes(view)
-                                   : Plan::ScratchBytes(view, program);
-}
-
 size_t PlanStateBytes(const PlanView& view, size_t program) {
   return kHandleBytes<tenon_plan> + Plan::StateBytes(view, program);
-}
-
-#endif
-
-#ifdef TENON_FIRMWARE
-static  // its only caller takes it in
-#endif
-    Status
-    LoadInto(const PlanView& view, const tenon_backends& backends, int32_t threads,
-             Span<uint8_t> state, Span<uint8_t> scratch, tenon_plan** plan, size_t program) {
-  constexpr size_t kHandle = kHandleBytes<tenon_plan>;
-  if (backends.list == nullptr && backends.count > 0) return NullArgument("backends.list");
-  // Whatever the memory holds: sessions of the plan that was there before must see a change.
-  uint32_t generation = 0;
-  std::memcpy(&generation, state.data() + offsetof(tenon_plan, generation), sizeof generation);
-  auto* handle = new (state.data()) tenon_plan();
-  handle->generation = generation + 1;
-  handle->check_sum = view.header().crc32c;
-  const Span<const Backend* const> list(reinterpret_cast<const Backend* const*>(backends.list),
-                                        backends.count);
-#ifdef TENON_FIRMWARE
-  (void)program;
-  const Status status = handle->loaded.Load(view, list, threads, state.data() + kHandle, scratch);
-#else
-  const Span<uint8_t> rest(state.data() + kHandle, state.size() - kHandle);
-  handle->program = program;
-  const Status status = handle->loaded.Load(view, program, list, threads, rest, scratch);
-#endif
-  if (!status.ok()) {
-    tenon_plan_unload(handle);
-    return status;
-  }
-  *plan = handle;
-  return status;
 }
 
 }  // namespace tenon::sdk
@@ -195,7 +138,7 @@ tenon_status tenon_plan_scratch_size(const void* bytes, size_t size, size_t* scr
   if (scratch_size == nullptr) return Report(NullArgument("scratch_size"), error);
   const Result<PlanView> view = PlanView::Open(FileSpan(bytes, size), /*skip_section_crc=*/true);
   if (!view.ok()) return Report(view.status(), error);
-  *scratch_size = tenon::sdk::PlanScratchBytes(*view);
+  *scratch_size = Plan::ScratchBytes(*view, kFirstProgram);
   return Report(OkStatus(), error);
 }
 
@@ -251,7 +194,7 @@ tenon_status tenon_plan_load(const void* bytes, size_t size, const tenon_backend
       CheckMemory(NameIfWords("state"), state, state_size, tenon::sdk::PlanStateBytes(*view));
   if (status.ok()) {
     status = CheckMemory(NameIfWords("scratch"), scratch, scratch_size,
-                         tenon::sdk::PlanScratchBytes(*view));
+                         Plan::ScratchBytes(*view, kFirstProgram));
   }
   const tenon_memory given_state = {state, state_size};
   const tenon_memory given_scratch = {scratch, scratch_size};
@@ -262,19 +205,16 @@ tenon_status tenon_plan_load(const void* bytes, size_t size, const tenon_backend
                     "plan, 'state' and 'scratch' overlap: give each memory of its own");
   }
   if (status.ok()) {
-    status = tenon::sdk::LoadInto(*view, *backends, threads,
-                                  Span<uint8_t>(static_cast<uint8_t*>(state), state_size),
-                                  Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), plan,
-                                  tenon::sdk::kFirstProgram);
+    status = tenon::sdk::LoadInto(
+        *view, *backends, threads, Span<uint8_t>(static_cast<uint8_t*>(state), state_size),
+        Span<uint8_t>(static_cast<uint8_t*>(scratch), scratch_size), plan, kFirstProgram);
   }
   return Report(status, error);
 }
 
 void tenon_plan_unload(tenon_plan* plan) {
   if (!IsLoaded(plan)) return;
-#ifndef TENON_FIRMWARE
   plan->loaded.Unload();
-#endif
   plan->mark = 0;
 }
 
@@ -339,11 +279,7 @@ tenon_status tenon_plan_arena(const tenon_plan* plan, size_t index, tenon_arena_
 
 size_t tenon_plan_state_bytes(const tenon_plan* plan) {
   if (!IsLoaded(plan)) return 0;
-#ifdef TENON_FIRMWARE
-  return tenon::sdk::PlanStateBytes(plan->loaded.view());
-#else
-  return tenon::sdk::PlanStateBytes(plan->loaded.view(), plan->program);
-#endif
+  return tenon::sdk::PlanStateBytes(plan->loaded.view(), plan->loaded.program_index());
 }
 
 }  // extern "C"

@@ -5,6 +5,22 @@
 using tenon::sdk::CheckOpen;
 using tenon::sdk::IsLoaded;
 
+namespace tenon::sdk {
+
+Status Execution::Open(const Plan& plan, Span<uint8_t> state, const ArenaMemory* arenas) {
+  Status status = Session::Open(plan, state, arenas);
+  // Keeps the words of what went wrong, and hands them on.
+  const auto note = [](void* execution, const Status& failure) {
+    auto* self = static_cast<Execution*>(execution);
+    (void)Report(failure, &self->notice);
+    if (self->report != nullptr) self->report(self->context, self->notice.message);
+  };
+  if (status.ok()) SetNoticeSink({note, this});
+  return status;
+}
+
+}  // namespace tenon::sdk
+
 extern "C" {
 
 const char* tenon_dtype_name(tenon_dtype dtype) {
@@ -21,7 +37,7 @@ tenon_status tenon_plan_program(const tenon_plan* plan, size_t index, tenon_prog
   *info = tenon_program_info{};
   info->name = program.name();
   info->is_pipeline = program.mode() == static_cast<uint8_t>(tenon::ProgramMode::kPipeline) ? 1 : 0;
-  info->is_loaded = index == plan->program ? 1 : 0;
+  info->is_loaded = index == plan->loaded.program_index() ? 1 : 0;
   info->workers = program.worker_count();
   return TENON_OK;
 }
@@ -47,12 +63,12 @@ void tenon_session_set_timeout(tenon_session* session, uint64_t nanoseconds,
 void tenon_session_set_notice(tenon_session* session,
                               void (*report)(void* context, const char* notice), void* context) {
   if (!CheckOpen(session).ok()) return;
-  session->report = report;
-  session->context = context;
+  session->session.report = report;
+  session->session.context = context;
 }
 
 const char* tenon_session_notice(const tenon_session* session) {
-  return CheckOpen(session).ok() ? session->notice.message : "";
+  return CheckOpen(session).ok() ? session->session.notice.message : "";
 }
 
 size_t tenon_session_packed_bytes(const tenon_session* session) {

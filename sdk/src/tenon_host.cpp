@@ -108,7 +108,7 @@ Status LoadMapped(const PlanView& view, const char* program_name, const tenon_ba
   size_t program = 0;
   TENON_RETURN_IF_ERROR(FindProgram(view, program_name, &program));
   const size_t state_bytes = tenon::sdk::PlanStateBytes(view, program);
-  const size_t scratch_bytes = tenon::sdk::PlanScratchBytes(view, program);
+  const size_t scratch_bytes = tenon::sdk::Plan::ScratchBytes(view, program);
   HeapBlock state(state_bytes, 64);
   HeapBlock scratch(scratch_bytes, 64);
   TENON_ENSURE(state.ok() && scratch.ok(), kOutOfMemory, "cannot allocate {0} + {1} bytes",
@@ -128,8 +128,8 @@ tenon_status OpenPlan(const char* path, const char* program, const tenon_backend
   if (!view.ok()) return Report(view.status(), error);
   const tenon_status code = Report(LoadMapped(*view, program, backends, threads, plan), error);
   if (code == TENON_OK) {
-    (*plan)->mapping_bytes = mapping.bytes().size();
-    (*plan)->mapping = mapping.Release();
+    (*plan)->loaded.mapping_bytes = mapping.bytes().size();
+    (*plan)->loaded.mapping = mapping.Release();
   }
   return code;
 }
@@ -172,7 +172,7 @@ Status OpenSession(const tenon_plan* plan, tenon_session** session, tenon_error*
   *code = tenon_session_create(plan, block.bytes().data(), state_bytes, arenas, arena_count,
                                session, error);
   if (*code == TENON_OK) {
-    (*session)->allocation = block.bytes().data();
+    (*session)->session.allocation = block.bytes().data();
     block.Release();
     tenon_session_set_timeout(*session, kDefaultTimeout, MonotonicClock);
   }
@@ -206,7 +206,8 @@ tenon_status tenon_plan_open_program(const char* path, const char* program,
 void tenon_plan_close(tenon_plan* plan) {
   if (plan == nullptr) return;
   tenon_plan_unload(plan);
-  if (plan->mapping != nullptr) munmap(plan->mapping, plan->mapping_bytes);
+  const tenon::sdk::Plan& opened = plan->loaded;
+  if (opened.mapping != nullptr) munmap(opened.mapping, opened.mapping_bytes);
   std::free(plan);
 }
 
@@ -226,7 +227,7 @@ void tenon_session_close(tenon_session* session) {
   // A device that has not answered may write there yet: better lost than used twice.
   const bool is_over = !tenon::sdk::CheckOpen(session).ok() || session->session.Close();
   session->mark = 0;
-  if (is_over) std::free(session->allocation);
+  if (is_over) std::free(session->session.allocation);
 }
 
 }  // extern "C"

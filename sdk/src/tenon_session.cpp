@@ -114,15 +114,6 @@ Status CheckArenas(const tenon_plan* plan, const tenon_memory& state, const teno
   return OkStatus();
 }
 
-#ifndef TENON_FIRMWARE
-/// Keeps the words of what went wrong, and hands them on.
-void Note(void* context, const Status& failure) {
-  auto* session = static_cast<tenon_session*>(context);
-  (void)Report(failure, &session->notice);
-  if (session->report != nullptr) session->report(session->context, session->notice.message);
-}
-#endif
-
 Status Open(const tenon_plan* plan, const tenon_memory& state, const tenon_memory* arenas,
             tenon_session** session) {
   constexpr size_t kHandle = kHandleBytes<tenon_session>;
@@ -131,20 +122,12 @@ Status Open(const tenon_plan* plan, const tenon_memory& state, const tenon_memor
   handle->plan = plan;
   handle->generation = plan->generation;
   const auto* memories = reinterpret_cast<const tenon::ArenaMemory*>(arenas);
-#ifdef TENON_FIRMWARE
-  handle->session.Open(plan->loaded, memory + kHandle, memories);
-#else
   const Status status = handle->session.Open(
       plan->loaded, Span<uint8_t>(memory + kHandle, state.bytes - kHandle), memories);
   if (!status.ok()) {
     tenon_session_destroy(handle);  // nothing has been given to a device yet
     return status;
   }
-  tenon::NoticeSink sink;
-  sink.report = Note;
-  sink.context = handle;
-  handle->session.SetNoticeSink(sink);
-#endif
   *session = handle;
   return OkStatus();
 }
@@ -202,10 +185,8 @@ tenon_status tenon_session_create(const tenon_plan* plan, void* state, size_t st
 
 void tenon_session_destroy(tenon_session* session) {
   if (session == nullptr || !IsAligned(session, tenon::sdk::kStateAlignment)) return;
-#ifndef TENON_FIRMWARE
   // What is left of a session whose plan is gone is for nobody to close.
-  if (CheckOpen(session).ok()) (void)session->session.Close();
-#endif
+  if (tenon::kHasDevices && CheckOpen(session).ok()) (void)session->session.Close();
   session->mark = 0;
 }
 
