@@ -63,15 +63,9 @@ struct MemorySplit {
   std::vector<SplitChain> chains;  ///< in order of execution
 };
 
-<<<<<<< HEAD:converter/split/patch_plan.hpp
-/// Knows a graph's chains and what they would need; asked for plans under several targets, it looks
-/// at each way of cutting once. The graph must not change while the planner is in use.
-class PatchPlanner {
-=======
 /// Plans which chains of a graph to cut. Given several targets, it estimates each way of cutting
 /// only once. The graph must not change while the planner is in use.
-class MemoryPlanner {
->>>>>>> c-conv2:converter/split/memory_plan.hpp
+class PatchPlanner {
  public:
   PatchPlanner(const Graph& graph, const MemorySplitOptions& options);
   ~PatchPlanner();

@@ -1,9 +1,5 @@
-<<<<<<< HEAD:converter/split/patch_plan_search.hpp
-// The search behind PatchPlanner: which chains to cut, and how, at least cost under a target.
-=======
-// Implements the search of MemoryPlanner: which chains to cut, and how, at least cost under a
+// Implements the search of PatchPlanner: which chains to cut, and how, at least cost under a
 // target.
->>>>>>> c-conv2:converter/split/memory_plan_search.hpp
 //
 // Uses dynamic programming over positions of the order: for each position, the least cost at which
 // every step so far stays under the target, where an op is either left whole or belongs to one
