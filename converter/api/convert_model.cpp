@@ -173,12 +173,14 @@ Result<MeasuredConversion> ConvertOrMeasure(const ConvertRequest& request) {
 Result<ConvertedPlan> ConvertModel(const ConvertRequest& request) {
   TENON_ASSIGN_OR_RETURN(MeasuredConversion made, ConvertOrMeasure(request));
   Conversion& conversion = made.conversion;
-  nlohmann::ordered_json decisions = DecisionsJson(conversion);
-  if (!made.orders.empty()) decisions["order"]["measured"] = MeasuredJson(made.orders);
   ConvertedPlan plan;
-  plan.decisions_json = decisions.dump(2) + "\n";
+  if (request.reports) {
+    nlohmann::ordered_json decisions = DecisionsJson(conversion);
+    if (!made.orders.empty()) decisions["order"]["measured"] = MeasuredJson(made.orders);
+    plan.decisions_json = decisions.dump(2) + "\n";
+    plan.details = Summary(conversion, /*verbose=*/true);
+  }
   plan.summary = Summary(conversion, /*verbose=*/false);
-  plan.details = Summary(conversion, /*verbose=*/true);
   plan.ops_imported = conversion.ops_imported;
   plan.ops_executed = conversion.ops_executed;
   plan.measured = std::move(made.orders);

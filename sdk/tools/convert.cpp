@@ -83,6 +83,7 @@ void PrintMeasured(const std::vector<MeasuredOrder>& orders, bool here) {
 
 ConvertedPlan Converted(const ConvertCommand& options) {
   ConvertRequest request = ToRequest(options);
+  request.reports = options.verbose || !options.json.empty();
   Progress progress;
   if (!options.quiet) {
     request.progress = [&](const std::string& phase, int index, int count) {

@@ -140,6 +140,8 @@ struct ConvertRequest {
 
   /// Names and values that the plan is to record about how it was made.
   std::vector<std::pair<std::string, std::string>> recorded;
+  /// Makes `decisions_json` and `details` of the result, which takes milliseconds.
+  bool reports = true;
   /// Is called when a phase begins, with its name and its place among all. May be empty.
   std::function<void(const std::string& phase, int index, int count)> progress;
 };
@@ -157,7 +159,7 @@ struct MeasuredOrder {
 
 struct ConvertedPlan {
   std::vector<uint8_t> bytes;  ///< a plan file; the same request gives the same bytes
-  std::string decisions_json;  ///< what `tenon convert --json` writes
+  std::string decisions_json;  ///< what `tenon convert --json` writes; see `reports`
   std::string summary;         ///< what was decided, in lines
   std::string details;         ///< the same with passes, single layers and the final graph
   size_t ops_imported = 0;

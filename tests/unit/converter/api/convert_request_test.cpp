@@ -158,6 +158,21 @@ nlohmann::json InspectionOf(const ConvertRequest& request) {
   return nlohmann::json::parse(inspection->json);
 }
 
+TEST_CASE("Without reports a request gives the same plan and its summary alone") {
+  ConvertRequest request = Digits();
+  const auto reported = tenon::Convert(request);
+  request.reports = false;
+  const auto bare = tenon::Convert(request);
+  REQUIRE(reported);
+  REQUIRE(bare);
+  CHECK(bare->bytes == reported->bytes);
+  CHECK(bare->summary == reported->summary);
+  CHECK(bare->decisions_json.empty());
+  CHECK(bare->details.empty());
+  CHECK_FALSE(reported->decisions_json.empty());
+  CHECK_FALSE(reported->details.empty());
+}
+
 TEST_CASE("What a request records is in the plan") {
   ConvertRequest request = Digits();
   request.recorded = {{"made-by", "a test"}};
