@@ -33,7 +33,7 @@ enum class OrderMode {
 
 struct OrderOptions {
   OrderMode mode = OrderMode::kSearch;
-  int64_t budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
+  int64_t budget = 250'000;  ///< downsets expanded, see MemoryOrderOptions
   uint64_t seed = 1;
   bool key_nodes = true;  ///< cut at them; else the graph is searched as one
   double target_ms = 0;   ///< stop at the first order predicted to take no longer; 0: none
