@@ -255,9 +255,19 @@ void CheckDirect(ObjectReader& reader, const Board& board) {
   }
 }
 
+void CheckArchitecture(ObjectReader& reader, const std::string& architecture) {
+  if (architecture.empty() || std::find(std::begin(kArchitectures), std::end(kArchitectures),
+                                        architecture) != std::end(kArchitectures)) {
+    return;
+  }
+  reader.Fail(fmt::format("has an 'architecture' of '{}', which is none of {}", architecture,
+                          fmt::join(kArchitectures, ", ")));
+}
+
 /// Checks what one object alone cannot tell: references by name to other objects, and counts.
 void CheckWhole(ObjectReader& reader, const Board& board) {
   reader.FailIf(board.name.empty(), "has an empty name");
+  CheckArchitecture(reader, board.architecture);
   if (const std::string* name = FindTwice(board.units)) {
     reader.Fail(fmt::format("has two units called '{}'", *name));
   }
@@ -347,13 +357,14 @@ const Unit* ComputeUnit(const Board& board) {
 }
 
 Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return UsageError("board '{}' is not valid JSON", file_name);
   Board board;
   ObjectReader reader(json, fmt::format("board '{}':", file_name));
   reader.Required("name", board.name);
   reader.Optional("description", board.description);
   reader.Optional("source", board.source);
+  reader.Optional("architecture", board.architecture);
   reader.Array("units", [&](ObjectReader& unit) { ReadUnit(unit, board.units.emplace_back()); });
   reader.Array("memory_spaces",
                [&](ObjectReader& space) { ReadSpace(space, board.memory_spaces.emplace_back()); });
@@ -366,6 +377,7 @@ Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   reader.RefuseOthers();
   if (reader.ok()) CheckWhole(reader, board);
   if (!reader.ok()) return UsageError("{}", reader.problem());
+  json.erase("architecture");
   board.fingerprint = Fnv1a(json.dump());
   return board;
 }

@@ -138,6 +138,22 @@ TEST_CASE("ParseBoard: values out of range are refused") {
   CheckRefused(board, "'kernels'");
 }
 
+TEST_CASE("ParseBoard: a board may say what its processor is, and stays the same board") {
+  Json json = SmallBoard();
+  const auto without = ParseBoard(json.dump(), "test");
+  REQUIRE(without.ok());
+  CHECK(without->architecture.empty());
+  for (const char* architecture : kArchitectures) {
+    json["architecture"] = architecture;
+    const auto board = ParseBoard(json.dump(), "test");
+    REQUIRE(board.ok());
+    CHECK(board->architecture == architecture);
+    CHECK(board->fingerprint == without->fingerprint);
+  }
+  json["architecture"] = "x86_64";
+  CheckRefused(json, "has an 'architecture' of 'x86_64', which is none of x86-64, aarch64");
+}
+
 TEST_CASE("ParseBoard: a unit may name the instruction set whose kernels it runs") {
   for (const char* set : {"helium", "dsp"}) {
     Json json = SmallBoard();
