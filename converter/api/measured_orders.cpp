@@ -7,6 +7,7 @@
 
 #include "converter/driver/import_model.hpp"
 #include "converter/fold/fold_tensors.hpp"
+#include "converter/measure/this_machine.hpp"
 #include "converter/report/decisions.hpp"
 
 namespace tenon::converter {
@@ -133,6 +134,9 @@ class Measurement {
 
 Result<MeasuredConversion> ConvertMeasured(const ConvertOptions& options,
                                            const ConvertRequest::MeasuredOrders& measured) {
+  if (measured.target->IsThisMachine()) {
+    TENON_RETURN_IF_ERROR(CheckIsThisMachine(options.board));
+  }
   return Measurement(options, measured).Run();
 }
 
