@@ -44,6 +44,8 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
       return std::nullopt;
     case OrderMode::kRandom:
       return RandomOrder(problem, options.seed);
+    case OrderMode::kGiven:
+      return PriorityOrder(problem, options.priority);
     case OrderMode::kSearch:
       break;
   }
@@ -51,6 +53,7 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
   search.work_budget = options.budget;
   search.seed = options.seed;
   search.key_nodes = options.key_nodes;
+  search.smallest_subgraph = options.subgraph_ops;
   search.progress = ProgressOf(compile_options, "ordering");
   report.search = FindMemoryOrder(problem, search);
   if (report.search.peak >= report.search.source_peak) return std::nullopt;
@@ -82,7 +85,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   ArenaPlan candidate = PlanArena(graph, compiled.locations, arena_options);
   memory.place_work += candidate.place_work;
   report.changed =
-      options.order.mode == OrderMode::kRandom || candidate.bytes < compiled.arena.bytes;
+      options.order.mode != OrderMode::kSearch || candidate.bytes < compiled.arena.bytes;
   if (report.changed) {
     compiled.arena = std::move(candidate);
   } else {
@@ -114,6 +117,7 @@ ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
   ScheduleOptions schedule;
   schedule.search.work_budget = options.order.budget;
   schedule.search.seed = options.order.seed;
+  schedule.search.smallest_subgraph = options.order.subgraph_ops;
   if (!options.order.key_nodes) schedule.search.smallest_subgraph = INT32_MAX;
   schedule.search.target =
       static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
@@ -124,10 +128,15 @@ ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
   return schedule;
 }
 
-Status SetRandomOrder(uint64_t seed, Compiled& compiled) {
+/// Sets the random order, or the one that is given.
+Status SetOrder(const OrderOptions& options, Compiled& compiled) {
   const OrderProblem problem = MakeOrderProblem(compiled.graph, compiled.locations);
   std::vector<OpId> steps;
-  for (const Index node : RandomOrder(problem.problem, seed)) steps.push_back(problem.steps[node]);
+  for (const Index node : options.mode == OrderMode::kRandom
+                              ? RandomOrder(problem.problem, options.seed)
+                              : PriorityOrder(problem.problem, options.priority)) {
+    steps.push_back(problem.steps[node]);
+  }
   compiled.graph.SetOrder(WithElidedOps(compiled.graph, compiled.locations, steps));
   return Verify(compiled.graph);
 }
@@ -153,8 +162,8 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   order.seed = options.order.seed;
   std::optional<ScheduledProgram> before;
   if (options.order.mode != OrderMode::kSource) before = ScheduleSourceOrder(options, compiled);
-  if (options.order.mode == OrderMode::kRandom) {
-    TENON_RETURN_IF_ERROR(SetRandomOrder(options.order.seed, compiled));
+  if (options.order.mode == OrderMode::kRandom || options.order.mode == OrderMode::kGiven) {
+    TENON_RETURN_IF_ERROR(SetOrder(options.order, compiled));
   }
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
   TENON_ASSIGN_OR_RETURN(ScheduledProgram after,
@@ -315,6 +324,13 @@ Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compil
   return busiest;
 }
 
+/// Returns true if the program that is kept takes what the bound says that every mapping takes, but
+/// for the rounding of its ops' times.
+bool IsProved(const MappingReport& report, const Compiled& kept) {
+  const Picoseconds time = std::min(report.optimal, report.table == 0 ? INT64_MAX : report.table);
+  return time <= report.bound + static_cast<Picoseconds>(kept.arena.steps.size());
+}
+
 /// Compiles both mappings, because only compiled programs show layouts, views and placement.
 Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& options) {
   const auto costs = MakeCostModel(options.board(), options.profile);
@@ -328,24 +344,27 @@ Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& option
   MappingReport report;
   report.mode = MappingMode::kOptimal;
   report.for_period = for_period;
-  report.exact = choice.map.exact;
   report.tried = choice.map.tried;
+  report.bound = choice.map.bound;
   Result<Compiled> table = CompileMapped(graph, options);
   if (!choice.differs) {
     if (table.ok()) {
       report.table = report.optimal = TimeThatCounts(options, *table);
+      report.exact = IsProved(report, *table);
       table->mapping_report = report;
     }
     return table;
   }
   CompileOptions assigned = options;
   assigned.kernels.assigned = choice.backend;
+  assigned.kernels.assigned_unit = choice.unit;
   Result<Compiled> optimal = CompileMapped(graph, assigned);
   if (!optimal.ok()) return table;
   report.optimal = TimeThatCounts(options, *optimal);
   report.table = table.ok() ? TimeThatCounts(options, *table) : 0;
   report.chose_optimal = !table.ok() || report.optimal < report.table;
   Result<Compiled>& best = report.chose_optimal ? optimal : table;
+  report.exact = IsProved(report, *best);
   best->mapping_report = report;
   return std::move(best);
 }

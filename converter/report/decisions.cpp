@@ -86,6 +86,7 @@ Json OptimalMappingJson(const MappingReport& report) {
           {"chosen", report.chose_optimal ? "optimal" : "table"},
           {"table_ms", Milliseconds(report.table)},
           {"optimal_ms", Milliseconds(report.optimal)},
+          {"lower_bound_ms", Milliseconds(report.bound)},
           {"exact", report.exact},
           {"tried", report.tried}};
 }
@@ -206,6 +207,8 @@ const char* Name(OrderMode mode) {
       return "search";
     case OrderMode::kRandom:
       return "random";
+    case OrderMode::kGiven:
+      return "given";
   }
   return "";
 }

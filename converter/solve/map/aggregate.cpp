@@ -181,6 +181,58 @@ Aggregation GreedyAggregation(const AggregateProblem& problem) {
   return result;
 }
 
+Aggregation QuickAggregation(const AggregateProblem& problem) {
+  const size_t count = problem.unit.size();
+  std::vector<size_t> begins(count + 1, 0);  // of each op's successors
+  std::vector<int32_t> needs(count, 0);
+  size_t units = 0;
+  for (size_t op = 0; op < count; ++op) {
+    units = std::max(units, static_cast<size_t>(problem.unit[op]) + 1);
+    needs[op] = static_cast<int32_t>(problem.predecessors[op].size());
+    for (const int32_t p : problem.predecessors[op]) ++begins[static_cast<size_t>(p) + 1];
+  }
+  for (size_t op = 0; op < count; ++op) begins[op + 1] += begins[op];
+  std::vector<int32_t> successors(begins[count]);
+  std::vector<size_t> next(begins.begin(), begins.end() - 1);
+  for (size_t op = 0; op < count; ++op) {
+    for (const int32_t p : problem.predecessors[op]) {
+      successors[next[static_cast<size_t>(p)]++] = static_cast<int32_t>(op);
+    }
+  }
+  Aggregation best;
+  for (size_t first = 0; first < units; ++first) {
+    Aggregation made;
+    made.segment_of_op.assign(count, -1);
+    std::vector<int32_t> missing = needs;
+    std::vector<std::vector<int32_t>> ready(units);
+    for (size_t op = 0; op < count; ++op) {
+      if (needs[op] > 0) continue;
+      ready[static_cast<size_t>(problem.unit[op])].push_back(static_cast<int32_t>(op));
+    }
+    size_t unit = first;
+    while (!ready[unit].empty()) {
+      const auto segment = static_cast<int32_t>(made.segments());
+      made.unit_of_segment.push_back(static_cast<int32_t>(unit));
+      while (!ready[unit].empty()) {
+        const auto op = static_cast<size_t>(ready[unit].back());
+        ready[unit].pop_back();
+        made.segment_of_op[op] = segment;
+        for (size_t i = begins[op]; i < begins[op + 1]; ++i) {
+          const auto s = static_cast<size_t>(successors[i]);
+          if (--missing[s] == 0)
+            ready[static_cast<size_t>(problem.unit[s])].push_back(successors[i]);
+        }
+      }
+      for (size_t u = 0; u < units; ++u) {
+        if (ready[u].size() > ready[unit].size()) unit = u;
+      }
+    }
+    if (made.segments() == 0) continue;  // the unit has nothing to begin with
+    if (best.segments() == 0 || made.segments() < best.segments()) best = std::move(made);
+  }
+  return best;
+}
+
 Aggregation Aggregate(const AggregateProblem& problem, int64_t work_budget) {
   constexpr int64_t kMostStates = 4096;
   Aggregation best = GreedyAggregation(problem);

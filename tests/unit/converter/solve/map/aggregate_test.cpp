@@ -108,6 +108,18 @@ TEST_CASE("Aggregate: on large graphs never more segments than greedy ones, and 
   }
 }
 
+TEST_CASE("QuickAggregation: never a circle; with two units no partition has fewer segments") {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const auto units = static_cast<int32_t>(2 + seed % 3);
+    const double edges = 0.1 + 0.15 * static_cast<double>(seed % 5);
+    const AggregateProblem problem = RandomProblem(seed, 2 + seed % 8, units, edges);
+    const Aggregation found = QuickAggregation(problem);
+    CAPTURE(seed);
+    CHECK(IsAggregation(problem, found));
+    if (units == 2) CHECK(found.segments() == FewestByExhaustion(problem));
+  }
+}
+
 TEST_CASE("Aggregate: branches without an edge between them share a segment") {
   AggregateProblem problem;
   // 0 on unit 0, then 1 and 2 on unit 1 side by side, 3 joins them on unit 0.
