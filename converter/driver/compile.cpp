@@ -60,6 +60,13 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
   return report.search.order;
 }
 
+/// Returns true if a wanted time is given, is predicted to be met, and with `bytes` the plan fits.
+bool NeedsNoSearch(const CompileOptions& options, const Compiled& compiled, int64_t bytes) {
+  const Picoseconds target = options.order.target();
+  return target > 0 && compiled.time.after > 0 && compiled.time.after <= target &&
+         bytes <= options.board().ArenaSpace()->usable_bytes();
+}
+
 /// Places the ops in the model's order and in the one proposed. A search's order is kept only if
 /// its arena is smaller, because live bytes do not include gaps; ties keep the model's order.
 Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
@@ -73,6 +80,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   report.mode = options.order.mode;
   report.seed = options.order.seed;
   if (options.order.mode == OrderMode::kSource) return {};
+  if (NeedsNoSearch(options, compiled, compiled.arena.bytes)) return {};
   const OrderProblem problem = MakeOrderProblem(graph, compiled.locations);
   const auto proposed = ProposeOrder(problem.problem, options, report);
   if (!proposed) return {};
@@ -113,14 +121,12 @@ std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledP
 }
 
 ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
-  constexpr double kPicosecondsPerMillisecond = 1e9;
   ScheduleOptions schedule;
   schedule.search.work_budget = options.order.budget;
   schedule.search.seed = options.order.seed;
   schedule.search.smallest_subgraph = options.order.subgraph_ops;
   if (!options.order.key_nodes) schedule.search.smallest_subgraph = INT32_MAX;
-  schedule.search.target =
-      static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
+  schedule.search.target = options.order.target();
   schedule.search_order = options.order.mode == OrderMode::kSearch;
   schedule.aggregate = options.aggregate;
   schedule.arena = ArenaOptionsOf(options);
@@ -211,22 +217,23 @@ std::vector<OpId> ExecutedOps(const Graph& graph, const Locations& locations) {
 }
 
 /// Predicts the time on one unit, where every order takes the sum of the ops' times.
-void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled& compiled) {
+void PredictOnOneUnit(const CompileOptions& options, const Unit* unit,
+                      const std::vector<OpId>& executed, Compiled& compiled) {
   if (unit == nullptr) return;
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
   const double bandwidth = options.board().PortBytesPerSecond(*unit);
   Picoseconds total = TimeAtRate(unit->start_overhead_us(), 1e6);
   TimeReport& time = compiled.time;
-  for (const OpId id : compiled.arena.steps) {
+  for (const OpId id : executed) {
     const OpTime op = model->TimeOf(compiled.graph, compiled.graph.op(id), *unit);
     total += op.Alone(bandwidth);
     time.measured = time.measured || op.measured;
   }
   time.before = time.after = time.lower_bound = total;
   time.units = {{unit->name, total, total}};
-  if (unit->backend == "cpu" || compiled.arena.steps.empty()) return;
+  if (unit->backend == "cpu" || executed.empty()) return;
   SegmentReport& segments = compiled.segments;
-  segments.ops = segments.device_ops = compiled.arena.steps.size();
+  segments.ops = segments.device_ops = executed.size();
   segments.segments = segments.device_starts = 1;
   segments.fewest = segments.source_order = 1;
   segments.fewest_is_exact = true;
@@ -247,8 +254,11 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   if (NeedsSchedule(options.board()) && only == nullptr) {
     TENON_RETURN_IF_ERROR(ScheduleUnits(options, compiled));
   } else {
+    PredictOnOneUnit(options, only, executed, compiled);
     TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
-    PredictOnOneUnit(options, only, compiled);
+  }
+  if (options.order.target() > 0 && compiled.time.after > 0) {
+    compiled.order.target_met = compiled.time.after <= options.order.target();
   }
   MemoryReport& memory = compiled.memory;
   memory.space = options.board().ArenaSpace()->name;

@@ -43,6 +43,8 @@ struct OrderOptions {
   /// Subgraphs between key nodes have at least so many ops; smaller ones join a neighbour.
   int subgraph_ops = MemoryOrderOptions{}.smallest_subgraph;
   double target_ms = 0;  ///< stop at the first order predicted to take no longer; 0: none
+
+  [[nodiscard]] Picoseconds target() const { return static_cast<Picoseconds>(target_ms * 1e9); }
 };
 
 /// Describes an arena in a memory space other than the board's arena space.
@@ -85,6 +87,8 @@ struct OrderReport {
   TimeOrder time;                      ///< in time; empty unless the board has units side by side
   std::vector<std::string> key_nodes;  ///< names of ops, in the order of execution
   bool changed = false;                ///< the plan's order is not the model's
+  /// The plan's order is predicted to take no longer than OrderOptions::target_ms; none: no target.
+  std::optional<bool> target_met;
 };
 
 enum class MappingMode : uint8_t {

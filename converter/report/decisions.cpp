@@ -59,6 +59,7 @@ Json MemorySubgraphs(const MemoryOrder& search) {
                          {"orders", subgraph.orders ? Json(*subgraph.orders) : Json(nullptr)},
                          {"tried", subgraph.expanded},
                          {"exact", subgraph.exact},
+                         {"shared", subgraph.shared},
                          {"source_live_bytes", subgraph.source_peak},
                          {"live_bytes", subgraph.peak},
                          {"lower_bound", subgraph.lower_bound}});
@@ -129,6 +130,7 @@ Json OrderJson(const OrderReport& report) {
                   {"chosen", OrNull(time.chosen)},
                   {"lower_bound", Milliseconds(time.bound.bound)}};
   }
+  json["target_met"] = report.target_met ? Json(*report.target_met) : Json(nullptr);
   json["subgraphs"] = for_time ? TimeSubgraphs(time) : MemorySubgraphs(memory);
   json["seed"] = report.seed;
   return json;

@@ -175,6 +175,12 @@ std::string Summary(const Conversion& conversion, bool verbose) {
     text += fmt::format("order: another than the model's, which takes {:.3f} ms\n",
                         Milliseconds(conversion.time.before));
   }
+  if (conversion.order.target_met && !*conversion.order.target_met) {
+    text += fmt::format(
+        "order: none that takes as long as wanted was found, and none takes less than "
+        "{:.3f} ms\n",
+        Milliseconds(conversion.time.lower_bound));
+  }
   if (conversion.time.after > 0) {
     text +=
         fmt::format("predicted: {:.3f} ms ({})\n", Milliseconds(conversion.time.after),

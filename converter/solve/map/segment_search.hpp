@@ -33,8 +33,8 @@ struct SegmentSearch {
   Picoseconds time = 0;  ///< of that list; else `upper`
   /// No list takes less (of those that stay within `most_bytes`).
   Picoseconds bound = 0;
-  bool exact = false;  ///< time == bound
-  int64_t states = 0;  ///< that were made
+  bool exact = false;                   ///< time == bound
+  int64_t states = 0;                   ///< that were made
   std::vector<int64_t> states_by_size;  ///< element i: those with i + 1 ops done
 };
 

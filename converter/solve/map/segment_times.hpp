@@ -31,6 +31,10 @@ struct SegmentProblem {
 struct SegmentOps {
   int32_t unit = 0;
   std::vector<int32_t> ops;  ///< in order of execution
+
+  friend bool operator==(const SegmentOps& a, const SegmentOps& b) {
+    return a.unit == b.unit && a.ops == b.ops;
+  }
 };
 /// Lists segments in an order in which no segment needs a later one.
 using SegmentList = std::vector<SegmentOps>;
@@ -55,6 +59,10 @@ void OrderByTails(const SegmentProblem& problem, SegmentList& list);
 /// Returns the list ordered by the longest time from a segment to the end of everything: a unit
 /// begins with the segment that the most work follows.
 [[nodiscard]] SegmentList OrderedByTails(const SegmentProblem& problem, const SegmentList& list);
+
+/// Returns the list in the order of the segments' starts: of those whose predecessors are placed,
+/// the one that starts first comes next. So all that end before a segment starts come before it.
+[[nodiscard]] SegmentList SortedByStart(const SegmentProblem& problem, const SegmentList& list);
 
 /// Splits segments whose merging makes others wait: a part that must wait long gets a segment of
 /// its own where that, with the start that it costs, ends everything sooner. Reorders segments
