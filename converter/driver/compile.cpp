@@ -102,15 +102,6 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   return {};
 }
 
-/// Returns the names of the key nodes among the ops that execute.
-std::vector<std::string> KeyNodeNames(const Graph& graph, const OrderProblem& problem) {
-  std::vector<std::string> names;
-  for (const Index node : KeyNodesOf(problem.problem)) {
-    names.push_back(graph.op(problem.steps[node]).name);
-  }
-  return names;
-}
-
 std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledProgram& after) {
   std::vector<UnitTime> units;
   for (size_t i = 0; i < after.program.units.size(); ++i) {
@@ -247,8 +238,8 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
   TENON_RETURN_IF_ERROR(LowerMapped(options, compiled));
-  compiled.order.key_nodes =
-      KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
+  const OrderProblem as_modelled = MakeOrderProblem(compiled.graph, compiled.locations);
+  compiled.order.key_nodes = KeyNodeNames(compiled.graph, as_modelled);
   const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
   const Unit* only = OnlyUnit(options, compiled.graph, executed);
   if (NeedsSchedule(options.board()) && only == nullptr) {
@@ -260,6 +251,7 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   if (options.order.target() > 0 && compiled.time.after > 0) {
     compiled.order.target_met = compiled.time.after <= options.order.target();
   }
+  compiled.order.executed = NodesOf(as_modelled, compiled.arena.steps);
   MemoryReport& memory = compiled.memory;
   memory.space = options.board().ArenaSpace()->name;
   memory.arena_bytes = compiled.arena.bytes;

@@ -87,6 +87,8 @@ struct OrderReport {
   TimeOrder time;                      ///< in time; empty unless the board has units side by side
   std::vector<std::string> key_nodes;  ///< names of ops, in the order of execution
   bool changed = false;                ///< the plan's order is not the model's
+  /// The plan's order, as numbers of executed ops in the model's: OrderOptions::priority has them.
+  std::vector<Index> executed;
   /// The plan's order is predicted to take no longer than OrderOptions::target_ms; none: no target.
   std::optional<bool> target_met;
 };

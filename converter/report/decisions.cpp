@@ -1,5 +1,8 @@
 #include "converter/report/decisions.hpp"
 
+#include <set>
+#include <string>
+
 #include "converter/emit/firmware_plan.hpp"
 
 namespace tenon::converter {
@@ -132,6 +135,10 @@ Json OrderJson(const OrderReport& report) {
   }
   json["target_met"] = report.target_met ? Json(*report.target_met) : Json(nullptr);
   json["subgraphs"] = for_time ? TimeSubgraphs(time) : MemorySubgraphs(memory);
+  // Identical subgraphs are searched once.
+  size_t searched = 0;
+  for (const Json& subgraph : json["subgraphs"]) searched += subgraph["shared"] == true ? 0 : 1;
+  json["subgraphs_searched"] = searched;
   json["seed"] = report.seed;
   return json;
 }
@@ -250,6 +257,9 @@ Json DecisionsJson(const Conversion& conversion) {
   AddFirmwareMemory(conversion.plan, json["memory"]);
   json["weights"] = WeightsJson(conversion.weights);
   json["plan_bytes"] = conversion.plan.size();
+  std::set<std::string> kernels;  // what equal ops share
+  for (const MappedOp& op : conversion.mapping) kernels.insert(op.kernel);
+  json["kernels"] = {{"ops", conversion.mapping.size()}, {"distinct", kernels.size()}};
   json["ops"] = {{"imported", conversion.ops_imported}, {"executed", conversion.ops_executed}};
   return json;
 }

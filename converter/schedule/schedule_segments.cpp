@@ -8,6 +8,7 @@
 #include "converter/schedule/segment_arena.hpp"
 #include "converter/schedule/segment_lists.hpp"
 #include "converter/solve/order/memory_order.hpp"
+#include "converter/solve/time/task_steps.hpp"
 #include "converter/solve/time/time_orders.hpp"
 
 namespace tenon::converter {
@@ -255,22 +256,11 @@ class SegmentScheduler {
   /// bytes that `uses` gives again.
   [[nodiscard]] std::vector<std::vector<int32_t>> WaitsOf(
       const SegmentList& list, const std::vector<UsedBytes>& uses) const {
-    std::vector<int32_t> step_of_node(problem().size());
-    int32_t step = 0;
-    for (const SegmentOps& segment : list) {
-      for (const int32_t node : segment.ops) step_of_node[static_cast<size_t>(node)] = step++;
-    }
+    std::vector<std::vector<int32_t>> needs = NeedsOfSteps(problem(), list);
     std::vector<OrderedStep> steps;
     for (const SegmentOps& segment : list) {
-      const size_t first = steps.size();
-      const bool at_start = problem().units[static_cast<size_t>(segment.unit)].waits_at_start;
-      for (const int32_t node : segment.ops) {
-        steps.push_back({segment.unit, {}});
-        OrderedStep& waiter = at_start ? steps[first] : steps.back();
-        for (const int32_t p : problem().ops.predecessors[static_cast<size_t>(node)]) {
-          const int32_t need = step_of_node[static_cast<size_t>(p)];
-          if (!at_start || need < static_cast<int32_t>(first)) waiter.needs.push_back(need);
-        }
+      for (size_t i = 0; i < segment.ops.size(); ++i) {
+        steps.push_back({segment.unit, std::move(needs[steps.size()])});
       }
     }
     AddReuseNeeds(uses, steps);

@@ -7,8 +7,8 @@
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
 #include "converter/ir/locations.hpp"
-#include "converter/solve/map/segment_times.hpp"
 #include "converter/solve/order/memory_problem.hpp"
+#include "converter/solve/time/segment_times.hpp"
 #include "converter/solve/time/time_problem.hpp"
 
 namespace tenon::converter {

@@ -8,7 +8,7 @@
 
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/schedule/segment_graph.hpp"
-#include "converter/solve/map/segment_search.hpp"
+#include "converter/solve/time/segment_search.hpp"
 
 namespace tenon::converter {
 

@@ -13,7 +13,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "converter/solve/map/segment_times.hpp"
+#include "converter/solve/map/aggregate.hpp"
+#include "converter/solve/time/segment_times.hpp"
 
 namespace tenon::converter {
 
@@ -23,7 +24,7 @@ enum class MapObjective : uint8_t {
 };
 
 struct OptimalMapProblem {
-  std::vector<SegmentUnit> units;
+  std::vector<TaskUnit> units;
   std::vector<std::vector<int32_t>> predecessors;  ///< by op; each smaller than its own number
   std::vector<std::vector<Picoseconds>> time;      ///< by op and unit; below 0: cannot run there
   /// By op and unit: the time its results take to leave the unit, and to get to it. Empty: none.

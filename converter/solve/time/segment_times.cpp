@@ -1,4 +1,4 @@
-#include "converter/solve/map/segment_times.hpp"
+#include "converter/solve/time/segment_times.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -168,7 +168,7 @@ SegmentTimes TimesOf(const SegmentProblem& problem, const SegmentList& list) {
   times.op_end.assign(problem.size(), 0);
   std::vector<Picoseconds> free(problem.units.size(), 0);
   for (const SegmentOps& segment : list) {
-    const SegmentUnit& unit = problem.units[static_cast<size_t>(segment.unit)];
+    const TaskUnit& unit = problem.units[static_cast<size_t>(segment.unit)];
     Picoseconds& now = free[static_cast<size_t>(segment.unit)];
     const auto wait_for = [&](int32_t op) {
       for (const int32_t p : problem.ops.predecessors[static_cast<size_t>(op)]) {
@@ -191,16 +191,6 @@ SegmentTimes TimesOf(const SegmentProblem& problem, const SegmentList& list) {
     times.makespan = std::max(times.makespan, now);
   }
   return times;
-}
-
-SegmentList ListOf(const SegmentProblem& problem, const Aggregation& aggregation) {
-  SegmentList list(aggregation.segments());
-  for (size_t s = 0; s < list.size(); ++s) list[s].unit = aggregation.unit_of_segment[s];
-  for (size_t op = 0; op < problem.size(); ++op) {
-    list[static_cast<size_t>(aggregation.segment_of_op[op])].ops.push_back(
-        static_cast<int32_t>(op));
-  }
-  return list;
 }
 
 void OrderByTails(const SegmentProblem& problem, SegmentList& list) {

@@ -1,4 +1,4 @@
-#include "converter/solve/map/segment_search.hpp"
+#include "converter/solve/time/segment_search.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -228,7 +228,7 @@ class Search {
     for (const OpenEnd& end : state.ends) {
       for (const int32_t s : successors_[static_cast<size_t>(end.op)]) {
         if (IsDone(state, s)) continue;
-        const SegmentUnit& unit = problem_.units[static_cast<size_t>(UnitOf(s))];
+        const TaskUnit& unit = problem_.units[static_cast<size_t>(UnitOf(s))];
         // A segment that waits for another unit's op is started after it.
         const bool starts = unit.waits_at_start && UnitOf(s) != UnitOf(end.op);
         bound =

@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "converter/solve/map/segment_times.hpp"
 #include "converter/solve/order/memory_problem.hpp"
+#include "converter/solve/time/segment_times.hpp"
 
 namespace tenon::converter {
 

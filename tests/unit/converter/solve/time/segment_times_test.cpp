@@ -1,12 +1,13 @@
 // Segments in time: what merging delays is split again, what it saves is kept.
-#include "converter/solve/map/segment_times.hpp"
+#include "converter/solve/time/segment_times.hpp"
 
 #include <doctest/doctest.h>
 
 #include <functional>
 #include <random>
 
-#include "converter/solve/map/segment_search.hpp"
+#include "converter/solve/map/aggregate.hpp"
+#include "converter/solve/time/segment_search.hpp"
 
 namespace tenon::converter {
 namespace {
