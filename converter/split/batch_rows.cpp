@@ -122,19 +122,14 @@ Result<Graph> WithRows(const Graph& graph, const BatchRows& batch, int32_t rows)
     const auto k = static_cast<size_t>(tensor);
     return k < batch.axis.size() ? batch.axis[k] : -1;
   };
-  const auto extent_of = [&](TensorId tensor) {
-    return graph.tensor(tensor).shape[axis_of(tensor)] / batch.rows * rows;
-  };
-  for (const OpId id : graph.OpOrder()) {
-    const TensorId output = graph.op(id).outputs[0];
-    if (axis_of(output) < 0) continue;
-    result.MutableOp(id).attributes =
-        AttributesOfPart(graph, graph.op(id), axis_of(output), {0, extent_of(output)});
-  }
-  for (const TensorId tensor : graph.Tensors()) {
-    if (axis_of(tensor) >= 0) {
-      result.MutableTensor(tensor).shape[axis_of(tensor)] = extent_of(tensor);
-    }
+  for (const TensorId id : graph.Tensors()) {
+    const int32_t axis = axis_of(id);
+    if (axis < 0) continue;
+    Tensor& tensor = result.MutableTensor(id);
+    tensor.shape[axis] = tensor.shape[axis] / batch.rows * rows;
+    if (tensor.producer == kNone) continue;
+    result.MutableOp(tensor.producer).attributes =
+        AttributesOfPart(graph, graph.op(tensor.producer), axis, {0, tensor.shape[axis]});
   }
   TENON_RETURN_IF_ERROR(Verify(result));
   return result;

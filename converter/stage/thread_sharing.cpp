@@ -1,0 +1,42 @@
+#include "converter/stage/thread_sharing.hpp"
+
+#include <algorithm>
+
+namespace tenon::converter {
+namespace {
+
+/// The time to start one op on all threads and to wait for them.
+constexpr double kParallelRegionMicroseconds = 5;
+
+}  // namespace
+
+SharedBandwidth SharedBandwidthOf(const Board& board) {
+  SharedBandwidth shared;
+  shared.bytes_per_second = board.ArenaSpace()->total_bandwidth_bytes_per_second;
+  if (const Unit* cpu = ComputeUnit(board)) shared.cache_bytes = cpu->cache_bytes_per_thread;
+  return shared;
+}
+
+ThreadSharing::ThreadSharing(const Board& board, const Unit& unit, int threads)
+    : board_(board),
+      unit_(unit),
+      threads_(std::max(1, std::min(threads, unit.threads))),
+      one_(board, 1),
+      several_(board, threads_),
+      one_port_(board.PortBytesPerSecond(unit)),
+      several_ports_(one_port_ * threads_) {
+  const double all = board.SpaceOf(unit)->total_bandwidth_bytes_per_second;
+  if (all > 0) several_ports_ = std::max(one_port_, std::min(several_ports_, all));
+}
+
+double ThreadSharing::TimesFaster(const Graph& graph, const Op& op, Picoseconds alone) const {
+  if (threads_ < 2 || UnitFor(board_, op) != &unit_) return 1;
+  const auto before = static_cast<double>(one_.TimeOf(graph, op, unit_).Alone(one_port_));
+  const auto after = static_cast<double>(several_.TimeOf(graph, op, unit_).Alone(several_ports_));
+  if (before <= 0 || alone <= 0) return 1;
+  const auto region = static_cast<double>(TimeAtRate(kParallelRegionMicroseconds, 1e6));
+  const double shared = static_cast<double>(alone) * after / before + region;
+  return std::max(1.0, static_cast<double>(alone) / shared);
+}
+
+}  // namespace tenon::converter
