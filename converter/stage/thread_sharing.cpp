@@ -2,11 +2,34 @@
 
 #include <algorithm>
 
+#include "runtime/base/round_up.hpp"
+#include "runtime/ops/host/op_host_row.hpp"
+
 namespace tenon::converter {
 namespace {
 
 /// The time to start one op on all threads and to wait for them.
 constexpr double kParallelRegionMicroseconds = 5;
+/// Kernels do ops of less work on one thread (backends/cpu: ParallelForWork, RowSharing).
+constexpr int64_t kLeastWork = 32768;
+/// Outputs of a reduction that one thread makes together (backends/cpu: kReduceLanes).
+constexpr int64_t kReduceLanes = 16;
+
+bool IsReduction(OpKind kind) {
+  return kind == OpKind::kReduce || kind == OpKind::kQuantizedReduce;
+}
+
+/// Returns the number of pieces that a kernel of the CPU divides the op into, at most `threads`.
+int PiecesOf(const Graph& graph, const Op& op, int threads) {
+  // Libraries run on the calling thread (docs/decisions/0004-one-thread-budget.md).
+  if (op.kernel.find(".onednn") != std::string::npos) return 1;
+  const OpCallView view(graph, op);
+  const OpWork work = GetOpHostRow(op.kind).work(view.call());
+  if (work.multiply_accumulates + work.elementary_ops < kLeastWork) return 1;
+  if (!IsReduction(op.kind)) return threads;
+  const int64_t blocks = CeilDiv(graph.tensor(op.outputs[0]).shape.Elements(), kReduceLanes);
+  return static_cast<int>(std::min<int64_t>(blocks, threads));
+}
 
 }  // namespace
 
@@ -31,8 +54,12 @@ ThreadSharing::ThreadSharing(const Board& board, const Unit& unit, int threads)
 
 double ThreadSharing::TimesFaster(const Graph& graph, const Op& op, Picoseconds alone) const {
   if (threads_ < 2 || UnitFor(board_, op) != &unit_) return 1;
+  const int pieces = PiecesOf(graph, op, threads_);
+  if (pieces < 2) return 1;
   const auto before = static_cast<double>(one_.TimeOf(graph, op, unit_).Alone(one_port_));
-  const auto after = static_cast<double>(several_.TimeOf(graph, op, unit_).Alone(several_ports_));
+  const auto all = static_cast<double>(several_.TimeOf(graph, op, unit_).Alone(several_ports_));
+  // Fewer pieces than threads leave some idle.
+  const double after = all * threads_ / pieces;
   if (before <= 0 || alone <= 0) return 1;
   const auto region = static_cast<double>(TimeAtRate(kParallelRegionMicroseconds, 1e6));
   const double shared = static_cast<double>(alone) * after / before + region;

@@ -19,7 +19,8 @@ class ThreadSharing {
 
   /// Returns how many times as fast the threads do the op together as one does that takes `alone`,
   /// by the roofline's times for one thread and several, and the time to start them and to wait for
-  /// them. Never below 1: an op that is too short for that is not shared.
+  /// them. Never below 1: an op that is too short for that is not shared. Kernels that run on one
+  /// thread, and ops of fewer pieces than threads, count as what they are.
   [[nodiscard]] double TimesFaster(const Graph& graph, const Op& op, Picoseconds alone) const;
 
  private:
