@@ -95,6 +95,8 @@ void RecordChoice(const ParallelReport& report,
   };
   record("parallel", ParallelModeName(report.choice.mode));
   if (report.replicas > 1) record("replicas", fmt::format("{}", report.replicas));
+  if (report.threads_per_op > 1) record("threads_per_op", fmt::format("{}", report.threads_per_op));
+  if (report.shard_rows > 0) record("shard_rows", fmt::format("{}", report.shard_rows));
 }
 
 }  // namespace
@@ -177,6 +179,12 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   std::vector<ProgramToEmit> programs = {SequentialProgram(compiled, options.board)};
   if (parallel.pipeline) programs.push_back(parallel.pipeline->ToEmit());
   if (parallel.inter) programs.push_back(parallel.inter->ToEmit());
+  if (parallel.shards) {
+    programs.push_back(SequentialProgram(*parallel.shards, options.board));
+    programs.back().name = "shards";
+    programs.back().mode = converter::ProgramMode::kReplicas;
+  }
+  if (parallel.inter_shards) programs.push_back(parallel.inter_shards->ToEmit());
   TENON_RETURN_IF_ERROR(CheckTogether(programs, options.board));
   TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(programs, emit));
   conversion.parallel = parallel.report;
