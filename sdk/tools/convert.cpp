@@ -67,7 +67,7 @@ void PrintMeasured(const std::vector<MeasuredOrder>& orders, bool here) {
   for (size_t i = 0; i < orders.size(); ++i) {
     const MeasuredOrder& order = orders[i];
     std::string name = order.order;
-    if (name == "random") name += fmt::format(", seed {}", order.seed);
+    if (name == "random" || name == "proposed") name += fmt::format(", seed {}", order.seed);
     std::string result;
     if (!order.dropped.empty()) {
       result = "dropped: " + order.dropped;
