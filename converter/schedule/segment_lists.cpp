@@ -14,6 +14,8 @@ namespace tenon::converter {
 namespace {
 
 constexpr int64_t kLooksPerUnitOfWork = 20;
+// The search over downsets looks at more in the same time.
+constexpr int64_t kSearchOverImprove = 4;
 
 /// Makes a memory problem of one segment's ops; what is outside of its block does not count.
 MemoryProblem InsideOf(const MemoryProblem& whole, const std::vector<int32_t>& nodes,
@@ -145,7 +147,7 @@ SegmentProposals ProposeSegments(const SegmentGraph& graph, const TimeSearchOpti
   found.search.exact = best <= bound;
   if (best > bound) {
     SegmentSearchOptions search;
-    search.work_budget = work;
+    search.work_budget = work * kSearchOverImprove;
     search.upper = best;
     found.search = SearchSegments(problem, search);
     found.tried += found.search.states;
