@@ -9,6 +9,7 @@
 
 #include "converter/driver/import_model.hpp"
 #include "converter/fold/fold_tensors.hpp"
+#include "converter/measure/this_machine.hpp"
 #include "converter/report/decisions.hpp"
 
 namespace tenon::converter {
@@ -200,6 +201,9 @@ class Measurement {
 
 Result<MeasuredConversion> ConvertMeasured(const ConvertOptions& options,
                                            const ConvertRequest::MeasuredOrders& measured) {
+  if (measured.target->IsThisMachine()) {
+    TENON_RETURN_IF_ERROR(CheckIsThisMachine(options.board));
+  }
   return Measurement(options, measured).Run();
 }
 

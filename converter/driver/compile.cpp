@@ -16,6 +16,7 @@ Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
   LowerOptions lower;
   lower.kernels = options.KernelsWith(*costs);
   lower.fallback = options.fallback;
+  lower.laid_out = options.laid_out.get();
   TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(compiled.graph, lower, compiled.passes));
   compiled.mapping = std::move(lowered.mapping);
   compiled.locations = std::move(lowered.locations);
@@ -114,6 +115,7 @@ std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledP
 ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
   ScheduleOptions schedule;
   schedule.search.work_budget = options.order.budget;
+  schedule.search.count_budget = std::min(schedule.search.count_budget, options.order.budget);
   schedule.search.seed = options.order.seed;
   schedule.search.smallest_subgraph = options.order.subgraph_ops;
   if (!options.order.key_nodes) schedule.search.smallest_subgraph = INT32_MAX;

@@ -37,7 +37,7 @@ struct OrderOptions {
   /// Of OrderMode::kGiven, by executed op in the graph's order: of those whose inputs are ready,
   /// the one with the largest comes first. Ops beyond its end have priority 0.
   std::vector<double> priority = {};
-  int64_t budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
+  int64_t budget = 250'000;  ///< downsets expanded, see MemoryOrderOptions
   uint64_t seed = 1;
   bool key_nodes = true;  ///< cut at them; else the graph is searched as one
   /// Subgraphs between key nodes have at least so many ops; smaller ones join a neighbour.

@@ -132,6 +132,7 @@ class Graph {
   TensorId AddTensor(std::string_view name, DType dtype, const Shape& shape);
   TensorId AddConstant(std::string_view name, DType dtype, const Shape& shape,
                        std::vector<std::byte> bytes);
+  TensorId AddConstant(std::string_view name, DType dtype, const Shape& shape, Bytes bytes);
   template <typename T>
   TensorId AddConstantOf(std::string_view name, DType dtype, const Shape& shape,
                          const std::vector<T>& values);

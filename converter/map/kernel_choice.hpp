@@ -98,4 +98,8 @@ struct KernelChoiceOptions : MarkOptions {
 [[nodiscard]] const KernelCaps* KernelFor(const Graph& graph, const Op& op,
                                           const KernelChoiceOptions& options);
 
+/// Returns the backend that the op would be given at present; empty if none runs it.
+[[nodiscard]] std::string BackendFor(const Graph& graph, const Op& op,
+                                     const KernelChoiceOptions& options);
+
 }  // namespace tenon::converter

@@ -208,6 +208,13 @@ class MeasuredTest(unittest.TestCase):
                                  "--measure-orders", "2")
         self.assertTrue(all(order["ms"] > 0 for order in orders))
 
+    def test_without_a_target_only_boards_that_this_machine_is_are_measured(self):
+        command = self.command("--order", "measured")
+        command[command.index("x86-64")] = "cortex-m55"
+        result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("its processor is cortex-m", result.stderr)
+
     def test_a_command_that_fails_is_told_with_its_words(self):
         target = self.target("import sys; print('no such board', file=sys.stderr); sys.exit(3)")
         self.refused(5, "no such board", "--order", "measured", "--target", target)

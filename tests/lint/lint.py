@@ -28,7 +28,7 @@ CONVERTER_FLOORS = {
     "profile": "map cost solve board ir",
     "layout": "map solve ir",
     "measure": "profile map cost board ir",
-    "split": "board ir",
+    "split": "map cost board ir",
     "schedule": "layout map cost solve board ir",
     "stage": "schedule layout profile map cost solve board ir",
     "emit": "schedule layout ir",

@@ -60,6 +60,8 @@ class OrderTarget {
   /// Takes a candidate's plan, which it must keep until the conversion ends.
   virtual void Store(size_t candidate, const std::vector<uint8_t>& plan) = 0;
   [[nodiscard]] virtual std::vector<uint8_t> Load(size_t candidate) = 0;
+  /// True if they run on the machine that converts: a board that it is not is refused then.
+  [[nodiscard]] virtual bool IsThisMachine() const { return false; }
   /// Returns the median time of a run on this number of threads, in milliseconds.
   [[nodiscard]] virtual double MedianMs(size_t candidate, int threads) = 0;
 };
