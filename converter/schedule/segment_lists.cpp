@@ -130,13 +130,17 @@ SegmentProposals ProposeSegments(const SegmentGraph& graph, const TimeSearchOpti
   found.fewest_is_exact = early.exact;
   found.fewest_time = std::numeric_limits<Picoseconds>::max();
   const int64_t work = options.work_budget * kLooksPerUnitOfWork;
+  int64_t looks_per_list = 1 + static_cast<int64_t>(problem.size());
+  for (const auto& needs : problem.ops.predecessors) {
+    looks_per_list += static_cast<int64_t>(needs.size());
+  }
   Picoseconds best = found.fewest_time;
   size_t segments = 0;
   for (const Aggregation* aggregation : {&early, &late}) {
     SegmentList list = ListOf(problem, *aggregation);
     OrderByTails(problem, list);
     found.fewest_time = std::min(found.fewest_time, TimesOf(problem, list).makespan);
-    found.tried += ImproveSegments(problem, work, list);
+    found.tried += ImproveSegments(problem, work, list) / looks_per_list;
     const Picoseconds time = TimesOf(problem, list).makespan;
     if (time > best || (time == best && list.size() >= segments)) continue;
     best = time;
