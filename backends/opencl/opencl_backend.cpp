@@ -61,15 +61,24 @@ size_t QueueBytes(const void* queue) {
   return static_cast<const CommandQueue*>(queue)->held_bytes();
 }
 
-constexpr DeviceApi kDevice = {OpenDevice, CloseDevice, OpenQueue, CloseQueue, Start,     Upload,
-                               Signal,     Submit,      Wait,      Drain,      QueueBytes};
+constexpr DeviceApi kDevice = {Guarded<OpenDevice>::Call,
+                               CloseDevice,
+                               Guarded<OpenQueue>::Call,
+                               CloseQueue,
+                               Start,
+                               Guarded<Upload>::Call,
+                               Guarded<Signal>::Call,
+                               Guarded<Submit>::Call,
+                               Guarded<Wait>::Call,
+                               Guarded<Drain>::Call,
+                               QueueBytes};
 
 }  // namespace
 
 const Backend& OpenclBackend() {
-#define TENON_KERNEL(op, Op, implementation, facts, ...) \
-  Entry<(facts).supports, (facts).activations>(          \
-      (facts).Named("opencl." #op "." #implementation, OpKind::k##Op), k##Op##Row, __VA_ARGS__),
+#define TENON_KERNEL(op, Op, implementation, facts, ...)     \
+  Entry<(facts).supports, (facts).activations, __VA_ARGS__>( \
+      (facts).Named("opencl." #op "." #implementation, OpKind::k##Op), k##Op##Row),
   static constexpr KernelEntry kKernels[] = {
 #include "backends/opencl/caps/kernels.inc"
   };

@@ -108,6 +108,8 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   if (order.budget < 0) return UsageError("order budget {} < 0", order.budget);
   order.seed = request.seed;
   order.key_nodes = request.key_nodes;
+  order.subgraph_ops = request.subgraph_ops;
+  if (order.subgraph_ops < 1) return UsageError("subgraph ops {} < 1", order.subgraph_ops);
   order.target_ms = request.order_target_ms;
   options.compile.objective = static_cast<Objective>(request.objective);
   options.split.allowed = request.split;

@@ -15,10 +15,12 @@ struct MeasuredConversion {
   std::vector<MeasuredOrder> orders;  ///< all orders, as they were compiled
 };
 
-/// Converts once per order (random orders take consecutive seeds from options.compile.order.seed),
-/// measures equal plans once, and keeps the one with the least latency; among equals the one with
-/// the smaller arena, then the earlier. Orders that do not fit the board are dropped; if none fits,
-/// the search's error is given. The order mode in `options` is ignored.
+/// Converts once per order (random ones take consecutive seeds from options.compile.order.seed);
+/// half of those beyond the search's and the model's own are proposed from the times measured until
+/// then, and the same times give the same proposals. Measures equal plans once, and keeps the one
+/// with the least latency; among equals the one with the smaller arena, then the earlier. Orders
+/// that do not fit the board are dropped; if none fits, the search's error is given. The order mode
+/// in `options` is ignored.
 [[nodiscard]] Result<MeasuredConversion> ConvertMeasured(
     const ConvertOptions& options, const ConvertRequest::MeasuredOrders& measured);
 

@@ -10,6 +10,7 @@
 #include "converter/driver/pipeline.hpp"
 #include "converter/measure/profile_run.hpp"
 #include "converter/measure/profile_sweep.hpp"
+#include "converter/measure/this_machine.hpp"
 #include "converter/measure/tune.hpp"
 
 namespace tenon::converter {
@@ -174,6 +175,7 @@ MeasuredProfile Measured(const Profile& profile) {
 
 Result<MeasuredProfile> MeasureProfile(const ProfileRequest& request) {
   TENON_ASSIGN_OR_RETURN(const Board board, LoadBoard(request.board));
+  TENON_RETURN_IF_ERROR(CheckIsThisMachine(board));
   ProfileOptions options;
   std::vector<PlanToProfile> plans;
   TENON_RETURN_IF_ERROR(PlansToMeasure(board, request, options.tuning, plans));

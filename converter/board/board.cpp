@@ -17,6 +17,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// The runtime starts no more (runtime/engine).
+constexpr int kMostThreads = 1024;
+
 void CheckRates(ObjectReader& reader, const char* key, const std::map<std::string, double>& rates) {
   for (const auto& [dtype, rate] : rates) {
     if (!IsDTypeName(dtype)) {
@@ -70,6 +73,8 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
       !unit.portable_kernels_only && kernels != "all",
       "has 'kernels' other than \"all\", \"portable\", \"vector\", \"helium\" or \"dsp\"");
   reader.FailIf(unit.threads < 1, "has 'threads' below 1");
+  reader.FailIf(unit.threads > kMostThreads,
+                fmt::format("has 'threads' above {}, which no run may use", kMostThreads));
   reader.FailIf(unit.launch_overhead_us < 0, "has a 'launch_overhead_us' below 0");
   reader.FailIf(enqueue < 0, "has an 'enqueue_overhead_us' below 0");
   reader.FailIf(enqueue > unit.launch_overhead_us,
@@ -102,7 +107,10 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   reader.Optional("alignment_bytes", space.alignment_bytes);
   reader.FailIf(space.name.empty(), "has an empty 'name'");
   reader.FailIf(space.bytes < 0 || space.reserve_bytes < 0, "has a size below 0");
-  reader.FailIf(space.reserve_bytes > space.bytes, "has 'reserve_bytes' of more than its 'bytes'");
+  reader.FailIf(space.bytes == 0, "has 'bytes' of 0");
+  reader.FailIf(
+      space.reserve_bytes >= space.bytes,
+      fmt::format("has 'reserve_bytes' that leave nothing of its {} 'bytes'", space.bytes));
   reader.FailIf(space.bandwidth_bytes_per_second < 0, "has a 'bandwidth_bytes_per_second' below 0");
   reader.FailIf(space.latency_ns < 0, "has a 'latency_ns' below 0");
   reader.FailIf(space.total_bandwidth_bytes_per_second < 0,
@@ -123,6 +131,7 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   const uint32_t alignment = space.alignment_bytes;
   reader.FailIf(alignment == 0 || (alignment & (alignment - 1)) != 0,
                 "has an 'alignment_bytes' that is not a power of two");
+  reader.FailIf(alignment > space.bytes, "has an 'alignment_bytes' of more than its 'bytes'");
 }
 
 void ReadLink(ObjectReader& reader, Link& link) {
@@ -165,11 +174,14 @@ void CheckLinks(ObjectReader& reader, const Board& board) {
             fmt::format("links[{}] has '{}' of '{}', which is no memory space", i, key, *name));
       }
     }
-    if (link.unit.empty()) continue;
     const Unit* unit = board.FindUnit(link.unit);
-    if (unit == nullptr || !unit->IsTransferOnly()) {
+    if (!link.unit.empty() && (unit == nullptr || !unit->IsTransferOnly())) {
       reader.Fail(fmt::format("links[{}] has 'unit' of '{}', which is no unit of kind \"dma\"", i,
                               link.unit));
+    }
+    if (board.FindLink(link.from, link.to) != &link) {
+      reader.Fail(fmt::format("links[{}] goes from '{}' to '{}', as another one does", i, link.from,
+                              link.to));
     }
   }
 }
@@ -203,6 +215,8 @@ void CheckSpaces(ObjectReader& reader, const Board& board) {
     reader.Fail(fmt::format("has {} memory spaces with \"arena\": true, one is needed", arenas));
     return;
   }
+  reader.FailIf(count(&MemorySpace::holds_constants) == 0,
+                "has no memory space with \"constants\": true, one is needed");
   if (const auto spills = count(&MemorySpace::spill); spills > 1) {
     reader.Fail(fmt::format("has {} memory spaces with \"spill\": true, one at most", spills));
   }
@@ -248,9 +262,19 @@ void CheckDirect(ObjectReader& reader, const Board& board) {
   }
 }
 
+void CheckArchitecture(ObjectReader& reader, const std::string& architecture) {
+  if (architecture.empty() || std::find(std::begin(kArchitectures), std::end(kArchitectures),
+                                        architecture) != std::end(kArchitectures)) {
+    return;
+  }
+  reader.Fail(fmt::format("has an 'architecture' of '{}', which is none of {}", architecture,
+                          fmt::join(kArchitectures, ", ")));
+}
+
 /// Checks what one object alone cannot tell: references by name to other objects, and counts.
 void CheckWhole(ObjectReader& reader, const Board& board) {
   reader.FailIf(board.name.empty(), "has an empty name");
+  CheckArchitecture(reader, board.architecture);
   if (const std::string* name = FindTwice(board.units)) {
     reader.Fail(fmt::format("has two units called '{}'", *name));
   }
@@ -340,13 +364,14 @@ const Unit* ComputeUnit(const Board& board) {
 }
 
 Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return UsageError("board '{}' is not valid JSON", file_name);
   Board board;
   ObjectReader reader(json, fmt::format("board '{}':", file_name));
   reader.Required("name", board.name);
   reader.Optional("description", board.description);
   reader.Optional("source", board.source);
+  reader.Optional("architecture", board.architecture);
   reader.Array("units", [&](ObjectReader& unit) { ReadUnit(unit, board.units.emplace_back()); });
   reader.Array("memory_spaces",
                [&](ObjectReader& space) { ReadSpace(space, board.memory_spaces.emplace_back()); });
@@ -359,6 +384,7 @@ Result<Board> ParseBoard(std::string_view text, std::string_view file_name) {
   reader.RefuseOthers();
   if (reader.ok()) CheckWhole(reader, board);
   if (!reader.ok()) return UsageError("{}", reader.problem());
+  json.erase("architecture");
   board.fingerprint = Fnv1a(json.dump());
   return board;
 }

@@ -127,17 +127,25 @@ struct SplittingLimits {
   int32_t channel_multiple = 1;    ///< parts of channels are multiples of this, but for the last
 };
 
+/// What a board may call its processor. "cortex-m" has no operating system that could run the
+/// command: it is here for boards to say what they are.
+inline constexpr const char* kArchitectures[] = {"x86-64", "aarch64", "arm", "riscv64", "cortex-m"};
+
 struct Board {
   std::string name;
   std::string description;
   std::string source;  ///< where the figures come from
+  /// Of the processor: one of kArchitectures. Empty: the board does not say.
+  std::string architecture;
   std::vector<Unit> units;
   std::vector<MemorySpace> memory_spaces;
   std::vector<Link> links;
   std::vector<Priority> priorities;
   SplittingLimits splitting;
   std::string preferred_layout = "channels_last";  ///< or "row_major"
-  uint64_t fingerprint = 0;                        ///< FNV-1a of the canonical JSON
+  /// FNV-1a of the canonical JSON without `architecture`, which changes neither a plan nor what a
+  /// profile is worth.
+  uint64_t fingerprint = 0;
 
   [[nodiscard]] const MemorySpace* ArenaSpace() const;
   /// Returns the space other than the arena's that ops work in too; null if there is none.

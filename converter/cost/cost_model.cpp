@@ -108,14 +108,20 @@ OpTime TransferTime(const Board& board, const Link& link, int64_t bytes) {
   return time;
 }
 
-const Unit* UnitFor(const Board& board, const Op& op) {
+bool RunsOp(const Unit& unit, const Op& op) {
+  if (unit.IsTransferOnly() || (!op.backend.empty() && op.backend != unit.backend)) return false;
   const char* kind = GetOpRow(op.kind).name;
+  return unit.ops.empty() || std::find(unit.ops.begin(), unit.ops.end(), kind) != unit.ops.end();
+}
+
+const Unit* UnitFor(const Board& board, const Op& op) {
+  const Unit* first = nullptr;
   for (const Unit& unit : board.units) {
-    if (unit.IsTransferOnly() || (!op.backend.empty() && op.backend != unit.backend)) continue;
-    if (unit.ops.empty()) return &unit;
-    if (std::find(unit.ops.begin(), unit.ops.end(), kind) != unit.ops.end()) return &unit;
+    if (!RunsOp(unit, op)) continue;
+    if (op.unit.empty() || unit.name == op.unit) return &unit;
+    if (first == nullptr) first = &unit;
   }
-  return nullptr;
+  return first;
 }
 
 }  // namespace tenon::converter

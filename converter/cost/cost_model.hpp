@@ -56,8 +56,12 @@ class AnalyticCostModel final : public CostModel {
 /// moves them, then the bytes at the link's bandwidth (as `compute`; `bytes` is 0).
 [[nodiscard]] OpTime TransferTime(const Board& board, const Link& link, int64_t bytes);
 
-/// Returns the unit of the board that runs ops of this kind: the first that lists it (or lists
-/// nothing), of the op's backend once it has one, and not of kind "dma". Null if there is none.
+/// Returns true if the unit runs ops of this kind: it lists it (or lists nothing), has the op's
+/// backend once that is known, and is not of kind "dma".
+[[nodiscard]] bool RunsOp(const Unit& unit, const Op& op);
+
+/// Returns the unit of the board that runs the op: the first of the name that the op has been given
+/// to, or of any name if there is none such. Null if no unit runs it.
 [[nodiscard]] const Unit* UnitFor(const Board& board, const Op& op);
 
 }  // namespace tenon::converter

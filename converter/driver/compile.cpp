@@ -16,6 +16,7 @@ Status LowerMapped(const CompileOptions& options, Compiled& compiled) {
   LowerOptions lower;
   lower.kernels = options.KernelsWith(*costs);
   lower.fallback = options.fallback;
+  lower.laid_out = options.laid_out.get();
   TENON_ASSIGN_OR_RETURN(Lowered lowered, Lower(compiled.graph, lower, compiled.passes));
   compiled.mapping = std::move(lowered.mapping);
   compiled.locations = std::move(lowered.locations);
@@ -44,6 +45,8 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
       return std::nullopt;
     case OrderMode::kRandom:
       return RandomOrder(problem, options.seed);
+    case OrderMode::kGiven:
+      return PriorityOrder(problem, options.priority);
     case OrderMode::kSearch:
       break;
   }
@@ -51,10 +54,18 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
   search.work_budget = options.budget;
   search.seed = options.seed;
   search.key_nodes = options.key_nodes;
+  search.smallest_subgraph = options.subgraph_ops;
   search.progress = ProgressOf(compile_options, "ordering");
   report.search = FindMemoryOrder(problem, search);
   if (report.search.peak >= report.search.source_peak) return std::nullopt;
   return report.search.order;
+}
+
+/// Returns true if a wanted time is given, is predicted to be met, and with `bytes` the plan fits.
+bool NeedsNoSearch(const CompileOptions& options, const Compiled& compiled, int64_t bytes) {
+  const Picoseconds target = options.order.target();
+  return target > 0 && compiled.time.after > 0 && compiled.time.after <= target &&
+         bytes <= options.board().ArenaSpace()->usable_bytes();
 }
 
 /// Places the ops in the model's order and in the one proposed. A search's order is kept only if
@@ -70,6 +81,7 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   report.mode = options.order.mode;
   report.seed = options.order.seed;
   if (options.order.mode == OrderMode::kSource) return {};
+  if (NeedsNoSearch(options, compiled, compiled.arena.bytes)) return {};
   const OrderProblem problem = MakeOrderProblem(graph, compiled.locations);
   const auto proposed = ProposeOrder(problem.problem, options, report);
   if (!proposed) return {};
@@ -82,22 +94,13 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   ArenaPlan candidate = PlanArena(graph, compiled.locations, arena_options);
   memory.place_work += candidate.place_work;
   report.changed =
-      options.order.mode == OrderMode::kRandom || candidate.bytes < compiled.arena.bytes;
+      options.order.mode != OrderMode::kSearch || candidate.bytes < compiled.arena.bytes;
   if (report.changed) {
     compiled.arena = std::move(candidate);
   } else {
     graph.SetOrder(source_order);
   }
   return {};
-}
-
-/// Returns the names of the key nodes among the ops that execute.
-std::vector<std::string> KeyNodeNames(const Graph& graph, const OrderProblem& problem) {
-  std::vector<std::string> names;
-  for (const Index node : KeyNodesOf(problem.problem)) {
-    names.push_back(graph.op(problem.steps[node]).name);
-  }
-  return names;
 }
 
 std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledProgram& after) {
@@ -110,13 +113,13 @@ std::vector<UnitTime> UnitTimes(const ScheduledProgram& before, const ScheduledP
 }
 
 ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
-  constexpr double kPicosecondsPerMillisecond = 1e9;
   ScheduleOptions schedule;
   schedule.search.work_budget = options.order.budget;
+  schedule.search.count_budget = std::min(schedule.search.count_budget, options.order.budget);
   schedule.search.seed = options.order.seed;
+  schedule.search.smallest_subgraph = options.order.subgraph_ops;
   if (!options.order.key_nodes) schedule.search.smallest_subgraph = INT32_MAX;
-  schedule.search.target =
-      static_cast<Picoseconds>(options.order.target_ms * kPicosecondsPerMillisecond);
+  schedule.search.target = options.order.target();
   schedule.search_order = options.order.mode == OrderMode::kSearch;
   schedule.aggregate = options.aggregate;
   schedule.arena = ArenaOptionsOf(options);
@@ -124,10 +127,15 @@ ScheduleOptions ScheduleOptionsOf(const CompileOptions& options) {
   return schedule;
 }
 
-Status SetRandomOrder(uint64_t seed, Compiled& compiled) {
+/// Sets the random order, or the one that is given.
+Status SetOrder(const OrderOptions& options, Compiled& compiled) {
   const OrderProblem problem = MakeOrderProblem(compiled.graph, compiled.locations);
   std::vector<OpId> steps;
-  for (const Index node : RandomOrder(problem.problem, seed)) steps.push_back(problem.steps[node]);
+  for (const Index node : options.mode == OrderMode::kRandom
+                              ? RandomOrder(problem.problem, options.seed)
+                              : PriorityOrder(problem.problem, options.priority)) {
+    steps.push_back(problem.steps[node]);
+  }
   compiled.graph.SetOrder(WithElidedOps(compiled.graph, compiled.locations, steps));
   return Verify(compiled.graph);
 }
@@ -153,8 +161,8 @@ Status ScheduleUnits(const CompileOptions& options, Compiled& compiled) {
   order.seed = options.order.seed;
   std::optional<ScheduledProgram> before;
   if (options.order.mode != OrderMode::kSource) before = ScheduleSourceOrder(options, compiled);
-  if (options.order.mode == OrderMode::kRandom) {
-    TENON_RETURN_IF_ERROR(SetRandomOrder(options.order.seed, compiled));
+  if (options.order.mode == OrderMode::kRandom || options.order.mode == OrderMode::kGiven) {
+    TENON_RETURN_IF_ERROR(SetOrder(options.order, compiled));
   }
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
   TENON_ASSIGN_OR_RETURN(ScheduledProgram after,
@@ -202,22 +210,23 @@ std::vector<OpId> ExecutedOps(const Graph& graph, const Locations& locations) {
 }
 
 /// Predicts the time on one unit, where every order takes the sum of the ops' times.
-void PredictOnOneUnit(const CompileOptions& options, const Unit* unit, Compiled& compiled) {
+void PredictOnOneUnit(const CompileOptions& options, const Unit* unit,
+                      const std::vector<OpId>& executed, Compiled& compiled) {
   if (unit == nullptr) return;
   const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
   const double bandwidth = options.board().PortBytesPerSecond(*unit);
   Picoseconds total = TimeAtRate(unit->start_overhead_us(), 1e6);
   TimeReport& time = compiled.time;
-  for (const OpId id : compiled.arena.steps) {
+  for (const OpId id : executed) {
     const OpTime op = model->TimeOf(compiled.graph, compiled.graph.op(id), *unit);
     total += op.Alone(bandwidth);
     time.measured = time.measured || op.measured;
   }
   time.before = time.after = time.lower_bound = total;
   time.units = {{unit->name, total, total}};
-  if (unit->backend == "cpu" || compiled.arena.steps.empty()) return;
+  if (unit->backend == "cpu" || executed.empty()) return;
   SegmentReport& segments = compiled.segments;
-  segments.ops = segments.device_ops = compiled.arena.steps.size();
+  segments.ops = segments.device_ops = executed.size();
   segments.segments = segments.device_starts = 1;
   segments.fewest = segments.source_order = 1;
   segments.fewest_is_exact = true;
@@ -231,16 +240,20 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   Compiled compiled;
   compiled.graph = std::move(graph);
   TENON_RETURN_IF_ERROR(LowerMapped(options, compiled));
-  compiled.order.key_nodes =
-      KeyNodeNames(compiled.graph, MakeOrderProblem(compiled.graph, compiled.locations));
+  const OrderProblem as_modelled = MakeOrderProblem(compiled.graph, compiled.locations);
+  compiled.order.key_nodes = KeyNodeNames(compiled.graph, as_modelled);
   const std::vector<OpId> executed = ExecutedOps(compiled.graph, compiled.locations);
   const Unit* only = OnlyUnit(options, compiled.graph, executed);
   if (NeedsSchedule(options.board()) && only == nullptr) {
     TENON_RETURN_IF_ERROR(ScheduleUnits(options, compiled));
   } else {
+    PredictOnOneUnit(options, only, executed, compiled);
     TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
-    PredictOnOneUnit(options, only, compiled);
   }
+  if (options.order.target() > 0 && compiled.time.after > 0) {
+    compiled.order.target_met = compiled.time.after <= options.order.target();
+  }
+  compiled.order.executed = NodesOf(as_modelled, compiled.arena.steps);
   MemoryReport& memory = compiled.memory;
   memory.space = options.board().ArenaSpace()->name;
   memory.arena_bytes = compiled.arena.bytes;
@@ -315,6 +328,13 @@ Picoseconds TimeThatCounts(const CompileOptions& options, const Compiled& compil
   return busiest;
 }
 
+/// Returns true if the program that is kept takes what the bound says that every mapping takes, but
+/// for the rounding of its ops' times.
+bool IsProved(const MappingReport& report, const Compiled& kept) {
+  const Picoseconds time = std::min(report.optimal, report.table == 0 ? INT64_MAX : report.table);
+  return time <= report.bound + static_cast<Picoseconds>(kept.arena.steps.size());
+}
+
 /// Compiles both mappings, because only compiled programs show layouts, views and placement.
 Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& options) {
   const auto costs = MakeCostModel(options.board(), options.profile);
@@ -328,24 +348,27 @@ Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& option
   MappingReport report;
   report.mode = MappingMode::kOptimal;
   report.for_period = for_period;
-  report.exact = choice.map.exact;
   report.tried = choice.map.tried;
+  report.bound = choice.map.bound;
   Result<Compiled> table = CompileMapped(graph, options);
   if (!choice.differs) {
     if (table.ok()) {
       report.table = report.optimal = TimeThatCounts(options, *table);
+      report.exact = IsProved(report, *table);
       table->mapping_report = report;
     }
     return table;
   }
   CompileOptions assigned = options;
   assigned.kernels.assigned = choice.backend;
+  assigned.kernels.assigned_unit = choice.unit;
   Result<Compiled> optimal = CompileMapped(graph, assigned);
   if (!optimal.ok()) return table;
   report.optimal = TimeThatCounts(options, *optimal);
   report.table = table.ok() ? TimeThatCounts(options, *table) : 0;
   report.chose_optimal = !table.ok() || report.optimal < report.table;
   Result<Compiled>& best = report.chose_optimal ? optimal : table;
+  report.exact = IsProved(report, *best);
   best->mapping_report = report;
   return std::move(best);
 }

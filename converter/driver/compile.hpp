@@ -29,14 +29,22 @@ enum class OrderMode {
   kSource,  ///< as the model has it
   kSearch,  ///< the best order that the search finds
   kRandom,  ///< a random order, drawn by the seed: the baseline that a search must beat
+  kGiven,   ///< by OrderOptions::priority
 };
 
 struct OrderOptions {
   OrderMode mode = OrderMode::kSearch;
-  int64_t budget = MemoryOrderOptions{}.work_budget;  ///< downsets expanded, see there
+  /// Of OrderMode::kGiven, by executed op in the graph's order: of those whose inputs are ready,
+  /// the one with the largest comes first. Ops beyond its end have priority 0.
+  std::vector<double> priority = {};
+  int64_t budget = 250'000;  ///< downsets expanded, see MemoryOrderOptions
   uint64_t seed = 1;
   bool key_nodes = true;  ///< cut at them; else the graph is searched as one
-  double target_ms = 0;   ///< stop at the first order predicted to take no longer; 0: none
+  /// Subgraphs between key nodes have at least so many ops; smaller ones join a neighbour.
+  int subgraph_ops = MemoryOrderOptions{}.smallest_subgraph;
+  double target_ms = 0;  ///< stop at the first order predicted to take no longer; 0: none
+
+  [[nodiscard]] Picoseconds target() const { return static_cast<Picoseconds>(target_ms * 1e9); }
 };
 
 /// Describes an arena in a memory space other than the board's arena space.
@@ -79,6 +87,10 @@ struct OrderReport {
   TimeOrder time;                      ///< in time; empty unless the board has units side by side
   std::vector<std::string> key_nodes;  ///< names of ops, in the order of execution
   bool changed = false;                ///< the plan's order is not the model's
+  /// The plan's order, as numbers of executed ops in the model's: OrderOptions::priority has them.
+  std::vector<Index> executed;
+  /// The plan's order is predicted to take no longer than OrderOptions::target_ms; none: no target.
+  std::optional<bool> target_met;
 };
 
 enum class MappingMode : uint8_t {
@@ -91,8 +103,9 @@ struct MappingReport {
   MappingMode mode = MappingMode::kTable;
   bool for_period = false;     ///< optimised for an input stream; else for one inference
   bool chose_optimal = false;  ///< false: the table's mapping takes no longer
-  bool exact = false;          ///< by the search's cost model no mapping takes less
+  bool exact = false;          ///< proved: no mapping takes less than the one that is kept
   int64_t tried = 0;           ///< mappings
+  Picoseconds bound = 0;       ///< by the search's cost model no mapping takes less
   Picoseconds table = 0;       ///< predicted for the whole program by the table's mapping,
   Picoseconds optimal = 0;     ///< and by the one that the search found
 };

@@ -3,25 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/driver/memory_needs.hpp"
 #include "converter/layout/two_arenas.hpp"
 
 namespace tenon::converter {
 namespace {
 
 /// Returns the bytes of the direct space that are left after the constants, if those are in it.
-int64_t DirectLimit(const Board& board, const Graph& graph) {
+int64_t DirectLimit(const Board& board, const Compiled& compiled) {
   const MemorySpace& direct = *board.DirectSpace();
-  int64_t limit = direct.usable_bytes();
-  for (const MemorySpace& space : board.memory_spaces) {
-    if (!space.holds_constants) continue;
-    if (&space != &direct) break;  // constants are in the first space that may hold them
-    for (const TensorId id : graph.Tensors()) {
-      const Tensor& tensor = graph.tensor(id);
-      if (tensor.IsConstant() && graph.IsRead(id)) limit -= PaddedBytes(tensor.ByteSize());
-    }
-    break;
-  }
-  return limit;
+  if (&ConstantsSpace(board) != &direct) return direct.usable_bytes();
+  const Result<std::vector<SpaceNeed>> needs = NeedsOf(compiled, board);
+  return needs.ok() ? direct.usable_bytes() - NeedOf(*needs, direct.name).constants : 0;
 }
 
 /// Returns the time of an op whose bytes move at the bandwidth of their own space, one after
@@ -67,7 +60,7 @@ std::optional<ArenaPlan> Spread(const CompileOptions& options, int64_t limit,
   const MemorySpace& direct = *board.DirectSpace();
   const TwoSpaces spaces = {
       {"", limit, arena.bandwidth_bytes_per_second},
-      {direct.name, DirectLimit(board, compiled.graph), direct.bandwidth_bytes_per_second}};
+      {direct.name, DirectLimit(board, compiled), direct.bandwidth_bytes_per_second}};
   return SpreadOverTwoArenas(compiled.graph, compiled.locations, compiled.arena, spaces,
                              options.arena.place.work_budget / kShare);
 }
@@ -94,9 +87,11 @@ bool SpreadOverSpaces(const CompileOptions& options, int64_t limit, Compiled& co
 
 int64_t SmallestSpread(const CompileOptions& options, int64_t most, const Compiled& compiled) {
   if (options.board().DirectSpace() == nullptr) return most;
+  constexpr int64_t kPrecision = 256;  // of what the arena has whole
   int64_t fails = -1;
   int64_t works = PaddedBytes(most) / kStorageAlignment;
-  while (works - fails > 1) {
+  const int64_t precise = std::max<int64_t>(works / kPrecision, 1);
+  while (works - fails > precise) {
     const int64_t middle = fails + (works - fails) / 2;
     (Spread(options, middle * kStorageAlignment, compiled) ? works : fails) = middle;
   }

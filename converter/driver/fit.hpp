@@ -1,13 +1,14 @@
-// Makes a graph fit a board: splits what does not fit its memory, compiles, and checks that the
-// result does fit (docs/methods.md, C2-C4).
+// Makes a graph fit a board: what it really needs of every memory space is within the space's limit
+// (docs/methods.md, C2-C4).
 //
-//   1. Ops whose working set is over the memory that they run from are split (split/working_set).
-//   2. If the arena is over its space, chains of ops are cut into patches (split/patch_plan).
-//   3. If that is not enough, kernels with large workspaces or packed weights are left out.
-// Where ops work in a second space too (a board's "direct" one), what is not cut is spread over
-// both spaces if that is predicted to take less time than the first way above that fits one space,
-// or if none does; in the latter case the graph cut to the smallest arena is tried in both spaces
-// too. On boards with concurrent units several ways to split are compiled, and the fastest is kept.
+//   1. The program that would be made if memory did not matter is taken if it fits.
+//   2. Else it is made sure that something fits: the smallest program that is found for this board,
+//      whatever its limits are. Without one the graph is refused, with the limits of that program.
+//   3. Then faster programs are searched that fit: with kernels in place, chains cut into patches,
+//      ops split for the memory of the unit that they are mapped to, or storages spread over two
+//      spaces. What several backends cannot fit, the CPU alone may.
+// So a limit that is accepted is accepted however much larger it is made, and the smallest limit
+// that a refusal names was compiled before it is named.
 #pragma once
 
 #include "converter/driver/compile.hpp"
@@ -30,15 +31,12 @@ struct Fitted {
   SplitReport ops;     ///< ops that were split one by one
   MemorySplit chains;  ///< chains that were cut into patches
   bool lean = false;   ///< kernels were left out for their workspaces or packed weights
+  /// The unit that alone runs everything because the program of several needs too much; else empty.
+  std::string only_unit;
 };
 
-/// Returns the bytes of the board's arena space that a run writes or the plan keeps there: the
-/// arena, packed weights, and constants if they are in that space too.
-[[nodiscard]] int64_t NeededBytes(const Compiled& compiled, const Board& board);
-
-/// Errors (kDoesNotFit): names the op that needs most, its bytes, the limit, and the smallest limit
-/// that works; (kInput): ops that no kernel runs; (kUsage): the objective memory on a board with
-/// several units.
+/// Errors (kDoesNotFit): as RefusalOf says; (kInput): ops that no kernel runs; (kUsage): a most
+/// slowdown where several units work.
 [[nodiscard]] Result<Fitted> CompileToFit(const Graph& graph, const CompileOptions& options,
                                           const SplitOptions& split);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converter/driver/import_model.hpp"
+#include "converter/driver/memory_needs.hpp"
 #include "converter/driver/pass_list.hpp"
 #include "converter/emit/emit_plan.hpp"
 #include "converter/fold/fold_tensors.hpp"
@@ -35,35 +36,18 @@ Result<int64_t> CheckEmitted(const std::vector<uint8_t>& plan) {
   return constants;
 }
 
-/// Checks that the constants fit; their bytes are known only now. CompileToFit has checked the
-/// arena.
-Status CheckConstantsFit(const Board& board, const MemoryReport& memory) {
-  const MemorySpace& arena_space = *board.ArenaSpace();
-  for (const MemorySpace& space : board.memory_spaces) {
-    if (!space.holds_constants) continue;
-    int64_t needed = memory.constants_bytes;
-    if (space.name == arena_space.name) needed += memory.arena_bytes + memory.packed_bytes;
-    for (const ArenaBeside& arena : memory.beside) {
-      if (space.name == arena.space) needed += arena.bytes;
-    }
-    if (needed <= space.usable_bytes()) return {};
-    Error error{ErrorKind::kDoesNotFit, "", {}};
-    error.message = fmt::format("the model needs {} bytes of '{}', {} are available", needed,
-                                space.name, space.usable_bytes());
-    error.details.push_back(fmt::format("constants: {} bytes", memory.constants_bytes));
-    error.details.push_back(
-        fmt::format("the smallest limit that works is --memory-limit {}={}", space.name, needed));
-    return error;
-  }
-  return {};
-}
-
-/// Returns the first memory space that may hold constants.
-std::string ConstantsSpace(const Board& board) {
-  for (const MemorySpace& space : board.memory_spaces) {
-    if (space.holds_constants) return space.name;
-  }
-  return board.ArenaSpace()->name;
+/// Checks that the programs fit together, with the constants that they share. CompileToFit has
+/// checked the sequential one alone.
+Status CheckTogether(const std::vector<ProgramToEmit>& programs, const Board& board) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(programs, board));
+  const SpaceNeed* shortage = FindShortage(needs, board);
+  if (shortage == nullptr) return {};
+  Error error{ErrorKind::kDoesNotFit, "", {}};
+  error.message =
+      fmt::format("the plan's programs need {} bytes of '{}', {} are available", shortage->bytes(),
+                  shortage->space, board.FindSpace(shortage->space)->usable_bytes());
+  error.details.push_back("--parallel=intra leaves out programs for several threads");
+  return error;
 }
 
 const VariantChoice* VariantsFor(const ConvertOptions& options) {
@@ -77,6 +61,7 @@ const VariantChoice* VariantsFor(const ConvertOptions& options) {
 CompileOptions CompileOptionsOf(const ConvertOptions& options) {
   CompileOptions compile = options.compile;
   compile.profile = options.profile.get();
+  compile.laid_out = std::make_shared<LaidOutWeights>();
   KernelChoiceOptions& kernels = compile.kernels;
   kernels.board = &options.board;
   kernels.variants = VariantsFor(options);
@@ -98,18 +83,6 @@ void LetPassesAskKernels(const KernelChoiceOptions& kernels, PassContext& contex
     const KernelCaps* kernel = KernelFor(graph, op, kernels);
     return kernel != nullptr && kernel->wants_folded_bias;
   };
-}
-
-ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board) {
-  ProgramToEmit program;
-  program.graph = &compiled.graph;
-  program.locations = &compiled.locations;
-  program.arena = &compiled.arena;
-  program.schedule = &compiled.schedule;
-  for (const int32_t unit : compiled.schedule.unit_of_worker) {
-    program.worker_names.push_back(board.units[static_cast<size_t>(unit)].name);
-  }
-  return program;
 }
 
 /// Records the chosen values in place of the requested ones.
@@ -199,7 +172,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   emit.board = options.board.name;
   emit.board_fingerprint = options.board.fingerprint;
   emit.memory_space = options.board.ArenaSpace()->name;
-  emit.constants_space = ConstantsSpace(options.board);
+  emit.constants_space = ConstantsSpace(options.board).name;
   emit.section_alignment = options.board.ArenaSpace()->alignment_bytes;
   emit.options = options.recorded;
   RecordChoice(parallel.report, emit.options);
@@ -212,6 +185,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     programs.back().mode = converter::ProgramMode::kReplicas;
   }
   if (parallel.inter_shards) programs.push_back(parallel.inter_shards->ToEmit());
+  TENON_RETURN_IF_ERROR(CheckTogether(programs, options.board));
   TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(programs, emit));
   conversion.parallel = parallel.report;
   conversion.graph_text = PrintGraph(compiled.graph);
@@ -225,10 +199,10 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;
+  conversion.only_unit = std::move(fitted.only_unit);
 
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
-  TENON_RETURN_IF_ERROR(CheckConstantsFit(options.board, conversion.memory));
   return conversion;
 }
 

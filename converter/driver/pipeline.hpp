@@ -54,6 +54,7 @@ struct Conversion : CompileReport {
   SplitReport op_splits;
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean
+  std::string only_unit;      ///< see Fitted::only_unit
   ParallelReport parallel;
   std::optional<QuantizationReport> quantization;
   size_t ops_imported = 0;

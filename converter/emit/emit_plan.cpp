@@ -110,6 +110,14 @@ Result<std::vector<uint8_t>> EmitPlan(const std::vector<ProgramToEmit>& programs
   return Emitter(programs, options).Run();
 }
 
+Result<int64_t> EmittedConstantBytes(const std::vector<ProgramToEmit>& programs) {
+  PlanTables tables;
+  for (const ProgramToEmit& program : programs) {
+    TENON_RETURN_IF_ERROR(ProgramWriter(program, tables).Write().status());
+  }
+  return static_cast<int64_t>(tables.constants.data().size());
+}
+
 Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,
                                       const ArenaPlan& arena, const Schedule& schedule,
                                       const EmitOptions& options) {

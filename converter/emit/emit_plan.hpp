@@ -29,6 +29,10 @@ struct EmitOptions {
 [[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const std::vector<ProgramToEmit>& programs,
                                                     const EmitOptions& options);
 
+/// Returns the bytes of the constants that a plan of these programs holds, with the padding between
+/// them. Errors: as EmitPlan.
+[[nodiscard]] Result<int64_t> EmittedConstantBytes(const std::vector<ProgramToEmit>& programs);
+
 /// Writes a plan of one program, called "sequential". With a schedule, every step of the arena plan
 /// is in one of its workers; without (no workers), one worker runs all steps in order.
 [[nodiscard]] Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,

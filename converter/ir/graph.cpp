@@ -38,8 +38,14 @@ TensorId Graph::AddTensor(std::string_view tensor_name, DType dtype, const Shape
 
 TensorId Graph::AddConstant(std::string_view constant_name, DType dtype, const Shape& shape,
                             std::vector<std::byte> bytes) {
+  return AddConstant(constant_name, dtype, shape,
+                     std::make_shared<const std::vector<std::byte>>(std::move(bytes)));
+}
+
+TensorId Graph::AddConstant(std::string_view constant_name, DType dtype, const Shape& shape,
+                            Bytes bytes) {
   const TensorId id = AddTensor(constant_name, dtype, shape);
-  MutableTensor(id).constant = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  MutableTensor(id).constant = std::move(bytes);
   return id;
 }
 

@@ -93,7 +93,9 @@ struct Op {
 
   // The following are decided by later passes.
   std::string backend;  ///< "cpu", once mapped
-  std::string kernel;   ///< kernel id, once chosen; with a variant "id:variant"
+  /// Name of a unit of the board; empty: the first unit of the backend that runs the op.
+  std::string unit;
+  std::string kernel;  ///< kernel id, once chosen; with a variant "id:variant"
   /// Caps of that kernel, from the backend's table; null where only its id is known.
   const KernelCaps* caps = nullptr;
   int64_t workspace_bytes = 0;
@@ -130,6 +132,7 @@ class Graph {
   TensorId AddTensor(std::string_view name, DType dtype, const Shape& shape);
   TensorId AddConstant(std::string_view name, DType dtype, const Shape& shape,
                        std::vector<std::byte> bytes);
+  TensorId AddConstant(std::string_view name, DType dtype, const Shape& shape, Bytes bytes);
   template <typename T>
   TensorId AddConstantOf(std::string_view name, DType dtype, const Shape& shape,
                          const std::vector<T>& values);

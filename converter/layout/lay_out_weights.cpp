@@ -47,7 +47,16 @@ std::vector<std::byte> Permuted(const Tensor& tensor, const std::vector<int32_t>
 
 }  // namespace
 
-Status LayOutWeights(Graph& graph, PassContext& context) {
+Bytes LaidOutWeights::Get(const Tensor& tensor, Layout layout) {
+  const std::vector<int32_t> strides = DenseStrides(tensor.shape, layout);
+  const auto [place, is_new] = known_.try_emplace({tensor.constant, layout, strides});
+  if (is_new) {
+    place->second = std::make_shared<const std::vector<std::byte>>(Permuted(tensor, strides));
+  }
+  return place->second;
+}
+
+Status LayOutWeights(Graph& graph, LaidOutWeights& weights, PassContext& context) {
   std::map<std::pair<TensorId, Layout>, TensorId> laid_out;
   for (const OpId id : graph.OpOrder()) {
     const Layout layout = WantedLayout(graph, graph.op(id));
@@ -56,10 +65,9 @@ Status LayOutWeights(Graph& graph, PassContext& context) {
     const auto [entry, is_new] = laid_out.emplace(std::pair(source, layout), kNone);
     if (is_new) {
       const Tensor& tensor = graph.tensor(source);
-      const std::vector<int32_t> strides = DenseStrides(tensor.shape, layout);
       const char* suffix = layout == Layout::kOutputsLast ? ".outputs_last" : ".inputs_last";
       entry->second = graph.AddConstant(tensor.name + suffix, tensor.dtype, tensor.shape,
-                                        Permuted(tensor, strides));
+                                        weights.Get(tensor, layout));
       graph.MutableTensor(entry->second).layout = layout;
       ++context.report.changed;
     }

@@ -2,6 +2,10 @@
 // weights, and for CPU kernels that replace those of a device.
 #pragma once
 
+#include <map>
+#include <tuple>
+#include <vector>
+
 #include "converter/ir/locations.hpp"
 #include "converter/ir/pass.hpp"
 
@@ -19,13 +23,24 @@ namespace tenon::converter {
 /// Returns true if both layouts put every element of this shape at the same place.
 [[nodiscard]] bool LayoutsCoincide(const Shape& shape);
 
+/// Keeps constants that were laid out, so that the programs that are compiled from one graph, of
+/// which a search compiles many, share them. Not thread-safe.
+class LaidOutWeights {
+ public:
+  /// Returns the tensor's bytes in another layout.
+  Bytes Get(const Tensor& tensor, Layout layout);
+
+ private:
+  std::map<std::tuple<Bytes, Layout, std::vector<int32_t>>, Bytes> known_;
+};
+
 // Puts constant weights into the order in which their kernels read them, so that nothing is packed
 // when the plan is loaded: they are used in place from the plan file.
 //
 // Requires:   kernels are chosen.
 // Guarantees: the values of no tensor change; a constant that kernels want in two orders is stored
 //             twice.
-[[nodiscard]] Status LayOutWeights(Graph& graph, PassContext& context);
+[[nodiscard]] Status LayOutWeights(Graph& graph, LaidOutWeights& weights, PassContext& context);
 
 // Chooses CPU kernels for ops on devices, for plans that continue without the device (--fallback).
 //

@@ -18,7 +18,12 @@ Result<Lowered> Lower(Graph& graph, const LowerOptions& options, std::vector<Pas
   TENON_ASSIGN_OR_RETURN(lowered.mapping, ChooseKernels(graph, options.kernels));
   if (options.layouts) {
     TENON_RETURN_IF_ERROR(RunPass({"assign-layouts", AssignLayouts}, graph, context, reports));
-    TENON_RETURN_IF_ERROR(RunPass({"lay-out-weights", LayOutWeights}, graph, context, reports));
+    LaidOutWeights own;
+    LaidOutWeights& weights = options.laid_out != nullptr ? *options.laid_out : own;
+    const auto lay_out = [&](Graph& changed, PassContext& pass) {
+      return LayOutWeights(changed, weights, pass);
+    };
+    TENON_RETURN_IF_ERROR(RunPass({"lay-out-weights", lay_out}, graph, context, reports));
   }
   TENON_RETURN_IF_ERROR(RunPass(options.locate, graph, context, reports));
   lowered.locations = std::move(context.locations);

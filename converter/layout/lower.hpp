@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converter/ir/pass.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 
 namespace tenon::converter {
@@ -23,6 +24,7 @@ struct LowerOptions {
   /// Sets PassContext::locations.
   Pass locate = {"assign-locations", LocateTensors};
   bool fallback = false;
+  LaidOutWeights* laid_out = nullptr;  ///< shared with other programs; null: not shared
 };
 
 struct Lowered {

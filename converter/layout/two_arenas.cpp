@@ -135,12 +135,15 @@ class Spreader {
   bool Run(int32_t keep, const Price& price) {
     std::fill(space_of_.begin(), space_of_.end(), keep);
     for (const Group& group : groups_) Count(group, keep, group.bytes);
+    relief_.resize(groups_.size());
+    for (size_t k = 0; k < groups_.size(); ++k) relief_[k] = Relief(groups_[k], keep);
     std::vector<size_t> moved;
     while (IsOver(keep)) {
       const std::optional<size_t> best = Cheapest(keep, price);
       if (!best) return false;
       Move(*best, 1 - keep);
       moved.push_back(*best);
+      UpdateRelief(groups_[*best], keep);
     }
     std::stable_sort(moved.begin(), moved.end(),
                      [&](size_t a, size_t b) { return price(groups_[a]) > price(groups_[b]); });
@@ -192,16 +195,26 @@ class Spreader {
     return static_cast<double>(relief);
   }
 
+  /// Only groups that live beside the one that was moved give another relief now.
+  void UpdateRelief(const Group& moved, int32_t space) {
+    for (size_t k = 0; k < groups_.size(); ++k) {
+      const Group& group = groups_[k];
+      const bool beside =
+          group.first_step <= moved.last_step && moved.first_step <= group.last_step;
+      if (beside) relief_[k] = Relief(group, space);
+    }
+  }
+
   template <typename Price>
   [[nodiscard]] std::optional<size_t> Cheapest(int32_t space, const Price& price) const {
     std::optional<size_t> best;
     double best_relief = 0;
     for (size_t k = 0; k < groups_.size(); ++k) {
       if (space_of_[k] != space) continue;
-      const double relief = Relief(groups_[k], space);
-      if (relief <= 0 || !HasRoom(groups_[k], 1 - space)) continue;
+      const double relief = relief_[k];
       const double per_price = relief / price(groups_[k]);
-      if (best && per_price <= best_relief) continue;
+      if (relief <= 0 || (best && per_price <= best_relief)) continue;
+      if (!HasRoom(groups_[k], 1 - space)) continue;
       best = k;
       best_relief = per_price;
     }
@@ -212,6 +225,7 @@ class Spreader {
   const Spaces most_;
   std::array<std::vector<int64_t>, 2> live_;  ///< by space and step
   std::vector<int32_t> space_of_;             ///< by group
+  std::vector<double> relief_;                ///< by group, of the space that is left
 };
 
 class TwoArenaPlanner {
@@ -221,6 +235,7 @@ class TwoArenaPlanner {
       : groups_(std::move(groups)), plan_(one), spaces_(spaces), budget_(work_budget) {}
 
   std::optional<ArenaPlan> Run() {
+    if (MostLive() > spaces_.first.limit + spaces_.second.limit) return std::nullopt;
     const double first = spaces_.first.bytes_per_second;
     const double second = spaces_.second.bytes_per_second;
     const int32_t fast = second > first && first > 0 ? 1 : 0;
@@ -240,10 +255,23 @@ class TwoArenaPlanner {
   }
 
  private:
+  /// Returns the most bytes that are live at one step, in whatever space.
+  [[nodiscard]] int64_t MostLive() const {
+    std::vector<int64_t> change(plan_.steps.size() + 2, 0);
+    for (const Group& group : groups_) {
+      change[static_cast<size_t>(group.first_step)] += group.bytes;
+      change[static_cast<size_t>(group.last_step) + 1] -= group.bytes;
+    }
+    int64_t live = 0;
+    int64_t most = 0;
+    for (const int64_t at_step : change) most = std::max(most, live += at_step);
+    return most;
+  }
+
   /// Live bytes do not include gaps: if those need more than there is, the live limit is reduced.
   template <typename Price>
   bool Try(int32_t keep, const Price& price) {
-    constexpr int kMostRounds = 12;
+    constexpr int kMostRounds = 6;
     const Spaces limits = {spaces_.first.limit, spaces_.second.limit};
     Spaces most = limits;
     for (int round = 0; round < kMostRounds; ++round) {

@@ -27,8 +27,10 @@ const KernelCaps* AnyStridesKernel(const BackendCaps& backend, const Graph& grap
 bool TakeKernelOf(Graph& graph, OpId copy, OpId neighbour) {
   if (neighbour == kNone) return false;
   const std::string name = graph.op(neighbour).backend;
+  const std::string unit = graph.op(neighbour).unit;
   if (name == "cpu") {
     UsePortableKernel(graph.MutableOp(copy));
+    graph.MutableOp(copy).unit = unit;
     return true;
   }
   const BackendCaps* backend = FindBackend(graph.backends, name);
@@ -36,6 +38,7 @@ bool TakeKernelOf(Graph& graph, OpId copy, OpId neighbour) {
   const KernelCaps* caps = AnyStridesKernel(*backend, graph, graph.op(copy));
   if (caps == nullptr) return false;
   UseKernel(graph.MutableOp(copy), name, *caps);
+  graph.MutableOp(copy).unit = unit;
   return true;
 }
 

@@ -27,8 +27,8 @@ void UseKernel(Op& op, std::string_view backend, const KernelCaps& caps);
 /// rule allows.
 void UsePortableKernel(Op& op);
 
-/// Gives a copy that a pass has inserted the kernel of a neighbouring backend, so that it adds no
-/// crossing between backends: the one where its input is made, else where its output is read
+/// Gives a copy that a pass has inserted the kernel and the unit of a neighbouring op, so that it
+/// adds no crossing between units: the one where its input is made, else where its output is read
 /// (`reader`: the op that will read it; kNone: as the graph says). The kernel must take any
 /// strides, without a workspace; where there is none, the CPU's portable kernel is used.
 void UseKernelOfNeighbour(Graph& graph, OpId copy, OpId reader = kNone);

@@ -37,6 +37,7 @@ class Chooser {
         continue;
       }
       UseKernel(op, decision.mark->backend, *decision.mark->kernel);
+      op.unit = AssignedUnit(id, op);
       op.workspace_bytes = decision.mark->workspace_bytes;
       if (options_.in_place) WorkInPlace(id, op);
       if (options_.variants != nullptr && options_.board != nullptr) {
@@ -106,6 +107,14 @@ class Chooser {
       if (mark.backend == backend) return &mark;
     }
     return nullptr;
+  }
+
+  /// Returns the unit that a search has given the op to, if it is one of the op's backend.
+  [[nodiscard]] std::string AssignedUnit(OpId id, const Op& op) const {
+    const auto k = static_cast<size_t>(id);
+    if (options_.board == nullptr || k >= options_.assigned_unit.size()) return "";
+    const Unit* unit = options_.board->FindUnit(options_.assigned_unit[k]);
+    return unit != nullptr && RunsOp(*unit, op) ? unit->name : "";
   }
 
   Decision Decide(OpId id, const std::vector<Mark>& marks) {

@@ -59,6 +59,9 @@ struct KernelChoiceOptions : MarkOptions {
   std::vector<Pin> pins;  ///< override the table: the backend only has to be able to run the op
   /// Backends by OpId, from a search: override the table, but not pins. Empty names: by the table.
   std::vector<std::string> assigned;
+  /// Names of units by OpId, of those of the assigned backends that shall run the ops; shorter or
+  /// empty: the first unit of the backend that runs the op.
+  std::vector<std::string> assigned_unit;
   /// Ops get kernels that work over an input, where they exist: they save memory but need a
   /// workspace and some time. Where placement gains nothing from one, it is better not used.
   bool in_place = false;
@@ -94,5 +97,9 @@ struct KernelChoiceOptions : MarkOptions {
 /// Returns the kernel that the op would be given at present; null if none.
 [[nodiscard]] const KernelCaps* KernelFor(const Graph& graph, const Op& op,
                                           const KernelChoiceOptions& options);
+
+/// Returns the backend that the op would be given at present; empty if none runs it.
+[[nodiscard]] std::string BackendFor(const Graph& graph, const Op& op,
+                                     const KernelChoiceOptions& options);
 
 }  // namespace tenon::converter

@@ -16,6 +16,14 @@ const Mark* BestMark(const std::vector<Mark>& marks, const Pin* pin) {
   return best;
 }
 
+std::optional<Mark> MarkFor(const Graph& graph, const Op& op, const KernelChoiceOptions& options) {
+  MarkOptions marking = options;
+  marking.backends = BackendsOf(options);
+  const std::vector<Mark> marks = MarkOp(graph, op, marking);
+  const Mark* best = BestMark(marks, FindPin(options.pins, op.name));
+  return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
 }  // namespace
 
 std::string WhyWorseKernel(const Graph& graph, const Op& before, const Op& after,
@@ -39,11 +47,13 @@ std::string WhyWorseKernel(const Graph& graph, const Op& before, const Op& after
 }
 
 const KernelCaps* KernelFor(const Graph& graph, const Op& op, const KernelChoiceOptions& options) {
-  MarkOptions marking = options;
-  marking.backends = BackendsOf(options);
-  const std::vector<Mark> marks = MarkOp(graph, op, marking);
-  const Mark* best = BestMark(marks, FindPin(options.pins, op.name));
-  return best == nullptr ? nullptr : best->kernel;
+  const std::optional<Mark> mark = MarkFor(graph, op, options);
+  return mark ? mark->kernel : nullptr;
+}
+
+std::string BackendFor(const Graph& graph, const Op& op, const KernelChoiceOptions& options) {
+  const std::optional<Mark> mark = MarkFor(graph, op, options);
+  return mark ? mark->backend : "";
 }
 
 }  // namespace tenon::converter

@@ -1,5 +1,8 @@
 #include "converter/report/decisions.hpp"
 
+#include <set>
+#include <string>
+
 #include "converter/emit/firmware_plan.hpp"
 
 namespace tenon::converter {
@@ -59,6 +62,7 @@ Json MemorySubgraphs(const MemoryOrder& search) {
                          {"orders", subgraph.orders ? Json(*subgraph.orders) : Json(nullptr)},
                          {"tried", subgraph.expanded},
                          {"exact", subgraph.exact},
+                         {"shared", subgraph.shared},
                          {"source_live_bytes", subgraph.source_peak},
                          {"live_bytes", subgraph.peak},
                          {"lower_bound", subgraph.lower_bound}});
@@ -86,6 +90,7 @@ Json OptimalMappingJson(const MappingReport& report) {
           {"chosen", report.chose_optimal ? "optimal" : "table"},
           {"table_ms", Milliseconds(report.table)},
           {"optimal_ms", Milliseconds(report.optimal)},
+          {"lower_bound_ms", Milliseconds(report.bound)},
           {"exact", report.exact},
           {"tried", report.tried}};
 }
@@ -128,7 +133,12 @@ Json OrderJson(const OrderReport& report) {
                   {"chosen", OrNull(time.chosen)},
                   {"lower_bound", Milliseconds(time.bound.bound)}};
   }
+  json["target_met"] = report.target_met ? Json(*report.target_met) : Json(nullptr);
   json["subgraphs"] = for_time ? TimeSubgraphs(time) : MemorySubgraphs(memory);
+  // Identical subgraphs are searched once.
+  size_t searched = 0;
+  for (const Json& subgraph : json["subgraphs"]) searched += subgraph["shared"] == true ? 0 : 1;
+  json["subgraphs_searched"] = searched;
   json["seed"] = report.seed;
   return json;
 }
@@ -206,6 +216,8 @@ const char* Name(OrderMode mode) {
       return "search";
     case OrderMode::kRandom:
       return "random";
+    case OrderMode::kGiven:
+      return "given";
   }
   return "";
 }
@@ -245,6 +257,9 @@ Json DecisionsJson(const Conversion& conversion) {
   AddFirmwareMemory(conversion.plan, json["memory"]);
   json["weights"] = WeightsJson(conversion.weights);
   json["plan_bytes"] = conversion.plan.size();
+  std::set<std::string> kernels;  // what equal ops share
+  for (const MappedOp& op : conversion.mapping) kernels.insert(op.kernel);
+  json["kernels"] = {{"ops", conversion.mapping.size()}, {"distinct", kernels.size()}};
   json["ops"] = {{"imported", conversion.ops_imported}, {"executed", conversion.ops_executed}};
   return json;
 }

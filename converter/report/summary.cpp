@@ -42,11 +42,13 @@ void AddMapping(const Conversion& conversion, std::string& text) {
 /// Compares the table's mapping with the one that a search found.
 void AddOptimal(const MappingReport& report, std::string& text) {
   if (report.mode != MappingMode::kOptimal) return;
-  text += fmt::format("optimal mapping: {:.3f} ms{}, by the table {:.3f} ms: {} is kept{}\n",
-                      Milliseconds(report.optimal), report.for_period ? " between results" : "",
-                      Milliseconds(report.table),
-                      report.chose_optimal ? "the optimal one" : "the table's",
-                      report.exact ? " (exact by the model)" : "");
+  text += fmt::format(
+      "optimal mapping: {:.3f} ms{}, by the table {:.3f} ms: {} is kept{}\n",
+      Milliseconds(report.optimal), report.for_period ? " between results" : "",
+      Milliseconds(report.table), report.chose_optimal ? "the optimal one" : "the table's",
+      report.exact
+          ? " (no mapping takes less by the model)"
+          : fmt::format(" (no mapping takes less than {:.3f} ms)", Milliseconds(report.bound)));
 }
 
 void AddPipeline(const PipelineReport& pipeline, std::string& text) {
@@ -172,6 +174,12 @@ std::string Summary(const Conversion& conversion, bool verbose) {
   if (conversion.time.before > conversion.time.after) {
     text += fmt::format("order: another than the model's, which takes {:.3f} ms\n",
                         Milliseconds(conversion.time.before));
+  }
+  if (conversion.order.target_met && !*conversion.order.target_met) {
+    text += fmt::format(
+        "order: none that takes as long as wanted was found, and none takes less than "
+        "{:.3f} ms\n",
+        Milliseconds(conversion.time.lower_bound));
   }
   if (conversion.time.after > 0) {
     text +=

@@ -200,8 +200,10 @@ class Scheduler {
       TimeSchedule schedule = TimeEvaluator(problem).Record(result_.order.order);
       const bool fits = !schedule.events.empty();
       if (!fits || (!placed_.offsets.empty() && schedule.makespan > schedule_.makespan)) return;
+      // Where there are addresses already, others would only save memory that nobody waits for.
+      const int64_t share = placed_.offsets.empty() ? 4 : 64;
       PlacedHolds placed =
-          PlaceHolds(schedule, limit, options_.arena.place.work_budget / kMostTries / 4);
+          PlaceHolds(schedule, limit, options_.arena.place.work_budget / kMostTries / share);
       const int64_t excess = placed.bytes - limit;
       if (excess <= 0 || placed_.offsets.empty()) {
         schedule_ = std::move(schedule);

@@ -57,14 +57,29 @@ class ProblemMaker {
           pin != nullptr ? mark.CanRun() && mark.backend == pin->backend : mark.IsListed();
       if (!allowed || !mark.time) continue;
       Op mapped = op;
-      mapped.backend = mark.backend;
-      const Unit* unit = UnitFor(board_, mapped);
-      Picoseconds time = IsUsuallyAView(op.kind) ? 0 : *mark.time;
-      for (const TensorId input : op.inputs) {
-        if (input == kNone || !graph_.IsInput(input)) continue;
-        time += CrossingTime(board_, *unit, /*to_unit=*/true, graph_.tensor(input).ByteSize());
+      UseKernel(mapped, mark.backend, *mark.kernel);
+      for (size_t u = 0; u < board_.units.size(); ++u) {
+        if (RunsOp(board_.units[u], mapped)) times[u] = TimeOn(board_.units[u], mapped);
       }
-      times[static_cast<size_t>(unit - board_.units.data())] = time;
+    }
+    AddInputs(op, times);
+  }
+
+  [[nodiscard]] Picoseconds TimeOn(const Unit& unit, const Op& op) const {
+    if (IsUsuallyAView(op.kind)) return 0;
+    return options_.costs->TimeOf(graph_, op, unit).Alone(board_.PortBytesPerSecond(unit));
+  }
+
+  /// The first reader of a graph's input pays for bringing it to its unit.
+  void AddInputs(const Op& op, std::vector<Picoseconds>& times) {
+    for (const TensorId input : op.inputs) {
+      if (input == kNone || !graph_.IsInput(input)) continue;
+      if (&graph_.op(graph_.Consumers(input).front()) != &op) continue;
+      for (size_t u = 0; u < times.size(); ++u) {
+        if (times[u] < 0) continue;
+        times[u] += CrossingTime(board_, board_.units[u], /*to_unit=*/true,
+                                 graph_.tensor(input).ByteSize());
+      }
     }
   }
 
@@ -76,6 +91,10 @@ class ProblemMaker {
     for (const Unit& unit : board_.units) {
       leave.push_back(CrossingTime(board_, unit, /*to_unit=*/false, bytes));
       arrive.push_back(CrossingTime(board_, unit, /*to_unit=*/true, bytes));
+    }
+    // The parts of a tensor that several ops have written may cross at another place.
+    if (GetOpHostRow(op.kind).view == ViewKind::kInputsInsideOutput) {
+      problem_.crossings_are_certain = false;
     }
   }
 
@@ -106,7 +125,10 @@ Result<OptimalChoice> ChooseOptimalMap(const Graph& graph, const KernelChoiceOpt
   for (size_t i = 0; i < order.size(); ++i) {
     const auto id = static_cast<size_t>(order[i]);
     if (choice.backend.size() <= id) choice.backend.resize(id + 1);
-    choice.backend[id] = options.board->units[static_cast<size_t>(choice.map.unit[i])].backend;
+    if (choice.unit.size() <= id) choice.unit.resize(id + 1);
+    const Unit& unit = options.board->units[static_cast<size_t>(choice.map.unit[i])];
+    choice.backend[id] = unit.backend;
+    choice.unit[id] = unit.name;
   }
   return choice;
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <map>
 
 #include "converter/layout/arena_plan.hpp"
 #include "converter/schedule/program_problem.hpp"
+#include "converter/solve/order/memory_order.hpp"
 #include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
@@ -170,6 +172,25 @@ std::vector<OpId> WithElidedOps(const Graph& graph, const Locations& locations,
   for (const OpId id : steps) sequencer.Emit(id);
   for (const OpId id : graph.OpOrder()) sequencer.Emit(id);
   return sequencer.Take();
+}
+
+std::vector<std::string> KeyNodeNames(const Graph& graph, const OrderProblem& problem) {
+  std::vector<std::string> names;
+  for (const Index node : KeyNodesOf(problem.problem)) {
+    names.push_back(graph.op(problem.steps[node]).name);
+  }
+  return names;
+}
+
+std::vector<Index> NodesOf(const OrderProblem& problem, const std::vector<OpId>& steps) {
+  std::map<OpId, Index> node_of_op;
+  for (Index node = 0; node < problem.steps.size(); ++node) node_of_op[problem.steps[node]] = node;
+  std::vector<Index> nodes;
+  for (const OpId step : steps) {
+    const auto found = node_of_op.find(step);
+    if (found != node_of_op.end()) nodes.push_back(found->second);
+  }
+  return nodes;
 }
 
 }  // namespace tenon::converter

@@ -31,7 +31,9 @@ class ProblemMaker {
 
   Result<ProgramProblem> Run() {
     result_.problem.units = static_cast<Index>(board_.units.size());
-    result_.problem.fast_bytes = memory_.fast->usable_bytes();
+    // Addresses are handed out from both ends of it.
+    result_.problem.fast_bytes =
+        memory_.fast->usable_bytes() / kStorageAlignment * kStorageAlignment;
     result_.problem.may_move_out = memory_.slow != nullptr;
     std::vector<std::string> refused;
     for (const OpId id : graph_.OpOrder()) {

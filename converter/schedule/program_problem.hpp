@@ -2,6 +2,7 @@
 // on a board.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "converter/board/board.hpp"
@@ -34,6 +35,14 @@ struct OrderProblem {
 /// precedence.
 [[nodiscard]] std::vector<OpId> WithElidedOps(const Graph& graph, const Locations& locations,
                                               const std::vector<OpId>& steps);
+
+/// Returns the names of the key nodes among the ops that execute.
+[[nodiscard]] std::vector<std::string> KeyNodeNames(const Graph& graph,
+                                                    const OrderProblem& problem);
+
+/// Returns the nodes of `steps` in their order; ops that are not the problem's are left out.
+[[nodiscard]] std::vector<Index> NodesOf(const OrderProblem& problem,
+                                         const std::vector<OpId>& steps);
 
 // Expresses a graph on a board as the problem of the search for an order in time.
 //

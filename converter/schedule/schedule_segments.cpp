@@ -1,60 +1,35 @@
 #include <algorithm>
-#include <functional>
-#include <queue>
+#include <optional>
 #include <utility>
 
 #include "converter/cost/simulated_board.hpp"
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/schedule/segment_arena.hpp"
-#include "converter/schedule/segment_graph.hpp"
+#include "converter/schedule/segment_lists.hpp"
 #include "converter/solve/order/memory_order.hpp"
+#include "converter/solve/time/task_steps.hpp"
+#include "converter/solve/time/time_orders.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// Makes a memory problem of one segment's ops; what is outside of its block does not count.
-MemoryProblem InsideOf(const MemoryProblem& whole, const std::vector<int32_t>& nodes,
-                       const std::vector<int32_t>& users_of_storage) {
-  MemoryProblem inside;
-  std::vector<int32_t> number(whole.nodes.size(), -1);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    number[static_cast<size_t>(nodes[i])] = static_cast<int32_t>(i);
-  }
-  std::vector<int32_t> users(whole.storages.size(), 0);
-  for (const int32_t node : nodes) {
-    for (const Index s : whole.nodes[static_cast<size_t>(node)].storages) ++users[s];
-  }
-  std::vector<int32_t> storage(whole.storages.size(), -1);
-  for (const int32_t node : nodes) {
-    for (const Index s : whole.nodes[static_cast<size_t>(node)].storages) {
-      const MemoryStorage& one = whole.storages[s];
-      if (storage[s] >= 0 || users[s] != users_of_storage[s] || one.from_start || one.to_end) {
-        continue;
-      }
-      storage[s] = static_cast<int32_t>(inside.storages.size());
-      inside.storages.push_back(one);
-    }
-  }
-  for (const int32_t node : nodes) {
-    const MemoryNode& one = whole.nodes[static_cast<size_t>(node)];
-    MemoryNode made;
-    made.transient_bytes = one.transient_bytes;
-    for (const Index p : one.predecessors) {
-      if (number[p] >= 0) made.predecessors.push_back(static_cast<Index>(number[p]));
-    }
-    for (const Index s : one.storages) {
-      if (storage[s] >= 0) made.storages.push_back(static_cast<Index>(storage[s]));
-    }
-    for (const HandOver& hand_over : one.hand_overs) {
-      if (storage[hand_over.from] < 0 || storage[hand_over.to] < 0) continue;
-      made.hand_overs.push_back(
-          {static_cast<Index>(storage[hand_over.from]), static_cast<Index>(storage[hand_over.to])});
-    }
-    inside.nodes.push_back(std::move(made));
-  }
-  return inside;
-}
+/// A list of segments with what follows from it.
+struct Candidate {
+  SegmentList list;
+  Picoseconds time = 0;    ///< simulated; while it is not placed, without waits for reused bytes
+  bool as_listed = false;  ///< its segments run one after the other: their order stays
+};
+
+/// A candidate in memory: what the plan consists of.
+struct PlacedSegments {
+  SegmentList list;
+  std::vector<TimedSegment> timed;  ///< as list
+  SegmentArena arena;
+  std::vector<std::vector<int32_t>> waits;  ///< by step
+  SimulatedProgram program;
+  Simulation simulation;
+};
 
 class SegmentScheduler {
  public:
@@ -65,16 +40,20 @@ class SegmentScheduler {
   Result<ScheduledProgram> Run() {
     TENON_ASSIGN_OR_RETURN(
         segments_, MakeSegmentGraph(graph_, locations_, board_, model_, options_.unit_of_op));
-    ChooseSegments();
-    OrderInside();
-    SortByStart();
-    TENON_RETURN_IF_ERROR(Place());
-    FindWaits();
-    FillProgram();
+    for (const OpId id : segments_.op_of_node) {
+      const int32_t unit = problem().ops.unit[op_times_.size()];
+      op_times_.push_back(
+          model_.TimeOf(graph_, graph_.op(id), board_.units[static_cast<size_t>(unit)]));
+    }
+    bound_ = SegmentBound(problem());
+    TENON_RETURN_IF_ERROR(FillBaselines());
+    TENON_RETURN_IF_ERROR(Choose());
     FillWorkers();
     FillReport();
+    result_.arena = std::move(best_->arena.plan);
     graph_.SetOrder(WithElidedOps(graph_, locations_, result_.arena.steps));
-    TENON_ASSIGN_OR_RETURN(result_.simulation, Simulate(result_.program));
+    result_.program = std::move(best_->program);
+    result_.simulation = std::move(best_->simulation);
     return std::move(result_);
   }
 
@@ -84,195 +63,233 @@ class SegmentScheduler {
     return segments_.op_of_node[static_cast<size_t>(node)];
   }
 
-  /// Merges into few segments first; then splits those whose merging delays others.
-  void ChooseSegments() {
-    const SegmentList per_op = OnePerOp();
-    SegmentList source = ListOf(problem(), SourceOrderAggregation(problem().ops));
+  [[nodiscard]] int64_t limit() const { return board_.ArenaSpace()->usable_bytes(); }
+  [[nodiscard]] const TimeSearchOptions& search() const { return options_.search; }
+
+  Status FillBaselines() {
+    const SegmentList per_op = MergeNeighbours(segments_, SourceOrderOf(segments_.time), 1);
+    SegmentList source = SourceSegments(segments_);
     result_.segments.ops = problem().size();
     result_.segments.per_op_time = TimesOf(problem(), per_op).makespan;
-    result_.order.source = TimesOf(problem(), source).makespan;
-    result_.segments.source_order = source.size();
-    result_.segments.fewest = source.size();
-    if (!options_.aggregate) {
-      list_ = per_op;
-    } else if (!options_.search_order) {
-      list_ = std::move(source);
-    } else {
-      SearchSegments();
-    }
+    result_.segments.source_order = result_.segments.fewest = source.size();
+    TENON_ASSIGN_OR_RETURN(result_.order.source, Add(options_.aggregate ? source : per_op));
+    return {};
   }
 
-  [[nodiscard]] SegmentList OnePerOp() const {
-    SegmentList list;
-    for (size_t node = 0; node < problem().size(); ++node) {
-      list.push_back({problem().ops.unit[node], {static_cast<int32_t>(node)}});
+  /// Adds a candidate and returns its simulated time.
+  Result<Picoseconds> Add(SegmentList list) {
+    ++result_.order.tried;
+    for (const Candidate& known : candidates_) {
+      if (known.list == list) return known.time;
     }
-    return list;
+    Candidate candidate;
+    TENON_ASSIGN_OR_RETURN(const Simulation simulation,
+                           Simulate(ProgramOf(list, WaitsOf(list, {}))));
+    candidate.time = simulation.makespan;
+    candidate.list = std::move(list);
+    candidates_.push_back(std::move(candidate));
+    return simulation.makespan;
   }
 
-  void SearchSegments() {
-    const Aggregation early = Aggregate(problem().ops);
-    const Aggregation late = AsLateAsPossible(problem().ops, early);
-    result_.segments.fewest = early.segments();
-    result_.segments.fewest_is_exact = early.exact;
-    result_.segments.fewest_time = INT64_MAX;
-    Picoseconds best = INT64_MAX;
-    constexpr int64_t kLooksPerUnitOfWork = 20;
-    const int64_t work = options_.search.work_budget * kLooksPerUnitOfWork;
-    for (const Aggregation* aggregation : {&early, &late}) {
-      SegmentList list = ListOf(problem(), *aggregation);
-      OrderByTails(problem(), list);
-      const Picoseconds merged = TimesOf(problem(), list).makespan;
-      result_.segments.fewest_time = std::min(result_.segments.fewest_time, merged);
-      result_.order.tried += ImproveSegments(problem(), work, list);
-      const Picoseconds time = TimesOf(problem(), list).makespan;
-      if (time > best || (time == best && list.size() >= list_.size())) continue;
-      best = time;
-      list_ = std::move(list);
-    }
-  }
-
-  /// Gives segments the order that needs least memory if that does not delay other segments.
-  void OrderInside() {
-    if (!options_.search_order) return;
-    std::vector<int32_t> users_of_storage(segments_.memory.storages.size(), 0);
-    for (const MemoryNode& node : segments_.memory.nodes) {
-      for (const Index s : node.storages) ++users_of_storage[s];
-    }
-    Picoseconds makespan = TimesOf(problem(), list_).makespan;
-    MemoryOrderOptions search;
-    search.work_budget = options_.search.work_budget;
-    search.seed = options_.search.seed;
-    search.progress = options_.search.progress;
-    for (SegmentOps& segment : list_) {
-      if (segment.ops.size() < 2) continue;
-      std::vector<int32_t> nodes = segment.ops;
-      std::sort(nodes.begin(), nodes.end());
-      const MemoryProblem inside = InsideOf(segments_.memory, nodes, users_of_storage);
-      std::vector<int32_t> ordered;
-      for (const Index i : FindMemoryOrder(inside, search).order) ordered.push_back(nodes[i]);
-      std::swap(segment.ops, ordered);
-      const Picoseconds time = TimesOf(problem(), list_).makespan;
-      if (time > makespan) {
-        std::swap(segment.ops, ordered);
-      } else {
-        makespan = time;
+  /// Takes the first order that is as short as wanted, or of all that fit the one that takes least.
+  Status Choose() {
+    if (options_.search_order && options_.aggregate) {
+      TENON_ASSIGN_OR_RETURN(bool reached, TryToReach());
+      if (!reached) {
+        TENON_ASSIGN_OR_RETURN(result_.order.list, Add(ListSegments(segments_)));
+        TENON_RETURN_IF_ERROR(AddRandom());
+        TENON_ASSIGN_OR_RETURN(reached, TryToReach());
       }
+      if (!reached) TENON_RETURN_IF_ERROR(AddSearched());
     }
-  }
-
-  /// Orders segments: of those whose predecessors are placed, the one that starts first comes next.
-  /// So all that end before a segment starts come before it.
-  void SortByStart() {
-    const SegmentTimes times = TimesOf(problem(), list_);
-    std::vector<size_t> segment_of_node(problem().size());
-    for (size_t s = 0; s < list_.size(); ++s) {
-      for (const int32_t node : list_[s].ops) segment_of_node[static_cast<size_t>(node)] = s;
-    }
-    std::vector<std::vector<size_t>> after(list_.size());
-    std::vector<size_t> missing(list_.size(), 0);
-    std::vector<size_t> last_of_unit(problem().units.size(), SIZE_MAX);
-    const auto add = [&](size_t from, size_t to) {
-      if (from == to) return;
-      after[from].push_back(to);
-      ++missing[to];
-    };
-    for (size_t s = 0; s < list_.size(); ++s) {
-      size_t& last = last_of_unit[static_cast<size_t>(list_[s].unit)];
-      if (last != SIZE_MAX) add(last, s);
-      last = s;
-      for (const int32_t node : list_[s].ops) {
-        for (const int32_t p : problem().ops.predecessors[static_cast<size_t>(node)]) {
-          add(segment_of_node[static_cast<size_t>(p)], s);
-        }
-      }
-    }
-    using Ready = std::pair<Picoseconds, size_t>;
-    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-    for (size_t s = 0; s < list_.size(); ++s) {
-      if (missing[s] == 0) ready.emplace(times.start[s], s);
-    }
-    SegmentList sorted;
-    while (!ready.empty()) {
-      const size_t s = ready.top().second;
-      ready.pop();
-      for (const size_t next : after[s]) {
-        if (--missing[next] == 0) ready.emplace(times.start[next], next);
-      }
-      TimedSegment timed;
-      for (const int32_t node : list_[s].ops) timed.ops.push_back(OpOf(node));
-      timed.start = times.start[s];
-      timed.end = times.end[s];
-      timed_.push_back(std::move(timed));
-      sorted.push_back(std::move(list_[s]));
-    }
-    list_ = std::move(sorted);
-    result_.order.chosen = times.makespan;
-  }
-
-  Status Place() {
+    TENON_RETURN_IF_ERROR(PlaceFastest());
+    if (!best_ && options_.search_order) TENON_RETURN_IF_ERROR(PlaceSmall());
+    if (best_) return {};
     const MemorySpace& space = *board_.ArenaSpace();
-    const int64_t limit = space.usable_bytes();
-    SegmentArena placed = PlaceSegments(graph_, locations_, timed_, limit, options_.arena);
-    result_.arena = std::move(placed.plan);
-    uses_ = std::move(placed.uses);
-    result_.fast_bytes = limit;
-    result_.largest_fast_root = limit;
-    result_.arena.arenas = {
-        {space.name, result_.arena.bytes, result_.arena.lower_bound, result_.arena.proven_optimal}};
-    if (result_.arena.bytes <= limit) return {};
     return Error{ErrorKind::kDoesNotFit,
-                 fmt::format("the segments need {} bytes of '{}', {} are available",
-                             result_.arena.bytes, space.name, limit),
+                 fmt::format("the segments need {} bytes of '{}', {} are available", fewest_bytes_,
+                             space.name, limit()),
                  {}};
   }
 
-  void FindWaits() {
-    std::vector<int32_t> step_of_node(problem().size());
-    int32_t step = 0;
-    for (const SegmentOps& segment : list_) {
-      for (const int32_t node : segment.ops) step_of_node[static_cast<size_t>(node)] = step++;
-    }
-    std::vector<OrderedStep> steps;
-    for (const SegmentOps& segment : list_) {
-      const size_t first = steps.size();
-      const bool at_start = problem().units[static_cast<size_t>(segment.unit)].waits_at_start;
-      for (const int32_t node : segment.ops) {
-        steps.push_back({segment.unit, {}});
-        OrderedStep& waiter = at_start ? steps[first] : steps.back();
-        for (const int32_t p : problem().ops.predecessors[static_cast<size_t>(node)]) {
-          const int32_t need = step_of_node[static_cast<size_t>(p)];
-          if (!at_start || need < static_cast<int32_t>(first)) waiter.needs.push_back(need);
-        }
-      }
-    }
-    AddReuseNeeds(uses_, steps);
-    waits_ = ReducedWaits(steps, static_cast<int32_t>(board_.units.size()));
+  /// Places candidates if the fastest is as short as wanted. Returns true if a placed one is.
+  Result<bool> TryToReach() {
+    const auto is_enough = [&](Picoseconds time) { return time <= search().target; };
+    const bool any = std::any_of(candidates_.begin(), candidates_.end(),
+                                 [&](const Candidate& one) { return is_enough(one.time); });
+    if (!any) return false;
+    TENON_RETURN_IF_ERROR(PlaceFastest());
+    return best_ && is_enough(best_->simulation.makespan);
   }
 
-  void FillProgram() {
-    const SimulatedBoard simulated(board_);
-    result_.program = simulated.units_and_ports();
-    size_t step = 0;
-    for (const SegmentOps& segment : list_) {
-      const Unit& unit = board_.units[static_cast<size_t>(segment.unit)];
+  Status AddRandom() {
+    const auto ops = static_cast<int64_t>(std::max<size_t>(problem().size(), 1));
+    const int64_t affordable =
+        std::clamp<int64_t>(search().work_budget / 4 / ops, 1, search().random_orders);
+    for (int64_t i = 0; i < affordable; ++i) {
+      const uint64_t seed = search().seed + static_cast<uint64_t>(i);
+      TENON_ASSIGN_OR_RETURN(const Picoseconds time, Add(RandomSegments(segments_, seed)));
+      result_.order.random = std::min(result_.order.random.value_or(time), time);
+    }
+    return {};
+  }
+
+  Status AddSearched() {
+    SegmentProposals found = ProposeSegments(segments_, search(), bound_);
+    result_.segments.fewest = found.fewest;
+    result_.segments.fewest_is_exact = found.fewest_is_exact;
+    result_.segments.fewest_time = found.fewest_time;
+    result_.order.tried += found.tried;
+    result_.order.subgraphs = SubgraphsOf(segments_, search(), found.search);
+    result_.order.orders = CountOrders(segments_.memory, search().count_budget);
+    bound_ = std::max(bound_, found.search.bound);
+    for (SegmentList& list : found.lists) {
+      TENON_ASSIGN_OR_RETURN(const Picoseconds ignored, Add(std::move(list)));
+      static_cast<void>(ignored);
+    }
+    return {};
+  }
+
+  /// Places candidates in the order of their times, until one that fits takes less than the next
+  /// would without waiting for bytes. Of a few that take as long, the smallest is kept.
+  Status PlaceFastest() {
+    constexpr int kMostEquals = 3;
+    int equals = 0;
+    // Of equals the last one, which the search has made with memory in mind.
+    std::reverse(candidates_.begin(), candidates_.end());
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.time < b.time; });
+    for (Candidate& candidate : candidates_) {
+      if (best_ && best_->simulation.makespan < candidate.time) break;
+      if (best_ && best_->simulation.makespan == candidate.time && ++equals >= kMostEquals) break;
+      TENON_RETURN_IF_ERROR(TryPlace(candidate).status());
+    }
+    candidates_.clear();
+    return {};
+  }
+
+  Status PlaceSmall() {
+    Status failed;
+    ProposeSmallSegments(segments_, search(), limit(), [&](const SegmentList& list) {
+      Candidate candidate;
+      candidate.list = list;
+      candidate.as_listed = true;
+      ++result_.order.tried;
+      const Result<int64_t> bytes = TryPlace(candidate);
+      if (bytes.ok()) return *bytes;
+      failed = bytes.error();
+      return int64_t{0};
+    });
+    if (best_ || !failed.ok()) return failed;
+    for (const std::vector<Index>& order :
+         {SmallestOrder(segments_, search()), SourceOrderOf(segments_.time)}) {
+      if (!best_) TENON_RETURN_IF_ERROR(PlaceOneByOne(order));
+    }
+    return {};
+  }
+
+  /// Places ops as on one unit, where each may take over the bytes of what nothing later reads:
+  /// every segment then waits for the one before. A segment may overwrite what it has read, so that
+  /// a fall-back could not run it again.
+  Status PlaceOneByOne(const std::vector<Index>& order) {
+    const auto falls_back = [&](OpId id) { return !graph_.op(id).fallback_kernel.empty(); };
+    const std::vector<OpId>& ops = segments_.op_of_node;
+    if (std::any_of(ops.begin(), ops.end(), falls_back)) return {};
+    std::vector<OpId> steps;
+    for (const Index node : order) steps.push_back(ops[node]);
+    graph_.SetOrder(WithElidedOps(graph_, locations_, steps));
+    PlacedSegments placed;
+    placed.list = MergeNeighbours(segments_, order);
+    SortByStart(/*as_listed=*/true, placed);
+    placed.arena.plan = PlanArena(graph_, locations_, options_.arena);
+    fewest_bytes_ = std::min(fewest_bytes_, placed.arena.plan.bytes);
+    if (placed.arena.plan.bytes > limit()) return {};
+    std::vector<OrderedStep> chain;
+    for (const SegmentOps& segment : placed.list) {
       for (const int32_t node : segment.ops) {
-        SimulatedStep made =
-            simulated.OpStep(segment.unit, model_.TimeOf(graph_, graph_.op(OpOf(node)), unit));
+        chain.push_back({segment.unit, {}});
+        const auto step = static_cast<int32_t>(chain.size()) - 1;
+        if (step > 0 && node == segment.ops.front()) chain.back().needs = {step - 1};
+      }
+    }
+    placed.waits = ReducedWaits(chain, static_cast<int32_t>(board_.units.size()));
+    placed.program = ProgramOf(placed.list, placed.waits);
+    TENON_ASSIGN_OR_RETURN(placed.simulation, Simulate(placed.program));
+    best_ = std::move(placed);
+    return {};
+  }
+
+  /// Returns the bytes that it needs; it becomes the best if they are there and nothing that fits
+  /// takes less time.
+  Result<int64_t> TryPlace(const Candidate& candidate) {
+    PlacedSegments placed;
+    placed.list = candidate.list;
+    SortByStart(candidate.as_listed, placed);
+    placed.arena = PlaceSegments(graph_, locations_, placed.timed, limit(), options_.arena);
+    const int64_t bytes = placed.arena.plan.bytes;
+    fewest_bytes_ = std::min(fewest_bytes_, bytes);
+    if (bytes > limit()) return bytes;
+    placed.waits = WaitsOf(placed.list, placed.arena.uses);
+    placed.program = ProgramOf(placed.list, placed.waits);
+    TENON_ASSIGN_OR_RETURN(placed.simulation, Simulate(placed.program));
+    const auto rank = [](const PlacedSegments& one) {
+      return std::pair(one.simulation.makespan, one.arena.plan.bytes);
+    };
+    if (!best_ || rank(placed) < rank(*best_)) best_ = std::move(placed);
+    return bytes;
+  }
+
+  /// Orders segments by their starts, unless they are to run as listed, and notes these.
+  void SortByStart(bool as_listed, PlacedSegments& placed) const {
+    if (!as_listed) placed.list = SortedByStart(problem(), placed.list);
+    const SegmentTimes times = TimesOf(problem(), placed.list);
+    for (size_t s = 0; s < placed.list.size(); ++s) {
+      TimedSegment timed;
+      for (const int32_t node : placed.list[s].ops) timed.ops.push_back(OpOf(node));
+      timed.start = times.start[s];
+      timed.end = times.end[s];
+      placed.timed.push_back(std::move(timed));
+    }
+  }
+
+  /// Returns by step the steps that it waits for: what it needs, and who must be done with the
+  /// bytes that `uses` gives again.
+  [[nodiscard]] std::vector<std::vector<int32_t>> WaitsOf(
+      const SegmentList& list, const std::vector<UsedBytes>& uses) const {
+    std::vector<std::vector<int32_t>> needs = NeedsOfSteps(problem(), list);
+    std::vector<OrderedStep> steps;
+    for (const SegmentOps& segment : list) {
+      for (size_t i = 0; i < segment.ops.size(); ++i) {
+        steps.push_back({segment.unit, std::move(needs[steps.size()])});
+      }
+    }
+    AddReuseNeeds(uses, steps);
+    return ReducedWaits(steps, static_cast<int32_t>(board_.units.size()));
+  }
+
+  [[nodiscard]] SimulatedProgram ProgramOf(const SegmentList& list,
+                                           const std::vector<std::vector<int32_t>>& waits) const {
+    const SimulatedBoard simulated(board_);
+    SimulatedProgram program = simulated.units_and_ports();
+    for (const SegmentOps& segment : list) {
+      for (const int32_t node : segment.ops) {
+        SimulatedStep made = simulated.OpStep(segment.unit, op_times_[static_cast<size_t>(node)]);
         made.fixed += segments_.crossing[static_cast<size_t>(node)];
         if (node == segment.ops.front()) {
           made.fixed += problem().units[static_cast<size_t>(segment.unit)].start;
         }
-        made.waits = waits_[step++];
-        result_.program.steps.push_back(std::move(made));
+        made.waits = waits[program.steps.size()];
+        program.steps.push_back(std::move(made));
       }
     }
+    return program;
   }
 
   void FillWorkers() {
     Schedule& schedule = result_.schedule;
     std::vector<int32_t> worker_of_unit(board_.units.size(), -1);
-    for (const SegmentOps& segment : list_) worker_of_unit[static_cast<size_t>(segment.unit)] = 0;
+    for (const SegmentOps& segment : best_->list)
+      worker_of_unit[static_cast<size_t>(segment.unit)] = 0;
     for (size_t u = 0; u < worker_of_unit.size(); ++u) {
       if (worker_of_unit[u] < 0) continue;
       worker_of_unit[u] = static_cast<int32_t>(schedule.unit_of_worker.size());
@@ -280,34 +297,41 @@ class SegmentScheduler {
     }
     schedule.workers.resize(schedule.unit_of_worker.size());
     std::vector<ScheduledWait> place;
-    for (size_t s = 0; s < list_.size(); ++s) {
-      const int32_t worker = worker_of_unit[static_cast<size_t>(list_[s].unit)];
+    for (size_t s = 0; s < best_->list.size(); ++s) {
+      const int32_t worker = worker_of_unit[static_cast<size_t>(best_->list[s].unit)];
       std::vector<ScheduledStep>& steps = schedule.workers[static_cast<size_t>(worker)];
-      for (const OpId op : timed_[s].ops) {
+      for (const OpId op : best_->timed[s].ops) {
         ScheduledStep made;
         made.op = op;
-        for (const int32_t wait : waits_[place.size()]) {
+        for (const int32_t wait : best_->waits[place.size()]) {
           made.waits.push_back(place[static_cast<size_t>(wait)]);
         }
         place.push_back({worker, static_cast<int32_t>(steps.size())});
         steps.push_back(std::move(made));
       }
-      schedule.segments.push_back(timed_[s].ops);
+      schedule.segments.push_back(best_->timed[s].ops);
     }
   }
 
   void FillReport() {
+    const MemorySpace& space = *board_.ArenaSpace();
+    ArenaPlan& arena = best_->arena.plan;
+    arena.arenas = {{space.name, arena.bytes, arena.lower_bound, arena.proven_optimal}};
+    result_.fast_bytes = result_.largest_fast_root = limit();
     SegmentReport& report = result_.segments;
-    report.segments = list_.size();
-    report.time = *result_.order.chosen;
-    for (size_t s = 0; s < list_.size(); ++s) {
-      if (problem().units[static_cast<size_t>(list_[s].unit)].waits_at_start) {
+    report.segments = best_->list.size();
+    report.time = best_->simulation.makespan;
+    for (const SegmentOps& segment : best_->list) {
+      if (problem().units[static_cast<size_t>(segment.unit)].waits_at_start) {
         ++report.device_starts;
-        report.device_ops += list_[s].ops.size();
+        report.device_ops += segment.ops.size();
       }
     }
-    for (const std::vector<int32_t>& waits : waits_) report.waits += waits.size();
-    result_.order.bound.bound = SegmentBound(problem());
+    for (const std::vector<int32_t>& waits : best_->waits) report.waits += waits.size();
+    result_.order.chosen = report.time;
+    result_.order.peak_bytes = arena.bytes;
+    result_.order.bound.bound = bound_;
+    result_.order.exact = report.time <= bound_;
   }
 
   Graph& graph_;
@@ -317,10 +341,11 @@ class SegmentScheduler {
   const ScheduleOptions& options_;
   ScheduledProgram result_;
   SegmentGraph segments_;
-  SegmentList list_;
-  std::vector<TimedSegment> timed_;  ///< as list_
-  std::vector<UsedBytes> uses_;
-  std::vector<std::vector<int32_t>> waits_;  ///< by step
+  std::vector<OpTime> op_times_;  ///< by node
+  Picoseconds bound_ = 0;
+  std::vector<Candidate> candidates_;
+  std::optional<PlacedSegments> best_;  ///< of those that fit
+  int64_t fewest_bytes_ = INT64_MAX;    ///< that a candidate needs
 };
 
 }  // namespace

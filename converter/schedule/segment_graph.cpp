@@ -114,7 +114,11 @@ Result<SegmentGraph> MakeSegmentGraph(const Graph& graph, const Locations& locat
   }
   result.op_of_node = std::move(program.op_of_task);
   result.memory = MakeOrderProblem(graph, locations).problem;
+  result.time = std::move(program.problem);
   Crossings(graph, locations, board, result).Add();
+  for (size_t node = 0; node < result.problem.size(); ++node) {
+    result.time.tasks[node].duration = result.problem.duration[node];
+  }
   return result;
 }
 
@@ -123,13 +127,18 @@ Picoseconds SegmentBound(const SegmentProblem& problem) {
   std::vector<Picoseconds> busy(problem.units.size(), 0);
   Picoseconds bound = 0;
   for (size_t op = 0; op < problem.size(); ++op) {
+    const auto here = static_cast<size_t>(problem.ops.unit[op]);
+    const Picoseconds start = problem.units[here].waits_at_start ? problem.units[here].start : 0;
+    if (problem.ops.predecessors[op].empty()) end[op] = start;
     for (const int32_t p : problem.ops.predecessors[op]) {
-      end[op] = std::max(end[op], end[static_cast<size_t>(p)]);
+      const auto before = static_cast<size_t>(p);
+      const bool crosses = problem.ops.unit[before] != problem.ops.unit[op];
+      end[op] = std::max(end[op], end[before] + (crosses ? start : 0));
     }
     end[op] += problem.duration[op];
     bound = std::max(bound, end[op]);
-    Picoseconds& unit = busy[static_cast<size_t>(problem.ops.unit[op])];
-    if (unit == 0) unit = problem.units[static_cast<size_t>(problem.ops.unit[op])].start;
+    Picoseconds& unit = busy[here];
+    if (unit == 0) unit = problem.units[here].start;
     unit += problem.duration[op];
   }
   for (const Picoseconds unit : busy) bound = std::max(bound, unit);

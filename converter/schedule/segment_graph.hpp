@@ -7,8 +7,9 @@
 #include "converter/board/board.hpp"
 #include "converter/cost/cost_model.hpp"
 #include "converter/ir/locations.hpp"
-#include "converter/solve/map/segment_times.hpp"
 #include "converter/solve/order/memory_problem.hpp"
+#include "converter/solve/time/segment_times.hpp"
+#include "converter/solve/time/time_problem.hpp"
 
 namespace tenon::converter {
 
@@ -16,6 +17,7 @@ namespace tenon::converter {
 struct SegmentGraph {
   SegmentProblem problem;  ///< unit i is the board's i-th
   MemoryProblem memory;
+  TimeProblem time;  ///< the same ops and durations, if units were not started per segment
   std::vector<OpId> op_of_node;
   /// By node: the time for its operands to cross between memories. It is part of the node's
   /// duration.
@@ -40,8 +42,9 @@ struct SegmentGraph {
 [[nodiscard]] Picoseconds CrossingTime(const Board& board, const Unit& unit, bool to_unit,
                                        int64_t bytes);
 
-/// Returns a lower bound of the time of any schedule of these ops: the larger of the longest path
-/// and the busiest unit's time with one start.
+/// Returns a lower bound of the time of any schedule of these ops: the larger of the longest path,
+/// with a start wherever a device waits for another unit, and the busiest unit's time with one
+/// start.
 [[nodiscard]] Picoseconds SegmentBound(const SegmentProblem& problem);
 
 }  // namespace tenon::converter

@@ -74,19 +74,19 @@ class Splitter {
   }
 
  private:
-  [[nodiscard]] const WorkingSpace& SpaceOf(const Op& op) const {
-    return limit_.spaces[static_cast<size_t>(op.kind)];
-  }
+  [[nodiscard]] WorkingSpace SpaceOf(const Op& op) const { return limit_.space_of(graph_, op); }
 
   [[nodiscard]] bool Fits(const Op& op) const {
     if (!HasWorkingSet(op.kind)) return true;
-    const WorkingSpace& space = SpaceOf(op);
+    const WorkingSpace space = SpaceOf(op);
     return WorkingSetOf(graph_, op, space.stages_constants).total() <= space.bytes;
   }
 
   /// Returns the grid's parts for an op over its limit; empty if there are none.
   const GridParts& FindParts(const Op& op) {
-    const auto [place, is_new] = found_.try_emplace(SignatureOf(graph_, op));
+    std::vector<int64_t> key = SignatureOf(graph_, op);
+    key.push_back(SpaceOf(op).bytes);
+    const auto [place, is_new] = found_.try_emplace(std::move(key));
     if (is_new) {
       const WorkingSetGrid grid(graph_, op, limit_);
       place->second = grid.Find(SpaceOf(op).bytes).value_or(GridParts());
@@ -97,7 +97,7 @@ class Splitter {
   [[nodiscard]] Plan PlanOf(OpId id, const GridParts& parts) const {
     const Op& op = graph_.op(id);
     const WorkingSetGrid grid(graph_, op, limit_);
-    const WorkingSpace& space = SpaceOf(op);
+    const WorkingSpace space = SpaceOf(op);
     return {id,          WorkingSetOf(graph_, op, space.stages_constants),
             space.bytes, grid.axes(),
             parts,       grid.Bytes(parts)};
@@ -118,7 +118,7 @@ class Splitter {
     }
     if (worst == kNone) return Status();
     const Op& op = graph_.op(worst);
-    const WorkingSpace& space = SpaceOf(op);
+    const WorkingSpace space = SpaceOf(op);
     const WorkingSet set = WorkingSetOf(graph_, op, space.stages_constants);
     const std::string where = space.name.empty() ? "" : fmt::format(" of \"{}\"", space.name);
     return Error{ErrorKind::kDoesNotFit,
@@ -184,32 +184,51 @@ class Splitter {
 
 }  // namespace
 
-WorkingSetLimit WorkingSetLimitOf(const Board& board) {
+namespace {
+
+/// Returns true if constants that live elsewhere are copied to `space` before they are used.
+bool StagesConstants(const Board& board, const MemorySpace& space) {
+  return std::any_of(
+      board.memory_spaces.begin(), board.memory_spaces.end(), [&](const MemorySpace& other) {
+        return other.holds_constants && other.stage_constants && other.name != space.name;
+      });
+}
+
+}  // namespace
+
+WorkingSetLimit WorkingSetLimitOf(const KernelChoiceOptions& kernels) {
   WorkingSetLimit limit;
-  limit.splitting = board.splitting;
-  for (int i = 0; i < kOpKindCount; ++i) {
-    const std::string_view name = GetOpRow(static_cast<OpKind>(i)).name;
-    const auto runs = [&](const Unit& unit) {
-      return !unit.IsTransferOnly() &&
-             (unit.ops.empty() ||
-              std::find(unit.ops.begin(), unit.ops.end(), name) != unit.ops.end());
-    };
-    const auto unit = std::find_if(board.units.begin(), board.units.end(), runs);
-    if (unit == board.units.end()) continue;
-    const MemorySpace* space = board.SpaceOf(*unit);
-    if (space == nullptr) continue;
-    const bool stages = std::any_of(
-        board.memory_spaces.begin(), board.memory_spaces.end(), [&](const MemorySpace& other) {
-          return other.holds_constants && other.stage_constants && other.name != space->name;
-        });
-    limit.spaces[static_cast<size_t>(i)] = {space->name, space->usable_bytes(), stages};
-  }
+  limit.splitting = kernels.board->splitting;
+  const std::vector<std::string> backends = BackendsOfUnits(*kernels.board);
+  limit.space_of = [&kernels, one_backend = backends.size() == 1](const Graph& graph,
+                                                                  const Op& op) -> WorkingSpace {
+    const Board& board = *kernels.board;
+    Op mapped = op;
+    if (!one_backend) mapped.backend = BackendFor(graph, op, kernels);
+    const Unit* unit = UnitFor(board, mapped);
+    const MemorySpace* space = unit == nullptr ? nullptr : board.SpaceOf(*unit);
+    if (space == nullptr) return {};
+    return {space->name, space->usable_bytes(), StagesConstants(board, *space)};
+  };
   return limit;
+}
+
+WorkingSetLimit ShareOf(const WorkingSetLimit& limit, int64_t eighths) {
+  WorkingSetLimit share = limit;
+  share.space_of = [whole = limit.space_of, eighths](const Graph& graph, const Op& op) {
+    constexpr int64_t kWhole = 8;
+    WorkingSpace space = whole(graph, op);
+    space.bytes = space.bytes / kWhole * eighths;
+    return space;
+  };
+  return share;
 }
 
 WorkingSetLimit UniformLimit(int64_t bytes, bool stages_constants) {
   WorkingSetLimit limit;
-  limit.spaces.fill({"", bytes, stages_constants});
+  limit.space_of = [=](const Graph&, const Op&) -> WorkingSpace {
+    return {"", bytes, stages_constants};
+  };
   return limit;
 }
 

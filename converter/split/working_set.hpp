@@ -3,14 +3,15 @@
 // another limit.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "converter/board/board.hpp"
 #include "converter/ir/graph.hpp"
+#include "converter/map/kernel_choice.hpp"
 #include "runtime/ops/op_kind.hpp"
 
 namespace tenon::converter {
@@ -25,7 +26,7 @@ struct WorkingSet {
   [[nodiscard]] int64_t total() const { return inputs + weights + outputs + workspace; }
 };
 
-/// The memory that ops of one kind run from.
+/// The memory that an op runs from.
 struct WorkingSpace {
   std::string name;
   int64_t bytes = std::numeric_limits<int64_t>::max();
@@ -34,16 +35,22 @@ struct WorkingSpace {
 };
 
 struct WorkingSetLimit {
-  std::array<WorkingSpace, kOpKindCount> spaces;  ///< by OpKind
+  /// Returns the space of the unit that the op is mapped to. It is asked again for every part,
+  /// which may be mapped to another unit.
+  std::function<WorkingSpace(const Graph& graph, const Op& op)> space_of;
   SplittingLimits splitting;
   /// Sums over input channels may be cut, which changes the order in which they are rounded.
   bool accumulate = true;
 };
 
-/// Returns the usable bytes of the space that each kind of op runs from on its first unit.
-[[nodiscard]] WorkingSetLimit WorkingSetLimitOf(const Board& board);
+/// Limits ops to the usable bytes of the spaces that they run from on the units that they are
+/// mapped to. The options, with their board, must outlive the result.
+[[nodiscard]] WorkingSetLimit WorkingSetLimitOf(const KernelChoiceOptions& kernels);
 
-/// Returns the same limit for every kind of op.
+/// Returns the limit with every space's bytes reduced to `eighths` of eight.
+[[nodiscard]] WorkingSetLimit ShareOf(const WorkingSetLimit& limit, int64_t eighths);
+
+/// Returns the same limit for every op.
 [[nodiscard]] WorkingSetLimit UniformLimit(int64_t bytes, bool stages_constants);
 
 /// Returns false for slice, concat, reshape, expand and copy: as views they touch no bytes, and as

@@ -36,7 +36,7 @@ void AddPieces(const InputSplit& split, const std::vector<IndexRange>& ranges, i
 
 WorkingSetGrid::WorkingSetGrid(const Graph& graph, const Op& op, const WorkingSetLimit& limit)
     : splitting_(limit.splitting), workspace_(op.workspace_bytes) {
-  const WorkingSpace& space = limit.spaces[static_cast<size_t>(op.kind)];
+  const WorkingSpace space = limit.space_of(graph, op);
   AddOperands(graph, op, space.stages_constants);
   for (const SplitDimension dimension : GetOpHostRow(op.kind).split.preference) {
     AddAxis(graph, op, dimension);

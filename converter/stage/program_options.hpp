@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "converter/layout/arena_plan.hpp"
+#include "converter/layout/layouts.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "converter/profile/measured_cost_model.hpp"
 #include "converter/solve/stage/choose_parallel.hpp"
@@ -16,6 +18,7 @@ struct ProgramOptions {
   const Profile* profile = nullptr;  ///< measured costs; null: costs come from the board
   bool fallback = false;             ///< ops on devices get a CPU kernel for the same operands too
   ArenaOptions arena;
+  std::shared_ptr<LaidOutWeights> laid_out = {};  ///< of all programs of the graph; may be null
 
   [[nodiscard]] const Board& board() const { return *kernels.board; }
   /// Returns the options for choosing kernels with the costs of `model`.

@@ -72,19 +72,23 @@ bool AreColumns(const ProgramCheck& check, const Access* writers, size_t count) 
   return taken - first.offset <= first.pitch[1];
 }
 
+/// What is written must not share bytes with itself: then it has as many bytes as elements, which
+/// is what kernels count by.
+void CheckDistinct(const ProgramCheck& check, Access writer, const Region& region) {
+  if (region.distinct) return;
+  check.Fail(check.program.tensor(TensorOf(writer)).name,
+             "written, but its strides let elements overlap (tensor {0})", TensorOf(writer));
+}
+
 /// Writers must not share bytes, with each other or with themselves. Returns how many bytes they
 /// write together.
 uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) {
   uint64_t bytes = 0;
   const bool apart = count > 2 && AreColumns(check, writers, count);
   for (size_t i = 0; i < count; ++i) {
-    const TensorInfo tensor = check.program.tensor(TensorOf(writers[i]));
-    const Region region = MakeRegion(tensor);
+    const Region region = MakeRegion(check.program.tensor(TensorOf(writers[i])));
     bytes += region.bytes;
-    if (!region.distinct) {
-      check.Fail(tensor.name, "written, but its strides let elements overlap (tensor {0})",
-                 TensorOf(writers[i]));
-    }
+    CheckDistinct(check, writers[i], region);
     // Sorted by offset: who begins behind this one's end is out of its way, and so are the rest.
     for (size_t k = i + 1; k < count && !apart; ++k) {
       const TensorInfo other = check.program.tensor(TensorOf(writers[k]));
@@ -173,14 +177,21 @@ void SumUp(ProgramCheck& check, size_t storage, size_t begin, size_t end, uint32
   }
 }
 
-/// Fall-back workspaces of one segment may share a storage, with nothing else.
+/// Fall-back workspaces of one segment may share a storage, each op's with nothing else. True if
+/// there are any; they are checked whole then.
 bool CheckFallbackWorkspace(const ProgramCheck& check, size_t storage, size_t begin, size_t end) {
   bool is_one = false;
   bool is_apart = check.reader_begin[storage] == end && check.writer_segment[storage] != kNoSegment;
   for (size_t i = begin; i < check.reader_begin[storage]; ++i) {
-    const bool is_workspace = check.IsFallbackWorkspace(check.accesses[i]);
+    const Access writer = check.accesses[i];
+    const bool is_workspace = check.IsFallbackWorkspace(writer);
+    // An op's uses of a storage stand side by side: its output may not be its workspace as well.
+    const bool is_used_twice = i > begin && writer == check.accesses[i - 1];
     is_one |= is_workspace;
-    is_apart &= is_workspace;
+    is_apart &= is_workspace && !is_used_twice;
+    if (is_workspace) {
+      CheckDistinct(check, writer, MakeRegion(check.program.tensor(TensorOf(writer))));
+    }
   }
   if (is_one && !is_apart) {
     check.Fail(NameOf(check, OpOf(check.accesses[begin])),

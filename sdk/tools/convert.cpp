@@ -51,6 +51,7 @@ class CommandTarget : public OrderTarget {
     files_[candidate] = folder_.Write(static_cast<int>(candidate), plan.data(), plan.size());
   }
   std::vector<uint8_t> Load(size_t candidate) override { return ReadFile(files_.at(candidate)); }
+  [[nodiscard]] bool IsThisMachine() const override { return options_.command.empty(); }
   double MedianMs(size_t candidate, int threads) override {
     options_.threads = threads;
     return MeasureOnTarget(options_, files_.at(candidate)).median_ms;
@@ -66,7 +67,7 @@ void PrintMeasured(const std::vector<MeasuredOrder>& orders, bool here) {
   for (size_t i = 0; i < orders.size(); ++i) {
     const MeasuredOrder& order = orders[i];
     std::string name = order.order;
-    if (name == "random") name += fmt::format(", seed {}", order.seed);
+    if (name == "random" || name == "proposed") name += fmt::format(", seed {}", order.seed);
     std::string result;
     if (!order.dropped.empty()) {
       result = "dropped: " + order.dropped;

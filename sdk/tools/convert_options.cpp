@@ -208,6 +208,10 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   }
   record("order-budget", std::to_string(options.order_budget));
   record("key-nodes", options.key_nodes);
+  // Only where it is not the default: plans made before it was an option stay the same.
+  if (request.subgraph_ops != ConvertRequest{}.subgraph_ops) {
+    record("subgraph-ops", std::to_string(request.subgraph_ops));
+  }
   if (request.order_target_ms > 0) {
     record("order-target", fmt::format("{}", request.order_target_ms));
   }
@@ -321,6 +325,13 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       .add_option("--key-nodes", options.key_nodes,
                   "Cut the graph at nodes that all paths go through, and search part by part")
       ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group("Methods");
+  command
+      .add_option("--subgraph-ops", options.request.subgraph_ops,
+                  "Parts between such nodes have at least so many ops: in larger ones the search "
+                  "sees more orders, and takes longer")
+      ->check(AtLeast(1))
       ->capture_default_str()
       ->group("Methods");
   AddMappingOptions(command, options);

@@ -52,9 +52,9 @@ Result<ScheduledProgram> Schedule(Graph graph, const Board& board, const Split& 
     if (!cut.ok()) return cut.error();
     if (cut->chains.empty()) return UsageError("no chain is cut");
   }
-  WorkingSetLimit limit = WorkingSetLimitOf(board);
-  for (WorkingSpace& space : limit.spaces)
-    space.bytes = std::min(space.bytes, memory * split.ops / 8);
+  KernelChoiceOptions kernels;
+  kernels.board = &board;
+  const WorkingSetLimit limit = ShareOf(WorkingSetLimitOf(kernels), split.ops);
   SplitReport report;
   if (Status status = SplitToWorkingSet(graph, limit, report); !status.ok()) return status.error();
   LowerOptions lower;

@@ -111,9 +111,28 @@ class MeasuredTest(unittest.TestCase):
 
     def test_candidates_are_the_search_the_source_and_seeds_from_the_one_given(self):
         orders, _ = self.measure("--target", self.by_hash("1"), "--seed", "40")
-        self.assertEqual([order["order"] for order in orders], ["search", "source"] + 4 * ["random"])
+        self.assertEqual([order["order"] for order in orders],
+                         ["search", "source"] + 2 * ["random"] + 2 * ["proposed"])
         self.assertEqual([order["seed"] for order in orders[2:]], [40, 41, 42, 43])
         self.assertEqual(set(orders[0]), {"order", "seed", "ms", "arena_bytes", "chosen"})
+
+    def test_proposals_follow_from_the_times_and_repeat_with_them(self):
+        found = []
+        for ms in ["1 + int(digest[:8], 16) / 2**32", "1 + int(digest[:8], 16) / 2**32",
+                   "2 - int(digest[:8], 16) / 2**32"]:
+            (self.folder / "asked.txt").unlink(missing_ok=True)
+            orders, _ = self.measure("--target", self.by_hash(ms), "--measure-orders", "12")
+            proposed = [order for order in orders if order["order"] == "proposed"]
+            self.assertEqual(len(proposed), 5)
+            for number, order in enumerate(orders):
+                self.assertEqual("varies" in order, order["order"] == "proposed")
+                if "varies" in order:
+                    earlier = [one["ms"] for one in orders[:number] if one["ms"] is not None]
+                    self.assertEqual(orders[order["varies"]]["ms"], min(earlier))
+            self.assertLess(sum("same_as" in order for order in proposed), 5, "some are new")
+            found.append(self.asked())
+        self.assertEqual(found[0], found[1])
+        self.assertNotEqual(found[0], found[2])
 
     def test_plans_are_measured_by_turns_and_equal_ones_once(self):
         orders, output = self.measure("--target", self.by_hash("1"), "--measure-orders", "40")
@@ -188,6 +207,13 @@ class MeasuredTest(unittest.TestCase):
         orders, _ = self.measure("--target", f"{emulator} -cpu max {shlex.quote(TENON)}",
                                  "--measure-orders", "2")
         self.assertTrue(all(order["ms"] > 0 for order in orders))
+
+    def test_without_a_target_only_boards_that_this_machine_is_are_measured(self):
+        command = self.command("--order", "measured")
+        command[command.index("x86-64")] = "cortex-m55"
+        result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("its processor is cortex-m", result.stderr)
 
     def test_a_command_that_fails_is_told_with_its_words(self):
         target = self.target("import sys; print('no such board', file=sys.stderr); sys.exit(3)")

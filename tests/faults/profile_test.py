@@ -13,6 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import onnx_writer as onnx
 
+BOARD = pathlib.Path(__file__).resolve().parents[2] / "sdk" / "boards" / "x86-64.json"
 TENON = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "tenon"
 
 
@@ -34,20 +35,36 @@ class ProfileTest(unittest.TestCase):
         return subprocess.run([TENON, *arguments], cwd=self.folder, capture_output=True, text=True,
                               timeout=300)
 
-    def profile(self, *arguments):
-        return self.tenon("profile", "--board", "x86-64", "--sweep", "off", "--iterations", "4",
+    def profile(self, *arguments, board="x86-64"):
+        return self.tenon("profile", "--board", board, "--sweep", "off", "--iterations", "4",
                           *arguments)
 
     def files(self):
         return sorted(path.name for path in self.folder.iterdir())
 
-    def refused(self, status, word, *arguments):
+    def refused(self, status, word, *arguments, board="x86-64"):
         before = self.files()
-        result = self.profile(*arguments)
+        result = self.profile(*arguments, board=board)
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertTrue(result.stderr.startswith("tenon: error: "), result.stderr)
         self.assertIn(word, result.stderr)
         self.assertEqual(self.files(), before)
+
+    def test_a_board_that_this_machine_is_not_is_refused(self):
+        for board, words in (("cortex-m55", "its processor is cortex-m"),
+                             ("npu-3unit", "is of kind 'matrix'")):
+            self.refused(2, words, "--model", "a.onnx", "-o", "p.json", board=board)
+
+    def test_a_board_of_this_machines_kind_is_measured_whatever_its_name(self):
+        described = json.loads(BOARD.read_text())
+        described["name"] = "mine"
+        (self.folder / "mine.json").write_text(json.dumps(described))
+        result = self.profile("--model", "a.onnx", "-o", "p.json", board="mine.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        del described["architecture"]
+        (self.folder / "mine.json").write_text(json.dumps(described))
+        self.refused(2, "does not say what its processor is", "--model", "a.onnx", "-o", "q.json",
+                     board="mine.json")
 
     def test_a_profile_holds_every_op_of_the_model(self):
         result = self.profile("--model", "a.onnx", "-o", "p.json")

@@ -28,7 +28,7 @@ CONVERTER_FLOORS = {
     "profile": "map cost solve board ir",
     "layout": "map solve ir",
     "measure": "profile map cost board ir",
-    "split": "board ir",
+    "split": "map cost board ir",
     "schedule": "layout map cost solve board ir",
     "stage": "schedule layout profile map cost solve board ir",
     "emit": "schedule layout ir",
@@ -48,7 +48,7 @@ CONVERTER_EXTRAS = {
     "api": r"tenon/",
 }
 # A pure solver knows no other folder than those below it.
-SOLVERS = {"order": "", "place": "", "time": "order", "map": "time", "stage": "time"}
+SOLVERS = {"order": "", "place": "", "time": "order", "map": "time order", "stage": "time"}
 
 
 def converter_row(folder, own, below, extra):

@@ -79,8 +79,10 @@ size_t HeldConstants(const OpCall& call) {
 }
 
 size_t GatherHeld(const OpCall& call) {
-  return HeldConstants(call) +
-         static_cast<size_t>(call.Input(GatherInput::kIndices).Elements()) * sizeof(int32_t);
+  // A table with the place of each index, and what lies between them.
+  const TensorView& indices = call.Input(GatherInput::kIndices);
+  const auto element = static_cast<size_t>(DTypeBytes(indices.dtype));
+  return HeldConstants(call) + SpanOf(indices) / element * sizeof(int32_t);
 }
 
 size_t ResizeHeld(const OpCall& call) {

@@ -1,6 +1,7 @@
 // Makes rows of the kernel table.
 #pragma once
 
+#include "backends/opencl/device/guarded.hpp"
 #include "backends/opencl/kernels/kernel_support.hpp"
 #include "runtime/backend_api/kernel.hpp"
 #include "runtime/ops/kernel_caps.hpp"
@@ -16,22 +17,25 @@ Status Check(const KernelSetup& setup) {
 }
 
 /// Makes an entry whose `load` makes a LoadedOp.
-template <Reason (*supports)(const OpCall&), LayoutNeed need>
-constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row,
-                            Status (*load)(const KernelSetup&, void**),
-                            Status (*run)(const KernelCall&)) {
-  return {caps.id, &row, Check<supports, need>, load, OpenOp, run, CloseOp, UnloadOp, HeldBytes};
+template <Reason (*supports)(const OpCall&), LayoutNeed need, auto load, auto run>
+constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row) {
+  return {caps.id,
+          &row,
+          Check<supports, need>,
+          Guarded<load>::Call,
+          Guarded<OpenOp>::Call,
+          Guarded<run>::Call,
+          CloseOp,
+          UnloadOp,
+          HeldBytes};
 }
 
 /// Makes an entry with its own life cycle, and perhaps more to check.
-template <Reason (*supports)(const OpCall&), LayoutNeed need>
-constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row,
-                            Status (*load)(const KernelSetup&, void**),
-                            Status (*open)(const KernelSetup&, void*, void**),
-                            Status (*run)(const KernelCall&), void (*close)(void*),
-                            void (*unload)(void*), size_t (*held_bytes)(const void*, const void*),
-                            Status (*check)(const KernelSetup&) = Check<supports, need>) {
-  return {caps.id, &row, check, load, open, run, close, unload, held_bytes, caps.packing_key};
+template <Reason (*supports)(const OpCall&), LayoutNeed need, auto load, auto open, auto run,
+          auto close, auto unload, auto held_bytes, auto check = Check<supports, need>>
+constexpr KernelEntry Entry(const KernelCaps& caps, const OpRow& row) {
+  return {caps.id, &row,   check,      Guarded<load>::Call, Guarded<open>::Call, Guarded<run>::Call,
+          close,   unload, held_bytes, caps.packing_key};
 }
 
 }  // namespace tenon::opencl

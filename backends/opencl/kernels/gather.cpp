@@ -15,26 +15,44 @@ int64_t ReadIndex(const TensorView& indices, size_t offset) {
   return indices.As<const int64_t>()[offset];
 }
 
-/// Where the slabs of x start that the indices name, in their row-major order.
+/// The loops over the indices that lie apart: where one is repeated, that is its place once.
+LoopNest<1> PlacesOf(const TensorView& indices) {
+  LoopNest<1> nest;
+  for (int k = 0; k < indices.rank; ++k) {
+    if (indices.strides[k] != 0) nest.Add(indices.dims[k], indices.strides[k]);
+  }
+  return nest;
+}
+
+/// Where the slabs of x start that the indices name, each at its index's own place. So the table is
+/// no larger than the constant, however often an index is repeated. What lies between the indices
+/// stays 0, and no work-item looks at it.
 Status MakeTable(const OpCall& op, std::vector<int32_t>* table) {
   const int axis = op.AttributesAs<GatherAttributes>().axis;
   const TensorView& x = op.Input(In::kX);
   const TensorView& indices = op.Input(In::kIndices);
   const int64_t limit = x.dims[axis];
-  const auto count = static_cast<size_t>(indices.Elements());
-  table->resize(count);
+  const bool is_needed = op.Output().Elements() != 0;
+  const size_t places = SpanBytes(indices) / static_cast<size_t>(DTypeBytes(indices.dtype));
+  const LoopNest<1> nest = PlacesOf(indices);
+  const auto count = places != 0 ? static_cast<size_t>(nest.Elements()) : 0;
+  TENON_ENSURE(count <= places, kCorruptPlan, "gather: {0} indices lie in the place of {1}",
+               static_cast<int64_t>(count), static_cast<int64_t>(places));
+  table->assign(is_needed ? places : 0, 0);
   for (size_t i = 0; i < count; ++i) {
-    size_t offset = 0;
+    size_t place = 0;
     size_t rest = i;
-    for (int k = indices.rank - 1; k >= 0; --k) {
-      const auto dim = static_cast<size_t>(indices.dims[k]);
-      offset += rest % dim * static_cast<size_t>(indices.strides[k]);
+    for (int k = nest.rank - 1; k >= 0; --k) {
+      const auto dim = static_cast<size_t>(nest.dims[k]);
+      place += rest % dim * static_cast<size_t>(nest.strides[0][k]);
       rest /= dim;
     }
-    const int64_t index = ReadIndex(indices, offset);
+    const int64_t index = ReadIndex(indices, place);
     TENON_ENSURE(index >= -limit && index < limit, kInvalidArgument,
                  "gather: index {0} is outside a dimension of {1} elements", index, limit);
-    (*table)[i] = static_cast<int32_t>((index < 0 ? index + limit : index) * x.strides[axis]);
+    // Of an x that has elements, the check has bounded how far they lie apart (CheckOperands).
+    const int64_t start = (index < 0 ? index + limit : index) * x.strides[axis];
+    if (is_needed) (*table)[place] = static_cast<int32_t>(start);
   }
   return OkStatus();
 }
@@ -60,10 +78,8 @@ Status GatherRun(const KernelCall& call) {
   LoopNest<3> nest;  // y, x without its gathered axis, the table
   int out = 0;
   for (int k = 0; k < axis; ++k, ++out) nest.Add(y.dims[out], y.strides[out], x.strides[k], 0);
-  int32_t step = static_cast<int32_t>(indices.Elements());
   for (int k = 0; k < indices.rank; ++k, ++out) {
-    step /= indices.dims[k];
-    nest.Add(y.dims[out], y.strides[out], 0, step);
+    nest.Add(y.dims[out], y.strides[out], 0, indices.strides[k]);
   }
   for (int k = axis + 1; k < x.rank; ++k, ++out) {
     nest.Add(y.dims[out], y.strides[out], x.strides[k], 0);

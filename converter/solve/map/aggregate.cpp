@@ -20,7 +20,7 @@ struct State {
 
 class TurnSearch {
  public:
-  explicit TurnSearch(const AggregateProblem& problem)
+  explicit TurnSearch(const TaskGraph& problem)
       : problem_(problem), successors_(problem.unit.size()), runs_(problem.unit.size(), 1) {
     for (size_t op = 0; op < problem.unit.size(); ++op) {
       units_ = std::max(units_, problem.unit[op] + 1);
@@ -106,7 +106,7 @@ class TurnSearch {
     state.runs_left = std::max(state.runs_left, count);
   }
 
-  const AggregateProblem& problem_;
+  const TaskGraph& problem_;
   std::vector<std::vector<int32_t>> successors_;
   std::vector<int32_t> runs_;  ///< by op: most runs of a path that starts here
   int32_t units_ = 0;
@@ -150,7 +150,7 @@ std::vector<State> NextLevel(TurnSearch& search, const std::vector<State>& level
 
 }  // namespace
 
-Aggregation SourceOrderAggregation(const AggregateProblem& problem) {
+Aggregation SourceOrderAggregation(const TaskGraph& problem) {
   Aggregation result;
   for (const int32_t unit : problem.unit) {
     if (result.unit_of_segment.empty() || result.unit_of_segment.back() != unit) {
@@ -161,7 +161,7 @@ Aggregation SourceOrderAggregation(const AggregateProblem& problem) {
   return result;
 }
 
-Aggregation GreedyAggregation(const AggregateProblem& problem) {
+Aggregation GreedyAggregation(const TaskGraph& problem) {
   TurnSearch search(problem);
   State state = search.Start();
   while (state.left > 0) {
@@ -181,7 +181,59 @@ Aggregation GreedyAggregation(const AggregateProblem& problem) {
   return result;
 }
 
-Aggregation Aggregate(const AggregateProblem& problem, int64_t work_budget) {
+Aggregation QuickAggregation(const TaskGraph& problem) {
+  const size_t count = problem.unit.size();
+  std::vector<size_t> begins(count + 1, 0);  // of each op's successors
+  std::vector<int32_t> needs(count, 0);
+  size_t units = 0;
+  for (size_t op = 0; op < count; ++op) {
+    units = std::max(units, static_cast<size_t>(problem.unit[op]) + 1);
+    needs[op] = static_cast<int32_t>(problem.predecessors[op].size());
+    for (const int32_t p : problem.predecessors[op]) ++begins[static_cast<size_t>(p) + 1];
+  }
+  for (size_t op = 0; op < count; ++op) begins[op + 1] += begins[op];
+  std::vector<int32_t> successors(begins[count]);
+  std::vector<size_t> next(begins.begin(), begins.end() - 1);
+  for (size_t op = 0; op < count; ++op) {
+    for (const int32_t p : problem.predecessors[op]) {
+      successors[next[static_cast<size_t>(p)]++] = static_cast<int32_t>(op);
+    }
+  }
+  Aggregation best;
+  for (size_t first = 0; first < units; ++first) {
+    Aggregation made;
+    made.segment_of_op.assign(count, -1);
+    std::vector<int32_t> missing = needs;
+    std::vector<std::vector<int32_t>> ready(units);
+    for (size_t op = 0; op < count; ++op) {
+      if (needs[op] > 0) continue;
+      ready[static_cast<size_t>(problem.unit[op])].push_back(static_cast<int32_t>(op));
+    }
+    size_t unit = first;
+    while (!ready[unit].empty()) {
+      const auto segment = static_cast<int32_t>(made.segments());
+      made.unit_of_segment.push_back(static_cast<int32_t>(unit));
+      while (!ready[unit].empty()) {
+        const auto op = static_cast<size_t>(ready[unit].back());
+        ready[unit].pop_back();
+        made.segment_of_op[op] = segment;
+        for (size_t i = begins[op]; i < begins[op + 1]; ++i) {
+          const auto s = static_cast<size_t>(successors[i]);
+          if (--missing[s] == 0)
+            ready[static_cast<size_t>(problem.unit[s])].push_back(successors[i]);
+        }
+      }
+      for (size_t u = 0; u < units; ++u) {
+        if (ready[u].size() > ready[unit].size()) unit = u;
+      }
+    }
+    if (made.segments() == 0) continue;  // the unit has nothing to begin with
+    if (best.segments() == 0 || made.segments() < best.segments()) best = std::move(made);
+  }
+  return best;
+}
+
+Aggregation Aggregate(const TaskGraph& problem, int64_t work_budget) {
   constexpr int64_t kMostStates = 4096;
   Aggregation best = GreedyAggregation(problem);
   Aggregation source = SourceOrderAggregation(problem);
@@ -214,7 +266,7 @@ Aggregation Aggregate(const AggregateProblem& problem, int64_t work_budget) {
   return best;
 }
 
-Aggregation AsLateAsPossible(const AggregateProblem& problem, const Aggregation& aggregation) {
+Aggregation AsLateAsPossible(const TaskGraph& problem, const Aggregation& aggregation) {
   Aggregation late = aggregation;
   const auto segments = static_cast<int32_t>(aggregation.segments());
   std::vector<int32_t> latest(problem.unit.size(), segments - 1);
@@ -238,7 +290,17 @@ Aggregation AsLateAsPossible(const AggregateProblem& problem, const Aggregation&
   return late;
 }
 
-bool IsAggregation(const AggregateProblem& problem, const Aggregation& aggregation) {
+SegmentList ListOf(const SegmentProblem& problem, const Aggregation& aggregation) {
+  SegmentList list(aggregation.segments());
+  for (size_t s = 0; s < list.size(); ++s) list[s].unit = aggregation.unit_of_segment[s];
+  for (size_t op = 0; op < problem.size(); ++op) {
+    list[static_cast<size_t>(aggregation.segment_of_op[op])].ops.push_back(
+        static_cast<int32_t>(op));
+  }
+  return list;
+}
+
+bool IsAggregation(const TaskGraph& problem, const Aggregation& aggregation) {
   if (aggregation.segment_of_op.size() != problem.unit.size()) return false;
   for (size_t op = 0; op < problem.unit.size(); ++op) {
     const int32_t segment = aggregation.segment_of_op[op];

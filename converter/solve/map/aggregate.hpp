@@ -12,12 +12,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace tenon::converter {
+#include "converter/solve/time/segment_times.hpp"
 
-struct AggregateProblem {
-  std::vector<std::vector<int32_t>> predecessors;  ///< by op; each smaller than its own number
-  std::vector<int32_t> unit;                       ///< by op
-};
+namespace tenon::converter {
 
 struct Aggregation {
   /// Is indexed by op. Segments are numbered so that no op needs one of a later segment.
@@ -32,21 +29,28 @@ struct Aggregation {
 /// Returns the fewest segments that a search over the order of units finds, level by level. The
 /// search is exact while `work_budget` (ops examined) lasts and never worse than GreedyAggregation.
 /// Each op is in the first possible segment. Deterministic.
-[[nodiscard]] Aggregation Aggregate(const AggregateProblem& problem,
-                                    int64_t work_budget = 20'000'000);
+[[nodiscard]] Aggregation Aggregate(const TaskGraph& problem, int64_t work_budget = 20'000'000);
 
 /// Visits the ops once in their order; each joins the last segment if that is of its unit.
-[[nodiscard]] Aggregation SourceOrderAggregation(const AggregateProblem& problem);
+[[nodiscard]] Aggregation SourceOrderAggregation(const TaskGraph& problem);
 
 /// Chooses as the next unit the one with the most ops that are ready or that these make ready.
-[[nodiscard]] Aggregation GreedyAggregation(const AggregateProblem& problem);
+[[nodiscard]] Aggregation GreedyAggregation(const TaskGraph& problem);
+
+/// Chooses as the next unit the one with the most ready ops, for every unit that can be first, and
+/// returns the aggregation with the fewest segments: with two units there are none with fewer.
+/// O(units (ops + edges)), for the inside of searches.
+[[nodiscard]] Aggregation QuickAggregation(const TaskGraph& problem);
 
 /// Keeps the order of units, but puts each op in the last possible segment. Segments that become
 /// empty are dropped.
-[[nodiscard]] Aggregation AsLateAsPossible(const AggregateProblem& problem,
+[[nodiscard]] Aggregation AsLateAsPossible(const TaskGraph& problem,
                                            const Aggregation& aggregation);
 
+/// Returns the aggregation's segments in its order, with ops by number.
+[[nodiscard]] SegmentList ListOf(const SegmentProblem& problem, const Aggregation& aggregation);
+
 /// Returns true if every op has a segment of its unit and needs nothing of a later one.
-[[nodiscard]] bool IsAggregation(const AggregateProblem& problem, const Aggregation& aggregation);
+[[nodiscard]] bool IsAggregation(const TaskGraph& problem, const Aggregation& aggregation);
 
 }  // namespace tenon::converter

@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include "converter/solve/map/map_bound.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -46,6 +48,9 @@ Picoseconds PeriodOf(const SegmentProblem& segments, const SegmentList& list) {
   return busy.empty() ? 0 : *std::max_element(busy.begin(), busy.end());
 }
 
+// The proof may take this part of the work.
+constexpr int64_t kShareOfProof = 4;
+
 class MapSearch {
  public:
   MapSearch(const OptimalMapProblem& problem, const OptimalMapOptions& options)
@@ -62,14 +67,16 @@ class MapSearch {
   OptimalMap Run(const std::vector<int32_t>& table) {
     best_.unit = table;
     best_.table = best_.time = Time(table);
-    if (CountMappings() * size_ <= options_.work_budget) {
-      TryAll();
-      best_.exact = true;
-      return std::move(best_);
-    }
     TryStarts(table);
-    Climb();
-    Perturb();
+    if (CountMappings() * size_ <= options_.work_budget) {
+      Prove(INT64_MAX);
+    } else {
+      Climb();
+      Prove(options_.work_budget / kShareOfProof);
+      Perturb();
+    }
+    best_.bound = std::min(best_.bound, best_.time);
+    best_.exact = best_.time == best_.bound;
     return std::move(best_);
   }
 
@@ -99,21 +106,12 @@ class MapSearch {
     return count;
   }
 
-  void TryAll() {
-    std::vector<size_t> digit(problem_.size(), 0);
-    std::vector<int32_t> unit;
-    for (const std::vector<int32_t>& choices : choices_) unit.push_back(choices[0]);
-    for (;;) {
-      Try(unit);
-      size_t op = 0;
-      for (; op < digit.size(); ++op) {
-        if (++digit[op] < choices_[op].size()) break;
-        digit[op] = 0;
-        unit[op] = choices_[op][0];
-      }
-      if (op == digit.size()) return;
-      unit[op] = choices_[op][digit[op]];
-    }
+  void Prove(int64_t work_budget) {
+    const MapProof proof = BranchAndBound(problem_, work_budget, best_);
+    best_.bound = proof.bound;
+    best_.complete = proof.complete;
+    best_.tried += proof.tried;
+    work_ += proof.work;
   }
 
   void TryStarts(const std::vector<int32_t>& table) {
@@ -132,6 +130,7 @@ class MapSearch {
       Try(mostly);
     }
     Try(CheapestWithoutParallelism(problem_, cheapest));
+    Try(MapBound(problem_).PathMapping());
   }
 
   [[nodiscard]] Picoseconds TimeOn(size_t op, int32_t unit) const {
@@ -170,7 +169,7 @@ class MapSearch {
   /// Tries runs of random place and length, by the seed, while the budget lasts.
   void Perturb() {
     std::mt19937_64 random(options_.seed);
-    while (work_ < options_.work_budget && problem_.size() > 0) {
+    while (work_ < options_.work_budget && problem_.size() > 0 && best_.time > best_.bound) {
       const size_t first = random() % problem_.size();
       const size_t length = 1 + random() % std::min<size_t>(problem_.size(), 32);
       std::vector<int32_t> candidate = best_.unit;
@@ -196,9 +195,8 @@ class MapSearch {
 }  // namespace
 
 Picoseconds MappingTime(const OptimalMapProblem& problem, const std::vector<int32_t>& unit) {
-  constexpr int64_t kQuick = 0;  // greedy turns; with two units that is exact all the same
   const SegmentProblem segments = SegmentsOf(problem, unit);
-  SegmentList list = ListOf(segments, Aggregate(segments.ops, kQuick));
+  SegmentList list = ListOf(segments, QuickAggregation(segments.ops));
   if (problem.objective == MapObjective::kPeriod) return PeriodOf(segments, list);
   OrderByTails(segments, list);
   return TimesOf(segments, list).makespan;

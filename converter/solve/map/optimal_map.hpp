@@ -3,16 +3,18 @@
 //
 // The cost of a mapping is that of executing it: its ops are aggregated into segments, and the
 // units run these in parallel (segment_times.hpp). That is no sum over ops and edges, so a search
-// is needed. It is exact, by trying all mappings, where they are few. Otherwise it takes the best
-// of the table's mapping, one unit for everything, and the cheapest one without parallelism (a
-// minimum cut: sums over ops, and a start for every edge that crosses), and improves it by moving
-// ops and runs of ops.
+// is needed. It takes the best of the table's mapping, one unit for everything, the best along
+// paths (the optimum of a chain), and the cheapest one without parallelism (a minimum cut: sums
+// over ops, and a start for every edge that crosses), and improves it by moving ops and runs of
+// ops. A bound (map_bound.hpp) says how far from the optimum the result can be, and branching
+// proves it where mappings are few or the bound is close.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "converter/solve/map/segment_times.hpp"
+#include "converter/solve/map/aggregate.hpp"
+#include "converter/solve/time/segment_times.hpp"
 
 namespace tenon::converter {
 
@@ -22,12 +24,14 @@ enum class MapObjective : uint8_t {
 };
 
 struct OptimalMapProblem {
-  std::vector<SegmentUnit> units;
+  std::vector<TaskUnit> units;
   std::vector<std::vector<int32_t>> predecessors;  ///< by op; each smaller than its own number
   std::vector<std::vector<Picoseconds>> time;      ///< by op and unit; below 0: cannot run there
   /// By op and unit: the time its results take to leave the unit, and to get to it. Empty: none.
   std::vector<std::vector<Picoseconds>> leave;
   std::vector<std::vector<Picoseconds>> arrive;
+  /// False: results may turn out not to cross, so that a bound must not count on it.
+  bool crossings_are_certain = true;
   MapObjective objective = MapObjective::kLatency;
 
   [[nodiscard]] size_t size() const { return time.size(); }
@@ -42,7 +46,9 @@ struct OptimalMap {
   std::vector<int32_t> unit;  ///< by op
   Picoseconds table = 0;      ///< of the mapping that was given
   Picoseconds time = 0;       ///< of this one; never more
-  bool exact = false;         ///< no mapping has less
+  Picoseconds bound = 0;      ///< no mapping has less, however it is ordered
+  bool exact = false;         ///< proved: `time` is the bound
+  bool complete = false;      ///< every mapping was tried, or ruled out by a bound
   int64_t tried = 0;          ///< mappings
 };
 

@@ -153,4 +153,46 @@ Result<std::vector<std::vector<int>>> CutAtKeyNodes(const Dag& dag, int smallest
   return JoinSmall(std::move(parts), static_cast<size_t>(std::max(smallest, 1)));
 }
 
+std::vector<std::vector<int>> CutAtForksAndJoins(const Dag& dag,
+                                                 const std::vector<std::vector<int>>& parts,
+                                                 int largest) {
+  const auto most = static_cast<size_t>(std::max(largest, 2));
+  const auto count = static_cast<size_t>(dag.nodes);
+  std::vector<size_t> position(count, 0);  // in the order of all parts
+  size_t next = 0;
+  for (const std::vector<int>& part : parts) {
+    for (const int v : part) position[static_cast<size_t>(v)] = next++;
+  }
+  std::vector<int> in(count, 0);
+  std::vector<int> out(count, 0);
+  std::vector<int64_t> passing(count + 1, 0);  // by position: edges that lead beyond it
+  for (const auto& [from, to] : dag.edges) {
+    ++out[static_cast<size_t>(from)];
+    ++in[static_cast<size_t>(to)];
+    ++passing[position[static_cast<size_t>(from)]];
+    --passing[position[static_cast<size_t>(to)]];
+  }
+  for (size_t i = 0; i < count; ++i) passing[i + 1] += passing[i];
+  std::vector<std::vector<int>> result;
+  size_t begin = 0;
+  for (const std::vector<int>& part : parts) {
+    size_t done = 0;
+    while (part.size() - done > most) {
+      size_t cut = 0;
+      for (size_t i = done + most / 2; i < done + most; ++i) {
+        const auto v = static_cast<size_t>(part[i]);
+        if (in[v] < 2 && out[v] < 2) continue;
+        if (cut == 0 || passing[begin + i] < passing[begin + cut]) cut = i;
+      }
+      if (cut == 0) break;  // nothing forks there: a run of ops has no other order
+      result.emplace_back(part.begin() + static_cast<std::ptrdiff_t>(done),
+                          part.begin() + static_cast<std::ptrdiff_t>(cut) + 1);
+      done = cut + 1;
+    }
+    result.emplace_back(part.begin() + static_cast<std::ptrdiff_t>(done), part.end());
+    begin += part.size();
+  }
+  return result;
+}
+
 }  // namespace tenon::converter

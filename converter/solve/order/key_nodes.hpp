@@ -32,4 +32,11 @@ struct Dag {
 /// topological order). O(V + E). Errors: as TopologicalOrder.
 [[nodiscard]] Result<std::vector<std::vector<int>>> CutAtKeyNodes(const Dag& dag, int smallest);
 
+/// Cuts subgraphs of more than `largest` nodes further, behind nodes where paths fork or meet: in
+/// every stretch of `largest` nodes of their order behind the one that the fewest edges bypass.
+/// Such cuts are not on all paths, so the orders of what is cut there are not independent. O(V +
+/// E).
+[[nodiscard]] std::vector<std::vector<int>> CutAtForksAndJoins(
+    const Dag& dag, const std::vector<std::vector<int>>& parts, int largest);
+
 }  // namespace tenon::converter

@@ -29,4 +29,9 @@ enum class GreedyTie {
 /// the same for the same seed on every machine. O(nodes + edges).
 [[nodiscard]] std::vector<Index> RandomOrder(const MemoryProblem& problem, uint64_t seed);
 
+/// Takes, of the nodes whose predecessors are done, the one with the largest priority (the smaller
+/// number, if equal). Nodes beyond the end of `priority` have 0. O((nodes + edges) log nodes).
+[[nodiscard]] std::vector<Index> PriorityOrder(const MemoryProblem& problem,
+                                               const std::vector<double>& priority);
+
 }  // namespace tenon::converter

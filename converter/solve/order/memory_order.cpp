@@ -1,7 +1,9 @@
 #include "converter/solve/order/memory_order.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "converter/solve/order/key_nodes.hpp"
@@ -41,11 +43,43 @@ std::vector<std::vector<Index>> CutProblem(const MemoryProblem& problem, const D
   return result;
 }
 
-void TakeResults(const std::vector<SubgraphSearch>& searches, ProblemParts& parts,
+/// Returns a text that is equal for two problems if and only if they are equal.
+std::string CanonicalForm(const MemoryProblem& problem) {
+  std::string text;
+  const auto add = [&](int64_t number) {
+    text.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  const auto add_list = [&](const std::vector<Index>& numbers) {
+    add(static_cast<int64_t>(numbers.size()));
+    for (const Index number : numbers) add(number);
+  };
+  for (const MemoryNode& node : problem.nodes) {
+    add_list(node.predecessors);
+    add_list(node.storages);
+    add(node.transient_bytes);
+    add(static_cast<int64_t>(node.hand_overs.size()));
+    for (const HandOver& hand_over : node.hand_overs) {
+      add(hand_over.from);
+      add(hand_over.to);
+    }
+  }
+  add(-1);
+  for (const MemoryStorage& storage : problem.storages) {
+    add(storage.bytes);
+    add((storage.from_start ? 1 : 0) + (storage.to_end ? 2 : 0));
+  }
+  add(problem.base_bytes);
+  add(problem.first_node_bytes);
+  return text;
+}
+
+/// `search_of_part`: identical parts have been searched once (docs/methods.md, C9).
+void TakeResults(const std::vector<SubgraphSearch>& searches,
+                 const std::vector<size_t>& search_of_part, ProblemParts& parts,
                  MemoryOrder& result) {
   size_t begin = 0;
-  for (size_t i = 0; i < searches.size(); ++i) {
-    const SubgraphSearch& search = searches[i];
+  for (size_t i = 0; i < search_of_part.size(); ++i) {
+    const SubgraphSearch& search = searches[search_of_part[i]];
     SubgraphOrder& subgraph = result.subgraphs[i];
     subgraph.nodes = search.nodes();
     subgraph.source_peak = search.source_peak();
@@ -55,7 +89,7 @@ void TakeResults(const std::vector<SubgraphSearch>& searches, ProblemParts& part
     result.source_peak = std::max(result.source_peak, subgraph.source_peak);
     result.peak = std::max(result.peak, subgraph.peak);
     result.lower_bound = std::max(result.lower_bound, subgraph.lower_bound);
-    result.expanded += subgraph.expanded;
+    if (!subgraph.shared) result.expanded += subgraph.expanded;
     parts.Reorder(begin, search.order());
     begin += search.nodes();
   }
@@ -108,6 +142,8 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
   for (const std::vector<Index>& nodes : cut) order.insert(order.end(), nodes.begin(), nodes.end());
   ProblemParts parts(problem, std::move(order));
   std::vector<SubgraphSearch> searches;
+  std::vector<size_t> search_of_part;
+  std::map<std::string, std::pair<size_t, std::optional<uint64_t>>> known;  // search, its orders
   searches.reserve(cut.size());
   size_t begin = 0;
   int64_t count_left = 100 * options.count_budget;
@@ -115,15 +151,22 @@ MemoryOrder FindMemoryOrder(const MemoryProblem& problem, const MemoryOrderOptio
     const MemoryProblem part = parts.Part(begin, begin + nodes.size());
     begin += nodes.size();
     SubgraphOrder subgraph;
-    int64_t downsets = 0;
-    subgraph.orders = CountOrders(part, std::min(options.count_budget, count_left), &downsets);
-    count_left -= downsets;
+    const auto [entry, is_new] = known.try_emplace(CanonicalForm(part), searches.size(), 0);
+    if (is_new) {
+      int64_t downsets = 0;
+      entry->second.second =
+          CountOrders(part, std::min(options.count_budget, count_left), &downsets);
+      count_left -= downsets;
+      searches.emplace_back(part, options.seed);
+    }
+    subgraph.shared = !is_new;
+    subgraph.orders = entry->second.second;
+    search_of_part.push_back(entry->second.first);
     result.subgraphs.push_back(subgraph);
-    searches.emplace_back(part, options.seed);
   }
   Progress progress(options.progress, options.work_budget);
   RunSearches(searches, options.work_budget, [&](int64_t spent) { progress.Report(spent); });
-  TakeResults(searches, parts, result);
+  TakeResults(searches, search_of_part, parts, result);
   AddFirstNodeBytes(problem, result);
   result.exact = result.peak == result.lower_bound;
   return result;

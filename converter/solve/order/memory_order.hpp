@@ -34,6 +34,7 @@ struct SubgraphOrder {
   int64_t lower_bound = 0;  ///< no order of this subgraph needs less
   int64_t expanded = 0;     ///< downsets
   bool exact = false;       ///< no order of it can make the peak of the whole smaller
+  bool shared = false;      ///< searched once with an identical one
 };
 
 struct MemoryOrder {

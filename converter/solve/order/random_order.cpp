@@ -1,4 +1,6 @@
+#include <queue>
 #include <random>
+#include <utility>
 
 #include "converter/solve/order/list_orders.hpp"
 
@@ -25,6 +27,33 @@ std::vector<Index> RandomOrder(const MemoryProblem& problem, uint64_t seed) {
     order.push_back(node);
     for (const Index after : successors[node]) {
       if (--missing[after] == 0) ready.push_back(after);
+    }
+  }
+  return order;
+}
+
+std::vector<Index> PriorityOrder(const MemoryProblem& problem,
+                                 const std::vector<double>& priority) {
+  const size_t count = problem.nodes.size();
+  std::vector<std::vector<Index>> successors(count);
+  std::vector<size_t> missing(count);
+  std::priority_queue<std::pair<double, Index>> ready;  // the later of equal numbers is less
+  const auto push = [&](Index node) {
+    ready.emplace(node < priority.size() ? priority[node] : 0, UINT32_MAX - node);
+  };
+  for (Index node = 0; node < count; ++node) {
+    missing[node] = problem.nodes[node].predecessors.size();
+    for (const Index before : problem.nodes[node].predecessors) successors[before].push_back(node);
+    if (missing[node] == 0) push(node);
+  }
+  std::vector<Index> order;
+  order.reserve(count);
+  while (!ready.empty()) {
+    const Index node = UINT32_MAX - ready.top().second;
+    ready.pop();
+    order.push_back(node);
+    for (const Index after : successors[node]) {
+      if (--missing[after] == 0) push(after);
     }
   }
   return order;

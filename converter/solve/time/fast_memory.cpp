@@ -5,7 +5,7 @@
 namespace tenon::converter {
 namespace {
 
-constexpr size_t kMostPieces = 512;
+constexpr size_t kMostPieces = 128;
 
 /// Calls `use(first, last)` for every shortest run of free pieces with so many bytes: pieces first
 /// to last, of which none can be left out.

@@ -244,6 +244,8 @@ std::string CanonicalForm(const TimeProblem& problem) {
     add(storage.from_start ? 1 : 0);
     add(storage.to_end ? 1 : 0);
   }
+  for (const Picoseconds busy : problem.busy) add(busy);
+  add(-1);
   for (const int64_t number :
        {int64_t{problem.units}, problem.fast_bytes, int64_t{problem.may_move_out}}) {
     add(number);

@@ -50,6 +50,9 @@ struct TimeProblem {
   std::vector<TimeValue> values;
   std::vector<TimeStorage> storages;
   Index units = 1;  ///< without the transfer engine, of which there is one
+  /// By unit: how long it still works on what came before, if this is a part of a problem; empty:
+  /// all are idle.
+  std::vector<Picoseconds> busy = {};
   int64_t fast_bytes = INT64_MAX / 4;
   bool may_move_out = true;  ///< there is slow memory for what does not fit
   /// Everything in fast memory gets an address at once, and is contiguous; otherwise only the sum

@@ -41,7 +41,8 @@ void TimeEvaluator::Reset(const std::vector<Index>& order) {
   free_.Reset(problem_.fast_bytes);
   memory_.Reset(problem_.fast_bytes);
   transfers_.Reset(shortest_transfer_);
-  unit_free_.assign(problem_.units, 0);
+  unit_free_ = problem_.busy;
+  unit_free_.resize(problem_.units, 0);
   task_end_.assign(problem_.tasks.size(), 0);
   stored_at_.assign(problem_.values.size(), kNever);
   value_hold_.assign(problem_.values.size(), -1);

@@ -8,6 +8,8 @@
 #include "converter/solve/order/key_nodes.hpp"
 #include "converter/solve/order/list_orders.hpp"
 #include "converter/solve/order/memory_order.hpp"
+#include "converter/solve/time/segment_search.hpp"
+#include "converter/solve/time/task_steps.hpp"
 #include "converter/solve/time/time_orders.hpp"
 #include "converter/solve/time/time_schedule.hpp"
 
@@ -50,6 +52,8 @@ class OrderSearch {
     work_before_ = work_before;
   }
 
+  /// An order that takes no longer ends the search.
+  void BeContentWith(Picoseconds enough) { enough_ = enough; }
   [[nodiscard]] bool IsDone() const { return best_.has_value() && *best_ <= enough_; }
 
   /// Tries every order there is: depth first, without recursion.
@@ -173,7 +177,8 @@ void OrderSearch::Anneal(int64_t work) {
   }
 }
 
-std::vector<std::vector<Index>> Subgraphs(const TimeProblem& problem, int smallest) {
+std::vector<std::vector<Index>> Subgraphs(const TimeProblem& problem,
+                                          const TimeSearchOptions& options) {
   Dag dag;
   dag.nodes = static_cast<int>(problem.tasks.size());
   for (size_t t = 0; t < problem.tasks.size(); ++t) {
@@ -182,9 +187,11 @@ std::vector<std::vector<Index>> Subgraphs(const TimeProblem& problem, int smalle
     }
   }
   std::vector<std::vector<Index>> result;
-  const auto parts = CutAtKeyNodes(dag, smallest);
-  if (!parts.ok()) return {SourceOrderOf(problem)};
-  for (const std::vector<int>& part : *parts) {
+  const auto between = CutAtKeyNodes(dag, options.smallest_subgraph);
+  if (!between.ok()) return {SourceOrderOf(problem)};
+  // Who wants one subgraph gets it whole.
+  const int largest = std::max(options.largest_subgraph, options.smallest_subgraph);
+  for (const std::vector<int>& part : CutAtForksAndJoins(dag, *between, largest)) {
     result.emplace_back(part.begin(), part.end());
     std::sort(result.back().begin(), result.back().end());
   }
@@ -254,6 +261,7 @@ class Finder {
     }
     TryOrdersByRule();
     TrySubgraphs();
+    if (!search_.IsDone()) TryWithoutMemory();
     search_.Anneal(options_.work_budget - search_.work());
   }
 
@@ -268,14 +276,74 @@ class Finder {
     search_.Try(OrderByPriority(problem_, std::vector<double>(tails.begin(), tails.end())));
   }
 
+  /// Tries the order that is best if nothing is moved and memory has room for all. Where the search
+  /// for it is exact, nothing takes less.
+  void TryWithoutMemory() {
+    constexpr int64_t kLooksPerWork = 4;
+    if (problem_.units < 2) return;
+    const SegmentProblem tasks = WithoutMemory(problem_);
+    SegmentSearchOptions options;
+    options.work_budget = options_.work_budget / kLooksPerWork;
+    const SegmentSearch found = SearchSegments(tasks, options);
+    result_.bound.bound = std::max(result_.bound.bound, found.bound);
+    search_.BeContentWith(std::max(result_.bound.bound, options_.target));
+    std::vector<Index> order;
+    for (const SegmentOps& segment : found.list) {
+      for (const int32_t task : segment.ops) order.push_back(static_cast<Index>(task));
+    }
+    search_.Try(order);
+  }
+
+  /// What earlier subgraphs leave behind: ends of tasks, and until when units work.
+  struct Carried {
+    std::vector<Picoseconds> end;   ///< by task
+    std::vector<Picoseconds> free;  ///< by unit
+  };
+
+  /// Gives the part what units still have to do when its first task could begin (docs/methods.md,
+  /// C5). Returns that time.
+  Picoseconds CarryOver(const Carried& carried, const std::vector<Index>& numbers,
+                        TimeProblem& part) const {
+    Picoseconds begin = INT64_MAX;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (!part.tasks[i].predecessors.empty()) continue;
+      Picoseconds ready = 0;
+      for (const Index p : problem_.tasks[numbers[i]].predecessors) {
+        ready = std::max(ready, carried.end[p]);
+      }
+      begin = std::min(begin, ready);
+    }
+    bool any = false;
+    for (const Picoseconds free : carried.free) {
+      part.busy.push_back(std::max<Picoseconds>(0, free - begin));
+      any = any || part.busy.back() > 0;
+    }
+    if (!any) part.busy.clear();  // so that it equals parts at the very start
+    return begin;
+  }
+
+  static void NoteEnds(const TimeProblem& part, const std::vector<Index>& order,
+                       const std::vector<Index>& numbers, Picoseconds begin, Carried& carried) {
+    for (const TimeEvent& event : TimeEvaluator(part).Record(order).events) {
+      if (event.kind != TimeEventKind::kTask) continue;
+      const Picoseconds end = begin + event.end;
+      carried.end[numbers[event.index]] = end;
+      Picoseconds& free = carried.free[part.tasks[event.index].unit];
+      free = std::max(free, end);
+    }
+  }
+
   /// Searches each subgraph separately, identical ones once (docs/methods.md, C9), and joins them.
   void TrySubgraphs() {
-    const auto parts = Subgraphs(problem_, options_.smallest_subgraph);
+    const auto parts = Subgraphs(problem_, options_);
     std::map<std::string, std::pair<std::vector<Index>, TimeSubgraph>> known;
     std::vector<Index> order;
+    Carried carried{std::vector<Picoseconds>(problem_.tasks.size(), 0),
+                    std::vector<Picoseconds>(problem_.units, 0)};
     const int64_t budget = options_.work_budget / kSubgraphPart;
     for (const std::vector<Index>& numbers : parts) {
-      const TimeProblem part = TimePartOf(problem_, numbers);
+      TimeProblem part = TimePartOf(problem_, numbers);
+      const Picoseconds begin = CarryOver(carried, numbers, part);
       const auto [entry, is_new] = known.try_emplace(CanonicalForm(part));
       auto& [part_order, report] = entry->second;
       if (is_new) {
@@ -286,6 +354,7 @@ class Finder {
       } else {
         report.shared = true;
       }
+      NoteEnds(part, part_order, numbers, begin, carried);
       for (const Index t : part_order) order.push_back(numbers[t]);
       result_.subgraphs.push_back(report);
     }

@@ -1,7 +1,9 @@
 // Chooses the order of tasks with the smallest makespan on units that run in parallel
-// (docs/methods.md, C6): tries all orders where there are few, else runs a seeded search from
-// several starting points; ties go to the smaller peak of fast memory. The result is never worse
-// than the source order, list scheduling and the random orders tried.
+// (docs/methods.md, C6): tries all orders where there are few; else searches over downsets without
+// regard to memory, whose result is a bound and, where memory limits nothing, the optimum
+// (segment_search.hpp); then runs a seeded search from several starting points. Ties go to the
+// smaller peak of fast memory. The result is never worse than the source order, list scheduling and
+// the random orders tried.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +23,7 @@ struct TimeSearchOptions {
   int random_orders = 10;        ///< the baseline is the best of them
   int64_t count_budget = 2'000;  ///< downsets that counting the orders may take
   int smallest_subgraph = 4;     ///< of those between key nodes; smaller ones join a neighbour
+  int largest_subgraph = 64;     ///< larger ones are cut further, where paths fork or meet
   Picoseconds target = 0;        ///< stop at the first order that is as short
   std::vector<Index> start;      ///< an order known to be good; may be empty
   /// May be empty. Reports the search after the baselines; subgraphs add a quarter of the budget.

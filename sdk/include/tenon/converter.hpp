@@ -60,6 +60,8 @@ class OrderTarget {
   /// Takes a candidate's plan, which it must keep until the conversion ends.
   virtual void Store(size_t candidate, const std::vector<uint8_t>& plan) = 0;
   [[nodiscard]] virtual std::vector<uint8_t> Load(size_t candidate) = 0;
+  /// True if they run on the machine that converts: a board that it is not is refused then.
+  [[nodiscard]] virtual bool IsThisMachine() const { return false; }
   /// Returns the median time of a run on this number of threads, in milliseconds.
   [[nodiscard]] virtual double MedianMs(size_t candidate, int threads) = 0;
 };
@@ -93,15 +95,20 @@ struct ConvertRequest {
   /// Instead of `order`: several orders are tried on the target, and the fastest is kept.
   struct MeasuredOrders {
     OrderTarget* target = nullptr;  ///< null: none is measured
-    int orders = 6;                 ///< the search's, the model's own, the rest at random
-    int rounds = 3;                 ///< in which all are measured by turns
+    /// The search's, the model's own, then random ones; half of the rest is proposed from what has
+    /// been measured until then.
+    int orders = 6;
+    int rounds = 3;  ///< in which all are measured by turns
   };
   MeasuredOrders measured;
   std::optional<int64_t> order_budget;  ///< work of the search, at least 0; none: the default
   double order_target_ms = 0;  ///< stop at the first order predicted to take no longer; 0: none
   uint64_t seed = 1;           ///< of what is left to chance in searches
   bool key_nodes = true;  ///< cut the graph at nodes that all paths go through before searching
-  bool split = true;      ///< split ops and chains that do not fit the board's memory
+  /// Subgraphs between such nodes have at least so many ops, at least 1: larger ones let the search
+  /// see more orders, and take it longer.
+  int subgraph_ops = 4;
+  bool split = true;  ///< split ops and chains that do not fit the board's memory
 
   enum class Objective {
     kLatency,     ///< least predicted time
@@ -151,11 +158,12 @@ struct ConvertRequest {
 
 /// An order that was tried on the target.
 struct MeasuredOrder {
-  std::string order;  ///< "search", "source" or "random"
+  std::string order;  ///< "search", "source", "random" or "proposed"
   uint64_t seed = 0;
   std::optional<double> ms;            ///< median of a run; none if it was not measured
   std::optional<int64_t> arena_bytes;  ///< none if it does not fit
   std::optional<size_t> same_as;       ///< the earlier order, from 0, that gave the same plan
+  std::optional<size_t> varies;        ///< of a proposed one: the order, from 0, that it varies
   std::string dropped;                 ///< why it was not measured; empty if it was
   bool chosen = false;
 };

@@ -146,7 +146,8 @@ TENON_API const tenon_backend* tenon_backend_cpu_portable(void);
  * that needs it is loaded; a program that has this backend starts without. Environment:
  * TENON_OPENCL_DEVICE (part of a device's or platform's name; else the first GPU, accelerator or
  * CPU), TENON_OPENCL_TRANSFER (none, map or copy), TENON_OPENCL_LIBRARY (a file),
- * TENON_CACHE_DIR (where built kernels are kept; "off": nowhere). */
+ * TENON_CACHE_DIR (where built kernels are kept, in a folder that only this user may write; "off":
+ * nowhere). */
 TENON_API const tenon_backend* tenon_backend_opencl(void);
 
 /* Bytes of scratch that tenon_plan_check and tenon_plan_load need for this file. Verifies the

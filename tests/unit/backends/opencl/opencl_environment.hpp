@@ -37,7 +37,8 @@ class Variable {
 };
 
 struct CallCounts {
-  int built = 0;  ///< programs, from source
+  int built = 0;     ///< programs, from source
+  int binaries = 0;  ///< programs that the driver was given as such
   int launched = 0;
   int arguments = 0;
   int finished = 0;
@@ -53,6 +54,10 @@ class Interception {
     functions.CreateProgramWithSource = [](auto... arguments) {
       ++counts_.built;
       return original_->CreateProgramWithSource(arguments...);
+    };
+    functions.CreateProgramWithBinary = [](auto... arguments) {
+      ++counts_.binaries;
+      return original_->CreateProgramWithBinary(arguments...);
     };
     functions.EnqueueNDRangeKernel = [](auto... arguments) {
       ++counts_.launched;

@@ -145,6 +145,12 @@ class DeviceOp {
     return kernel_.check(setup);
   }
 
+  /// Bytes that the kernel says it holds for the op, at most.
+  template <typename Attributes>
+  size_t StatedBytes(const Attributes& attributes) {
+    return caps_.packed_bytes(Setup(&attributes).op);
+  }
+
   /// Check, load, open, run `times` times, close, unload. The output's tensor then has the result,
   /// and in its gaps what the device left there.
   template <typename Attributes>

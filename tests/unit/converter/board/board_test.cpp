@@ -117,7 +117,10 @@ TEST_CASE("ParseBoard: values out of range are refused") {
   CheckRefused(with_space("bytes", -1), "below 0");
   CheckRefused(with_space("bytes", 1e30), "'bytes'");
   CheckRefused(with_space("bytes", 18446744073709551615U), "'bytes'");
+  CheckRefused(with_space("bytes", 0), "'bytes' of 0");
   CheckRefused(with_space("reserve_bytes", 1001), "'reserve_bytes'");
+  CheckRefused(with_space("reserve_bytes", 1000), "'reserve_bytes' that leave nothing");
+  CheckRefused(with_space("alignment_bytes", 1024), "more than its 'bytes'");
   CheckRefused(with_space("alignment_bytes", 48), "power of two");
   CheckRefused(with_space("alignment_bytes", 0), "power of two");
   CheckRefused(with_space("alignment_bytes", -64), "'alignment_bytes'");
@@ -125,12 +128,30 @@ TEST_CASE("ParseBoard: values out of range are refused") {
   Json board = SmallBoard();
   board["units"][0]["threads"] = 0;
   CheckRefused(board, "'threads' below 1");
+  board["units"][0]["threads"] = 100000;
+  CheckRefused(board, "'threads' above 1024");
   board["units"][0]["threads"] = 1;
   board["units"][0]["elementary_ops_per_second"] = 0;
   CheckRefused(board, "'elementary_ops_per_second'");
   board = SmallBoard();
   board["units"][0]["kernels"] = "fast";
   CheckRefused(board, "'kernels'");
+}
+
+TEST_CASE("ParseBoard: a board may say what its processor is, and stays the same board") {
+  Json json = SmallBoard();
+  const auto without = ParseBoard(json.dump(), "test");
+  REQUIRE(without.ok());
+  CHECK(without->architecture.empty());
+  for (const char* architecture : kArchitectures) {
+    json["architecture"] = architecture;
+    const auto board = ParseBoard(json.dump(), "test");
+    REQUIRE(board.ok());
+    CHECK(board->architecture == architecture);
+    CHECK(board->fingerprint == without->fingerprint);
+  }
+  json["architecture"] = "x86_64";
+  CheckRefused(json, "has an 'architecture' of 'x86_64', which is none of x86-64, aarch64");
 }
 
 TEST_CASE("ParseBoard: a unit may name the instruction set whose kernels it runs") {
@@ -142,6 +163,12 @@ TEST_CASE("ParseBoard: a unit may name the instruction set whose kernels it runs
     CHECK(board->units[0].portable_kernels_only);
     CHECK(board->units[0].kernel_set == set);
   }
+}
+
+TEST_CASE("ParseBoard: a board has a space for constants") {
+  Json board = SmallBoard();
+  board["memory_spaces"][0]["constants"] = false;
+  CheckRefused(board, "no memory space with \"constants\": true");
 }
 
 TEST_CASE("ParseBoard: a board has units and exactly one space for the arena") {
@@ -279,7 +306,7 @@ TEST_CASE("ParseBoard: memory spaces and links must fit together") {
   CheckRefused(with_space(1, "constants", false), "\"stage_constants\": true without");
   CheckRefused(with_space(1, "shared", 1), "'shared' of the wrong type");
   Json board = ChipBoard();
-  board["memory_spaces"].push_back({{"name", "far"}, {"bytes", 1}, {"spill", true}});
+  board["memory_spaces"].push_back({{"name", "far"}, {"bytes", 1024}, {"spill", true}});
   CheckRefused(board, "2 memory spaces with \"spill\": true");
   board = ChipBoard();
   board["links"].erase(1);
@@ -388,6 +415,7 @@ TEST_CASE("ParseBoard: names in links and priorities are of things that exist") 
   CheckRefused(with_link("from", "drr"), "links[2] has 'from' of 'drr'");
   CheckRefused(with_link("to", "drr"), "links[2] has 'to' of 'drr'");
   CheckRefused(with_link("to", "ddr"), "same space");
+  CheckRefused(with_link("latency_ns", 5), "as another one does");
   CheckRefused(with_link("unit", "grid"), "links[2] has 'unit' of 'grid'");
   CheckRefused(with_link("unit", "none"), "links[2] has 'unit' of 'none'");
   CheckRefused(with_link("bandwidth_bytes_per_second", 0), "'bandwidth_bytes_per_second'");

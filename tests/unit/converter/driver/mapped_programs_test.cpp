@@ -126,6 +126,35 @@ TEST_CASE("Mapped programs: with fall-back a device that fails at any place cost
   CHECK(failed > 100);
 }
 
+TEST_CASE("Mapped programs: the optimal mapping gives ops to the second unit of a backend too") {
+  int with_little = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    ScriptedBackend device;
+    const Graph graph = SmallGraph(seed);
+    converter::ConvertOptions options = OptionsOn(device);
+    converter::Unit little = options.board.units[0];
+    little.name = "little";
+    options.board.units.insert(options.board.units.begin() + 1, little);
+    GiveRandomPriorities(seed, options.board);
+    options.compile.mapping = converter::MappingMode::kOptimal;
+    const auto conversion = converter::ConvertGraph(graph, options);
+    CAPTURE(seed);
+    if (!conversion.ok()) FAIL(conversion.error().message);
+    const converter::MappingReport& report = conversion->mapping_report;
+    const converter::Picoseconds kept = conversion->time.after;
+    CHECK(report.exact == (kept <= report.bound + static_cast<int64_t>(conversion->ops_executed)));
+    for (const converter::UnitTime& unit : conversion->time.units) {
+      if (unit.unit == "little" && unit.after > 0) ++with_little;
+    }
+    const auto inputs = RandomInputs(graph, seed);
+    const Evaluation expected = EvaluateGraph(graph, inputs);
+    REQUIRE(expected.error == "");
+    CHECK(Difference(graph, expected,
+                     RunPlan(conversion->plan, inputs, SettingsWith(device, false))) == "");
+  }
+  CHECK(with_little > 5);
+}
+
 TEST_CASE(
     "Mapped programs: the optimal mapping is never predicted to take longer than the table's") {
   int better = 0;

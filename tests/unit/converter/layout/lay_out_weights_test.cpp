@@ -12,7 +12,8 @@ Graph LaidOut(std::string_view text, const std::string& kernel) {
   Graph graph = ParsedForTest(text);
   for (const OpId id : graph.OpOrder()) graph.MutableOp(id).kernel = kernel;
   PassContext context;
-  REQUIRE(LayOutWeights(graph, context).ok());
+  LaidOutWeights weights;
+  REQUIRE(LayOutWeights(graph, weights, context).ok());
   const Status status = Verify(graph);
   if (!status.ok()) FAIL(status.error().message);
   return graph;
@@ -107,7 +108,8 @@ output %b
   graph.MutableOp(order[0]).kernel = "cpu.quantized_conv.helium";
   graph.MutableOp(order[1]).kernel = "cpu.quantized_conv.helium_depthwise";
   PassContext context;
-  REQUIRE(LayOutWeights(graph, context).ok());
+  LaidOutWeights weights;
+  REQUIRE(LayOutWeights(graph, weights, context).ok());
   REQUIRE(Verify(graph).ok());
   CHECK(graph.tensor(graph.op(order[0]).inputs[1]).layout == Layout::kChannelsLast);
   CHECK(graph.tensor(graph.op(order[1]).inputs[1]).layout == Layout::kOutputsLast);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "converter/ir/text.hpp"
 #include "tests/support/twin_backend.hpp"
 
@@ -66,6 +68,45 @@ TEST_CASE("ChooseOptimalMap: only backends that the table gives an op to are tri
     const bool unary = graph->op(id).kind == OpKind::kUnary;
     CHECK(found->backend[static_cast<size_t>(id)] == (unary ? "twin" : "cpu"));
   }
+}
+
+/// Two heavy branches that do not need each other.
+constexpr const char* kTwoBranches = R"(graph g
+input %x: f32[1,8,16,16]
+%a = max_pool(%x) {kernel=[3,3], pads=[1,1,1,1]}
+%b = unary(%x) {function=exp}
+%c = max_pool(%b) {kernel=[3,3], pads=[1,1,1,1]}
+%d = binary(%a, %c) {function=add}
+output %d
+)";
+
+/// A fast CPU, a slower one, and a device that is not worth its start.
+Board BigAndLittle() {
+  Board board = test::TwinBoard();
+  Unit little = board.units[0];
+  little.name = "little";
+  little.elementary_ops_per_second *= 0.8;
+  board.units.insert(board.units.begin() + 1, little);
+  board.units[2].launch_overhead_us = 1e6;
+  board.priorities = {{"cpu", "*", 1}, {"twin", "*", 2}};
+  return board;
+}
+
+TEST_CASE("ChooseOptimalMap: ops go to units, also to the second one of a backend") {
+  auto graph = ParseGraph(kTwoBranches);
+  REQUIRE(graph.ok());
+  const Board board = BigAndLittle();
+  const AnalyticCostModel costs(board);
+  KernelChoiceOptions options;
+  options.board = &board;
+  options.backends = test::CpuAndTwin();
+  options.costs = &costs;
+  const auto found = ChooseOptimalMap(*graph, options, MapObjective::kLatency, {});
+  REQUIRE(found.ok());
+  CHECK(found->differs);
+  CHECK(found->map.time < found->map.table);
+  CHECK(std::count(found->unit.begin(), found->unit.end(), "little") > 0);
+  CHECK(std::count(found->unit.begin(), found->unit.end(), "twin") == 0);
 }
 
 }  // namespace

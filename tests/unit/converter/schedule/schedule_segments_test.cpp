@@ -191,6 +191,78 @@ TEST_CASE("segments that do not fit side by side share bytes one after the other
   CHECK(smaller > 3);
 }
 
+TEST_CASE("segments report the model's order, random ones, list scheduling, and a bound") {
+  int better = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Options options;
+    options.backend_of = Half;
+    const auto scheduled = MakeScheduled(SmallGraph(seed), options, seed);
+    REQUIRE(scheduled.ok());
+    if (scheduled->program.segments.segments == 0) continue;
+    const TimeOrder& order = scheduled->program.order;
+    CAPTURE(seed);
+    REQUIRE(order.source.has_value());
+    REQUIRE(order.random.has_value());
+    REQUIRE(order.list.has_value());
+    REQUIRE(order.chosen.has_value());
+    const Picoseconds least = std::min({*order.source, *order.random, *order.list});
+    CHECK(*order.chosen <= least);
+    CHECK(*order.chosen == scheduled->program.simulation.makespan);
+    CHECK(order.bound.bound <= *order.chosen);
+    CHECK(order.exact == (order.bound.bound == *order.chosen));
+    size_t ops = 0;
+    for (const TimeSubgraph& subgraph : order.subgraphs) ops += subgraph.tasks;
+    CHECK(ops == scheduled->program.segments.ops);
+    if (*order.chosen < least) ++better;
+  }
+  CHECK(better > 10);
+}
+
+TEST_CASE("segments: the first order that is as short as wanted ends the search") {
+  int ended = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Options options;
+    options.backend_of = Half;
+    const auto best = MakeScheduled(SmallGraph(seed), options, seed);
+    REQUIRE(best.ok());
+    if (best->program.segments.segments == 0) continue;
+    options.schedule.search.target = *best->program.order.source;
+    const auto first = MakeScheduled(SmallGraph(seed), options, seed);
+    CAPTURE(seed);
+    REQUIRE(first.ok());
+    CHECK(*first->program.order.chosen <= options.schedule.search.target);
+    CHECK(first->program.order.tried == 1);
+    if (*first->program.order.chosen > *best->program.order.chosen) ++ended;
+  }
+  CHECK(ended > 5);
+}
+
+TEST_CASE("segments that do not fit as found are searched again within the limit") {
+  int fitted = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Graph graph = SmallGraph(seed);
+    Options options;
+    options.backend_of = Half;
+    options.schedule.search_order = false;
+    const auto source = MakeScheduled(graph, options, seed);
+    options.schedule.search_order = true;
+    const auto wide = MakeScheduled(graph, options, seed);
+    REQUIRE(source.ok());
+    REQUIRE(wide.ok());
+    if (wide->program.segments.segments == 0) continue;
+    // What the model's own order needs, one op after the other, is enough for a search.
+    options.board.memory_spaces[0].bytes = PlanArena(source->graph, source->locations, {}).bytes;
+    CAPTURE(seed);
+    const auto narrow = MakeScheduled(graph, options, seed);
+    if (!narrow.ok()) FAIL(narrow.error().message);
+    ++fitted;
+    CHECK(narrow->program.arena.bytes <= options.board.memory_spaces[0].bytes);
+    CHECK(WrongValues(graph, *narrow, seed, /*repeat=*/false) == "");
+    CHECK(WrongSegments(*narrow) == "");
+  }
+  CHECK(fitted > 30);
+}
+
 constexpr const char* kChain = R"(graph g
 input %x as "x": f32[1,4,32,32]
 %a = unary(%x) {function=relu} "a"

@@ -109,7 +109,9 @@ TEST_CASE("Models: on every board every op's working set fits the space that it 
     for (const Board& board : boards) {
       CAPTURE(std::string(model));
       CAPTURE(board.name);
-      const WorkingSetLimit limit = WorkingSetLimitOf(board);
+      KernelChoiceOptions kernels;
+      kernels.board = &board;
+      const WorkingSetLimit limit = WorkingSetLimitOf(kernels);
       Graph graph = whole;
       SplitReport report;
       const Status status = SplitToWorkingSet(graph, limit, report);
@@ -118,7 +120,7 @@ TEST_CASE("Models: on every board every op's working set fits the space that it 
       splits += static_cast<int>(report.splits.size());
       for (const OpId id : graph.OpOrder()) {
         const Op& op = graph.op(id);
-        const WorkingSpace& space = limit.spaces[static_cast<size_t>(op.kind)];
+        const WorkingSpace space = limit.space_of(graph, op);
         CHECK(space.name != "");
         CHECK(BytesTouched(graph, op, space.stages_constants) <= space.bytes);
       }

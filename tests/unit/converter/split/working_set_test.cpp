@@ -7,7 +7,9 @@
 #include <set>
 
 #include "converter/ir/elements.hpp"
+#include "converter/ir/text.hpp"
 #include "converter/split/working_set_grid.hpp"
+#include "runtime/ops/host/op_table.hpp"
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/evaluate_graph.hpp"
 
@@ -281,13 +283,13 @@ TEST_CASE("Working set: the smallest limit works, one byte less does not") {
         limit.splitting.most_parts = most_parts;
         const int64_t smallest = SmallestWorkingSet(whole(), limit);
         CAPTURE(smallest);
-        limit.spaces.fill({"", smallest, stages});
+        limit.space_of = UniformLimit(smallest, stages).space_of;
         Graph graph = whole();
         SplitReport report;
         CHECK(SplitToWorkingSet(graph, limit, report).ok());
         CHECK(Largest(graph, stages) <= smallest);
         CHECK(report.parts <= most_parts);
-        limit.spaces.fill({"", smallest - 1, stages});
+        limit.space_of = UniformLimit(smallest - 1, stages).space_of;
         Graph refused = whole();
         const Status status = SplitToWorkingSet(refused, limit, report);
         REQUIRE_FALSE(status.ok());
@@ -319,6 +321,43 @@ TEST_CASE("Working set: every split is on record with its reason") {
   CHECK(report.parts == 4);
 }
 
+/// The limit of a conv or a unary op on the board, mapped by its table and these pins.
+WorkingSpace SpaceOnBoard(const Board& board, const char* op, const std::vector<Pin>& pins = {}) {
+  KernelChoiceOptions kernels;
+  kernels.board = &board;
+  kernels.pins = pins;
+  const Result<Graph> parsed = ParseGraph(R"(input %x: f32[1,8,6,6]
+const %w: f32[8,8,1,1] = random(1)
+%c = conv(%x, %w)
+%u = unary(%c) {function=relu}
+output %u
+)");
+  REQUIRE(parsed.ok());
+  const Graph& graph = *parsed;
+  for (const OpId id : graph.OpOrder()) {
+    const bool asked = std::string(GetOpRow(graph.op(id).kind).name) == op;
+    if (asked) return WorkingSetLimitOf(kernels).space_of(graph, graph.op(id));
+  }
+  return {};
+}
+
+TEST_CASE("Working set: an op is limited by the memory of the unit that it is mapped to") {
+  const Result<Board> loaded = LoadBoard("x86-64-opencl");
+  REQUIRE(loaded.ok());
+  Board board = *loaded;
+  MemorySpace buffer = board.memory_spaces[0];
+  buffer.name = "buffer";
+  buffer.bytes = 700;
+  buffer.holds_arena = false;
+  board.memory_spaces.push_back(buffer);
+  board.units[1].runs_from = "buffer";
+  CHECK(SpaceOnBoard(board, "conv").name == "buffer");
+  CHECK(SpaceOnBoard(board, "conv").bytes == 700);
+  const std::vector<Pin> pins = {{"c", "cpu"}};
+  CHECK(SpaceOnBoard(board, "conv", pins).name == "ram");
+  CHECK(SpaceOnBoard(board, "unary", pins).name == "buffer");
+}
+
 TEST_CASE("Working set: of a board, what its units run from") {
   Board board;
   MemorySpace sram;
@@ -348,14 +387,15 @@ TEST_CASE("Working set: of a board, what its units run from") {
   vector.kind = "npu";
   board.units = {dma, matrix, vector};
   board.splitting.most_parts = 9;
-  const WorkingSetLimit limit = WorkingSetLimitOf(board);
-  CHECK(limit.spaces[static_cast<size_t>(OpKind::kConv)].bytes == 300);
-  CHECK(limit.spaces[static_cast<size_t>(OpKind::kConv)].stages_constants);
-  CHECK(limit.spaces[static_cast<size_t>(OpKind::kUnary)].bytes == 900);
-  CHECK(limit.spaces[static_cast<size_t>(OpKind::kUnary)].name == "sram");
-  CHECK(limit.splitting.most_parts == 9);
+  CHECK(SpaceOnBoard(board, "conv").bytes == 300);
+  CHECK(SpaceOnBoard(board, "conv").stages_constants);
+  CHECK(SpaceOnBoard(board, "unary").bytes == 900);
+  CHECK(SpaceOnBoard(board, "unary").name == "sram");
   board.memory_spaces[1].stage_constants = false;
-  CHECK_FALSE(WorkingSetLimitOf(board).spaces[0].stages_constants);
+  CHECK_FALSE(SpaceOnBoard(board, "unary").stages_constants);
+  KernelChoiceOptions kernels;
+  kernels.board = &board;
+  CHECK(WorkingSetLimitOf(kernels).splitting.most_parts == 9);
 }
 
 }  // namespace

@@ -263,3 +263,35 @@ TEST_CASE("CheckPlan: a fall-back workspace is bytes, of a fall-back kernel, and
   spec.ops[0].fallback_workspace = 0;
   CHECK(Says(spec, "op 0: a fall-back workspace without a kernel"));
 }
+
+TEST_CASE("CheckPlan: the elements of a fall-back workspace are as many bytes") {
+  const auto with_workspace = [](const std::vector<int32_t>& dims,
+                                 const std::vector<int32_t>& strides) {
+    PlanSpec spec = WithFallback();
+    const uint32_t storage = spec.AddStorage(320, 64);
+    const uint32_t workspace = spec.AddTensor(storage, dims, 0, strides, DType::kU8);
+    spec.ops[2].fallback_workspace = static_cast<int32_t>(workspace);
+    return spec;
+  };
+  CHECK(Check(with_workspace({64}, {1})) == "");
+  CHECK(Says(with_workspace({4096}, {0}), "its strides let elements overlap"));
+  CHECK(Says(with_workspace({40, 25}, {1, 1}), "its strides let elements overlap"));
+  // Beside one of another op that is sound.
+  PlanSpec spec = with_workspace({64}, {1});
+  spec.ops[1].fallback_workspace =
+      static_cast<int32_t>(spec.AddTensor(5, {4096}, 0, {0}, DType::kU8));
+  CHECK(Says(spec, "its strides let elements overlap"));
+}
+
+TEST_CASE("CheckPlan: a fall-back workspace is not what its op writes too") {
+  PlanSpec spec = WithFallback();
+  const uint32_t storage = spec.AddStorage(320, 64);
+  const uint32_t bytes = spec.AddTensor(storage, {64}, 0, {}, DType::kU8);
+  spec.ops[2].fallback_workspace = static_cast<int32_t>(bytes);
+  CHECK(Check(spec) == "");
+  spec.ops[2].outputs.push_back(static_cast<int32_t>(bytes));
+  CHECK(Says(spec, "shares storage 5 with the workspace of a fall-back kernel"));
+  spec.ops[2].outputs.pop_back();
+  spec.ops[2].workspace = static_cast<int32_t>(bytes);
+  CHECK(Says(spec, "shares storage 5 with the workspace of a fall-back kernel"));
+}

@@ -1,7 +1,11 @@
 // Ops of one plan that pack the same constants hold them once.
 #include <chrono>
 
+#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/op_kind.hpp"
 #include "tests/support/evaluate_graph.hpp"
+#include "tests/unit/runtime/format/plan_fixture.hpp"
+#include "tests/unit/sdk/src/loaded_plan_testing.hpp"
 #include "tests/unit/sdk/src/sdk_testing.hpp"
 #include "tests/unit/sdk/src/split_graphs.hpp"
 
@@ -109,6 +113,63 @@ TEST_CASE("Packed weights: a plan of 5,000 parts loads in a moment") {
   MESSAGE("5,000 parts: " << seconds << " s");
   CHECK(tenon_plan_op_count(plan.get()) >= 5000);
   CHECK(seconds < 2.0);  // sanitizers and a busy machine included
+}
+
+/// `ops` convolutions of one pixel with the same 64 KB of weights, and biases of their own if so
+/// wanted: then they share nothing of what they pack.
+PlanSpec Convolutions(size_t ops, bool own_biases) {
+  constexpr int32_t kChannels = 128;
+  constexpr uint64_t kBytes = kChannels * sizeof(float);
+  PlanSpec spec;
+  spec.kernels = {"cpu.conv.vector"};
+  const ConvAttributes attributes;
+  std::vector<int32_t> words(sizeof attributes / sizeof(int32_t));
+  std::memcpy(words.data(), &attributes, sizeof attributes);
+  spec.arenas[0].bytes = (ops + 1) * kBytes;
+  const uint32_t x = spec.AddTensor(spec.AddStorage(0, kBytes), {1, kChannels, 1, 1});
+  spec.sections.push_back({std::vector<uint8_t>(kChannels * kBytes, 0), 64});
+  spec.storages.push_back({0, kChannels * kBytes, true, 0});
+  const uint32_t weights = spec.AddTensor(1, {kChannels, kChannels, 1, 1});
+  spec.AddInput(x);
+  for (size_t i = 0; i < ops; ++i) {
+    const uint32_t bias = spec.AddTensor(1, {kChannels}, own_biases ? i * sizeof(float) : 0);
+    const uint32_t y =
+        spec.AddTensor(spec.AddStorage((i + 1) * kBytes, kBytes), {1, kChannels, 1, 1});
+    spec.AddOp({x, weights, bias}, {y});
+    spec.ops.back().kind = static_cast<uint16_t>(OpKind::kConv);
+    spec.ops.back().attributes = words;
+    spec.AddOutput(y);
+  }
+  return spec;
+}
+
+tenon_status LoadStatus(const PlanSpec& spec, tenon_error& error) {
+  const PlanBytes file(spec.Write());
+  size_t scratch_bytes = 0;
+  size_t state_bytes = 0;
+  REQUIRE(tenon_plan_scratch_size(file.data(), file.size(), &scratch_bytes, &error) == TENON_OK);
+  REQUIRE(tenon_plan_state_size(file.data(), file.size(), &state_bytes, &error) == TENON_OK);
+  Memory scratch = MakeMemory(scratch_bytes);
+  Memory state = MakeMemory(state_bytes);
+  const tenon_backend* backend = tenon_backend_cpu();
+  const tenon_backends backends{&backend, 1};
+  tenon_plan* plan = nullptr;
+  const tenon_status status =
+      tenon_plan_load(file.data(), file.size(), &backends, 1, state.data(), state_bytes,
+                      scratch.data(), scratch_bytes, &plan, &error);
+  tenon_plan_unload(plan);
+  return status;
+}
+
+TEST_CASE(
+    "Packed weights: ops that pack the same again and again take a bounded multiple of the file") {
+  tenon_error error;
+  CHECK_MESSAGE(LoadStatus(Convolutions(20, true), error) == TENON_OK, error.message);
+  CHECK(LoadStatus(Convolutions(400, true), error) == TENON_CORRUPT_PLAN);
+  CAPTURE(error.message);
+  CHECK(std::string(error.message).find("far more than the file holds") != std::string::npos);
+  // What they share counts once.
+  CHECK_MESSAGE(LoadStatus(Convolutions(400, false), error) == TENON_OK, error.message);
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ Status GatherRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(GatherInput::kX);
   const TensorView& indices = call.op.Input(GatherInput::kIndices);
   const TensorView& y = call.op.Output();
+  if (y.Elements() == 0) return OkStatus();
   TENON_RETURN_IF_ERROR(CheckIndices(indices, x.dims[axis]));
   const Axis gathered = {x.dims[axis], ByteStride(x, axis)};
   const LoopNest<3> nest = MakeNest(y, x, indices, axis);

@@ -271,6 +271,58 @@ TEST_CASE("OpenCL gather: a scalar index takes the axis away") {
   CHECK(op.Equal<uint32_t>(attributes));
 }
 
+TEST_CASE("OpenCL gather: indices with gaps, and some that repeat, stand in a table as they lie") {
+  Generator random(5);
+  const std::vector<std::vector<int32_t>> strides = {{3, 1}, {0, 2}, {1, 0}, {0, 0}};
+  for (const std::vector<int32_t>& steps : strides) {
+    Tensor indices(DType::kI64, {4, 3}, steps);
+    indices.Set(std::vector<int64_t>{1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -12});
+    PairedOp op("opencl.gather.rows");
+    op.AddInput(Numbered(DType::kF32, {17, 20}, Layout::kRowMajor));
+    op.AddInput(indices, kConstant);
+    op.AddOutput({4, 3, 20}, Layout::kRowMajor);
+    CHECK(op.Equal<uint32_t>(GatherAttributes{}));
+  }
+}
+
+TEST_CASE("OpenCL gather: an index that is repeated a million times takes the memory of one") {
+  constexpr int32_t kTimes = 1 << 20;
+  PairedOp op("opencl.gather.rows");
+  op.AddInput(Numbered(DType::kU8, {5}, Layout::kRowMajor));
+  Tensor index(DType::kI64, {kTimes}, std::vector<int32_t>{0});
+  index.Set(std::vector<int64_t>(kTimes, 3));
+  op.AddInput(index, kConstant);
+  op.AddOutput({kTimes}, Layout::kRowMajor, DType::kU8);
+  CHECK(op.device().StatedBytes(GatherAttributes{}) < 8192);  // and Run checks that it is so
+  CHECK(op.Equal<uint8_t>(GatherAttributes{}));
+}
+
+TEST_CASE("OpenCL gather: what stands between its indices may be anything") {
+  Tensor indices(DType::kI32, {3}, std::vector<int32_t>{2});
+  indices.Set(std::vector<int32_t>{4, 0, -1});  // the bytes between them hold a pattern
+  PairedOp op("opencl.gather.rows");
+  op.AddInput(Numbered(DType::kF32, {5, 3}, Layout::kRowMajor));
+  op.AddInput(indices, kConstant);
+  op.AddOutput({3, 3}, Layout::kRowMajor);
+  CHECK(op.Equal<uint32_t>(GatherAttributes{}));
+}
+
+TEST_CASE("OpenCL gather: indices that overlap each other by other strides than 0 are refused") {
+  PairedOp op("opencl.gather.rows");
+  op.AddInput(Numbered(DType::kU8, {5}, Layout::kRowMajor));
+  op.AddInput(Tensor(DType::kI64, {1000, 1000}, std::vector<int32_t>{1, 1}), kConstant);
+  op.AddOutput({1000, 1000}, Layout::kRowMajor, DType::kU8);
+  CHECK(op.device().Run(GatherAttributes{}).code() == StatusCode::kCorruptPlan);
+}
+
+TEST_CASE("OpenCL gather: rows of nothing give nothing, wherever they would lie") {
+  PairedOp op("opencl.gather.rows");
+  op.AddInput(Tensor(DType::kF32, {5, 0}, std::vector<int32_t>{INT32_MAX, 1}));
+  op.AddInput(Tensor::From<int64_t>(DType::kI64, {2}, {4, 1}), kConstant);
+  op.AddOutput({2, 0}, Layout::kRowMajor);
+  CHECK(op.Equal<uint32_t>(GatherAttributes{}));
+}
+
 TEST_CASE("OpenCL gather: indices that are computed are refused, and constants out of range") {
   GatherAttributes attributes;
   for (const bool constant : {false, true}) {

@@ -9,9 +9,9 @@
 namespace tenon::converter {
 namespace {
 
-AggregateProblem RandomProblem(uint64_t seed, size_t ops, int32_t units, double edges) {
+TaskGraph RandomProblem(uint64_t seed, size_t ops, int32_t units, double edges) {
   std::mt19937_64 random(seed);
-  AggregateProblem problem;
+  TaskGraph problem;
   problem.predecessors.resize(ops);
   for (size_t op = 0; op < ops; ++op) {
     problem.unit.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(units)));
@@ -25,7 +25,7 @@ AggregateProblem RandomProblem(uint64_t seed, size_t ops, int32_t units, double 
 }
 
 /// True if the segments can be put into an order in which none waits for a later one.
-bool HasNoCircle(const AggregateProblem& problem, const std::vector<int32_t>& segment_of_op,
+bool HasNoCircle(const TaskGraph& problem, const std::vector<int32_t>& segment_of_op,
                  size_t segments) {
   std::vector<std::vector<bool>> waits(segments, std::vector<bool>(segments, false));
   for (size_t op = 0; op < segment_of_op.size(); ++op) {
@@ -51,7 +51,7 @@ bool HasNoCircle(const AggregateProblem& problem, const std::vector<int32_t>& se
 }
 
 /// The fewest segments by trying every partition of the ops into groups of one unit.
-size_t FewestByExhaustion(const AggregateProblem& problem) {
+size_t FewestByExhaustion(const TaskGraph& problem) {
   const size_t ops = problem.unit.size();
   size_t fewest = ops;
   std::vector<int32_t> group(ops, 0);
@@ -82,7 +82,7 @@ TEST_CASE("Aggregate: never a circle, and the fewest segments that any partition
     const size_t ops = 2 + seed % 8;
     const auto units = static_cast<int32_t>(1 + seed % 4);
     const double edges = 0.1 + 0.15 * static_cast<double>(seed % 5);
-    const AggregateProblem problem = RandomProblem(seed, ops, units, edges);
+    const TaskGraph problem = RandomProblem(seed, ops, units, edges);
     const Aggregation found = Aggregate(problem);
     CAPTURE(seed);
     REQUIRE(IsAggregation(problem, found));
@@ -97,7 +97,7 @@ TEST_CASE("Aggregate: never a circle, and the fewest segments that any partition
 TEST_CASE("Aggregate: on large graphs never more segments than greedy ones, and no circle") {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     const auto units = static_cast<int32_t>(2 + seed % 4);
-    const AggregateProblem problem =
+    const TaskGraph problem =
         RandomProblem(seed, 300, units, 0.004 * static_cast<double>(1 + seed % 3));
     const Aggregation found = Aggregate(problem, 2'000'000);
     CAPTURE(seed);
@@ -108,8 +108,20 @@ TEST_CASE("Aggregate: on large graphs never more segments than greedy ones, and 
   }
 }
 
+TEST_CASE("QuickAggregation: never a circle; with two units no partition has fewer segments") {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const auto units = static_cast<int32_t>(2 + seed % 3);
+    const double edges = 0.1 + 0.15 * static_cast<double>(seed % 5);
+    const TaskGraph problem = RandomProblem(seed, 2 + seed % 8, units, edges);
+    const Aggregation found = QuickAggregation(problem);
+    CAPTURE(seed);
+    CHECK(IsAggregation(problem, found));
+    if (units == 2) CHECK(found.segments() == FewestByExhaustion(problem));
+  }
+}
+
 TEST_CASE("Aggregate: branches without an edge between them share a segment") {
-  AggregateProblem problem;
+  TaskGraph problem;
   // 0 on unit 0, then 1 and 2 on unit 1 side by side, 3 joins them on unit 0.
   problem.predecessors = {{}, {0}, {0}, {1, 2}};
   problem.unit = {0, 1, 1, 0};
@@ -119,7 +131,7 @@ TEST_CASE("Aggregate: branches without an edge between them share a segment") {
 }
 
 TEST_CASE("Aggregate: a segment does not reach across an op of another unit") {
-  AggregateProblem problem;
+  TaskGraph problem;
   problem.predecessors = {{}, {0}, {0, 1}};
   problem.unit = {0, 1, 0};
   const Aggregation found = Aggregate(problem);
@@ -127,7 +139,7 @@ TEST_CASE("Aggregate: a segment does not reach across an op of another unit") {
 }
 
 TEST_CASE("AsLateAsPossible: the same segments, ops in the last that can have them") {
-  AggregateProblem problem;
+  TaskGraph problem;
   // 2 may run with 0 or with 3.
   problem.predecessors = {{}, {0}, {0}, {1, 2}};
   problem.unit = {0, 1, 0, 0};
@@ -136,7 +148,7 @@ TEST_CASE("AsLateAsPossible: the same segments, ops in the last that can have th
   const Aggregation late = AsLateAsPossible(problem, early);
   CHECK(late.segment_of_op == std::vector<int32_t>{0, 1, 2, 2});
   for (uint64_t seed = 1; seed <= 100; ++seed) {
-    const AggregateProblem any = RandomProblem(seed, 20, 3, 0.15);
+    const TaskGraph any = RandomProblem(seed, 20, 3, 0.15);
     const Aggregation found = Aggregate(any);
     const Aggregation moved = AsLateAsPossible(any, found);
     CHECK(IsAggregation(any, moved));
@@ -145,7 +157,7 @@ TEST_CASE("AsLateAsPossible: the same segments, ops in the last that can have th
 }
 
 TEST_CASE("Aggregate: a graph without ops has no segments") {
-  const Aggregation found = Aggregate(AggregateProblem());
+  const Aggregation found = Aggregate(TaskGraph());
   CHECK(found.segments() == 0);
   CHECK(found.exact);
 }

@@ -191,5 +191,40 @@ TEST_CASE("FindKeyNodes: a million nodes take a moment") {
   CHECK(SecondsFor(1'000'000) < 10.0);
 }
 
+TEST_CASE("CutAtForksAndJoins: large parts end where paths fork or meet, small ones stay") {
+  std::mt19937 random(7);
+  int cuts = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Dag dag = RandomDag(random, 40, 0.3);
+    const Parts parts = Cut(dag, 4);
+    const Parts finer = CutAtForksAndJoins(dag, parts, 6);
+    std::vector<int> degree_in(40, 0);
+    std::vector<int> degree_out(40, 0);
+    for (const auto& [from, to] : dag.edges) {
+      ++degree_out[static_cast<size_t>(from)];
+      ++degree_in[static_cast<size_t>(to)];
+    }
+    std::set<int> ends;
+    Nodes before;
+    Nodes after;
+    for (const Nodes& part : parts) {
+      ends.insert(part.back());
+      before.insert(before.end(), part.begin(), part.end());
+    }
+    for (const Nodes& part : finer) {
+      after.insert(after.end(), part.begin(), part.end());
+      const auto last = static_cast<size_t>(part.back());
+      if (ends.count(part.back()) > 0) continue;
+      ++cuts;
+      const bool forks_or_joins = degree_in[last] > 1 || degree_out[last] > 1;
+      CHECK(forks_or_joins);
+      CHECK(part.size() <= 6);
+    }
+    CHECK(before == after);
+    CHECK(CutAtForksAndJoins(dag, parts, 40) == parts);
+  }
+  CHECK(cuts > 50);
+}
+
 }  // namespace
 }  // namespace tenon::converter

@@ -331,5 +331,42 @@ TEST_CASE("FindMemoryOrder: RandWire's optimum, proved; Inception's source order
   CHECK(same.exact);
 }
 
+TEST_CASE("FindMemoryOrder: equal subgraphs are searched once, and ordered alike") {
+  // Blocks between key nodes: two branches that are wide first and narrow then.
+  MemoryProblem problem;
+  const auto add = [&](int64_t bytes, std::vector<Index> before) {
+    const auto number = static_cast<Index>(problem.nodes.size());
+    problem.storages.push_back({bytes, false, false});
+    MemoryNode node;
+    node.predecessors = before;
+    node.storages = before;
+    node.storages.push_back(number);
+    problem.nodes.push_back(std::move(node));
+    return number;
+  };
+  Index last = add(8, {});
+  constexpr int kBlocks = 5;
+  for (int i = 0; i < kBlocks; ++i) {
+    const Index a = add(100, {last});
+    const Index b = add(100, {last});
+    const Index c = add(1, {a});
+    const Index d = add(1, {b});
+    last = add(8, {c, d});
+  }
+  const MemoryOrder found = FindMemoryOrder(problem, {});
+  CHECK(found.exact);
+  CHECK(found.peak < found.source_peak);
+  REQUIRE(found.subgraphs.size() == kBlocks);
+  int shared = 0;
+  int64_t expanded = 0;
+  for (const SubgraphOrder& subgraph : found.subgraphs) {
+    if (subgraph.shared) ++shared;
+    if (!subgraph.shared) expanded += subgraph.expanded;
+    CHECK(subgraph.peak <= found.peak);
+  }
+  CHECK(shared >= kBlocks - 3);
+  CHECK(found.expanded == expanded);
+}
+
 }  // namespace
 }  // namespace tenon::converter

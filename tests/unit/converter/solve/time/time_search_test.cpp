@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "converter/solve/time/segment_search.hpp"
+#include "converter/solve/time/task_steps.hpp"
 #include "converter/solve/time/time_orders.hpp"
 #include "converter/solve/time/time_schedule.hpp"
 #include "tests/support/progress_log.hpp"
@@ -160,6 +162,63 @@ TEST_CASE("identical subgraphs are searched once") {
   CHECK(shared >= found.subgraphs.size() - 3);
 }
 
+TEST_CASE("where memory has room for all, more orders than can be listed are searched exactly") {
+  int better = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    RandomTimeSettings settings;
+    settings.tasks = 18;
+    settings.units = 3;
+    TimeProblem problem = RandomTimeProblem(seed, settings);
+    for (TimeTask& task : problem.tasks) task.reads.clear();
+    for (TimeValue& value : problem.values) value.to_end = false;
+    for (TimeStorage& storage : problem.storages) storage.slow = false;
+    problem.fast_bytes = int64_t{1} << 40;
+    const TimeOrder found = FindTimeOrder(problem, {});
+    const SegmentSearch best = SearchSegments(WithoutMemory(problem), {});
+    CAPTURE(seed);
+    REQUIRE(best.exact);
+    CHECK(found.exact);
+    CHECK(*found.chosen == best.time);
+    if (*found.chosen < std::min(*found.source, *found.list)) ++better;
+  }
+  CHECK(better > 5);
+}
+
+TEST_CASE("what a unit still has to do delays the tasks of a part, and no others") {
+  TimeProblem part;
+  part.units = 2;
+  part.fast_bytes = 1000;
+  part.tasks = {{0, 10, {}, {}, {}, 0, {}}, {1, 20, {}, {}, {}, 0, {}}};
+  CHECK(TimeEvaluator(part).Evaluate({0, 1}).makespan == 20);
+  part.busy = {15, 0};
+  CHECK(TimeEvaluator(part).Evaluate({0, 1}).makespan == 25);
+  part.busy = {3, 7};
+  CHECK(TimeEvaluator(part).Evaluate({0, 1}).makespan == 27);
+  TimeProblem idle = part;
+  idle.busy.clear();
+  CHECK(CanonicalForm(idle) != CanonicalForm(part));
+}
+
+TEST_CASE("a graph without key nodes is searched in parts that forks and joins bound") {
+  RandomTimeSettings settings;
+  settings.tasks = 300;
+  settings.units = 3;
+  const TimeProblem problem = RandomTimeProblem(11, settings);
+  TimeSearchOptions options;
+  options.work_budget = 200'000;
+  options.largest_subgraph = 40;
+  const TimeOrder found = FindTimeOrder(problem, options);
+  REQUIRE(found.chosen.has_value());
+  CHECK(RespectsPredecessors(problem, found.order));
+  CHECK(found.subgraphs.size() >= 300 / 40);
+  size_t tasks = 0;
+  for (const TimeSubgraph& subgraph : found.subgraphs) {
+    CHECK(subgraph.tasks <= 40);
+    tasks += subgraph.tasks;
+  }
+  CHECK(tasks == 300);
+}
+
 TEST_CASE("an order of ten thousand tasks is found within its budget") {
   const TimeProblem problem = Blocks(2050);
   REQUIRE(problem.tasks.size() > 10'000);
@@ -175,7 +234,11 @@ TEST_CASE("progress of a search goes up to its budget, and is silent without a s
   TimeSearchOptions options;
   options.work_budget = 200'000;
   options.progress = log.Listener();
-  const TimeOrder found = FindTimeOrder(Blocks(12), options);
+  // So little memory that no bound is reached.
+  RandomTimeSettings settings;
+  settings.tasks = 60;
+  const TimeProblem problem = RandomTimeProblem(3, settings);
+  const TimeOrder found = FindTimeOrder(problem, options);
   CHECK(log.IsOrderly());
   REQUIRE_FALSE(found.exact);
   CHECK(log.shares().size() > 10);
@@ -184,7 +247,7 @@ TEST_CASE("progress of a search goes up to its budget, and is silent without a s
   test::ProgressLog silent;
   options.progress = silent.Listener();
   options.target = *found.source;  // good enough before any search
-  (void)FindTimeOrder(Blocks(12), options);
+  (void)FindTimeOrder(problem, options);
   (void)FindTimeOrder({}, options);
   CHECK(silent.shares().empty());
 }

@@ -84,6 +84,25 @@ TEST_CASE("Gather: an index out of range is an error and nothing is written") {
   }
 }
 
+TEST_CASE("Gather: no indices, and rows of nothing, give nothing") {
+  for (const DType dtype : {DType::kI32, DType::kI64}) {
+    for (const Dims& index_dims : {Dims{0}, Dims{3, 0}, Dims{0, 2}}) {
+      OpFixture op = MakeGather();
+      op.AddInput(NumberedTensor<uint32_t>(DType::kU32, {5, 3}, Layout::kRowMajor));
+      op.AddInput(Tensor(dtype, index_dims));
+      Dims out = index_dims;
+      out.push_back(3);
+      op.AddOutput(Tensor(DType::kU32, out));
+      CHECK(op.Run(GatherAttributes{0}).ok());
+    }
+    OpFixture op = MakeGather();
+    op.AddInput(Tensor(DType::kU32, {5, 0}));
+    op.AddInput(Tensor(dtype, {2}));
+    op.AddOutput(Tensor(DType::kU32, {2, 0}));
+    CHECK(op.Run(GatherAttributes{0}).ok());
+  }
+}
+
 TEST_CASE("Gather: the first and the last index are in range") {
   OpFixture op = MakeGather();
   op.AddInput(NumberedTensor<uint32_t>(DType::kU32, {5}, Layout::kRowMajor));

@@ -1,7 +1,9 @@
-#include "converter/solve/map/segment_times.hpp"
+#include "converter/solve/time/segment_times.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <utility>
 
 #include "converter/solve/sort_and_unique.hpp"
@@ -166,7 +168,7 @@ SegmentTimes TimesOf(const SegmentProblem& problem, const SegmentList& list) {
   times.op_end.assign(problem.size(), 0);
   std::vector<Picoseconds> free(problem.units.size(), 0);
   for (const SegmentOps& segment : list) {
-    const SegmentUnit& unit = problem.units[static_cast<size_t>(segment.unit)];
+    const TaskUnit& unit = problem.units[static_cast<size_t>(segment.unit)];
     Picoseconds& now = free[static_cast<size_t>(segment.unit)];
     const auto wait_for = [&](int32_t op) {
       for (const int32_t p : problem.ops.predecessors[static_cast<size_t>(op)]) {
@@ -189,16 +191,6 @@ SegmentTimes TimesOf(const SegmentProblem& problem, const SegmentList& list) {
     times.makespan = std::max(times.makespan, now);
   }
   return times;
-}
-
-SegmentList ListOf(const SegmentProblem& problem, const Aggregation& aggregation) {
-  SegmentList list(aggregation.segments());
-  for (size_t s = 0; s < list.size(); ++s) list[s].unit = aggregation.unit_of_segment[s];
-  for (size_t op = 0; op < problem.size(); ++op) {
-    list[static_cast<size_t>(aggregation.segment_of_op[op])].ops.push_back(
-        static_cast<int32_t>(op));
-  }
-  return list;
 }
 
 void OrderByTails(const SegmentProblem& problem, SegmentList& list) {
@@ -236,6 +228,37 @@ SegmentList OrderedByTails(const SegmentProblem& problem, const SegmentList& lis
   ordered.reserve(list.size());
   for (const size_t s : order) ordered.push_back(list[s]);
   return ordered;
+}
+
+SegmentList SortedByStart(const SegmentProblem& problem, const SegmentList& list) {
+  const SegmentTimes times = TimesOf(problem, list);
+  std::vector<std::vector<int32_t>> needs = NeedsOf(problem, list);
+  std::vector<std::vector<size_t>> after(list.size());
+  std::vector<size_t> missing(list.size(), 0);
+  std::vector<size_t> last_of_unit(problem.units.size(), SIZE_MAX);
+  for (size_t s = 0; s < list.size(); ++s) {
+    size_t& last = last_of_unit[static_cast<size_t>(list[s].unit)];
+    if (last != SIZE_MAX) needs[s].push_back(static_cast<int32_t>(last));
+    last = s;
+    for (const int32_t need : needs[s]) after[static_cast<size_t>(need)].push_back(s);
+    missing[s] = needs[s].size();
+  }
+  using Ready = std::pair<Picoseconds, size_t>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  for (size_t s = 0; s < list.size(); ++s) {
+    if (missing[s] == 0) ready.emplace(times.start[s], s);
+  }
+  SegmentList sorted;
+  sorted.reserve(list.size());
+  while (!ready.empty()) {
+    const size_t s = ready.top().second;
+    ready.pop();
+    sorted.push_back(list[s]);
+    for (const size_t next : after[s]) {
+      if (--missing[next] == 0) ready.emplace(times.start[next], next);
+    }
+  }
+  return sorted;
 }
 
 int64_t ImproveSegments(const SegmentProblem& problem, int64_t work_budget, SegmentList& list) {

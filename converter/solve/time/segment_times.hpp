@@ -2,7 +2,7 @@
 // make this short (docs/methods.md, M3). This code depends on neither graphs nor boards.
 //
 // A unit runs its segments one after the other in the order of the list. One that is started
-// (SegmentUnit::waits_at_start) begins a segment when everything that any op of it needs from other
+// (TaskUnit::waits_at_start) begins a segment when everything that any op of it needs from other
 // units is ready; others wait op by op. What an op writes is available to others when the op is
 // done, whatever comes after it in its segment.
 #pragma once
@@ -10,19 +10,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "converter/solve/map/aggregate.hpp"
-#include "converter/solve/time/simulator.hpp"
+#include "converter/solve/time/tasks.hpp"
 
 namespace tenon::converter {
 
-struct SegmentUnit {
-  Picoseconds start = 0;       ///< what each segment costs in addition to its ops
-  bool waits_at_start = true;  ///< false: it is the host itself
-};
-
 struct SegmentProblem {
-  std::vector<SegmentUnit> units;
-  AggregateProblem ops;               ///< units are indices of `units`
+  std::vector<TaskUnit> units;
+  TaskGraph ops;                      ///< units are indices of `units`
   std::vector<Picoseconds> duration;  ///< by op; at least 1
 
   [[nodiscard]] size_t size() const { return duration.size(); }
@@ -31,6 +25,10 @@ struct SegmentProblem {
 struct SegmentOps {
   int32_t unit = 0;
   std::vector<int32_t> ops;  ///< in order of execution
+
+  friend bool operator==(const SegmentOps& a, const SegmentOps& b) {
+    return a.unit == b.unit && a.ops == b.ops;
+  }
 };
 /// Lists segments in an order in which no segment needs a later one.
 using SegmentList = std::vector<SegmentOps>;
@@ -45,9 +43,6 @@ struct SegmentTimes {
 /// Computes the times of all segments and ops. O(ops + edges).
 [[nodiscard]] SegmentTimes TimesOf(const SegmentProblem& problem, const SegmentList& list);
 
-/// Returns the aggregation's segments in its order, with ops by number.
-[[nodiscard]] SegmentList ListOf(const SegmentProblem& problem, const Aggregation& aggregation);
-
 /// Orders each segment's ops by the longest time to the end of everything, so that the ops that
 /// others wait for come first.
 void OrderByTails(const SegmentProblem& problem, SegmentList& list);
@@ -55,6 +50,10 @@ void OrderByTails(const SegmentProblem& problem, SegmentList& list);
 /// Returns the list ordered by the longest time from a segment to the end of everything: a unit
 /// begins with the segment that the most work follows.
 [[nodiscard]] SegmentList OrderedByTails(const SegmentProblem& problem, const SegmentList& list);
+
+/// Returns the list in the order of the segments' starts: of those whose predecessors are placed,
+/// the one that starts first comes next. So all that end before a segment starts come before it.
+[[nodiscard]] SegmentList SortedByStart(const SegmentProblem& problem, const SegmentList& list);
 
 /// Splits segments whose merging makes others wait: a part that must wait long gets a segment of
 /// its own where that, with the start that it costs, ends everything sooner. Reorders segments

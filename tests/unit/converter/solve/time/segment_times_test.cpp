@@ -1,9 +1,13 @@
 // Segments in time: what merging delays is split again, what it saves is kept.
-#include "converter/solve/map/segment_times.hpp"
+#include "converter/solve/time/segment_times.hpp"
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <random>
+
+#include "converter/solve/map/aggregate.hpp"
+#include "converter/solve/time/segment_search.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -119,6 +123,141 @@ TEST_CASE("ImproveSegments: valid, and never longer than before") {
     }
   }
   CHECK(shorter > 30);
+}
+
+/// The least makespan of all lists of segments: every order of ops, cut in every way.
+Picoseconds LeastOfAllLists(const SegmentProblem& problem) {
+  Picoseconds least = INT64_MAX;
+  std::vector<bool> done(problem.size(), false);
+  SegmentList list;
+  size_t count = 0;
+  const std::function<void()> extend = [&] {
+    if (count == problem.size()) {
+      least = std::min(least, TimesOf(problem, list).makespan);
+      return;
+    }
+    for (size_t op = 0; op < problem.size(); ++op) {
+      bool ready = !done[op];
+      for (const int32_t p : problem.ops.predecessors[op]) {
+        ready = ready && done[static_cast<size_t>(p)];
+      }
+      if (!ready) continue;
+      done[op] = true;
+      ++count;
+      const int32_t unit = problem.ops.unit[op];
+      if (!list.empty() && list.back().unit == unit) {
+        list.back().ops.push_back(static_cast<int32_t>(op));
+        extend();
+        list.back().ops.pop_back();
+      }
+      list.push_back({unit, {static_cast<int32_t>(op)}});
+      extend();
+      list.pop_back();
+      --count;
+      done[op] = false;
+    }
+  };
+  extend();
+  return least;
+}
+
+TEST_CASE("SearchSegments: on small graphs no list of segments takes less, by brute force") {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    const SegmentProblem problem = Random(seed, 1 + seed % 7);
+    const SegmentSearch found = SearchSegments(problem, {});
+    CAPTURE(seed);
+    CHECK(found.exact);
+    CHECK(found.time == LeastOfAllLists(problem));
+    CHECK(IsList(problem, found.list));
+    CHECK(TimesOf(problem, found.list).makespan == found.time);
+  }
+}
+
+TEST_CASE("SearchSegments: nothing is found below the optimum, which that proves") {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const SegmentProblem problem = Random(seed, 10);
+    const SegmentSearch best = SearchSegments(problem, {});
+    REQUIRE(best.exact);
+    SegmentSearchOptions options;
+    options.upper = best.time;
+    const SegmentSearch none = SearchSegments(problem, options);
+    CAPTURE(seed);
+    CHECK(none.list.empty());
+    CHECK(none.exact);
+    CHECK(none.bound == best.time);
+  }
+}
+
+TEST_CASE("SearchSegments: a beam gives lists, and a bound that holds") {
+  int cut = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const SegmentProblem problem = Random(seed, 14);
+    const SegmentSearch best = SearchSegments(problem, {});
+    SegmentSearchOptions narrow;
+    narrow.most_states = 3;
+    const SegmentSearch found = SearchSegments(problem, narrow);
+    CAPTURE(seed);
+    REQUIRE(best.exact);
+    CHECK(IsList(problem, found.list));
+    CHECK(TimesOf(problem, found.list).makespan == found.time);
+    CHECK(found.time >= best.time);
+    CHECK(found.bound <= best.time);
+    if (!found.exact) ++cut;
+  }
+  CHECK(cut > 10);
+  const SegmentProblem large = Random(3, 2000);
+  SegmentSearchOptions little;
+  little.work_budget = 1'000'000;
+  const SegmentSearch found = SearchSegments(large, little);
+  CHECK(IsList(large, found.list));
+}
+
+/// Every op writes a storage of its own, which its successors read.
+MemoryProblem MemoryOf(const SegmentProblem& problem, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  MemoryProblem memory;
+  for (size_t op = 0; op < problem.size(); ++op) {
+    MemoryStorage storage;
+    storage.bytes = static_cast<int64_t>(1 + random() % 100);
+    memory.storages.push_back(storage);
+    MemoryNode node;
+    node.storages = {static_cast<Index>(op)};
+    for (const int32_t p : problem.ops.predecessors[op]) {
+      node.predecessors.push_back(static_cast<Index>(p));
+      node.storages.push_back(static_cast<Index>(p));
+    }
+    memory.nodes.push_back(std::move(node));
+  }
+  return memory;
+}
+
+TEST_CASE("SearchSegments: with a limit of bytes, no order exceeds it, and the best is found") {
+  int slower = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const SegmentProblem problem = Random(seed, 9);
+    const MemoryProblem memory = MemoryOf(problem, seed);
+    const SegmentSearch free = SearchSegments(problem, {});
+    const auto peak = [&](const SegmentList& list) {
+      std::vector<Index> order;
+      for (const SegmentOps& segment : list) {
+        for (const int32_t op : segment.ops) order.push_back(static_cast<Index>(op));
+      }
+      return PeakOf(memory, order);
+    };
+    SegmentSearchOptions limited;
+    limited.memory = &memory;
+    limited.most_bytes = peak(free.list) - 1;
+    const SegmentSearch found = SearchSegments(problem, limited);
+    CAPTURE(seed);
+    if (found.list.empty()) {
+      CHECK(LowerBoundOf(memory) <= peak(free.list));
+      continue;
+    }
+    CHECK(peak(found.list) <= limited.most_bytes);
+    CHECK(found.time >= free.time);
+    if (found.time > free.time) ++slower;
+  }
+  CHECK(slower > 3);
 }
 
 }  // namespace

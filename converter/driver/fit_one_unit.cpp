@@ -1,0 +1,307 @@
+#include "converter/driver/fit_one_unit.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "converter/driver/direct_space.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Returns options that exclude kernels whose extra memory is a large share of `limit` bytes.
+CompileOptions Lean(CompileOptions options, int64_t limit) {
+  constexpr int64_t kLeast = 16 * 1024;
+  constexpr int64_t kShare = 16;
+  options.kernels.workspace_limit = std::max(kLeast, limit / kShare);
+  options.kernels.packed_limit = options.kernels.workspace_limit;
+  return options;
+}
+
+/// Returns options that prefer in-place kernels with the smallest workspaces.
+CompileOptions InPlace(CompileOptions options) {
+  options.kernels.in_place = true;
+  options.kernels.least_workspace = true;
+  return options;
+}
+
+/// Returns which inputs those kernels may overwrite, for estimates before kernels are chosen.
+InPlaceInputs InPlaceInputsOf(const CompileOptions& compile) {
+  MarkOptions marking = compile.kernels;
+  marking.backends = BackendsOf(compile.kernels);
+  return [marking](const Graph& graph, const Op& op) -> uint32_t {
+    const InPlaceKernel found = FindInPlaceKernel(graph, op, marking);
+    return found.kernel == nullptr ? 0 : found.kernel->in_place_inputs;
+  };
+}
+
+/// Returns what patches cost on the board's core, in bytes moved in the arena's memory space.
+PatchPrices PricesOf(const Board& board) {
+  PatchPrices prices;
+  const Unit* unit = ComputeUnit(board);
+  const double bandwidth = board.ArenaSpace()->bandwidth_bytes_per_second;
+  if (unit == nullptr || bandwidth <= 0) return prices;
+  prices.bytes_per_op = unit->op_overhead_us() * 1e-6 * bandwidth;
+  double rate = unit->elementary_ops_per_second;
+  for (const auto& [dtype, of_dtype] : unit->multiply_accumulates_per_second) {
+    rate = std::max(rate, of_dtype);
+  }
+  if (rate > 0) prices.bytes_per_work = bandwidth / rate;
+  return prices;
+}
+
+/// Returns options for graphs cut into patches, whose order (depth first) is already good.
+CompileOptions AsCut(CompileOptions options) {
+  options.order.mode = OrderMode::kSource;
+  return Quick(options);
+}
+
+/// Gives `graph` the order that its ops have in `compiled`, which was made from it: ops keep their
+/// ids.
+void TakeOrder(const Compiled& compiled, Graph& graph) {
+  std::vector<OpId> order;
+  for (const OpId id : compiled.graph.OpOrder()) {
+    if (graph.IsOp(id)) order.push_back(id);
+  }
+  if (order.size() == graph.OpOrder().size()) graph.SetOrder(order);
+}
+
+}  // namespace
+
+Board WithLimit(Board board, int64_t bytes) {
+  MemorySpace* space = board.FindSpace(board.ArenaSpace()->name);
+  space->bytes = bytes;
+  space->reserve_bytes = 0;
+  return board;
+}
+
+CompileOptions Quick(CompileOptions options) {
+  constexpr int64_t kShare = 16;
+  options.order.budget /= kShare;
+  options.arena.place.work_budget /= kShare;
+  return options;
+}
+
+Result<int64_t> BytesBesideArena(const Compiled& compiled, const Board& board) {
+  const MemorySpace& space = *board.ArenaSpace();
+  if (!space.holds_constants) return PackedBytes(compiled.graph);
+  TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(compiled, board));
+  const SpaceNeed need = NeedOf(needs, space.name);
+  return need.constants + need.packed;
+}
+
+OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
+                             const SplitOptions& split)
+    : graph_(graph),
+      split_(split),
+      options_(options),
+      board_(WithLimit(options.board(), kUnlimited)) {
+  options_.kernels.board = &board_;
+  split_options_.limits = board_.splitting;
+  split_options_.work_budget = split.work_budget;
+  split_options_.in_place = InPlaceInputsOf(options);
+  if (split.most_slowdown > 0) split_options_.prices = PricesOf(board_);
+}
+
+Result<Fitted> OneUnitFitter::Whole() {
+  if (!whole_) {
+    TENON_ASSIGN_OR_RETURN(whole_, Split(graph_, options_, MemorySplit(), /*ops=*/false));
+    whole_->compiled.memory.unsplit_bytes = unsplit_ = whole_->compiled.arena.bytes;
+  }
+  return *whole_;
+}
+
+Result<std::optional<Fitted>> OneUnitFitter::Aim(int64_t bytes) {
+  limit_ = bytes;
+  board_ = WithLimit(std::move(board_), bytes);
+  spread_.reset();
+  Result<std::optional<Fitted>> aimed = AimAtOneSpace();
+  if (!aimed.ok() && IsTooLarge(aimed.error())) aimed = std::optional<Fitted>();
+  TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, std::move(aimed));
+  const bool spread_is_better =
+      spread_ && (!found || spread_->compiled.time.after < found->compiled.time.after);
+  return spread_is_better ? std::move(spread_) : std::move(found);
+}
+
+Result<std::optional<Fitted>> OneUnitFitter::Proof(int64_t bytes) {
+  TENON_ASSIGN_OR_RETURN(const Fitted uncut, LeastUncut());
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(uncut.compiled, board_));
+  if (uncut.compiled.arena.bytes + beside <= bytes) return std::optional(uncut);
+  return std::optional<Fitted>();
+}
+
+Result<Fitted> OneUnitFitter::Smallest() {
+  if (!smallest_) {
+    TENON_ASSIGN_OR_RETURN(const Fitted uncut, LeastUncut());
+    TENON_ASSIGN_OR_RETURN(smallest_, SmallestInOneSpace());
+    TENON_ASSIGN_OR_RETURN(smallest_, LeastSpread(std::move(*smallest_)));
+    if (uncut.compiled.arena.bytes <= smallest_->compiled.arena.bytes) smallest_ = uncut;
+  }
+  return *smallest_;
+}
+
+/// Returns the program of whole ops that needs least: with kernels in place or with the fastest,
+/// and over two spaces if the board has them.
+Result<Fitted> OneUnitFitter::LeastUncut() {
+  if (!uncut_) {
+    board_ = WithLimit(std::move(board_), kUnlimited);
+    TENON_ASSIGN_OR_RETURN(Fitted whole, Whole());
+    TENON_ASSIGN_OR_RETURN(uncut_, LeastSpread(std::move(whole)));
+    const CompileOptions compile = InPlace(Quick(options_));
+    TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, compile, MemorySplit(), /*ops=*/false));
+    over.compiled.memory.unsplit_bytes = unsplit_;
+    TENON_ASSIGN_OR_RETURN(over, LeastSpread(std::move(over)));
+    if (over.compiled.arena.bytes < uncut_->compiled.arena.bytes) uncut_ = std::move(over);
+  }
+  return *uncut_;
+}
+
+Result<std::optional<Fitted>> OneUnitFitter::AimAtOneSpace() {
+  for (const bool lean : {false, true}) {
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, AimWith(lean));
+    if (found || SpreadIsFastest()) return found;
+  }
+  return std::optional<Fitted>();
+}
+
+/// Returns true if using two spaces costs no time: patches then cannot be faster.
+bool OneUnitFitter::SpreadIsFastest() const {
+  return spread_ && whole_ && spread_->compiled.time.after <= whole_->compiled.time.after;
+}
+
+/// Returns true if it fits one space; else it becomes a candidate for two.
+Result<bool> OneUnitFitter::AcceptUncut(Fitted& fitted, bool lean) {
+  TENON_ASSIGN_OR_RETURN(const bool accepted, Accept(fitted, lean));
+  if (accepted || !HasDirectSpace()) return accepted;
+  TENON_ASSIGN_OR_RETURN(std::optional<Fitted> spread, Spread(fitted, limit_));
+  if (spread && (!spread_ || spread->compiled.time.after < spread_->compiled.time.after)) {
+    spread_ = std::move(spread);
+  }
+  return false;
+}
+
+/// Tries the graph whole, then with chains cut, then with single ops split too. Ops that share
+/// bytes with their inputs need less than their working sets: ops that fit the arena are not split
+/// for those.
+Result<std::optional<Fitted>> OneUnitFitter::AimWith(bool lean) {
+  const CompileOptions compile = lean ? Lean(options_, limit_) : options_;
+  TENON_ASSIGN_OR_RETURN(Fitted whole,
+                         lean ? Split(graph_, compile, MemorySplit(), /*ops=*/false) : Whole());
+  TENON_ASSIGN_OR_RETURN(bool accepted, AcceptUncut(whole, lean));
+  if (accepted) return std::optional(std::move(whole));
+  const CompileOptions in_place = InPlace(compile);
+  TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, in_place, MemorySplit(), /*ops=*/false));
+  TENON_ASSIGN_OR_RETURN(accepted, AcceptUncut(over, lean));
+  if (accepted) return std::optional(std::move(over));
+  if (!split_.allowed || SpreadIsFastest()) return std::optional<Fitted>();
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(whole.compiled, board_));
+  for (const bool ops : {false, true}) {
+    Result<Fitted> cut = Cut(in_place, std::max<int64_t>(limit_ - beside, 1), whole, ops);
+    if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
+    if (!cut.ok()) continue;
+    TENON_ASSIGN_OR_RETURN(accepted, Accept(*cut, lean));
+    if (accepted) return std::optional(std::move(*cut));
+  }
+  return std::optional<Fitted>();
+}
+
+/// Returns true if it fits.
+Result<bool> OneUnitFitter::Accept(Fitted& fitted, bool lean) {
+  fitted.lean = lean;
+  fitted.compiled.memory.unsplit_bytes = unsplit_;
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(fitted.compiled, board_));
+  return fitted.compiled.arena.bytes + beside <= limit_;
+}
+
+/// Spreads storages over the arena's space, of which `bytes` may be used, and the direct one.
+Result<std::optional<Fitted>> OneUnitFitter::Spread(Fitted fitted, int64_t bytes) const {
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(fitted.compiled, board_));
+  if (!SpreadOverSpaces(options_, bytes - beside, fitted.compiled)) return std::optional<Fitted>();
+  return std::optional(std::move(fitted));
+}
+
+Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
+  const CompileOptions compile = InPlace(Lean(options_, /*limit=*/0));
+  TENON_ASSIGN_OR_RETURN(const Fitted fastest, Whole());
+  if (split_.most_slowdown > 0) {
+    most_time_ = static_cast<double>(fastest.compiled.time.after) * split_.most_slowdown;
+  }
+  TENON_ASSIGN_OR_RETURN(const Fitted whole, Split(graph_, compile, MemorySplit(), /*ops=*/false));
+  Fitted smallest = whole;
+  if (split_.allowed) {
+    TENON_ASSIGN_OR_RETURN(Fitted cut, Cut(compile, 0, whole, /*ops=*/false));
+    if (cut.compiled.arena.bytes < smallest.compiled.arena.bytes && !IsTooSlow(cut)) {
+      smallest = std::move(cut);
+    }
+    TENON_RETURN_IF_ERROR(Improve(compile, whole, smallest));
+  }
+  smallest.lean = true;
+  smallest.compiled.memory.unsplit_bytes = unsplit_;
+  return smallest;
+}
+
+/// Aims below what was found, as long as that finds something smaller: the plan with the smallest
+/// estimate is not always the smallest when it is placed.
+Status OneUnitFitter::Improve(const CompileOptions& compile, const Fitted& whole,
+                              Fitted& smallest) {
+  constexpr int kMostTries = 3;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    bool improved = false;
+    for (const bool ops : {false, true}) {
+      const int64_t below = smallest.compiled.arena.bytes - 1;
+      board_ = WithLimit(std::move(board_), below);
+      Result<Fitted> cut = Cut(compile, below, whole, ops);
+      if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
+      if (!cut.ok() || cut->compiled.arena.bytes > below || IsTooSlow(*cut)) continue;
+      smallest = std::move(*cut);
+      improved = true;
+    }
+    if (!improved) break;
+  }
+  board_ = WithLimit(std::move(board_), kUnlimited);
+  return {};
+}
+
+/// Spreads a program, so that as little as possible is in the arena's space.
+Result<Fitted> OneUnitFitter::LeastSpread(Fitted smallest) const {
+  if (!HasDirectSpace()) return smallest;
+  const int64_t whole = smallest.compiled.arena.bytes;
+  const int64_t arena = SmallestSpread(options_, whole, smallest.compiled);
+  if (arena >= whole) return smallest;
+  Fitted spread = smallest;
+  if (!SpreadOverSpaces(options_, arena, spread.compiled)) return smallest;
+  return spread;
+}
+
+bool OneUnitFitter::IsTooSlow(const Fitted& fitted) const {
+  return most_time_ > 0 && static_cast<double>(fitted.compiled.time.after) > most_time_;
+}
+
+/// Compiles the graph; with `ops`, first splits every op whose working set exceeds its memory.
+Result<Fitted> OneUnitFitter::Split(Graph graph, const CompileOptions& compile, MemorySplit chains,
+                                    bool ops) const {
+  Fitted fitted;
+  fitted.chains = std::move(chains);
+  if (ops) {
+    const WorkingSetLimit limit = WorkingSetLimitOf(compile.kernels);
+    TENON_RETURN_IF_ERROR(SplitToWorkingSet(graph, limit, fitted.ops));
+  }
+  TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(std::move(graph), compile));
+  return fitted;
+}
+
+/// Cuts chains until the arena has at most `arena_bytes`; 0: as few as possible. `whole` is the
+/// graph compiled uncut, whose order is a good one to start from.
+Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_bytes,
+                                  const Fitted& whole, bool ops) const {
+  Graph graph = graph_;
+  if (whole.compiled.order.changed) TakeOrder(whole.compiled, graph);
+  const auto measure = [&](const Graph& candidate) -> Result<int64_t> {
+    TENON_ASSIGN_OR_RETURN(const Fitted fitted,
+                           Split(candidate, AsCut(compile), MemorySplit(), ops));
+    return IsTooSlow(fitted) ? kTooSlow : fitted.compiled.arena.bytes;
+  };
+  TENON_ASSIGN_OR_RETURN(MemoryFit fit, FitMemory(graph, arena_bytes, split_options_, measure));
+  return Split(std::move(graph), Quick(compile), std::move(fit.split), ops);
+}
+
+}  // namespace tenon::converter

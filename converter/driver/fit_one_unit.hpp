@@ -1,0 +1,56 @@
+// Fits a graph to one unit that runs all ops, where every order takes the same time: whole ops
+// first, then kernels that work in place, then chains cut into patches, then single ops split.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "converter/driver/fit_ways.hpp"
+
+namespace tenon::converter {
+
+class OneUnitFitter : public FitWays {
+ public:
+  /// The graph and the options must outlive the fitter.
+  OneUnitFitter(const Graph& graph, const CompileOptions& options, const SplitOptions& split);
+
+  Result<Fitted> Whole() override;
+  /// Tries ways in order of their cost in time. On a board with a direct space, storages are spread
+  /// over both spaces where that is predicted to take less time.
+  Result<std::optional<Fitted>> Aim(int64_t bytes) override;
+  Result<std::optional<Fitted>> Proof(int64_t bytes) override;
+  Result<Fitted> Smallest() override;
+
+ private:
+  [[nodiscard]] bool HasDirectSpace() const { return board_.DirectSpace() != nullptr; }
+  Result<std::optional<Fitted>> AimAtOneSpace();
+  Result<std::optional<Fitted>> AimWith(bool lean);
+  [[nodiscard]] bool SpreadIsFastest() const;
+  Result<bool> AcceptUncut(Fitted& fitted, bool lean);
+  Result<bool> Accept(Fitted& fitted, bool lean);
+  Result<std::optional<Fitted>> Spread(Fitted fitted, int64_t bytes) const;
+  Result<Fitted> LeastUncut();
+  Result<Fitted> SmallestInOneSpace();
+  Result<Fitted> LeastSpread(Fitted smallest) const;
+  Status Improve(const CompileOptions& compile, const Fitted& whole, Fitted& smallest);
+  [[nodiscard]] bool IsTooSlow(const Fitted& fitted) const;
+  [[nodiscard]] Result<Fitted> Split(Graph graph, const CompileOptions& compile, MemorySplit chains,
+                                     bool ops) const;
+  [[nodiscard]] Result<Fitted> Cut(const CompileOptions& compile, int64_t arena_bytes,
+                                   const Fitted& whole, bool ops) const;
+
+  const Graph& graph_;
+  const SplitOptions& split_;
+  CompileOptions options_;  ///< for `board_`
+  Board board_;             ///< whose limit of the arena's space is what is aimed at
+  MemorySplitOptions split_options_;
+  int64_t limit_ = kUnlimited;    ///< aimed at
+  int64_t unsplit_ = 0;           ///< the arena before anything was split
+  double most_time_ = 0;          ///< in picoseconds; 0: no limit
+  std::optional<Fitted> whole_;   ///< result of Whole
+  std::optional<Fitted> spread_;  ///< the fastest spread over two spaces so far
+  std::optional<Fitted> uncut_;   ///< result of LeastUncut
+  std::optional<Fitted> smallest_;
+};
+
+}  // namespace tenon::converter

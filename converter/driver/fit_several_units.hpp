@@ -1,0 +1,62 @@
+// Fits a graph to several units that work side by side, which is a matter of time too: compiles
+// each way to split with little effort, then the fastest one again in full.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "converter/driver/fit_ways.hpp"
+#include "converter/driver/limit_search.hpp"
+
+namespace tenon::converter {
+
+class SeveralUnitsFitter : public FitWays {
+ public:
+  /// The graph and the options must outlive the fitter.
+  SeveralUnitsFitter(const Graph& graph, const CompileOptions& options, const SplitOptions& split);
+
+  Result<Fitted> Whole() override;
+  /// Returns the fastest of all ways, by simulation.
+  Result<std::optional<Fitted>> Aim(int64_t bytes) override;
+  Result<std::optional<Fitted>> Proof(int64_t bytes) override;
+  Result<Fitted> Smallest() override;
+
+ private:
+  /// Eighths of the fast memory that chains' live bytes and ops' working sets may use; 0 cuts no
+  /// chains.
+  struct Shares {
+    int64_t chains = 0;
+    int64_t ops = 8;
+  };
+
+  /// A graph that is split, but not compiled yet.
+  struct Candidate {
+    Fitted fitted;
+    Graph graph;
+
+    [[nodiscard]] bool IsWhole() const {
+      return fitted.ops.splits.empty() && fitted.chains.chains.empty();
+    }
+  };
+
+  [[nodiscard]] Result<LimitSearch*> Search();
+  [[nodiscard]] bool IsLarge(const Graph& split) const;
+  Result<std::optional<Fitted>> Attempt(int64_t arena_bytes);
+  [[nodiscard]] Result<int64_t> Beside();
+  [[nodiscard]] Result<Candidate> Split(const Shares& shares);
+  [[nodiscard]] Result<Fitted> With(const Shares& shares, const CompileOptions& compile);
+
+  const Graph& graph_;
+  const SplitOptions& split_;
+  CompileOptions options_;  ///< for `board_`
+  Board board_;             ///< whose limit of the arena's space is what is aimed at
+  MemorySplitOptions split_options_;
+  std::optional<Fitted> whole_;
+  std::optional<int64_t> beside_;  ///< bytes of the arena's space that are no arena
+  std::optional<PatchPlanner> planner_;
+  std::optional<int64_t> smallest_target_;  ///< of the planner
+  std::optional<LimitSearch> search_;
+  std::optional<Fitted> smallest_;
+};
+
+}  // namespace tenon::converter

@@ -1,0 +1,101 @@
+#include "converter/driver/refusal.hpp"
+
+#include <algorithm>
+
+namespace tenon::converter {
+namespace {
+
+/// The step at which the most bytes are alive in the arena that ops run from.
+struct PeakStep {
+  std::string op;
+  int64_t bytes = 0;
+};
+
+PeakStep FindPeakStep(const Compiled& compiled) {
+  const ArenaPlan& arena = compiled.arena;
+  std::vector<int64_t> change(arena.steps.size() + 1, 0);
+  for (const PlannedStorage& storage : arena.storages) {
+    if (storage.arena != 0) continue;
+    change[static_cast<size_t>(storage.first_step)] += storage.bytes;
+    change[static_cast<size_t>(storage.last_step) + 1] -= storage.bytes;
+  }
+  PeakStep peak;
+  int64_t alive = 0;
+  for (size_t step = 0; step < arena.steps.size(); ++step) {
+    alive += change[step];
+    if (alive > peak.bytes) peak = {compiled.graph.op(arena.steps[step]).name, alive};
+  }
+  return peak;
+}
+
+/// Returns the program that is closest to fitting: within the arena's space if any is, then with
+/// the least need of what is short.
+const RefusedProgram& Closest(const std::vector<RefusedProgram>& programs, const Board& board) {
+  const MemorySpace& arena = *board.ArenaSpace();
+  const auto rank = [&](const RefusedProgram& program) {
+    const SpaceNeed own = NeedOf(program.needs, arena.name);
+    const bool fits_arena = own.bytes() <= arena.usable_bytes();
+    const SpaceNeed* shortage = FindShortage(program.needs, board);
+    return std::make_pair(fits_arena ? 0 : 1,
+                          fits_arena && shortage != nullptr ? shortage->bytes() : own.bytes());
+  };
+  return *std::min_element(
+      programs.begin(), programs.end(),
+      [&](const RefusedProgram& a, const RefusedProgram& b) { return rank(a) < rank(b); });
+}
+
+std::string PartsOf(const SpaceNeed& need) {
+  std::string text;
+  const auto add = [&](const char* what, int64_t bytes) {
+    if (bytes > 0) text += fmt::format("{}{} bytes of {}", text.empty() ? "" : ", ", bytes, what);
+  };
+  add("arenas", need.arenas);
+  add("constants", need.constants);
+  add("packed weights", need.packed);
+  return text;
+}
+
+}  // namespace
+
+Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
+                bool split_allowed) {
+  const RefusedProgram& program = Closest(programs, board);
+  const Compiled& compiled = program.fitted.compiled;
+  Error error{ErrorKind::kDoesNotFit, "", {}};
+  std::vector<std::string> works;
+  for (const SpaceNeed& need : program.needs) {
+    const MemorySpace& space = *board.FindSpace(need.space);
+    if (need.bytes() <= space.usable_bytes()) continue;
+    const std::string what =
+        fmt::format("the model needs {} bytes of '{}', {} are available", need.bytes(), need.space,
+                    std::max<int64_t>(space.usable_bytes(), 0));
+    if (error.message.empty()) {
+      error.message = what;
+    } else {
+      error.details.push_back("and " + what);
+    }
+    error.details.push_back(fmt::format("in '{}': {}", need.space, PartsOf(need)));
+    works.push_back(fmt::format("--memory-limit {}={}", need.space, need.bytes()));
+  }
+  const PeakStep peak = FindPeakStep(compiled);
+  if (!peak.op.empty()) {
+    error.details.push_back(
+        fmt::format("most is needed while '{}' runs: {} bytes of tensors and workspace are alive",
+                    peak.op, peak.bytes));
+  }
+  error.details.push_back(split_allowed ? "that is with everything split that helps"
+                                        : "--split=auto may need less");
+  if (works.size() == 1) {
+    error.details.push_back("the smallest limit that works is " + works[0]);
+  } else {
+    std::string all;
+    for (const std::string& limit : works) all += " " + limit;
+    error.details.push_back("the smallest limits that work are" + all);
+  }
+  for (const ArenaBeside& beside : compiled.memory.beside) {
+    error.details.push_back(fmt::format("with that limit the rest lies in '{}'", beside.space));
+  }
+  return error;
+}
+
+}  // namespace tenon::converter

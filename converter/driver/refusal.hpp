@@ -1,0 +1,24 @@
+// Says why a model does not fit a board, and with which limits it would.
+#pragma once
+
+#include <vector>
+
+#include "converter/driver/fit.hpp"
+#include "converter/driver/memory_needs.hpp"
+
+namespace tenon::converter {
+
+/// A program that was made, and what it needs of each space.
+struct RefusedProgram {
+  Fitted fitted;
+  std::vector<SpaceNeed> needs;
+};
+
+/// Returns the error (kDoesNotFit) for programs of which each needs too much of some space: it
+/// names the space, its bytes and its limit, the op that needs most, and the smallest limit that
+/// works, which is that of one of the programs. Where the arena's space suffices for some of them,
+/// it tells about the space that does not. There must be a program.
+[[nodiscard]] Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
+                              bool split_allowed);
+
+}  // namespace tenon::converter
