@@ -9,6 +9,7 @@
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/layout/limit_arenas.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/format/plan_check.hpp"
 
@@ -48,6 +49,20 @@ Status CheckTogether(const std::vector<ProgramToEmit>& programs, const Board& bo
                   shortage->space, board.FindSpace(shortage->space)->usable_bytes());
   error.details.push_back("--parallel=intra leaves out programs for several threads");
   return error;
+}
+
+/// Divides arenas of which the device gives no piece as large.
+Status LimitToPieces(const Board& board, Compiled& compiled, ParallelPrograms& parallel) {
+  const int64_t most = board.ArenaSpace()->largest_allocation_bytes;
+  TENON_RETURN_IF_ERROR(LimitArenas(most, compiled.arena));
+  if (most > 0) compiled.memory.arena_bytes = compiled.arena.bytes;
+  if (parallel.pipeline) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.pipeline->arenas.plan));
+  if (parallel.inter) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.inter->program.arena));
+  if (parallel.shards) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.shards->arena));
+  if (parallel.inter_shards) {
+    TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.inter_shards->program.arena));
+  }
+  return {};
 }
 
 const VariantChoice* VariantsFor(const ConvertOptions& options) {
@@ -166,6 +181,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   Compiled& compiled = fitted.compiled;
   TENON_ASSIGN_OR_RETURN(ParallelPrograms parallel,
                          MakeParallelPrograms(graph, fitted, compile, options.parallel));
+  TENON_RETURN_IF_ERROR(LimitToPieces(options.board, compiled, parallel));
 
   progress("writing", 3);
   EmitOptions emit;
