@@ -3,44 +3,29 @@
 // It reduces `runs` runs of `length` elements with `step` between them; the position of run r in
 // nested loops gives its start.
 
-#define TAKE_SUM(T, total, value) ((total) + (value))
-#define TAKE_MAGNITUDE(T, total, value) ((total) + fabs(value))
-#define TAKE_SQUARE(T, total, value) ((total) + (value) * (value))
 #define TAKE_PRODUCT(T, total, value) ((total) * (value))
-#define TAKE_EXPONENTIAL(T, total, value) ((total) + exp((value)-shift))
 // NaN wins, and then stays.
 #define TAKE_LARGEST(T, total, value) ((((value) > (total)) | ((value) != (value))) ? (value) : (total))
 #define TAKE_SMALLEST(T, total, value) ((((value) < (total)) | ((value) != (value))) ? (value) : (total))
 
-// How partial results join, and what they start from.
-#define JOIN_TOTALS TAKE_SUM
-#define START 0.0f
-#if FUNCTION == 0 || FUNCTION == 1 || FUNCTION == 8
-#define TAKE TAKE_SUM
-#elif FUNCTION == 2
+// What is taken, how, and what from; of sums: what of an element.
+#if FUNCTION == 2
 #define TAKE TAKE_LARGEST
-#undef JOIN_TOTALS
-#define JOIN_TOTALS TAKE_LARGEST
-#undef START
 #define START -INFINITY
 #elif FUNCTION == 3
 #define TAKE TAKE_SMALLEST
-#undef JOIN_TOTALS
-#define JOIN_TOTALS TAKE_SMALLEST
-#undef START
 #define START INFINITY
 #elif FUNCTION == 4
 #define TAKE TAKE_PRODUCT
-#undef JOIN_TOTALS
-#define JOIN_TOTALS TAKE_PRODUCT
-#undef START
 #define START 1.0f
 #elif FUNCTION == 5
-#define TAKE TAKE_MAGNITUDE
+#define TERM(value) fabs(value)
 #elif FUNCTION == 6 || FUNCTION == 7
-#define TAKE TAKE_SQUARE
+#define TERM(value) ((value) * (value))
+#elif FUNCTION == 9
+#define TERM(value) exp((value)-shift)
 #else
-#define TAKE TAKE_EXPONENTIAL
+#define TERM(value) (value)
 #endif
 
 typedef struct {
@@ -53,25 +38,22 @@ typedef struct {
 
 #define LOAD_ONE(pointer) *(pointer)
 
-// A run is taken by itself before it joins, which keeps the rounding errors of long sums down.
-#define DEFINE_REDUCTION(T, name, LOAD, START, TAKE, JOIN_TOTALS)                         \
-  static inline T name(__global const DTYPE* x, const Runs runs, const T shift) {         \
+#define DEFINE_REDUCTION(T, name, LOAD, START, TAKE)                                      \
+  static inline T name(__global const DTYPE* x, const Runs runs) {                        \
     T total = (T)(START);                                                                 \
     for (int r = 0; r < runs.runs; ++r) {                                                 \
       __global const DTYPE* run = x + PlaceOf(r, runs.dims, runs.strides);                \
-      T partial = (T)(START);                                                             \
       for (int i = 0; i < runs.length; ++i) {                                             \
         const T value = LOAD(run + i * runs.step);                                        \
-        partial = TAKE(T, partial, value);                                                \
+        total = TAKE(T, total, value);                                                    \
       }                                                                                   \
-      total = JOIN_TOTALS(T, total, partial);                                             \
     }                                                                                     \
     return total;                                                                         \
   }
 
 // The same of one output whose runs are neighbours (step 1), in vectors.
-#define DEFINE_REDUCTION_ALONG(name, START, TAKE, JOIN_TOTALS)                            \
-  static inline DTYPE name(__global const DTYPE* x, const Runs runs, const DTYPE shift) { \
+#define DEFINE_REDUCTION_ALONG(name, START, TAKE)                                         \
+  static inline DTYPE name(__global const DTYPE* x, const Runs runs) {                    \
     DTYPE total = (START);                                                                \
     for (int r = 0; r < runs.runs; ++r) {                                                 \
       __global const DTYPE* run = x + PlaceOf(r, runs.dims, runs.strides);                \
@@ -81,37 +63,130 @@ typedef struct {
         const VTYPE value = VLOAD(run + i);                                               \
         vector = TAKE(VTYPE, vector, value);                                              \
       }                                                                                   \
-      DTYPE partial = (START);                                                            \
       for (; i < runs.length; ++i) {                                                      \
         const DTYPE value = run[i];                                                       \
-        partial = TAKE(DTYPE, partial, value);                                            \
+        total = TAKE(DTYPE, total, value);                                                \
       }                                                                                   \
-      FOLD(JOIN_TOTALS, partial, vector);                                                 \
-      total = JOIN_TOTALS(DTYPE, total, partial);                                         \
+      FOLD(TAKE, total, vector);                                                          \
     }                                                                                     \
     return total;                                                                         \
   }
 
-DEFINE_REDUCTION(VTYPE, reduce_vectors, VLOAD, START, TAKE, JOIN_TOTALS)
-DEFINE_REDUCTION(DTYPE, reduce_ones, LOAD_ONE, START, TAKE, JOIN_TOTALS)
-DEFINE_REDUCTION_ALONG(reduce_along, START, TAKE, JOIN_TOTALS)
+#ifdef TERM
+// Sums keep what is rounded off. Eight elements are summed by halves, and such sums join a total
+// whose rounding errors are summed beside it (Knuth's TwoSum). So equal elements add up exactly,
+// and their mean is the element itself: a normalisation written out as ops subtracts it, and
+// divides what is left by the square root of its (no) variance. The compiler may not reorder this.
+#pragma OPENCL FP_CONTRACT OFF
 
-#if FUNCTION == 9
-DEFINE_REDUCTION(VTYPE, largest_of_vectors, VLOAD, -INFINITY, TAKE_LARGEST, TAKE_LARGEST)
-DEFINE_REDUCTION(DTYPE, largest_of_ones, LOAD_ONE, -INFINITY, TAKE_LARGEST, TAKE_LARGEST)
-DEFINE_REDUCTION_ALONG(largest_along, -INFINITY, TAKE_LARGEST, TAKE_LARGEST)
-// Less the maximum, so that no exponential overflows; an infinite one shifts nothing.
-#define REDUCE(T, reduce, largest)                                  \
-  const T most = largest(x, runs, (T)(0.0f));                       \
-  const T shift = fabs(most) < (T)(INFINITY) ? most : (T)(0.0f);    \
-  const T total = log(reduce(x, runs, shift)) + shift;
+#define ADD(T, total, errors, value)                                \
+  {                                                                 \
+    const T added = (value);                                        \
+    const T sum = total + added;                                    \
+    const T taken = sum - total;                                    \
+    errors += (total - (sum - taken)) + (added - taken);            \
+    total = sum;                                                    \
+  }
+
+// Of the element `k` behind the i-th of a run, whose elements are `step` apart.
+#define TERM_AT(LOAD, k) TERM(LOAD(run + (i + (k)) * step))
+#define SUM_OF_PAIR(LOAD, k, apart) (TERM_AT(LOAD, (k) * (apart)) + TERM_AT(LOAD, ((k) + 1) * (apart)))
+#define SUM_OF_BLOCK(LOAD, apart)                                               \
+  ((SUM_OF_PAIR(LOAD, 0, apart) + SUM_OF_PAIR(LOAD, 2, apart)) +                \
+   (SUM_OF_PAIR(LOAD, 4, apart) + SUM_OF_PAIR(LOAD, 6, apart)))
+
+// Gives the sum, or the mean where `count` is not 0. An infinite total has no errors: they are NaN.
+#define DEFINE_FINISH(T, name)                                                          \
+  static inline T name(const T total, const T errors, const DTYPE count) {              \
+    const T finite = total - total == (T)(0.0f) ? errors : (T)(0.0f);                   \
+    if (count == 0.0f) return total + finite;                                           \
+    const DTYPE part = 1.0f / count;                                                    \
+    const T quotient = (total + finite) * part;                                         \
+    const T rest = fma(-quotient, (T)(count), total) + finite;                          \
+    return rest - rest == (T)(0.0f) ? fma(rest, (T)(part), quotient) : quotient;        \
+  }
+DEFINE_FINISH(VTYPE, finish_vectors)
+DEFINE_FINISH(DTYPE, finish_one)
+
+#define DEFINE_SUM(T, name, LOAD, finish)                                               \
+  static inline T name(__global const DTYPE* x, const Runs runs, const T shift,         \
+                       const DTYPE count) {                                             \
+    const int step = runs.step;                                                         \
+    T total = (T)(0.0f);                                                                \
+    T errors = (T)(0.0f);                                                               \
+    for (int r = 0; r < runs.runs; ++r) {                                               \
+      __global const DTYPE* run = x + PlaceOf(r, runs.dims, runs.strides);              \
+      int i = 0;                                                                        \
+      for (; i + 8 <= runs.length; i += 8) ADD(T, total, errors, SUM_OF_BLOCK(LOAD, 1))    \
+      for (; i < runs.length; ++i) ADD(T, total, errors, TERM_AT(LOAD, 0))              \
+    }                                                                                   \
+    return finish(total, errors, count);                                                \
+  }
+DEFINE_SUM(VTYPE, reduce_vectors, VLOAD, finish_vectors)
+DEFINE_SUM(DTYPE, reduce_ones, LOAD_ONE, finish_one)
+
+// The sum of a vector's elements, by halves.
+static inline DTYPE sum_of_lanes(const VTYPE v) {
+#if VEC == 16
+  const JOIN(DTYPE, 8) eight = v.lo + v.hi;
+  const JOIN(DTYPE, 4) four = eight.lo + eight.hi;
+#elif VEC == 8
+  const JOIN(DTYPE, 4) four = v.lo + v.hi;
 #else
-#define REDUCE(T, reduce, largest) const T total = FINISH(reduce(x, runs, (T)(0.0f)));
+  const JOIN(DTYPE, 4) four = v;
+#endif
+  return (four.x + four.z) + (four.y + four.w);
+}
+
+// The elements of a vector are sums of their own, which join in the end.
+static inline DTYPE reduce_along(__global const DTYPE* x, const Runs runs, const DTYPE one_shift,
+                                 const DTYPE count) {
+  const int step = 1;
+  VTYPE totals = (VTYPE)(0.0f);
+  VTYPE totals_errors = (VTYPE)(0.0f);
+  DTYPE total = 0.0f;
+  DTYPE errors = 0.0f;
+  for (int r = 0; r < runs.runs; ++r) {
+    __global const DTYPE* run = x + PlaceOf(r, runs.dims, runs.strides);
+    int i = 0;
+    {
+      const VTYPE shift = (VTYPE)(one_shift);
+      for (; i + 8 * VEC <= runs.length; i += 8 * VEC) {
+        ADD(VTYPE, totals, totals_errors, SUM_OF_BLOCK(VLOAD, VEC))
+      }
+      for (; i + VEC <= runs.length; i += VEC) {
+        ADD(VTYPE, totals, totals_errors, TERM_AT(VLOAD, 0))
+      }
+    }
+    const DTYPE shift = one_shift;
+    for (; i < runs.length; ++i) ADD(DTYPE, total, errors, TERM_AT(LOAD_ONE, 0))
+  }
+  ADD(DTYPE, total, errors, sum_of_lanes(totals))
+  return finish_one(total, errors + sum_of_lanes(totals_errors), count);
+}
+#else
+DEFINE_REDUCTION(VTYPE, reduce_vectors, VLOAD, START, TAKE)
+DEFINE_REDUCTION(DTYPE, reduce_ones, LOAD_ONE, START, TAKE)
+DEFINE_REDUCTION_ALONG(reduce_along, START, TAKE)
 #endif
 
-#if FUNCTION == 1
-#define FINISH(total) (total) / count
-#elif FUNCTION == 6
+#if FUNCTION == 9
+DEFINE_REDUCTION(VTYPE, largest_of_vectors, VLOAD, -INFINITY, TAKE_LARGEST)
+DEFINE_REDUCTION(DTYPE, largest_of_ones, LOAD_ONE, -INFINITY, TAKE_LARGEST)
+DEFINE_REDUCTION_ALONG(largest_along, -INFINITY, TAKE_LARGEST)
+// Less the maximum, so that no exponential overflows; an infinite one shifts nothing.
+#define REDUCE(T, reduce, largest)                                  \
+  const T most = largest(x, runs);                                  \
+  const T shift = fabs(most) < (T)(INFINITY) ? most : (T)(0.0f);    \
+  const T total = log(reduce(x, runs, shift, 0.0f)) + shift;
+#elif defined(TERM)
+#define REDUCE(T, reduce, largest) \
+  const T total = FINISH(reduce(x, runs, (T)(0.0f), FUNCTION == 1 ? count : 0.0f));
+#else
+#define REDUCE(T, reduce, largest) const T total = reduce(x, runs);
+#endif
+
+#if FUNCTION == 6
 #define FINISH(total) sqrt(total)
 #elif FUNCTION == 8
 #define FINISH(total) log(total)

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/portable/kernels.hpp"
 #include "backends/cpu/kernels/portable/reduce/reduce_plan.hpp"
+#include "backends/cpu/kernels/portable/reduce/sum_lanes.hpp"
 #include "runtime/ops/attributes.hpp"
 
 namespace tenon::cpu::portable {
@@ -60,23 +61,7 @@ struct Minimum {
   static T Take(T total, T value, T /*shift*/) { return Join(total, value); }
 };
 
-template <typename T>
-struct SumOfMagnitudes : Sum<T> {
-  static T Take(T total, T value, T /*shift*/) { return total + (value < 0 ? -value : value); }
-};
-
-template <typename T>
-struct SumOfSquares : Sum<T> {
-  static T Take(T total, T value, T /*shift*/) { return total + value * value; }
-};
-
-template <typename T>
-struct SumOfExponentials : Sum<T> {
-  static T Take(T total, T value, T shift) { return total + std::exp(value - shift); }
-};
-
-/// Takes one run of each lane into `totals`. A run is summed by itself before it joins, which
-/// keeps the rounding errors of long sums down.
+/// Takes one run of each lane into `totals`.
 template <typename T, typename Rule>
 void TakeRuns(const ReducePlan& plan, const T* x, int lanes, const T* shifts, T* totals) {
   T partial[kReduceLanes];
@@ -108,30 +93,41 @@ void ReduceLanes(const ReducePlan& plan, const T* x, int lanes, const T* shifts,
              [&](ptrdiff_t offset) { TakeRuns<T, Rule>(plan, x + offset, lanes, shifts, totals); });
 }
 
+[[nodiscard]] bool IsSum(ReduceFunction function) {
+  return function != ReduceFunction::kMax && function != ReduceFunction::kMin &&
+         function != ReduceFunction::kProd;
+}
+
+/// Sums of floats, and what follows from them.
 template <typename T>
-void ReduceFloatOnly(ReduceFunction function, const ReducePlan& plan, const T* x, int lanes,
-                     T* totals) {
+void ReduceBySums(ReduceFunction function, const ReducePlan& plan, const T* x, int lanes,
+                  T* totals) {
   T shifts[kReduceLanes] = {};
+  double sums[kReduceLanes];
   switch (function) {
     case ReduceFunction::kL1:
-      return ReduceLanes<T, SumOfMagnitudes<T>>(plan, x, lanes, shifts, totals);
+      SumLanes<Magnitude>(plan, x, lanes, shifts, sums);
+      break;
     case ReduceFunction::kL2:
     case ReduceFunction::kSumSquare:
-      ReduceLanes<T, SumOfSquares<T>>(plan, x, lanes, shifts, totals);
-      if (function == ReduceFunction::kSumSquare) return;
-      for (int i = 0; i < lanes; ++i) totals[i] = std::sqrt(totals[i]);
-      return;
-    case ReduceFunction::kLogSum:
-      ReduceLanes<T, Sum<T>>(plan, x, lanes, shifts, totals);
-      for (int i = 0; i < lanes; ++i) totals[i] = std::log(totals[i]);
-      return;
-    default:
+      SumLanes<Square>(plan, x, lanes, shifts, sums);
+      break;
+    case ReduceFunction::kLogSumExp:
       // Less the maximum, so that no exponential overflows; an infinite one shifts nothing.
       ReduceLanes<T, Maximum<T>>(plan, x, lanes, shifts, totals);
       for (int i = 0; i < lanes; ++i) shifts[i] = std::isfinite(totals[i]) ? totals[i] : T{0};
-      ReduceLanes<T, SumOfExponentials<T>>(plan, x, lanes, shifts, totals);
-      for (int i = 0; i < lanes; ++i) totals[i] = std::log(totals[i]) + shifts[i];
-      return;
+      SumLanes<Exponential>(plan, x, lanes, shifts, sums);
+      break;
+    default:
+      SumLanes<Itself>(plan, x, lanes, shifts, sums);
+      break;
+  }
+  for (int i = 0; i < lanes; ++i) {
+    if (function == ReduceFunction::kMean) sums[i] /= static_cast<double>(plan.reduced_count);
+    totals[i] = static_cast<T>(sums[i]);
+    if (function == ReduceFunction::kL2) totals[i] = std::sqrt(totals[i]);
+    if (function == ReduceFunction::kLogSum) totals[i] = std::log(totals[i]);
+    if (function == ReduceFunction::kLogSumExp) totals[i] = std::log(totals[i]) + shifts[i];
   }
 }
 
@@ -139,6 +135,9 @@ template <typename T>
 void ReduceAnyType(ReduceFunction function, const ReducePlan& plan, const T* x, int lanes,
                    T* totals) {
   const T shifts[kReduceLanes] = {};
+  if constexpr (std::is_floating_point_v<T>) {
+    if (IsSum(function)) return ReduceBySums(function, plan, x, lanes, totals);
+  }
   switch (function) {
     case ReduceFunction::kSum:
       return ReduceLanes<T, Sum<T>>(plan, x, lanes, shifts, totals);
@@ -155,9 +154,6 @@ void ReduceAnyType(ReduceFunction function, const ReducePlan& plan, const T* x, 
     case ReduceFunction::kProd:
       return ReduceLanes<T, Product<T>>(plan, x, lanes, shifts, totals);
     default:
-      if constexpr (std::is_floating_point_v<T>) {
-        ReduceFloatOnly(function, plan, x, lanes, totals);
-      }
       return;
   }
 }

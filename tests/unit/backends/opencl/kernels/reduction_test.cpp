@@ -84,6 +84,40 @@ TEST_CASE("OpenCL reduce: long sums keep their accuracy") {
               Layout::kRowMajor, random);
 }
 
+TEST_CASE("OpenCL reduce: the mean of equal values is that value, however many they are") {
+  for (const float value : {0.1F, -3.7F, 1234.567F}) {
+    for (const int32_t length : {1, 3, 7, 49, 65, 197, 768, IsUnderOclgrind() ? 1001 : 12544}) {
+      for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLastSpaced}) {
+        for (const int32_t mask : {0b01, 0b10}) {
+          CAPTURE(value);
+          CAPTURE(length);
+          CAPTURE(mask);
+          const std::vector<int32_t> dims = {mask == 0b01 ? length : 19,
+                                             mask == 0b01 ? 19 : length};
+          DeviceOp op("opencl.reduce.any");
+          op.AddInput(Tensor::From(DType::kF32, dims,
+                                   std::vector<float>(static_cast<size_t>(length) * 19, value),
+                                   layout));
+          op.AddOutput(Tensor(DType::kF32, {19}));
+          REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kMean, mask, 0}).ok());
+          CHECK(op.output().Values<float>() == std::vector<float>(19, value));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("OpenCL reduce: a sum of infinities is one, and one beyond all numbers too") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& row : {std::vector<float>{1, infinity, 2}, {3e38F, 3e38F, 0}}) {
+    DeviceOp op("opencl.reduce.any");
+    op.AddInput(Tensor::From(DType::kF32, {1, 3}, row));
+    op.AddOutput(Tensor(DType::kF32, {1}));
+    REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kSum, 0b10, 0}).ok());
+    CHECK(op.output().Values<float>()[0] == infinity);
+  }
+}
+
 TEST_CASE("OpenCL reduce: NaN is the maximum, and an infinite one shifts no logarithm") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();

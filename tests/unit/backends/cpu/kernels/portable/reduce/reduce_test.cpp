@@ -168,6 +168,49 @@ TEST_CASE("Reduce: a long sum keeps its accuracy") {
   CHECK(y.Values<float>()[0] == doctest::Approx(1e5).epsilon(1e-4));
 }
 
+TEST_CASE("Reduce: the mean of equal values is that value, however many they are") {
+  // A normalisation subtracts it, and divides what is left by the square root of a small number.
+  for (const float value : {0.1F, -3.7F, 1234.567F, 1e-20F}) {
+    for (const int32_t length : {1, 2, 3, 7, 9, 49, 63, 65, 100, 197, 768, 1001, 12544}) {
+      for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLastSpaced}) {
+        for (const int32_t mask : {0b01, 0b10}) {
+          CAPTURE(value);
+          CAPTURE(length);
+          const Dims dims = mask == 0b01 ? Dims{length, 19} : Dims{19, length};
+          OpFixture op(OpKind::kReduce);
+          op.AddInput(Tensor::From(DType::kF32, dims,
+                                   std::vector<float>(static_cast<size_t>(length) * 19, value),
+                                   layout));
+          const Tensor y = op.AddOutput(Tensor(DType::kF32, {19}));
+          REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kMean, mask, 0}).ok());
+          CHECK(y.Values<float>() == std::vector<float>(19, value));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Reduce: a sum of many values of all sizes is right to the last bits") {
+  Generator random(5);
+  for (const int32_t mask : {0b01, 0b10}) {
+    const Dims dims = mask == 0b01 ? Dims{30011, 3} : Dims{3, 30011};
+    const Tensor x = Random(dims, Layout::kRowMajor, random);
+    const std::vector<float> values = x.Values<float>();
+    OpFixture op(OpKind::kReduce);
+    op.AddInput(x);
+    const Tensor y = op.AddOutput(Tensor(DType::kF32, {3}));
+    REQUIRE(op.Run(ReduceAttributes{ReduceFunction::kL1, mask, 0}).ok());
+    for (size_t i = 0; i < 3; ++i) {
+      double sum = 0;
+      for (size_t k = 0; k < 30011; ++k) {
+        sum +=
+            std::abs(static_cast<double>(mask == 0b01 ? values[k * 3 + i] : values[i * 30011 + k]));
+      }
+      CHECK(std::abs(y.Values<float>()[i] - sum) <= 2e-7 * sum);
+    }
+  }
+}
+
 TEST_CASE("Reduce: of no elements a sum is 0 and a product 1") {
   for (const ReduceFunction function : {ReduceFunction::kSum, ReduceFunction::kProd}) {
     OpFixture op(OpKind::kReduce);
