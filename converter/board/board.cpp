@@ -64,6 +64,7 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Optional("ops", unit.ops);
   reader.Optional("runs_from", unit.runs_from);
   reader.Optional("port_bytes_per_second", unit.port_bytes_per_second);
+  reader.Optional("cache_bytes_per_thread", unit.cache_bytes_per_thread);
   const bool is_set = kernels == "vector" || kernels == "helium" || kernels == "dsp";
   unit.portable_kernels_only = kernels == "portable" || is_set;
   if (is_set) unit.kernel_set = kernels;
@@ -81,6 +82,7 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.FailIf(!(unit.depthwise_fraction > 0 && unit.depthwise_fraction <= 1),
                 "has a 'depthwise_fraction' that is not above 0 and at most 1");
   reader.FailIf(unit.port_bytes_per_second < 0, "has a 'port_bytes_per_second' below 0");
+  reader.FailIf(unit.cache_bytes_per_thread < 0, "has 'cache_bytes_per_thread' below 0");
   for (const std::string& op : unit.ops) {
     if (FindOpRow(op.c_str()) == nullptr) {
       reader.Fail(fmt::format("has the unknown op kind '{}' in 'ops'", op));
@@ -100,6 +102,8 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
   reader.Optional("direct", space.direct);
   reader.Optional("stage_constants", space.stage_constants);
   reader.Optional("shared", space.shared);
+  reader.Optional("total_bandwidth_bytes_per_second", space.total_bandwidth_bytes_per_second);
+  reader.Optional("largest_allocation_bytes", space.largest_allocation_bytes);
   reader.Optional("alignment_bytes", space.alignment_bytes);
   reader.FailIf(space.name.empty(), "has an empty 'name'");
   reader.FailIf(space.bytes < 0 || space.reserve_bytes < 0, "has a size below 0");
@@ -109,6 +113,9 @@ void ReadSpace(ObjectReader& reader, MemorySpace& space) {
       fmt::format("has 'reserve_bytes' that leave nothing of its {} 'bytes'", space.bytes));
   reader.FailIf(space.bandwidth_bytes_per_second < 0, "has a 'bandwidth_bytes_per_second' below 0");
   reader.FailIf(space.latency_ns < 0, "has a 'latency_ns' below 0");
+  reader.FailIf(space.total_bandwidth_bytes_per_second < 0,
+                "has a 'total_bandwidth_bytes_per_second' below 0");
+  reader.FailIf(space.largest_allocation_bytes < 0, "has 'largest_allocation_bytes' below 0");
   reader.FailIf(space.spill && space.holds_arena,
                 "has \"spill\": true, but ops run from where the arena is");
   reader.FailIf(space.direct && space.holds_arena,

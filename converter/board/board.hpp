@@ -47,6 +47,9 @@ struct Unit {
   std::string runs_from;
   /// Bandwidth of this unit to `runs_from`; 0: the memory space's bandwidth.
   double port_bytes_per_second = 0;
+  /// Cache that each thread has of its own: an op that touches less takes no part of the bandwidth
+  /// that threads share. 0: none.
+  int64_t cache_bytes_per_thread = 0;
 
   [[nodiscard]] bool IsTransferOnly() const { return kind == "dma"; }
   [[nodiscard]] double op_overhead_us() const {
@@ -73,6 +76,12 @@ struct MemorySpace {
   bool stage_constants = false;
   /// The bandwidth is divided among the units that use it at the same time.
   bool shared = false;
+  /// What all threads and units get together, where one alone gets less; 0: each gets all of the
+  /// bandwidth, whatever the others do.
+  double total_bandwidth_bytes_per_second = 0;
+  /// The most that the device gives in one piece (CL_DEVICE_MAX_MEM_ALLOC_SIZE); 0: no limit. An
+  /// arena that needs more becomes several.
+  int64_t largest_allocation_bytes = 0;
   uint32_t alignment_bytes = 64;
 
   [[nodiscard]] int64_t usable_bytes() const { return bytes - reserve_bytes; }

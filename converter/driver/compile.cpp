@@ -61,13 +61,6 @@ std::optional<std::vector<Index>> ProposeOrder(const MemoryProblem& problem,
   return report.search.order;
 }
 
-/// Returns true if a wanted time is given, is predicted to be met, and with `bytes` the plan fits.
-bool NeedsNoSearch(const CompileOptions& options, const Compiled& compiled, int64_t bytes) {
-  const Picoseconds target = options.order.target();
-  return target > 0 && compiled.time.after > 0 && compiled.time.after <= target &&
-         bytes <= options.board().ArenaSpace()->usable_bytes();
-}
-
 /// Places the ops in the model's order and in the one proposed. A search's order is kept only if
 /// its arena is smaller, because live bytes do not include gaps; ties keep the model's order.
 Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
@@ -81,7 +74,6 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
   report.mode = options.order.mode;
   report.seed = options.order.seed;
   if (options.order.mode == OrderMode::kSource) return {};
-  if (NeedsNoSearch(options, compiled, compiled.arena.bytes)) return {};
   const OrderProblem problem = MakeOrderProblem(graph, compiled.locations);
   const auto proposed = ProposeOrder(problem.problem, options, report);
   if (!proposed) return {};

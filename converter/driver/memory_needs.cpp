@@ -14,7 +14,9 @@ std::map<std::string, int64_t> ArenaBytes(const ArenaPlan& plan, const Board& bo
   std::map<std::string, int64_t> bytes;
   if (plan.arenas.empty()) bytes[own] = plan.bytes;
   for (const PlannedArena& arena : plan.arenas) {
-    bytes[arena.space.empty() ? own : arena.space] += arena.bytes * arena.slots;
+    const int64_t slots = arena.slots;
+    bytes[arena.space.empty() ? own : arena.space] +=
+        slots == 1 ? arena.bytes : slots * PaddedBytes(arena.bytes);
   }
   return bytes;
 }

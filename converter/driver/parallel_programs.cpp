@@ -1,15 +1,26 @@
 #include "converter/driver/parallel_programs.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
-#include "converter/stage/stage_units.hpp"
+#include "converter/driver/parallel_candidates.hpp"
+#include "converter/split/batch_rows.hpp"
+#include "runtime/base/round_up.hpp"
+#include "runtime/format/plan_view.hpp"
 
 namespace tenon::converter {
 namespace {
 
-/// The time to start one op on all threads and to wait for them.
-constexpr double kParallelRegionMicroseconds = 5;
+/// Runs of each replica of a stream that are predicted, to find the time between results.
+constexpr int64_t kRunsOfStream = 4;
+
+/// A program that replicas run, or why there is none.
+template <typename Program>
+struct Made {
+  std::optional<Program> program;
+  std::string why_not;
+};
 
 class Maker {
  public:
@@ -21,25 +32,23 @@ class Maker {
         board_(compile.board()),
         for_throughput_(compile.objective == Objective::kThroughput),
         options_(options),
-        was_split_(!fitted.ops.splits.empty() || !fitted.chains.chains.empty()) {}
+        was_split_(!fitted.ops.splits.empty() || !fitted.chains.chains.empty()),
+        times_(compile) {}
 
   Result<ParallelPrograms> Run() {
+    TENON_RETURN_IF_ERROR(FindRows());
     if (!HasChoice()) return std::move(result_);
-    std::vector<ParallelCandidate> candidates = {Intra()};
-    candidates.push_back(Replicas());
+    std::vector<ParallelCandidate> candidates;
+    for (const ThreadDivision& division : DivisionsOf(options_.threads, MostWorkers())) {
+      TENON_ASSIGN_OR_RETURN(ParallelCandidate candidate, CandidateOf(division));
+      candidates.push_back(std::move(candidate));
+    }
+    if (options_.threads < 2) AddRefused(candidates);
     TENON_ASSIGN_OR_RETURN(ParallelCandidate pipeline, Pipeline());
     candidates.push_back(std::move(pipeline));
-    TENON_ASSIGN_OR_RETURN(ParallelCandidate inter, Inter());
-    candidates.push_back(std::move(inter));
     TENON_ASSIGN_OR_RETURN(result_.report.choice,
                            ChooseParallel(std::move(candidates), for_throughput_, options_.mode));
-    if (result_.report.choice.mode == ParallelMode::kReplicas) {
-      result_.report.replicas = options_.threads;
-    }
-    // "inter" serves single inputs: where it is not chosen it would only make the plan larger.
-    if (result_.report.choice.mode != ParallelMode::kInter) result_.inter.reset();
-    if (result_.inter) result_.report.inter = result_.inter->latency;
-    if (result_.pipeline) result_.report.pipeline = result_.pipeline->report;
+    KeepChosen();
     return std::move(result_);
   }
 
@@ -50,53 +59,180 @@ class Maker {
     return for_throughput_ && std::count_if(board_.units.begin(), board_.units.end(), runs_ops) > 1;
   }
   [[nodiscard]] bool Asked(ParallelMode mode) const { return options_.mode == mode; }
-
-  /// Returns the sequential program with every CPU op divided among all threads.
-  [[nodiscard]] ParallelCandidate Intra() const {
-    ParallelCandidate candidate;
-    candidate.mode = ParallelMode::kIntra;
-    candidate.threads = options_.threads;
-    candidate.latency = compiled_.time.after;
-    candidate.memory_bytes = compiled_.arena.bytes;
+  /// Cores are workers beside those of devices.
+  [[nodiscard]] int MostWorkers() const {
     const Unit* cpu = ComputeUnit(board_);
-    if (cpu != nullptr && options_.threads > 1) {
-      const auto model = MakeCostModel(board_, compile_.profile, &compiled_.locations);
-      const AnalyticCostModel one(board_, 1);
-      const AnalyticCostModel several(board_, options_.threads);
-      const double port = board_.PortBytesPerSecond(*cpu);
-      for (const OpId id : compiled_.arena.steps) {
-        const Op& op = compiled_.graph.op(id);
-        if (UnitFor(board_, op) != cpu) continue;
-        const Picoseconds alone = model->TimeOf(compiled_.graph, op, *cpu).Alone(port);
-        const auto before = static_cast<double>(one.TimeOf(compiled_.graph, op, *cpu).Alone(port));
-        const auto after =
-            static_cast<double>(several.TimeOf(compiled_.graph, op, *cpu).Alone(port));
-        if (before <= 0) continue;
-        const auto shared = static_cast<Picoseconds>(static_cast<double>(alone) * after / before) +
-                            TimeAtRate(kParallelRegionMicroseconds, 1e6);
-        candidate.latency -= std::max<Picoseconds>(alone - shared, 0);
+    const auto others =
+        std::count_if(board_.units.begin(), board_.units.end(),
+                      [&](const Unit& unit) { return &unit != cpu && !unit.IsTransferOnly(); });
+    return static_cast<int>(kMaxWorkers) - static_cast<int>(others);
+  }
+
+  /// Finds the rows that one call hands in, and how often that runs the model.
+  Status FindRows() {
+    batch_ = FindBatchRows(graph_);
+    result_.report.why_whole_batch = batch_.why_whole;
+    rows_ = batch_.rows;
+    if (options_.rows_per_call > 0 && options_.rows_per_call != batch_.rows) {
+      if (batch_.rows != 1) {
+        return UsageError("{} rows per call: {}", options_.rows_per_call,
+                          batch_.rows == 0 ? batch_.why_whole
+                                           : fmt::format("the model has a batch of {} rows: give "
+                                                         "another with --batch or --shape",
+                                                         batch_.rows));
       }
+      rows_ = options_.rows_per_call;
+      result_.report.why_whole_batch.clear();
     }
-    candidate.latency = std::max<Picoseconds>(candidate.latency, 0);
-    candidate.period = candidate.latency;
+    result_.report.rows_per_call = rows_;
+    runs_ = batch_.rows > 0 ? rows_ / batch_.rows : 1;
+    return {};
+  }
+
+  /// Whether replicas take parts of the graph's own batch.
+  [[nodiscard]] bool DividesBatch(const ThreadDivision& division) const {
+    return division.replicas > 1 && !for_throughput_ && batch_.rows > 1;
+  }
+  [[nodiscard]] int32_t ShardRows(const ThreadDivision& division) const {
+    return DividesBatch(division) ? CeilDiv(batch_.rows, division.replicas) : batch_.rows;
+  }
+
+  Result<ParallelCandidate> CandidateOf(const ThreadDivision& division) {
+    ParallelCandidate candidate;
+    candidate.mode = division.mode;
+    candidate.threads = options_.threads;
+    candidate.replicas = division.replicas;
+    candidate.workers = division.workers;
+    candidate.threads_per_op = division.threads_per_op;
+    candidate.why_not = WhyNot(division);
+    if (!candidate.why_not.empty()) return candidate;
+    if (division.replicas > 1 && !for_throughput_ && rows_ > 1) {
+      candidate.shard_rows = ShardRows(division);
+    }
+    if (RunsBetweenOps(division.mode)) {
+      TENON_RETURN_IF_ERROR(PredictInter(division, candidate));
+    } else {
+      TENON_RETURN_IF_ERROR(PredictCompiled(division, candidate));
+    }
+    const int64_t usable = board_.ArenaSpace()->usable_bytes();
+    if (candidate.why_not.empty() && candidate.memory_bytes > usable) {
+      candidate.why_not = fmt::format("it needs {} bytes of '{}', {} are available",
+                                      candidate.memory_bytes, board_.ArenaSpace()->name, usable);
+    }
     return candidate;
   }
 
-  /// Each replica runs the sequential program on one thread; devices serve replicas in turn.
-  [[nodiscard]] ParallelCandidate Replicas() const {
-    ParallelCandidate candidate;
-    candidate.mode = ParallelMode::kReplicas;
-    candidate.threads = options_.threads;
-    if (options_.threads < 2) candidate.why_not = "it takes several threads";
-    candidate.latency = compiled_.time.after;
-    const Unit* cpu = ComputeUnit(board_);
-    candidate.period = candidate.latency / options_.threads;
-    for (const UnitTime& unit : compiled_.time.units) {
-      const bool is_cpu = cpu != nullptr && unit.unit == cpu->name;
-      candidate.period = std::max(candidate.period, unit.after / (is_cpu ? options_.threads : 1));
+  [[nodiscard]] std::string WhyNot(const ThreadDivision& division) const {
+    const bool between = RunsBetweenOps(division.mode);
+    if (between && for_throughput_ && !Asked(division.mode)) return "it serves single inputs";
+    if (DividesBatch(division) && !batch_.apart) return batch_.why_whole;
+    if (was_split_ && (between || DividesBatch(division))) {
+      return "ops were split to fit the board's memory";
     }
-    candidate.memory_bytes = options_.threads * compiled_.arena.bytes;
-    return candidate;
+    return "";
+  }
+
+  /// Sets what depends on how long `runs` runs by all replicas take. `time(runs)`: that.
+  template <typename Time>
+  Status SetTimes(const ThreadDivision& division, const Time& time, ParallelCandidate& candidate) {
+    const int64_t replicas = division.replicas;
+    const int64_t shards = DividesBatch(division)
+                               ? CeilDiv(int64_t{batch_.rows}, int64_t{ShardRows(division)})
+                               : runs_;
+    TENON_ASSIGN_OR_RETURN(candidate.latency, time(shards));
+    candidate.period = candidate.latency;
+    if (replicas == 1 || (rows_ > 1 && !for_throughput_)) return {};
+    TENON_ASSIGN_OR_RETURN(const Picoseconds many, time(kRunsOfStream * replicas));
+    candidate.period = many / (kRunsOfStream * replicas);
+    return {};
+  }
+
+  Status PredictCompiled(const ThreadDivision& division, ParallelCandidate& candidate) {
+    const Compiled* program = &compiled_;
+    if (DividesBatch(division)) {
+      TENON_ASSIGN_OR_RETURN(const Made<Compiled>* made, ShardsOf(ShardRows(division)));
+      candidate.why_not = made->why_not;
+      if (!made->program) return {};
+      program = &*made->program;
+    }
+    candidate.memory_bytes = division.replicas * program->arena.bytes;
+    return SetTimes(
+        division,
+        [&](int64_t runs) {
+          return times_.OfCompiled(*program, division.threads_per_op, division.replicas, runs);
+        },
+        candidate);
+  }
+
+  Status PredictInter(const ThreadDivision& division, ParallelCandidate& candidate) {
+    TENON_ASSIGN_OR_RETURN(const Made<InterOpProgram>* made,
+                           InterOf(ShardRows(division), division.workers));
+    candidate.why_not = made->why_not;
+    if (!made->program) return {};
+    candidate.workers = static_cast<int>(made->program->worker_names.size());
+    candidate.memory_bytes = division.replicas * made->program->program.arena.bytes;
+    return SetTimes(
+        division,
+        [&](int64_t runs) {
+          return times_.OfInter(*made->program, division.threads_per_op, division.replicas, runs);
+        },
+        candidate);
+  }
+
+  /// Returns the graph for that many rows.
+  [[nodiscard]] Result<Graph> GraphOf(int32_t rows) const {
+    if (rows == batch_.rows) return graph_;
+    return WithRows(graph_, batch_, rows);
+  }
+
+  Result<const Made<Compiled>*> ShardsOf(int32_t rows) {
+    const auto [place, is_new] = shards_.try_emplace(rows);
+    if (!is_new) return &place->second;
+    TENON_ASSIGN_OR_RETURN(Graph graph, GraphOf(rows));
+    CompileOptions options = compile_;
+    options.progress = nullptr;
+    auto compiled = Compile(std::move(graph), options);
+    TENON_RETURN_IF_ERROR(Keep(std::move(compiled), place->second));
+    return &place->second;
+  }
+
+  Result<const Made<InterOpProgram>*> InterOf(int32_t rows, int workers) {
+    const auto [place, is_new] = inter_.try_emplace({rows, workers});
+    Made<InterOpProgram>& made = place->second;
+    if (!is_new) return &made;
+    ScheduleOptions schedule;
+    schedule.aggregate = compile_.aggregate;
+    schedule.search.work_budget = compile_.order.budget;
+    schedule.search.seed = compile_.order.seed;
+    schedule.arena = compile_.arena;
+    TENON_ASSIGN_OR_RETURN(const Graph graph, GraphOf(rows));
+    TENON_RETURN_IF_ERROR(Keep(BuildInterOp(graph, compile_, workers, schedule), made));
+    if (made.program && made.program->worker_names.size() < 2) {
+      made.why_not = "no two ops can run beside each other for long enough";
+      made.program.reset();
+    }
+    return &made;
+  }
+
+  /// Where a program cannot be made for this board, that is a reason and no error.
+  template <typename Program>
+  static Status Keep(Result<Program> built, Made<Program>& made) {
+    if (built.ok()) {
+      made.program = std::move(*built);
+      return {};
+    }
+    const ErrorKind kind = built.error().kind;
+    if (kind != ErrorKind::kUsage && kind != ErrorKind::kDoesNotFit) return built.error();
+    made.why_not = built.error().message;
+    return {};
+  }
+
+  void AddRefused(std::vector<ParallelCandidate>& candidates) const {
+    for (const ParallelMode mode : {ParallelMode::kInter, ParallelMode::kReplicas}) {
+      candidates.emplace_back();
+      candidates.back().mode = mode;
+      candidates.back().why_not = "it takes several threads";
+    }
   }
 
   Result<ParallelCandidate> Pipeline() {
@@ -131,44 +267,33 @@ class Maker {
       candidate.latency = report.latency;
       candidate.period = report.period;
       candidate.memory_bytes = report.memory_bytes;
+      candidate.workers = static_cast<int>(report.stages.size());
       result_.pipeline = std::move(*built);
     }
     return candidate;
   }
 
-  Result<ParallelCandidate> Inter() {
-    ParallelCandidate candidate;
-    candidate.mode = ParallelMode::kInter;
-    candidate.threads = options_.threads;
-    const bool wanted = options_.threads > 1 && !for_throughput_;
-    if (options_.threads < 2) {
-      candidate.why_not = "it takes several threads";
-    } else if (!wanted && !Asked(ParallelMode::kInter)) {
-      candidate.why_not = "it serves single inputs";
-    } else if (was_split_) {
-      candidate.why_not = "ops were split to fit the board's memory";
+  /// Keeps the programs that the chosen mode runs; others would only make the plan larger. A
+  /// pipeline that was made stays: streams may use it whatever serves single inputs.
+  void KeepChosen() {
+    ParallelReport& report = result_.report;
+    const ParallelCandidate& chosen = report.choice.candidates[report.choice.chosen];
+    report.replicas = chosen.replicas;
+    report.threads_per_op = chosen.threads_per_op;
+    const bool divides = chosen.replicas > 1 && !for_throughput_ && batch_.rows > 1;
+    if (divides) report.shard_rows = chosen.shard_rows;
+    const int32_t rows = divides ? chosen.shard_rows : batch_.rows;
+    if (RunsBetweenOps(chosen.mode)) {
+      const int workers = options_.threads / chosen.replicas;
+      std::optional<InterOpProgram>& to = divides ? result_.inter_shards : result_.inter;
+      to = std::move(inter_.at({rows, workers}).program);
+      to->name = divides ? "shards" : "inter";
+      to->mode = divides ? ProgramMode::kReplicas : ProgramMode::kSequential;
+      if (!divides) report.inter = to->latency;
+    } else if (divides) {
+      result_.shards = std::move(shards_.at(rows).program);
     }
-    if (!candidate.why_not.empty()) return candidate;
-    ScheduleOptions schedule;
-    schedule.aggregate = compile_.aggregate;
-    schedule.search.work_budget = compile_.order.budget;
-    schedule.search.seed = compile_.order.seed;
-    schedule.arena = compile_.arena;
-    auto built = BuildInterOp(graph_, compile_, options_.threads, schedule);
-    if (!built.ok()) {
-      const ErrorKind kind = built.error().kind;
-      if (kind != ErrorKind::kUsage && kind != ErrorKind::kDoesNotFit) return built.error();
-      candidate.why_not = built.error().message;
-      return candidate;
-    }
-    if (built->worker_names.size() < 2) {
-      candidate.why_not = "no two ops can run beside each other for long enough";
-      return candidate;
-    }
-    candidate.latency = candidate.period = built->latency;
-    candidate.memory_bytes = built->program.arena.bytes;
-    result_.inter = std::move(*built);
-    return candidate;
+    if (result_.pipeline) report.pipeline = result_.pipeline->report;
   }
 
   const Graph& graph_;
@@ -178,6 +303,12 @@ class Maker {
   bool for_throughput_;
   const ParallelOptions& options_;
   bool was_split_;
+  CallTimes times_;
+  BatchRows batch_;
+  int64_t rows_ = 0;                                               ///< of one call; 0: none
+  int64_t runs_ = 1;                                               ///< of the graph for one call
+  std::map<int32_t, Made<Compiled>> shards_;                       ///< by rows
+  std::map<std::pair<int32_t, int>, Made<InterOpProgram>> inter_;  ///< by rows and workers
   ParallelPrograms result_;
 };
 

@@ -9,6 +9,7 @@
 #include "converter/fold/fold_tensors.hpp"
 #include "converter/ir/locations.hpp"
 #include "converter/ir/text.hpp"
+#include "converter/layout/limit_arenas.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/format/plan_check.hpp"
 
@@ -48,6 +49,20 @@ Status CheckTogether(const std::vector<ProgramToEmit>& programs, const Board& bo
                   shortage->space, board.FindSpace(shortage->space)->usable_bytes());
   error.details.push_back("--parallel=intra leaves out programs for several threads");
   return error;
+}
+
+/// Divides arenas of which the device gives no piece as large.
+Status LimitToPieces(const Board& board, Compiled& compiled, ParallelPrograms& parallel) {
+  const int64_t most = board.ArenaSpace()->largest_allocation_bytes;
+  TENON_RETURN_IF_ERROR(LimitArenas(most, compiled.arena));
+  if (most > 0) compiled.memory.arena_bytes = compiled.arena.bytes;
+  if (parallel.pipeline) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.pipeline->arenas.plan));
+  if (parallel.inter) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.inter->program.arena));
+  if (parallel.shards) TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.shards->arena));
+  if (parallel.inter_shards) {
+    TENON_RETURN_IF_ERROR(LimitArenas(most, parallel.inter_shards->program.arena));
+  }
+  return {};
 }
 
 const VariantChoice* VariantsFor(const ConvertOptions& options) {
@@ -95,6 +110,8 @@ void RecordChoice(const ParallelReport& report,
   };
   record("parallel", ParallelModeName(report.choice.mode));
   if (report.replicas > 1) record("replicas", fmt::format("{}", report.replicas));
+  if (report.threads_per_op > 1) record("threads_per_op", fmt::format("{}", report.threads_per_op));
+  if (report.shard_rows > 0) record("shard_rows", fmt::format("{}", report.shard_rows));
 }
 
 }  // namespace
@@ -164,6 +181,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   Compiled& compiled = fitted.compiled;
   TENON_ASSIGN_OR_RETURN(ParallelPrograms parallel,
                          MakeParallelPrograms(graph, fitted, compile, options.parallel));
+  TENON_RETURN_IF_ERROR(LimitToPieces(options.board, compiled, parallel));
 
   progress("writing", 3);
   EmitOptions emit;
@@ -177,6 +195,12 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   std::vector<ProgramToEmit> programs = {SequentialProgram(compiled, options.board)};
   if (parallel.pipeline) programs.push_back(parallel.pipeline->ToEmit());
   if (parallel.inter) programs.push_back(parallel.inter->ToEmit());
+  if (parallel.shards) {
+    programs.push_back(SequentialProgram(*parallel.shards, options.board));
+    programs.back().name = "shards";
+    programs.back().mode = converter::ProgramMode::kReplicas;
+  }
+  if (parallel.inter_shards) programs.push_back(parallel.inter_shards->ToEmit());
   TENON_RETURN_IF_ERROR(CheckTogether(programs, options.board));
   TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(programs, emit));
   conversion.parallel = parallel.report;

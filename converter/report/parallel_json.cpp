@@ -11,12 +11,16 @@ double PerSecond(Picoseconds period) {
 }
 
 Json CandidateJson(const ParallelCandidate& candidate) {
-  Json json = {{"mode", ParallelModeName(candidate.mode)}};
+  Json json = {{"mode", ParallelModeName(candidate.mode)},
+               {"replicas", candidate.replicas},
+               {"workers", candidate.workers},
+               {"threads_per_op", candidate.threads_per_op}};
   if (!candidate.why_not.empty()) {
     json["why_not"] = candidate.why_not;
     return json;
   }
   json["threads"] = candidate.threads;
+  if (candidate.shard_rows > 0) json["shard_rows"] = candidate.shard_rows;
   json["latency_ms"] = Milliseconds(candidate.latency);
   json["throughput_per_s"] = PerSecond(candidate.period);
   json["arena_bytes"] = candidate.memory_bytes;
@@ -53,9 +57,14 @@ Json ParallelJson(const ParallelReport& report) {
   Json json = {{"mode", ParallelModeName(report.choice.mode)},
                {"reason", report.choice.reason},
                {"replicas", report.replicas},
+               {"threads_per_op", report.threads_per_op},
+               {"rows_per_call", report.rows_per_call},
+               {"shard_rows", report.shard_rows},
+               {"whole_batch", nullptr},
                {"candidates", Json::array()},
                {"pipeline", nullptr},
                {"inter_ms", nullptr}};
+  if (!report.why_whole_batch.empty()) json["whole_batch"] = report.why_whole_batch;
   for (const ParallelCandidate& candidate : report.choice.candidates) {
     json["candidates"].push_back(CandidateJson(candidate));
   }
@@ -65,10 +74,8 @@ Json ParallelJson(const ParallelReport& report) {
 }
 
 double PredictedThroughput(const ParallelReport& report) {
-  for (const ParallelCandidate& candidate : report.choice.candidates) {
-    if (candidate.mode == report.choice.mode) return PerSecond(candidate.period);
-  }
-  return 0;
+  const ParallelChoice& choice = report.choice;
+  return choice.candidates.empty() ? 0 : PerSecond(choice.candidates[choice.chosen].period);
 }
 
 }  // namespace tenon::converter

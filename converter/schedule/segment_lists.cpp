@@ -14,6 +14,8 @@ namespace tenon::converter {
 namespace {
 
 constexpr int64_t kLooksPerUnitOfWork = 20;
+// The search over downsets looks at more in the same time.
+constexpr int64_t kSearchOverImprove = 4;
 
 /// Makes a memory problem of one segment's ops; what is outside of its block does not count.
 MemoryProblem InsideOf(const MemoryProblem& whole, const std::vector<int32_t>& nodes,
@@ -128,13 +130,17 @@ SegmentProposals ProposeSegments(const SegmentGraph& graph, const TimeSearchOpti
   found.fewest_is_exact = early.exact;
   found.fewest_time = std::numeric_limits<Picoseconds>::max();
   const int64_t work = options.work_budget * kLooksPerUnitOfWork;
+  int64_t looks_per_list = 1 + static_cast<int64_t>(problem.size());
+  for (const auto& needs : problem.ops.predecessors) {
+    looks_per_list += static_cast<int64_t>(needs.size());
+  }
   Picoseconds best = found.fewest_time;
   size_t segments = 0;
   for (const Aggregation* aggregation : {&early, &late}) {
     SegmentList list = ListOf(problem, *aggregation);
     OrderByTails(problem, list);
     found.fewest_time = std::min(found.fewest_time, TimesOf(problem, list).makespan);
-    found.tried += ImproveSegments(problem, work, list);
+    found.tried += ImproveSegments(problem, work, list) / looks_per_list;
     const Picoseconds time = TimesOf(problem, list).makespan;
     if (time > best || (time == best && list.size() >= segments)) continue;
     best = time;
@@ -145,7 +151,7 @@ SegmentProposals ProposeSegments(const SegmentGraph& graph, const TimeSearchOpti
   found.search.exact = best <= bound;
   if (best > bound) {
     SegmentSearchOptions search;
-    search.work_budget = work;
+    search.work_budget = work * kSearchOverImprove;
     search.upper = best;
     found.search = SearchSegments(problem, search);
     found.tried += found.search.states;

@@ -7,6 +7,7 @@
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/stage/assign_cores.hpp"
 #include "converter/stage/stage_units.hpp"
+#include "converter/stage/thread_sharing.hpp"
 #include "runtime/format/plan_view.hpp"
 
 namespace tenon::converter {
@@ -85,9 +86,8 @@ std::vector<int32_t> DealOut(const Board& board, const CostModel& model, int32_t
   return unit_of_op;
 }
 
-/// Returns the makespan if every wait for another worker takes as long as waking a thread.
-Result<Picoseconds> LatencyWithWaits(const ScheduledProgram& scheduled, size_t& waits) {
-  SimulatedProgram program = scheduled.program;
+/// Returns the steps if every wait for another worker takes as long as waking a thread.
+SimulatedProgram WithCostOfWaits(SimulatedProgram program, size_t& waits) {
   waits = 0;
   for (SimulatedStep& step : program.steps) {
     const auto crosses = std::count_if(step.waits.begin(), step.waits.end(), [&](int32_t wait) {
@@ -96,15 +96,37 @@ Result<Picoseconds> LatencyWithWaits(const ScheduledProgram& scheduled, size_t& 
     waits += static_cast<size_t>(crosses);
     if (crosses > 0) step.fixed += TimeAtRate(kHandOverMicroseconds, 1e6);
   }
-  TENON_ASSIGN_OR_RETURN(const Simulation simulation, Simulate(program));
-  return simulation.makespan;
+  return program;
+}
+
+/// Fills in what is known of the steps' times.
+Status PredictTimes(const Board& board, const Unit& cpu, const CostModel& model, int32_t cores,
+                    InterOpProgram& result) {
+  result.simulated = WithCostOfWaits(result.program.program, result.waits);
+  TENON_ASSIGN_OR_RETURN(const Simulation simulation, Simulate(result.simulated));
+  result.latency = simulation.makespan;
+  for (const Unit& unit : board.units) result.is_device.push_back(unit.kind != "cpu");
+  const ThreadSharing sharing(board, cpu, cores);
+  for (size_t i = 0; i < result.simulated.steps.size(); ++i) {
+    const Op& op = result.graph.op(result.program.arena.steps[i]);
+    const Unit* unit = UnitFor(board, op);
+    if (unit == nullptr || unit->kind != "cpu") {
+      result.helped.push_back(1);
+      continue;
+    }
+    const Picoseconds alone =
+        model.TimeOf(result.graph, op, *unit).Alone(board.PortBytesPerSecond(*unit));
+    result.helped.push_back(sharing.TimesFaster(result.graph, op, alone));
+  }
+  return {};
 }
 
 }  // namespace
 
 ProgramToEmit InterOpProgram::ToEmit() const {
   ProgramToEmit emitted;
-  emitted.name = "inter";
+  emitted.name = name;
+  emitted.mode = mode;
   emitted.graph = &graph;
   emitted.locations = &locations;
   emitted.arena = &program.arena;
@@ -133,7 +155,7 @@ Result<InterOpProgram> BuildInterOp(const Graph& graph, const ProgramOptions& op
   for (const int32_t unit : result.program.schedule.unit_of_worker) {
     result.worker_names.push_back(board.units[static_cast<size_t>(unit)].name);
   }
-  TENON_ASSIGN_OR_RETURN(result.latency, LatencyWithWaits(result.program, result.waits));
+  TENON_RETURN_IF_ERROR(PredictTimes(options.board(), *cpu, *model, cores, result));
   return result;
 }
 

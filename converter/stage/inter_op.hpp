@@ -16,11 +16,17 @@ struct InterOpProgram {
   Locations locations;
   ScheduledProgram program;
   std::vector<std::string> worker_names;
-  Picoseconds latency = 0;  ///< simulated, including the cost of waits between threads
-  size_t waits = 0;         ///< waits of one worker for another, per inference
+  Picoseconds latency = 0;      ///< simulated, including the cost of waits between threads
+  size_t waits = 0;             ///< waits of one worker for another, per inference
+  SimulatedProgram simulated;   ///< the steps, with that cost
+  std::vector<bool> is_device;  ///< by unit of `simulated`: no core
+  /// By step: how many times as fast all cores do it together, see WithIdleHelp.
+  std::vector<double> helped;
 
-  /// Returns a view that borrows from this object. The program is called "inter" and is of mode
-  /// sequential.
+  std::string name = "inter";  ///< and mode, in the plan
+  ProgramMode mode = ProgramMode::kSequential;
+
+  /// Returns a view that borrows from this object.
   [[nodiscard]] ProgramToEmit ToEmit() const;
 };
 

@@ -32,6 +32,7 @@ struct ProgramOptions {
 struct ParallelOptions {
   ParallelMode mode = ParallelMode::kAuto;
   int threads = 1;            ///< CPU threads that a run may use in total
+  int64_t rows_per_call = 0;  ///< of a model of one row; 0: the model's own first dimension
   int32_t channel_depth = 0;  ///< slots of a pipeline's channels; 0: chosen from the stages' times
   int32_t most_stages = 8;    ///< of a pipeline
 };

@@ -42,7 +42,7 @@ void PassNoticeOn(void* context, const Status& reason) {
 }
 
 Status OpenStream(const tenon_plan* plan, const tenon_stream_options& given, tenon_stream* stream) {
-  TENON_ENSURE(static_cast<unsigned>(given.mode) <= TENON_STREAM_INTER, kInvalidArgument,
+  TENON_ENSURE(static_cast<unsigned>(given.mode) <= TENON_STREAM_INTER_INTRA, kInvalidArgument,
                "there is no stream mode {0}", static_cast<int64_t>(given.mode));
   tenon::PlanStreamOptions options = OptionsFrom(given);
   stream->plan = plan;
@@ -139,6 +139,15 @@ tenon_status tenon_stream_wait(tenon_stream* stream, uint64_t ticket, uint64_t t
   tenon::StreamOutcome outcome;
   const Status status =
       stream->stream.stream().Wait(ticket, tenon::DeadlineAfter(timeout_ns), &outcome);
+  return status.ok() ? ReportOutcome(outcome, error) : Report(status, error);
+}
+
+tenon_status tenon_stream_run_batch(tenon_stream* stream, size_t rows, const void* const* inputs,
+                                    void* const* outputs, tenon_error* error) {
+  if (stream == nullptr) return Report(NullArgument("stream"), error);
+  Status status = CheckAddresses(stream->plan->loaded.program(), inputs, outputs);
+  tenon::StreamOutcome outcome;
+  if (status.ok()) status = stream->stream.batch().Run(rows, inputs, outputs, &outcome);
   return status.ok() ? ReportOutcome(outcome, error) : Report(status, error);
 }
 

@@ -67,6 +67,9 @@ void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request)
   record("aggregate", options.aggregate);
   record("parallel", request.parallel.mode);
   record("threads", std::to_string(request.parallel.threads));
+  if (request.parallel.rows_per_call > 0) {
+    record("rows_per_call", std::to_string(request.parallel.rows_per_call));
+  }
   record("channels", options.channels);
 }
 
@@ -126,9 +129,11 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
       ->group(kGroup);
   command
       .add_option("--parallel", request.parallel.mode,
-                  "Use several threads and devices inside an op, between ops, between inferences "
-                  "or in a pipeline: the predicted best, or the one named")
-      ->check(CLI::IsMember({"auto", "intra", "inter", "replicas", "pipeline"}))
+                  "Use several threads and devices inside an op, between ops, by replicas (of "
+                  "inferences, or of parts of a batch), by several of these, or in a pipeline: the "
+                  "predicted best, or the one named")
+      ->check(CLI::IsMember({"auto", "intra", "inter", "inter+intra", "replicas", "replicas+intra",
+                             "replicas+inter", "replicas+inter+intra", "pipeline"}))
       ->capture_default_str()
       ->group(kGroup);
   command
@@ -136,6 +141,11 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
                   "CPU threads that runs of the plan may use in all")
       ->check(AtLeast(1))
       ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--rows-per-call", request.parallel.rows_per_call,
+                  "Rows of a batch that one call hands in, for a model whose own batch is one row")
+      ->check(AtLeast(1))
       ->group(kGroup);
   command
       .add_option("--channels", options.channels,

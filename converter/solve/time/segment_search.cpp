@@ -12,6 +12,8 @@ namespace {
 
 constexpr uint32_t kNoParent = UINT32_MAX;
 constexpr int32_t kNoUnit = -1;
+constexpr size_t kLooksPerState = 48;  // making one costs as much
+constexpr size_t kMostCompared = 16;
 
 /// The end of an op that another unit still waits for.
 struct OpenEnd {
@@ -105,9 +107,10 @@ class Search {
 
   /// Returns how many states may be kept, so that the work lasts to the end.
   [[nodiscard]] size_t Width(size_t size) const {
-    constexpr int64_t kLooksPerState = 64;
     const auto left = static_cast<int64_t>(problem_.size() - size);
-    const int64_t each = kLooksPerState + static_cast<int64_t>(words_);
+    // What a state has cost so far; at first, a guess.
+    const int64_t each =
+        expanded_ > 0 ? work_ / expanded_ + 1 : static_cast<int64_t>(kLooksPerState) * 4;
     const int64_t affordable = (options_.work_budget - work_) / (left * each);
     return static_cast<size_t>(
         std::clamp<int64_t>(affordable, 1, static_cast<int64_t>(options_.most_states)));
@@ -116,6 +119,7 @@ class Search {
   std::vector<State> Next(const std::vector<State>& level, size_t width) {
     std::vector<State> next;
     std::unordered_map<uint64_t, std::vector<size_t>> known;
+    expanded_ += static_cast<int64_t>(level.size());
     for (const State& state : level) {
       if (memory_) memory_->Load(state.done.data());
       for (const int32_t op : state.ready) {
@@ -149,21 +153,24 @@ class Search {
   void Add(const State& from, int32_t op, bool begins, std::vector<State>& next,
            std::unordered_map<uint64_t, std::vector<size_t>>& known) {
     State state = from;
-    work_ += static_cast<int64_t>(8 + words_ + state.ends.size() + state.ready.size());
+    work_ += static_cast<int64_t>(kLooksPerState + words_ + state.ends.size() + state.ready.size());
     Append(op, begins, state);
     MarkDone(op, state);
     state.bound = BoundOf(state);
     if (state.bound >= upper_) return;
     std::vector<size_t>& same = known[KeyOf(state)];
-    for (const size_t other : same) {
-      if (IsNowhereLater(next[other], state)) return;
+    // Not all are compared, as a few of the last ones find most of what is superfluous.
+    const size_t first = same.size() - std::min(same.size(), kMostCompared);
+    work_ += static_cast<int64_t>((same.size() - first) * (2 + words_ + state.ends.size()));
+    for (size_t i = first; i < same.size(); ++i) {
+      if (IsNowhereLater(next[same[i]], state)) return;
     }
     state.record = static_cast<uint32_t>(records_.size());
     records_.push_back({from.record, op, begins});
     for (const Picoseconds free : state.free) state.sum_of_free += free;
-    for (const size_t other : same) {
-      if (!IsNowhereLater(state, next[other])) continue;
-      next[other] = std::move(state);
+    for (size_t i = first; i < same.size(); ++i) {
+      if (!IsNowhereLater(state, next[same[i]])) continue;
+      next[same[i]] = std::move(state);
       return;
     }
     same.push_back(next.size());
@@ -305,6 +312,7 @@ class Search {
   std::vector<Record> records_;
   Picoseconds dropped_ = INT64_MAX;  ///< the least bound of what a beam has left out
   int64_t work_ = 0;
+  int64_t expanded_ = 0;  ///< states whose successors have been made
 };
 
 }  // namespace

@@ -60,7 +60,9 @@ Status OpenPipelineLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<L
 
 /// A thread per worker of the program, each going on as far as its waits allow. What they leave
 /// open does not show in results: the plan check has proven that steps which may run at once share
-/// no byte that one of them writes.
-Status OpenTeamLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane);
+/// no byte that one of them writes. With `idle_help` threads that wait take pieces of the others'
+/// ops, and the plan's own threads are not used.
+Status OpenTeamLane(const LoadedPlan& plan, bool is_first, bool idle_help,
+                    std::unique_ptr<Lane>* lane);
 
 }  // namespace tenon

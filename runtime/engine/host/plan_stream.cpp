@@ -18,12 +18,13 @@ Status CheckMode(const ProgramView& program, StreamMode mode) {
                   "plan's program of that mode")
         .About(program.name());
   }
-  if (mode == StreamMode::kInter && is_pipeline) {
+  const bool by_worker = mode == StreamMode::kInter || mode == StreamMode::kInterIntra;
+  if (by_worker && is_pipeline) {
     return Status(StatusCode::kFailedPrecondition,
                   "program '{s}' is a pipeline: its stages have no waits to run one input by")
         .About(program.name());
   }
-  if (mode == StreamMode::kInter && program.worker_count() < 2) {
+  if (by_worker && program.worker_count() < 2) {
     return Status(StatusCode::kFailedPrecondition,
                   "program '{s}' has one worker, so nothing can run beside it: convert with "
                   "--parallel=inter")
@@ -35,7 +36,9 @@ Status CheckMode(const ProgramView& program, StreamMode mode) {
 Status OpenLane(const LoadedPlan& plan, StreamMode mode, bool is_first,
                 std::unique_ptr<Lane>* lane) {
   if (mode == StreamMode::kPipeline) return OpenPipelineLane(plan, is_first, lane);
-  if (mode == StreamMode::kInter) return OpenTeamLane(plan, is_first, lane);
+  if (mode == StreamMode::kInter) return OpenTeamLane(plan, is_first, /*idle_help=*/false, lane);
+  if (mode == StreamMode::kInterIntra)
+    return OpenTeamLane(plan, is_first, /*idle_help=*/true, lane);
   return OpenSequentialLane(plan, is_first, lane);
 }
 
@@ -62,7 +65,8 @@ Status PlanStream::Open(const LoadedPlan& plan, const PlanStreamOptions& options
   shape.outputs = program.output_count();
   shape.queue = options.queue;
   shape.results = options.results;
-  return stream_.Open(shape, this);
+  TENON_RETURN_IF_ERROR(stream_.Open(shape, this));
+  return batch_.Open(plan, &stream_);
 }
 
 Status PlanStream::OpenLanes(const LoadedPlan& plan, const PlanStreamOptions& options) {
@@ -123,7 +127,8 @@ size_t PlanStream::ArenaBytes() const {
 }
 
 size_t PlanStream::OtherBytes() const {
-  size_t bytes = sizeof *this + edge_count_ * sizeof(StreamEdge) + stream_.HeldBytes();
+  size_t bytes =
+      sizeof *this + edge_count_ * sizeof(StreamEdge) + stream_.HeldBytes() + batch_.HeldBytes();
   for (size_t i = 0; i < lane_count_; ++i) bytes += lanes_[i]->OtherBytes();
   return bytes;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/engine/host/batch_run.hpp"
 #include "runtime/engine/host/input_stream.hpp"
 #include "runtime/engine/host/lane.hpp"
 #include "runtime/engine/loaded_plan.hpp"
@@ -18,6 +19,7 @@ enum class StreamMode : uint8_t {
   kSequential = 0,  ///< one thread does it all
   kPipeline = 1,    ///< a thread per stage; programs of mode `pipeline`
   kInter = 2,       ///< a thread per worker; other programs with several workers
+  kInterIntra = 3,  ///< the same, and threads that wait share the ops of others
 };
 
 struct PlanStreamOptions {
@@ -47,6 +49,7 @@ class PlanStream final : private StageWork {
 
   [[nodiscard]] InputStream& stream() { return stream_; }
   [[nodiscard]] const InputStream& stream() const { return stream_; }
+  [[nodiscard]] BatchRun& batch() { return batch_; }
   [[nodiscard]] size_t replicas() const { return lane_count_; }
   [[nodiscard]] size_t stages() const { return lanes_[0]->stages(); }
   /// Rings per replica; none unless in a pipeline.
@@ -68,6 +71,7 @@ class PlanStream final : private StageWork {
   size_t edge_count_ = 0;
   size_t channel_count_ = 0;
   uint64_t device_timeout_ = kNoDeadline;
+  BatchRun batch_;
   InputStream stream_;  // ends before what it runs
 };
 

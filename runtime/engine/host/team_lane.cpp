@@ -9,9 +9,9 @@ namespace {
 
 class TeamLane final : public Lane {
  public:
-  Status Open(const LoadedPlan& plan, bool is_first) {
-    TENON_RETURN_IF_ERROR(workers_.Open(plan, /*own_addresses=*/false, is_first));
-    return team_.Open(plan, &workers_);
+  Status Open(const LoadedPlan& plan, bool is_first, bool idle_help) {
+    TENON_RETURN_IF_ERROR(workers_.Open(plan, /*own_addresses=*/false, is_first, !idle_help));
+    return team_.Open(plan, &workers_, idle_help);
   }
 
   Status Run(size_t, uint64_t, const StreamRequest& request, const RunOptions& options) override {
@@ -30,10 +30,11 @@ class TeamLane final : public Lane {
 
 }  // namespace
 
-Status OpenTeamLane(const LoadedPlan& plan, bool is_first, std::unique_ptr<Lane>* lane) {
+Status OpenTeamLane(const LoadedPlan& plan, bool is_first, bool idle_help,
+                    std::unique_ptr<Lane>* lane) {
   std::unique_ptr<TeamLane> made(new (std::nothrow) TeamLane());
   TENON_ENSURE(made != nullptr, kOutOfMemory, "no memory for a team");
-  TENON_RETURN_IF_ERROR(made->Open(plan, is_first));
+  TENON_RETURN_IF_ERROR(made->Open(plan, is_first, idle_help));
   *lane = std::move(made);
   return OkStatus();
 }

@@ -23,7 +23,8 @@ WorkerSet::~WorkerSet() {
   }
 }
 
-Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses, bool is_first) {
+Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses, bool is_first,
+                       bool kernel_threads) {
   TENON_RETURN_IF_ERROR(arenas_.Allocate(plan));
   const size_t count = plan.program().worker_count();
   workers_.reset(new (std::nothrow) Worker[count]());
@@ -41,7 +42,8 @@ Status WorkerSet::Open(const LoadedPlan& plan, bool own_addresses, bool is_first
     const Addresses& addresses = own_addresses ? worker.addresses : workers_[0].addresses;
     worker.is_open = true;  // Close is due even where Open fails
     TENON_RETURN_IF_ERROR(worker.run.Open(plan, i, addresses, worker.state.bytes()));
-    if (plan.threads() > 1 && (i > 0 || !is_first)) worker.kernel_threads.Make(plan);
+    const bool has_own = kernel_threads && plan.threads() > 1 && (i > 0 || !is_first);
+    if (has_own) worker.kernel_threads.Make(plan);
     worker.run.SetRunners(worker.kernel_threads.runners());
   }
   return OkStatus();

@@ -22,8 +22,10 @@ class WorkerSet {
 
   /// `plan` is borrowed. With `own_addresses` each worker has its own (stages work on different
   /// inputs), otherwise all have worker 0's. With `is_first` worker 0 uses the plan's threads for
-  /// kernels; all others have their own. Errors: WorkerRun::Open's, kOutOfMemory.
-  Status Open(const LoadedPlan& plan, bool own_addresses, bool is_first);
+  /// kernels; all others have their own. Without `kernel_threads` none has any. Errors:
+  /// WorkerRun::Open's, kOutOfMemory.
+  Status Open(const LoadedPlan& plan, bool own_addresses, bool is_first,
+              bool kernel_threads = true);
 
   [[nodiscard]] size_t count() const { return count_; }
   [[nodiscard]] WorkerRun& run(size_t worker) { return workers_[worker].run; }

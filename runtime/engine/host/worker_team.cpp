@@ -12,17 +12,23 @@ constexpr int kSpinsPerLook = 64;
 
 }  // namespace
 
-Status WorkerTeam::Open(const LoadedPlan& plan, WorkerSet* workers) {
+Status WorkerTeam::Open(const LoadedPlan& plan, WorkerSet* workers, bool idle_help) {
   plan_ = &plan;
   workers_ = workers;
-  members_.reset(new (std::nothrow) Member[workers->count()]());
+  has_help_ = idle_help;
+  const auto threads = static_cast<size_t>(plan.threads());
+  const size_t helpers = idle_help && threads > workers->count() ? threads - workers->count() : 0;
+  const size_t members = workers->count() + helpers;
+  members_.reset(new (std::nothrow) Member[members]());
   TENON_ENSURE(members_ != nullptr, kOutOfMemory, "no memory for a team of {0}",
-               static_cast<int64_t>(workers->count()));
-  for (; count_ < workers->count(); ++count_) {
-    Member& member = members_[count_];
+               static_cast<int64_t>(members));
+  count_ = workers->count();
+  if (idle_help) ShareOps(members);
+  for (; started_ < members; ++started_) {
+    Member& member = members_[started_];
     member.team = this;
-    member.worker = count_;
-    if (count_ == 0) continue;
+    member.worker = started_;
+    if (started_ == 0) continue;
     TENON_RETURN_IF_ERROR(member.thread.Start(
         [](void* context) {
           auto* self = static_cast<Member*>(context);
@@ -33,11 +39,21 @@ Status WorkerTeam::Open(const LoadedPlan& plan, WorkerSet* workers) {
   return OkStatus();
 }
 
+void WorkerTeam::ShareOps(size_t threads) {
+  const ParallelRunner runner = help_.Runner(
+      threads, [](void* team) { static_cast<WorkerTeam*>(team)->Wake(); }, this);
+  for (size_t i = 0; i <= kMaxBackends; ++i) {
+    const Backend* backend = plan_->backend(i);
+    if (backend != nullptr && backend->make_runner != nullptr) runners_[i] = runner;
+  }
+  for (size_t i = 0; i < workers_->count(); ++i) workers_->run(i).SetRunners(runners_);
+}
+
 void WorkerTeam::Close() {
   is_stopping_ = true;
   Wake();
-  for (size_t i = 1; i < count_; ++i) members_[i].thread.Join();
-  count_ = 0;
+  for (size_t i = 1; i < started_; ++i) members_[i].thread.Join();
+  count_ = started_ = 0;
 }
 
 Status WorkerTeam::Run(const RunOptions& options) {
@@ -48,14 +64,23 @@ Status WorkerTeam::Run(const RunOptions& options) {
   ++round_;
   Wake();
   Execute(members_[0]);
-  Await([this] { return busy_ == 0; });
+  AwaitOrHelp([this] { return busy_ == 0; });
   for (size_t i = 0; i < count_; ++i) TENON_RETURN_IF_ERROR(members_[i].status);
   return OkStatus();
 }
 
+void WorkerTeam::HelperLoop() {
+  for (;;) {
+    Await([this] { return help_.HasWork() || is_stopping_; });
+    if (is_stopping_) return;
+    help_.Help();
+  }
+}
+
 void WorkerTeam::MemberLoop(Member& member) {
+  if (member.worker >= count_) return HelperLoop();
   for (uint64_t round = 1;; ++round) {
-    Await([&] { return round_ >= round || is_stopping_; });
+    AwaitOrHelp([&] { return round_ >= round || is_stopping_; });
     if (is_stopping_) return;
     Execute(member);
     --busy_;
@@ -81,7 +106,7 @@ Status WorkerTeam::ExecuteSteps(Member& member) {
     if (!AreWaitsMet(member, step)) {
       // Others may wait for what this worker's device does before they can meet this wait.
       TENON_RETURN_IF_ERROR(TellWhatIsDone(member));
-      Await([&] { return AreWaitsMet(member, step) || has_failed_; });
+      AwaitOrHelp([&] { return AreWaitsMet(member, step) || has_failed_; });
     }
     if (has_failed_) return OkStatus();
     TENON_RETURN_IF_ERROR(run.StartPiece());
@@ -114,6 +139,16 @@ bool WorkerTeam::AreWaitsMet(const Member& member, size_t step) const {
     if (members_[wait.worker].done <= wait.step) return false;
   }
   return true;
+}
+
+template <typename Condition>
+void WorkerTeam::AwaitOrHelp(const Condition& condition) {
+  if (!has_help_) return Await(condition);
+  for (;;) {
+    Await([&] { return condition() || help_.HasWork(); });
+    if (condition()) return;
+    help_.Help();
+  }
 }
 
 template <typename Condition>

@@ -128,8 +128,11 @@ struct ConvertRequest {
   Mapping mapping;
 
   struct Parallel {
-    std::string mode = "auto";  ///< or "intra", "inter", "replicas", "pipeline"
-    int threads = 1;            ///< of the CPU, that runs of the plan may use in all
+    /// Or "pipeline", or "intra", "inter" and "replicas", alone or joined by '+'.
+    std::string mode = "auto";
+    int threads = 1;  ///< of the CPU, that runs of the plan may use in all
+    /// Rows of a batch that one call hands in, for a model of one row; 0: the model's own batch.
+    int64_t rows_per_call = 0;
     int32_t channel_depth = 0;  ///< buffers between a pipeline's stages; 0: from their times
   };
   Parallel parallel;

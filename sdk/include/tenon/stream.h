@@ -15,14 +15,17 @@ extern "C" {
 typedef struct tenon_stream tenon_stream;
 
 typedef enum tenon_stream_mode {
-  TENON_STREAM_SEQUENTIAL = 0, /* one thread, one input at a time */
-  TENON_STREAM_PIPELINE = 1,   /* a thread per stage, the stages on successive inputs, in order */
-  TENON_STREAM_INTER = 2       /* one input at a time, a thread per worker of the plan */
+  TENON_STREAM_SEQUENTIAL = 0,  /* one thread, one input at a time */
+  TENON_STREAM_PIPELINE = 1,    /* a thread per stage, the stages on successive inputs, in order */
+  TENON_STREAM_INTER = 2,       /* one input at a time, a thread per worker of the plan */
+  TENON_STREAM_INTER_INTRA = 3, /* the same, and threads that wait share the ops of the others */
+  TENON_STREAM_MODE_LARGEST_ = 0x7FFFFFFF /* no mode: any int fits, so wrong ones can be refused */
 } tenon_stream_mode;
 
 /* All zero: one replica, sequential. A stream has its replicas times stages (pipeline) or workers
- * (inter) threads; each of them shares ops between as many threads as tenon_plan_open was given. So
- * to stay within a budget, open the plan with the budget divided by the stream's threads. */
+ * (inter) threads; each of them shares ops between as many threads as tenon_plan_open was given,
+ * except in mode inter-intra, where the workers' threads are all there is. So to stay within a
+ * budget, open the plan with the budget divided by the stream's threads. */
 typedef struct tenon_stream_options {
   tenon_stream_mode mode;
   size_t replicas;    /* 0: 1 */
@@ -69,6 +72,21 @@ TENON_API TENON_NODISCARD tenon_status tenon_stream_submit(tenon_stream* stream,
  * waited for in any order; one replica completes them in the order in which it got them. */
 TENON_API TENON_NODISCARD tenon_status tenon_stream_wait(tenon_stream* stream, uint64_t ticket,
                                                          uint64_t timeout_ns, tenon_error* error);
+
+/* [host] Runs a batch that is given in one call: `rows` rows of every input along its first
+ * dimension, which replicas work on side by side, a shard at a time, and whose results land in the
+ * same rows of the outputs. `inputs` and `outputs` are as in submit, but each has `rows` rows where
+ * the plan's port has as many as a shard. Returns when all rows are over; the error is that of the
+ * first rows that failed. One batch of a stream runs at a time; others wait.
+ *
+ * A program whose ports have one row takes any number. So does the program `shards`
+ * (--parallel=replicas), whose rows the converter has proven to be apart: rows that are left over
+ * when shards have been dealt are no problem. Any other program takes as many rows as its ports
+ * have; TENON_FAILED_PRECONDITION says so. */
+TENON_API TENON_NODISCARD tenon_status tenon_stream_run_batch(tenon_stream* stream, size_t rows,
+                                                              const void* const* inputs,
+                                                              void* const* outputs,
+                                                              tenon_error* error);
 
 typedef struct tenon_stream_stats {
   size_t replicas;

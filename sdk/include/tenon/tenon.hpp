@@ -257,6 +257,15 @@ class Stream {
     return Error{status, error.message};
   }
 
+  /// Runs a batch of rows that is given in one call; see tenon.h. None, or what went wrong.
+  [[nodiscard]] std::optional<Error> RunBatch(size_t rows, const void* const* inputs,
+                                              void* const* outputs) {
+    tenon_error error;
+    const tenon_status status = tenon_stream_run_batch(handle_, rows, inputs, outputs, &error);
+    if (status == TENON_OK) return std::nullopt;
+    return Error{status, error.message};
+  }
+
   [[nodiscard]] tenon_stream_stats Stats() const {
     tenon_stream_stats stats{};
     if (tenon_stream_get_stats(handle_, &stats) != TENON_OK) stats = {};

@@ -107,6 +107,138 @@ TEST_CASE("ConvertGraph: replicas are recorded with their number") {
   CHECK(OptionOf(conversion, "replicas") == "3");
 }
 
+/// A batch of 8 through a product and a softmax: each row by itself.
+constexpr const char* kBatch = R"(graph g
+input %x: f32[8,64]
+const %w: f32[64,32] = random(1)
+%p = matmul(%x, %w) "product"
+%y = softmax(%p) {axis=1} "softmax"
+output %y
+)";
+
+/// The same batch, of which the mean over all rows is taken away.
+constexpr const char* kWholeBatch = R"(graph g
+input %x: f32[8,64]
+%m = reduce(%x) {function=mean, axes_mask=1, keep_dims=1} "mean"
+%y = binary(%x, %m) {function=sub} "centred"
+output %y
+)";
+
+ConvertOptions OnSlowThreads(int threads) {
+  ConvertOptions options = test::OptionsFor();
+  options.board.units[0].multiply_accumulates_per_second = {{"f32", 1e6}};
+  options.board.units[0].elementary_ops_per_second = 1e6;
+  options.parallel.threads = threads;
+  return options;
+}
+
+const ParallelCandidate* Find(const Conversion& conversion, ParallelMode mode) {
+  for (const ParallelCandidate& candidate : conversion.parallel.choice.candidates) {
+    if (candidate.mode == mode) return &candidate;
+  }
+  return nullptr;
+}
+
+TEST_CASE("ConvertGraph: a batch whose rows are apart is divided among replicas") {
+  ConvertOptions options = OnSlowThreads(3);
+  options.parallel.mode = ParallelMode::kReplicas;
+  const Conversion conversion = Converted(options, kBatch);
+  CHECK(ProgramsOf(conversion) == Names{"sequential", "shards"});
+  CHECK(conversion.parallel.rows_per_call == 8);
+  CHECK(conversion.parallel.shard_rows == 3);
+  CHECK(OptionOf(conversion, "shard_rows") == "3");
+  const test::PlanBytes bytes(conversion.plan);
+  const auto plan = PlanView::Open({static_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  REQUIRE(plan.ok());
+  const ProgramView shards = plan->program(1);
+  CHECK(shards.mode() == static_cast<uint8_t>(tenon::ProgramMode::kReplicas));
+  CHECK(shards.tensor(shards.input(0).tensor).dims[0] == 3);
+  // Three rows of eight take longer than a third of the time, and less than half.
+  const Picoseconds whole = conversion.time.after;
+  const Picoseconds divided = Find(conversion, ParallelMode::kReplicas)->latency;
+  CHECK(divided * 3 > whole);
+  CHECK(divided * 2 < whole);
+}
+
+TEST_CASE(
+    "ConvertGraph: a batch that an op needs whole is left to threads between and inside ops") {
+  ConvertOptions options = OnSlowThreads(4);
+  const Conversion conversion = Converted(options, kWholeBatch);
+  CHECK(conversion.parallel.why_whole_batch == "'mean' (reduce) needs the whole batch at once");
+  for (const ParallelCandidate& candidate : conversion.parallel.choice.candidates) {
+    if (!RunsReplicas(candidate.mode)) continue;
+    CHECK(candidate.why_not == conversion.parallel.why_whole_batch);
+  }
+  CHECK_FALSE(RunsReplicas(conversion.parallel.choice.mode));
+  options.parallel.mode = ParallelMode::kReplicas;
+  const auto refused = ConvertGraph(Parsed(kWholeBatch), options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("'mean' (reduce)") != std::string::npos);
+}
+
+TEST_CASE("ConvertGraph: a stream of whole batches takes replicas whatever ops need of a batch") {
+  ConvertOptions options = OnSlowThreads(2);
+  options.compile.objective = Objective::kThroughput;
+  const Conversion conversion = Converted(options, kWholeBatch);
+  CHECK(Find(conversion, ParallelMode::kReplicas)->why_not.empty());
+  CHECK(Find(conversion, ParallelMode::kReplicas)->shard_rows == 0);
+  CHECK(conversion.parallel.shard_rows == 0);
+}
+
+TEST_CASE("ConvertGraph: rows of a call to a model of one row are dealt to replicas") {
+  ConvertOptions options = OnSlowThreads(2);
+  options.parallel.rows_per_call = 7;
+  const Conversion conversion = Converted(options);
+  const ParallelCandidate* replicas = Find(conversion, ParallelMode::kReplicas);
+  REQUIRE(replicas != nullptr);
+  CHECK(replicas->shard_rows == 1);
+  CHECK(replicas->latency > 4 * conversion.time.after * 99 / 100);
+  CHECK(replicas->latency < 4 * conversion.time.after * 101 / 100);
+  CHECK(ProgramsOf(conversion)[0] == "sequential");
+}
+
+TEST_CASE("ConvertGraph: another number of rows than the model's own batch is refused") {
+  ConvertOptions options = OnSlowThreads(2);
+  options.parallel.rows_per_call = 7;
+  const auto refused = ConvertGraph(Parsed(kBatch), options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kUsage);
+  CHECK(refused.error().message.find("a batch of 8 rows") != std::string::npos);
+}
+
+TEST_CASE("ConvertGraph: every division of the threads is a candidate with its time") {
+  ConvertOptions options = OnSlowThreads(4);
+  const Conversion conversion = Converted(options, kBatch);
+  for (const ParallelMode mode :
+       {ParallelMode::kIntra, ParallelMode::kReplicas, ParallelMode::kReplicasIntra}) {
+    const ParallelCandidate* candidate = Find(conversion, mode);
+    REQUIRE(candidate != nullptr);
+    CHECK(candidate->why_not.empty());
+    CHECK(candidate->latency > 0);
+  }
+  const ParallelCandidate* both = Find(conversion, ParallelMode::kReplicasIntra);
+  CHECK(both->replicas == 2);
+  CHECK(both->threads_per_op == 2);
+  CHECK(both->shard_rows == 4);
+  CHECK(Find(conversion, ParallelMode::kReplicasInter) != nullptr);
+  CHECK(Find(conversion, ParallelMode::kReplicasInterIntra) != nullptr);
+  CHECK(Find(conversion, ParallelMode::kInterIntra) != nullptr);
+}
+
+TEST_CASE("ConvertGraph: where memory is the limit for all threads, replicas bring nothing") {
+  ConvertOptions options = test::OptionsFor();
+  options.parallel.threads = 2;
+  MemorySpace& ram = options.board.memory_spaces[0];
+  ram.bandwidth_bytes_per_second = 1e6;
+  const auto replicas = [&] {
+    const Conversion conversion = Converted(options, kBatch);
+    return Find(conversion, ParallelMode::kReplicas)->latency;
+  };
+  const Picoseconds apart = replicas();
+  ram.total_bandwidth_bytes_per_second = 1e6;
+  CHECK(replicas() > apart * 3 / 2);
+}
+
 TEST_CASE("ConvertGraph: a pipeline of one unit is refused") {
   ConvertOptions options = test::OptionsFor();
   options.parallel.mode = ParallelMode::kPipeline;

@@ -47,8 +47,8 @@ TEST_CASE("Streams: a mode that the plan's program has not is refused with what 
         std::string::npos);
   CHECK(OpenError(single.get(), OptionsOf(TENON_STREAM_INTER)).find("--parallel=inter") !=
         std::string::npos);
-  CHECK(OpenError(single.get(), OptionsOf(static_cast<tenon_stream_mode>(3)))
-            .find("no stream mode 3") != std::string::npos);
+  CHECK(OpenError(single.get(), OptionsOf(static_cast<tenon_stream_mode>(4)))
+            .find("no stream mode 4") != std::string::npos);
   CHECK(OpenError(single.get(), OptionsOf(TENON_STREAM_SEQUENTIAL, 5000)).find("5000 replicas") !=
         std::string::npos);
 }

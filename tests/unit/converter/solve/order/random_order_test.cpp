@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
 #include <set>
 
 #include "converter/solve/order/list_orders.hpp"
@@ -33,6 +35,31 @@ TEST_CASE("RandomOrder: one seed, one order") {
   const MemoryProblem problem = Diamond();
   CHECK(RandomOrder(problem, 7) == RandomOrder(problem, 7));
   CHECK(RandomOrder(MemoryProblem(), 7).empty());
+}
+
+TEST_CASE(
+    "PriorityOrder: of what is ready, the largest priority first, and every order can be had") {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    std::mt19937_64 random(seed);
+    MemoryProblem problem;
+    for (Index node = 0; node < 12; ++node) {
+      MemoryNode made;
+      for (Index p = 0; p < node; ++p) {
+        if (random() % 4 == 0) made.predecessors.push_back(p);
+      }
+      problem.nodes.push_back(std::move(made));
+    }
+    const std::vector<Index> wanted = RandomOrder(problem, seed);
+    std::vector<double> priority(wanted.size());
+    for (size_t place = 0; place < wanted.size(); ++place) {
+      priority[wanted[place]] = -static_cast<double>(place);
+    }
+    CAPTURE(seed);
+    CHECK(PriorityOrder(problem, priority) == wanted);
+    // Without priorities the numbers decide.
+    const std::vector<Index> source = PriorityOrder(problem, {});
+    CHECK(std::is_sorted(source.begin(), source.end()));
+  }
 }
 
 }  // namespace

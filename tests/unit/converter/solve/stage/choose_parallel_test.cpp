@@ -62,13 +62,38 @@ TEST_CASE("ChooseParallel: what is not possible is not chosen, and refused with 
   CHECK(refused.error().message.find("several threads") != std::string::npos);
 }
 
+TEST_CASE("ChooseParallel: of several candidates of the mode asked for the best is taken") {
+  std::vector<ParallelCandidate> candidates = Usual();
+  candidates.push_back(Candidate(ParallelMode::kReplicasIntra, 800, 400));
+  candidates.push_back(Candidate(ParallelMode::kReplicasIntra, 700, 450));
+  const auto choice = ChooseParallel(candidates, false, ParallelMode::kReplicasIntra);
+  REQUIRE(choice.ok());
+  CHECK(choice->chosen == 5);
+  candidates[5].why_not = "memory";
+  CHECK(ChooseParallel(candidates, false, ParallelMode::kReplicasIntra)->chosen == 4);
+}
+
+TEST_CASE("ParallelModes: their names say what runs beside what") {
+  CHECK(RunsReplicas(ParallelMode::kReplicasInterIntra));
+  CHECK(RunsBetweenOps(ParallelMode::kReplicasInterIntra));
+  CHECK(RunsInsideOps(ParallelMode::kReplicasInterIntra));
+  CHECK_FALSE(RunsInsideOps(ParallelMode::kInter));
+  CHECK_FALSE(RunsBetweenOps(ParallelMode::kReplicasIntra));
+  CHECK_FALSE(RunsReplicas(ParallelMode::kPipeline));
+}
+
 TEST_CASE("ParseParallelMode: every name and nothing else") {
-  for (const char* name : {"auto", "intra", "inter", "replicas", "pipeline"}) {
+  for (const char* name : {"auto", "intra", "inter", "inter+intra", "replicas", "replicas+intra",
+                           "replicas+inter", "replicas+inter+intra", "pipeline"}) {
     const auto mode = ParseParallelMode(name);
     REQUIRE(mode.ok());
     CHECK(std::string(ParallelModeName(*mode)) == name);
   }
-  CHECK_FALSE(ParseParallelMode("both").ok());
+  CHECK(*ParseParallelMode("intra+replicas") == ParallelMode::kReplicasIntra);
+  for (const char* wrong : {"both", "", "intra+", "intra+intra", "pipeline+intra"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(ParseParallelMode(wrong).ok());
+  }
 }
 
 }  // namespace
