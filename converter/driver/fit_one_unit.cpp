@@ -81,14 +81,6 @@ CompileOptions Quick(CompileOptions options) {
   return options;
 }
 
-Result<int64_t> BytesBesideArena(const Compiled& compiled, const Board& board) {
-  const MemorySpace& space = *board.ArenaSpace();
-  if (!space.holds_constants) return PackedBytes(compiled.graph);
-  TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(compiled, board));
-  const SpaceNeed need = NeedOf(needs, space.name);
-  return need.constants + need.packed;
-}
-
 OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
                              const SplitOptions& split)
     : graph_(graph),

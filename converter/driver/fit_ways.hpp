@@ -42,9 +42,6 @@ class FitWays {
 /// fraction of the time.
 [[nodiscard]] CompileOptions Quick(CompileOptions options);
 
-/// Returns the bytes that the program needs of the board's arena space, other than its arena.
-[[nodiscard]] Result<int64_t> BytesBesideArena(const Compiled& compiled, const Board& board);
-
 [[nodiscard]] inline bool IsTooLarge(const Error& error) {
   return error.kind == ErrorKind::kDoesNotFit;
 }

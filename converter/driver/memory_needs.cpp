@@ -67,6 +67,14 @@ Result<std::vector<SpaceNeed>> NeedsOf(const Compiled& compiled, const Board& bo
   return NeedsOf({SequentialProgram(compiled, board)}, board);
 }
 
+Result<int64_t> BytesBesideArena(const Compiled& compiled, const Board& board) {
+  const MemorySpace& space = *board.ArenaSpace();
+  if (!space.holds_constants) return PackedBytes(compiled.graph);
+  TENON_ASSIGN_OR_RETURN(const std::vector<SpaceNeed> needs, NeedsOf(compiled, board));
+  const SpaceNeed need = NeedOf(needs, space.name);
+  return need.constants + need.packed;
+}
+
 const SpaceNeed* FindShortage(const std::vector<SpaceNeed>& needs, const Board& board) {
   for (const SpaceNeed& need : needs) {
     if (need.bytes() > board.FindSpace(need.space)->usable_bytes()) return &need;

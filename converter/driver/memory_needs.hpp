@@ -24,6 +24,9 @@ struct SpaceNeed {
 /// Returns the compiled program as the plan's first: it borrows from `compiled`.
 [[nodiscard]] ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board);
 
+/// Returns the bytes that the program needs of the board's arena space, other than its arena.
+[[nodiscard]] Result<int64_t> BytesBesideArena(const Compiled& compiled, const Board& board);
+
 /// Returns the first memory space of the board that may hold constants, or else the arena's.
 [[nodiscard]] const MemorySpace& ConstantsSpace(const Board& board);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "converter/driver/memory_needs.hpp"
 #include "converter/driver/parallel_candidates.hpp"
 #include "converter/split/batch_rows.hpp"
 #include "runtime/base/round_up.hpp"
@@ -114,12 +115,18 @@ class Maker {
     } else {
       TENON_RETURN_IF_ERROR(PredictCompiled(division, candidate));
     }
-    const int64_t usable = board_.ArenaSpace()->usable_bytes();
+    TENON_ASSIGN_OR_RETURN(const int64_t usable, BytesForArenas());
     if (candidate.why_not.empty() && candidate.memory_bytes > usable) {
       candidate.why_not = fmt::format("it needs {} bytes of '{}', {} are available",
                                       candidate.memory_bytes, board_.ArenaSpace()->name, usable);
     }
     return candidate;
+  }
+
+  /// Returns the bytes of the arena's space that constants and packed weights leave.
+  [[nodiscard]] Result<int64_t> BytesForArenas() const {
+    TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(compiled_, board_));
+    return board_.ArenaSpace()->usable_bytes() - beside;
   }
 
   [[nodiscard]] std::string WhyNot(const ThreadDivision& division) const {
@@ -257,7 +264,7 @@ class Maker {
       return candidate;
     }
     const PipelineReport& report = built->report;
-    const int64_t usable = board_.ArenaSpace()->usable_bytes();
+    TENON_ASSIGN_OR_RETURN(const int64_t usable, BytesForArenas());
     if (report.stages.size() < 2) {
       candidate.why_not = "one stage is best: more threads or units would be needed";
     } else if (report.memory_bytes > usable) {
