@@ -330,7 +330,9 @@ bool IsProved(const MappingReport& report, const Compiled& kept) {
 /// Compiles both mappings, because only compiled programs show layouts, views and placement.
 Result<Compiled> CompileOptimal(const Graph& graph, const CompileOptions& options) {
   const auto costs = MakeCostModel(options.board(), options.profile);
+  constexpr int64_t kLooksPerUnitOfWork = 20;
   OptimalMapOptions search;
+  search.work_budget = std::min(options.order.budget, INT64_MAX / 64) * kLooksPerUnitOfWork;
   search.seed = options.order.seed;
   const bool for_period = options.objective == Objective::kThroughput;
   TENON_ASSIGN_OR_RETURN(

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLooksPerUnitOfWork = 20;
 // The search over downsets looks at more in the same time.
-constexpr int64_t kSearchOverImprove = 4;
+constexpr int64_t kSearchOverImprove = 16;
 
 /// Makes a memory problem of one segment's ops; what is outside of its block does not count.
 MemoryProblem InsideOf(const MemoryProblem& whole, const std::vector<int32_t>& nodes,

@@ -8,98 +8,79 @@ namespace {
 
 constexpr int32_t kInputsToLookAt = 96;
 
-class PipelineSimulator {
+/// Unrolls the stages over the inputs: step n * stages + s is stage s of input n. Waits are those
+/// of the plan's channels: for the stages that write what a stage reads, and for those that read
+/// what it wrote `depth` inputs before.
+class Unroller {
  public:
-  PipelineSimulator(const std::vector<PipelineStage>& stages,
-                    const std::vector<PipelineChannel>& channels, int32_t inputs)
-      : stages_(stages),
-        channels_(channels),
-        inputs_(inputs),
-        started_(stages.size(), 0),
-        done_(stages.size(), 0),
-        ends_(stages.size(), kIdle) {
+  Unroller(const std::vector<PipelineStage>& stages, const std::vector<PipelineChannel>& channels)
+      : stages_(stages), channels_(channels) {
+    size_t units = 0;
     for (const PipelineStage& stage : stages) {
-      units_ = std::max(units_, static_cast<size_t>(stage.unit) + 1);
+      units = std::max(units, static_cast<size_t>(stage.unit) + 1);
     }
+    program_.units.resize(units, "unit");
+    program_.takes_ready.assign(units, true);
   }
 
-  PipelineRun Run() {
-    PipelineRun run;
-    if (stages_.empty() || inputs_ < 1) return run;
-    const int32_t first = inputs_ / 4;           // what comes before fills the pipeline
-    const int32_t last = inputs_ - inputs_ / 4;  // what comes after empties it
-    Picoseconds now = 0;
-    Picoseconds begin = 0;
-    Picoseconds end = 0;
-    for (;;) {
-      StartAll(now);
-      Picoseconds next = kIdle;
-      for (const Picoseconds one : ends_) {
-        if (one != kIdle && (next == kIdle || one < next)) next = one;
-      }
-      if (next == kIdle) break;
-      now = next;
-      for (size_t s = 0; s < stages_.size(); ++s) {
-        if (ends_[s] != now) continue;
-        ends_[s] = kIdle;
-        ++done_[s];
-      }
-      // Stages without successors end independently; an input is done when all stages are.
-      const int32_t all = *std::min_element(done_.begin(), done_.end());
-      if (all >= 1 && run.first_done == 0) run.first_done = now;
-      if (all >= first && begin == 0) begin = now;
-      if (all >= last && end == 0) end = now;
-      run.makespan = now;
+  SimulatedProgram Run(int32_t inputs) {
+    for (int32_t input = 0; input < inputs; ++input) {
+      for (size_t stage = 0; stage < stages_.size(); ++stage) AddStep(input, stage);
     }
-    run.period = (end - begin) / (last - first);
-    return run;
+    return std::move(program_);
   }
 
  private:
-  /// Starts on every idle unit the ready stage with the oldest input.
-  void StartAll(Picoseconds now) {
-    for (size_t unit = 0; unit < units_; ++unit) {
-      size_t best = stages_.size();
-      bool busy = false;
-      for (size_t s = 0; s < stages_.size(); ++s) {
-        if (static_cast<size_t>(stages_[s].unit) != unit) continue;
-        busy |= ends_[s] != kIdle;
-        if (IsReady(s) && (best == stages_.size() || started_[s] < started_[best])) best = s;
+  [[nodiscard]] int32_t StepOf(int32_t input, int32_t stage) const {
+    return input * static_cast<int32_t>(stages_.size()) + stage;
+  }
+
+  void AddStep(int32_t input, size_t index) {
+    const auto stage = static_cast<int32_t>(index);
+    SimulatedStep step;
+    step.unit = stages_[index].unit;
+    step.compute = std::max<Picoseconds>(stages_[index].time, 1);
+    if (input > 0) step.waits.push_back(StepOf(input - 1, stage));
+    for (const PipelineChannel& channel : channels_) {
+      if (channel.from < stage && stage <= channel.to) {
+        step.waits.push_back(StepOf(input, channel.from));
       }
-      if (busy || best == stages_.size()) continue;
-      ends_[best] = now + std::max<Picoseconds>(stages_[best].time, 1);
-      ++started_[best];
+      if (channel.from != stage || input < channel.depth) continue;
+      for (int32_t reader = channel.from + 1; reader <= channel.to; ++reader) {
+        step.waits.push_back(StepOf(input - channel.depth, reader));
+      }
     }
+    program_.steps.push_back(std::move(step));
   }
 
-  [[nodiscard]] bool IsReady(size_t stage) const {
-    const int32_t input = started_[stage];
-    if (input >= inputs_ || ends_[stage] != kIdle) return false;
-    const auto at = static_cast<int32_t>(stage);
-    return std::all_of(channels_.begin(), channels_.end(), [&](const PipelineChannel& channel) {
-      if (channel.from < at && at <= channel.to) {
-        return done_[static_cast<size_t>(channel.from)] > input;
-      }
-      if (channel.from != at) return true;
-      const auto first = done_.begin() + channel.from + 1;
-      return *std::min_element(first, done_.begin() + channel.to + 1) + channel.depth > input;
-    });
-  }
-
-  static constexpr Picoseconds kIdle = -1;
   const std::vector<PipelineStage>& stages_;
   const std::vector<PipelineChannel>& channels_;
-  int32_t inputs_;
-  size_t units_ = 0;
-  std::vector<int32_t> started_, done_;  ///< inputs, by stage
-  std::vector<Picoseconds> ends_;        ///< by stage: of its current input, or kIdle
+  SimulatedProgram program_;
 };
 
 }  // namespace
 
 PipelineRun SimulatePipeline(const std::vector<PipelineStage>& stages,
                              const std::vector<PipelineChannel>& channels, int32_t inputs) {
-  return PipelineSimulator(stages, channels, inputs).Run();
+  PipelineRun run;
+  if (stages.empty() || inputs < 1) return run;
+  const auto simulation = Simulate(Unroller(stages, channels).Run(inputs));
+  if (!simulation.ok()) return run;  // never: channels only lead to later stages
+  // Stages without successors end independently; an input is done when all stages are.
+  std::vector<Picoseconds> done;
+  for (size_t first = 0; first < simulation->end.size(); first += stages.size()) {
+    const auto begin = simulation->end.begin() + static_cast<std::ptrdiff_t>(first);
+    done.push_back(*std::max_element(begin, begin + static_cast<std::ptrdiff_t>(stages.size())));
+  }
+  const int32_t first = inputs / 4;          // what comes before fills the pipeline
+  const int32_t last = inputs - inputs / 4;  // what comes after empties it
+  const Picoseconds begin = first > 0
+                                ? done[static_cast<size_t>(first) - 1]
+                                : *std::min_element(simulation->end.begin(), simulation->end.end());
+  run.period = (done[static_cast<size_t>(last) - 1] - begin) / (last - first);
+  run.first_done = done.front();
+  run.makespan = simulation->makespan;
+  return run;
 }
 
 Picoseconds PeriodBound(const std::vector<PipelineStage>& stages) {

@@ -1,4 +1,6 @@
-// Simulates a pipeline input by input, to find its real period and the depths its channels need.
+// Finds the real period of a pipeline and the depths that its channels need: the stages are
+// unrolled over inputs, with the waits of their channels, for the simulator that gives all other
+// times too.
 #pragma once
 
 #include <cstdint>

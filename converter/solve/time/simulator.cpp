@@ -125,17 +125,22 @@ class Simulator {
     result_.start.resize(program.steps.size());
     result_.end.resize(program.steps.size());
     result_.busy.resize(program.units.size());
+    ready_.resize(program.units.size());
+    is_busy_.resize(program.units.size());
     LinkSteps();
   }
 
   Result<Simulation> Run() {
     for (size_t i = 0; i < blocked_by_.size(); ++i) {
-      if (blocked_by_[i] == 0) Start(static_cast<int32_t>(i), 0);
+      if (blocked_by_[i] == 0) StartOrQueue(static_cast<int32_t>(i), 0);
     }
+    StartReady(0);
     while (!events_.empty()) {
       const Event event = events_.top();
       events_.pop();
       Handle(event);
+      // What ends at the same time may free an earlier step.
+      if (events_.empty() || events_.top().time > event.time) StartReady(event.time);
     }
     if (ended_ < program_.steps.size()) return Circle();
     return std::move(result_);
@@ -154,7 +159,7 @@ class Simulator {
     for (size_t i = 0; i < program_.steps.size(); ++i) {
       const auto index = static_cast<int32_t>(i);
       int32_t& last = last_on_unit[static_cast<size_t>(step(index).unit)];
-      if (last >= 0) visit(last, index);
+      if (last >= 0 && !TakesReady(step(index).unit)) visit(last, index);
       last = index;
       for (const int32_t wait : step(index).waits) visit(wait, index);
     }
@@ -173,6 +178,31 @@ class Simulator {
     ForEachEdge([&](int32_t before, int32_t after) {
       after_[next[static_cast<size_t>(before)]++] = after;
     });
+  }
+
+  [[nodiscard]] bool TakesReady(int32_t unit) const {
+    const auto index = static_cast<size_t>(unit);
+    return index < program_.takes_ready.size() && program_.takes_ready[index];
+  }
+
+  void StartOrQueue(int32_t index, Picoseconds now) {
+    const int32_t unit = step(index).unit;
+    if (TakesReady(unit)) {
+      ready_[static_cast<size_t>(unit)].push(index);
+    } else {
+      Start(index, now);
+    }
+  }
+
+  /// Starts the first ready step of each free unit that takes what is ready.
+  void StartReady(Picoseconds now) {
+    for (size_t unit = 0; unit < program_.takes_ready.size() && unit < ready_.size(); ++unit) {
+      if (is_busy_[unit] || ready_[unit].empty()) continue;
+      is_busy_[unit] = true;
+      const int32_t first = ready_[unit].top();
+      ready_[unit].pop();
+      Start(first, now);
+    }
   }
 
   void Start(int32_t index, Picoseconds now) {
@@ -251,10 +281,12 @@ class Simulator {
     if (--parts_left_[ended] > 0) return;
     ++ended_;
     result_.end[ended] = now;
-    result_.busy[static_cast<size_t>(step(index).unit)] += now - result_.start[ended];
+    const auto unit = static_cast<size_t>(step(index).unit);
+    result_.busy[unit] += now - result_.start[ended];
+    is_busy_[unit] = false;
     result_.makespan = std::max(result_.makespan, now);
     for (size_t i = first_after_[ended]; i < first_after_[ended + 1]; ++i) {
-      if (--blocked_by_[static_cast<size_t>(after_[i])] == 0) Start(after_[i], now);
+      if (--blocked_by_[static_cast<size_t>(after_[i])] == 0) StartOrQueue(after_[i], now);
     }
   }
 
@@ -290,6 +322,9 @@ class Simulator {
   std::vector<SharedPort> shared_;   ///< by port; unused where it is private
   std::vector<uint32_t> versions_;   ///< by port
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  /// By unit that takes what is ready: its steps that wait for nothing, and whether it runs one.
+  std::vector<std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>>> ready_;
+  std::vector<bool> is_busy_;
   size_t ended_ = 0;
   Simulation result_;
 };

@@ -47,6 +47,9 @@ struct SimulatedProgram {
   std::vector<std::string> units;
   std::vector<SimulatedPort> ports;
   std::vector<SimulatedStep> steps;
+  /// By unit; shorter: false. True: whenever the unit is free it runs the first of its steps in the
+  /// list that waits for nothing, also before earlier ones (threads that take turns on a core).
+  std::vector<bool> takes_ready = {};
 };
 
 struct Simulation {

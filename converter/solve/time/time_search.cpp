@@ -279,11 +279,11 @@ class Finder {
   /// Tries the order that is best if nothing is moved and memory has room for all. Where the search
   /// for it is exact, nothing takes less.
   void TryWithoutMemory() {
-    constexpr int64_t kLooksPerWork = 4;
+    constexpr int64_t kLooksPerWork = 8;  // about a quarter of the time of the work
     if (problem_.units < 2) return;
     const SegmentProblem tasks = WithoutMemory(problem_);
     SegmentSearchOptions options;
-    options.work_budget = options_.work_budget / kLooksPerWork;
+    options.work_budget = std::min(options_.work_budget, INT64_MAX / 16) * kLooksPerWork;
     const SegmentSearch found = SearchSegments(tasks, options);
     result_.bound.bound = std::max(result_.bound.bound, found.bound);
     search_.BeContentWith(std::max(result_.bound.bound, options_.target));

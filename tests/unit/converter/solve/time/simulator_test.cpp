@@ -293,5 +293,21 @@ TEST_CASE("TimeAtRate: to the nearest picosecond") {
   CHECK(TimeAtRate(-5, 1) == 0);
 }
 
+TEST_CASE("Simulate: a unit that takes what is ready runs the first step that waits for nothing") {
+  SimulatedProgram program = TwoUnits(false);
+  program.steps = {Computing(1, 30), Computing(0, 10, {0}), Computing(0, 10), Computing(0, 10)};
+  CHECK(MustSimulate(program).start == std::vector<Picoseconds>{0, 30, 40, 50});
+  program.takes_ready = {true};
+  CHECK(MustSimulate(program).start == std::vector<Picoseconds>{0, 30, 0, 10});
+}
+
+TEST_CASE(
+    "Simulate: of steps that get ready at one moment such a unit takes the first in the list") {
+  SimulatedProgram program = TwoUnits(false);
+  program.takes_ready = {true};
+  program.steps = {Computing(0, 10), Computing(1, 10), Computing(0, 5, {1}), Computing(0, 5, {0})};
+  CHECK(MustSimulate(program).start == std::vector<Picoseconds>{0, 0, 10, 15});
+}
+
 }  // namespace
 }  // namespace tenon::converter
