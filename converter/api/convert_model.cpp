@@ -72,10 +72,23 @@ Status ReadBoard(const ConvertRequest& request, Board& board) {
   return {};
 }
 
+/// An input without elements would make a plan that computes nothing. (Importers take such shapes:
+/// a list of axes may be empty.)
+Status CheckShapes(const ConvertRequest& request) {
+  for (const auto& [name, dims] : request.shapes) {
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] >= 1) continue;
+      return UsageError("--shape {}: dimension {} is {}: give 1 or more", name, i, dims[i]);
+    }
+  }
+  return {};
+}
+
 /// Reads the options about inputs, dtypes and quantization.
 Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
   if (request.batch < 0) return UsageError("batch {} < 0", request.batch);
   options.import.batch = request.batch;
+  TENON_RETURN_IF_ERROR(CheckShapes(request));
   options.import.shapes = request.shapes;
   for (const auto& [name, constant] : request.freeze) {
     TENON_ASSIGN_OR_RETURN(options.import.freeze[name], FrozenOf(name, constant));

@@ -41,14 +41,6 @@ Status CheckFoldable(const Graph& graph, TensorId id) {
 
 }  // namespace
 
-Status CheckShapeOption(const std::string& input, const std::vector<int64_t>& dims) {
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] >= 1) continue;
-    return UsageError("--shape {}: dimension {} is {}: give 1 or more", input, i, dims[i]);
-  }
-  return {};
-}
-
 Result<Shape> ShapeFromDims(const std::vector<int64_t>& dims) {
   if (dims.size() > kMaxRank) {
     return InputError("{} dimensions, at most {} are supported", dims.size(), kMaxRank);

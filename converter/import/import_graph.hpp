@@ -19,12 +19,6 @@ namespace tenon::converter {
 [[nodiscard]] Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t most,
                                                  const char* too_large);
 
-// What the user says of a model's inputs.
-
-/// Checks the dimensions that the user gives an input: an input without elements would make a plan
-/// that computes nothing. Errors (kUsage) name the dimension.
-[[nodiscard]] Status CheckShapeOption(const std::string& input, const std::vector<int64_t>& dims);
-
 // Changes of the graph that importers of all file formats make.
 
 /// Makes a shape. Errors unless it has at most kMaxRank dimensions, each >= 0, and fewer than 2^31

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "converter/import/import_graph.hpp"
 #include "converter/import/onnx/tensor_data.hpp"
 
 namespace tenon::converter {
@@ -127,7 +126,9 @@ Status CheckOptionNames(const onnx::GraphProto& graph, const ImportOptions& opti
     if (options.freeze.contains(name)) {
       return UsageError("--shape {}: that input is frozen", name);
     }
-    TENON_RETURN_IF_ERROR(CheckShapeOption(name, shape));
+    for (int64_t dim : shape) {
+      if (dim < 0) return UsageError("--shape {}: dimension {} is negative", name, dim);
+    }
   }
   for (const auto& [name, frozen] : options.freeze) {
     if (!names.contains(name)) return unknown("freeze", name);

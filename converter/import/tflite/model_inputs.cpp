@@ -42,7 +42,9 @@ Status CheckOptionNames(const std::vector<std::string>& names, const ImportOptio
   for (const auto& [name, dims] : options.shapes) {
     TENON_RETURN_IF_ERROR(check("shape", name));
     if (options.freeze.contains(name)) return UsageError("--shape {}: that input is frozen", name);
-    TENON_RETURN_IF_ERROR(CheckShapeOption(name, dims));
+    for (const int64_t dim : dims) {
+      if (dim < 0) return UsageError("--shape {}: dimension {} is negative", name, dim);
+    }
   }
   for (const auto& [name, frozen] : options.freeze) {
     TENON_RETURN_IF_ERROR(check("freeze", name));

@@ -82,16 +82,6 @@ TEST_CASE("Inputs: --shape overrides a fixed shape") {
   CHECK(FirstLine(model.Text(options)) == "input %x: f32[2,5]");
 }
 
-TEST_CASE("Inputs: --shape wants at least 1 in every dimension") {
-  auto model = ModelBuilder(13).Input("x", {2, 3}).Node("Relu", {"x"}, {"y"}).Output("y");
-  for (const int64_t dim : {int64_t{0}, int64_t{-1}}) {
-    ImportOptions options;
-    options.shapes["x"] = {2, dim};
-    CHECK(model.Text(options) ==
-          "error: --shape x: dimension 1 is " + std::to_string(dim) + ": give 1 or more");
-  }
-}
-
 TEST_CASE("Inputs: --shape of another rank, or for no input, is a usage error") {
   auto model = ModelBuilder(13).Input("x", {1, 3}).Node("Relu", {"x"}, {"y"}).Output("y");
   ImportOptions rank;

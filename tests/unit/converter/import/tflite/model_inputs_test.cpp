@@ -81,15 +81,6 @@ TEST_CASE("TFLite inputs: --shape replaces the model's dims and keeps their numb
         "error: --shape z: the model has no such input (it has x:0)");
 }
 
-TEST_CASE("TFLite inputs: --shape wants at least 1 in every dimension") {
-  TfliteBuilder model;
-  FillRelu(model);
-  ImportOptions options;
-  options.shapes["x:0"] = {1, 0};
-  CHECK(TextOf(ImportBytes(model.File(), options)) ==
-        "error: --shape x:0: dimension 1 is 0: give 1 or more");
-}
-
 TEST_CASE("TFLite inputs: a frozen input is a constant") {
   TfliteBuilder model;
   FillRelu(model);
