@@ -85,12 +85,15 @@ class Fitter {
   /// so that with a larger limit something is found too.
   Status FindProof() {
     const int64_t limit = board_.ArenaSpace()->usable_bytes();
-    if (options_.objective != Objective::kMemory) {
-      TENON_ASSIGN_OR_RETURN(std::optional<Fitted> proof, ways_.front()->Proof(limit));
-      if (proof) {
-        TENON_ASSIGN_OR_RETURN(const bool fits, Offer(std::move(*proof)));
-        if (fits) return {};
-      }
+    std::optional<Fitted> proof;
+    if (options_.objective == Objective::kMemory) {
+      TENON_ASSIGN_OR_RETURN(proof, ways_.front()->SmallestInAll());
+    } else {
+      TENON_ASSIGN_OR_RETURN(proof, ways_.front()->Proof(limit));
+    }
+    if (proof) {
+      TENON_ASSIGN_OR_RETURN(const bool fits, Offer(std::move(*proof)));
+      if (fits) return {};
     }
     for (const auto& ways : ways_) {
       TENON_ASSIGN_OR_RETURN(Fitted smallest, ways->Smallest());

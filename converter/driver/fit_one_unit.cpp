@@ -124,11 +124,19 @@ Result<std::optional<Fitted>> OneUnitFitter::Proof(int64_t bytes) {
 Result<Fitted> OneUnitFitter::Smallest() {
   if (!smallest_) {
     TENON_ASSIGN_OR_RETURN(const Fitted uncut, LeastUncut());
-    TENON_ASSIGN_OR_RETURN(smallest_, SmallestInOneSpace());
-    TENON_ASSIGN_OR_RETURN(smallest_, LeastSpread(std::move(*smallest_)));
+    TENON_ASSIGN_OR_RETURN(Fitted in_one, SmallestInAll());
+    TENON_ASSIGN_OR_RETURN(smallest_, LeastSpread(std::move(in_one)));
     if (uncut.compiled.arena.bytes <= smallest_->compiled.arena.bytes) smallest_ = uncut;
   }
   return *smallest_;
+}
+
+Result<Fitted> OneUnitFitter::SmallestInAll() {
+  if (!in_one_) {
+    board_ = WithLimit(std::move(board_), kUnlimited);
+    TENON_ASSIGN_OR_RETURN(in_one_, SmallestInOneSpace());
+  }
+  return *in_one_;
 }
 
 /// Returns the program of whole ops that needs least: with kernels in place or with the fastest,
@@ -285,6 +293,7 @@ Result<Fitted> OneUnitFitter::Split(Graph graph, const CompileOptions& compile, 
 /// graph compiled uncut, whose order is a good one to start from.
 Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_bytes,
                                   const Fitted& whole, bool ops) const {
+  if (options_.progress) options_.progress("splitting", 0);
   Graph graph = graph_;
   if (whole.compiled.order.changed) TakeOrder(whole.compiled, graph);
   const auto measure = [&](const Graph& candidate) -> Result<int64_t> {
@@ -293,7 +302,11 @@ Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_b
     return IsTooSlow(fitted) ? kTooSlow : fitted.compiled.arena.bytes;
   };
   TENON_ASSIGN_OR_RETURN(MemoryFit fit, FitMemory(graph, arena_bytes, split_options_, measure));
-  return Split(std::move(graph), Quick(compile), std::move(fit.split), ops);
+  // The order of patches, depth first, is already good: in large graphs it is searched little.
+  constexpr size_t kLarge = 256;
+  CompileOptions last = compile;
+  if (graph.OpOrder().size() > kLarge) last.order.budget = Quick(compile).order.budget;
+  return Split(std::move(graph), last, std::move(fit.split), ops);
 }
 
 }  // namespace tenon::converter

@@ -20,6 +20,8 @@ class OneUnitFitter : public FitWays {
   Result<std::optional<Fitted>> Aim(int64_t bytes) override;
   Result<std::optional<Fitted>> Proof(int64_t bytes) override;
   Result<Fitted> Smallest() override;
+  /// The smallest arena, before it is spread over two spaces.
+  Result<Fitted> SmallestInAll() override;
 
  private:
   [[nodiscard]] bool HasDirectSpace() const { return board_.DirectSpace() != nullptr; }
@@ -50,6 +52,7 @@ class OneUnitFitter : public FitWays {
   std::optional<Fitted> whole_;   ///< result of Whole
   std::optional<Fitted> spread_;  ///< the fastest spread over two spaces so far
   std::optional<Fitted> uncut_;   ///< result of LeastUncut
+  std::optional<Fitted> in_one_;  ///< result of SmallestInAll
   std::optional<Fitted> smallest_;
 };
 

@@ -44,7 +44,10 @@ Result<std::optional<Fitted>> SeveralUnitsFitter::Aim(int64_t bytes) {
   std::optional<Shares> best;
   Picoseconds best_time = 0;
   bool tried_whole = false;
+  size_t way = 0;
   for (const Shares& shares : kWays) {
+    const auto done = static_cast<double>(way++) / static_cast<double>(std::size(kWays));
+    if (options_.progress) options_.progress("splitting", done);
     Result<Candidate> candidate = Split(shares);
     if (candidate.ok() && candidate->IsWhole() && std::exchange(tried_whole, true)) continue;
     if (candidate.ok() && best && IsLarge(candidate->graph)) continue;

@@ -33,6 +33,10 @@ class FitWays {
   /// Returns the program that needs the fewest bytes of the arena's space. Errors
   /// (kDoesNotFit): an op that nothing makes small enough to run at all.
   [[nodiscard]] virtual Result<Fitted> Smallest() = 0;
+
+  /// Returns the program that needs the fewest bytes of all spaces that ops work in. Errors: as
+  /// Smallest.
+  [[nodiscard]] virtual Result<Fitted> SmallestInAll() { return Smallest(); }
 };
 
 /// Returns the board with this many bytes of the arena's space, none of them reserved.

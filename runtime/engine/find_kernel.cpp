@@ -19,7 +19,7 @@ Status CheckInPlace(const KernelQuery& query, const KernelEntry& kernel) {
   for (size_t i = 0; i < info.inputs.size(); ++i) {
     if (info.inputs[i] < 0 || storage_of(info.inputs[i]) != taken) continue;
     TENON_ENSURE(i < 32 && (allowed >> i & 1U) != 0, kCorruptPlan,
-                 "the output takes over the memory of input {0}, which the kernel reads again",
+                 "the output takes over input {0}, which the kernel reads again",
                  static_cast<int64_t>(i));
   }
   return OkStatus();
@@ -48,8 +48,8 @@ Status CheckOperands(const KernelQuery& query, const OpRow& row) {
 /// Returns the error for an op that no available kernel can run.
 Status NoKernel(const KernelQuery& query) {
   return Status(StatusCode::kUnsupported,
-                "no kernel of this program runs the op; the plan is for board '{s}': convert the "
-                "model for the board at hand, or link the kernels that the plan names")
+                "no kernel here runs the op: link the plan's kernels, or convert for this "
+                "board, not '{s}'")
       .About(query.board);
 }
 

@@ -13,16 +13,16 @@ void AddPackingKey(const BoundOp& op, const TensorView* tensors, PackingKey& key
   key.AddText(op.variant);
 }
 
-/// How often the bytes of a file may be packed. Most are packed once; ops of different shapes, and
-/// fall-back kernels, may pack the same again. Without a bound, strides of 0 and many ops on one
-/// constant would let a small file take all memory.
-constexpr uint64_t kMostPackings = 64;
+/// How many elements may be packed for each byte of the file. Most are packed once; ops of
+/// different shapes, and fall-back kernels, may pack the same again. Without a bound, strides of 0
+/// and many ops on one constant would let a small file take all memory.
+constexpr int64_t kMostPackings = 64;
 
 }  // namespace
 
 /// `keys` has a word per op. Where a backend other than the CPU is at fault, `failed` says which.
 Status LoadedPlan::BindAll(const TensorView* tensors, uint64_t* keys, size_t* failed) {
-  packing_budget_ = kMostPackings * uint64_t{view_.file().size()};
+  packable_ = kMostPackings * static_cast<int64_t>(view_.file().size());
   for (size_t i = 0; i < ops_.size(); ++i) {
     const size_t planned = program_.segment(ops_[i].segment).backend;
     const bool is_replaced = replaced_[planned];
@@ -122,6 +122,10 @@ Status LoadedPlan::LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uin
       op.shared = loaded->shared;
       continue;
     }
+    for (const int32_t input : op.inputs) {
+      if (input >= 0 && tensors[input].data != nullptr) packable_ -= tensors[input].Elements();
+    }
+    TENON_ENSURE(packable_ >= 0, kCorruptPlan, "an op packs more than the file holds");
     TENON_RETURN_IF_ERROR(LoadKernel(op, index, tensors, failed));
     loaded = &op;
     loaded_key = key;
@@ -129,28 +133,8 @@ Status LoadedPlan::LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uin
   return OkStatus();
 }
 
-/// Kernels that pack constants have a packing key; the others take them as they lie in the file.
-Status LoadedPlan::TakeFromPackingBudget(const BoundOp& op, const TensorView* tensors) {
-  if (op.kernel->packing_key == nullptr) return OkStatus();
-  for (const int32_t input : op.inputs) {
-    if (input < 0 || tensors[input].data == nullptr) continue;
-    const TensorView& constant = tensors[input];
-    const auto bytes =
-        static_cast<uint64_t>(constant.Elements() * int64_t{DTypeBytes(constant.dtype)});
-    TENON_ENSURE(bytes <= packing_budget_, kCorruptPlan,
-                 "its weights have {0} bytes, far more than the file holds: strides of 0, or too "
-                 "many ops that pack the same",
-                 static_cast<int64_t>(bytes));
-    packing_budget_ -= bytes;
-  }
-  return OkStatus();
-}
-
 Status LoadedPlan::LoadKernel(BoundOp& op, size_t index, const TensorView* tensors,
                               size_t* failed) {
-  if (const Status status = TakeFromPackingBudget(op, tensors); !status.ok()) {
-    return status.In(program_.op(index).name);
-  }
   const Status status = op.kernel->load(SetupOf(op, tensors), &op.shared);
   op.owns_shared = status.ok() && op.shared != nullptr;
   if (status.ok()) return status;

@@ -109,7 +109,6 @@ class LoadedPlan {
   Status LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uint64_t* keys, size_t* failed);
   Status LoadKernel(BoundOp& op, size_t index, const TensorView* tensors, size_t* failed);
   void UnloadKernels();
-  Status TakeFromPackingBudget(const BoundOp& op, const TensorView* tensors);
 
   PlanView view_;
   ProgramView program_;
@@ -117,7 +116,7 @@ class LoadedPlan {
   Span<BoundOp> ops_;
   Span<BoundOp> fallback_ops_;
   int threads_ = 1;
-  uint64_t packing_budget_ = 0;  ///< bytes of constants that may still be packed
+  int64_t packable_ = 0;  ///< elements of constants that may still be packed
   // By index of the plan's backends; "cpu" stands behind them if only fall-back kernels need it.
   const Backend* backends_[kMaxBackends + 1] = {};
   ParallelRunner runners_[kMaxBackends + 1] = {};

@@ -6,10 +6,9 @@ namespace tenon {
 namespace {
 
 constexpr char kStillBusy[] =
-    "the device still works on what an earlier run gave it: run again later, or open another "
-    "session";
+    "the device still works on an earlier run: run again later, or open another session";
 constexpr char kNotUsedAnyMore[] =
-    "the device failed or did not answer, and is not used any more: load the plan again, or "
+    "the device failed or did not answer and is not used any more: load again, or "
     "convert it with --fallback";
 
 /// Signals that one run makes: per segment what it writes for others, and its end.

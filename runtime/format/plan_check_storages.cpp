@@ -72,23 +72,19 @@ bool AreColumns(const ProgramCheck& check, const Access* writers, size_t count) 
   return taken - first.offset <= first.pitch[1];
 }
 
-/// What is written must not share bytes with itself: then it has as many bytes as elements, which
-/// is what kernels count by.
-void CheckDistinct(const ProgramCheck& check, Access writer, const Region& region) {
-  if (region.distinct) return;
-  check.Fail(check.program.tensor(TensorOf(writer)).name,
-             "written, but its strides let elements overlap (tensor {0})", TensorOf(writer));
-}
-
 /// Writers must not share bytes, with each other or with themselves. Returns how many bytes they
 /// write together.
 uint64_t CheckWriters(ProgramCheck& check, const Access* writers, size_t count) {
   uint64_t bytes = 0;
   const bool apart = count > 2 && AreColumns(check, writers, count);
   for (size_t i = 0; i < count; ++i) {
-    const Region region = MakeRegion(check.program.tensor(TensorOf(writers[i])));
+    const TensorInfo tensor = check.program.tensor(TensorOf(writers[i]));
+    const Region region = MakeRegion(tensor);
     bytes += region.bytes;
-    CheckDistinct(check, writers[i], region);
+    if (!region.distinct) {
+      check.Fail(tensor.name, "written, but its strides let elements overlap (tensor {0})",
+                 TensorOf(writers[i]));
+    }
     // Sorted by offset: who begins behind this one's end is out of its way, and so are the rest.
     for (size_t k = i + 1; k < count && !apart; ++k) {
       const TensorInfo other = check.program.tensor(TensorOf(writers[k]));
@@ -177,8 +173,8 @@ void SumUp(ProgramCheck& check, size_t storage, size_t begin, size_t end, uint32
   }
 }
 
-/// Fall-back workspaces of one segment may share a storage, each op's with nothing else. True if
-/// there are any; they are checked whole then.
+/// Fall-back workspaces of one segment may share a storage, each op's with nothing else, and not
+/// with itself: kernels count by elements. True if there are any; they are checked whole then.
 bool CheckFallbackWorkspace(const ProgramCheck& check, size_t storage, size_t begin, size_t end) {
   bool is_one = false;
   bool is_apart = check.reader_begin[storage] == end && check.writer_segment[storage] != kNoSegment;
@@ -188,14 +184,12 @@ bool CheckFallbackWorkspace(const ProgramCheck& check, size_t storage, size_t be
     // An op's uses of a storage stand side by side: its output may not be its workspace as well.
     const bool is_used_twice = i > begin && writer == check.accesses[i - 1];
     is_one |= is_workspace;
-    is_apart &= is_workspace && !is_used_twice;
-    if (is_workspace) {
-      CheckDistinct(check, writer, MakeRegion(check.program.tensor(TensorOf(writer))));
-    }
+    is_apart &= is_workspace && !is_used_twice &&
+                MakeRegion(check.program.tensor(TensorOf(writer))).distinct;
   }
   if (is_one && !is_apart) {
     check.Fail(NameOf(check, OpOf(check.accesses[begin])),
-               "shares storage {0} with the workspace of a fall-back kernel", storage);
+               "shares bytes of the fall-back workspace in storage {0}", storage);
   }
   return is_one;
 }

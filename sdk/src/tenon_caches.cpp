@@ -33,10 +33,10 @@ Status ForEachMarked(const tenon_session& session, Action action) {
     // Whole lines of the cache must be the port's own.
     const size_t filled = session.session.IsBound(i) ? 0 : bytes;
     if (!IsAligned(data, caches.line_bytes) || filled % caches.line_bytes != 0) {
-      return Status(StatusCode::kFailedPrecondition,
-                    "'{s}' shares cache lines of {0} bytes with others: bind it to memory that "
-                    "starts at a multiple of that",
-                    static_cast<int64_t>(caches.line_bytes))
+      return Status(
+                 StatusCode::kFailedPrecondition,
+                 "'{s}' shares cache lines of {0} bytes with others: bind it at a multiple of that",
+                 static_cast<int64_t>(caches.line_bytes))
           .About(kHasWords ? PortAt(program, i).name : nullptr);
     }
   }

@@ -150,7 +150,7 @@ Status CheckOpen(const tenon_session* session) {
                kFailedPrecondition, "the session is not open: create it first");
   TENON_ENSURE(IsLoaded(session->plan) && session->plan->generation == session->generation,
                kFailedPrecondition,
-               "the session's plan was unloaded or loaded again: create the session again");
+               "the session's plan was unloaded: create the session again");
   return OkStatus();
 }
 

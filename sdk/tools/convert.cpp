@@ -27,7 +27,12 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void Show(const std::string& phase, int index, int count) {
-    if (isatty(STDERR_FILENO) == 0 || Clock::now() - start_ < std::chrono::seconds(1)) return;
+    const auto now = Clock::now();
+    if (now - start_ < std::chrono::seconds(1)) return;
+    if (isatty(STDERR_FILENO) == 0) {
+      ShowLine(now, fmt::format("[{}/{}] {}", index, count, phase));
+      return;
+    }
     std::cerr << fmt::format("\r\033[K[{}/{}] {}", index, count, phase) << std::flush;
     shown_ = true;
   }
@@ -37,7 +42,16 @@ class Progress {
   }
 
  private:
+  /// In a log: a line now and then.
+  void ShowLine(Clock::time_point now, const std::string& text) {
+    constexpr auto kApart = std::chrono::seconds(2);
+    if (last_line_ != Clock::time_point() && now - last_line_ < kApart) return;
+    std::cerr << "tenon: " << text << std::endl;
+    last_line_ = now;
+  }
+
   Clock::time_point start_;
+  Clock::time_point last_line_;
   bool shown_ = false;
 };
 

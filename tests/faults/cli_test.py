@@ -268,10 +268,10 @@ class Running(CliTest):
         self.converts_model(onnx.model([], [onnx.value("x", [1, 4])], [onnx.value("x", [1, 4])]))
         self.done("run", "model.tenon", "--input", "x=x.npy", "--expect", "x=x.npy")
 
-    def test_empty_tensors_run(self):
-        self.converts_model(relu([0, 4]))
-        self.write("e.npy", npy("(0, 4)", []))
-        self.done("run", "model.tenon", "--input", "x=e.npy", "--expect", "y=e.npy")
+    def test_a_shape_without_elements_is_refused_with_its_dimension(self):
+        self.write("model.onnx", relu(["N", 4]))
+        text = self.fails(2, "convert", "model.onnx", "-o", "model.tenon", *BOARD, "--shape", "x=0x4")
+        self.assertIn("dimension 0", text)
 
 
 class Models(CliTest):

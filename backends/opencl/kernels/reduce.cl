@@ -125,17 +125,17 @@ DEFINE_FINISH(DTYPE, finish_one)
 DEFINE_SUM(VTYPE, reduce_vectors, VLOAD, finish_vectors)
 DEFINE_SUM(DTYPE, reduce_ones, LOAD_ONE, finish_one)
 
-// The sum of a vector's elements, by halves.
+// The sum of a vector's elements, by halves. (Element by element: what checks kernels for values that
+// were never set does not follow parts of wide vectors.)
 static inline DTYPE sum_of_lanes(const VTYPE v) {
 #if VEC == 16
-  const JOIN(DTYPE, 8) eight = v.lo + v.hi;
-  const JOIN(DTYPE, 4) four = eight.lo + eight.hi;
+#define LANE(a, b, c, d) ((v.s##a + v.s##b) + (v.s##c + v.s##d))
+  return (LANE(0, 8, 4, c) + LANE(2, a, 6, e)) + (LANE(1, 9, 5, d) + LANE(3, b, 7, f));
 #elif VEC == 8
-  const JOIN(DTYPE, 4) four = v.lo + v.hi;
+  return ((v.s0 + v.s4) + (v.s2 + v.s6)) + ((v.s1 + v.s5) + (v.s3 + v.s7));
 #else
-  const JOIN(DTYPE, 4) four = v;
+  return (v.s0 + v.s2) + (v.s1 + v.s3);
 #endif
-  return (four.x + four.z) + (four.y + four.w);
 }
 
 // The elements of a vector are sums of their own, which join in the end.

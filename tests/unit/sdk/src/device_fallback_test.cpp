@@ -247,7 +247,7 @@ TEST_CASE("Deadline: a device that does not answer in time ends the run, and is 
       // The device may still write to this session's memory: at once, and in words.
       session.Run(3);
       CHECK(session.status() == TENON_DEADLINE_EXCEEDED);
-      Has(session.error(), "still works on what an earlier run gave it");
+      Has(session.error(), "still works on an earlier run");
 
       // Others do not even ask it.
       DeviceSession other(plan);

@@ -167,7 +167,7 @@ TEST_CASE(
   CHECK_MESSAGE(LoadStatus(Convolutions(20, true), error) == TENON_OK, error.message);
   CHECK(LoadStatus(Convolutions(400, true), error) == TENON_CORRUPT_PLAN);
   CAPTURE(error.message);
-  CHECK(std::string(error.message).find("far more than the file holds") != std::string::npos);
+  CHECK(std::string(error.message).find("packs more than the file holds") != std::string::npos);
   // What they share counts once.
   CHECK_MESSAGE(LoadStatus(Convolutions(400, false), error) == TENON_OK, error.message);
 }
