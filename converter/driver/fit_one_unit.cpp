@@ -303,7 +303,7 @@ Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_b
   };
   TENON_ASSIGN_OR_RETURN(MemoryFit fit, FitMemory(graph, arena_bytes, split_options_, measure));
   // The order of patches, depth first, is already good: in large graphs it is searched little.
-  constexpr size_t kLarge = 256;
+  constexpr size_t kLarge = 1024;
   CompileOptions last = compile;
   if (graph.OpOrder().size() > kLarge) last.order.budget = Quick(compile).order.budget;
   return Split(std::move(graph), last, std::move(fit.split), ops);
