@@ -249,6 +249,10 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   MemoryReport& memory = compiled.memory;
   memory.space = options.board().ArenaSpace()->name;
   memory.arena_bytes = compiled.arena.bytes;
+  for (const PlannedArena& arena : compiled.arena.arenas) {
+    if (arena.space.empty() || arena.space == memory.space) continue;
+    memory.beside.push_back({arena.space, arena.bytes});
+  }
   memory.lower_bound = compiled.arena.lower_bound;
   memory.proven_optimal = compiled.arena.proven_optimal;
   memory.unsplit_bytes = compiled.arena.bytes;

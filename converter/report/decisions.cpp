@@ -254,6 +254,7 @@ Json DecisionsJson(const Conversion& conversion) {
                     {"proven_optimal", memory.proven_optimal},
                     {"constants_bytes", memory.constants_bytes},
                     {"place_work", memory.place_work}};
+  if (!conversion.only_unit.empty()) json["memory"]["only_unit"] = conversion.only_unit;
   AddFirmwareMemory(conversion.plan, json["memory"]);
   json["weights"] = WeightsJson(conversion.weights);
   json["plan_bytes"] = conversion.plan.size();

@@ -16,7 +16,7 @@ void AddPackingKey(const BoundOp& op, const TensorView* tensors, PackingKey& key
 /// How many elements may be packed for each byte of the file. Most are packed once; ops of
 /// different shapes, and fall-back kernels, may pack the same again. Without a bound, strides of 0
 /// and many ops on one constant would let a small file take all memory.
-constexpr int64_t kMostPackings = 64;
+constexpr int64_t kMostPackings = 16;
 
 }  // namespace
 
@@ -125,7 +125,7 @@ Status LoadedPlan::LoadKernels(Span<BoundOp> ops, const TensorView* tensors, uin
     for (const int32_t input : op.inputs) {
       if (input >= 0 && tensors[input].data != nullptr) packable_ -= tensors[input].Elements();
     }
-    TENON_ENSURE(packable_ >= 0, kCorruptPlan, "an op packs more than the file holds");
+    TENON_ENSURE(packable_ >= 0, kCorruptPlan, "packs more than the file holds");
     TENON_RETURN_IF_ERROR(LoadKernel(op, index, tensors, failed));
     loaded = &op;
     loaded_key = key;

@@ -149,7 +149,8 @@ Status CheckOpen(const tenon_session* session) {
   TENON_ENSURE(IsAligned(session, kStateAlignment) && session->mark == kSessionMark,
                kFailedPrecondition, "the session is not open: create it first");
   TENON_ENSURE(IsLoaded(session->plan) && session->plan->generation == session->generation,
-               kFailedPrecondition, "the session's plan was unloaded: create the session again");
+               kFailedPrecondition,
+               "the plan was unloaded or loaded again: create a session again");
   return OkStatus();
 }
 

@@ -32,9 +32,8 @@ TEST_CASE("In place: refused where neither row nor kernel allows it") {
   const ChangedKernels kernels([](KernelEntry&) {});
   tenon_error error{};
   CHECK(LoadWith(CopyInPlace().Write(), kernels.get(), &error) == TENON_CORRUPT_PLAN);
-  CHECK_MESSAGE(
-      std::string(error.message).find("takes over input 0") != std::string::npos,
-      error.message);
+  CHECK_MESSAGE(std::string(error.message).find("takes over input 0") != std::string::npos,
+                error.message);
 }
 
 TEST_CASE("In place: a kernel that allows another input is not asked") {

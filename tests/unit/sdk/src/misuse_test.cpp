@@ -116,8 +116,8 @@ TEST_CASE("tenon_plan_load: a plan whose kernels were not linked says which boar
   const Backend none{"cpu", KernelList(), nullptr, nullptr};
   LoadArguments arguments;
   arguments.backend = reinterpret_cast<const tenon_backend*>(&none);
-  CheckFailed(arguments.Load(), TENON_UNSUPPORTED, arguments.error, "board, not 'x86");
-  CheckFailed(arguments.Load(), TENON_UNSUPPORTED, arguments.error, "link the kernels");
+  CheckFailed(arguments.Load(), TENON_UNSUPPORTED, arguments.error, "for this board, not 'x86");
+  CheckFailed(arguments.Load(), TENON_UNSUPPORTED, arguments.error, "link the plan's kernels");
 }
 
 TEST_CASE("tenon_plan_load: a plan cut off anywhere is refused") {
