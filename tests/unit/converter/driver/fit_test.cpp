@@ -206,6 +206,50 @@ TEST_CASE(
   CHECK(smallest->memory.arena_bytes < fastest->memory.arena_bytes);
 }
 
+TEST_CASE("Fit: a limit that is no multiple of a storage's alignment gives a plan that passes") {
+  ConvertOptions options = test::OptionsFor("npu-3unit");
+  for (const int64_t limit : {20'001, 20'003, 20'007}) {
+    options.board.FindSpace("sram")->bytes = limit;
+    const auto conversion = ConvertGraph(Parsed(kChain), options);
+    REQUIRE_MESSAGE(conversion.ok(), conversion.error().message);
+    CHECK(conversion->memory.arena_bytes <= limit);
+  }
+}
+
+TEST_CASE("Fit: what is moved to slow memory counts there, and is in the report") {
+  ConvertOptions options = test::OptionsFor("npu-3unit");
+  options.board.FindSpace("sram")->bytes = 20'000;
+  const auto conversion = ConvertGraph(Parsed(kChain), options);
+  REQUIRE(conversion.ok());
+  REQUIRE(conversion->memory.beside.size() == 1);
+  CHECK(conversion->memory.beside[0].space == "ddr");
+  const int64_t used = conversion->memory.beside[0].bytes + conversion->memory.constants_bytes;
+  options.board.FindSpace("ddr")->bytes = used - 1;
+  const auto refused = ConvertGraph(Parsed(kChain), options);
+  if (refused.ok()) {
+    CHECK(refused->memory.beside[0].bytes + refused->memory.constants_bytes < used);
+  } else {
+    CHECK(refused.error().message.find("'ddr'") != std::string::npos);
+  }
+}
+
+TEST_CASE("Fit: what several backends cannot fit runs on the CPU alone, and the report says so") {
+  const Graph graph = Parsed(kChain);
+  const ConvertOptions cpu = test::OptionsFor();
+  ConvertOptions both = test::OptionsFor("x86-64-opencl");
+  both.board.FindSpace("ram")->bytes = 1;
+  const auto refused = ConvertGraph(graph, both);
+  REQUIRE_FALSE(refused.ok());
+  const int64_t limit = StatedLimit(refused.error());
+  both.board.FindSpace("ram")->bytes = limit;
+  const auto conversion = ConvertGraph(graph, both);
+  REQUIRE(conversion.ok());
+  CHECK(conversion->only_unit == "cpu");
+  ConvertOptions one = cpu;
+  one.board.FindSpace("ram")->bytes = limit - 1;
+  CHECK_FALSE(ConvertGraph(graph, one).ok());
+}
+
 TEST_CASE("Fit: the same graph and options give the same bytes, split and scheduled") {
   const Graph graph = Parsed(kChain);
   ConvertOptions units = test::OptionsFor("npu-3unit");
