@@ -11,6 +11,9 @@
 // that a refusal names was compiled before it is named.
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "converter/driver/compile.hpp"
 #include "converter/split/patch_plan.hpp"
 #include "converter/split/working_set.hpp"
@@ -33,6 +36,7 @@ struct Fitted {
   bool lean = false;   ///< kernels were left out for their workspaces or packed weights
   /// The unit that alone runs everything because the program of several needs too much; else empty.
   std::string only_unit;
+  std::shared_ptr<const Graph> cut = {};  ///< before kernels were chosen; null: nothing was cut
 };
 
 /// Errors (kDoesNotFit): as RefusalOf says; (kInput): ops that no kernel runs; (kUsage): a most

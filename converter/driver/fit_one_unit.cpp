@@ -126,7 +126,7 @@ Result<Fitted> OneUnitFitter::Smallest() {
     TENON_ASSIGN_OR_RETURN(const Fitted uncut, LeastUncut());
     TENON_ASSIGN_OR_RETURN(Fitted in_one, SmallestInAll());
     TENON_ASSIGN_OR_RETURN(smallest_, LeastSpread(std::move(in_one)));
-    if (uncut.compiled.arena.bytes <= smallest_->compiled.arena.bytes) smallest_ = uncut;
+    TENON_RETURN_IF_ERROR(TakeIfSmaller(uncut, *smallest_));
   }
   return *smallest_;
 }
@@ -150,7 +150,7 @@ Result<Fitted> OneUnitFitter::LeastUncut() {
     TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, compile, MemorySplit(), /*ops=*/false));
     over.compiled.memory.unsplit_bytes = unsplit_;
     TENON_ASSIGN_OR_RETURN(over, LeastSpread(std::move(over)));
-    if (over.compiled.arena.bytes < uncut_->compiled.arena.bytes) uncut_ = std::move(over);
+    TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(over), *uncut_));
   }
   return *uncut_;
 }
@@ -229,14 +229,31 @@ Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
   Fitted smallest = whole;
   if (split_.allowed) {
     TENON_ASSIGN_OR_RETURN(Fitted cut, Cut(compile, 0, whole, /*ops=*/false));
-    if (cut.compiled.arena.bytes < smallest.compiled.arena.bytes && !IsTooSlow(cut)) {
-      smallest = std::move(cut);
-    }
+    if (!IsTooSlow(cut)) TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(cut), smallest));
     TENON_RETURN_IF_ERROR(Improve(compile, whole, smallest));
+    TENON_RETURN_IF_ERROR(OrderAgain(compile, smallest));
   }
   smallest.lean = true;
   smallest.compiled.memory.unsplit_bytes = unsplit_;
   return smallest;
+}
+
+/// Takes the program that needs less of the arena's space, with all that lies beside the arena.
+Status OneUnitFitter::TakeIfSmaller(Fitted fitted, Fitted& smallest) const {
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(fitted.compiled, board_));
+  TENON_ASSIGN_OR_RETURN(const int64_t least, BytesBesideArena(smallest.compiled, board_));
+  if (fitted.compiled.arena.bytes + beside < smallest.compiled.arena.bytes + least) {
+    smallest = std::move(fitted);
+  }
+  return {};
+}
+
+/// Orders the patches of the smallest program once more, with all the effort that was asked for.
+Status OneUnitFitter::OrderAgain(const CompileOptions& compile, Fitted& smallest) const {
+  if (smallest.cut == nullptr || !smallest.ops.splits.empty()) return {};
+  TENON_ASSIGN_OR_RETURN(Fitted again,
+                         Split(*smallest.cut, compile, smallest.chains, /*ops=*/false));
+  return IsTooSlow(again) ? Status() : TakeIfSmaller(std::move(again), smallest);
 }
 
 /// Aims below what was found, as long as that finds something smaller: the plan with the smallest
@@ -302,11 +319,13 @@ Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_b
     return IsTooSlow(fitted) ? kTooSlow : fitted.compiled.arena.bytes;
   };
   TENON_ASSIGN_OR_RETURN(MemoryFit fit, FitMemory(graph, arena_bytes, split_options_, measure));
-  // The order of patches, depth first, is already good: in large graphs it is searched little.
-  constexpr size_t kLarge = 1024;
+  // The order of patches, depth first, is already good: it is searched little.
   CompileOptions last = compile;
-  if (graph.OpOrder().size() > kLarge) last.order.budget = Quick(compile).order.budget;
-  return Split(std::move(graph), last, std::move(fit.split), ops);
+  last.order.budget = Quick(compile).order.budget;
+  Graph cut = graph;
+  TENON_ASSIGN_OR_RETURN(Fitted fitted, Split(std::move(graph), last, std::move(fit.split), ops));
+  fitted.cut = std::make_shared<Graph>(std::move(cut));
+  return fitted;
 }
 
 }  // namespace tenon::converter

@@ -34,6 +34,8 @@ class OneUnitFitter : public FitWays {
   Result<Fitted> LeastUncut();
   Result<Fitted> SmallestInOneSpace();
   Result<Fitted> LeastSpread(Fitted smallest) const;
+  [[nodiscard]] Status TakeIfSmaller(Fitted fitted, Fitted& smallest) const;
+  [[nodiscard]] Status OrderAgain(const CompileOptions& compile, Fitted& smallest) const;
   Status Improve(const CompileOptions& compile, const Fitted& whole, Fitted& smallest);
   [[nodiscard]] bool IsTooSlow(const Fitted& fitted) const;
   [[nodiscard]] Result<Fitted> Split(Graph graph, const CompileOptions& compile, MemorySplit chains,
