@@ -197,9 +197,12 @@ tenon_status tenon_plan_open_program(const char* path, const char* program,
                   error);
   }
   *plan = nullptr;
-  // What this build lacks stands last.
-  const tenon_backend* every[] = {tenon_backend_cpu(), tenon_backend_opencl()};
-  const tenon_backends defaults{every, every[1] != nullptr ? size_t{2} : size_t{1}};
+  const tenon_backend* every[] = {tenon_backend_cpu(), tenon_backend_opencl(),
+                                  tenon_backend_fpga()};
+  tenon_backends defaults{every, 0};
+  for (const tenon_backend* backend : every) {
+    if (backend != nullptr) every[defaults.count++] = backend;
+  }
   return OpenPlan(path, program, backends != nullptr ? *backends : defaults, threads, plan, error);
 }
 

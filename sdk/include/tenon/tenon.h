@@ -149,6 +149,11 @@ TENON_API const tenon_backend* tenon_backend_cpu_portable(void);
  * TENON_CACHE_DIR (where built kernels are kept, in a folder that only this user may write; "off":
  * nowhere). */
 TENON_API const tenon_backend* tenon_backend_opencl(void);
+/* [host] FPGA backend, on Xilinx XRT; NULL where this build has none. The device is opened when a
+ * plan that needs it is loaded. Environment: TENON_FPGA_DEVICE (index or BDF; 0), TENON_FPGA_XCLBIN
+ * (the image's path; else share/tenon/accelerator.xclbin under XILINX_XRT), TENON_FPGA_TIMEOUT_S
+ * (when a start counts as stuck; 120). */
+TENON_API const tenon_backend* tenon_backend_fpga(void);
 
 /* Bytes of scratch that tenon_plan_check and tenon_plan_load need for this file. Verifies the
  * file's structure and its header's check sum on the way. `bytes` must be aligned to 16. Writes
