@@ -51,6 +51,12 @@ struct SegmentCode {
   Span<const uint32_t> image;  ///< uuid, 4 words; empty: any
 };
 
+/// Something that a device counts, by the name that its maker gives it.
+struct DeviceCounter {
+  const char* name = "";
+  uint64_t value = 0;
+};
+
 /// A moment on the monotonic clock, in nanoseconds; kNoDeadline: never.
 using Deadline = uint64_t;
 inline constexpr Deadline kNoDeadline = UINT64_MAX;
@@ -100,6 +106,10 @@ struct DeviceApi {
   void (*unload_code)(void* device, void* loaded) = nullptr;
   /// Enqueues the segment. `bases`: by window, its address in the queue's arenas (null: constants).
   Status (*run_code)(void* queue, void* loaded, Span<void* const> bases) = nullptr;
+
+  /// What the device counted in the work that it ended last, for people. Writes as many as there is
+  /// room for, and returns how many there are. May be null.
+  size_t (*counters)(void* device, Span<DeviceCounter> counters) = nullptr;
 };
 
 }  // namespace tenon

@@ -1,4 +1,7 @@
 // The one place that names backends.
+#include <cstring>
+#include <iterator>
+
 #include "backends/cpu/cpu_backend.hpp"
 #ifdef TENON_HAS_OPENCL
 #include "backends/opencl/opencl_backend.hpp"
@@ -6,6 +9,7 @@
 #ifdef TENON_HAS_FPGA
 #include "backends/fpga/fpga_backend.hpp"
 #endif
+#include "runtime/engine/loaded_plan.hpp"
 #include "tenon/tenon.h"
 
 extern "C" {
@@ -32,6 +36,26 @@ const tenon_backend* tenon_backend_fpga(void) {
 #else
   return nullptr;
 #endif
+}
+
+size_t tenon_every_backend(const tenon_backend** backends, size_t room) {
+  size_t count = 0;
+  for (const tenon_backend* backend :
+       {tenon_backend_cpu(), tenon_backend_opencl(), tenon_backend_fpga()}) {
+    if (backend == nullptr) continue;  // this build lacks it
+    if (backends != nullptr && count < room) backends[count] = backend;
+    ++count;
+  }
+  return count;
+}
+
+const tenon_backend* tenon_backend_named(const char* name) {
+  const tenon_backend* backends[tenon::kMaxBackends] = {};
+  const size_t count = tenon_every_backend(backends, std::size(backends));
+  for (size_t i = 0; name != nullptr && i < count; ++i) {
+    if (std::strcmp(backends[i]->name, name) == 0) return backends[i];
+  }
+  return nullptr;
 }
 
 }  // extern "C"

@@ -197,12 +197,8 @@ tenon_status tenon_plan_open_program(const char* path, const char* program,
                   error);
   }
   *plan = nullptr;
-  const tenon_backend* every[] = {tenon_backend_cpu(), tenon_backend_opencl(),
-                                  tenon_backend_fpga()};
-  tenon_backends defaults{every, 0};
-  for (const tenon_backend* backend : every) {
-    if (backend != nullptr) every[defaults.count++] = backend;
-  }
+  const tenon_backend* every[tenon::kMaxBackends] = {};
+  const tenon_backends defaults{every, tenon_every_backend(every, tenon::kMaxBackends)};
   return OpenPlan(path, program, backends != nullptr ? *backends : defaults, threads, plan, error);
 }
 
