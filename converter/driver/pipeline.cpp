@@ -190,6 +190,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   emit.memory_space = options.board.ArenaSpace()->name;
   emit.constants_space = ConstantsSpace(options.board).name;
   emit.section_alignment = options.board.ArenaSpace()->alignment_bytes;
+  if (AcceleratorUnit(options.board) != nullptr) emit.arena_alignment = emit.section_alignment;
   emit.options = options.recorded;
   RecordChoice(parallel.report, emit.options);
   std::vector<ProgramToEmit> programs = {SequentialProgram(compiled, options.board)};

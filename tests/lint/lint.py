@@ -31,11 +31,12 @@ CONVERTER_FLOORS = {
     "split": "map cost board ir",
     "schedule": "layout map cost solve board ir",
     "stage": "schedule layout profile map cost solve board ir",
+    "code": "schedule layout map board ir",
     "emit": "schedule layout ir",
     "fold": "measure emit layout ir",
     "quantize": "measure emit map passes ir",
     "import": "ir",
-    "driver": "import quantize fold emit stage schedule split layout profile map cost passes"
+    "driver": "import quantize fold emit code stage schedule split layout profile map cost passes"
               " solve board ir",
     "report": "driver emit quantize",
     "api": "report driver import fold emit measure profile map solve board",
