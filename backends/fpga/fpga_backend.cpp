@@ -66,6 +66,10 @@ Status RunCode(void* queue, void* loaded, Span<void* const> bases) {
   return AsQueue(queue).RunCode(*static_cast<const LoadedCode*>(loaded), bases);
 }
 
+size_t Counters(void* device, Span<DeviceCounter> counters) {
+  return static_cast<Device*>(device)->board().ReadCounters(counters);
+}
+
 constexpr DeviceApi kDevice = {Guarded<OpenDevice>::Call,
                                CloseDevice,
                                Guarded<OpenQueue>::Call,
@@ -79,7 +83,8 @@ constexpr DeviceApi kDevice = {Guarded<OpenDevice>::Call,
                                QueueBytes,
                                Guarded<LoadCode>::Call,
                                UnloadCode,
-                               Guarded<RunCode>::Call};
+                               Guarded<RunCode>::Call,
+                               Counters};
 
 }  // namespace
 

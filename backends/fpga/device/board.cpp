@@ -1,6 +1,7 @@
 #include "backends/fpga/device/board.hpp"
 
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -148,6 +149,18 @@ Status Board::ResultOf(StartState state) {
   return Status(StatusCode::kBackendFailure, "the accelerator stopped at descriptor {0}: {s} ({1})",
                 place, error)
       .About(isa::ErrorText(error));
+}
+
+size_t Board::ReadCounters(Span<DeviceCounter> counters) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  constexpr size_t kCount = std::size(isa::kCounterNames);
+  for (size_t i = 0; i < kCount && i < counters.size(); ++i) {
+    uint32_t value = 0;
+    const auto offset = static_cast<uint32_t>(i * sizeof value);
+    if (!xrt_.ReadRegister(isa::kFirstCounterRegister + offset, &value).ok()) return 0;
+    counters[i] = {isa::kCounterNames[i], value};
+  }
+  return kCount;
 }
 
 void Board::GiveUp() {

@@ -48,6 +48,8 @@ class Board {
   /// opened anew for plans that are loaded from now on.
   void GiveUp();
   [[nodiscard]] bool IsGivenUp();
+  /// Of the last start that ended.
+  size_t ReadCounters(Span<DeviceCounter> counters);
 
  private:
   Status Open(const BoardChoice& choice);

@@ -18,6 +18,7 @@ namespace {
 
 /// Buffers begin at pages, and XRT maps whole ones.
 constexpr size_t kPage = 4096;
+constexpr unsigned kMostDevices = 64;
 
 /// Calls XRT, and says in a Status what it throws: "what: its words", about `subject` if any.
 template <typename Call>
@@ -38,6 +39,20 @@ Status Caught(StatusCode code, const char* what, const std::string& subject, con
 
 bool IsIndex(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// By index or BDF. Not every driver finds a device by its BDF: then those that there are tell theirs.
+xrt::device OpenDevice(const std::string& name) {
+  if (IsIndex(name)) return xrt::device(static_cast<unsigned>(std::stoul(name)));
+  try {
+    return xrt::device(name);
+  } catch (const std::exception&) {
+    for (unsigned index = 0; index < kMostDevices; ++index) {
+      xrt::device device(index);  // throws behind the last
+      if (device.get_info<xrt::info::device::bdf>() == name) return device;
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -83,9 +98,7 @@ Status XrtBoard::OpenObjects(const BoardChoice& choice) {
   constexpr StatusCode kMissing = StatusCode::kUnsupported;
   objects_ = std::make_unique<Objects>();
   TENON_RETURN_IF_ERROR(Caught(kMissing, "no device", choice.device, [&] {
-    objects_->device = IsIndex(choice.device)
-                           ? xrt::device(static_cast<unsigned>(std::stoul(choice.device)))
-                           : xrt::device(choice.device);
+    objects_->device = OpenDevice(choice.device);
     name_ = objects_->device.get_info<xrt::info::device::name>();
   }));
   xrt::uuid uuid;

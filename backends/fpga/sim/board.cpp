@@ -176,7 +176,9 @@ int Board::OpenContext(Client& client, const unsigned char* uuid, unsigned unit,
 }
 
 int Board::CloseContext(Client& client, unsigned unit) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
+  // What its owner has started there ends with it.
+  if (unit < units_.size()) CancelCommands(&client, lock);
   const auto found = client.contexts.find(unit);
   if (found == client.contexts.end()) return -EINVAL;
   if (unit < units_.size()) {

@@ -1,5 +1,6 @@
-// The accelerator's RTL, compiled by Verilator, as a compute unit of the simulated board. Built once
-// per configuration into a library of its own, which the board loads by the configuration's name.
+// The accelerator's RTL, compiled by Verilator, as a compute unit of the simulated board. Built
+// once per configuration into a library of its own, which the board loads by the configuration's
+// name.
 #include <verilated.h>
 
 #include <array>
@@ -31,6 +32,12 @@ AxiBeat BytesOf(const Words& words) {
 template <typename Words>
 void SetWords(Words& words, const AxiBeat& beat) {
   std::memcpy(&words[0], beat.data(), beat.size());
+}
+
+/// Ports have as many bits as their addresses need.
+template <typename Port>
+void Assign(Port& port, uint32_t value) {
+  port = static_cast<Port>(value);
 }
 
 class RtlComputeUnit : public ComputeUnit {
@@ -66,44 +73,45 @@ class RtlComputeUnit : public ComputeUnit {
   uint64_t clocks_ = 0;
 };
 
-// What is done for each port, whose signals are members of the class with its number in their names.
+// What is done for each port, whose signals are members of the class with its number in their
+// names.
 #define TENON_FPGA_SIM_EACH_PORT(X) X(0) X(1) X(2) X(3)
 
-void RtlComputeUnit::Drive() {
-#define TENON_FPGA_SIM_DRIVE(n)                                                  \
-  {                                                                              \
-    const AxiSlaveSignals& port = axi_.Driven(n);                                \
-    top_->m_axi_gmem##n##_arready = port.read_address_ready;                     \
-    top_->m_axi_gmem##n##_rvalid = port.data_valid;                              \
-    SetWords(top_->m_axi_gmem##n##_rdata, port.data);                            \
-    top_->m_axi_gmem##n##_rresp = static_cast<uint8_t>(port.data_answer);        \
-    top_->m_axi_gmem##n##_rlast = port.last;                                     \
-    top_->m_axi_gmem##n##_awready = port.write_address_ready;                    \
-    top_->m_axi_gmem##n##_wready = port.write_data_ready;                        \
-    top_->m_axi_gmem##n##_bvalid = port.response_valid;                          \
-    top_->m_axi_gmem##n##_bresp = static_cast<uint8_t>(port.response);           \
+void RtlComputeUnit::Drive(){
+#define TENON_FPGA_SIM_DRIVE(n)                                           \
+  {                                                                       \
+    const AxiSlaveSignals& port = axi_.Driven(n);                         \
+    top_->m_axi_gmem##n##_arready = port.read_address_ready;              \
+    top_->m_axi_gmem##n##_rvalid = port.data_valid;                       \
+    SetWords(top_->m_axi_gmem##n##_rdata, port.data);                     \
+    top_->m_axi_gmem##n##_rresp = static_cast<uint8_t>(port.data_answer); \
+    top_->m_axi_gmem##n##_rlast = port.last;                              \
+    top_->m_axi_gmem##n##_awready = port.write_address_ready;             \
+    top_->m_axi_gmem##n##_wready = port.write_data_ready;                 \
+    top_->m_axi_gmem##n##_bvalid = port.response_valid;                   \
+    top_->m_axi_gmem##n##_bresp = static_cast<uint8_t>(port.response);    \
   }
-  TENON_FPGA_SIM_EACH_PORT(TENON_FPGA_SIM_DRIVE)
+    TENON_FPGA_SIM_EACH_PORT(TENON_FPGA_SIM_DRIVE)
 #undef TENON_FPGA_SIM_DRIVE
 }
 
 std::array<AxiMasterSignals, kPorts> RtlComputeUnit::Sample() const {
   std::array<AxiMasterSignals, kPorts> masters;
-#define TENON_FPGA_SIM_SAMPLE(n)                                                     \
-  {                                                                                  \
-    AxiMasterSignals& master = masters[n];                                           \
-    master.read.valid = top_->m_axi_gmem##n##_arvalid;                               \
-    master.read.address = top_->m_axi_gmem##n##_araddr;                              \
-    master.read.beats = top_->m_axi_gmem##n##_arlen + 1U;                            \
-    master.read_ready = top_->m_axi_gmem##n##_rready;                                \
-    master.write.valid = top_->m_axi_gmem##n##_awvalid;                              \
-    master.write.address = top_->m_axi_gmem##n##_awaddr;                             \
-    master.write.beats = top_->m_axi_gmem##n##_awlen + 1U;                           \
-    master.data_valid = top_->m_axi_gmem##n##_wvalid;                                \
-    master.data = BytesOf(top_->m_axi_gmem##n##_wdata);                              \
-    master.strobe = top_->m_axi_gmem##n##_wstrb;                                     \
-    master.last = top_->m_axi_gmem##n##_wlast;                                       \
-    master.response_ready = top_->m_axi_gmem##n##_bready;                            \
+#define TENON_FPGA_SIM_SAMPLE(n)                           \
+  {                                                        \
+    AxiMasterSignals& master = masters[n];                 \
+    master.read.valid = top_->m_axi_gmem##n##_arvalid;     \
+    master.read.address = top_->m_axi_gmem##n##_araddr;    \
+    master.read.beats = top_->m_axi_gmem##n##_arlen + 1U;  \
+    master.read_ready = top_->m_axi_gmem##n##_rready;      \
+    master.write.valid = top_->m_axi_gmem##n##_awvalid;    \
+    master.write.address = top_->m_axi_gmem##n##_awaddr;   \
+    master.write.beats = top_->m_axi_gmem##n##_awlen + 1U; \
+    master.data_valid = top_->m_axi_gmem##n##_wvalid;      \
+    master.data = BytesOf(top_->m_axi_gmem##n##_wdata);    \
+    master.strobe = top_->m_axi_gmem##n##_wstrb;           \
+    master.last = top_->m_axi_gmem##n##_wlast;             \
+    master.response_ready = top_->m_axi_gmem##n##_bready;  \
   }
   TENON_FPGA_SIM_EACH_PORT(TENON_FPGA_SIM_SAMPLE)
 #undef TENON_FPGA_SIM_SAMPLE
@@ -144,7 +152,7 @@ void RtlComputeUnit::Reset() {
 }
 
 void RtlComputeUnit::WriteRegister(uint32_t offset, uint32_t value) {
-  top_->s_axi_control_awaddr = static_cast<decltype(top_->s_axi_control_awaddr)>(offset);
+  Assign(top_->s_axi_control_awaddr, offset);
   top_->s_axi_control_awvalid = 1;
   top_->s_axi_control_wdata = value;
   top_->s_axi_control_wstrb = 15;
@@ -164,7 +172,7 @@ void RtlComputeUnit::WriteRegister(uint32_t offset, uint32_t value) {
 }
 
 uint32_t RtlComputeUnit::ReadRegister(uint32_t offset) {
-  top_->s_axi_control_araddr = static_cast<decltype(top_->s_axi_control_araddr)>(offset);
+  Assign(top_->s_axi_control_araddr, offset);
   top_->s_axi_control_arvalid = 1;
   top_->s_axi_control_rready = 1;
   uint32_t value = 0;

@@ -116,7 +116,8 @@ TEST_CASE("memory: one port has a beat a clock, four share what the memory susta
   CHECK(per_clock < 51.3);
   CHECK(per_clock > 50.5);
   for (const uint64_t received : readers.received) {
-    CHECK(static_cast<double>(received) == doctest::Approx(shared.bytes_read() / 64).epsilon(0.05));
+    CHECK(static_cast<double>(received) ==
+          doctest::Approx(static_cast<double>(shared.bytes_read()) / 64).epsilon(0.05));
   }
 }
 
