@@ -42,21 +42,30 @@ class SourceMaker {
     }
   }
 
-  int BlockOf(TensorId root) {
+  /// `seen_as`: a tensor on it. Where that shows all of the block as an image, so does the block:
+  /// an input that the model has with channels last is an image only to those who read it.
+  int BlockOf(TensorId root, TensorId seen_as) {
     const auto [entry, added] = blocks_.emplace(root, static_cast<int>(result_.roots.size()));
     if (added) {
       const Tensor& tensor = graph_.tensor(root);
       fpga::SourceBlock block;
       block.name = tensor.name;
       block.dtype = tensor.dtype;
-      block.shape = tensor.shape;
-      block.strides = locations_.at(root).strides;
+      const bool is_whole = ShowsWhole(root, seen_as);
+      block.shape = graph_.tensor(is_whole ? seen_as : root).shape;
+      block.strides = locations_.at(is_whole ? seen_as : root).strides;
       block.is_read = written_.contains(root);
       block.is_written = read_.contains(root);
       result_.source.blocks.push_back(std::move(block));
       result_.roots.push_back(root);
     }
     return entry->second;
+  }
+
+  [[nodiscard]] bool ShowsWhole(TensorId root, TensorId id) const {
+    const Shape& shape = graph_.tensor(id).shape;
+    return shape.rank == 4 && shape.Elements() == graph_.tensor(root).shape.Elements() &&
+           locations_.at(id).offset == 0;
   }
 
   int TensorOf(TensorId id) {
@@ -76,7 +85,7 @@ class SourceMaker {
     if (root.IsConstant()) {
       source.constant = root.constant->data() + location.offset;
     } else {
-      source.block = BlockOf(location.root);
+      source.block = BlockOf(location.root, id);
     }
     result_.source.tensors.push_back(std::move(source));
     return entry->second;

@@ -39,7 +39,9 @@ struct SegmentCode {
   std::vector<uint8_t> descriptors;
   std::vector<uint8_t> constants;  ///< packed weights, factors and tables
   std::vector<Relocation> relocations;
-  std::string listing;  ///< the descriptors as text, one line each
+  uint32_t version = 0;              ///< of the descriptors' format
+  std::vector<uint32_t> parameters;  ///< of the configuration, as its registers give them
+  std::string listing;               ///< the descriptors as text, one line each
   std::vector<LayerCycles> layers;
   int64_t cycles = 0;  ///< from start to done
 };

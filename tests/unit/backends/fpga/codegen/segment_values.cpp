@@ -48,20 +48,46 @@ std::vector<std::vector<std::byte>> ByteInputs(const Graph& graph, uint64_t seed
   return inputs;
 }
 
-std::vector<int8_t> StoredMap(const Graph& graph, const Evaluation& values,
-                              converter::TensorId root) {
-  const converter::Tensor& tensor = graph.tensor(root);
-  const std::vector<std::byte>& bytes = values.values.at(root);
-  const bool is_image = tensor.shape.rank == 4;
-  const auto channels =
-      static_cast<size_t>(is_image ? tensor.shape[1] : tensor.shape[tensor.shape.rank - 1]);
-  const size_t pixels = bytes.size() / channels;
-  const int flip = tensor.dtype == DType::kU8 ? 128 : 0;
-  std::vector<int8_t> map(bytes.size());
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const size_t from = is_image ? i % channels * pixels + i / channels : i;
-    map[i] = static_cast<int8_t>(static_cast<int>(bytes[from]) ^ flip);
+namespace {
+
+/// Calls `visit(index, offset)` for each element: its place in row-major order, and in memory.
+template <typename Visit>
+void ForEachElement(const Shape& shape, const std::vector<int32_t>& strides, const Visit& visit) {
+  for (int64_t i = 0; i < shape.Elements(); ++i) {
+    int64_t rest = i;
+    int64_t offset = 0;
+    for (int k = shape.rank - 1; k >= 0; --k) {
+      offset += rest % shape.dims[k] * strides[static_cast<size_t>(k)];
+      rest /= shape.dims[k];
+    }
+    visit(static_cast<size_t>(i), static_cast<size_t>(offset));
   }
+}
+
+}  // namespace
+
+std::vector<uint8_t> BlockBytes(const MappedGraph& mapped, const Evaluation& values,
+                                const converter::TracedSource& traced, size_t block) {
+  const converter::TensorId root = traced.roots[block];
+  const std::vector<std::byte>& logical = values.values.at(root);
+  std::vector<uint8_t> bytes(logical.size());
+  ForEachElement(
+      mapped.graph.tensor(root).shape, mapped.locations.at(root).strides,
+      [&](size_t index, size_t offset) { bytes[offset] = static_cast<uint8_t>(logical[index]); });
+  return bytes;
+}
+
+std::vector<int8_t> StoredMap(const fpga::SourceBlock& block, const std::vector<uint8_t>& bytes) {
+  const Shape& shape = block.shape;
+  const bool is_image = shape.rank == 4;
+  const auto channels = static_cast<size_t>(is_image ? shape[1] : shape[shape.rank - 1]);
+  const size_t pixels = bytes.size() / channels;
+  const int flip = block.dtype == DType::kU8 ? 128 : 0;
+  std::vector<int8_t> map(bytes.size());
+  ForEachElement(shape, block.strides, [&](size_t index, size_t offset) {
+    const size_t to = is_image ? index % pixels * channels + index / pixels : index;
+    map[to] = static_cast<int8_t>(bytes[offset] ^ flip);
+  });
   return map;
 }
 

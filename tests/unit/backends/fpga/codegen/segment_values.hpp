@@ -25,8 +25,12 @@ struct MappedGraph {
 [[nodiscard]] std::vector<std::vector<std::byte>> ByteInputs(const converter::Graph& graph,
                                                              uint64_t seed);
 
-/// The map's bytes as the accelerator stores them, from the row-major values of its root.
-[[nodiscard]] std::vector<int8_t> StoredMap(const converter::Graph& graph, const Evaluation& values,
-                                            converter::TensorId root);
+/// A block of a segment as it lies in memory.
+[[nodiscard]] std::vector<uint8_t> BlockBytes(const MappedGraph& mapped, const Evaluation& values,
+                                              const converter::TracedSource& traced, size_t block);
+
+/// The block as the accelerator stores it: pixel by pixel, u8 with the top bit flipped.
+[[nodiscard]] std::vector<int8_t> StoredMap(const fpga::SourceBlock& block,
+                                            const std::vector<uint8_t>& bytes);
 
 }  // namespace tenon::test
