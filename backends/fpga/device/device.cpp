@@ -33,7 +33,7 @@ Status Device::Open() {
 
 Status Device::CheckTarget(const SegmentCode& code) const {
   const isa::Identity& identity = board_->identity();
-  if (std::strcmp(code.accelerator, isa::kKernelName) != 0) {
+  if (std::strcmp(code.accelerator, isa::kAcceleratorName) != 0) {
     return Status(StatusCode::kUnsupported,
                   "the code is for an accelerator '{s}': convert for this board")
         .About(code.accelerator);

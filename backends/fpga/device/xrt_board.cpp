@@ -41,7 +41,8 @@ bool IsIndex(const std::string& text) {
   return text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// By index or BDF. Not every driver finds a device by its BDF: then those that there are tell theirs.
+/// By index or BDF. Not every driver finds a device by its BDF: then those that there are tell
+/// theirs.
 xrt::device OpenDevice(const std::string& name) {
   if (IsIndex(name)) return xrt::device(static_cast<unsigned>(std::stoul(name)));
   try {

@@ -7,6 +7,8 @@
 
 namespace tenon::fpga::isa {
 
+/// What plans call it, and what its kernel is called in images, where names are identifiers.
+inline constexpr char kAcceleratorName[] = "tenon-cnn";
 inline constexpr char kKernelName[] = "tenon_cnn";
 
 /// Arguments in the kernel's order, and where their registers are. Pointers take eight bytes.

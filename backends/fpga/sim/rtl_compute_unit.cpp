@@ -1,6 +1,8 @@
 // The accelerator's RTL, compiled by Verilator, as a compute unit of the simulated board. Built
 // once per configuration into a library of its own, which the board loads by the configuration's
 // name.
+// The class that Verilator makes of the top module, under one name for all configurations.
+#include <Vaccelerator.h>
 #include <verilated.h>
 
 #include <array>
@@ -10,8 +12,6 @@
 #include "backends/fpga/sim/axi_memory.hpp"
 #include "backends/fpga/sim/compute_unit.hpp"
 #include "backends/fpga/sim/model_library.hpp"
-// The class that Verilator makes of the top module, under one name for all configurations.
-#include "Vaccelerator.h"
 
 namespace tenon::fpga::sim {
 namespace {

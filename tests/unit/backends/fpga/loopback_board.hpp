@@ -46,7 +46,7 @@ struct LoopbackCode {
 
   std::vector<uint8_t> bytes;
   std::vector<CodeWindow> windows;
-  std::string accelerator = fpga::isa::kKernelName;
+  std::string accelerator = fpga::isa::kAcceleratorName;
   uint32_t version = 1;
   std::vector<uint32_t> parameters = std::vector<uint32_t>(fpga::isa::kParameters, 1);
   std::vector<uint32_t> image;

@@ -27,7 +27,7 @@ PlanSpec OnBoard() {
   spec.kernels[1] = "fpga.unary.code";
   spec.sections = {{CopyCode(4), 64, 0}};
   CodeSpec code;
-  code.accelerator = fpga::isa::kKernelName;
+  code.accelerator = fpga::isa::kAcceleratorName;
   code.parameters.assign(fpga::isa::kParameters, 1);
   code.relocations = {{StorageHome::kArena, 0, 64, 64, 0, false},
                       {StorageHome::kArena, 0, 192, 64, 1, true}};
