@@ -4,7 +4,9 @@ module cascade_skew #(
     parameter int ROWS = 32,
     parameter int WIDTH = 8
 ) (
+    /* verilator lint_off UNUSEDSIGNAL */  // one row waits for nothing
     input logic clk,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic [ROWS*WIDTH-1:0] rows,
     output logic [ROWS*WIDTH-1:0] skewed
 );
