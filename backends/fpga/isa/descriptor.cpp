@@ -20,8 +20,8 @@ uint32_t Flags(const Descriptor& d) {
   return static_cast<uint32_t>(d.op) | bit(d.last, 4) | bit(d.folded, 5) | bit(d.by_block, 6) |
          bit(d.reload, 7) | bit(d.has_table, 8) | bit(d.has_residual, 9) | bit(d.load.used, 10) |
          bit(d.load.flip, 11) | bit(d.store.used, 12) | bit(d.store.flip, 13) |
-         static_cast<uint32_t>(d.rounding) << 16 | static_cast<uint32_t>(d.residual_rounding) << 20 |
-         kFormatVersion << 24;
+         static_cast<uint32_t>(d.rounding) << 16 |
+         static_cast<uint32_t>(d.residual_rounding) << 20 | kFormatVersion << 24;
 }
 
 void TakeFlags(uint32_t word, Descriptor& d) {
@@ -176,7 +176,7 @@ Status Decode(const uint32_t (&words)[kDescriptorWords], Descriptor& d) {
   d.in_groups = Low(words[6]);
   d.out_groups = High(words[6]);
   const auto field = [&](int place) { return words[7] >> place & 15; };
-  d.window = {field(0),  field(4),        field(8),  field(12),
+  d.window = {field(0),  field(4),  field(8),        field(12),
               field(16), field(20), words[8] & 0xFF, words[8] >> 8 & 0xFF};
   d.padding = Signed(words[8] >> 16);
   d.blocks = words[9];

@@ -27,11 +27,11 @@ enum class LayerOp : uint32_t {
 
 /// How sums are rounded (runtime/ops/requantize.hpp), as the lanes number it.
 enum class RoundingMode : uint32_t {
-  kHalfEven = 0,       ///< of a float32 product
-  kFixedPoint = 1,     ///< halves up, then halves away from zero
-  kFixedPointOnce = 2, ///< halves up
-  kHalfAway = 3,       ///< of the exact product
-  kExactHalfEven = 4,  ///< of the exact product
+  kHalfEven = 0,        ///< of a float32 product
+  kFixedPoint = 1,      ///< halves up, then halves away from zero
+  kFixedPointOnce = 2,  ///< halves up
+  kHalfAway = 3,        ///< of the exact product
+  kExactHalfEven = 4,   ///< of the exact product
 };
 
 /// An address in memory: an offset from a base register.
@@ -50,10 +50,10 @@ struct MemoryMap {
 };
 
 struct Window {
-  uint32_t kernel_height = 1, kernel_width = 1;        ///< 1 to 15
-  uint32_t stride_height = 1, stride_width = 1;        ///< 1 to 15
-  uint32_t dilation_height = 1, dilation_width = 1;    ///< 1 to 15; `folded`: width 1
-  uint32_t pad_top = 0, pad_left = 0;                  ///< 0 to 255
+  uint32_t kernel_height = 1, kernel_width = 1;      ///< 1 to 15
+  uint32_t stride_height = 1, stride_width = 1;      ///< 1 to 15
+  uint32_t dilation_height = 1, dilation_width = 1;  ///< 1 to 15; `folded`: width 1
+  uint32_t pad_top = 0, pad_left = 0;                ///< 0 to 255
 };
 
 /// Bounds are of the byte that is stored.
@@ -87,13 +87,14 @@ struct Descriptor {
   uint32_t residual_shift = 0;       ///< 0 to 63
   OutputBounds residual_bounds;
 
-  /// Lines of weights in four planes: bytes i * 16 to i * 16 + 15 of each line of 64 lie in plane i.
-  MemoryAddress weights;       ///< of plane 0, a multiple of 16
-  uint32_t plane_bytes = 0;    ///< from plane to plane, a multiple of 16
-  uint32_t group_lines = 0;    ///< of a group of outputs: factors and tiles
-  MemoryAddress tables;        ///< 256 bytes; then 2 x 256 words, of the layer's and the other bytes
-  MemoryMap load;              ///< of the input, before and while the layer runs
-  MemoryMap store;             ///< of the output
+  /// Lines of weights in four planes: bytes i * 16 to i * 16 + 15 of each line of 64 lie in plane
+  /// i.
+  MemoryAddress weights;     ///< of plane 0, a multiple of 16
+  uint32_t plane_bytes = 0;  ///< from plane to plane, a multiple of 16
+  uint32_t group_lines = 0;  ///< of a group of outputs: factors and tiles
+  MemoryAddress tables;      ///< 256 bytes; then 2 x 256 words, of the layer's and the other bytes
+  MemoryMap load;            ///< of the input, before and while the layer runs
+  MemoryMap store;           ///< of the output
 };
 
 /// Passes over a block of pixels for one group of outputs.

@@ -12,8 +12,8 @@ namespace tenon::fpga::isa {
 inline constexpr uint32_t kFormatVersion = 1;
 
 struct Parameters {
-  uint32_t group = 32;   ///< channels in a word of a map; inputs and outputs of the array
-  uint32_t pixels = 2;   ///< in a cycle
+  uint32_t group = 32;             ///< channels in a word of a map; inputs and outputs of the array
+  uint32_t pixels = 2;             ///< in a cycle
   uint32_t entries = 256;          ///< of a block of accumulators; an entry holds `pixels` pixels
   uint32_t map_words = 48 * 1024;  ///< of `group` bytes
   uint32_t weight_lines = 2560;    ///< of 64 bytes: what the ring of weights holds
