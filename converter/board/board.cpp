@@ -65,6 +65,9 @@ void ReadUnit(ObjectReader& reader, Unit& unit) {
   reader.Optional("runs_from", unit.runs_from);
   reader.Optional("port_bytes_per_second", unit.port_bytes_per_second);
   reader.Optional("cache_bytes_per_thread", unit.cache_bytes_per_thread);
+  reader.OptionalObject("accelerator", [&](ObjectReader& object) {
+    ReadAccelerator(object, unit.accelerator.emplace());
+  });
   const bool is_set = kernels == "vector" || kernels == "helium" || kernels == "dsp";
   unit.portable_kernels_only = kernels == "portable" || is_set;
   if (is_set) unit.kernel_set = kernels;
@@ -359,6 +362,13 @@ double Board::PortBytesPerSecond(const Unit& unit) const {
 const Unit* ComputeUnit(const Board& board) {
   for (const Unit& unit : board.units) {
     if (unit.backend == "cpu" && !unit.IsTransferOnly()) return &unit;
+  }
+  return nullptr;
+}
+
+const Unit* AcceleratorUnit(const Board& board) {
+  for (const Unit& unit : board.units) {
+    if (unit.accelerator.has_value()) return &unit;
   }
   return nullptr;
 }

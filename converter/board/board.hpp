@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "converter/board/accelerator.hpp"
 #include "converter/status.hpp"
 #include "runtime/base/span.hpp"
 
@@ -50,6 +51,8 @@ struct Unit {
   /// Cache that each thread has of its own: an op that touches less takes no part of the bandwidth
   /// that threads share. 0: none.
   int64_t cache_bytes_per_thread = 0;
+  /// Of a unit whose segments are code that one start runs; none: kernels run op by op.
+  std::optional<Accelerator> accelerator = {};
 
   [[nodiscard]] bool IsTransferOnly() const { return kind == "dma"; }
   [[nodiscard]] double op_overhead_us() const {
@@ -164,6 +167,9 @@ struct Board {
 
 /// Returns the first unit of backend "cpu" that runs ops; null if there is none.
 [[nodiscard]] const Unit* ComputeUnit(const Board& board);
+
+/// Returns the unit whose segments are code; null if there is none.
+[[nodiscard]] const Unit* AcceleratorUnit(const Board& board);
 
 /// Returns the backends of the units that run ops, each once, in the order of the units.
 [[nodiscard]] std::vector<std::string> BackendsOfUnits(const Board& board);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "backends/fpga/codegen/predict_op.hpp"
 #include "runtime/ops/host/op_host_row.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
@@ -55,7 +56,48 @@ int64_t ConstantBytes(const Graph& graph, const Op& op) {
   return bytes;
 }
 
+/// True if the op's neighbour at this tensor may run in the same segment: it does, or nobody has
+/// been chosen for it yet.
+bool StaysInside(const Graph& graph, TensorId id, const Unit& unit) {
+  const auto is_ours = [&](OpId op) {
+    return op != kNone && (graph.op(op).backend.empty() || graph.op(op).backend == unit.backend);
+  };
+  const Tensor& tensor = graph.tensor(id);
+  if (!is_ours(tensor.producer) || graph.IsOutput(id)) return false;
+  const std::vector<OpId> readers = graph.Consumers(id);
+  return std::all_of(readers.begin(), readers.end(), is_ours);
+}
+
+/// Segments are code: maps between their ops stay on chip, and only others come through the port.
+OpTime AcceleratorTime(const Graph& graph, const Op& op, const Unit& unit, const OpCall& call) {
+  const Accelerator& accelerator = *unit.accelerator;
+  OpTime time;
+  time.fixed = TimeAtRate(unit.op_overhead_us(), 1e6);
+  const int64_t cycles = fpga::PredictOpCycles(op.kind, call, CodeTargetOf(accelerator));
+  time.compute = TimeAtRate(static_cast<double>(cycles), accelerator.clock_hz);
+  time.bytes = ConstantBytes(graph, op);
+  for (const std::vector<TensorId>* operands : {&op.inputs, &op.outputs}) {
+    for (const TensorId id : *operands) {
+      if (id == kNone || graph.tensor(id).IsConstant() || StaysInside(graph, id, unit)) continue;
+      time.bytes += graph.tensor(id).ByteSize();
+    }
+  }
+  return time;
+}
+
 }  // namespace
+
+fpga::CodeTarget CodeTargetOf(const Accelerator& accelerator) {
+  fpga::CodeTarget target;
+  target.input_channels = accelerator.input_channels;
+  target.output_channels = accelerator.output_channels;
+  target.pixels = accelerator.pixels;
+  target.lanes = accelerator.lanes;
+  target.accumulator_pixels = accelerator.accumulator_pixels;
+  target.map_bytes = accelerator.map_bytes;
+  target.weight_bytes = accelerator.weight_bytes;
+  return target;
+}
 
 Picoseconds OpTime::Alone(double port_bytes_per_second) const {
   return fixed + std::max(compute, TimeAtRate(static_cast<double>(bytes), port_bytes_per_second));
@@ -72,6 +114,7 @@ AnalyticCostModel::AnalyticCostModel(const Board& board, int threads) : threads_
 
 OpTime AnalyticCostModel::TimeOf(const Graph& graph, const Op& op, const Unit& unit) const {
   const OpCallView view(graph, op);
+  if (unit.accelerator) return AcceleratorTime(graph, op, unit, view.call());
   const OpWork work = GetOpHostRow(op.kind).work(view.call());
   const double threads = std::max(1, std::min(threads_, unit.threads));
   OpTime time;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "backends/fpga/codegen/segment_code.hpp"
 #include "converter/board/board.hpp"
 #include "converter/ir/graph.hpp"
 #include "converter/solve/time/simulator.hpp"
@@ -38,7 +39,9 @@ class CostModel {
 /// kernels have the rate that the unit gives for those, where it does. The time of elementary ops
 /// is added, except for those fused into an op with multiply-accumulates on a unit that is no CPU
 /// and has rates for them: it applies bias and activation in its epilogue. For copies between
-/// memory spaces use TransferTime: the graph does not say where tensors are.
+/// memory spaces use TransferTime: the graph does not say where tensors are. On an accelerator
+/// whose segments are code, ops take the cycles that its code generator predicts, and of their maps
+/// only those that leave the segment are read and written.
 class AnalyticCostModel final : public CostModel {
  public:
   explicit AnalyticCostModel(int threads = 1) : threads_(threads) {}
@@ -51,6 +54,9 @@ class AnalyticCostModel final : public CostModel {
   int threads_;
   double constant_bytes_per_second_ = 0;  ///< 0: constants come through the unit's port
 };
+
+/// The board's figures as the accelerator's code generator takes them.
+[[nodiscard]] fpga::CodeTarget CodeTargetOf(const Accelerator& accelerator);
 
 /// Returns the time of moving `bytes` over `link`: its latency and the launch of the unit that
 /// moves them, then the bytes at the link's bandwidth (as `compute`; `bytes` is 0).

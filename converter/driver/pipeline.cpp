@@ -1,6 +1,7 @@
 #include "converter/driver/pipeline.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/memory_needs.hpp"
@@ -152,6 +153,66 @@ Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context
 
 }  // namespace
 
+namespace {
+
+/// All programs of a plan, which borrow from what they were compiled to.
+struct ProgramsOfPlan {
+  Fitted fitted;
+  ParallelPrograms parallel;
+  std::vector<ProgramToEmit> programs;
+  std::vector<SegmentCodeReport> codes;
+};
+
+std::vector<ProgramToEmit> ProgramsToEmit(const ProgramsOfPlan& made, const Board& board) {
+  const ParallelPrograms& parallel = made.parallel;
+  std::vector<ProgramToEmit> programs = {SequentialProgram(made.fitted.compiled, board)};
+  if (parallel.pipeline) programs.push_back(parallel.pipeline->ToEmit());
+  if (parallel.inter) programs.push_back(parallel.inter->ToEmit());
+  if (parallel.shards) {
+    programs.push_back(SequentialProgram(*parallel.shards, board));
+    programs.back().name = "shards";
+    programs.back().mode = converter::ProgramMode::kReplicas;
+  }
+  if (parallel.inter_shards) programs.push_back(parallel.inter_shards->ToEmit());
+  return programs;
+}
+
+/// Compiles, and makes the code of an accelerator's segments. What it then turns down is mapped
+/// elsewhere, and all is compiled again: each round turns down one op more at least.
+Status MakePrograms(const Graph& graph, const ConvertOptions& options, CompileOptions& compile,
+                    ProgramsOfPlan& made) {
+  for (;;) {
+    TENON_ASSIGN_OR_RETURN(made.fitted, CompileToFit(graph, compile, options.split));
+    TENON_ASSIGN_OR_RETURN(made.parallel,
+                           MakeParallelPrograms(graph, made.fitted, compile, options.parallel));
+    TENON_RETURN_IF_ERROR(LimitToPieces(options.board, made.fitted.compiled, made.parallel));
+    made.programs = ProgramsToEmit(made, options.board);
+    GeneratedCodes codes = GenerateCodes(options.board, made.programs);
+    made.codes = std::move(codes.segments);
+    if (codes.refused.empty()) return {};
+    std::vector<RefusedOp>& refused = compile.kernels.refused;
+    refused.insert(refused.end(), codes.refused.begin(), codes.refused.end());
+  }
+}
+
+/// Returns the ops that run elsewhere than on the accelerator, each with the last reason against
+/// it.
+std::vector<RefusedOp> NotAccelerated(const std::vector<MappedOp>& mapping, const Unit& unit,
+                                      const std::set<std::string>& executed) {
+  std::vector<RefusedOp> refused;
+  for (const MappedOp& op : mapping) {
+    if (op.backend == unit.backend || !executed.contains(op.op)) continue;
+    RefusedOp entry{op.op, unit.backend, "it was not asked"};
+    for (const Candidate& candidate : op.candidates) {
+      if (candidate.backend == unit.backend) entry.reason = candidate.reason;
+    }
+    refused.push_back(std::move(entry));
+  }
+  return refused;
+}
+
+}  // namespace
+
 Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const char* phase, int index) {
     if (options.progress) options.progress(phase, index, 4);
@@ -177,11 +238,11 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
       options.progress(fmt::format("{} {:.0f}%", what, 100 * share), 2, 4);
     };
   }
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, CompileToFit(graph, compile, options.split));
+  ProgramsOfPlan made;
+  TENON_RETURN_IF_ERROR(MakePrograms(graph, options, compile, made));
+  Fitted& fitted = made.fitted;
   Compiled& compiled = fitted.compiled;
-  TENON_ASSIGN_OR_RETURN(ParallelPrograms parallel,
-                         MakeParallelPrograms(graph, fitted, compile, options.parallel));
-  TENON_RETURN_IF_ERROR(LimitToPieces(options.board, compiled, parallel));
+  const ParallelPrograms& parallel = made.parallel;
 
   progress("writing", 3);
   EmitOptions emit;
@@ -190,32 +251,30 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   emit.memory_space = options.board.ArenaSpace()->name;
   emit.constants_space = ConstantsSpace(options.board).name;
   emit.section_alignment = options.board.ArenaSpace()->alignment_bytes;
+  if (AcceleratorUnit(options.board) != nullptr) emit.arena_alignment = emit.section_alignment;
   emit.options = options.recorded;
   RecordChoice(parallel.report, emit.options);
-  std::vector<ProgramToEmit> programs = {SequentialProgram(compiled, options.board)};
-  if (parallel.pipeline) programs.push_back(parallel.pipeline->ToEmit());
-  if (parallel.inter) programs.push_back(parallel.inter->ToEmit());
-  if (parallel.shards) {
-    programs.push_back(SequentialProgram(*parallel.shards, options.board));
-    programs.back().name = "shards";
-    programs.back().mode = converter::ProgramMode::kReplicas;
-  }
-  if (parallel.inter_shards) programs.push_back(parallel.inter_shards->ToEmit());
-  TENON_RETURN_IF_ERROR(CheckTogether(programs, options.board));
-  TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(programs, emit));
+  TENON_RETURN_IF_ERROR(CheckTogether(made.programs, options.board));
+  TENON_ASSIGN_OR_RETURN(conversion.plan, EmitPlan(made.programs, emit));
   conversion.parallel = parallel.report;
   conversion.graph_text = PrintGraph(compiled.graph);
   conversion.ops_executed = compiled.arena.steps.size();
+  std::set<std::string> executed;
   for (const OpId id : compiled.arena.steps) {
     ++conversion.ops_by_backend[compiled.graph.op(id).backend];
+    executed.insert(compiled.graph.op(id).name);
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
+  compiled.memory.packed_bytes = PackedBytes(compiled.graph);
   static_cast<CompileReport&>(conversion) = std::move(compiled);
-  conversion.memory.packed_bytes = PackedBytes(compiled.graph);
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;
   conversion.only_unit = std::move(fitted.only_unit);
+  conversion.codes = std::move(made.codes);
+  if (const Unit* unit = AcceleratorUnit(options.board)) {
+    conversion.not_accelerated = NotAccelerated(conversion.mapping, *unit, executed);
+  }
 
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));

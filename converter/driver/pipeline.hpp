@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "converter/board/board.hpp"
+#include "converter/code/segment_code.hpp"
 #include "converter/driver/fit.hpp"
 #include "converter/driver/parallel_programs.hpp"
 #include "converter/import/import_options.hpp"
@@ -56,6 +57,8 @@ struct Conversion : CompileReport {
   bool lean_kernels = false;  ///< see Fitted::lean
   std::string only_unit;      ///< see Fitted::only_unit
   ParallelReport parallel;
+  std::vector<SegmentCodeReport> codes;    ///< of segments on an accelerator
+  std::vector<RefusedOp> not_accelerated;  ///< ops that run elsewhere than on it, and why
   std::optional<QuantizationReport> quantization;
   size_t ops_imported = 0;
   size_t ops_executed = 0;                       ///< without views, which are not executed

@@ -19,6 +19,7 @@ class Emitter {
       : programs_(programs), options_(options), builder_(tables_.builder) {
     tables_.memory_space = options.memory_space;
     tables_.constants_space = options.constants_space;
+    tables_.arena_alignment = options.arena_alignment;
   }
 
   Result<std::vector<uint8_t>> Run() {
@@ -36,6 +37,21 @@ class Emitter {
   }
 
  private:
+  struct SectionToWrite {
+    const char* name;
+    const std::vector<uint8_t>* data;
+  };
+  /// The place of code does not depend on whether there are constants.
+  [[nodiscard]] std::vector<SectionToWrite> Sections() const {
+    std::vector<SectionToWrite> sections;
+    const bool has_code = tables_.code.IsUsed();
+    if (tables_.constants.IsUsed() || has_code) {
+      sections.push_back({"constants", &tables_.constants.data()});
+    }
+    if (has_code) sections.push_back({"code", &tables_.code.data()});
+    return sections;
+  }
+
   void WritePlan(const std::vector<flatbuffers::Offset<fb::Program>>& programs) {
     std::vector<flatbuffers::Offset<fb::Option>> options;
     for (const auto& [name, value] : options_.options) {
@@ -47,11 +63,11 @@ class Emitter {
       spaces.push_back(fb::CreateMemorySpace(builder_, builder_.CreateString(space)));
     }
     std::vector<flatbuffers::Offset<fb::Section>> sections;
-    const std::vector<uint8_t>& data = tables_.constants.data();
-    if (tables_.constants.IsUsed()) {
+    for (const SectionToWrite& section : Sections()) {
       // Defaults are not stored: the offset is patched below and must have its own bytes.
       builder_.ForceDefaults(true);
-      sections.push_back(fb::CreateSection(builder_, builder_.CreateString("constants"),
+      const std::vector<uint8_t>& data = *section.data;
+      sections.push_back(fb::CreateSection(builder_, builder_.CreateString(section.name),
                                            tables_.SpaceIndex(options_.constants_space), 0,
                                            data.size(), options_.section_alignment,
                                            Crc32c(data.data(), data.size())));
@@ -78,10 +94,11 @@ class Emitter {
                            header_bytes);
     }
     file.resize(header_bytes, 0);
-    const std::vector<uint8_t>& data = tables_.constants.data();
-    if (tables_.constants.IsUsed()) {
-      const size_t offset = RoundUp(header_bytes, options_.section_alignment);
-      auto* section = const_cast<fb::Section*>(fb::GetPlan(file.data())->sections()->Get(0));
+    const std::vector<SectionToWrite> sections = Sections();
+    for (uint32_t i = 0; i < sections.size(); ++i) {
+      const std::vector<uint8_t>& data = *sections[i].data;
+      const size_t offset = RoundUp(file.size(), options_.section_alignment);
+      auto* section = const_cast<fb::Section*>(fb::GetPlan(file.data())->sections()->Get(i));
       if (!reinterpret_cast<flatbuffers::Table*>(section)->SetField<uint64_t>(
               fb::Section::VT_FILE_OFFSET, offset, 0)) {
         return InternalError("the section offset has no place in the FlatBuffer");
@@ -115,7 +132,7 @@ Result<int64_t> EmittedConstantBytes(const std::vector<ProgramToEmit>& programs)
   for (const ProgramToEmit& program : programs) {
     TENON_RETURN_IF_ERROR(ProgramWriter(program, tables).Write().status());
   }
-  return static_cast<int64_t>(tables.constants.data().size());
+  return static_cast<int64_t>(tables.constants.data().size() + tables.code.data().size());
 }
 
 Result<std::vector<uint8_t>> EmitPlan(const Graph& graph, const Locations& locations,

@@ -20,6 +20,7 @@ struct EmitOptions {
   /// one program; of several programs each has its own names.
   std::vector<std::string> worker_names;
   uint32_t section_alignment = 64;
+  uint32_t arena_alignment = 64;  ///< of every arena's base, for devices that map arenas
   std::vector<std::pair<std::string, std::string>> options;  ///< recorded unchanged
 };
 

@@ -11,6 +11,7 @@
 
 #include "runtime/base/crc32c.hpp"
 #include "runtime/base/round_up.hpp"
+#include "runtime/base/span.hpp"
 
 namespace tenon::converter {
 
@@ -19,6 +20,10 @@ class SectionBuilder {
  public:
   /// Adds the bytes unless they are there, and returns their offset in the section.
   uint64_t Add(const std::vector<std::byte>& bytes) {
+    return Add({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  }
+  uint64_t Add(const std::vector<uint8_t>& bytes) { return Add({bytes.data(), bytes.size()}); }
+  uint64_t Add(Span<const uint8_t> bytes) {
     const uint32_t crc = Crc32c(bytes.data(), bytes.size());
     const auto key = std::make_pair(bytes.size(), crc);
     const auto [begin, end] = known_.equal_range(key);
@@ -30,8 +35,7 @@ class SectionBuilder {
     }
     data_.resize(RoundUp(data_.size(), kAlignment));
     const uint64_t offset = data_.size();
-    const auto* start = reinterpret_cast<const uint8_t*>(bytes.data());
-    data_.insert(data_.end(), start, start + bytes.size());
+    data_.insert(data_.end(), bytes.data(), bytes.data() + bytes.size());
     known_.emplace(key, offset);
     return offset;
   }

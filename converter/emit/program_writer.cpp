@@ -173,25 +173,9 @@ flatbuffers::Offset<fb::Op> ProgramWriter::WriteOp(OpId id) {
       arena_.in_place[static_cast<size_t>(id)], fallback, scratch(fallback_tensor_));
 }
 
-/// Makes a segment of each run of neighbouring ops of one backend and worker: in a topological
-/// order such runs cannot wait for each other in a cycle.
-bool ProgramWriter::EndsSegment(size_t step) const {
-  if (step + 1 == arena_.steps.size()) return true;
-  const Op& op = graph_.op(arena_.steps[step]);
-  return graph_.op(arena_.steps[step + 1]).backend != op.backend ||
-         worker_of_op_[step + 1] != worker_of_op_[step];
-}
-
 Status ProgramWriter::FindSegments() {
-  std::vector<OpId> ops;
-  for (size_t i = 0; schedule_.segments.empty() && i < arena_.steps.size(); ++i) {
-    ops.push_back(arena_.steps[i]);
-    if (!EndsSegment(i)) continue;
-    segments_.push_back({std::move(ops), "", 0, {}, {}});
-    ops.clear();
-  }
-  for (const std::vector<OpId>& segment : schedule_.segments) {
-    segments_.push_back({segment, "", 0, {}, {}});
+  for (std::vector<OpId>& segment : SegmentsOf(program_)) {
+    segments_.push_back({std::move(segment), "", 0, {}, {}});
   }
   size_t steps = 0;
   for (EmittedSegment& segment : segments_) {
@@ -233,11 +217,37 @@ ProgramWriter::Offsets<fb::Segment> ProgramWriter::WriteSegments() {
     const auto reads = write(segment.reads);
     const auto writes = write(segment.writes);
     const size_t backend = tables_.backends.Index(segment.backend);
-    segments.push_back(fb::CreateSegment(builder_, static_cast<uint16_t>(backend),
-                                         builder_.CreateVector(indices),
-                                         static_cast<uint16_t>(segment.worker), reads, writes));
+    const auto code = WriteCode(segment);
+    segments.push_back(
+        fb::CreateSegment(builder_, static_cast<uint16_t>(backend), builder_.CreateVector(indices),
+                          static_cast<uint16_t>(segment.worker), reads, writes, code));
   }
   return segments;
+}
+
+/// Writes the code of a segment, which is in the section behind that of the ops' constants.
+ProgramWriter::CodeOffset ProgramWriter::WriteCode(const EmittedSegment& segment) {
+  const auto found = std::find_if(program_.code.begin(), program_.code.end(),
+                                  [&](const DeviceCode& code) { return code.ops == segment.ops; });
+  if (found == program_.code.end()) return 0;
+  std::vector<fb::Relocation> relocations;
+  for (const DeviceCode::Relocation& relocation : found->relocations) {
+    const auto base_register = static_cast<uint8_t>(relocation.base_register);
+    if (relocation.root == kNone) {
+      relocations.emplace_back(tables_.code.Add(found->constants), found->constants.size(),
+                               kCodeSection, fb::StorageHome::section, base_register, uint8_t{0});
+      continue;
+    }
+    const fb::Storage& storage = storages_[storage_of_root_.at(relocation.root)];
+    relocations.emplace_back(storage.offset(), storage.bytes(), storage.index(), storage.home(),
+                             base_register, static_cast<uint8_t>(relocation.writes ? 1 : 0));
+  }
+  const uint64_t offset = tables_.code.Add(found->instructions);
+  const std::vector<flatbuffers::Offset<fb::SegmentCode>> codes = {fb::CreateSegmentCode(
+      builder_, kCodeSection, offset, found->instructions.size(),
+      builder_.CreateSharedString(found->accelerator), found->version,
+      builder_.CreateVector(found->parameters), 0, builder_.CreateVectorOfStructs(relocations))};
+  return builder_.CreateVector(codes);
 }
 
 /// Writes channels. The segments at a channel's ends are the last of each stage that touches its
@@ -306,10 +316,10 @@ ProgramWriter::Offsets<fb::Worker> ProgramWriter::WriteWorkers(const Steps& in_o
 ProgramWriter::Offsets<fb::Arena> ProgramWriter::WriteArenas() {
   Offsets<fb::Arena> arenas;
   for (const PlannedArena& arena : arenas_) {
-    arenas.push_back(fb::CreateArena(
-        builder_, tables_.SpaceIndex(arena.space), static_cast<uint64_t>(arena.bytes),
-        static_cast<uint32_t>(kStorageAlignment), static_cast<uint64_t>(arena.lower_bound),
-        static_cast<uint16_t>(arena.slots)));
+    arenas.push_back(fb::CreateArena(builder_, tables_.SpaceIndex(arena.space),
+                                     static_cast<uint64_t>(arena.bytes), tables_.arena_alignment,
+                                     static_cast<uint64_t>(arena.lower_bound),
+                                     static_cast<uint16_t>(arena.slots)));
   }
   return arenas;
 }

@@ -32,12 +32,18 @@ struct EmittedSegment {
 void FindBoundaries(const Graph& graph, const Locations& locations,
                     std::vector<EmittedSegment>& segments);
 
+/// A plan's sections: the constants of ops, then code.
+inline constexpr uint16_t kConstantsSection = 0;
+inline constexpr uint16_t kCodeSection = 1;
+
 /// The tables and spaces that all programs of a plan share.
 struct PlanTables {
   std::string memory_space;     ///< space of arenas for which none is given
   std::string constants_space;  ///< empty: memory_space
   flatbuffers::FlatBufferBuilder builder;
+  uint32_t arena_alignment = static_cast<uint32_t>(kStorageAlignment);
   SectionBuilder constants;
+  SectionBuilder code;  ///< of segments, with its constants; section kCodeSection of the plan
   NameTable spaces;
   NameTable kernels;
   NameTable backends;
@@ -60,6 +66,8 @@ class ProgramWriter {
   using Offsets = std::vector<flatbuffers::Offset<T>>;
   using Ports = flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tenon::plan::Port>>>;
   using Steps = Offsets<tenon::plan::Step>;
+  using CodeOffset =
+      flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<tenon::plan::SegmentCode>>>;
 
   [[nodiscard]] Status NumberWorkers();
   void NameSpaces();
@@ -74,10 +82,10 @@ class ProgramWriter {
                                                        uint32_t storage, uint64_t offset);
   [[nodiscard]] std::vector<int32_t> Indices(const std::vector<TensorId>& ids) const;
   flatbuffers::Offset<tenon::plan::Op> WriteOp(OpId id);
-  [[nodiscard]] bool EndsSegment(size_t step) const;
   [[nodiscard]] Status FindSegments();
   [[nodiscard]] std::vector<uint32_t> TensorIndices(const std::vector<TensorId>& ids) const;
   Offsets<tenon::plan::Segment> WriteSegments();
+  CodeOffset WriteCode(const EmittedSegment& segment);
   [[nodiscard]] Result<Offsets<tenon::plan::Channel>> WriteChannels();
   flatbuffers::Offset<tenon::plan::Step> WriteStep(const ScheduledStep& step);
   Offsets<tenon::plan::Worker> WriteWorkers(const Steps& in_order);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "backends/cpu/caps/cpu_caps.hpp"
+#include "backends/fpga/caps/fpga_caps.hpp"
 #ifdef TENON_HAS_OPENCL_CAPS
 #include "backends/opencl/caps/opencl_caps.hpp"
 #endif
@@ -49,6 +50,7 @@ std::vector<BackendCaps> BuiltInBackends() {
 #ifdef TENON_HAS_OPENCL_CAPS
   backends.push_back(opencl::OpenclCaps());
 #endif
+  backends.push_back(fpga::FpgaCaps());
   return backends;
 }
 

@@ -57,6 +57,15 @@ std::vector<const KernelCaps*> KernelsFor(const BackendCaps& backend, OpKind kin
   return kernels;
 }
 
+/// Returns why the backend has turned this op down; null if it has not.
+const std::string* FindRefusal(const Op& op, const std::string& backend,
+                               const MarkOptions& options) {
+  for (const RefusedOp& refused : options.refused) {
+    if (refused.backend == backend && refused.op == op.name) return &refused.reason;
+  }
+  return nullptr;
+}
+
 /// Finds the first kernel that takes the op, with the reasons of those before it.
 void FindKernel(const BackendCaps& backend, const OpCall& call, OpKind kind,
                 const MarkOptions& options, Mark& mark) {
@@ -100,6 +109,10 @@ Mark MarkBackend(const Graph& graph, const Op& op, const OpCall& call, const std
       mark.reason = fmt::format("no unit of '{}' runs {}", name, GetOpRow(op.kind).name);
       return mark;
     }
+  }
+  if (const std::string* refusal = FindRefusal(op, name, options)) {
+    mark.reason = *refusal;
+    return mark;
   }
   FindKernel(*backend, call, op.kind, options, mark);
   if (mark.kernel != nullptr && options.costs != nullptr && options.board != nullptr) {

@@ -12,6 +12,14 @@
 
 namespace tenon::converter {
 
+/// An op that a backend turned out not to run, though its kernels' predicates let it through: what
+/// its neighbours are decides too, where a segment is compiled as a whole.
+struct RefusedOp {
+  std::string op;
+  std::string backend;
+  std::string reason;
+};
+
 /// Contains what marking needs to know besides the graph.
 struct MarkOptions {
   /// Gives the units and priority table; null: every backend given has priority 1.
@@ -24,6 +32,7 @@ struct MarkOptions {
   int threads = 1;  ///< the most that a run will use: decides workspace bounds
   std::optional<int64_t> workspace_limit = {};  ///< see KernelChoiceOptions
   std::optional<int64_t> packed_limit = {};
+  std::vector<RefusedOp> refused = {};  ///< marked as such
   bool least_workspace =
       false;  ///< the least workspace kernels can run in, not their preferred one
 };

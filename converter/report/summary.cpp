@@ -1,5 +1,6 @@
 #include "converter/report/summary.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace tenon::converter {
@@ -37,6 +38,26 @@ void AddMapping(const Conversion& conversion, std::string& text) {
                         segments.device_ops, segments.waits);
   }
   text += line + "\n";
+}
+
+/// Adds what runs on an accelerator as code, and what does not and why: nothing leaves it silently.
+void AddAccelerator(const Conversion& conversion, std::string& text) {
+  for (const SegmentCodeReport& code : conversion.codes) {
+    text += fmt::format(
+        "accelerator: {}: {} ops in one start, {} cycles (predicted), array used {:.1f}%\n",
+        code.program, code.ops, code.cycles, 100 * code.use);
+  }
+  std::map<std::string, std::vector<RefusedOp>> ops_by_reason;
+  for (const RefusedOp& op : conversion.not_accelerated) ops_by_reason[op.reason].push_back(op);
+  constexpr size_t kMostNames = 3;
+  for (const auto& [reason, ops] : ops_by_reason) {
+    std::string names;
+    for (size_t i = 0; i < std::min(ops.size(), kMostNames); ++i) {
+      names += fmt::format("{}'{}'", i == 0 ? "" : ", ", ops[i].op);
+    }
+    if (ops.size() > kMostNames) names += fmt::format(" and {} more", ops.size() - kMostNames);
+    text += fmt::format("not on {}: {}: {}\n", ops.front().backend, names, reason);
+  }
 }
 
 /// Compares the table's mapping with the one that a search found.
@@ -166,6 +187,7 @@ std::string Summary(const Conversion& conversion, bool verbose) {
   AddWeights(conversion.weights, text);
   AddSplits(conversion, text);
   AddMapping(conversion, text);
+  AddAccelerator(conversion, text);
   AddOptimal(conversion.mapping_report, text);
   if (conversion.order.changed && memory.source_order_bytes > memory.arena_bytes) {
     text += fmt::format("order: another than the model's, which needs {} bytes\n",

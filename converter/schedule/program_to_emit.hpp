@@ -22,6 +22,22 @@ struct PlannedChannel {
   std::vector<TensorId> tensors;  ///< as ops of `from` write them
 };
 
+/// Code that a device runs one segment by (sdk/schema/plan.fbs, SegmentCode).
+struct DeviceCode {
+  struct Relocation {
+    int32_t base_register = 0;
+    TensorId root = kNone;  ///< leads to its storage; kNone: to the code's constants
+    bool writes = false;
+  };
+  std::vector<OpId> ops;              ///< the segment's, in order
+  std::vector<uint8_t> instructions;  ///< what the device fetches first
+  std::vector<uint8_t> constants;
+  std::string accelerator;
+  uint32_t version = 0;
+  std::vector<uint32_t> parameters;
+  std::vector<Relocation> relocations;
+};
+
 /// Borrows its pointers, which must stay valid until the plan is emitted. Without a schedule (null,
 /// or no workers) one worker runs the arena plan's steps in order; with one, every step is in one
 /// worker of it.
@@ -34,6 +50,12 @@ struct ProgramToEmit {
   const Schedule* schedule = nullptr;
   std::vector<std::string> worker_names;  ///< by worker; may be shorter
   std::vector<PlannedChannel> channels;
+  std::vector<DeviceCode> code;  ///< of the segments that have some
 };
+
+/// Returns the ops of each segment of the program, in the order of execution: those of its
+/// schedule, or else runs of neighbouring steps of one worker and backend, which in a topological
+/// order cannot wait for each other in a cycle.
+[[nodiscard]] std::vector<std::vector<OpId>> SegmentsOf(const ProgramToEmit& program);
 
 }  // namespace tenon::converter

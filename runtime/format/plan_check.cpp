@@ -80,6 +80,7 @@ bool Measure(ProgramCheck& check) {
   for (size_t i = 0; i < check.segments; ++i) {
     const SegmentInfo segment = program.segment(i);
     others += segment.ops.size() + segment.reads.size() + segment.writes.size();
+    if (program.segment_code_count(i) > 0) others += program.segment_code(i).relocation_count;
   }
   for (size_t i = 0; i < program.channel_count(); ++i) others += program.channel(i).tensors.size();
   return CountReferences(check) && check.workers >= 1 && check.workers <= kMaxWorkers &&
@@ -92,7 +93,7 @@ void CheckProgram(ProgramCheck& check) {
   if (!CheckStages(check) || check.reporter.stopped()) return;
   if (!CheckOrder(check) || check.reporter.stopped()) return;
   for (const auto part :
-       {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckChannels}) {
+       {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckCode, CheckChannels}) {
     part(check);
     if (check.reporter.stopped()) return;
   }

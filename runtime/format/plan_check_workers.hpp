@@ -86,6 +86,8 @@ void CheckOccupancy(ProgramCheck& check);
 void CheckSegments(ProgramCheck& check);
 /// Checks that segments of devices are whole and list what they exchange with others.
 void CheckExchange(ProgramCheck& check);
+/// Checks that code of segments reaches what its ops use and nothing else.
+void CheckCode(ProgramCheck& check);
 /// What names stages and channels is in range and as the mode wants it. False if the order of steps
 /// cannot be found from it.
 bool CheckStages(ProgramCheck& check);

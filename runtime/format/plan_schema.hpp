@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/config.hpp"
+
 namespace tenon::plan_schema {
 
 enum class FieldKind : uint8_t {
@@ -49,6 +51,7 @@ enum TableId : uint8_t {
   kChannel,
   kStage,
   kPort,
+  kSegmentCode,  // last: absent from firmware, which looks neither at segments nor at their code
   kTableCount,
 };
 
@@ -63,8 +66,9 @@ inline constexpr Field kNames = {FieldKind::kStringVector, 0, true};
 constexpr Field TablesOf(TableId id) { return {FieldKind::kTableVector, id, true}; }
 constexpr Field Optional(Field field) { return {field.kind(), field.size(), false}; }
 
-/// Of a storage, which is read where it stands.
+/// Of a storage and of a relocation, which are read where they stand.
 inline constexpr int kStorageWords = 6;
+inline constexpr int kRelocationWords = 6;
 
 // In the order of the schema.
 inline constexpr Field kPlanFields[] = {{FieldKind::kStruct, 8, true},
@@ -101,6 +105,15 @@ inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optiona
 inline constexpr Field kWorkerFields[] = {TablesOf(kStep), kText};
 inline constexpr Field kStepFields[] = {kU32, {FieldKind::kScalarVector, 2, false}};
 inline constexpr Field kSegmentFields[] = {kU16, kWords, kU16, Optional(kWords), Optional(kWords)};
+inline constexpr Field kSegmentCodeField[] = {Optional(TablesOf(kSegmentCode))};
+inline constexpr Field kSegmentCodeFields[] = {kU16,
+                                               kU64,
+                                               kU64,
+                                               kName,
+                                               kU32,
+                                               kWords,
+                                               Optional(kWords),
+                                               {FieldKind::kScalarVector, kRelocationWords, true}};
 inline constexpr Field kChannelFields[] = {kU16, kU16, kWords, kU16, kU16};
 inline constexpr Field kStageFields[] = {kU16};
 inline constexpr Field kPortFields[] = {kName, kU32, kU32, kU32};
@@ -110,17 +123,25 @@ inline constexpr size_t kFieldCount =
     sizeof kPlanFields + sizeof kMemorySpaceFields + sizeof kSectionFields + sizeof kOptionFields +
     sizeof kProgramFields + sizeof kArenaFields + sizeof kTensorFields + sizeof kOpFields +
     sizeof kWorkerFields + sizeof kStepFields + sizeof kSegmentFields + sizeof kChannelFields +
-    sizeof kStageFields + sizeof kPortFields;
+    sizeof kStageFields + sizeof kPortFields +
+    (kHasDevices ? sizeof kSegmentCodeField + sizeof kSegmentCodeFields : 0);
+inline constexpr size_t kKnownTables = kTableCount - (kHasDevices ? 0 : 1);
 
 /// All fields in a row, those of table `id` at [begin[id], begin[id + 1]).
 struct Schema {
   Field fields[kFieldCount];
-  uint8_t begin[kTableCount + 1];
+  uint8_t begin[kKnownTables + 1];
 
   template <size_t N>
   constexpr void Add(TableId id, const Field (&more)[N]) {
-    for (size_t i = 0; i < N; ++i) fields[begin[id] + i] = more[i];
-    begin[id + 1] = static_cast<uint8_t>(begin[id] + N);
+    begin[id + 1] = begin[id];
+    AddTo(id, more);
+  }
+  /// More fields of the table that was added last.
+  template <size_t N>
+  constexpr void AddTo(TableId id, const Field (&more)[N]) {
+    for (size_t i = 0; i < N; ++i) fields[begin[id + 1] + i] = more[i];
+    begin[id + 1] = static_cast<uint8_t>(begin[id + 1] + N);
   }
 };
 
@@ -137,17 +158,19 @@ constexpr Schema MakeSchema() {
   schema.Add(kWorker, kWorkerFields);
   schema.Add(kStep, kStepFields);
   schema.Add(kSegment, kSegmentFields);
+  if constexpr (kHasDevices) schema.AddTo(kSegment, kSegmentCodeField);
   schema.Add(kChannel, kChannelFields);
   schema.Add(kStage, kStageFields);
   schema.Add(kPort, kPortFields);
+  if constexpr (kHasDevices) schema.Add(kSegmentCode, kSegmentCodeFields);
   return schema;
 }
 inline constexpr Schema kSchema = MakeSchema();
 
 /// For the test; what does not read them does not link them.
 inline constexpr const char* kTableNames[kTableCount] = {
-    "Plan", "MemorySpace", "Section", "Option",  "Program", "Arena", "Tensor",
-    "Op",   "Worker",      "Step",    "Segment", "Channel", "Stage", "Port",
+    "Plan",   "MemorySpace", "Section", "Option",  "Program", "Arena", "Tensor",      "Op",
+    "Worker", "Step",        "Segment", "Channel", "Stage",   "Port",  "SegmentCode",
 };
 
 }  // namespace tenon::plan_schema

@@ -250,6 +250,37 @@ SegmentInfo ProgramView::segment(size_t index) const {
           Words(segment, Segment::VT_WRITES)};
 }
 
+size_t ProgramView::segment_code_count(size_t segment) const {
+  return Count(Element(table_, Program::VT_SEGMENTS, segment), plan::Segment::VT_CODE);
+}
+SegmentCodeInfo ProgramView::segment_code(size_t segment) const {
+  using plan::SegmentCode;
+  const void* code =
+      Element(Element(table_, Program::VT_SEGMENTS, segment), plan::Segment::VT_CODE, 0);
+  return {Scalar<uint16_t>(code, SegmentCode::VT_SECTION),
+          Bytes(code, SegmentCode::VT_OFFSET),
+          Bytes(code, SegmentCode::VT_BYTES),
+          Text(code, SegmentCode::VT_ACCELERATOR),
+          Scalar<uint32_t>(code, SegmentCode::VT_VERSION),
+          Words(code, SegmentCode::VT_PARAMETERS),
+          Words(code, SegmentCode::VT_IMAGE),
+          Count(code, SegmentCode::VT_RELOCATIONS)};
+}
+RelocationInfo ProgramView::segment_relocation(size_t segment, size_t index) const {
+  using plan::SegmentCode;
+  const void* code =
+      Element(Element(table_, Program::VT_SEGMENTS, segment), plan::Segment::VT_CODE, 0);
+  static_assert(sizeof(plan::Relocation) == sizeof(format::RelocationWords));
+  const uint32_t* relocations = Vector(code, SegmentCode::VT_RELOCATIONS);
+  const auto& words = reinterpret_cast<const format::RelocationWords*>(relocations)[index];
+  return {static_cast<StorageHome>(words.home),
+          words.index,
+          BytesOf(words.offset),
+          BytesOf(words.bytes),
+          words.base_register,
+          words.writes != 0};
+}
+
 size_t ProgramView::channel_count() const { return Count(table_, Program::VT_CHANNELS); }
 ChannelInfo ProgramView::channel(size_t index) const {
   using plan::Channel;

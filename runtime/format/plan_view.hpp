@@ -14,7 +14,7 @@
 namespace tenon {
 
 inline constexpr uint16_t kPlanVersionMajor = 0;
-inline constexpr uint16_t kPlanVersionMinor = 4;
+inline constexpr uint16_t kPlanVersionMinor = 5;
 inline constexpr size_t kMaxWorkers = 8;
 /// No op's attributes have more 4-byte words than this.
 inline constexpr size_t kMaxAttributeWords = 64;
@@ -113,6 +113,34 @@ struct SegmentInfo {
   Span<const uint32_t> writes;
 };
 
+/// Where a segment's code finds memory: what a base register is set to, and how far from there the
+/// code reaches.
+struct RelocationInfo {
+  StorageHome home;
+  uint16_t index;
+  PlanBytes offset;
+  PlanBytes bytes;
+  uint8_t base_register;
+  bool writes;
+};
+
+/// The most base registers that code may have.
+inline constexpr size_t kMaxBaseRegisters = 16;
+/// The address of code is a multiple of this.
+inline constexpr uint32_t kSegmentCodeAlignment = 64;
+
+/// What an accelerator runs a whole segment by.
+struct SegmentCodeInfo {
+  uint16_t section;
+  PlanBytes offset;
+  PlanBytes bytes;
+  const char* accelerator;
+  uint32_t version;
+  Span<const uint32_t> parameters;
+  Span<const uint32_t> image;  ///< uuid, 4 words; empty: any
+  size_t relocation_count;
+};
+
 struct ChannelInfo {
   uint16_t from;
   uint16_t to;
@@ -156,6 +184,10 @@ class ProgramView {
   [[nodiscard, gnu::pure]] WaitInfo wait(size_t worker, size_t step, size_t index) const;
   [[nodiscard, gnu::pure]] size_t segment_count() const;
   [[nodiscard, gnu::pure]] SegmentInfo segment(size_t index) const;
+  /// 0 or 1, in a plan that the check has passed; the code of index 0.
+  [[nodiscard, gnu::pure]] size_t segment_code_count(size_t segment) const;
+  [[nodiscard, gnu::pure]] SegmentCodeInfo segment_code(size_t segment) const;
+  [[nodiscard, gnu::pure]] RelocationInfo segment_relocation(size_t segment, size_t index) const;
   [[nodiscard, gnu::pure]] size_t channel_count() const;
   [[nodiscard, gnu::pure]] ChannelInfo channel(size_t index) const;
   [[nodiscard, gnu::pure]] size_t stage_count() const;

@@ -65,6 +65,18 @@ struct StorageWords {
 };
 static_assert(sizeof(StorageWords) == 24 && alignof(StorageWords) == 4);
 
+/// A relocation as it stands in the file; as a storage does.
+struct RelocationWords {
+  uint32_t offset[2];
+  uint32_t bytes[2];
+  uint16_t index;
+  uint8_t home;
+  uint8_t base_register;
+  uint8_t writes;
+  uint8_t unused[3];
+};
+static_assert(sizeof(RelocationWords) == 24 && alignof(RelocationWords) == 4);
+
 /// The elements of any vector, and before them their number; 0 if the vector is absent.
 [[nodiscard]] const uint32_t* Vector(const void* table, flatbuffers::voffset_t field);
 

@@ -31,11 +31,12 @@ CONVERTER_FLOORS = {
     "split": "map cost board ir",
     "schedule": "layout map cost solve board ir",
     "stage": "schedule layout profile map cost solve board ir",
+    "code": "schedule layout map cost board ir",
     "emit": "schedule layout ir",
     "fold": "measure emit layout ir",
     "quantize": "measure emit map passes ir",
     "import": "ir",
-    "driver": "import quantize fold emit stage schedule split layout profile map cost passes"
+    "driver": "import quantize fold emit code stage schedule split layout profile map cost passes"
               " solve board ir",
     "report": "driver emit quantize",
     "api": "report driver import fold emit measure profile map solve board",
@@ -125,7 +126,8 @@ THIRD_PARTY = [
     (r"flatbuffers/|plan_generated\.h", r"runtime/format/|converter/(emit|import/tflite)/"),
     (r"oneapi/dnnl/|omp\.h", r"backends/cpu/"),
     (r"CL/", r"backends/opencl/"),
-    (r"xrt/|xrt\.h", r"backends/fpga/"),
+    (r"xrt/|experimental/|xrt\.h|ert\.h|xclbin\.h", r"backends/fpga/"),
+    (r"verilated\.h|Vaccelerator\.h", r"backends/fpga/sim/"),
     (r"onnx/|google/protobuf/", r"converter/import/(onnx|caffe)/"),
     (r"coin/|Cbc|Coin", r"converter/solve/"),
     (r"nlohmann/", r"converter/|sdk/tools/"),

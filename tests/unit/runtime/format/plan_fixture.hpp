@@ -55,12 +55,23 @@ struct StepSpec {
   std::vector<WaitInfo> waits;
 };
 
+struct CodeSpec {
+  uint16_t section = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 64;
+  std::vector<RelocationInfo> relocations;
+  std::vector<uint32_t> image;
+  std::string accelerator = "accelerator";
+  std::vector<uint32_t> parameters = {8, 8, 1};
+};
+
 struct SegmentSpec {
   std::vector<uint32_t> ops;
   uint16_t backend = 0;
   uint16_t stage = 0;
   std::vector<uint32_t> reads = {};
   std::vector<uint32_t> writes = {};
+  std::vector<CodeSpec> code = {};
 };
 
 struct ChannelSpec {
@@ -157,6 +168,18 @@ struct PlanSpec {
       flatbuffers::FlatBufferBuilder& builder) const;
 };
 
+inline flatbuffers::Offset<plan::SegmentCode> WriteCode(flatbuffers::FlatBufferBuilder& builder,
+                                                        const CodeSpec& code) {
+  std::vector<plan::Relocation> relocations;
+  for (const RelocationInfo& r : code.relocations) {
+    relocations.emplace_back(r.offset, r.bytes, r.index, static_cast<plan::StorageHome>(r.home),
+                             r.base_register, r.writes ? 1 : 0);
+  }
+  return plan::CreateSegmentCodeDirect(builder, code.section, code.offset, code.bytes,
+                                       code.accelerator.c_str(), 1, &code.parameters,
+                                       code.image.empty() ? nullptr : &code.image, &relocations);
+}
+
 inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
     flatbuffers::FlatBufferBuilder& builder) const {
   std::vector<flatbuffers::Offset<plan::Arena>> arena_list;
@@ -191,8 +214,10 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   }
   std::vector<flatbuffers::Offset<plan::Segment>> segment_list;
   for (const auto& s : segments) {
-    segment_list.push_back(
-        plan::CreateSegmentDirect(builder, s.backend, &s.ops, s.stage, &s.reads, &s.writes));
+    std::vector<flatbuffers::Offset<plan::SegmentCode>> code;
+    for (const auto& c : s.code) code.push_back(WriteCode(builder, c));
+    segment_list.push_back(plan::CreateSegmentDirect(builder, s.backend, &s.ops, s.stage, &s.reads,
+                                                     &s.writes, code.empty() ? nullptr : &code));
   }
   std::vector<flatbuffers::Offset<plan::Channel>> channel_list;
   for (const auto& c : channels) {
