@@ -445,7 +445,8 @@ module accelerator #(
       .drain_entry(drain_entry), .drained(drained)
   );
 
-  logic [31:0] done_pixels;
+  logic [31:0] done_pixels, group_pixels;
+  logic [15:0] group_now;
   logic drain_idle, wrote;
   drain #(.GROUP(GROUP), .ENTRIES(ENTRIES), .BITS(BITS)) finisher (
       .clk(clk), .reset(clear), .layer(layer), .tables_ready(tables_ready && !tables_start),
@@ -459,14 +460,20 @@ module accelerator #(
       .residual_data(aux_data), .table_write(table_write), .table_word(table_word),
       .table_data(table_data), .write(drain_write), .write_address(drain_address),
       .write_data(drain_data), .write_ready(drain_ready), .done_pixels(done_pixels),
-      .new_layer(begins), .idle(drain_idle), .wrote(wrote)
+      .group_now(group_now), .group_pixels(group_pixels), .new_layer(begins), .idle(drain_idle), .wrote(wrote)
   );
 
   logic store_busy, store_error, store_moved, store_idle;
+  logic [31:0] stored_pixels;
+  always_comb begin
+    stored_pixels = done_pixels;
+    if (layer.op == TRANSFER) stored_pixels = loads || load_busy != '0 ? 32'd0 : layer.out_pixels;
+  end
   map_store #(.GROUP(GROUP), .BITS(BITS)) store (
       .clk(clk), .reset(clear), .stop(stop), .start(begins && layer.store_used),
       .base(bases[layer.store_base[1:0]*64+:64] + {32'd0, layer.store_offset}), .layer(layer),
-      .done_pixels(layer.op == TRANSFER ? layer.out_pixels : done_pixels), .read(store_read),
+      .done_pixels(stored_pixels), .group_now(group_now),
+      .group_pixels(group_pixels), .read(store_read),
       .read_address(store_address), .read_ready(store_ready), .read_data(aux_data),
       .busy(store_busy), .error(store_error), .moved(store_moved), .idle(store_idle),
       .awaddr(m_axi_gmem0_awaddr), .awlen(m_axi_gmem0_awlen), .awvalid(m_axi_gmem0_awvalid),

@@ -46,6 +46,8 @@ module drain #(
     output logic [GROUP*8-1:0] write_data,
     input logic write_ready,
     output logic [31:0] done_pixels,  // of which all groups are written
+    output logic [15:0] group_now,    // of outputs: the last that was written to
+    output logic [31:0] group_pixels,  // its pixels that are written
     input logic new_layer,
     output logic idle,
     output logic wrote
@@ -58,6 +60,7 @@ module drain #(
   logic [1:0] open, full;  // announced; complete
   logic [31:0] base[2], first_pixel[2], pixels[2];
   logic [1:0] is_last_group;
+  logic [15:0] groups[2];
   logic [31:0] group_base;
   logic slot, running, half;
   logic [31:0] pixel;
@@ -93,6 +96,7 @@ module drain #(
     logic slot;
     logic [BITS-1:0] address;
     logic closes;  // its pixel is complete
+    logic [15:0] group;
     logic [31:0] pixel;
   } meta_t;
   localparam int LANES_LATENCY = arithmetic_pkg::REQUANTISE_LATENCY;
@@ -110,6 +114,7 @@ module drain #(
     meta[0].slot = slot;
     meta[0].address = out_address[BITS-1:0];
     meta[0].closes = is_last_group[slot];
+    meta[0].group = groups[slot];
     meta[0].pixel = first_pixel[slot] + pixel + 32'd1;
   end
 
@@ -213,6 +218,7 @@ module drain #(
   assign end_word = layer.has_residual ? bytes : looked_up;
   typedef struct packed {
     logic closes;
+    logic [15:0] group;
     logic [31:0] pixel;
     logic [BITS-1:0] address;
     logic [WORD-1:0] word;
@@ -241,6 +247,7 @@ module drain #(
       first_pixel[step_slot] <= step_pixel;
       pixels[step_slot] <= step_pixels;
       is_last_group[step_slot] <= step_last_group;
+      groups[step_slot] <= step_group;
     end
     for (int s = 0; s < 2; s++) if (complete[s]) full[s] <= 1'b1;
     if (factor_valid && factor_line == 3'd0) factors_held[factor_slot] <= 1'b1;
@@ -284,15 +291,19 @@ module drain #(
     credits <= credits - 7'(issue) + 7'(pop);
     fifo_count <= fifo_count + 7'(end_meta.valid) - 7'(pop);
     if (end_meta.valid) begin
-      fifo[fifo_tail] <= '{end_meta.closes, end_meta.pixel, end_meta.address, end_word};
+      fifo[fifo_tail] <= '{end_meta.closes, end_meta.group, end_meta.pixel, end_meta.address, end_word};
       fifo_tail <= fifo_tail + 6'd1;
     end
     if (pop) begin
       fifo_head <= fifo_head + 6'd1;
       if (first_out.closes) done_pixels <= first_out.pixel;
+      group_now <= first_out.group;
+      group_pixels <= first_out.pixel;
     end
     if (new_layer) begin
       done_pixels <= '0;
+      group_now <= '0;
+      group_pixels <= '0;
       base_group <= '0;
       group_base <= '0;
     end

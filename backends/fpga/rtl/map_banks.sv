@@ -1,4 +1,6 @@
-// Feature maps on chip: banks of a read-or-write port and a read port. The array's two reads are never
+// Feature maps on chip: banks of a read-or-write port and a read port. Words that follow each other lie
+// in different banks of a set of INTERLEAVED, so that readers and writers that walk through maps seldom
+// meet, and pass each other when they do. The array's two reads are never
 // refused: the first takes a bank's read-or-write port, the second its read port. Others wait for a
 // clock in which theirs is free: writes of the drain, then those of the loaders; reads of a store or
 // of a residual.
@@ -9,7 +11,8 @@ module map_banks #(
     parameter int WORDS = BANKS * BANK_WORDS,
     parameter int BITS = $clog2(WORDS),
     parameter int STROBES = GROUP / 4,
-    parameter int WRITERS = 3
+    parameter int WRITERS = 3,
+    parameter int INTERLEAVED = 4
 ) (
     input logic clk,
     input logic [1:0] read,
@@ -27,11 +30,17 @@ module map_banks #(
 );
   localparam int OFFSET = $clog2(BANK_WORDS);
   localparam int BANK_BITS = BITS - OFFSET;
+  localparam int LOW = $clog2(INTERLEAVED);
   localparam int WORD = GROUP * 8;
 
+  /* verilator lint_off UNUSEDSIGNAL */  // each takes a part of the address
   function automatic logic [BANK_BITS-1:0] bank_of(input logic [BITS-1:0] address);
-    bank_of = address[BITS-1:OFFSET];
+    bank_of = {address[BITS-1:OFFSET+LOW], address[LOW-1:0]};
   endfunction
+  function automatic logic [OFFSET-1:0] offset_of(input logic [BITS-1:0] address);
+    offset_of = address[OFFSET+LOW-1:LOW];
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   logic [BANK_BITS-1:0] read_bank[2], aux_bank;
   assign read_bank[0] = bank_of(read_address[BITS-1:0]);
@@ -57,23 +66,23 @@ module map_banks #(
     logic [WORD-1:0] a_data, a_read, b_read, a_out, b_out;
     logic b_enable, a_enable;
     always_comb begin
-      a_address = read_address[OFFSET-1:0];
+      a_address = offset_of(read_address[BITS-1:0]);
       a_strobe = '0;
       a_data = write_data[WORD-1:0];
       a_enable = read[0] && read_bank[0] == BANK_BITS'(b);
       for (int w = 0; w < WRITERS; w++) begin
         if (write_ready[w] && bank_of(write_address[w*BITS+:BITS]) == BANK_BITS'(b)) begin
           a_enable = 1'b1;
-          a_address = write_address[w*BITS+:OFFSET];
+          a_address = offset_of(write_address[w*BITS+:BITS]);
           a_strobe = write_strobe[w*STROBES+:STROBES];
           a_data = write_data[w*WORD+:WORD];
         end
       end
       b_enable = 1'b0;
-      b_address = aux_address[OFFSET-1:0];
+      b_address = offset_of(aux_address);
       if (read[1] && read_bank[1] == BANK_BITS'(b)) begin
         b_enable = 1'b1;
-        b_address = read_address[BITS+:OFFSET];
+        b_address = offset_of(read_address[BITS+:BITS]);
       end else if (aux_ready && aux_bank == BANK_BITS'(b)) begin
         b_enable = 1'b1;
       end

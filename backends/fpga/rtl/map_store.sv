@@ -1,5 +1,7 @@
-// Stores a map to memory, pixel by pixel, as its pixels are done: joins the bytes of their groups to a
-// stream, and writes it in bursts.
+// Stores a map to memory as it is done. Pixel by pixel, the bytes of a pixel's groups are joined to a
+// stream and written in bursts. Where groups of outputs come one after the other, and lie in memory at
+// multiples of 16, it goes group by group instead, with a burst for each pixel: else all would have to
+// wait for the last group.
 module map_store #(
     parameter int GROUP = 32,
     parameter int BITS = 16
@@ -13,6 +15,8 @@ module map_store #(
     input layer_pkg::layer_t layer,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] done_pixels,
+    input logic [15:0] group_now,
+    input logic [31:0] group_pixels,
     output logic read,
     output logic [BITS-1:0] read_address,
     input logic read_ready,
@@ -48,8 +52,15 @@ module map_store #(
   logic last_of_pixel, asks;
   logic [2:0] line;
   logic [4:0] asked;  // words on their way or there
+  logic by_group;
+  logic [15:0] group;
+  logic is_done;
   assign last_of_pixel = channel + 16'(GROUP) >= layer.store_channels;
-  assign read = reading && pixel < done_pixels && asked < 5'(WORDS);
+  always_comb begin
+    is_done = pixel < done_pixels;
+    if (by_group) is_done = group < group_now || (group == group_now && pixel < group_pixels);
+  end
+  assign read = reading && is_done && asked < 5'(WORDS);
   assign read_address = word_at[BITS-1:0];
   assign asks = read && read_ready;
 
@@ -63,6 +74,7 @@ module map_store #(
   logic [COUNT-1:0] held, left;
   logic [15:0] join_channel, join_left;
   logic [31:0] pixels_left;
+  logic [15:0] join_group;
   logic joining, flush, put;
   logic [COUNT-1:0] added;
   logic [WORD-1:0] word_bytes;
@@ -97,7 +109,9 @@ module map_store #(
   logic [6:0] answers;
   logic sent, starts_burst;
   assign beats_full = beats_count >= 7'(BEATS - 1);
-  assign wanted = 5'd16 - {1'b0, at[7:4]};
+  assign wanted = by_group ? 5'(GROUP / 16) : 5'd16 - {1'b0, at[7:4]};
+  logic [31:0] at_pixel;
+  logic [63:0] at_group;
   assign starts_burst = !bursting && !awvalid && !stop && beats_count != 7'd0 &&
                         answers < 7'd32 && (beats_count >= {2'd0, wanted} || all_put);
   assign wvalid = bursting;
@@ -110,6 +124,11 @@ module map_store #(
   assign moved = sent;
   assign idle = !awvalid && !bursting && answers == 7'd0;
 
+  logic starts_by_group;
+  assign starts_by_group = layer.op != layer_pkg::TRANSFER && !layer.by_block &&
+                           layer.store_channels[4:0] == 5'd0 && base[3:0] == 4'd0 &&
+                           layer.out_groups != 16'd1;
+
   always_ff @(posedge clk) begin
     line <= {line[1:0], asks};
     if (asks) begin
@@ -120,6 +139,17 @@ module map_store #(
         pixel <= pixel + 32'd1;
         word_at <= layer.out_base + pixel + 32'd1;
         if (pixel + 32'd1 == layer.out_pixels) reading <= 1'b0;
+      end
+      if (by_group) begin
+        channel <= '0;
+        pixel <= pixel + 32'd1;
+        word_at <= word_at + 32'd1;
+        reading <= 1'b1;
+        if (pixel + 32'd1 == layer.out_pixels) begin
+          pixel <= '0;
+          group <= group + 16'd1;
+          reading <= group + 16'd1 != layer.out_groups;
+        end
       end
     end
     asked <= asked + 5'(asks) - 5'(take_word);
@@ -133,10 +163,14 @@ module map_store #(
     if (take_word) begin
       words_head <= words_head + 4'd1;
       join_channel <= join_channel + 16'(GROUP);
-      if (join_left <= 16'(GROUP)) begin
+      if (by_group || join_left <= 16'(GROUP)) begin
         join_channel <= '0;
         pixels_left <= pixels_left - 32'd1;
-        if (pixels_left == 32'd1) joining <= 1'b0;
+        if (pixels_left == 32'd1) begin
+          pixels_left <= layer.out_pixels;
+          join_group <= join_group + 16'd1;
+          joining <= by_group && join_group + 16'd1 != layer.out_groups;
+        end
       end
     end
     if (put) begin
@@ -156,6 +190,15 @@ module map_store #(
       burst_left <= beats_count < {2'd0, wanted} ? beats_count[4:0] : wanted;
       awlen <= {3'd0, (beats_count < {2'd0, wanted} ? beats_count[4:0] : wanted) - 5'd1};
       at <= at + {55'd0, beats_count < {2'd0, wanted} ? beats_count[4:0] : wanted, 4'd0};
+      if (by_group) begin
+        at <= at + {48'd0, layer.store_channels};
+        at_pixel <= at_pixel + 32'd1;
+        if (at_pixel + 32'd1 == layer.out_pixels) begin
+          at_pixel <= '0;
+          at <= at_group + 64'(GROUP);
+          at_group <= at_group + 64'(GROUP);
+        end
+      end
     end
     if (sent) begin
       beats_head <= beats_head + 6'd1;
@@ -174,7 +217,12 @@ module map_store #(
       {pixel, channel, join_channel} <= '0;
       word_at <= layer.out_base;
       pixels_left <= layer.out_pixels;
+      join_group <= '0;
       at <= {base[63:4], 4'd0};
+      at_group <= {base[63:4], 4'd0};
+      at_pixel <= '0;
+      group <= '0;
+      by_group <= starts_by_group;
       // The first beat begins with what is not written.
       held <= COUNT'(base[3:0]);
       bytes <= '0;

@@ -98,7 +98,10 @@ module pixel_reader #(
   logic missing, issue;
   assign missing = is_missing(rows_a, layer.in_height, loaded_rows) ||
                    is_missing(rows_b, layer.in_height, loaded_rows);
-  assign issue = walking && !missing &&
+  // A pass of two pairs that had to wait for rows may be followed by the next at once, whose second
+  // pair would read its sums before they are written.
+  logic gap;
+  assign issue = walking && !missing && !gap &&
                  (!first_pair || (tiles_loaded != passes_started &&
                                   (!first_pass || slot_free[parity])));
   assign issued = issue;
@@ -144,6 +147,7 @@ module pixel_reader #(
       {first_pair, first_pass} <= 2'b11;
     end
     if (!run) done <= 1'b0;
+    gap <= issue && last_pair && pairs == 32'd2;
     if (issue) begin
       if (first_pair) passes_started <= passes_started + 8'd1;
       first_pair <= last_pair;
@@ -204,7 +208,7 @@ module pixel_reader #(
       done <= 1'b1;
     end
     if (reset) begin
-      {walking, done, parity, run_1} <= '0;
+      {walking, done, parity, run_1, gap} <= '0;
       passes_started <= '0;
     end
   end
