@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 # Compiler and tools; FlatBuffers (runtime and converter); oneDNN, whose CMake package wants OpenCL
 # (CPU backend); ONNX and Protobuf, JSON, command line and text formatting (converter and `tenon`);
 # doctest, Python and pkg-config (tests); benchmark (micro-benchmarks); PoCL, an OpenCL device made of
-# CPU cores, and oclgrind, which checks kernels (OpenCL backend).
+# CPU cores, and oclgrind, which checks kernels (OpenCL backend); Xilinx XRT (FPGA backend), Verilator
+# and yosys (its simulated board, and what its accelerator takes of a chip).
 packages="
   cmake g++ ninja-build pkg-config python3
   libflatbuffers-dev flatbuffers-compiler
@@ -15,6 +16,7 @@ packages="
   nlohmann-json3-dev libcli11-dev libfmt-dev
   doctest-dev libbenchmark-dev
   pocl-opencl-icd oclgrind
+  libxrt-dev libxrt1 uuid-dev verilator yosys
 "
 
 # shellcheck disable=SC2086  # one word per package

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "converter/api/outcome.hpp"
+#include "converter/api/preferred_backend.hpp"
 #include "converter/driver/pipeline.hpp"
 #include "converter/measure/profile_run.hpp"
 #include "converter/measure/profile_sweep.hpp"
@@ -20,26 +21,6 @@ namespace {
 std::string NameOf(const std::string& model) {
   const std::filesystem::path path = std::filesystem::weakly_canonical(model);
   return (path.parent_path().filename() / path.stem()).string();
-}
-
-/// Returns the board with a priority table that prefers `backend` wherever it can run an op.
-Board Preferring(Board board, const std::string& backend) {
-  board.priorities.clear();
-  for (const std::string& other : BackendsOfUnits(board)) {
-    board.priorities.push_back({other, "*", other == backend ? 1 : 2});
-  }
-  return board;
-}
-
-/// Returns the board's backends that this build knows.
-std::vector<std::string> BackendsToMeasure(const Board& board) {
-  const std::vector<BackendCaps> known = BuiltInBackends();
-  std::vector<std::string> backends = BackendsOfUnits(board);
-  const auto is_unknown = [&](const std::string& backend) {
-    return FindBackend(known, backend) == nullptr;
-  };
-  backends.erase(std::remove_if(backends.begin(), backends.end(), is_unknown), backends.end());
-  return backends;
 }
 
 /// The variants that kernels run with. Null: kernels choose them.

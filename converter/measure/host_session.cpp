@@ -1,6 +1,8 @@
 #include "converter/measure/host_session.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "tenon/tenon.h"
 
@@ -17,6 +19,14 @@ struct SessionCloser {
   void operator()(tenon_session* session) const { tenon_session_close(session); }
 };
 
+std::vector<const tenon_backend*> BackendsOf(HostKernels kernels) {
+  if (kernels == HostKernels::kPortable) return {tenon_backend_cpu_portable()};
+  if (kernels == HostKernels::kAll) return {tenon_backend_cpu()};
+  std::vector<const tenon_backend*> list(tenon_every_backend(nullptr, 0));
+  (void)tenon_every_backend(list.data(), list.size());
+  return list;
+}
+
 }  // namespace
 
 struct HostSession::State {
@@ -24,6 +34,13 @@ struct HostSession::State {
   Block memory;
   std::unique_ptr<tenon_plan, PlanUnloader> plan;
   std::unique_ptr<tenon_session, SessionCloser> session;  // closed before the plan
+
+  [[nodiscard]] tenon_port_info Port(bool is_output, size_t i) const {
+    tenon_port_info info{};
+    const tenon_status status = is_output ? tenon_plan_output(plan.get(), i, &info)
+                                          : tenon_plan_input(plan.get(), i, &info);
+    return status == TENON_OK ? info : tenon_port_info{};
+  }
 };
 
 HostSession::HostSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -37,7 +54,10 @@ Result<HostSession> HostSession::Open(const std::vector<uint8_t>& plan, HostKern
   std::memcpy(state->file.data(), plan.data(), plan.size());
   const void* file = state->file.data();
   tenon_error error{};
-  const auto failed = [&] {
+  const auto failed = [&]() -> Error {
+    if (kernels == HostKernels::kEveryBackend) {
+      return Error{ErrorKind::kBackend, error.message, {}};
+    }
     return InternalError("a plan made to be run at conversion: {}", error.message);
   };
   size_t scratch_bytes = 0;
@@ -48,9 +68,8 @@ Result<HostSession> HostSession::Open(const std::vector<uint8_t>& plan, HostKern
   }
   Block scratch = MakeBlock(scratch_bytes);
   state->memory = MakeBlock(state_bytes);
-  const tenon_backend* backend =
-      kernels == HostKernels::kPortable ? tenon_backend_cpu_portable() : tenon_backend_cpu();
-  const tenon_backends backends{&backend, 1};
+  const std::vector<const tenon_backend*> list = BackendsOf(kernels);
+  const tenon_backends backends{list.data(), list.size()};
   tenon_plan* loaded = nullptr;
   if (tenon_plan_load(file, plan.size(), &backends, 1, state->memory.data(), state_bytes,
                       scratch.data(), scratch_bytes, &loaded, &error) != TENON_OK) {
@@ -75,13 +94,35 @@ Status HostSession::Run() {
   return {};
 }
 
+size_t HostSession::input_count() const { return tenon_plan_input_count(state_->plan.get()); }
+
+size_t HostSession::InputBytes(size_t i) const { return state_->Port(false, i).bytes; }
+
+DType HostSession::InputType(size_t i) const {
+  return static_cast<DType>(state_->Port(false, i).dtype);
+}
+
+DType HostSession::OutputType(size_t i) const {
+  return static_cast<DType>(state_->Port(true, i).dtype);
+}
+
+std::vector<std::pair<std::string, uint64_t>> HostSession::Counters(
+    const std::string& backend) const {
+  tenon_counter counters[16];
+  const size_t count =
+      tenon_plan_counters(state_->plan.get(), backend.c_str(), counters, std::size(counters));
+  std::vector<std::pair<std::string, uint64_t>> found;
+  for (size_t i = 0; i < std::min(count, std::size(counters)); ++i) {
+    found.emplace_back(counters[i].name, counters[i].value);
+  }
+  return found;
+}
+
 size_t HostSession::output_count() const { return tenon_plan_output_count(state_->plan.get()); }
 
 Span<const std::byte> HostSession::Output(size_t i) const {
-  tenon_port_info info;
-  if (tenon_plan_output(state_->plan.get(), i, &info) != TENON_OK) return {};
   return {static_cast<const std::byte*>(tenon_session_output(state_->session.get(), i)),
-          info.bytes};
+          state_->Port(true, i).bytes};
 }
 
 }  // namespace tenon::converter

@@ -4,6 +4,7 @@
 // How the engine drives a device, for every segment of it:
 //   start, upload per tensor that others wrote, KernelEntry::run per op (which enqueues),
 //   signal per tensor that others will read, submit.
+// A segment that has code (plan.fbs) is enqueued by one call of run_code instead of one per op.
 // and, at the place where another worker first needs such a tensor: wait. Nothing else waits: a
 // device runs ahead of the host as far as the plan's explicit waits allow.
 #pragma once
@@ -29,6 +30,31 @@ struct ArenaMemory {
 struct SharedTensor {
   const TensorView* planned = nullptr;
   void* actual = nullptr;
+};
+
+/// What a base register of a segment's code leads to: `bytes` from there on.
+struct CodeWindow {
+  /// Constants: where they lie in the plan's file. Null: in an arena; each run says where.
+  const void* constants = nullptr;
+  size_t bytes = 0;
+  uint8_t base_register = 0;
+  bool writes = false;
+};
+
+/// What an accelerator runs a whole segment by, and what it was made for (plan.fbs, SegmentCode).
+struct SegmentCode {
+  Span<const uint8_t> bytes;
+  Span<const CodeWindow> windows;
+  const char* accelerator = "";
+  uint32_t version = 0;
+  Span<const uint32_t> parameters;
+  Span<const uint32_t> image;  ///< uuid, 4 words; empty: any
+};
+
+/// Something that a device counts, by the name that its maker gives it.
+struct DeviceCounter {
+  const char* name = "";
+  uint64_t value = 0;
 };
 
 /// A moment on the monotonic clock, in nanoseconds; kNoDeadline: never.
@@ -70,6 +96,20 @@ struct DeviceApi {
   /// Returns the bytes that a queue holds besides the session's arenas (copies of arenas on devices
   /// with memory of their own), for memory reports. May be null.
   size_t (*held_bytes)(const void* queue);
+
+  // Devices that run segments by code; null for all others.
+
+  /// Once per loaded plan and segment, before queues are opened. `code` is borrowed for the call,
+  /// the bytes that it points to as long as the device is open. Errors: kUnsupported (the device is
+  /// not what the code was made for: says what differs), kCorruptPlan, kBackendFailure.
+  Status (*load_code)(void* device, const SegmentCode& code, void** loaded) = nullptr;
+  void (*unload_code)(void* device, void* loaded) = nullptr;
+  /// Enqueues the segment. `bases`: by window, its address in the queue's arenas (null: constants).
+  Status (*run_code)(void* queue, void* loaded, Span<void* const> bases) = nullptr;
+
+  /// What the device counted in the work that it ended last, for people. Writes as many as there is
+  /// room for, and returns how many there are. May be null.
+  size_t (*counters)(void* device, Span<DeviceCounter> counters) = nullptr;
 };
 
 }  // namespace tenon

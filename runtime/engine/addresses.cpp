@@ -93,6 +93,12 @@ uint8_t* Addresses::InArena(uint32_t storage, uint64_t slot) const {
   return static_cast<uint8_t*>(arenas_[info.index].base) + slot * SlotStride(arena) + info.offset;
 }
 
+void* Addresses::InUse(size_t arena, uint64_t offset) const {
+  const ArenaInfo info = plan_->program().arena(arena);
+  const uint64_t slot = info.slots > 1 ? input_ % info.slots : 0;
+  return static_cast<uint8_t*>(arenas_[arena].base) + slot * SlotStride(info) + offset;
+}
+
 void Addresses::Move(uint32_t storage, uint8_t* host, uint8_t* planned) {
   for (size_t i = first_[storage]; i < first_[storage + 1]; ++i) {
     const uint64_t offset = plan_->program().tensor(tensor_[i]).offset;
@@ -122,6 +128,7 @@ bool Addresses::IsBound(uint32_t tensor) const {
 }
 
 void Addresses::UseSlots(uint64_t input) {
+  input_ = input;
   const ProgramView& program = plan_->program();
   for (const uint32_t storage : ring_storage_) {
     const uint16_t slots = program.arena(program.storage(storage).index).slots;

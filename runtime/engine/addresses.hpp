@@ -31,6 +31,10 @@ class Addresses {
   [[nodiscard]] const TensorView* planned() const { return planned_.data(); }
   [[nodiscard]] Span<const ArenaMemory> arenas() const { return arenas_; }
 
+  /// Where a byte of an arena lies, in the slot that the input under way uses; devices are told
+  /// this.
+  [[nodiscard]] void* InUse(size_t arena, uint64_t offset) const;
+
   /// Uses `data` for the port's storage from now on; null goes back to the arena.
   void BindInput(size_t index, void* data);
   void BindOutput(size_t index, void* data);
@@ -53,6 +57,7 @@ class Addresses {
   Span<uint32_t> first_;
   Span<uint32_t> tensor_;
   Span<uint32_t> ring_storage_;  ///< storages in arenas of several slots
+  uint64_t input_ = 0;           ///< what UseSlots has been told last
 };
 
 }  // namespace tenon

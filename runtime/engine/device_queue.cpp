@@ -37,6 +37,10 @@ Status DeviceQueue::Start() {
 
 Status DeviceQueue::Upload(const SharedTensor& tensor) { return api_->upload(queue_, tensor); }
 
+Status DeviceQueue::RunCode(void* code, Span<void* const> bases) {
+  return api_->run_code(queue_, code, bases);
+}
+
 Status DeviceQueue::AddSignal(const SharedTensor& tensor, size_t step) {
   if (end_ == signals_.size()) {  // those in front have been waited for
     for (size_t i = first_; i < end_; ++i) signals_[i - first_] = signals_[i];

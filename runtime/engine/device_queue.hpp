@@ -38,6 +38,8 @@ class DeviceQueue {
 
   Status Start();
   Status Upload(const SharedTensor& tensor);
+  /// Enqueues a segment that the device has the code of.
+  Status RunCode(void* code, Span<void* const> bases);
   /// `step` has been enqueued last. With `tensor.planned` null: only the moment counts.
   Status AddSignal(const SharedTensor& tensor, size_t step);
   Status Submit();

@@ -39,7 +39,8 @@ Status LoadedPlan::BindAll(const TensorView* tensors, uint64_t* keys, size_t* fa
     TENON_RETURN_IF_ERROR(BindOp(i, /*fallback=*/true, tensors, fallback_ops_[i]));
   }
   TENON_RETURN_IF_ERROR(LoadKernels(ops_, tensors, keys, failed));
-  return LoadKernels(fallback_ops_, tensors, keys, failed);
+  TENON_RETURN_IF_ERROR(LoadKernels(fallback_ops_, tensors, keys, failed));
+  return LoadCodes(failed);
 }
 
 void LoadedPlan::UnloadKernels() {
@@ -62,6 +63,7 @@ Status LoadedPlan::BindOp(size_t index, bool fallback, const TensorView* tensors
   op.workspace = fallback ? info.fallback_workspace : info.workspace;
   op.in_place = info.in_place;
   op.variant = nullptr;
+  if (IsRunByCode(op)) return OkStatus();
   if (const Status status = CheckWorkspace(program_, op.workspace); !status.ok()) {
     return status.About(info.name);
   }

@@ -19,12 +19,21 @@ bool HasFallback(const ProgramView& program) {
   return false;
 }
 
+/// Segments, if some of them have code; else 0.
+size_t CodeCount(const ProgramView& program) {
+  for (size_t s = 0; s < program.segment_count(); ++s) {
+    if (program.segment_code_count(s) > 0) return program.segment_count();
+  }
+  return 0;
+}
+
 }  // namespace
 
 size_t LoadedPlan::StateBytes(const PlanView& plan, size_t program) {
   const ProgramView view = plan.program(program);
   const size_t forms = HasFallback(view) ? 2 : 1;
-  return forms * view.op_count() * sizeof(BoundOp) + alignof(BoundOp);
+  return forms * view.op_count() * sizeof(BoundOp) + alignof(BoundOp) +
+         CodeCount(view) * sizeof(void*) + alignof(void*);
 }
 
 size_t LoadedPlan::ScratchBytes(const PlanView& plan, size_t program) {
@@ -90,7 +99,9 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
 }
 
 void LoadedPlan::Unload() {
+  UnloadCodes();
   UnloadKernels();
+  codes_ = {};
   ops_ = {};
   fallback_ops_ = {};
   for (size_t i = 0; i <= kMaxBackends; ++i) CloseBackend(i);
@@ -112,10 +123,14 @@ Status LoadedPlan::TakeState(Span<uint8_t> state) {
   BoundOp* ops = block.Take<BoundOp>(count);
   const bool twice = HasFallback(program_);
   BoundOp* fallback_ops = twice ? block.Take<BoundOp>(count) : nullptr;
-  TENON_ENSURE(ops != nullptr && (fallback_ops != nullptr || !twice), kOutOfMemory,
-               "plan state: {0} bytes given, more are needed", static_cast<int64_t>(state.size()));
+  const size_t codes = CodeCount(program_);
+  void** code = block.Take<void*>(codes);
+  TENON_ENSURE(ops != nullptr && (fallback_ops != nullptr || !twice) && code != nullptr,
+               kOutOfMemory, "plan state: {0} bytes given, more are needed",
+               static_cast<int64_t>(state.size()));
   ops_ = Span<BoundOp>(ops, count);
   if (twice) fallback_ops_ = Span<BoundOp>(fallback_ops, count);
+  codes_ = Span<void*>(code, codes);
   return OkStatus();
 }
 
@@ -183,6 +198,16 @@ Status LoadedPlan::FindBackend(size_t index, const char* name,
   backends_[index] = found;
   if (found->make_runner != nullptr) runners_[index] = found->make_runner(threads_);
   return OkStatus();
+}
+
+const char* LoadedPlan::kind_name(size_t op) const {
+  const KernelEntry* kernel = ops_[op].kernel;
+  return kernel != nullptr ? kernel->row->name : OpName(static_cast<OpKind>(program_.op(op).kind));
+}
+
+const char* LoadedPlan::kernel_id(size_t op) const {
+  const KernelEntry* kernel = ops_[op].kernel;
+  return kernel != nullptr ? kernel->id : view_.kernel(program_.op(op).kernel);
 }
 
 /// Lets the CPU stand in for a backend. False if it cannot, for some op.

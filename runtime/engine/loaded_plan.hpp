@@ -16,7 +16,7 @@ namespace tenon {
 
 /// One op with its kernel. The operand spans point into the plan file.
 struct BoundOp {
-  const KernelEntry* kernel = nullptr;
+  const KernelEntry* kernel = nullptr;  ///< null: its segment is run by code
   void* shared = nullptr;         ///< what the kernel's `load` made, for this op or an equal one
   const char* variant = nullptr;  ///< of the kernel, as the plan names it; or null
   Span<const int32_t> inputs;
@@ -67,7 +67,9 @@ class LoadedPlan {
   [[nodiscard]] Span<const BoundOp> ops() const { return ops_; }
   /// By op: the CPU's form of a device's op, its `kernel` null for other ops. Empty without any.
   [[nodiscard]] Span<const BoundOp> fallback_ops() const { return fallback_ops_; }
-  [[nodiscard]] const KernelEntry& kernel(size_t op) const { return *ops_[op].kernel; }
+  /// The names of the op's kind and of its kernel; where code runs it: of the kernel planned.
+  [[nodiscard]] const char* kind_name(size_t op) const;
+  [[nodiscard]] const char* kernel_id(size_t op) const;
   [[nodiscard]] const char* backend_name(size_t op) const {
     return backends_[ops_[op].backend]->name;
   }
@@ -76,6 +78,10 @@ class LoadedPlan {
   }
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const Backend* backend(size_t index) const { return backends_[index]; }
+  /// What the device made of a segment's code; null: the segment has none, or the CPU runs it.
+  [[nodiscard]] void* code(size_t segment) const {
+    return codes_.empty() ? nullptr : codes_[segment];
+  }
   [[nodiscard]] const ParallelRunner& runner(size_t index) const { return runners_[index]; }
   /// True if kernels of this backend enqueue their work.
   [[nodiscard]] bool IsDevice(size_t index) const { return backends_[index]->device != nullptr; }
@@ -110,11 +116,18 @@ class LoadedPlan {
   Status LoadKernel(BoundOp& op, size_t index, const TensorView* tensors, size_t* failed);
   void UnloadKernels();
 
+  // code_binding.cpp
+  [[nodiscard]] bool IsRunByCode(const BoundOp& op) const;
+  Status LoadCodes(size_t* failed);
+  Status LoadCode(size_t segment, void** loaded);
+  void UnloadCodes();
+
   PlanView view_;
   ProgramView program_;
   size_t program_index_ = 0;
   Span<BoundOp> ops_;
   Span<BoundOp> fallback_ops_;
+  Span<void*> codes_;  ///< by segment; empty where none has code
   int threads_ = 1;
   int64_t packable_ = 0;  ///< elements of constants that may still be packed
   // By index of the plan's backends; "cpu" stands behind them if only fall-back kernels need it.

@@ -88,7 +88,7 @@ Status WorkerRun::OpenKernels() {
     const uint32_t index = OpAt(step);
     const BoundOp& op = plan_->ops()[index];
     const bool is_of_device = plan_->IsDevice(op.backend);
-    if (op.kernel->open != nullptr && (!is_of_device || unusable_.ok())) {
+    if (op.kernel != nullptr && op.kernel->open != nullptr && (!is_of_device || unusable_.ok())) {
       const Status status = open(op, &states_[step], index);
       if (!status.ok() && !is_of_device) return status;
       if (!status.ok()) TENON_RETURN_IF_ERROR(GiveUpDevice(Failure(status, step)));
@@ -226,19 +226,27 @@ Status WorkerRun::RunOnDevice(size_t end) {
 /// On an error, `started_` is the step that it is about.
 Status WorkerRun::Enqueue(size_t end) {
   const size_t first = started_;
-  const SegmentInfo segment = plan_->program().segment(plan_->ops()[OpAt(first)].segment);
+  const size_t segment_index = plan_->ops()[OpAt(first)].segment;
+  const SegmentInfo segment = plan_->program().segment(segment_index);
+  void* const code = plan_->code(segment_index);
   const auto shared = [&](uint32_t tensor) {
     return SharedTensor{&addresses_->planned()[tensor], addresses_->host()[tensor].data};
   };
   TENON_RETURN_IF_ERROR(queue_.Start());
   for (const uint32_t tensor : segment.reads) TENON_RETURN_IF_ERROR(queue_.Upload(shared(tensor)));
+  if (code != nullptr) {
+    queue_.SetEnqueued(end);
+    TENON_RETURN_IF_ERROR(EnqueueCode(segment_index, code));
+  }
   size_t written = 0;
   bool is_end_awaited = false;
   for (; started_ < end; ++started_) {
     const uint32_t index = OpAt(started_);
     const BoundOp& op = plan_->ops()[index];
-    queue_.SetEnqueued(started_ + 1);
-    TENON_RETURN_IF_ERROR(Timed(op, states_[started_], addresses_->planned(), index));
+    if (code == nullptr) {
+      queue_.SetEnqueued(started_ + 1);
+      TENON_RETURN_IF_ERROR(Timed(op, states_[started_], addresses_->planned(), index));
+    }
     is_end_awaited |= op.is_awaited;
     for (; written < segment.writes.size() && Contains(op.outputs, segment.writes[written]);
          ++written) {
@@ -250,6 +258,26 @@ Status WorkerRun::Enqueue(size_t end) {
   if (is_end_awaited) TENON_RETURN_IF_ERROR(queue_.AddSignal(SharedTensor{}, started_));
   TENON_RETURN_IF_ERROR(queue_.Submit());
   started_ = first;
+  return OkStatus();
+}
+
+/// Enqueues all ops of a segment at once. With a timer, waits for them too; the time counts as that
+/// of the first.
+Status WorkerRun::EnqueueCode(size_t segment, void* code) {
+  void* bases[kMaxBaseRegisters] = {};
+  const size_t count = plan_->program().segment_code(segment).relocation_count;
+  for (size_t i = 0; i < count; ++i) {
+    const RelocationInfo window = plan_->program().segment_relocation(segment, i);
+    if (window.home != StorageHome::kArena) continue;
+    bases[i] = addresses_->InUse(window.index, window.offset);
+  }
+  const OpTimer* timer = options_.timer;
+  const uint64_t start = timer == nullptr ? 0 : timer->clock_nanoseconds(timer->context);
+  TENON_RETURN_IF_ERROR(queue_.RunCode(code, Span<void* const>(bases, count)));
+  if (timer == nullptr) return OkStatus();
+  TENON_RETURN_IF_ERROR(queue_.Drain(options_.deadline));
+  const uint64_t end = timer->clock_nanoseconds(timer->context);
+  timer->record(timer->context, plan_->program().segment(segment).ops[0], end - start);
   return OkStatus();
 }
 

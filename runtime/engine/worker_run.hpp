@@ -87,6 +87,7 @@ class WorkerRun {
   Status RunOnHost(size_t end);
   Status RunOnDevice(size_t end);
   Status Enqueue(size_t end);
+  Status EnqueueCode(size_t segment, void* code);
   Status Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index);
   [[nodiscard]] Status Failure(const Status& reason, size_t step) const;
   void Notify(const Status& failure);

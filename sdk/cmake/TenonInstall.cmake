@@ -3,6 +3,7 @@
 #                          of the build as default
 #   tenon::backend_cpu     the CPU backend by itself
 #   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
+#   tenon::backend_fpga    the same for FPGAs; where TENON_BACKEND_FPGA
 #   tenon::backend_api     headers for backends of others (tenon/backend.hpp)
 #   tenon::converter       model to plan (tenon/converter.hpp, inspect.hpp, profiler.hpp); where
 #                          TENON_CONVERTER
@@ -84,7 +85,9 @@ list(FILTER cpu_targets INCLUDE REGEX "^tenon_(cpu|backend_cpu)")
 set(opencl_targets ${host_targets})
 list(FILTER opencl_targets INCLUDE REGEX "^tenon_opencl")
 set(runtime_targets ${host_targets})
-list(REMOVE_ITEM runtime_targets ${cpu_targets} ${opencl_targets})
+set(fpga_targets ${host_targets})
+list(FILTER fpga_targets INCLUDE REGEX "^tenon_fpga")
+list(REMOVE_ITEM runtime_targets ${cpu_targets} ${opencl_targets} ${fpga_targets})
 tenon_package_library(runtime ${runtime_targets})
 tenon_package_library(backend_cpu ${cpu_targets})
 # Either needs the other: tenon_plan_open names the backends of the build.
@@ -97,6 +100,12 @@ if(TENON_BACKEND_OPENCL)
   target_link_libraries(tenon_package_runtime INTERFACE tenon_package_backend_opencl)
   target_link_libraries(tenon_package_backend_opencl INTERFACE
     tenon_package_runtime ${CMAKE_DL_LIBS})
+endif()
+if(TENON_BACKEND_FPGA)
+  tenon_package_library(backend_fpga ${fpga_targets})
+  target_link_libraries(tenon_package_runtime INTERFACE tenon_package_backend_fpga)
+  target_link_libraries(tenon_package_backend_fpga INTERFACE
+    tenon_package_runtime $<INSTALL_INTERFACE:XRT::coreutil>)
 endif()
 set(TENON_PACKAGE_OPENMP OFF)
 if("OpenMP::OpenMP_CXX" IN_LIST host_foreign)
@@ -172,6 +181,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tenon-config-ver
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/package/tenon-config.cmake"
   "${PROJECT_BINARY_DIR}/package/tenon-config-version.cmake" DESTINATION ${package_cmake_dir})
+if(TENON_BACKEND_FPGA)
+  install(FILES sdk/cmake/FindXRT.cmake DESTINATION ${package_cmake_dir})
+endif()
 
 if(NOT TENON_ERROR_WORDS)
   # What turns the numbers of errors into words, with the words.
@@ -195,6 +207,9 @@ set(TENON_PC_ARCHIVES "-ltenon_runtime -ltenon_backend_cpu")
 if(TENON_BACKEND_OPENCL)
   string(APPEND TENON_PC_ARCHIVES " -ltenon_backend_opencl")
 endif()
+if(TENON_BACKEND_FPGA)
+  string(APPEND TENON_PC_ARCHIVES " -ltenon_backend_fpga")
+endif()
 set(TENON_PC_LIBS "-Wl,--start-group ${TENON_PC_ARCHIVES} -Wl,--end-group")
 if(TENON_ONEDNN)
   string(APPEND TENON_PC_LIBS " -ldnnl")
@@ -204,6 +219,9 @@ if(TENON_PACKAGE_OPENMP)
 endif()
 if(TENON_BACKEND_OPENCL)
   string(APPEND TENON_PC_LIBS " -ldl")
+endif()
+if(TENON_BACKEND_FPGA)
+  string(APPEND TENON_PC_LIBS " -lxrt_coreutil")
 endif()
 string(APPEND TENON_PC_LIBS " -lstdc++ -lm")
 file(RELATIVE_PATH TENON_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

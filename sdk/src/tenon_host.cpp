@@ -197,9 +197,8 @@ tenon_status tenon_plan_open_program(const char* path, const char* program,
                   error);
   }
   *plan = nullptr;
-  // What this build lacks stands last.
-  const tenon_backend* every[] = {tenon_backend_cpu(), tenon_backend_opencl()};
-  const tenon_backends defaults{every, every[1] != nullptr ? size_t{2} : size_t{1}};
+  const tenon_backend* every[tenon::kMaxBackends] = {};
+  const tenon_backends defaults{every, tenon_every_backend(every, tenon::kMaxBackends)};
   return OpenPlan(path, program, backends != nullptr ? *backends : defaults, threads, plan, error);
 }
 

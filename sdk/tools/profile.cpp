@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/self_test.hpp"
 #include "sdk/tools/tool.hpp"
 #include "tenon/profiler.hpp"
 
@@ -22,6 +23,9 @@ struct Options {
   std::string sweep = "on";
   std::string tuning = "on";
   bool quiet = false;
+  bool self_test = false;
+  std::string test_memory = "4M";
+  SelfTestRequest test;
 };
 
 void PrintSummary(const MeasuredProfile& profile, const std::string& file) {
@@ -71,7 +75,7 @@ void AddProfile(CLI::App& app) {
       ->add_option("--model", options->request.models,
                    "Model whose ops to measure; any number of times")
       ->allow_extra_args(false);
-  command->add_option("-o", options->output, "Profile to write (.json)")->required();
+  command->add_option("-o", options->output, "Profile to write (.json)");
   command->add_option("--sweep", options->sweep, "Measure the built-in networks too")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
@@ -95,8 +99,29 @@ void AddProfile(CLI::App& app) {
   command->add_flag("--priority-table", options->request.priority_table,
                     "Rank the board's backends for every kind of op: conversions with this profile "
                     "use that table instead of the board's");
+  command->add_flag("--self-test", options->self_test,
+                    "Instead of measuring: test the board's memory and bandwidth, and every op of "
+                    "every backend against the portable kernels; -o writes what was found");
+  command
+      ->add_option("--backend", options->test.backends,
+                   "With --self-test: the backend to test; any number of times, else all")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--test-memory", options->test_memory,
+                   "With --self-test: bytes of memory to walk through (K, M or G)")
+      ->capture_default_str();
   command->add_flag("-q", options->quiet, "Print nothing but errors");
-  command->callback([options] { MakeAndWrite(*options); });
+  command->callback([options] {
+    if (options->self_test) {
+      options->test.board = options->request.board;
+      options->test.memory_bytes =
+          static_cast<size_t>(ParseBytes(options->test_memory, "--test-memory"));
+      RunSelfTest(options->test, options->output, options->quiet);
+      return;
+    }
+    if (options->output.empty()) Fail(kUsage, "-o is needed: the profile to write");
+    MakeAndWrite(*options);
+  });
 }
 
 }  // namespace tenon::tool

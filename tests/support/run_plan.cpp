@@ -75,6 +75,7 @@ std::string WithSession(const std::vector<uint8_t>& plan_bytes, const RunSetting
   std::vector<const tenon_backend*> list = settings.others;
   list.push_back(settings.portable ? tenon_backend_cpu_portable() : tenon_backend_cpu());
   if (tenon_backend_opencl() != nullptr) list.push_back(tenon_backend_opencl());
+  if (tenon_backend_fpga() != nullptr) list.push_back(tenon_backend_fpga());
   const tenon_backends backends{list.data(), list.size()};
   tenon_plan* raw_plan = nullptr;
   if (tenon_plan_load(file.data(), file.size(), &backends, settings.threads, state.data(),

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "backends/opencl/device/cl_functions.hpp"
-#include "backends/opencl/device/copy_shape.hpp"
 #include "backends/opencl/device/device.hpp"
 #include "backends/opencl/device/staging.hpp"
 #include "runtime/backend_api/device.hpp"
+#include "runtime/base/copy_shape.hpp"
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 

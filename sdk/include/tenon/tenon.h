@@ -149,6 +149,42 @@ TENON_API const tenon_backend* tenon_backend_cpu_portable(void);
  * TENON_CACHE_DIR (where built kernels are kept, in a folder that only this user may write; "off":
  * nowhere). */
 TENON_API const tenon_backend* tenon_backend_opencl(void);
+/* [host] FPGA backend, on Xilinx XRT; NULL where this build has none. The device is opened when a
+ * plan that needs it is loaded. Environment: TENON_FPGA_DEVICE (index or BDF; 0), TENON_FPGA_XCLBIN
+ * (the image's path; else share/tenon/accelerator.xclbin under XILINX_XRT), TENON_FPGA_TIMEOUT_S
+ * (when a start counts as stuck; 120). */
+TENON_API const tenon_backend* tenon_backend_fpga(void);
+/* [host] Every backend of this build, the CPU's first: what plans are opened with where none are
+ * given. Writes at most `room` of them and returns how many there are. */
+TENON_API size_t tenon_every_backend(const tenon_backend** backends, size_t room);
+/* [host] That of them with this name, or NULL. */
+TENON_API const tenon_backend* tenon_backend_named(const char* name);
+
+/* What a device counts in its work, by the name that its maker gives it. */
+typedef struct tenon_counter {
+  const char* name;
+  uint64_t value;
+} tenon_counter;
+
+/* [host] What the device of a plan's backend counted in the work that it ended last. Writes at most
+ * `room` of them and returns how many there are: 0 for backends that count nothing. */
+TENON_API size_t tenon_plan_counters(const tenon_plan* plan, const char* backend,
+                                     tenon_counter* counters, size_t room);
+
+/* What a walk through a backend's memory found. */
+typedef struct tenon_memory_test {
+  uint64_t wrong_bytes;     /* that were not as they had been written */
+  uint64_t first_wrong;     /* the place of the first of them */
+  double write_bytes_per_s; /* to the device; of a backend without one: of this processor */
+  double read_bytes_per_s;  /* back from it */
+} tenon_memory_test;
+
+/* [host] Writes patterns to `bytes` of the memory that a backend works in and reads them back, in
+ * both polarities. Takes seconds where a device is far. */
+TENON_API TENON_NODISCARD tenon_status tenon_backend_test_memory(const tenon_backend* backend,
+                                                                 size_t bytes,
+                                                                 tenon_memory_test* test,
+                                                                 tenon_error* error);
 
 /* Bytes of scratch that tenon_plan_check and tenon_plan_load need for this file. Verifies the
  * file's structure and its header's check sum on the way. `bytes` must be aligned to 16. Writes

@@ -61,6 +61,8 @@ struct CodeSpec {
   uint64_t bytes = 64;
   std::vector<RelocationInfo> relocations;
   std::vector<uint32_t> image;
+  std::string accelerator = "accelerator";
+  std::vector<uint32_t> parameters = {8, 8, 1};
 };
 
 struct SegmentSpec {
@@ -173,9 +175,8 @@ inline flatbuffers::Offset<plan::SegmentCode> WriteCode(flatbuffers::FlatBufferB
     relocations.emplace_back(r.offset, r.bytes, r.index, static_cast<plan::StorageHome>(r.home),
                              r.base_register, r.writes ? 1 : 0);
   }
-  const std::vector<uint32_t> parameters = {8, 8, 1};
   return plan::CreateSegmentCodeDirect(builder, code.section, code.offset, code.bytes,
-                                       "accelerator", 1, &parameters,
+                                       code.accelerator.c_str(), 1, &code.parameters,
                                        code.image.empty() ? nullptr : &code.image, &relocations);
 }
 

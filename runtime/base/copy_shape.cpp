@@ -1,8 +1,8 @@
-#include "backends/opencl/device/copy_shape.hpp"
+#include "runtime/base/copy_shape.hpp"
 
 #include <cstring>
 
-namespace tenon::opencl {
+namespace tenon {
 
 size_t CopyShape::Bytes() const {
   size_t bytes = run;
@@ -70,4 +70,4 @@ void Unpack(const CopyShape& shape, const uint8_t* packed, uint8_t* to) {
   });
 }
 
-}  // namespace tenon::opencl
+}  // namespace tenon

@@ -6,7 +6,7 @@
 
 #include "runtime/base/tensor_view.hpp"
 
-namespace tenon::opencl {
+namespace tenon {
 
 /// Describes runs of `run` contiguous bytes, in `rank` nested loops, outermost first. Repeated
 /// elements (stride 0) count once.
@@ -17,7 +17,8 @@ struct CopyShape {
   size_t strides[kMaxRank] = {};  ///< bytes
 
   [[nodiscard]] size_t Bytes() const;
-  /// Returns how many of the innermost loops one call of clEnqueue...BufferRect can do: 0 to 2.
+  /// Returns how many of the innermost loops a copy of rows in planes can do (OpenCL has one, for
+  /// rows that do not overlap): 0 to 2.
   [[nodiscard]] int RectLoops() const;
 };
 
@@ -47,4 +48,4 @@ void ForEachPosition(const CopyShape& shape, int loops, const Body& body) {
   }
 }
 
-}  // namespace tenon::opencl
+}  // namespace tenon

@@ -1,0 +1,103 @@
+#include "backends/fpga/device/device.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "backends/fpga/device/text.hpp"
+
+namespace tenon::fpga {
+namespace {
+
+/// Where an image lies beside XRT, if nothing else is said.
+constexpr char kImageBesideXrt[] = "/share/tenon/accelerator.xclbin";
+
+std::string Variable(const char* name, const std::string& otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr || text[0] == '\0' ? otherwise : text;
+}
+
+}  // namespace
+
+Status Device::Open() {
+  BoardChoice choice;
+  choice.device = Variable("TENON_FPGA_DEVICE", "0");
+  const std::string root = Variable("XILINX_XRT", "");
+  choice.xclbin = Variable("TENON_FPGA_XCLBIN", root.empty() ? "" : root + kImageBesideXrt);
+  TENON_ENSURE(!choice.xclbin.empty(), kUnsupported,
+               "no image for the accelerator: set TENON_FPGA_XCLBIN to the path of its xclbin, and "
+               "XILINX_XRT to where XRT is");
+  return Board::Find(choice, &board_);
+}
+
+Status Device::CheckTarget(const SegmentCode& code) const {
+  const isa::Identity& identity = board_->identity();
+  if (std::strcmp(code.accelerator, isa::kAcceleratorName) != 0) {
+    return Status(StatusCode::kUnsupported,
+                  "the code is for an accelerator '{s}': convert for this board")
+        .About(code.accelerator);
+  }
+  TENON_ENSURE(
+      code.version == identity.version, kUnsupported,
+      "the code has version {0}, the accelerator takes {1}: convert again, or load an image "
+      "of the same release",
+      code.version, identity.version);
+  TENON_ENSURE(code.parameters.size() == isa::kParameters, kUnsupported,
+               "the code names {0} parameters, the accelerator has {1}",
+               static_cast<int64_t>(code.parameters.size()), isa::kParameters);
+  for (size_t i = 0; i < isa::kParameters; ++i) {
+    TENON_ENSURE(code.parameters[i] == identity.parameters[i], kUnsupported,
+                 "the code is for an array whose parameter {0} is {1}; the accelerator's is {2}: "
+                 "convert for the board that this image is of",
+                 static_cast<int64_t>(i), code.parameters[i], identity.parameters[i]);
+  }
+  const Span<const uint32_t> uuid = board_->uuid();
+  for (size_t i = 0; i < code.image.size() && i < uuid.size(); ++i) {
+    TENON_ENSURE(code.image[i] == uuid[i], kUnsupported,
+                 "the code is for another image: word {0} of its uuid is {1}, not {2}; set "
+                 "TENON_FPGA_XCLBIN to that image, or convert again",
+                 static_cast<int64_t>(i), code.image[i], uuid[i]);
+  }
+  return OkStatus();
+}
+
+Status Device::LoadCode(const SegmentCode& code, std::unique_ptr<LoadedCode>* loaded) {
+  TENON_RETURN_IF_ERROR(CheckTarget(code));
+  auto made = std::make_unique<LoadedCode>();
+  TENON_ENSURE(code.bytes.size() <= UINT32_MAX, kCorruptPlan, "the code has {0} bytes",
+               static_cast<int64_t>(code.bytes.size()));
+  made->bytes = static_cast<uint32_t>(code.bytes.size());
+  TENON_RETURN_IF_ERROR(CopyToBoard(code.bytes.data(), code.bytes.size(), &made->address));
+  for (const CodeWindow& window : code.windows) {
+    TENON_ENSURE(window.base_register < isa::kBaseRegisters, kUnsupported,
+                 "the code uses base register {0}, the accelerator has {1}", window.base_register,
+                 isa::kBaseRegisters);
+    uint64_t address = 0;
+    if (window.constants != nullptr) {
+      TENON_RETURN_IF_ERROR(CopyToBoard(window.constants, window.bytes, &address));
+    }
+    made->windows.push_back(window);
+    made->constants.push_back(address);
+  }
+  *loaded = std::move(made);
+  return OkStatus();
+}
+
+/// Several segments may use the same bytes, which are copied once.
+Status Device::CopyToBoard(const void* bytes, size_t count, uint64_t* address) {
+  for (const Copy& copy : copies_) {
+    if (copy.bytes != bytes || copy.count != count) continue;
+    *address = copy.buffer->address();
+    return OkStatus();
+  }
+  Copy copy{bytes, count, nullptr};
+  TENON_RETURN_IF_ERROR(board_->Allocate(count, &copy.buffer));
+  std::memcpy(copy.buffer->host(), bytes, count);
+  TENON_RETURN_IF_ERROR(copy.buffer->ToBoard(0, copy.buffer->bytes()));
+  *address = copy.buffer->address();
+  copies_.push_back(std::move(copy));
+  return OkStatus();
+}
+
+}  // namespace tenon::fpga
