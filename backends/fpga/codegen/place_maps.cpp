@@ -22,10 +22,6 @@ class Placer {
   MapPlaces Run() {
     FindLives();
     result_.word.assign(program_.maps.size(), kUnused);
-    for (size_t m = 0; m < program_.maps.size(); ++m) {
-      const FeatureMap& map = program_.maps[m];
-      if (first_[m] <= last_[m] && (map.is_read || map.is_written)) result_.word[m] = kInMemory;
-    }
     while (!TryToPlace()) Spill();
     for (const Block& block : blocks_) {
       for (const int map : block.maps) result_.word[static_cast<size_t>(map)] = block.place;
@@ -175,7 +171,7 @@ class Placer {
       if (largest == nullptr || block.words > largest->words) largest = &block;
     }
     for (const int map : largest->maps) {
-      result_.word[static_cast<size_t>(map)] = kInMemory;
+      result_.word[static_cast<size_t>(map)] = kNoRoom;
       ++result_.spilled;
     }
   }
@@ -190,7 +186,11 @@ class Placer {
 
 }  // namespace
 
-int64_t WordsOf(const FeatureMap& map) { return int64_t{map.Groups()} * map.Pixels(); }
+int64_t WordsOf(const FeatureMap& map) {
+  constexpr int64_t kFoldedPixels = 8;  // in a word
+  if (map.folded) return (map.Pixels() + kFoldedPixels - 1) / kFoldedPixels;
+  return int64_t{map.Groups()} * map.Pixels();
+}
 
 MapPlaces PlaceMaps(const LayerProgram& program, const CodeTarget& target) {
   return Placer(program, target.map_bytes / kWordBytes).Run();

@@ -45,7 +45,6 @@ struct SegmentCode {
   std::vector<LayerCycles> layers;
   int64_t cycles = 0;     ///< from start to done
   int64_t map_words = 0;  ///< of the on-chip memory
-  int spilled_maps = 0;   ///< that had no room there
 };
 
 /// Deterministic. Refuses, in words, what the accelerator cannot run.
