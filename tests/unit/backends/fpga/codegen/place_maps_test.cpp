@@ -67,15 +67,26 @@ bool IsOverwritten(const LayerProgram& program, const MapPlaces& places) {
     }
     return true;
   };
+  const auto fill = [&](int map) {
+    const int64_t place = places.word[static_cast<size_t>(map)];
+    const int64_t words = WordsOf(program.maps[static_cast<size_t>(map)]);
+    for (int64_t w = place; place >= 0 && w < place + words; ++w) {
+      owner[static_cast<size_t>(w)] = map;
+    }
+  };
+  std::vector<bool> loaded(program.maps.size(), false);
+  const auto load = [&](int map) {
+    if (program.maps[static_cast<size_t>(map)].is_read && !loaded[static_cast<size_t>(map)]) {
+      fill(map);
+    }
+    loaded[static_cast<size_t>(map)] = true;
+  };
   for (const Layer& layer : program.layers) {
+    load(layer.input.map);
+    if (layer.residual) load(layer.residual->other.map);
     if (!holds(layer.input.map)) return true;
     if (layer.residual && !holds(layer.residual->other.map)) return true;
-    const int64_t place = places.word[static_cast<size_t>(layer.output.map)];
-    if (place < 0) continue;
-    const int64_t words = WordsOf(program.maps[static_cast<size_t>(layer.output.map)]);
-    for (int64_t w = place; w < place + words; ++w) {
-      owner[static_cast<size_t>(w)] = layer.output.map;
-    }
+    fill(layer.output.map);
     // While it is written, its input is still read.
     if (layer.input.map != layer.output.map && !holds(layer.input.map)) return true;
   }
