@@ -1,10 +1,13 @@
 // Plans with code run through the public interface, XRT and the simulated board; and what sessions
 // do when the board fails.
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "tenon/tenon.h"
@@ -195,7 +198,7 @@ TEST_CASE("session: after an AXI error the next run of the same session is right
 }
 
 TEST_CASE("session: with a fall-back the CPU takes over from a board that fails") {
-  for (const char* kind : {"stuck@2", "axi-error@2", "error@2", "lost@2"}) {
+  for (const std::string kind : {"stuck@2", "axi-error@2", "error@2", "lost@2"}) {
     CAPTURE(kind);
     const Fault fault(kind);
     Loaded plan(OnBoardWithFallback());
@@ -242,4 +245,57 @@ TEST_CASE("session: corrupted code stops with the accelerator's reason, every ti
   Loaded sound(OnBoard());
   CHECK(sound.Run(1) == TENON_OK);
   CHECK(sound.Flipped() == 1);
+}
+
+namespace {
+
+/// Runs a plan with the command and returns its exit status; `words` is what it said of errors.
+int RunCommand(const PlanSpec& spec, std::string* words) {
+  UseLoopbackBoard();
+  const std::string folder = std::filesystem::temp_directory_path() / "tenon_fpga_session_XXXXXX";
+  std::string made = folder;
+  REQUIRE(mkdtemp(made.data()) != nullptr);
+  const std::string plan = made + "/plan.tenon";
+  const std::vector<uint8_t> bytes = spec.Write();
+  std::ofstream(plan, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  const std::string command = std::string(std::getenv("TENON_BINARY_DIR")) + "/bin/tenon run " +
+                              plan + " --zeros 2> " + made + "/errors > " + made + "/output";
+  const int status = std::system(command.c_str());
+  std::ifstream errors(made + "/errors");
+  words->assign(std::istreambuf_iterator<char>(errors), {});
+  std::filesystem::remove_all(made);
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+TEST_CASE("tenon run: a plan runs on the board; a board that fails is exit status 5 and a reason") {
+  std::string words;
+  CHECK(RunCommand(OnBoard(), &words) == 0);
+  CHECK(words == "");
+  struct Expected {
+    const char* fault;
+    const char* reason;
+  };
+  const Setting timeout("TENON_FPGA_TIMEOUT_S", "1");
+  for (const Expected& expected :
+       {Expected{"axi-error", "the memory answered with an error"},
+        Expected{"stuck", "has not ended within 1 s"}, Expected{"error", "XRT reports"},
+        Expected{"lost", "it is lost"}, Expected{"wrong-uuid", "no accelerator to be had"}}) {
+    const std::string kind = expected.fault;
+    CAPTURE(kind);
+    const Setting fault("TENON_FPGA_SIM_FAULT", expected.fault);
+    CHECK(RunCommand(OnBoard(), &words) == 5);
+    CHECK(Contains(words, expected.reason));
+    CHECK(words.rfind("tenon: error: ", 0) == 0);
+  }
+}
+
+TEST_CASE("tenon run: with a fall-back the command says who took over, and goes on") {
+  const Setting fault("TENON_FPGA_SIM_FAULT", "axi-error");
+  std::string words;
+  CHECK(RunCommand(OnBoardWithFallback(), &words) == 0);
+  CHECK(Contains(words, "the memory answered with an error"));
 }
