@@ -1,0 +1,160 @@
+// Code of segments in converted plans.
+#include "converter/code/segment_code.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "converter/code/segment_source.hpp"
+#include "converter/driver/memory_needs.hpp"
+#include "converter/emit/emit_plan.hpp"
+#include "converter/ir/text.hpp"
+#include "converter/report/summary.hpp"
+#include "runtime/format/plan_check.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/plan_bytes.hpp"
+
+using namespace tenon;             // NOLINT
+using namespace tenon::converter;  // NOLINT
+
+namespace {
+
+/// Two convolutions for the accelerator, with a softmax behind them that it has not.
+constexpr const char* kModel = R"(graph g
+input %x: i8[1,32,6,6]
+const %w: i8[32,32,1,1] = random(1)
+const %m: f32[1] = [0.001]
+%a = quantized_conv(%x, %w, _, %m) {to=i8}
+%b = quantized_conv(%a, %w, _, %m) {to=i8}
+%y = quantized_softmax(%b) {axis=1, scale=0.1, output_scale=0.00390625, to=i8}
+output %y
+)";
+
+Graph Model() {
+  auto graph = ParseGraph(kModel);
+  if (!graph.ok()) FAIL(graph.error().message);
+  return std::move(*graph);
+}
+
+Compiled CompiledModel(const ConvertOptions& options) {
+  CompileOptions compile = options.compile;
+  compile.kernels.board = &options.board;
+  compile.kernels.portable_only = true;
+  auto compiled = Compile(Model(), compile);
+  if (!compiled.ok()) FAIL(compiled.error().message);
+  return std::move(*compiled);
+}
+
+/// As a generator would give it: windows on what crosses the segment's edge.
+DeviceCode CodeFor(const ProgramToEmit& program, const std::vector<OpId>& ops) {
+  const TracedSource traced = SourceOf(*program.graph, *program.locations, ops);
+  DeviceCode code;
+  code.ops = ops;
+  code.instructions.assign(128, 7);
+  code.constants.assign(100, 9);
+  code.accelerator = "tenon-cnn";
+  code.version = 3;
+  code.parameters = {32, 32, 2};
+  code.relocations.push_back({0, kNone, false});
+  for (size_t i = 0; i < traced.roots.size(); ++i) {
+    const fpga::SourceBlock& block = traced.source.blocks[i];
+    if (!block.is_read && !block.is_written) continue;
+    code.relocations.push_back({static_cast<int32_t>(i) + 1, traced.roots[i], block.is_written});
+  }
+  return code;
+}
+
+}  // namespace
+
+TEST_CASE("SourceOf: blocks that others read or write are those at the segment's edge") {
+  const ConvertOptions options = test::OptionsFor("kv260");
+  const Compiled compiled = CompiledModel(options);
+  const ProgramToEmit program = SequentialProgram(compiled, options.board);
+  for (const std::vector<OpId>& ops : SegmentsOf(program)) {
+    if (compiled.graph.op(ops.front()).backend != "fpga") continue;
+    REQUIRE(ops.size() == 2);
+    const TracedSource traced = SourceOf(compiled.graph, compiled.locations, ops);
+    REQUIRE(traced.source.blocks.size() == 3);
+    const auto count = [&](bool fpga::SourceBlock::*flag) {
+      return std::count_if(traced.source.blocks.begin(), traced.source.blocks.end(),
+                           [flag](const fpga::SourceBlock& block) { return block.*flag; });
+    };
+    CHECK(count(&fpga::SourceBlock::is_read) == 1);
+    CHECK(count(&fpga::SourceBlock::is_written) == 1);
+    return;
+  }
+  FAIL("no segment on the accelerator");
+}
+
+TEST_CASE("EmitPlan: code has a section of its own, and its windows pass the plan check") {
+  const ConvertOptions options = test::OptionsFor("kv260");
+  const Compiled compiled = CompiledModel(options);
+  ProgramToEmit program = SequentialProgram(compiled, options.board);
+  for (const std::vector<OpId>& ops : SegmentsOf(program)) {
+    if (compiled.graph.op(ops.front()).backend != "fpga") continue;
+    program.code.push_back(CodeFor(program, ops));
+  }
+  REQUIRE(program.code.size() == 1);
+  EmitOptions emit;
+  emit.board = "kv260";
+  emit.memory_space = "ddr";
+  emit.section_alignment = emit.arena_alignment = 4096;
+  const auto plan = EmitPlan({program}, emit);
+  REQUIRE(plan.ok());
+  const test::PlanBytes bytes(*plan);
+  const auto view = PlanView::Open({static_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  REQUIRE(view.ok());
+  REQUIRE(view->section_count() == 2);
+  CHECK(std::string(view->section(1).name) == "code");
+  CHECK(view->section(1).alignment == 4096);
+  CHECK(view->program(0).arena(0).alignment == 4096);
+  for (size_t s = 0; s < view->program(0).segment_count(); ++s) {
+    if (view->program(0).segment_code_count(s) == 0) continue;
+    const SegmentCodeInfo code = view->program(0).segment_code(s);
+    CHECK(code.bytes == 128);
+    CHECK(view->section_data(code.section)[code.offset] == 7);
+    CHECK(code.version == 3);
+    CHECK(code.relocation_count == 3);
+    const RelocationInfo constants = view->program(0).segment_relocation(s, 0);
+    CHECK(constants.home == StorageHome::kSection);
+    CHECK(view->section_data(constants.index)[constants.offset] == 9);
+  }
+  std::vector<std::max_align_t> scratch(PlanCheckScratchBytes(*view) / sizeof(std::max_align_t) +
+                                        1);
+  CHECK(CheckPlan(*view, {reinterpret_cast<uint8_t*>(scratch.data()),
+                          scratch.size() * sizeof(std::max_align_t)})
+            .ok());
+}
+
+TEST_CASE("Convert: the summary says what runs on the accelerator, and what does not and why") {
+  const auto conversion = ConvertGraph(Model(), test::OptionsFor("kv260"));
+  REQUIRE(conversion.ok());
+  REQUIRE(conversion->codes.size() == 1);
+  CHECK(conversion->codes[0].ops == 2);
+  CHECK(conversion->codes[0].cycles > 0);
+  const std::string summary = Summary(*conversion, false);
+  CHECK(summary.find("accelerator: sequential: 2 ops in one start") != std::string::npos);
+  CHECK(summary.find("not on fpga: 'y'") != std::string::npos);
+}
+
+// A slice that begins inside a group of channels is seen only when the segment is lowered.
+TEST_CASE("Convert: what the accelerator turns down beside its neighbours is mapped elsewhere") {
+  auto graph = ParseGraph(R"(graph g
+input %x: i8[1,32,6,6]
+const %w: i8[64,32,1,1] = random(1)
+const %v: i8[32,40,1,1] = random(2)
+const %m: f32[1] = [0.001]
+%a = quantized_conv(%x, %w, _, %m) {to=i8}
+%b = slice(%a) {begins=[0,7,0,0], sizes=[1,40,6,6], steps=[1,1,1,1]}
+%y = quantized_conv(%b, %v, _, %m) {to=i8}
+output %y
+)");
+  if (!graph.ok()) FAIL(graph.error().message);
+  const auto conversion = ConvertGraph(std::move(*graph), test::OptionsFor("kv260"));
+  REQUIRE(conversion.ok());
+  const auto& refused = conversion->not_accelerated;
+  CHECK(std::any_of(refused.begin(), refused.end(), [](const RefusedOp& op) {
+    return op.op == "y" && op.reason.find("multiple of 32") != std::string::npos;
+  }));
+  CHECK(conversion->ops_by_backend.at("fpga") == 1);
+}
