@@ -31,7 +31,6 @@ class Generator {
       return;
     }
     Report(program, ops.size(), *code);
-    if (code->descriptors.empty()) return;
     DeviceCode device;
     device.ops = std::move(ops);
     device.instructions = std::move(code->descriptors);

@@ -49,8 +49,8 @@ class Fitter {
   /// The board's own way comes first. What needs too much on several backends may fit on the CPU
   /// alone, whose kernels work in place and in little workspace.
   Status FindWays() {
-    TENON_ASSIGN_OR_RETURN(const bool one_unit, RunsOnOneUnit(graph_, options_));
-    if (one_unit) {
+    TENON_ASSIGN_OR_RETURN(one_unit_, RunsOnOneUnit(graph_, options_));
+    if (one_unit_) {
       ways_.push_back(std::make_unique<OneUnitFitter>(graph_, options_, split_));
     } else {
       if (split_.most_slowdown > 0) {
@@ -96,6 +96,8 @@ class Fitter {
       if (fits) return {};
     }
     for (const auto& ways : ways_) {
+      // On one device alone nothing is smaller than on the CPU alone.
+      if (one_unit_ && ways_.size() > 1 && &ways == &ways_.front()) continue;
       TENON_ASSIGN_OR_RETURN(Fitted smallest, ways->Smallest());
       MarkUnit(ways, smallest);
       TENON_ASSIGN_OR_RETURN(const bool fits, Offer(std::move(smallest)));
@@ -130,6 +132,7 @@ class Fitter {
   const Board& board_;
   Board cpu_;  ///< its CPU alone
   CompileOptions cpu_options_;
+  bool one_unit_ = false;  ///< the first way runs on one unit
   std::vector<std::unique_ptr<FitWays>> ways_;
   std::optional<Fitted> accepted_;
   std::vector<RefusedProgram> refused_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "converter/driver/direct_space.hpp"
+#include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -17,8 +18,10 @@ CompileOptions Lean(CompileOptions options, int64_t limit) {
   return options;
 }
 
-/// Returns options that prefer in-place kernels with the smallest workspaces.
+/// Returns options that prefer in-place kernels with the smallest workspaces. Only a CPU has some:
+/// on a board of several units preferring them would move ops between units.
 CompileOptions InPlace(CompileOptions options) {
+  if (NeedsSchedule(options.board())) return options;
   options.kernels.in_place = true;
   options.kernels.least_workspace = true;
   return options;
@@ -47,12 +50,6 @@ PatchPrices PricesOf(const Board& board) {
   }
   if (rate > 0) prices.bytes_per_work = bandwidth / rate;
   return prices;
-}
-
-/// Returns options for graphs cut into patches, whose order (depth first) is already good.
-CompileOptions AsCut(CompileOptions options) {
-  options.order.mode = OrderMode::kSource;
-  return Quick(options);
 }
 
 /// Gives `graph` the order that its ops have in `compiled`, which was made from it: ops keep their
@@ -96,7 +93,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
 
 Result<Fitted> OneUnitFitter::Whole() {
   if (!whole_) {
-    TENON_ASSIGN_OR_RETURN(whole_, Split(graph_, options_, MemorySplit(), /*ops=*/false));
+    TENON_ASSIGN_OR_RETURN(whole_, SplitAndCompile(graph_, options_, MemorySplit(), /*ops=*/false));
     whole_->compiled.memory.unsplit_bytes = unsplit_ = whole_->compiled.arena.bytes;
   }
   return *whole_;
@@ -147,7 +144,8 @@ Result<Fitted> OneUnitFitter::LeastUncut() {
     TENON_ASSIGN_OR_RETURN(Fitted whole, Whole());
     TENON_ASSIGN_OR_RETURN(uncut_, LeastSpread(std::move(whole)));
     const CompileOptions compile = InPlace(Quick(options_));
-    TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, compile, MemorySplit(), /*ops=*/false));
+    TENON_ASSIGN_OR_RETURN(Fitted over,
+                           SplitAndCompile(graph_, compile, MemorySplit(), /*ops=*/false));
     over.compiled.memory.unsplit_bytes = unsplit_;
     TENON_ASSIGN_OR_RETURN(over, LeastSpread(std::move(over)));
     TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(over), *uncut_));
@@ -184,12 +182,14 @@ Result<bool> OneUnitFitter::AcceptUncut(Fitted& fitted, bool lean) {
 /// for those.
 Result<std::optional<Fitted>> OneUnitFitter::AimWith(bool lean) {
   const CompileOptions compile = lean ? Lean(options_, limit_) : options_;
-  TENON_ASSIGN_OR_RETURN(Fitted whole,
-                         lean ? Split(graph_, compile, MemorySplit(), /*ops=*/false) : Whole());
+  TENON_ASSIGN_OR_RETURN(
+      Fitted whole,
+      lean ? SplitAndCompile(graph_, compile, MemorySplit(), /*ops=*/false) : Whole());
   TENON_ASSIGN_OR_RETURN(bool accepted, AcceptUncut(whole, lean));
   if (accepted) return std::optional(std::move(whole));
   const CompileOptions in_place = InPlace(compile);
-  TENON_ASSIGN_OR_RETURN(Fitted over, Split(graph_, in_place, MemorySplit(), /*ops=*/false));
+  TENON_ASSIGN_OR_RETURN(Fitted over,
+                         SplitAndCompile(graph_, in_place, MemorySplit(), /*ops=*/false));
   TENON_ASSIGN_OR_RETURN(accepted, AcceptUncut(over, lean));
   if (accepted) return std::optional(std::move(over));
   if (!split_.allowed || SpreadIsFastest()) return std::optional<Fitted>();
@@ -225,11 +225,12 @@ Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
   if (split_.most_slowdown > 0) {
     most_time_ = static_cast<double>(fastest.compiled.time.after) * split_.most_slowdown;
   }
-  TENON_ASSIGN_OR_RETURN(const Fitted whole, Split(graph_, compile, MemorySplit(), /*ops=*/false));
+  TENON_ASSIGN_OR_RETURN(const Fitted whole,
+                         SplitAndCompile(graph_, compile, MemorySplit(), /*ops=*/false));
   Fitted smallest = whole;
   if (split_.allowed) {
     TENON_ASSIGN_OR_RETURN(Fitted cut, Cut(compile, 0, whole, /*ops=*/false));
-    if (!IsTooSlow(cut)) TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(cut), smallest));
+    if (!IsTooSlow(cut, most_time_)) TENON_RETURN_IF_ERROR(TakeIfSmaller(std::move(cut), smallest));
     TENON_RETURN_IF_ERROR(Improve(compile, whole, smallest));
     TENON_RETURN_IF_ERROR(OrderAgain(compile, smallest));
   }
@@ -249,11 +250,16 @@ Status OneUnitFitter::TakeIfSmaller(Fitted fitted, Fitted& smallest) const {
 }
 
 /// Orders the patches of the smallest program once more, with all the effort that was asked for.
+/// Where there are many, each order takes longer to compare, so that fewer are.
 Status OneUnitFitter::OrderAgain(const CompileOptions& compile, Fitted& smallest) const {
+  constexpr int64_t kMany = 256;
   if (smallest.cut == nullptr || !smallest.ops.splits.empty()) return {};
+  CompileOptions more = compile;
+  const auto ops = static_cast<int64_t>(smallest.cut->OpOrder().size());
+  more.order.budget /= std::max<int64_t>(1, ops / kMany);
   TENON_ASSIGN_OR_RETURN(Fitted again,
-                         Split(*smallest.cut, compile, smallest.chains, /*ops=*/false));
-  return IsTooSlow(again) ? Status() : TakeIfSmaller(std::move(again), smallest);
+                         SplitAndCompile(*smallest.cut, more, smallest.chains, /*ops=*/false));
+  return IsTooSlow(again, most_time_) ? Status() : TakeIfSmaller(std::move(again), smallest);
 }
 
 /// Aims below what was found, as long as that finds something smaller: the plan with the smallest
@@ -268,7 +274,7 @@ Status OneUnitFitter::Improve(const CompileOptions& compile, const Fitted& whole
       board_ = WithLimit(std::move(board_), below);
       Result<Fitted> cut = Cut(compile, below, whole, ops);
       if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
-      if (!cut.ok() || cut->compiled.arena.bytes > below || IsTooSlow(*cut)) continue;
+      if (!cut.ok() || cut->compiled.arena.bytes > below || IsTooSlow(*cut, most_time_)) continue;
       smallest = std::move(*cut);
       improved = true;
     }
@@ -289,43 +295,17 @@ Result<Fitted> OneUnitFitter::LeastSpread(Fitted smallest) const {
   return spread;
 }
 
-bool OneUnitFitter::IsTooSlow(const Fitted& fitted) const {
-  return most_time_ > 0 && static_cast<double>(fitted.compiled.time.after) > most_time_;
-}
-
-/// Compiles the graph; with `ops`, first splits every op whose working set exceeds its memory.
-Result<Fitted> OneUnitFitter::Split(Graph graph, const CompileOptions& compile, MemorySplit chains,
-                                    bool ops) const {
-  Fitted fitted;
-  fitted.chains = std::move(chains);
-  if (ops) {
-    const WorkingSetLimit limit = WorkingSetLimitOf(compile.kernels);
-    TENON_RETURN_IF_ERROR(SplitToWorkingSet(graph, limit, fitted.ops));
-  }
-  TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(std::move(graph), compile));
-  return fitted;
-}
-
 /// Cuts chains until the arena has at most `arena_bytes`; 0: as few as possible. `whole` is the
 /// graph compiled uncut, whose order is a good one to start from.
 Result<Fitted> OneUnitFitter::Cut(const CompileOptions& compile, int64_t arena_bytes,
-                                  const Fitted& whole, bool ops) const {
+                                  const Fitted& whole, bool ops) {
   if (options_.progress) options_.progress("splitting", 0);
   Graph graph = graph_;
   if (whole.compiled.order.changed) TakeOrder(whole.compiled, graph);
-  const auto measure = [&](const Graph& candidate) -> Result<int64_t> {
-    TENON_ASSIGN_OR_RETURN(const Fitted fitted,
-                           Split(candidate, AsCut(compile), MemorySplit(), ops));
-    return IsTooSlow(fitted) ? kTooSlow : fitted.compiled.arena.bytes;
-  };
-  TENON_ASSIGN_OR_RETURN(MemoryFit fit, FitMemory(graph, arena_bytes, split_options_, measure));
-  // The order of patches, depth first, is already good: it is searched little.
-  CompileOptions last = compile;
-  last.order.budget = Quick(compile).order.budget;
-  Graph cut = graph;
-  TENON_ASSIGN_OR_RETURN(Fitted fitted, Split(std::move(graph), last, std::move(fit.split), ops));
-  fitted.cut = std::make_shared<Graph>(std::move(cut));
-  return fitted;
+  if (!cutter_ || !cutter_->HasOrder(graph.OpOrder())) {
+    cutter_ = std::make_unique<ChainCutter>(std::move(graph), split_options_);
+  }
+  return cutter_->Cut({compile, ops, most_time_}, arena_bytes);
 }
 
 }  // namespace tenon::converter

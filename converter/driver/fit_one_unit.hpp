@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include "converter/driver/chain_cutter.hpp"
 #include "converter/driver/fit_ways.hpp"
 
 namespace tenon::converter {
@@ -37,11 +39,8 @@ class OneUnitFitter : public FitWays {
   [[nodiscard]] Status TakeIfSmaller(Fitted fitted, Fitted& smallest) const;
   [[nodiscard]] Status OrderAgain(const CompileOptions& compile, Fitted& smallest) const;
   Status Improve(const CompileOptions& compile, const Fitted& whole, Fitted& smallest);
-  [[nodiscard]] bool IsTooSlow(const Fitted& fitted) const;
-  [[nodiscard]] Result<Fitted> Split(Graph graph, const CompileOptions& compile, MemorySplit chains,
-                                     bool ops) const;
   [[nodiscard]] Result<Fitted> Cut(const CompileOptions& compile, int64_t arena_bytes,
-                                   const Fitted& whole, bool ops) const;
+                                   const Fitted& whole, bool ops);
 
   const Graph& graph_;
   const SplitOptions& split_;
@@ -56,6 +55,7 @@ class OneUnitFitter : public FitWays {
   std::optional<Fitted> uncut_;   ///< result of LeastUncut
   std::optional<Fitted> in_one_;  ///< result of SmallestInAll
   std::optional<Fitted> smallest_;
+  std::unique_ptr<ChainCutter> cutter_;  ///< of the graph in the order that was cut last
 };
 
 }  // namespace tenon::converter

@@ -1,6 +1,7 @@
 #include "converter/driver/fit_several_units.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "converter/schedule/program_problem.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 /// Returns options to compare ways of splitting by: searches find little more in their order than
 /// lists do.
-CompileOptions Trial(const CompileOptions& options) { return Quick(Quick(options)); }
+CompileOptions ForTrial(const CompileOptions& options) { return Quick(Quick(options)); }
 
 }  // namespace
 
@@ -27,8 +28,9 @@ SeveralUnitsFitter::SeveralUnitsFitter(const Graph& graph, const CompileOptions&
 
 Result<Fitted> SeveralUnitsFitter::Whole() {
   if (!whole_) {
-    board_ = WithLimit(std::move(board_), kUnlimited);
-    TENON_ASSIGN_OR_RETURN(whole_, With(Shares{}, Quick(options_)));
+    SetLimit(kUnlimited);
+    TENON_ASSIGN_OR_RETURN(const Candidate candidate, Split(Shares{}));
+    TENON_ASSIGN_OR_RETURN(whole_, With(candidate, Quick(options_)));
   }
   return *whole_;
 }
@@ -39,44 +41,31 @@ Result<std::optional<Fitted>> SeveralUnitsFitter::Aim(int64_t bytes) {
                               {8, 1}, {6, 4}, {6, 2}, {6, 1}, {4, 2}, {4, 1}};
   TENON_ASSIGN_OR_RETURN(const int64_t beside, Beside());
   if (bytes <= beside) return std::optional<Fitted>();
-  board_ = WithLimit(std::move(board_), bytes - beside);
+  SetLimit(bytes - beside);
   const bool board_is_flat = MemoryOf(board_).slow == nullptr;
-  std::optional<Shares> best;
-  Picoseconds best_time = 0;
-  bool tried_whole = false;
+  const Candidate* best = nullptr;
+  // By target of chains: the least time so far. -1: even finer parts do not make it faster.
+  std::map<int64_t, Picoseconds> least_time;
   size_t way = 0;
   for (const Shares& shares : kWays) {
     const auto done = static_cast<double>(way++) / static_cast<double>(std::size(kWays));
     if (options_.progress) options_.progress("splitting", done);
-    Result<Candidate> candidate = Split(shares);
-    if (candidate.ok() && candidate->IsWhole() && std::exchange(tried_whole, true)) continue;
-    if (candidate.ok() && best && IsLarge(candidate->graph)) continue;
-    if (candidate.ok()) {
-      auto compiled = Compile(std::move(candidate->graph), Trial(options_));
-      if (compiled.ok()) {
-        candidate->fitted.compiled = std::move(*compiled);
-      } else {
-        candidate = compiled.error();
-      }
-    }
-    if (!candidate.ok()) {
-      if (!IsTooLarge(candidate.error())) return candidate.error();
-      continue;
-    }
-    if (board_is_flat && candidate->IsWhole()) {
-      best = shares;
-      break;  // what fits whole is not split where nothing is moved between memories
-    }
-    const TimeReport& time = candidate->fitted.compiled.time;
-    if (best && time.after >= best_time) continue;
-    best = shares;
-    best_time = time.after;
-    if (best_time <= time.lower_bound && candidate->IsWhole()) {
-      break;  // no order of whole ops takes less, and parts only add starts
-    }
+    const auto least = least_time.try_emplace(ChainTarget(shares), INT64_MAX).first;
+    if (best != nullptr && least->second < 0) continue;
+    TENON_ASSIGN_OR_RETURN(const Trial* trial, Try(shares));
+    if (trial->is_large) least->second = -1;
+    if (!trial->fits) continue;
+    const Candidate& candidate = trial->candidate;
+    const TimeReport& time = candidate.fitted.compiled.time;
+    least->second = time.after > least->second ? -1 : time.after;
+    if (best != nullptr && time.after >= best->fitted.compiled.time.after) continue;
+    best = &candidate;
+    // What fits whole is not split where nothing is moved between memories. Elsewhere no order of
+    // whole ops takes less than the bound, and parts only add starts.
+    if (candidate.IsWhole() && (board_is_flat || time.after <= time.lower_bound)) break;
     if (!split_.allowed) break;
   }
-  if (!best) return std::optional<Fitted>();
+  if (best == nullptr) return std::optional<Fitted>();
   Result<Fitted> fitted = With(*best, options_);
   if (fitted.ok()) return std::optional(std::move(*fitted));
   if (IsTooLarge(fitted.error())) return std::optional<Fitted>();
@@ -114,20 +103,43 @@ Result<LimitSearch*> SeveralUnitsFitter::Search() {
 /// Returns the first way that fits: whether one is faster does not matter here.
 Result<std::optional<Fitted>> SeveralUnitsFitter::Attempt(int64_t arena_bytes) {
   constexpr Shares kWays[] = {{0, 8}, {0, 4}, {0, 2}};
-  board_ = WithLimit(std::move(board_), arena_bytes);
+  SetLimit(arena_bytes);
   for (const Shares& shares : kWays) {
-    Result<Candidate> candidate = Split(shares);
-    if (!candidate.ok() && !IsTooLarge(candidate.error())) return candidate.error();
-    if (!candidate.ok()) break;  // smaller shares split even finer
-    if (IsLarge(candidate->graph)) break;
-    Result<Compiled> compiled = Compile(std::move(candidate->graph), Trial(options_));
-    if (!compiled.ok() && !IsTooLarge(compiled.error())) return compiled.error();
-    if (!compiled.ok()) continue;
-    candidate->fitted.compiled = std::move(*compiled);
-    if (candidate->fitted.compiled.arena.bytes > arena_bytes) continue;
-    return std::optional(std::move(candidate->fitted));
+    TENON_ASSIGN_OR_RETURN(const Trial* trial, Try(shares));
+    if (trial->is_large) break;  // smaller shares split even finer
+    if (!trial->fits) continue;
+    const Fitted& fitted = trial->candidate.fitted;
+    if (fitted.compiled.arena.bytes <= arena_bytes) return std::optional(fitted);
   }
   return std::optional<Fitted>();
+}
+
+/// What was tried under another limit is forgotten.
+void SeveralUnitsFitter::SetLimit(int64_t arena_bytes) {
+  if (board_.ArenaSpace()->usable_bytes() == arena_bytes) return;
+  board_ = WithLimit(std::move(board_), arena_bytes);
+  trials_.clear();
+}
+
+/// Splits and compiles, unless there would be too many parts or an op fits in none.
+Result<SeveralUnitsFitter::Trial*> SeveralUnitsFitter::Try(const Shares& shares) {
+  const auto [entry, is_new] = trials_.try_emplace({ChainTarget(shares), shares.ops});
+  Trial& trial = entry->second;
+  if (!is_new) return &trial;
+  Result<Candidate> candidate = Split(shares);
+  if (!candidate.ok()) {
+    if (!IsTooLarge(candidate.error())) return candidate.error();
+    trial.is_large = true;
+    return &trial;
+  }
+  trial.candidate = std::move(*candidate);
+  trial.is_large = IsLarge(trial.candidate.graph);
+  if (trial.is_large) return &trial;
+  Result<Compiled> compiled = Compile(trial.candidate.graph, ForTrial(options_));
+  if (!compiled.ok() && !IsTooLarge(compiled.error())) return compiled.error();
+  trial.fits = compiled.ok();
+  if (trial.fits) trial.candidate.fitted.compiled = std::move(*compiled);
+  return &trial;
 }
 
 /// Returns true for a graph in so many parts that it takes too long to compile, and to run, where
@@ -145,17 +157,21 @@ Result<int64_t> SeveralUnitsFitter::Beside() {
   return *beside_;
 }
 
-Result<SeveralUnitsFitter::Candidate> SeveralUnitsFitter::Split(const Shares& shares) {
+/// Returns the live bytes that chains are cut for; 0: none is cut. Inputs and outputs are in slow
+/// memory but count here, so a share below the smallest target cuts nothing.
+int64_t SeveralUnitsFitter::ChainTarget(const Shares& shares) {
   constexpr int64_t kShares = 8;
+  if (shares.chains == 0) return 0;
+  if (!planner_) planner_.emplace(graph_, split_options_);
+  const int64_t share = board_.ArenaSpace()->usable_bytes() / kShares * shares.chains;
+  return std::max(share, planner_->SmallestTarget());
+}
+
+Result<SeveralUnitsFitter::Candidate> SeveralUnitsFitter::Split(const Shares& shares) {
   Candidate candidate;
   candidate.graph = graph_;
-  if (shares.chains != 0) {
-    // Inputs and outputs are in slow memory but count here, so a share below the smallest target
-    // cuts nothing.
-    if (!planner_) planner_.emplace(graph_, split_options_);
-    if (!smallest_target_) smallest_target_ = planner_->SmallestTarget();
-    const int64_t share = board_.ArenaSpace()->usable_bytes() / kShares * shares.chains;
-    candidate.fitted.chains = planner_->Plan(std::max(share, *smallest_target_));
+  if (const int64_t target = ChainTarget(shares); target != 0) {
+    candidate.fitted.chains = planner_->Plan(target);
     TENON_RETURN_IF_ERROR(planner_->Apply(candidate.graph));
   }
   if (split_.allowed) {
@@ -165,10 +181,12 @@ Result<SeveralUnitsFitter::Candidate> SeveralUnitsFitter::Split(const Shares& sh
   return candidate;
 }
 
-Result<Fitted> SeveralUnitsFitter::With(const Shares& shares, const CompileOptions& compile) {
-  TENON_ASSIGN_OR_RETURN(Candidate candidate, Split(shares));
-  TENON_ASSIGN_OR_RETURN(candidate.fitted.compiled, Compile(std::move(candidate.graph), compile));
-  return std::move(candidate.fitted);
+Result<Fitted> SeveralUnitsFitter::With(const Candidate& candidate, const CompileOptions& compile) {
+  Fitted fitted;
+  fitted.ops = candidate.fitted.ops;
+  fitted.chains = candidate.fitted.chains;
+  TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(candidate.graph, compile));
+  return fitted;
 }
 
 }  // namespace tenon::converter

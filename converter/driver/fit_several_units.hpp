@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "converter/driver/fit_ways.hpp"
 #include "converter/driver/limit_search.hpp"
@@ -39,12 +41,24 @@ class SeveralUnitsFitter : public FitWays {
     }
   };
 
+  /// What became of one way of splitting under one limit.
+  struct Trial {
+    bool is_large = false;  ///< not compiled: too many parts
+    Candidate candidate;
+    bool fits = false;
+  };
+  /// The target of chains, which is the same for small shares, and the share of ops.
+  using TrialKey = std::pair<int64_t, int64_t>;
+
   [[nodiscard]] Result<LimitSearch*> Search();
+  void SetLimit(int64_t arena_bytes);
+  [[nodiscard]] int64_t ChainTarget(const Shares& shares);
+  Result<Trial*> Try(const Shares& shares);
   [[nodiscard]] bool IsLarge(const Graph& split) const;
   Result<std::optional<Fitted>> Attempt(int64_t arena_bytes);
   [[nodiscard]] Result<int64_t> Beside();
   [[nodiscard]] Result<Candidate> Split(const Shares& shares);
-  [[nodiscard]] Result<Fitted> With(const Shares& shares, const CompileOptions& compile);
+  [[nodiscard]] Result<Fitted> With(const Candidate& candidate, const CompileOptions& compile);
 
   const Graph& graph_;
   const SplitOptions& split_;
@@ -54,7 +68,7 @@ class SeveralUnitsFitter : public FitWays {
   std::optional<Fitted> whole_;
   std::optional<int64_t> beside_;  ///< bytes of the arena's space that are no arena
   std::optional<PatchPlanner> planner_;
-  std::optional<int64_t> smallest_target_;  ///< of the planner
+  std::map<TrialKey, Trial> trials_;  ///< under the limit of `board_`
   std::optional<LimitSearch> search_;
   std::optional<Fitted> smallest_;
 };

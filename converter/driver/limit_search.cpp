@@ -6,67 +6,87 @@
 namespace tenon::converter {
 
 LimitSearch::LimitSearch(Attempt attempt, int64_t least, int64_t most)
-    : attempt_(std::move(attempt)), least_(least), most_(most) {}
+    : attempt_(std::move(attempt)), least_(least), most_(most), next_(Below(most)) {}
 
-/// Powers of two from 64 bytes, and three equal steps between each two.
-int64_t LimitSearch::Rung(int index) {
-  constexpr int64_t kFirst = 64;
-  constexpr int kSteps = 4;
-  const int64_t octave = kFirst << (index / kSteps);
-  return octave + octave / kSteps * (index % kSteps);
-}
-
-int LimitSearch::RungAtMost(int64_t bytes) {
-  int index = -1;
-  while (Rung(index + 1) <= bytes) ++index;
-  return index;
-}
-
-Result<bool> LimitSearch::Works(int index) {
-  const auto [place, is_new] = tried_.try_emplace(index);
-  if (is_new) {
-    TENON_ASSIGN_OR_RETURN(place->second, attempt_(Rung(index)));
-  }
-  return place->second.has_value();
+/// Returns the largest number below `bytes` that is a power of two or one and a half of it.
+int64_t LimitSearch::Below(int64_t bytes) {
+  int64_t power = 1;
+  while (power * 2 < bytes) power *= 2;
+  return power + power / 2 < bytes ? power + power / 2 : power;
 }
 
 Result<std::optional<Fitted>> LimitSearch::AtMost(int64_t bytes) {
-  constexpr int kRungs = 4;
-  const int last = RungAtMost(std::min(bytes, most_));
-  for (int index = last; index >= 0 && index > last - kRungs && Rung(index) >= least_; --index) {
-    TENON_ASSIGN_OR_RETURN(const bool works, Works(index));
-    if (works) return tried_.at(index);
+  while (!best_ || best_->compiled.arena.bytes > bytes) {
+    TENON_ASSIGN_OR_RETURN(const bool more, Step());
+    if (!more) return std::optional<Fitted>();
   }
-  return std::optional<Fitted>();
+  return best_;
 }
 
 Result<std::optional<Fitted>> LimitSearch::Smallest() {
-  int index = std::max(RungAtMost(least_), 0);
-  if (Rung(index) < least_) ++index;
-  for (; Rung(index) < most_; ++index) {
-    TENON_ASSIGN_OR_RETURN(const bool works, Works(index));
-    if (works) break;
+  for (bool more = true; more;) {
+    TENON_ASSIGN_OR_RETURN(more, Step());
   }
-  if (Rung(index) < most_) return Refine(index > 0 ? Rung(index - 1) : 0, *tried_.at(index));
-  TENON_ASSIGN_OR_RETURN(std::optional<Fitted> last, attempt_(most_));
-  if (!last) return last;
-  return Refine(index > 0 ? Rung(index - 1) : 0, std::move(*last));
+  return best_;
+}
+
+/// Makes the next attempt. Returns false if the search has ended.
+Result<bool> LimitSearch::Step() {
+  switch (phase_) {
+    case Phase::kDescend:
+      return Descend();
+    case Phase::kRefine:
+      return Refine();
+    case Phase::kEnded:
+      break;
+  }
+  return false;
+}
+
+/// Goes down by octaves while they work, then by smaller steps until several in a row have failed:
+/// finer parts may fit where coarser ones do not.
+Result<bool> LimitSearch::Descend() {
+  constexpr int kPatience = 4;
+  const bool ends = next_ < least_ || failures_ >= kPatience;
+  if (ends && best_) {
+    phase_ = Phase::kRefine;
+    return true;
+  }
+  if (ends) {
+    phase_ = Phase::kEnded;
+    TENON_ASSIGN_OR_RETURN(best_, attempt_(most_));
+    return false;
+  }
+  const int64_t bytes = next_;
+  TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, attempt_(bytes));
+  if (found) {
+    best_ = std::move(found);
+    failures_ = 0;
+    next_ = Below(Below(std::min(bytes, best_->compiled.arena.bytes)));
+    fails_ = least_ - 1;
+  } else {
+    if (failures_++ == 0) fails_ = std::max(bytes, least_ - 1);
+    next_ = Below(bytes);
+  }
+  return true;
 }
 
 /// Halves the distance between a limit that fails and one that works, as long as it is worth it.
-Result<std::optional<Fitted>> LimitSearch::Refine(int64_t fails, Fitted works) {
+Result<bool> LimitSearch::Refine() {
   constexpr int64_t kPrecision = 64;
-  fails = std::max(fails, least_ - 1);
-  while (works.compiled.arena.bytes - fails > works.compiled.arena.bytes / kPrecision + 1) {
-    const int64_t middle = fails + (works.compiled.arena.bytes - fails) / 2;
-    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, attempt_(middle));
-    if (found) {
-      works = std::move(*found);
-    } else {
-      fails = middle;
-    }
+  const int64_t works = best_->compiled.arena.bytes;
+  if (works - fails_ <= works / kPrecision + 1) {
+    phase_ = Phase::kEnded;
+    return false;
   }
-  return std::optional(std::move(works));
+  const int64_t middle = fails_ + (works - fails_) / 2;
+  TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, attempt_(middle));
+  if (found) {
+    best_ = std::move(found);
+  } else {
+    fails_ = middle;
+  }
+  return true;
 }
 
 }  // namespace tenon::converter

@@ -1,11 +1,11 @@
-// Finds the smallest limit that works, where nothing but trying tells. Limits are tried on a fixed
-// ladder, whatever was asked for: "some limit of the ladder up to here works" holds for every
-// larger limit too, so what is accepted is monotone even where single attempts are not.
+// Finds the smallest limit that works, where nothing but trying tells. Limits are tried in an order
+// that depends on earlier answers alone, never on what was asked for: "something on this path needs
+// at most so many bytes" holds for every larger limit too, so what is accepted is monotone even
+// where single attempts are not.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "converter/driver/fit.hpp"
@@ -18,27 +18,31 @@ class LimitSearch {
   /// on earlier calls.
   using Attempt = std::function<Result<std::optional<Fitted>>(int64_t bytes)>;
 
-  /// `least`: no program needs less. `most`: the limit of the last attempt.
+  /// `least`: no program needs less. `most`: the limit of the last attempt, if all others fail.
   LimitSearch(Attempt attempt, int64_t least, int64_t most);
 
-  /// Returns a program from one of the last limits of the ladder up to `bytes`; none if it finds
-  /// none there: the smallest may be smaller yet.
+  /// Follows the path as far as a program of at most `bytes`. None: the smallest needs more.
   [[nodiscard]] Result<std::optional<Fitted>> AtMost(int64_t bytes);
 
-  /// Returns the program of the first limit of the ladder that works, improved between that and the
-  /// one before. None: no limit works.
+  /// Follows the path to its end and returns the smallest program. None: no limit works.
   [[nodiscard]] Result<std::optional<Fitted>> Smallest();
 
  private:
-  [[nodiscard]] static int64_t Rung(int index);
-  [[nodiscard]] static int RungAtMost(int64_t bytes);
-  Result<bool> Works(int index);
-  Result<std::optional<Fitted>> Refine(int64_t fails, Fitted works);
+  enum class Phase { kDescend, kRefine, kEnded };
+
+  [[nodiscard]] static int64_t Below(int64_t bytes);
+  Result<bool> Step();
+  Result<bool> Descend();
+  Result<bool> Refine();
 
   Attempt attempt_;
   int64_t least_;
   int64_t most_;
-  std::map<int, std::optional<Fitted>> tried_;  ///< by rung
+  Phase phase_ = Phase::kDescend;
+  int64_t next_;                ///< limit of the next attempt of the descent
+  int failures_ = 0;            ///< in a row
+  int64_t fails_ = 0;           ///< the largest limit known to fail below `best_`
+  std::optional<Fitted> best_;  ///< the smallest so far
 };
 
 }  // namespace tenon::converter

@@ -265,8 +265,8 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
     executed.insert(compiled.graph.op(id).name);
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
+  compiled.memory.packed_bytes = PackedBytes(compiled.graph);
   static_cast<CompileReport&>(conversion) = std::move(compiled);
-  conversion.memory.packed_bytes = PackedBytes(compiled.graph);
   conversion.op_splits = std::move(fitted.ops);
   conversion.chain_splits = std::move(fitted.chains);
   conversion.lean_kernels = fitted.lean;

@@ -51,18 +51,18 @@ class Estimator {
   /// Finds which tensors get a buffer for old and new rows, and which exits are written in place.
   void Classify() {
     const size_t count = chain_.tensors.size();
-    has_halo_.assign(count, false);
-    in_exit_.assign(count, false);
+    has_halo_.assign(count, 0);
+    in_exit_.assign(count, 0);
     for (size_t t = 0; t < count; ++t) {
       bool exact = true;  // patches make their share and no more
       for (size_t i = 0; i < sample_.size(); ++i) {
         const PatchRows& rows = rows_[i][t];
-        if (rows.begin < rows.computed) has_halo_[t] = true;
+        if (rows.begin < rows.computed) has_halo_[t] = 1;
         if (patching_.policy != PatchPolicy::kRecompute || !chain_.IsExit(t)) continue;
         const IndexRange share = ExitShare(chain_, t, patching_.parts, sample_[i]);
         exact = exact && share.begin == rows.begin && share.end == rows.end;
       }
-      in_exit_[t] = chain_.IsExit(t) && !has_halo_[t] && exact;
+      in_exit_[t] = chain_.IsExit(t) && has_halo_[t] == 0 && exact ? 1 : 0;
     }
   }
 
@@ -97,11 +97,11 @@ class Estimator {
     for (size_t i = 0; i < op.inputs.size() && i < 32; ++i) {
       if (op.inputs[i].tensor < 0) continue;
       const auto in = static_cast<size_t>(op.inputs[i].tensor);
-      const bool free_source = !has_halo_[in] && !chain_.IsExit(in);
-      const bool view = (op.views >> i & 1U) != 0 && (free_source || !has_halo_[out]);
+      const bool free_source = has_halo_[in] == 0 && !chain_.IsExit(in);
+      const bool view = (op.views >> i & 1U) != 0 && (free_source || has_halo_[out] == 0);
       const bool dies = chain_.tensors[in].readers.back() == static_cast<int32_t>(k);
       const bool in_place = (op.in_place >> i & 1U) != 0 && !handed_over && free_source && dies &&
-                            !has_halo_[out] && !chain_.IsExit(out);
+                            has_halo_[out] == 0 && !chain_.IsExit(out);
       if (!view && !in_place) continue;
       handed_over = handed_over || in_place;
       root_[Root(in)] = Root(out);
@@ -115,7 +115,7 @@ class Estimator {
   /// Returns the bytes that the previous patch keeps for this one.
   [[nodiscard]] int64_t WaitingBytes(size_t i, size_t t) const {
     const PatchRows& rows = rows_[i][t];
-    if (!has_halo_[t] || rows.FromLast().size() <= 0) return 0;
+    if (has_halo_[t] == 0 || rows.FromLast().size() <= 0) return 0;
     if (patching_.policy == PatchPolicy::kKeepBuffer && i > 0) {
       return Bytes(t, std::max(rows_[i - 1][t].All().size(), rows.FromLast().size()));
     }
@@ -125,8 +125,10 @@ class Estimator {
   void SimulatePart(size_t i) {
     const std::vector<PatchRows>& rows = rows_[i];
     const size_t count = chain_.tensors.size();
-    std::vector<int64_t> bytes(count, 0);  // of the storage, by root
-    std::vector<bool> placed(count, false);
+    std::vector<int64_t>& bytes = bytes_;
+    std::vector<uint8_t>& placed = placed_;
+    bytes.assign(count, 0);
+    placed.assign(count, 0);
     int64_t live = chain_.accumulator == kNone ? 0 : chain_.sum_bytes;
     for (size_t t = 0; t < count; ++t) {
       const size_t root = Root(t);
@@ -135,14 +137,14 @@ class Estimator {
       if (sample_[i] > 0 && chain_.IsExit(t) && Begun(i, t)) live += Whole(t);
     }
     for (size_t t = 0; t < count; ++t) {
-      if (in_exit_[t]) bytes[Root(t)] = 0;  // written where it belongs
+      if (in_exit_[t] != 0) bytes[Root(t)] = 0;  // written where it belongs
     }
     for (size_t k = 0; k < chain_.ops.size(); ++k) {
       const auto out = static_cast<size_t>(chain_.ops[k].output);
       const size_t root = Root(out);
       if (chain_.IsExit(out) && (sample_[i] == 0 || !Begun(i, out))) live += Whole(out);
-      if (!placed[root]) live += bytes[root];
-      placed[root] = true;
+      if (placed[root] == 0) live += bytes[root];
+      placed[root] = 1;
       estimate_.peak = std::max(estimate_.peak, live);
       live -= WaitingBytes(i, out);
       live -= Release(i, k, placed, bytes, live);
@@ -151,18 +153,18 @@ class Estimator {
 
   /// Releases the storages that op `k` is the last to need. Returns their bytes, less what is kept
   /// for the next patch.
-  int64_t Release(size_t i, size_t k, std::vector<bool>& placed, const std::vector<int64_t>& bytes,
-                  int64_t live) {
+  int64_t Release(size_t i, size_t k, std::vector<uint8_t>& placed,
+                  const std::vector<int64_t>& bytes, int64_t live) {
     int64_t freed = 0;
     int64_t kept = 0;
     const auto visit = [&](size_t t) {
       const size_t root = Root(t);
-      if (!placed[root] || release_[root] != static_cast<int32_t>(k)) return;
-      placed[root] = false;
+      if (placed[root] == 0 || release_[root] != static_cast<int32_t>(k)) return;
+      placed[root] = 0;
       freed += bytes[root];
     };
     const auto keep = [&](size_t t) {
-      if (!has_halo_[t] || LastUse(t) != static_cast<int32_t>(k)) return;
+      if (has_halo_[t] == 0 || LastUse(t) != static_cast<int32_t>(k)) return;
       const PatchRows& rows = rows_[i][t];
       if (rows.Kept().size() <= 0) return;
       const bool whole = patching_.policy == PatchPolicy::kKeepBuffer;
@@ -207,7 +209,7 @@ class Estimator {
         if (rows.New().size() <= 0) continue;
         ops += op.views != 0 ? 0 : 1;
         work += static_cast<double>(op.work) * rows.New().size() / chain_.tensors[t].rows;
-        const bool moved = chain_.IsExit(t) && !in_exit_[t];
+        const bool moved = chain_.IsExit(t) && in_exit_[t] == 0;
         copied += moved ? Bytes(t, rows.New().size()) : 0;
         ops += chain_.IsSummed(t) ? 1 : 0;
         if (rows.FromLast().size() <= 0) continue;
@@ -232,11 +234,16 @@ class Estimator {
   PatchRanges ranges_;
   std::vector<int32_t> sample_;
   std::vector<std::vector<PatchRows>> rows_;  ///< by examined patch, then tensor
-  std::vector<bool> has_halo_;
-  std::vector<bool> in_exit_;  ///< patches are written straight into the whole
+  // Flags are bytes because that is faster than bits.
+  std::vector<uint8_t> has_halo_;
+  std::vector<uint8_t> in_exit_;  ///< patches are written straight into the whole
   std::vector<size_t> root_;
   std::vector<int32_t> release_;  ///< by root: the op after which its bytes are free
   PatchEstimate estimate_;
+
+  // Scratch of the simulation of one patch, by root.
+  std::vector<int64_t> bytes_;   ///< of the storage
+  std::vector<uint8_t> placed_;  ///< it is alive
 };
 
 }  // namespace

@@ -55,6 +55,11 @@ MemorySplit PatchPlanner::Plan(int64_t target_bytes) {
 }
 
 int64_t PatchPlanner::SmallestTarget() {
+  if (!smallest_target_) smallest_target_ = FindSmallestTarget();
+  return *smallest_target_;
+}
+
+int64_t PatchPlanner::FindSmallestTarget() {
   constexpr int64_t kPrecision = 256;
   int64_t reachable = UnsplitPeak();
   int64_t unreachable = 0;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,18 +73,22 @@ class PatchPlanner {
 
   /// Returns the live bytes at the worst step of the graph as it is.
   [[nodiscard]] int64_t UnsplitPeak() const;
-  /// Returns the smallest target that Plan can meet, within 1/256.
+  /// Returns the smallest target that Plan can meet, within 1/256. Found once.
   [[nodiscard]] int64_t SmallestTarget();
   /// Returns the cheapest plan found under the target; without one, `fits` is false and there are
   /// no chains.
   [[nodiscard]] MemorySplit Plan(int64_t target_bytes);
   /// Cuts `graph`, which is the planner's or an equal copy of it, by the last plan.
   [[nodiscard]] Status Apply(Graph& graph) const;
+  [[nodiscard]] const Graph& graph() const { return graph_; }
 
  private:
+  int64_t FindSmallestTarget();
+
   const Graph& graph_;
   std::unique_ptr<MemoryPlanSearch> search_;
   std::vector<PlannedChain> chains_;  ///< of the last plan
+  std::optional<int64_t> smallest_target_;
 };
 
 /// Plans and cuts the graph. Where no plan meets the target, the graph stays as it is and `fits` is
@@ -100,8 +105,9 @@ struct MemoryFit {
   int tries = 0;
 };
 
-/// Returns the bytes that the fully converted graph needs; kTooSlow if it takes too long.
-using MeasureMemory = std::function<Result<int64_t>(const Graph& graph)>;
+/// Returns the bytes that the fully converted graph, cut like this, needs; kTooSlow if it takes too
+/// long.
+using MeasureMemory = std::function<Result<int64_t>(const Graph& graph, const MemorySplit& split)>;
 inline constexpr int64_t kTooSlow = INT64_MAX;
 
 /// Cuts the graph until `measure` returns at most `limit_bytes`, lowering the target by the excess
@@ -111,6 +117,10 @@ inline constexpr int64_t kTooSlow = INT64_MAX;
 /// finds the smallest that is not too slow.
 [[nodiscard]] Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes,
                                           const MemorySplitOptions& options,
+                                          const MeasureMemory& measure, int most_tries = 8);
+
+/// The same with a planner that is asked several times; `cut` becomes the planner's graph, cut.
+[[nodiscard]] Result<MemoryFit> FitMemory(PatchPlanner& planner, Graph& cut, int64_t limit_bytes,
                                           const MeasureMemory& measure, int most_tries = 8);
 
 }  // namespace tenon::converter

@@ -10,8 +10,8 @@ namespace {
 
 class Fitter {
  public:
-  Fitter(const Graph& graph, const MemorySplitOptions& options, const MeasureMemory& measure)
-      : graph_(graph), measure_(measure), planner_(graph, options) {}
+  Fitter(PatchPlanner& planner, const MeasureMemory& measure)
+      : measure_(measure), planner_(planner) {}
 
   /// Cuts and measures; keeps the result if it needs the least so far. Returns false if there is no
   /// such plan.
@@ -19,9 +19,9 @@ class Fitter {
     tried_.insert(target);
     MemorySplit split = planner_.Plan(target);
     if (!split.fits) return false;
-    Graph candidate = graph_;
+    Graph candidate = planner_.graph();
     TENON_RETURN_IF_ERROR(planner_.Apply(candidate));
-    TENON_ASSIGN_OR_RETURN(last_, measure_(candidate));
+    TENON_ASSIGN_OR_RETURN(last_, measure_(candidate, split));
     ++fit_.tries;
     ++(last_ == kTooSlow ? slow_ : fast_);
     if (fit_.tries == 1 || last_ < fit_.measured_bytes) {
@@ -40,15 +40,14 @@ class Fitter {
   [[nodiscard]] int tries() const { return fit_.tries; }
   [[nodiscard]] PatchPlanner& planner() { return planner_; }
 
-  MemoryFit Finish(Graph& graph) {
-    graph = std::move(best_);
+  MemoryFit Finish(Graph& cut) {
+    cut = std::move(best_);
     return std::move(fit_);
   }
 
  private:
-  const Graph& graph_;
   const MeasureMemory& measure_;
-  PatchPlanner planner_;
+  PatchPlanner& planner_;
   std::set<int64_t> tried_;
   Graph best_;
   MemoryFit fit_;
@@ -93,14 +92,21 @@ Status AimAtLimit(Fitter& fitter, int64_t limit_bytes, int most_tries) {
 
 Result<MemoryFit> FitMemory(Graph& graph, int64_t limit_bytes, const MemorySplitOptions& options,
                             const MeasureMemory& measure, int most_tries) {
-  Fitter fitter(graph, options, measure);
+  const Graph uncut = std::move(graph);
+  PatchPlanner planner(uncut, options);
+  return FitMemory(planner, graph, limit_bytes, measure, most_tries);
+}
+
+Result<MemoryFit> FitMemory(PatchPlanner& planner, Graph& cut, int64_t limit_bytes,
+                            const MeasureMemory& measure, int most_tries) {
+  Fitter fitter(planner, measure);
   // A target that the uncut graph meets changes nothing: the first measurement is of that graph.
   TENON_RETURN_IF_ERROR(fitter.Try(INT64_MAX).status());
-  if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
+  if (fitter.last() <= limit_bytes) return fitter.Finish(cut);
   TENON_RETURN_IF_ERROR(AimAtLimit(fitter, limit_bytes, most_tries));
-  if (fitter.last() <= limit_bytes) return fitter.Finish(graph);
+  if (fitter.last() <= limit_bytes) return fitter.Finish(cut);
   TENON_RETURN_IF_ERROR(SearchSmallest(fitter, limit_bytes, most_tries));
-  return fitter.Finish(graph);
+  return fitter.Finish(cut);
 }
 
 }  // namespace tenon::converter

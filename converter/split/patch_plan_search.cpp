@@ -139,8 +139,9 @@ PlannedChain MemoryPlanSearch::Evaluate(const Chain& chain, const Patching& patc
 }
 
 /// Takes the fewest patches that fit if that is cheaper than `best`. Returns true if `best` has
-/// changed.
-bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Way& best) {
+/// changed. Lowers `least_peak` to what the finest patches need.
+bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Way& best,
+                                 int64_t& least_peak) {
   const auto look_up = [&](int32_t parts) {
     way.patching.parts = parts;
     const Key key{chain.first, static_cast<size_t>(chain.end() - chain.first),
@@ -155,6 +156,7 @@ bool MemoryPlanSearch::TryPolicy(const Chain& chain, int64_t target, Way way, Wa
   const std::vector<int32_t> counts = PartCounts(chain);
   if (counts.empty()) return false;
   look_up(counts.back());
+  least_peak = std::min(least_peak, way.peak);
   if (way.peak > target) return false;  // the finest patches need the least, as a rule
   for (const int32_t parts : counts) {
     look_up(parts);
@@ -174,13 +176,19 @@ bool MemoryPlanSearch::Cheapest(size_t from, size_t to, int64_t target, Way& bes
     // A batch is divided from the start, if at all: nothing is needed twice, however long the
     // chain.
     if (static_cast<int64_t>(count) > options_.longest && !(batch && from == 0)) continue;
+    const auto key = std::make_tuple(cuts_[from], count, static_cast<int>(dimension));
+    const auto known = least_peaks_.find(key);
+    if (known != least_peaks_.end() && known->second > target) continue;
     const std::optional<Chain> chain = ChainOf(cuts_[from], dimension, count);
-    if (!chain.has_value()) continue;
+    int64_t least_peak = INT64_MAX;
     for (const PatchPolicy policy : options_.policies) {
+      if (!chain.has_value()) break;
       if (effort_ > kOverdraft * options_.work_budget) return found;
-      found = TryPolicy(*chain, target, {from, dimension, {1, policy}, 0, 0}, best) || found;
+      const Way way{from, dimension, {1, policy}, 0, 0};
+      found = TryPolicy(*chain, target, way, best, least_peak) || found;
       if (batch) break;  // all policies are the same
     }
+    least_peaks_.try_emplace(key, least_peak);
   }
   return found;
 }

@@ -71,7 +71,7 @@ class MemoryPlanSearch {
   void ChooseCuts();
   void Extend(size_t to, int64_t target, std::vector<Reached>& reached);
   [[nodiscard]] bool Cheapest(size_t from, size_t to, int64_t target, Way& best);
-  bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best);
+  bool TryPolicy(const Chain& chain, int64_t target, Way way, Way& best, int64_t& least_peak);
   [[nodiscard]] int64_t ExitsInLargerStorages(const Chain& chain) const;
   PlannedChain Evaluate(const Chain& chain, const Patching& patching);
   std::optional<Chain> ChainOf(int64_t first, SplitDimension dimension, size_t count);
@@ -87,6 +87,9 @@ class MemoryPlanSearch {
   std::vector<int64_t> whole_peak_;  ///< by cut: live bytes up to the next one, ops left whole
   std::map<std::pair<int64_t, int>, Growing> growing_;  ///< by first position and dimension
   std::map<Key, std::pair<int64_t, int64_t>> known_;    ///< peak and cost
+  /// By first op, number of ops and dimension: the least peak of the finest patches of all
+  /// policies. INT64_MAX: no chain, or none that can be cut.
+  std::map<std::tuple<int64_t, size_t, int>, int64_t> least_peaks_;
   int64_t effort_ = 0;
 };
 

@@ -23,6 +23,7 @@ struct FeatureMap {
   int32_t flip = 0;         ///< 128: the block holds u8
   bool is_read = false;     ///< it is in memory before the first layer
   bool is_written = false;  ///< it is wanted in memory after the last
+  bool folded = false;      ///< on the chip it has 4 bytes a pixel, side by side in words
 
   [[nodiscard]] int Groups() const { return (channels + 31) / 32; }
   [[nodiscard]] int Pixels() const { return height * width; }

@@ -91,12 +91,12 @@ std::optional<AddTables> HalfEvenTables(const QuantizedBinaryAttributes& attribu
   const double sign = attributes.function == BinaryFunction::kSub ? -1.0 : 1.0;
   const double x_factor = double{attributes.x_scale.scale} / attributes.output_scale.scale;
   const double y_factor = sign * double{attributes.y_scale.scale} / attributes.output_scale.scale;
-  if (!(std::fabs(x_factor) * 256 < 1 << 8) && !(std::fabs(x_factor) < (1 << 20))) return {};
   // As many bits as leave the largest entry, and the sum of two, in 31 bits.
   int bits = kMostFractionBits;
   const double largest = 256 * std::max(std::fabs(x_factor), std::fabs(y_factor));
   if (!(largest < double{1 << 29})) return {};
-  while (bits > 0 && largest * (int64_t{1} << bits) >= double{1 << 29}) --bits;
+  while (bits > 0 && largest * static_cast<double>(int64_t{1} << bits) >= double{1 << 29}) --bits;
+  if (bits == 0) return {};
   const Pairs pairs = PairsOf(attributes, offsets, bits);
   std::array<int64_t, kBytes> xs{};
   std::array<int64_t, kBytes> ys{};
@@ -119,6 +119,7 @@ std::optional<AddTables> HalfEvenTables(const QuantizedBinaryAttributes& attribu
 
 std::optional<AddTables> FixedPointTables(const QuantizedBinaryAttributes& attributes,
                                           const AddOffsets& offsets) {
+  if (attributes.output_scale.shift > 0) return {};  // the accelerator shifts to the right only
   AddTables tables;
   for (int i = 0; i < kBytes; ++i) {
     const int32_t x = i - 128 + offsets.x - attributes.x_zero_point;

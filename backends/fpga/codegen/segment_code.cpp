@@ -1,16 +1,85 @@
 #include "backends/fpga/codegen/segment_code.hpp"
 
+#include <algorithm>
+#include <cstring>
+
+#include "backends/fpga/codegen/encode_layers.hpp"
 #include "backends/fpga/codegen/lower_segment.hpp"
+#include "backends/fpga/codegen/place_maps.hpp"
 #include "backends/fpga/codegen/predict_cycles.hpp"
 
 namespace tenon::fpga {
+namespace {
+
+constexpr int kFoldedChannels = 4;
+constexpr int kFoldedStride = 4;
+constexpr int kFoldedGroup = 32;
+
+/// True if the array can take the columns of the map's windows side by side.
+bool CanFold(const LayerProgram& program, int map, const CodeTarget& target) {
+  const FeatureMap& image = program.maps[static_cast<size_t>(map)];
+  if (!image.is_read || image.is_written || image.channels > kFoldedChannels ||
+      target.input_channels != kFoldedGroup) {
+    return false;
+  }
+  return std::all_of(program.layers.begin(), program.layers.end(), [&](const Layer& layer) {
+    if (layer.residual && layer.residual->other.map == map) return false;
+    if (layer.input.map != map) return true;
+    return layer.kind == LayerKind::kConv && layer.window.dilations[1] == 1 &&
+           layer.window.strides[1] <= kFoldedStride &&
+           program.maps[static_cast<size_t>(layer.output.map)].width % 2 == 0;
+  });
+}
+
+/// The op that writes a map without room, or reads it.
+int OpOf(const LayerProgram& program, const MapPlaces& places) {
+  for (const Layer& layer : program.layers) {
+    for (const int map : {layer.output.map, layer.input.map}) {
+      if (places.word[static_cast<size_t>(map)] == kNoRoom) return layer.op;
+    }
+  }
+  return -1;
+}
+
+void AppendBytes(const isa::Descriptor& descriptor, std::vector<uint8_t>& bytes) {
+  uint32_t words[isa::kDescriptorWords];
+  isa::Encode(descriptor, words);
+  const size_t begin = bytes.size();
+  bytes.resize(begin + sizeof words);
+  std::memcpy(bytes.data() + begin, words, sizeof words);
+}
+
+}  // namespace
 
 Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget& target) {
   Outcome<LayerProgram> program = LowerSegment(source);
   if (!program.ok()) return program.refusal();
+  for (int m = 0; m < static_cast<int>(program->maps.size()); ++m) {
+    program->maps[static_cast<size_t>(m)].folded = CanFold(*program, m, target);
+  }
+  const MapPlaces places = PlaceMaps(*program, target);
+  if (places.spilled > 0) {
+    return Refusal{OpOf(*program, places),
+                   "the feature maps of its segment do not fit the chip: they fit if split to at "
+                   "most " +
+                       std::to_string(target.map_bytes) + " bytes"};
+  }
+  const isa::Parameters parameters = ParametersOf(target);
+  Outcome<EncodedLayers> encoded = EncodeLayers(source, *program, places, parameters);
+  if (!encoded.ok()) return encoded.refusal();
+  SegmentCode code;
+  for (const isa::Descriptor& descriptor : encoded->descriptors) {
+    AppendBytes(descriptor, code.descriptors);
+  }
+  code.constants = std::move(encoded->constants);
+  code.relocations = std::move(encoded->relocations);
+  code.version = isa::kFormatVersion;
+  uint32_t words[isa::kParameters];
+  parameters.Encode(words);
+  code.parameters.assign(words, words + isa::kParameters);
+  code.map_words = places.words;
   std::vector<bool> in_memory;
   for (const FeatureMap& map : program->maps) in_memory.push_back(map.is_read || map.is_written);
-  SegmentCode code;
   CyclePrediction prediction = PredictCycles(*program, target, in_memory);
   code.layers = std::move(prediction.layers);
   code.cycles = prediction.cycles;

@@ -43,7 +43,8 @@ struct SegmentCode {
   std::vector<uint32_t> parameters;  ///< of the configuration, as its registers give them
   std::string listing;               ///< the descriptors as text, one line each
   std::vector<LayerCycles> layers;
-  int64_t cycles = 0;  ///< from start to done
+  int64_t cycles = 0;     ///< from start to done
+  int64_t map_words = 0;  ///< of the on-chip memory
 };
 
 /// Deterministic. Refuses, in words, what the accelerator cannot run.

@@ -57,6 +57,24 @@ TEST_CASE("Limit search: what is accepted up to a limit is no smaller than the s
   }
 }
 
+TEST_CASE("Limit search: what works below some limits that fail is found") {
+  const auto works = [](int64_t bytes) {
+    return bytes >= 40'000 || (bytes >= 9'000 && bytes < 25'000);
+  };
+  CHECK(SmallestOf(LimitSearch(AttemptWhere(works), 1, kMost)) < 25'000);
+}
+
+TEST_CASE("Limit search: every limit from the smallest on is accepted, and none below it") {
+  const auto works = [](int64_t bytes) { return bytes >= 6000 && (bytes / 1000) % 4 != 3; };
+  const int64_t smallest = SmallestOf(LimitSearch(AttemptWhere(works), 1, kMost));
+  for (const int64_t limit : {smallest - 1, smallest, smallest + 1, 2 * smallest, kMost}) {
+    CAPTURE(limit);
+    const auto found = LimitSearch(AttemptWhere(works), 1, kMost).AtMost(limit);
+    REQUIRE(found.ok());
+    CHECK(found->has_value() == (limit >= smallest));
+  }
+}
+
 TEST_CASE("Limit search: nothing below the least that any program needs is tried") {
   const auto works = [](int64_t bytes) {
     CHECK(bytes >= 3000);

@@ -220,6 +220,33 @@ TEST_CASE("Limits: on the built-in boards what is named works, less is refused, 
   CHECK(tally.refused > 20);
 }
 
+TEST_CASE("Limits: with more of the direct space no more of the arena's space is needed") {
+  const uint64_t graphs = TestsAll() ? 100 : 4;
+  int spread = 0;
+  for (const char* name : {"cortex-m55", "cortex-m7"}) {
+    const auto board = LoadBoard(name);
+    REQUIRE(board.ok());
+    for (uint64_t seed = 1; seed <= graphs; ++seed) {
+      CAPTURE(name);
+      CAPTURE(seed);
+      const Graph graph = test::RandomGraph(seed);
+      int64_t before = INT64_MAX;
+      for (const int64_t direct : {0, 100, 1000, 5000, 20'000, 100'000, 1'000'000}) {
+        CAPTURE(direct);
+        ConvertOptions options = WithLittleEffort(*board);
+        SetLimits({{board->ArenaSpace()->name, 1}, {board->DirectSpace()->name, direct}},
+                  options.board);
+        const auto tiny = ConvertGraph(graph, options);
+        const int64_t needed = tiny.ok() ? 0 : ClaimsOf(tiny.error()).at(board->ArenaSpace()->name);
+        CHECK(needed <= before);
+        if (needed < before && before != INT64_MAX) ++spread;
+        before = needed;
+      }
+    }
+  }
+  CHECK(spread > static_cast<int>(graphs));
+}
+
 constexpr const char* kModels[] = {
     "mnist_cnn/mnist.onnx",
     "mlperf_resnet8_cifar10/model_fp32.onnx",

@@ -67,7 +67,7 @@ struct MeasuredArena {
 
 /// For FitMemory.
 [[nodiscard]] inline MeasureMemory MeasureWith(const MeasureOptions& options) {
-  return [options](const Graph& graph) -> Result<int64_t> {
+  return [options](const Graph& graph, const MemorySplit&) -> Result<int64_t> {
     TENON_ASSIGN_OR_RETURN(const MeasuredArena measured, PlaceGraph(graph, options));
     return measured.arena.bytes;
   };

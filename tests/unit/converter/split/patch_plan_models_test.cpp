@@ -33,7 +33,7 @@ int64_t PortBytes(const Graph& graph) {
 }
 
 int64_t Arena(const Graph& graph) {
-  const auto bytes = MeasureWith({})(graph);
+  const auto bytes = MeasureWith({})(graph, {});
   if (!bytes.ok()) FAIL(bytes.error().message);
   return *bytes;
 }
@@ -122,7 +122,7 @@ TEST_CASE("Model arenas: the smallest of every model is below its unsplit one, o
     Graph fitted = graph;
     MeasureOptions lean;
     lean.most_workspace = 0;
-    const auto unsplit = MeasureWith(lean)(graph);
+    const auto unsplit = MeasureWith(lean)(graph, {});
     REQUIRE(unsplit.ok());
     const auto fit = FitMemory(fitted, 0, {}, MeasureWith(lean));
     REQUIRE(fit.ok());

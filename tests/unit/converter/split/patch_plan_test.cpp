@@ -195,7 +195,7 @@ TEST_CASE("Memory plan: the same graph gives the same plan") {
 TEST_CASE("Memory fit: aims lower until what is measured fits") {
   Graph graph = Hourglass(1);
   constexpr int64_t kOverhead = 1000;  // workspaces, say, that no estimate knows of
-  const MeasureMemory measure = [](const Graph& candidate) -> Result<int64_t> {
+  const MeasureMemory measure = [](const Graph& candidate, const MemorySplit&) -> Result<int64_t> {
     return PortableArena(candidate) + kOverhead;
   };
   const int64_t limit = kImage + kOverhead;
@@ -209,7 +209,7 @@ TEST_CASE("Memory fit: aims lower until what is measured fits") {
 
 TEST_CASE("Memory fit: an impossible limit leaves the graph that needs least") {
   Graph graph = Hourglass(1);
-  const MeasureMemory measure = [](const Graph& candidate) -> Result<int64_t> {
+  const MeasureMemory measure = [](const Graph& candidate, const MemorySplit&) -> Result<int64_t> {
     return PortableArena(candidate);
   };
   Graph smallest = graph;
@@ -224,7 +224,7 @@ TEST_CASE("Memory fit: an impossible limit leaves the graph that needs least") {
 
 TEST_CASE("Memory fit: an error of the conversion comes through") {
   Graph graph = Hourglass(1);
-  const MeasureMemory measure = [](const Graph&) -> Result<int64_t> {
+  const MeasureMemory measure = [](const Graph&, const MemorySplit&) -> Result<int64_t> {
     return InputError("no kernel");
   };
   const auto fit = FitMemory(graph, 1, {}, measure);

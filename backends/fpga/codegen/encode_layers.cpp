@@ -1,0 +1,382 @@
+#include "backends/fpga/codegen/encode_layers.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "backends/fpga/codegen/weight_lines.hpp"
+
+namespace tenon::fpga {
+namespace {
+
+constexpr uint32_t kConstantsRegister = 0;
+constexpr int kMostWindow = 15;
+constexpr uint32_t kTableBytes = 256 + 2 * 256 * 4;
+
+uint32_t U(int64_t value) { return static_cast<uint32_t>(value); }
+
+isa::RoundingMode ModeOf(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kFixedPoint:
+      return isa::RoundingMode::kFixedPoint;
+    case Rounding::kFixedPointOnce:
+      return isa::RoundingMode::kFixedPointOnce;
+    default:
+      return isa::RoundingMode::kHalfEven;
+  }
+}
+
+class Encoder {
+ public:
+  Encoder(const SegmentSource& source, const LayerProgram& program, const MapPlaces& places,
+          const isa::Parameters& parameters)
+      : source_(source), program_(program), places_(places), parameters_(parameters) {}
+
+  Outcome<EncodedLayers> Run() {
+    result_.relocations.push_back({static_cast<int>(kConstantsRegister), -1, false});
+    FindWriters();
+    loaded_.assign(program_.maps.size(), false);
+    for (size_t n = 0; n < program_.layers.size(); ++n) {
+      if (!AddLayer(static_cast<int>(n))) return refusal_;
+    }
+    result_.descriptors.back().last = true;
+    PackConstants();
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] const FeatureMap& MapAt(int map) const {
+    return program_.maps[static_cast<size_t>(map)];
+  }
+  [[nodiscard]] int64_t GroupsOf(int channels) const {
+    return (channels + static_cast<int>(parameters_.group) - 1) /
+           static_cast<int>(parameters_.group);
+  }
+  /// The word at which a slice begins on the chip.
+  [[nodiscard]] uint32_t PlaceOf(const MapSlice& slice) const {
+    const int64_t group = slice.channel / static_cast<int>(parameters_.group);
+    return U(places_.word[static_cast<size_t>(slice.map)] + group * MapAt(slice.map).Pixels());
+  }
+  [[nodiscard]] bool IsWhole(const MapSlice& slice) const {
+    return slice.channel == 0 && slice.channels == MapAt(slice.map).channels;
+  }
+
+  bool Refuse(int layer, std::string reason) {
+    refusal_ = {program_.layers[static_cast<size_t>(layer)].op, std::move(reason)};
+    return false;
+  }
+
+  void FindWriters() {
+    writers_.assign(program_.maps.size(), 0);
+    last_writer_.assign(program_.maps.size(), -1);
+    for (size_t n = 0; n < program_.layers.size(); ++n) {
+      const auto map = static_cast<size_t>(program_.layers[n].output.map);
+      ++writers_[map];
+      last_writer_[map] = static_cast<int>(n);
+    }
+  }
+
+  // --- memory ---------------------------------------------------------------------------------
+
+  /// The base register of a map's block, or -1 with a refusal.
+  int RegisterOf(int layer, int map, bool writes) {
+    for (SegmentCode::Relocation& relocation : result_.relocations) {
+      if (relocation.block != MapAt(map).block) continue;
+      relocation.writes = relocation.writes || writes;
+      return relocation.base_register;
+    }
+    const auto next = static_cast<int>(result_.relocations.size());
+    if (next >= static_cast<int>(isa::kBaseRegisters)) {
+      (void)Refuse(layer, "a segment of the accelerator exchanges at most " +
+                              std::to_string(isa::kBaseRegisters - 1) +
+                              " feature maps with others");
+      return -1;
+    }
+    result_.relocations.push_back({next, MapAt(map).block, writes});
+    return next;
+  }
+
+  /// True if the block lies in memory pixel by pixel, channels side by side.
+  [[nodiscard]] bool IsDense(int map) const {
+    const SourceBlock& block = source_.blocks[static_cast<size_t>(MapAt(map).block)];
+    TensorView view;
+    view.dims = block.shape.dims;
+    view.strides = block.strides.data();
+    view.rank = static_cast<uint8_t>(block.shape.rank);
+    return view.rank == 4 ? view.IsChannelsLast() : view.IsRowMajor();
+  }
+
+  bool SetMemory(int layer, int map, bool writes, isa::MemoryMap& memory) {
+    if (!IsDense(map)) {
+      return Refuse(layer, "it exchanges a feature map that does not lie pixel by pixel");
+    }
+    const int base = RegisterOf(layer, map, writes);
+    if (base < 0) return false;
+    memory.used = true;
+    memory.address = {U(base), 0};
+    memory.channels = U(MapAt(map).channels);
+    memory.pitch = memory.channels;
+    memory.flip = MapAt(map).flip != 0;
+    return true;
+  }
+
+  /// A descriptor that only loads or stores a whole map.
+  isa::Descriptor TransferOf(int map) const {
+    isa::Descriptor transfer;
+    transfer.op = isa::LayerOp::kTransfer;
+    transfer.input = transfer.output = U(places_.word[static_cast<size_t>(map)]);
+    transfer.in_height = transfer.out_height = U(MapAt(map).height);
+    transfer.in_width = transfer.out_width = U(MapAt(map).width);
+    transfer.in_groups = transfer.out_groups = U(GroupsOf(MapAt(map).channels));
+    SetBlocks(transfer);
+    return transfer;
+  }
+
+  bool LoadBefore(int layer, int map) {
+    if (!MapAt(map).is_read || loaded_[static_cast<size_t>(map)]) return true;
+    loaded_[static_cast<size_t>(map)] = true;
+    isa::Descriptor transfer = TransferOf(map);
+    if (!SetMemory(layer, map, false, transfer.load)) return false;
+    result_.descriptors.push_back(transfer);
+    return true;
+  }
+
+  // --- layers ---------------------------------------------------------------------------------
+
+  void SetBlocks(isa::Descriptor& descriptor) const {
+    const uint32_t pixels = descriptor.out_height * descriptor.out_width;
+    const uint32_t most = parameters_.BlockPixels();
+    descriptor.blocks = (pixels + most - 1) / most;
+    descriptor.block_pixels = (pixels + descriptor.blocks - 1) / descriptor.blocks;
+    descriptor.block_pixels += descriptor.block_pixels % 2;
+    descriptor.blocks = (pixels + descriptor.block_pixels - 1) / descriptor.block_pixels;
+  }
+
+  bool AddLayer(int n) {
+    const Layer& layer = program_.layers[static_cast<size_t>(n)];
+    const FeatureMap& output = MapAt(layer.output.map);
+    if (output.is_read) {
+      return Refuse(n, "it writes part of a feature map of which others write the rest");
+    }
+    if (layer.residual && !LoadBefore(n, layer.residual->other.map)) return false;
+    const bool is_large = layer.kind == LayerKind::kSum &&
+                          std::max(layer.window.kernel[0], layer.window.kernel[1]) > kMostWindow;
+    const bool loads = MapAt(layer.input.map).is_read &&
+                       !loaded_[static_cast<size_t>(layer.input.map)] && IsWhole(layer.input) &&
+                       !is_large;
+    if (!loads && !LoadBefore(n, layer.input.map)) return false;
+    isa::Descriptor descriptor;
+    SetGeometry(layer, descriptor);
+    if (loads) {
+      loaded_[static_cast<size_t>(layer.input.map)] = true;
+      if (!SetMemory(n, layer.input.map, false, descriptor.load)) return false;
+    }
+    SetScaling(layer, descriptor);
+    if (is_large) {
+      AddLargeSum(layer, descriptor);
+    } else {
+      AddWeights(layer, ShapeOf(layer, descriptor), 0, U(GroupsOf(layer.output.channels)),
+                 descriptor);
+    }
+    return Store(n, layer, is_large, std::move(descriptor));
+  }
+
+  /// The whole map is stored by its only writer, or after its last one.
+  bool Store(int n, const Layer& layer, bool is_added, isa::Descriptor descriptor) {
+    const int map = layer.output.map;
+    const bool is_wanted = MapAt(map).is_written && last_writer_[static_cast<size_t>(map)] == n;
+    const bool with_layer =
+        is_wanted && !is_added && IsWhole(layer.output) && writers_[static_cast<size_t>(map)] == 1;
+    if (with_layer && !SetMemory(n, map, true, descriptor.store)) return false;
+    if (!is_added) result_.descriptors.push_back(descriptor);
+    if (!is_wanted || with_layer) return true;
+    isa::Descriptor transfer = TransferOf(map);
+    if (!SetMemory(n, map, true, transfer.store)) return false;
+    result_.descriptors.push_back(transfer);
+    return true;
+  }
+
+  void SetGeometry(const Layer& layer, isa::Descriptor& descriptor) const {
+    const FeatureMap& input = MapAt(layer.input.map);
+    const FeatureMap& output = MapAt(layer.output.map);
+    switch (layer.kind) {
+      case LayerKind::kConv:
+        descriptor.op = isa::LayerOp::kConv;
+        break;
+      case LayerKind::kMaxPool:
+        descriptor.op = isa::LayerOp::kMaxPool;
+        break;
+      default:
+        descriptor.op = isa::LayerOp::kDepthwise;
+    }
+    descriptor.folded = input.folded;
+    descriptor.input = PlaceOf(layer.input);
+    descriptor.output = PlaceOf(layer.output);
+    descriptor.in_height = U(input.height);
+    descriptor.in_width = U(input.width);
+    descriptor.in_groups = U(GroupsOf(layer.input.channels));
+    descriptor.out_height = U(output.height);
+    descriptor.out_width = U(output.width);
+    descriptor.out_groups = U(GroupsOf(layer.output.channels));
+    const Window& window = layer.window;
+    descriptor.window = {U(window.kernel[0]),  U(window.kernel[1]),    U(window.strides[0]),
+                         U(window.strides[1]), U(window.dilations[0]), U(window.dilations[1]),
+                         U(window.pads[0]),    U(window.pads[1])};
+    descriptor.padding = window.padding;
+    SetBlocks(descriptor);
+  }
+
+  void SetScaling(const Layer& layer, isa::Descriptor& descriptor) {
+    descriptor.rounding = ModeOf(layer.requantise.rounding);
+    descriptor.bounds = {layer.requantise.zero_point, layer.requantise.min, layer.requantise.max};
+    descriptor.has_table = layer.table.has_value();
+    descriptor.has_residual = layer.residual.has_value();
+    if (layer.residual) {
+      const Residual& residual = *layer.residual;
+      descriptor.residual = PlaceOf(residual.other);
+      descriptor.residual_bounds = {residual.zero_point, residual.min, residual.max};
+      if (residual.rounding == Rounding::kHalfEven) {
+        // A shift by `fraction_bits`: times 2^30, less 31 + shift.
+        descriptor.residual_rounding = isa::RoundingMode::kExactHalfEven;
+        descriptor.residual_multiplier = 1U << 30;
+        descriptor.residual_shift = U(residual.tables.fraction_bits - 1);
+      } else {
+        descriptor.residual_rounding = isa::RoundingMode::kFixedPoint;
+        descriptor.residual_multiplier = U(residual.multiplier);
+        descriptor.residual_shift = U(-residual.shift);
+      }
+    }
+    if (descriptor.has_table || descriptor.has_residual) PackTables(layer, descriptor);
+  }
+
+  /// The tables lie behind the planes of weights, whose size is not known yet.
+  void PackTables(const Layer& layer, isa::Descriptor& descriptor) {
+    descriptor.tables = {kConstantsRegister, U(static_cast<int64_t>(tables_.size()))};
+    const size_t begin = tables_.size();
+    tables_.resize(begin + kTableBytes);
+    if (layer.table)
+      std::copy(layer.table->begin(), layer.table->end(), tables_.begin() + Far(begin));
+    if (!layer.residual) return;
+    const AddTables& tables = layer.residual->tables;
+    const auto put = [&](const AddTable& table, size_t at) {
+      const auto* bytes = reinterpret_cast<const uint8_t*>(table.data());
+      std::copy(bytes, bytes + sizeof table, tables_.begin() + Far(at));
+    };
+    put(tables.x, begin + 256);
+    put(tables.y, begin + 256 + 1024);
+  }
+  static ptrdiff_t Far(size_t offset) { return static_cast<ptrdiff_t>(offset); }
+
+  static PassShape ShapeOf(const Layer& layer, const isa::Descriptor& descriptor) {
+    PassShape shape;
+    shape.rows = layer.window.kernel[0];
+    shape.columns = layer.window.kernel[1];
+    shape.folded = descriptor.folded;
+    shape.diagonal = layer.kind != LayerKind::kConv;
+    shape.groups = shape.diagonal ? 1 : static_cast<int>(descriptor.in_groups);
+    return shape;
+  }
+
+  void AddWeights(const Layer& layer, const PassShape& shape, uint32_t first, uint32_t groups,
+                  isa::Descriptor& descriptor) {
+    descriptor.weights = {kConstantsRegister, U(static_cast<int64_t>(lines_.size()) * 16)};
+    for (uint32_t g = first; g < first + groups; ++g) {
+      const std::vector<WeightLine> lines = LinesOf(layer, shape, static_cast<int>(g), parameters_);
+      descriptor.group_lines = U(static_cast<int64_t>(lines.size()));
+      lines_.insert(lines_.end(), lines.begin(), lines.end());
+    }
+    const uint32_t ring = parameters_.weight_lines;
+    descriptor.reload = descriptor.group_lines > ring && descriptor.blocks > 1;
+    descriptor.by_block = descriptor.load.used && !descriptor.reload && descriptor.blocks > 1 &&
+                          uint64_t{descriptor.group_lines} * groups <= ring / 2;
+  }
+
+  /// A sum over a map that is larger than windows are: its pixels lie one after the other, and are
+  /// taken as some groups of a smaller map, group of channels by group of channels.
+  void AddLargeSum(const Layer& layer, const isa::Descriptor& common) {
+    const int pixels = MapAt(layer.input.map).Pixels();
+    int rows = 1;
+    int columns = 1;
+    for (int r = 1; r <= kMostWindow; ++r) {
+      for (int c = 1; c <= kMostWindow; ++c) {
+        if (pixels % (r * c) == 0 && r * c > rows * columns) {
+          rows = r;
+          columns = c;
+        }
+      }
+    }
+    PassShape shape;
+    shape.rows = rows;
+    shape.columns = columns;
+    shape.groups = pixels / (rows * columns);
+    shape.diagonal = true;
+    for (uint32_t g = 0; g < common.out_groups; ++g) {
+      isa::Descriptor descriptor = common;
+      descriptor.op = isa::LayerOp::kConv;
+      descriptor.input = common.input + g * U(pixels);
+      descriptor.output = common.output + g;
+      descriptor.residual = common.has_residual ? common.residual + g : 0;
+      descriptor.in_height = descriptor.window.kernel_height = U(rows);
+      descriptor.in_width = descriptor.window.kernel_width = U(columns);
+      descriptor.window.pad_top = descriptor.window.pad_left = 0;
+      descriptor.in_groups = U(shape.groups);
+      descriptor.out_groups = 1;
+      AddWeights(layer, shape, g, 1, descriptor);
+      result_.descriptors.push_back(descriptor);
+    }
+  }
+
+  // --- constants ------------------------------------------------------------------------------
+
+  /// Four planes, each with 16 bytes of every line, then the tables.
+  void PackConstants() {
+    const size_t plane = lines_.size() * 16;
+    std::vector<uint8_t>& bytes = result_.constants;
+    bytes.resize(4 * plane);
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      for (size_t p = 0; p < 4; ++p) {
+        std::copy_n(lines_[i].begin() + Far(16 * p), 16, bytes.begin() + Far(p * plane + 16 * i));
+      }
+    }
+    bytes.insert(bytes.end(), tables_.begin(), tables_.end());
+    for (isa::Descriptor& descriptor : result_.descriptors) {
+      if (descriptor.op != isa::LayerOp::kTransfer) {
+        descriptor.plane_bytes = U(static_cast<int64_t>(plane));
+      }
+      if (descriptor.has_table || descriptor.has_residual) {
+        descriptor.tables.offset += U(static_cast<int64_t>(4 * plane));
+      }
+    }
+  }
+
+  const SegmentSource& source_;
+  const LayerProgram& program_;
+  const MapPlaces& places_;
+  const isa::Parameters& parameters_;
+  EncodedLayers result_;
+  Refusal refusal_;
+  std::vector<int> writers_;      ///< by map: layers
+  std::vector<int> last_writer_;  ///< by map: layer
+  std::vector<bool> loaded_;      ///< by map
+  std::vector<WeightLine> lines_;
+  std::vector<uint8_t> tables_;
+};
+
+}  // namespace
+
+isa::Parameters ParametersOf(const CodeTarget& target) {
+  isa::Parameters parameters;
+  parameters.group = U(target.input_channels);
+  parameters.pixels = U(target.pixels);
+  parameters.entries = U(target.accumulator_pixels / target.pixels);
+  parameters.map_words = U(target.map_bytes / target.input_channels);
+  parameters.weight_lines = U(target.weight_bytes / 64);
+  return parameters;
+}
+
+Outcome<EncodedLayers> EncodeLayers(const SegmentSource& source, const LayerProgram& program,
+                                    const MapPlaces& places, const isa::Parameters& parameters) {
+  return Encoder(source, program, places, parameters).Run();
+}
+
+}  // namespace tenon::fpga

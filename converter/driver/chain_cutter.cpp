@@ -1,0 +1,102 @@
+#include "converter/driver/chain_cutter.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "converter/driver/fit_ways.hpp"
+#include "converter/schedule/make_schedule.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// Returns options for graphs cut into patches, whose order (depth first) is already good.
+CompileOptions AsCut(CompileOptions options) {
+  options.order.mode = OrderMode::kSource;
+  return Quick(options);
+}
+
+/// Returns a text that is equal for two programs of one graph only if they are equal.
+std::string KeyOf(const MemorySplit& chains, const SplitReport& ops,
+                  const CompileOptions& compile) {
+  std::string key =
+      fmt::format("{} {} {} {} {}", compile.kernels.workspace_limit.value_or(-1),
+                  compile.kernels.packed_limit.value_or(-1), static_cast<int>(compile.order.mode),
+                  compile.order.budget, compile.kernels.in_place);
+  if (NeedsSchedule(compile.board())) {
+    key += fmt::format(" {}", compile.board().ArenaSpace()->usable_bytes());
+  }
+  for (const SplitChain& chain : chains.chains) {
+    key += fmt::format("\n{} {} {} {} {}", chain.first_op, chain.last_op,
+                       static_cast<int>(chain.dimension), chain.patching.parts,
+                       static_cast<int>(chain.patching.policy));
+  }
+  for (const SplitRecord& split : ops.splits) {
+    key += fmt::format("\n{} {} {}", split.op, split.dimension, split.parts);
+  }
+  return key;
+}
+
+}  // namespace
+
+Result<Fitted> SplitAndCompile(Graph graph, const CompileOptions& compile, MemorySplit chains,
+                               bool ops) {
+  Fitted fitted;
+  fitted.chains = std::move(chains);
+  if (ops) {
+    const WorkingSetLimit limit = WorkingSetLimitOf(compile.kernels);
+    TENON_RETURN_IF_ERROR(SplitToWorkingSet(graph, limit, fitted.ops));
+  }
+  TENON_ASSIGN_OR_RETURN(fitted.compiled, Compile(std::move(graph), compile));
+  return fitted;
+}
+
+bool IsTooSlow(const Fitted& fitted, double most_time) {
+  return most_time > 0 && static_cast<double>(fitted.compiled.time.after) > most_time;
+}
+
+ChainCutter::ChainCutter(Graph graph, const MemorySplitOptions& options)
+    : graph_(std::move(graph)), planner_(graph_, options) {}
+
+bool ChainCutter::HasOrder(const std::vector<OpId>& order) const {
+  return graph_.OpOrder() == order;
+}
+
+Result<const Fitted*> ChainCutter::CompileCut(const Graph& cut, const MemorySplit& chains,
+                                              const CutOptions& options,
+                                              const CompileOptions& compile) {
+  Graph split = cut;
+  SplitReport ops;
+  if (options.ops) {
+    TENON_RETURN_IF_ERROR(SplitToWorkingSet(split, WorkingSetLimitOf(compile.kernels), ops));
+  }
+  const auto [entry, is_new] = known_.try_emplace(KeyOf(chains, ops, compile));
+  if (!is_new) return &entry->second;
+  Result<Fitted> fitted = SplitAndCompile(std::move(split), compile, chains, /*ops=*/false);
+  if (!fitted.ok()) {
+    known_.erase(entry);
+    return fitted.error();
+  }
+  fitted->ops = std::move(ops);
+  entry->second = std::move(*fitted);
+  return &entry->second;
+}
+
+Result<Fitted> ChainCutter::Cut(const CutOptions& options, int64_t arena_bytes) {
+  const CompileOptions as_cut = AsCut(options.compile);
+  const auto measure = [&](const Graph& cut, const MemorySplit& chains) -> Result<int64_t> {
+    TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, chains, options, as_cut));
+    return IsTooSlow(*fitted, options.most_time) ? kTooSlow : fitted->compiled.arena.bytes;
+  };
+  Graph cut;
+  TENON_ASSIGN_OR_RETURN(const MemoryFit fit, FitMemory(planner_, cut, arena_bytes, measure));
+  // The order of patches, depth first, is already good: it is searched little.
+  CompileOptions last = options.compile;
+  last.order.budget = Quick(options.compile).order.budget;
+  TENON_ASSIGN_OR_RETURN(const Fitted* fitted, CompileCut(cut, fit.split, options, last));
+  Fitted result = *fitted;
+  result.cut = std::make_shared<Graph>(std::move(cut));
+  return result;
+}
+
+}  // namespace tenon::converter

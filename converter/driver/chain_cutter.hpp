@@ -1,0 +1,52 @@
+// Cuts chains of a graph until its compiled program fits: FitMemory with real compilations. What
+// has been planned and compiled once is remembered, because one search for the smallest program
+// aims at many limits and meets the same cuts again and again.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "converter/driver/fit.hpp"
+
+namespace tenon::converter {
+
+/// What a program is cut and compiled with.
+struct CutOptions {
+  CompileOptions compile;
+  bool ops = false;  ///< also splits every op whose working set exceeds its unit's memory
+  double most_time =
+      0;  ///< predicted picoseconds beyond which a program counts as too slow; 0: any
+};
+
+/// Compiles the graph; with `ops`, first splits every op whose working set exceeds its memory.
+[[nodiscard]] Result<Fitted> SplitAndCompile(Graph graph, const CompileOptions& compile,
+                                             MemorySplit chains, bool ops);
+
+/// Returns true if the program takes longer than `most_time` picoseconds; 0: never.
+[[nodiscard]] bool IsTooSlow(const Fitted& fitted, double most_time);
+
+class ChainCutter {
+ public:
+  ChainCutter(Graph graph, const MemorySplitOptions& options);
+
+  /// Returns true if the graph's ops are in this order.
+  [[nodiscard]] bool HasOrder(const std::vector<OpId>& order) const;
+
+  /// Cuts chains until the arena has at most `arena_bytes`; 0: as few as possible. The result's
+  /// `cut` is the graph before kernels were chosen.
+  [[nodiscard]] Result<Fitted> Cut(const CutOptions& options, int64_t arena_bytes);
+
+ private:
+  using Known = std::map<std::string, Fitted>;
+
+  [[nodiscard]] Result<const Fitted*> CompileCut(const Graph& cut, const MemorySplit& chains,
+                                                 const CutOptions& options,
+                                                 const CompileOptions& compile);
+
+  Graph graph_;
+  PatchPlanner planner_;
+  Known known_;  ///< by cuts, parts and what changes a program
+};
+
+}  // namespace tenon::converter
