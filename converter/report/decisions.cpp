@@ -206,6 +206,32 @@ void AddFirmwareMemory(const std::vector<uint8_t>& plan, Json& memory) {
   memory["firmware_scratch_bytes"] = FirmwareScratchBytes(*view);
 }
 
+/// Null on boards without an accelerator.
+Json AcceleratorJson(const Conversion& conversion) {
+  if (conversion.codes.empty() && conversion.not_accelerated.empty()) return nullptr;
+  Json json = {{"segments", Json::array()}, {"not", Json::array()}};
+  for (const SegmentCodeReport& code : conversion.codes) {
+    Json layers = Json::array();
+    for (const fpga::LayerCycles& layer : code.layers) {
+      layers.push_back({{"op", layer.name},
+                        {"multiply_accumulates", layer.multiply_accumulates},
+                        {"cycles", layer.cycles},
+                        {"waits_for", layer.waits_for}});
+    }
+    json["segments"].push_back({{"program", code.program},
+                                {"ops", code.ops},
+                                {"code_bytes", code.code_bytes},
+                                {"constants_bytes", code.constants_bytes},
+                                {"cycles", code.cycles},
+                                {"array_use", code.use},
+                                {"layers", std::move(layers)}});
+  }
+  for (const RefusedOp& op : conversion.not_accelerated) {
+    json["not"].push_back({{"op", op.op}, {"reason", op.reason}});
+  }
+  return json;
+}
+
 }  // namespace
 
 const char* Name(OrderMode mode) {
@@ -238,6 +264,7 @@ Json DecisionsJson(const Conversion& conversion) {
   json["mapping"] = MappingJson(conversion);
   json["optimal_mapping"] = OptimalMappingJson(conversion.mapping_report);
   json["segments"] = SegmentsJson(conversion.segments);
+  json["accelerator"] = AcceleratorJson(conversion);
   json["splits"] = SplitsJson(conversion);
   json["order"] = OrderJson(conversion.order);
   json["time"] = TimeJson(conversion.time);

@@ -11,6 +11,7 @@ inline constexpr int kGroupChannels = 32;
 inline constexpr int kMostKernel = 15;
 inline constexpr int kMostStride = 15;
 inline constexpr int kMostDilation = 15;
+inline constexpr int kMostPadding = 255;
 /// Rows and columns of a feature map, and rows of a matrix.
 inline constexpr int kMostExtent = 4096;
 inline constexpr int kMostChannels = 65535;

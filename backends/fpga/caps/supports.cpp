@@ -39,6 +39,12 @@ const char* WindowRefusal(const int32_t* kernel, const int32_t* strides, const i
   return nullptr;
 }
 
+const char* PadRefusal(const int32_t* pads) {
+  return pads[0] > kMostPadding || pads[1] > kMostPadding
+             ? "the accelerator pads at most 255 rows and columns"
+             : nullptr;
+}
+
 const char* ImageRefusal(const OpCall& call) {
   if (const char* reason = MapRefusal(call.Input(0))) return reason;
   return MapRefusal(call.Output());
@@ -73,6 +79,7 @@ const char* ConvSupports(const OpCall& call) {
           WindowRefusal(kernel, attributes.conv.strides, attributes.conv.dilations)) {
     return reason;
   }
+  if (const char* reason = PadRefusal(attributes.conv.pads)) return reason;
   return GemmRefusal(call, attributes.output, 0);
 }
 
@@ -98,6 +105,7 @@ const char* MatMulSupports(const OpCall& call) {
 const char* MaxPoolSupports(const OpCall& call) {
   if (const char* reason = ImageRefusal(call)) return reason;
   const auto& pool = call.AttributesAs<PoolAttributes>();
+  if (const char* reason = PadRefusal(pool.pads)) return reason;
   return WindowRefusal(pool.kernel, pool.strides, pool.dilations);
 }
 
@@ -127,6 +135,7 @@ const char* AveragePoolSupports(const OpCall& call) {
   }
   const bool whole =
       pool.kernel[0] == call.Input(0).dims[2] && pool.kernel[1] == call.Input(0).dims[3];
+  if (const char* reason = PadRefusal(pool.pads)) return reason;
   if (whole && elements <= kMostAveraged) return nullptr;
   return WindowRefusal(pool.kernel, pool.strides, pool.dilations);
 }

@@ -188,6 +188,11 @@ class Lowerer {
       const int carrier = i > 0 ? chain[i - 1] : kNone;
       if (!Continue(chain[i], carrier, layer)) return false;
     }
+    const bool is_large =
+        layer.window.kernel[0] > kMostKernel || layer.window.kernel[1] > kMostKernel;
+    if (is_large && layer.kind != LayerKind::kSum) {
+      return Refuse(op, "its window has more than 15 rows or columns");
+    }
     program_.layers.push_back(std::move(layer));
     return true;
   }

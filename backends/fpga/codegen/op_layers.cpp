@@ -70,6 +70,20 @@ void SetGemmOutput(const OpCall& call, const QuantizedOutput& output, int channe
   }
 }
 
+/// Factors are below 1: of a larger one the sum takes the powers of two, as weights.
+void LessenFactor(Layer& layer, size_t channels) {
+  float factor = 0;
+  std::memcpy(&factor, layer.requantise.multipliers.data(), sizeof factor);
+  int weight = 1;
+  for (; factor >= 1.0F && weight < 64; weight *= 2) factor /= 2;
+  if (weight == 1) return;
+  layer.kind = LayerKind::kDepthwise;
+  layer.weights.assign(channels * static_cast<size_t>(layer.Taps()), static_cast<int8_t>(weight));
+  for (int32_t& bias : layer.requantise.bias) bias *= weight;
+  std::fill(layer.requantise.multipliers.begin(), layer.requantise.multipliers.end(),
+            BitsOf(factor));
+}
+
 /// A sum of bytes, less `count` times the zero point of x, times a factor.
 void SetSumOutput(int32_t x_zero_point, DType x, int count, int channels,
                   const QuantizedOutput& output, Rounding rounding, uint32_t multiplier,
@@ -83,6 +97,7 @@ void SetSumOutput(int32_t x_zero_point, DType x, int count, int channels,
   layer.requantise.bias.assign(k, -zero * count);
   layer.requantise.multipliers.assign(k, multiplier);
   layer.requantise.shifts.assign(k, static_cast<int8_t>(shift));
+  if (rounding == Rounding::kHalfEven) LessenFactor(layer, k);
 }
 
 }  // namespace

@@ -14,16 +14,9 @@ constexpr double kStart = 200;         ///< from the start to the first layer, a
 constexpr double kBetweenLayers = 8;
 constexpr double kTileBytesACycle = 64;
 constexpr double kChannelBytes = 10;  ///< of bias, factor and shift, before the weights
-constexpr double kWindowWords = 2;    ///< of a group of channels that the window unit reads a cycle
-constexpr int kGroup = 32;
+constexpr int kFoldedColumns = 8;     ///< of an image's windows, in one pass
 
 double Up(double a, double b) { return static_cast<double>(static_cast<int64_t>((a + b - 1) / b)); }
-
-int PowerOfTwoFrom(int value) {
-  int power = 1;
-  while (power < value) power *= 2;
-  return power;
-}
 
 /// Bytes that come from memory: of the weight ring, or of a map.
 struct Transfer {
@@ -38,7 +31,7 @@ struct Work {
   double in = 0;   ///< bytes from memory
   double out = 0;  ///< bytes to memory
   double exact = 0;
-  double cycles = 0;  ///< of the window unit
+  double cycles = 0;  ///< of the array
   double pass = 0;    ///< cycles of one
   double block = 0;   ///< pixels of a block
   int blocks = 0;
@@ -75,19 +68,17 @@ class Predictor {
   }
   [[nodiscard]] bool IsInMemory(int map) const { return in_memory_[static_cast<size_t>(map)]; }
   [[nodiscard]] double BytesOf(const MapSlice& slice) const {
-    const int channels = slice.channels <= 4 ? 4 : (slice.channels + kGroup - 1) / kGroup * kGroup;
-    return static_cast<double>(channels) * MapAt(slice.map).Pixels();
+    return static_cast<double>(slice.channels) * MapAt(slice.map).Pixels();
   }
 
-  /// Passes over the taps and the input channels for a tile of outputs.
+  /// Passes over the taps and the input channels for a tile of outputs. Depthwise layers and pools
+  /// have one a tap, whose tile is diagonal.
   [[nodiscard]] int PassesOf(const Layer& layer) const {
-    const int inputs = layer.input.channels;
-    const int* kernel = layer.window.kernel;
-    if (inputs <= target_.input_channels / 2 && layer.Taps() > 1) {
-      const int together = target_.input_channels / PowerOfTwoFrom(inputs);
-      return kernel[0] * static_cast<int>(Up(kernel[1], together));
+    if (layer.kind != LayerKind::kConv) return layer.Taps();
+    if (MapAt(layer.input.map).folded) {
+      return layer.window.kernel[0] * static_cast<int>(Up(layer.window.kernel[1], kFoldedColumns));
     }
-    return layer.Taps() * static_cast<int>(Up(inputs, target_.input_channels));
+    return layer.Taps() * static_cast<int>(Up(layer.input.channels, target_.input_channels));
   }
 
   void Plan(int n) {
@@ -102,33 +93,13 @@ class Predictor {
     const double macs = static_cast<double>(MultiplyAccumulates(program_, layer));
     work.exact = macs / (static_cast<double>(target_.input_channels) * target_.output_channels *
                          target_.pixels);
-    if (layer.kind == LayerKind::kConv) {
-      PlanArray(layer, n, work);
-    } else {
-      PlanWindows(layer, n, work);
-    }
+    PlanArray(layer, n, work);
     work_.push_back(std::move(work));
   }
 
   /// A map that is there before the start may be fetched at any time, others when they are made.
   [[nodiscard]] int Gate(const Layer& layer, int n) const {
     return MapAt(layer.input.map).is_read ? -1 : n;
-  }
-
-  void PlanWindows(const Layer& layer, int n, Work& work) {
-    const FeatureMap& in = MapAt(layer.input.map);
-    const double groups = Up(layer.output.channels, kGroup);
-    const double pixels = MapAt(layer.output.map).Pixels();
-    const double words = in.Pixels() * groups / kWindowWords;
-    const double out = pixels * groups * std::max(1.0, 32.0 / target_.lanes);
-    const double windows = Up(layer.window.kernel[0], 3) * Up(layer.window.kernel[1], 3);
-    work.cycles = pixels == 1 ? in.Pixels() * groups : std::max(words, out) * windows;
-    if (work.in > 0) work.transfers.push_back({work.in, 0, Gate(layer, n)});
-    const double weights =
-        layer.kind == LayerKind::kDepthwise
-            ? Up(static_cast<double>(layer.output.channels) * layer.Taps(), 64) * 64
-            : 0;
-    work.transfers.push_back({weights, weights, -1});
   }
 
   void PlanArray(const Layer& layer, int n, Work& work) {
@@ -210,30 +181,11 @@ class Predictor {
     const Work& work = work_[n];
     const int layer = static_cast<int>(n);
     const double begin = now_;
-    const Work* before = n > 0 ? &work_[n - 1] : nullptr;
-    const bool early = before != nullptr && before->layer->kind == LayerKind::kConv &&
-                       work.layer->kind == LayerKind::kConv && before->groups > 1;
-    if (before != nullptr && !early) now_ = std::max(now_, drained_);
-    if (before != nullptr) now_ += kPipeline;
+    if (n > 0) now_ = std::max(now_, std::max(drained_, stored_)) + kPipeline;
     wait_memory_ = wait_drain_ = 0;
-    if (work.layer->kind == LayerKind::kConv) {
-      RunArray(work, layer);
-    } else {
-      RunWindows(work, layer);
-    }
+    RunArray(work, layer);
     now_ += kBetweenLayers;
     Report(work, now_ - begin);
-  }
-
-  void RunWindows(const Work& work, int layer) {
-    const size_t last = first_[static_cast<size_t>(layer) + 1] - 1;
-    Issue(now_, static_cast<int64_t>(last), layer);
-    const double there = std::max(now_, ReadyAt(last));
-    wait_memory_ = there - now_;
-    now_ = there + work.cycles;
-    ring_.push_back({queue_[last].ring_bytes, now_});
-    drained_ = now_ + kPipeline;
-    Store(work.out, drained_, layer);
   }
 
   void RunArray(const Work& work, int layer) {

@@ -55,6 +55,10 @@ int64_t PredictOpCycles(OpKind kind, const OpCall& call, const CodeTarget& targe
   LayerProgram program;
   program.maps = {MapOf(call.Input(0)), MapOf(call.Output())};
   Layer layer = GeometryOf(kind, call);
+  constexpr int kFoldedChannels = 4;  // as code generation folds images, which alone have so few
+  program.maps[0].folded = layer.kind == LayerKind::kConv &&
+                           program.maps[0].channels <= kFoldedChannels &&
+                           program.maps[1].width % 2 == 0;
   layer.input = {0, 0, program.maps[0].channels};
   layer.output = {1, 0, program.maps[1].channels};
   // Twice: of the second the start is not seen, and its weights come beside the first.

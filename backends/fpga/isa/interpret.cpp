@@ -99,17 +99,19 @@ class Layer {
            (!has_tables || tables_ != nullptr);
   }
 
+  /// Channels beyond the last of a group become what zeros in memory would.
   void Load() {
-    const int8_t flip = d_.load.flip ? -128 : 0;
+    const uint32_t width = d_.folded ? kFoldedBytes : group_;
+    const uint32_t channels = (d_.load.channels + width - 1) / width * width;
     for (uint64_t pixel = 0; pixel < InPixels(); ++pixel) {
       const uint8_t* from = load_ + pixel * d_.load.pitch;
-      for (uint32_t c = 0; c < d_.load.channels; ++c) {
-        const auto byte = static_cast<int8_t>(static_cast<int8_t>(from[c]) ^ flip);
-        if (d_.folded) {
-          chip_.maps[uint64_t{d_.input} * group_ + pixel * kFoldedBytes + c] = byte;
-        } else {
-          chip_.maps[(d_.input + c / group_ * InPixels() + pixel) * group_ + c % group_] = byte;
-        }
+      for (uint32_t c = 0; c < channels; ++c) {
+        const int flip = d_.load.flip ? 0x80 : 0;
+        const int byte = (c < d_.load.channels ? from[c] : 0) ^ flip;
+        const uint64_t place =
+            d_.folded ? uint64_t{d_.input} * group_ + pixel * kFoldedBytes + c
+                      : (d_.input + c / group_ * InPixels() + pixel) * group_ + c % group_;
+        chip_.maps[place] = static_cast<int8_t>(byte);
       }
     }
   }

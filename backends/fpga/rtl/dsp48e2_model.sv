@@ -113,7 +113,7 @@ module DSP48E2 #(
   assign BCOUT = BCASCREG == BREG ? b2 : b1;
 
   // The pre-adder: 27 bits, what overflows is lost.
-  logic signed [26:0] preadded, factor;
+  logic signed [26:0] preadded;
   if (HAS_PREADDER) begin : g_ad
     logic [26:0] d, sum, ad;
     if (DREG == 1) begin : g_d
@@ -131,10 +131,9 @@ module DSP48E2 #(
   end else begin : g_no_ad
     assign preadded = a2[26:0];
   end
-  assign factor = preadded;
 
-  logic signed [44:0] product, m;
-  assign product = 45'(factor) * 45'($signed(b2));
+  logic signed [63:0] product, m;  // 45 bits; as wide as a word, that simulates faster
+  assign product = 64'(preadded) * 64'($signed(b2));
   if (MREG == 1) begin : g_m
     always_ff @(posedge CLK) if (CEM) m <= product;
   end else begin : g_no_m
@@ -156,20 +155,11 @@ module DSP48E2 #(
 
   // The ALU adds four numbers of 48 bits and the carry.
   logic [47:0] w, z, alu;
-  always_comb begin
-    case (OPMODE[8:7])
-      2'b10: w = RND;
-      2'b11: w = c;
-      default: w = 48'd0;
-    endcase
-    case (OPMODE[6:4])
-      3'b001: z = PCIN;
-      3'b011: z = c;
-      3'b101: z = {{17{PCIN[47]}}, PCIN[47:17]};
-      default: z = 48'd0;
-    endcase
-    alu = w + z + 48'(m) + 48'(carry);
-  end
+  assign w = OPMODE[8:7] == 2'b10 ? RND : OPMODE[8:7] == 2'b11 ? c : 48'd0;
+  assign z = OPMODE[6:4] == 3'b001 ? PCIN
+             : OPMODE[6:4] == 3'b011 ? c
+             : OPMODE[6:4] == 3'b101 ? {{17{PCIN[47]}}, PCIN[47:17]} : 48'd0;
+  assign alu = w + z + m[47:0] + 48'(carry);
   if (PREG == 1) begin : g_p
     always_ff @(posedge CLK) if (CEP) P <= alu;
   end else begin : g_no_p

@@ -1,7 +1,8 @@
 // From a 32-bit sum to a byte, one per clock: sum + addend, times multiplier * 2^-(31 + shift),
 // rounded as one of arithmetic_pkg's modes says, plus the zero point, within the bounds. The result
 // has the bits of runtime/ops/requantize.hpp for every sum, 0 <= multiplier < 2^31 and shifts of 0
-// to 31 (to 63 where the product is rounded once). There is no shift to the left.
+// to 31 (any shift where the product is rounded once: from 32 on nothing is left). There are no
+// shifts to the left: factors of 1 and more are not for the lane.
 //
 // HALF_EVEN stands for a float32 factor of 2^-62 <= f < 1: with f = 1.x * 2^e, the multiplier is
 // 1.x * 2^30 and the shift -1 - e. The lane rounds sum and product to 24 bits as floats are.

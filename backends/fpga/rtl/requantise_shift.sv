@@ -1,5 +1,6 @@
 // product / 2^(31 + shift): eight bits of the integer and 25 of the fraction, `more` where there is
-// anything below them and `over` where there is anything above. Three steps, by 16s, 4s and 1s.
+// anything below them and `over` where there is anything above. Three steps, by 16, 4s and 1s.
+// Shifts of 32 and more leave nothing: products are below 2^62, the results below a half.
 module requantise_shift (
     input logic clk,
     input logic [62:0] product_8,
@@ -16,16 +17,9 @@ module requantise_shift (
   logic more_9, more_10, over_9, over_10;
   always_ff @(posedge clk) begin
     {shift_11, shift_10, shift_9} <= {shift_10, shift_9, shift_8};
-    case (shift_8[5:4])
-      2'd0: window_9 <= product_8[53:6];
-      2'd1: window_9 <= {7'd0, product_8[62:22]};
-      2'd2: window_9 <= {23'd0, product_8[62:38]};
-      default: window_9 <= {39'd0, product_8[62:54]};
-    endcase
+    window_9 <= shift_8[5] ? 48'd0 : shift_8[4] ? {7'd0, product_8[62:22]} : product_8[53:6];
     over_9 <= shift_8[5:4] == 2'd0 && product_8[62:54] != 9'd0;
-    more_9 <= product_8[5:0] != 6'd0 || (shift_8[5:4] != 2'd0 && product_8[21:6] != 16'd0) ||
-              (shift_8[5] && product_8[37:22] != 16'd0) ||
-              (shift_8[5:4] == 2'd3 && product_8[53:38] != 16'd0);
+    more_9 <= product_8[5:0] != 6'd0 || (shift_8[4] && product_8[21:6] != 16'd0);
     case (shift_9[3:2])
       2'd0: window_10 <= window_9[35:0];
       2'd1: window_10 <= window_9[39:4];

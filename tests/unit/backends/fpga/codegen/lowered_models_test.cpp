@@ -6,6 +6,7 @@
 #include "converter/fold/fold_tensors.hpp"
 #include "tests/support/shared_folder.hpp"
 #include "tests/unit/backends/fpga/codegen/compare_layers.hpp"
+#include "tests/unit/backends/fpga/codegen/run_code.hpp"
 
 using namespace tenon;  // NOLINT
 
@@ -26,6 +27,14 @@ constexpr Expected kModels[] = {
     {"field-models/mlperf_vww/vww_96_int8.tflite", 29, 1},
 };
 
+converter::Graph Imported(const std::filesystem::path& path) {
+  auto graph = converter::ImportModel(path, {}, converter::FoldTensors);
+  REQUIRE(graph.ok());
+  std::vector<converter::PassReport> reports;
+  REQUIRE(converter::Canonicalise(*graph, true, reports).ok());
+  return std::move(*graph);
+}
+
 }  // namespace
 
 TEST_CASE("LowerSegment: int8 models are layers that give the CPU's bytes") {
@@ -33,13 +42,21 @@ TEST_CASE("LowerSegment: int8 models are layers that give the CPU's bytes") {
     CAPTURE(expected.model);
     const std::filesystem::path path = test::SharedPath(expected.model);
     if (path.empty()) continue;
-    auto graph = converter::ImportModel(path, {}, converter::FoldTensors);
-    REQUIRE(graph.ok());
-    std::vector<converter::PassReport> reports;
-    REQUIRE(converter::Canonicalise(*graph, true, reports).ok());
     test::SeenLayers seen;
-    CHECK(test::CompareLayers(std::move(*graph), 1, seen) == "");
+    CHECK(test::CompareLayers(Imported(path), 1, seen) == "");
     CHECK(seen.layers == expected.layers);
     CHECK(seen.elsewhere == expected.elsewhere);
+  }
+}
+
+TEST_CASE("GenerateCode: the code of int8 models leaves the CPU's bytes in memory") {
+  for (const Expected& expected : kModels) {
+    CAPTURE(expected.model);
+    const std::filesystem::path path = test::SharedPath(expected.model);
+    if (path.empty()) continue;
+    test::RunSegments run;
+    CHECK(test::CompareCode(Imported(path), 1, test::FullTarget(), run) == "");
+    CHECK(run.segments == 1);
+    CHECK(run.refused == 0);
   }
 }
