@@ -59,7 +59,7 @@ TEST_CASE("Caps: factors and sums that the lanes do not have are refused") {
   CHECK(
       Says("input %x: i8[1,8,8,8]\nconst %w: i8[4,8,3,3] = random(1)\n"
            "%y = quantized_conv(%x, %w) {to=i32}\n",
-           "not its sums"));
+           "i8 and u8 only"));
 }
 
 TEST_CASE("Caps: weights less their zero point must fit 8 bits") {
