@@ -12,6 +12,7 @@ import unittest
 
 TENON = os.path.abspath(sys.argv[1])
 SIMULATED = pathlib.Path(sys.argv[2]).resolve() / "fpga-sim"
+ACCELERATOR = SIMULATED / "share" / "tenon" / "accelerator.so"
 LOOPBACK = SIMULATED / "share" / "tenon" / "loopback.xclbin"
 
 
@@ -77,6 +78,19 @@ class SelfTestTest(unittest.TestCase):
         self.assertEqual(fpga["failure"], "")
         self.assertEqual(fpga["memory"]["wrong_bytes"], 0)
         self.assertGreater(sum(kind["failed"] for kind in fpga["ops"]), 0)
+
+    @unittest.skipUnless(ACCELERATOR.exists(), "this build has no simulated board")
+    def test_the_simulated_board_runs_every_op_of_the_accelerator_right(self):
+        result = self.self_test("x86-64-fpga", "--backend", "fpga", XILINX_XRT=str(SIMULATED))
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        (fpga,) = self.backends()
+        kinds = {kind["kind"]: kind for kind in fpga["ops"]}
+        for kind in ("lookup", "max_pool", "quantized_conv", "quantized_matmul",
+                     "quantized_binary", "quantized_average_pool", "quantized_reduce"):
+            self.assertGreater(kinds[kind]["right"], 0, kind)
+        self.assertEqual(kinds["conv"]["right"], 0)
+        self.assertIn("fpga", kinds["conv"]["reason"])
+        self.assertGreater(fpga["counters"]["cycles"], 0)
 
     @unittest.skipUnless(LOOPBACK.exists(), "this build has no simulated board")
     def test_a_board_that_is_lost_is_exit_status_5(self):

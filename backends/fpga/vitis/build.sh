@@ -47,7 +47,7 @@ cd "$output"
 "$describe" "$board" kernel.xml
 # shellcheck disable=SC2086  # one word per parameter
 vivado -mode batch -log vivado.log -journal vivado.jou -source "$here/package_kernel.tcl" \
-  -tclargs "$part" "$here/../rtl" tenon_cnn kernel.xml tenon_cnn.xo $parameters
+  -tclargs "$part" "$here/../rtl" accelerator tenon_cnn kernel.xml tenon_cnn.xo $parameters
 v++ --link --target hw --platform "$platform" --config "$here/$board.cfg" --save-temps \
   --temp_dir link -o accelerator.xclbin tenon_cnn.xo
 echo "$output/accelerator.xclbin"

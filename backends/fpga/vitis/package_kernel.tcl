@@ -1,13 +1,16 @@
 # Vivado: makes a kernel object (.xo) of the accelerator's RTL.
-# usage: vivado -mode batch -source package_kernel.tcl -tclargs PART RTL_FOLDER TOP KERNEL_XML OUT.xo [NAME=VALUE...]
-# NAME=VALUE set parameters of the top module. Not run where this was written: see README.md.
-lassign $argv part rtl top kernel_xml output
-set parameters [lrange $argv 5 end]
+# usage: vivado -mode batch -source package_kernel.tcl -tclargs PART RTL_FOLDER TOP KERNEL KERNEL_XML OUT.xo [NAME=VALUE...]
+# TOP is the module, KERNEL what images call it. NAME=VALUE set parameters of the module. Not run where this was written: see README.md.
+lassign $argv part rtl top kernel kernel_xml output
+set parameters [lrange $argv 6 end]
 set work [file normalize [file rootname $output]_ip]
 file delete -force $work $output
 
 create_project -force package $work/project -part $part
-add_files [concat [glob $rtl/*.svh -nocomplain] [glob $rtl/*.sv]]
+# Vivado has the DSP itself: what stands for it in simulations is left out.
+foreach file [glob $rtl/*.sv] {
+  if {![string match *_model.sv $file]} { add_files $file }
+}
 set_property top $top [current_fileset]
 if {[llength $parameters] > 0} {
   set_property generic $parameters [current_fileset]
@@ -17,7 +20,7 @@ update_compile_order -fileset sources_1
 ipx::package_project -root_dir $work/ip -vendor tenon -library rtl -taxonomy /KernelIP \
   -import_files -set_current true
 set core [ipx::current_core]
-set_property name $top $core
+set_property name $kernel $core
 set_property sdx_kernel true $core
 set_property sdx_kernel_type rtl $core
 # The clock that all ports run on, and the reset that comes with it.
@@ -36,4 +39,4 @@ ipx::update_checksums $core
 ipx::save_core $core
 close_project
 
-package_xo -xo_path $output -kernel_name $top -ip_directory $work/ip -kernel_xml $kernel_xml
+package_xo -xo_path $output -kernel_name $kernel -ip_directory $work/ip -kernel_xml $kernel_xml
