@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/fpga/caps/limits.hpp"
 #include "backends/fpga/codegen/encode_layers.hpp"
 #include "backends/fpga/codegen/lower_segment.hpp"
 #include "backends/fpga/codegen/place_maps.hpp"
@@ -31,6 +32,41 @@ bool CanFold(const LayerProgram& program, int map, const CodeTarget& target) {
   });
 }
 
+/// True if one more column of the map, of whatever values, would change nothing: only layers that
+/// never look beyond the last one read it.
+bool CanWiden(const LayerProgram& program, int map) {
+  const FeatureMap& wide = program.maps[static_cast<size_t>(map)];
+  if (wide.is_read || wide.is_written) return false;
+  int writers = 0;
+  for (const Layer& layer : program.layers) {
+    if (layer.residual && (layer.residual->other.map == map || layer.output.map == map)) {
+      return false;
+    }
+    if (layer.output.map == map) ++writers;
+    if (layer.input.map != map) continue;
+    const Window& window = layer.window;
+    const int columns = program.maps[static_cast<size_t>(layer.output.map)].width;
+    const int last = (columns - 1) * window.strides[1] +
+                     (window.kernel[1] - 1) * window.dilations[1] - window.pads[1];
+    const bool is_large = window.kernel[0] > kMostKernel || window.kernel[1] > kMostKernel;
+    if (last >= wide.width || is_large || layer.output.map == map) return false;
+  }
+  return writers == 1;
+}
+
+/// Images are folded in rows of an even number of results: where that is odd, and nobody would see
+/// it, one more is computed.
+void EvenOutRows(LayerProgram& program) {
+  for (const Layer& layer : program.layers) {
+    const FeatureMap& input = program.maps[static_cast<size_t>(layer.input.map)];
+    FeatureMap& output = program.maps[static_cast<size_t>(layer.output.map)];
+    if (input.is_read && input.channels <= kFoldedChannels && output.width % 2 != 0 &&
+        layer.kind == LayerKind::kConv && CanWiden(program, layer.output.map)) {
+      ++output.width;
+    }
+  }
+}
+
 /// The op that writes a map without room, or reads it.
 int OpOf(const LayerProgram& program, const MapPlaces& places) {
   for (const Layer& layer : program.layers) {
@@ -54,6 +90,9 @@ void AppendBytes(const isa::Descriptor& descriptor, std::vector<uint8_t>& bytes)
 Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget& target) {
   Outcome<LayerProgram> program = LowerSegment(source);
   if (!program.ok()) return program.refusal();
+  std::vector<int64_t> work;  // of the network: without what is computed for nobody
+  for (const Layer& layer : program->layers) work.push_back(MultiplyAccumulates(*program, layer));
+  EvenOutRows(*program);
   for (int m = 0; m < static_cast<int>(program->maps.size()); ++m) {
     program->maps[static_cast<size_t>(m)].folded = CanFold(*program, m, target);
   }
@@ -84,6 +123,7 @@ Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget&
   code.layers = std::move(prediction.layers);
   code.cycles = prediction.cycles;
   for (size_t i = 0; i < code.layers.size(); ++i) {
+    code.layers[i].multiply_accumulates = work[i];
     code.layers[i].name = source.ops[static_cast<size_t>(program->layers[i].op)].name;
   }
   return code;

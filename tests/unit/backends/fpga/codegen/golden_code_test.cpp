@@ -73,7 +73,9 @@ TEST_CASE("GenerateCode: the descriptors of a small segment are those that they 
     REQUIRE(fpga::isa::Decode(words, descriptor).ok());
     text += Text(descriptor);
   }
-  CHECK(text == R"(conv [4096]1x8x8 -> [0]2x4x4 window 3x3/2,2 pads 1,1 byte 0 blocks 1x16 lines 53 at 0 rounding 0 0..127 folded load 1:3 flip
+  CHECK(
+      text ==
+      R"(conv [4096]1x8x8 -> [0]2x4x4 window 3x3/2,2 pads 1,1 byte 0 blocks 1x16 lines 53 at 0 rounding 0 0..127 folded load 1:3 flip
 depthwise [0]2x4x4 -> [4096]2x4x4 window 3x3/1,1 pads 1,1 byte 0 blocks 1x16 lines 149 at 106 rounding 0 -128..127 plus [0] >> 20
 max_pool [4096]2x4x4 -> [0]2x2x2 window 2x2/2,2 pads 0,0 byte -128 blocks 1x4 lines 69 at 404 rounding 0 -128..127
 depthwise [0]2x2x2 -> [4096]2x1x1 window 2x2/1,1 pads 0,0 byte 0 blocks 1x2 lines 69 at 542 rounding 0 -128..127
