@@ -16,6 +16,7 @@ VARIANTS = {
     "no-onednn": (["-DTENON_ONEDNN=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),
     "no-opencl": (["-DTENON_BACKEND_OPENCL=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"],
                   ["all"]),
+    "no-fpga": (["-DTENON_BACKEND_FPGA=OFF", "-DTENON_TESTS=OFF", "-DTENON_BENCH=OFF"], ["all"]),
     "device-tests": (["-DTENON_CONVERTER=OFF", "-DTENON_TESTS=ON", "-DTENON_BENCH=OFF"],
                      ["base_test"]),
 }

@@ -144,6 +144,10 @@ Status Board::ResultOf(StartState state) {
     return Status(StatusCode::kBackendFailure,
                   "XRT reports that the start failed; the accelerator names no reason");
   }
+  if (!read.ok() && state == StartState::kFailed) {
+    return Status(StatusCode::kBackendFailure,
+                  "the start failed, and the device does not answer any more: it is lost");
+  }
   TENON_RETURN_IF_ERROR(read);
   TENON_RETURN_IF_ERROR(xrt_.ReadRegister(isa::kErrorPlaceRegister, &place));
   return Status(StatusCode::kBackendFailure, "the accelerator stopped at descriptor {0}: {s} ({1})",

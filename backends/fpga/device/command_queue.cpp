@@ -1,5 +1,6 @@
 #include "backends/fpga/device/command_queue.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -77,7 +78,6 @@ Status CommandQueue::RunCode(const LoadedCode& code, Span<void* const> bases) {
       Place place;
       const Status status = Find(bases[i], window.bytes, &place);
       if (!status.ok()) {
-        idle_.push_back(std::move(line_.back()));
         line_.pop_back();
         return status;
       }
@@ -90,10 +90,15 @@ Status CommandQueue::RunCode(const LoadedCode& code, Span<void* const> bases) {
   return OkStatus();
 }
 
+/// One that is not in the line, put at its end.
 Start& CommandQueue::NewStart() {
-  if (idle_.empty()) idle_.push_back(std::make_unique<Start>());
-  line_.push_back(std::move(idle_.back()));
-  idle_.pop_back();
+  for (const auto& start : starts_) {
+    if (std::find(line_.begin(), line_.end(), start.get()) != line_.end()) continue;
+    line_.push_back(start.get());
+    return *start;
+  }
+  starts_.push_back(std::make_unique<Start>());
+  line_.push_back(starts_.back().get());
   return *line_.back();
 }
 
@@ -137,8 +142,7 @@ Status CommandQueue::WaitForStarts(uint64_t count, Deadline deadline) {
       continue;
     }
     if (failure_.ok()) failure_ = start.result;
-    idle_.push_back(std::move(line_.front()));
-    line_.pop_front();
+    line_.erase(line_.begin());
     ++ended_;
   }
   return OkStatus();

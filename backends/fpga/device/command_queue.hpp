@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -63,8 +62,9 @@ class CommandQueue {
   Device& device_;
   std::vector<Arena> arenas_;
   // Starts are numbered from 1. Those in [ended_ + 1, added_] are in the line, the first in front.
-  std::deque<std::unique_ptr<Start>> line_;
-  std::vector<std::unique_ptr<Start>> idle_;
+  // Their memory is used again and again: after the first runs nothing is allocated.
+  std::vector<std::unique_ptr<Start>> starts_;
+  std::vector<Start*> line_;
   uint64_t added_ = 0;
   uint64_t ended_ = 0;
   /// Why a start of those enqueued since the last drain failed, if one did.

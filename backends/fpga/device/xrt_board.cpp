@@ -19,6 +19,14 @@ namespace {
 /// Buffers begin at pages, and XRT maps whole ones.
 constexpr size_t kPage = 4096;
 constexpr unsigned kMostDevices = 64;
+/// Beside the processor of a Zynq buffers are the processor's own memory, which it reads slowly
+/// unless it may cache them; `sync` then mends the caches. A card's buffers are ordinary memory of
+/// the host.
+#ifdef __x86_64__
+constexpr xrt::bo::flags kBufferFlags = xrt::bo::flags::normal;
+#else
+constexpr xrt::bo::flags kBufferFlags = xrt::bo::flags::cacheable;
+#endif
 
 /// Calls XRT, and says in a Status what it throws: "what: its words", about `subject` if any.
 template <typename Call>
@@ -130,7 +138,7 @@ Status XrtBoard::Allocate(size_t bytes, std::unique_ptr<BoardBuffer>* buffer) {
   const size_t whole = RoundUp(bytes == 0 ? 1 : bytes, kPage);
   TENON_RETURN_IF_ERROR(Caught(StatusCode::kOutOfMemory, "no memory on the board", name_, [&] {
     made->object_ = std::make_unique<BoardBuffer::Object>(
-        BoardBuffer::Object{xrt::bo(objects_->device, whole, objects_->group)});
+        BoardBuffer::Object{xrt::bo(objects_->device, whole, kBufferFlags, objects_->group)});
     made->host_ = made->object_->buffer.map<uint8_t*>();
     made->address_ = made->object_->buffer.address();
     made->bytes_ = whole;

@@ -1,5 +1,6 @@
-// Writes the image of a configuration of the accelerator for the simulated board.
-// usage: tenon_fpga_xclbin CONFIGURATION FILE
+// Writes the image of a configuration of the accelerator for the simulated board; or, with a FILE
+// that ends with .xml, the description of the kernel that Vitis wants. usage: tenon_fpga_xclbin
+// CONFIGURATION FILE
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -30,8 +31,10 @@ sim::XclbinDescription Describe(const std::string& configuration) {
       {"code_bytes", isa::kCodeBytesOffset, kWordBytes, "", 0},
   };
   for (size_t i = 0; i < isa::kBaseRegisters; ++i) {
+    // Every port needs an argument that it is said to be for; all of them reach all the memory.
+    const std::string number = std::to_string(i);
     description.arguments.push_back(
-        {"base" + std::to_string(i), isa::BaseOffset(i), kPointerBytes, "m_axi_gmem0", 0});
+        {"base" + number, isa::BaseOffset(i), kPointerBytes, "m_axi_gmem" + number, 0});
   }
   return description;
 }
@@ -43,8 +46,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s CONFIGURATION FILE\n", argv[0]);
     return 2;
   }
-  const std::vector<char> bytes = sim::MakeXclbin(Describe(argv[1]));
-  std::ofstream file(argv[2], std::ios::binary);
+  const std::string path = argv[2];
+  const sim::XclbinDescription description = Describe(argv[1]);
+  std::vector<char> bytes;
+  if (path.size() > 4 && path.substr(path.size() - 4) == ".xml") {
+    const std::string xml = sim::MakeKernelXml(description);
+    bytes.assign(xml.begin(), xml.end());
+  } else {
+    bytes = sim::MakeXclbin(description);
+  }
+  std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (file.flush()) return 0;
   std::fprintf(stderr, "%s cannot be written\n", argv[2]);

@@ -89,21 +89,17 @@ std::string ArgumentXml(const XclbinArgument& argument, size_t id) {
          Hex(argument.bytes) + "\"/>\n";
 }
 
-/// What XRT reads the kernel's arguments from.
-std::vector<char> Metadata(const XclbinDescription& description) {
-  const std::string clock = std::to_string(description.clock_mhz) + "MHz";
-  std::string xml =
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<project name=\"" + description.kernel +
-      "\">\n<platform vendor=\"tenon\" boardid=\"simulated\" name=\"simulated\" "
-      "featureRomTime=\"0\">\n<version major=\"1\" minor=\"0\"/>\n"
-      "<device name=\"fpga0\" fpgaDevice=\"simulated\" addrWidth=\"0\">\n"
-      "<core name=\"OCL_REGION_0\" target=\"bitstream\" type=\"clc_region\" clockFreq=\"" +
-      clock + "\" numComputeUnits=\"1\">\n<kernelClocks><clock port=\"KERNEL_CLK\" frequency=\"" +
-      clock + "\"/></kernelClocks>\n<kernel name=\"" + description.kernel +
-      "\" language=\"ip_c\" vlnv=\"tenon:rtl:" + description.kernel + ":1.0\" attributes=\"" +
-      description.configuration +
-      "\" preferredWorkGroupSizeMultiple=\"0\" workGroupSize=\"1\" interrupt=\"true\" "
-      "hwControlProtocol=\"ap_ctrl_hs\">\n";
+/// The attributes of the kernel, as both files that describe one have them.
+std::string KernelAttributes(const XclbinDescription& description) {
+  return "name=\"" + description.kernel +
+         "\" language=\"ip_c\" vlnv=\"tenon:rtl:" + description.kernel + ":1.0\" attributes=\"" +
+         description.configuration +
+         "\" preferredWorkGroupSizeMultiple=\"0\" workGroupSize=\"1\" interrupt=\"true\" "
+         "hwControlProtocol=\"ap_ctrl_hs\"";
+}
+
+std::string PortsXml(const XclbinDescription& description) {
+  std::string xml;
   std::set<std::string> ports;
   for (const XclbinArgument& argument : description.arguments) {
     if (argument.port.empty() || !ports.insert(argument.port).second) continue;
@@ -111,15 +107,34 @@ std::vector<char> Metadata(const XclbinDescription& description) {
            "\" mode=\"master\" range=\"0xFFFFFFFFFFFFFFFF\" dataWidth=\"128\" "
            "portType=\"addressable\" base=\"0x0\"/>\n";
   }
-  xml +=
-      "<port name=\"s_axi_control\" mode=\"slave\" range=\"0x1000\" dataWidth=\"32\" "
-      "portType=\"addressable\" base=\"0x0\"/>\n";
+  return xml +
+         "<port name=\"s_axi_control\" mode=\"slave\" range=\"0x1000\" dataWidth=\"32\" "
+         "portType=\"addressable\" base=\"0x0\"/>\n";
+}
+
+std::string ArgumentsXml(const XclbinDescription& description) {
+  std::string xml;
   for (size_t i = 0; i < description.arguments.size(); ++i) {
     xml += ArgumentXml(description.arguments[i], i);
   }
-  xml += "<instance name=\"" + description.instance + "\"><addrRemap base=\"" + Hex(kControlBase) +
-         "\" port=\"s_axi_control\"/></instance>\n"
-         "</kernel>\n</core>\n</device>\n</platform>\n</project>\n";
+  return xml;
+}
+
+/// What XRT reads the kernel's arguments from.
+std::vector<char> Metadata(const XclbinDescription& description) {
+  const std::string clock = std::to_string(description.clock_mhz) + "MHz";
+  const std::string xml =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<project name=\"" + description.kernel +
+      "\">\n<platform vendor=\"tenon\" boardid=\"simulated\" name=\"simulated\" "
+      "featureRomTime=\"0\">\n<version major=\"1\" minor=\"0\"/>\n"
+      "<device name=\"fpga0\" fpgaDevice=\"simulated\" addrWidth=\"0\">\n"
+      "<core name=\"OCL_REGION_0\" target=\"bitstream\" type=\"clc_region\" clockFreq=\"" +
+      clock + "\" numComputeUnits=\"1\">\n<kernelClocks><clock port=\"KERNEL_CLK\" frequency=\"" +
+      clock + "\"/></kernelClocks>\n<kernel " + KernelAttributes(description) + ">\n" +
+      PortsXml(description) + ArgumentsXml(description) + "<instance name=\"" +
+      description.instance + "\"><addrRemap base=\"" + Hex(kControlBase) +
+      "\" port=\"s_axi_control\"/></instance>\n"
+      "</kernel>\n</core>\n</device>\n</platform>\n</project>\n";
   return {xml.begin(), xml.end()};
 }
 
@@ -142,6 +157,14 @@ constexpr size_t AlignUp(size_t bytes) {
 }
 
 }  // namespace
+
+std::string MakeKernelXml(const XclbinDescription& description) {
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<root versionMajor=\"1\" "
+         "versionMinor=\"6\">\n"
+         "<kernel " +
+         KernelAttributes(description) + ">\n<ports>\n" + PortsXml(description) +
+         "</ports>\n<args>\n" + ArgumentsXml(description) + "</args>\n</kernel>\n</root>\n";
+}
 
 std::vector<char> MakeXclbin(const XclbinDescription& description) {
   const std::vector<Section> sections = {

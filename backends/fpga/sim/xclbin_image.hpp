@@ -34,4 +34,7 @@ struct XclbinDescription {
 /// The file's bytes: the same description gives the same, uuid and all.
 std::vector<char> MakeXclbin(const XclbinDescription& description);
 
+/// The description of the kernel that Vitis packages RTL with (kernel.xml).
+std::string MakeKernelXml(const XclbinDescription& description);
+
 }  // namespace tenon::fpga::sim

@@ -1,0 +1,95 @@
+"""Int8 models on the simulated board: the command, XRT and the accelerator's RTL, bit by bit against the
+portable kernels; one start for each segment.
+
+usage: fpga_board_test.py TENON BINARY_DIR
+The models are those of the folder that TENON_SHARED names, else of `../shared` beside the source tree;
+skipped where there is none.
+"""
+import json
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TENON = os.path.abspath(sys.argv[1])
+BOARD = pathlib.Path(sys.argv[2]).resolve() / "fpga-sim"
+SHARED = pathlib.Path(os.environ.get("TENON_SHARED")
+                      or pathlib.Path(__file__).resolve().parents[3] / "shared")
+MODELS = {
+    "models/mlperf_ad01_autoencoder/ad01_int8.tflite": 1,
+    "models/mlperf_kws_dscnn/kws_int8.tflite": 1,
+    "field-models/mlperf_vww/vww_96_int8.tflite": 1,
+    "field-models/mlperf_sww/strm_ww_int8.tflite": 1,
+}
+TYPES = {"i8": "|i1", "u8": "|u1"}
+
+
+def write_npy(path, dtype, shape, data):
+    header = f"{{'descr': '{TYPES[dtype]}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * ((-(len(header) + 11)) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
+
+
+@unittest.skipUnless((SHARED / "models").is_dir(), "no folder of models: set TENON_SHARED")
+class FpgaBoardTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def tenon(self, status, *arguments, **environment):
+        result = subprocess.run([TENON, *map(str, arguments)], capture_output=True, text=True,
+                                timeout=300, env={**os.environ, **environment})
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result.stdout
+
+    def convert(self, model, board):
+        plan = self.folder / f"{board}.tenon"
+        self.tenon(0, "convert", SHARED / model, "-o", plan, "--board", board, "-q")
+        return plan
+
+    def inputs(self, plan, seed):
+        found = json.loads(self.tenon(0, "inspect", plan, "--json"))
+        arguments = []
+        for port in found["inputs"]:
+            count = 1
+            for dim in port["shape"]:
+                count *= dim
+            path = self.folder / f"{seed}_{len(arguments)}.npy"
+            write_npy(path, port["dtype"], port["shape"], random.Random(seed).randbytes(count))
+            arguments += ["--input", f"{port['name']}={path}"]
+        return found, arguments
+
+    def expectations(self, plan, inputs):
+        outputs = self.folder / "expected"
+        self.tenon(0, "run", plan, "--portable", "--output-dir", outputs, *inputs)
+        arguments = ["--atol", "0", "--rtol", "0"]
+        for path in outputs.glob("*.npy"):
+            arguments += ["--expect", f"{path.stem}={path}"]
+        return arguments
+
+    def test_models_are_bit_exact_with_one_start_for_each_segment(self):
+        counters = self.folder / "counters.json"
+        board = {"XILINX_XRT": str(BOARD), "TENON_FPGA_SIM_COUNTERS": str(counters)}
+        for model, segments in MODELS.items():
+            with self.subTest(model=model):
+                plan = self.convert(model, "x86-64-fpga")
+                found, inputs = self.inputs(plan, seed=1)
+                expected = self.expectations(self.convert(model, "x86-64"), inputs)
+                self.tenon(0, "run", plan, *inputs, *expected, **board)
+                self.assertEqual(json.loads(counters.read_text())["starts"], segments)
+                on_fpga = [segment for segment in found["segments"] if segment["backend"] == "fpga"]
+                self.assertEqual(len(on_fpga), segments)
+                # The comparison would see a difference: other inputs, other outputs.
+                _, others = self.inputs(plan, seed=2)
+                self.tenon(1, "run", plan, *others, *expected, **board)
+                for path in (self.folder / "expected").glob("*.npy"):
+                    path.unlink()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
