@@ -64,9 +64,8 @@ class Splitter {
       const GridParts& grid_parts = FindParts(graph_.op(id));
       const bool cuts = std::any_of(grid_parts.begin(), grid_parts.end(),
                                     [](int32_t parts) { return parts > 1; });
-      if (!cuts) {
-        return InternalError("part \"{}\" is over its limit", graph_.op(id).name);
-      }
+      // A part may be mapped to another unit than its op, whose memory is smaller.
+      if (!cuts) return TooLarge(id, WorkingSetGrid(graph_, graph_.op(id), limit_).Smallest());
       TENON_ASSIGN_OR_RETURN(const std::vector<OpId> parts, Apply(PlanOf(id, grid_parts)));
       worklist.insert(worklist.end(), parts.rbegin(), parts.rend());
     }
@@ -116,8 +115,12 @@ class Splitter {
       smallest = needed;
       worst = id;
     }
-    if (worst == kNone) return Status();
-    const Op& op = graph_.op(worst);
+    return worst == kNone ? Status() : TooLarge(worst, smallest);
+  }
+
+  /// Says that an op does not fit, of which the smallest parts need `smallest` bytes.
+  [[nodiscard]] Error TooLarge(OpId id, int64_t smallest) const {
+    const Op& op = graph_.op(id);
     const WorkingSpace space = SpaceOf(op);
     const WorkingSet set = WorkingSetOf(graph_, op, space.stages_constants);
     const std::string where = space.name.empty() ? "" : fmt::format(" of \"{}\"", space.name);
