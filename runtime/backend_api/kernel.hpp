@@ -75,6 +75,12 @@ struct KernelEntry {
   uint32_t in_place_inputs = 0;
 };
 
+/// What an op is called: its kind, and the kernel that runs it.
+struct OpNames {
+  const char* kind = nullptr;
+  const char* kernel = nullptr;
+};
+
 /// A check's answer for the reason that a predicate of KernelCaps::supports gave, null meaning
 /// none.
 [[nodiscard]] inline Status CheckResult(Reason reason) {

@@ -200,14 +200,11 @@ Status LoadedPlan::FindBackend(size_t index, const char* name,
   return OkStatus();
 }
 
-const char* LoadedPlan::kind_name(size_t op) const {
+OpNames LoadedPlan::names(size_t op) const {
   const KernelEntry* kernel = ops_[op].kernel;
-  return kernel != nullptr ? kernel->row->name : OpName(static_cast<OpKind>(program_.op(op).kind));
-}
-
-const char* LoadedPlan::kernel_id(size_t op) const {
-  const KernelEntry* kernel = ops_[op].kernel;
-  return kernel != nullptr ? kernel->id : view_.kernel(program_.op(op).kernel);
+  if (kernel != nullptr) return {kernel->row->name, kernel->id};
+  const OpInfo planned = program_.op(op);
+  return {OpName(static_cast<OpKind>(planned.kind)), view_.kernel(planned.kernel)};
 }
 
 /// Lets the CPU stand in for a backend. False if it cannot, for some op.

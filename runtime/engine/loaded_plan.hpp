@@ -68,8 +68,7 @@ class LoadedPlan {
   /// By op: the CPU's form of a device's op, its `kernel` null for other ops. Empty without any.
   [[nodiscard]] Span<const BoundOp> fallback_ops() const { return fallback_ops_; }
   /// The names of the op's kind and of its kernel; where code runs it: of the kernel planned.
-  [[nodiscard]] const char* kind_name(size_t op) const;
-  [[nodiscard]] const char* kernel_id(size_t op) const;
+  [[nodiscard]] OpNames names(size_t op) const;
   [[nodiscard]] const char* backend_name(size_t op) const {
     return backends_[ops_[op].backend]->name;
   }

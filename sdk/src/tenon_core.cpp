@@ -253,13 +253,13 @@ size_t tenon_plan_op_count(const tenon_plan* plan) {
 tenon_status tenon_plan_op(const tenon_plan* plan, size_t index, tenon_op_info* info) {
   if (info == nullptr || index >= tenon_plan_op_count(plan)) return TENON_INVALID_ARGUMENT;
   const tenon::OpInfo planned = plan->loaded.program().op(index);
-  const char* kernel = plan->loaded.kernel_id(index);
+  const tenon::OpNames names = plan->loaded.names(index);
   info->name = planned.name;
-  info->kind = plan->loaded.kind_name(index);
+  info->kind = names.kind;
   info->backend = plan->loaded.backend_name(index);
   info->planned_kernel = plan->loaded.view().kernel(planned.kernel);
-  const bool as_planned = tenon::NamesKernel(info->planned_kernel, kernel);
-  info->kernel = as_planned ? info->planned_kernel : kernel;
+  const bool as_planned = tenon::NamesKernel(info->planned_kernel, names.kernel);
+  info->kernel = as_planned ? info->planned_kernel : names.kernel;
   info->worker = plan->loaded.worker_name(index);
   return TENON_OK;
 }

@@ -237,6 +237,8 @@ module drain #(
 
   always_ff @(posedge clk) begin
     for (int i = 1; i <= TO_END; i++) meta[i] <= meta[i-1];
+    // Without a residual pixels end here: the next layer may have one before they would have passed.
+    if (!layer.has_residual) meta[TO_SECOND].valid <= 1'b0;
     second_line <= {second_line[1:0], second};
     phase <= !phase;
     if (step_announce) begin
