@@ -11,11 +11,17 @@ struct PeakStep {
   int64_t bytes = 0;
 };
 
-PeakStep FindPeakStep(const Compiled& compiled) {
+PeakStep FindPeakStep(const Compiled& compiled, const std::string& space,
+                      const std::string& arena_space) {
   const ArenaPlan& arena = compiled.arena;
+  const auto is_there = [&](const PlannedStorage& storage) {
+    const auto index = static_cast<size_t>(storage.arena);
+    const std::string& named = index < arena.arenas.size() ? arena.arenas[index].space : "";
+    return (named.empty() ? arena_space : named) == space;
+  };
   std::vector<int64_t> change(arena.steps.size() + 1, 0);
   for (const PlannedStorage& storage : arena.storages) {
-    if (storage.arena != 0) continue;
+    if (!is_there(storage)) continue;
     change[static_cast<size_t>(storage.first_step)] += storage.bytes;
     change[static_cast<size_t>(storage.last_step) + 1] -= storage.bytes;
   }
@@ -77,7 +83,8 @@ Error RefusalOf(const std::vector<RefusedProgram>& programs, const Board& board,
     error.details.push_back(fmt::format("in '{}': {}", need.space, PartsOf(need)));
     works.push_back(fmt::format("--memory-limit {}={}", need.space, need.bytes()));
   }
-  const PeakStep peak = FindPeakStep(compiled);
+  const PeakStep peak =
+      FindPeakStep(compiled, FindShortage(program.needs, board)->space, board.ArenaSpace()->name);
   if (!peak.op.empty()) {
     error.details.push_back(
         fmt::format("most is needed while '{}' runs: {} bytes of tensors and workspace are alive",
