@@ -143,9 +143,10 @@ class Encoder {
 
   // --- layers ---------------------------------------------------------------------------------
 
-  void SetBlocks(isa::Descriptor& descriptor) const {
+  /// Blocks have at most 1 / `share` of the pixels that there is space for.
+  void SetBlocks(isa::Descriptor& descriptor, uint32_t share = 1) const {
     const uint32_t pixels = descriptor.out_height * descriptor.out_width;
-    const uint32_t most = parameters_.BlockPixels();
+    const uint32_t most = parameters_.BlockPixels() / share;
     descriptor.blocks = (pixels + most - 1) / most;
     descriptor.block_pixels = (pixels + descriptor.blocks - 1) / descriptor.blocks;
     descriptor.block_pixels += descriptor.block_pixels % 2;
@@ -289,6 +290,9 @@ class Encoder {
     descriptor.reload = descriptor.group_lines > ring && descriptor.blocks > 1;
     descriptor.by_block = descriptor.load.used && !descriptor.reload && descriptor.blocks > 1 &&
                           uint64_t{descriptor.group_lines} * groups <= ring / 2;
+    // Half of them: computing begins sooner after the first rows are loaded, and ends sooner before
+    // the last are stored.
+    if (descriptor.by_block) SetBlocks(descriptor, 2);
   }
 
   /// A sum over a map that is larger than windows are: its pixels lie one after the other, and are

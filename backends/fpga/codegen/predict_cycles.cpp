@@ -106,17 +106,18 @@ class Predictor {
     const double tile = static_cast<double>(target_.input_channels) * target_.output_channels;
     const double pixels = MapAt(layer.output.map).Pixels();
     work.groups = static_cast<int>(Up(layer.output.channels, target_.output_channels));
-    work.blocks = static_cast<int>(Up(pixels, target_.accumulator_pixels));
-    work.block = Up(pixels, work.blocks);
-    work.pass = std::max(Up(work.block, target_.pixels), Up(tile, kTileBytesACycle));
     work.feed.assign(static_cast<size_t>(PassesOf(layer)), tile);
     const double all = tile * static_cast<double>(work.feed.size());
     const auto ring = static_cast<double>(target_.weight_bytes);
+    work.by_block = work.in > 0 && pixels > target_.accumulator_pixels &&
+                    (all + kChannelBytes * target_.output_channels) * work.groups < ring / 2;
+    const int most = target_.accumulator_pixels / (work.by_block ? 2 : 1);
+    work.blocks = static_cast<int>(Up(pixels, most));
+    work.block = Up(pixels, work.blocks);
+    work.pass = std::max(Up(work.block, target_.pixels), Up(tile, kTileBytesACycle));
     work.reload = all > ring && work.blocks > 1;
     work.cycles = work.groups * work.blocks * static_cast<double>(work.feed.size()) * work.pass;
     work.feed[0] += kChannelBytes * target_.output_channels;
-    work.by_block =
-        work.in > 0 && (all + kChannelBytes * target_.output_channels) * work.groups < ring / 2;
     ForEachStretch(work, [&](int group, int block) {
       for (const double piece : work.feed) {
         if (group == 0 && work.in > 0) {
