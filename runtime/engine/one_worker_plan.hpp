@@ -38,7 +38,10 @@ class OneWorkerPlan {
   [[nodiscard]] const PlanView& view() const { return view_; }
   [[nodiscard]] const ProgramView& program() const { return program_; }
   [[nodiscard]] const KernelEntry& kernel(size_t op) const;
-  [[nodiscard]] OpNames names(size_t op) const { return {kernel(op).row->name, kernel(op).id}; }
+  [[nodiscard]] OpNames names(size_t op) const {
+    const KernelEntry& entry = kernel(op);
+    return {entry.row->name, entry.id};
+  }
   [[nodiscard]] static const char* backend_name(size_t /*op*/) { return "cpu"; }
   [[nodiscard]] const char* worker_name(size_t /*op*/) const { return program_.worker_name(0); }
   /// Of an op: inputs, outputs and a workspace.

@@ -218,20 +218,17 @@ module accelerator #(
   assign m_axi_gmem3_bready = 1'b1;
 
   // --- control -----------------------------------------------------------------------------------
-  typedef enum logic [2:0] {REST, WAIT, BEGIN, RUN, STOP, FINISH} state_t;
-  state_t state;
-  logic start, clear, stop, finished;
+  logic start, idle, runs, clear, stop, finished;
   logic [63:0] code;
   logic [31:0] code_bytes, error_code, error_place, number;
   logic [4*64-1:0] bases;
   logic [5*32-1:0] counters;
   assign interrupt = finished;
-  localparam logic [31:0] PARAMETER_0 = GROUP;
-  localparam logic [31:0] PARAMETER_1 = GROUP * 65536 + 2;
-  localparam logic [31:0] PARAMETER_2 = WORDS;
-  localparam logic [31:0] PARAMETER_3 = WEIGHT_LINES * 65536 + ENTRIES;
+  localparam logic [127:0] PARAMETERS =
+      128'(WEIGHT_LINES) << 112 | 128'(ENTRIES) << 96 | 128'(WORDS) << 64 | 128'(GROUP) << 48 |
+      128'd2 << 32 | 128'(GROUP);
   control_port #(
-      .PARAMETERS({PARAMETER_3, PARAMETER_2, PARAMETER_1, PARAMETER_0})
+      .PARAMETERS(PARAMETERS)
   ) control (
       .clk(clk), .reset_n(ap_rst_n), .awaddr(s_axi_control_awaddr), .awvalid(s_axi_control_awvalid),
       .awready(s_axi_control_awready), .wdata(s_axi_control_wdata), .wstrb(s_axi_control_wstrb),
@@ -239,7 +236,7 @@ module accelerator #(
       .bvalid(s_axi_control_bvalid), .bready(s_axi_control_bready), .araddr(s_axi_control_araddr),
       .arvalid(s_axi_control_arvalid), .arready(s_axi_control_arready),
       .rdata(s_axi_control_rdata), .rresp(s_axi_control_rresp), .rvalid(s_axi_control_rvalid),
-      .rready(s_axi_control_rready), .start(start), .finished(finished), .idle(state == REST),
+      .rready(s_axi_control_rready), .start(start), .finished(finished), .idle(idle),
       .code(code), .code_bytes(code_bytes), .bases(bases), .error(error_code),
       .error_place(error_place), .counters(counters)
   );
@@ -354,7 +351,6 @@ module accelerator #(
   logic begins, loads;
   logic [PORTS-1:0] load_busy;
   logic [15:0] load_row[PORTS], loaded_rows;
-  assign begins = state == BEGIN;
   for (genvar p = 0; p < PORTS; p++) begin : g_loader
     map_loader #(.GROUP(GROUP), .BITS(BITS), .FIRST(p), .STEP(PORTS)) loader (
         .clk(clk), .reset(clear), .start(begins && layer.load_used),
@@ -400,7 +396,7 @@ module accelerator #(
   pixel_reader #(
       .GROUP(GROUP), .ENTRIES(ENTRIES), .WORDS(WORDS), .LATENCY(READER_LATENCY)
   ) reader (
-      .clk(clk), .reset(clear), .run(state == RUN), .layer(layer), .loaded_rows(loaded_rows),
+      .clk(clk), .reset(clear), .run(runs), .layer(layer), .loaded_rows(loaded_rows),
       .slot_free(slot_free), .tiles_loaded(tiles_loaded), .passes_started(passes_started),
       .done(reader_done), .error(reader_error), .issued(issued), .waits_for_data(waits_for_data),
       .waits_for_sums(waits_for_sums), .read(read), .read_address(read_address),
@@ -483,73 +479,20 @@ module accelerator #(
   );
 
   // --- layer after layer -------------------------------------------------------------------------
-  logic [WATCHDOG_BITS-1:0] still;
-  logic progress, layer_done;
-  logic [31:0] stop_code;
-  assign take = state == WAIT && next_valid;
-  assign stop = state == STOP;
-  assign progress = issued || wrote || store_moved || (|load_ready) || take ||
-                    (|(client_valid[0] | client_valid[1] | client_valid[2] | client_valid[3]));
-  assign layer_done = reader_done && drain_idle && load_busy == '0 && !store_busy && tables_ready;
-  always_comb begin
-    stop_code = 32'd0;
-    if (&still) stop_code = WATCHDOG_ERROR;
-    if (fetch_error || reader_error) stop_code = DESCRIPTOR_ERROR;
-    if (store_error || port_error != '0) stop_code = AXI_ERROR;
+  logic [PORTS-1:0] any_data;
+  for (genvar p = 0; p < PORTS; p++) begin : g_data
+    assign any_data[p] = |client_valid[p];
   end
-
-  always_ff @(posedge clk) begin
-    finished <= 1'b0;
-    clear <= 1'b0;
-    still <= progress ? '0 : still + 1'b1;
-    case (state)
-      REST:
-      if (start) begin
-        state <= WAIT;
-        still <= '0;
-        error_code <= 32'd0;
-        error_place <= 32'd0;
-        counters <= '0;
-      end
-      WAIT:
-      if (next_valid) begin
-        layer <= next;
-        state <= BEGIN;
-      end
-      BEGIN: state <= RUN;
-      RUN: if (layer_done) state <= layer.last ? FINISH : WAIT;
-      STOP:
-      if ((&port_idle && store_idle) || (&still)) begin
-        state <= REST;
-        finished <= 1'b1;
-        clear <= 1'b1;
-      end
-      default:
-      if (&port_idle && store_idle) begin
-        state <= REST;
-        finished <= 1'b1;
-        clear <= 1'b1;
-      end
-    endcase
-    if (state != REST && state != STOP && stop_code != 32'd0) begin
-      state <= STOP;
-      still <= '0;
-      error_code <= stop_code;
-      error_place <= state == WAIT ? number : number - 32'd1;
-    end
-    if (state != REST) begin
-      counters[31:0] <= counters[31:0] + 32'd1;
-      counters[63:32] <= counters[63:32] + 32'(array_valid);
-      counters[95:64] <= counters[95:64] + 32'(waits_for_data);
-      counters[127:96] <= counters[127:96] +
-          32'(waits_for_sums || (state == RUN && reader_done && !layer_done));
-      counters[159:128] <= counters[159:128] + 32'(state == WAIT);
-    end
-    if (!ap_rst_n) begin
-      state <= REST;
-      clear <= 1'b1;
-      {finished, still} <= '0;
-      {error_code, error_place, counters} <= '0;
-    end
-  end
+  layer_control #(.WATCHDOG_BITS(WATCHDOG_BITS)) layers (
+      .clk(clk), .reset_n(ap_rst_n), .start(start), .next_valid(next_valid), .next(next),
+      .number(number), .take(take), .layer(layer), .idle(idle), .begins(begins), .runs(runs),
+      .stop(stop), .clear(clear), .finished(finished),
+      .layer_done(reader_done && drain_idle && load_busy == '0 && !store_busy && tables_ready),
+      .memory_idle(&port_idle && store_idle),
+      .progress(issued || wrote || store_moved || (|load_ready) || (|any_data)),
+      .descriptor_error(fetch_error || reader_error),
+      .axi_error(store_error || port_error != '0), .error_code(error_code),
+      .error_place(error_place), .array_active(array_valid), .waits_for_data(waits_for_data),
+      .waits_for_sums(waits_for_sums), .waits_for_end(reader_done), .counters(counters)
+  );
 endmodule

@@ -106,7 +106,9 @@ module drain #(
   localparam int TO_SECOND = TO_LOOKUP + 1;            // the residual's operands
   localparam int TO_END = TO_SECOND + LANES_LATENCY;
   meta_t meta[TO_END+1];
+  /* verilator lint_off UNUSEDSIGNAL */  // the chip has fewer words
   logic [31:0] out_address;
+  /* verilator lint_on UNUSEDSIGNAL */
   always_comb begin
     out_address = layer.out_base + base[slot] + first_pixel[slot] + pixel;
     meta[0].valid = issue;
@@ -212,7 +214,9 @@ module drain #(
   assign begin_step = !running && full[slot] && open[slot];
 
   // --- words to write --------------------------------------------------------------------------
+  /* verilator lint_off UNUSEDSIGNAL */  // the slot is free again
   meta_t end_meta;
+  /* verilator lint_on UNUSEDSIGNAL */
   logic [WORD-1:0] end_word;
   assign end_meta = layer.has_residual ? meta[TO_END] : meta[TO_LOOKUP];
   assign end_word = layer.has_residual ? bytes : looked_up;

@@ -7,7 +7,9 @@ package layer_pkg;
 
   localparam logic [3:0] TRANSFER = 4'd0;
   localparam logic [3:0] CONV = 4'd1;
+  /* verilator lint_off UNUSEDPARAM */  // what is none of the others
   localparam logic [3:0] DEPTHWISE = 4'd2;
+  /* verilator lint_on UNUSEDPARAM */
   localparam logic [3:0] MAX_POOL = 4'd3;
 
   localparam logic [31:0] DESCRIPTOR_ERROR = 32'd1;

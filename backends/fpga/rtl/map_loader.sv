@@ -106,11 +106,13 @@ module map_loader #(
     end
   end
 
+  /* verilator lint_off UNUSEDSIGNAL */  // of sums only some bits are wanted
   function automatic logic [31:0] beats_of(input logic [63:0] begin_at, input logic [31:0] row_bytes);
     logic [63:0] last;
     last = {60'd0, begin_at[3:0]} + {32'd0, row_bytes} + 64'd15;
     beats_of = last[35:4];
   endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   always_ff @(posedge clk) begin
     if (request && grant) begin

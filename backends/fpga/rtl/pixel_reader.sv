@@ -56,6 +56,7 @@ module pixel_reader #(
     logic signed [19:0] rows;     // of the input
   } place_t;
 
+  /* verilator lint_off UNUSEDSIGNAL */  // of a layer three fields are wanted
   function automatic place_t after(input place_t place, input layer_t of);
     if (place.column + 16'd1 == of.out_width) begin
       after.column = 16'd0;
@@ -67,6 +68,7 @@ module pixel_reader #(
       after.rows = place.rows;
     end
   endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   logic walking, parity;
   place_t here, there, block_begin;
@@ -289,27 +291,33 @@ module pixel_reader #(
   } pick_t;
   pick_t pick[4];  // beside the banks: 4 is the clock of the address
   localparam int SLOTS = GROUP / 4;
+  /* verilator lint_off UNUSEDSIGNAL */  // of a layer two fields are wanted
+  // The four bytes of an image's pixel: those at `from` of the two words, or padding.
+  function automatic logic [31:0] folded_pixel(input logic [2*WORD-1:0] words,
+                                               input logic [5:0] from,
+                                               input logic signed [19:0] column,
+                                               input logic is_inside, input layer_t of);
+    folded_pixel = {4{of.padding}};
+    if (is_inside && column >= 0 && column < $signed({4'd0, of.in_width}) &&
+        from < 6'(2 * SLOTS))
+      folded_pixel = words[from[$clog2(2*SLOTS)-1:0]*32+:32];
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
   logic [2*WORD-1:0] picked;
+  logic [4:0] shifts[2];
+  assign shifts[0] = {2'd0, pick[3].shift};
+  assign shifts[1] = {2'd0, pick[3].shift} + {1'b0, layer.stride_width};
   always_comb begin
     picked = read_data;
-    if (layer.folded) begin
-      for (int p = 0; p < 2; p++) begin
-        logic [4:0] shift;
-        shift = {2'd0, pick[3].shift} + (p == 0 ? 5'd0 : {1'b0, layer.stride_width});
-        for (int s = 0; s < SLOTS; s++) begin
-          logic [5:0] from;
-          logic signed [19:0] column;
-          from = {1'b0, shift} + 6'(s);
-          column = $signed(pick[3].column[p]) + 20'(s);
-          if (from >= 6'(2 * SLOTS)) from = 6'(2 * SLOTS - 1);
-          if (!pick[3].is_inside[p] || column < 0 || column >= $signed({4'd0, layer.in_width}))
-            picked[p*WORD+s*32+:32] = {4{layer.padding}};
-          else picked[p*WORD+s*32+:32] = read_data[from*32+:32];
-        end
+    for (int p = 0; p < 2; p++) begin
+      if (layer.folded) begin
+        for (int s = 0; s < SLOTS; s++)
+          picked[p*WORD+s*32+:32] =
+              folded_pixel(read_data, {1'b0, shifts[p]} + 6'(s),
+                           $signed(pick[3].column[p]) + 20'(s), pick[3].is_inside[p], layer);
+      end else if (!pick[3].is_inside[p]) begin
+        picked[p*WORD+:WORD] = {GROUP{layer.padding}};
       end
-    end else begin
-      for (int p = 0; p < 2; p++)
-        if (!pick[3].is_inside[p]) picked[p*WORD+:WORD] = {GROUP{layer.padding}};
     end
   end
   always_ff @(posedge clk) begin

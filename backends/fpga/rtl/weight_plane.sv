@@ -32,7 +32,7 @@ module weight_plane #(
   job_t jobs[4];
   logic [1:0] head, tail;
   logic [2:0] count;
-  job_t now;
+  logic [31:0] now_lines, now_repeats;
   logic busy;
   logic [31:0] left, repeats_left, stretches_left, asked;
   logic [63:0] begin_address, at;
@@ -65,7 +65,8 @@ module weight_plane #(
     end
     count <= count + 3'(announce && layer.op != layer_pkg::TRANSFER) - 3'(!busy && count != 3'd0);
     if (!busy && count != 3'd0) begin
-      now <= jobs[head];
+      now_lines <= jobs[head].lines;
+      now_repeats <= jobs[head].repeats;
       head <= head + 2'd1;
       busy <= 1'b1;
       at <= jobs[head].base;
@@ -79,13 +80,13 @@ module weight_plane #(
       at <= at + {28'd0, wanted, 4'd0};
       left <= left - wanted;
       if (left == wanted) begin
-        left <= now.lines;
+        left <= now_lines;
         if (repeats_left != 32'd1) begin
           repeats_left <= repeats_left - 32'd1;
           at <= begin_address;
         end else if (stretches_left != 32'd1) begin
           stretches_left <= stretches_left - 32'd1;
-          repeats_left <= now.repeats;
+          repeats_left <= now_repeats;
           begin_address <= at + {28'd0, wanted, 4'd0};
         end else begin
           busy <= 1'b0;

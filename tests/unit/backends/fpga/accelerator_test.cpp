@@ -42,7 +42,7 @@ class Board {
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE_MESSAGE(library_ != nullptr, dlerror());
     auto* make = reinterpret_cast<fpga::sim::MakeUnit*>(dlsym(library_, fpga::sim::kMakeUnitName));
-    REQUIRE(make != nullptr);
+    REQUIRE((make != nullptr));
     unit_.reset(make(memory_, fpga::sim::MemoryTiming()));
   }
   ~Board() {
@@ -98,9 +98,9 @@ std::vector<uint8_t> Interpreted(AcceleratorCode code, Chip& chip) {
   return code.arena;
 }
 
-void CheckLayers(Board& board, Chip& chip, uint32_t seed, int layers) {
+void CheckLayers(Board& board, Chip& chip, uint32_t seed, int layers, bool residuals) {
   CAPTURE(seed);
-  const AcceleratorCode code = RandomLayers(seed, layers, Build());
+  const AcceleratorCode code = RandomLayers(seed, layers, Build(), residuals);
   std::vector<uint8_t> arena = code.arena;
   CHECK(board.Run(code, arena) == Error::kNone);
   const std::vector<uint8_t> expected = Interpreted(code, chip);
@@ -114,20 +114,20 @@ TEST_CASE("Accelerator: random layers leave the interpreter's bytes in memory") 
   const auto layers = static_cast<uint32_t>(count == nullptr ? 40 : std::atoi(count));
   Board board;
   Chip chip(Build());
-  for (uint32_t seed = 1; seed <= layers; ++seed) CheckLayers(board, chip, seed, 1);
+  for (uint32_t seed = 1; seed <= layers; ++seed) CheckLayers(board, chip, seed, 1, true);
 }
 
 TEST_CASE("Accelerator: layers after layers in one start leave the interpreter's bytes") {
   Board board;
   Chip chip(Build());
-  for (uint32_t seed = 1; seed <= 6; ++seed) CheckLayers(board, chip, 5000 + seed, 6);
+  for (uint32_t seed = 1; seed <= 6; ++seed) CheckLayers(board, chip, 5000 + seed, 6, true);
 }
 
 TEST_CASE(
     "Accelerator: a changed descriptor is refused with its number, and the next start works") {
   Board board;
   Chip chip(Build());
-  AcceleratorCode code = RandomLayers(7, 3, Build());
+  AcceleratorCode code = RandomLayers(7, 3, Build(), false);
   for (const size_t place :
        {size_t{0}, kDescriptorBytes + size_t{21}, 3 * size_t{kDescriptorBytes} - 1}) {
     CAPTURE(place);
@@ -137,12 +137,12 @@ TEST_CASE(
     CHECK(board.Run(broken, arena) == Error::kDescriptor);
     CHECK(board.unit().ReadRegister(kErrorPlaceRegister) <= place / kDescriptorBytes);
   }
-  CheckLayers(board, chip, 7, 3);
+  CheckLayers(board, chip, 7, 3, /*residuals=*/false);
 }
 
 TEST_CASE("Accelerator: code without a last descriptor is refused") {
   Board board;
-  AcceleratorCode code = RandomLayers(8, 2, Build());
+  AcceleratorCode code = RandomLayers(8, 2, Build(), false);
   code.descriptors.resize(kDescriptorBytes);
   std::vector<uint8_t> arena = code.arena;
   CHECK(board.Run(code, arena) == Error::kDescriptor);
@@ -151,18 +151,18 @@ TEST_CASE("Accelerator: code without a last descriptor is refused") {
 TEST_CASE("Accelerator: memory that answers with an error stops it, and the next start works") {
   Board board;
   Chip chip(Build());
-  const AcceleratorCode code = RandomLayers(9, 2, Build());
+  const AcceleratorCode code = RandomLayers(9, 2, Build(), false);
   std::vector<uint8_t> arena = code.arena;
   board.unit().Inject(FaultKind::kAxiError);
   CHECK(board.Run(code, arena) == Error::kAxi);
-  CheckLayers(board, chip, 9, 2);
+  CheckLayers(board, chip, 9, 2, false);
 }
 
 TEST_CASE("Accelerator: code that waits for what never comes is stopped by the watchdog") {
   Board board;
   Chip chip(Build());
   AcceleratorCode code;
-  AcceleratorCode one = RandomLayers(10, 1, Build());
+  AcceleratorCode one = RandomLayers(10, 1, Build(), false);
   uint32_t words[kDescriptorWords];
   std::memcpy(words, one.descriptors.data(), sizeof words);
   Descriptor descriptor;
@@ -174,7 +174,7 @@ TEST_CASE("Accelerator: code that waits for what never comes is stopped by the w
   AddDescriptor(descriptor, code);
   std::vector<uint8_t> arena = code.arena;
   CHECK(board.Run(code, arena) == Error::kWatchdog);
-  CheckLayers(board, chip, 11, 1);
+  CheckLayers(board, chip, 11, 1, false);
 }
 
 }  // namespace

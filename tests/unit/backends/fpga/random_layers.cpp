@@ -131,6 +131,8 @@ class LayerMaker {
     std::vector<uint8_t> tile(size_t{build_.group} * build_.group, 0);
     for (uint32_t i = 0; i < tile.size(); ++i) {
       const bool is_diagonal = i / build_.group == i % build_.group;
+      // Of an image what lies beyond the kernel's row means nothing: its weights are zero.
+      if (d_.folded && i % build_.group >= 4 * d_.window.kernel_width) continue;
       if (d_.op == LayerOp::kMaxPool) {
         tile[i] = is_diagonal ? 2 : 0;
       } else if (d_.op == LayerOp::kConv || is_diagonal) {
@@ -192,11 +194,12 @@ void AddDescriptor(const Descriptor& descriptor, AcceleratorCode& code) {
   code.descriptors.insert(code.descriptors.end(), bytes, bytes + kDescriptorBytes);
 }
 
-AcceleratorCode RandomLayers(uint32_t seed, int layers, const Parameters& build) {
+AcceleratorCode RandomLayers(uint32_t seed, int layers, const Parameters& build, bool residuals) {
   AcceleratorCode code;
   for (int i = 0; i < layers; ++i) {
     Descriptor descriptor = LayerMaker(seed * 100 + static_cast<uint32_t>(i), build, code).Make();
     descriptor.last = i + 1 == layers;
+    descriptor.has_residual = descriptor.has_residual && residuals;
     AddDescriptor(descriptor, code);
   }
   return code;

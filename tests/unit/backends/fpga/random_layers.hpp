@@ -16,9 +16,10 @@ struct AcceleratorCode {
   std::vector<uint8_t> arena;      ///< base register 0
 };
 
-/// Returns `layers` layers. The same seed gives the same code.
+/// Returns `layers` layers. The same seed gives the same code. With `residuals` some of them read
+/// what earlier code has left on chip.
 [[nodiscard]] AcceleratorCode RandomLayers(uint32_t seed, int layers,
-                                           const fpga::isa::Parameters& build);
+                                           const fpga::isa::Parameters& build, bool residuals);
 
 void AddDescriptor(const fpga::isa::Descriptor& descriptor, AcceleratorCode& code);
 
