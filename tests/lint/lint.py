@@ -49,7 +49,7 @@ CONVERTER_EXTRAS = {
     "api": r"tenon/",
 }
 # A pure solver knows no other folder than those below it.
-SOLVERS = {"order": "", "place": "", "time": "order", "map": "time order", "stage": "time"}
+SOLVERS = {"order": "", "fuse": "", "place": "", "time": "order", "map": "time order", "stage": "time"}
 
 
 def converter_row(folder, own, below, extra):
