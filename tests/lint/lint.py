@@ -23,6 +23,7 @@ CONVERTER_FLOORS = {
     "board": "",
     "ir": "",
     "passes": "ir",
+    "fuse": "solve ir",
     "cost": "solve board ir",
     "map": "cost board ir",
     "profile": "map cost solve board ir",
@@ -37,7 +38,7 @@ CONVERTER_FLOORS = {
     "quantize": "measure emit map passes ir",
     "import": "ir",
     "driver": "import quantize fold emit code stage schedule split layout profile map cost passes"
-              " solve board ir",
+              " fuse solve board ir",
     "report": "driver emit quantize",
     "api": "report driver import fold emit measure profile map solve board",
 }

@@ -89,6 +89,26 @@ bool IsAcyclicContracted(const BranchGraph& graph, const std::vector<int32_t>& g
   return placed == names.size();
 }
 
+std::vector<std::vector<int32_t>> FindBlocks(const BranchGraph& graph) {
+  const PathTable paths(graph);
+  const auto ops = static_cast<int32_t>(graph.size());
+  std::vector<std::vector<int32_t>> blocks;
+  // Numbers are an order, so blocks are runs of numbers: one ends where no later op is independent
+  // of any op up to there.
+  int32_t end = 0;
+  for (int32_t op = 0; op < ops; ++op) {
+    if (op >= end) {
+      blocks.emplace_back();
+      end = op + 1;
+    }
+    blocks.back().push_back(op);
+    for (int32_t later = ops - 1; later >= end; --later) {
+      if (!paths.HasPath(op, later)) end = later + 1;
+    }
+  }
+  return blocks;
+}
+
 std::vector<std::vector<int32_t>> FindBranches(const BranchGraph& graph) {
   const std::vector<std::vector<int32_t>> successors = SuccessorsOf(graph);
   const auto continues_one = [&](size_t op) {

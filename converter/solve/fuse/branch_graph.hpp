@@ -52,6 +52,11 @@ class PathTable {
 [[nodiscard]] bool IsAcyclicContracted(const BranchGraph& graph,
                                        const std::vector<int32_t>& group_of_op);
 
+/// Cuts the graph into the smallest blocks that follow one another: every op of a block needs all
+/// ops of earlier blocks. Ops that can start together are in one block. In the order of the
+/// blocks, their ops ascending. O(ops * ops).
+[[nodiscard]] std::vector<std::vector<int32_t>> FindBlocks(const BranchGraph& graph);
+
 /// Cuts the graph into its branches: each op is in one of them. Of two neighbours in a branch the
 /// first has no other successor and the second no other predecessor; branches are as long as they
 /// can be. Walking down from a fork, up from a join, down from a source or up from a sink until a

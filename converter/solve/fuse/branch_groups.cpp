@@ -15,7 +15,7 @@ using Branches = std::vector<size_t>;
 /// cliques of the graph of independent pairs (Bron and Kerbosch 1973, with pivots).
 class IndependentSets {
  public:
-  IndependentSets(const BranchTable& table, Branches candidates) : table_(table) {
+  IndependentSets(const BranchTable& table, const Branches& candidates) : table_(table) {
     Branches none;
     Branches chosen;
     const bool are_few = candidates.size() <= kMostGroupsPerPlace / 2;
@@ -87,7 +87,7 @@ void AddGroups(const BranchTable& table, Branches candidates, const BranchGroup&
   SortAndUnique(candidates);
   std::erase_if(candidates, [&](size_t branch) { return table.fusible(branch).empty(); });
   if (candidates.size() < 2) return;
-  IndependentSets independent(table, std::move(candidates));
+  IndependentSets independent(table, candidates);
   for (const Branches& set : independent.sets()) {
     BranchGroup group = place;
     for (const size_t branch : set) group.branches.push_back(table.fusible(branch));

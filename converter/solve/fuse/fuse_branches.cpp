@@ -224,6 +224,16 @@ FusedBranches FuseBranches(const BranchGraph& graph, const std::vector<bool>& fu
   GroupFuser fuser(model, options, paths, group_of_op);
   for (const BranchGroup& group : found) fuser.Fuse(group);
   ImproveGroups(graph, fusible, model, options.improve_work, group_of_op);
+  for (const bool from_start : {true, false}) {
+    std::vector<int32_t> other = GroupsByDepth(graph, fusible, model, from_start);
+    ImproveGroups(graph, fusible, model, options.improve_work, other);
+    if (TimeOfGroups(model, other) < TimeOfGroups(model, group_of_op) - kLeastSaving) {
+      group_of_op = std::move(other);
+    }
+  }
+  if (options.exact_work > 0) {
+    SolveBlocks(graph, fusible, model, options.exact_work, group_of_op);
+  }
   std::map<int32_t, OpSet> groups = OpsByGroup(group_of_op);
   for (const auto& [number, ops] : groups) {
     if (ops.size() < 2) continue;

@@ -17,6 +17,8 @@ struct FuseOptions {
   size_t most_combinations = 2048;
   uint64_t seed = 1;
   int64_t improve_work = 20'000'000;  ///< moves and edges that ImproveGroups may look at
+  /// Sets that FindExactGroups may look at in each block of the graph; 0: no exact search.
+  int64_t exact_work = 100'000;
 };
 
 /// Ops that start together, at least two.
@@ -64,6 +66,17 @@ struct FusedBranches {
 int64_t ImproveGroups(const BranchGraph& graph, const std::vector<bool>& fusible,
                       const GroupModel& model, int64_t work_budget,
                       std::vector<int32_t>& group_of_op);
+
+/// Returns a group for the fusible ops of each depth, as far as the unit can hold them: the longest
+/// way to them from the start (`from_start`), or from them to the end.
+[[nodiscard]] std::vector<int32_t> GroupsByDepth(const BranchGraph& graph,
+                                                 const std::vector<bool>& fusible,
+                                                 const GroupModel& model, bool from_start);
+
+/// Replaces the groups of every block by the best ones, where an exact search of `work_budget` sets
+/// finds them.
+void SolveBlocks(const BranchGraph& graph, const std::vector<bool>& fusible,
+                 const GroupModel& model, int64_t work_budget, std::vector<int32_t>& group_of_op);
 
 /// Returns the sum of the times of all groups, one start after the other.
 [[nodiscard]] double TimeOfGroups(const GroupModel& model, const std::vector<int32_t>& group_of_op);

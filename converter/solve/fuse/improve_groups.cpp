@@ -1,8 +1,10 @@
-// Improves groups of ops that start together by small changes, over the boundaries of the groups of
-// branches in which they were found.
+// Other ways to groups of ops that start together than through groups of branches: by depth, by
+// small changes, and exactly in small blocks.
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "converter/solve/fuse/exact_groups.hpp"
 #include "converter/solve/fuse/fuse_branches.hpp"
 
 namespace tenon::converter {
@@ -56,7 +58,7 @@ class GroupImprover {
   }
 
   /// Gives groups `a` and `b` these members if that is shorter and closes no cycle.
-  bool Try(size_t a, OpSet new_a, size_t b, OpSet new_b) {
+  bool Try(size_t a, const OpSet& new_a, size_t b, const OpSet& new_b) {
     ++work_;
     const double time_a = TimeOf(new_a);
     const double time_b = TimeOf(new_b);
@@ -154,7 +156,71 @@ class GroupImprover {
   std::vector<double> seconds_;
 };
 
+/// Ops that may not be fused start alone; the rest is as in the model.
+class FusibleModel final : public GroupModel {
+ public:
+  FusibleModel(const GroupModel& model, const std::vector<bool>& fusible)
+      : model_(model), fusible_(fusible) {}
+  [[nodiscard]] double Time(const OpSet& ops) const override { return model_.Time(ops); }
+  [[nodiscard]] std::string WhyNot(const OpSet& ops) const override {
+    for (const int32_t op : ops) {
+      if (!fusible_[static_cast<size_t>(op)]) return "an op of it is not to be fused";
+    }
+    return model_.WhyNot(ops);
+  }
+
+ private:
+  const GroupModel& model_;
+  const std::vector<bool>& fusible_;
+};
+
 }  // namespace
+
+std::vector<int32_t> GroupsByDepth(const BranchGraph& graph, const std::vector<bool>& fusible,
+                                   const GroupModel& model, bool from_start) {
+  const auto ops = static_cast<int32_t>(graph.size());
+  std::vector<int32_t> depth(graph.size(), 0);
+  for (int32_t i = 0; i < ops; ++i) {
+    const auto op = static_cast<size_t>(from_start ? i : ops - 1 - i);
+    for (const int32_t before : graph.predecessors[op]) {
+      const auto other = static_cast<size_t>(before);
+      if (from_start) {
+        depth[op] = std::max(depth[op], depth[other] + 1);
+      } else {
+        depth[other] = std::max(depth[other], depth[op] + 1);
+      }
+    }
+  }
+  std::vector<int32_t> group_of_op(graph.size());
+  std::map<int32_t, OpSet> open;  // by depth
+  for (int32_t op = 0; op < ops; ++op) {
+    const auto at = static_cast<size_t>(op);
+    group_of_op[at] = op;
+    if (!fusible[at]) continue;
+    OpSet& set = open[depth[at]];
+    set.push_back(op);
+    if (set.size() > 1 && !model.WhyNot(set).empty()) set = {op};
+    group_of_op[at] = set[0];
+  }
+  return group_of_op;
+}
+
+void SolveBlocks(const BranchGraph& graph, const std::vector<bool>& fusible,
+                 const GroupModel& model, int64_t work_budget, std::vector<int32_t>& group_of_op) {
+  const FusibleModel allowed(model, fusible);
+  for (const std::vector<int32_t>& block : FindBlocks(graph)) {
+    if (block.size() < 3) continue;
+    const ExactGroups exact =
+        FindExactGroups(PartOf(graph, block), PartModel(allowed, block), work_budget);
+    if (!exact.proven) continue;
+    for (const OpSet& set : exact.sets) {
+      for (const int32_t op : set) {
+        const auto in_whole = static_cast<size_t>(block[static_cast<size_t>(op)]);
+        group_of_op[in_whole] = block[static_cast<size_t>(set[0])];
+      }
+    }
+  }
+}
 
 int64_t ImproveGroups(const BranchGraph& graph, const std::vector<bool>& fusible,
                       const GroupModel& model, int64_t work_budget,

@@ -247,12 +247,80 @@ TEST_CASE("fusion is within a few percent of the optimum where everything may be
     const BranchGraph graph = RandomBranches(random, 4 + random() % 8);
     const LimitedUnit unit(random, graph.size());
     const std::vector<bool> fusible(graph.size(), true);
-    const double time = TimeOfAll(unit, AllGroups(graph, FuseBranches(graph, fusible, unit)));
+    FuseOptions options;
+    options.exact_work = 0;
+    const FusedBranches fused = FuseBranches(graph, fusible, unit, options);
+    const double time = TimeOfAll(unit, AllGroups(graph, fused));
     const double least = FindExactGroups(graph, unit, 1'000'000).seconds;
     CHECK(time >= least - 1e-9);
     sum += time / least;
   }
   CHECK(sum / rounds < 1.03);
+}
+
+TEST_CASE("blocks end exactly where all later ops need all earlier ones") {
+  std::mt19937_64 random(9);
+  size_t cuts = 0;
+  for (int round = 0; round < 2'000; ++round) {
+    const BranchGraph graph = RandomBranches(random, 1 + random() % 12);
+    const auto ops = static_cast<int32_t>(graph.size());
+    const PathTable paths(graph);
+    std::set<int32_t> ends;
+    int32_t op = 0;
+    for (const std::vector<int32_t>& block : FindBlocks(graph)) {
+      for (const int32_t member : block) REQUIRE(member == op++);
+      ends.insert(op);
+    }
+    for (int32_t end = 1; end <= ops; ++end) {
+      bool is_cut = true;
+      for (int32_t a = 0; a < end; ++a) {
+        for (int32_t b = end; b < ops; ++b) is_cut &= paths.HasPath(a, b);
+      }
+      REQUIRE(ends.contains(end) == is_cut);
+      cuts += is_cut && end < ops ? 1 : 0;
+    }
+  }
+  CHECK(cuts > 1'000);
+}
+
+TEST_CASE("groups by depth are of independent fusible ops that the unit can hold") {
+  std::mt19937_64 random(10);
+  for (int round = 0; round < 1'000; ++round) {
+    const BranchGraph graph = RandomBranches(random, 2 + random() % 20);
+    const std::vector<bool> fusible = RandomFusible(random, graph.size());
+    const LimitedUnit unit(random, graph.size());
+    for (const bool from_start : {true, false}) {
+      const std::vector<int32_t> group = GroupsByDepth(graph, fusible, unit, from_start);
+      REQUIRE(IsAcyclicContracted(graph, group));
+      std::map<int32_t, OpSet> sets;
+      for (size_t op = 0; op < graph.size(); ++op) {
+        sets[group[op]].push_back(static_cast<int32_t>(op));
+      }
+      for (const auto& [number, ops] : sets) {
+        if (ops.size() < 2) continue;
+        REQUIRE(unit.WhyNot(ops).empty());
+        for (const int32_t op : ops) REQUIRE(fusible[static_cast<size_t>(op)]);
+      }
+    }
+  }
+}
+
+TEST_CASE("solving blocks exactly keeps ops alone that are not to be fused") {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 300; ++round) {
+    const BranchGraph graph = RandomBranches(random, 2 + random() % 8);
+    const std::vector<bool> fusible = RandomFusible(random, graph.size());
+    const LimitedUnit unit(random, graph.size());
+    std::vector<int32_t> group(graph.size());
+    for (size_t op = 0; op < graph.size(); ++op) group[op] = static_cast<int32_t>(op);
+    const double before = TimeOfGroups(unit, group);
+    SolveBlocks(graph, fusible, unit, 100'000, group);
+    REQUIRE(IsAcyclicContracted(graph, group));
+    REQUIRE(TimeOfGroups(unit, group) <= before + 1e-9);
+    for (size_t op = 0; op < graph.size(); ++op) {
+      if (!fusible[op]) REQUIRE(std::count(group.begin(), group.end(), group[op]) == 1);
+    }
+  }
 }
 
 TEST_CASE("the same graph gives the same groups") {
