@@ -141,6 +141,7 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   TENON_ASSIGN_OR_RETURN(options.parallel.mode, ParseParallelMode(request.parallel.mode));
   options.parallel.threads = request.parallel.threads;
   options.parallel.rows_per_call = request.parallel.rows_per_call;
+  options.parallel.keep_table = request.mapping.table_in_pipelines;
   options.parallel.channel_depth = request.parallel.channel_depth;
   return {};
 }

@@ -1,7 +1,7 @@
 #include "converter/driver/pipeline.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/memory_needs.hpp"
@@ -13,6 +13,7 @@
 #include "converter/layout/limit_arenas.hpp"
 #include "converter/map/kernel_choice.hpp"
 #include "runtime/format/plan_check.hpp"
+#include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -195,20 +196,42 @@ Status MakePrograms(const Graph& graph, const ConvertOptions& options, CompileOp
   }
 }
 
-/// Returns the ops that run elsewhere than on the accelerator, each with the last reason against
-/// it.
-std::vector<RefusedOp> NotAccelerated(const std::vector<MappedOp>& mapping, const Unit& unit,
-                                      const std::set<std::string>& executed) {
-  std::vector<RefusedOp> refused;
-  for (const MappedOp& op : mapping) {
-    if (op.backend == unit.backend || !executed.contains(op.op)) continue;
-    RefusedOp entry{op.op, unit.backend, "it was not asked"};
-    for (const Candidate& candidate : op.candidates) {
-      if (candidate.backend == unit.backend) entry.reason = candidate.reason;
+bool WorksOnFloat(const Graph& graph, const Op& op) {
+  return !op.inputs.empty() && op.inputs[0] != kNone &&
+         graph.tensor(op.inputs[0]).dtype == DType::kF32;
+}
+
+/// Returns the executed ops that run elsewhere than on the accelerator, each with the last reason
+/// against it. `only_unit`: what the whole model had to run on for lack of memory, or empty.
+std::vector<OpBesideAccelerator> OpsBeside(const Compiled& compiled, const Unit& accelerator,
+                                           const std::string& only_unit) {
+  std::map<std::string, const MappedOp*> mapped;
+  for (const MappedOp& op : compiled.mapping) mapped[op.op] = &op;
+  std::vector<OpBesideAccelerator> ops;
+  for (const OpId id : compiled.arena.steps) {
+    const Op& op = compiled.graph.op(id);
+    if (op.backend == accelerator.backend) continue;
+    const std::string kind = GetOpRow(op.kind).name;
+    OpBesideAccelerator entry{op.name, kind, op.backend, ""};
+    const auto found = mapped.find(op.name);
+    if (!only_unit.empty()) {
+      entry.reason = fmt::format("the model fits the board's memory on '{}' alone", only_unit);
+    } else if (found == mapped.end()) {
+      entry.reason =
+          fmt::format("it moves a tensor for its neighbours, and '{}' has no kernel for {}",
+                      accelerator.backend, kind);
+    } else {
+      for (const Candidate& candidate : found->second->candidates) {
+        if (candidate.backend == accelerator.backend) entry.reason = candidate.reason;
+      }
+      if (entry.reason.empty()) entry.reason = "another unit was chosen for it";
+      if (WorksOnFloat(compiled.graph, op)) {
+        entry.reason += "; it works on f32, the accelerator on i8 and u8";
+      }
     }
-    refused.push_back(std::move(entry));
+    ops.push_back(std::move(entry));
   }
-  return refused;
+  return ops;
 }
 
 }  // namespace
@@ -259,10 +282,13 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   conversion.parallel = parallel.report;
   conversion.graph_text = PrintGraph(compiled.graph);
   conversion.ops_executed = compiled.arena.steps.size();
-  std::set<std::string> executed;
   for (const OpId id : compiled.arena.steps) {
-    ++conversion.ops_by_backend[compiled.graph.op(id).backend];
-    executed.insert(compiled.graph.op(id).name);
+    const Op& op = compiled.graph.op(id);
+    ++conversion.ops_by_backend[op.backend];
+    ++conversion.kinds_by_backend[op.backend][GetOpRow(op.kind).name];
+  }
+  if (const Unit* unit = AcceleratorUnit(options.board)) {
+    conversion.not_accelerated = OpsBeside(compiled, *unit, fitted.only_unit);
   }
   conversion.passes.insert(conversion.passes.end(), compiled.passes.begin(), compiled.passes.end());
   compiled.memory.packed_bytes = PackedBytes(compiled.graph);
@@ -272,9 +298,6 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   conversion.lean_kernels = fitted.lean;
   conversion.only_unit = std::move(fitted.only_unit);
   conversion.codes = std::move(made.codes);
-  if (const Unit* unit = AcceleratorUnit(options.board)) {
-    conversion.not_accelerated = NotAccelerated(conversion.mapping, *unit, executed);
-  }
 
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));

@@ -47,6 +47,14 @@ struct ConvertOptions {
   std::function<void(const std::string& phase, int index, int count)> progress;
 };
 
+/// An op that runs elsewhere than on the board's accelerator.
+struct OpBesideAccelerator {
+  std::string op;
+  std::string kind;
+  std::string backend;  ///< that runs it
+  std::string reason;   ///< why the accelerator does not
+};
+
 struct Conversion : CompileReport {
   std::vector<uint8_t> plan;
   std::string graph_text;  ///< the final graph, for -v
@@ -57,12 +65,14 @@ struct Conversion : CompileReport {
   bool lean_kernels = false;  ///< see Fitted::lean
   std::string only_unit;      ///< see Fitted::only_unit
   ParallelReport parallel;
-  std::vector<SegmentCodeReport> codes;    ///< of segments on an accelerator
-  std::vector<RefusedOp> not_accelerated;  ///< ops that run elsewhere than on it, and why
+  std::vector<SegmentCodeReport> codes;  ///< of segments on an accelerator
+  std::vector<OpBesideAccelerator> not_accelerated;
   std::optional<QuantizationReport> quantization;
   size_t ops_imported = 0;
   size_t ops_executed = 0;                       ///< without views, which are not executed
   std::map<std::string, size_t> ops_by_backend;  ///< counts the executed ops
+  /// The same by backend and kind.
+  std::map<std::string, std::map<std::string, size_t>> kinds_by_backend;
 };
 
 /// Errors: kInput (the model is refused), kDoesNotFit (the arena or the constants exceed the

@@ -226,8 +226,9 @@ Json AcceleratorJson(const Conversion& conversion) {
                                 {"array_use", code.use},
                                 {"layers", std::move(layers)}});
   }
-  for (const RefusedOp& op : conversion.not_accelerated) {
-    json["not"].push_back({{"op", op.op}, {"reason", op.reason}});
+  for (const OpBesideAccelerator& op : conversion.not_accelerated) {
+    json["not"].push_back(
+        {{"op", op.op}, {"kind", op.kind}, {"backend", op.backend}, {"reason", op.reason}});
   }
   return json;
 }

@@ -28,13 +28,15 @@ Json CandidateJson(const ParallelCandidate& candidate) {
 }
 
 Json PipelineJson(const PipelineReport& pipeline) {
-  Json json = {{"period_ms", Milliseconds(pipeline.period)},
-               {"bound_ms", Milliseconds(pipeline.bound)},
-               {"latency_ms", Milliseconds(pipeline.latency)},
-               {"arena_bytes", pipeline.memory_bytes},
-               {"cut_exact", pipeline.exact},
-               {"stages", Json::array()},
-               {"channels", Json::array()}};
+  Json json = {
+      {"period_ms", Milliseconds(pipeline.period)},
+      {"bound_ms", Milliseconds(pipeline.bound)},
+      {"latency_ms", Milliseconds(pipeline.latency)},
+      {"arena_bytes", pipeline.memory_bytes},
+      {"cut_exact", pipeline.exact},
+      {"best_alone", {{"unit", pipeline.best_alone}, {"ms", Milliseconds(pipeline.alone)}}},
+      {"stages", Json::array()},
+      {"channels", Json::array()}};
   for (const PipelineReport::Stage& stage : pipeline.stages) {
     json["stages"].push_back({{"unit", stage.unit},
                               {"ops", stage.ops},

@@ -40,24 +40,44 @@ void AddMapping(const Conversion& conversion, std::string& text) {
   text += line + "\n";
 }
 
-/// Adds what runs on an accelerator as code, and what does not and why: nothing leaves it silently.
+/// Adds which kinds of ops run where.
+void AddKinds(const Conversion& conversion, std::string& text) {
+  for (const auto& [backend, kinds] : conversion.kinds_by_backend) {
+    std::string list;
+    for (const auto& [kind, count] : kinds) {
+      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, kind);
+    }
+    text += fmt::format("on {}: {}\n", backend, list);
+  }
+}
+
+/// Adds what does not run on the accelerator, and why: nothing leaves it silently.
+void AddBesideAccelerator(const Conversion& conversion, std::string& text) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> names_by_reason;
+  for (const OpBesideAccelerator& op : conversion.not_accelerated) {
+    names_by_reason[{op.reason, op.kind}].push_back(op.op);
+  }
+  constexpr size_t kMostNames = 3;
+  for (const auto& [key, names] : names_by_reason) {
+    std::string list;
+    for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+      list += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+    }
+    if (names.size() > kMostNames) list += fmt::format(" and {} more", names.size() - kMostNames);
+    text += fmt::format("not on fpga: {} {}: {}: {}\n", names.size(), key.second, list, key.first);
+  }
+}
+
+/// Adds what runs on an accelerator as code.
 void AddAccelerator(const Conversion& conversion, std::string& text) {
+  if (conversion.codes.empty() && conversion.not_accelerated.empty()) return;
+  AddKinds(conversion, text);
   for (const SegmentCodeReport& code : conversion.codes) {
     text += fmt::format(
         "accelerator: {}: {} ops in one start, {} cycles (predicted), array used {:.1f}%\n",
         code.program, code.ops, code.cycles, 100 * code.use);
   }
-  std::map<std::string, std::vector<RefusedOp>> ops_by_reason;
-  for (const RefusedOp& op : conversion.not_accelerated) ops_by_reason[op.reason].push_back(op);
-  constexpr size_t kMostNames = 3;
-  for (const auto& [reason, ops] : ops_by_reason) {
-    std::string names;
-    for (size_t i = 0; i < std::min(ops.size(), kMostNames); ++i) {
-      names += fmt::format("{}'{}'", i == 0 ? "" : ", ", ops[i].op);
-    }
-    if (ops.size() > kMostNames) names += fmt::format(" and {} more", ops.size() - kMostNames);
-    text += fmt::format("not on {}: {}: {}\n", ops.front().backend, names, reason);
-  }
+  AddBesideAccelerator(conversion, text);
 }
 
 /// Compares the table's mapping with the one that a search found.
@@ -81,6 +101,10 @@ void AddPipeline(const PipelineReport& pipeline, std::string& text) {
   }
   text += fmt::format("{}; a result every {:.3f} ms (predicted), arenas {} bytes\n", line,
                       Milliseconds(pipeline.period), pipeline.memory_bytes);
+  if (pipeline.best_alone.empty() || pipeline.period == 0) return;
+  text += fmt::format("pipeline: {:.2f} times the results of the best single unit, {}: {:.3f} ms\n",
+                      static_cast<double>(pipeline.alone) / static_cast<double>(pipeline.period),
+                      pipeline.best_alone, Milliseconds(pipeline.alone));
 }
 
 /// Adds where the plan stores the weights of f32 ops in fewer bits.

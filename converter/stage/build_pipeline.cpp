@@ -33,18 +33,41 @@ class UnitTimes {
     for (const OpId id : graph_.OpOrder()) {
       const Op& op = graph_.op(id);
       const bool bound =
-          !options_.choose_units || FindPin(options_.kernels.pins, op.name) != nullptr;
+          options_.parallel.keep_table || FindPin(options_.kernels.pins, op.name) != nullptr;
       marks_.push_back(MarkOp(graph_, op, choice_));
-      for (Mark& mark : marks_.back()) {
-        const bool may = bound ? mark.backend == mapped.op(id).backend : mark.IsListed();
-        if (!may) mark.kernel = nullptr;
-      }
+      bound_.push_back(bound ? mapped.op(id).backend : "");
     }
     return {};
   }
 
-  /// Returns the time of the op at `index` in the order.
+  /// Returns the time of the op at `index` in the order; kCannotRun where it must not run.
   [[nodiscard]] Picoseconds At(size_t index, const Op& op, const Unit& unit) const {
+    const std::string& bound = bound_[index];
+    for (const Mark& mark : marks_[index]) {
+      const bool may = bound.empty() ? mark.IsListed() : mark.backend == bound;
+      if (mark.backend == unit.backend && !may) return kCannotRun;
+    }
+    return Anywhere(index, op, unit);
+  }
+
+  /// Returns what the unit would take for the whole model; kCannotRun if it cannot run some op.
+  [[nodiscard]] Picoseconds Alone(const std::vector<OpId>& order, const Unit& unit) const {
+    Picoseconds total = TimeAtRate(unit.start_overhead_us(), 1e6);
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto listed = [&](const Mark& mark) {
+        return mark.backend == unit.backend && mark.IsListed();
+      };
+      const Picoseconds time = Anywhere(i, graph_.op(order[i]), unit);
+      if (time == kCannotRun || std::none_of(marks_[i].begin(), marks_[i].end(), listed)) {
+        return kCannotRun;
+      }
+      total += time;
+    }
+    return total;
+  }
+
+ private:
+  [[nodiscard]] Picoseconds Anywhere(size_t index, const Op& op, const Unit& unit) const {
     for (const Mark& mark : marks_[index]) {
       if (mark.backend != unit.backend || !mark.CanRun()) continue;
       Op mapped = op;
@@ -57,12 +80,12 @@ class UnitTimes {
     return kCannotRun;
   }
 
- private:
   const Graph& graph_;
   const Board& board_;
   const PipelineOptions& options_;
   const KernelChoiceOptions& choice_;
-  std::vector<std::vector<Mark>> marks_;  ///< by op in the order; kernel null: not available
+  std::vector<std::vector<Mark>> marks_;  ///< by op in the order
+  std::vector<std::string> bound_;        ///< by op in the order: its backend; empty: any listed
 };
 
 std::string UnitName(const Board& board, int32_t unit) {
@@ -237,6 +260,9 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
   StageProblem problem = MakeStageProblem(graph, nullptr, order, units, time);
   problem.least_stages = std::min(options.least_stages, static_cast<int32_t>(problem.ops()));
   problem.most_stages = options.parallel.most_stages;
+  if (units.costs.size() < 2 && options.least_stages > 1) {
+    return UsageError("one thread of one unit makes no pipeline: --threads gives it more");
+  }
   std::optional<StageCut> cut = CutStages(problem, options.cut);
   if (!cut.has_value()) {
     return UsageError("no pipeline: the mapping changes backends more often than {} stages can",
@@ -253,6 +279,14 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
       PipelineProgram program,
       Builder(graph, options, units).Run(std::move(stage_of_op), cut->unit_of_stage));
   program.report.exact = cut->exact;
+  for (const int32_t board_unit : units.board_unit) {
+    const Unit& unit = options.board().units[static_cast<size_t>(board_unit)];
+    const Picoseconds alone = times.Alone(order, unit);
+    PipelineReport& report = program.report;
+    if (alone == kCannotRun || (!report.best_alone.empty() && alone >= report.alone)) continue;
+    report.best_alone = unit.name;
+    report.alone = alone;
+  }
   return program;
 }
 

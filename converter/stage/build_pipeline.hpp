@@ -17,9 +17,6 @@ namespace tenon::converter {
 struct PipelineOptions : ProgramOptions {
   ParallelOptions parallel;
   int32_t least_stages = 1;
-  /// True: the cut chooses the unit of every op that is not pinned, among the backends that the
-  /// board's table lists for it. False: the table's choice is kept.
-  bool choose_units = true;
   CutOptions cut = {};
   BoundaryOptions improve = {};
 };
@@ -39,9 +36,13 @@ struct PipelineReport {
   };
   std::vector<Stage> stages;
   std::vector<Channel> channels;
-  Picoseconds period = 0;    ///< simulated, with the depths chosen
-  Picoseconds bound = 0;     ///< largest sum of the times of one unit's stages
-  Picoseconds latency = 0;   ///< of one input alone
+  Picoseconds period = 0;   ///< simulated, with the depths chosen
+  Picoseconds bound = 0;    ///< largest sum of the times of one unit's stages
+  Picoseconds latency = 0;  ///< of one input alone
+  /// The unit that would run every op of the model soonest by itself, one thread of a CPU; empty:
+  /// no unit runs them all.
+  std::string best_alone;
+  Picoseconds alone = 0;     ///< what it would take for one input
   int64_t memory_bytes = 0;  ///< all arenas, every slot counted
   bool exact = false;        ///< no cut of the ops' order has a shorter period, by the model
 };

@@ -35,6 +35,9 @@ struct ParallelOptions {
   int64_t rows_per_call = 0;  ///< of a model of one row; 0: the model's own first dimension
   int32_t channel_depth = 0;  ///< slots of a pipeline's channels; 0: chosen from the stages' times
   int32_t most_stages = 8;    ///< of a pipeline
+  /// True: a pipeline's stages keep the table's choice for every op. False: the cut chooses units
+  /// for ops without pins, among the backends that the board's table lists for them.
+  bool keep_table = false;
 };
 
 }  // namespace tenon::converter

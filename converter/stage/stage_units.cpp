@@ -3,9 +3,35 @@
 #include <algorithm>
 #include <map>
 
+#include "converter/cost/cost_model.hpp"
 #include "converter/solve/sort_and_unique.hpp"
 
 namespace tenon::converter {
+namespace {
+
+/// Returns what a stage on the unit pays for what crosses between its memory and the arena's. A
+/// device with memory of its own fetches what it reads and brings back what others read itself, a
+/// copy each way at least.
+Result<StageUnit> CrossingsOf(const Board& board, const Unit& unit) {
+  StageUnit cost;
+  const MemorySpace* own = board.SpaceOf(unit);
+  const MemorySpace* arena = board.ArenaSpace();
+  if (own == arena) return cost;
+  const Link* there = own == nullptr ? nullptr : board.FindLink(arena->name, own->name);
+  const Link* back = own == nullptr ? nullptr : board.FindLink(own->name, arena->name);
+  if (unit.backend == "cpu" || there == nullptr || back == nullptr) {
+    return UsageError(
+        "a pipeline cannot be made for '{}': '{}' runs from another memory, and has no links of "
+        "its own to '{}'",
+        board.name, unit.name, arena->name);
+  }
+  cost.start = TransferTime(board, *there, 0).fixed + TransferTime(board, *back, 0).fixed;
+  cost.read_bytes_per_second = there->bandwidth_bytes_per_second;
+  cost.write_bytes_per_second = back->bandwidth_bytes_per_second;
+  return cost;
+}
+
+}  // namespace
 
 Result<PipelineUnits> UnitsOfPipeline(const Board& board, int threads) {
   constexpr size_t kMostUnits = 16;
@@ -19,14 +45,11 @@ Result<PipelineUnits> UnitsOfPipeline(const Board& board, int threads) {
   for (size_t u = 0; u < board.units.size(); ++u) {
     const Unit& unit = board.units[u];
     if (unit.IsTransferOnly()) continue;
-    if (board.SpaceOf(unit) != board.ArenaSpace()) {
-      return UsageError("a pipeline cannot be made for '{}': '{}' runs from another memory",
-                        board.name, unit.name);
-    }
+    TENON_ASSIGN_OR_RETURN(const StageUnit own, CrossingsOf(board, unit));
     const int count = unit.kind == "cpu" ? std::clamp(threads, 1, unit.threads) : 1;
     for (int i = 0; i < count && units.costs.size() < kMostUnits; ++i) {
-      StageUnit cost;
-      cost.start = TimeAtRate(kHandOverMicroseconds + unit.start_overhead_us(), 1e6);
+      StageUnit cost = own;
+      cost.start += TimeAtRate(kHandOverMicroseconds + unit.start_overhead_us(), 1e6);
       cost.same_as = i > 0 ? static_cast<int32_t>(units.costs.size()) - 1 : -1;
       units.costs.push_back(cost);
       units.board_unit.push_back(static_cast<int32_t>(u));

@@ -20,8 +20,10 @@ struct PipelineUnits {
 };
 
 /// Returns as units every core of a CPU (at most `threads`, and at most the board's number) and
-/// every other unit that runs ops. Errors (kUsage): units run ops from different memories, or from
-/// one backed by slow memory, since stages communicate through one memory only.
+/// every other unit that runs ops. A device that has memory of its own and links to the arena's
+/// space pays for what crosses. Errors (kUsage): a unit runs from another memory without such
+/// links, or the arena's space is backed by slow memory: stages communicate through the arena's
+/// space only.
 [[nodiscard]] Result<PipelineUnits> UnitsOfPipeline(const Board& board, int threads);
 
 /// Returns the time of an op on a unit of PipelineUnits, or kCannotRun.

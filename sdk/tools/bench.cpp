@@ -67,7 +67,7 @@ void TraceOps(Session& session, size_t ops, const BenchOptions& options, Measure
 }
 
 Measurement Measure(const Plan& plan, const BenchOptions& options) {
-  Session session = OpenSession(plan);
+  Session session = OpenSession(plan, options.device_timeout);
   std::vector<std::vector<std::byte>> inputs;
   Measurement result;
   for (size_t i = 0; i < plan.ArenaCount(); ++i) {
@@ -102,7 +102,8 @@ Measurement Measure(const Plan& plan, const BenchOptions& options) {
 Measurement MeasureMode(const Plan& plan, const BenchOptions& options) {
   if (options.mode == "sequential") return Measure(plan, options);
   Measurement result = MeasureStream(plan, options);
-  Session session = OpenSession(plan);  // not counted: it is there for the ops' times alone
+  Session session = OpenSession(
+      plan, options.device_timeout);  // not counted: it is there for the ops' times alone
   TraceOps(session, plan.OpCount(), options, result);
   return result;
 }
@@ -274,6 +275,7 @@ void AddBench(CLI::App& app) {
                    "replicas, else 1")
       ->capture_default_str()
       ->check(AtLeast(0));
+  AddDeviceTimeout(*command, options->device_timeout);
   command->add_option("--json", options->json, "Write the figures there");
   command->add_flag("--per-op", options->per_op, "Print the time of each op");
   command->add_flag("--portable", options->portable, "Use the portable kernels only");

@@ -16,8 +16,9 @@ struct BenchOptions {
   std::string mode = "sequential";
   int iterations = 100;
   int warmup = 10;
-  int threads = 0;   ///< in all; 0: one per processor
-  int replicas = 0;  ///< 0: as many as threads in mode replicas, else 1
+  int threads = 0;         ///< in all; 0: one per processor
+  int replicas = 0;        ///< 0: as many as threads in mode replicas, else 1
+  int device_timeout = 0;  ///< seconds; 0: the runtime's own limit
   std::string json;
   bool per_op = false;
   bool portable = false;

@@ -32,6 +32,8 @@ Stream OpenStream(const Plan& plan, const BenchOptions& options) {
   stream_options.queue_depth =
       3 * stream_options.replicas;  // one that is held up holds up no other
   stream_options.results = 1;       // as many as may be in flight: each then has outputs of its own
+  stream_options.device_timeout_ns =
+      static_cast<uint64_t>(options.device_timeout) * kNanosecondsPerSecond;
   stream_options.notice = [](void*, const char* text) {
     std::fprintf(stderr, "tenon: %s; its ops run on the CPU\n",
                  text);  // one call: several threads may have one

@@ -56,6 +56,7 @@ int32_t ChannelDepth(const std::string& text) {
 
 void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request) {
   request.mapping.optimal = options.mapping == "optimal";
+  request.mapping.table_in_pipelines = options.mapping == "table";
   request.mapping.aggregate = options.aggregate == "on";
   request.parallel.channel_depth = ChannelDepth(options.channels);
   const auto record = [&](const char* name, const std::string& value) {
@@ -106,8 +107,9 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
   command
       .add_option("--mapping", options.mapping,
                   "Give ops to backends by the board's priority table, or so that the predicted "
-                  "time (for --objective=throughput: the time between results) is least")
-      ->check(CLI::IsMember({"table", "optimal"}))
+                  "time (for --objective=throughput: the time between results) is least; auto: by "
+                  "the table, but a pipeline's stages go to any unit that the table lists")
+      ->check(CLI::IsMember({"auto", "table", "optimal"}))
       ->capture_default_str()
       ->group(kGroup);
   command

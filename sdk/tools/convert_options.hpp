@@ -27,7 +27,7 @@ struct ConvertCommand {
   int64_t order_budget = DefaultOrderBudget();
   std::string key_nodes = "on";
   std::string objective = "latency";
-  std::string mapping = "table";
+  std::string mapping = "auto";
   std::string aggregate = "on";
   std::string channels = "auto";
   QuantizeCommand quantize;

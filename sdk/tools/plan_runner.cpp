@@ -1,7 +1,9 @@
 #include "sdk/tools/plan_runner.hpp"
 
 #include <sched.h>
+#include <time.h>
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <set>
 #include <thread>
@@ -53,14 +55,40 @@ Plan OpenPlan(const std::string& path, int threads, bool portable, const std::st
   return std::move(*plan);
 }
 
-Session OpenSession(const Plan& plan) {
+namespace {
+
+uint64_t MonotonicNanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * kNanosecondsPerSecond +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+Session OpenSession(const Plan& plan, int device_seconds) {
   Expected<Session> session = Session::Open(plan);
   if (!session) FailWith(session.error(), "session");
+  if (device_seconds > 0) {
+    const auto seconds = static_cast<uint64_t>(device_seconds);
+    tenon_session_set_timeout(session->handle(), seconds * kNanosecondsPerSecond,
+                              MonotonicNanoseconds);
+  }
   const auto print = [](void*, const char* notice) {
     std::cerr << "tenon: " << notice << "; its ops run on the CPU\n";
   };
   tenon_session_set_notice(session->handle(), print, nullptr);
   return std::move(*session);
+}
+
+void AddDeviceTimeout(CLI::App& command, int& seconds) {
+  constexpr int kMostSeconds = 86400;
+  command
+      .add_option("--device-timeout", seconds,
+                  "Seconds after which a device that has not answered is given up (simulated ones "
+                  "are slow); 0: 60 for one input, 10 for each stage of a stream")
+      ->check(CLI::Range(0, kMostSeconds))
+      ->capture_default_str();
 }
 
 std::vector<int64_t> ShapeOf(const tenon_port_info& port) {

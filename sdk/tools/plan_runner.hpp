@@ -1,19 +1,30 @@
 // Opening a plan for `run` and `bench`, with the runtime's errors as exit statuses.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "sdk/tools/npy.hpp"
 #include "tenon/tenon.hpp"
 
+namespace CLI {
+class App;
+}  // namespace CLI
+
 namespace tenon::tool {
+
+inline constexpr uint64_t kNanosecondsPerSecond = 1'000'000'000;
 
 /// Opens a plan; throws Failure. `threads` 0: one per processor available to this process.
 /// `program`: its name; empty: the first.
 [[nodiscard]] Plan OpenPlan(const std::string& path, int threads, bool portable,
                             const std::string& program = "");
-[[nodiscard]] Session OpenSession(const Plan& plan);
+/// `device_seconds`: the longest that a run may wait for devices; 0: a minute.
+[[nodiscard]] Session OpenSession(const Plan& plan, int device_seconds = 0);
+
+/// Adds the option for the seconds that a run may wait for devices.
+void AddDeviceTimeout(CLI::App& command, int& seconds);
 
 /// Throws Failure with the exit status that fits a runtime error.
 [[noreturn]] void FailWith(const Error& error, const std::string& about);

@@ -27,6 +27,7 @@ struct RunOptions {
   bool zeros = false;
   bool portable = false;
   int top = 5;
+  int device_timeout = 0;  ///< seconds; 0: the runtime's own limit
 };
 
 struct Output {
@@ -163,7 +164,7 @@ void Run(const RunOptions& options) {
   const std::vector<NpyArray> inputs = ReadInputs(plan, options.inputs, options.zeros);
   const std::vector<Expectation> expectations = ReadExpectations(plan, options.expectations);
 
-  Session session = OpenSession(plan);
+  Session session = OpenSession(plan, options.device_timeout);
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(),
               static_cast<std::byte*>(session.InputData(i)));
@@ -216,6 +217,7 @@ void AddRun(CLI::App& app) {
   command->add_option("--threads", options->threads, "Threads; 0: one per processor")
       ->check(AtLeast(0))
       ->capture_default_str();
+  AddDeviceTimeout(*command, options->device_timeout);
   command->add_flag("--portable", options->portable,
                     "Use the portable kernels only (the reference, and what firmware runs)");
   command->callback([options] { Run(*options); });

@@ -4,7 +4,7 @@ for timing and for tests of accelerators. The same name gives the same bytes.
 
   int8_nets.py NET FILE.onnx
 
-NET: resnet18, resnet50, mobilenet1, mobilenet2, squeezenet, or one convolution:
+NET: resnet18, resnet18mixed (its first and last convolution are float), resnet50, mobilenet1, mobilenet2, squeezenet, or one convolution:
      convKxK/INPUTS-OUTPUTS/HxW, for example conv3x3/64-64/56x56
 """
 import pathlib
@@ -100,6 +100,19 @@ class Network:
             y = f"{y}.relu"
         return self.bytes_of(y, name, (outputs, height, width), signed=not relu)
 
+    def float_conv(self, x, outputs, kernel, stride=1):
+        """Of real numbers, to real numbers."""
+        name = f"float{len(self.shapes)}"
+        inputs, height, width = self.shapes[x]
+        deviation = (2 / (inputs * kernel * kernel)) ** 0.5
+        values = [self.random.gauss(0, deviation) for _ in range(outputs * inputs * kernel * kernel)]
+        self.weights.append(onnx.tensor(f"{name}.w", [outputs, inputs, kernel, kernel], values))
+        pad = kernel // 2
+        self.nodes.append(onnx.node("Conv", [x, f"{name}.w"], [name], kernel_shape=[kernel, kernel],
+                                    strides=[stride, stride], pads=[pad] * 4))
+        self.shapes[name] = (outputs, *((extent + 2 * pad - kernel) // stride + 1 for extent in (height, width)))
+        return name
+
     def add(self, x, y, relu):
         name = f"add{len(self.shapes)}"
         self.nodes.append(onnx.node("Add", [self.real(x), self.real(y)], [f"{name}.sum"]))
@@ -128,15 +141,21 @@ class Network:
         self.nodes.append(onnx.node("GlobalAveragePool", [self.real(x)], [f"{name}.real_mean"]))
         return self.bytes_of(f"{name}.real_mean", name, (self.shapes[x][0], 1, 1), signed=False)
 
-    def model(self, x):
+    def model(self, x, dtype=INT8):
         """The scores are those of a 1x1 convolution, [1, classes, 1, 1]."""
-        return onnx.model(self.nodes, [onnx.value("image", [1, *self.shapes["image"]], INT8)],
-                          [onnx.value(x, [1, *self.shapes[x]], INT8)], self.weights)
+        return onnx.model(self.nodes, [onnx.value("image", [1, *self.shapes["image"]], dtype)],
+                          [onnx.value(x, [1, *self.shapes[x]], dtype)], self.weights)
 
 
-def resnet(depth):
+def resnet(depth, mixed=False):
     net = Network()
-    x = net.max_pool(net.conv(net.input(3, 224, 224), 64, 7, 2))
+    if mixed:
+        net.shapes["image"] = (3, 224, 224)
+        stem = net.float_conv("image", 64, 7, 2)
+        net.nodes.append(onnx.node("Relu", [stem], [f"{stem}.relu"]))
+        x = net.max_pool(net.bytes_of(f"{stem}.relu", f"{stem}.bytes", net.shapes[stem], signed=False))
+    else:
+        x = net.max_pool(net.conv(net.input(3, 224, 224), 64, 7, 2))
     for stage, blocks in enumerate({18: (2, 2, 2, 2), 50: (3, 4, 6, 3)}[depth]):
         width = 64 << stage
         for index in range(blocks):
@@ -148,6 +167,8 @@ def resnet(depth):
             if net.shapes[y] != net.shapes[x]:
                 short = net.conv(x, net.shapes[y][0], 1, stride, relu=False)
             x = net.add(y, short, relu=True)
+    if mixed:
+        return net.model(net.float_conv(net.real(net.mean(x)), 1000, 1), onnx.FLOAT)
     return net.model(net.conv(net.mean(x), 1000, 1, relu=False))
 
 
@@ -195,7 +216,7 @@ def single(name):
     return net.model(net.conv(net.input(inputs, height, width), outputs, kernel))
 
 
-NETS = {"resnet18": lambda: resnet(18), "resnet50": lambda: resnet(50), "mobilenet1": mobilenet1,
+NETS = {"resnet18": lambda: resnet(18), "resnet18mixed": lambda: resnet(18, mixed=True), "resnet50": lambda: resnet(50), "mobilenet1": mobilenet1,
         "mobilenet2": mobilenet2, "squeezenet": squeezenet}
 
 if __name__ == "__main__":

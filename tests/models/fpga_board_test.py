@@ -90,6 +90,21 @@ class FpgaBoardTest(unittest.TestCase):
                 for path in (self.folder / "expected").glob("*.npy"):
                     path.unlink()
 
+    def test_a_plan_for_the_kv260_runs_here_with_the_cpu_kernels_of_any_processor(self):
+        model = "field-models/mlperf_sww/strm_ww_int8.tflite"
+        plan = self.convert(model, "kv260")
+        found, inputs = self.inputs(plan, seed=1)
+        backends = {segment["backend"] for segment in found["segments"]}
+        self.assertEqual(backends, {"cpu", "fpga"})
+        expected = self.expectations(self.convert(model, "x86-64"), inputs)
+        self.tenon(0, "run", plan, *inputs, *expected, XILINX_XRT=str(BOARD))
+        # Without the board there is no such plan to run, and the error says what is missing.
+        environment = {"XILINX_XRT": "", "TENON_FPGA_XCLBIN": ""}
+        result = subprocess.run([TENON, "run", str(plan), *map(str, inputs)], capture_output=True, text=True,
+                                timeout=300, env={**os.environ, **environment})
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertIn("TENON_FPGA_XCLBIN", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -120,10 +120,11 @@ struct ConvertRequest {
 
   /// Which backend runs an op.
   struct Mapping {
-    bool optimal = false;           ///< by predicted time, instead of the board's priority table
-    std::vector<std::string> pins;  ///< "PATTERN=BACKEND,...": ops by name, whatever else holds
-    bool fallback = false;          ///< CPU kernels too for what runs on devices
-    bool aggregate = true;          ///< start a device once for neighbouring ops, not for each
+    bool optimal = false;             ///< by predicted time, instead of the board's priority table
+    bool table_in_pipelines = false;  ///< their stages too keep to the table's first choice
+    std::vector<std::string> pins;    ///< "PATTERN=BACKEND,...": ops by name, whatever else holds
+    bool fallback = false;            ///< CPU kernels too for what runs on devices
+    bool aggregate = true;            ///< start a device once for neighbouring ops, not for each
   };
   Mapping mapping;
 

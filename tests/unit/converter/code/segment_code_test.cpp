@@ -134,7 +134,47 @@ TEST_CASE("Convert: the summary says what runs on the accelerator, and what does
   CHECK(conversion->codes[0].cycles > 0);
   const std::string summary = Summary(*conversion, false);
   CHECK(summary.find("accelerator: sequential: 2 ops in one start") != std::string::npos);
-  CHECK(summary.find("not on fpga: 'y'") != std::string::npos);
+  CHECK(summary.find("on fpga: 2 quantized_conv\n") != std::string::npos);
+  const size_t on_cpu = summary.find("\non cpu: ");
+  REQUIRE(on_cpu != std::string::npos);
+  const std::string line = summary.substr(on_cpu, summary.find('\n', on_cpu + 1) - on_cpu);
+  CHECK(line.find("1 quantized_softmax") != std::string::npos);
+  CHECK(line.find("conv") == std::string::npos);
+  CHECK(summary.find("not on fpga: 1 quantized_softmax: 'y': ") != std::string::npos);
+}
+
+TEST_CASE("Convert: every op that the accelerator does not run has a reason, added ones too") {
+  auto graph = ParseGraph(R"(graph g
+input %x: f32[1,32,4,4]
+const %scale: f32[1] = [0.01]
+const %zero: i8[1] = [0]
+const %w: i8[32,32,1,1] = random(1)
+const %m: f32[1] = [0.001]
+%q = quantize(%x, %scale, %zero)
+%a = quantized_conv(%q, %w, _, %m) {to=i8}
+%r = reshape(%a) {dims=[1,512]}
+%y = quantized_softmax(%r) {axis=1, scale=0.1, output_scale=0.00390625, to=i8}
+output %y
+)");
+  if (!graph.ok()) FAIL(graph.error().message);
+  const auto conversion = ConvertGraph(std::move(*graph), test::OptionsFor("kv260"));
+  REQUIRE(conversion.ok());
+  size_t elsewhere = 0;
+  for (const auto& [backend, count] : conversion->ops_by_backend) {
+    if (backend != "fpga") elsewhere += count;
+  }
+  const auto& beside = conversion->not_accelerated;
+  CHECK(beside.size() == elsewhere);
+  CHECK(elsewhere >= 3);  // with the copy from channels last to the order of the reshape
+  for (const OpBesideAccelerator& op : beside) {
+    CAPTURE(op.op);
+    CHECK(op.backend == "cpu");
+    CHECK(op.reason.size() > 10);
+    if (op.kind == "quantize") CHECK(op.reason.find("it works on f32") != std::string::npos);
+    if (op.kind == "copy") CHECK(op.reason.find("no kernel for copy") != std::string::npos);
+  }
+  CHECK(std::any_of(beside.begin(), beside.end(),
+                    [](const OpBesideAccelerator& op) { return op.kind == "copy"; }));
 }
 
 // A slice that begins inside a group of channels is seen only when the segment is lowered.
@@ -153,7 +193,7 @@ output %y
   const auto conversion = ConvertGraph(std::move(*graph), test::OptionsFor("kv260"));
   REQUIRE(conversion.ok());
   const auto& refused = conversion->not_accelerated;
-  CHECK(std::any_of(refused.begin(), refused.end(), [](const RefusedOp& op) {
+  CHECK(std::any_of(refused.begin(), refused.end(), [](const OpBesideAccelerator& op) {
     return op.op == "y" && op.reason.find("multiple of 32") != std::string::npos;
   }));
   CHECK(conversion->ops_by_backend.at("fpga") == 1);

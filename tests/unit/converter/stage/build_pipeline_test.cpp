@@ -59,6 +59,57 @@ const %w3: f32[8,16,1,1] = random(3)
 output %y
 )";
 
+/// Gives the twin a memory of its own, behind links of these bytes per second.
+void GiveTwinMemory(Board& board, double bytes_per_second) {
+  MemorySpace card;
+  card.name = "card";
+  card.bytes = board.memory_spaces.front().bytes;
+  card.bandwidth_bytes_per_second = board.memory_spaces.front().bandwidth_bytes_per_second;
+  board.memory_spaces.push_back(card);
+  board.units.back().runs_from = "card";
+  board.links = {{"", "ram", "card", bytes_per_second, 1000},
+                 {"", "card", "ram", bytes_per_second, 1000}};
+}
+
+TEST_CASE("BuildPipeline: a device with memory of its own pays for what crosses its links") {
+  const Graph graph = Parsed(kTwoBranches);
+  const std::vector<int32_t> stages = {0, 0, 1, 1, 1};
+  const std::vector<int32_t> units = {0, 1};  // CPU, twin
+  Case shared;
+  const auto without = BuildPipelineFromCut(graph, shared.options, stages, units);
+  REQUIRE(without.ok());
+  Case with;
+  GiveTwinMemory(with.board, 1e6);
+  const auto far = BuildPipelineFromCut(graph, with.options, stages, units);
+  REQUIRE(far.ok());
+  // It fetches %a and %b and brings back %y, 8 KiB each, at 1 MB/s; each way begins 1 us later.
+  constexpr Picoseconds kPerMicrosecond = 1'000'000;
+  const Picoseconds more = far->report.stages[1].time - without->report.stages[1].time;
+  CHECK(more == (3 * 8192 + 2) * kPerMicrosecond);
+  CHECK(far->report.stages[0].time == without->report.stages[0].time);
+}
+
+TEST_CASE("BuildPipeline: a unit of another memory without links to it is refused") {
+  Case with;
+  GiveTwinMemory(with.board, 1e9);
+  with.board.links.pop_back();
+  const auto program = BuildPipeline(Parsed(kTwoBranches), with.options);
+  REQUIRE(!program.ok());
+  CHECK(program.error().message.find("'twin' runs from another memory") != std::string::npos);
+}
+
+TEST_CASE("BuildPipeline: with the table kept every op has its backend of the best priority") {
+  Case with;
+  with.options.parallel.keep_table = true;
+  with.board.priorities = {{"twin", "conv", 1}, {"cpu", "*", 2}};
+  const PipelineProgram program = Built(Parsed(kTwoBranches), with.options);
+  for (const OpId id : program.staged.graph.OpOrder()) {
+    const Op& op = program.staged.graph.op(id);
+    CHECK(op.backend == (op.kind == OpKind::kConv ? "twin" : "cpu"));
+  }
+  CHECK(program.report.best_alone == "cpu");  // the table lists no other unit for all
+}
+
 TEST_CASE("BuildPipeline: units of equal rates share the work, and the stream takes the bound") {
   Case with;
   const PipelineProgram program = Built(Parsed(kTwoBranches), with.options);
