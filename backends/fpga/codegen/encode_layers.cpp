@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "backends/fpga/codegen/blocks.hpp"
 #include "backends/fpga/codegen/weight_lines.hpp"
+#include "backends/fpga/codegen/windows.hpp"
 
 namespace tenon::fpga {
 namespace {
@@ -128,7 +130,7 @@ class Encoder {
     transfer.in_height = transfer.out_height = U(MapAt(map).height);
     transfer.in_width = transfer.out_width = U(MapAt(map).width);
     transfer.in_groups = transfer.out_groups = U(GroupsOf(MapAt(map).channels));
-    SetBlocks(transfer);
+    SetBlocks(transfer, parameters_.BlockPixels());
     return transfer;
   }
 
@@ -143,14 +145,30 @@ class Encoder {
 
   // --- layers ---------------------------------------------------------------------------------
 
-  /// Blocks have at most 1 / `share` of the pixels that there is space for.
-  void SetBlocks(isa::Descriptor& descriptor, uint32_t share = 1) const {
+  /// Blocks of at most so many pixels, or of a pair of rows where they are of rows.
+  static void SetBlocks(isa::Descriptor& descriptor, uint32_t most_pixels) {
     const uint32_t pixels = descriptor.out_height * descriptor.out_width;
-    const uint32_t most = parameters_.BlockPixels() / share;
+    const uint32_t unit = descriptor.windowed ? 2 * descriptor.out_width : 2;
+    const uint32_t most = std::max(most_pixels / unit, 1U) * unit;
     descriptor.blocks = (pixels + most - 1) / most;
     descriptor.block_pixels = (pixels + descriptor.blocks - 1) / descriptor.blocks;
-    descriptor.block_pixels += descriptor.block_pixels % 2;
+    descriptor.block_pixels = (descriptor.block_pixels + unit - 1) / unit * unit;
     descriptor.blocks = (pixels + descriptor.block_pixels - 1) / descriptor.block_pixels;
+  }
+
+  [[nodiscard]] uint32_t BlockPixelsOf(const Layer& layer,
+                                       const isa::Descriptor& descriptor) const {
+    const FeatureMap& output = MapAt(layer.output.map);
+    BlockLoad load;
+    load.pixels = output.Pixels();
+    load.groups = descriptor.out_groups;
+    load.drain_clocks = layer.residual ? 2 : 1;
+    load.array_clocks = PassesOf(descriptor) / static_cast<double>(parameters_.pixels);
+    if (descriptor.windowed) {
+      load.array_clocks =
+          static_cast<double>(WindowedClocks(layer, output, output.height, 0)) / output.Pixels();
+    }
+    return U(BlockPixelsFor(load, parameters_.BlockPixels()));
   }
 
   bool AddLayer(int n) {
@@ -171,6 +189,7 @@ class Encoder {
     if (loads) {
       loaded_[static_cast<size_t>(layer.input.map)] = true;
       if (!SetMemory(n, layer.input.map, false, descriptor.load)) return false;
+      ShortenRows(layer, descriptor);
     }
     SetScaling(layer, descriptor);
     if (is_large) {
@@ -219,12 +238,38 @@ class Encoder {
     descriptor.out_height = U(output.height);
     descriptor.out_width = U(output.width);
     descriptor.out_groups = U(GroupsOf(layer.output.channels));
-    const Window& window = layer.window;
+    descriptor.windowed = RunsByWindows(layer, output, static_cast<int>(parameters_.group),
+                                        static_cast<int>(parameters_.BlockPixels()));
+    const Window window = descriptor.windowed ? SimplestWindow(layer, output) : layer.window;
     descriptor.window = {U(window.kernel[0]),  U(window.kernel[1]),    U(window.strides[0]),
                          U(window.strides[1]), U(window.dilations[0]), U(window.dilations[1]),
                          U(window.pads[0]),    U(window.pads[1])};
     descriptor.padding = window.padding;
-    SetBlocks(descriptor);
+    SetBlocks(descriptor, parameters_.BlockPixels());
+  }
+
+  /// A layer waits for whole rows, of which four are loaded at a time. Where it takes pixel by
+  /// pixel a map may as well have shorter rows, and more of them.
+  void ShortenRows(const Layer& layer, isa::Descriptor& descriptor) const {
+    const Window& w = layer.window;
+    constexpr uint32_t kRowBytes = 1024;
+    constexpr uint32_t kMostRows = 0xFFFF;
+    if (layer.kind != LayerKind::kConv || layer.Taps() != 1 || w.strides[0] != 1 ||
+        w.strides[1] != 1 || w.pads[0] != 0 || w.pads[1] != 0 || descriptor.folded ||
+        descriptor.in_height != descriptor.out_height ||
+        descriptor.in_width != descriptor.out_width) {
+      return;
+    }
+    const uint32_t pixels = descriptor.in_height * descriptor.in_width;
+    for (uint32_t width = 1; width < descriptor.in_width; ++width) {
+      if (descriptor.in_width % width != 0 || width * descriptor.load.pitch < kRowBytes ||
+          pixels / width > kMostRows) {
+        continue;
+      }
+      descriptor.in_width = descriptor.out_width = width;
+      descriptor.in_height = descriptor.out_height = pixels / width;
+      return;
+    }
   }
 
   void SetScaling(const Layer& layer, isa::Descriptor& descriptor) {
@@ -274,6 +319,7 @@ class Encoder {
     shape.columns = layer.window.kernel[1];
     shape.folded = descriptor.folded;
     shape.diagonal = layer.kind != LayerKind::kConv;
+    shape.windowed = descriptor.windowed;
     shape.groups = shape.diagonal ? 1 : static_cast<int>(descriptor.in_groups);
     return shape;
   }
@@ -287,12 +333,10 @@ class Encoder {
       lines_.insert(lines_.end(), lines.begin(), lines.end());
     }
     const uint32_t ring = parameters_.weight_lines;
+    if (descriptor.group_lines <= ring) SetBlocks(descriptor, BlockPixelsOf(layer, descriptor));
     descriptor.reload = descriptor.group_lines > ring && descriptor.blocks > 1;
     descriptor.by_block = descriptor.load.used && !descriptor.reload && descriptor.blocks > 1 &&
                           uint64_t{descriptor.group_lines} * groups <= ring / 2;
-    // Half of them: computing begins sooner after the first rows are loaded, and ends sooner before
-    // the last are stored.
-    if (descriptor.by_block) SetBlocks(descriptor, 2);
   }
 
   /// A sum over a map that is larger than windows are: its pixels lie one after the other, and are

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <deque>
 
+#include "backends/fpga/codegen/blocks.hpp"
+#include "backends/fpga/codegen/windows.hpp"
+#include "backends/fpga/isa/descriptor.hpp"
+
 namespace tenon::fpga {
 namespace {
 
@@ -15,6 +19,7 @@ constexpr double kBetweenLayers = 8;
 constexpr double kTileBytesACycle = 64;
 constexpr double kChannelBytes = 10;  ///< of bias, factor and shift, before the weights
 constexpr int kFoldedColumns = 8;     ///< of an image's windows, in one pass
+constexpr double kSomePixels = 64;    ///< more than the smallest block
 
 double Up(double a, double b) { return static_cast<double>(static_cast<int64_t>((a + b - 1) / b)); }
 
@@ -71,9 +76,18 @@ class Predictor {
     return static_cast<double>(slice.channels) * MapAt(slice.map).Pixels();
   }
 
+  [[nodiscard]] bool IsWindowed(const Layer& layer) const {
+    return RunsByWindows(layer, MapAt(layer.output.map), target_.input_channels,
+                         target_.accumulator_pixels);
+  }
+
   /// Passes over the taps and the input channels for a tile of outputs. Depthwise layers and pools
   /// have one a tap, whose tile is diagonal.
   [[nodiscard]] int PassesOf(const Layer& layer) const {
+    if (IsWindowed(layer)) {
+      return static_cast<int>(Up(layer.window.kernel[0], isa::kWindowTaps) *
+                              Up(layer.window.kernel[1], isa::kWindowTaps));
+    }
     if (layer.kind != LayerKind::kConv) return layer.Taps();
     if (MapAt(layer.input.map).folded) {
       return layer.window.kernel[0] * static_cast<int>(Up(layer.window.kernel[1], kFoldedColumns));
@@ -109,12 +123,9 @@ class Predictor {
     work.feed.assign(static_cast<size_t>(PassesOf(layer)), tile);
     const double all = tile * static_cast<double>(work.feed.size());
     const auto ring = static_cast<double>(target_.weight_bytes);
-    work.by_block = work.in > 0 && pixels > target_.accumulator_pixels &&
+    work.by_block = work.in > 0 && pixels > kSomePixels &&
                     (all + kChannelBytes * target_.output_channels) * work.groups < ring / 2;
-    const int most = target_.accumulator_pixels / (work.by_block ? 2 : 1);
-    work.blocks = static_cast<int>(Up(pixels, most));
-    work.block = Up(pixels, work.blocks);
-    work.pass = std::max(Up(work.block, target_.pixels), Up(tile, kTileBytesACycle));
+    SetBlocks(layer, work);
     work.reload = all > ring && work.blocks > 1;
     work.cycles = work.groups * work.blocks * static_cast<double>(work.feed.size()) * work.pass;
     work.feed[0] += kChannelBytes * target_.output_channels;
@@ -127,6 +138,44 @@ class Predictor {
         if (block == 0 || work.reload) work.transfers.push_back({piece, piece, -1});
       }
     });
+  }
+
+  [[nodiscard]] int64_t BlockPixelsOf(const Layer& layer, const Work& work) const {
+    const FeatureMap& output = MapAt(layer.output.map);
+    BlockLoad load;
+    load.pixels = output.Pixels();
+    load.groups = work.groups;
+    load.drain_clocks = layer.residual ? 2 : 1;
+    load.array_clocks = static_cast<double>(work.feed.size()) / target_.pixels;
+    if (IsWindowed(layer)) {
+      load.array_clocks =
+          static_cast<double>(WindowedClocks(layer, output, output.height, 0)) / output.Pixels();
+    }
+    return BlockPixelsFor(load, target_.accumulator_pixels);
+  }
+
+  void SetBlocks(const Layer& layer, Work& work) const {
+    const FeatureMap& output = MapAt(layer.output.map);
+    const double tile = Up(target_.input_channels * target_.output_channels, kTileBytesACycle);
+    const bool stays = tile * kTileBytesACycle * static_cast<double>(work.feed.size()) <
+                       static_cast<double>(target_.weight_bytes);
+    int64_t most = stays ? BlockPixelsOf(layer, work) : target_.accumulator_pixels;
+    if (!IsWindowed(layer)) {
+      work.blocks = static_cast<int>(Up(output.Pixels(), static_cast<double>(most)));
+      work.block = Up(output.Pixels(), work.blocks);
+      work.pass = std::max(Up(work.block, target_.pixels), tile);
+      return;
+    }
+    most = PairsOfRows(output, most);
+    work.blocks = static_cast<int>(Up(output.Pixels(), static_cast<double>(most)));
+    work.block = static_cast<double>(std::min<int64_t>(
+        PairsOfRows(output, static_cast<int64_t>(Up(output.Pixels(), work.blocks)) + output.width),
+        most));
+    work.blocks = static_cast<int>(Up(output.Pixels(), work.block));
+    work.block = Up(output.Pixels(), work.blocks);
+    const auto clocks = static_cast<double>(WindowedClocks(
+        layer, output, static_cast<int>(Up(work.block, output.width)), static_cast<int>(tile)));
+    work.pass = clocks / static_cast<double>(work.feed.size());
   }
 
   template <typename Visit>

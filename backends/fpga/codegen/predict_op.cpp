@@ -27,17 +27,24 @@ Layer GeometryOf(OpKind kind, const OpCall& call) {
   Layer layer;
   const TensorView& x = call.Input(0);
   int* kernel = layer.window.kernel;
+  int* strides = layer.window.strides;
   switch (kind) {
     case OpKind::kQuantizedConv:
       layer.kind = IsDepthwise(call) ? LayerKind::kDepthwise : LayerKind::kConv;
-      for (int i = 0; i < 2; ++i) kernel[i] = call.Input(ConvInput::kWeights).dims[2 + i];
+      for (int i = 0; i < 2; ++i) {
+        kernel[i] = call.Input(ConvInput::kWeights).dims[2 + i];
+        strides[i] = call.AttributesAs<QuantizedConvAttributes>().conv.strides[i];
+      }
       break;
     case OpKind::kQuantizedMatMul:
       break;
     case OpKind::kMaxPool:
     case OpKind::kQuantizedAveragePool:
       layer.kind = kind == OpKind::kMaxPool ? LayerKind::kMaxPool : LayerKind::kSum;
-      for (int i = 0; i < 2; ++i) kernel[i] = call.AttributesAs<PoolAttributes>().kernel[i];
+      for (int i = 0; i < 2; ++i) {
+        kernel[i] = call.AttributesAs<PoolAttributes>().kernel[i];
+        strides[i] = call.AttributesAs<PoolAttributes>().strides[i];
+      }
       break;
     case OpKind::kQuantizedReduce:
       layer.kind = LayerKind::kSum;

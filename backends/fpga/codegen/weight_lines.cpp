@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/fpga/isa/descriptor.hpp"
+
 namespace tenon::fpga {
 namespace {
 
@@ -39,18 +41,26 @@ class LineWriter {
         first_(group * size_) {}
 
   std::vector<WeightLine> Run() {
+    if (shape_.windowed) {
+      AddWindows();
+    } else {
+      AddTiles();
+    }
     AddFactors();
+    return std::move(lines_);
+  }
+
+ private:
+  [[nodiscard]] int Outputs() const { return layer_.output.channels; }
+
+  void AddTiles() {
     const int step = shape_.folded ? kFoldedColumns : 1;
     for (int row = 0; row < shape_.rows; ++row) {
       for (int column = 0; column < shape_.columns; column += step) {
         for (int group = 0; group < shape_.groups; ++group) AddTile(row, column, group);
       }
     }
-    return std::move(lines_);
   }
-
- private:
-  [[nodiscard]] int Outputs() const { return layer_.output.channels; }
 
   void AddFactors() {
     const size_t begin = lines_.size();
@@ -75,6 +85,27 @@ class LineWriter {
       for (int lane = 0; lane < size_; ++lane) {
         tile[output * size_ + lane] =
             static_cast<uint8_t>(WeightOf(output, lane, row, column, group));
+      }
+    }
+  }
+
+  /// Tiles in which each output's own taps stand where others have inputs.
+  void AddWindows() {
+    constexpr int kTaps = isa::kWindowTaps;
+    for (int row = 0; row < shape_.rows; row += kTaps) {
+      for (int column = 0; column < shape_.columns; column += kTaps) {
+        const size_t begin = lines_.size();
+        lines_.resize(begin + static_cast<size_t>(size_) * static_cast<size_t>(size_) / 64);
+        uint8_t* tile = lines_[begin].data();
+        for (int output = 0; output < size_ && first_ + output < Outputs(); ++output) {
+          for (int tap = 0; tap < kTaps * kTaps; ++tap) {
+            const int r = row + tap / kTaps;
+            const int c = column + tap % kTaps;
+            if (r >= shape_.rows || c >= shape_.columns) continue;
+            tile[output * size_ + tap] = static_cast<uint8_t>(
+                layer_.kind == LayerKind::kSum ? 1 : WeightAt(first_ + output, r, c, 0, 1));
+          }
+        }
       }
     }
   }

@@ -20,9 +20,10 @@ struct PassShape {
   int groups = 1;         ///< of input channels that each group of outputs sums over
   bool folded = false;    ///< the columns of a row lie side by side
   bool diagonal = false;  ///< each output channel has its own input channel
+  bool windowed = false;  ///< and a tile has the taps of 3 rows and 3 columns
 };
 
-/// The lines of one group of outputs: biases, factors and shifts, then its tiles. Of a pool the
+/// The lines of one group of outputs: its tiles, then biases, factors and shifts. Of a pool the
 /// weights are those with which the array compares.
 [[nodiscard]] std::vector<WeightLine> LinesOf(const Layer& layer, const PassShape& shape, int group,
                                               const isa::Parameters& parameters);

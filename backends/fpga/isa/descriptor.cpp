@@ -20,7 +20,7 @@ uint32_t Flags(const Descriptor& d) {
   return static_cast<uint32_t>(d.op) | bit(d.last, 4) | bit(d.folded, 5) | bit(d.by_block, 6) |
          bit(d.reload, 7) | bit(d.has_table, 8) | bit(d.has_residual, 9) | bit(d.load.used, 10) |
          bit(d.load.flip, 11) | bit(d.store.used, 12) | bit(d.store.flip, 13) |
-         static_cast<uint32_t>(d.rounding) << 16 |
+         bit(d.windowed, 14) | static_cast<uint32_t>(d.rounding) << 16 |
          static_cast<uint32_t>(d.residual_rounding) << 20 | kFormatVersion << 24;
 }
 
@@ -37,6 +37,7 @@ void TakeFlags(uint32_t word, Descriptor& d) {
   d.load.flip = bit(11);
   d.store.used = bit(12);
   d.store.flip = bit(13);
+  d.windowed = bit(14);
   d.rounding = static_cast<RoundingMode>(word >> 16 & 7);
   d.residual_rounding = static_cast<RoundingMode>(word >> 20 & 7);
 }
@@ -77,6 +78,16 @@ Status CheckWindow(const Window& w, bool folded) {
   return {};
 }
 
+Status CheckWindowed(const Descriptor& d) {
+  const Window& w = d.window;
+  TENON_ENSURE(d.op == LayerOp::kDepthwise && w.stride_height == w.stride_width &&
+                   w.stride_width <= 2 && w.dilation_height == 1 && w.dilation_width == 1,
+               kCorruptPlan, "a descriptor has windows of a layer whose taps do not lie together");
+  TENON_ENSURE(d.blocks == 1 || d.block_pixels % (2 * d.out_width) == 0, kCorruptPlan,
+               "a descriptor's blocks are not pairs of rows, which its windows want");
+  return {};
+}
+
 Status CheckSizes(const Descriptor& d) {
   TENON_ENSURE(d.in_height > 0 && d.in_width > 0 && d.in_groups > 0 && d.out_height > 0 &&
                    d.out_width > 0 && d.out_groups > 0,
@@ -113,6 +124,10 @@ Status CheckModes(const Descriptor& d) {
 }  // namespace
 
 uint32_t PassesOf(const Descriptor& d) {
+  if (d.windowed) {
+    return (d.window.kernel_height + kWindowTaps - 1) / kWindowTaps *
+           ((d.window.kernel_width + kWindowTaps - 1) / kWindowTaps);
+  }
   const uint32_t columns = d.folded ? (d.window.kernel_width + kFoldedPixels - 1) / kFoldedPixels
                                     : d.window.kernel_width;
   return d.window.kernel_height * columns * (d.op == LayerOp::kConv ? d.in_groups : 1);
@@ -198,6 +213,7 @@ Status Decode(const uint32_t (&words)[kDescriptorWords], Descriptor& d) {
   TENON_RETURN_IF_ERROR(CheckModes(d));
   TENON_RETURN_IF_ERROR(CheckSizes(d));
   if (d.op != LayerOp::kTransfer) TENON_RETURN_IF_ERROR(CheckWindow(d.window, d.folded));
+  if (d.windowed) TENON_RETURN_IF_ERROR(CheckWindowed(d));
   uint32_t again[kDescriptorWords];
   Encode(d, again);
   for (uint32_t i = 0; i < kDescriptorWords; ++i) {

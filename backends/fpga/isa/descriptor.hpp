@@ -69,6 +69,7 @@ struct Descriptor {
   bool folded = false;     ///< the input is an image: the taps of a kernel row share the channels
   bool by_block = false;   ///< all groups of outputs of a block of pixels before the next block
   bool reload = false;     ///< each block fetches its weights again
+  bool windowed = false;   ///< kDepthwise: a pass takes the taps of 3 rows and 3 columns
   bool has_table = false;  ///< bytes are looked up in a table before they are added or stored
   bool has_residual = false;
 
@@ -79,6 +80,7 @@ struct Descriptor {
   int32_t padding = 0;        ///< the byte outside of the map
   uint32_t blocks = 1;        ///< of pixels, all but the last of
   uint32_t block_pixels = 2;  ///< so many: an even number, at most Parameters::BlockPixels
+                              ///< (`windowed`: pairs of rows)
 
   RoundingMode rounding = RoundingMode::kHalfEven;
   OutputBounds bounds;
@@ -96,6 +98,9 @@ struct Descriptor {
   MemoryMap load;            ///< of the input, before and while the layer runs
   MemoryMap store;           ///< of the output
 };
+
+/// Rows and columns of a kernel in one pass of a windowed layer.
+inline constexpr uint32_t kWindowTaps = 3;
 
 /// Passes over a block of pixels for one group of outputs.
 [[nodiscard]] uint32_t PassesOf(const Descriptor& descriptor);

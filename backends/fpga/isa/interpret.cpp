@@ -176,8 +176,9 @@ class Layer {
   }
 
   void Finish(uint32_t group, uint32_t pixel) {
-    const uint64_t factors = uint64_t{group} * d_.group_lines;
-    const std::vector<uint32_t> sums = Sums(group, pixel, factors + Parameters::kFactorLines);
+    const uint64_t tiles = uint64_t{group} * d_.group_lines;
+    const uint64_t factors = tiles + d_.group_lines - Parameters::kFactorLines;
+    const std::vector<uint32_t> sums = Sums(group, pixel, tiles);
     for (uint32_t c = 0; c < group_; ++c) {
       const auto sum = static_cast<int32_t>(sums[c] + FactorWord(factors, c));
       const uint32_t multiplier = FactorWord(factors + 2, c) & 0x7FFFFFFF;
@@ -202,6 +203,10 @@ class Layer {
 
   [[nodiscard]] std::vector<uint32_t> Sums(uint32_t group, uint32_t pixel, uint64_t line) const {
     std::vector<uint32_t> sums(group_, 0);
+    if (d_.windowed) {
+      AddWindows(group, pixel, line, sums);
+      return sums;
+    }
     std::vector<int8_t> input(group_);
     const uint32_t step = d_.folded ? 8 : 1;
     bool is_first = true;
@@ -217,6 +222,27 @@ class Layer {
       }
     }
     return sums;
+  }
+
+  /// Each pass has nine taps of each channel; those beyond the kernel have weights of 0.
+  void AddWindows(uint32_t group, uint32_t pixel, uint64_t line,
+                  std::vector<uint32_t>& sums) const {
+    for (uint32_t row = 0; row < d_.window.kernel_height; row += kWindowTaps) {
+      for (uint32_t column = 0; column < d_.window.kernel_width; column += kWindowTaps) {
+        for (uint32_t c = 0; c < group_; ++c) {
+          for (uint32_t tap = 0; tap < kWindowTaps * kWindowTaps; ++tap) {
+            const uint32_t place = c * group_ + tap;
+            const auto weight =
+                static_cast<int8_t>(LineByte(line + place / kLineBytes, place % kLineBytes));
+            if (weight == 0) continue;
+            const int8_t input =
+                Input(pixel, row + tap / kWindowTaps, column + tap % kWindowTaps, group, c);
+            sums[c] += static_cast<uint32_t>(input * weight);
+          }
+        }
+        line += chip_.parameters.TileLines();
+      }
+    }
   }
 
   void AddTile(uint64_t line, const std::vector<int8_t>& input, bool is_first,

@@ -9,7 +9,7 @@
 namespace tenon::fpga::isa {
 
 /// Of the format of descriptors, weights and maps.
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 
 struct Parameters {
   uint32_t group = 32;             ///< channels in a word of a map; inputs and outputs of the array

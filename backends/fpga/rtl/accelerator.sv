@@ -388,7 +388,8 @@ module accelerator #(
   logic array_valid, array_swap, sums_valid;
   logic [2*WORD-1:0] array_data;
   logic [ENTRY_BITS-1:0] entry;
-  logic slot, fresh, maximum, step_ends;
+  logic slot, fresh, maximum, step_ends, half;
+  logic [GROUP*9*8-1:0] taps;
   logic [1:0] slot_free, complete;
   logic step_announce, step_slot, step_last_group;
   logic [15:0] step_group;
@@ -401,7 +402,7 @@ module accelerator #(
       .done(reader_done), .error(reader_error), .issued(issued), .waits_for_data(waits_for_data),
       .waits_for_sums(waits_for_sums), .read(read), .read_address(read_address),
       .read_data(read_data), .valid(array_valid), .swap(array_swap), .data(array_data),
-      .entry(entry), .slot(slot), .fresh(fresh), .maximum(maximum), .step_ends(step_ends),
+      .taps(taps), .half(half), .entry(entry), .slot(slot), .fresh(fresh), .maximum(maximum), .step_ends(step_ends),
       .step_announce(step_announce), .step_slot(step_slot), .step_group(step_group),
       .step_pixel(step_pixel), .step_pixels(step_pixels), .step_last_group(step_last_group)
   );
@@ -414,17 +415,17 @@ module accelerator #(
   end
   mac_array #(
       .INPUT_CHANNELS(GROUP), .OUTPUT_CHANNELS(GROUP), .LOADED_COLUMNS(LOADED_COLUMNS),
-      .DEPTHWISE_ROWS(0)
+      .DEPTHWISE_ROWS(9)
   ) array (
-      .clk(clk), .valid(array_valid), .swap(array_swap), .depthwise(1'b0),
+      .clk(clk), .valid(array_valid), .swap(array_swap), .depthwise(layer.windowed),
       .first(array_data[WORD-1:0]), .second(array_data[2*WORD-1:WORD]),
-      .taps('0), .load(load_lines), .weights(line_data), .valid_out(sums_valid),
+      .taps(taps), .load(load_lines), .weights(line_data), .valid_out(sums_valid),
       .first_sums(first_sums), .second_sums(second_sums)
   );
-  localparam int SUM_META = ENTRY_BITS + 4;
+  localparam int SUM_META = ENTRY_BITS + 5;
   logic [SUM_META-1:0] sum_meta[ARRAY_LATENCY];
   always_ff @(posedge clk) begin
-    sum_meta[0] <= {maximum, step_ends, fresh, slot, entry};
+    sum_meta[0] <= {half, maximum, step_ends, fresh, slot, entry};
     for (int i = 1; i < ARRAY_LATENCY; i++) sum_meta[i] <= sum_meta[i-1];
   end
 
@@ -435,7 +436,8 @@ module accelerator #(
       .clk(clk), .reset(clear), .valid(sums_valid), .slot(sum_meta[ARRAY_LATENCY-1][ENTRY_BITS]),
       .entry(sum_meta[ARRAY_LATENCY-1][ENTRY_BITS-1:0]),
       .fresh(sum_meta[ARRAY_LATENCY-1][ENTRY_BITS+1]),
-      .maximum(sum_meta[ARRAY_LATENCY-1][ENTRY_BITS+3]),
+      .maximum(sum_meta[ARRAY_LATENCY-1][ENTRY_BITS+3]), .single(layer.windowed),
+      .half(sum_meta[ARRAY_LATENCY-1][ENTRY_BITS+4]),
       .step_ends(sum_meta[ARRAY_LATENCY-1][ENTRY_BITS+2]), .first(first_sums),
       .second(second_sums), .complete(complete), .drain_slot(drain_slot),
       .drain_entry(drain_entry), .drained(drained)

@@ -13,6 +13,8 @@ module accumulators #(
     input logic [ENTRY_BITS-1:0] entry,
     input logic fresh,
     input logic maximum,
+    input logic single,  // a window's output, of the half pixel of the entry: only its sums change
+    input logic half,
     input logic step_ends,
     input logic [GROUP*SUM_BITS-1:0] first,
     input logic [GROUP*SUM_BITS-1:0] second,
@@ -24,6 +26,7 @@ module accumulators #(
 );
   localparam int WIDTH = 2 * GROUP * 32;
   logic valid_1, valid_2, slot_1, slot_2, fresh_1, fresh_2, maximum_1, maximum_2, ends_1, ends_2;
+  logic [1:0] halves_1, halves_2;  // that change
   logic [ENTRY_BITS-1:0] entry_1, entry_2;
   logic [2*GROUP*SUM_BITS-1:0] sums_1, sums_2;
   logic [WIDTH-1:0] old_2, new_2, out[2];
@@ -41,13 +44,14 @@ module accumulators #(
   end
 
   for (genvar s = 0; s < 2; s++) begin : g_slot
-    logic [WIDTH-1:0] memory[ENTRIES];
+    logic [WIDTH/2-1:0] first_memory[ENTRIES], second_memory[ENTRIES];
     logic [WIDTH-1:0] read;
     logic [ENTRY_BITS-1:0] address;
     assign address = valid && slot == 1'(s) ? entry : drain_entry;
     always_ff @(posedge clk) begin
-      read <= memory[address];
-      if (valid_2 && slot_2 == 1'(s)) memory[entry_2] <= new_2;
+      read <= {second_memory[address], first_memory[address]};
+      if (valid_2 && slot_2 == 1'(s) && halves_2[0]) first_memory[entry_2] <= new_2[WIDTH/2-1:0];
+      if (valid_2 && slot_2 == 1'(s) && halves_2[1]) second_memory[entry_2] <= new_2[WIDTH-1:WIDTH/2];
     end
     assign out[s] = read;
   end
@@ -57,7 +61,9 @@ module accumulators #(
         {valid, slot, fresh, maximum, step_ends, entry};
     {valid_2, slot_2, fresh_2, maximum_2, ends_2, entry_2} <=
         {valid_1, slot_1, fresh_1, maximum_1, ends_1, entry_1};
-    sums_1 <= {second, first};
+    halves_1 <= single ? {half, !half} : 2'b11;
+    halves_2 <= halves_1;
+    sums_1 <= {single ? first : second, first};
     sums_2 <= sums_1;
     old_2 <= out[slot_1];
     drain_slot_1 <= drain_slot;

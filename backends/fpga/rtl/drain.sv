@@ -77,8 +77,8 @@ module drain #(
   logic last_pixel;
   assign last_pixel = pixel + 32'd1 == pixels[slot];
 
-  // Factors of a step are free with its sums, but they come before the step is announced.
-  logic [1:0] factors_held;
+  // Factors of a step are free with its sums, but they may come before the step is announced.
+  logic [1:0] factors_held, factors_full;
   assign factor_free = ~factors_held;
 
   // --- pixels, one in a clock, or in two with a residual -----------------------------------------
@@ -211,7 +211,7 @@ module drain #(
   logic residual_taken;
   assign residual_taken = layer.has_residual && meta[TO_LOOKUP].valid;
   logic begin_step;
-  assign begin_step = !running && full[slot] && open[slot];
+  assign begin_step = !running && full[slot] && open[slot] && factors_full[slot];
 
   // --- words to write --------------------------------------------------------------------------
   /* verilator lint_off UNUSEDSIGNAL */  // the slot is free again
@@ -257,6 +257,7 @@ module drain #(
     end
     for (int s = 0; s < 2; s++) if (complete[s]) full[s] <= 1'b1;
     if (factor_valid && factor_line == 3'd0) factors_held[factor_slot] <= 1'b1;
+    if (factor_valid && factor_line == 3'(FACTOR_LINES - 1)) factors_full[factor_slot] <= 1'b1;
     if (begin_step) begin
       running <= 1'b1;
       pixel <= '0;
@@ -280,6 +281,7 @@ module drain #(
     if (meta[TO_LANES+3].valid && last_line[TO_LANES+3]) begin
       open[meta[TO_LANES+3].slot] <= 1'b0;
       factors_held[meta[TO_LANES+3].slot] <= 1'b0;
+      factors_full[meta[TO_LANES+3].slot] <= 1'b0;
     end
     if (residual_request && residual_ready) begin
       residual_at <= residual_at + 32'd1;
@@ -315,7 +317,7 @@ module drain #(
     end
     if (reset) begin
       for (int i = 1; i <= TO_END; i++) meta[i].valid <= 1'b0;
-      {open, full, running, slot, factors_held, reading} <= '0;
+      {open, full, running, slot, factors_held, factors_full, reading} <= '0;
       residual_line <= '0;
       {residual_head, residual_tail} <= '0;
       {residual_count, residual_asked} <= '0;

@@ -1,7 +1,7 @@
 // A layer as its descriptor says (backends/fpga/isa/descriptor.hpp), and what engines tell each other
 // of it.
 package layer_pkg;
-  localparam logic [7:0] FORMAT_VERSION = 8'd1;
+  localparam logic [7:0] FORMAT_VERSION = 8'd2;
   localparam logic [31:0] CHECKSUM = 32'h7E404E43;
   localparam int FACTOR_LINES = 5;
 
@@ -77,7 +77,8 @@ package layer_pkg;
     logic [2:0] residual_rounding;
     logic no_mode;
     logic [2:0] rounding;
-    logic [1:0] no_flags;
+    logic no_flags;
+    logic windowed;
     logic store_flip;
     logic store_used;
     logic load_flip;
@@ -90,6 +91,19 @@ package layer_pkg;
     logic last;
     logic [3:0] op;
   } layer_t;
+
+  // What a clock of a windowed layer's walk means (window_walk, window_unit).
+  typedef struct packed {
+    logic valid;
+    logic [2:0] phase;  // of the column: which of its words
+    logic is_padding;   // the column lies outside of the map
+    logic column_ends;
+    logic emits;  // outputs are complete with the column
+    logic has_second;  // and so are those of the row below
+    logic [15:0] pixel;  // of the block: the upper output
+    logic is_first;  // output of the pass
+    logic is_last;
+  } window_clock_t;
 
   function automatic logic is_legal(input layer_t layer);
     logic [1023:0] bits;

@@ -1,5 +1,5 @@
 // Loads every STEP-th row of a map from memory into the banks, from row FIRST on: takes the bytes of
-// its pixels apart into words of a group, or into the four bytes of an image's pixel.
+// its pixels apart into words of a group, or puts an image's pixels of four bytes side by side in words.
 module map_loader #(
     parameter int GROUP = 32,
     parameter int BITS = 16,
@@ -68,6 +68,7 @@ module map_loader #(
   logic [31:0] pixel_word, row_word, group_word;
   logic last_of_pixel, last_of_row, advance;
   logic [15:0] channels_left;
+  logic [WORD-1:0] pixel;
   logic [15:0] junk;
 
   assign channels_left = layer.load_channels - channel;
@@ -76,8 +77,8 @@ module map_loader #(
     if (skipping) need = pitch_left < 16'(GROUP) ? COUNT'(pitch_left) : COUNT'(GROUP);
     else need = channels_left < 16'(GROUP) ? COUNT'(channels_left) : COUNT'(GROUP);
     have = active && !is_first_beat && held >= need;
-    advance = have && (skipping || write_ready);
-    write = have && !skipping;
+    advance = have && (skipping || write_ready || (layer.folded && !folded_full));
+    write = layer.folded ? folded_full : have && !skipping;
     left = advance ? held - need : held;
     shifted = advance ? bytes >> {need, 3'd0} : bytes;
     take = active && count != 8'd0 && !last_taken && (is_first_beat || left <= COUNT'(BUFFER - 16));
@@ -93,17 +94,35 @@ module map_loader #(
   assign last_taken = row_beats_left == 32'd0;
 
   always_comb begin
-    write_data = bytes[WORD-1:0];
-    for (int i = 0; i < GROUP; i++)
-      if (!(COUNT'(i) < need)) write_data[i*8+:8] = 8'd0;
-    if (layer.load_flip) write_data = write_data ^ {GROUP{8'h80}};
+    pixel = bytes[WORD-1:0];
+    for (int i = 0; i < GROUP; i++) if (!(COUNT'(i) < need)) pixel[i*8+:8] = 8'd0;
+    if (layer.load_flip) pixel = pixel ^ {GROUP{8'h80}};
+    write_data = pixel;
     write_strobe = '1;
     write_address = group_word[BITS-1:0];
     if (layer.folded) begin
-      write_data = {STROBES{write_data[31:0]}};
-      write_strobe = STROBES'(1) << pixel_word[2:0];
-      write_address = BITS'(layer.in_base + (pixel_word >> 3));
+      write_data = folded_data;
+      write_strobe = folded_strobe;
+      write_address = folded_address;
     end
+  end
+
+  // --- an image's word: complete with its last pixel, or the row's ---------------------------------
+  logic folded_full;
+  logic [GROUP*8-1:0] folded_data;
+  logic [STROBES-1:0] folded_strobe, folded_slot;
+  logic [BITS-1:0] folded_address;
+  assign folded_slot = STROBES'(1) << pixel_word[2:0];
+  always_ff @(posedge clk) begin
+    if (write_ready) folded_full <= 1'b0;
+    if (layer.folded && advance && !skipping) begin
+      folded_full <= pixel_word[2:0] == 3'(STROBES - 1) || column + 16'd1 == layer.in_width;
+      folded_strobe <= folded_slot[0] || column == 16'd0 ? folded_slot : folded_strobe | folded_slot;
+      folded_address <= BITS'(layer.in_base + (pixel_word >> 3));
+      for (int s = 0; s < STROBES; s++)
+        if (folded_slot[s]) folded_data[s*32+:32] <= pixel[31:0];
+    end
+    if (reset) folded_full <= 1'b0;
   end
 
   /* verilator lint_off UNUSEDSIGNAL */  // of sums only some bits are wanted
@@ -200,6 +219,8 @@ module map_loader #(
   end
   logic [17:0] row_step;
   assign row_step = {2'd0, layer.in_width} * 18'(STEP);
-  assign next_row = active ? row : 16'hFFFF;
-  assign busy = active;
+  // A row is there when its last word is written.
+  always_ff @(posedge clk)
+    if (!folded_full || write_ready) next_row <= active ? row : 16'hFFFF;
+  assign busy = active || (layer.folded && folded_full);
 endmodule

@@ -1,6 +1,6 @@
 // Walks through the pixels of a layer: for each step (a group of outputs and a block of pixels) the
-// passes over taps and groups of inputs, two pixels a clock. Gives the array its data, and says what
-// their sums are for.
+// passes over taps and groups of inputs, two pixels a clock; of a windowed layer the passes over nine
+// taps, a pixel a clock. Gives the array its data, and says what their sums are for.
 module pixel_reader #(
     parameter int GROUP = 32,
     parameter int ENTRIES = 256,
@@ -32,6 +32,8 @@ module pixel_reader #(
     output logic valid,  // to the array
     output logic swap,
     output logic [2*GROUP*8-1:0] data,
+    output logic [GROUP*9*8-1:0] taps,  // of a windowed layer
+    output logic half,  // of an entry, that the taps are for
     output logic [ENTRY_BITS-1:0] entry,
     output logic slot,
     output logic fresh,  // sums begin anew
@@ -70,7 +72,7 @@ module pixel_reader #(
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
-  logic walking, parity;
+  logic walking, parity, run_1;
   place_t here, there, block_begin;
   logic [31:0] block, pixel, pairs_left, pixels, pairs;
   logic [15:0] group, in_group;
@@ -83,16 +85,32 @@ module pixel_reader #(
   assign there = after(here, layer);
   assign last_group = group + 16'd1 == layer.out_groups;
   assign last_block = block + 32'd1 == layer.blocks;
-  assign last_pair = pairs_left == 32'd1;
+  assign last_pair = layer.windowed ? window_last : pairs_left == 32'd1;
   assign last_in_group = layer.op != CONV || in_group + 16'd1 == layer.in_groups;
-  assign last_column = kernel_column + (layer.folded ? 5'd8 : 5'd1) >= {1'b0, layer.kernel_width};
-  assign last_pass = last_in_group && last_column && kernel_row + 4'd1 == layer.kernel_height;
+  logic [4:0] columns_on, rows_on;  // of the kernel, from pass to pass
+  assign columns_on = layer.windowed ? 5'd3 : layer.folded ? 5'd8 : 5'd1;
+  assign rows_on = layer.windowed ? 5'd3 : 5'd1;
+  assign last_column = kernel_column + columns_on >= {1'b0, layer.kernel_width};
+  assign last_pass = last_in_group && last_column &&
+                     {1'b0, kernel_row} + rows_on >= {1'b0, layer.kernel_height};
   assign pixels = last_block ? layer.last_block_pixels : layer.block_pixels;
   assign pairs = (pixels + 32'd1) >> 1;
 
-  logic signed [19:0] rows_a, rows_b;
-  assign rows_a = here.rows + row_offset;
-  assign rows_b = there.rows + row_offset;
+  logic signed [19:0] rows_a, rows_b, columns_a, columns_b;
+  logic signed [19:0] window_rows[2], window_columns[2], window_rows_on;
+  logic window_last, restart;
+  window_clock_t window_tag;
+  window_walk window (
+      .clk(clk), .layer(layer), .restart(restart), .issue(issue), .pixels(pixels),
+      .kernel_row(kernel_row), .row(here.rows + row_offset), .column_offset(column_offset),
+      .rows(window_rows), .columns(window_columns), .rows_on(window_rows_on), .last(window_last),
+      .tag(window_tag)
+  );
+  assign restart = (run && !run_1) || (issue && last_pair);
+  assign rows_a = layer.windowed ? window_rows[0] : here.rows + row_offset;
+  assign rows_b = layer.windowed ? window_rows[1] : there.rows + row_offset;
+  assign columns_a = layer.windowed ? window_columns[0] : here.columns + column_offset;
+  assign columns_b = layer.windowed ? window_columns[1] : there.columns + column_offset;
   function automatic logic is_missing(input logic signed [19:0] row, input logic [15:0] height,
                                       input logic [15:0] loaded);
     is_missing = row >= 0 && row < $signed({4'd0, height}) && row >= $signed({4'd0, loaded});
@@ -101,18 +119,24 @@ module pixel_reader #(
   assign missing = is_missing(rows_a, layer.in_height, loaded_rows) ||
                    is_missing(rows_b, layer.in_height, loaded_rows);
   // A pass of two pairs that had to wait for rows may be followed by the next at once, whose second
-  // pair would read its sums before they are written.
-  logic gap;
-  assign issue = walking && !missing && !gap &&
-                 (!first_pair || (tiles_loaded != passes_started &&
-                                  (!first_pass || slot_free[parity])));
+  // pair would read its sums before they are written. The first output of a windowed pass comes later
+  // than its first words.
+  logic [1:0] gap;
+  logic window_starts, no_tile;
+  assign issue = walking && !missing && gap == 2'd0 &&
+                 (!first_pair || !first_pass || slot_free[parity]) && !no_tile;
+  assign no_tile = (layer.windowed ? window_tag.is_first : first_pair) &&
+                   tiles_loaded == passes_started;
   assign issued = issue;
-  assign waits_for_data = walking && (missing || (first_pair && tiles_loaded == passes_started));
+  assign waits_for_data = walking && (missing || no_tile);
   assign waits_for_sums = walking && !issue && !waits_for_data;
 
   logic [ENTRY_BITS-1:0] entry_0;
   place_t next_place;
-  assign next_place = after(there, layer);
+  always_comb begin
+    next_place = after(there, layer);
+    if (layer.windowed) next_place = '{16'd0, 20'sd0, here.rows + window_rows_on};
+  end
   logic signed [19:0] pad_top, pad_left;
   assign pad_top = -$signed({12'd0, layer.pad_top});
   assign pad_left = -$signed({12'd0, layer.pad_left});
@@ -128,7 +152,6 @@ module pixel_reader #(
   assign step_pixels = pixels;
   assign step_last_group = last_group;
 
-  logic run_1;
   always_ff @(posedge clk) begin
     run_1 <= run;
     if (run && !run_1) begin
@@ -149,9 +172,13 @@ module pixel_reader #(
       {first_pair, first_pass} <= 2'b11;
     end
     if (!run) done <= 1'b0;
-    gap <= issue && last_pair && pairs == 32'd2;
+    if (gap != 2'd0) gap <= gap - 2'd1;
+    if (issue && last_pair && layer.windowed) gap <= 2'd3;
+    if (issue && last_pair && !layer.windowed && pairs == 32'd2) gap <= 2'd1;
+    window_starts <= issue && window_tag.is_first;
+    if (layer.windowed ? window_starts : issue && first_pair)
+      passes_started <= passes_started + 8'd1;
     if (issue) begin
-      if (first_pair) passes_started <= passes_started + 8'd1;
       first_pair <= last_pair;
       pairs_left <= last_pair ? pairs : pairs_left - 32'd1;
       entry_0 <= last_pair ? '0 : entry_0 + 1'b1;
@@ -163,14 +190,15 @@ module pixel_reader #(
         if (last_in_group) begin
           in_group <= '0;
           group_base <= output_group_base;
-          kernel_column <= kernel_column + (layer.folded ? 5'd8 : 5'd1);
+          kernel_column <= kernel_column + columns_on;
           column_offset <= column_offset +
-              (layer.folded ? 20'sd8 : $signed({16'd0, layer.dilation_width}));
+              (layer.windowed ? 20'sd3 : layer.folded ? 20'sd8 : $signed({16'd0, layer.dilation_width}));
           if (last_column) begin
             kernel_column <= '0;
             column_offset <= pad_left;
-            kernel_row <= kernel_row + 4'd1;
-            row_offset <= row_offset + $signed({16'd0, layer.dilation_height});
+            kernel_row <= kernel_row + rows_on[3:0];
+            row_offset <= row_offset +
+                (layer.windowed ? 20'sd3 : $signed({16'd0, layer.dilation_height}));
           end
         end
       end
@@ -210,7 +238,7 @@ module pixel_reader #(
       done <= 1'b1;
     end
     if (reset) begin
-      {walking, done, parity, run_1, gap} <= '0;
+      {walking, done, parity, run_1, gap, window_starts} <= '0;
       passes_started <= '0;
     end
   end
@@ -223,6 +251,7 @@ module pixel_reader #(
     logic slot;
     logic fresh;
     logic step_ends;
+    window_clock_t window;
   } meta_t;
   meta_t meta[LATENCY+1];
   logic signed [19:0] row_1[2], column_1[2], column_2[2];
@@ -241,6 +270,9 @@ module pixel_reader #(
     meta[0].slot = parity;
     meta[0].fresh = first_pass;
     meta[0].step_ends = last_pair && last_pass;
+    meta[0].window = window_tag;
+    meta[0].window.valid = issue && layer.windowed;
+    meta[0].window.emits = issue && layer.windowed && window_tag.emits;
     for (int i = 0; i < 2; i++)
       inside_1[i] = row_1[i] >= 0 && row_1[i] < $signed({4'd0, layer.in_height}) &&
                     (layer.folded || (column_1[i] >= 0 && column_1[i] < $signed({4'd0, layer.in_width})));
@@ -248,7 +280,7 @@ module pixel_reader #(
   always_ff @(posedge clk) begin
     for (int i = 1; i <= LATENCY; i++) meta[i] <= meta[i-1];
     row_1 <= '{rows_a, rows_b};
-    column_1 <= '{here.columns + column_offset, there.columns + column_offset};
+    column_1 <= '{columns_a, columns_b};
     base_1 <= group_base;
     for (int i = 0; i < 2; i++) begin
       row_2[i] <= 32'(row_1[i]) * $signed({16'd0, layer.in_width});
@@ -325,11 +357,43 @@ module pixel_reader #(
     for (int i = 1; i < 4; i++) pick[i] <= pick[i-1];
     data <= picked;
   end
-  assign valid = meta[LATENCY].valid;
-  assign swap = meta[LATENCY].valid && meta[LATENCY].swap;
-  assign entry = meta[LATENCY].entry;
-  assign slot = meta[LATENCY].slot;
-  assign fresh = meta[LATENCY].fresh;
-  assign step_ends = meta[LATENCY].step_ends;
+
+  // --- windows, which reach the array a clock or two later -----------------------------------------
+  logic window_valid, window_is_first, window_is_last;
+  logic [ENTRY_BITS-1:0] window_entry;
+  /* verilator lint_off UNUSEDSIGNAL */  // of other layers
+  meta_t picked_meta;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [2:0] window_meta, window_out;  // slot, fresh, step_ends
+  assign picked_meta = meta[LATENCY-1];
+  window_unit #(
+      .GROUP(GROUP), .ENTRY_BITS(ENTRY_BITS)
+  ) windows (
+      .clk(clk), .reset(reset), .two(layer.stride_width == 4'd2), .padding(layer.padding),
+      .words(picked), .tag(picked_meta.window), .width(layer.out_width), .valid(window_valid),
+      .taps(taps), .is_first(window_is_first), .is_last(window_is_last), .entry(window_entry),
+      .half(half)
+  );
+  always_ff @(posedge clk) begin
+    if (picked_meta.window.emits)
+      window_meta <= {picked_meta.slot, picked_meta.fresh, picked_meta.step_ends};
+    window_out <= window_meta;
+  end
+
+  always_comb begin
+    if (layer.windowed) begin
+      valid = window_valid;
+      swap = window_valid && window_is_first;
+      entry = window_entry;
+      {slot, fresh, step_ends} = {window_out[2:1], window_out[0] && window_is_last};
+    end else begin
+      valid = meta[LATENCY].valid;
+      swap = meta[LATENCY].valid && meta[LATENCY].swap;
+      entry = meta[LATENCY].entry;
+      slot = meta[LATENCY].slot;
+      fresh = meta[LATENCY].fresh;
+      step_ends = meta[LATENCY].step_ends;
+    end
+  end
   assign maximum = layer.op == MAX_POOL;
 endmodule

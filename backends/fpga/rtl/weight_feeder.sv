@@ -1,5 +1,5 @@
-// Reads lines from the ring in the order of the layer's steps: five lines of factors, then tiles, each
-// into the array's next weights as soon as the ones before are in use. It runs ahead of the pixels,
+// Reads lines from the ring in the order of the layer's steps: tiles, each into the array's next weights
+// as soon as the ones before are in use, then five lines of factors. It runs ahead of the pixels,
 // across steps and layers.
 module weight_feeder #(
     parameter int TILE_LINES = 16,
@@ -86,8 +86,9 @@ module weight_feeder #(
       job <= jobs[head];
       head <= head + 2'd1;
       busy <= 1'b1;
-      in_factors <= 1'b1;
-      factors_done <= 3'd0;
+      in_factors <= 1'b0;
+      tile_left <= ($clog2(TILE_LINES) + 1)'(TILE_LINES);
+      counted <= 1'b0;
       lines_left <= jobs[head].group_lines;
       {group, block} <= '0;
       layer_begin <= at;
@@ -110,23 +111,19 @@ module weight_feeder #(
       lines_left <= lines_left - 32'd1;
       if (in_factors) begin
         factors_done <= factors_done + 3'd1;
-        if (factors_done == 3'(FACTOR_LINES - 1)) begin
-          in_factors <= 1'b0;
-          tile_left <= ($clog2(TILE_LINES) + 1)'(TILE_LINES);
-          counted <= 1'b0;
-        end
       end else begin
         tile_left <= tile_left - 1'b1;
         if (tile_left == 1) begin
           tile_left <= ($clog2(TILE_LINES) + 1)'(TILE_LINES);
           counted <= 1'b0;
+          in_factors <= lines_left == 32'(FACTOR_LINES + 1);
+          factors_done <= 3'd0;
         end
       end
     end
     if (step_ends) begin
       slot <= !slot;
-      in_factors <= 1'b1;
-      factors_done <= 3'd0;
+      in_factors <= 1'b0;
       lines_left <= job.group_lines;
       if (job.by_block ? last_group : last_block) begin
         if (job.by_block ? last_block : last_group) busy <= 1'b0;

@@ -38,7 +38,10 @@ class LayerMaker {
 
   void ChooseKind() {
     const uint32_t kind = Between(0, 9);
-    d_.op = kind == 0 ? LayerOp::kDepthwise : kind == 1 ? LayerOp::kMaxPool : LayerOp::kConv;
+    d_.windowed = kind == 2 || kind == 3;
+    d_.op = kind == 0 || d_.windowed ? LayerOp::kDepthwise
+            : kind == 1              ? LayerOp::kMaxPool
+                                     : LayerOp::kConv;
     d_.folded = d_.op == LayerOp::kConv && OneIn(5);
     inputs_ = d_.folded ? Between(1, 4) : Between(1, 3 * build_.group);
     outputs_ = d_.op == LayerOp::kConv ? Between(1, 3 * build_.group) : inputs_;
@@ -57,6 +60,10 @@ class LayerMaker {
     w.stride_width = d_.folded ? Between(1, std::min(4U, 9 - w.kernel_width)) : Between(1, 4);
     w.dilation_height = Between(1, 2);
     w.dilation_width = d_.folded ? 1 : Between(1, 2);
+    if (d_.windowed) {
+      w.stride_height = w.stride_width = Between(1, 2);
+      w.dilation_height = w.dilation_width = 1;
+    }
     w.pad_top = Between(0, w.kernel_height);
     w.pad_left = Between(0, w.kernel_width);
     d_.out_height = Between(1, 12);
@@ -66,6 +73,7 @@ class LayerMaker {
   void ChooseBlocks() {
     const uint32_t pixels = d_.out_height * d_.out_width;
     d_.block_pixels = std::min(build_.BlockPixels(), 2 * Between(1, 60));
+    if (d_.windowed) d_.block_pixels = 2 * d_.out_width * Between(1, 4);
     d_.blocks = (pixels + d_.block_pixels - 1) / d_.block_pixels;
     d_.group_lines = Parameters::kFactorLines + PassesOf(d_) * build_.TileLines();
     d_.by_block = OneIn(3) && d_.group_lines * d_.out_groups <= build_.weight_lines;
@@ -127,13 +135,23 @@ class LayerMaker {
     return lines;
   }
 
-  std::vector<uint8_t> Tile() {
+  /// Of windows beyond the kernel weights are zero: what lies there is not read.
+  bool IsTap(uint32_t pass, uint32_t tap) const {
+    const uint32_t columns = (d_.window.kernel_width + kWindowTaps - 1) / kWindowTaps;
+    return tap < kWindowTaps * kWindowTaps &&
+           pass / columns * kWindowTaps + tap / kWindowTaps < d_.window.kernel_height &&
+           pass % columns * kWindowTaps + tap % kWindowTaps < d_.window.kernel_width;
+  }
+
+  std::vector<uint8_t> Tile(uint32_t pass) {
     std::vector<uint8_t> tile(size_t{build_.group} * build_.group, 0);
     for (uint32_t i = 0; i < tile.size(); ++i) {
       const bool is_diagonal = i / build_.group == i % build_.group;
       // Of an image what lies beyond the kernel's row means nothing: its weights are zero.
       if (d_.folded && i % build_.group >= 4 * d_.window.kernel_width) continue;
-      if (d_.op == LayerOp::kMaxPool) {
+      if (d_.windowed) {
+        if (IsTap(pass, i % build_.group)) tile[i] = Byte();
+      } else if (d_.op == LayerOp::kMaxPool) {
         tile[i] = is_diagonal ? 2 : 0;
       } else if (d_.op == LayerOp::kConv || is_diagonal) {
         tile[i] = Byte();
@@ -145,8 +163,8 @@ class LayerMaker {
   void AddWeights() {
     std::vector<uint8_t> planes[4];
     for (uint32_t g = 0; g < d_.out_groups; ++g) {
+      for (uint32_t pass = 0; pass < PassesOf(d_); ++pass) AddLines(Tile(pass), planes);
       AddLines(Factors(), planes);
-      for (uint32_t pass = 0; pass < PassesOf(d_); ++pass) AddLines(Tile(), planes);
     }
     d_.weights = {1, static_cast<uint32_t>(code_.constants.size())};
     d_.plane_bytes = static_cast<uint32_t>(planes[0].size());

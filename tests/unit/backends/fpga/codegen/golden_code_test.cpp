@@ -42,6 +42,7 @@ std::string Text(const fpga::isa::Descriptor& d) {
                       d.group_lines, d.weights.offset / 16, static_cast<int>(d.rounding),
                       d.bounds.least, d.bounds.most);
   if (d.folded) text += " folded";
+  if (d.windowed) text += " windowed";
   if (d.has_residual) text += fmt::format(" plus [{}] >> {}", d.residual, d.residual_shift + 1);
   if (d.load.used)
     text += fmt::format(" load {}:{}", d.load.address.base_register, d.load.channels);
@@ -75,10 +76,10 @@ TEST_CASE("GenerateCode: the descriptors of a small segment are those that they 
   }
   CHECK(
       text ==
-      R"(conv [4096]1x8x8 -> [0]2x4x4 window 3x3/2,2 pads 1,1 byte 0 blocks 1x16 lines 53 at 0 rounding 0 0..127 folded load 1:3 flip
-depthwise [0]2x4x4 -> [4096]2x4x4 window 3x3/1,1 pads 1,1 byte 0 blocks 1x16 lines 149 at 106 rounding 0 -128..127 plus [0] >> 20
-max_pool [4096]2x4x4 -> [0]2x2x2 window 2x2/2,2 pads 0,0 byte -128 blocks 1x4 lines 69 at 404 rounding 0 -128..127
-depthwise [0]2x2x2 -> [4096]2x1x1 window 2x2/1,1 pads 0,0 byte 0 blocks 1x2 lines 69 at 542 rounding 0 -128..127
-conv [4096]2x1x1 -> [0]1x1x1 window 1x1/1,1 pads 0,0 byte 0 blocks 1x2 lines 37 at 680 rounding 0 -128..127 store 2:10 last
+      R"(conv [16384]1x8x8 -> [0]2x4x4 window 3x3/2,2 pads 1,1 byte 0 blocks 1x16 lines 53 at 0 rounding 0 0..127 folded load 1:3 flip
+depthwise [0]2x4x4 -> [16384]2x4x4 window 3x3/1,1 pads 1,1 byte 0 blocks 1x16 lines 21 at 106 rounding 0 -128..127 windowed plus [0] >> 20
+max_pool [16384]2x4x4 -> [0]2x2x2 window 2x2/2,2 pads 0,0 byte -128 blocks 1x4 lines 69 at 148 rounding 0 -128..127
+depthwise [0]2x2x2 -> [16384]2x1x1 window 2x2/1,1 pads 0,0 byte 0 blocks 1x2 lines 21 at 286 rounding 0 -128..127 windowed
+conv [16384]2x1x1 -> [0]1x1x1 window 1x1/1,1 pads 0,0 byte 0 blocks 1x2 lines 37 at 328 rounding 0 -128..127 store 2:10 last
 )");
 }
