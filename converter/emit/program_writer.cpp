@@ -99,11 +99,23 @@ uint32_t ProgramWriter::StorageOfRoot(TensorId root) {
   return index;
 }
 
+/// The inputs of an op as the plan has them. Code has its constants packed in a section: those of
+/// ops that no kernel runs, not even where the device fails, would only be there a second time.
+std::vector<TensorId> ProgramWriter::OperandsOf(OpId id) const {
+  std::vector<TensorId> inputs = graph_.op(id).inputs;
+  if (!coded_.contains(id) || !graph_.op(id).fallback_kernel.empty()) return inputs;
+  for (TensorId& input : inputs) {
+    if (input != kNone && graph_.tensor(locations_.at(input).root).IsConstant()) input = kNone;
+  }
+  return inputs;
+}
+
 void ProgramWriter::NumberTensors() {
+  for (const DeviceCode& code : program_.code) coded_.insert(code.ops.begin(), code.ops.end());
   for (const Graph::Port& port : graph_.inputs()) AddTensor(port.tensor);
   for (const OpId id : arena_.steps) {
     const Op& op = graph_.op(id);
-    for (const TensorId input : op.inputs) {
+    for (const TensorId input : OperandsOf(id)) {
       if (input != kNone) AddTensor(input);
     }
     for (const TensorId output : op.outputs) AddTensor(output);
@@ -168,7 +180,7 @@ flatbuffers::Offset<fb::Op> ProgramWriter::WriteOp(OpId id) {
   return fb::CreateOp(
       builder_, builder_.CreateSharedString(op.name), static_cast<uint16_t>(op.kind),
       static_cast<uint16_t>(tables_.kernels.Index(op.kernel)),
-      builder_.CreateVector(Indices(op.inputs)), builder_.CreateVector(Indices(op.outputs)),
+      builder_.CreateVector(Indices(OperandsOf(id))), builder_.CreateVector(Indices(op.outputs)),
       builder_.CreateVector(op.attributes.words()), scratch(workspace_tensor_),
       arena_.in_place[static_cast<size_t>(id)], fallback, scratch(fallback_tensor_));
 }

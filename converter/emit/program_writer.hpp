@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "converter/emit/plan_tables.hpp"
@@ -73,6 +74,7 @@ class ProgramWriter {
   void NameSpaces();
   void NumberStorages();
   uint32_t StorageOfRoot(TensorId root);
+  [[nodiscard]] std::vector<TensorId> OperandsOf(OpId id) const;
   void NumberTensors();
   void AddTensor(TensorId id);
   int32_t AddScratch(const std::string& name, int64_t bytes, uint32_t storage);
@@ -110,6 +112,7 @@ class ProgramWriter {
   std::unordered_map<OpId, int32_t> workspace_tensor_;
   std::unordered_map<OpId, uint32_t> fallback_storage_;
   std::unordered_map<OpId, int32_t> fallback_tensor_;
+  std::unordered_set<OpId> coded_;  ///< ops of segments with code
   std::unordered_map<TensorId, int32_t> index_of_tensor_;
 };
 

@@ -90,6 +90,22 @@ class FpgaBoardTest(unittest.TestCase):
                 for path in (self.folder / "expected").glob("*.npy"):
                     path.unlink()
 
+    def test_the_board_tells_what_each_layer_waits_for(self):
+        model = SHARED / "field-models/mlperf_sww/strm_ww_int8.tflite"
+        plan, report, layers = (self.folder / name for name in ("sww.tenon", "sww.json", "layers.json"))
+        self.tenon(0, "convert", model, "-o", plan, "--board", "x86-64-fpga", "-q", "--json", report)
+        counters = self.folder / "counters.json"
+        self.tenon(0, "run", plan, "--zeros", XILINX_XRT=str(BOARD), TENON_FPGA_SIM_LAYERS=str(layers),
+                   TENON_FPGA_SIM_COUNTERS=str(counters))
+        predicted = json.loads(report.read_text())["accelerator"]["segments"][0]["layers"]
+        [measured] = [json.loads(line) for line in layers.read_text().splitlines()]
+        self.assertEqual(len(measured), len(predicted))
+        for cycles, active, reads, writes, descriptors in measured:
+            self.assertGreater(cycles, 0)
+            self.assertLessEqual(max(active, reads, writes, descriptors), cycles)
+        self.assertGreater(sum(layer[1] for layer in measured), 0)
+        self.assertLessEqual(sum(layer[0] for layer in measured), json.loads(counters.read_text())["clocks"])
+
     def test_a_plan_for_the_kv260_runs_here_with_the_cpu_kernels_of_any_processor(self):
         model = "field-models/mlperf_sww/strm_ww_int8.tflite"
         plan = self.convert(model, "kv260")

@@ -242,7 +242,9 @@ class Predictor {
     std::deque<double> accumulators = {now_, now_};  // when each of the two blocks is free
     auto transfer = static_cast<int64_t>(first_[static_cast<size_t>(layer)]);
     const int channels = work.layer->output.channels;
-    const double trips = work.layer->residual ? 2 : 1;
+    // Words are drained whole, however few of their channels there are.
+    const double trips =
+        Up(target_.output_channels, target_.lanes) * (work.layer->residual ? 2 : 1);
     ForEachStretch(work, [&](int group, int block) {
       const int width =
           std::min(target_.output_channels, channels - group * target_.output_channels);
@@ -258,7 +260,7 @@ class Predictor {
         now_ = std::max(now_, there) + work.pass;
         if (block == work.blocks - 1 || work.reload) ring_.push_back({piece, now_});
       }
-      drained_ = std::max(drained_, now_) + work.block * width * trips / target_.lanes;
+      drained_ = std::max(drained_, now_) + work.block * trips;
       accumulators.push_back(drained_);
       Store(work.out * width / channels / work.blocks, drained_, layer);
     });

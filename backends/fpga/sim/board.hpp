@@ -89,7 +89,8 @@ class Board {
 
   void Work();
   unsigned Execute(const Command& command);
-  unsigned RunUnit(Unit& unit, const uint32_t* registers, size_t words);
+  unsigned RunUnit(Unit& unit, const uint32_t* registers, size_t words,
+                   const std::string& layers_file);
   bool FaultNow(FaultKind kind) const;
   void CancelCommands(const Client* client, std::unique_lock<std::mutex>& lock);
 

@@ -9,6 +9,7 @@
 
 #include "backends/fpga/sim/board.hpp"
 #include "backends/fpga/sim/counters.hpp"
+#include "backends/fpga/sim/layer_trace.hpp"
 
 namespace tenon::fpga::sim {
 namespace {
@@ -83,6 +84,7 @@ unsigned Board::Execute(const Command& command) {
   const unsigned index = UnitOf(packet);
   Unit* unit = nullptr;
   bool is_lost = false;
+  std::string layers_file;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++starts_;
@@ -91,6 +93,7 @@ unsigned Board::Execute(const Command& command) {
       for (Client* client : clients_) client->is_lost = true;
     }
     is_lost = command.client->is_lost;
+    layers_file = settings_.layers_file;
     if (index < units_.size()) unit = units_[index].get();
     if (unit != nullptr && FaultNow(FaultKind::kAxiError))
       unit->model->Inject(FaultKind::kAxiError);
@@ -99,7 +102,7 @@ unsigned Board::Execute(const Command& command) {
   unsigned state = ERT_CMD_STATE_ERROR;
   if (unit != nullptr && !is_lost) {
     const size_t masks = 1U + packet.extra_cu_masks;
-    state = RunUnit(*unit, packet.data + (masks - 1), packet.count - masks);
+    state = RunUnit(*unit, packet.data + (masks - 1), packet.count - masks, layers_file);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (FaultNow(FaultKind::kError) && state == ERT_CMD_STATE_COMPLETED) state = ERT_CMD_STATE_ERROR;
@@ -108,7 +111,8 @@ unsigned Board::Execute(const Command& command) {
 }
 
 /// What a driver's scheduler does with a start: registers, ap_start, and then polls.
-unsigned Board::RunUnit(Unit& unit, const uint32_t* registers, size_t words) {
+unsigned Board::RunUnit(Unit& unit, const uint32_t* registers, size_t words,
+                        const std::string& layers_file) {
   const std::lock_guard<std::mutex> model_lock(unit.mutex);
   ComputeUnit& model = *unit.model;
   const uint64_t clocks = model.clocks();
@@ -119,8 +123,14 @@ unsigned Board::RunUnit(Unit& unit, const uint32_t* registers, size_t words) {
   }
   model.WriteRegister(kControl, kStart);
   unsigned state = ERT_CMD_STATE_COMPLETED;
+  LayerTrace trace;
   while ((model.ReadRegister(kControl) & kDone) == 0) {
-    model.Advance(kClocksPerPoll);
+    constexpr unsigned kLooks = kClocksPerPoll / LayerTrace::kClocksPerLook;
+    for (unsigned look = 0; !layers_file.empty() && look < kLooks; ++look) {
+      model.Advance(LayerTrace::kClocksPerLook);
+      trace.Look(model);
+    }
+    if (layers_file.empty()) model.Advance(kClocksPerPoll);
     bool is_stuck = false;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -140,6 +150,7 @@ unsigned Board::RunUnit(Unit& unit, const uint32_t* registers, size_t words) {
   Count().clocks += model.clocks() - clocks;
   Count().bytes_read += model.bytes_read() - bytes_read;
   Count().bytes_written += model.bytes_written() - bytes_written;
+  if (!layers_file.empty() && state == ERT_CMD_STATE_COMPLETED) trace.Finish(model, layers_file);
   if (state != ERT_CMD_STATE_COMPLETED) model.Reset();
   return state;
 }

@@ -75,6 +75,7 @@ bool ReadSettings(Settings* settings, std::string* error) {
     return false;
   }
   settings->counters_file = Variable("TENON_FPGA_SIM_COUNTERS");
+  settings->layers_file = Variable("TENON_FPGA_SIM_LAYERS");
   settings->trace = !Variable("TENON_FPGA_SIM_TRACE").empty();
   MemoryTiming& timing = settings->timing;
   return ReadNumber("TENON_FPGA_SIM_CLOCK_MHZ", 1, 2000, 1, &timing.clock_mhz, error) &&

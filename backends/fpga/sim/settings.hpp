@@ -36,6 +36,7 @@ struct Settings {
   MemoryTiming timing;
   unsigned devices = 1;
   std::string counters_file;  ///< empty: none is written
+  std::string layers_file;    ///< empty: none is written
   bool trace = false;
 };
 

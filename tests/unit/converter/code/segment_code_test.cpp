@@ -126,6 +126,38 @@ TEST_CASE("EmitPlan: code has a section of its own, and its windows pass the pla
             .ok());
 }
 
+/// Inputs that are there, of ops in segments with code.
+size_t InputsOfCode(const PlanView& plan) {
+  size_t inputs = 0;
+  const ProgramView program = plan.program(0);
+  for (size_t s = 0; s < program.segment_count(); ++s) {
+    if (program.segment_code_count(s) == 0) continue;
+    for (const uint32_t op : program.segment(s).ops) {
+      for (const int32_t input : program.op(op).inputs) inputs += input >= 0 ? 1 : 0;
+    }
+  }
+  return inputs;
+}
+
+TEST_CASE("Convert: constants that are packed for code are in the plan once, without a fall-back") {
+  ConvertOptions options = test::OptionsFor("kv260");
+  const auto once = ConvertGraph(Model(), options);
+  options.compile.fallback = true;
+  const auto twice = ConvertGraph(Model(), options);
+  REQUIRE(once.ok());
+  REQUIRE(twice.ok());
+  const test::PlanBytes lean(once->plan);
+  const test::PlanBytes full(twice->plan);
+  const auto lean_view = PlanView::Open({static_cast<const uint8_t*>(lean.data()), lean.size()});
+  const auto full_view = PlanView::Open({static_cast<const uint8_t*>(full.data()), full.size()});
+  REQUIRE(lean_view.ok());
+  REQUIRE(full_view.ok());
+  CHECK(InputsOfCode(*lean_view) == 2);  // %x and %a
+  CHECK(InputsOfCode(*full_view) == 6);  // and %w and %m of both
+  constexpr int64_t kWeights = 32 * 32;
+  CHECK(once->memory.constants_bytes + kWeights <= twice->memory.constants_bytes);
+}
+
 TEST_CASE("Convert: the summary says what runs on the accelerator, and what does not and why") {
   const auto conversion = ConvertGraph(Model(), test::OptionsFor("kv260"));
   REQUIRE(conversion.ok());
