@@ -3,6 +3,7 @@
 
 #include "converter/api/outcome.hpp"
 #include "converter/board/board.hpp"
+#include "converter/import/operator_list.hpp"
 #include "converter/report/inspect_plan.hpp"
 #include "converter/solve/place/place_csv.hpp"
 
@@ -56,6 +57,11 @@ std::vector<BoardSummary> BuiltInBoards() {
     boards.push_back(std::move(summary));
   }
   return boards;
+}
+
+OperatorList ConvertibleOperators() {
+  const std::vector<converter::ImportedOperator> operators = converter::ImportedOperators();
+  return {converter::OperatorJson(operators), converter::OperatorTable(operators)};
 }
 
 Outcome<PlacedBuffers> PlaceBuffers(const PlaceRequest& request) {

@@ -44,10 +44,11 @@ void AddCommands(CLI::App& app) {
 #ifdef TENON_HAS_CONVERTER
   tenon::tool::AddInspect(app);
   tenon::tool::AddBoards(app);
+  tenon::tool::AddOps(app);
   tenon::tool::AddPlace(app);
   tenon::tool::AddProfile(app);
 #else
-  for (const char* name : {"inspect", "boards", "place", "profile", "report"})
+  for (const char* name : {"inspect", "boards", "ops", "place", "profile", "report"})
     AddMissing(app, name);
 #endif
 }

@@ -50,6 +50,7 @@ void AddBench(CLI::App& app);
 void AddInspect(CLI::App& app);
 void AddCheck(CLI::App& app);
 void AddBoards(CLI::App& app);
+void AddOps(CLI::App& app);
 void AddPlace(CLI::App& app);
 void AddProfile(CLI::App& app);
 

@@ -8,9 +8,13 @@
 #include "converter/import/onnx/lowering.hpp"
 #include "converter/import/onnx/model_file.hpp"
 #include "converter/import/onnx/model_inputs.hpp"
+#include "converter/import/onnx/subgraphs.hpp"
 
 namespace tenon::converter {
 namespace {
+
+/// Loops whose iterations make more nodes than this are taken for a mistake or an attack.
+constexpr int64_t kMostInlinedNodes = 200000;
 
 std::string NodeName(const onnx::NodeProto& node) {
   if (!node.name().empty()) return node.name();
@@ -42,7 +46,7 @@ Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder,
 Status Importer::Run() {
   CollectNames();
   TENON_RETURN_IF_ERROR(AddInputs());
-  TENON_RETURN_IF_ERROR(LowerNodes());
+  TENON_RETURN_IF_ERROR(LowerNodes(model_.graph()));
   TENON_RETURN_IF_ERROR(AddOutputs());
   EraseUnused();
   return {};
@@ -56,7 +60,7 @@ void Importer::CollectNames() {
   }
   for (const auto& node : model_.graph().node()) {
     names_.insert(node.output().begin(), node.output().end());
-    used_.insert(node.input().begin(), node.input().end());
+    for (const std::string& name : ValuesRead(node)) used_.insert(name);
   }
   for (const auto& output : model_.graph().output()) used_.insert(output.name());
 }
@@ -101,16 +105,19 @@ Result<TensorId> Importer::Value(const std::string& name) {
 }
 
 // All problems are reported at once: what depends on a node that failed is left out quietly.
-Status Importer::LowerNodes() {
+Status Importer::LowerNodes(const onnx::GraphProto& nodes) {
   std::vector<Error> problems;
   std::unordered_set<std::string> failed;
   const auto is_failed = [&](const std::string& value) { return failed.count(value) != 0; };
-  for (const auto& node : model_.graph().node()) {
+  for (const auto& node : nodes.node()) {
     Status status;
-    const bool reachable = std::none_of(node.input().begin(), node.input().end(), is_failed);
+    const std::vector<std::string> read = ValuesRead(node);
+    const bool reachable = std::none_of(read.begin(), read.end(), is_failed);
     if (reachable) {
       Lowering lowering(*this, node, opset_, NodeName(node));
-      status = FindLowering(node.domain(), node.op_type())->lower(lowering);
+      const LoweringRow* row = FindLowering(node.domain(), node.op_type());
+      status =
+          row == nullptr ? InputError("unsupported op {}", node.op_type()) : row->lower(lowering);
       if (status.ok()) status = lowering.CheckAttributes();
     }
     if (reachable && status.ok()) continue;
@@ -126,6 +133,38 @@ Status Importer::LowerNodes() {
   }
   if (!problems.empty()) return Join(problems);
   return {};
+}
+
+Result<std::vector<TensorId>> Importer::InlineGraph(const onnx::GraphProto& body,
+                                                    const std::vector<TensorId>& inputs,
+                                                    const std::string& scope) {
+  inlined_nodes_ += body.node_size();
+  if (inlined_nodes_ > kMostInlinedNodes) {
+    return InputError("its graphs unroll to more than {} nodes", kMostInlinedNodes);
+  }
+  auto copy = std::make_shared<onnx::GraphProto>(body);
+  inlined_.push_back(copy);
+  std::unordered_map<std::string, std::string> names;
+  for (const std::string& name : NamesMade(body)) names[name] = FreshName(scope + "/" + name);
+  RenameValues(*copy, names);
+  if (static_cast<size_t>(copy->input_size()) != inputs.size()) {
+    return InputError("its body has {} inputs instead of {}", copy->input_size(), inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    Bind(copy->input(static_cast<int>(i)).name(), inputs[i]);
+  for (const auto& tensor : copy->initializer()) initializers_.emplace(tensor.name(), &tensor);
+  for (auto& node : *copy->mutable_node()) {
+    node.set_name(scope + "/" + NodeName(node));
+    for (const std::string& name : ValuesRead(node)) used_.insert(name);
+  }
+  for (const auto& output : copy->output()) used_.insert(output.name());
+  TENON_RETURN_IF_ERROR(LowerNodes(*copy));
+  std::vector<TensorId> outputs;
+  for (const auto& output : copy->output()) {
+    TENON_ASSIGN_OR_RETURN(const TensorId id, Value(output.name()));
+    outputs.push_back(id);
+  }
+  return outputs;
 }
 
 Status Importer::AddOutputs() {

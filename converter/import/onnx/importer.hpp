@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,7 @@
 #include "converter/import/onnx/onnx_import.hpp"
 
 namespace onnx {
+class GraphProto;
 class ModelProto;
 class TensorProto;
 }  // namespace onnx
@@ -40,13 +42,19 @@ class Importer {
   [[nodiscard]] bool IsUsed(const std::string& name) const { return used_.count(name) != 0; }
   /// A name that neither the model nor the import uses yet.
   [[nodiscard]] std::string FreshName(const std::string& wanted);
+  /// Lowers the nodes of a graph inside a node with these inputs; returns its outputs. Its values
+  /// are called `scope`/NAME.
+  [[nodiscard]] Result<std::vector<TensorId>> InlineGraph(const onnx::GraphProto& body,
+                                                          const std::vector<TensorId>& inputs,
+                                                          const std::string& scope);
   /// Makes a tensor constant, or says on which graph input it depends.
   [[nodiscard]] Status Fold(TensorId id);
 
  private:
   [[nodiscard]] Status AddInputs();
   [[nodiscard]] Status AddFrozen(const std::string& name);
-  [[nodiscard]] Status LowerNodes();
+  /// Nodes of the model, or of a graph inside, in an order that works.
+  [[nodiscard]] Status LowerNodes(const onnx::GraphProto& nodes);
   [[nodiscard]] Status AddOutputs();
   /// Drops ops and constants that nothing reads (what was folded, Shape's operands, ...).
   void EraseUnused();
@@ -62,6 +70,9 @@ class Importer {
   std::unordered_map<std::string, const onnx::TensorProto*> initializers_;
   std::unordered_set<std::string> names_;
   std::unordered_set<std::string> used_;
+  /// Copies of graphs inside nodes: initialisers are read from them when they are asked for.
+  std::vector<std::shared_ptr<onnx::GraphProto>> inlined_;
+  int64_t inlined_nodes_ = 0;
 };
 
 }  // namespace tenon::converter

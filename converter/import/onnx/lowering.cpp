@@ -124,9 +124,20 @@ std::vector<float> Lowering::Floats(std::string_view attribute) {
   return {found->floats().begin(), found->floats().end()};
 }
 
+std::vector<std::string> Lowering::Texts(std::string_view attribute) {
+  const AttributeProto* found = Find(attribute, AttributeProto::STRINGS);
+  if (found == nullptr) return {};
+  return {found->strings().begin(), found->strings().end()};
+}
+
 const onnx::TensorProto* Lowering::TensorAttribute(std::string_view attribute) {
   const AttributeProto* found = Find(attribute, AttributeProto::TENSOR);
   return found == nullptr ? nullptr : &found->t();
+}
+
+const onnx::GraphProto* Lowering::GraphAttribute(std::string_view attribute) {
+  const AttributeProto* found = Find(attribute, AttributeProto::GRAPH);
+  return found == nullptr ? nullptr : &found->g();
 }
 
 void Lowering::Ignore(std::initializer_list<std::string_view> attributes) {
@@ -241,6 +252,12 @@ Result<TensorId> Lowering::Finish(TensorId id, int output) {
 
 void Lowering::Alias(int output, TensorId id) {
   if (output < OutputCount()) importer_.Bind(node_.output(output), id);
+}
+
+Result<std::vector<TensorId>> Lowering::Inline(const onnx::GraphProto& body,
+                                               const std::vector<TensorId>& inputs,
+                                               std::string_view tag) {
+  return importer_.InlineGraph(body, inputs, fmt::format("{}/{}", name_, tag));
 }
 
 Result<TensorId> Lowering::Reshape(TensorId x, const std::vector<int64_t>& dims, int output) {

@@ -13,6 +13,7 @@
 
 namespace onnx {
 class AttributeProto;
+class GraphProto;
 class NodeProto;
 }  // namespace onnx
 
@@ -65,7 +66,10 @@ class Lowering {
   /// Empty if absent.
   [[nodiscard]] std::vector<int64_t> Ints(std::string_view attribute);
   [[nodiscard]] std::vector<float> Floats(std::string_view attribute);
+  [[nodiscard]] std::vector<std::string> Texts(std::string_view attribute);
   [[nodiscard]] const onnx::TensorProto* TensorAttribute(std::string_view attribute);
+  /// A graph inside the node; null if absent.
+  [[nodiscard]] const onnx::GraphProto* GraphAttribute(std::string_view attribute);
   /// These attributes change nothing at inference.
   void Ignore(std::initializer_list<std::string_view> attributes);
   /// Axis attribute or value in [-rank, rank) as [0, rank).
@@ -112,6 +116,13 @@ class Lowering {
                                        int output = kIntermediate);
   [[nodiscard]] Result<TensorId> Expand(TensorId x, const Shape& shape, int output = kIntermediate);
 
+  // --- graphs inside ------------------------------------------------------------------------
+  /// Lowers the nodes of `body` as if they stood here, with `inputs` as its inputs, and returns its
+  /// outputs. `tag` tells the names of one use from those of another.
+  [[nodiscard]] Result<std::vector<TensorId>> Inline(const onnx::GraphProto& body,
+                                                     const std::vector<TensorId>& inputs,
+                                                     std::string_view tag);
+
   /// What went wrong with attributes, after the lowering function has returned.
   [[nodiscard]] Status CheckAttributes() const;
 
@@ -136,6 +147,7 @@ struct LoweringRow {
   std::string_view op_type;
   LoweringFunction lower = nullptr;
   std::string_view domain = {};  ///< of operators; empty: ONNX's own
+  std::string_view limits = {};  ///< what is refused though ONNX has it, in words; empty: nothing
 };
 
 /// Oldest and newest versions of the default operator set whose definitions the lowerings follow.

@@ -9,6 +9,7 @@
 
 #include "converter/import/onnx/lowering.hpp"
 #include "converter/import/onnx/model_file.hpp"
+#include "converter/import/onnx/subgraphs.hpp"
 #include "converter/import/onnx/tensor_data.hpp"
 
 namespace tenon::converter {
@@ -83,7 +84,9 @@ Status RunChecker(const onnx::ModelProto& model) {
         static_cast<int>(import.version());
   }
   context.set_opset_imports(opsets);
-  const onnx::checker::LexicalScopeContext scope;
+  // Graphs inside nodes may read whatever the graph around them makes.
+  onnx::checker::LexicalScopeContext scope;
+  for (const std::string& name : NamesMade(model.graph())) scope.add(name);
   for (const auto& node : model.graph().node()) {
     try {
       onnx::checker::check_node(node, context, scope);
@@ -121,8 +124,8 @@ Result<Producers> FindProducers(const onnx::GraphProto& graph) {
     }
   }
   for (const auto& node : graph.node()) {
-    for (const std::string& input : node.input()) {
-      if (!input.empty() && given.count(input) == 0 && producers.count(input) == 0) {
+    for (const std::string& input : ValuesRead(node)) {
+      if (given.count(input) == 0 && producers.count(input) == 0) {
         return InputError("node '{}' ({}): nothing makes its input '{}'", NameOf(node),
                           node.op_type(), input);
       }
@@ -158,7 +161,7 @@ Status SortNodes(onnx::ModelProto& model) {
   std::vector<int> missing(count, 0);
   std::vector<std::vector<int>> readers(count);
   for (int i = 0; i < graph.node_size(); ++i) {
-    for (const std::string& input : graph.node(i).input()) {
+    for (const std::string& input : ValuesRead(graph.node(i))) {
       const auto found = producers.find(input);
       if (found == producers.end()) continue;
       readers[static_cast<size_t>(found->second)].push_back(i);

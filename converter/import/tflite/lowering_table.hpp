@@ -19,6 +19,7 @@ struct LoweringRow {
   LoweringFunction lower;
   Integers integers = Integers::kInFloats;
   LoweringFunction quantized = nullptr;  ///< with kExact
+  std::string_view limits = {};          ///< what is refused though TFLite has it, in words
 };
 
 /// Null if the operator cannot be imported.

@@ -40,6 +40,15 @@ struct BoardSummary {
 /// The boards that are built in, in order of name.
 [[nodiscard]] std::vector<BoardSummary> BuiltInBoards();
 
+/// What can be converted.
+struct OperatorList {
+  std::string json;  ///< what `tenon ops --json` prints
+  std::string text;  ///< the same as a table for people
+};
+
+/// Every operator of every importer, with its limits.
+[[nodiscard]] OperatorList ConvertibleOperators();
+
 /// One problem of placing buffers in an arena.
 struct PlaceRequest {
   std::string_view csv;          ///< a table with columns id, lower, upper (exclusive), size

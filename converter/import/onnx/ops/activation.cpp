@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "converter/import/onnx/ops/ops.hpp"
 
@@ -153,10 +154,19 @@ Status LowerCelu(Lowering& node) {
 Status LowerGelu(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   const std::string approximate = node.Text("approximate", "none");
-  if (approximate != "none") {
-    return InputError("approximate '{}' is not supported", approximate);
-  }
-  return node.Unary(x, {UnaryFunction::kGelu, 0.0F, 0.0F}, 0).status();
+  if (approximate == "none") return node.Unary(x, {UnaryFunction::kGelu, 0.0F, 0.0F}, 0).status();
+  if (approximate != "tanh") return InputError("approximate '{}' is not known", approximate);
+  // 0.5 x (1 + tanh(z)) = x sigmoid(2 z), z = sqrt(2 / pi) (x + 0.044715 x^3).
+  const DType dtype = node.DTypeOf(x);
+  const double factor = std::sqrt(8.0 / std::numbers::pi);
+  TENON_ASSIGN_OR_RETURN(const TensorId linear, node.Scalar("linear", dtype, factor));
+  TENON_ASSIGN_OR_RETURN(const TensorId cubic, node.Scalar("cubic", dtype, 0.044715 * factor));
+  TENON_ASSIGN_OR_RETURN(const TensorId square, node.Binary(BinaryFunction::kMul, x, x));
+  TENON_ASSIGN_OR_RETURN(const TensorId scaled, node.Binary(BinaryFunction::kMul, square, cubic));
+  TENON_ASSIGN_OR_RETURN(const TensorId slope, node.Binary(BinaryFunction::kAdd, scaled, linear));
+  TENON_ASSIGN_OR_RETURN(const TensorId z, node.Binary(BinaryFunction::kMul, x, slope));
+  TENON_ASSIGN_OR_RETURN(const TensorId gate, node.Unary(z, {UnaryFunction::kSigmoid, 0.0F, 0.0F}));
+  return node.Binary(BinaryFunction::kMul, x, gate, 0).status();
 }
 
 Status LowerCast(Lowering& node) {

@@ -1,4 +1,6 @@
 // Functions of two and more tensors, element by element, with NumPy broadcasting.
+#include <limits>
+
 #include "converter/import/onnx/ops/ops.hpp"
 
 namespace tenon::converter {
@@ -91,18 +93,81 @@ Status LowerVariadic(Lowering& node) {
   return {};
 }
 
+// x << y is x * 2^y, x >> y is x / 2^y: products wrap, and where y is the width or more 2^y is 0,
+// by which a division gives 0.
+Status LowerBitShift(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Input(1));
+  const std::string direction = node.Text("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") {
+    return InputError("direction '{}' is neither LEFT nor RIGHT", direction);
+  }
+  const DType dtype = node.DTypeOf(x);
+  const bool left = direction == "LEFT";
+  TENON_ASSIGN_OR_RETURN(const TensorId two, node.Scalar("two", dtype, 2));
+  TENON_ASSIGN_OR_RETURN(const TensorId power, node.Binary(BinaryFunction::kPow, two, y));
+  return node.Binary(left ? BinaryFunction::kMul : BinaryFunction::kDiv, x, power, 0).status();
+}
+
+// Only what is not a number differs from itself.
+Status LowerIsNan(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const TensorId same, node.Binary(BinaryFunction::kEqual, x, x));
+  return node.Unary(same, {UnaryFunction::kNot, 0.0F, 0.0F}, 0).status();
+}
+
+Status LowerIsInf(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  const bool positive = node.Flag("detect_positive", true);
+  const bool negative = node.Flag("detect_negative", true);
+  if (!positive && !negative) {
+    TENON_ASSIGN_OR_RETURN(const TensorId no, node.Scalar("no", DType::kBool, 0));
+    return node.Expand(no, node.ShapeOf(x), 0).status();
+  }
+  if (positive && negative) {
+    TENON_ASSIGN_OR_RETURN(x, node.Unary(x, {UnaryFunction::kAbs, 0.0F, 0.0F}));
+  }
+  const double infinity = std::numeric_limits<double>::infinity();
+  TENON_ASSIGN_OR_RETURN(const TensorId bound,
+                         node.Scalar("infinity", node.DTypeOf(x), positive ? infinity : -infinity));
+  return node.Binary(BinaryFunction::kEqual, x, bound, 0).status();
+}
+
+// x < -lambda ? x + bias : (x > lambda ? x - bias : 0)
+Status LowerShrink(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const DType dtype = node.DTypeOf(x);
+  const float lambda = node.Float("lambd", 0.5F);
+  TENON_ASSIGN_OR_RETURN(const TensorId bias, node.Scalar("bias", dtype, node.Float("bias", 0.0F)));
+  TENON_ASSIGN_OR_RETURN(const TensorId low, node.Scalar("low", dtype, -lambda));
+  TENON_ASSIGN_OR_RETURN(const TensorId high, node.Scalar("high", dtype, lambda));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", dtype, 0));
+  TENON_ASSIGN_OR_RETURN(const TensorId below, node.Binary(BinaryFunction::kLess, x, low));
+  TENON_ASSIGN_OR_RETURN(const TensorId above, node.Binary(BinaryFunction::kGreater, x, high));
+  TENON_ASSIGN_OR_RETURN(const TensorId raised, node.Binary(BinaryFunction::kAdd, x, bias));
+  TENON_ASSIGN_OR_RETURN(const TensorId lowered, node.Binary(BinaryFunction::kSub, x, bias));
+  TENON_ASSIGN_OR_RETURN(const TensorId upper,
+                         node.Emit(OpKind::kSelect, {above, lowered, zero}, Attributes()));
+  return node.Emit(OpKind::kSelect, {below, raised, upper}, Attributes(), 0).status();
+}
+
 Status LowerWhere(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
   return node.Emit(OpKind::kSelect, inputs, Attributes(), 0).status();
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Add", LowerBinary},    {"And", LowerBinary},         {"Div", LowerBinary},
-    {"Equal", LowerBinary},  {"Greater", LowerBinary},     {"GreaterOrEqual", LowerBinary},
-    {"Less", LowerBinary},   {"LessOrEqual", LowerBinary}, {"Max", LowerVariadic},
-    {"Mean", LowerVariadic}, {"Min", LowerVariadic},       {"Mod", LowerMod},
-    {"Mul", LowerBinary},    {"Or", LowerBinary},          {"Pow", LowerPow},
-    {"Sub", LowerBinary},    {"Sum", LowerVariadic},       {"Where", LowerWhere},
+    {"BitShift", LowerBitShift}, {"IsInf", LowerIsInf},
+    {"IsNaN", LowerIsNan},       {"Shrink", LowerShrink},
+    {"Add", LowerBinary},        {"And", LowerBinary},
+    {"Div", LowerBinary},        {"Equal", LowerBinary},
+    {"Greater", LowerBinary},    {"GreaterOrEqual", LowerBinary},
+    {"Less", LowerBinary},       {"LessOrEqual", LowerBinary},
+    {"Max", LowerVariadic},      {"Mean", LowerVariadic},
+    {"Min", LowerVariadic},      {"Mod", LowerMod, {}, "floats with fmod = 1"},
+    {"Mul", LowerBinary},        {"Or", LowerBinary},
+    {"Pow", LowerPow},           {"Sub", LowerBinary},
+    {"Sum", LowerVariadic},      {"Where", LowerWhere},
     {"Xor", LowerBinary},
 };
 

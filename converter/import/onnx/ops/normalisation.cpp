@@ -111,6 +111,36 @@ Status LowerInstanceNormalization(Lowering& node) {
   return ScaleAndShift(node, y, scale, bias);
 }
 
+// Channels in groups, each normalised as one; scale and bias are per group before opset 21, per
+// channel since.
+Status LowerGroupNormalization(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, node.Inputs());
+  if (inputs.size() != 3) return InputError("it has {} inputs, 3 are wanted", inputs.size());
+  const Shape x = node.ShapeOf(inputs[0]);
+  const int64_t groups = node.Int("num_groups", 0);
+  if (x.rank < 2 || groups < 1 || x[1] % groups != 0 || x.Elements() == 0) {
+    return InputError("{} groups do not divide the channels of its input", groups);
+  }
+  const int64_t channels = x[1] / groups;
+  const int64_t rest = x.Elements() / (int64_t{x[0]} * x[1]);
+  TENON_ASSIGN_OR_RETURN(const TensorId grouped,
+                         node.Reshape(inputs[0], {x[0], groups, channels, rest}));
+  TENON_ASSIGN_OR_RETURN(const Normalised parts,
+                         Statistics(node, grouped, {2, 3}, node.Float("epsilon", 1e-5F)));
+  TENON_ASSIGN_OR_RETURN(TensorId y,
+                         node.Binary(BinaryFunction::kDiv, parts.centred, parts.deviation));
+  TensorId parameters[2];
+  for (int i = 0; i < 2; ++i) {
+    const TensorId given = inputs[static_cast<size_t>(i) + 1];
+    const bool each =
+        node.ShapeOf(given).Elements() == x[1] && (node.opset() >= 21 || channels == 1);
+    TENON_ASSIGN_OR_RETURN(parameters[i], node.Reshape(given, {groups, each ? channels : 1, 1}));
+  }
+  TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kMul, y, parameters[0]));
+  TENON_ASSIGN_OR_RETURN(y, node.Binary(BinaryFunction::kAdd, y, parameters[1]));
+  return node.Reshape(y, {x.dims, x.dims + x.rank}, 0).status();
+}
+
 // Statistics are computed in `stash_type` (f32), the scale is applied in x's own type. The
 // outputs Mean and InvStdDev are in `stash_type`.
 Status LowerLayerNormalization(Lowering& node) {
@@ -181,6 +211,7 @@ Status LowerSoftmax(Lowering& node) {
 
 constexpr LoweringRow kRows[] = {
     {"BatchNormalization", LowerBatchNormalization},
+    {"GroupNormalization", LowerGroupNormalization},
     {"InstanceNormalization", LowerInstanceNormalization},
     {"LRN", LowerLrn},
     {"LayerNormalization", LowerLayerNormalization},

@@ -25,6 +25,17 @@ extern const Span<const LoweringRow> kReduceLowerings;
 extern const Span<const LoweringRow> kResizeLowerings;
 extern const Span<const LoweringRow> kShapeLowerings;
 extern const Span<const LoweringRow> kSlicingLowerings;
+extern const Span<const LoweringRow> kIndexingLowerings;
+extern const Span<const LoweringRow> kLossLowerings;
+extern const Span<const LoweringRow> kMaskLowerings;
+extern const Span<const LoweringRow> kConvTransposeLowerings;
+extern const Span<const LoweringRow> kEinsumLowerings;
+extern const Span<const LoweringRow> kSignalLowerings;
+extern const Span<const LoweringRow> kScatterLowerings;
+extern const Span<const LoweringRow> kGridSampleLowerings;
+extern const Span<const LoweringRow> kTrigonometryLowerings;
+extern const Span<const LoweringRow> kRecurrentLowerings;
+extern const Span<const LoweringRow> kControlFlowLowerings;
 
 /// A row for each of `operators`, which have an `op_type` and are all lowered by one function; then
 /// the `others`.

@@ -40,9 +40,7 @@ Status LowerRow(Lowering& node, const ReduceRow& row) {
   const bool no_op_if_empty =
       node.opset() >= row.axes_input_since && node.Flag("noop_with_empty_axes", false);
   if (given.empty() && no_op_if_empty) {
-    if (!row.identity_on_single) {
-      return InputError("noop_with_empty_axes is not supported for this function");
-    }
+    if (!row.identity_on_single) return node.Reduce(row.function, x, {}, keep_dims, 0).status();
     node.Alias(0, x);
     return {};
   }

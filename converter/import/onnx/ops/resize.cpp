@@ -18,7 +18,8 @@ Result<ResizeMode> ReadMode(Lowering& node) {
 
 Result<CoordinateMode> ReadCoordinates(Lowering& node) {
   const std::string mode = node.Text("coordinate_transformation_mode", "half_pixel");
-  if (mode == "half_pixel") return CoordinateMode::kHalfPixel;
+  // They differ only where a scale gives no whole size, which CheckSymmetric refuses.
+  if (mode == "half_pixel" || mode == "half_pixel_symmetric") return CoordinateMode::kHalfPixel;
   if (mode == "pytorch_half_pixel") return CoordinateMode::kPytorchHalfPixel;
   if (mode == "align_corners") return CoordinateMode::kAlignCorners;
   if (mode == "asymmetric") return CoordinateMode::kAsymmetric;
@@ -108,6 +109,20 @@ void AlignToScaledCorners(ResizeAttributes& attributes, const Shape& x) {
   }
 }
 
+/// half_pixel_symmetric is half_pixel where the scaled size is whole.
+Status CheckSymmetric(Lowering& node, const ResizeAttributes& attributes, const Shape& x) {
+  const std::string mode = node.Text("coordinate_transformation_mode", "half_pixel");
+  if (mode != "half_pixel_symmetric") return {};
+  for (int32_t i = 0; i < x.rank; ++i) {
+    const float scaled = static_cast<float>(x[i]) * attributes.scales[i];
+    if (scaled != static_cast<float>(attributes.sizes[i])) {
+      return InputError(
+          "half_pixel_symmetric with a scale that gives no whole size is not supported");
+    }
+  }
+  return {};
+}
+
 Result<std::vector<float>> ConstantFloats(Lowering& node, int index) {
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(index));
   TENON_ASSIGN_OR_RETURN(const std::vector<double> values, node.ConstantDoubles(input));
@@ -136,6 +151,39 @@ ResizeAttributes Unchanged(const Shape& x) {
   return attributes;
 }
 
+/// Interpolation goes over the last two of four dimensions: a tensor whose last one or two
+/// dimensions change is seen as such a stack of images.
+Status EmitAsImage(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
+  const Shape shape = node.ShapeOf(x);
+  int32_t first = 0;  // that changes
+  while (first + 1 < shape.rank && attributes.scales[first] == 1.0F &&
+         attributes.sizes[first] == shape[first]) {
+    ++first;
+  }
+  if (shape.rank == 0 || shape.rank - first > 2) {
+    return InputError(
+        "linear and cubic interpolation of more than the last two dimensions is not supported");
+  }
+  const int32_t rank = shape.rank;
+  const int64_t height = rank >= 2 && rank - first == 2 ? shape[rank - 2] : 1;
+  const int64_t width = shape[rank - 1];
+  if (height * width == 0) return InputError("its input is empty");
+  ResizeAttributes image = attributes;
+  image.rank = 4;
+  const int64_t images = shape.Elements() / (height * width);
+  TENON_ASSIGN_OR_RETURN(const TensorId seen, node.Reshape(x, {images, 1, height, width}));
+  image.sizes[0] = static_cast<int32_t>(images);
+  image.sizes[1] = 1;
+  const bool two = rank - first == 2;
+  image.sizes[2] = two ? attributes.sizes[rank - 2] : 1;
+  image.sizes[3] = attributes.sizes[rank - 1];
+  std::fill_n(image.scales, 3, 1.0F);
+  if (two) image.scales[2] = attributes.scales[rank - 2];
+  image.scales[3] = attributes.scales[rank - 1];
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Emit(OpKind::kResize, {seen}, Attributes(image)));
+  return node.Reshape(y, {attributes.sizes, attributes.sizes + rank}, 0).status();
+}
+
 Status EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes) {
   const Shape shape = node.ShapeOf(x);
   bool same = true;
@@ -146,7 +194,10 @@ Status EmitResize(Lowering& node, TensorId x, const ResizeAttributes& attributes
     node.Alias(0, x);
     return {};
   }
-  return node.Emit(OpKind::kResize, {x}, Attributes(attributes), 0).status();
+  if (attributes.mode == ResizeMode::kNearest || shape.rank == 4) {
+    return node.Emit(OpKind::kResize, {x}, Attributes(attributes), 0).status();
+  }
+  return EmitAsImage(node, x, attributes);
 }
 
 /// Upsample, and Resize of opset 10, which goes by its rules: asymmetric coordinates, and the
@@ -210,6 +261,7 @@ Status LowerResize(Lowering& node) {
   if (!scales.empty()) {
     TENON_RETURN_IF_ERROR(SetScales(attributes, shape, axes, scales));
     AlignToScaledCorners(attributes, shape);
+    TENON_RETURN_IF_ERROR(CheckSymmetric(node, attributes, shape));
     return EmitResize(node, x, attributes);
   }
   TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(3));
@@ -219,7 +271,11 @@ Status LowerResize(Lowering& node) {
 }
 
 constexpr LoweringRow kRows[] = {
-    {"Resize", LowerResize},
+    {"Resize",
+     LowerResize,
+     {},
+     "sizes, scales and axes constant; linear and cubic over the last two dimensions; not "
+     "tf_crop_and_resize, antialias or keep_aspect_ratio_policy"},
     {"Upsample", LowerUpsample},
 };
 

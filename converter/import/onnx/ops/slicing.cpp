@@ -179,12 +179,50 @@ Status LowerConcat(Lowering& node) {
   return node.Emit(OpKind::kConcat, inputs, Attributes(attributes), 0).status();
 }
 
+/// The elements before (and after) dimension `axis` are those of its other end, as often as need
+/// be.
+Result<TensorId> Wrap(Lowering& node, TensorId x, int32_t axis, int64_t before, int64_t after) {
+  const Shape shape = node.ShapeOf(x);
+  const int64_t size = shape[axis];
+  if (size < 1) return InputError("an empty dimension cannot be wrapped");
+  std::vector<TensorId> pieces;
+  // Piece by piece through the output, each up to the end of x.
+  for (int64_t at = -before; at < size + after;) {
+    const int64_t begin = ((at % size) + size) % size;
+    const int64_t length = std::min(size - begin, size + after - at);
+    SliceAttributes slice = WholeSlice(shape);
+    slice.begins[axis] = static_cast<int32_t>(begin);
+    slice.sizes[axis] = static_cast<int32_t>(length);
+    TENON_ASSIGN_OR_RETURN(const TensorId piece, node.Slice(x, slice));
+    pieces.push_back(piece);
+    at += length;
+    if (pieces.size() > 4096) return InputError("wrapping so often is not supported");
+  }
+  if (pieces.empty()) return InputError("the padding removes every element");
+  if (pieces.size() == 1) return pieces[0];
+  ConcatAttributes attributes;
+  attributes.axis = axis;
+  return node.Emit(OpKind::kConcat, pieces, Attributes(attributes));
+}
+
+Status EmitWrap(Lowering& node, TensorId x, const PadAttributes& pad) {
+  for (int32_t axis = 0; axis < pad.rank; ++axis) {
+    if (pad.begins[axis] == 0 && pad.ends[axis] == 0) continue;
+    TENON_ASSIGN_OR_RETURN(x, Wrap(node, x, axis, pad.begins[axis], pad.ends[axis]));
+  }
+  node.Alias(0, x);
+  return {};
+}
+
 Status LowerPad(Lowering& node) {
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
   const int32_t rank = node.ShapeOf(x).rank;
   PadAttributes attributes;
   attributes.rank = rank;
-  TENON_ASSIGN_OR_RETURN(attributes.mode, ReadPadMode(node));
+  const bool wraps = node.Text("mode", "constant") == "wrap";
+  if (!wraps) {
+    TENON_ASSIGN_OR_RETURN(attributes.mode, ReadPadMode(node));
+  }
   TENON_ASSIGN_OR_RETURN(attributes.value, ReadPadValue(node));
   Ints pads = node.opset() < 11 ? node.Ints("pads") : Ints();
   Ints given_axes;
@@ -214,6 +252,7 @@ Status LowerPad(Lowering& node) {
     node.Alias(0, x);
     return {};
   }
+  if (wraps) return EmitWrap(node, x, attributes);
   return node.Emit(OpKind::kPad, {x}, Attributes(attributes), 0).status();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "converter/import/operator_list.hpp"
 #include "converter/import/tflite/ops/ops.hpp"
 #include "tflite_subset_generated.h"
 
@@ -142,3 +143,21 @@ Status Lower(Node& node) {
 }
 
 }  // namespace tenon::converter::tflite
+
+namespace tenon::converter {
+
+std::vector<ImportedOperator> TfliteOperators() {
+  std::vector<ImportedOperator> operators;
+  for (const tflite::LoweringRow& row : tflite::kRows) {
+    const char* quantized = "dequantized, computed in floats, quantized";
+    if (row.integers == tflite::Integers::kMoved) quantized = "the bits stay";
+    if (row.integers == tflite::Integers::kExact) quantized = "TFLite's, bit for bit";
+    const std::string name = tflite::format::EnumNameBuiltinOperator(row.op);
+    operators.push_back({"tflite", "", name, std::string(row.limits), quantized});
+  }
+  std::sort(operators.begin(), operators.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return operators;
+}
+
+}  // namespace tenon::converter

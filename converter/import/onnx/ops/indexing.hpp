@@ -1,0 +1,50 @@
+// What operators that take elements at given places share: places as one number each, so that a
+// gather from the flattened tensor does the rest.
+#pragma once
+
+#include <vector>
+
+#include "converter/import/onnx/lowering.hpp"
+
+namespace tenon::converter {
+
+/// The shape as 64-bit numbers.
+[[nodiscard]] std::vector<int64_t> DimsOf(const Shape& shape);
+
+/// Product of the dimensions [begin, end).
+[[nodiscard]] int64_t ElementsBetween(const Shape& shape, int32_t begin, int32_t end);
+
+/// 0, 1, ... `count` - 1 along `axis` of a tensor of rank `rank` whose other dimensions are 1.
+[[nodiscard]] Result<TensorId> Iota(Lowering& node, DType dtype, int64_t count, int32_t axis,
+                                    int32_t rank);
+
+/// condition ? x : y, broadcast; `output` as of Lowering::Emit.
+[[nodiscard]] Result<TensorId> Select(Lowering& node, TensorId condition, TensorId x, TensorId y,
+                                      int output = kIntermediate);
+
+/// One index tensor's part of a linear place: i64, index * stride, with an index below 0 counted
+/// from the end. `sizes` and `strides` (equally many) broadcast along the last axis. Constant
+/// indices out of range are an error; others become so negative that a gather at the sum of such
+/// parts reports them when it runs.
+[[nodiscard]] Result<TensorId> Offsets(Lowering& node, TensorId indices,
+                                       const std::vector<int64_t>& sizes,
+                                       const std::vector<int64_t>& strides);
+
+/// Places in the flattened x of GatherElements(x, indices, axis): i64, the shape of `indices`.
+[[nodiscard]] Result<TensorId> ElementPlaces(Lowering& node, const Shape& x, TensorId indices,
+                                             int32_t axis);
+
+/// Places, along the flattened leading dimensions of x, of the slices that GatherND takes: i64, the
+/// shape of `indices` without its last dimension.
+[[nodiscard]] Result<TensorId> SlicePlaces(Lowering& node, const Shape& x, TensorId indices,
+                                           int32_t batch_dims);
+
+/// GatherElements(x, indices, axis).
+[[nodiscard]] Result<TensorId> EmitGatherElements(Lowering& node, TensorId x, TensorId indices,
+                                                  int32_t axis, int output = kIntermediate);
+
+/// Gather(x, indices) along `axis`.
+[[nodiscard]] Result<TensorId> EmitGather(Lowering& node, TensorId x, TensorId indices,
+                                          int32_t axis, int output = kIntermediate);
+
+}  // namespace tenon::converter

@@ -1,0 +1,125 @@
+// ArgMax, ArgMin, Hardmax, Trilu, EyeLike: what is put together from comparisons with places.
+#include <algorithm>
+#include <numeric>
+
+#include "converter/import/onnx/ops/indexing.hpp"
+#include "converter/import/onnx/ops/ops.hpp"
+#include "converter/ir/elements.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// The first (or last) place along `axis` of the largest (or smallest) element of x; i32, the axis
+/// stays with size 1. The places that do not hold it get one that loses.
+Result<TensorId> PlaceOf(Lowering& node, TensorId x, int32_t axis, bool smallest, bool last) {
+  const Shape shape = node.ShapeOf(x);
+  const auto extremum = smallest ? ReduceFunction::kMin : ReduceFunction::kMax;
+  TENON_ASSIGN_OR_RETURN(const TensorId best, node.Reduce(extremum, x, {axis}, true));
+  TENON_ASSIGN_OR_RETURN(const TensorId is_best, node.Binary(BinaryFunction::kEqual, x, best));
+  TENON_ASSIGN_OR_RETURN(const TensorId iota,
+                         Iota(node, DType::kI32, shape[axis], axis, shape.rank));
+  // Where nothing equals the best (it is not a number) the place still lies inside.
+  TENON_ASSIGN_OR_RETURN(const TensorId loser,
+                         node.Scalar("loser", DType::kI32, last ? 0 : shape[axis] - 1));
+  TENON_ASSIGN_OR_RETURN(const TensorId places, Select(node, is_best, iota, loser));
+  return node.Reduce(last ? ReduceFunction::kMax : ReduceFunction::kMin, places, {axis}, true);
+}
+
+Status LowerArgument(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(node.Int("axis", 0), node.ShapeOf(x).rank));
+  const bool last = node.Flag("select_last_index", false);
+  TENON_ASSIGN_OR_RETURN(TensorId place, PlaceOf(node, x, axis, node.op_type() == "ArgMin", last));
+  if (!node.Flag("keepdims", true)) {
+    std::vector<int64_t> dims = DimsOf(node.ShapeOf(place));
+    dims.erase(dims.begin() + axis);
+    TENON_ASSIGN_OR_RETURN(place, node.Reshape(place, dims));
+  }
+  return node.Cast(place, DType::kI64, 0).status();
+}
+
+// 1 at the first largest element, 0 elsewhere. Before opset 13 the dimensions from `axis` on are
+// one.
+Status LowerHardmax(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  const bool flattens = node.opset() < 13;
+  TENON_ASSIGN_OR_RETURN(int32_t axis, node.Axis(node.Int("axis", flattens ? 1 : -1), shape.rank));
+  if (flattens) {
+    TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {ElementsBetween(shape, 0, axis),
+                                               ElementsBetween(shape, axis, shape.rank)}));
+    axis = 1;
+  }
+  const Shape seen = node.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const TensorId place, PlaceOf(node, x, axis, false, false));
+  TENON_ASSIGN_OR_RETURN(const TensorId iota, Iota(node, DType::kI32, seen[axis], axis, seen.rank));
+  TENON_ASSIGN_OR_RETURN(const TensorId hot, node.Binary(BinaryFunction::kEqual, iota, place));
+  const DType dtype = node.DTypeOf(x);
+  if (!flattens) return node.Cast(hot, dtype, 0).status();
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Cast(hot, dtype));
+  return node.Reshape(y, DimsOf(shape), 0).status();
+}
+
+Status LowerTrilu(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  if (shape.rank < 2) return InputError("its input has {} dimensions, 2 are wanted", shape.rank);
+  int64_t k = 0;
+  if (node.HasInput(1)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(1));
+    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.ConstantInts(input));
+    if (values.size() != 1) return InputError("k must be one number");
+    k = values[0];
+  }
+  const bool upper = node.Flag("upper", true);
+  const int64_t rows = shape[shape.rank - 2];
+  const int64_t columns = shape[shape.rank - 1];
+  TENON_ASSIGN_OR_RETURN(const Shape matrix, ShapeFromDims({rows, columns}));
+  std::vector<double> kept;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      // k may be any 64-bit number: it is compared with, not added.
+      kept.push_back((upper ? j - i >= k : j - i <= k) ? 1.0 : 0.0);
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId mask, node.Constant("mask", DType::kBool, matrix, kept));
+  TENON_ASSIGN_OR_RETURN(const TensorId zero, node.Scalar("zero", node.DTypeOf(x), 0));
+  return Select(node, mask, x, zero, 0).status();
+}
+
+Status LowerEyeLike(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  if (shape.rank != 2) return InputError("its input has {} dimensions instead of 2", shape.rank);
+  DType dtype = node.DTypeOf(x);
+  if (node.HasAttribute("dtype")) {
+    TENON_ASSIGN_OR_RETURN(dtype, DTypeFromOnnx(node.Int32("dtype", 0)));
+  }
+  const int64_t k = node.Int("k", 0);
+  TensorData data{
+      dtype, shape,
+      std::vector<std::byte>(static_cast<size_t>(shape.Elements() * DTypeBytes(dtype)))};
+  const std::vector<std::byte> one = WriteElements(dtype, {1.0});
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    for (int64_t j = 0; j < shape[1]; ++j) {
+      if (j - i != k) continue;
+      std::copy(one.begin(), one.end(),
+                data.bytes.begin() + (i * shape[1] + j) * static_cast<int64_t>(one.size()));
+    }
+  }
+  return node.ConstantOutput(0, std::move(data));
+}
+
+constexpr LoweringRow kRows[] = {
+    {"ArgMax", LowerArgument},
+    {"ArgMin", LowerArgument},
+    {"EyeLike", LowerEyeLike},
+    {"Hardmax", LowerHardmax},
+    {"Trilu", LowerTrilu, {}, "k constant"},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kMaskLowerings = kRows;
+
+}  // namespace tenon::converter

@@ -1,0 +1,216 @@
+// DFT, STFT, window functions and MelWeightMatrix: the tables are constants, the transforms are
+// matrix products and convolutions with them.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "converter/import/onnx/ops/indexing.hpp"
+#include "converter/import/onnx/ops/ops.hpp"
+#include "converter/ir/elements.hpp"
+
+namespace tenon::converter {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// A transform longer than this would need a table of gigabytes.
+constexpr int64_t kLongestTransform = 8192;
+
+struct Transform {
+  int64_t length = 0;  ///< points
+  int64_t bins = 0;    ///< outputs: all points, or those up to the middle
+  int64_t parts = 1;   ///< of an input: 1 real, 2 real and imaginary
+  bool inverse = false;
+};
+
+/// The weight with which part `from` of point n counts in part `to` of bin k: of the product with
+/// exp(-2 pi i k n / length), divided by the length and conjugate for the inverse.
+double Weight(const Transform& t, int64_t n, int64_t from, int64_t k, int64_t to) {
+  const int64_t turn = k * n % t.length;
+  const double angle = 2.0 * std::numbers::pi * static_cast<double>(turn) /
+                       static_cast<double>(t.length) * (t.inverse ? 1.0 : -1.0);
+  const double scale = t.inverse ? 1.0 / static_cast<double>(t.length) : 1.0;
+  if (from == to) return std::cos(angle) * scale;
+  return (to == 1 ? std::sin(angle) : -std::sin(angle)) * scale;
+}
+
+Status CheckTransform(const Transform& t) {
+  if (t.length < 1 || t.length > kLongestTransform) {
+    return InputError("transforms of {} points are not supported, only up to {}", t.length,
+                      kLongestTransform);
+  }
+  if (t.parts != 1 && t.parts != 2) {
+    return InputError("its last dimension is {}, neither 1 (real) nor 2 (complex)", t.parts);
+  }
+  return {};
+}
+
+Result<int64_t> ScalarInput(Lowering& node, int index) {
+  TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(index));
+  TENON_ASSIGN_OR_RETURN(const Ints values, node.ConstantInts(input));
+  if (values.size() != 1) return InputError("input {} is not one number", index);
+  return values[0];
+}
+
+/// [points * parts, bins * 2]; points of the input beyond the transform's length count nothing.
+Result<TensorId> TransformMatrix(Lowering& node, const Transform& t, int64_t points, DType dtype) {
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(points * t.parts * t.bins * 2));
+  for (int64_t n = 0; n < points; ++n) {
+    for (int64_t from = 0; from < t.parts; ++from) {
+      for (int64_t k = 0; k < t.bins; ++k) {
+        for (int64_t to = 0; to < 2; ++to) {
+          values.push_back(n < t.length ? Weight(t, n, from, k, to) : 0.0);
+        }
+      }
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({points * t.parts, t.bins * 2}));
+  return node.Constant("transform", dtype, shape, values);
+}
+
+Status LowerDft(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  if (shape.rank < 2) return InputError("its input has {} dimensions", shape.rank);
+  int64_t given_axis = node.opset() < 20 ? node.Int("axis", 1) : -2;
+  if (node.opset() >= 20 && node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(given_axis, ScalarInput(node, 2));
+  }
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, node.Axis(given_axis, shape.rank));
+  if (axis == shape.rank - 1) return InputError("axis is that of real and imaginary parts");
+  Transform t;
+  t.inverse = node.Flag("inverse", false);
+  t.parts = shape[shape.rank - 1];
+  t.length = shape[axis];
+  if (node.HasInput(1)) {
+    TENON_ASSIGN_OR_RETURN(t.length, ScalarInput(node, 1));
+  }
+  const bool one_sided = node.Flag("onesided", false);
+  if (one_sided && t.inverse) return InputError("onesided and inverse are not supported together");
+  TENON_RETURN_IF_ERROR(CheckTransform(t));
+  t.bins = one_sided ? t.length / 2 + 1 : t.length;
+  // The transformed axis goes before the last one, where both are a row of the product.
+  std::vector<int32_t> permutation;
+  for (int32_t i = 0; i + 1 < shape.rank; ++i) {
+    if (i != axis) permutation.push_back(i);
+  }
+  permutation.insert(permutation.end(), {axis, shape.rank - 1});
+  TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, permutation));
+  Ints dims = DimsOf(node.ShapeOf(x));
+  const int64_t points = shape[axis];
+  const int64_t row = points * t.parts;
+  if (row == 0) return InputError("its input has no points");
+  TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape.Elements() / row, row}));
+  TENON_ASSIGN_OR_RETURN(const TensorId matrix, TransformMatrix(node, t, points, node.DTypeOf(x)));
+  TENON_ASSIGN_OR_RETURN(TensorId y,
+                         node.Emit(OpKind::kMatMul, {x, matrix}, Attributes(MatMulAttributes())));
+  dims[dims.size() - 2] = t.bins;
+  dims.back() = 2;
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, dims));
+  std::vector<int32_t> back(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    back[static_cast<size_t>(permutation[i])] = static_cast<int32_t>(i);
+  }
+  return node.Transpose(y, back, 0).status();
+}
+
+/// The window's values, or ones.
+Result<std::vector<double>> ReadWindowValues(Lowering& node, int64_t& length) {
+  std::vector<double> window;
+  if (node.HasInput(2)) {
+    TENON_ASSIGN_OR_RETURN(const TensorId input, node.Input(2));
+    TENON_ASSIGN_OR_RETURN(window, node.ConstantDoubles(input));
+    length = static_cast<int64_t>(window.size());
+  }
+  if (node.HasInput(3)) {
+    TENON_ASSIGN_OR_RETURN(length, ScalarInput(node, 3));
+  }
+  if (window.empty())
+    window.assign(static_cast<size_t>(std::clamp<int64_t>(length, 0, kLongestTransform)), 1.0);
+  if (static_cast<int64_t>(window.size()) != length) {
+    return InputError("its window has {} values for frames of {}", window.size(), length);
+  }
+  return window;
+}
+
+// The frames' transforms are a convolution along time: [B, parts, 1, L] to [B, 2 bins, 1, frames].
+Status LowerStft(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(TensorId x, node.Input(0));
+  const Shape shape = node.ShapeOf(x);
+  if (shape.rank != 3) return InputError("its signal has {} dimensions instead of 3", shape.rank);
+  TENON_ASSIGN_OR_RETURN(const int64_t step, ScalarInput(node, 1));
+  Transform t;
+  t.parts = shape[2];
+  TENON_ASSIGN_OR_RETURN(const std::vector<double> window, ReadWindowValues(node, t.length));
+  TENON_RETURN_IF_ERROR(CheckTransform(t));
+  const bool one_sided = node.Flag("onesided", true);
+  if (one_sided && t.parts == 2) return InputError("onesided is not supported for complex signals");
+  if (step < 1 || step > shape[1] || t.length > shape[1]) {
+    return InputError("frames of {} every {} do not fit a signal of {}", t.length, step, shape[1]);
+  }
+  t.bins = one_sided ? t.length / 2 + 1 : t.length;
+  std::vector<double> values;
+  for (int64_t out = 0; out < t.bins * 2; ++out) {
+    for (int64_t from = 0; from < t.parts; ++from) {
+      for (int64_t n = 0; n < t.length; ++n) {
+        values.push_back(window[static_cast<size_t>(n)] * Weight(t, n, from, out / 2, out % 2));
+      }
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(const Shape kernel, ShapeFromDims({t.bins * 2, t.parts, 1, t.length}));
+  TENON_ASSIGN_OR_RETURN(const TensorId weights,
+                         node.Constant("transform", node.DTypeOf(x), kernel, values));
+  TENON_ASSIGN_OR_RETURN(x, node.Transpose(x, {0, 2, 1}));
+  TENON_ASSIGN_OR_RETURN(x, node.Reshape(x, {shape[0], t.parts, 1, shape[1]}));
+  ConvAttributes conv;
+  conv.strides[1] = static_cast<int32_t>(step);
+  TENON_ASSIGN_OR_RETURN(TensorId y, node.Emit(OpKind::kConv, {x, weights}, Attributes(conv)));
+  const int64_t frames = node.ShapeOf(y)[3];
+  TENON_ASSIGN_OR_RETURN(y, node.Reshape(y, {shape[0], t.bins, 2, frames}));
+  return node.Transpose(y, {0, 3, 1, 2}, 0).status();
+}
+
+struct WindowRow {
+  std::string_view op_type;
+  double a0;  ///< a0 - a1 cos(x) + a2 cos(2 x)
+  double a1;
+  double a2;
+};
+
+constexpr WindowRow kWindows[] = {
+    {"BlackmanWindow", 0.42, 0.5, 0.08},
+    {"HammingWindow", 25.0 / 46.0, 21.0 / 46.0, 0.0},
+    {"HannWindow", 0.5, 0.5, 0.0},
+};
+
+Status LowerWindow(Lowering& node) {
+  TENON_ASSIGN_OR_RETURN(const int64_t size, ScalarInput(node, 0));
+  if (size < 0 || size > 1 << 24) return InputError("its size {} is out of range", size);
+  TENON_ASSIGN_OR_RETURN(const DType dtype, DTypeFromOnnx(node.Int32("output_datatype", 1)));
+  const bool periodic = node.Flag("periodic", true);
+  const auto period = static_cast<double>(std::max<int64_t>(1, periodic ? size : size - 1));
+  std::vector<double> values(static_cast<size_t>(size));
+  for (const WindowRow& row : kWindows) {
+    if (row.op_type != node.op_type()) continue;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double x = 2.0 * std::numbers::pi * static_cast<double>(i) / period;
+      values[i] = row.a0 - row.a1 * std::cos(x) + row.a2 * std::cos(2.0 * x);
+    }
+  }
+  TENON_ASSIGN_OR_RETURN(const Shape shape, ShapeFromDims({size}));
+  return node.ConstantOutput(0, TensorData{dtype, shape, WriteElements(dtype, values)});
+}
+
+constexpr LoweringRow kOthers[] = {
+    {"DFT", LowerDft, {}, "up to 8192 points; onesided not with inverse"},
+    {"STFT", LowerStft, {}, "up to 8192 points; window, frame_step and frame_length constant"},
+};
+constexpr auto kRows = RowsOf(kWindows, LowerWindow, kOthers);
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kSignalLowerings = TableOf(kRows);
+
+}  // namespace tenon::converter

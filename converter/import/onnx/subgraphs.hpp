@@ -1,0 +1,27 @@
+// Graphs inside nodes (the branches of If, the bodies of Loop and Scan): what they read of the
+// graph around them, and copies of them under other names.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace onnx {
+class GraphProto;
+class NodeProto;
+}  // namespace onnx
+
+namespace tenon::converter {
+
+/// Values that a node needs: its inputs, and what the graphs inside it read from outside of
+/// themselves. Absent inputs are left out.
+[[nodiscard]] std::vector<std::string> ValuesRead(const onnx::NodeProto& node);
+
+/// Names that a graph gives to its inputs, initialisers and nodes' outputs.
+[[nodiscard]] std::vector<std::string> NamesMade(const onnx::GraphProto& graph);
+
+/// Renames values wherever the graph, and graphs inside its nodes, mention them. A graph inside
+/// that gives one of the names itself keeps its own.
+void RenameValues(onnx::GraphProto& graph, const std::unordered_map<std::string, std::string>& to);
+
+}  // namespace tenon::converter

@@ -1,0 +1,234 @@
+// Operators that are put together from others: what they compute, and what they refuse.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "tests/unit/converter/import/onnx/evaluate.hpp"
+#include "tests/unit/converter/import/onnx/model_builder.hpp"
+
+namespace tenon::converter::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+std::vector<std::byte> Bytes(const Floats& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// The first output of a model whose inputs are all f32, computed by the portable kernels.
+template <typename T = float>
+std::vector<T> Run(const ModelBuilder& model, const std::vector<Floats>& inputs) {
+  const Result<Graph> graph = model.Import();
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  Values values;
+  for (size_t i = 0; i < graph->inputs().size(); ++i) {
+    values[graph->inputs()[i].tensor] = Bytes(inputs.at(i));
+  }
+  const TensorId output = graph->outputs()[0].tensor;
+  const Status status = Evaluate(*graph, {output}, values);
+  REQUIRE_MESSAGE(status.ok(), status.error().message);
+  const std::vector<std::byte>& bytes = values[output];
+  std::vector<T> result(bytes.size() / sizeof(T));
+  if (!result.empty()) std::memcpy(result.data(), bytes.data(), bytes.size());
+  return result;
+}
+
+void CheckClose(const Floats& got, const Floats& wanted) {
+  REQUIRE(got.size() == wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(wanted[i]));
+}
+
+bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A graph with one node, for attributes of If and Loop.
+onnx::GraphProto Body(const char* op, const std::vector<const char*>& inputs,
+                      const std::vector<const char*>& graph_inputs, const char* output) {
+  onnx::GraphProto graph;
+  graph.set_name("body");
+  for (const char* name : graph_inputs) graph.add_input()->set_name(name);
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(op);
+  for (const char* name : inputs) node.add_input(name);
+  node.add_output(output);
+  onnx::ValueInfoProto& value = *graph.add_output();
+  value.set_name(output);
+  value.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  for (auto& input : *graph.mutable_input()) {
+    input.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  return graph;
+}
+
+void SetGraph(ModelBuilder& model, const char* name, const onnx::GraphProto& graph) {
+  onnx::AttributeProto& attribute = *model.last().add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = graph;
+}
+
+}  // namespace
+
+TEST_CASE("ConvTranspose: spreads every element over a window, with strides and padding") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 1, 3})
+                         .Floats("w", {1, 1, 3}, {1, 10, 100})
+                         .Node("ConvTranspose", {"x", "w"}, {"y"})
+                         .Set("strides", std::vector<int64_t>{2})
+                         .Set("pads", std::vector<int64_t>{1, 0})
+                         .Output("y");
+  // All: 1 10 100+2 20 200+3 30 300; the first is cut off.
+  CheckClose(Run(model, {{1, 2, 3}}), {10, 102, 20, 203, 30, 300});
+}
+
+TEST_CASE("ConvTranspose: of volumes is refused") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {1, 1, 3, 3, 3})
+                         .Floats("w", {1, 1, 1, 1, 1})
+                         .Node("ConvTranspose", {"x", "w"}, {"y"})
+                         .Output("y");
+  CHECK(Contains(model.Text(), "only one or two spatial ones are supported"));
+}
+
+TEST_CASE("ArgMax: takes the first of equals, or the last") {
+  for (const int64_t last : {0, 1}) {
+    const auto model = ModelBuilder(13)
+                           .Input("x", {2, 3})
+                           .Node("ArgMax", {"x"}, {"y"})
+                           .Set("axis", 1)
+                           .Set("keepdims", 0)
+                           .Set("select_last_index", last)
+                           .Output("y", onnx::TensorProto::INT64);
+    const std::vector<int64_t> places = Run<int64_t>(model, {{5, 5, 1, -2, -1, -1}});
+    CHECK(places == (last == 1 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{0, 1}));
+  }
+}
+
+TEST_CASE("GatherElements: indices below zero count from the end") {
+  auto model = ModelBuilder(13)
+                   .Input("x", {2, 2})
+                   .Ints("i", {1, -2})
+                   .Ints("shape", {1, 2})
+                   .Node("Reshape", {"i", "shape"}, {"j"}, "r")
+                   .Node("GatherElements", {"x", "j"}, {"y"})
+                   .Output("y");
+  CheckClose(Run(model, {{1, 2, 3, 4}}), {3, 2});
+}
+
+TEST_CASE("ScatterND: adds up updates of the same element") {
+  auto model = ModelBuilder(16)
+                   .Input("x", {3})
+                   .Input("u", {3})
+                   .Ints("i", {2, 0, 2})
+                   .Ints("shape", {3, 1})
+                   .Node("Reshape", {"i", "shape"}, {"j"}, "r")
+                   .Node("ScatterND", {"x", "j", "u"}, {"y"})
+                   .Set("reduction", "add")
+                   .Output("y");
+  CheckClose(Run(model, {{1, 2, 3}, {10, 20, 30}}), {21, 2, 43});
+}
+
+TEST_CASE("Einsum: a letter that no other term has is summed over, one given twice is a diagonal") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {2, 2})
+                         .Input("z", {2, 2})
+                         .Node("Einsum", {"x", "z"}, {"y"})
+                         .Set("equation", "ii,kj->ij")
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2, 3, 4}, {1, 2, 3, 4}}), {4, 6, 16, 24});
+}
+
+TEST_CASE("LSTM: one step is that of its definition") {
+  const auto model = ModelBuilder(14)
+                         .Input("x", {1, 1, 1})
+                         .Floats("w", {1, 4, 1}, {0.1F, 0.2F, 0.3F, 0.4F})
+                         .Floats("r", {1, 4, 1}, {0.5F, 0.6F, 0.7F, 0.8F})
+                         .Floats("b", {1, 8}, {0, 0, 0, 0, 0.01F, 0.02F, 0.03F, 0.04F})
+                         .Floats("h", {1, 1, 1}, {0.25F})
+                         .Floats("c", {1, 1, 1}, {-0.5F})
+                         .Node("LSTM", {"x", "w", "r", "b", "", "h", "c"}, {"y", "yh", "yc"})
+                         .Set("hidden_size", 1)
+                         .Output("yh");
+  const auto sigmoid = [](double v) { return 1.0 / (1.0 + std::exp(-v)); };
+  const double x = 2.0;
+  const double i = sigmoid(0.1 * x + 0.5 * 0.25 + 0.01);
+  const double o = sigmoid(0.2 * x + 0.6 * 0.25 + 0.02);
+  const double f = sigmoid(0.3 * x + 0.7 * 0.25 + 0.03);
+  const double g = std::tanh(0.4 * x + 0.8 * 0.25 + 0.04);
+  const double c = f * -0.5 + i * g;
+  CheckClose(Run(model, {{2}}), {static_cast<float>(o * std::tanh(c))});
+}
+
+TEST_CASE("If: the branch of a known condition stands in the graph's place") {
+  ModelBuilder model(13);
+  model.Input("x", {2}).ScalarInt("flag", 0);
+  model.Node("Cast", {"flag"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"});
+  SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, "then_y"));
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  CheckClose(Run(model, {{0, 1}}), {1, std::exp(1.0F)});
+}
+
+TEST_CASE("If: a condition that is computed from an input is refused, and freezing advised") {
+  ModelBuilder model(13);
+  model.Input("x", {1});
+  model.Node("Cast", {"x"}, {"taken"}, "c").Set("to", onnx::TensorProto::BOOL);
+  model.Node("If", {"taken"}, {"y"});
+  SetGraph(model, "then_branch", Body("Neg", {"x"}, {}, "then_y"));
+  SetGraph(model, "else_branch", Body("Exp", {"x"}, {}, "else_y"));
+  model.Output("y");
+  CHECK(Contains(model.Text(), "--freeze x=FILE.npy"));
+}
+
+TEST_CASE("Loop: each iteration reads what the one before made, and the graph around it") {
+  ModelBuilder model(13);
+  model.Input("x", {1}).ScalarInt("trips", 3);
+  model.Floats("start", {1}, {1});
+  model.Node("Loop", {"trips", "", "start"}, {"y"});
+  onnx::GraphProto body = Body("Mul", {"v", "x"}, {"n", "on", "v"}, "next");
+  body.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::INT64);
+  body.mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::BOOL);
+  onnx::NodeProto& same = *body.add_node();
+  same.set_op_type("Identity");
+  same.add_input("on");
+  same.add_output("goes_on");
+  onnx::ValueInfoProto next = body.output(0);
+  body.mutable_output(0)->set_name("goes_on");
+  body.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::BOOL);
+  *body.add_output() = next;
+  SetGraph(model, "body", body);
+  model.Output("y");
+  CheckClose(Run(model, {{2}}), {8});
+}
+
+TEST_CASE("Pad: wrap repeats the other end") {
+  const auto model = ModelBuilder(19)
+                         .Input("x", {3})
+                         .Ints("pads", {4, 2})
+                         .Node("Pad", {"x", "pads"}, {"y"})
+                         .Set("mode", "wrap")
+                         .Output("y");
+  CheckClose(Run(model, {{1, 2, 3}}), {3, 1, 2, 3, 1, 2, 3, 1, 2});
+}
+
+TEST_CASE("SoftmaxCrossEntropyLoss: what is ignored counts neither above nor below the line") {
+  const auto model = ModelBuilder(13)
+                         .Input("x", {3, 2})
+                         .Ints("t", {0, -1, 1})
+                         .Node("SoftmaxCrossEntropyLoss", {"x", "t"}, {"y"})
+                         .Set("ignore_index", -1)
+                         .Output("y");
+  const double first = -std::log(1.0 / (1.0 + std::exp(1.0)));
+  const double last = -std::log(1.0 / (1.0 + std::exp(-3.0)));
+  CheckClose(Run(model, {{0, 1, 7, 9, -1, 2}}), {static_cast<float>((first + last) / 2)});
+}
+
+}  // namespace tenon::converter::test
