@@ -154,7 +154,7 @@ Result<std::vector<TensorId>> Importer::InlineGraph(const onnx::GraphProto& body
     Bind(copy->input(static_cast<int>(i)).name(), inputs[i]);
   for (const auto& tensor : copy->initializer()) initializers_.emplace(tensor.name(), &tensor);
   for (auto& node : *copy->mutable_node()) {
-    node.set_name(scope + "/" + NodeName(node));
+    node.set_name(node.name().empty() ? NodeName(node) : scope + "/" + node.name());
     for (const std::string& name : ValuesRead(node)) used_.insert(name);
   }
   for (const auto& output : copy->output()) used_.insert(output.name());

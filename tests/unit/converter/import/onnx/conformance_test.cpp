@@ -172,6 +172,7 @@ bool IsKnownRefusal(const std::string& text) {
       "is not supported",
       "does not take this dtype",
       "must be f32",
+      "unsupported op",
   };
   return std::any_of(std::begin(kReasons), std::end(kReasons),
                      [&](const char* reason) { return text.find(reason) != std::string::npos; });

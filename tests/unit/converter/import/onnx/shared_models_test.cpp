@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 /// Models that are imported. What else lies in the folder is for other tests, or for none yet.
 constexpr const char* kImported[] = {
     "fastestdet_352/model.onnx",
+    "dtln_noise_1/model.onnx",
     "googlenet_random/model.onnx",
     "kwt1_transformer/model.onnx",
     "mlperf_ad01_autoencoder/model_fp32.onnx",
@@ -36,9 +37,6 @@ constexpr const char* kImported[] = {
     "ultraface_rfb320/model.onnx",
     "ultraface_rfb320/model_simplified.onnx",
 };
-
-/// Models that need operators which Tenon does not have (yet): recurrent ones.
-constexpr const char* kRefused[] = {"dtln_noise_1/model.onnx"};
 
 /// A model's path; empty, with a message, where it is absent.
 fs::path ModelPath(const fs::path& shared, const char* model) {
@@ -77,23 +75,6 @@ TEST_CASE("Shared models: those of the list are imported, with the shapes that l
     CHECK(!graph->inputs().empty());
     CHECK(!graph->outputs().empty());
     MESSAGE(model, ": ", graph->OpOrder().size(), " ops");
-  }
-}
-
-TEST_CASE(
-    "Shared models: those that need operators that are not there are refused by their names") {
-  const fs::path shared = SharedFolder();
-  if (shared.empty()) return;
-  for (const char* model : kRefused) {
-    CAPTURE(model);
-    const fs::path path = ModelPath(shared, model);
-    if (path.empty()) continue;
-    std::vector<std::string> differences;
-    const Result<Graph> graph = Import(path, differences);
-    REQUIRE(!graph.ok());
-    CHECK(graph.error().kind == ErrorKind::kInput);
-    REQUIRE(!graph.error().details.empty());
-    CHECK(graph.error().details[0].starts_with("unsupported op"));
   }
 }
 

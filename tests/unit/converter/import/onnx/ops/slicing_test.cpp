@@ -233,15 +233,4 @@ output %y
 )");
 }
 
-TEST_CASE("Pad: wrap is refused") {
-  const auto model = ModelBuilder(19)
-                         .Input("x", {2, 3})
-                         .Ints("p", {0, 1, 0, 2})
-                         .Node("Pad", {"x", "p"}, {"y"})
-                         .Set("mode", "wrap")
-                         .Output("y");
-
-  CHECK(model.Text() == R"(error: node 'n' (Pad): mode 'wrap' is not supported)");
-}
-
 }  // namespace tenon::converter::test
