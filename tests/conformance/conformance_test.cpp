@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -184,9 +186,41 @@ CaseResult RunCase(const fs::path& folder) {
   return {Outcome::kRefused, refusal};
 }
 
-void RunFolder(const std::string& name, size_t at_least) {
+/// Rows of the table of refusals in docs/results-operators.md: number of cases by what their names
+/// begin with (after "test_").
+std::map<std::string, size_t> RefusalsInDocs() {
+  const char* source = std::getenv("TENON_SOURCE_DIR");
+  std::ifstream page(fs::path(source == nullptr ? "." : source) / "docs/results-operators.md");
+  const std::regex row(R"(\| `(\w+)` \| (\d+) \| .+ \|)");
+  std::map<std::string, size_t> rows;
+  std::smatch found;
+  for (std::string line; std::getline(page, line);) {
+    if (std::regex_match(line, found, row)) rows[found[1]] = std::stoul(found[2]);
+  }
+  return rows;
+}
+
+/// Every refused case is in one row, and the rows have as many as they say.
+void CheckRefusals(const std::vector<std::string>& refused) {
+  std::map<std::string, size_t> expected = RefusalsInDocs();
+  CHECK(!expected.empty());
+  for (const std::string& name : refused) {
+    size_t rows = 0;
+    for (auto& [prefix, count] : expected) {
+      if (name.rfind("test_" + prefix, 0) != 0) continue;
+      ++rows;
+      --count;
+    }
+    CHECK_MESSAGE(rows == 1, name << " is in " << rows << " rows of docs/results-operators.md");
+  }
+  for (const auto& [prefix, left] : expected) CHECK_MESSAGE(left == 0, prefix);
+}
+
+/// Returns the names of the cases that were refused.
+std::vector<std::string> RunFolder(const std::string& name, size_t at_least) {
   const fs::path folder = SharedPath("conformance/" + name);
-  if (folder.empty()) return;
+  if (folder.empty()) return {};
+  std::vector<std::string> refused;
   std::vector<fs::path> cases;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (fs::exists(entry.path() / "model.onnx")) cases.push_back(entry.path());
@@ -205,6 +239,7 @@ void RunFolder(const std::string& name, size_t at_least) {
     if (result.outcome == Outcome::kWrong) {
       FAIL_CHECK(test.filename().string() << ": " << result.detail);
     }
+    if (result.outcome == Outcome::kRefused) refused.push_back(test.filename().string());
     if (result.outcome == Outcome::kRefused && std::getenv("TENON_VERBOSE") != nullptr) {
       MESSAGE(test.filename().string() << " refused: " << result.detail);
     }
@@ -215,6 +250,7 @@ void RunFolder(const std::string& name, size_t at_least) {
                << " wrong");
   // What passes today must pass tomorrow.
   CHECK(counts[Outcome::kPassed] >= at_least);
+  return refused;
 }
 
 /// Every case whose name has one of these words, none left out.
@@ -239,7 +275,8 @@ void RunQuantized() {
 TEST_CASE("Conformance: every test of a quantized operator passes") { tenon::test::RunQuantized(); }
 
 TEST_CASE("Conformance: operator tests pass or are refused, none gives a wrong result") {
-  tenon::test::RunFolder("node", 809);
+  const std::vector<std::string> refused = tenon::test::RunFolder("node", 809);
+  if (!refused.empty()) tenon::test::CheckRefusals(refused);
 }
 
 TEST_CASE("Conformance: simple models pass or are refused, none gives a wrong result") {

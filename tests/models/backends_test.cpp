@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/convert_and_run.hpp"
+#include "tests/support/field_models.hpp"
 #include "tests/support/float_models.hpp"
 #include "tests/support/random_tables.hpp"
 #include "tests/support/shared_folder.hpp"
@@ -60,6 +61,12 @@ void CheckAgrees(const converter::Conversion& conversion, const Subject& subject
 int TablesPerModel() {
   const char* given = std::getenv("TENON_RANDOM_TABLES");
   return given != nullptr ? std::atoi(given) : 1;
+}
+
+TEST_CASE("Backends: every network of the field agrees on OpenCL, the CPU taking what it lacks") {
+  const std::filesystem::path models = SharedPath("field-models");
+  if (models.empty()) return;
+  for (const FieldModel& model : FieldModels()) CheckFieldModel(models, model, kBoard, false);
 }
 
 TEST_CASE("Backends: every float model agrees on OpenCL, the CPU taking what OpenCL lacks") {

@@ -28,17 +28,22 @@ constexpr FloatModel kModels[] = {
     {"ultraface_rfb320", "model_simplified", "model_simplified."},
     {"super_resolution_espcn", "model", ""},
     {"fastestdet_352", "model", ""},
+    {"dtln_noise_1", "model", ""},
     {"kwt1_transformer", "model", "model."},
 };
 
-/// The f32 elements of a .npy file, format 1.0.
-std::vector<std::byte> ReadFloats(const fs::path& path) {
+/// The elements of a .npy file of numbers of 4 or 8 bytes, format 1.0.
+std::vector<std::byte> ReadElements(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   constexpr size_t kPrefix = 10;  // magic, version, header length
   REQUIRE_MESSAGE(text.size() > kPrefix, path.string());
   const size_t header = static_cast<uint8_t>(text[8]) + 256U * static_cast<uint8_t>(text[9]);
-  REQUIRE_MESSAGE(text.substr(kPrefix, header).find("'<f4'") != std::string::npos, path.string());
+  const std::string about = text.substr(kPrefix, header);
+  const bool known = about.find("'<f4'") != std::string::npos ||
+                     about.find("'<i4'") != std::string::npos ||
+                     about.find("'<i8'") != std::string::npos;
+  REQUIRE_MESSAGE(known, path.string());
   REQUIRE(text.size() >= kPrefix + header);
   const auto* data = reinterpret_cast<const std::byte*>(text.data()) + kPrefix + header;
   return {data, reinterpret_cast<const std::byte*>(text.data()) + text.size()};
@@ -63,7 +68,7 @@ Arrays ReadArrays(const fs::path& models, const FloatModel& model, const char* k
   for (int i = 0;; ++i) {
     const fs::path path = models / model.folder / fmt::format("{}{}_{}.npy", model.prefix, kind, i);
     if (!fs::exists(path)) return arrays;
-    arrays.push_back(ReadFloats(path));
+    arrays.push_back(ReadElements(path));
   }
 }
 

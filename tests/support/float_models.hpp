@@ -21,7 +21,7 @@ struct FloatModel {
 /// Every float model that converts.
 [[nodiscard]] Span<const FloatModel> FloatModels();
 
-/// The raw f32 elements of `input_0.npy`, ... or `output_0.npy`, ... of a model (`kind`: "input",
+/// The raw elements of `input_0.npy`, ... or `output_0.npy`, ... of a model (`kind`: "input",
 /// "output"). `models`: the folder that holds all models.
 [[nodiscard]] Arrays ReadArrays(const std::filesystem::path& models, const FloatModel& model,
                                 const char* kind);

@@ -64,6 +64,10 @@ struct Model;
 /// signature where it names the tensor, else the tensors' names.
 [[nodiscard]] std::vector<std::string> PortNames(const format::Model& model, bool outputs);
 
+/// The options with each input that they call after its tensor, as the file shows it, called as
+/// PortNames does.
+[[nodiscard]] ImportOptions WithPortNames(const format::Model& model, ImportOptions options);
+
 /// Dims of the graph's inputs in order: `--shape` if it names the input, `--batch` for the first
 /// dimension where the model leaves it open, else those in the model.
 /// Errors: kUsage for options that name no input, contradict its rank, or have no effect.

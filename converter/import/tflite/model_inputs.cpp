@@ -99,6 +99,26 @@ std::vector<std::string> PortNames(const format::Model& model, bool outputs) {
   return names;
 }
 
+ImportOptions WithPortNames(const format::Model& model, ImportOptions options) {
+  const format::SubGraph& graph = *model.subgraphs()->Get(0);
+  const std::vector<std::string> names = PortNames(model, /*outputs=*/false);
+  const auto rename = [&](auto& given, const std::string& from, const std::string& to) {
+    auto found = given.extract(from);
+    if (found.empty()) return;
+    found.key() = to;
+    given.insert(std::move(found));
+  };
+  for (size_t i = 0; i < names.size(); ++i) {
+    const int32_t tensor = graph.inputs()->Get(static_cast<uint32_t>(i));
+    const std::string own =
+        FullNameOf(*graph.tensors()->Get(static_cast<uint32_t>(tensor)), tensor);
+    if (std::find(names.begin(), names.end(), own) != names.end()) continue;
+    rename(options.shapes, own, names[i]);
+    rename(options.freeze, own, names[i]);
+  }
+  return options;
+}
+
 Result<std::vector<Shape>> InputShapes(const format::Model& model,
                                        const std::vector<std::string>& names,
                                        const ImportOptions& options) {

@@ -14,7 +14,8 @@ namespace {
 Result<Graph> Import(const tflite::ModelFile& file, const ImportOptions& options,
                      const ConstantFolder& fold) {
   TENON_RETURN_IF_ERROR(tflite::CheckModel(*file.model));
-  tflite::Importer importer(*file.model, options, fold);
+  const ImportOptions named = tflite::WithPortNames(*file.model, options);
+  tflite::Importer importer(*file.model, named, fold);
   TENON_RETURN_IF_ERROR(importer.Run());
   TENON_RETURN_IF_ERROR(Verify(importer.graph()));
   return std::move(importer.graph());

@@ -44,6 +44,25 @@ TEST_CASE("TFLite inputs: a signature's names go first") {
   CHECK(graph->outputs()[0].name == "scores");
 }
 
+TEST_CASE(
+    "TFLite inputs: options may call an input as the file does, though a signature has names") {
+  TfliteBuilder model;
+  FillRelu(model);
+  const auto in = format::CreateTensorMapDirect(model.flat, "image", 0);
+  const std::vector<flatbuffers::Offset<format::TensorMap>> ins = {in};
+  model.signatures.push_back(
+      format::CreateSignatureDefDirect(model.flat, &ins, nullptr, "serving_default", 0));
+  const std::vector<uint8_t> file = model.File();
+  for (const char* name : {"image", "x:0"}) {
+    ImportOptions options;
+    options.shapes[name] = {3, 5};
+    const auto graph = ImportBytes(file, options);
+    REQUIRE(graph.ok());
+    CHECK(InputShape(graph) == Shape({3, 5}));
+    CHECK(graph->inputs()[0].name == "image");
+  }
+}
+
 TEST_CASE("TFLite inputs: --batch sets an open first dimension") {
   TfliteBuilder model;
   FillRelu(model, {-1, 4});
