@@ -94,6 +94,7 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
     TENON_ASSIGN_OR_RETURN(options.import.freeze[name], FrozenOf(name, constant));
   }
   for (const auto& [name, text] : request.input_formats) {
+  options.states = request.states;
     TENON_ASSIGN_OR_RETURN(InputFormat format, ParseInputFormat(name, text));
     options.input_formats.push_back(std::move(format));
   }

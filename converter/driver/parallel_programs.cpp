@@ -16,6 +16,8 @@ namespace {
 /// Runs of each replica of a stream that are predicted, to find the time between results.
 constexpr int64_t kRunsOfStream = 4;
 
+constexpr char kKeepsState[] = "the model keeps state: an input waits for the one before it";
+
 /// A program that replicas run, or why there is none.
 template <typename Program>
 struct Made {
@@ -130,6 +132,7 @@ class Maker {
   }
 
   [[nodiscard]] std::string WhyNot(const ThreadDivision& division) const {
+    if (division.replicas > 1 && !graph_.states.empty()) return kKeepsState;
     const bool between = RunsBetweenOps(division.mode);
     if (between && for_throughput_ && !Asked(division.mode)) return "it serves single inputs";
     if (DividesBatch(division) && !batch_.apart) return batch_.why_whole;
@@ -246,6 +249,10 @@ class Maker {
     ParallelCandidate candidate;
     candidate.mode = ParallelMode::kPipeline;
     candidate.threads = options_.threads;
+    if (!graph_.states.empty()) {
+      candidate.why_not = kKeepsState;
+      return candidate;
+    }
     if (!for_throughput_ && !Asked(ParallelMode::kPipeline)) {
       candidate.why_not = "a pipeline serves streams: objective throughput";
       return candidate;

@@ -73,6 +73,7 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kStore, kAlways, "store-weights", StoreWeights, "once no pass changes weights any more"},
       {kStore, kAlways, "fold-zero-points", FoldZeroPoints,
        "before anything is split, because parts share constants"},
+      {kStore, kAlways, "keep-states", KeepStates, "once outputs are tensors that ops make"},
   };
   return list;
 }

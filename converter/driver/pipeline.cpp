@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "converter/driver/import_model.hpp"
 #include "converter/driver/memory_needs.hpp"
@@ -12,6 +13,7 @@
 #include "converter/ir/text.hpp"
 #include "converter/layout/limit_arenas.hpp"
 #include "converter/map/kernel_choice.hpp"
+#include "converter/quantize/state_samples.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
@@ -147,7 +149,11 @@ Status Prepare(Graph& graph, const ConvertOptions& options, PassContext& context
     last.clear();
     return Canonicalise(trial, options.fuse, last);
   };
+  // What is quantized is one step: states come in and go out as they are.
+  std::vector<Graph::State> states = std::exchange(graph.states, {});
+  TENON_RETURN_IF_ERROR(AddStateSamples(graph, states, quantize.arrays));
   TENON_ASSIGN_OR_RETURN(conversion.quantization, QuantizeModel(graph, quantize));
+  graph.states = std::move(states);
   passes.insert(passes.end(), last.begin(), last.end());
   return {};
 }
@@ -307,6 +313,7 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
 Result<Conversion> Convert(const ConvertOptions& options) {
   if (options.progress) options.progress("reading", 0, 4);
   TENON_ASSIGN_OR_RETURN(Graph graph, ImportModel(options.model, options.import, FoldTensors));
+  TENON_RETURN_IF_ERROR(TieStates(options.states, graph));
   return ConvertGraph(std::move(graph), options);
 }
 

@@ -15,6 +15,7 @@
 #include "converter/code/segment_code.hpp"
 #include "converter/driver/fit.hpp"
 #include "converter/driver/parallel_programs.hpp"
+#include "converter/driver/tie_states.hpp"
 #include "converter/import/import_options.hpp"
 #include "converter/ir/pass.hpp"
 #include "converter/passes/apply_input_formats.hpp"
@@ -29,6 +30,7 @@ struct ConvertOptions {
   Board board;
   ImportOptions import;
   bool fuse = true;
+  std::vector<TiedState> states;              ///< outputs whose values inputs find in the next run
   std::vector<InputFormat> input_formats;     ///< for inputs that devices deliver in another format
   WeightsForm weights = WeightsForm::kModel;  ///< how weights of ops in f32 are stored
   std::optional<QuantizeOptions> quantize;    ///< makes a float model compute with integers

@@ -336,9 +336,35 @@ ProgramWriter::Offsets<fb::Arena> ProgramWriter::WriteArenas() {
   return arenas;
 }
 
-ProgramWriter::Ports ProgramWriter::WritePorts(const std::vector<Graph::Port>& ports) {
+/// What a state is kept in is nobody's to read or write but the runtime's.
+bool ProgramWriter::IsOfState(bool output, const Graph::Port& port) const {
+  return std::any_of(graph_.states.begin(), graph_.states.end(), [&](const Graph::State& state) {
+    if (output && port.name == state.output) return true;
+    return graph_.FindPort(/*output=*/false, state.input)->tensor == port.tensor;
+  });
+}
+
+std::vector<fb::State> ProgramWriter::States() {
+  std::vector<fb::State> states;
+  for (const Graph::State& state : graph_.states) {
+    const auto tensor = [&](bool output, const std::string& name) {
+      return static_cast<uint32_t>(index_of_tensor_.at(graph_.FindPort(output, name)->tensor));
+    };
+    int32_t initial = -1;
+    if (state.initial != nullptr) {
+      initial = static_cast<int32_t>(storages_.size());
+      storages_.emplace_back(tables_.constants.Add(*state.initial), state.initial->size(),
+                             kConstantsSection, fb::StorageHome::section);
+    }
+    states.emplace_back(tensor(false, state.input), tensor(true, state.output), initial);
+  }
+  return states;
+}
+
+ProgramWriter::Ports ProgramWriter::WritePorts(bool outputs) {
   Offsets<fb::Port> written;
-  for (const Graph::Port& port : ports) {
+  for (const Graph::Port& port : outputs ? graph_.outputs() : graph_.inputs()) {
+    if (IsOfState(outputs, port)) continue;
     written.push_back(fb::CreatePort(builder_, builder_.CreateString(port.name),
                                      static_cast<uint32_t>(index_of_tensor_.at(port.tensor)),
                                      port.scale, port.zero_point));
@@ -368,12 +394,14 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
     stages.push_back(fb::CreateStage(builder_, static_cast<uint16_t>(worker)));
   }
   const auto arenas = WriteArenas();
+  const std::vector<fb::State> states = States();
   return fb::CreateProgram(
       builder_, builder_.CreateString(program_.name), static_cast<fb::ProgramMode>(program_.mode),
       builder_.CreateVector(arenas), builder_.CreateVectorOfStructs(storages_),
       builder_.CreateVector(tensors_), builder_.CreateVector(ops), builder_.CreateVector(workers),
       builder_.CreateVector(segments), channels.empty() ? 0 : builder_.CreateVector(channels),
-      builder_.CreateVector(stages), WritePorts(graph_.inputs()), WritePorts(graph_.outputs()));
+      builder_.CreateVector(stages), WritePorts(/*outputs=*/false), WritePorts(/*outputs=*/true),
+      states.empty() ? 0 : builder_.CreateVectorOfStructs(states));
 }
 
 }  // namespace tenon::converter

@@ -92,7 +92,9 @@ class ProgramWriter {
   flatbuffers::Offset<tenon::plan::Step> WriteStep(const ScheduledStep& step);
   Offsets<tenon::plan::Worker> WriteWorkers(const Steps& in_order);
   Offsets<tenon::plan::Arena> WriteArenas();
-  Ports WritePorts(const std::vector<Graph::Port>& ports);
+  Ports WritePorts(bool outputs);
+  [[nodiscard]] bool IsOfState(bool output, const Graph::Port& port) const;
+  std::vector<tenon::plan::State> States();
 
   const ProgramToEmit& program_;
   const Graph& graph_;

@@ -105,6 +105,13 @@ TensorId Graph::FindTensor(std::string_view tensor_name) const {
   return found == names_.end() ? kNone : found->second;
 }
 
+const Graph::Port* Graph::FindPort(bool output, std::string_view port_name) const {
+  const std::vector<Port>& ports = output ? outputs_ : inputs_;
+  const auto found = std::find_if(ports.begin(), ports.end(),
+                                  [&](const Port& port) { return port.name == port_name; });
+  return found == ports.end() ? nullptr : &*found;
+}
+
 bool Graph::IsInput(TensorId id) const {
   return IsTensor(id) && tensors_[static_cast<size_t>(id)].input_ports > 0;
 }

@@ -126,6 +126,15 @@ class Graph {
   /// Importers turn them into f32 constants; StoreWeights writes them to the plan in the model's
   /// type.
   DType weights = DType::kF32;
+  /// What a plan keeps from one run to the next: the input finds what the output held when the last
+  /// run ended, and `initial` (null: zeros) before the first. Both are ports of the graph by these
+  /// names, of one type and shape, and no ports of the plan.
+  struct State {
+    std::string input;
+    std::string output;
+    Bytes initial;
+  };
+  std::vector<State> states;
 
   // --- building -----------------------------------------------------------------------------
   /// Adds a tensor; a taken name is made unique by a suffix, an empty one becomes "tensor".
@@ -179,6 +188,8 @@ class Graph {
   };
   [[nodiscard]] const std::vector<Port>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<Port>& outputs() const { return outputs_; }
+  /// The input or output with this name, or null.
+  [[nodiscard]] const Port* FindPort(bool output, std::string_view port_name) const;
   [[nodiscard]] bool IsInput(TensorId id) const;
   [[nodiscard]] bool IsOutput(TensorId id) const;
 

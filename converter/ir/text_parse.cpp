@@ -209,6 +209,7 @@ class GraphParser {
     if (scanner.AcceptWord("input")) return ParseInput(scanner);
     if (scanner.AcceptWord("const")) return ParseConst(scanner);
     if (scanner.AcceptWord("output")) return ParseOutput(scanner);
+    if (scanner.AcceptWord("state")) return ParseState(scanner);
     return ParseOp(scanner);
   }
 
@@ -231,6 +232,23 @@ class GraphParser {
     TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, ParseConstant(scanner, type));
     const TensorId id = graph_.AddConstant(name, type.dtype, type.shape, std::move(bytes));
     graph_.MutableTensor(id).layout = type.layout;
+    return Status();
+  }
+
+  Status ParseState(LineScanner& scanner) {
+    Graph::State state;
+    TENON_ASSIGN_OR_RETURN(state.input, scanner.QuotedString());
+    TENON_RETURN_IF_ERROR(scanner.Expect('='));
+    TENON_ASSIGN_OR_RETURN(state.output, scanner.QuotedString());
+    const Graph::Port* port = graph_.FindPort(/*output=*/false, state.input);
+    if (port == nullptr) return InputError("there is no input \"{}\"", state.input);
+    if (scanner.AcceptWord("from")) {
+      const Tensor& tensor = graph_.tensor(port->tensor);
+      TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
+                             ParseConstant(scanner, Type{tensor.dtype, tensor.shape, {}}));
+      state.initial = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    }
+    graph_.states.push_back(std::move(state));
     return Status();
   }
 

@@ -150,6 +150,15 @@ std::string PortLine(const Graph& graph, const char* keyword, const Graph::Port&
   return line;
 }
 
+std::string StateLine(const Graph& graph, const Graph::State& state) {
+  std::string line = fmt::format("state {} = {}", Quoted(state.input), Quoted(state.output));
+  const Graph::Port* port = graph.FindPort(/*output=*/false, state.input);
+  if (state.initial == nullptr || port == nullptr) return line;
+  Tensor initial = graph.tensor(port->tensor);
+  initial.constant = state.initial;
+  return line + " from " + Value(initial);
+}
+
 }  // namespace
 
 std::string PrintGraph(const Graph& graph) {
@@ -164,6 +173,7 @@ std::string PrintGraph(const Graph& graph) {
   }
   for (OpId id : graph.OpOrder()) text += OpLine(graph, graph.op(id)) + "\n";
   for (const Graph::Port& port : graph.outputs()) text += PortLine(graph, "output", port) + "\n";
+  for (const Graph::State& state : graph.states) text += StateLine(graph, state) + "\n";
   return text;
 }
 

@@ -117,12 +117,31 @@ Status VerifyPorts(const Graph& graph, const std::vector<Graph::Port>& ports, co
   return Status();
 }
 
+Status VerifyState(const Graph& graph, const Graph::State& state) {
+  const Graph::Port* input = graph.FindPort(/*output=*/false, state.input);
+  const Graph::Port* output = graph.FindPort(/*output=*/true, state.output);
+  if (input == nullptr || output == nullptr) {
+    return Broken("state \"{}\" = \"{}\" names no input or no output", state.input, state.output);
+  }
+  const Tensor& read = graph.tensor(input->tensor);
+  const Tensor& write = graph.tensor(output->tensor);
+  if (read.dtype != write.dtype || !(read.shape == write.shape)) {
+    return Broken("state \"{}\" = \"{}\" ties two types", state.input, state.output);
+  }
+  if (state.initial != nullptr && static_cast<int64_t>(state.initial->size()) != read.ByteSize()) {
+    return Broken("state \"{}\" begins with {} bytes of {}", state.input, state.initial->size(),
+                  read.ByteSize());
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status Verify(const Graph& graph) {
   graph.Sync();
   TENON_RETURN_IF_ERROR(VerifyPorts(graph, graph.inputs(), "input"));
   TENON_RETURN_IF_ERROR(VerifyPorts(graph, graph.outputs(), "output"));
+  for (const Graph::State& state : graph.states) TENON_RETURN_IF_ERROR(VerifyState(graph, state));
   std::unordered_set<TensorId> fed;
   for (const Graph::Port& port : graph.inputs()) {
     if (!fed.insert(port.tensor).second) {

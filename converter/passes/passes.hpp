@@ -141,6 +141,13 @@ Status FoldLookups(Graph& graph, PassContext& context);
 /// Ops for which PassContext::wants_folded_bias is false are left as they are.
 [[nodiscard]] Status FoldZeroPoints(Graph& graph, PassContext& context);
 
+// Lets what a plan keeps from run to run lie untouched until the end of a run: the input of a state
+// becomes an output too, which plans do not have as a port.
+//
+// Requires:   every output is a tensor of its own that an op makes (IsolateOutputs).
+// Guarantees: no op's result takes the bytes of a state.
+[[nodiscard]] Status KeepStates(Graph& graph, PassContext& context);
+
 // Rewrites channel shuffles of bytes (Zhang et al., "ShuffleNet", 2018, section 3.1) where images
 // are channels-last: reshape to groups, transpose, reshape back, written on [N, H, W, C].
 //

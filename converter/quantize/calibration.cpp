@@ -42,15 +42,6 @@ bool NaturallyBefore(const std::string& a, const std::string& b) {
   return a < b;
 }
 
-std::string FileNameOf(const std::string& port) {
-  std::string name = port;
-  for (char& c : name) {
-    const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
-    if (!kept) c = '_';
-  }
-  return name;
-}
-
 /// Returns true for NAME and NAME_<k>.
 bool IsOfInput(const std::string& array, const std::string& input) {
   if (array == input) return true;
@@ -66,7 +57,17 @@ std::string Describe(DType dtype, const std::vector<int64_t>& shape) {
 
 std::vector<int64_t> DimsOf(const Shape& shape) { return {shape.dims, shape.dims + shape.rank}; }
 
-/// Returns how many samples the array contains; 0: it does not match.
+}  // namespace
+
+std::string FileNameOf(const std::string& port) {
+  std::string name = port;
+  for (char& c : name) {
+    const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
+    if (!kept) c = '_';
+  }
+  return name;
+}
+
 int64_t SamplesIn(const CalibrationArray& array, const Tensor& input) {
   if (array.dtype != input.dtype) return 0;
   const std::vector<int64_t> dims = DimsOf(input.shape);
@@ -79,6 +80,8 @@ int64_t SamplesIn(const CalibrationArray& array, const Tensor& input) {
                         std::equal(dims.begin() + 1, dims.end(), array.shape.begin() + 1);
   return is_batch ? array.shape.front() / dims.front() : 0;
 }
+
+namespace {
 
 bool IsFinite(DType dtype, const std::vector<std::byte>& bytes) {
   if (dtype != DType::kF32) return true;

@@ -36,6 +36,13 @@ struct CalibrationSet {
 [[nodiscard]] Result<CalibrationSet> MakeCalibration(const Graph& graph,
                                                      std::vector<CalibrationArray> arrays);
 
+/// What the files of an input's samples are called, but for a number: its name with everything but
+/// letters, digits, '.' and '-' turned into '_'.
+[[nodiscard]] std::string FileNameOf(const std::string& port);
+
+/// Returns how many samples of this tensor the array contains; 0: it does not match.
+[[nodiscard]] int64_t SamplesIn(const CalibrationArray& array, const Tensor& input);
+
 /// Returns `count` of the samples, evenly spread, or all if there are fewer.
 [[nodiscard]] std::vector<Sample> Spread(const std::vector<Sample>& samples, size_t count);
 

@@ -38,6 +38,7 @@ class Inspector {
     json["file_bytes"] = plan_.file().size();
     json["inputs"] = Ports(true);
     json["outputs"] = Ports(false);
+    json["states"] = States();
     json.update(ProgramJson());
     json["programs"] = Json::array();
     for (size_t i = 0; i < plan_.program_count(); ++i) {
@@ -127,6 +128,11 @@ class Inspector {
     }
     for (size_t i = 0; i < program_.output_count(); ++i) {
       Touch(program_.output(i).tensor, static_cast<int64_t>(steps) - 1);
+    }
+    for (size_t i = 0; i < program_.state_count(); ++i) {
+      Touch(program_.state(i).read, 0);
+      Touch(program_.state(i).read, static_cast<int64_t>(steps) - 1);
+      Touch(program_.state(i).write, static_cast<int64_t>(steps) - 1);
     }
   }
 
@@ -232,6 +238,21 @@ class Inspector {
     return channels;
   }
 
+  [[nodiscard]] Json States() const {
+    Json states = Json::array();
+    for (size_t i = 0; i < program_.state_count(); ++i) {
+      const StateInfo state = program_.state(i);
+      const TensorInfo tensor = program_.tensor(state.read);
+      states.push_back({{"name", tensor.name},
+                        {"written_by", program_.tensor(state.write).name},
+                        {"dtype", DTypeName(tensor.dtype)},
+                        {"shape", std::vector<int32_t>(tensor.dims.begin(), tensor.dims.end())},
+                        {"bytes", program_.storage(tensor.storage).bytes},
+                        {"begins_with", state.initial < 0 ? "zeros" : "constants"}});
+    }
+    return states;
+  }
+
   [[nodiscard]] Json Ports(bool inputs) const {
     Json ports = Json::array();
     const size_t count = inputs ? program_.input_count() : program_.output_count();
@@ -297,6 +318,13 @@ std::string DescribeInspection(const Json& json) {
       }
       text += '\n';
     }
+  }
+  for (const Json& state : json["states"]) {
+    text += fmt::format("state {}: {}[{}], {} bytes, begins with {}, then what {} held\n",
+                        state["name"].get<std::string>(), state["dtype"].get<std::string>(),
+                        Shape(state["shape"]), state["bytes"].dump(),
+                        state["begins_with"].get<std::string>(),
+                        state["written_by"].get<std::string>());
   }
   text += fmt::format("{} segment(s), {} channel(s), {} stage(s)\n", json["segments"].size(),
                       json["channels"].size(), json["stages"].size());

@@ -1,6 +1,7 @@
 #include "runtime/engine/addresses.hpp"
 
 #include "runtime/engine/memory_block.hpp"
+#include "runtime/engine/plan_memory.hpp"
 
 namespace tenon {
 namespace {
@@ -125,6 +126,21 @@ void Addresses::BindOutput(size_t index, void* data) {
 bool Addresses::IsBound(uint32_t tensor) const {
   const TensorInfo info = plan_->program().tensor(tensor);
   return host_[tensor].data != InArena(info.storage, 0) + info.offset;
+}
+
+/// Of a storage that no caller has bound: a state's, or a constant.
+uint8_t* Addresses::PlaceOf(uint32_t storage) const {
+  const StorageInfo info = plan_->program().storage(storage);
+  if (info.home == StorageHome::kArena) return InArena(storage, 0);
+  return const_cast<uint8_t*>(plan_->view().section_data(info.index)) + info.offset;
+}
+
+void Addresses::ResetStates() {
+  tenon::ResetStates(plan_->program(), [this](uint32_t storage) { return PlaceOf(storage); });
+}
+
+void Addresses::KeepStates() {
+  tenon::KeepStates(plan_->program(), [this](uint32_t storage) { return PlaceOf(storage); });
 }
 
 void Addresses::UseSlots(uint64_t input) {

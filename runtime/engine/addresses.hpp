@@ -40,6 +40,10 @@ class Addresses {
   void BindOutput(size_t index, void* data);
   /// True if the tensor of a port lies in memory bound to it.
   [[nodiscard]] bool IsBound(uint32_t tensor) const;
+  /// Sets what the program keeps from run to run to what the model starts with.
+  void ResetStates();
+  /// After a run that succeeded: the next one finds the states that this one has written.
+  void KeepStates();
   /// For input number `input` of a stream: every ring shows slot `input` modulo its slots.
   void UseSlots(uint64_t input);
 
@@ -47,6 +51,7 @@ class Addresses {
   void GroupTensors();
   void Move(uint32_t storage, uint8_t* host, uint8_t* planned);
   [[nodiscard]] uint8_t* InArena(uint32_t storage, uint64_t slot) const;
+  [[nodiscard]] uint8_t* PlaceOf(uint32_t storage) const;
   void BindStorage(uint32_t storage, void* data);
 
   const LoadedPlan* plan_ = nullptr;

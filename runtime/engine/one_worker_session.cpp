@@ -28,6 +28,12 @@ void OneWorkerSession::Open(const OneWorkerPlan& plan, uint8_t* state, const Are
   reader_.memory = {{starts, plan.sections()}, {}};
   reader_.room = RoomAt(reinterpret_cast<uint8_t*>(starts + count), plan.most_operands());
   reader_.Open();
+  ResetStates();
+}
+
+void OneWorkerSession::ResetStates() {
+  tenon::ResetStates(plan_->program(),
+                     [this](uint32_t storage) { return reader_.PlaceOf(storage); });
 }
 
 void* OneWorkerSession::PortData(size_t port) const {
@@ -60,6 +66,7 @@ Status OneWorkerSession::Run(const RunOptions& options) {
       timer->record(timer->context, op, timer->clock_nanoseconds(timer->context) - start);
     }
   }
+  KeepStates(plan_->program(), [this](uint32_t storage) { return reader_.PlaceOf(storage); });
   return OkStatus();
 }
 

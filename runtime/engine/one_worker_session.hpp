@@ -37,8 +37,11 @@ class OneWorkerSession {
   [[nodiscard]] const OneWorkerPlan& plan() const { return *plan_; }
 
   /// Executes every step. No heap. Errors: the kernels', naming the op. The session can be used
-  /// again after any of them.
+  /// again after any of them: state is then what it was before the run.
   Status Run(const RunOptions& options = {});
+
+  /// Sets what the program keeps from run to run to what the model starts with, as Open does.
+  void ResetStates();
 
  private:
   const OneWorkerPlan* plan_ = nullptr;

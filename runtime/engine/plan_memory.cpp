@@ -53,17 +53,25 @@ Status CheckArenas(const ProgramView& program) {
 
 Status CheckPorts(const ProgramView& program, uint8_t* marks) {
   for (size_t i = 0; i < program.storage_count(); ++i) marks[i] = 0;
+  const auto is_array_of_its_own = [&](uint32_t index) {
+    const TensorInfo tensor = program.tensor(index);
+    const bool is_taken = marks[tensor.storage] != 0;
+    marks[tensor.storage] = 1;
+    return !is_taken && IsWholeStorage(program, tensor);
+  };
   const size_t ports = PortCount(program);
   for (size_t i = 0; i < ports; ++i) {
     const PortInfo port = PortAt(program, i);
-    const TensorInfo tensor = program.tensor(port.tensor);
-    const bool is_taken = marks[tensor.storage] != 0;
-    marks[tensor.storage] = 1;
-    if (is_taken || !IsWholeStorage(program, tensor)) {
+    if (!is_array_of_its_own(port.tensor)) {
       return Status(StatusCode::kCorruptPlan,
                     "input or output '{s}' is not a row-major array of its own")
           .About(port.name);
     }
+  }
+  for (size_t i = 0; kHasState && i < program.state_count(); ++i) {
+    const StateInfo state = program.state(i);
+    TENON_ENSURE(is_array_of_its_own(state.read) && is_array_of_its_own(state.write), kCorruptPlan,
+                 "state {0} is not kept in row-major arrays of its own", static_cast<int64_t>(i));
   }
   return OkStatus();
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "runtime/base/config.hpp"
 #include "runtime/base/status.hpp"
@@ -27,7 +28,35 @@ Status CheckArenas(const ProgramView& program);
 
 /// Inputs and outputs are handed to the user as plain arrays, or taken from the user's memory: each
 /// must be exactly a storage of its own in row-major order, or a run would reach beyond it.
+/// The tensors of states, which are copied as they lie, likewise.
 /// `marks` has a byte per storage. Errors: kCorruptPlan.
 Status CheckPorts(const ProgramView& program, uint8_t* marks);
+
+/// Sets every state to what the model starts with. `place_of(storage)` says where one lies. Both of
+/// a plan that CheckPlan and CheckPorts have passed.
+template <typename PlaceOf>
+void ResetStates(const ProgramView& program, const PlaceOf& place_of) {
+  for (size_t i = 0; kHasState && i < program.state_count(); ++i) {
+    const StateInfo state = program.state(i);
+    const uint32_t kept = program.tensor_storage(state.read);
+    const auto bytes = static_cast<size_t>(program.storage(kept).bytes);
+    if (state.initial < 0) {
+      std::memset(place_of(kept), 0, bytes);
+    } else {
+      std::memcpy(place_of(kept), place_of(static_cast<uint32_t>(state.initial)), bytes);
+    }
+  }
+}
+
+/// After a run: the next one finds what this one has written.
+template <typename PlaceOf>
+void KeepStates(const ProgramView& program, const PlaceOf& place_of) {
+  for (size_t i = 0; kHasState && i < program.state_count(); ++i) {
+    const StateInfo state = program.state(i);
+    const uint32_t kept = program.tensor_storage(state.read);
+    std::memcpy(place_of(kept), place_of(program.tensor_storage(state.write)),
+                static_cast<size_t>(program.storage(kept).bytes));
+  }
+}
 
 }  // namespace tenon

@@ -40,6 +40,7 @@ Status Session::Open(const LoadedPlan& plan, Span<uint8_t> state, const ArenaMem
   for (size_t i = 0; i < workers; ++i) {
     TENON_RETURN_IF_ERROR(runs[i].Open(plan, i, addresses_, part(WorkerRun::StateBytes(plan, i))));
   }
+  ResetStates();
   return OkStatus();
 }
 
@@ -98,6 +99,7 @@ Status Session::Run(const RunOptions& options) {
     if (timeout_ < kNoDeadline - now) limited.deadline = now + timeout_;
   }
   const Status status = RunAll(limited);
+  if (status.ok()) addresses_.KeepStates();
   for (size_t i = 0; !status.ok() && i < workers_.size(); ++i) workers_[i].Abandon();
   return status;
 }

@@ -57,8 +57,11 @@ class Session {
   /// Executes every step, those of devices beside this thread, all others on it. Several workers
   /// take turns, each going on as far as its waits allow: the same order every time. No heap.
   /// Errors: the kernels', naming the op; kBackendFailure, kDeadlineExceeded naming backend and op.
-  /// The session can be used again after any of them.
+  /// The session can be used again after any of them: state is then what it was before the run.
   Status Run(const RunOptions& options = {});
+
+  /// Sets what the program keeps from run to run to what the model starts with, as Open does.
+  void ResetStates() { addresses_.ResetStates(); }
 
   [[nodiscard]] const LoadedPlan& plan() const { return *plan_; }
   /// Heap bytes held by kernels and devices for this session.

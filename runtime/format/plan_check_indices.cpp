@@ -146,12 +146,11 @@ void CheckOp(const CheckedProgram& check, const OpInfo& op, size_t index) {
   }
 }
 
-/// A port that stands for real numbers is of bytes and says in a sound way which. False if it is
-/// no tensor.
-bool CheckPort(const CheckedProgram& check, const PortInfo& port, Message no_tensor) {
-  if (port.tensor >= check.tensors) {
-    check.Fail(port.name, no_tensor);
-    return false;
+/// A port is a tensor in an arena. One that stands for real numbers is of bytes and says in a sound
+/// way which.
+void CheckPort(const CheckedProgram& check, const PortInfo& port) {
+  if (port.tensor >= check.tensors || IsConstant(check, port.tensor)) {
+    return check.Fail(port.name, "input or output is no tensor, or a constant");
   }
   const DType dtype = check.program.tensor(port.tensor).dtype;
   const bool is_byte = dtype == DType::kI8 || dtype == DType::kU8;
@@ -166,7 +165,42 @@ bool CheckPort(const CheckedProgram& check, const PortInfo& port, Message no_ten
   if (!is_plain && !(is_byte && has_scale && above_least <= 255)) {
     check.Fail(port.name, "port has a scale or zero point that it cannot have");
   }
-  return true;
+}
+
+bool IsSame(Span<const int32_t> a, Span<const int32_t> b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof *a.data()) == 0);
+}
+
+/// What is read has the type of what is written, and a first value that fits. (That both are plain
+/// arrays of their own, loading checks, as of ports.)
+bool IsSoundState(const CheckedProgram& check, const StateInfo& state) {
+  if (state.read >= check.tensors || state.write >= check.tensors) return false;
+  if (IsConstant(check, state.read) || IsConstant(check, state.write)) return false;
+  const TensorInfo read = check.program.tensor(state.read);
+  const TensorInfo write = check.program.tensor(state.write);
+  const PlanBytes bytes = check.program.storage(read.storage).bytes;
+  if (read.dtype != write.dtype || !IsSame(read.dims, write.dims) || bytes == 0) return false;
+  if (state.initial == -1) return true;
+  if (static_cast<uint32_t>(state.initial) >= check.storages) return false;
+  const StorageInfo initial = check.program.storage(static_cast<uint32_t>(state.initial));
+  return initial.home == StorageHome::kSection && initial.bytes == bytes;
+}
+
+void CheckStates(const CheckedProgram& check) {
+  const ProgramView& program = check.program;
+  const size_t count = program.state_count();
+  for (size_t i = 0; i < count; ++i) {
+    if (!IsSoundState(check, program.state(i))) {
+      check.Fail(program.name(),
+                 "state {0}: no such tensors, of two types, or a first value that "
+                 "does not fit",
+                 i);
+    }
+  }
+  if (count > 0 && program.mode() == static_cast<uint8_t>(ProgramMode::kPipeline)) {
+    check.Fail(program.name(), "a pipeline keeps state, which its stages would read too early");
+  }
 }
 
 }  // namespace
@@ -179,18 +213,13 @@ bool CheckIndices(CheckedProgram& check) {
   for (size_t i = 0; i < check.tensors; ++i) CheckTensor(check, program.tensor(i), i);
   if (check.reporter.count() != before) return false;
   for (size_t i = 0; i < check.ops; ++i) CheckOp(check, program.op(i), i);
-  if (program.mode() > static_cast<uint8_t>(ProgramMode::kFallback)) {
-    check.Fail(program.name(), "unknown mode");
+  if (program.mode() > static_cast<uint8_t>(ProgramMode::kFallback) ||
+      (!kHasState && program.state_count() > 0)) {
+    check.Fail(program.name(), "unknown mode, or state, which this runtime was built without");
   }
-  for (size_t i = 0; i < program.input_count(); ++i) {
-    const PortInfo port = program.input(i);
-    if (CheckPort(check, port, "input is no tensor") && IsConstant(check, port.tensor)) {
-      check.Fail(port.name, "input is a constant");
-    }
-  }
-  for (size_t i = 0; i < program.output_count(); ++i) {
-    (void)CheckPort(check, program.output(i), "output is no tensor");
-  }
+  for (size_t i = 0; i < program.input_count(); ++i) CheckPort(check, program.input(i));
+  for (size_t i = 0; i < program.output_count(); ++i) CheckPort(check, program.output(i));
+  if (kHasState) CheckStates(check);
   return check.reporter.count() == before;
 }
 

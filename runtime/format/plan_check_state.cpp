@@ -46,7 +46,8 @@ bool CountReferences(CheckedProgram& check) {
   check.ops = program.op_count();
   check.storages = program.storage_count();
   check.tensors = program.tensor_count();
-  const size_t ports = program.input_count() + program.output_count();
+  const size_t ports =
+      program.input_count() + program.output_count() + (kHasState ? 3 * program.state_count() : 0);
   // A vector is no longer than the file, whose size is a size_t: a few of them cannot wrap, and
   // the sum is looked at before the next few.
   const size_t limit = check.plan.file().size();

@@ -56,7 +56,7 @@ struct CheckedProgram {
   size_t ops = 0;
   size_t storages = 0;
   size_t tensors = 0;
-  size_t references = 0;     ///< operands in arenas, and ports
+  size_t references = 0;     ///< operands in arenas, ports, and three for each state
   size_t most_operands = 0;  ///< of an op, workspaces always counted
 
   Access* accesses = nullptr;  ///< scratch: `references` of them
@@ -98,8 +98,8 @@ struct CheckedProgram {
 inline constexpr uint32_t kNoStorage = UINT32_MAX;
 [[nodiscard]] uint32_t ArenaStorage(const CheckedProgram& check, int32_t tensor);
 
-/// Calls `visit(storage, access)` for every operand and port in an arena that is written, or for
-/// every one that is read. (Nothing writes constants, so there is nothing to order.)
+/// Calls `visit(storage, access)` for every operand, port and state in an arena that is written, or
+/// for every one that is read. (Nothing writes constants, so there is nothing to order.)
 template <typename Visit>
 void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit) {
   const ProgramView& program = check.program;
@@ -111,6 +111,12 @@ void ForEachAccess(const CheckedProgram& check, bool writes, const Visit& visit)
   for (size_t i = 0; i < ports; ++i) {
     const uint32_t tensor = (writes ? program.input(i) : program.output(i)).tensor;
     visit_arena(static_cast<int32_t>(tensor), kPortOp);
+  }
+  // What an earlier run has left is there before this one, and for the next one after it.
+  for (size_t i = 0; kHasState && i < program.state_count(); ++i) {
+    const StateInfo state = program.state(i);
+    visit_arena(static_cast<int32_t>(state.read), kPortOp);
+    if (!writes) visit_arena(static_cast<int32_t>(state.write), kPortOp);
   }
   for (size_t i = 0; i < check.ops; ++i) {
     const OpInfo info = program.op(i);

@@ -66,9 +66,10 @@ inline constexpr Field kNames = {FieldKind::kStringVector, 0, true};
 constexpr Field TablesOf(TableId id) { return {FieldKind::kTableVector, id, true}; }
 constexpr Field Optional(Field field) { return {field.kind(), field.size(), false}; }
 
-/// Of a storage and of a relocation, which are read where they stand.
+/// Of a storage and of a relocation and a state, which are read where they stand.
 inline constexpr int kStorageWords = 6;
 inline constexpr int kRelocationWords = 6;
+inline constexpr int kStateWords = 3;
 
 // In the order of the schema.
 inline constexpr Field kPlanFields[] = {{FieldKind::kStruct, 8, true},
@@ -97,7 +98,8 @@ inline constexpr Field kProgramFields[] = {kName,
                                            Optional(TablesOf(kChannel)),
                                            TablesOf(kStage),
                                            TablesOf(kPort),
-                                           TablesOf(kPort)};
+                                           TablesOf(kPort),
+                                           {FieldKind::kScalarVector, kStateWords, false}};
 inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64, kU16};
 inline constexpr Field kTensorFields[] = {kText, kU8, kU8, kU32, kU64, kWords, kWords};
 inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optional(kWords),

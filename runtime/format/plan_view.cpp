@@ -301,5 +301,11 @@ size_t ProgramView::output_count() const { return Count(table_, Program::VT_OUTP
 PortInfo ProgramView::output(size_t index) const {
   return Port(table_, Program::VT_OUTPUTS, index);
 }
+size_t ProgramView::state_count() const { return Count(table_, Program::VT_STATES); }
+StateInfo ProgramView::state(size_t index) const {
+  static_assert(sizeof(plan::State) == sizeof(StateInfo));
+  const uint32_t* states = Vector(table_, Program::VT_STATES);
+  return reinterpret_cast<const StateInfo*>(states)[index];
+}
 
 }  // namespace tenon

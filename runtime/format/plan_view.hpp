@@ -14,7 +14,7 @@
 namespace tenon {
 
 inline constexpr uint16_t kPlanVersionMajor = 0;
-inline constexpr uint16_t kPlanVersionMinor = 5;
+inline constexpr uint16_t kPlanVersionMinor = 6;
 inline constexpr size_t kMaxWorkers = 8;
 /// No op's attributes have more 4-byte words than this.
 inline constexpr size_t kMaxAttributeWords = 64;
@@ -156,6 +156,21 @@ struct PortInfo {
   int32_t zero_point;
 };
 
+/// False with TENON_WITHOUT_STATE: plans that keep state from run to run are then refused, and the
+/// code for it is left out.
+#ifdef TENON_WITHOUT_STATE
+inline constexpr bool kHasState = false;
+#else
+inline constexpr bool kHasState = true;
+#endif
+
+/// What a program keeps from run to run: tensors, and the storage of its first value or -1.
+struct StateInfo {
+  uint32_t read;
+  uint32_t write;
+  int32_t initial;
+};
+
 /// One program of an opened plan. Borrowed from it; indices must be below the counts. Accessors are
 /// pure: the plan does not change, and what only an error would say is not looked up without words.
 class ProgramView {
@@ -196,6 +211,8 @@ class ProgramView {
   [[nodiscard, gnu::pure]] PortInfo input(size_t index) const;
   [[nodiscard, gnu::pure]] size_t output_count() const;
   [[nodiscard, gnu::pure]] PortInfo output(size_t index) const;
+  [[nodiscard, gnu::pure]] size_t state_count() const;
+  [[nodiscard, gnu::pure]] StateInfo state(size_t index) const;
 
  private:
   friend struct RunReader;

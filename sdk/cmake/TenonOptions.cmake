@@ -26,6 +26,7 @@ else()
 endif()
 option(TENON_ERROR_WORDS "Errors say in words what was wrong; else numbers for scripts/explain.py"
   ${words_default})
+option(TENON_STATE "Run plans that keep state from run to run; OFF saves firmware some flash" ON)
 
 if(CMAKE_CROSSCOMPILING)
   include(TenonHostHeaders)

@@ -209,6 +209,12 @@ tenon_status tenon_session_bind_output(tenon_session* session, size_t index, voi
   return Report(Bind(session, /*is_input=*/false, index, data, bytes), error);
 }
 
+tenon_status tenon_session_reset(tenon_session* session, tenon_error* error) {
+  const Status status = CheckOpen(session);
+  if (status.ok()) session->session.ResetStates();
+  return Report(status, error);
+}
+
 tenon_status tenon_session_run(tenon_session* session, tenon_error* error) {
   return Report(Run(session, {}), error);
 }

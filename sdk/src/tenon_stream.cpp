@@ -142,6 +142,11 @@ tenon_status tenon_stream_wait(tenon_stream* stream, uint64_t ticket, uint64_t t
   return status.ok() ? ReportOutcome(outcome, error) : Report(status, error);
 }
 
+tenon_status tenon_stream_reset(tenon_stream* stream, tenon_error* error) {
+  if (stream == nullptr) return Report(NullArgument("stream"), error);
+  return Report(stream->stream.ResetStates(), error);
+}
+
 tenon_status tenon_stream_run_batch(tenon_stream* stream, size_t rows, const void* const* inputs,
                                     void* const* outputs, tenon_error* error) {
   if (stream == nullptr) return Report(NullArgument("stream"), error);

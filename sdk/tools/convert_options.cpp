@@ -188,6 +188,10 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
     // The file's path would make equal plans differ from machine to machine.
     record("freeze", name);
   }
+  for (const std::string& argument : options.states) {
+    request.states.push_back(SplitAssignment(argument, "--state"));
+    record("state", argument);
+  }
   request.fuse = options.fuse == "on";
   record("fuse", options.fuse);
   for (const std::string& argument : options.input_formats) {
@@ -262,6 +266,12 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
   command
       .add_option("--memory-limit", options.memory_limits,
                   "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
+  command
+      .add_option("--state", options.states,
+                  "OUTPUT=INPUT: the input finds what the output held in the run before, zeros in "
+                  "the first; the plan keeps it and has neither as a port")
+      ->allow_extra_args(false)
+      ->group("Shapes");
       ->allow_extra_args(false)
       ->group("Memory");
   command

@@ -18,6 +18,7 @@ struct ConvertCommand {
   std::string plan;  ///< what -o names: the plan, or source made of it
   std::string emit = "plan";
   std::vector<std::string> shapes;
+  std::vector<std::string> states;
   std::vector<std::string> freeze;
   std::vector<std::string> memory_limits;
   std::string fuse = "on";

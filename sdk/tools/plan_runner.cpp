@@ -91,12 +91,14 @@ void AddDeviceTimeout(CLI::App& command, int& seconds) {
       ->capture_default_str();
 }
 
-std::vector<int64_t> ShapeOf(const tenon_port_info& port) {
-  return {port.dims, port.dims + port.rank};
+std::vector<int64_t> ShapeOf(const tenon_port_info& port, int64_t steps) {
+  std::vector<int64_t> shape(port.dims, port.dims + port.rank);
+  if (steps > 0) shape.insert(shape.begin(), steps);
+  return shape;
 }
 
 std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string>& arguments,
-                                 bool zeros) {
+                                 bool zeros, int64_t steps) {
   std::vector<NpyArray> inputs(plan.InputCount());
   std::set<size_t> given;
   for (const std::string& argument : arguments) {
@@ -113,22 +115,23 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
     inputs[*index] = ReadNpy(file);
     const std::string held = inputs[*index].Description();
     const tenon_port_info port = plan.Input(*index);
-    if (IsQuantized(port) && inputs[*index].dtype == TENON_F32 &&
-        inputs[*index].shape == ShapeOf(port)) {
+    const std::vector<int64_t> shape = ShapeOf(port, steps);
+    if (IsQuantized(port) && inputs[*index].dtype == TENON_F32 && inputs[*index].shape == shape) {
       std::cerr << fmt::format("tenon: input '{}': f32 values of '{}' become {}{}\n", name, file,
                                tenon_dtype_name(port.dtype), DescribeQuantization(port));
       inputs[*index] = QuantizeFor(port, inputs[*index]);
     }
-    if (inputs[*index].dtype != port.dtype || inputs[*index].shape != ShapeOf(port)) {
+    if (inputs[*index].dtype != port.dtype || inputs[*index].shape != shape) {
       Fail(kInputRefused, "input '{}' wants {}, '{}' holds {}", name,
-           DescribeArray(port.dtype, ShapeOf(port)), file, held);
+           DescribeArray(port.dtype, shape), file, held);
     }
   }
   std::string missing;
   for (size_t i = 0; i < plan.InputCount(); ++i) {
     if (given.contains(i)) continue;
     const tenon_port_info port = plan.Input(i);
-    inputs[i] = {port.dtype, ShapeOf(port), std::vector<std::byte>(port.bytes)};
+    const auto runs = static_cast<size_t>(std::max<int64_t>(steps, 1));
+    inputs[i] = {port.dtype, ShapeOf(port, steps), std::vector<std::byte>(runs * port.bytes)};
     missing +=
         fmt::format("{}'{}' {}", missing.empty() ? "" : ", ", port.name, inputs[i].Description());
   }

@@ -31,13 +31,14 @@ void AddDeviceTimeout(CLI::App& command, int& seconds);
 
 [[nodiscard]] int AvailableProcessors();
 
-/// The shape of a port.
-[[nodiscard]] std::vector<int64_t> ShapeOf(const tenon_port_info& port);
+/// The shape of a port; of its values in `steps` runs, if that is above 0.
+[[nodiscard]] std::vector<int64_t> ShapeOf(const tenon_port_info& port, int64_t steps = 0);
 
 /// One array per input of the plan, from NAME=FILE.npy arguments; the others are zeros if `zeros`,
-/// else a Failure that names them. Throws Failure on unknown names and wrong shapes or types.
+/// else a Failure that names them. With `steps` above 0 each has a leading dimension of so many.
+/// Throws Failure on unknown names and wrong shapes or types.
 [[nodiscard]] std::vector<NpyArray> ReadInputs(const Plan& plan,
                                                const std::vector<std::string>& arguments,
-                                               bool zeros);
+                                               bool zeros, int64_t steps = 0);
 
 }  // namespace tenon::tool

@@ -28,17 +28,19 @@ struct RunOptions {
   bool portable = false;
   int top = 5;
   int device_timeout = 0;  ///< seconds; 0: the runtime's own limit
+  int steps = 0;           ///< 0: one run, of arrays without a dimension of steps
 };
 
 struct Output {
   tenon_port_info port;
   std::vector<double> values;
   std::vector<double> real;  ///< what they stand for
-  const void* data;
+  std::vector<std::byte> bytes;
+  std::vector<int64_t> shape;
 };
 
 void PrintOutput(const Output& output, int top) {
-  std::cout << output.port.name << ": " << DescribeArray(output.port.dtype, ShapeOf(output.port))
+  std::cout << output.port.name << ": " << DescribeArray(output.port.dtype, output.shape)
             << DescribeQuantization(output.port);
   std::vector<size_t> order(output.real.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -88,7 +90,7 @@ void WriteOutputs(const std::vector<Output>& outputs, const std::filesystem::pat
   for (size_t i = 0; i < outputs.size(); ++i) {
     const tenon_port_info& port = outputs[i].port;
     const std::vector<std::byte> file =
-        NpyFile(port.dtype, ShapeOf(port), outputs[i].data, port.bytes);
+        NpyFile(port.dtype, outputs[i].shape, outputs[i].bytes.data(), outputs[i].bytes.size());
     WriteFile(directory / names[i], file.data(), file.size());
   }
 }
@@ -99,10 +101,9 @@ struct Expectation {
 };
 
 /// Read before the run: a wrong name, file or shape should not cost an inference.
-std::vector<Expectation> ReadExpectations(const Plan& plan,
-                                          const std::vector<std::string>& arguments) {
+std::vector<Expectation> ReadExpectations(const Plan& plan, const RunOptions& options) {
   std::vector<Expectation> expectations;
-  for (const std::string& argument : arguments) {
+  for (const std::string& argument : options.expectations) {
     const auto [name, file] = SplitAssignment(argument, "--expect");
     const std::optional<size_t> index = plan.FindOutput(name);
     if (!index.has_value()) {
@@ -114,9 +115,10 @@ std::vector<Expectation> ReadExpectations(const Plan& plan,
     }
     Expectation expectation{*index, ReadNpy(file)};
     const tenon_port_info port = plan.Output(*index);
-    if (expectation.array.shape != ShapeOf(port)) {
+    const std::vector<int64_t> shape = ShapeOf(port, options.steps);
+    if (expectation.array.shape != shape) {
       Fail(kInputRefused, "output '{}' is {}, '{}' holds {}", name,
-           DescribeArray(port.dtype, ShapeOf(port)), file, expectation.array.Description());
+           DescribeArray(port.dtype, shape), file, expectation.array.Description());
     }
     expectations.push_back(std::move(expectation));
   }
@@ -159,24 +161,41 @@ bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunO
   return wrong == 0;
 }
 
+/// Runs the steps one after the other, with what the plan keeps of each for the next. Returns the
+/// bytes of every output, those of the steps behind each other.
+std::vector<std::vector<std::byte>> RunSteps(const Plan& plan, const std::vector<NpyArray>& inputs,
+                                             const RunOptions& options) {
+  Session session = OpenSession(plan, options.device_timeout);
+  std::vector<std::vector<std::byte>> outputs(plan.OutputCount());
+  const auto steps = static_cast<size_t>(std::max(options.steps, 1));
+  for (size_t step = 0; step < steps; ++step) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const size_t bytes = plan.Input(i).bytes;
+      std::copy_n(inputs[i].bytes.data() + step * bytes, bytes,
+                  static_cast<std::byte*>(session.InputData(i)));
+    }
+    if (const auto error = session.Run()) FailWith(*error, options.plan);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto* data = static_cast<const std::byte*>(session.OutputData(i));
+      outputs[i].insert(outputs[i].end(), data, data + plan.Output(i).bytes);
+    }
+  }
+  return outputs;
+}
+
 void Run(const RunOptions& options) {
   const Plan plan = OpenPlan(options.plan, options.threads, options.portable);
-  const std::vector<NpyArray> inputs = ReadInputs(plan, options.inputs, options.zeros);
-  const std::vector<Expectation> expectations = ReadExpectations(plan, options.expectations);
+  const std::vector<NpyArray> inputs =
+      ReadInputs(plan, options.inputs, options.zeros, options.steps);
+  const std::vector<Expectation> expectations = ReadExpectations(plan, options);
 
-  Session session = OpenSession(plan, options.device_timeout);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(),
-              static_cast<std::byte*>(session.InputData(i)));
-  }
-  if (const auto error = session.Run()) FailWith(*error, options.plan);
-
+  std::vector<std::vector<std::byte>> arrays = RunSteps(plan, inputs, options);
   std::vector<Output> outputs;
   for (size_t i = 0; i < plan.OutputCount(); ++i) {
     const tenon_port_info port = plan.Output(i);
-    const void* data = session.OutputData(i);
-    const std::vector<double> values = ToDoubles(port.dtype, data, port.bytes);
-    outputs.push_back({port, values, RealValues(port, values), data});
+    const std::vector<double> values = ToDoubles(port.dtype, arrays[i].data(), arrays[i].size());
+    outputs.push_back({port, values, RealValues(port, values), std::move(arrays[i]),
+                       ShapeOf(port, options.steps)});
     PrintOutput(outputs.back(), options.top);
   }
   if (!options.output_dir.empty()) WriteOutputs(outputs, options.output_dir);
@@ -200,6 +219,12 @@ void AddRun(CLI::App& app) {
       ->type_name("TEXT")
       ->allow_extra_args(false);
   command->add_flag("--zeros", options->zeros, "Use zeros for inputs that are not given");
+  command
+      ->add_option(
+          "--steps", options->steps,
+          "Runs that many times; inputs, outputs and expectations have a leading dimension "
+          "of so many steps, and what the plan keeps is kept from one to the next")
+      ->check(AtLeast(1));
   command->add_option("--output-dir", options->output_dir, "Write each output there as NAME.npy");
   command
       ->add_option("--expect", options->expectations,

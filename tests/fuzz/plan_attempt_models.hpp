@@ -137,6 +137,25 @@ const %w4: i8[16,1,3,2] = random(6)
 output %a1
 )";
 
+/// A streaming convolution: the window is kept from run to run, beside a sum of all runs.
+inline constexpr const char* kStateNet = R"(
+graph stream
+input %x: f32[1,4,2,1]
+input %s: f32[1,4,3,1]
+input %a: f32[1,4,1,1]
+%j = concat(%s, %x) {axis=2}
+%t = slice(%j) {begins=[0,0,2,0], sizes=[1,4,3,1], steps=[1,1,1,1]}
+const %w: f32[4,4,5,1] = random(1)
+%c = conv(%j, %w)
+%n = binary(%c, %a)
+%y = unary(%n) {function=tanh}
+output %y
+output %t as "window"
+output %n as "sum"
+state "s" = "window" from random(2)
+state "a" = "sum"
+)";
+
 inline constexpr const char* kGatherNet = R"(
 graph gather
 input %x: f32[6,8]

@@ -47,7 +47,8 @@ std::vector<uint8_t> ConvertRandom(uint64_t seed) { return Convert(RandomGraph(s
 
 std::vector<PlanSpec> Originals() {
   std::vector<PlanSpec> specs;
-  for (const char* text : {kConvNet, kMatMulNet, kMovingNet, kGatherNet, kQuantizedNet}) {
+  for (const char* text :
+       {kConvNet, kMatMulNet, kMovingNet, kGatherNet, kQuantizedNet, kStateNet}) {
     specs.push_back(ReadSpec(ConvertText(text)));
   }
   for (uint64_t seed = 1; seed <= 4; ++seed) specs.push_back(ReadSpec(ConvertRandom(seed)));

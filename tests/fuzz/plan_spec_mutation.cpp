@@ -68,6 +68,7 @@ void ReadProgram(const ProgramView& program, PlanSpec& spec) {
   for (size_t i = 0; i < program.output_count(); ++i) {
     spec.outputs.push_back({program.output(i).name, program.output(i).tensor});
   }
+  for (size_t i = 0; i < program.state_count(); ++i) spec.states.push_back(program.state(i));
 }
 
 /// Values that sit on edges: where a reader counts, compares, multiplies or wraps.
@@ -256,6 +257,30 @@ void ChangeWaits(PlanSpec& spec, std::mt19937& random) {
   }
 }
 
+void ChangeState(PlanSpec& spec, std::mt19937& random) {
+  StateInfo& state = Pick(spec.states, random);
+  const auto any_tensor = [&] {
+    return static_cast<uint32_t>(random() % (spec.tensors.size() + 1));
+  };
+  switch (random() % 5) {
+    case 0:
+      state.read = any_tensor();
+      return;
+    case 1:
+      state.write = any_tensor();
+      return;
+    case 2:
+      state.initial = static_cast<int32_t>(random() % (spec.storages.size() + 2)) - 1;
+      return;
+    case 3:
+      Change(state.initial, random);
+      return;
+    default:
+      std::swap(state.read, state.write);
+      return;
+  }
+}
+
 }  // namespace
 
 void MutateSchedule(PlanSpec& spec, std::mt19937& random) {
@@ -323,6 +348,7 @@ PlanSpec ReadSpec(const std::vector<uint8_t>& file) {
 }
 
 void MutateAnything(PlanSpec& spec, std::mt19937& random) {
+  if (!spec.states.empty() && random() % 4 == 0) return ChangeState(spec, random);
   switch (random() % 12) {
     case 0:
     case 1:

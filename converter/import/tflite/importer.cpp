@@ -61,7 +61,8 @@ Importer::Importer(const format::Model& model, const ImportOptions& options,
       model_graph_(*model.subgraphs()->Get(0)),
       options_(options),
       fold_(fold),
-      held_(model_graph_.tensors()->size()) {
+      held_(model_graph_.tensors()->size()),
+      variables_(*this, model) {
   const auto* name = model_graph_.name();
   graph_.name = PrintableName(name == nullptr ? std::string() : name->str());
 }
@@ -70,6 +71,7 @@ Status Importer::Run() {
   TENON_RETURN_IF_ERROR(AddInputs());
   TENON_RETURN_IF_ERROR(LowerNodes());
   TENON_RETURN_IF_ERROR(AddOutputs());
+  TENON_RETURN_IF_ERROR(variables_.AddStates());
   EraseUnread(graph_);
   return {};
 }
@@ -192,6 +194,13 @@ void Importer::Bind(int32_t tensor, TensorId id, Order order) {
 
 Status Importer::Fold(TensorId id) { return FoldValue(graph_, id, fold_); }
 
+Status Importer::LowerNode(const format::Operator& node) {
+  const auto op = OperatorOf(*model_.operator_codes()->Get(node.opcode_index()));
+  if (IsVariableOperator(op)) return variables_.Lower(node, op);
+  Node lowering(*this, node, op);
+  return Lower(lowering);
+}
+
 // All problems are reported at once: what depends on a node that failed is left out quietly.
 Status Importer::LowerNodes() {
   std::vector<Error> problems;
@@ -202,13 +211,11 @@ Status Importer::LowerNodes() {
     const bool reachable =
         inputs == nullptr || std::none_of(inputs->begin(), inputs->end(),
                                           [&](int32_t input) { return failed.count(input) != 0; });
-    Status status;
-    if (reachable) {
-      Node lowering(*this, *node, OperatorOf(code));
-      status = Lower(lowering);
-    }
+    const Status status = reachable ? LowerNode(*node) : Status();
     if (reachable && status.ok()) continue;
-    failed.insert(node->outputs()->begin(), node->outputs()->end());
+    if (node->outputs() != nullptr) {
+      failed.insert(node->outputs()->begin(), node->outputs()->end());
+    }
     if (reachable) {
       Error error = status.error();
       error.message = fmt::format("node '{}' ({}): {}", NodeName(model_graph_, *node),

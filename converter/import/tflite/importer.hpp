@@ -8,11 +8,13 @@
 
 #include "converter/import/import_options.hpp"
 #include "converter/import/tflite/model_tensors.hpp"
+#include "converter/import/tflite/variables.hpp"
 
 namespace tenon::converter::tflite {
 
 namespace format {
 struct Model;
+struct Operator;
 struct SubGraph;
 }  // namespace format
 
@@ -61,6 +63,7 @@ class Importer {
 
   [[nodiscard]] Status AddInputs();
   [[nodiscard]] Status LowerNodes();
+  [[nodiscard]] Status LowerNode(const format::Operator& node);
   [[nodiscard]] Status AddOutputs();
   [[nodiscard]] Result<TensorId> AddConstant(int32_t tensor);
   [[nodiscard]] Status Describe(bool output, size_t port, int32_t tensor);
@@ -71,6 +74,7 @@ class Importer {
   const ConstantFolder& fold_;
   Graph graph_;
   std::vector<Held> held_;
+  Variables variables_;
 };
 
 }  // namespace tenon::converter::tflite

@@ -5,6 +5,7 @@
 #include "converter/import/tflite/lowering_table.hpp"
 #include "converter/import/tflite/model_file.hpp"
 #include "converter/import/tflite/model_tensors.hpp"
+#include "converter/import/tflite/variables.hpp"
 #include "tflite_subset_generated.h"
 
 namespace tenon::converter::tflite {
@@ -28,11 +29,7 @@ Status CheckTables(const format::Model& model) {
     return InputError("the model has version {} of the format; version {} is known",
                       model.version(), kFormatVersion);
   }
-  if (SizeOf(model.subgraphs()) != 1) {
-    return InputError(
-        "the model has {} graphs, as control flow and several signatures give; one is supported",
-        SizeOf(model.subgraphs()));
-  }
+  if (SizeOf(model.subgraphs()) == 0) return InputError("malformed: the model has no graph");
   if (HasNull(model.operator_codes()) || HasNull(model.buffers()) || HasNull(model.subgraphs())) {
     return InputError("malformed: the model has no operator codes or buffers");
   }
@@ -43,16 +40,42 @@ Status CheckTables(const format::Model& model) {
           "supported");
     }
   }
-  const format::SubGraph& graph = *model.subgraphs()->Get(0);
-  if (HasNull(graph.tensors()) || HasNull(graph.operators())) {
-    return InputError("malformed: the graph has no tensors or operators");
+  for (const format::SubGraph* graph : *model.subgraphs()) {
+    if (HasNull(graph->tensors()) || HasNull(graph->operators())) {
+      return InputError("malformed: the graph has no tensors or operators");
+    }
   }
-  if (SizeOf(graph.outputs()) == 0) return InputError("the graph has no outputs");
+  if (SizeOf(model.subgraphs()->Get(0)->outputs()) == 0) {
+    return InputError("the graph has no outputs");
+  }
   return {};
 }
 
-Status CheckTensors(const format::Model& model) {
-  const auto& tensors = *model.subgraphs()->Get(0)->tensors();
+/// Graphs beside the first are those that CALL_ONCE runs, before the first inference.
+Status CheckGraphs(const format::Model& model) {
+  const uint32_t count = SizeOf(model.subgraphs());
+  std::vector<bool> is_called(count, false);
+  is_called[0] = true;
+  for (const format::Operator* node : *model.subgraphs()->Get(0)->operators()) {
+    if (node->opcode_index() >= model.operator_codes()->size()) continue;  // FlowCheck says so
+    const format::OperatorCode& code = *model.operator_codes()->Get(node->opcode_index());
+    if (OperatorOf(code) != format::BuiltinOperator::CALL_ONCE) continue;
+    const auto* options = node->builtin_options_as_CallOnceOptions();
+    const int32_t index = options == nullptr ? 0 : options->init_subgraph_index();
+    if (index < 1 || static_cast<uint32_t>(index) >= count) {
+      return InputError("malformed: CALL_ONCE names graph {} of {}", index, count);
+    }
+    is_called[static_cast<size_t>(index)] = true;
+  }
+  if (std::find(is_called.begin(), is_called.end(), false) == is_called.end()) return {};
+  return InputError(
+      "the model has {} graphs, as control flow and several signatures give; one is supported, and "
+      "those that CALL_ONCE runs",
+      count);
+}
+
+Status CheckTensors(const format::Model& model, const format::SubGraph& graph) {
+  const auto& tensors = *graph.tensors();
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     const format::Tensor& tensor = *tensors.Get(i);
     const std::string name = NameOf(tensor, static_cast<int32_t>(i));
@@ -96,11 +119,26 @@ class FlowCheck {
       return InputError("malformed: a node has operator code {} of {}", node.opcode_index(),
                         model_.operator_codes()->size());
     }
-    if (SizeOf(node.outputs()) == 0) return InputError("malformed: a node has no outputs");
-    const std::string where = fmt::format(
-        "a node ({})", OperatorName(*model_.operator_codes()->Get(node.opcode_index())));
-    TENON_RETURN_IF_ERROR(ReadAll(node.inputs(), where, /*optional=*/true));
+    const format::OperatorCode& code = *model_.operator_codes()->Get(node.opcode_index());
+    const std::string where = fmt::format("a node ({})", OperatorName(code));
+    TENON_RETURN_IF_ERROR(CheckCounts(node, OperatorOf(code)));
+    const bool optional = !IsVariableOperator(OperatorOf(code));
+    TENON_RETURN_IF_ERROR(ReadAll(node.inputs(), where, optional));
     return MakeAll(node.outputs(), where);
+  }
+
+  static Status CheckCounts(const format::Operator& node, format::BuiltinOperator op) {
+    using Op = format::BuiltinOperator;
+    const bool assigns = op == Op::ASSIGN_VARIABLE;
+    if (SizeOf(node.outputs()) == 0 && !assigns && op != Op::CALL_ONCE) {
+      return InputError("malformed: a node has no outputs");
+    }
+    const uint32_t wanted = assigns ? 2 : op == Op::READ_VARIABLE ? 1 : 0;
+    if (IsVariableOperator(op) && SizeOf(node.inputs()) != wanted) {
+      return InputError("malformed: a node ({}) has {} inputs, not {}",
+                        format::EnumNameBuiltinOperator(op), SizeOf(node.inputs()), wanted);
+    }
+    return {};
   }
 
   Status CheckIndex(int32_t index, const std::string& where) const {
@@ -146,7 +184,7 @@ Status CheckOperators(const format::Model& model) {
   std::map<std::string, std::vector<std::string>> unsupported;
   for (const format::Operator* node : *graph.operators()) {
     const format::OperatorCode& code = *model.operator_codes()->Get(node->opcode_index());
-    if (FindLowering(OperatorOf(code)) != nullptr) continue;
+    if (FindLowering(OperatorOf(code)) != nullptr || IsVariableOperator(OperatorOf(code))) continue;
     unsupported[OperatorName(code)].push_back(NodeName(graph, *node));
   }
   if (unsupported.empty()) return {};
@@ -165,8 +203,11 @@ Status CheckOperators(const format::Model& model) {
 
 Status CheckModel(const format::Model& model) {
   TENON_RETURN_IF_ERROR(CheckTables(model));
-  TENON_RETURN_IF_ERROR(CheckTensors(model));
-  TENON_RETURN_IF_ERROR(FlowCheck(model, *model.subgraphs()->Get(0)).Run());
+  TENON_RETURN_IF_ERROR(CheckGraphs(model));
+  for (const format::SubGraph* graph : *model.subgraphs()) {
+    TENON_RETURN_IF_ERROR(CheckTensors(model, *graph));
+    TENON_RETURN_IF_ERROR(FlowCheck(model, *graph).Run());
+  }
   return CheckOperators(model);
 }
 
@@ -185,7 +226,9 @@ std::string OperatorName(const format::OperatorCode& code) {
 }
 
 std::string NodeName(const format::SubGraph& graph, const format::Operator& node) {
-  const int32_t index = node.outputs()->Get(0);
+  const auto* named = SizeOf(node.outputs()) > 0 ? node.outputs() : node.inputs();
+  if (SizeOf(named) == 0) return "once";  // CALL_ONCE
+  const int32_t index = named->Get(0);
   return NameOf(*graph.tensors()->Get(static_cast<uint32_t>(index)), index);
 }
 

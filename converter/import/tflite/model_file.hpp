@@ -39,7 +39,8 @@ struct OperatorCode;
 enum class BuiltinOperator : int32_t;
 }  // namespace format
 
-/// Checks what the FlatBuffers verifier does not know: one graph, every index in range, every
+/// Checks what the FlatBuffers verifier does not know: one graph and those that it
+/// runs once, every index in range, every
 /// tensor made once and before it is read, no sparse or variable tensors, no data outside the
 /// file's FlatBuffer; and that every operator can be converted (unsupported ones are all listed,
 /// each with the tensors that it makes).
@@ -51,7 +52,7 @@ enum class BuiltinOperator : int32_t;
 /// "CONV_2D"; a custom operator's own name; "operator 300" for numbers that are not known.
 [[nodiscard]] std::string OperatorName(const format::OperatorCode& code);
 
-/// What a node is called: its first output.
+/// What a node is called: its first output, or what it assigns to.
 [[nodiscard]] std::string NodeName(const format::SubGraph& graph, const format::Operator& node);
 
 // Gives every graph input a static shape, and every port a name.

@@ -42,6 +42,8 @@ class Lane {
   virtual size_t stages() const { return 1; }
   virtual Status Run(size_t stage, uint64_t number, const StreamRequest& request,
                      const RunOptions& options) = 0;
+  /// Sets what the program keeps from input to input to what the model starts with. Between inputs.
+  virtual void ResetStates() = 0;
   virtual void SetNoticeSink(const NoticeSink& sink) = 0;
   /// Threads that it has beside those of the stream.
   virtual size_t extra_threads() const { return 0; }

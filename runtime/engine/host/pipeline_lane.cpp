@@ -20,6 +20,7 @@ class PipelineLane final : public Lane {
     BindPorts(request, addresses);
     return workers_.run(stage).RunAll(options);
   }
+  void ResetStates() override {}  // the plan check has proven that a pipeline keeps none
   void SetNoticeSink(const NoticeSink& sink) override { workers_.SetNoticeSink(sink); }
   size_t ArenaBytes() const override { return workers_.ArenaBytes(); }
   size_t OtherBytes() const override { return sizeof *this + workers_.OtherBytes(); }

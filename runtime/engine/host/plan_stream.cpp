@@ -50,6 +50,10 @@ Status PlanStream::Open(const LoadedPlan& plan, const PlanStreamOptions& options
                static_cast<int64_t>(kMostReplicas));
   const ProgramView& program = plan.program();
   TENON_RETURN_IF_ERROR(CheckMode(program, options.mode));
+  TENON_ENSURE(options.replicas == 1 || program.state_count() == 0, kFailedPrecondition,
+               "{0} replicas asked for, but the program keeps state from input to input: one takes "
+               "them all, in order",
+               static_cast<int64_t>(options.replicas));
   device_timeout_ = options.device_timeout;
   TENON_RETURN_IF_ERROR(OpenLanes(plan, options));
   StreamShape shape;
@@ -99,6 +103,15 @@ Status PlanStream::MakeEdges(const ProgramView& program) {
       edges_[edge_count_++] = {from, to, channel.depth, static_cast<uint16_t>(i)};
     }
   }
+  return OkStatus();
+}
+
+Status PlanStream::ResetStates() {
+  const StreamFigures figures = stream_.Figures();
+  TENON_ENSURE(figures.submitted == figures.completed, kFailedPrecondition,
+               "{0} inputs are under way: wait for them before state is reset",
+               static_cast<int64_t>(figures.submitted - figures.completed));
+  for (size_t i = 0; i < lane_count_; ++i) lanes_[i]->ResetStates();
   return OkStatus();
 }
 

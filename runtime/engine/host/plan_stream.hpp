@@ -24,9 +24,9 @@ enum class StreamMode : uint8_t {
 
 struct PlanStreamOptions {
   StreamMode mode = StreamMode::kSequential;
-  size_t replicas = 1;
-  size_t queue = 0;    ///< as in StreamShape
-  size_t results = 0;  ///< as in StreamShape
+  size_t replicas = 1;  ///< of programs that keep state: 1
+  size_t queue = 0;     ///< as in StreamShape
+  size_t results = 0;   ///< as in StreamShape
   /// How long one stage may wait for its device, in nanoseconds.
   uint64_t device_timeout = kNoDeadline;
   NoticeSink notice;  ///< may be called from several threads at once
@@ -46,6 +46,10 @@ class PlanStream final : private StageWork {
   Status Open(const LoadedPlan& plan, const PlanStreamOptions& options);
   /// Completes every input that was handed in, then ends all threads.
   void Close();
+
+  /// Sets what the program keeps from input to input to what the model starts with. Nobody may
+  /// submit meanwhile. Errors: kFailedPrecondition (an input is under way).
+  Status ResetStates();
 
   [[nodiscard]] InputStream& stream() { return stream_; }
   [[nodiscard]] const InputStream& stream() const { return stream_; }

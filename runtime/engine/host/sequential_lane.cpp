@@ -40,6 +40,7 @@ class SequentialLane final : public Lane {
     }
     return session_.Run(options);
   }
+  void ResetStates() override { session_.ResetStates(); }
   void SetNoticeSink(const NoticeSink& sink) override { session_.SetNoticeSink(sink); }
   size_t ArenaBytes() const override { return arenas_.bytes(); }
   size_t OtherBytes() const override {

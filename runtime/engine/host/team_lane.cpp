@@ -11,13 +11,17 @@ class TeamLane final : public Lane {
  public:
   Status Open(const LoadedPlan& plan, bool is_first, bool idle_help) {
     TENON_RETURN_IF_ERROR(workers_.Open(plan, /*own_addresses=*/false, is_first, !idle_help));
+    ResetStates();
     return team_.Open(plan, &workers_, idle_help);
   }
 
   Status Run(size_t, uint64_t, const StreamRequest& request, const RunOptions& options) override {
     BindPorts(request, workers_.addresses(0));
-    return team_.Run(options);
+    const Status status = team_.Run(options);
+    if (status.ok()) workers_.addresses(0).KeepStates();
+    return status;
   }
+  void ResetStates() override { workers_.addresses(0).ResetStates(); }
   void SetNoticeSink(const NoticeSink& sink) override { workers_.SetNoticeSink(sink); }
   size_t extra_threads() const override { return team_.extra_threads(); }
   size_t ArenaBytes() const override { return workers_.ArenaBytes(); }

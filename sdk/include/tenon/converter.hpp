@@ -83,6 +83,9 @@ struct ConvertRequest {
   };
   std::map<std::string, Constant> freeze;  ///< by input
   /// An input's name, and how a device delivers it: "u8,nhwc,mean=M,scale=S" (docs/inputs.md).
+  /// An output's name, and the input that finds in the next run what the output held: both are then
+  /// state of a session, and no ports of the plan (docs/state.md).
+  std::vector<std::pair<std::string, std::string>> states;
   std::vector<std::pair<std::string, std::string>> input_formats;
   std::string weights = "model";  ///< how they are stored: "model", "f32", "f16" or "int8"
 

@@ -73,6 +73,12 @@ TENON_API TENON_NODISCARD tenon_status tenon_stream_submit(tenon_stream* stream,
 TENON_API TENON_NODISCARD tenon_status tenon_stream_wait(tenon_stream* stream, uint64_t ticket,
                                                          uint64_t timeout_ns, tenon_error* error);
 
+/* [host] Sets what the program keeps from input to input to what the model starts with, as opening
+ * the stream does: for the first input of another recording, say. Nobody may submit meanwhile.
+ * TENON_FAILED_PRECONDITION: an input is under way, wait for it first. Programs without state: does
+ * nothing. */
+TENON_API TENON_NODISCARD tenon_status tenon_stream_reset(tenon_stream* stream, tenon_error* error);
+
 /* [host] Runs a batch that is given in one call: `rows` rows of every input along its first
  * dimension, which replicas work on side by side, a shard at a time, and whose results land in the
  * same rows of the outputs. `inputs` and `outputs` are as in submit, but each has `rows` rows where

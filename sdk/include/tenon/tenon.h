@@ -316,7 +316,7 @@ typedef struct tenon_memory {
  * alignment that tenon_plan_arena gives. No two of the state, the arenas, the plan and the plan's
  * state may overlap. All stay the caller's and must outlive the session. The plan must outlive it
  * too. Arenas need no content; several sessions may have the same arenas if no run of one begins
- * before the outputs of another have been read. */
+ * before the outputs of another have been read, and if the plan keeps no state. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_create(
     const tenon_plan* plan, void* state, size_t state_size, const tenon_memory* arenas,
     size_t arena_count, tenon_session** session, tenon_error* error);
@@ -352,11 +352,17 @@ TENON_API TENON_NODISCARD tenon_status tenon_session_bind_output(tenon_session* 
                                                                  size_t bytes, tenon_error* error);
 
 /* One inference on the calling thread (and the threads of the plan's runner). Allocates nothing.
- * On failure outputs are undefined, and the session may be run again. Firmware: takes the same way
+ * On failure outputs are undefined, state is what it was before, and the session may be run again.
+ * Firmware: takes the same way
  * through the same ops every time, and ends; an interrupt handler may do anything meanwhile but use
  * this session or write to the plan. */
 TENON_API TENON_NODISCARD tenon_status tenon_session_run(tenon_session* session,
                                                          tenon_error* error);
+
+/* Sets what the plan keeps from run to run (docs/state.md) to what the model starts with, as
+ * creating the session does. Not while it runs. Plans without state: does nothing. */
+TENON_API TENON_NODISCARD tenon_status tenon_session_reset(tenon_session* session,
+                                                           tenon_error* error);
 
 /* Calls `record` after every op of tenon_session_run_traced with its duration, in whatever unit
  * `clock_nanoseconds` counts: firmware may give a cycle counter. The clock must not go back. */

@@ -188,6 +188,11 @@ class Session {
     tenon_error error;
     return Check(tenon_session_run_traced(handle_, &trace, &error), error);
   }
+  /// Sets what the plan keeps from run to run to what the model starts with; see tenon.h.
+  [[nodiscard]] std::optional<Error> Reset() {
+    tenon_error error;
+    return Check(tenon_session_reset(handle_, &error), error);
+  }
   /// Limits how long a run may wait for devices; see tenon.h. 0: no limit.
   void SetTimeout(std::chrono::nanoseconds timeout) {
     tenon_session_set_timeout(handle_, static_cast<uint64_t>(timeout.count()), [] {
@@ -253,6 +258,14 @@ class Stream {
   [[nodiscard]] std::optional<Error> Wait(uint64_t ticket, Nanoseconds timeout = kForever) {
     tenon_error error;
     const tenon_status status = tenon_stream_wait(handle_, ticket, Count(timeout), &error);
+    if (status == TENON_OK) return std::nullopt;
+    return Error{status, error.message};
+  }
+
+  /// Sets what the plan keeps from input to input to what the model starts with; see tenon.h.
+  [[nodiscard]] std::optional<Error> Reset() {
+    tenon_error error;
+    const tenon_status status = tenon_stream_reset(handle_, &error);
     if (status == TENON_OK) return std::nullopt;
     return Error{status, error.message};
   }

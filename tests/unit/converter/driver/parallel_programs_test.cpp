@@ -247,6 +247,21 @@ TEST_CASE("ConvertGraph: a pipeline of one unit is refused") {
   CHECK(refused.error().kind == ErrorKind::kUsage);
 }
 
+TEST_CASE(
+    "ConvertGraph: replicas and pipelines of a model with state are refused with the reason") {
+  constexpr const char* kSums =
+      "graph sums\ninput %x: f32[4]\ninput %s: f32[4]\n%n = binary(%x, %s)\n"
+      "output %n as \"next\"\noutput %x as \"y\"\nstate \"s\" = \"next\"\n";
+  for (const ParallelMode mode : {ParallelMode::kReplicas, ParallelMode::kPipeline}) {
+    ConvertOptions options = OnTwin();
+    options.parallel.threads = 4;
+    options.parallel.mode = mode;
+    const auto refused = ConvertGraph(Parsed(kSums), options);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message.find("keeps state") != std::string::npos);
+  }
+}
+
 TEST_CASE("ConvertGraph: random graphs become pipelines that pass the plan check") {
   ConvertOptions options = OnTwin();
   for (Unit& unit : options.board.units) {  // so that ops of a few elements are worth a stage

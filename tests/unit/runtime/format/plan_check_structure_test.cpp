@@ -134,10 +134,10 @@ TEST_CASE("CheckPlan: only ports of bytes stand for other numbers, in a sound wa
 TEST_CASE("CheckPlan: ports, spaces and modes exist") {
   PlanSpec spec = Chain();
   spec.inputs[0].tensor = 3;
-  CHECK(Says(spec, "in: input is no tensor"));
+  CHECK(Says(spec, "in: input or output is no tensor"));
   spec = Chain();
   spec.outputs[0].tensor = 3;
-  CHECK(Says(spec, "out: output is no tensor"));
+  CHECK(Says(spec, "out: input or output is no tensor"));
   spec = Chain();
   spec.arenas[0].space = 1;
   CHECK(Says(spec, "arena 0: memory space"));

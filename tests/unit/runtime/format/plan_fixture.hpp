@@ -127,6 +127,7 @@ struct PlanSpec {
   std::vector<uint16_t> stages = {0};
   std::vector<PortSpec> inputs;
   std::vector<PortSpec> outputs;
+  std::vector<StateInfo> states;
 
   uint32_t AddStorage(uint64_t offset, uint64_t bytes) {
     storages.push_back({offset, bytes});
@@ -235,9 +236,12 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
     ports[1].push_back(
         plan::CreatePortDirect(builder, p.name.c_str(), p.tensor, p.scale, p.zero_point));
   }
+  std::vector<plan::State> state_list;
+  for (const StateInfo& s : states) state_list.emplace_back(s.read, s.write, s.initial);
   return plan::CreateProgramDirect(builder, "main", static_cast<plan::ProgramMode>(mode),
                                    &arena_list, &storage_list, &tensor_list, &op_list, &worker_list,
-                                   &segment_list, &channel_list, &stage_list, &ports[0], &ports[1]);
+                                   &segment_list, &channel_list, &stage_list, &ports[0], &ports[1],
+                                   &state_list);
 }
 
 /// The file's own header, wherever it lies.

@@ -71,6 +71,7 @@ plan_schema::Field Describe(const SchemaField& field) {
   if (field.type == "ulong") size = 8;
   if (field.type == "Wait") size = sizeof(plan::Wait);
   if (field.type == "Relocation") size = sizeof(plan::Relocation);
+  if (field.type == "State") size = sizeof(plan::State);
   if (field.type == "Storage") size = sizeof(plan::Storage);
   if (field.type == "FileHeader") return {FieldKind::kStruct, sizeof(plan::FileHeader), true};
   if (!field.vector) return {FieldKind::kScalar, size, field.required};

@@ -69,9 +69,10 @@ void TfliteBuilder::Node(format::BuiltinOperator op, const std::vector<int32_t>&
                          flatbuffers::Offset<void> options) {
   const auto code = static_cast<int8_t>(std::min(static_cast<int>(op), 127));
   codes_.push_back(format::CreateOperatorCode(flat, code, 0, 1, op));
-  nodes_.push_back(format::CreateOperator(flat, static_cast<uint32_t>(codes_.size()) - 1,
-                                          flat.CreateVector(inputs), flat.CreateVector(outputs),
-                                          type, options));
+  auto& nodes = in_second_graph ? second_nodes_ : nodes_;
+  nodes.push_back(format::CreateOperator(flat, static_cast<uint32_t>(codes_.size()) - 1,
+                                         flat.CreateVector(inputs), flat.CreateVector(outputs),
+                                         type, options));
 }
 
 std::vector<uint8_t> TfliteBuilder::File() {
@@ -99,6 +100,11 @@ std::vector<uint8_t> TfliteBuilder::File() {
   for (uint32_t i = 0; i < graphs; ++i) {
     subgraphs.push_back(
         format::CreateSubGraphDirect(flat, &tensors, &inputs_, &outputs_, &nodes_, "main"));
+  }
+  if (!second_nodes_.empty()) {
+    const std::vector<int32_t> none;
+    subgraphs.push_back(
+        format::CreateSubGraphDirect(flat, &tensors, &none, &none, &second_nodes_, "once"));
   }
   format::FinishModelBuffer(
       flat, format::CreateModelDirect(flat, 3, &codes_, &subgraphs, "", &buffers, &signatures));

@@ -52,8 +52,9 @@ class TfliteBuilder {
 
   flatbuffers::FlatBufferBuilder flat;
   uint32_t graphs = 1;
-  uint64_t buffer_offset = 0;  ///< of the last buffer
-  bool sparse = false;         ///< the last tensor
+  bool in_second_graph = false;  ///< where Node puts nodes; that graph has no ports
+  uint64_t buffer_offset = 0;    ///< of the last buffer
+  bool sparse = false;           ///< the last tensor
   std::vector<flatbuffers::Offset<format::SignatureDef>> signatures;
 
  private:
@@ -73,6 +74,7 @@ class TfliteBuilder {
   std::vector<std::vector<uint8_t>> buffers_ = {{}};
   std::vector<flatbuffers::Offset<format::OperatorCode>> codes_;
   std::vector<flatbuffers::Offset<format::Operator>> nodes_;
+  std::vector<flatbuffers::Offset<format::Operator>> second_nodes_;
   std::vector<int32_t> inputs_;
   std::vector<int32_t> outputs_;
 };
