@@ -90,11 +90,12 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
   options.import.batch = request.batch;
   TENON_RETURN_IF_ERROR(CheckShapes(request));
   options.import.shapes = request.shapes;
+  options.import.caffemodel = request.caffemodel;
   for (const auto& [name, constant] : request.freeze) {
     TENON_ASSIGN_OR_RETURN(options.import.freeze[name], FrozenOf(name, constant));
   }
-  for (const auto& [name, text] : request.input_formats) {
   options.states = request.states;
+  for (const auto& [name, text] : request.input_formats) {
     TENON_ASSIGN_OR_RETURN(InputFormat format, ParseInputFormat(name, text));
     options.input_formats.push_back(std::move(format));
   }

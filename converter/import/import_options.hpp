@@ -24,6 +24,8 @@ struct ImportOptions {
     std::vector<std::byte> bytes;
   };
   std::map<std::string, Frozen> freeze;
+  /// Weights of a Caffe network (`--caffemodel`); empty: beside its text.
+  std::filesystem::path caffemodel;
 };
 
 }  // namespace tenon::converter

@@ -233,7 +233,10 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
 }
 
 void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
-  command.add_option("MODEL", options.request.model, "Model file (.onnx, .tflite)")->required();
+  command.add_option("MODEL", options.request.model, "Model file (.onnx, .tflite, .prototxt)")
+      ->required();
+  command.add_option("--caffemodel", options.request.caffemodel,
+                     "Weights of a Caffe network; without it those beside the .prototxt");
   command
       .add_option(
           "-o", options.plan,
@@ -264,14 +267,14 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->allow_extra_args(false)
       ->group("Shapes");
   command
-      .add_option("--memory-limit", options.memory_limits,
-                  "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
-  command
       .add_option("--state", options.states,
                   "OUTPUT=INPUT: the input finds what the output held in the run before, zeros in "
                   "the first; the plan keeps it and has neither as a port")
       ->allow_extra_args(false)
       ->group("Shapes");
+  command
+      .add_option("--memory-limit", options.memory_limits,
+                  "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
       ->allow_extra_args(false)
       ->group("Memory");
   command

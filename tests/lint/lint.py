@@ -45,7 +45,7 @@ CONVERTER_FLOORS = {
 # What else some of them include.
 CONVERTER_EXTRAS = {
     "emit": r"plan_generated\.h",
-    "import": r"tflite_subset_generated\.h",
+    "import": r"tflite_subset_generated\.h|caffe_subset\.pb\.h",
     "measure": r"tenon/tenon\.h(pp)?$",  # the one seam through which the converter runs plans
     "api": r"tenon/",
 }

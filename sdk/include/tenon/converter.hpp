@@ -68,9 +68,10 @@ class OrderTarget {
 
 /// The fields are the options of `tenon convert`, whose help text explains each.
 struct ConvertRequest {
-  std::string model;  ///< path of an .onnx or .tflite file
-  std::string board;  ///< a built-in board's name, or the path of a board file
-  int64_t batch = 0;  ///< value of a free first dimension of the inputs; 0: none is given
+  std::string model;       ///< path of an .onnx, .tflite or (Caffe) .prototxt file
+  std::string caffemodel;  ///< path of a Caffe network's weights; empty: beside its .prototxt
+  std::string board;       ///< a built-in board's name, or the path of a board file
+  int64_t batch = 0;       ///< value of a free first dimension of the inputs; 0: none is given
   std::map<std::string, std::vector<int64_t>> shapes;  ///< full shape, by input
   std::map<std::string, int64_t> memory_limits;        ///< bytes, by memory space; hard
   bool fuse = true;
@@ -82,10 +83,10 @@ struct ConvertRequest {
     std::vector<std::byte> bytes;  ///< row-major, in this machine's byte order
   };
   std::map<std::string, Constant> freeze;  ///< by input
-  /// An input's name, and how a device delivers it: "u8,nhwc,mean=M,scale=S" (docs/inputs.md).
   /// An output's name, and the input that finds in the next run what the output held: both are then
   /// state of a session, and no ports of the plan (docs/state.md).
   std::vector<std::pair<std::string, std::string>> states;
+  /// An input's name, and how a device delivers it: "u8,nhwc,mean=M,scale=S" (docs/inputs.md).
   std::vector<std::pair<std::string, std::string>> input_formats;
   std::string weights = "model";  ///< how they are stored: "model", "f32", "f16" or "int8"
 

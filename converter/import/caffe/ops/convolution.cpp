@@ -1,0 +1,118 @@
+// Convolution and InnerProduct.
+#include <algorithm>
+
+#include "caffe_subset.pb.h"
+#include "converter/import/caffe/lowering_table.hpp"
+
+namespace tenon::converter::caffe {
+namespace {
+
+/// Height and width of one parameter: two fields of their own, or a list of one or two.
+template <typename List>
+Result<std::pair<int32_t, int32_t>> HeightAndWidth(const char* name, bool has_own, uint32_t height,
+                                                   uint32_t width, const List& list,
+                                                   uint32_t otherwise) {
+  uint32_t values[2] = {height, width};
+  if (!has_own) {
+    if (list.size() > 2) return InputError("{} has {} values: images have two", name, list.size());
+    for (int i = 0; i < 2; ++i) {
+      values[i] = list.empty() ? otherwise : list.Get(std::min(i, list.size() - 1));
+    }
+  }
+  for (const uint32_t value : values) {
+    if (value > (1U << 28)) return InputError("{} is {}, out of range", name, value);
+  }
+  return std::pair(static_cast<int32_t>(values[0]), static_cast<int32_t>(values[1]));
+}
+
+Status LowerConvolution(Layer& layer) {
+  const format::Convolution& given = layer.stored().convolution_param();
+  TENON_ASSIGN_OR_RETURN(const TensorId x, layer.Bottom(0));
+  const Shape shape = layer.ShapeOf(x);
+  if (shape.rank != 4 || given.axis() != 1) {
+    return InputError("its input has {} dimensions; images with channels at axis 1 are supported",
+                      shape.rank);
+  }
+  if (layer.BottomCount() != 1 || layer.TopCount() != 1) {
+    return InputError("several inputs that share weights are not supported");
+  }
+  TENON_ASSIGN_OR_RETURN(const auto kernel,
+                         HeightAndWidth("kernel_size", given.has_kernel_h(), given.kernel_h(),
+                                        given.kernel_w(), given.kernel_size(), 0));
+  TENON_ASSIGN_OR_RETURN(const auto stride,
+                         HeightAndWidth("stride", given.has_stride_h(), given.stride_h(),
+                                        given.stride_w(), given.stride(), 1));
+  TENON_ASSIGN_OR_RETURN(
+      const auto pad, HeightAndWidth("pad", given.has_pad_h() || given.has_pad_w(), given.pad_h(),
+                                     given.pad_w(), given.pad(), 0));
+  TENON_ASSIGN_OR_RETURN(const auto dilation,
+                         HeightAndWidth("dilation", false, 1, 1, given.dilation(), 1));
+  const auto group = static_cast<int32_t>(given.group());
+  const auto outputs = static_cast<int32_t>(given.num_output());
+  if (group < 1 || outputs < 1 || shape[1] % group != 0 || outputs % group != 0) {
+    return InputError("{} groups do not divide {} inputs and {} outputs", given.group(), shape[1],
+                      given.num_output());
+  }
+  ConvAttributes attributes;
+  attributes.group = group;
+  std::tie(attributes.strides[0], attributes.strides[1]) = stride;
+  std::tie(attributes.dilations[0], attributes.dilations[1]) = dilation;
+  for (const int side : {0, 2}) {
+    std::tie(attributes.pads[side], attributes.pads[side + 1]) = pad;
+  }
+  TENON_ASSIGN_OR_RETURN(
+      const TensorId weights,
+      layer.Weights(0, "weights", Shape({outputs, shape[1] / group, kernel.first, kernel.second})));
+  std::vector<TensorId> inputs = {x, weights};
+  if (given.bias_term()) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, layer.Weights(1, "bias", Shape({outputs})));
+    inputs.push_back(bias);
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId y,
+                         layer.Emit(OpKind::kConv, inputs, Attributes(attributes)));
+  return layer.SetTop(0, y);
+}
+
+Status LowerInnerProduct(Layer& layer) {
+  const format::InnerProduct& given = layer.stored().inner_product_param();
+  TENON_ASSIGN_OR_RETURN(const TensorId x, layer.Bottom(0));
+  const Shape shape = layer.ShapeOf(x);
+  TENON_ASSIGN_OR_RETURN(const int32_t axis, layer.Axis(given.axis(), shape.rank));
+  int64_t rows = 1;
+  int64_t depth = 1;
+  std::vector<int64_t> dims;
+  for (int32_t i = 0; i < shape.rank; ++i) {
+    (i < axis ? rows : depth) *= shape[i];
+    if (i < axis) dims.push_back(shape[i]);
+  }
+  const auto outputs = static_cast<int32_t>(given.num_output());
+  dims.push_back(outputs);
+  TENON_ASSIGN_OR_RETURN(const TensorId flat, layer.Reshape(x, {rows, depth}));
+  const auto inputs_of_each = static_cast<int32_t>(depth);
+  MatMulAttributes attributes;
+  attributes.transpose_b = given.transpose() ? 0 : 1;
+  TENON_ASSIGN_OR_RETURN(const TensorId weights,
+                         layer.Weights(0, "weights",
+                                       given.transpose() ? Shape({inputs_of_each, outputs})
+                                                         : Shape({outputs, inputs_of_each})));
+  std::vector<TensorId> inputs = {flat, weights};
+  if (given.bias_term()) {
+    TENON_ASSIGN_OR_RETURN(const TensorId bias, layer.Weights(1, "bias", Shape({outputs})));
+    inputs.push_back(bias);
+  }
+  TENON_ASSIGN_OR_RETURN(const TensorId product,
+                         layer.Emit(OpKind::kMatMul, inputs, Attributes(attributes)));
+  TENON_ASSIGN_OR_RETURN(const TensorId y, layer.Reshape(product, dims));
+  return layer.SetTop(0, y);
+}
+
+constexpr LoweringRow kRows[] = {
+    {"Convolution", LowerConvolution},
+    {"InnerProduct", LowerInnerProduct},
+};
+
+}  // namespace
+
+constexpr Span<const LoweringRow> kConvolutionRows = kRows;
+
+}  // namespace tenon::converter::caffe
