@@ -4,6 +4,7 @@ usage: state_test.py TENON
 """
 import os
 import pathlib
+import random
 import struct
 import subprocess
 import sys
@@ -31,7 +32,7 @@ def sums():
                       [onnx.value("next", [2]), onnx.value("y", [2]), onnx.value("wide", [4])])
 
 
-class StateTest(unittest.TestCase):
+class StateFiles(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -56,6 +57,8 @@ class StateTest(unittest.TestCase):
         self.assertTrue(result.stderr.startswith("tenon: error: "), result.stderr)
         self.assertIn(words, result.stderr)
 
+
+class StateTest(StateFiles):
     def test_steps_find_what_the_step_before_has_left(self):
         self.done(self.convert("--state", "next=state"))
         self.done(self.tenon("run", "sums.tenon", "--steps", "3", "--input", "x=x.npy", "--expect",
@@ -90,6 +93,38 @@ class StateTest(unittest.TestCase):
         self.done(self.convert("--state", "next=state"))
         self.refused("wants f32[4,2]", self.tenon("run", "sums.tenon", "--steps", "4", "--input",
                                                   "x=x.npy"), status=3)
+
+
+def recurrent(size=16):
+    """next = tanh(x w + state u), y = next v; random weights."""
+    chance = random.Random(1)
+    weights = [onnx.tensor(name, [size, size], [chance.uniform(-0.4, 0.4) for _ in range(size**2)])
+               for name in "wuv"]
+    nodes = [onnx.node("MatMul", ["x", "w"], ["a"]), onnx.node("MatMul", ["state", "u"], ["b"]),
+             onnx.node("Add", ["a", "b"], ["c"]), onnx.node("Tanh", ["c"], ["next"]),
+             onnx.node("MatMul", ["next", "v"], ["y"])]
+    ports = {name: onnx.value(name, [1, size]) for name in ("x", "state", "next", "y")}
+    return onnx.model(nodes, [ports["x"], ports["state"]], [ports["y"], ports["next"]], weights)
+
+
+class QuantizedStateTest(StateFiles):
+    def test_the_samples_of_a_state_are_made_of_steps(self):
+        chance = random.Random(2)
+        values = [chance.uniform(-1, 1) for _ in range(60 * 16)]
+        (self.folder / "sums.onnx").write_bytes(recurrent())
+        (self.folder / "x.npy").write_bytes(npy("(60, 1, 16)", values))
+        (self.folder / "samples").mkdir()
+        (self.folder / "samples/x.npy").write_bytes(npy("(60, 1, 16)", values))
+        run = ["run", "sums.tenon", "--steps", "60", "--input", "x=x.npy"]
+        self.done(self.convert("--state", "next=state"))
+        self.done(self.tenon(*run, "--output-dir", "exact"))
+        text = self.done(self.convert("--state", "next=state", "--quantize", "int8",
+                                      "--calibration", "samples"))
+        self.assertIn("60 samples", text)
+        self.assertIn("state state: f32[1,16]", self.done(self.tenon("inspect", "sums.tenon")))
+        self.done(self.tenon(*run, "--expect", "y=exact/y.npy", "--rtol", "0.1"))
+        result = self.tenon(*run, "--expect", "y=exact/y.npy", "--rtol", "0", "--atol", "0")
+        self.assertEqual(result.returncode, 1, "the quantized plan is not to be the float one")
 
 
 if __name__ == "__main__":
