@@ -1,6 +1,29 @@
 #include "converter/board/accelerator.hpp"
 
+#include <array>
+#include <charconv>
+#include <cstring>
+
 namespace tenon::converter {
+namespace {
+
+/// Returns the words of a uuid: 32 hexadecimal digits, with hyphens or without; none if it is
+/// something else.
+std::vector<uint32_t> UuidWords(std::string text) {
+  std::erase(text, '-');
+  std::array<uint8_t, 16> bytes{};
+  if (text.size() != 2 * bytes.size()) return {};
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const char* digits = text.data() + 2 * i;
+    const auto [end, error] = std::from_chars(digits, digits + 2, bytes[i], 16);
+    if (error != std::errc() || end != digits + 2) return {};
+  }
+  std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+}  // namespace
 
 void ReadAccelerator(ObjectReader& reader, Accelerator& accelerator) {
   reader.Required("name", accelerator.name);
@@ -20,6 +43,11 @@ void ReadAccelerator(ObjectReader& reader, Accelerator& accelerator) {
                     !is_size(accelerator.weight_bytes),
                 "has a size below 1 or above 2^30");
   reader.FailIf(!(accelerator.clock_hz > 0), "has a 'clock_hz' of 0 or less");
+  std::string uuid;
+  reader.Optional("image_uuid", uuid);
+  if (!uuid.empty()) accelerator.image = UuidWords(uuid);
+  reader.FailIf(!uuid.empty() && accelerator.image.empty(),
+                "has an 'image_uuid' that is not 32 hexadecimal digits");
 }
 
 }  // namespace tenon::converter

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "converter/board/object_reader.hpp"
 
@@ -19,6 +20,9 @@ struct Accelerator {
   int64_t map_bytes = 0;     ///< on-chip memory of feature maps
   int64_t weight_bytes = 0;  ///< on-chip memory of weights
   double clock_hz = 0;
+  /// The uuid of the device's image (xclbin) in 4 words, as XRT has its bytes in memory; empty:
+  /// code runs on any image of this configuration.
+  std::vector<uint32_t> image;
 
   [[nodiscard]] int64_t MultiplyAccumulates() const {  ///< per cycle
     return int64_t{input_channels} * output_channels * pixels;

@@ -38,6 +38,7 @@ class Generator {
     device.accelerator = unit_.accelerator->name;
     device.version = code->version;
     device.parameters = std::move(code->parameters);
+    device.image = unit_.accelerator->image;
     for (const auto& relocation : code->relocations) {
       device.relocations.push_back(
           {relocation.base_register,

@@ -255,10 +255,12 @@ ProgramWriter::CodeOffset ProgramWriter::WriteCode(const EmittedSegment& segment
                              base_register, static_cast<uint8_t>(relocation.writes ? 1 : 0));
   }
   const uint64_t offset = tables_.code.Add(found->instructions);
-  const std::vector<flatbuffers::Offset<fb::SegmentCode>> codes = {fb::CreateSegmentCode(
-      builder_, kCodeSection, offset, found->instructions.size(),
-      builder_.CreateSharedString(found->accelerator), found->version,
-      builder_.CreateVector(found->parameters), 0, builder_.CreateVectorOfStructs(relocations))};
+  const std::vector<flatbuffers::Offset<fb::SegmentCode>> codes = {
+      fb::CreateSegmentCode(builder_, kCodeSection, offset, found->instructions.size(),
+                            builder_.CreateSharedString(found->accelerator), found->version,
+                            builder_.CreateVector(found->parameters),
+                            found->image.empty() ? 0 : builder_.CreateVector(found->image),
+                            builder_.CreateVectorOfStructs(relocations))};
   return builder_.CreateVector(codes);
 }
 

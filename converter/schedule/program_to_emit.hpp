@@ -35,6 +35,7 @@ struct DeviceCode {
   std::string accelerator;
   uint32_t version = 0;
   std::vector<uint32_t> parameters;
+  std::vector<uint32_t> image;  ///< uuid of the device's image, 4 words; empty: any
   std::vector<Relocation> relocations;
 };
 

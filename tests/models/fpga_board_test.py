@@ -19,6 +19,8 @@ TENON = os.path.abspath(sys.argv[1])
 BOARD = pathlib.Path(sys.argv[2]).resolve() / "fpga-sim"
 SHARED = pathlib.Path(os.environ.get("TENON_SHARED")
                       or pathlib.Path(__file__).resolve().parents[3] / "shared")
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+UUID_OFFSET = 304 + 112  # of m_header in struct axlf, of uuid in struct axlf_header: XRT's xclbin.h
 MODELS = {
     "models/mlperf_ad01_autoencoder/ad01_int8.tflite": 1,
     "models/mlperf_kws_dscnn/kws_int8.tflite": 1,
@@ -105,6 +107,29 @@ class FpgaBoardTest(unittest.TestCase):
             self.assertLessEqual(max(active, reads, writes, descriptors), cycles)
         self.assertGreater(sum(layer[1] for layer in measured), 0)
         self.assertLessEqual(sum(layer[0] for layer in measured), json.loads(counters.read_text())["clocks"])
+
+    def board_of_image(self, name, image):
+        board = json.loads((SOURCE / "sdk/boards/x86-64-fpga.json").read_text())
+        board["name"] = name
+        for unit in board["units"]:
+            if "accelerator" in unit:
+                unit["accelerator"]["image_uuid"] = image
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(board))
+        return path
+
+    def test_a_plan_for_one_image_refuses_another(self):
+        model = SHARED / "field-models/mlperf_sww/strm_ww_int8.tflite"
+        plan = self.folder / "image.tenon"
+        image = (BOARD / "share/tenon/accelerator.xclbin").read_bytes()[UUID_OFFSET:UUID_OFFSET + 16]
+        self.tenon(0, "convert", model, "-o", plan, "--board", self.board_of_image("right", image.hex()), "-q")
+        self.tenon(0, "run", plan, "--zeros", XILINX_XRT=str(BOARD))
+        wrong = bytes([image[0] ^ 1]) + image[1:]
+        self.tenon(0, "convert", model, "-o", plan, "--board", self.board_of_image("wrong", wrong.hex()), "-q")
+        result = subprocess.run([TENON, "run", str(plan), "--zeros"], capture_output=True, text=True, timeout=300,
+                                env={**os.environ, "XILINX_XRT": str(BOARD)})
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertIn(f"uuid {wrong.hex()}, not {image.hex()}", result.stderr)
 
     def test_a_plan_for_the_kv260_runs_here_with_the_cpu_kernels_of_any_processor(self):
         model = "field-models/mlperf_sww/strm_ww_int8.tflite"

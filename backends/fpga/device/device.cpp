@@ -1,5 +1,6 @@
 #include "backends/fpga/device/device.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -16,6 +17,21 @@ constexpr char kImageBesideXrt[] = "/share/tenon/accelerator.xclbin";
 std::string Variable(const char* name, const std::string& otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr || text[0] == '\0' ? otherwise : text;
+}
+
+/// The digits of a uuid in the order of its bytes in memory.
+std::string UuidText(Span<const uint32_t> words) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint32_t word : words) {
+    unsigned char bytes[sizeof word];
+    std::memcpy(bytes, &word, sizeof word);
+    for (const unsigned char byte : bytes) {
+      text += kDigits[byte >> 4U];
+      text += kDigits[byte & 15U];
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -53,13 +69,13 @@ Status Device::CheckTarget(const SegmentCode& code) const {
                  static_cast<int64_t>(i), code.parameters[i], identity.parameters[i]);
   }
   const Span<const uint32_t> uuid = board_->uuid();
-  for (size_t i = 0; i < code.image.size() && i < uuid.size(); ++i) {
-    TENON_ENSURE(code.image[i] == uuid[i], kUnsupported,
-                 "the code is for another image: word {0} of its uuid is {1}, not {2}; set "
-                 "TENON_FPGA_XCLBIN to that image, or convert again",
-                 static_cast<int64_t>(i), code.image[i], uuid[i]);
+  if (code.image.empty() || std::equal(code.image.begin(), code.image.end(), uuid.begin())) {
+    return OkStatus();
   }
-  return OkStatus();
+  return Status(StatusCode::kUnsupported,
+                "the code is for another image: {s}; set TENON_FPGA_XCLBIN to the one that the "
+                "plan is for, or convert for this one (the board's image_uuid)")
+      .About(KeepText("uuid " + UuidText(code.image) + ", not " + UuidText(uuid)));
 }
 
 Status Device::LoadCode(const SegmentCode& code, std::unique_ptr<LoadedCode>* loaded) {

@@ -64,6 +64,27 @@ TEST_CASE("ParseBoard: an accelerator's figures are all there, and in range") {
   CHECK(Problem(json).find("unknown key 'colour'") != std::string::npos);
 }
 
+TEST_CASE("ParseBoard: an accelerator's image may be named, by its uuid's bytes") {
+  nlohmann::json json = WithAccelerator();
+  CHECK(AcceleratorUnit(*ParseBoard(json.dump(), "test"))->accelerator->image.empty());
+  nlohmann::json& accelerator = json["units"][1]["accelerator"];
+  for (const char* uuid :
+       {"01000000-0200-0000-0300-0000040000ff", "010000000200000003000000040000FF"}) {
+    accelerator["image_uuid"] = uuid;
+    const auto board = ParseBoard(json.dump(), "test");
+    REQUIRE(board.ok());
+    CHECK(AcceleratorUnit(*board)->accelerator->image ==
+          std::vector<uint32_t>{1, 2, 3, 0xFF000004});
+  }
+  for (const char* uuid :
+       {"01", "0100000002000000030000000400000g", "010000000200000003000000040000 1", "-"}) {
+    CAPTURE(uuid);
+    accelerator["image_uuid"] = uuid;
+    CHECK(Problem(json).find("'image_uuid' that is not 32 hexadecimal digits") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("AcceleratorUnit: null on boards without") {
   const auto board = LoadBoard("x86-64");
   REQUIRE(board.ok());
