@@ -3,6 +3,7 @@
 
 #include "converter/api/measured_orders.hpp"
 #include "converter/api/outcome.hpp"
+#include "converter/did_you_mean.hpp"
 #include "converter/emit/c_source.hpp"
 #include "converter/report/decisions.hpp"
 #include "converter/report/summary.hpp"
@@ -63,7 +64,10 @@ Status ReadBoard(const ConvertRequest& request, Board& board) {
   for (const auto& [name, bytes] : request.memory_limits) {
     MemorySpace* space = board.FindSpace(name);
     if (space == nullptr) {
-      return UsageError("board '{}' has no memory space '{}'", board.name, name);
+      std::vector<std::string> names;
+      for (const MemorySpace& known : board.memory_spaces) names.push_back(known.name);
+      return UsageError("board '{}' has no memory space '{}': {}it has {}", board.name, name,
+                        DidYouMean(name, names), fmt::join(names, ", "));
     }
     if (bytes < 0) return UsageError("memory limit '{}' = {} < 0", name, bytes);
     space->bytes = bytes;

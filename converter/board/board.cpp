@@ -10,6 +10,8 @@
 
 #include "converter/board/object_reader.hpp"
 #include "converter/board/priority_json.hpp"
+#include "converter/did_you_mean.hpp"
+#include "converter/readable.hpp"
 #include "runtime/ops/host/op_table.hpp"
 
 namespace tenon::converter {
@@ -410,18 +412,28 @@ std::vector<std::string> BackendsOfUnits(const Board& board) {
   return backends;
 }
 
+static std::vector<std::string> BoardNames() {
+  std::vector<std::string> names;
+  for (const BuiltInBoard& board : kBuiltInBoards) names.emplace_back(board.name);
+  return names;
+}
+
 Result<Board> LoadBoard(const std::string& name_or_path) {
   std::string names;
   for (const BuiltInBoard& built_in : kBuiltInBoards) {
     if (built_in.name == name_or_path) return ParseBoard(built_in.json, built_in.name);
     names += fmt::format("{}{}", names.empty() ? "" : ", ", built_in.name);
   }
-  std::ifstream file(name_or_path, std::ios::binary);
-  std::error_code ignored;
-  if (!file || !std::filesystem::is_regular_file(name_or_path, ignored)) {
-    return UsageError("no board '{}': give one of {}, or the path of a board file", name_or_path,
-                      names);
+  if (const auto reason = WhyUnreadable(name_or_path)) {
+    // What looks like a path was meant as one.
+    const bool is_path = name_or_path.find('/') != std::string::npos ||
+                         name_or_path.ends_with(".json") || std::filesystem::exists(name_or_path);
+    if (is_path) return UsageError("{}", *reason);
+    return UsageError("no board '{}': {}give one of {}, or the path of a board file", name_or_path,
+                      DidYouMean(name_or_path, BoardNames()), names);
   }
+  std::ifstream file(name_or_path, std::ios::binary);
+  if (!file) return UsageError("{}: cannot be read", name_or_path);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   return ParseBoard(text, name_or_path);
 }

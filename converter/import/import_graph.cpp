@@ -6,6 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "converter/readable.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -87,13 +89,7 @@ void EraseUnread(Graph& graph) {
 Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t most,
                                    const char* too_large) {
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (error || !std::filesystem::exists(status)) {
-    return InputError("{}: no such file", path.string());
-  }
-  if (!std::filesystem::is_regular_file(status)) {
-    return InputError("{}: not a regular file", path.string());
-  }
+  if (const auto reason = WhyUnreadable(path)) return InputError("{}", *reason);
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error) return InputError("{}: {}", path.string(), error.message());
   if (size == 0) return InputError("{}: the file is empty", path.string());

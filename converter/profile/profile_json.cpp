@@ -8,6 +8,7 @@
 #include "converter/board/object_reader.hpp"
 #include "converter/board/priority_json.hpp"
 #include "converter/profile/profile.hpp"
+#include "converter/readable.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -257,6 +258,7 @@ Result<Profile> ParseProfile(std::string_view json, const std::string& file_name
 }
 
 Result<Profile> LoadProfile(const std::string& path) {
+  if (const auto reason = WhyUnreadable(path)) return InputError("{}", *reason);
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file || file.bad()) return InputError("{}: cannot be read", path);

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -23,6 +24,13 @@ using tenon::Status;
 using tenon::StatusCode;
 using tenon::sdk::Report;
 
+Status CannotOpen(const char* path, int error) {
+  const char* words = "cannot open plan '{s}'";
+  if (error == ENOENT || error == ENOTDIR) words = "cannot open plan '{s}': no such file";
+  if (error == EACCES) words = "cannot open plan '{s}': this process may not read it";
+  return Status(StatusCode::kIoError, words).About(path);
+}
+
 /// A read-only file in memory; unmapped unless released.
 class Mapping {
  public:
@@ -34,11 +42,14 @@ class Mapping {
   }
 
   Status Open(const char* path) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return Status(StatusCode::kIoError, "cannot open plan '{s}'").About(path);
+    // A pipe would wait for its writer.
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return CannotOpen(path, errno);
     struct stat info {};
     Status status;
-    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (fstat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
+      status = Status(StatusCode::kIoError, "plan '{s}' is a directory").About(path);
+    } else if (!S_ISREG(info.st_mode)) {
       status = Status(StatusCode::kIoError, "plan '{s}' is not a regular file").About(path);
     } else if (info.st_size == 0) {
       status = Status(StatusCode::kCorruptPlan, "plan '{s}' is empty").About(path);

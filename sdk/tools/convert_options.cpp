@@ -8,14 +8,14 @@
 namespace tenon::tool {
 namespace {
 
-std::vector<int64_t> ParseShape(const std::string& text) {
+std::vector<int64_t> ParseShape(const std::string& name, const std::string& text) {
   std::vector<int64_t> shape;
   size_t at = 0;
   while (at <= text.size()) {
     const size_t cross = std::min(text.find('x', at), text.size());
     const std::string dim = text.substr(at, cross - at);
     if (dim.empty() || dim.size() > 9 || dim.find_first_not_of("0123456789") != std::string::npos) {
-      Fail(kUsage, "--shape wants NAME=1x3x224x224, not '...={}'", text);
+      Fail(kUsage, "--shape {}={}: give sizes with an x between them, as 1x3x224x224", name, text);
     }
     shape.push_back(std::stoll(dim));
     at = cross + 1;
@@ -175,7 +175,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   if (request.batch != 0) record("batch", std::to_string(request.batch));
   for (const std::string& argument : options.shapes) {
     const auto [name, shape] = SplitAssignment(argument, "--shape");
-    if (!request.shapes.emplace(name, ParseShape(shape)).second) {
+    if (!request.shapes.emplace(name, ParseShape(name, shape)).second) {
       Fail(kUsage, "--shape {} is given twice", name);
     }
     record("shape", argument);

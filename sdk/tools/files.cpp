@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "converter/readable.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -66,12 +67,15 @@ mode_t NewFileMode() {
 
 }  // namespace
 
-std::vector<uint8_t> ReadFile(const std::filesystem::path& path) {
-  std::error_code ignored;
+std::ifstream OpenToRead(const std::filesystem::path& path) {
+  if (const auto reason = WhyUnreadable(path)) Fail(kInputRefused, "{}", *reason);
   std::ifstream file(path, std::ios::binary);
-  if (!file || !std::filesystem::is_regular_file(path, ignored)) {
-    Fail(kInputRefused, "cannot read '{}'", path.string());
-  }
+  if (!file) Fail(kInputRefused, "{}: cannot be read: {}", path.string(), std::strerror(errno));
+  return file;
+}
+
+std::vector<uint8_t> ReadFile(const std::filesystem::path& path) {
+  std::ifstream file = OpenToRead(path);
   return std::vector<uint8_t>(std::istreambuf_iterator<char>(file),
                               std::istreambuf_iterator<char>());
 }

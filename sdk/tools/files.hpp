@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <vector>
 
 namespace tenon::tool {
+
+/// Throws Failure (kInputRefused) for what is no regular file, a pipe that would wait among them.
+[[nodiscard]] std::ifstream OpenToRead(const std::filesystem::path& path);
 
 /// The file's bytes; throws Failure (kInputRefused) if it cannot be read.
 [[nodiscard]] std::vector<uint8_t> ReadFile(const std::filesystem::path& path);

@@ -1,9 +1,13 @@
 // The `tenon` command.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
+#include "converter/did_you_mean.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace {
@@ -53,6 +57,34 @@ void AddCommands(CLI::App& app) {
 #endif
 }
 
+std::string Suggestion(const std::string& given, const std::vector<std::string>& known) {
+  const std::string text = tenon::DidYouMean(given, known);
+  return text.empty() ? "" : ": " + text.substr(0, text.size() - 1);
+}
+
+std::string UsageProblem(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::vector<std::string> known;
+  if (app.get_subcommands().empty() && argc > 1) {
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(command->get_name());
+    }
+    return fmt::format("no command or option '{}'{}", argv[1], Suggestion(argv[1], known));
+  }
+  if (error.get_name() != "ExtrasError" || app.get_subcommands().empty()) return error.what();
+  const CLI::App& command = *app.get_subcommands().front();
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string argument = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    const bool is_option = argument.starts_with("--") && argument.size() > 2;
+    if (!is_option || std::find(known.begin(), known.end(), argument) != known.end()) continue;
+    return fmt::format("'tenon {}' has no option '{}'{}", command.get_name(), argument,
+                       Suggestion(argument, known));
+  }
+  return error.what();
+}
+
 int Main(int argc, char** argv) {
   CLI::App app{"Tenon: compiles a trained model for a board, and runs it there."};
   app.name("tenon");
@@ -66,8 +98,7 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    const bool no_command = app.get_subcommands().empty() && argc > 1;
-    PrintError(no_command ? fmt::format("no command or option '{}'", argv[1]) : error.what(),
+    PrintError(UsageProblem(app, error, argc, argv),
                {"run 'tenon --help' or 'tenon COMMAND --help'"});
     return tenon::tool::kUsage;
   }

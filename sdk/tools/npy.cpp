@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/tool.hpp"
 
 namespace tenon::tool {
@@ -90,16 +91,12 @@ std::string NpyArray::Description() const { return DescribeArray(dtype, shape); 
 
 NpyArray ReadNpy(const std::filesystem::path& path) {
   const std::string name = path.string();
-  std::error_code ignored;
-  std::ifstream file(path, std::ios::binary);
-  if (!file || !std::filesystem::is_regular_file(path, ignored)) {
-    Fail(kInputRefused, "cannot read '{}'", name);
-  }
+  std::ifstream file = OpenToRead(path);
   const std::string content((std::istreambuf_iterator<char>(file)),
                             std::istreambuf_iterator<char>());
   const std::string_view text = content;
   if (text.size() < 10 || text.substr(0, 6) != kMagic) {
-    Fail(kInputRefused, "'{}' is not a .npy file", name);
+    Fail(kInputRefused, "{}: not a .npy file: make one with numpy.save(FILE, array)", name);
   }
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(text[i])); };
   const bool long_header = byte(6) >= 2;

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "converter/did_you_mean.hpp"
 #include "sdk/tools/quantized_port.hpp"
 #include "sdk/tools/tool.hpp"
 
@@ -106,10 +107,12 @@ std::vector<NpyArray> ReadInputs(const Plan& plan, const std::vector<std::string
     const std::optional<size_t> index = plan.FindInput(name);
     if (!index.has_value()) {
       std::string known;
+      std::vector<std::string> names;
       for (size_t i = 0; i < plan.InputCount(); ++i) {
+        names.emplace_back(plan.Input(i).name);
         known += fmt::format("{}'{}'", i == 0 ? "" : ", ", plan.Input(i).name);
       }
-      Fail(kUsage, "the plan has no input '{}': it has {}", name, known);
+      Fail(kUsage, "the plan has no input '{}': {}it has {}", name, DidYouMean(name, names), known);
     }
     if (!given.insert(*index).second) Fail(kUsage, "input '{}' is given twice", name);
     inputs[*index] = ReadNpy(file);

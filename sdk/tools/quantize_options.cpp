@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sdk/tools/files.hpp"
 #include "sdk/tools/npy.hpp"
 
 namespace tenon::tool {
@@ -16,8 +17,7 @@ constexpr const char* kGroup = "Quantization";
 constexpr const char* kLabels = "labels";
 
 ConvertRequest::Constant ReadLabelLines(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) Fail(kInputRefused, "cannot read '{}'", path.string());
+  std::ifstream file = OpenToRead(path);
   std::vector<int64_t> labels;
   std::string line;
   while (std::getline(file, line)) {

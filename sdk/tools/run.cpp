@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "converter/did_you_mean.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/quantized_port.hpp"
@@ -108,10 +109,13 @@ std::vector<Expectation> ReadExpectations(const Plan& plan, const RunOptions& op
     const std::optional<size_t> index = plan.FindOutput(name);
     if (!index.has_value()) {
       std::string known;
+      std::vector<std::string> names;
       for (size_t i = 0; i < plan.OutputCount(); ++i) {
+        names.emplace_back(plan.Output(i).name);
         known += fmt::format("{}'{}'", i == 0 ? "" : ", ", plan.Output(i).name);
       }
-      Fail(kUsage, "the plan has no output '{}': it has {}", name, known);
+      Fail(kUsage, "the plan has no output '{}': {}it has {}", name, DidYouMean(name, names),
+           known);
     }
     Expectation expectation{*index, ReadNpy(file)};
     const tenon_port_info port = plan.Output(*index);

@@ -11,6 +11,8 @@
 #include <limits>
 #include <optional>
 
+#include "converter/readable.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -220,6 +222,9 @@ Result<TensorData> ReadTensor(const TensorProto& tensor, const fs::path& folder)
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     TENON_ASSIGN_OR_RETURN(const ExternalData external,
                            FindExternalData(tensor, type.bytes, folder));
+    if (const auto reason = WhyUnreadable(external.path)) {
+      return InputError("initialiser '{}': {}", tensor.name(), *reason);
+    }
     std::ifstream stream(external.path, std::ios::binary);
     stream.seekg(static_cast<std::streamoff>(external.offset));
     stream.read(reinterpret_cast<char*>(data.bytes.data()),

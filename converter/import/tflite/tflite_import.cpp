@@ -7,6 +7,7 @@
 
 #include "converter/import/tflite/importer.hpp"
 #include "converter/import/tflite/model_file.hpp"
+#include "converter/readable.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -38,6 +39,7 @@ Result<Graph> ImportTflite(const std::filesystem::path& path, const ImportOption
 }
 
 bool LooksLikeTflite(const std::filesystem::path& path) {
+  if (WhyUnreadable(path)) return false;
   std::ifstream stream(path, std::ios::binary);
   std::array<char, 8> start{};
   if (!stream.read(start.data(), start.size())) return false;
