@@ -4,7 +4,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # Compiler and tools; FlatBuffers (runtime and converter); oneDNN, whose CMake package wants OpenCL
-# (CPU backend); ONNX and Protobuf, JSON, command line and text formatting (converter and `tenon`);
+# (CPU backend); ONNX and Protobuf, JSON, command line and text formatting, CBC, which solves
+# mixed-integer programs (converter and `tenon`);
 # doctest, Python and pkg-config (tests); benchmark (micro-benchmarks); PoCL, an OpenCL device made of
 # CPU cores, and oclgrind, which checks kernels (OpenCL backend); Xilinx XRT (FPGA backend), Verilator
 # and yosys (its simulated board, and what its accelerator takes of a chip).
@@ -14,6 +15,7 @@ packages="
   libdnnl-dev ocl-icd-opencl-dev opencl-headers
   libonnx-dev libprotobuf-dev protobuf-compiler
   nlohmann-json3-dev libcli11-dev libfmt-dev
+  coinor-libcbc-dev
   doctest-dev libbenchmark-dev
   pocl-opencl-icd oclgrind
   libxrt-dev libxrt1 uuid-dev verilator yosys

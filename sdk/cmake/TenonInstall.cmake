@@ -185,6 +185,10 @@ if(TENON_BACKEND_FPGA)
   install(FILES sdk/cmake/FindXRT.cmake DESTINATION ${package_cmake_dir})
 endif()
 
+if(TENON_CONVERTER)
+  install(FILES sdk/cmake/FindCBC.cmake DESTINATION ${package_cmake_dir})
+endif()
+
 if(NOT TENON_ERROR_WORDS)
   # What turns the numbers of errors into words, with the words.
   find_package(Python3 COMPONENTS Interpreter)

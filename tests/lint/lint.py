@@ -50,7 +50,8 @@ CONVERTER_EXTRAS = {
     "api": r"tenon/",
 }
 # A pure solver knows no other folder than those below it.
-SOLVERS = {"order": "", "fuse": "", "place": "", "time": "order", "map": "time order", "stage": "time"}
+SOLVERS = {"order": "", "fuse": "", "place": "", "mip": "", "program": "mip order", "time": "order",
+           "map": "time order", "stage": "time"}
 
 
 def converter_row(folder, own, below, extra):
