@@ -132,6 +132,8 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   order.target_ms = request.order_target_ms;
   options.compile.objective = static_cast<Objective>(request.objective);
   options.split.allowed = request.split;
+  options.split.program = request.memory_program;
+  options.relax_limit = request.relax_limit;
   options.split.most_slowdown = request.most_slowdown;
   if (request.most_slowdown > 0 && request.objective != ConvertRequest::Objective::kMemory) {
     return UsageError("--most-slowdown is for --objective=memory");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/driver/apply_memory_program.hpp"
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/optimal_mapping.hpp"
 #include "converter/schedule/program_problem.hpp"
@@ -241,6 +242,7 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
   } else {
     PredictOnOneUnit(options, only, executed, compiled);
     TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
+    if (only != nullptr) TENON_RETURN_IF_ERROR(ApplyMemoryProgram(options, *only, compiled));
   }
   if (options.order.target() > 0 && compiled.time.after > 0) {
     compiled.order.target_met = compiled.time.after <= options.order.target();

@@ -13,6 +13,7 @@
 #include "converter/schedule/make_schedule.hpp"
 #include "converter/solve/map/optimal_map.hpp"
 #include "converter/solve/order/memory_order.hpp"
+#include "converter/solve/program/memory_program.hpp"
 #include "converter/stage/program_options.hpp"
 
 namespace tenon::converter {
@@ -110,10 +111,33 @@ struct MappingReport {
   Picoseconds optimal = 0;     ///< and by the one that the search found
 };
 
+/// What the memory program aims at.
+struct ProgramGoal {
+  int64_t bytes = 0;  ///< of the arena; 0: no memory program
+  bool moves = true;  ///< between memories; false: ops may only run again
+  MemoryProgramOptions solve = {};
+};
+
+/// Reports the memory program that was written into the graph.
+struct ProgramReport {
+  bool used = false;
+  int64_t limit = 0;          ///< bytes of the arena
+  int repeated = 0;           ///< runs of ops beyond their first
+  int moves = 0;              ///< copies between memories
+  int rounds = 0;             ///< until what was found could be placed
+  Picoseconds time_once = 0;  ///< with every op once, under no limit
+  Picoseconds time = 0;
+  Picoseconds bound = 0;  ///< of the last round: see MemoryProgram::bound; 0: not known
+  int windows = 0;
+  int proved = 0;
+  int stopped = 0;
+};
+
 struct CompileOptions : ProgramOptions {
   Objective objective = Objective::kLatency;
   OrderOptions order;
   MappingMode mapping = MappingMode::kTable;
+  ProgramGoal program;
   bool aggregate = true;  ///< false: devices are started for every op
   /// Called with what is being searched for and the share done so far. May be empty.
   std::function<void(const char* what, double share)> progress = {};
@@ -126,6 +150,7 @@ struct CompileReport {
   TimeReport time;
   MappingReport mapping_report;
   SegmentReport segments;  ///< empty where no device runs ops
+  ProgramReport program;
 };
 
 /// In its memory report, the size of constants is not filled in yet.

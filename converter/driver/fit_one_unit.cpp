@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "converter/driver/direct_space.hpp"
+#include "converter/driver/fit_program.hpp"
 #include "converter/schedule/make_schedule.hpp"
 
 namespace tenon::converter {
@@ -106,6 +107,14 @@ Result<std::optional<Fitted>> OneUnitFitter::Aim(int64_t bytes) {
   Result<std::optional<Fitted>> aimed = AimAtOneSpace();
   if (!aimed.ok() && IsTooLarge(aimed.error())) aimed = std::optional<Fitted>();
   TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, std::move(aimed));
+  // What costs no time needs no memory program.
+  const auto whole_time = whole_ ? whole_->compiled.time.after : 0;
+  if (split_.program && !(found && found->compiled.time.after <= whole_time)) {
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> program, AimByProgram());
+    if (program && (!found || program->compiled.time.after < found->compiled.time.after)) {
+      found = std::move(program);
+    }
+  }
   const bool spread_is_better =
       spread_ && (!found || spread_->compiled.time.after < found->compiled.time.after);
   return spread_is_better ? std::move(spread_) : std::move(found);
@@ -159,6 +168,51 @@ Result<std::optional<Fitted>> OneUnitFitter::AimAtOneSpace() {
     if (found || SpreadIsFastest()) return found;
   }
   return std::optional<Fitted>();
+}
+
+/// Returns the fastest of the memory programs of the whole graph and of graphs that are cut less
+/// than they would have to be without it.
+Result<std::optional<Fitted>> OneUnitFitter::AimByProgram() {
+  constexpr int64_t kEighths[] = {10, 13, 16};  // of the limit: what is left of it to the program
+  if (SpreadIsFastest()) return std::optional<Fitted>();
+  TENON_ASSIGN_OR_RETURN(const Fitted whole, Whole());
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(whole.compiled, board_));
+  const int64_t bytes = limit_ - beside;
+  TENON_ASSIGN_OR_RETURN(std::optional<Fitted> best, FitByProgram(graph_, options_, whole, bytes));
+  const CompileOptions in_place = InPlace(options_);
+  if (!best) {
+    TENON_ASSIGN_OR_RETURN(best, FitByProgram(graph_, in_place, whole, bytes));
+  }
+  const int64_t fewest = best ? best->compiled.time.after : INT64_MAX;
+  for (const int64_t eighths : kEighths) {
+    if (!split_.allowed || bytes <= 0 || fewest <= whole.compiled.time.after) break;
+    Result<Fitted> cut = Cut(in_place, bytes / 8 * eighths, whole, /*ops=*/false);
+    if (!cut.ok() && !IsTooLarge(cut.error())) return cut.error();
+    if (!cut.ok() || cut->cut == nullptr) continue;
+    CompileOptions as_cut = Quick(in_place);
+    as_cut.order.mode = OrderMode::kSource;
+    TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found,
+                           FitByProgram(*cut->cut, as_cut, *cut, bytes));
+    if (!found) continue;
+    TENON_ASSIGN_OR_RETURN(const bool accepted, Accept(*found, /*lean=*/false));
+    if (!accepted) continue;
+    if (best && best->compiled.time.after <= found->compiled.time.after) continue;
+    best = std::move(found);
+  }
+  return best;
+}
+
+/// Looks for a memory program that needs less than the smallest program without one.
+Status OneUnitFitter::ShrinkByProgram(Fitted& smallest) const {
+  if (!split_.program) return {};
+  CompileOptions compile = InPlace(Quick(options_));
+  compile.program.moves = false;  // storages may be spread over two spaces afterwards
+  if (smallest.cut != nullptr) compile.order.mode = OrderMode::kSource;
+  const Graph& graph = smallest.cut != nullptr ? *smallest.cut : graph_;
+  if (!smallest.ops.splits.empty()) return {};  // the split graph is not kept
+  TENON_ASSIGN_OR_RETURN(Fitted shrunk, SmallestByProgram(graph, compile, smallest));
+  if (IsTooSlow(shrunk, most_time_)) return {};
+  return TakeIfSmaller(std::move(shrunk), smallest);
 }
 
 /// Returns true if using two spaces costs no time: patches then cannot be faster.
@@ -234,6 +288,7 @@ Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
     TENON_RETURN_IF_ERROR(Improve(compile, whole, smallest));
     TENON_RETURN_IF_ERROR(OrderAgain(compile, smallest));
   }
+  TENON_RETURN_IF_ERROR(ShrinkByProgram(smallest));
   smallest.lean = true;
   smallest.compiled.memory.unsplit_bytes = unsplit_;
   return smallest;

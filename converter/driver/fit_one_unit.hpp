@@ -30,6 +30,8 @@ class OneUnitFitter : public FitWays {
   Result<std::optional<Fitted>> AimAtOneSpace();
   Result<std::optional<Fitted>> AimWith(bool lean);
   [[nodiscard]] bool SpreadIsFastest() const;
+  Result<std::optional<Fitted>> AimByProgram();
+  Status ShrinkByProgram(Fitted& smallest) const;
   Result<bool> AcceptUncut(Fitted& fitted, bool lean);
   Result<bool> Accept(Fitted& fitted, bool lean);
   Result<std::optional<Fitted>> Spread(Fitted fitted, int64_t bytes) const;

@@ -240,9 +240,7 @@ std::vector<OpBesideAccelerator> OpsBeside(const Compiled& compiled, const Unit&
   return ops;
 }
 
-}  // namespace
-
-Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
+Result<Conversion> ConvertWithin(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const char* phase, int index) {
     if (options.progress) options.progress(phase, index, 4);
   };
@@ -308,6 +306,25 @@ Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
   progress("checking", 4);
   TENON_ASSIGN_OR_RETURN(conversion.memory.constants_bytes, CheckEmitted(conversion.plan));
   return conversion;
+}
+
+}  // namespace
+
+Result<Conversion> ConvertGraph(Graph graph, const ConvertOptions& options) {
+  constexpr int kMostSteps = 40;  // of a quarter each
+  ConvertOptions relaxed = options;
+  for (int step = 0;; ++step) {
+    Result<Conversion> conversion = ConvertWithin(graph, relaxed);
+    const bool too_small = !conversion.ok() && conversion.error().kind == ErrorKind::kDoesNotFit;
+    if (!options.relax_limit || !too_small || step == kMostSteps) {
+      if (conversion.ok() && step > 0) {
+        conversion->relaxed_limit = relaxed.board.ArenaSpace()->usable_bytes();
+      }
+      return conversion;
+    }
+    MemorySpace* space = relaxed.board.FindSpace(relaxed.board.ArenaSpace()->name);
+    space->bytes += std::max<int64_t>(space->usable_bytes() / 4, kStorageAlignment);
+  }
 }
 
 Result<Conversion> Convert(const ConvertOptions& options) {

@@ -39,6 +39,7 @@ struct ConvertOptions {
   /// build knows are used.
   CompileOptions compile;
   SplitOptions split;
+  bool relax_limit = false;  ///< raise a limit of the arena's space that cannot be met
   ParallelOptions parallel;
   std::shared_ptr<const Profile> profile;  ///< measured costs; null: costs come from the board
   /// The variants that kernels run with; null: the profile's choice, if it has one.
@@ -66,6 +67,8 @@ struct Conversion : CompileReport {
   MemorySplit chain_splits;
   bool lean_kernels = false;  ///< see Fitted::lean
   std::string only_unit;      ///< see Fitted::only_unit
+  int64_t relaxed_limit =
+      0;  ///< bytes of the arena's space that were allowed in the end; 0: as asked
   ParallelReport parallel;
   std::vector<SegmentCodeReport> codes;  ///< of segments on an accelerator
   std::vector<OpBesideAccelerator> not_accelerated;

@@ -153,7 +153,8 @@ class Spreader {
     return true;
   }
 
-  [[nodiscard]] int32_t space_of(size_t group) const { return space_of_[group]; }
+  /// Returns the space of each group.
+  [[nodiscard]] const std::vector<int32_t>& space_of() const { return space_of_; }
 
  private:
   std::vector<int64_t>& live(int32_t space) { return live_[static_cast<size_t>(space)]; }
@@ -254,6 +255,18 @@ class TwoArenaPlanner {
     return std::nullopt;
   }
 
+  /// Places groups where they are told to be, as small as can be.
+  std::optional<ArenaPlan> Place(const std::vector<int32_t>& space_of) {
+    const Spaces limits = {spaces_.first.limit, spaces_.second.limit};
+    for (int32_t space = 0; space < 2; ++space) {
+      const auto k = static_cast<size_t>(space);
+      placed_[k] = Place(space_of, space, limits[k]);
+      if (placed_[k].peak > limits[k]) return std::nullopt;
+    }
+    Write(space_of);
+    return std::move(plan_);
+  }
+
  private:
   /// Returns the most bytes that are live at one step, in whatever space.
   [[nodiscard]] int64_t MostLive() const {
@@ -280,23 +293,23 @@ class TwoArenaPlanner {
       bool fits = true;
       for (int32_t space = 0; space < 2; ++space) {
         const auto k = static_cast<size_t>(space);
-        placed_[k] = Place(spreader, space, limits[k]);
+        placed_[k] = Place(spreader.space_of(), space, limits[k]);
         const int64_t over = placed_[k].peak - limits[k];
         if (over <= 0) continue;
         most[k] -= std::max(over, kStorageAlignment);
         fits = false;
       }
       if (!fits) continue;
-      Write(spreader);
+      Write(spreader.space_of());
       return true;
     }
     return false;
   }
 
-  Placement Place(const Spreader& spreader, int32_t space, int64_t limit) {
+  Placement Place(const std::vector<int32_t>& space_of, int32_t space, int64_t limit) {
     std::vector<Buffer> buffers;
     for (size_t k = 0; k < groups_.size(); ++k) {
-      if (spreader.space_of(k) != space) continue;
+      if (space_of[k] != space) continue;
       int64_t bytes = 0;
       for (const size_t i : groups_[k].storages) bytes = std::max(bytes, plan_.storages[i].bytes);
       buffers.push_back({groups_[k].first_step, groups_[k].last_step + 1, bytes, kStorageAlignment,
@@ -311,10 +324,10 @@ class TwoArenaPlanner {
     return placement;
   }
 
-  void Write(const Spreader& spreader) {
+  void Write(const std::vector<int32_t>& space_of) {
     std::array<size_t, 2> next = {0, 0};
     for (size_t k = 0; k < groups_.size(); ++k) {
-      const auto space = static_cast<size_t>(spreader.space_of(k));
+      const auto space = static_cast<size_t>(space_of[k]);
       const int64_t offset = placed_[space].offsets[next[space]++];
       for (const size_t i : groups_[k].storages) {
         plan_.storages[i].arena = static_cast<int32_t>(space);
@@ -350,6 +363,23 @@ std::optional<ArenaPlan> SpreadOverTwoArenas(const Graph& graph, const Locations
                                              int64_t work_budget) {
   std::vector<Group> groups = Grouper(graph, locations, one).Run();
   return TwoArenaPlanner(std::move(groups), one, spaces, work_budget).Run();
+}
+
+std::optional<ArenaPlan> PutIntoTwoArenas(const Graph& graph, const Locations& locations,
+                                          const ArenaPlan& one, const TwoSpaces& spaces,
+                                          const std::vector<TensorId>& second,
+                                          int64_t work_budget) {
+  const std::vector<Group> groups = Grouper(graph, locations, one).Run();
+  const auto is_second = [&](size_t storage) {
+    const TensorId root = one.storages[storage].root;
+    return root != kNone && std::find(second.begin(), second.end(), root) != second.end();
+  };
+  std::vector<int32_t> space_of;
+  for (const Group& group : groups) {
+    const bool any = std::any_of(group.storages.begin(), group.storages.end(), is_second);
+    space_of.push_back(any ? 1 : 0);
+  }
+  return TwoArenaPlanner(groups, one, spaces, work_budget).Place(space_of);
 }
 
 int64_t OperandBytesIn(const Graph& graph, const Locations& locations, const ArenaPlan& plan,

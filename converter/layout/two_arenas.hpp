@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "converter/layout/arena_plan.hpp"
 
@@ -38,6 +39,11 @@ struct TwoSpaces {
                                                            const ArenaPlan& one,
                                                            const TwoSpaces& spaces,
                                                            int64_t work_budget);
+
+/// Works likewise, but the storages of the tensors `second`, and no others, go to the second space.
+[[nodiscard]] std::optional<ArenaPlan> PutIntoTwoArenas(
+    const Graph& graph, const Locations& locations, const ArenaPlan& one, const TwoSpaces& spaces,
+    const std::vector<TensorId>& second, int64_t work_budget);
 
 /// Returns the bytes of the op's operands, each once, that lie in the arena of `space` (as
 /// PlannedArena::space).

@@ -55,6 +55,29 @@ Json OrNull(const std::optional<Picoseconds>& time) {
 }
 
 /// `orders` is null where they were too many to count, `tried` the downsets of ops expanded.
+/// The memory program, in milliseconds; null if none was needed.
+Json ProgramJson(const ProgramReport& program) {
+  if (!program.used) return nullptr;
+  const auto ms = [](Picoseconds time) { return static_cast<double>(time) * 1e-9; };
+  Json json = {{"limit", program.limit},
+               {"repeated", program.repeated},
+               {"moves", program.moves},
+               {"rounds", program.rounds},
+               {"windows", program.windows},
+               {"proved", program.proved},
+               {"stopped", program.stopped},
+               {"ms_once", ms(program.time_once)},
+               {"ms", ms(program.time)},
+               {"bound_ms", nullptr},
+               {"gap", nullptr}};
+  if (program.bound > 0) {
+    json["bound_ms"] = ms(program.bound);
+    json["gap"] =
+        static_cast<double>(program.time - program.bound) / static_cast<double>(program.bound);
+  }
+  return json;
+}
+
 Json MemorySubgraphs(const MemoryOrder& search) {
   Json subgraphs = Json::array();
   for (const SubgraphOrder& subgraph : search.subgraphs) {
@@ -282,6 +305,8 @@ Json DecisionsJson(const Conversion& conversion) {
                     {"proven_optimal", memory.proven_optimal},
                     {"constants_bytes", memory.constants_bytes},
                     {"place_work", memory.place_work}};
+  if (conversion.relaxed_limit > 0) json["memory"]["relaxed_limit"] = conversion.relaxed_limit;
+  json["memory"]["program"] = ProgramJson(conversion.program);
   if (!conversion.only_unit.empty()) json["memory"]["only_unit"] = conversion.only_unit;
   AddFirmwareMemory(conversion.plan, json["memory"]);
   json["weights"] = WeightsJson(conversion.weights);

@@ -203,6 +203,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   request.order_budget = options.order_budget;
   request.key_nodes = options.key_nodes == "on";
   request.split = options.split == "auto";
+  request.memory_program = options.memory_program == "auto";
   request.objective = ObjectiveOf(options.objective);
   ApplyMappingOptions(options, request);
   ApplyQuantizeOptions(options.quantize, request);
@@ -224,6 +225,8 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   // As for frozen inputs: that there was one, not where.
   if (!request.profile.empty()) record("profile", "given");
   record("split", options.split);
+  if (!request.memory_program) record("memory-program", options.memory_program);
+  if (request.relax_limit) record("relax-limit", "yes");
   record("objective", options.objective);
   if (request.most_slowdown > 0) {
     record("most-slowdown", fmt::format("{}", request.most_slowdown));
@@ -282,6 +285,16 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
                   "Split ops and chains of ops that do not fit the board's memory, or refuse them")
       ->check(CLI::IsMember({"auto", "off"}))
       ->capture_default_str()
+      ->group("Memory");
+  command
+      .add_option("--memory-program", options.memory_program,
+                  "Where memory is short, run ops again and move tensors between memories")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->capture_default_str()
+      ->group("Memory");
+  command
+      .add_flag("--relax-limit", options.request.relax_limit,
+                "Raise a limit that cannot be met, step by step, instead of refusing the model")
       ->group("Memory");
   command
       .add_option("--objective", options.objective,

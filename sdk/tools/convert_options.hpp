@@ -24,6 +24,7 @@ struct ConvertCommand {
   std::string fuse = "on";
   std::vector<std::string> input_formats;
   std::string split = "auto";
+  std::string memory_program = "auto";
   std::string order = "search";
   int64_t order_budget = DefaultOrderBudget();
   std::string key_nodes = "on";

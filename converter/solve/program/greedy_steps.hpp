@@ -10,8 +10,8 @@
 namespace tenon::converter {
 
 struct GreedyOptions {
-  int depth = 4;                 ///< ops in a row that are run again for one storage
-  int64_t most_tries = 100'000;  ///< changes that are tried
+  int depth = 4;                ///< ops in a row that are run again for one storage
+  int64_t most_tries = 20'000;  ///< changes that are tried
 };
 
 /// Adds moves and repeated runs to `steps` until the program is within its limits: each time, of

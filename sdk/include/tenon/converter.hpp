@@ -112,7 +112,9 @@ struct ConvertRequest {
   /// Subgraphs between such nodes have at least so many ops, at least 1: larger ones let the search
   /// see more orders, and take it longer.
   int subgraph_ops = 4;
-  bool split = true;  ///< split ops and chains that do not fit the board's memory
+  bool split = true;           ///< split ops and chains that do not fit the board's memory
+  bool memory_program = true;  ///< run ops again and move tensors where memory is short
+  bool relax_limit = false;    ///< raise a memory limit that cannot be met, instead of refusing
 
   enum class Objective {
     kLatency,     ///< least predicted time

@@ -1,0 +1,141 @@
+// Memory programs: ops that run again, and tensors that are moved away and back, give the same bits
+// in less memory.
+#include "converter/driver/fit_program.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "converter/driver/pipeline.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/random_graph.hpp"
+#include "tests/unit/converter/driver/conv_chain.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// %a, which is cheap to compute, is needed before and behind the bulky middle.
+constexpr const char* kSkip = R"(input %x: f32[1,1,32,32]
+const %w1: f32[8,1,1,1] = random(1)
+const %w2: f32[4,8,3,3] = random(2)
+const %w3: f32[24,4,3,3] = random(3)
+const %w6: f32[24,24,3,3] = random(6)
+const %w4: f32[1,24,3,3] = random(4)
+const %w5: f32[1,8,3,3] = random(5)
+%a = conv(%x, %w1)
+%b = conv(%a, %w2) {pads=[1,1,1,1]}
+%c = conv(%b, %w3) {pads=[1,1,1,1]}
+%m = conv(%c, %w6) {pads=[1,1,1,1]}
+%d = conv(%m, %w4) {pads=[1,1,1,1]}
+%e = binary(%a, %d)
+%y = conv(%e, %w5) {pads=[1,1,1,1]}
+output %y
+)";
+
+ConvertOptions OneCore(int64_t sram, int64_t psram = 0) {
+  ConvertOptions options = test::OptionsFor("cortex-m55");
+  Board& board = options.board;
+  board.units[0].kernel_set.clear();
+  board.FindSpace("sram")->bytes = sram;
+  MemorySpace& second = *board.FindSpace("dtcm");
+  second.bytes = psram;
+  second.reserve_bytes = 0;
+  second.direct = psram > 0;
+  second.bandwidth_bytes_per_second = 2e7;
+  board.links.clear();
+  options.compile.order.budget = 2000;
+  options.compile.arena.place.work_budget = 20'000;
+  options.compile.program.solve.most_nodes = 10;
+  options.split.work_budget = 200'000;
+  options.split.allowed = false;
+  return options;
+}
+
+constexpr int64_t kMuch = int64_t{1} << 25;
+
+Conversion Converted(const Graph& graph, const ConvertOptions& options) {
+  auto conversion = ConvertGraph(graph, options);
+  if (!conversion.ok()) FAIL(conversion.error().message);
+  return std::move(*conversion);
+}
+
+/// Returns a limit that is refused without a memory program, though hardly.
+int64_t RefusedWithout(const Graph& graph, int64_t whole) {
+  for (int64_t limit = whole; limit > 0; limit -= 1024) {
+    ConvertOptions options = OneCore(limit);
+    options.split.program = false;
+    const auto conversion = ConvertGraph(graph, options);
+    if (conversion.ok()) continue;
+    CHECK(conversion.error().kind == ErrorKind::kDoesNotFit);
+    return limit;
+  }
+  return 0;
+}
+
+TEST_CASE("Program: where nothing else helps a cheap op runs again, with the same bits") {
+  const Graph graph = Parsed(kSkip);
+  const Conversion whole = Converted(graph, OneCore(kMuch));
+  CHECK_FALSE(whole.program.used);
+  const int64_t limit = RefusedWithout(graph, whole.memory.arena_bytes);
+  REQUIRE(limit > 0);
+  const Conversion program = Converted(graph, OneCore(limit));
+  CHECK(program.memory.arena_bytes <= limit);
+  CHECK(program.program.used);
+  CHECK(program.program.repeated == 1);
+  CHECK(program.program.moves == 0);
+  CHECK(program.ops_executed == whole.ops_executed + 1);
+  CHECK(program.time.after > whole.time.after);
+  CHECK(program.program.bound <= program.program.time);
+  const auto inputs = test::RandomInputs(graph, 1);
+  CHECK(Outputs(program, inputs) == Outputs(whole, inputs));
+}
+
+TEST_CASE("Program: a limit that cannot be met is raised step by step if that is asked for") {
+  const Graph graph = Parsed(kSkip);
+  ConvertOptions options = OneCore(1000);
+  const auto refused = ConvertGraph(graph, options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
+  options.relax_limit = true;
+  const Conversion relaxed = Converted(graph, options);
+  CHECK(relaxed.relaxed_limit > 1000);
+  CHECK(relaxed.memory.arena_bytes <= relaxed.relaxed_limit);
+  options = OneCore(kMuch);
+  options.relax_limit = true;
+  CHECK(Converted(graph, options).relaxed_limit == 0);
+}
+
+TEST_CASE("Program: random graphs under a tight limit compute the same bits") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const Graph graph = test::RandomGraph(seed);
+    const Conversion whole = Converted(graph, OneCore(kMuch));
+    const auto inputs = test::RandomInputs(graph, seed);
+    const auto expected = Outputs(whole, inputs);
+    for (const int64_t psram : {int64_t{0}, kMuch}) {
+      CAPTURE(seed);
+      const int64_t limit = whole.memory.arena_bytes * (35 + static_cast<int64_t>(seed)) / 100;
+      const ConvertOptions options = OneCore(limit, psram);
+      const auto program = ConvertGraph(graph, options);
+      if (!program.ok()) {
+        CHECK(program.error().kind == ErrorKind::kDoesNotFit);
+        continue;
+      }
+      CHECK(program->memory.arena_bytes <= limit);
+      CHECK(Outputs(*program, inputs) == expected);
+      ConvertOptions without = options;
+      without.split.program = false;
+      const auto plain = ConvertGraph(graph, without);
+      if (plain.ok()) CHECK(program->time.after <= plain->time.after);
+    }
+  }
+}
+
+TEST_CASE("Program: the same graph and options give the same bytes") {
+  const Graph graph = Parsed(kSkip);
+  const int64_t whole = Converted(graph, OneCore(kMuch)).memory.arena_bytes;
+  const ConvertOptions options = OneCore(RefusedWithout(graph, whole));
+  CHECK(Converted(graph, options).plan == Converted(graph, options).plan);
+}
+
+}  // namespace
+}  // namespace tenon::converter
