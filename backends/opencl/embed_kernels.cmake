@@ -1,6 +1,6 @@
 # Writes OUTPUT: a C++ file with the texts of FILES (see KernelSource). String literals may be
 # no longer than 65,536 characters, so that texts go in pieces of lines.
-set(text "// Generated from kernels/*.cl.\n#include \"backends/opencl/device/device.hpp\"\n\n")
+set(text "// Generated from kernels/*.cl.\n#include \"backends/opencl/codegen/kernel_sources.hpp\"\n\n")
 string(APPEND text "namespace tenon::opencl {\n\nconst KernelSource kKernelSources[] = {\n")
 set(count 0)
 foreach(file IN LISTS FILES)

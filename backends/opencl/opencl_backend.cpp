@@ -57,21 +57,56 @@ Status Wait(void* queue, void* event, Deadline deadline) {
 
 Status Drain(void* queue, Deadline deadline) { return AsQueue(queue).Drain(deadline); }
 
+Status LoadGroup(void* device, const char* source, Span<const uint32_t> arguments, void** loaded) {
+  Device& opencl = *static_cast<Device*>(device);
+  std::unique_ptr<LoadedGroup> made(new (std::nothrow) LoadedGroup());
+  TENON_ENSURE(made != nullptr, kOutOfMemory, "no memory for a group of OpenCL ops");
+  TENON_RETURN_IF_ERROR(opencl.FindGroupProgram(source, &made->program));
+  made->is_cpu = opencl.traits().is_cpu;
+  for (const uint32_t count : arguments) {
+    made->first.push_back(made->parameters);
+    made->parameters += count;
+  }
+  *loaded = made.release();
+  return OkStatus();
+}
+
+void UnloadGroup(void*, void* loaded) { delete static_cast<LoadedGroup*>(loaded); }
+
+Status OpenGroup(void* queue, void* loaded) {
+  return AsQueue(queue).OpenGroup(*static_cast<const LoadedGroup*>(loaded));
+}
+
+Status BeginGroup(void* queue, void* loaded) {
+  return AsQueue(queue).BeginGroup(*static_cast<const LoadedGroup*>(loaded));
+}
+
+Status EndGroup(void* queue) { return AsQueue(queue).EndGroup(); }
+
 size_t QueueBytes(const void* queue) {
   return static_cast<const CommandQueue*>(queue)->held_bytes();
 }
 
-constexpr DeviceApi kDevice = {Guarded<OpenDevice>::Call,
-                               CloseDevice,
-                               Guarded<OpenQueue>::Call,
-                               CloseQueue,
-                               Start,
-                               Guarded<Upload>::Call,
-                               Guarded<Signal>::Call,
-                               Guarded<Submit>::Call,
-                               Guarded<Wait>::Call,
-                               Guarded<Drain>::Call,
-                               QueueBytes};
+constexpr DeviceApi MakeDeviceApi() {
+  DeviceApi api = {Guarded<OpenDevice>::Call,
+                   CloseDevice,
+                   Guarded<OpenQueue>::Call,
+                   CloseQueue,
+                   Start,
+                   Guarded<Upload>::Call,
+                   Guarded<Signal>::Call,
+                   Guarded<Submit>::Call,
+                   Guarded<Wait>::Call,
+                   Guarded<Drain>::Call,
+                   QueueBytes};
+  api.load_group = Guarded<LoadGroup>::Call;
+  api.unload_group = UnloadGroup;
+  api.open_group = Guarded<OpenGroup>::Call;
+  api.begin_group = Guarded<BeginGroup>::Call;
+  api.end_group = Guarded<EndGroup>::Call;
+  return api;
+}
+constexpr DeviceApi kDevice = MakeDeviceApi();
 
 }  // namespace
 

@@ -148,6 +148,7 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   options.compile.aggregate = request.mapping.aggregate;
   TENON_ASSIGN_OR_RETURN(options.parallel.mode, ParseParallelMode(request.parallel.mode));
   options.parallel.threads = request.parallel.threads;
+  options.compile.branches = {request.parallel.fuse_branches, request.parallel.threads};
   options.parallel.rows_per_call = request.parallel.rows_per_call;
   options.parallel.keep_table = request.mapping.table_in_pipelines;
   options.parallel.channel_depth = request.parallel.channel_depth;

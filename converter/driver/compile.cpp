@@ -8,6 +8,7 @@
 #include "converter/schedule/optimal_mapping.hpp"
 #include "converter/schedule/program_problem.hpp"
 #include "converter/solve/order/list_orders.hpp"
+#include "converter/stage/group_sources.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -92,6 +93,45 @@ Status OrderAndPlace(const CompileOptions& options, Compiled& compiled) {
     compiled.arena = std::move(candidate);
   } else {
     graph.SetOrder(source_order);
+  }
+  return {};
+}
+
+/// Chooses what starts together, and places it, in the order that has been found with every group
+/// as one. Groups are given up where the memory would not do: those that save least first.
+Status PlaceGroups(const CompileOptions& options, Compiled& compiled) {
+  const auto model = MakeCostModel(options.board(), options.profile, &compiled.locations);
+  StartGroups chosen = ChooseStartGroups(compiled.graph, compiled.locations, options.board(),
+                                         *model, options.branches);
+  compiled.branches = std::move(chosen.report);
+  if (options.objective == Objective::kMemory && !chosen.groups.empty()) {
+    RefuseGroups(compiled.graph, chosen.groups, "the objective is memory", compiled.branches);
+    return {};
+  }
+  const int64_t limit =
+      std::max(options.board().ArenaSpace()->usable_bytes(), compiled.arena.bytes);
+  while (!chosen.groups.empty()) {
+    ArenaOptions arena_options = ArenaOptionsOf(options);
+    const std::vector<OpId> steps =
+        GroupedSteps(compiled.graph, compiled.locations, compiled.arena.steps, chosen.groups,
+                     arena_options.groups);
+    const std::vector<OpId> order = compiled.graph.OpOrder();
+    compiled.graph.SetOrder(WithElidedOps(compiled.graph, compiled.locations, steps));
+    TENON_RETURN_IF_ERROR(Verify(compiled.graph));
+    ArenaPlan arena = PlanArena(compiled.graph, compiled.locations, arena_options);
+    if (arena.bytes <= limit) {
+      compiled.arena = std::move(arena);
+      compiled.group_sources =
+          MakeGroupSources(compiled.graph, compiled.locations, compiled.arena.groups);
+      return {};
+    }
+    compiled.graph.SetOrder(order);
+    const size_t kept = chosen.groups.size() / 2;
+    const std::vector<std::vector<OpId>> refused(
+        chosen.groups.begin() + static_cast<std::ptrdiff_t>(kept), chosen.groups.end());
+    RefuseGroups(compiled.graph, refused, "what they use does not fit the memory at once",
+                 compiled.branches);
+    chosen.groups.resize(kept);
   }
   return {};
 }
@@ -243,6 +283,7 @@ Result<Compiled> CompileMapped(Graph graph, const CompileOptions& options) {
     PredictOnOneUnit(options, only, executed, compiled);
     TENON_RETURN_IF_ERROR(OrderAndPlace(options, compiled));
     if (only != nullptr) TENON_RETURN_IF_ERROR(ApplyMemoryProgram(options, *only, compiled));
+    TENON_RETURN_IF_ERROR(PlaceGroups(options, compiled));
   }
   if (options.order.target() > 0 && compiled.time.after > 0) {
     compiled.order.target_met = compiled.time.after <= options.order.target();

@@ -11,10 +11,12 @@
 #include "converter/board/board.hpp"
 #include "converter/ir/pass.hpp"
 #include "converter/schedule/make_schedule.hpp"
+#include "converter/schedule/program_to_emit.hpp"
 #include "converter/solve/map/optimal_map.hpp"
 #include "converter/solve/order/memory_order.hpp"
 #include "converter/solve/program/memory_program.hpp"
 #include "converter/stage/program_options.hpp"
+#include "converter/stage/start_groups.hpp"
 
 namespace tenon::converter {
 
@@ -139,6 +141,7 @@ struct CompileOptions : ProgramOptions {
   MappingMode mapping = MappingMode::kTable;
   ProgramGoal program;
   bool aggregate = true;  ///< false: devices are started for every op
+  BranchOptions branches;
   /// Called with what is being searched for and the share done so far. May be empty.
   std::function<void(const char* what, double share)> progress = {};
 };
@@ -151,6 +154,7 @@ struct CompileReport {
   MappingReport mapping_report;
   SegmentReport segments;  ///< empty where no device runs ops
   ProgramReport program;
+  BranchReport branches;
 };
 
 /// In its memory report, the size of constants is not filled in yet.
@@ -160,6 +164,7 @@ struct Compiled : CompileReport {
   ArenaPlan arena;
   Schedule schedule;
   std::vector<PassReport> passes;
+  std::vector<GroupSource> group_sources;  ///< of the arena's groups
 };
 
 /// Returns true if all ops are mapped to one unit. Every order then takes the same time, so that

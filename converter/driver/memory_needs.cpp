@@ -29,6 +29,7 @@ ProgramToEmit SequentialProgram(const Compiled& compiled, const Board& board) {
   program.locations = &compiled.locations;
   program.arena = &compiled.arena;
   program.schedule = &compiled.schedule;
+  program.group_sources = compiled.group_sources;
   for (const int32_t unit : compiled.schedule.unit_of_worker) {
     program.worker_names.push_back(board.units[static_cast<size_t>(unit)].name);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/crc32c.hpp"
 #include "runtime/format/plan_view.hpp"
 
 namespace tenon::converter {
@@ -301,6 +302,26 @@ Result<ProgramWriter::Offsets<fb::Channel>> ProgramWriter::WriteChannels() {
   return channels;
 }
 
+ProgramWriter::Offsets<fb::Group> ProgramWriter::WriteGroups() {
+  Offsets<fb::Group> groups;
+  for (const std::vector<OpId>& group : arena_.groups) {
+    std::vector<uint32_t> indices;
+    for (const OpId id : group) indices.push_back(index_of_op_.at(id));
+    const auto ops = builder_.CreateVector(indices);
+    const auto found = std::find_if(program_.group_sources.begin(), program_.group_sources.end(),
+                                    [&](const GroupSource& source) { return source.ops == group; });
+    if (found == program_.group_sources.end()) {
+      groups.push_back(fb::CreateGroup(builder_, ops));
+      continue;
+    }
+    const auto source = builder_.CreateSharedString(found->source);
+    const uint32_t crc = Crc32c(found->source.data(), found->source.size());
+    groups.push_back(
+        fb::CreateGroup(builder_, ops, source, crc, builder_.CreateVector(found->arguments)));
+  }
+  return groups;
+}
+
 flatbuffers::Offset<fb::Step> ProgramWriter::WriteStep(const ScheduledStep& step) {
   std::vector<fb::Wait> waits;
   for (const ScheduledWait& wait : step.waits) {
@@ -397,13 +418,15 @@ Result<flatbuffers::Offset<fb::Program>> ProgramWriter::Write() {
   }
   const auto arenas = WriteArenas();
   const std::vector<fb::State> states = States();
+  const auto groups = WriteGroups();
   return fb::CreateProgram(
       builder_, builder_.CreateString(program_.name), static_cast<fb::ProgramMode>(program_.mode),
       builder_.CreateVector(arenas), builder_.CreateVectorOfStructs(storages_),
       builder_.CreateVector(tensors_), builder_.CreateVector(ops), builder_.CreateVector(workers),
       builder_.CreateVector(segments), channels.empty() ? 0 : builder_.CreateVector(channels),
       builder_.CreateVector(stages), WritePorts(/*outputs=*/false), WritePorts(/*outputs=*/true),
-      states.empty() ? 0 : builder_.CreateVectorOfStructs(states));
+      states.empty() ? 0 : builder_.CreateVectorOfStructs(states),
+      groups.empty() ? 0 : builder_.CreateVector(groups));
 }
 
 }  // namespace tenon::converter

@@ -89,6 +89,7 @@ class ProgramWriter {
   Offsets<tenon::plan::Segment> WriteSegments();
   CodeOffset WriteCode(const EmittedSegment& segment);
   [[nodiscard]] Result<Offsets<tenon::plan::Channel>> WriteChannels();
+  Offsets<tenon::plan::Group> WriteGroups();
   flatbuffers::Offset<tenon::plan::Step> WriteStep(const ScheduledStep& step);
   Offsets<tenon::plan::Worker> WriteWorkers(const Steps& in_order);
   Offsets<tenon::plan::Arena> WriteArenas();

@@ -21,6 +21,7 @@ class ArenaPlanner {
     for (const OpId id : graph.OpOrder()) {
       if (!locations.elided[static_cast<size_t>(id)]) plan_.steps.push_back(id);
     }
+    chains_.SetGroups(options.groups);
     end_ = static_cast<int64_t>(plan_.steps.size());
   }
 

@@ -49,11 +49,15 @@ struct ArenaPlan {
   int64_t lower_bound = 0;  ///< largest sum of live bytes
   bool proven_optimal = false;
   int64_t place_work = 0;
+  /// Ops that start together: neighbours in `steps`. All that they use is alive during all of them.
+  std::vector<std::vector<OpId>> groups;
 };
 
 struct ArenaOptions {
   bool in_place = true;
   PlaceOptions place = {};
+  /// As ArenaPlan::groups. Ops of a group are neighbours in the graph's order of executed ops.
+  std::vector<std::vector<OpId>> groups = {};
 };
 
 /// Returns the inputs whose bytes the op's output may take over where the order allows it, that is,

@@ -1,6 +1,8 @@
 #include "converter/layout/storage_chains.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace tenon::converter {
@@ -10,6 +12,24 @@ StorageChains::StorageChains(const Graph& graph, const Locations& locations, Are
   OpId last = kNone;
   for (const OpId id : graph.OpOrder()) last = std::max(last, id);
   plan.in_place.assign(static_cast<size_t>(last + 1), -1);
+}
+
+void StorageChains::SetGroups(const std::vector<std::vector<OpId>>& groups) {
+  plan_.groups = groups;
+  if (groups.empty()) return;
+  std::unordered_map<OpId, int64_t> step_of;
+  for (const OpId id : plan_.steps) {
+    const auto step = static_cast<int64_t>(spans_.size());
+    step_of[id] = step;
+    spans_.emplace_back(step, step);
+  }
+  for (const std::vector<OpId>& group : groups) {
+    const int64_t first = step_of.at(group.front());
+    const int64_t last = step_of.at(group.back());
+    for (int64_t step = first; step <= last; ++step) {
+      spans_[static_cast<size_t>(step)] = {first, last};
+    }
+  }
 }
 
 size_t StorageChains::Add(PlannedStorage storage) {
@@ -33,19 +53,22 @@ size_t StorageChains::AddWorkspace(int64_t step) {
   PlannedStorage storage;
   storage.workspace_of = id;
   storage.bytes = graph_.op(id).workspace_bytes;
-  storage.first_step = storage.last_step = step;
+  std::tie(storage.first_step, storage.last_step) = SpanOf(step);
   return storage.bytes > 0 ? Add(std::move(storage)) : kNoStorage;
 }
 
 void StorageChains::Touch(size_t storage, int64_t step) {
   PlannedStorage& planned = plan_.storages[storage];
-  planned.first_step = std::min(planned.first_step, step);
-  planned.last_step = std::max(planned.last_step, step);
+  const auto [first, last] = SpanOf(step);
+  planned.first_step = std::min(planned.first_step, first);
+  planned.last_step = std::max(planned.last_step, last);
 }
 
 void StorageChains::HandOver(int64_t step, const std::function<size_t(TensorId tensor)>& storage_of,
                              const std::function<bool(size_t from, size_t to)>& may) {
   const OpId id = plan_.steps[static_cast<size_t>(step)];
+  const auto [first, last] = SpanOf(step);
+  if (first != last) return;
   const Op& op = graph_.op(id);
   for (const size_t input : HandOverInputs(graph_, locations_, op)) {
     const size_t from = storage_of(op.inputs[input]);

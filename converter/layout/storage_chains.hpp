@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "converter/layout/arena_plan.hpp"
@@ -17,6 +18,15 @@ class StorageChains {
  public:
   /// Adds to `plan`, whose steps the caller sets.
   StorageChains(const Graph& graph, const Locations& locations, ArenaPlan& plan);
+
+  /// Makes the groups those of the plan, whose steps are set. Members share their lifetimes, and
+  /// take over no bytes.
+  void SetGroups(const std::vector<std::vector<OpId>>& groups);
+  /// The first and the last step of the group that the op at `step` starts with; itself without
+  /// one.
+  [[nodiscard]] std::pair<int64_t, int64_t> SpanOf(int64_t step) const {
+    return spans_.empty() ? std::pair(step, step) : spans_[static_cast<size_t>(step)];
+  }
 
   /// Adds a storage as a chain of its own. Returns its index in ArenaPlan::storages.
   size_t Add(PlannedStorage storage);
@@ -40,7 +50,8 @@ class StorageChains {
   const Graph& graph_;
   const Locations& locations_;
   ArenaPlan& plan_;
-  std::vector<size_t> first_of_chain_;  ///< by storage
+  std::vector<size_t> first_of_chain_;              ///< by storage
+  std::vector<std::pair<int64_t, int64_t>> spans_;  ///< by step; empty: no groups
 };
 
 }  // namespace tenon::converter

@@ -133,6 +133,25 @@ Json SegmentsJson(const SegmentReport& report) {
           {"one_start_per_op_ms", Milliseconds(report.per_op_time)}};
 }
 
+/// `depth`: ops on the longest path, below which the number of starts cannot be.
+Json BranchesJson(const BranchReport& report) {
+  Json groups = Json::array();
+  for (const BranchReport::Group& group : report.groups) {
+    groups.push_back({{"ops", group.ops}, {"alone_us", group.alone_us}, {"us", group.us}});
+  }
+  Json refusals = Json::array();
+  for (const BranchReport::Refusal& refusal : report.refusals) {
+    refusals.push_back({{"kind", refusal.kind}, {"ops", refusal.ops}, {"reason", refusal.reason}});
+  }
+  return {{"fuse", report.asked ? "auto" : "off"},
+          {"ops", report.ops},
+          {"starts", report.starts},
+          {"depth", report.depth},
+          {"groups_found", report.groups_found},
+          {"groups", groups},
+          {"refusals", refusals}};
+}
+
 /// Describes the order, which is searched for time on concurrent units and for memory on one unit.
 Json OrderJson(const OrderReport& report) {
   const MemoryOrder& memory = report.search;
@@ -288,6 +307,7 @@ Json DecisionsJson(const Conversion& conversion) {
   json["mapping"] = MappingJson(conversion);
   json["optimal_mapping"] = OptimalMappingJson(conversion.mapping_report);
   json["segments"] = SegmentsJson(conversion.segments);
+  json["branches"] = BranchesJson(conversion.branches);
   json["accelerator"] = AcceleratorJson(conversion);
   json["splits"] = SplitsJson(conversion);
   json["order"] = OrderJson(conversion.order);

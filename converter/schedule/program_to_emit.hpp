@@ -39,6 +39,13 @@ struct DeviceCode {
   std::vector<Relocation> relocations;
 };
 
+/// One kernel that runs a group of ops (sdk/schema/plan.fbs, Group).
+struct GroupSource {
+  std::vector<OpId> ops;  ///< the group's, in order
+  std::string source;
+  std::vector<uint32_t> arguments;  ///< by op
+};
+
 /// Borrows its pointers, which must stay valid until the plan is emitted. Without a schedule (null,
 /// or no workers) one worker runs the arena plan's steps in order; with one, every step is in one
 /// worker of it.
@@ -51,7 +58,8 @@ struct ProgramToEmit {
   const Schedule* schedule = nullptr;
   std::vector<std::string> worker_names;  ///< by worker; may be shorter
   std::vector<PlannedChannel> channels;
-  std::vector<DeviceCode> code;  ///< of the segments that have some
+  std::vector<DeviceCode> code;            ///< of the segments that have some
+  std::vector<GroupSource> group_sources;  ///< of the groups (ArenaPlan::groups) that have one
 };
 
 /// Returns the ops of each segment of the program, in the order of execution: those of its

@@ -60,6 +60,7 @@ class SegmentPlacer {
       first_step_.push_back(static_cast<int32_t>(plan().steps.size()));
       plan().steps.insert(plan().steps.end(), segment.ops.begin(), segment.ops.end());
     }
+    chains_.SetGroups(options_.groups);
     end_ = static_cast<int32_t>(plan().steps.size());
   }
 
@@ -100,8 +101,9 @@ class SegmentPlacer {
     Touch& touch = touches_[root];
     if (touch.segment == kNobody) touch.segment = segment;
     touch.crosses = touch.crosses || touch.segment != segment;
-    touch.first_step = std::min(touch.first_step, step);
-    touch.last_step = std::max(touch.last_step, step);
+    const auto [first, last] = chains_.SpanOf(step);
+    touch.first_step = std::min(touch.first_step, first);
+    touch.last_step = std::max(touch.last_step, last);
     return &touch;
   }
 

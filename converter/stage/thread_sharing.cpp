@@ -8,8 +8,6 @@
 namespace tenon::converter {
 namespace {
 
-/// The time to start one op on all threads and to wait for them.
-constexpr double kParallelRegionMicroseconds = 5;
 /// Kernels do ops of less work on one thread (backends/cpu: ParallelForWork, RowSharing).
 constexpr int64_t kLeastWork = 32768;
 /// Outputs of a reduction that one thread makes together (backends/cpu: kReduceLanes).

@@ -8,6 +8,9 @@
 
 namespace tenon::converter {
 
+/// The time to start work on all threads and to wait for them.
+inline constexpr double kParallelRegionMicroseconds = 5;
+
 /// Returns the bandwidth that all threads and units share in the space that ops run from, and the
 /// cache that each thread of the board's CPU has of its own.
 [[nodiscard]] SharedBandwidth SharedBandwidthOf(const Board& board);

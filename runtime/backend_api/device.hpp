@@ -110,6 +110,22 @@ struct DeviceApi {
   /// What the device counted in the work that it ended last, for people. Writes as many as there is
   /// room for, and returns how many there are. May be null.
   size_t (*counters)(void* device, Span<DeviceCounter> counters) = nullptr;
+
+  // Devices that start ops of a group by one generated kernel (plan.fbs, Group); null for all
+  // others.
+
+  /// Once per loaded plan and group. `source` is borrowed for the call; `arguments`: by launch, how
+  /// many parameters of the kernel it sets. Errors: kBackendFailure (the device refuses the
+  /// source).
+  Status (*load_group)(void* device, const char* source, Span<const uint32_t> arguments,
+                       void** loaded) = nullptr;
+  void (*unload_group)(void* device, void* loaded) = nullptr;
+  /// Makes the queue ready for the group: nothing is allocated by its runs. Once per queue and
+  /// group.
+  Status (*open_group)(void* queue, void* loaded) = nullptr;
+  /// What KernelEntry::run enqueues between these two is started at once by the second.
+  Status (*begin_group)(void* queue, void* loaded) = nullptr;
+  Status (*end_group)(void* queue) = nullptr;
 };
 
 }  // namespace tenon

@@ -62,6 +62,34 @@ Status LoadedPlan::LoadCode(size_t segment, void** loaded) {
   return api->load_code(devices_[backend], code, loaded);
 }
 
+/// A device that refuses a group's source starts its ops one by one instead, which the notice says.
+void LoadedPlan::LoadGroups() {
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    const GroupInfo group = program_.group(g);
+    const size_t backend = ops_[group.ops[0]].backend;
+    const DeviceApi* api = backends_[backend]->device;
+    if (group.source[0] == '\0' || api == nullptr || api->load_group == nullptr) continue;
+    void* loaded = nullptr;
+    const Status status =
+        api->load_group(devices_[backend], group.source, group.arguments, &loaded);
+    if (status.ok()) {
+      groups_[g] = loaded;
+      continue;
+    }
+    Note(status.In(program_.op(group.ops[0]).name).In(backends_[backend]->name),
+         "; the ops of its group start one by one");
+  }
+}
+
+void LoadedPlan::UnloadGroups() {
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    if (groups_[g] == nullptr) continue;
+    const size_t backend = ops_[program_.group(g).ops[0]].backend;
+    backends_[backend]->device->unload_group(devices_[backend], groups_[g]);
+    groups_[g] = nullptr;
+  }
+}
+
 void LoadedPlan::UnloadCodes() {
   for (size_t s = 0; s < codes_.size(); ++s) {
     if (codes_[s] == nullptr) continue;

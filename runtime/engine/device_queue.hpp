@@ -40,6 +40,11 @@ class DeviceQueue {
   Status Upload(const SharedTensor& tensor);
   /// Enqueues a segment that the device has the code of.
   Status RunCode(void* code, Span<void* const> bases);
+  /// Makes the queue ready for a group that the device has loaded.
+  Status OpenGroup(void* group) { return api_->open_group(queue_, group); }
+  /// What is enqueued between these two is one launch.
+  Status BeginGroup(void* group) { return api_->begin_group(queue_, group); }
+  Status EndGroup() { return api_->end_group(queue_); }
   /// `step` has been enqueued last. With `tensor.planned` null: only the moment counts.
   Status AddSignal(const SharedTensor& tensor, size_t step);
   Status Submit();

@@ -27,6 +27,7 @@ Status LoadedPlan::BindAll(const TensorView* tensors, uint64_t* keys, size_t* fa
     const size_t planned = program_.segment(ops_[i].segment).backend;
     const bool is_replaced = replaced_[planned];
     ops_[i].backend = static_cast<uint16_t>(is_replaced ? cpu_ : planned);
+    if (is_replaced) ops_[i].group_size = 1;  // fall-back kernels of a segment share a workspace
     if (const Status status = BindOp(i, is_replaced, tensors, ops_[i]); !status.ok()) {
       if (!is_replaced && planned != cpu_) *failed = planned;
       return status;

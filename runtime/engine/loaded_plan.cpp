@@ -27,13 +27,21 @@ size_t CodeCount(const ProgramView& program) {
   return 0;
 }
 
+/// Groups, if some of them have a source; else 0.
+size_t GroupCount(const ProgramView& program) {
+  for (size_t g = 0; g < program.group_count(); ++g) {
+    if (program.group(g).source[0] != '\0') return program.group_count();
+  }
+  return 0;
+}
+
 }  // namespace
 
 size_t LoadedPlan::StateBytes(const PlanView& plan, size_t program) {
   const ProgramView view = plan.program(program);
   const size_t forms = HasFallback(view) ? 2 : 1;
   return forms * view.op_count() * sizeof(BoundOp) + alignof(BoundOp) +
-         CodeCount(view) * sizeof(void*) + alignof(void*);
+         (CodeCount(view) + GroupCount(view)) * sizeof(void*) + 2 * alignof(void*);
 }
 
 size_t LoadedPlan::ScratchBytes(const PlanView& plan, size_t program) {
@@ -93,6 +101,7 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
     size_t failed = kNoBackend;
     const Status status = BindAll(views, keys, &failed);
     // Each round replaces one more backend.
+    if (status.ok()) LoadGroups();
     if (status.ok() || failed == kNoBackend || !Replace(failed, status)) return status;
     UnloadKernels();
   }
@@ -100,8 +109,10 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
 
 void LoadedPlan::Unload() {
   UnloadCodes();
+  UnloadGroups();
   UnloadKernels();
   codes_ = {};
+  groups_ = {};
   ops_ = {};
   fallback_ops_ = {};
   for (size_t i = 0; i <= kMaxBackends; ++i) CloseBackend(i);
@@ -125,16 +136,20 @@ Status LoadedPlan::TakeState(Span<uint8_t> state) {
   BoundOp* fallback_ops = twice ? block.Take<BoundOp>(count) : nullptr;
   const size_t codes = CodeCount(program_);
   void** code = block.Take<void*>(codes);
-  TENON_ENSURE(ops != nullptr && (fallback_ops != nullptr || !twice) && code != nullptr,
-               kOutOfMemory, "plan state: {0} bytes given, more are needed",
-               static_cast<int64_t>(state.size()));
+  const size_t groups = GroupCount(program_);
+  void** group = block.Take<void*>(groups);
+  TENON_ENSURE(
+      ops != nullptr && (fallback_ops != nullptr || !twice) && code != nullptr && group != nullptr,
+      kOutOfMemory, "plan state: {0} bytes given, more are needed",
+      static_cast<int64_t>(state.size()));
   ops_ = Span<BoundOp>(ops, count);
   if (twice) fallback_ops_ = Span<BoundOp>(fallback_ops, count);
   codes_ = Span<void*>(code, codes);
+  groups_ = Span<void*>(group, groups);
   return OkStatus();
 }
 
-/// Finds each op's segment and worker, and who is waited for.
+/// Finds each op's segment, group and worker, and who is waited for: of a group, its last op.
 void LoadedPlan::PlaceOps() {
   for (size_t s = 0; s < program_.segment_count(); ++s) {
     for (const uint32_t op : program_.segment(s).ops) ops_[op].segment = static_cast<uint32_t>(s);
@@ -148,6 +163,14 @@ void LoadedPlan::PlaceOps() {
         if (wait.worker != worker) ops_[program_.step(wait.worker, wait.step).op].is_awaited = true;
       }
     }
+  }
+  for (size_t g = 0; g < program_.group_count(); ++g) {
+    const Span<const uint32_t> group = program_.group(g).ops;
+    bool is_awaited = false;
+    for (const uint32_t op : group) is_awaited |= ops_[op].is_awaited;
+    ops_[group[group.size() - 1]].is_awaited = is_awaited;
+    ops_[group[0]].group_size = static_cast<uint8_t>(group.size());
+    ops_[group[0]].group = static_cast<uint32_t>(g);
   }
 }
 
@@ -219,13 +242,18 @@ bool LoadedPlan::Replace(size_t backend, const Status& reason) {
   }
   CloseBackend(backend);
   replaced_[backend] = true;
-  constexpr char kInstead[] = "; its ops run on the CPU";
+  Note(reason, "; its ops run on the CPU");
+  return true;
+}
+
+/// Adds a reason and what follows from it to the notice, as far as there is room.
+void LoadedPlan::Note(const Status& reason, const char* consequence) {
+  const size_t length = std::strlen(consequence) + 1;
   size_t used = std::strlen(notice_);
   // Room for what follows the reason, which may be long.
   used += reason.Format(Span<char>(notice_ + used, sizeof notice_ - used));
-  if (used > sizeof notice_ - sizeof kInstead) used = sizeof notice_ - sizeof kInstead;
-  std::memcpy(notice_ + used, kInstead, sizeof kInstead);
-  return true;
+  if (used > sizeof notice_ - length) used = sizeof notice_ - length;
+  std::memcpy(notice_ + used, consequence, length);
 }
 
 size_t LoadedPlan::PackedBytes() const {

@@ -29,6 +29,10 @@ struct BoundOp {
   bool owns_shared = false;  ///< of the ops with the same `shared`, the one that unloads it
   bool is_awaited = false;   ///< another worker waits for its step
   uint8_t worker = 0;
+  /// Of the first op of a group: how many ops start together, from this step on. 1: it starts
+  /// alone.
+  uint8_t group_size = 1;
+  uint32_t group = 0;  ///< which, of such an op
 
   [[nodiscard]] OpCall Call(const TensorView* tensors) const {
     return OpCall{tensors, inputs, outputs, attributes};
@@ -81,6 +85,10 @@ class LoadedPlan {
   [[nodiscard]] void* code(size_t segment) const {
     return codes_.empty() ? nullptr : codes_[segment];
   }
+  /// What the device made of a group's source; null: its ops are started one by one.
+  [[nodiscard]] void* group(size_t group) const {
+    return groups_.empty() ? nullptr : groups_[group];
+  }
   [[nodiscard]] const ParallelRunner& runner(size_t index) const { return runners_[index]; }
   /// True if kernels of this backend enqueue their work.
   [[nodiscard]] bool IsDevice(size_t index) const { return backends_[index]->device != nullptr; }
@@ -88,7 +96,8 @@ class LoadedPlan {
   [[nodiscard]] bool has_devices() const { return has_devices_; }
   /// Heap bytes held by kernels for this plan; what several ops share counts once.
   [[nodiscard]] size_t PackedBytes() const;
-  /// Which backends the CPU stands in for, and why; empty if none.
+  /// Which backends the CPU stands in for, and why, and that devices have refused groups; empty if
+  /// neither.
   [[nodiscard]] const char* notice() const { return notice_; }
 
   /// A device that did not answer is left alone from then on, by all runs.
@@ -106,6 +115,7 @@ class LoadedPlan {
   Status FindBackends(Span<const Backend* const> backends);
   Status FindBackend(size_t index, const char* name, Span<const Backend* const> backends);
   bool Replace(size_t backend, const Status& reason);
+  void Note(const Status& reason, const char* consequence);
   void CloseBackend(size_t index);
 
   // kernel_binding.cpp
@@ -117,6 +127,8 @@ class LoadedPlan {
 
   // code_binding.cpp
   [[nodiscard]] bool IsRunByCode(const BoundOp& op) const;
+  void LoadGroups();
+  void UnloadGroups();
   Status LoadCodes(size_t* failed);
   Status LoadCode(size_t segment, void** loaded);
   void UnloadCodes();
@@ -126,7 +138,8 @@ class LoadedPlan {
   size_t program_index_ = 0;
   Span<BoundOp> ops_;
   Span<BoundOp> fallback_ops_;
-  Span<void*> codes_;  ///< by segment; empty where none has code
+  Span<void*> codes_;   ///< by segment; empty where none has code
+  Span<void*> groups_;  ///< by group; empty where none has a source
   int threads_ = 1;
   int64_t packable_ = 0;  ///< elements of constants that may still be packed
   // By index of the plan's backends; "cpu" stands behind them if only fall-back kernels need it.

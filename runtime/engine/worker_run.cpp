@@ -1,5 +1,7 @@
 #include "runtime/engine/worker_run.hpp"
 
+#include <atomic>
+
 #include "runtime/engine/memory_block.hpp"
 
 namespace tenon {
@@ -67,7 +69,18 @@ Status WorkerRun::Open(const LoadedPlan& plan, size_t worker, const Addresses& a
                                       addresses.arenas(), Span<DeviceQueue::Signal>(room, signals));
     if (!status.ok()) TENON_RETURN_IF_ERROR(GiveUpDevice(status.In(plan.backend(backend)->name)));
   }
+  TENON_RETURN_IF_ERROR(OpenGroups());
   return OpenKernels();
+}
+
+Status WorkerRun::OpenGroups() {
+  for (size_t step = 0; step < steps_ && unusable_.ok(); ++step) {
+    const BoundOp& op = plan_->ops()[OpAt(step)];
+    if (op.group_size < 2 || plan_->group(op.group) == nullptr) continue;
+    const Status status = queue_.OpenGroup(plan_->group(op.group));
+    if (!status.ok()) TENON_RETURN_IF_ERROR(GiveUpDevice(Failure(status, step)));
+  }
+  return OkStatus();
 }
 
 /// Gives up the device for the rest of this object's life. Returns `reason` if it cannot.
@@ -138,13 +151,13 @@ uint32_t WorkerRun::OpAt(size_t step) const {
 size_t WorkerRun::PieceEnd(size_t first) const {
   if (first == 0 && first_piece_end_ != 0) return first_piece_end_;
   const uint32_t segment = plan_->ops()[OpAt(first)].segment;
-  size_t end = first + 1;
+  size_t end = first + plan_->ops()[OpAt(first)].group_size;
   while (end < steps_) {
     const StepInfo step = plan_->program().step(worker_, end);
     if (step.wait_count > 0 || plan_->ops()[step.op].segment != segment) break;
     const BoundOp& last = plan_->ops()[OpAt(end - 1)];
     if (last.is_awaited && !plan_->IsDevice(last.backend)) break;
-    ++end;
+    end += plan_->ops()[step.op].group_size;
   }
   return end;
 }
@@ -189,7 +202,14 @@ Status WorkerRun::RunOnHost(size_t end) {
     const uint32_t index = OpAt(started_);
     const BoundOp* op = &plan_->ops()[index];
     void* state = states_[started_];
-    if (plan_->IsDevice(op->backend)) {
+    const bool is_of_device = plan_->IsDevice(op->backend);
+    if (op->group_size > 1 && !is_of_device && options_.timer == nullptr &&
+        RunnerOf(*op).threads > 1) {
+      TENON_RETURN_IF_ERROR(RunGroup(op->group_size));
+      started_ += op->group_size - 1U;
+      continue;
+    }
+    if (is_of_device) {
       op = &plan_->fallback_ops()[index];
       state = fallback_states_[started_];
       if (op->kernel == nullptr) return Failure(unusable_, started_);
@@ -198,6 +218,26 @@ Status WorkerRun::RunOnHost(size_t end) {
     if (!status.ok()) return status.About(plan_->program().op(index).name);
   }
   return OkStatus();
+}
+
+/// Runs the next `size` steps, which do not depend on each other, on the threads of their backend:
+/// each takes the next step that nobody has taken. Kernels that would share an op among threads
+/// find them busy, and do it on one.
+Status WorkerRun::RunGroup(size_t size) {
+  std::atomic<bool> has_failed{false};
+  Status failure;
+  ParallelFor(&RunnerOf(plan_->ops()[OpAt(started_)]), static_cast<int>(size),
+              [&](int begin, int end) {
+                for (int i = begin; i < end; ++i) {
+                  const size_t step = started_ + static_cast<size_t>(i);
+                  const uint32_t index = OpAt(step);
+                  const BoundOp& op = plan_->ops()[index];
+                  const Status status = Timed(op, states_[step], addresses_->host(), index);
+                  if (status.ok() || has_failed.exchange(true)) continue;
+                  failure = status.About(plan_->program().op(index).name);
+                }
+              });
+  return failure;
 }
 
 Status WorkerRun::RunOnDevice(size_t end) {
@@ -240,10 +280,15 @@ Status WorkerRun::Enqueue(size_t end) {
   }
   size_t written = 0;
   bool is_end_awaited = false;
+  size_t group_end = first;  // up to which all is enqueued
   for (; started_ < end; ++started_) {
     const uint32_t index = OpAt(started_);
     const BoundOp& op = plan_->ops()[index];
-    if (code == nullptr) {
+    if (code == nullptr && op.group_size > 1 && options_.timer == nullptr &&
+        plan_->group(op.group) != nullptr) {
+      group_end = started_ + op.group_size;
+      TENON_RETURN_IF_ERROR(EnqueueGroup(plan_->group(op.group), group_end));
+    } else if (code == nullptr && started_ >= group_end) {
       queue_.SetEnqueued(started_ + 1);
       TENON_RETURN_IF_ERROR(Timed(op, states_[started_], addresses_->planned(), index));
     }
@@ -259,6 +304,20 @@ Status WorkerRun::Enqueue(size_t end) {
   TENON_RETURN_IF_ERROR(queue_.Submit());
   started_ = first;
   return OkStatus();
+}
+
+/// Enqueues the ops from the next one to `end` as one launch.
+Status WorkerRun::EnqueueGroup(void* group, size_t end) {
+  queue_.SetEnqueued(end);
+  TENON_RETURN_IF_ERROR(queue_.BeginGroup(group));
+  for (size_t step = started_; step < end; ++step) {
+    const uint32_t index = OpAt(step);
+    const Status status = Timed(plan_->ops()[index], states_[step], addresses_->planned(), index);
+    if (status.ok()) continue;
+    static_cast<void>(queue_.EndGroup());  // the reason is that of the op
+    return status;
+  }
+  return queue_.EndGroup();
 }
 
 /// Enqueues all ops of a segment at once. With a timer, waits for them too; the time counts as that
@@ -281,6 +340,10 @@ Status WorkerRun::EnqueueCode(size_t segment, void* code) {
   return OkStatus();
 }
 
+const ParallelRunner& WorkerRun::RunnerOf(const BoundOp& op) const {
+  return runners_ != nullptr ? runners_[op.backend] : plan_->runner(op.backend);
+}
+
 /// Executes or enqueues one op. With a timer, waits for it too.
 Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index) {
   KernelCall call;
@@ -291,7 +354,7 @@ Status WorkerRun::Timed(const BoundOp& op, void* state, const TensorView* tensor
     call.workspace_bytes = static_cast<size_t>(workspace.Elements());
   }
   call.state = state;
-  call.parallel = runners_ != nullptr ? &runners_[op.backend] : &plan_->runner(op.backend);
+  call.parallel = &RunnerOf(op);
   const bool is_of_device = plan_->IsDevice(op.backend);
   if (is_of_device) call.queue = queue_.queue();
   const OpTimer* timer = options_.timer;

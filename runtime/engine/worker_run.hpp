@@ -15,6 +15,9 @@
 
 namespace tenon {
 
+/// Ops of a group start together: on the CPU, threads take them one by one in one parallel region;
+/// with a timer, and where the CPU stands in for a device, they run one after the other.
+///
 /// Steps come in pieces: steps of one segment of which only the first has waits and, on the CPU,
 /// only the last is waited for. A piece of the CPU is executed at once. A piece of a device is
 /// enqueued: it is started then, and done when WaitFor says so. Where the plan carries the CPU's
@@ -81,13 +84,17 @@ class WorkerRun {
   [[nodiscard]] bool HasFallback() const { return !fallback_states_.empty(); }
   [[nodiscard]] uint32_t OpAt(size_t step) const;
   [[nodiscard]] size_t PieceEnd(size_t first) const;
+  [[nodiscard]] const ParallelRunner& RunnerOf(const BoundOp& op) const;
   void ReadSteps();
+  Status OpenGroups();
   Status OpenKernels();
   Status GiveUpDevice(const Status& reason);
   Status RunOnHost(size_t end);
+  Status RunGroup(size_t size);
   Status RunOnDevice(size_t end);
   Status Enqueue(size_t end);
   Status EnqueueCode(size_t segment, void* code);
+  Status EnqueueGroup(void* group, size_t end);
   Status Timed(const BoundOp& op, void* state, const TensorView* tensors, uint32_t index);
   [[nodiscard]] Status Failure(const Status& reason, size_t step) const;
   void Notify(const Status& failure);

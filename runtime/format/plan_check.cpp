@@ -43,6 +43,9 @@ uint64_t Carve(ProgramCheck& check, uint8_t* base) {
   carver.Take(check.accesses, check.references);
   carver.Take(check.clock, ops * check.workers);
   carver.Take(check.position, ops);
+  carver.Take(check.step, ops);
+  carver.Take(check.group, ops);
+  carver.Take(check.done, ops);
   carver.Take(check.segment, ops);
   carver.Take(check.access_begin, storages + 1);
   carver.Take(check.reader_begin, storages);
@@ -82,6 +85,7 @@ bool Measure(ProgramCheck& check) {
     others += segment.ops.size() + segment.reads.size() + segment.writes.size();
     if (program.segment_code_count(i) > 0) others += program.segment_code(i).relocation_count;
   }
+  for (size_t i = 0; i < program.group_count(); ++i) others += program.group(i).ops.size();
   for (size_t i = 0; i < program.channel_count(); ++i) others += program.channel(i).tensors.size();
   return CountReferences(check) && check.workers >= 1 && check.workers <= kMaxWorkers &&
          others <= check.plan.file().size();
@@ -91,6 +95,7 @@ void CheckProgram(ProgramCheck& check) {
   if (!CheckIndices(check) || check.reporter.stopped()) return;
   if (!CheckSegmentIndices(check) || check.reporter.stopped()) return;
   if (!CheckStages(check) || check.reporter.stopped()) return;
+  if (!CheckGroupIndices(check) || check.reporter.stopped()) return;
   if (!CheckOrder(check) || check.reporter.stopped()) return;
   for (const auto part :
        {CheckStorages, CheckOccupancy, CheckSegments, CheckExchange, CheckCode, CheckChannels}) {

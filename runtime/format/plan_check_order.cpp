@@ -19,6 +19,7 @@ bool AssignOps(ProgramCheck& check) {
         continue;
       }
       check.worker[op] = static_cast<uint8_t>(worker);
+      check.step[op] = static_cast<uint32_t>(i);
     }
   }
   for (size_t i = 0; i < check.ops; ++i) {
@@ -83,7 +84,10 @@ void Advance(ProgramCheck& check, size_t worker, size_t* done, uint32_t* positio
       clock[v] = index > 0 ? check.ClockOf(program.step(worker, index - 1).op)[v] : kInputsSet;
     }
     if (index == 0 && !JoinStages(check, worker, done, clock)) return;
-    clock[worker] = kFirstStep - 1 + static_cast<uint32_t>(index);
+    // Ops that start together know only of what is done before the first of them.
+    const uint32_t group = check.group[step.op];
+    const uint32_t first = group == kNoGroup ? step.op : program.group(group).ops[0];
+    clock[worker] = kFirstStep - 1 + check.step[first];
     for (size_t k = 0; k < step.wait_count; ++k) {
       const WaitInfo wait = program.wait(worker, index, k);
       Join(check, program.step(wait.worker, wait.step).op, clock);
@@ -95,7 +99,13 @@ void Advance(ProgramCheck& check, size_t worker, size_t* done, uint32_t* positio
 }  // namespace
 
 bool CheckOrder(ProgramCheck& check) {
-  if (!AssignOps(check) || !CheckWaits(check)) return false;
+  if (!AssignOps(check) || !CheckWaits(check) || !CheckGroupSteps(check)) return false;
+  for (uint32_t op = 0; op < check.ops; ++op) {
+    const uint32_t group = check.group[op];
+    const Span<const uint32_t> together =
+        group == kNoGroup ? Span<const uint32_t>(&op, 1) : check.program.group(group).ops;
+    check.done[op] = kFirstStep + check.step[together[together.size() - 1]];
+  }
   size_t done[kMaxWorkers] = {};
   uint32_t position = 1;  // 0 is where inputs are set
   uint32_t before = 0;

@@ -11,6 +11,7 @@ inline constexpr uint32_t kInputsSet = 1;
 inline constexpr uint32_t kFirstStep = 2;
 
 inline constexpr uint32_t kNoSegment = UINT32_MAX;
+inline constexpr uint32_t kNoGroup = UINT32_MAX;
 /// No stage yet; of an arena.
 inline constexpr uint8_t kNoStage = UINT8_MAX;
 /// The backend whose kernels do their work on the calling thread.
@@ -31,21 +32,24 @@ struct ProgramCheck : CheckedProgram {
 
   // Accesses of storage s are [access_begin[s], access_begin[s + 1]): first those that write, then,
   // from reader_begin[s], those that read.
-  uint32_t* access_begin = nullptr;    ///< per storage, and one more
-  uint32_t* reader_begin = nullptr;    ///< per storage
-  uint32_t* clock = nullptr;           ///< per op: how far each worker is, at least, when it starts
-  uint32_t* position = nullptr;        ///< per op: place in one order that keeps all waits
-  uint8_t* worker = nullptr;           ///< per op
-  uint32_t* segment = nullptr;         ///< per op
-  uint32_t* first_clock = nullptr;     ///< per storage: the earliest that anything writes it
-  uint32_t* last_clock = nullptr;      ///< per storage: when everything that uses it is done
-  uint64_t* keys = nullptr;            ///< 2 * storages, to sort
-  uint32_t* rank = nullptr;            ///< per storage: place in the order of first writes
-  uint32_t* by_rank = nullptr;         ///< storages + 1
-  uint32_t* next = nullptr;            ///< storages + 1
-  uint32_t* previous = nullptr;        ///< storages + 1
-  uint32_t* rank_bits = nullptr;       ///< a RankSet of storages + 1
-  uint32_t* cursor = nullptr;          ///< kCursorWords per segment
+  uint32_t* access_begin = nullptr;  ///< per storage, and one more
+  uint32_t* reader_begin = nullptr;  ///< per storage
+  uint32_t* clock = nullptr;         ///< per op: how far each worker is, at least, when it starts
+  uint32_t* position = nullptr;      ///< per op: place in one order that keeps all waits
+  uint32_t* step = nullptr;          ///< per op: place among its worker's steps
+  uint32_t* group = nullptr;         ///< per op: the group that it starts with, or kNoGroup
+  uint32_t* done = nullptr;          ///< per op: value that its worker's clock has once it is done
+  uint8_t* worker = nullptr;         ///< per op
+  uint32_t* segment = nullptr;       ///< per op
+  uint32_t* first_clock = nullptr;   ///< per storage: the earliest that anything writes it
+  uint32_t* last_clock = nullptr;    ///< per storage: when everything that uses it is done
+  uint64_t* keys = nullptr;          ///< 2 * storages, to sort
+  uint32_t* rank = nullptr;          ///< per storage: place in the order of first writes
+  uint32_t* by_rank = nullptr;       ///< storages + 1
+  uint32_t* next = nullptr;          ///< storages + 1
+  uint32_t* previous = nullptr;      ///< storages + 1
+  uint32_t* rank_bits = nullptr;     ///< a RankSet of storages + 1
+  uint32_t* cursor = nullptr;        ///< kCursorWords per segment
   uint32_t* writer_segment = nullptr;  ///< per storage: the only one that writes it, or kNoSegment
   uint32_t* read_by = nullptr;         ///< per storage: 1 + the last segment that read it
   uint8_t* uploaded = nullptr;         ///< per tensor: bit per worker whose device has it
@@ -54,13 +58,12 @@ struct ProgramCheck : CheckedProgram {
 
   [[nodiscard]] uint32_t* ClockOf(uint32_t op) const { return clock + op * workers; }
   /// Returns the value that a clock has for op's worker once op is done.
-  [[nodiscard]] uint32_t Done(uint32_t op) const { return ClockOf(op)[worker[op]] + 1; }
+  /// Ops that start together are done together.
+  [[nodiscard]] uint32_t Done(uint32_t op) const { return done[op]; }
   /// True if `before` is done before `after` starts, in whatever way the workers run.
   [[nodiscard]] bool HappensBefore(uint32_t before, uint32_t after) const;
   /// Returns the op's place among its worker's steps.
-  [[nodiscard]] size_t StepOf(uint32_t op) const {
-    return ClockOf(op)[worker[op]] - (kFirstStep - 1);
-  }
+  [[nodiscard]] size_t StepOf(uint32_t op) const { return step[op]; }
   [[nodiscard]] bool HasFallback(uint32_t op) const { return program.op(op).fallback_kernel >= 0; }
   [[nodiscard]] bool IsOnCpu(const SegmentInfo& info) const;
   [[nodiscard]] bool IsFallbackWorkspace(Access access) const {
@@ -75,6 +78,11 @@ struct ProgramCheck : CheckedProgram {
 /// Checks indices and references of segments and stages. False if the other parts cannot trust
 /// them.
 bool CheckSegmentIndices(ProgramCheck& check);
+/// Checks what groups list, and fills group. False if the other parts cannot trust it.
+bool CheckGroupIndices(ProgramCheck& check);
+/// Checks that the ops of a group are neighbours in one worker and in one segment, of which only
+/// the first waits. False if the order of steps cannot be found from them. Needs step and worker.
+bool CheckGroupSteps(ProgramCheck& check);
 /// Checks steps, waits and deadlocks; fills clock, position and worker. False if there is no valid
 /// order.
 bool CheckOrder(ProgramCheck& check);

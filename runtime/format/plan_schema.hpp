@@ -51,7 +51,10 @@ enum TableId : uint8_t {
   kChannel,
   kStage,
   kPort,
-  kSegmentCode,  // last: absent from firmware, which looks neither at segments nor at their code
+  // The last ones are absent from firmware, which looks neither at segments nor at what starts
+  // together.
+  kSegmentCode,
+  kGroup,
   kTableCount,
 };
 
@@ -100,6 +103,8 @@ inline constexpr Field kProgramFields[] = {kName,
                                            TablesOf(kPort),
                                            TablesOf(kPort),
                                            {FieldKind::kScalarVector, kStateWords, false}};
+inline constexpr Field kProgramGroupsField[] = {Optional(TablesOf(kGroup))};
+inline constexpr Field kGroupFields[] = {kWords, kText, kU32, Optional(kWords)};
 inline constexpr Field kArenaFields[] = {kU16, kU64, kU32, kU64, kU16};
 inline constexpr Field kTensorFields[] = {kText, kU8, kU8, kU32, kU64, kWords, kWords};
 inline constexpr Field kOpFields[] = {kText, kU16, kU16, kWords, kWords, Optional(kWords),
@@ -126,8 +131,10 @@ inline constexpr size_t kFieldCount =
     sizeof kProgramFields + sizeof kArenaFields + sizeof kTensorFields + sizeof kOpFields +
     sizeof kWorkerFields + sizeof kStepFields + sizeof kSegmentFields + sizeof kChannelFields +
     sizeof kStageFields + sizeof kPortFields +
-    (kHasDevices ? sizeof kSegmentCodeField + sizeof kSegmentCodeFields : 0);
-inline constexpr size_t kKnownTables = kTableCount - (kHasDevices ? 0 : 1);
+    (kHasDevices ? sizeof kSegmentCodeField + sizeof kSegmentCodeFields +
+                       sizeof kProgramGroupsField + sizeof kGroupFields
+                 : 0);
+inline constexpr size_t kKnownTables = kTableCount - (kHasDevices ? 0 : 2);
 
 /// All fields in a row, those of table `id` at [begin[id], begin[id + 1]).
 struct Schema {
@@ -154,6 +161,7 @@ constexpr Schema MakeSchema() {
   schema.Add(kSection, kSectionFields);
   schema.Add(kOption, kOptionFields);
   schema.Add(kProgram, kProgramFields);
+  if constexpr (kHasDevices) schema.AddTo(kProgram, kProgramGroupsField);
   schema.Add(kArena, kArenaFields);
   schema.Add(kTensor, kTensorFields);
   schema.Add(kOp, kOpFields);
@@ -164,7 +172,10 @@ constexpr Schema MakeSchema() {
   schema.Add(kChannel, kChannelFields);
   schema.Add(kStage, kStageFields);
   schema.Add(kPort, kPortFields);
-  if constexpr (kHasDevices) schema.Add(kSegmentCode, kSegmentCodeFields);
+  if constexpr (kHasDevices) {
+    schema.Add(kSegmentCode, kSegmentCodeFields);
+    schema.Add(kGroup, kGroupFields);
+  }
   return schema;
 }
 inline constexpr Schema kSchema = MakeSchema();
@@ -172,7 +183,7 @@ inline constexpr Schema kSchema = MakeSchema();
 /// For the test; what does not read them does not link them.
 inline constexpr const char* kTableNames[kTableCount] = {
     "Plan",   "MemorySpace", "Section", "Option",  "Program", "Arena", "Tensor",      "Op",
-    "Worker", "Step",        "Segment", "Channel", "Stage",   "Port",  "SegmentCode",
+    "Worker", "Step",        "Segment", "Channel", "Stage",   "Port",  "SegmentCode", "Group",
 };
 
 }  // namespace tenon::plan_schema

@@ -281,6 +281,14 @@ RelocationInfo ProgramView::segment_relocation(size_t segment, size_t index) con
           words.writes != 0};
 }
 
+size_t ProgramView::group_count() const { return Count(table_, Program::VT_GROUPS); }
+GroupInfo ProgramView::group(size_t index) const {
+  using plan::Group;
+  const void* group = Element(table_, Program::VT_GROUPS, index);
+  return {Words(group, Group::VT_OPS), Text(group, Group::VT_SOURCE),
+          Scalar<uint32_t>(group, Group::VT_SOURCE_CRC32C), Words(group, Group::VT_ARGUMENTS)};
+}
+
 size_t ProgramView::channel_count() const { return Count(table_, Program::VT_CHANNELS); }
 ChannelInfo ProgramView::channel(size_t index) const {
   using plan::Channel;

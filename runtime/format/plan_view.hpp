@@ -149,6 +149,17 @@ struct ChannelInfo {
   uint16_t arena;
 };
 
+/// The most ops that start together.
+inline constexpr size_t kMaxGroupOps = 32;
+
+/// Ops that start together.
+struct GroupInfo {
+  Span<const uint32_t> ops;
+  const char* source;  ///< of a generated kernel; never null, empty: none
+  uint32_t source_crc32c;
+  Span<const uint32_t> arguments;  ///< by op: parameters of its part of the kernel
+};
+
 struct PortInfo {
   const char* name;
   uint32_t tensor;
@@ -203,6 +214,8 @@ class ProgramView {
   [[nodiscard, gnu::pure]] size_t segment_code_count(size_t segment) const;
   [[nodiscard, gnu::pure]] SegmentCodeInfo segment_code(size_t segment) const;
   [[nodiscard, gnu::pure]] RelocationInfo segment_relocation(size_t segment, size_t index) const;
+  [[nodiscard, gnu::pure]] size_t group_count() const;
+  [[nodiscard, gnu::pure]] GroupInfo group(size_t index) const;
   [[nodiscard, gnu::pure]] size_t channel_count() const;
   [[nodiscard, gnu::pure]] ChannelInfo channel(size_t index) const;
   [[nodiscard, gnu::pure]] size_t stage_count() const;

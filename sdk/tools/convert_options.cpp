@@ -58,6 +58,7 @@ void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request)
   request.mapping.optimal = options.mapping == "optimal";
   request.mapping.table_in_pipelines = options.mapping == "table";
   request.mapping.aggregate = options.aggregate == "on";
+  request.parallel.fuse_branches = options.fuse_branches == "auto";
   request.parallel.channel_depth = ChannelDepth(options.channels);
   const auto record = [&](const char* name, const std::string& value) {
     request.recorded.emplace_back(name, value);
@@ -66,6 +67,7 @@ void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request)
   record("mapping", options.mapping);
   record("fallback", request.mapping.fallback ? "on" : "off");
   record("aggregate", options.aggregate);
+  record("fuse-branches", options.fuse_branches);
   record("parallel", request.parallel.mode);
   record("threads", std::to_string(request.parallel.threads));
   if (request.parallel.rows_per_call > 0) {
@@ -127,6 +129,12 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
       .add_option("--aggregate", options.aggregate,
                   "Start a device once for neighbouring ops, or for every op")
       ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  command
+      .add_option("--fuse-branches", options.fuse_branches,
+                  "Start ops of parallel branches together where that is predicted to be faster")
+      ->check(CLI::IsMember({"auto", "off"}))
       ->capture_default_str()
       ->group(kGroup);
   command

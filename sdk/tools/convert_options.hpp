@@ -31,6 +31,7 @@ struct ConvertCommand {
   std::string objective = "latency";
   std::string mapping = "auto";
   std::string aggregate = "on";
+  std::string fuse_branches = "auto";
   std::string channels = "auto";
   QuantizeCommand quantize;
   TargetOptions target;

@@ -31,7 +31,7 @@ CONVERTER_FLOORS = {
     "measure": "profile map cost board ir",
     "split": "map cost board ir",
     "schedule": "layout map cost solve board ir",
-    "stage": "schedule layout profile map cost solve board ir",
+    "stage": "schedule layout profile map cost fuse solve board ir",
     "code": "schedule layout map cost board ir",
     "emit": "schedule layout ir",
     "fold": "measure emit layout ir",

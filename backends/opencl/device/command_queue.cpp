@@ -123,6 +123,29 @@ Status CommandQueue::Copy(Direction direction, const CopyShape& shape, const Buf
       code, direction == Direction::kToDevice ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer");
 }
 
+Status CommandQueue::OpenGroup(const LoadedGroup& loaded) {
+  std::unique_ptr<GroupLaunch>& launch = groups_[&loaded];
+  if (launch != nullptr) return OkStatus();
+  launch = std::make_unique<GroupLaunch>();
+  return launch->Open(loaded);
+}
+
+Status CommandQueue::BeginGroup(const LoadedGroup& loaded) {
+  const auto found = groups_.find(&loaded);
+  TENON_ENSURE(found != groups_.end(), kFailedPrecondition,
+               "a group of ops was started that the queue has not opened");
+  group_ = found->second.get();
+  group_->Begin();
+  return OkStatus();
+}
+
+Status CommandQueue::EndGroup() {
+  GroupLaunch* const ended = group_;
+  group_ = nullptr;
+  TENON_ENSURE(ended != nullptr, kFailedPrecondition, "a group of ops ended that had not begun");
+  return ended->Enqueue(queue_);
+}
+
 // Where the buffer is the host's own memory, a copy from it to itself is how OpenCL is told that
 // the host has written there, or wants to read (OpenCL 1.2, section 5.2.2, on host_ptr + offset):
 // drivers that share memory then only mend their caches. Maps would not do: a mapped buffer must

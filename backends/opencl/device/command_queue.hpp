@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "backends/opencl/device/cl_functions.hpp"
 #include "backends/opencl/device/device.hpp"
+#include "backends/opencl/device/group_launch.hpp"
 #include "backends/opencl/device/staging.hpp"
 #include "runtime/backend_api/device.hpp"
 #include "runtime/base/copy_shape.hpp"
@@ -45,6 +47,14 @@ class CommandQueue {
   /// Finds where the device has the host address `address` of an arena.
   Status Find(const void* address, BufferPlace* place) const;
 
+  /// Makes ready what BeginGroup wants. Errors: kBackendFailure.
+  Status OpenGroup(const LoadedGroup& loaded);
+  /// From here to EndGroup launches are parts of one (kernels/kernel_support.hpp).
+  Status BeginGroup(const LoadedGroup& loaded);
+  Status EndGroup();
+  /// Null outside of groups.
+  [[nodiscard]] GroupLaunch* group() const { return group_; }
+
   Status Upload(const SharedTensor& tensor);
   Status Signal(const SharedTensor& tensor, void** event);
   Status Submit();
@@ -78,6 +88,8 @@ class CommandQueue {
   void Release(Signalled& signalled);
 
   Device& device_;
+  std::map<const LoadedGroup*, std::unique_ptr<GroupLaunch>> groups_;
+  GroupLaunch* group_ = nullptr;
   cl_command_queue queue_ = nullptr;
   std::vector<Arena> arenas_;
   Staging staging_;

@@ -7,20 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "backends/opencl/codegen/programs.hpp"
 #include "backends/opencl/device/cl_error.hpp"
 #include "backends/opencl/device/program_cache.hpp"
 
 namespace tenon::opencl {
 namespace {
 
+constexpr char kPrelude[] = "prelude.cl";
 constexpr int kVectors[] = {4, 8, 16};
-
-const char* FindSource(const char* file) {
-  for (size_t i = 0; i < kKernelSourceCount; ++i) {
-    if (std::strcmp(kKernelSources[i].file, file) == 0) return kKernelSources[i].text;
-  }
-  return nullptr;
-}
 
 /// What the compiler says, short enough for a message.
 std::string BuildLog(cl_program program, cl_device_id device) {
@@ -123,23 +118,32 @@ std::string Device::CommonOptions() const {
 }
 
 Status Device::FindProgram(const char* file, const std::string& options, cl_program* program) {
-  const char* source = FindSource(file);
-  const char* prelude = FindSource("prelude.cl");
+  const char* source = FindKernelSource(file);
+  const char* prelude = FindKernelSource(kPrelude);
   if (source == nullptr || prelude == nullptr) {
     return Status(StatusCode::kBackendFailure, "there is no kernel source '{s}'")
         .About(KeepText(file));
   }
+  const std::string all = options.empty() ? CommonOptions() : CommonOptions() + " " + options;
+  return FindBuilt(std::string(file) + " " + options, std::string(prelude) + source, all, program)
+      .About(KeepText(file));
+}
+
+Status Device::FindGroupProgram(const char* source, cl_program* program) {
+  const std::string all = FindKernelSource(kPrelude) + std::string(source);
+  return FindBuilt(source, all, CommonOptions(), program).About("a group of ops");
+}
+
+Status Device::FindBuilt(const std::string& key, const std::string& source,
+                         const std::string& options, cl_program* program) {
   const std::lock_guard<std::mutex> lock(programs_mutex_);
-  const std::string key = std::string(file) + " " + options;
   const auto found = programs_.find(key);
   if (found != programs_.end()) {
     *program = found->second;
     return OkStatus();
   }
-  const std::string all = options.empty() ? CommonOptions() : CommonOptions() + " " + options;
   cl_program built = nullptr;
-  const Status status = Build(std::string(prelude) + source, all, &built);
-  if (!status.ok()) return status.About(KeepText(file));
+  TENON_RETURN_IF_ERROR(Build(source, options, &built));
   programs_.emplace(key, built);
   *program = built;
   return OkStatus();

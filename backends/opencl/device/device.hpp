@@ -13,14 +13,6 @@
 
 namespace tenon::opencl {
 
-/// Contains one of the kernels' sources, which are embedded at build time.
-struct KernelSource {
-  const char* file;  ///< "pool.cl"
-  const char* text;
-};
-extern const KernelSource kKernelSources[];
-extern const size_t kKernelSourceCount;
-
 /// Says how tensors pass between the host's memory and the device's.
 enum class Transfer {
   kNone,  ///< the device works in the host's memory, and caches agree: nothing passes
@@ -54,9 +46,14 @@ class Device {
   /// kBackendFailure with the compiler's message.
   Status FindProgram(const char* file, const std::string& options, cl_program* program);
 
+  /// Does the same for the source of a group of ops, which a plan carries.
+  Status FindGroupProgram(const char* source, cl_program* program);
+
  private:
   Status ChooseTransfer();
   Status ChooseVector();
+  Status FindBuilt(const std::string& key, const std::string& source, const std::string& options,
+                   cl_program* program);
   Status Build(const std::string& source, const std::string& options, cl_program* program) const;
   [[nodiscard]] std::string CommonOptions() const;
 
@@ -65,7 +62,7 @@ class Device {
   cl_device_id id_ = nullptr;
   cl_context context_ = nullptr;
   std::mutex programs_mutex_;
-  std::map<std::string, cl_program> programs_;  ///< by file and options
+  std::map<std::string, cl_program> programs_;  ///< by file and options, or by source
 };
 
 }  // namespace tenon::opencl

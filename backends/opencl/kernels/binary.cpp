@@ -7,30 +7,8 @@ namespace {
 
 using In = BinaryInput;
 
-/// What a power of this constant exponent is called in binary.cl; null: compute it as a power.
-const char* PowerName(float exponent) {
-  if (exponent == 2.0F) return "2";
-  if (exponent == 3.0F) return "3";
-  if (exponent == 4.0F) return "4";
-  if (exponent == 0.5F) return "H";
-  if (exponent == -1.0F) return "R";
-  return nullptr;
-}
-
 }  // namespace
-
-ProgramChoice BinaryChoice(const KernelSetup& setup) {
-  const auto& attributes = setup.op.AttributesAs<BinaryAttributes>();
-  std::string options = "-DFUNCTION=" + std::to_string(static_cast<int>(attributes.function));
-  if (GivesBool(attributes.function)) return {"binary.cl", options + " -DZ=uchar", "binary"};
-  options += " -DACTIVATION=" + std::to_string(static_cast<int>(attributes.activation.function));
-  const TensorView& y = setup.op.Input(In::kY);
-  if (attributes.function == BinaryFunction::kPow && y.data != nullptr && y.Elements() == 1) {
-    const char* name = PowerName(*y.As<const float>());
-    if (name != nullptr) options += std::string(" -DPOWER=") + name;
-  }
-  return {"binary.cl", options, "binary"};
-}
+ProgramChoice BinaryChoice(const KernelSetup& setup) { return BinaryProgram(setup.op); }
 
 Status BinaryRun(const KernelCall& call) {
   const Activation& activation = call.op.AttributesAs<BinaryAttributes>().activation;

@@ -2,7 +2,7 @@
 #include <memory>
 #include <new>
 
-#include "backends/opencl/kernels/conv_geometry.hpp"
+#include "backends/opencl/codegen/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
@@ -12,8 +12,6 @@ namespace tenon::opencl {
 namespace {
 
 using In = ConvInput;
-
-bool HasScatteredChannels(const TensorView& x) { return x.dims[1] != 1 && x.strides[1] != 1; }
 
 }  // namespace
 

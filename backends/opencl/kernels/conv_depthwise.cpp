@@ -5,7 +5,7 @@
 #include <new>
 
 #include "backends/opencl/caps/conv_caps.hpp"
-#include "backends/opencl/kernels/conv_geometry.hpp"
+#include "backends/opencl/codegen/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/plain_weights.hpp"
 #include "backends/opencl/kernels/tile.hpp"
@@ -87,19 +87,6 @@ DepthwiseParameters ParametersOf(const OpCall& op) {
   return p;
 }
 
-std::string OptionsOf(const OpCall& op) {
-  const auto& attributes = op.AttributesAs<ConvAttributes>();
-  const TensorView& w = op.Input(In::kWeights);
-  const int32_t taps = w.dims[2];
-  const int32_t stride = attributes.strides[1];
-  // The usual ones have their loops unrolled.
-  const bool is_square = taps == w.dims[3] && (taps == 3 || taps == 5) && stride <= 2 &&
-                         attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
-  return "-DTAPS=" + std::to_string(is_square ? taps : 0) +
-         " -DSTRIDE=" + std::to_string(is_square ? stride : 1) + " " +
-         FunctionOption(attributes.activation);
-}
-
 /// Weights as one matrix of depth 1: a column for each channel.
 MatrixView ChannelMatrix(const OpCall& op) {
   MatrixView matrix = ConvMatrix(op);
@@ -135,8 +122,8 @@ Status ConvDepthwiseLoad(const KernelSetup& setup, void** shared) {
   std::unique_ptr<LoadedDepthwise> loaded(new (std::nothrow) LoadedDepthwise());
   TENON_ENSURE(loaded != nullptr, kOutOfMemory, "no memory for an OpenCL op");
   loaded->device = static_cast<Device*>(setup.device);
-  TENON_RETURN_IF_ERROR(
-      loaded->device->FindProgram("conv_depthwise.cl", OptionsOf(setup.op), &loaded->program));
+  TENON_RETURN_IF_ERROR(loaded->device->FindProgram("conv_depthwise.cl", DepthwiseOptions(setup.op),
+                                                    &loaded->program));
   const PlainWeights plain(setup.op, In::kWeightsScale);
   const std::vector<float> packed = PackForTiles(ChannelMatrix(plain.op()), kDepthwiseLanes);
   TENON_RETURN_IF_ERROR(

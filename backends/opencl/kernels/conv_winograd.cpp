@@ -4,7 +4,7 @@
 #include <new>
 
 #include "backends/opencl/caps/conv_caps.hpp"
-#include "backends/opencl/kernels/conv_geometry.hpp"
+#include "backends/opencl/codegen/conv_geometry.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
 #include "backends/opencl/kernels/entry.hpp"
 #include "backends/opencl/kernels/plain_weights.hpp"

@@ -133,7 +133,11 @@ Launch::Launch(const KernelCall& call, Kernel& kernel, const std::vector<DeviceB
       constants_(constants) {}
 
 void Launch::Set(const void* value, size_t bytes) {
-  if (status_.ok()) status_ = kernel_.SetArgument(next_, value, bytes);
+  GroupLaunch* const group = queue_.group();
+  if (status_.ok()) {
+    status_ = group != nullptr ? group->SetArgument(next_, value, bytes)
+                               : kernel_.SetArgument(next_, value, bytes);
+  }
   ++next_;
 }
 
@@ -206,6 +210,10 @@ Status Launch::Enqueue(const Range& global, const Range& local) {
   for (int k = 0; k < 3; ++k) {
     if (global.v[k] == 0) return OkStatus();
     whole[k] = (global.v[k] + local.v[k] - 1) / local.v[k] * local.v[k];
+  }
+  if (GroupLaunch* const group = queue_.group(); group != nullptr) {
+    status_ = group->Add(whole, local.v);
+    return status_;
   }
   status_ = TENON_CL(EnqueueNDRangeKernel, queue_.queue(), kernel_.kernel(), 3, nullptr, whole,
                      local.v, 0, nullptr, nullptr);

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/opencl/codegen/programs.hpp"
 #include "backends/opencl/device/cl_functions.hpp"
 #include "backends/opencl/device/command_queue.hpp"
 #include "backends/opencl/device/device.hpp"
@@ -82,12 +83,6 @@ struct Int4 {
 struct Range {
   size_t v[3] = {1, 1, 1};
   Range(size_t x, size_t y = 1, size_t z = 1) : v{x, y, z} {}  // NOLINT: implicit on purpose
-};
-
-struct ProgramChoice {
-  const char* file;      ///< "pool.cl"
-  std::string options;   ///< "-DTAPS=9", beside those that all programs have (see prelude.cl)
-  const char* function;  ///< of that program
 };
 
 /// Is what `load` makes and sessions share.

@@ -17,8 +17,6 @@ namespace tenon::opencl {
   Status Op##Run(const KernelCall& call);
 #include "runtime/ops/ops.inc"
 
-/// Returns "-DWORD=uint", for example: the unsigned type of the size of a view's elements.
-[[nodiscard]] std::string WordOption(const TensorView& view);
 /// Serves copy, concat, slice, transpose and expand.
 ProgramChoice MoveChoice(const KernelSetup& setup);
 

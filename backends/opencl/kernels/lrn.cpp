@@ -11,7 +11,7 @@ struct Int2 {
 
 }  // namespace
 
-ProgramChoice LrnChoice(const KernelSetup&) { return {"lrn.cl", "", "lrn"}; }
+ProgramChoice LrnChoice(const KernelSetup& setup) { return LrnProgram(setup.op); }
 
 Status LrnRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<LrnAttributes>();

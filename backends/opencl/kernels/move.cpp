@@ -17,22 +17,7 @@ Status Move(const KernelCall& call, LoopNest<2>& nest, int input = 0, int64_t x_
 
 }  // namespace
 
-std::string WordOption(const TensorView& view) {
-  switch (DTypeBytes(view.dtype)) {
-    case 1:
-      return "-DWORD=uchar";
-    case 2:
-      return "-DWORD=ushort";
-    case 4:
-      return "-DWORD=uint";
-    default:
-      return "-DWORD=ulong";
-  }
-}
-
-ProgramChoice MoveChoice(const KernelSetup& setup) {
-  return {"move.cl", WordOption(setup.op.Output()), "move"};
-}
+ProgramChoice MoveChoice(const KernelSetup& setup) { return MoveProgram(setup.op); }
 
 Status CopyRun(const KernelCall& call) {
   const TensorView& x = call.op.Input(0);

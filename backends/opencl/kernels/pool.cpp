@@ -10,8 +10,8 @@ Int4 Four(const int32_t* values) { return {{values[0], values[1], values[2], val
 
 }  // namespace
 
-ProgramChoice MaxPoolChoice(const KernelSetup&) { return {"pool.cl", "-DMAXIMUM", "pool"}; }
-ProgramChoice AveragePoolChoice(const KernelSetup&) { return {"pool.cl", "", "pool"}; }
+ProgramChoice MaxPoolChoice(const KernelSetup& setup) { return MaxPoolProgram(setup.op); }
+ProgramChoice AveragePoolChoice(const KernelSetup& setup) { return AveragePoolProgram(setup.op); }
 
 Status PoolRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<PoolAttributes>();

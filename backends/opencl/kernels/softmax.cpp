@@ -4,10 +4,7 @@
 
 namespace tenon::opencl {
 
-ProgramChoice SoftmaxChoice(const KernelSetup& setup) {
-  const bool log = setup.op.AttributesAs<SoftmaxAttributes>().log != 0;
-  return {"softmax.cl", log ? "-DLOG" : "", "softmax"};
-}
+ProgramChoice SoftmaxChoice(const KernelSetup& setup) { return SoftmaxProgram(setup.op); }
 
 Status SoftmaxRun(const KernelCall& call) {
   const int axis = call.op.AttributesAs<SoftmaxAttributes>().axis;

@@ -1,31 +1,8 @@
 #include "backends/opencl/kernels/tile.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace tenon::opencl {
-namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
-
-ActivationArguments ArgumentsOf(const Activation& activation) {
-  constexpr int kClip = static_cast<int>(UnaryFunction::kClip);
-  switch (activation.function) {
-    case UnaryFunction::kIdentity:
-      return {kClip, -kInfinity, kInfinity};
-    case UnaryFunction::kRelu:
-      return {kClip, 0.0F, kInfinity};
-    default:
-      return {static_cast<int>(activation.function), activation.a, activation.b};
-  }
-}
-
-std::string FunctionOption(const Activation& activation) {
-  return "-DFUNCTION=" + std::to_string(ArgumentsOf(activation).function);
-}
-
 std::vector<float> PackForTiles(const MatrixView& matrix, int width) {
   const auto lanes = static_cast<size_t>(width);
   const int32_t blocks = (matrix.columns + width - 1) / width;
@@ -61,11 +38,7 @@ std::vector<float> PackForTiles(const MatrixView& matrix, int width) {
 
 Status FindTileProgram(Device& device, const TileShape& shape, const Activation& activation,
                        bool any_layout, cl_program* program) {
-  const std::string options = "-DTILE_PIXELS=" + std::to_string(shape.pixels) +
-                              " -DTILE_LANES=" + std::to_string(shape.lanes) +
-                              " -DTILE_VECTORS=" + std::to_string(shape.vectors) + " " +
-                              FunctionOption(activation) + (any_layout ? " -DANY_LAYOUT" : "");
-  return device.FindProgram("conv_tile.cl", options, program);
+  return device.FindProgram("conv_tile.cl", TileOptions(shape, activation, any_layout), program);
 }
 
 void CutIntoItems(const TileShape& shape, const DeviceTraits& traits, int32_t groups,

@@ -4,10 +4,7 @@
 
 namespace tenon::opencl {
 
-ProgramChoice UnaryChoice(const KernelSetup& setup) {
-  const auto function = static_cast<int>(setup.op.AttributesAs<UnaryAttributes>().function);
-  return {"unary.cl", "-DFUNCTION=" + std::to_string(function), "unary"};
-}
+ProgramChoice UnaryChoice(const KernelSetup& setup) { return UnaryProgram(setup.op); }
 
 Status UnaryRun(const KernelCall& call) {
   const auto& attributes = call.op.AttributesAs<UnaryAttributes>();

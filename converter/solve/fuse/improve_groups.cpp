@@ -43,6 +43,10 @@ class GroupImprover {
  private:
   [[nodiscard]] double TimeOf(const OpSet& ops) const { return ops.empty() ? 0 : model_.Time(ops); }
 
+  [[nodiscard]] bool Fits(const OpSet& ops) const {
+    return ops.size() < 2 || model_.WhyNot(ops).empty();
+  }
+
   [[nodiscard]] bool MayFuse(size_t group) const {
     return std::all_of(members_[group].begin(), members_[group].end(),
                        [&](int32_t op) { return fusible_[static_cast<size_t>(op)]; });
@@ -63,7 +67,7 @@ class GroupImprover {
     const double time_a = TimeOf(new_a);
     const double time_b = TimeOf(new_b);
     if (time_a + time_b >= seconds_[a] + seconds_[b] - kLeastGain) return false;
-    if (!model_.WhyNot(new_a).empty() || !model_.WhyNot(new_b).empty()) return false;
+    if (!Fits(new_a) || !Fits(new_b)) return false;
     const OpSet old_a = members_[a];
     const OpSet old_b = members_[b];
     Assign(a, new_a);

@@ -137,7 +137,8 @@ struct ConvertRequest {
   struct Parallel {
     /// Or "pipeline", or "intra", "inter" and "replicas", alone or joined by '+'.
     std::string mode = "auto";
-    int threads = 1;  ///< of the CPU, that runs of the plan may use in all
+    int threads = 1;            ///< of the CPU, that runs of the plan may use in all
+    bool fuse_branches = true;  ///< start ops of parallel branches together where that is faster
     /// Rows of a batch that one call hands in, for a model of one row; 0: the model's own batch.
     int64_t rows_per_call = 0;
     int32_t channel_depth = 0;  ///< buffers between a pipeline's stages; 0: from their times

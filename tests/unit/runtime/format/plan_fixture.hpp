@@ -82,6 +82,13 @@ struct ChannelSpec {
   uint16_t arena = 0;
 };
 
+struct GroupSpec {
+  std::vector<uint32_t> ops;
+  std::string source = {};
+  uint32_t crc = 0;
+  std::vector<uint32_t> arguments = {};
+};
+
 struct ArenaSpec {
   uint64_t bytes = 4096;
   uint32_t alignment = 64;
@@ -128,6 +135,7 @@ struct PlanSpec {
   std::vector<PortSpec> inputs;
   std::vector<PortSpec> outputs;
   std::vector<StateInfo> states;
+  std::vector<GroupSpec> groups = {};
 
   uint32_t AddStorage(uint64_t offset, uint64_t bytes) {
     storages.push_back({offset, bytes});
@@ -238,10 +246,15 @@ inline flatbuffers::Offset<plan::Program> PlanSpec::WriteProgram(
   }
   std::vector<plan::State> state_list;
   for (const StateInfo& s : states) state_list.emplace_back(s.read, s.write, s.initial);
+  std::vector<flatbuffers::Offset<plan::Group>> group_list;
+  for (const auto& g : groups) {
+    group_list.push_back(
+        plan::CreateGroupDirect(builder, &g.ops, g.source.c_str(), g.crc, &g.arguments));
+  }
   return plan::CreateProgramDirect(builder, "main", static_cast<plan::ProgramMode>(mode),
                                    &arena_list, &storage_list, &tensor_list, &op_list, &worker_list,
                                    &segment_list, &channel_list, &stage_list, &ports[0], &ports[1],
-                                   &state_list);
+                                   &state_list, group_list.empty() ? nullptr : &group_list);
 }
 
 /// The file's own header, wherever it lies.

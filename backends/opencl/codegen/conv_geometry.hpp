@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "backends/opencl/kernels/tile.hpp"
+#include "backends/opencl/codegen/tile_parameters.hpp"
 #include "runtime/ops/op_row.hpp"
 
 namespace tenon::opencl {
@@ -17,5 +18,11 @@ namespace tenon::opencl {
 /// Makes the parameters those of gemm_tile, if the convolution is a GEMM: a single tap without
 /// padding, whose pixels have equal distances in every operand. Returns whether it is.
 bool MakeGemm(TileParameters& parameters);
+
+/// Returns true if the channels of a convolution's input are not neighbours in memory.
+[[nodiscard]] bool HasScatteredChannels(const TensorView& x);
+
+/// Returns the options of conv_depthwise.cl for a depthwise convolution.
+[[nodiscard]] std::string DepthwiseOptions(const OpCall& conv);
 
 }  // namespace tenon::opencl

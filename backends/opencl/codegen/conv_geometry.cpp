@@ -1,4 +1,4 @@
-#include "backends/opencl/kernels/conv_geometry.hpp"
+#include "backends/opencl/codegen/conv_geometry.hpp"
 
 #include "runtime/ops/attributes.hpp"
 
@@ -121,6 +121,21 @@ bool MakeGemm(TileParameters& p) {
   p.y_pixel = y;
   p.residual_pixel = residual;
   return true;
+}
+
+bool HasScatteredChannels(const TensorView& x) { return x.dims[1] != 1 && x.strides[1] != 1; }
+
+std::string DepthwiseOptions(const OpCall& op) {
+  const auto& attributes = op.AttributesAs<ConvAttributes>();
+  const TensorView& w = op.Input(In::kWeights);
+  const int32_t taps = w.dims[2];
+  const int32_t stride = attributes.strides[1];
+  // The usual ones have their loops unrolled.
+  const bool is_square = taps == w.dims[3] && (taps == 3 || taps == 5) && stride <= 2 &&
+                         attributes.dilations[0] == 1 && attributes.dilations[1] == 1;
+  return "-DTAPS=" + std::to_string(is_square ? taps : 0) +
+         " -DSTRIDE=" + std::to_string(is_square ? stride : 1) + " " +
+         FunctionOption(attributes.activation);
 }
 
 }  // namespace tenon::opencl

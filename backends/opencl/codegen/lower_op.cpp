@@ -1,0 +1,134 @@
+// Says which launches an op consists of: what its kernel's host code (kernels/*.cpp) will do.
+#include <cstring>
+
+#include "backends/opencl/caps/conv_caps.hpp"
+#include "backends/opencl/codegen/conv_geometry.hpp"
+#include "backends/opencl/codegen/group_source.hpp"
+#include "runtime/ops/kernel_name.hpp"
+
+namespace tenon::opencl {
+namespace {
+
+/// Dimensions that one launch by rows loops over (row_launch.hpp).
+constexpr int kMostLoops = 4;
+
+LoweredOp Refused(const char* reason) {
+  LoweredOp lowered;
+  lowered.why_not = reason;
+  return lowered;
+}
+
+LoweredOp OneLaunch(const ProgramChoice& on_cpu, const std::string& elsewhere) {
+  SubKernel launch;
+  launch.on_cpu = on_cpu;
+  launch.options = elsewhere;
+  LoweredOp lowered;
+  lowered.launches.push_back(launch);
+  return lowered;
+}
+
+LoweredOp OneLaunch(const ProgramChoice& program) { return OneLaunch(program, program.options); }
+
+/// One launch where rows are few enough dimensions. `axes` of them are handled inside.
+LoweredOp ByRows(const ProgramChoice& program, const TensorView& output, int axes = 0) {
+  if (output.rank - axes > kMostLoops) return Refused("its rank takes several launches");
+  return OneLaunch(program);
+}
+
+/// `tile`: the one that the kernel's name asks for, or null.
+LoweredOp LowerTile(const char* function, const TileShape* tile, const TileProblem& problem,
+                    const Activation& activation, bool any_layout) {
+  const TileShape& on_cpu = tile != nullptr ? *tile : DefaultTile(problem, true);
+  const TileShape& elsewhere = tile != nullptr ? *tile : DefaultTile(problem, false);
+  ProgramChoice program;
+  program.file = "conv_tile.cl";
+  program.options = TileOptions(on_cpu, activation, any_layout);
+  program.function = function;
+  return OneLaunch(program, TileOptions(elsewhere, activation, any_layout));
+}
+
+LoweredOp LowerConvTile(const char* variant, const OpCall& op) {
+  // Whether it is a GEMM does not depend on the tile.
+  TileParameters parameters = ConvParameters(op, TileShapes()[0]);
+  return LowerTile(MakeGemm(parameters) ? "gemm_tile" : "conv_tile", FindTile(variant),
+                   ConvTileProblem(op), op.AttributesAs<ConvAttributes>().activation,
+                   HasScatteredChannels(op.Input(ConvInput::kX)));
+}
+
+LoweredOp LowerMatMulTile(const char* variant, const OpCall& op) {
+  if (op.Input(MatMulInput::kWeights).data == nullptr) {
+    return Refused("it packs its second factor in a launch of its own");
+  }
+  return LowerTile("gemm_tile", FindTile(variant), MatMulTileProblem(op),
+                   op.AttributesAs<MatMulAttributes>().activation, false);
+}
+
+LoweredOp LowerDepthwise(const OpCall& op) {
+  const int32_t channels = op.Output().dims[1];
+  const std::string options = DepthwiseOptions(op);
+  LoweredOp lowered;
+  const auto add = [&](const char* function) {
+    ProgramChoice program;
+    program.file = "conv_depthwise.cl";
+    program.options = options;
+    program.function = function;
+    lowered.launches.push_back(OneLaunch(program).launches[0]);
+  };
+  if (channels >= kDepthwiseLanes) add("depthwise");
+  if (channels % kDepthwiseLanes != 0) add("depthwise_rest");
+  return lowered;
+}
+
+/// One launch for every input.
+LoweredOp LowerConcat(const OpCall& op) {
+  LoweredOp lowered = ByRows(MoveProgram(op), op.Output());
+  if (lowered.why_not != nullptr) return lowered;
+  const SubKernel launch = lowered.launches[0];
+  lowered.launches.clear();
+  for (int i = 0; i < op.InputCount(); ++i) {
+    if (op.Input(i).Elements() > 0) lowered.launches.push_back(launch);
+  }
+  return lowered;
+}
+
+bool Is(const char* kernel, const char* id) {
+  const size_t length = std::strlen(id);
+  return std::strncmp(kernel, id, length) == 0 && (kernel[length] == '\0' || kernel[length] == ':');
+}
+
+}  // namespace
+
+LoweredOp LowerOp(OpKind kind, const char* kernel, const OpCall& op) {
+  if (op.Output().Elements() == 0) return Refused("it has nothing to do");
+  const char* variant = VariantIn(kernel);
+  if (Is(kernel, "opencl.conv.tile") || Is(kernel, "opencl.conv.first")) {
+    return LowerConvTile(variant, op);
+  }
+  if (Is(kernel, "opencl.conv.depthwise")) return LowerDepthwise(op);
+  if (Is(kernel, "opencl.matmul.tile")) return LowerMatMulTile(variant, op);
+  switch (kind) {
+    case OpKind::kMaxPool:
+      return OneLaunch(MaxPoolProgram(op));
+    case OpKind::kAveragePool:
+      return OneLaunch(AveragePoolProgram(op));
+    case OpKind::kUnary:
+      return ByRows(UnaryProgram(op), op.Output());
+    case OpKind::kBinary:
+      return ByRows(BinaryProgram(op), op.Output());
+    case OpKind::kCopy:
+    case OpKind::kSlice:
+    case OpKind::kTranspose:
+    case OpKind::kExpand:
+      return ByRows(MoveProgram(op), op.Output());
+    case OpKind::kConcat:
+      return LowerConcat(op);
+    case OpKind::kSoftmax:
+      return ByRows(SoftmaxProgram(op), op.Output(), 1);
+    case OpKind::kLrn:
+      return ByRows(LrnProgram(op), op.Output(), 1);
+    default:
+      return Refused("its kernel has no form that can be merged with others");
+  }
+}
+
+}  // namespace tenon::opencl

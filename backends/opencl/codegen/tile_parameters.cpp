@@ -1,0 +1,35 @@
+#include "backends/opencl/codegen/tile_parameters.hpp"
+
+#include <limits>
+
+namespace tenon::opencl {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+ActivationArguments ArgumentsOf(const Activation& activation) {
+  constexpr int kClip = static_cast<int>(UnaryFunction::kClip);
+  switch (activation.function) {
+    case UnaryFunction::kIdentity:
+      return {kClip, -kInfinity, kInfinity};
+    case UnaryFunction::kRelu:
+      return {kClip, 0.0F, kInfinity};
+    default:
+      return {static_cast<int>(activation.function), activation.a, activation.b};
+  }
+}
+
+std::string FunctionOption(const Activation& activation) {
+  return "-DFUNCTION=" + std::to_string(ArgumentsOf(activation).function);
+}
+
+std::string TileOptions(const TileShape& shape, const Activation& activation, bool any_layout) {
+  return "-DTILE_PIXELS=" + std::to_string(shape.pixels) +
+         " -DTILE_LANES=" + std::to_string(shape.lanes) +
+         " -DTILE_VECTORS=" + std::to_string(shape.vectors) + " " + FunctionOption(activation) +
+         (any_layout ? " -DANY_LAYOUT" : "");
+}
+
+}  // namespace tenon::opencl

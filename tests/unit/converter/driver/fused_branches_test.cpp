@@ -1,0 +1,176 @@
+// Ops of parallel branches that start together: whole conversions, whose results have the bits of
+// those without.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+#include "converter/ir/text.hpp"
+#include "converter/report/decisions.hpp"
+#include "runtime/format/plan_view.hpp"
+#include "tests/support/convert_and_run.hpp"
+#include "tests/support/plan_bytes.hpp"
+#include "tests/support/random_graph.hpp"
+
+namespace tenon::test {
+namespace {
+
+using converter::Conversion;
+using converter::ConvertOptions;
+using converter::Graph;
+
+ConvertOptions OptionsWith(const std::string& board, bool fuse) {
+  ConvertOptions options = OptionsFor(board);
+  options.compile.branches = {fuse, 2, 0};
+  options.compile.arena.place.work_budget = 2'000;
+  options.compile.order.budget = 2'000;
+  return options;
+}
+
+Conversion ConvertedWith(const Graph& graph, const ConvertOptions& options) {
+  auto conversion = converter::ConvertGraph(graph, options);
+  REQUIRE_MESSAGE(conversion.ok(), conversion.error().message);
+  return std::move(*conversion);
+}
+
+/// Groups of the plan, and how many of them have a kernel of their own.
+struct Groups {
+  size_t count = 0;
+  size_t with_source = 0;
+};
+Groups GroupsOf(const Conversion& conversion) {
+  const PlanBytes bytes(conversion.plan);
+  const auto view = PlanView::Open({static_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  REQUIRE(view.ok());
+  Groups groups;
+  const ProgramView program = view->program(0);
+  groups.count = program.group_count();
+  for (size_t g = 0; g < groups.count; ++g) {
+    groups.with_source += program.group(g).source[0] != '\0' ? 1 : 0;
+  }
+  return groups;
+}
+
+RunSettings TwoThreads() {
+  RunSettings settings;
+  settings.threads = 2;
+  return settings;
+}
+
+/// Converts with and without, and compares the results. Returns the groups.
+Groups CompareOn(const std::string& board, const Graph& graph, uint64_t seed) {
+  const Conversion with = ConvertedWith(graph, OptionsWith(board, true));
+  const Conversion without = ConvertedWith(graph, OptionsWith(board, false));
+  CHECK(GroupsOf(without).count == 0);
+  const auto inputs = RandomInputs(graph, seed);
+  const RunResult fused = RunPlan(with.plan, inputs, TwoThreads());
+  const RunResult apart = RunPlan(without.plan, inputs, TwoThreads());
+  REQUIRE(fused.error == "");
+  REQUIRE(apart.error == "");
+  CHECK(fused.outputs == apart.outputs);
+  return GroupsOf(with);
+}
+
+// Branches of different kinds, shapes and layouts; two of the products share nothing but the shape.
+constexpr char kBranches[] =
+    "input %x: f32[1,16,12,12]\n"
+    "const %a: f32[24,16,1,1] = random(1)\n"
+    "const %b: f32[8,16,3,3] = random(2)\n"
+    "const %c: f32[20,1,3,3] = random(3)\n"
+    "const %d: f32[20,16,1,1] = random(4)\n"
+    "%p = conv(%x, %a)\n"
+    "%q = conv(%x, %b) {pads=[1,1,1,1]}\n"
+    "%r = max_pool(%x) {kernel=[3,3],pads=[1,1,1,1]}\n"
+    "%s0 = conv(%x, %d)\n"
+    "%s = conv(%s0, %c) {group=20,pads=[1,1,1,1]}\n"
+    "%t = unary(%r) {function=tanh}\n"
+    "%u = unary(%q) {function=sigmoid}\n"
+    "%y = concat(%p, %u, %s, %t) {axis=1}\n"
+    "%z = transpose(%q) {permutation=[0,2,3,1]}\n"
+    "output %y\noutput %z\n";
+
+Graph Branches() {
+  auto graph = converter::ParseGraph(kBranches);
+  REQUIRE_MESSAGE(graph.ok(), graph.error().message);
+  return std::move(*graph);
+}
+
+}  // namespace
+
+TEST_CASE("Fused branches: on the CPU, threads take the ops of a group and give the same bits") {
+  const Groups groups = CompareOn("x86-64", Branches(), 1);
+  CHECK(groups.count >= 2);
+  CHECK(groups.with_source == 0);
+}
+
+TEST_CASE("Fused branches: random graphs on the CPU give the same bits") {
+  size_t groups = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    RandomGraphOptions random;
+    random.most_ops = 10 + static_cast<int>(seed % 20);
+    groups += CompareOn("x86-64", RandomGraph(seed, random), seed).count;
+  }
+  CHECK(groups > 30);
+}
+
+TEST_CASE("Fused branches: one thread has no groups, and the report says why") {
+  ConvertOptions options = OptionsWith("x86-64", true);
+  options.compile.branches.threads = 1;
+  const Conversion conversion = ConvertedWith(Branches(), options);
+  CHECK(GroupsOf(conversion).count == 0);
+  const auto json = converter::DecisionsJson(conversion);
+  CHECK(json["branches"]["fuse"] == "auto");
+  CHECK(json["branches"]["starts"] == json["branches"]["ops"]);
+  REQUIRE(json["branches"]["refusals"].size() == 1);
+  CHECK(json["branches"]["refusals"][0]["reason"] == "the CPU runs it on one thread");
+}
+
+TEST_CASE("Fused branches: the report has every group with its times") {
+  const ConvertOptions options = OptionsWith("x86-64", true);
+  const Conversion conversion = ConvertedWith(Branches(), options);
+  const auto branches = converter::DecisionsJson(conversion)["branches"];
+  CHECK(branches["groups"].size() == GroupsOf(conversion).count);
+  CHECK(branches["starts"] < branches["ops"]);
+  CHECK(branches["starts"] >= branches["depth"]);
+  for (const auto& group : branches["groups"]) {
+    CHECK(group["ops"].size() >= 2);
+    CHECK(group["us"] < group["alone_us"]);
+  }
+}
+
+#ifdef TENON_TEST_OPENCL
+
+TEST_CASE("Fused branches: on OpenCL a group is one kernel and gives the same bits") {
+  const Groups groups = CompareOn("x86-64-opencl", Branches(), 1);
+  CHECK(groups.count >= 2);
+  CHECK(groups.with_source == groups.count);
+}
+
+TEST_CASE("Fused branches: random graphs on OpenCL give the same bits") {
+  size_t groups = 0;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    CAPTURE(seed);
+    RandomGraphOptions random;
+    random.most_ops = 12 + static_cast<int>(seed % 12);
+    groups += CompareOn("x86-64-opencl", RandomGraph(seed, random), seed).with_source;
+  }
+  CHECK(groups > 3);
+}
+
+TEST_CASE("Fused branches: a device that refuses a group's source starts its ops one by one") {
+  const Graph graph = Branches();
+  const Conversion with = ConvertedWith(graph, OptionsWith("x86-64-opencl", true));
+  const auto inputs = RandomInputs(graph, 1);
+  const RunResult fused = RunPlan(with.plan, inputs, TwoThreads());
+  REQUIRE(fused.error == "");
+  // A name that only groups' sources use stands for what is no name.
+  setenv("TENON_OPENCL_OPTIONS", "-Dtenon_find_item=3", 1);
+  const RunResult apart = RunPlan(with.plan, inputs, TwoThreads());
+  unsetenv("TENON_OPENCL_OPTIONS");
+  CHECK(apart.error == "");
+  CHECK(apart.outputs == fused.outputs);
+}
+
+#endif
+
+}  // namespace tenon::test
