@@ -120,6 +120,11 @@ module drain #(
     meta[0].pixel = first_pixel[slot] + pixel + 32'd1;
   end
 
+  logic [TO_LANES+3:0] last_line;
+  logic [TO_LANES+2:0] last_before;
+  always_ff @(posedge clk) last_before <= {last_before[TO_LANES+1:0], issue && last_pixel};
+  assign last_line = {last_before, issue && last_pixel};
+
   // --- factors ---------------------------------------------------------------------------------
   logic [GROUP*32-1:0] biases[2], multipliers[2];
   logic [GROUP*8-1:0] shifts[2];
@@ -326,9 +331,4 @@ module drain #(
       phase <= 1'b0;
     end
   end
-
-  logic [TO_LANES+3:0] last_line;
-  logic [TO_LANES+2:0] last_before;
-  always_ff @(posedge clk) last_before <= {last_before[TO_LANES+1:0], issue && last_pixel};
-  assign last_line = {last_before, issue && last_pixel};
 endmodule

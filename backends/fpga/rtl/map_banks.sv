@@ -62,19 +62,19 @@ module map_banks #(
 
   logic [BANKS*WORD-1:0] first, second;
   for (genvar b = 0; b < BANKS; b++) begin : g_bank
-    (* ram_style = "ultra" *) logic [WORD-1:0] memory[BANK_WORDS];
     logic [OFFSET-1:0] a_address, b_address;
     logic [STROBES-1:0] a_strobe;
     logic [WORD-1:0] a_data, a_read, b_read, a_out, b_out;
-    logic b_enable, a_enable;
+    logic b_enable, a_enable, a_writes;
     always_comb begin
       a_address = offset_of(read_address[BITS-1:0]);
       a_strobe = '0;
       a_data = write_data[WORD-1:0];
       a_enable = read[0] && read_bank[0] == BANK_BITS'(b);
+      a_writes = 1'b0;
       for (int w = 0; w < WRITERS; w++) begin
         if (write_ready[w] && bank_of(write_address[w*BITS+:BITS]) == BANK_BITS'(b)) begin
-          a_enable = 1'b1;
+          {a_enable, a_writes} = 2'b11;
           a_address = offset_of(write_address[w*BITS+:BITS]);
           a_strobe = write_strobe[w*STROBES+:STROBES];
           a_data = write_data[w*WORD+:WORD];
@@ -89,13 +89,22 @@ module map_banks #(
         b_enable = 1'b1;
       end
     end
-    always_ff @(posedge clk) begin
-      if (a_enable) begin
-        for (int s = 0; s < STROBES; s++)
-          if (a_strobe[s]) memory[a_address][s*32+:32] <= a_data[s*32+:32];
-        a_read <= memory[a_address];
+    // A chip's memory block is 64 bits wide; one port reads or writes, which what is inferred relies on.
+    for (genvar m = 0; m < WORD / 64; m++) begin : g_memory
+      (* ram_style = "ultra" *) logic [63:0] memory[BANK_WORDS];
+      always_ff @(posedge clk) begin
+        if (a_enable) begin
+          if (a_writes) begin
+            for (int s = 0; s < 2; s++)
+              if (a_strobe[m*2+s]) memory[a_address][s*32+:32] <= a_data[m*64+s*32+:32];
+          end else begin
+            a_read[m*64+:64] <= memory[a_address];
+          end
+        end
+        if (b_enable) b_read[m*64+:64] <= memory[b_address];
       end
-      if (b_enable) b_read <= memory[b_address];
+    end
+    always_ff @(posedge clk) begin
       a_out <= a_read;
       b_out <= b_read;
     end

@@ -70,6 +70,12 @@ module map_loader #(
   logic [15:0] channels_left;
   logic [WORD-1:0] pixel;
   logic [15:0] junk;
+  // All beats of a row are taken before its end; those of the next row wait for it.
+  logic [31:0] row_beats_left;
+  logic last_taken;
+  assign last_taken = row_beats_left == 32'd0;
+  logic [17:0] row_step;
+  assign row_step = {2'd0, layer.in_width} * 18'(STEP);
 
   assign channels_left = layer.load_channels - channel;
   assign junk = layer.load_pitch - layer.load_channels;
@@ -88,10 +94,6 @@ module map_loader #(
     last_of_pixel = skipping ? pitch_left <= 16'(GROUP) : channels_left <= 16'(GROUP) && junk == 16'd0;
     last_of_row = last_of_pixel && column + 16'd1 == layer.in_width;
   end
-  // All beats of a row are taken before its end; those of the next row wait for it.
-  logic [31:0] row_beats_left;
-  logic last_taken;
-  assign last_taken = row_beats_left == 32'd0;
 
   always_comb begin
     pixel = bytes[WORD-1:0];
@@ -217,8 +219,6 @@ module map_loader #(
       {head, tail} <= '0;
     end
   end
-  logic [17:0] row_step;
-  assign row_step = {2'd0, layer.in_width} * 18'(STEP);
   // A row is there when its last word is written.
   always_ff @(posedge clk)
     if (!folded_full || write_ready) next_row <= active ? row : 16'hFFFF;

