@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 # mixed-integer programs (converter and `tenon`);
 # doctest, Python and pkg-config (tests); benchmark (micro-benchmarks); PoCL, an OpenCL device made of
 # CPU cores, and oclgrind, which checks kernels (OpenCL backend); Xilinx XRT (FPGA backend), Verilator
-# and yosys (its simulated board, and what its accelerator takes of a chip).
+# and yosys (its simulated board, and what its accelerator takes of a chip; no package of Debian's has the
+# yosys that reads all of the accelerator: backends/fpga/rtl/README.md).
 packages="
   cmake g++ ninja-build pkg-config python3
   libflatbuffers-dev flatbuffers-compiler

@@ -5,7 +5,7 @@
 
 namespace tenon::fpga {
 
-/// Channels of a feature map lie in groups of this many bytes; parts of maps begin at a multiple.
+/// Parts of maps begin at a multiple of so many channels: what all sizes of groups divide.
 inline constexpr int kGroupChannels = 32;
 /// Rows and columns of a window.
 inline constexpr int kMostKernel = 15;

@@ -24,8 +24,9 @@ struct FeatureMap {
   bool is_read = false;     ///< it is in memory before the first layer
   bool is_written = false;  ///< it is wanted in memory after the last
   bool folded = false;      ///< on the chip it has 4 bytes a pixel, side by side in words
+  int group = 32;           ///< channels of a word on the chip
 
-  [[nodiscard]] int Groups() const { return (channels + 31) / 32; }
+  [[nodiscard]] int Groups() const { return (channels + group - 1) / group; }
   [[nodiscard]] int Pixels() const { return height * width; }
 };
 

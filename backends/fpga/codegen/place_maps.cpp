@@ -193,7 +193,7 @@ int64_t WordsOf(const FeatureMap& map) {
 }
 
 MapPlaces PlaceMaps(const LayerProgram& program, const CodeTarget& target) {
-  return Placer(program, target.map_bytes / kWordBytes).Run();
+  return Placer(program, target.map_bytes / target.input_channels).Run();
 }
 
 }  // namespace tenon::fpga

@@ -9,8 +9,7 @@
 
 namespace tenon::fpga {
 
-/// On chip a map is groups of channels of rows of pixels of words; a word is 32 channels.
-inline constexpr int kWordBytes = 32;
+/// On chip a map is groups of channels of rows of pixels of words; a word is a group of channels.
 /// Words of a set of the on-chip memory's banks, four of 4,096 words whose words take turns
 /// (rtl/map_banks.sv): a layer that reads and writes different sets never waits for a port.
 inline constexpr int64_t kBankWords = 4 * 4096;

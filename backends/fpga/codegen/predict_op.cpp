@@ -63,7 +63,8 @@ int64_t PredictOpCycles(OpKind kind, const OpCall& call, const CodeTarget& targe
   program.maps = {MapOf(call.Input(0)), MapOf(call.Output())};
   Layer layer = GeometryOf(kind, call);
   constexpr int kFoldedChannels = 4;  // as code generation folds images, which alone have so few
-  program.maps[0].folded = layer.kind == LayerKind::kConv &&
+  for (FeatureMap& map : program.maps) map.group = target.input_channels;
+  program.maps[0].folded = layer.kind == LayerKind::kConv && target.input_channels == 32 &&
                            program.maps[0].channels <= kFoldedChannels &&
                            program.maps[1].width % 2 == 0;
   layer.input = {0, 0, program.maps[0].channels};

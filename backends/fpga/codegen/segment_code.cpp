@@ -88,8 +88,12 @@ void AppendBytes(const isa::Descriptor& descriptor, std::vector<uint8_t>& bytes)
 }  // namespace
 
 Outcome<SegmentCode> GenerateCode(const SegmentSource& source, const CodeTarget& target) {
+  if (!isa::IsGroup(target.input_channels) || target.output_channels != target.input_channels) {
+    return Refusal{-1, "the accelerator's array has 8, 16 or 32 channels in and as many out"};
+  }
   Outcome<LayerProgram> program = LowerSegment(source);
   if (!program.ok()) return program.refusal();
+  for (FeatureMap& map : program->maps) map.group = target.input_channels;
   std::vector<int64_t> work;  // of the network: without what is computed for nobody
   for (const Layer& layer : program->layers) work.push_back(MultiplyAccumulates(*program, layer));
   EvenOutRows(*program);

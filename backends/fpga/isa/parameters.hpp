@@ -11,6 +11,9 @@ namespace tenon::fpga::isa {
 /// Of the format of descriptors, weights and maps.
 inline constexpr uint32_t kFormatVersion = 2;
 
+/// Sizes of groups of channels that the RTL can be built for.
+constexpr bool IsGroup(int channels) { return channels == 8 || channels == 16 || channels == 32; }
+
 struct Parameters {
   uint32_t group = 32;             ///< channels in a word of a map; inputs and outputs of the array
   uint32_t pixels = 2;             ///< in a cycle

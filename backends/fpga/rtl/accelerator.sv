@@ -1,7 +1,7 @@
 // The accelerator: a kernel of Vitis' kind that runs the layers that descriptors describe, one start for
 // a whole segment (docs/accelerator.md). This module connects its engines and runs layer after layer.
 module accelerator #(
-    parameter int GROUP = 32,  // channels in and out of the array: 8 or 32
+    parameter int GROUP = 32,  // channels in and out of the array: 8, 16 or 32
     parameter int ENTRIES = 256,
     parameter int BANKS = 12,
     parameter int BANK_WORDS = 4096,
@@ -139,6 +139,7 @@ module accelerator #(
   localparam int WORD = GROUP * 8;
   localparam int STROBES = GROUP / 4;
   localparam int TILE_LINES = GROUP * GROUP / 64;
+  localparam int TILE_BITS = TILE_LINES > 1 ? $clog2(TILE_LINES) : 1;
   localparam int LOADED_COLUMNS = 64 / GROUP;
   localparam int SUM_BITS = 16 + $clog2(GROUP);
   localparam int ENTRY_BITS = $clog2(ENTRIES);
@@ -281,7 +282,7 @@ module accelerator #(
   logic [LINE_BITS-1:0] line;
   logic [511:0] line_now, line_data;
   logic feeder_ready, tile_valid, factor_valid, factor_slot;
-  logic [$clog2(TILE_LINES)-1:0] tile_line;
+  logic [TILE_BITS-1:0] tile_line;
   logic [2:0] factor_line;
   logic [1:0] factor_free;
   logic [7:0] tiles_loaded, passes_started;

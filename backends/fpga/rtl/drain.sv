@@ -25,7 +25,9 @@ module drain #(
     input logic factor_valid,
     input logic factor_slot,
     input logic [2:0] factor_line,
+    /* verilator lint_off UNUSEDSIGNAL */  // a small group's factors do not fill a line
     input logic [511:0] line,
+    /* verilator lint_on UNUSEDSIGNAL */
     output logic [1:0] factor_free,
 
     output logic drain_slot,
@@ -185,20 +187,19 @@ module drain #(
   logic [WORD-1:0] residual_word;
   for (genvar i = 0; i < GROUP; i++) begin : g_table
     logic [31:0] bytes_table[64];
-    logic [31:0] x_table[256], y_table[256];
-    logic [7:0] index;
+    // A residual's pixels are two clocks apart: y is read in the first, from the upper half, x in the second.
+    (* ram_style = "block" *) logic [31:0] operands[512];
+    logic [7:0] index, operand;
     logic [31:0] found;
     assign index = bytes[i*8+:8] ^ 8'h80;
     assign found = bytes_table[index[7:2]];
+    assign operand = (meta[TO_LOOKUP].valid ? table_bytes[i*8+:8] : residual_word[i*8+:8]) ^ 8'h80;
     always_ff @(posedge clk) begin
       table_bytes[i*8+:8] <= layer.has_table ? found[index[1:0]*8+:8] : bytes[i*8+:8];
-      x_words[i*32+:32] <= x_table[table_bytes[i*8+:8] ^ 8'h80];
-      y_words[i*32+:32] <= y_table[residual_word[i*8+:8] ^ 8'h80];
-      if (table_write) begin
-        if (table_word < 10'd64) bytes_table[table_word[5:0]] <= table_data;
-        else if (table_word < 10'd320) x_table[table_word[7:0] - 8'd64] <= table_data;
-        else y_table[table_word[7:0] - 8'd64] <= table_data;
-      end
+      x_words[i*32+:32] <= operands[{!meta[TO_LOOKUP].valid, operand}];
+      y_words[i*32+:32] <= x_words[i*32+:32];
+      if (table_write && table_word < 10'd64) bytes_table[table_word[5:0]] <= table_data;
+      if (table_write && table_word >= 10'd64) operands[9'(table_word - 10'd64)] <= table_data;
     end
   end
   assign looked_up = table_bytes;

@@ -52,7 +52,7 @@ module map_loader #(
   end
 
   // --- beats that came ---------------------------------------------------------------------------
-  logic [127:0] fifo[DEPTH];
+  (* ram_style = "distributed" *) logic [127:0] fifo[DEPTH];
   logic [6:0] head, tail;
   logic [7:0] count;
   logic take;

@@ -126,7 +126,7 @@ module map_store #(
 
   logic starts_by_group;
   assign starts_by_group = layer.op != layer_pkg::TRANSFER && !layer.by_block &&
-                           layer.store_channels[4:0] == 5'd0 && base[3:0] == 4'd0 &&
+                           layer.store_channels[4:0] == 5'd0 && GROUP >= 16 && base[3:0] == 4'd0 &&
                            layer.out_groups != 16'd1;
 
   always_ff @(posedge clk) begin

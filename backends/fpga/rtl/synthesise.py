@@ -61,7 +61,7 @@ def elaborate(yosys, top, parameters, folder):
         (folder / source.name).write_text(text)
     sources = PACKAGES + sorted(path.name for path in folder.glob("*.sv") if path.name not in PACKAGES)
     chosen = " ".join(f"-G {parameter}" for parameter in parameters)
-    run(yosys, [f"read_slang -j 1 --top {top} {chosen} --keep-hierarchy --blackboxed-module DSP48E2 "
+    run(yosys, [f"read_slang -j 1 --top {top} {chosen} --keep-hierarchy --allow-use-before-declare --blackboxed-module DSP48E2 "
                 + " ".join(sources), "write_rtlil whole.il"], folder)
     return merged((folder / "whole.il").read_text())
 
@@ -111,7 +111,7 @@ def print_row(name, netlists, module, times=1):
 
 
 def print_table(modules, netlists, top):
-    """The top's blocks, those below with --all, and the whole beside its bars."""
+    """The top's blocks and the whole; what it has more of than its bars."""
     print("| block | LUT | FF | DSP | BRAM36 | URAM | depth |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     children = instances(modules["\\" + top], modules)
@@ -132,6 +132,8 @@ def main():
     parser.add_argument("--yosys", help="the program")
     parser.add_argument("--elaborate", action="store_true", help="read the design, map nothing")
     parser.add_argument("--keep", type=Path, help="a folder for netlists: only changed modules are mapped again")
+    parser.add_argument("--expect", action="append", default=[], metavar="KIND=NUMBER",
+                        help="fails where the whole has another number of them, such as URAM=48")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     chosen = parser.parse_args()
     yosys = find_yosys(chosen.yosys)
@@ -143,6 +145,10 @@ def main():
             return
         netlists = synthesise(yosys, modules, digests, chosen.keep or folder / "kept", chosen.jobs, folder)
     missed = print_table(modules, netlists, chosen.top)
+    found = counts(total(netlists, chosen.top))
+    for kind, number in (pair.split("=") for pair in chosen.expect):
+        if found[kind] != float(number):
+            sys.exit(f"{found[kind]:g} {kind}, not {number}")
     if missed:
         sys.exit("over the bar of a KV260: " + "; ".join(missed))
 

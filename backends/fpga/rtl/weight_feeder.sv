@@ -4,7 +4,8 @@
 module weight_feeder #(
     parameter int TILE_LINES = 16,
     parameter int LINES = 2048,
-    parameter int HEAD_START = 6  // clocks by which pixels reach the array later than lines do
+    parameter int HEAD_START = 6,  // clocks by which pixels reach the array later than lines do
+    parameter int TILE_BITS = TILE_LINES > 1 ? $clog2(TILE_LINES) : 1
 ) (
     input logic clk,
     input logic reset,
@@ -19,7 +20,7 @@ module weight_feeder #(
     input logic [1:0] slot_free,            // of factors, by the step's parity
 
     output logic tile_valid,  // two clocks after `line`
-    output logic [$clog2(TILE_LINES)-1:0] tile_line,
+    output logic [TILE_BITS-1:0] tile_line,
     output logic factor_valid,  // two clocks after `line`
     output logic factor_slot,
     output logic [2:0] factor_line,
@@ -43,7 +44,7 @@ module weight_feeder #(
   logic [31:0] at, layer_begin, group_begin, lines_left, block;
   logic [15:0] group;
   logic [2:0] factors_done;
-  logic [$clog2(TILE_LINES):0] tile_left;
+  logic [TILE_BITS:0] tile_left;
   logic counted;
 
   logic [31:0] there;
@@ -56,7 +57,7 @@ module weight_feeder #(
     issue = 1'b0;
     if (busy && there != 32'd0) begin
       if (in_factors) issue = slot_free[slot] || factors_done != 3'd0;
-      else if (tile_left != ($clog2(TILE_LINES) + 1)'(TILE_LINES)) issue = 1'b1;
+      else if (tile_left != (TILE_BITS + 1)'(TILE_LINES)) issue = 1'b1;
       else issue = tiles_loaded == passes_started;
     end
     step_ends = issue && lines_left == 32'd1;
@@ -64,7 +65,7 @@ module weight_feeder #(
   assign line = at[$clog2(LINES)-1:0];
 
   logic tile_1, factor_1, slot_1;
-  logic [$clog2(TILE_LINES)-1:0] tile_line_1;
+  logic [TILE_BITS-1:0] tile_line_1;
   logic [2:0] factor_line_1;
   logic counts;
   // A tile counts as loaded when its last lines are sure to reach the array before the pixels do.
@@ -95,7 +96,7 @@ module weight_feeder #(
       group_begin <= at;
     end
     tile_1 <= issue && !in_factors;
-    tile_line_1 <= ($clog2(TILE_LINES))'(TILE_LINES - 32'(tile_left));
+    tile_line_1 <= TILE_BITS'(TILE_LINES - 32'(tile_left));
     factor_1 <= issue && in_factors;
     factor_line_1 <= factors_done;
     slot_1 <= slot;
@@ -114,7 +115,7 @@ module weight_feeder #(
       end else begin
         tile_left <= tile_left - 1'b1;
         if (tile_left == 1) begin
-          tile_left <= ($clog2(TILE_LINES) + 1)'(TILE_LINES);
+          tile_left <= (TILE_BITS + 1)'(TILE_LINES);
           counted <= 1'b0;
           in_factors <= lines_left == 32'(FACTOR_LINES + 1);
           factors_done <= 3'd0;

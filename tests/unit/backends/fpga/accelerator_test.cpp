@@ -1,5 +1,6 @@
 // The accelerator's RTL, compiled by Verilator, against the interpreter of its code, byte by byte.
-// TENON_FPGA_LAYERS: so many random layers (1,000 in the full tests).
+// TENON_FPGA_LAYERS: so many random layers (1,000 in the full tests). TENON_FPGA_GROUP: channels of
+// the array that is simulated (16; 32 in the full tests).
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -25,9 +26,16 @@ constexpr uint64_t kMemoryBase = 0x1'0000'0000;
 constexpr uint64_t kMostClocks = 3'000'000;
 
 Parameters Build() {
+  const char* group = std::getenv("TENON_FPGA_GROUP");
   Parameters build;
+  build.group = group == nullptr ? 16 : static_cast<uint32_t>(std::atoi(group));
   build.weight_lines = 2048;
   return build;
+}
+
+std::string ModelName() {
+  const uint32_t group = Build().group;
+  return group == 32 ? "accelerator" : "accelerator" + std::to_string(group);
 }
 
 /// The unit of the simulated board, with memory of its own.
@@ -37,8 +45,8 @@ class Board {
     std::vector<fpga::sim::MemoryBank> banks;
     banks.emplace_back(kMemoryBase, uint64_t{256} << 20);
     memory_.SetBanks(std::move(banks));
-    const std::string path =
-        std::string(std::getenv("TENON_BINARY_DIR")) + "/fpga-sim/share/tenon/accelerator.so";
+    const std::string path = std::string(std::getenv("TENON_BINARY_DIR")) +
+                             "/fpga-sim/share/tenon/" + ModelName() + ".so";
     library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     REQUIRE_MESSAGE(library_ != nullptr, dlerror());
     auto* make = reinterpret_cast<fpga::sim::MakeUnit*>(dlsym(library_, fpga::sim::kMakeUnitName));

@@ -42,7 +42,7 @@ class LayerMaker {
     d_.op = kind == 0 || d_.windowed ? LayerOp::kDepthwise
             : kind == 1              ? LayerOp::kMaxPool
                                      : LayerOp::kConv;
-    d_.folded = d_.op == LayerOp::kConv && OneIn(5);
+    d_.folded = d_.op == LayerOp::kConv && OneIn(5) && build_.group == 32;
     inputs_ = d_.folded ? Between(1, 4) : Between(1, 3 * build_.group);
     outputs_ = d_.op == LayerOp::kConv ? Between(1, 3 * build_.group) : inputs_;
     d_.in_groups = (inputs_ + build_.group - 1) / build_.group;

@@ -25,7 +25,7 @@ Layer LayerOf(int input, int output) {
 
 CodeTarget WithWords(int64_t words) {
   CodeTarget target;
-  target.map_bytes = words * kWordBytes;
+  target.map_bytes = words * target.input_channels;
   return target;
 }
 
