@@ -18,6 +18,8 @@ namespace {
 constexpr double kSecondsPerPicosecond = 1e-12;
 constexpr double kMicrosecondsPerSecond = 1e6;
 constexpr char kCpu[] = "cpu";
+/// The search looks at pairs of ops.
+constexpr size_t kMostOps = 4096;
 
 /// What the model knows of one op.
 struct OpToStart {
@@ -115,6 +117,12 @@ class Chooser {
     std::vector<bool> fusible;
     for (const OpToStart& op : ops) fusible.push_back(op.why_not.empty());
     RefuseOps(ops, report);
+    if (std::count(fusible.begin(), fusible.end(), true) < 2) return result;
+    if (ops.size() > kMostOps) {
+      report.refusals.push_back(
+          {"op", {}, fmt::format("branches of more than {} ops are not searched", kMostOps)});
+      return result;
+    }
     const UnitModel model(ops, options_);
     const FusedBranches fused = FuseBranches(branches_.graph, fusible, model);
     report.groups_found = fused.groups_found;

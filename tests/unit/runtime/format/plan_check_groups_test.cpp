@@ -93,7 +93,7 @@ TEST_CASE("CheckPlan: a group's source has the check sum that the plan says, and
   group.crc = Crc32c(group.source.data(), group.source.size());
   CHECK(Check(spec) == "");
   group.arguments = {5};
-  CHECK(Says(spec, "group 0: its source is for 1 ops"));
+  CHECK(Says(spec, "group 0: its source makes 1 launches, fewer than it has ops"));
   group.arguments = {5, 6};
   ++group.crc;
   CHECK(Says(spec, "group 0: its source is damaged"));
