@@ -157,7 +157,7 @@ struct GroupInfo {
   Span<const uint32_t> ops;
   const char* source;  ///< of a generated kernel; never null, empty: none
   uint32_t source_crc32c;
-  Span<const uint32_t> arguments;  ///< by op: parameters of its part of the kernel
+  Span<const uint32_t> arguments;  ///< by launch: parameters of its part of the kernel
 };
 
 struct PortInfo {

@@ -56,7 +56,7 @@ SOLVERS = {"order": "", "fuse": "", "place": "", "mip": "", "program": "mip orde
 
 def converter_row(folder, own, below, extra):
     """A row of the include table for `folder` of the converter."""
-    allowed = [rf"converter/{own}/", r"converter/(status|progress)\.hpp"]
+    allowed = [rf"converter/{own}/", r"converter/(status|progress|readable|did_you_mean)\.hpp"]
     allowed += [rf"converter/{name}/" for name in below]
     if own.split("/")[0] not in ("solve", "board"):
         allowed += [r"runtime/(base|ops|format)/", r"backends/\w+/(caps|codegen)/"]
@@ -92,7 +92,7 @@ INCLUDE_TABLE = [
     (r"sdk/include/tenon/backend\.hpp", r"runtime/(base|ops|backend_api)/|tenon/"),
     (r"sdk/include/", r"tenon/"),
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
-    (r"sdk/tools/", r"sdk/tools/|tenon/"),
+    (r"sdk/tools/", r"sdk/tools/|tenon/|converter/(readable|did_you_mean)\.hpp"),
     (r"sdk/examples/\w+/", r"tenon/|[^/]+$"),
     (r"tests/", r""),
 ]

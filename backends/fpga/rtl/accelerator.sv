@@ -444,26 +444,25 @@ module accelerator #(
       .drain_entry(drain_entry), .drained(drained)
   );
 
-  logic [31:0] done_pixels, group_pixels;
+  logic [31:0] done_pixels, group_pixels, stored_pixels;
   logic [15:0] group_now;
   logic drain_idle, wrote;
   drain #(.GROUP(GROUP), .ENTRIES(ENTRIES), .BITS(BITS)) finisher (
       .clk(clk), .reset(clear), .layer(layer), .tables_ready(tables_ready && !tables_start),
-      .step_announce(step_announce), .step_slot(step_slot), .step_group(step_group),
-      .step_pixel(step_pixel), .step_pixels(step_pixels), .step_last_group(step_last_group),
-      .complete(complete), .slot_free(slot_free), .factor_valid(factor_valid),
-      .factor_slot(factor_slot), .factor_line(factor_line), .line(line_data),
-      .factor_free(factor_free), .drain_slot(drain_slot), .drain_entry(drain_entry),
-      .drained(drained), .residual_request(residual_request),
-      .residual_address(residual_address), .residual_ready(residual_ready),
-      .residual_data(aux_data), .table_write(table_write), .table_word(table_word),
-      .table_data(table_data), .write(drain_write), .write_address(drain_address),
-      .write_data(drain_data), .write_ready(drain_ready), .done_pixels(done_pixels),
-      .group_now(group_now), .group_pixels(group_pixels), .new_layer(begins), .idle(drain_idle), .wrote(wrote)
+      .new_layer(begins), .idle(drain_idle), .wrote(wrote), .step_announce(step_announce),
+      .step_slot(step_slot), .step_group(step_group), .step_pixel(step_pixel),
+      .step_pixels(step_pixels), .step_last_group(step_last_group), .complete(complete),
+      .slot_free(slot_free), .factor_valid(factor_valid), .factor_slot(factor_slot),
+      .factor_line(factor_line), .line(line_data), .factor_free(factor_free),
+      .drain_slot(drain_slot), .drain_entry(drain_entry), .drained(drained),
+      .residual_request(residual_request), .residual_address(residual_address),
+      .residual_ready(residual_ready), .residual_data(aux_data), .table_write(table_write),
+      .table_word(table_word), .table_data(table_data), .write(drain_write),
+      .write_address(drain_address), .write_data(drain_data), .write_ready(drain_ready),
+      .done_pixels(done_pixels), .group_now(group_now), .group_pixels(group_pixels)
   );
 
   logic store_busy, store_error, store_moved, store_idle;
-  logic [31:0] stored_pixels;
   always_comb begin
     stored_pixels = done_pixels;
     if (layer.op == TRANSFER) stored_pixels = loads || load_busy != '0 ? 32'd0 : layer.out_pixels;

@@ -88,7 +88,7 @@ module weight_feeder #(
       head <= head + 2'd1;
       busy <= 1'b1;
       in_factors <= 1'b0;
-      tile_left <= ($clog2(TILE_LINES) + 1)'(TILE_LINES);
+      tile_left <= (TILE_BITS + 1)'(TILE_LINES);
       counted <= 1'b0;
       lines_left <= jobs[head].group_lines;
       {group, block} <= '0;

@@ -224,7 +224,7 @@ TEST_CASE("Mapping and parallel programs are the request's") {
 TEST_CASE("A limit of a memory space that the board has not is refused by its name") {
   ConvertRequest request = Digits();
   request.memory_limits["attic"] = 1 << 20;
-  CHECK(ErrorOf(request).message == "board 'x86-64' has no memory space 'attic'");
+  CHECK(ErrorOf(request).message == "board 'x86-64' has no memory space 'attic': it has ram, file");
   request.memory_limits = {{"ram", -1}};
   CHECK(ErrorOf(request).kind == ConvertError::Kind::kUsage);
 }

@@ -94,7 +94,7 @@ TEST_CASE("On small problems no program is faster than the one that is found") {
   int solved = 0;
   int changed = 0;
   int equal = 0;
-  for (int round = 0; round < 90; ++round) {
+  for (int round = 0; round < 150; ++round) {
     MemoryStepsProblem problem = RandomSteps(random, 7, round % 2 == 0, round % 3 == 0);
     const CostOfSteps once = CostOf(problem, EveryOpOnce(problem));
     problem.fast_bytes = once.fast_peak * (55 + round % 40) / 100;
@@ -120,7 +120,7 @@ TEST_CASE("On small problems no program is faster than the one that is found") {
 TEST_CASE("What is found is valid, within its limits and never slower than the greedy search") {
   std::mt19937 random(11);
   int fitting = 0;
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 30; ++round) {
     MemoryStepsProblem problem = RandomSteps(random, 24, round % 3 != 0, round % 2 == 0);
     problem.copy_engine = round % 3 == 1;
     const int64_t whole = CostOf(problem, EveryOpOnce(problem)).fast_peak;
