@@ -1,7 +1,7 @@
 """Int8 models on the simulated board: the command, XRT and the accelerator's RTL, bit by bit against the
 portable kernels; one start for each segment.
 
-usage: fpga_board_test.py TENON BINARY_DIR
+usage: fpga_board_test.py TENON BINARY_DIR [sweep]
 The models are those of the folder that TENON_SHARED names, else of `../shared` beside the source tree;
 skipped where there is none.
 """
@@ -27,7 +27,21 @@ MODELS = {
     "field-models/mlperf_vww/vww_96_int8.tflite": 1,
     "field-models/mlperf_sww/strm_ww_int8.tflite": 1,
 }
-TYPES = {"i8": "|i1", "u8": "|u1"}
+SWEEP = {
+    "models/mlperf_resnet8_cifar10/resnet8_int8.tflite": 1,
+    "field-models/msf_mcunetv2_vww_80/model_gap_qdq.onnx": 1,
+    "field-models/msf_mbv2_w035_144/model_gap_qdq.onnx": 1,
+    "models/shufflenet_v2_qlinear_int8/model.onnx": 20,
+}
+if "sweep" in sys.argv[3:]:
+    MODELS = SWEEP
+TYPES = {"i8": "|i1", "u8": "|u1", "f32": "<f4"}
+
+
+def values(source, dtype, count):
+    if dtype != "f32":
+        return source.randbytes(count)
+    return struct.pack(f"<{count}f", *(source.uniform(-1, 1) for _ in range(count)))
 
 
 def write_npy(path, dtype, shape, data):
@@ -51,8 +65,11 @@ class FpgaBoardTest(unittest.TestCase):
 
     def convert(self, model, board):
         plan = self.folder / f"{board}.tenon"
-        self.tenon(0, "convert", SHARED / model, "-o", plan, "--board", board, "-q")
+        self.tenon(0, "convert", SHARED / model, "-o", plan, "--board", board, "-q", "--json", self.report(board))
         return plan
+
+    def report(self, board):
+        return self.folder / f"{board}.json"
 
     def inputs(self, plan, seed):
         found = json.loads(self.tenon(0, "inspect", plan, "--json"))
@@ -62,7 +79,7 @@ class FpgaBoardTest(unittest.TestCase):
             for dim in port["shape"]:
                 count *= dim
             path = self.folder / f"{seed}_{len(arguments)}.npy"
-            write_npy(path, port["dtype"], port["shape"], random.Random(seed).randbytes(count))
+            write_npy(path, port["dtype"], port["shape"], values(random.Random(seed), port["dtype"], count))
             arguments += ["--input", f"{port['name']}={path}"]
         return found, arguments
 
@@ -83,7 +100,12 @@ class FpgaBoardTest(unittest.TestCase):
                 found, inputs = self.inputs(plan, seed=1)
                 expected = self.expectations(self.convert(model, "x86-64"), inputs)
                 self.tenon(0, "run", plan, *inputs, *expected, **board)
-                self.assertEqual(json.loads(counters.read_text())["starts"], segments)
+                counts = json.loads(counters.read_text())
+                self.assertEqual(counts["starts"], segments)
+                # Both are exact figures of the same plan: the simulated board repeats its clocks.
+                report = json.loads(self.report("x86-64-fpga").read_text())
+                predicted = sum(segment["cycles"] for segment in report["accelerator"]["segments"])
+                self.assertLess(abs(predicted / counts["clocks"] - 1), 0.1, (predicted, counts["clocks"]))
                 on_fpga = [segment for segment in found["segments"] if segment["backend"] == "fpga"]
                 self.assertEqual(len(on_fpga), segments)
                 # The comparison would see a difference: other inputs, other outputs.

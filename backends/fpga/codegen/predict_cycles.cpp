@@ -11,10 +11,12 @@ namespace tenon::fpga {
 namespace {
 
 // Of the accelerator and its memory, in cycles and bytes.
-constexpr double kMemoryBytes = 51.2;  ///< a cycle, reads and writes together: 80 % of 64
-constexpr double kReadLatency = 80;    ///< of the memory and the port, where nothing hides it
-constexpr double kPipeline = 48;       ///< from a pixel's fetch to its byte in the map
-constexpr double kStart = 200;         ///< from the start to the first layer, and to done
+constexpr double kMemoryBytes = 51.2;        ///< a cycle, reads and writes together: 80 % of 64
+constexpr double kStoreBytes = 14.5;         ///< a cycle, by bursts of 16 words of 16 bytes
+constexpr double kStoreByGroupBytes = 10.5;  ///< a cycle, by a burst for each pixel of a group
+constexpr double kReadLatency = 80;          ///< of the memory and the port, where nothing hides it
+constexpr double kPipeline = 48;             ///< from a pixel's fetch to its byte in the map
+constexpr double kStart = 200;               ///< from the start to the first layer, and to done
 constexpr double kBetweenLayers = 8;
 constexpr double kTileBytesACycle = 64;
 constexpr double kChannelBytes = 10;  ///< of bias, factor and shift, before the weights
@@ -43,6 +45,7 @@ struct Work {
   int groups = 0;
   bool reload = false;              ///< each block wants all weights again
   bool by_block = false;            ///< output groups inside blocks
+  bool store_waits = false;         ///< pixels are stored whole, so once the last group is there
   std::vector<double> feed;         ///< bytes of each pass's weights
   std::vector<Transfer> transfers;  ///< in the order in which they are wanted
 };
@@ -125,6 +128,7 @@ class Predictor {
     const auto ring = static_cast<double>(target_.weight_bytes);
     work.by_block = work.in > 0 && pixels > kSomePixels &&
                     (all + kChannelBytes * target_.output_channels) * work.groups < ring / 2;
+    work.store_waits = !work.by_block && layer.output.channels % target_.output_channels != 0;
     SetBlocks(layer, work);
     work.reload = all > ring && work.blocks > 1;
     work.cycles = work.groups * work.blocks * static_cast<double>(work.feed.size()) * work.pass;
@@ -219,12 +223,16 @@ class Predictor {
     return transfer < ready_.size() ? ready_[transfer] : memory_;
   }
 
-  void Store(double bytes, double when, int layer) {
-    if (bytes > 0) {
-      Issue(when, -1, layer);
-      memory_ = std::max(memory_, when) + bytes / kMemoryBytes;
-    }
-    stored_ = std::max({stored_, when, bytes > 0 ? memory_ : 0});
+  /// Bytes of the output of one stretch, which the store takes from `when` on.
+  void Store(const Work& work, int group, double bytes, double when, int layer) {
+    stored_ = std::max(stored_, when);
+    if (bytes <= 0) return;
+    if (work.store_waits && group != work.groups - 1) return;
+    const bool by_group = !work.by_block && !work.store_waits && work.groups > 1;
+    if (work.store_waits) bytes = work.out / work.blocks;
+    Issue(when, -1, layer);
+    memory_ = std::max(memory_, when) + bytes / kMemoryBytes;
+    stored_ = std::max(memory_, stored_ + bytes / (by_group ? kStoreByGroupBytes : kStoreBytes));
   }
 
   void RunLayer(size_t n) {
@@ -262,7 +270,7 @@ class Predictor {
       }
       drained_ = std::max(drained_, now_) + work.block * trips;
       accumulators.push_back(drained_);
-      Store(work.out * width / channels / work.blocks, drained_, layer);
+      Store(work, group, work.out * width / channels / work.blocks, drained_, layer);
     });
     drained_ += kPipeline;
   }
