@@ -37,7 +37,7 @@ module map_banks #(
 
   /* verilator lint_off UNUSEDSIGNAL */  // each takes a part of the address
   function automatic logic [BANK_BITS-1:0] bank_of(input logic [BITS-1:0] address);
-    bank_of = {address[BITS-1:OFFSET+LOW], address[LOW-1:0]};
+    bank_of = BANK_BITS'((address >> (OFFSET + LOW)) << LOW) | BANK_BITS'(address[LOW-1:0]);
   endfunction
   function automatic logic [OFFSET-1:0] offset_of(input logic [BITS-1:0] address);
     offset_of = address[OFFSET+LOW-1:LOW];
