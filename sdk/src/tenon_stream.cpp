@@ -49,6 +49,12 @@ Status OpenStream(const tenon_plan* plan, const tenon_stream_options& given, ten
   stream->notice = given.notice;
   stream->notice_context = given.notice_context;
   if (given.notice != nullptr) options.notice = {PassNoticeOn, stream};
+  if (given.trace != nullptr) {
+    const tenon_trace& trace = *given.trace;
+    TENON_ENSURE(trace.record != nullptr && trace.clock_nanoseconds != nullptr, kInvalidArgument,
+                 "a trace needs both of its functions");
+    options.timer = {trace.record, trace.context, trace.clock_nanoseconds};
+  }
   return stream->stream.Open(plan->loaded, options);
 }
 

@@ -12,6 +12,7 @@
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/tool.hpp"
+#include "sdk/tools/trace_recorder.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -64,6 +65,27 @@ void TraceOps(Session& session, size_t ops, const BenchOptions& options, Measure
   for (const uint64_t nanoseconds : total) {
     result.op_ms.push_back(static_cast<double>(nanoseconds) / 1e6 / runs);
   }
+}
+
+/// Runs that a trace shows: enough to see what repeats, few enough for a viewer.
+constexpr int kTracedRuns = 10;
+
+/// Runs of their own, so that nothing that is measured carries the cost of recording.
+void WriteTrace(const Plan& plan, const BenchOptions& options) {
+  if (options.trace.empty()) return;
+  TraceRecorder recorder(plan);
+  if (options.mode == "sequential") {
+    Session session = OpenSession(plan, options.device_timeout);
+    const tenon_trace trace = recorder.hooks();
+    for (int i = 0; i < std::min(options.iterations, kTracedRuns); ++i) {
+      if (const auto error = session.RunTraced(trace)) FailWith(*error, "bench");
+    }
+  } else {
+    BenchOptions few = options;
+    few.iterations = std::min(options.iterations, kTracedRuns * options.replicas);
+    TraceStream(plan, few, recorder);
+  }
+  WriteFile(options.trace, recorder.Json());
 }
 
 Measurement Measure(const Plan& plan, const BenchOptions& options) {
@@ -216,6 +238,7 @@ void Bench(BenchOptions options) {
   int kernel_threads = 1;
   const Plan plan = OpenForMode(options, &kernel_threads);
   const Measurement result = MeasureMode(plan, options);
+  WriteTrace(plan, options);
   const std::string mode = options.mode == "sequential"
                                ? ""
                                : fmt::format(", {} with {} replica{}", options.mode,
@@ -277,6 +300,9 @@ void AddBench(CLI::App& app) {
       ->check(AtLeast(0));
   AddDeviceTimeout(*command, options->device_timeout);
   command->add_option("--json", options->json, "Write the figures there");
+  command->add_option("--trace", options->trace,
+                      "Write there when each op ran in some further runs, for ui.perfetto.dev or "
+                      "chrome://tracing");
   command->add_flag("--per-op", options->per_op, "Print the time of each op");
   command->add_flag("--portable", options->portable, "Use the portable kernels only");
   command->callback([options] { Bench(*options); });

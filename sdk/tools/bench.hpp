@@ -11,6 +11,8 @@
 
 namespace tenon::tool {
 
+class TraceRecorder;
+
 struct BenchOptions {
   std::string plan;
   std::string mode = "sequential";
@@ -20,6 +22,7 @@ struct BenchOptions {
   int replicas = 0;        ///< 0: as many as threads in mode replicas, else 1
   int device_timeout = 0;  ///< seconds; 0: the runtime's own limit
   std::string json;
+  std::string trace;  ///< file; empty: none is written
   bool per_op = false;
   bool portable = false;
 };
@@ -63,6 +66,9 @@ struct Measurement {
 /// A stream of `options.iterations` inputs after `options.warmup` others, handed in as fast as it
 /// takes them. Latencies are from hand-in to completion. Throws Failure.
 [[nodiscard]] Measurement MeasureStream(const Plan& plan, const BenchOptions& options);
+
+/// Hands further inputs to a stream of the same kind, for the times of each op on each thread.
+void TraceStream(const Plan& plan, const BenchOptions& options, TraceRecorder& recorder);
 
 /// The space that memory beside arenas is counted for.
 [[nodiscard]] std::string HeapSpace(const Plan& plan);

@@ -8,6 +8,7 @@
 #include "sdk/tools/bench.hpp"
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/tool.hpp"
+#include "sdk/tools/trace_recorder.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -25,7 +26,8 @@ tenon_stream_mode StreamModeOf(const std::string& mode) {
   return TENON_STREAM_SEQUENTIAL;
 }
 
-Stream OpenStream(const Plan& plan, const BenchOptions& options) {
+Stream OpenStream(const Plan& plan, const BenchOptions& options,
+                  const tenon_trace* trace = nullptr) {
   tenon_stream_options stream_options{};
   stream_options.mode = StreamModeOf(options.mode);
   stream_options.replicas = static_cast<size_t>(options.replicas);
@@ -34,6 +36,7 @@ Stream OpenStream(const Plan& plan, const BenchOptions& options) {
   stream_options.results = 1;       // as many as may be in flight: each then has outputs of its own
   stream_options.device_timeout_ns =
       static_cast<uint64_t>(options.device_timeout) * kNanosecondsPerSecond;
+  stream_options.trace = trace;
   stream_options.notice = [](void*, const char* text) {
     std::fprintf(stderr, "tenon: %s; its ops run on the CPU\n",
                  text);  // one call: several threads may have one
@@ -194,6 +197,14 @@ Measurement MeasureStream(const Plan& plan, const BenchOptions& options) {
       1e3 * static_cast<double>(inputs) / Milliseconds(course.completed.back() - start);
   AddFigures(course.before, ReadTotals(stream), inputs, result);
   return result;
+}
+
+void TraceStream(const Plan& plan, const BenchOptions& options, TraceRecorder& recorder) {
+  const tenon_trace trace = recorder.hooks();
+  Stream stream = OpenStream(plan, options, &trace);
+  Buffers buffers(plan, stream.Stats().in_flight_limit);
+  // Course is not needed: the recorder hears of every op.
+  static_cast<void>(RunInputs(stream, buffers, 0, static_cast<size_t>(options.iterations)));
 }
 
 }  // namespace tenon::tool

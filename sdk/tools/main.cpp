@@ -70,7 +70,11 @@ std::string UsageProblem(const CLI::App& app, const CLI::ParseError& error, int 
     }
     return fmt::format("no command or option '{}'{}", argv[1], Suggestion(argv[1], known));
   }
-  if (error.get_name() != "ExtrasError" || app.get_subcommands().empty()) return error.what();
+  // A mistyped option is also missing under its right name.
+  const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  const bool is_unknown =
+      code == CLI::ExitCodes::ExtrasError || code == CLI::ExitCodes::RequiredError;
+  if (!is_unknown || app.get_subcommands().empty()) return error.what();
   const CLI::App& command = *app.get_subcommands().front();
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);

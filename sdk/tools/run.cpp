@@ -13,6 +13,7 @@
 #include "sdk/tools/plan_runner.hpp"
 #include "sdk/tools/quantized_port.hpp"
 #include "sdk/tools/tool.hpp"
+#include "sdk/tools/trace_recorder.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -22,6 +23,7 @@ struct RunOptions {
   std::vector<std::string> inputs;
   std::vector<std::string> expectations;
   std::string output_dir;
+  std::string trace;
   double rtol = 1e-4;
   double atol = 1e-5;
   int threads = 0;
@@ -170,6 +172,8 @@ bool MeetsExpectation(const Output& output, const NpyArray& expected, const RunO
 std::vector<std::vector<std::byte>> RunSteps(const Plan& plan, const std::vector<NpyArray>& inputs,
                                              const RunOptions& options) {
   Session session = OpenSession(plan, options.device_timeout);
+  TraceRecorder recorder(plan);
+  const tenon_trace trace = recorder.hooks();
   std::vector<std::vector<std::byte>> outputs(plan.OutputCount());
   const auto steps = static_cast<size_t>(std::max(options.steps, 1));
   for (size_t step = 0; step < steps; ++step) {
@@ -178,12 +182,14 @@ std::vector<std::vector<std::byte>> RunSteps(const Plan& plan, const std::vector
       std::copy_n(inputs[i].bytes.data() + step * bytes, bytes,
                   static_cast<std::byte*>(session.InputData(i)));
     }
-    if (const auto error = session.Run()) FailWith(*error, options.plan);
+    const auto error = options.trace.empty() ? session.Run() : session.RunTraced(trace);
+    if (error) FailWith(*error, options.plan);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto* data = static_cast<const std::byte*>(session.OutputData(i));
       outputs[i].insert(outputs[i].end(), data, data + plan.Output(i).bytes);
     }
   }
+  if (!options.trace.empty()) WriteFile(options.trace, recorder.Json());
   return outputs;
 }
 
@@ -234,6 +240,8 @@ void AddRun(CLI::App& app) {
       ->add_option("--expect", options->expectations,
                    "NAME=FILE.npy: compare that output, element by element")
       ->allow_extra_args(false);
+  command->add_option("--trace", options->trace,
+                      "Write there when each op ran, for ui.perfetto.dev or chrome://tracing");
   command->add_option("--rtol", options->rtol, "Tolerance relative to the largest expected value")
       ->check(AtLeast(0))
       ->capture_default_str();

@@ -55,6 +55,7 @@ Status PlanStream::Open(const LoadedPlan& plan, const PlanStreamOptions& options
                "them all, in order",
                static_cast<int64_t>(options.replicas));
   device_timeout_ = options.device_timeout;
+  timer_ = options.timer;
   TENON_RETURN_IF_ERROR(OpenLanes(plan, options));
   StreamShape shape;
   shape.lanes = lane_count_;
@@ -124,6 +125,7 @@ void PlanStream::Close() {
 Status PlanStream::Run(size_t lane, size_t stage, uint64_t number, const StreamRequest& request) {
   RunOptions options;
   options.deadline = DeadlineAfter(device_timeout_);
+  if (timer_.record != nullptr) options.timer = &timer_;
   return lanes_[lane]->Run(stage, number, request, options);
 }
 

@@ -30,6 +30,8 @@ struct PlanStreamOptions {
   /// How long one stage may wait for its device, in nanoseconds.
   uint64_t device_timeout = kNoDeadline;
   NoticeSink notice;  ///< may be called from several threads at once
+  /// Told how long every op took, on the stream's threads, several at once; `record` null: nobody.
+  OpTimer timer;
 };
 
 class PlanStream final : private StageWork {
@@ -75,6 +77,7 @@ class PlanStream final : private StageWork {
   size_t edge_count_ = 0;
   size_t channel_count_ = 0;
   uint64_t device_timeout_ = kNoDeadline;
+  OpTimer timer_;
   BatchRun batch_;
   InputStream stream_;  // ends before what it runs
 };

@@ -37,6 +37,10 @@ typedef struct tenon_stream_options {
    * stream's threads, on several at once. The text is gone after the call. */
   void (*notice)(void* context, const char* text);
   void* notice_context;
+  /* Is told how long every op took, as by tenon_session_run_traced; NULL: nobody is. Copied. Both
+   * functions are called on the stream's threads, on several at once. Ops that could run together
+   * then run one by one, and devices are waited for after each. */
+  const tenon_trace* trace;
 } tenon_stream_options;
 
 /* [host] `options` may be NULL: all zero. The plan must outlive the stream.

@@ -41,6 +41,38 @@ TEST_CASE("Teams: a thread per worker, for every replica") {
   CHECK(stream.Stats().stages == 1);
 }
 
+TEST_CASE("Streams: a trace hears of every op of every input, whoever runs it") {
+  const LoadedForTest plan(SmallProgram(3, 2).Plan());
+  for (const tenon_stream_mode mode : {TENON_STREAM_SEQUENTIAL, TENON_STREAM_INTER}) {
+    CAPTURE(mode);
+    std::vector<std::atomic<int>> heard(tenon_plan_op_count(plan.get()));
+    tenon_trace trace{};
+    trace.context = &heard;
+    trace.record = [](void* context, size_t op, uint64_t) {
+      ++static_cast<std::vector<std::atomic<int>>*>(context)->at(op);
+    };
+    trace.clock_nanoseconds = [](void*) { return uint64_t{0}; };
+    tenon_stream_options options = OptionsOf(mode, 2);
+    options.trace = &trace;
+    const StreamForTest stream(plan.get(), options);
+    const std::vector<std::vector<std::byte>> inputs(tenon_plan_input_count(plan.get()),
+                                                     std::vector<std::byte>(4096));
+    std::vector<Job> jobs;
+    for (int n = 0; n < 5; ++n) jobs.push_back(JobFor(plan.get(), inputs));
+    for (Job& job : jobs) REQUIRE(Submit(stream, job) == TENON_OK);
+    for (const Job& job : jobs) CHECK(Await(stream, job.ticket) == "");
+    for (const std::atomic<int>& times : heard) CHECK(times == 5);
+  }
+}
+
+TEST_CASE("Streams: a trace without one of its functions is refused") {
+  const LoadedForTest plan(PlanOf(kSmallModel));
+  const tenon_trace trace{};
+  tenon_stream_options options = OptionsOf(TENON_STREAM_SEQUENTIAL);
+  options.trace = &trace;
+  CHECK(OpenError(plan.get(), options) == "a trace needs both of its functions");
+}
+
 TEST_CASE("Streams: a mode that the plan's program has not is refused with what to do") {
   const LoadedForTest single(PlanOf(kSmallModel));
   CHECK(OpenError(single.get(), OptionsOf(TENON_STREAM_PIPELINE)).find("--parallel=pipeline") !=
