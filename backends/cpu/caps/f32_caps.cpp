@@ -100,6 +100,24 @@ const char* ChannelSoftmaxSupports(const OpCall& call) {
   return nullptr;
 }
 
+bool HasVectorForm(UnaryFunction function) {
+  switch (function) {
+#define TENON_VECTOR_FUNCTION(Kind) case UnaryFunction::k##Kind:
+#include "backends/cpu/caps/vector_functions.inc"
+    return true;
+    default:
+      return false;
+  }
+}
+
+const char* UnarySupports(const OpCall& call) {
+  if (const char* reason = CommonRefusal(call)) return reason;
+  if (!HasVectorForm(call.AttributesAs<UnaryAttributes>().function)) {
+    return "the vector unary has no formula of this function, or portable code is as fast";
+  }
+  return nullptr;
+}
+
 const char* LrnSupports(const OpCall& call) {
   if (const char* reason = CommonRefusal(call)) return reason;
   if (call.Input(0).rank != 4) return "the vector local response normalisation takes rank 4";

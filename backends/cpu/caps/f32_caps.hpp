@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backends/cpu/caps/tiles.hpp"
+#include "runtime/ops/functions.hpp"
 #include "runtime/ops/op_row.hpp"
 #include "runtime/ops/packing_key.hpp"
 
@@ -39,6 +40,9 @@ inline constexpr int kMostFirstTaps = 512;
 /// Accepts softmax along the channels of an image tensor.
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
 /// Accepts windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
+/// Returns true for the functions that vector kernels compute, alone and in epilogues.
+[[nodiscard]] bool HasVectorForm(UnaryFunction function);
+[[nodiscard]] const char* UnarySupports(const OpCall& call);
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 
 /// Returns the floats, per channel, of the padded input row that one output row of a convolution

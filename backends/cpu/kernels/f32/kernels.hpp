@@ -46,6 +46,10 @@ Status SoftmaxCheck(const KernelSetup& setup);
 Status ChannelSoftmaxCheck(const KernelSetup& setup);
 Status SoftmaxRun(const KernelCall& call);
 
+/// These compute functions of one element on operands that are equally dense.
+Status UnaryCheck(const KernelSetup& setup);
+Status UnaryRun(const KernelCall& call);
+
 Status LrnCheck(const KernelSetup& setup);
 Status LrnRun(const KernelCall& call);
 

@@ -1,6 +1,6 @@
 // The inner loops of the vector kernels, as one table of functions per instruction set.
 //
-// This header, and whatever the routines_*.cpp files include, must contain no inline function with
+// This header, and whatever the routines_*.cpp files include, must call no inline function with
 // external linkage: those files are compiled for instruction sets that the processor may lack, and
 // the linker could keep their copy of a shared function for everybody.
 #pragma once
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "backends/cpu/caps/tiles.hpp"
+#include "runtime/ops/functions.hpp"
 
 namespace tenon::cpu::f32 {
 
@@ -129,10 +130,17 @@ struct LrnCall {
   float bias;
 };
 
-/// Lists the activations that `activate` computes in place, as functions.hpp defines them. Sigmoid
-/// and SiLU are within 4 units in the last place; results below the smallest normal number may be
-/// 0.
-enum class VectorActivation : uint8_t { kLeakyRelu, kHardSwish, kHardSigmoid, kSigmoid, kSilu };
+/// Computes y[i] = function(x[i]) for i < count, as functions.hpp defines it, for the functions of
+/// caps/vector_functions.inc. Sigmoid and SiLU are within 4 units in the last place, the others
+/// within 8; results below 1e-35 may be 0.
+struct ActivateCall {
+  UnaryFunction function;
+  float a;
+  float b;
+  const float* x;
+  float* y;  ///< may be x
+  int count;
+};
 
 struct Routines {
   const char* name;  ///< "avx512"
@@ -142,7 +150,7 @@ struct Routines {
   void (*depthwise)(const DepthwiseCall& call);
   void (*winograd_input)(const WinogradInputCall& call);
   void (*winograd_output)(const WinogradOutputCall& call);
-  void (*activate)(VectorActivation function, float a, float b, float* values, int count);
+  void (*activate)(const ActivateCall& call);
   /// In a maximum NaN is larger than every number; an average sums tap by tap in row-major order.
   void (*max_pool)(const PoolCall& call);
   void (*average_pool)(const PoolCall& call);

@@ -330,37 +330,4 @@ TEST_CASE("Vector conv: NaN in the input reaches the output through a clamp") {
   }
 }
 
-TEST_CASE("Vector activations: extreme values, infinities and NaN as in the portable functions") {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kExtremes[] = {0.0F,       -0.0F,  1e-30F, -2.9F, 3.1F,  -20.0F,
-                                 20.0F,      -86.0F, -90.0F, 90.0F, 1e30F, kInfinity,
-                                 -kInfinity, NAN,    -1.0F,  0.5F};
-  constexpr f32::VectorActivation kFunctions[] = {
-      f32::VectorActivation::kLeakyRelu, f32::VectorActivation::kHardSwish,
-      f32::VectorActivation::kHardSigmoid, f32::VectorActivation::kSigmoid,
-      f32::VectorActivation::kSilu};
-  constexpr UnaryFunction kSame[] = {UnaryFunction::kLeakyRelu, UnaryFunction::kHardSwish,
-                                     UnaryFunction::kHardSigmoid, UnaryFunction::kSigmoid,
-                                     UnaryFunction::kSilu};
-  for (const f32::Routines* routines : f32::UsableRoutines()) {
-    CAPTURE(routines->name);
-    for (size_t f = 0; f < 5; ++f) {
-      std::vector<float> values(std::begin(kExtremes), std::end(kExtremes));
-      routines->activate(kFunctions[f], 0.2F, 0.5F, values.data(), static_cast<int>(values.size()));
-      for (size_t i = 0; i < values.size(); ++i) {
-        CAPTURE(kExtremes[i]);
-        CAPTURE(f);
-        const float expected = portable::Apply(kSame[f], kExtremes[i], 0.2F, 0.5F);
-        if (std::isnan(expected)) {
-          CHECK(std::isnan(values[i]));
-        } else if (std::isinf(expected)) {
-          CHECK(values[i] == expected);
-        } else {
-          CHECK(std::abs(values[i] - expected) <= 1e-6F * std::abs(expected) + 1e-35F);
-        }
-      }
-    }
-  }
-}
-
 }  // namespace tenon::cpu::testing

@@ -1,0 +1,109 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "backends/cpu/kernels/portable/elementwise/functions.hpp"
+#include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+constexpr const char* kVector = "cpu.unary.vector";
+
+constexpr UnaryFunction kFunctions[] = {
+#define TENON_VECTOR_FUNCTION(Kind) UnaryFunction::k##Kind,
+#include "backends/cpu/caps/vector_functions.inc"
+};
+
+/// Eight units in the last place; results below 1e-35 may be 0. Near their zeros the hard functions
+/// are differences of numbers near 1, one of which may be a product that is not rounded.
+bool IsNear(UnaryFunction function, float value, float expected) {
+  if (std::isnan(expected)) return std::isnan(value);
+  if (std::isinf(expected)) return value == expected;
+  const bool is_hard =
+      function == UnaryFunction::kHardSwish || function == UnaryFunction::kHardSigmoid;
+  return std::abs(value - expected) <= 1e-6F * std::abs(expected) + (is_hard ? 4e-7F : 1e-35F);
+}
+
+std::vector<float> Activated(const f32::Routines& routines, UnaryFunction function,
+                             std::vector<float> values) {
+  routines.activate(
+      {function, 0.2F, 0.5F, values.data(), values.data(), static_cast<int>(values.size())});
+  return values;
+}
+
+void CheckAgainstPortable(const std::vector<float>& values) {
+  for (const f32::Routines* routines : f32::UsableRoutines()) {
+    CAPTURE(routines->name);
+    for (const UnaryFunction function : kFunctions) {
+      CAPTURE(static_cast<int>(function));
+      const std::vector<float> result = Activated(*routines, function, values);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const float expected = portable::Apply(function, values[i], 0.2F, 0.5F);
+        if (IsNear(function, result[i], expected)) continue;
+        CAPTURE(values[i]);
+        CAPTURE(expected);
+        CHECK(result[i] == expected);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Vector functions: extreme values, infinities and NaN as in the portable functions") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  CheckAgainstPortable({0.0F,   -0.0F,  1e-30F, -1e-30F, 1e-40F, -2.9F,     3.1F,       -20.0F,
+                        20.0F,  -86.0F, -87.5F, 88.5F,   -90.0F, 90.0F,     1e30F,      -1e30F,
+                        -14.4F, -14.6F, -13.2F, 5.4F,    0.625F, kInfinity, -kInfinity, NAN,
+                        -1.0F,  0.5F,   0.8F,   -0.801F, 9.5F,   88.73F,    -103.0F});
+}
+
+TEST_CASE("Vector functions: near the portable ones over their whole range") {
+  std::vector<float> values;
+  for (float x = -110.0F; x < 100.0F; x += 0.0173F) values.push_back(x);
+  for (float x = 1e-20F; x < 20.0F; x *= 1.0371F) {
+    values.push_back(x);
+    values.push_back(-x);
+  }
+  CheckAgainstPortable(values);
+}
+
+TEST_CASE("Vector unary: any shape, channels last too, and the same bits with several threads") {
+  ForEachInstructionSet([] {
+    Generator random(3);
+    for (const std::vector<int32_t>& dims :
+         std::vector<std::vector<int32_t>>{{1}, {17}, {3, 5}, {1, 7, 9, 4}, {2, 24, 31, 33}}) {
+      for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast}) {
+        if (layout == Layout::kChannelsLast && dims.size() != 4) continue;
+        const Tensor x = Random(dims, layout, random);
+        const UnaryAttributes attributes = {UnaryFunction::kGelu, 0, 0};
+        const std::vector<float> one = RunUnary(kVector, x, dims, layout, attributes, 1);
+        const std::vector<float> values = x.Values<float>();
+        REQUIRE(one.size() == values.size());
+        for (size_t i = 0; i < one.size(); ++i) {
+          CHECK(IsNear(UnaryFunction::kGelu, one[i],
+                       portable::Apply(UnaryFunction::kGelu, values[i], 0, 0)));
+        }
+        CHECK(RunUnary(kVector, x, dims, layout, attributes, 3) == one);
+      }
+    }
+  });
+}
+
+TEST_CASE("Vector unary: tensors with gaps or of two layouts are turned down") {
+  Generator random(5);
+  const std::vector<int32_t> dims = {1, 4, 3, 2};
+  for (const auto& [from, to] : {std::pair(Layout::kChannelsLastGaps, Layout::kChannelsLastGaps),
+                                 std::pair(Layout::kRowMajor, Layout::kChannelsLast)}) {
+    OpFixture op(FindKernel(kVector));
+    op.AddInput(Random(dims, from, random));
+    (void)op.AddOutput(Tensor(DType::kF32, dims, to));
+    CHECK_FALSE(op.Run(UnaryAttributes{UnaryFunction::kTanh, 0, 0}).ok());
+  }
+}
+
+}  // namespace tenon::cpu::testing
