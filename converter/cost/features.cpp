@@ -78,6 +78,7 @@ struct KernelModel {
 
 constexpr KernelModel kModels[] = {
     {"cpu.conv.vector", TileConv},
+    {"cpu.conv.vector_panels", TileConv},
     {"cpu.conv.vector_first", FirstConv},
     {"cpu.conv.vector_winograd", Winograd},
     {"cpu.conv.vector_depthwise", Depthwise},
@@ -86,6 +87,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.conv.portable", PortableGemm},
     {"cpu.conv.portable_in_place", PortableGemm},
     {"cpu.matmul.vector", TileMatMul},
+    {"cpu.matmul.vector_panels", TileMatMul},
     {"cpu.matmul.onednn", LibraryGemm},
     {"cpu.matmul.portable", PortableGemm},
     {"cpu.max_pool.vector", Pool},
@@ -104,6 +106,7 @@ constexpr KernelModel kModels[] = {
     {"cpu.softmax.onednn_channels", ChannelSoftmax},
     {"cpu.softmax.portable", Softmax},
     {"cpu.unary.portable", Unary},
+    {"cpu.unary.vector", Unary},
     {"cpu.binary.portable", Binary},
     {"cpu.reduce.portable", Reduce},
     {"cpu.gather.portable", Gather},

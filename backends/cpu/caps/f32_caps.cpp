@@ -25,6 +25,17 @@ const char* ConvRefusal(const OpCall& call, bool bytes = false) {
   return WeightsRefusal(call, 4, bytes);
 }
 
+constexpr char kPanelsOfOne[] = "weights of one group only are made panels";
+
+/// Weights of other types are made panels by every kernel, and small ones stay in the caches.
+const char* PanelsRefusal(const TensorView& weights, int32_t outputs) {
+  if (weights.dtype != DType::kF32) return "weights of fewer bits are unpacked by the next kernel";
+  if (outputs <= kMostWidth || weights.Elements() * int64_t{sizeof(float)} < kPanelBytes) {
+    return "small weights are read where they lie";
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const char* ConvSupports(const OpCall& call) {
@@ -34,6 +45,13 @@ const char* ConvSupports(const OpCall& call) {
   const int outputs = call.Input(GemmInput::kWeights).dims[0] / attributes.group;
   if (attributes.group > 1 && outputs < 16) return "groups too narrow for vectors";
   return nullptr;
+}
+
+const char* ConvPanelsSupports(const OpCall& call) {
+  if (const char* reason = ConvSupports(call)) return reason;
+  if (call.AttributesAs<ConvAttributes>().group > 1) return kPanelsOfOne;
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  return PanelsRefusal(w, w.dims[0]);
 }
 
 const char* FirstConvSupports(const OpCall& call) {
@@ -80,6 +98,12 @@ const char* MatMulSupports(const OpCall& call) {
     return "the vector product takes a bias along the last dimension only";
   }
   return nullptr;
+}
+
+const char* MatMulPanelsSupports(const OpCall& call) {
+  if (const char* reason = MatMulSupports(call)) return reason;
+  const TensorView& y = call.Output();
+  return PanelsRefusal(call.Input(GemmInput::kWeights), y.dims[y.rank - 1]);
 }
 
 const char* PoolSupports(const OpCall& call) { return CommonRefusal(call); }

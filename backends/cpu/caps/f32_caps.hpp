@@ -25,6 +25,8 @@ inline constexpr int kMostFirstTaps = 512;
 
 /// Accepts any convolution that register tiles can compute.
 [[nodiscard]] const char* ConvSupports(const OpCall& call);
+/// Accepts those of them whose weights are large enough to be copied to panels.
+[[nodiscard]] const char* ConvPanelsSupports(const OpCall& call);
 /// Accepts few input channels, which may have any layout and be bytes.
 [[nodiscard]] const char* FirstConvSupports(const OpCall& call);
 [[nodiscard]] const char* DepthwiseSupports(const OpCall& call);
@@ -33,16 +35,17 @@ inline constexpr int kMostFirstTaps = 512;
 /// Accepts a second factor that is one matrix. It must be constant, which the kernel's check
 /// verifies.
 [[nodiscard]] const char* MatMulSupports(const OpCall& call);
+[[nodiscard]] const char* MatMulPanelsSupports(const OpCall& call);
 
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
 /// Accepts softmax along the last axis, whose elements are contiguous.
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 /// Accepts softmax along the channels of an image tensor.
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
-/// Accepts windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 /// Returns true for the functions that vector kernels compute, alone and in epilogues.
 [[nodiscard]] bool HasVectorForm(UnaryFunction function);
 [[nodiscard]] const char* UnarySupports(const OpCall& call);
+/// Accepts windows of at most kMostLrnWindow of at most kMostLrnDepth channels of an image tensor.
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 
 /// Returns the floats, per channel, of the padded input row that one output row of a convolution
@@ -76,8 +79,10 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key);
 
 /// Is KernelCaps::packed_bytes: the most over all instruction sets.
 [[nodiscard]] size_t ConvPackedBytes(const OpCall& call);  ///< first layers too
+[[nodiscard]] size_t ConvPanelsBytes(const OpCall& call);
 [[nodiscard]] size_t DepthwisePackedBytes(const OpCall& call);
 [[nodiscard]] size_t WinogradPackedBytes(const OpCall& call);
 [[nodiscard]] size_t MatMulPackedBytes(const OpCall& call);
+[[nodiscard]] size_t MatMulPanelsBytes(const OpCall& call);
 
 }  // namespace tenon::cpu::f32

@@ -45,6 +45,18 @@ void AddConstants(const OpCall& call, int scale, PackingKey* key) {
 /// Weights that are stored in fewer bits are packed as f32 wherever they lie.
 bool IsPlain(const OpCall& call) { return call.Input(GemmInput::kWeights).dtype == DType::kF32; }
 
+size_t ConvBytes(const OpCall& call, bool in_place) {
+  const TensorView& w = call.Input(GemmInput::kWeights);
+  const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
+  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], ConvTaps(call), in_place);
+}
+
+size_t MatMulBytes(const OpCall& call, bool in_place) {
+  const TensorView& a = call.Input(0);
+  const TensorView& y = call.Output();
+  return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, in_place);
+}
+
 }  // namespace
 
 void ConvPackingKey(const OpCall& call, PackingKey* key) {
@@ -57,12 +69,8 @@ void MatMulPackingKey(const OpCall& call, PackingKey* key) {
   AddConstants(call, 3, key);
 }
 
-size_t ConvPackedBytes(const OpCall& call) {
-  const TensorView& w = call.Input(GemmInput::kWeights);
-  const int32_t convolutions = call.AttributesAs<ConvAttributes>().group;
-  return GroupedBytes(convolutions, w.dims[0] / convolutions, w.dims[1], ConvTaps(call),
-                      IsPlain(call));
-}
+size_t ConvPackedBytes(const OpCall& call) { return ConvBytes(call, IsPlain(call)); }
+size_t ConvPanelsBytes(const OpCall& call) { return ConvBytes(call, /*in_place=*/false); }
 
 size_t WinogradPackedBytes(const OpCall& call) {
   const TensorView& w = call.Input(GemmInput::kWeights);
@@ -77,10 +85,7 @@ size_t DepthwisePackedBytes(const OpCall& call) {
                              2 * FloatBytes(channels));
 }
 
-size_t MatMulPackedBytes(const OpCall& call) {
-  const TensorView& a = call.Input(0);
-  const TensorView& y = call.Output();
-  return GroupedBytes(1, y.dims[y.rank - 1], a.dims[a.rank - 1], 1, IsPlain(call));
-}
+size_t MatMulPackedBytes(const OpCall& call) { return MatMulBytes(call, IsPlain(call)); }
+size_t MatMulPanelsBytes(const OpCall& call) { return MatMulBytes(call, /*in_place=*/false); }
 
 }  // namespace tenon::cpu::f32

@@ -27,6 +27,8 @@ constexpr int kChannelBlock = 16;
 /// Weights above this do not stay in the second-level cache during the loop over pixels: the loop
 /// over their groups becomes the outer one.
 constexpr int64_t kManyWeightBytes = 256 * 1024;
+/// Weights of at least this many bytes are copied to panels when a plan is loaded.
+constexpr int64_t kPanelBytes = 128 * 1024;
 
 /// Is the most adjacent pixels of one output row that one call of a depthwise convolution computes.
 constexpr int kMostDepthwisePixels = 4;

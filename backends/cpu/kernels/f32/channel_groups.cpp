@@ -1,5 +1,7 @@
 #include "backends/cpu/kernels/f32/channel_groups.hpp"
 
+#include <cstring>
+
 #include "backends/cpu/kernels/f32/simd/routines.hpp"
 #include "runtime/base/round_up.hpp"
 
@@ -28,6 +30,20 @@ void ForEachGroup(const GroupedShape& shape, int tile_width, bool in_place, cons
   }
 }
 
+/// Packs weights whose outputs are neighbours.
+void CopyGroup(const ChannelGroup& group, const GroupedShape& shape, const WeightsView& weights,
+               float* packed) {
+  const auto bytes = static_cast<size_t>(group.channels) * sizeof(float);
+  for (int tap = 0; tap < shape.taps; ++tap) {
+    const float* row = weights.stored.Plain() + group.first + tap * weights.tap_step;
+    for (int k = 0; k < shape.depth; ++k) {
+      std::memcpy(packed, row, bytes);
+      row += weights.input_step;
+      packed += group.width;
+    }
+  }
+}
+
 }  // namespace
 
 int CountGroups(const GroupedShape& shape, int tile_width) {
@@ -50,6 +66,9 @@ void MakeGroups(const GroupedShape& shape, int tile_width, bool in_place, Channe
 
 void PackGroup(const ChannelGroup& group, const GroupedShape& shape, const WeightsView& weights,
                float* packed) {
+  if (weights.stored.IsPlain() && weights.output_step == 1) {
+    return CopyGroup(group, shape, weights, packed);
+  }
   for (int tap = 0; tap < shape.taps; ++tap) {
     for (int m = 0; m < group.channels; ++m) {
       const int64_t output = group.first + m;

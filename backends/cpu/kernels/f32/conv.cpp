@@ -10,9 +10,7 @@ namespace {
 
 using In = ConvInput;
 
-}  // namespace
-
-Status ConvLoad(const KernelSetup& setup, void** shared) {
+Status LoadWeights(const KernelSetup& setup, PackedForm form, void** shared) {
   const OpCall& op = setup.op;
   const TensorView& w = op.Input(In::kWeights);
   const GroupedShape shape = ShapeOf(GeometryOf(op));
@@ -20,7 +18,22 @@ Status ConvLoad(const KernelSetup& setup, void** shared) {
   const WeightsView weights = {portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale),
                                w.strides[0], w.strides[1], w.strides[last]};
   const float* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
-  return PackWeights(shape, weights, bias, shared);
+  return PackWeights(shape, weights, bias, form, shared);
+}
+
+}  // namespace
+
+Status ConvLoad(const KernelSetup& setup, void** shared) {
+  return LoadWeights(setup, PackedForm::kInPlaceIfPossible, shared);
+}
+
+Status ConvPanelsLoad(const KernelSetup& setup, void** shared) {
+  return LoadWeights(setup, PackedForm::kPanels, shared);
+}
+
+Status ConvPanelsCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(ConvPanelsSupports(setup.op)));
+  return ConvCheck(setup);
 }
 
 TileGemm ConvGemm(const KernelCall& call) {

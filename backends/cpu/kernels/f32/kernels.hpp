@@ -17,6 +17,12 @@ Status ConvCheck(const KernelSetup& setup);
 Status ConvLoad(const KernelSetup& setup, void** shared);
 Status ConvRun(const KernelCall& call);
 
+/// These pack large weights though they could be read in place: see PackedForm::kPanels.
+Status ConvPanelsCheck(const KernelSetup& setup);
+Status ConvPanelsLoad(const KernelSetup& setup, void** shared);
+Status MatMulPanelsCheck(const KernelSetup& setup);
+Status MatMulPanelsLoad(const KernelSetup& setup, void** shared);
+
 /// These take few input channels in any layout.
 Status FirstConvCheck(const KernelSetup& setup);
 Status FirstConvRun(const KernelCall& call);

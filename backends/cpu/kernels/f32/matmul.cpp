@@ -27,6 +27,22 @@ bool IsColumnMajor(const TensorView& b) {
          (b.dims[1] == 1 || b.strides[1] == b.dims[0]);
 }
 
+Status LoadWeights(const KernelSetup& setup, PackedForm form, void** shared) {
+  const OpCall& op = setup.op;
+  const TensorView& b = op.Input(In::kWeights);
+  const GroupedShape shape = ShapeOf(GemmGeometry(op));
+  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
+  const int64_t row_step = b.strides[b.rank - 2];
+  const int64_t column_step = b.strides[b.rank - 1];
+  WeightsView weights;
+  weights.stored = portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
+  weights.output_step = transposed ? row_step : column_step;
+  weights.input_step = transposed ? column_step : row_step;
+  weights.tap_step = 0;
+  const float* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
+  return PackWeights(shape, weights, bias, form, shared);
+}
+
 }  // namespace
 
 Status MatMulCheck(const KernelSetup& setup) {
@@ -47,19 +63,16 @@ Status MatMulCheck(const KernelSetup& setup) {
 }
 
 Status MatMulLoad(const KernelSetup& setup, void** shared) {
-  const OpCall& op = setup.op;
-  const TensorView& b = op.Input(In::kWeights);
-  const GroupedShape shape = ShapeOf(GemmGeometry(op));
-  const bool transposed = op.AttributesAs<MatMulAttributes>().transpose_b != 0;
-  const int64_t row_step = b.strides[b.rank - 2];
-  const int64_t column_step = b.strides[b.rank - 1];
-  WeightsView weights;
-  weights.stored = portable::StoredWeightsOf(op, In::kWeights, In::kWeightsScale);
-  weights.output_step = transposed ? row_step : column_step;
-  weights.input_step = transposed ? column_step : row_step;
-  weights.tap_step = 0;
-  const float* bias = op.HasInput(In::kBias) ? op.Input(In::kBias).As<const float>() : nullptr;
-  return PackWeights(shape, weights, bias, shared);
+  return LoadWeights(setup, PackedForm::kInPlaceIfPossible, shared);
+}
+
+Status MatMulPanelsLoad(const KernelSetup& setup, void** shared) {
+  return LoadWeights(setup, PackedForm::kPanels, shared);
+}
+
+Status MatMulPanelsCheck(const KernelSetup& setup) {
+  TENON_RETURN_IF_ERROR(CheckResult(MatMulPanelsSupports(setup.op)));
+  return MatMulCheck(setup);
 }
 
 Status MatMulRun(const KernelCall& call) {

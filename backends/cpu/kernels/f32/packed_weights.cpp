@@ -66,8 +66,9 @@ Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place,
 }
 
 Status PackWeights(const GroupedShape& shape, const WeightsView& weights, const float* bias,
-                   void** shared) {
-  const bool in_place = weights.CanBeReadInPlace(shape.depth, shape.taps);
+                   PackedForm form, void** shared) {
+  const bool in_place =
+      form == PackedForm::kInPlaceIfPossible && weights.CanBeReadInPlace(shape.depth, shape.taps);
   PackedWeights* packed = nullptr;
   TENON_RETURN_IF_ERROR(MakePackedWeights(shape, in_place ? &weights : nullptr, bias, &packed));
   for (int g = 0; g < packed->group_count; ++g) {

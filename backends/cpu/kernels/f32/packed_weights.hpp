@@ -35,9 +35,17 @@ struct PackedWeights {
 Status MakePackedWeights(const GroupedShape& shape, const WeightsView* in_place, const float* bias,
                          PackedWeights** made);
 
-/// Makes and fills the block, and packs what cannot be read in place.
+enum class PackedForm : uint8_t {
+  kInPlaceIfPossible,
+  /// Every group's weights follow each other: large weights are then read from memory in order,
+  /// which prefetchers follow, and a group uses all sets of the caches. In place its rows are as
+  /// far apart as there are outputs.
+  kPanels,
+};
+
+/// Makes and fills the block, and packs what is not read in place.
 Status PackWeights(const GroupedShape& shape, const WeightsView& weights, const float* bias,
-                   void** shared);
+                   PackedForm form, void** shared);
 
 /// Are `held_bytes` and `unload` of the kernels that use it.
 size_t PackedWeightsBytes(const void* shared, const void* state);

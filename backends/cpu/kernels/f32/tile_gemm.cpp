@@ -15,6 +15,17 @@ bool IsPointwise(const ConvGeometry& g) {
          g.pads[1] == 0;
 }
 
+/// Returns how many pixels a tile takes. Pixels that lie a multiple of 4 KiB apart share one set of
+/// the first-level cache, whose 8 ways hold the lines of no more: each step of the inner loop would
+/// fetch all of them again.
+int TilePixels(const Routines& routines, const ConvGeometry& g) {
+  constexpr int64_t kSetStride = 4096;
+  constexpr int kWays = 8;
+  const int64_t step = int64_t{g.x.pixel} * g.strides[1] * int64_t{sizeof(float)};
+  const bool shares_set = step % kSetStride == 0 && g.Pixels() > 1;
+  return shares_set && routines.tile_pixels > kWays ? kWays : routines.tile_pixels;
+}
+
 /// Pointers to what pixels [first, first + count) read, tap after tap.
 class TileRows {
  public:
@@ -125,7 +136,7 @@ TileGemm MakeTileGemm(const PackedWeights& packed, const ConvGeometry& geometry,
   gemm.geometry = geometry;
   gemm.activation = activation;
   gemm.epilogue = MakeEpilogue(activation);
-  const int tile_pixels = packed.routines->tile_pixels;
+  const int tile_pixels = TilePixels(*packed.routines, geometry);
   gemm.tiles = (geometry.Pixels() + tile_pixels - 1) / tile_pixels;
   const GroupedShape& shape = packed.shape;
   const int64_t weights = int64_t{shape.outputs} * shape.depth * shape.taps;

@@ -20,6 +20,7 @@ constexpr double kTolerance = 1e-5;
 constexpr double kWinogradTolerance = 2e-5;
 
 constexpr const char* kTile = "cpu.conv.vector";
+constexpr const char* kPanels = "cpu.conv.vector_panels";
 constexpr const char* kFirst = "cpu.conv.vector_first";
 constexpr const char* kDepthwise = "cpu.conv.vector_depthwise";
 constexpr const char* kWinograd = "cpu.conv.vector_winograd";
@@ -134,6 +135,31 @@ TEST_CASE("Vector conv: weights too large for the cache go first") {
       ConvOptions options;
       options.threads = threads;
       CheckAgreement(c, options, kTolerance, random);
+    }
+  });
+}
+
+TEST_CASE("Vector conv: large weights in panels, whatever is left for the last one") {
+  ForEachInstructionSet([] {
+    Generator random(8);
+    for (const int32_t outputs : {64, 97, 136, 250, 33}) {
+      const int32_t taps = Pick(random, 1, 3);
+      const int32_t inputs = 32 * 1024 / outputs / (taps * taps) + Pick(random, 1, 40);
+      ConvCase c = {{1, inputs, 9, 7}, {outputs, inputs, taps, taps}, Conv(1, 1, 1)};
+      SetRandomActivation(c.attributes, random);
+      CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
+    }
+  });
+}
+
+TEST_CASE("Vector conv: pixels a multiple of 4 KiB apart, which share a set of the cache") {
+  ForEachInstructionSet([] {
+    Generator random(9);
+    for (const int32_t stride : {1, 2}) {
+      const int32_t inputs = 1024 / stride;
+      ConvCase c = {{1, inputs, 7, 5}, {72, inputs, 1, 1}, Conv(1, stride, 0)};
+      CheckAgreement(c, RandomOptions(kTile, random), kTolerance, random);
+      CheckAgreement(c, RandomOptions(kPanels, random), kTolerance, random);
     }
   });
 }
@@ -279,7 +305,7 @@ TEST_CASE("Winograd conv: refuses a workspace too small for one part") {
 
 TEST_CASE("Vector conv: the same bits whatever the number of threads") {
   ForEachInstructionSet([] {
-    for (const char* kernel : {kTile, kWinograd}) {
+    for (const char* kernel : {kTile, kPanels, kWinograd}) {
       for (const int32_t size : {8, 13, 17}) {  // 4, 16 and 25 Winograd tiles
         std::vector<float> first;
         for (const int threads : {1, 2, 3}) {
@@ -301,7 +327,7 @@ TEST_CASE("Vector conv: the same bits whatever the number of threads") {
 
 TEST_CASE("Vector conv: weights that are no constant are refused") {
   Generator random(14);
-  for (const char* kernel : {kTile, kWinograd}) {
+  for (const char* kernel : {kTile, kPanels, kWinograd}) {
     PairedOp op(kernel, "cpu.conv.portable");
     op.AddInput(Random({1, 16, 8, 8}, Layout::kChannelsLast, random));
     op.AddInput(Random({16, 16, 3, 3}, Layout::kRowMajor, random));

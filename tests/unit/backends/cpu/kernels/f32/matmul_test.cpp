@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "backends/cpu/kernels/f32/choose_routines.hpp"
 #include "runtime/ops/attributes.hpp"
+#include "tests/unit/backends/cpu/kernels/f32/f32_fixture.hpp"
 #include "tests/unit/backends/cpu/kernels/paired_op.hpp"
 
 namespace tenon::cpu::testing {
@@ -20,13 +20,13 @@ struct Gemm {
   int threads;
 };
 
-double Difference(const Gemm& gemm, Generator& random) {
+double Difference(const Gemm& gemm, Generator& random, const char* kernel = kKernel) {
   const int32_t depth = gemm.a.back();
   const std::vector<int32_t> b = gemm.transposed ? std::vector<int32_t>{gemm.columns, depth}
                                                  : std::vector<int32_t>{depth, gemm.columns};
   std::vector<int32_t> y = gemm.a;
   y.back() = gemm.columns;
-  PairedOp op(kKernel, "cpu.matmul.portable");
+  PairedOp op(kernel, "cpu.matmul.portable");
   op.AddInput(Random(gemm.a, Layout::kRowMajor, random));
   const bool in_place = Pick(random, 0, 1) == 0;
   op.AddInput(Random(b, in_place ? Layout::kOutputsLast : Layout::kRowMajor, random), kConstant);
@@ -57,6 +57,18 @@ TEST_CASE("Vector matmul: agrees with the portable kernel for one row and many")
     }
   }
   f32::OverrideRoutines(nullptr);
+}
+
+TEST_CASE("Vector matmul: large matrices in panels") {
+  ForEachInstructionSet([] {
+    Generator random(5);
+    for (const bool transposed : {false, true}) {
+      for (const int rows : {1, 2, 15, 40}) {
+        const Gemm gemm = {{rows, 1024}, Pick(random, 40, 140), transposed, true, 2};
+        CHECK(Difference(gemm, random, "cpu.matmul.vector_panels") < kTolerance);
+      }
+    }
+  });
 }
 
 TEST_CASE("Vector matmul: batches share the one matrix") {
