@@ -57,6 +57,8 @@ const std::vector<ListedPass>& ListOfPasses() {
       {kFuse, kQuantized, "fold-constants", FoldConstants,
        "weights that are still dequantized are read by float ops, as floats"},
       {kFuse, kQuantized, "eliminate-dead-code", EliminateDeadCode, "drops their quantized form"},
+      {kFuse, kFusing, "fuse-layer-norm", FuseLayerNorm,
+       "before its root becomes the activation of a sum, and its scale part of a product"},
       {kFuse, kFusing, "fold-pad", FoldPad,
        "before anything is fused into the convolution behind it"},
       {kFuse, kFusing, "fuse-affine", FuseAffine,

@@ -132,6 +132,20 @@ void AddSoftmax(std::vector<SweepNetwork>& networks) {
   networks.push_back(builder.Finish());
 }
 
+void AddLayerNorm(std::vector<SweepNetwork>& networks) {
+  SweepBuilder builder("layer_norm", 320);
+  for (const auto& dims : std::vector<std::vector<int32_t>>{
+           {1, 64}, {99, 64}, {128, 128}, {197, 192}, {1, 49, 768}, {16, 1024}, {400, 32}}) {
+    for (const int rms : {0, 1}) {
+      const TensorId x = builder.Input(dims);
+      const TensorId scale = builder.ConstantOf(DType::kF32, {dims.back()});
+      const LayerNormAttributes attributes = {1e-5F, rms};
+      builder.Add(OpKind::kLayerNorm, {x, scale}, Attributes(attributes), x);
+    }
+  }
+  networks.push_back(builder.Finish());
+}
+
 /// Adds ops that move bytes. A negation after them prevents them from becoming views of outputs.
 void AddMovement(std::vector<SweepNetwork>& networks) {
   for (const auto& dims : std::vector<std::vector<int32_t>>{{1, 24, 14, 14},
@@ -234,6 +248,7 @@ void AddRowNetworks(std::vector<SweepNetwork>& networks) {
   AddBinary(networks);
   AddReductions(networks);
   AddSoftmax(networks);
+  AddLayerNorm(networks);
   AddMovement(networks);
   AddLookUps(networks);
 }

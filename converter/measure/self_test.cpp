@@ -94,6 +94,8 @@ SweepNetwork CheapOps() {
     sum.exclusive = size == 7 ? 1 : 0;
     sum.reverse = size == 12 ? 1 : 0;
     (void)builder.Add(OpKind::kCumSum, {x}, Attributes(sum), x);
+    (void)builder.Add(OpKind::kLayerNorm, {x, builder.ConstantOf(DType::kF32, {5})},
+                      Attributes(LayerNormAttributes{}), x);
     ExpandAttributes expand;
     expand.rank = 4;
     const int32_t dims[] = {3, 2, size, 5};

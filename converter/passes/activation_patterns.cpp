@@ -187,6 +187,51 @@ bool IsGeluFactor(const Graph& graph, OpId id, TensorId x, double scale) {
   return mul.has_value() && mul->tensor == x && IsAbout(mul->scalar, 1.0 / std::numbers::sqrt2);
 }
 
+bool IsCube(const Graph& graph, OpId id, TensorId x) {
+  if (const auto power = MatchScalar(graph, id, BinaryFunction::kPow)) {
+    return !power->scalar_first && power->tensor == x && power->scalar == 3.0;
+  }
+  if (id == kNone || !IsPlainBinary(graph, id, BinaryFunction::kMul)) return false;
+  for (size_t i = 0; i < 2; ++i) {
+    const Op& op = graph.op(id);
+    const OpId square = graph.tensor(op.inputs[1 - i]).producer;
+    if (op.inputs[i] == x && square != kNone &&
+        IsPlainBinary(graph, square, BinaryFunction::kMul) &&
+        graph.op(square).inputs == std::vector<TensorId>{x, x}) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// x + 0.044715 x^3
+bool IsGeluTanhArgument(const Graph& graph, OpId id, TensorId x) {
+  if (id == kNone || !IsPlainBinary(graph, id, BinaryFunction::kAdd)) return false;
+  const std::vector<TensorId>& terms = graph.op(id).inputs;
+  const TensorId other = terms[0] == x ? terms[1] : terms[0];
+  if (terms[0] != x && terms[1] != x) return false;
+  const OpId scaled = PrivateProducer(graph, other, id);
+  const auto factor = MatchScalar(graph, scaled, BinaryFunction::kMul);
+  return factor.has_value() && IsAbout(factor->scalar, 0.044715) &&
+         IsCube(graph, PrivateProducer(graph, factor->tensor, scaled), x);
+}
+
+// 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)), scaled by 1/2 outside.
+bool IsGeluTanhFactor(const Graph& graph, OpId id, TensorId x, double scale) {
+  if (!IsAbout(scale, 0.5)) return false;
+  const auto plus = MatchScalar(graph, id, BinaryFunction::kAdd);
+  if (!plus.has_value() || plus->scalar != 1.0) return false;
+  const OpId tanh = PrivateProducer(graph, plus->tensor, id);
+  if (tanh == kNone || graph.op(tanh).kind != OpKind::kUnary) return false;
+  const TensorId argument = graph.op(tanh).inputs.front();
+  if (!MatchUnary(graph, tanh, argument, UnaryFunction::kTanh)) return false;
+  const OpId scaled = PrivateProducer(graph, argument, tanh);
+  const auto factor = MatchScalar(graph, scaled, BinaryFunction::kMul);
+  return factor.has_value() &&
+         IsAbout(factor->scalar, std::numbers::sqrt2 * std::numbers::inv_sqrtpi) &&
+         IsGeluTanhArgument(graph, PrivateProducer(graph, factor->tensor, scaled), x);
+}
+
 // The function f with f(x) = scale * x * factor, kIdentity if there is none.
 UnaryFunction FunctionOf(const Graph& graph, TensorId x, TensorId factor, double scale) {
   const OpId id = graph.tensor(factor).producer;
@@ -197,6 +242,7 @@ UnaryFunction FunctionOf(const Graph& graph, TensorId x, TensorId factor, double
   }
   if (IsHardSigmoid(graph, id, x, scale)) return UnaryFunction::kHardSwish;
   if (IsGeluFactor(graph, id, x, scale)) return UnaryFunction::kGelu;
+  if (IsGeluTanhFactor(graph, id, x, scale)) return UnaryFunction::kGeluTanh;
   return UnaryFunction::kIdentity;
 }
 

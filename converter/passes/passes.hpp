@@ -74,6 +74,16 @@ namespace tenon::converter {
 // Numerics:   g, h and the products are computed in f64 and stored in f32.
 [[nodiscard]] Status FuseAffine(Graph& graph, PassContext& context);
 
+// Makes one op of what models write a normalisation of rows as: statistics of x along its last axis
+// by means, differences and a square root, then a scale and a bias.
+//   (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) [* scale] [+ bias], or times a
+//   reciprocal; x g + (bias - mean(x) g) with g = scale / sqrt(mean((x - mean(x))^2) + epsilon); x
+//   / sqrt(mean(x^2) + epsilon) [* scale] [+ bias], the form without a mean.
+// Requires:   f32; scale and bias are constants with one element for each of a row.
+// Guarantees: no such group is left. Inner results that others read are still computed.
+// Numerics:   sums in another order.
+[[nodiscard]] Status FuseLayerNorm(Graph& graph, PassContext& context);
+
 // Fuses elementwise functions into the op that computes their input.
 //   1. max and min with a constant number become clip (relu where the bound is 0).
 //   2. Products that express a function become that function:

@@ -122,6 +122,18 @@ struct SoftmaxAttributes {
   int32_t log = 0;   ///< 1: logarithm of the softmax
 };
 
+/// Normalises every row along the last axis, which is not empty, of floats x:
+///   y = (x - mean) / sqrt(mean of (x - mean)^2 + epsilon) * scale + bias;
+/// with `rms` 1 without the mean: y = x / sqrt(mean of x^2 + epsilon) * scale + bias. Scale, and
+/// bias (optional), have the last axis's length.
+struct LayerNormAttributes {
+  float epsilon = 1e-5F;  ///< finite, >= 0
+  int32_t rms = 0;
+};
+struct LayerNormInput {
+  static constexpr int kX = 0, kScale = 1, kBias = 2;
+};
+
 /// Local response normalisation of floats over axis 1 (ONNX LRN), rank >= 2:
 /// y = x / (bias + alpha / size * sum of squares of the `size` neighbours)^beta.
 struct LrnAttributes {

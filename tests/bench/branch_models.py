@@ -33,8 +33,9 @@ class Network:
         if fan_in not in self.scaled:
             scale = (3 / max(fan_in, 1)) ** 0.5
             self.scaled[fan_in] = struct.pack("<4099f", *(scale * v for v in struct.unpack("<4099f", self.noise)))
-        raw = (self.scaled[fan_in] * (count // 4099 + 1))[: 4 * count]
         name = self.name(stem)
+        start = 4 * (self.used * 37 % 4099)  # no two weights are equal: equal ones are stored once
+        raw = (self.scaled[fan_in] * (count // 4099 + 2))[start : start + 4 * count]
         self.weights.append(onnx.tensor(name, shape, raw))
         return name
 

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Latency of Tenon beside other engines', model by model, in one run.
 
-usage: compare_peers.py TENON MODELS_FOLDER [--set float|int8|tflite] [--threads 1 2] [--rounds 5]
-           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,litert] [--float-too]
+usage: compare_peers.py TENON MODELS [--set float|int8|tflite|nets] [--threads 1 2] [--rounds 5]
+           [--seconds 0.5] [--only NAME] [--engines onnxruntime,openvino,litert]
+
+MODELS is the folder of a set's models, or one model file or several, separated by commas; the set `nets`,
+which float_nets.py writes, needs none ("-").
 
 TENON is the built command. The other engines come from PyPI (onnxruntime, openvino, ai-edge-litert,
 and onnx for the identity model) and belong to the benchmark's own environment; the product never
@@ -40,7 +43,9 @@ TFLITE = [
     "mlperf_resnet8_cifar10/resnet8_float.tflite", "mlperf_ad01_autoencoder/ad01_float.tflite",
     "kwt1_transformer/kwt1_float.tflite",
 ]
-SETS = {"float": (FLOAT, ["onnxruntime", "openvino"]), "int8": (INT8, ["onnxruntime", "openvino"]),
+NETS = ["resnet50", "mobilenet1", "mobilenet1_half", "mobilenet3", "efficientnet_b0", "densenet121", "vit_tiny",
+        "bert_tiny", "vgg16"]
+SETS = {"nets": (NETS, ["onnxruntime", "openvino"]), "float": (FLOAT, ["onnxruntime", "openvino"]), "int8": (INT8, ["onnxruntime", "openvino"]),
         "tflite": (TFLITE, ["litert"])}
 MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino", "litert": "ai_edge_litert"}
 MEGA_MACS = {"mobilenet_v2_224": 300.78, "shufflenet_v2_qlinear_int8": 144.91,
@@ -65,6 +70,16 @@ def run_peer(engine, model, threads, seconds):
         print(f"<!-- {engine} does not run {model}: {done.stderr.strip()[-200:]} -->")
         return None
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def model_path(args, name, folder):
+    """The file of a model of the set, which a net's script writes."""
+    if args.set != "nets":
+        return os.path.join(args.models, name)
+    path = os.path.join(folder, name + ".onnx")
+    script = os.path.join(os.path.dirname(WORKER), "float_nets.py")
+    subprocess.run([sys.executable, script, name, path], check=True)
+    return path
 
 
 def convert(tenon, model, plan):
@@ -119,6 +134,9 @@ def main():
     parser.add_argument("--peak", type=float, default=236.0, help="GMAC/s of one thread")
     args = parser.parse_args()
     models, engines = SETS[args.set]
+    if args.models.endswith((".onnx", ".tflite")):
+        models, args.models = args.models.split(","), ""
+        engines = ["litert"] if models[0].endswith(".tflite") else ["onnxruntime", "openvino"]
     if args.engines:
         engines = args.engines.split(",")
     for engine in [e for e in engines if importlib.util.find_spec(MODULES[e]) is None]:
@@ -139,7 +157,7 @@ def main():
             idle = {threads: comparison.measure(identity, plan, threads)
                     for threads in args.threads}
         for name in [m for m in models if args.only in m]:
-            model = os.path.join(args.models, name)
+            model = model_path(args, name, folder)
             plan = os.path.join(folder, name.replace("/", ".") + ".tenon")
             convert(args.tenon, model, plan)
             for threads in args.threads:

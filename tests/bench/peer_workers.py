@@ -29,7 +29,7 @@ def onnxruntime_runner(path, threads):
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     dtypes = {"tensor(float)": numpy.float32, "tensor(uint8)": numpy.uint8,
-              "tensor(int8)": numpy.int8}
+              "tensor(int8)": numpy.int8, "tensor(int64)": numpy.int64, "tensor(bool)": numpy.bool_}
     for port in session.get_inputs():
         shape = [d if isinstance(d, int) else 1 for d in port.shape]
         binding.bind_cpu_input(port.name, noise(shape, dtypes[port.type]))

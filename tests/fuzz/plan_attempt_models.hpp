@@ -38,7 +38,9 @@ const %w2: f32[16,32] = random(3)
 %e = unary(%d) {function=exp}
 %q = cum_sum(%e) {axis=1, reverse=1}
 %s = softmax(%q) {axis=1}
-output %s
+const %n: f32[4] = random(9)
+%l = layer_norm(%s, %n, %n)
+output %l
 output %h2
 )";
 

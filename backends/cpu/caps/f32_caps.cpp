@@ -124,6 +124,8 @@ const char* ChannelSoftmaxSupports(const OpCall& call) {
   return nullptr;
 }
 
+const char* LayerNormSupports(const OpCall& call) { return CommonRefusal(call); }
+
 bool HasVectorForm(UnaryFunction function) {
   switch (function) {
 #define TENON_VECTOR_FUNCTION(Kind) case UnaryFunction::k##Kind:

@@ -42,6 +42,7 @@ inline constexpr int kMostFirstTaps = 512;
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
 /// Accepts softmax along the channels of an image tensor.
 [[nodiscard]] const char* ChannelSoftmaxSupports(const OpCall& call);
+[[nodiscard]] const char* LayerNormSupports(const OpCall& call);
 /// Returns true for the functions that vector kernels compute, alone and in epilogues.
 [[nodiscard]] bool HasVectorForm(UnaryFunction function);
 [[nodiscard]] const char* UnarySupports(const OpCall& call);

@@ -51,6 +51,12 @@ Reason SoftmaxSupports(const OpCall& call) {
   return "the portable softmax runs f32 and f64";
 }
 
+Reason LayerNormSupports(const OpCall& call) {
+  const DType dtype = call.Input(0).dtype;
+  if (dtype == DType::kF32 || dtype == DType::kF64) return nullptr;
+  return "the portable layer_norm runs f32 and f64";
+}
+
 Reason CumSumSupports(const OpCall& call) {
   const DType dtype = call.Input(0).dtype;
   if (dtype == DType::kF32 || dtype == DType::kF64 || IsWideInteger(dtype)) return nullptr;

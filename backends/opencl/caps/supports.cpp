@@ -41,6 +41,7 @@ const char* UnarySupports(const OpCall& call) {
 const char* BinarySupports(const OpCall& call) { return F32Only(call); }
 const char* PoolSupports(const OpCall& call) { return F32Only(call); }
 const char* SoftmaxSupports(const OpCall& call) { return F32Only(call); }
+const char* LayerNormSupports(const OpCall& call) { return F32Only(call); }
 const char* LrnSupports(const OpCall& call) { return F32Only(call); }
 const char* SelectSupports(const OpCall&) { return nullptr; }
 const char* MoveSupports(const OpCall&) { return nullptr; }

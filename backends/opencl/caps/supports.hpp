@@ -17,6 +17,7 @@ namespace tenon::opencl {
 [[nodiscard]] const char* PoolSupports(const OpCall& call);
 [[nodiscard]] const char* ReduceSupports(const OpCall& call);
 [[nodiscard]] const char* SoftmaxSupports(const OpCall& call);
+[[nodiscard]] const char* LayerNormSupports(const OpCall& call);
 [[nodiscard]] const char* LrnSupports(const OpCall& call);
 /// Accepts concat, slice, transpose, expand, reshape and copy of any dtype.
 [[nodiscard]] const char* MoveSupports(const OpCall& call);

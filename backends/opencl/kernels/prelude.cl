@@ -67,6 +67,8 @@
 #define FUNCTION_26(T) sin(x)
 #define FUNCTION_27(T) cos(x)
 #define FUNCTION_29(T) atan(x)
+#define FUNCTION_30(T) \
+  (FINITE_BELOW(T) / (1.0f + exp(-1.59576912f * x * (1.0f + 0.044715f * x * x))))
 
 // Where a work-item stands in up to three nested loops over rows: `first` to `first + count` of a
 // row, and the row's position.

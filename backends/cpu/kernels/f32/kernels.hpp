@@ -52,6 +52,10 @@ Status SoftmaxCheck(const KernelSetup& setup);
 Status ChannelSoftmaxCheck(const KernelSetup& setup);
 Status SoftmaxRun(const KernelCall& call);
 
+/// These normalise rows of row-major tensors.
+Status LayerNormCheck(const KernelSetup& setup);
+Status LayerNormRun(const KernelCall& call);
+
 /// These compute functions of one element on operands that are equally dense.
 Status UnaryCheck(const KernelSetup& setup);
 Status UnaryRun(const KernelCall& call);

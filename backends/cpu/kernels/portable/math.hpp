@@ -204,6 +204,13 @@ struct ExpReduction {
   return finite * Sigmoid(x);
 }
 
+/// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), by (1 + tanh(u)) / 2 = sigmoid(2 u), in which
+/// no term cancels.
+[[nodiscard]] inline float GeluTanh(float x) {
+  const float finite = x < -FLT_MAX ? -FLT_MAX : x;
+  return finite * Sigmoid(1.59576912F * x * (1.0F + 0.044715F * x * x));
+}
+
 /// log(1 + exp(x)).
 [[nodiscard]] inline float Softplus(float x) {
   const float positive = x > 0.0F ? x : 0.0F;

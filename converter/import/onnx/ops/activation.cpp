@@ -156,17 +156,7 @@ Status LowerGelu(Lowering& node) {
   const std::string approximate = node.Text("approximate", "none");
   if (approximate == "none") return node.Unary(x, {UnaryFunction::kGelu, 0.0F, 0.0F}, 0).status();
   if (approximate != "tanh") return InputError("approximate '{}' is not known", approximate);
-  // 0.5 x (1 + tanh(z)) = x sigmoid(2 z), z = sqrt(2 / pi) (x + 0.044715 x^3).
-  const DType dtype = node.DTypeOf(x);
-  const double factor = std::sqrt(8.0 / std::numbers::pi);
-  TENON_ASSIGN_OR_RETURN(const TensorId linear, node.Scalar("linear", dtype, factor));
-  TENON_ASSIGN_OR_RETURN(const TensorId cubic, node.Scalar("cubic", dtype, 0.044715 * factor));
-  TENON_ASSIGN_OR_RETURN(const TensorId square, node.Binary(BinaryFunction::kMul, x, x));
-  TENON_ASSIGN_OR_RETURN(const TensorId scaled, node.Binary(BinaryFunction::kMul, square, cubic));
-  TENON_ASSIGN_OR_RETURN(const TensorId slope, node.Binary(BinaryFunction::kAdd, scaled, linear));
-  TENON_ASSIGN_OR_RETURN(const TensorId z, node.Binary(BinaryFunction::kMul, x, slope));
-  TENON_ASSIGN_OR_RETURN(const TensorId gate, node.Unary(z, {UnaryFunction::kSigmoid, 0.0F, 0.0F}));
-  return node.Binary(BinaryFunction::kMul, x, gate, 0).status();
+  return node.Unary(x, {UnaryFunction::kGeluTanh, 0.0F, 0.0F}, 0).status();
 }
 
 Status LowerCast(Lowering& node) {

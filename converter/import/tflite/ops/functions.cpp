@@ -77,25 +77,9 @@ Status LowerGelu(Node& node) {
   const Order order = node.OrderOf(0);
   TENON_ASSIGN_OR_RETURN(const TensorId x, node.Input(0, order));
   const auto* options = node.stored().builtin_options_as_GeluOptions();
-  if (options == nullptr || !options->approximate()) {
-    TENON_ASSIGN_OR_RETURN(const TensorId y, node.Unary(x, {UnaryFunction::kGelu, 0.0F, 0.0F}));
-    return node.SetOutput(0, y, order);
-  }
-  const auto times = [&](TensorId a, TensorId b) {
-    return node.Binary(BinaryFunction::kMul, a, b);
-  };
-  const DType dtype = node.DTypeOf(x);
-  const double root = std::sqrt(2.0 / std::acos(-1.0));
-  TENON_ASSIGN_OR_RETURN(TensorId inner, times(x, x));
-  TENON_ASSIGN_OR_RETURN(inner, times(inner, node.Scalar("cubic", dtype, root * 0.044715)));
-  TENON_ASSIGN_OR_RETURN(
-      inner, node.Binary(BinaryFunction::kAdd, inner, node.Scalar("linear", dtype, root)));
-  TENON_ASSIGN_OR_RETURN(inner, times(inner, x));
-  TENON_ASSIGN_OR_RETURN(inner, node.Unary(inner, {UnaryFunction::kTanh, 0.0F, 0.0F}));
-  TENON_ASSIGN_OR_RETURN(inner,
-                         node.Binary(BinaryFunction::kAdd, inner, node.Scalar("one", dtype, 1.0)));
-  TENON_ASSIGN_OR_RETURN(const TensorId half, times(x, node.Scalar("half", dtype, 0.5)));
-  TENON_ASSIGN_OR_RETURN(const TensorId y, times(half, inner));
+  const bool is_tanh = options != nullptr && options->approximate();
+  const UnaryFunction function = is_tanh ? UnaryFunction::kGeluTanh : UnaryFunction::kGelu;
+  TENON_ASSIGN_OR_RETURN(const TensorId y, node.Unary(x, {function, 0.0F, 0.0F}));
   return node.SetOutput(0, y, order);
 }
 

@@ -130,8 +130,8 @@ TEST_CASE("Canonicalise: runs the listed passes whose conditions hold, in their 
       "graph g\ninput %x: f32[2]\nconst %s: f32[1] = [1]\n%q = quantize(%x, %s)\n"
       "%y = dequantize(%q, %s)\noutput %y\n";
   const Names clean = {"simplify", "fold-constants", "eliminate-dead-code"};
-  const Names fused = {"fold-pad", "fuse-affine", "fuse-activation", "fuse-residual",
-                       "eliminate-dead-code"};
+  const Names fused = {"fuse-layer-norm", "fold-pad",      "fuse-affine",
+                       "fuse-activation", "fuse-residual", "eliminate-dead-code"};
   const auto joined = [](std::initializer_list<Names> parts) {
     Names all;
     for (const Names& part : parts) all.insert(all.end(), part.begin(), part.end());

@@ -60,6 +60,8 @@ std::string Recognised(std::string_view ops) {
                                          "const %half: f32[] = [0.5]\n"
                                          "const %root: f32[] = [1.4142135]\n"
                                          "const %inv: f32[] = [0.70710677]\n"
+                                         "const %cubic: f32[] = [0.044715]\n"
+                                         "const %slope: f32[] = [0.7978846]\n"
                                          "const %sixth: f32[] = [0.16666667]\n"
                                          "{}\n"
                                          "output %y\n",
@@ -136,6 +138,23 @@ TEST_CASE("FuseActivation: gelu in three spellings") {
                    "%r = binary(%one, %q)\n"
                    "%s = binary(%r, %half) {function=mul}\n"
                    "%y = binary(%s, %x) {function=mul}") == gelu);
+}
+
+TEST_CASE("FuseActivation: the gelu of tanh, with the cube as a power or as products") {
+  const std::string rest =
+      "%k = binary(%c, %cubic) {function=mul}\n"
+      "%l = binary(%x, %k)\n"
+      "%m = binary(%l, %slope) {function=mul}\n"
+      "%t = unary(%m) {function=tanh}\n"
+      "%r = binary(%t, %one)\n"
+      "%s = binary(%r, %half) {function=mul}\n"
+      "%y = binary(%x, %s) {function=mul}";
+  const std::string gelu = "%y: f32[2] = unary(%x) {function=gelu_tanh}";
+  CHECK(Recognised("%c = binary(%x, %three) {function=pow}\n" + rest) == gelu);
+  CHECK(Recognised("%d = binary(%x, %x) {function=mul}\n"
+                   "%c = binary(%d, %x) {function=mul}\n" +
+                   rest) == gelu);
+  CHECK(Recognised("%c = binary(%x, %one) {function=pow}\n" + rest) != gelu);
 }
 
 TEST_CASE("FuseActivation: patterns with wrong numbers are left") {

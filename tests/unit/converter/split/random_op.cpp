@@ -62,6 +62,13 @@ class Generator : public RandomDraws {
         const Shape shape = RandomShape(Between(1, 5));
         return AddOp({Input(shape)}, CumSumAttributes{Below(shape.rank), Below(2), Below(2)});
       }
+      case OpKind::kLayerNorm: {
+        const Shape shape = RandomShape(Between(1, 5));
+        const int32_t row[] = {shape[shape.rank - 1]};
+        const LayerNormAttributes attributes = {1e-5F, Below(2)};
+        if (Below(2) == 0) return AddOp({Input(shape), Input(Shape(row, 1))}, attributes);
+        return AddOp({Input(shape), Input(Shape(row, 1)), Input(Shape(row, 1))}, attributes);
+      }
       case OpKind::kLrn: {
         LrnAttributes attributes;
         attributes.size = Between(1, 5);

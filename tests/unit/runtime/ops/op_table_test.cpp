@@ -60,7 +60,8 @@ TEST_CASE("Op table: names that text, JSON and boards use stay as they are") {
                                              "quantized_average_pool",
                                              "quantized_reduce",
                                              "quantized_softmax",
-                                             "cum_sum"};
+                                             "cum_sum",
+                                             "layer_norm"};
   REQUIRE(expected.size() == kOpKindCount);
   for (int i = 0; i < kOpKindCount; ++i) {
     CHECK(GetOpRow(Kind(i)).name == expected[static_cast<size_t>(i)]);
@@ -116,6 +117,7 @@ TEST_CASE("Op table: defaults are those of the attribute structs") {
   CHECK(same(kSoftmaxRow, SoftmaxAttributes{}));
   CHECK(same(kCumSumRow, CumSumAttributes{}));
   CHECK(same(kLrnRow, LrnAttributes{}));
+  CHECK(same(kLayerNormRow, LayerNormAttributes{}));
   CHECK(same(kConcatRow, ConcatAttributes{}));
   CHECK(same(kSliceRow, SliceAttributes{}));
   CHECK(same(kPadRow, PadAttributes{}));
@@ -161,6 +163,7 @@ TEST_CASE("Function names: each enumerator has its own") {
   CHECK(unary(UnaryFunction::kCos) == "cos");
   CHECK(unary(UnaryFunction::kNot) == "not");
   CHECK(unary(UnaryFunction::kAtan) == "atan");
+  CHECK(unary(UnaryFunction::kGeluTanh) == "gelu_tanh");
 
   const auto binary = [](BinaryFunction f) {
     return std::string(kBinaryFunctionNames[static_cast<size_t>(f)]);

@@ -152,6 +152,12 @@ struct ErfcFactor {
   return x < Floats{} - 87.0F ? Floats{} : x * Sigmoid(x);
 }
 
+[[gnu::always_inline]] static inline Floats GeluTanh(Floats x) {
+  // Below, it is less than the smallest normal number.
+  const Floats gate = Sigmoid(x * 1.59576912F * (x * x * 0.044715F + 1.0F));
+  return x < Floats{} - 10.2F ? Floats{} : x * gate;
+}
+
 [[gnu::always_inline]] static inline Floats HardSwish(Floats x) {
   const Bounds<kLanes> unit(0.0F, 1.0F);
   return x < Floats{} - 3.0F ? Floats{} : x * unit.Clamp(x * (1.0F / 6.0F) + 0.5F);
@@ -169,6 +175,7 @@ template <UnaryFunction kFunction>
   if constexpr (kFunction == UnaryFunction::kTanh) return Tanh(x);
   if constexpr (kFunction == UnaryFunction::kErf) return Erf(x);
   if constexpr (kFunction == UnaryFunction::kGelu) return Gelu(x);
+  if constexpr (kFunction == UnaryFunction::kGeluTanh) return GeluTanh(x);
   if constexpr (kFunction == UnaryFunction::kExp) return Exp(x);
   if constexpr (kFunction == UnaryFunction::kMish) return Mish(x);
 }

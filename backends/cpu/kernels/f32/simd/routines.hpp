@@ -114,6 +114,20 @@ struct SoftmaxCall {
   bool log;
 };
 
+/// Normalises `rows` rows of `count` contiguous elements each: see LayerNormAttributes.
+struct LayerNormCall {
+  const float* x;
+  float* y;        ///< may be x
+  int64_t x_step;  ///< floats from row to row
+  int64_t y_step;
+  int rows;
+  int count;
+  const float* scale;  ///< [count]
+  const float* bias;   ///< [count], or null
+  float epsilon;
+  bool rms;
+};
+
 /// Computes `pixels` pixels of `channels` contiguous elements: y[c] = x[c] / (bias + scale * sum of
 /// the squares of x[c - before] to x[c - before + size - 1])^beta.
 struct LrnCall {
@@ -158,6 +172,8 @@ struct Routines {
   /// number. A row's result does not depend on the other rows of a call.
   void (*softmax)(const SoftmaxCall& call);
   void (*lrn)(const LrnCall& call);
+  /// A row's result does not depend on the other rows of a call.
+  void (*layer_norm)(const LayerNormCall& call);
 };
 
 extern const Routines kGenericRoutines;

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
@@ -26,6 +27,7 @@ const Routines kAvx2Routines = {
     avx2::RunAveragePool,
     avx2::RunSoftmax,
     avx2::RunLrn,
+    avx2::RunLayerNorm,
 };
 
 }  // namespace tenon::cpu::f32

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/f32/simd/activate.hpp"
 #include "backends/cpu/kernels/f32/simd/depthwise.hpp"
 #include "backends/cpu/kernels/f32/simd/gemm.hpp"
+#include "backends/cpu/kernels/f32/simd/layer_norm.hpp"
 #include "backends/cpu/kernels/f32/simd/lrn.hpp"
 #include "backends/cpu/kernels/f32/simd/pool.hpp"
 #include "backends/cpu/kernels/f32/simd/softmax.hpp"
@@ -27,6 +28,7 @@ const Routines kGenericRoutines = {
     generic::RunAveragePool,
     generic::RunSoftmax,
     generic::RunLrn,
+    generic::RunLayerNorm,
 };
 
 }  // namespace tenon::cpu::f32

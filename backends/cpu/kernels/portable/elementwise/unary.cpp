@@ -35,6 +35,10 @@ double Logistic(double x) {
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
 
+double GeluTanhOf(double x) {
+  return x * Logistic(1.5957691216057308 * x * (1.0 + 0.044715 * x * x));
+}
+
 double SoftplusOf(double x) { return (x > 0.0 ? x : 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
 double ApplyDouble(UnaryFunction function, double x, double a, double b) {

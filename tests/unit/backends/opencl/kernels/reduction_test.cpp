@@ -164,6 +164,23 @@ TEST_CASE("OpenCL cum_sum: the memory may be the input's") {
   }
 }
 
+TEST_CASE("OpenCL layer_norm: in any layout, with and without mean and bias") {
+  Generator random(13);
+  int form = 0;
+  for (const Layout x : TestedLayouts()) {
+    for (const Layout y : TestedLayouts()) {
+      for (const int32_t rms : {0, 1}) {
+        PairedOp op("opencl.layer_norm.any");
+        op.AddInput(Random({2, 5, 3, 77}, x, random, -8.0F, 8.0F));
+        op.AddInput(Random({77}, Layout::kRowMajor, random, -2.0F, 2.0F));
+        if (++form % 2 == 0) op.AddInput(Random({77}, Layout::kRowMajor, random, -2.0F, 2.0F));
+        op.AddOutput({2, 5, 3, 77}, y);
+        CHECK(op.Excess(LayerNormAttributes{1e-5F, rms}) <= 1.0);
+      }
+    }
+  }
+}
+
 TEST_CASE("OpenCL softmax: along every axis in any layout, plain and logarithmic") {
   Generator random(5);
   for (const Layout x : TestedLayouts()) {

@@ -76,6 +76,9 @@ double Naive(UnaryFunction function, double x) {
       return std::cos(x);
     case UnaryFunction::kAtan:
       return std::atan(x);
+    case UnaryFunction::kGeluTanh:
+      return 0.5 * x *
+             (1.0 + std::tanh(std::sqrt(2.0 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
     case UnaryFunction::kNot:
       return x == 0.0 ? 1.0 : 0.0;
   }

@@ -78,6 +78,8 @@ double Reference(UnaryFunction function, double x, double a, double b) {
       return std::cos(x);
     case UnaryFunction::kAtan:
       return std::atan(x);
+    case UnaryFunction::kGeluTanh:
+      return x / (1.0 + std::exp(-1.5957691216057308 * x * (1.0 + 0.044715 * x * x)));
     default:
       return x;
   }

@@ -1,0 +1,76 @@
+#include <cmath>
+#include <cstddef>
+
+#include "backends/cpu/caps/portable_supports.hpp"
+#include "backends/cpu/kernels/portable/indexing.hpp"
+#include "backends/cpu/kernels/portable/kernels.hpp"
+#include "runtime/ops/attributes.hpp"
+
+namespace tenon::cpu::portable {
+namespace {
+
+using In = LayerNormInput;
+
+template <typename T>
+struct Row {
+  const T* values;
+  ptrdiff_t step;
+  T operator[](int i) const { return values[i * step]; }
+};
+
+template <typename T>
+Row<T> ParameterOf(const OpCall& op, int input) {
+  return {op.Input(input).As<const T>(), op.Input(input).strides[0]};
+}
+
+/// Adds in eight sums, since one would lose digits of long rows.
+template <typename T, typename Term>
+T MeanOf(int count, const Term& term) {
+  T sums[8] = {};
+  for (int i = 0; i < count; ++i) sums[i % 8] += term(i);
+  const T sum =
+      ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  return sum / static_cast<T>(count);
+}
+
+template <typename T>
+void LayerNorm(const KernelCall& call) {
+  const OpCall& op = call.op;
+  const auto& attributes = op.AttributesAs<LayerNormAttributes>();
+  const TensorView& x = op.Input(In::kX);
+  const TensorView& y = op.Output();
+  const int axis = x.rank - 1;
+  const int count = x.dims[axis];
+  const Row<T> scale = ParameterOf<T>(op, In::kScale);
+  const bool has_bias = op.HasInput(In::kBias);
+  const Row<T> bias = has_bias ? ParameterOf<T>(op, In::kBias) : Row<T>{nullptr, 0};
+  const auto rows = static_cast<int>(x.Elements() / count);
+  ParallelForWork(call.parallel, rows, int64_t{8} * count, [&](int begin, int end) {
+    for (int row = begin; row < end; ++row) {
+      const Row<T> from = {x.As<const T>() + OffsetWithout(axis, row, x), x.strides[axis]};
+      T* to = y.As<T>() + OffsetWithout(axis, row, y);
+      const T mean = attributes.rms != 0 ? T{0} : MeanOf<T>(count, [&](int i) { return from[i]; });
+      const T variance =
+          MeanOf<T>(count, [&](int i) { return (from[i] - mean) * (from[i] - mean); });
+      const T factor = 1 / std::sqrt(variance + static_cast<T>(attributes.epsilon));
+      for (int i = 0; i < count; ++i) {
+        const T value = (from[i] - mean) * factor * scale[i];
+        to[i * static_cast<ptrdiff_t>(y.strides[axis])] = has_bias ? value + bias[i] : value;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+Status LayerNormRun(const KernelCall& call) {
+  if (call.op.Output().Elements() == 0) return OkStatus();
+  if (call.op.Input(0).dtype == DType::kF64) {
+    LayerNorm<double>(call);
+  } else {
+    LayerNorm<float>(call);
+  }
+  return OkStatus();
+}
+
+}  // namespace tenon::cpu::portable

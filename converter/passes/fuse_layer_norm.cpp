@@ -1,0 +1,252 @@
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "converter/ir/rewrite.hpp"
+#include "converter/passes/passes.hpp"
+
+namespace tenon::converter {
+namespace {
+
+/// What a normalisation is made of; the op is put in the place of `last`.
+struct Match {
+  OpId last = kNone;
+  TensorId x = kNone;
+  TensorId scale = kNone;  ///< a constant of one element for each of a row; kNone: ones
+  TensorId bias = kNone;   ///< the same; kNone: none
+  LayerNormAttributes attributes;
+};
+
+const Op* ProducerOf(const Graph& graph, TensorId id, OpKind kind) {
+  const OpId producer = ProducerOfKind(graph, id, kind);
+  return producer == kNone ? nullptr : &graph.op(producer);
+}
+
+/// The op's two operands, if it is a plain binary op of this function.
+const std::vector<TensorId>* OperandsOf(const Graph& graph, OpId id, BinaryFunction function) {
+  if (id == kNone || graph.op(id).kind != OpKind::kBinary) return nullptr;
+  const auto attributes = graph.op(id).attributes.As<BinaryAttributes>();
+  const bool is_plain =
+      attributes.function == function && attributes.activation.function == UnaryFunction::kIdentity;
+  return is_plain ? &graph.op(id).inputs : nullptr;
+}
+
+/// The same of the op that makes the tensor.
+const std::vector<TensorId>* TermsOf(const Graph& graph, TensorId id, BinaryFunction function) {
+  return OperandsOf(graph, graph.tensor(id).producer, function);
+}
+
+/// x, if the tensor is its mean along the last axis, kept as an axis of one element.
+TensorId MeanArgument(const Graph& graph, TensorId id) {
+  const Op* reduce = ProducerOf(graph, id, OpKind::kReduce);
+  if (reduce == nullptr) return kNone;
+  const auto attributes = reduce->attributes.As<ReduceAttributes>();
+  const int32_t rank = graph.tensor(reduce->inputs[0]).shape.rank;
+  const bool is_mean = attributes.function == ReduceFunction::kMean && rank > 0 &&
+                       attributes.axes_mask == 1 << (rank - 1) && attributes.keep_dims != 0;
+  return is_mean ? reduce->inputs[0] : kNone;
+}
+
+/// v, if the tensor is v * v or v^2.
+TensorId SquareArgument(const Graph& graph, TensorId id) {
+  if (const auto* factors = TermsOf(graph, id, BinaryFunction::kMul)) {
+    if ((*factors)[0] == (*factors)[1]) return (*factors)[0];
+  }
+  if (const auto* power = TermsOf(graph, id, BinaryFunction::kPow)) {
+    if (ScalarValue(graph, (*power)[1]) == 2.0) return (*power)[0];
+  }
+  return kNone;
+}
+
+TensorId ArgumentOf(const Graph& graph, TensorId id, UnaryFunction function) {
+  const Op* unary = ProducerOf(graph, id, OpKind::kUnary);
+  const bool is_it =
+      unary != nullptr && unary->attributes.As<UnaryAttributes>().function == function;
+  return is_it ? unary->inputs[0] : kNone;
+}
+
+struct Deviation {
+  TensorId of = kNone;  ///< v: the tensor is sqrt(mean of v^2 + epsilon)
+  double epsilon = 0;
+};
+
+std::optional<Deviation> MatchDeviation(const Graph& graph, TensorId id) {
+  TensorId sum = ArgumentOf(graph, id, UnaryFunction::kSqrt);
+  if (sum == kNone) return std::nullopt;
+  Deviation deviation;
+  if (const auto* terms = TermsOf(graph, sum, BinaryFunction::kAdd)) {
+    for (size_t i = 0; i < 2; ++i) {
+      const auto epsilon = ScalarValue(graph, (*terms)[i]);
+      if (!epsilon || *epsilon < 0) continue;
+      deviation.epsilon = *epsilon;
+      sum = (*terms)[1 - i];
+      break;
+    }
+  }
+  const TensorId squares = MeanArgument(graph, sum);
+  if (squares == kNone) return std::nullopt;
+  deviation.of = SquareArgument(graph, squares);
+  if (deviation.of == kNone) return std::nullopt;
+  return deviation;
+}
+
+/// v, and x with v = x - mean of x; x is v where v is anything else.
+TensorId CentredArgument(const Graph& graph, TensorId v, bool* is_centred) {
+  *is_centred = false;
+  const auto* terms = TermsOf(graph, v, BinaryFunction::kSub);
+  if (terms == nullptr || MeanArgument(graph, (*terms)[1]) != (*terms)[0]) return v;
+  *is_centred = true;
+  return (*terms)[0];
+}
+
+/// True for a constant with one element for each of a row of x, whatever its rank.
+bool IsRowParameter(const Graph& graph, TensorId id, TensorId x) {
+  const Tensor& parameter = graph.tensor(id);
+  const Shape& shape = graph.tensor(x).shape;
+  const int32_t count = shape[shape.rank - 1];
+  return parameter.IsConstant() && parameter.dtype == DType::kF32 &&
+         parameter.layout == Layout::kRowMajor && parameter.shape.rank >= 1 &&
+         parameter.shape.Elements() == count && parameter.shape[parameter.shape.rank - 1] == count;
+}
+
+std::optional<Match> MatchOf(const Graph& graph, OpId last, TensorId v,
+                             const Deviation& deviation) {
+  if (deviation.of != v) return std::nullopt;
+  Match match;
+  match.last = last;
+  bool is_centred = false;
+  match.x = CentredArgument(graph, v, &is_centred);
+  match.attributes.rms = is_centred ? 0 : 1;
+  match.attributes.epsilon = static_cast<float>(deviation.epsilon);
+  const Tensor& x = graph.tensor(match.x);
+  const Tensor& y = graph.tensor(graph.op(last).outputs[0]);
+  if (x.dtype != DType::kF32 || x.shape != y.shape || x.IsConstant()) return std::nullopt;
+  return match;
+}
+
+/// v / deviation, or v times its reciprocal.
+std::optional<Match> MatchQuotient(const Graph& graph, OpId id) {
+  if (const auto* div = OperandsOf(graph, id, BinaryFunction::kDiv)) {
+    const auto deviation = MatchDeviation(graph, (*div)[1]);
+    return deviation ? MatchOf(graph, id, (*div)[0], *deviation) : std::nullopt;
+  }
+  const auto* mul = OperandsOf(graph, id, BinaryFunction::kMul);
+  if (mul == nullptr) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorId root = ArgumentOf(graph, (*mul)[i], UnaryFunction::kReciprocal);
+    if (root == kNone) continue;
+    const auto deviation = MatchDeviation(graph, root);
+    if (deviation) return MatchOf(graph, id, (*mul)[1 - i], *deviation);
+  }
+  return std::nullopt;
+}
+
+/// Takes the product with a row's constant, then the sum with another, that alone read the result.
+void TakeScaleAndBias(const Graph& graph, Match& match) {
+  const auto take = [&](BinaryFunction function, TensorId* parameter) {
+    const TensorId result = graph.op(match.last).outputs[0];
+    const OpId next = graph.OnlyConsumer(result);
+    const auto* operands = OperandsOf(graph, next, function);
+    if (operands == nullptr) return;
+    const TensorId other = (*operands)[0] == result ? (*operands)[1] : (*operands)[0];
+    if (!IsRowParameter(graph, other, match.x)) return;
+    if (graph.tensor(graph.op(next).outputs[0]).shape != graph.tensor(result).shape) return;
+    *parameter = other;
+    match.last = next;
+  };
+  take(BinaryFunction::kMul, &match.scale);
+  take(BinaryFunction::kAdd, &match.bias);
+}
+
+/// x g + (beta - mean g) with g = gamma / deviation, as TensorFlow writes it.
+std::optional<Match> MatchFactored(const Graph& graph, OpId id) {
+  const auto* sum = OperandsOf(graph, id, BinaryFunction::kAdd);
+  if (sum == nullptr) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto* product = TermsOf(graph, (*sum)[i], BinaryFunction::kMul);
+    const auto* shift = TermsOf(graph, (*sum)[1 - i], BinaryFunction::kSub);
+    if (product == nullptr || shift == nullptr) continue;
+    const auto* moved = TermsOf(graph, (*shift)[1], BinaryFunction::kMul);
+    if (moved == nullptr) continue;
+    for (size_t k = 0; k < 2; ++k) {
+      const TensorId x = (*product)[k];
+      const TensorId g = (*product)[1 - k];
+      const TensorId mean = (*moved)[0] == g ? (*moved)[1] : (*moved)[0];
+      if (((*moved)[0] != g && (*moved)[1] != g) || MeanArgument(graph, mean) != x) continue;
+      const auto* factors = TermsOf(graph, g, BinaryFunction::kMul);
+      if (factors == nullptr) continue;
+      for (size_t f = 0; f < 2; ++f) {
+        const TensorId root = ArgumentOf(graph, (*factors)[f], UnaryFunction::kReciprocal);
+        if (root == kNone) continue;
+        const auto deviation = MatchDeviation(graph, root);
+        const TensorId gamma = (*factors)[1 - f];
+        if (!deviation || !IsRowParameter(graph, gamma, x) ||
+            !IsRowParameter(graph, (*shift)[0], x)) {
+          continue;
+        }
+        auto match = MatchOf(graph, id, deviation->of, *deviation);
+        if (!match || match->x != x || match->attributes.rms != 0) continue;
+        match->scale = gamma;
+        match->bias = (*shift)[0];
+        return match;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// The parameter as a constant of rank 1.
+TensorId AsRow(Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  if (tensor.shape.rank == 1) return id;
+  const int32_t dims[] = {static_cast<int32_t>(tensor.shape.Elements())};
+  return graph.AddConstant(tensor.name + ".row", tensor.dtype, Shape(dims, 1), tensor.constant);
+}
+
+TensorId Ones(Graph& graph, const Match& match) {
+  const Shape& shape = graph.tensor(match.x).shape;
+  const int32_t count = shape[shape.rank - 1];
+  const std::vector<float> ones(static_cast<size_t>(count), 1.0F);
+  auto bytes = std::make_shared<std::vector<std::byte>>(ones.size() * sizeof(float));
+  std::memcpy(bytes->data(), ones.data(), bytes->size());
+  const int32_t dims[] = {count};
+  return graph.AddConstant(graph.op(match.last).name + ".ones", DType::kF32, Shape(dims, 1),
+                           Bytes(std::move(bytes)));
+}
+
+void Replace(Graph& graph, const Match& match) {
+  const TensorId scale = match.scale == kNone ? Ones(graph, match) : AsRow(graph, match.scale);
+  std::vector<TensorId> inputs = {match.x, scale};
+  if (match.bias != kNone) inputs.push_back(AsRow(graph, match.bias));
+  const std::vector<TensorId> old_inputs = graph.op(match.last).inputs;
+  Op& op = graph.MutableOp(match.last);
+  op.kind = OpKind::kLayerNorm;
+  op.attributes = Attributes(match.attributes);
+  op.inputs = std::move(inputs);
+  for (const TensorId input : old_inputs) {
+    if (!graph.IsTensor(input)) continue;
+    const OpId producer = graph.tensor(input).producer;
+    if (producer != kNone) EraseIfUnread(graph, producer);
+  }
+}
+
+}  // namespace
+
+Status FuseLayerNorm(Graph& graph, PassContext& context) {
+  const std::vector<OpId> order = graph.OpOrder();
+  for (const OpId id : order) {
+    if (!graph.IsOp(id) || graph.op(id).kind != OpKind::kBinary) continue;
+    std::optional<Match> match = MatchFactored(graph, id);
+    if (!match) {
+      match = MatchQuotient(graph, id);
+      if (match) TakeScaleAndBias(graph, *match);
+    }
+    if (!match) continue;
+    Replace(graph, *match);
+    ++context.report.changed;
+  }
+  return {};
+}
+
+}  // namespace tenon::converter

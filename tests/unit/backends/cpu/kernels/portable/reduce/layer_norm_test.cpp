@@ -1,0 +1,93 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "runtime/ops/attributes.hpp"
+#include "runtime/ops/rows.hpp"
+#include "tests/unit/backends/cpu/kernels/op_fixture.hpp"
+
+namespace tenon::cpu::testing {
+namespace {
+
+using Dims = std::vector<int32_t>;
+
+/// By the definition in doubles, on logical row-major values.
+std::vector<double> NaiveLayerNorm(const std::vector<float>& x, const std::vector<float>& scale,
+                                   const std::vector<float>& bias,
+                                   const LayerNormAttributes& attributes) {
+  const size_t count = scale.size();
+  std::vector<double> y(x.size());
+  for (size_t row = 0; row < x.size(); row += count) {
+    double mean = 0;
+    for (size_t i = 0; i < count; ++i) mean += static_cast<double>(x[row + i]);
+    mean = attributes.rms != 0 ? 0.0 : mean / static_cast<double>(count);
+    double squares = 0;
+    for (size_t i = 0; i < count; ++i) {
+      squares += std::pow(static_cast<double>(x[row + i]) - mean, 2.0);
+    }
+    const double deviation =
+        std::sqrt(squares / static_cast<double>(count) + static_cast<double>(attributes.epsilon));
+    for (size_t i = 0; i < count; ++i) {
+      y[row + i] =
+          (static_cast<double>(x[row + i]) - mean) / deviation * static_cast<double>(scale[i]) +
+          (bias.empty() ? 0.0 : static_cast<double>(bias[i]));
+    }
+  }
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("LayerNorm: agrees with the definition in any layout, with and without mean and bias") {
+  Generator random(1);
+  for (int i = 0; i < 120; ++i) {
+    Dims dims;
+    for (int32_t k = Pick(random, 1, 4); k > 0; --k) dims.push_back(Pick(random, 1, 9));
+    dims.back() = Pick(random, 2, 70);
+    const LayerNormAttributes attributes = {1e-3F, Pick(random, 0, 1)};
+    OpFixture op(OpKind::kLayerNorm);
+    const Tensor x =
+        op.AddInput(Random(dims, kAllLayouts[Pick(random, 0, 4)], random, -3.0F, 3.0F));
+    const Tensor scale = op.AddInput(Random({dims.back()}, Layout::kRowMajor, random));
+    std::vector<float> bias;
+    if (Pick(random, 0, 1) == 1) {
+      bias = op.AddInput(Random({dims.back()}, Layout::kRowMajor, random)).Values<float>();
+    }
+    const Tensor y = op.AddOutput(Tensor(DType::kF32, dims, kAllLayouts[Pick(random, 0, 4)]));
+    REQUIRE(op.Run(attributes, Pick(random, 1, 3)).ok());
+    INFO("case ", i);
+    CHECK(LargestRelativeError(
+              y.Values<float>(),
+              NaiveLayerNorm(x.Values<float>(), scale.Values<float>(), bias, attributes)) < 2e-6);
+    CHECK(y.GapsIntact());
+  }
+}
+
+TEST_CASE("LayerNorm: a row of equal elements is its bias, whatever they are") {
+  OpFixture op(OpKind::kLayerNorm);
+  Tensor x(DType::kF32, {2, 3}, Layout::kRowMajor);
+  x.Set(std::vector<float>{5, 5, 5, -7, -7, -7});
+  op.AddInput(x);
+  op.AddInput(Tensor::From(DType::kF32, {3}, std::vector<float>{1, 2, 3}));
+  op.AddInput(Tensor::From(DType::kF32, {3}, std::vector<float>{0.5F, 1, 2}));
+  const Tensor y = op.AddOutput(Tensor(DType::kF32, {2, 3}, Layout::kRowMajor));
+  REQUIRE(op.Run(LayerNormAttributes{}).ok());
+  CHECK(y.Values<float>() == std::vector<float>{0.5F, 1, 2, 0.5F, 1, 2});
+}
+
+TEST_CASE("LayerNorm: parameters of another length, and a negative epsilon, are refused") {
+  const auto is_valid = [](int32_t parameters, float epsilon, int32_t rms) {
+    OpFixture op(OpKind::kLayerNorm);
+    op.AddInput(Tensor(DType::kF32, {2, 4}, Layout::kRowMajor));
+    op.AddInput(Tensor(DType::kF32, {parameters}, Layout::kRowMajor));
+    (void)op.AddOutput(Tensor(DType::kF32, {2, 4}, Layout::kRowMajor));
+    return op.Run(LayerNormAttributes{epsilon, rms}).ok();
+  };
+  CHECK(is_valid(4, 0.0F, 1));
+  CHECK_FALSE(is_valid(2, 0.0F, 0));
+  CHECK_FALSE(is_valid(4, -1.0F, 0));
+  CHECK_FALSE(is_valid(4, 0.0F, 2));
+}
+
+}  // namespace tenon::cpu::testing

@@ -1,0 +1,103 @@
+#include "converter/passes/passes.hpp"
+#include "tests/unit/converter/passes/pass_testing.hpp"
+
+namespace tenon::converter {
+namespace {
+
+const Pass kFuseLayerNorm = {"fuse-layer-norm", FuseLayerNorm};
+
+const std::string kConstants =
+    "input %x: f32[2,3]\n"
+    "const %two: f32[] = [2]\n"
+    "const %epsilon: f32[] = [0.001]\n"
+    "const %gamma: f32[3] = [1, 2, 3]\n"
+    "const %beta: f32[1,3] = [4, 5, 6]\n";
+const std::string kCentred =
+    "%mean = reduce(%x) {function=mean, axes_mask=2}\n"
+    "%d = binary(%x, %mean) {function=sub}\n";
+const std::string kDeviation =
+    "%q = binary(%d, %d) {function=mul}\n"
+    "%v = reduce(%q) {function=mean, axes_mask=2}\n"
+    "%e = binary(%v, %epsilon)\n"
+    "%s = unary(%e) {function=sqrt}\n";
+
+/// The ops that are left, without the constants.
+std::string OpsAfter(const std::string& ops) {
+  const std::string text = RunOn(kFuseLayerNorm, kConstants + ops + "output %y\n").text;
+  std::string left;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    const std::string line = text.substr(begin, end - begin);
+    if (line.starts_with("%")) left += line + "\n";
+    begin = end + 1;
+  }
+  return left;
+}
+
+TEST_CASE("FuseLayerNorm: statistics, a quotient, a scale and a bias become one op") {
+  CHECK(OpsAfter(kCentred + kDeviation +
+                 "%n = binary(%d, %s) {function=div}\n"
+                 "%g = binary(%gamma, %n) {function=mul}\n"
+                 "%y = binary(%g, %beta)\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %gamma, %beta.row) {epsilon=0.001}\n");
+}
+
+TEST_CASE("FuseLayerNorm: the square as a power, and the quotient as a product") {
+  CHECK(OpsAfter(kCentred + "%q = binary(%d, %two) {function=pow}\n"
+                            "%v = reduce(%q) {function=mean, axes_mask=2}\n"
+                            "%e = binary(%v, %epsilon)\n"
+                            "%s = unary(%e) {function=sqrt}\n"
+                            "%r = unary(%s) {function=reciprocal}\n"
+                            "%n = binary(%d, %r) {function=mul}\n"
+                            "%y = binary(%n, %gamma) {function=mul}\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %gamma) {epsilon=0.001}\n");
+}
+
+TEST_CASE("FuseLayerNorm: the form with the scale in the factor") {
+  CHECK(OpsAfter(kCentred + kDeviation +
+                 "%r = unary(%s) {function=reciprocal}\n"
+                 "%g = binary(%r, %gamma) {function=mul}\n"
+                 "%a = binary(%x, %g) {function=mul}\n"
+                 "%b = binary(%mean, %g) {function=mul}\n"
+                 "%c = binary(%beta, %b) {function=sub}\n"
+                 "%y = binary(%a, %c)\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %gamma, %beta.row) {epsilon=0.001}\n");
+}
+
+TEST_CASE("FuseLayerNorm: without a mean it is the root of the mean square") {
+  CHECK(OpsAfter("%q = binary(%x, %x) {function=mul}\n"
+                 "%v = reduce(%q) {function=mean, axes_mask=2}\n"
+                 "%e = binary(%v, %epsilon)\n"
+                 "%s = unary(%e) {function=sqrt}\n"
+                 "%n = binary(%x, %s) {function=div}\n"
+                 "%y = binary(%n, %gamma) {function=mul}\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %gamma) {epsilon=0.001, rms=1}\n");
+}
+
+TEST_CASE("FuseLayerNorm: no scale means ones") {
+  CHECK(OpsAfter(kCentred + kDeviation + "%y = binary(%d, %s) {function=div}\n") ==
+        "%y: f32[2,3] = layer_norm(%x, %y.ones) {epsilon=0.001}\n");
+}
+
+TEST_CASE("FuseLayerNorm: means along another axis, and another tensor's deviation, are left") {
+  const std::string other_axis = OpsAfter(
+      "%mean = reduce(%x) {function=mean, axes_mask=1}\n"
+      "%d = binary(%x, %mean) {function=sub}\n" +
+      kDeviation + "%y = binary(%d, %s) {function=div}\n");
+  CHECK(other_axis.find("layer_norm(%x") == std::string::npos);
+  const std::string other =
+      OpsAfter(kCentred + kDeviation + "%y = binary(%x, %s) {function=div}\n");
+  CHECK(other.find("layer_norm") == std::string::npos);
+}
+
+TEST_CASE("FuseLayerNorm: an inner result that is an output is still computed") {
+  const std::string text = RunOn(kFuseLayerNorm, kConstants + kCentred + kDeviation +
+                                                     "%y = binary(%d, %s) {function=div}\n"
+                                                     "output %y\noutput %s\n")
+                               .text;
+  CHECK(text.find("layer_norm(%x") != std::string::npos);
+  CHECK(text.find("unary(%e) {function=sqrt}") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon::converter
