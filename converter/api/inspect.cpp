@@ -3,6 +3,7 @@
 
 #include "converter/api/outcome.hpp"
 #include "converter/board/board.hpp"
+#include "converter/emit/decisions_record.hpp"
 #include "converter/import/operator_list.hpp"
 #include "converter/report/inspect_plan.hpp"
 #include "converter/solve/place/place_csv.hpp"
@@ -42,6 +43,15 @@ Outcome<PlanInspection> InspectPlan(const std::vector<uint8_t>& plan) {
     TENON_ASSIGN_OR_RETURN(const auto inspection, converter::InspectPlan(plan));
     return PlanInspection{inspection.dump(2) + "\n", converter::DescribeInspection(inspection)};
   });
+}
+
+Outcome<std::vector<uint8_t>> RecordDecisions(std::vector<uint8_t> plan,
+                                              const std::string& decisions_json) {
+  return converter::ToOutcome<std::vector<uint8_t>>(
+      [&]() -> converter::Result<std::vector<uint8_t>> {
+        TENON_RETURN_IF_ERROR(converter::AppendDecisions(decisions_json, plan));
+        return std::move(plan);
+      });
 }
 
 std::vector<BoardSummary> BuiltInBoards() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "converter/emit/decisions_record.hpp"
 #include "runtime/format/plan_check.hpp"
 #include "runtime/format/plan_view.hpp"
 #include "runtime/ops/host/op_table.hpp"
@@ -152,6 +153,7 @@ class Inspector {
     json["strides"] = std::vector<int32_t>(tensor.strides.begin(), tensor.strides.end());
     json["space"] = plan_.space_name(space);
     json["constant"] = constant;
+    if (!constant) json["arena"] = storage.index;
     json["storage"] = tensor.storage;
     json["offset"] = storage.offset + tensor.offset;
     json["bytes"] = bytes;
@@ -294,7 +296,13 @@ Result<Json> InspectPlan(const std::vector<uint8_t>& file) {
                                                   scratch.size() * sizeof(std::max_align_t)});
   if (!checked.ok()) return InputError("the plan check fails: {}", ToString(checked));
   if (plan->program_count() == 0) return InputError("the plan holds no program");
-  return Inspector(*plan, 0).Run();
+  Json json = Inspector(*plan, 0).Run();
+  TENON_ASSIGN_OR_RETURN(const std::string decisions, ReadDecisions(*plan));
+  json["decisions_bytes"] = decisions.size();
+  json["decisions"] = decisions.empty() ? Json(nullptr) : Json::parse(decisions, nullptr, false);
+  if (json["decisions"].is_discarded())
+    return InputError("the plan's record of decisions is damaged");
+  return json;
 }
 
 std::string DescribeInspection(const Json& json) {

@@ -12,6 +12,7 @@
 #include "sdk/tools/convert_outputs.hpp"
 #include "sdk/tools/files.hpp"
 #include "sdk/tools/temporary_folder.hpp"
+#include "tenon/inspect.hpp"
 
 namespace tenon::tool {
 namespace {
@@ -98,7 +99,8 @@ void PrintMeasured(const std::vector<MeasuredOrder>& orders, bool here) {
 
 ConvertedPlan Converted(const ConvertCommand& options) {
   ConvertRequest request = ToRequest(options);
-  request.reports = options.verbose || !options.json.empty();
+  const bool record = options.decisions == "on" && options.emit == "plan";
+  request.reports = options.verbose || !options.json.empty() || record;
   Progress progress;
   if (!options.quiet) {
     request.progress = [&](const std::string& phase, int index, int count) {
@@ -109,7 +111,13 @@ ConvertedPlan Converted(const ConvertCommand& options) {
   if (options.order == "measured") request.measured.target = &target.emplace(options.target);
   ConvertOutcome converted = Convert(request);
   if (!converted) FailWith(converted.error());
-  return *std::move(converted);
+  ConvertedPlan plan = *std::move(converted);
+  if (record) {
+    auto recorded = RecordDecisions(std::move(plan.bytes), plan.decisions_json);
+    if (!recorded) FailWith(recorded.error());
+    plan.bytes = *std::move(recorded);
+  }
+  return plan;
 }
 
 void Run(const ConvertCommand& options) {

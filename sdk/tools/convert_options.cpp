@@ -377,6 +377,13 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->capture_default_str()
       ->group("Methods");
   command.add_option("--json", options.json, "Write every decision there")->group("Reports");
+  command
+      .add_option("--decisions", options.decisions,
+                  "Record the decisions behind the plan's last section, for 'tenon explain' and "
+                  "'tenon report'; never with --emit=c")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str()
+      ->group("Reports");
   command.add_flag("-v", options.verbose, "Print passes and the final graph")->group("Reports");
   command.add_flag("-q", options.quiet, "Print nothing but errors")->group("Reports");
 }

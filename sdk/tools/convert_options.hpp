@@ -17,6 +17,7 @@ struct ConvertCommand {
   ConvertRequest request;
   std::string plan;  ///< what -o names: the plan, or source made of it
   std::string emit = "plan";
+  std::string decisions = "on";  ///< whether they are recorded in the plan
   std::vector<std::string> shapes;
   std::vector<std::string> states;
   std::vector<std::string> freeze;

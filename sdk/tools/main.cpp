@@ -47,12 +47,16 @@ void AddCommands(CLI::App& app) {
   tenon::tool::AddCheck(app);
 #ifdef TENON_HAS_CONVERTER
   tenon::tool::AddInspect(app);
+  tenon::tool::AddExplain(app);
+  tenon::tool::AddReport(app);
+  tenon::tool::AddDiff(app);
   tenon::tool::AddBoards(app);
   tenon::tool::AddOps(app);
   tenon::tool::AddPlace(app);
   tenon::tool::AddProfile(app);
 #else
-  for (const char* name : {"inspect", "boards", "ops", "place", "profile", "report"})
+  for (const char* name :
+       {"inspect", "explain", "report", "diff", "boards", "ops", "place", "profile"})
     AddMissing(app, name);
 #endif
 }

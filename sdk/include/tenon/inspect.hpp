@@ -22,6 +22,12 @@ struct PlanInspection {
 /// `plan` is a whole plan file. Errors: kInput, it cannot be opened as a plan.
 [[nodiscard]] Outcome<PlanInspection> InspectPlan(const std::vector<uint8_t>& plan);
 
+/// Appends a conversion's decisions (ConvertedPlan::decisions_json) to its plan file, for
+/// `tenon explain` and `tenon report`; runtimes never read them (docs/plan-format.md). Errors:
+/// kInternal, `plan` is no plan.
+[[nodiscard]] Outcome<std::vector<uint8_t>> RecordDecisions(std::vector<uint8_t> plan,
+                                                            const std::string& decisions_json);
+
 struct BoardSummary {
   struct Unit {
     std::string name;

@@ -1,0 +1,185 @@
+#include "sdk/tools/diff_values.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sdk/tools/bench.hpp"
+#include "sdk/tools/plan_json.hpp"
+#include "sdk/tools/plan_runner.hpp"
+#include "sdk/tools/tool.hpp"
+
+namespace tenon::tool {
+namespace {
+
+struct Freed {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// A block of memory with the alignment that plans and arenas want.
+class Block {
+ public:
+  explicit Block(size_t bytes, size_t alignment = 64)
+      : bytes_(bytes), memory_(std::aligned_alloc(alignment, (bytes / alignment + 1) * alignment)) {
+    if (memory_ == nullptr) throw std::bad_alloc();
+    std::memset(memory_.get(), 0, bytes);
+  }
+  [[nodiscard]] void* data() const { return memory_.get(); }
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_;
+  std::unique_ptr<void, Freed> memory_;
+};
+
+/// Where an arena holds a tensor.
+struct Place {
+  SeenTensor tensor;  ///< without bytes
+  size_t arena = 0;
+  size_t offset = 0;  ///< bytes from the arena's start
+  size_t element = 0;
+  std::vector<size_t> strides;  ///< in bytes
+};
+
+tenon_dtype TypeNamed(const std::string& name) {
+  for (int i = TENON_F32; i <= TENON_BOOL; ++i) {
+    const auto dtype = static_cast<tenon_dtype>(i);
+    if (name == tenon_dtype_name(dtype)) return dtype;
+  }
+  Fail(kInputRefused, "the plan has a tensor of type '{}'", name);
+}
+
+/// Where the first program's tensors lie, by name.
+std::map<std::string, Place> PlacesOf(const nlohmann::ordered_json& plan) {
+  std::map<std::string, Place> places;
+  for (const auto& tensor : plan["tensors"]) {
+    if (tensor["constant"] == true) continue;
+    Place place;
+    place.tensor.name = tensor["name"].get<std::string>();
+    place.tensor.dtype = TypeNamed(tensor["dtype"].get<std::string>());
+    place.tensor.shape = tensor["shape"].get<std::vector<int64_t>>();
+    place.arena = tensor["arena"].get<size_t>();
+    place.offset = tensor["offset"].get<size_t>();
+    size_t elements = 1;
+    for (const int64_t dim : place.tensor.shape) elements *= static_cast<size_t>(dim);
+    if (elements == 0) continue;
+    place.element = tensor["bytes"].get<size_t>() / elements;
+    for (const auto& stride : tensor["strides"]) {
+      place.strides.push_back(stride.get<size_t>() * place.element);
+    }
+    places[place.tensor.name] = std::move(place);
+  }
+  return places;
+}
+
+/// Gathers a strided tensor, dimension by dimension.
+void Gather(const std::byte* from, const Place& place, size_t dim, std::vector<std::byte>& to) {
+  if (dim == place.strides.size()) {
+    to.insert(to.end(), from, from + place.element);
+    return;
+  }
+  for (int64_t i = 0; i < place.tensor.shape[dim]; ++i) {
+    Gather(from + static_cast<size_t>(i) * place.strides[dim], place, dim + 1, to);
+  }
+}
+
+/// What the hooks of a traced run look at and write to.
+struct Watch {
+  std::vector<std::vector<Place>> places;  ///< of the outputs, by op
+  std::vector<tenon_memory> arenas;
+  SeenRun* run = nullptr;
+
+  void See(size_t op) const {
+    if (run->ops[op].backend != "cpu") return;
+    for (const Place& place : places[op]) {
+      SeenTensor seen = place.tensor;
+      seen.op = op;
+      const auto* arena = static_cast<const std::byte*>(arenas[place.arena].data);
+      Gather(arena + place.offset, place, 0, seen.bytes);
+      run->tensors.push_back(std::move(seen));
+    }
+  }
+};
+
+Watch WatchOf(const nlohmann::ordered_json& plan, SeenRun& run) {
+  const std::map<std::string, Place> places = PlacesOf(plan);
+  Watch watch;
+  watch.run = &run;
+  for (const auto& op : plan["ops"]) {
+    std::vector<Place>& outputs = watch.places.emplace_back();
+    for (const auto& name : op["outputs"]) {
+      const auto found = places.find(name.get<std::string>());
+      if (found != places.end()) outputs.push_back(found->second);
+    }
+  }
+  return watch;
+}
+
+void SetInputs(const Plan& plan, tenon_session* session, const DiffInputs& inputs) {
+  std::set<std::string> given;
+  for (const std::string& argument : inputs.arguments) {
+    given.insert(SplitAssignment(argument, "--input").first);
+  }
+  const std::vector<NpyArray> arrays = ReadInputs(plan, inputs.arguments, /*zeros=*/true);
+  for (size_t i = 0; i < plan.InputCount(); ++i) {
+    const tenon_port_info port = plan.Input(i);
+    const std::vector<std::byte> bytes =
+        given.contains(port.name) ? arrays[i].bytes : RandomInput(port);
+    std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(tenon_session_input(session, i)));
+  }
+}
+
+void SeeOutputs(const Plan& plan, const tenon_session* session, SeenRun& run) {
+  for (size_t i = 0; i < plan.OutputCount(); ++i) {
+    const tenon_port_info port = plan.Output(i);
+    const auto* data = static_cast<const std::byte*>(tenon_session_output(session, i));
+    run.outputs.push_back({port.name, port.dtype, ShapeOf(port), {data, data + port.bytes}, 0});
+  }
+}
+
+void RunWatched(const Plan& plan, const DiffInputs& inputs, Watch& watch) {
+  std::vector<Block> blocks;
+  for (size_t i = 0; i < plan.ArenaCount(); ++i) {
+    const tenon_arena_info arena = plan.Arena(i);
+    blocks.emplace_back(arena.bytes, std::max<size_t>(arena.alignment, 64));
+    watch.arenas.push_back({blocks.back().data(), arena.bytes});
+  }
+  const Block state(tenon_session_state_size(plan.handle()));
+  tenon_session* session = nullptr;
+  tenon_error error;
+  if (tenon_session_create(plan.handle(), state.data(), state.bytes(), watch.arenas.data(),
+                           watch.arenas.size(), &session, &error) != TENON_OK) {
+    Fail(kDeviceFailure, "session: {}", error.message);
+  }
+  SetInputs(plan, session, inputs);
+  tenon_trace trace{};
+  trace.context = &watch;
+  trace.record = [](void* context, size_t op, uint64_t) { static_cast<Watch*>(context)->See(op); };
+  trace.clock_nanoseconds = [](void*) { return uint64_t{0}; };
+  const tenon_status status = tenon_session_run_traced(session, &trace, &error);
+  if (status == TENON_OK) SeeOutputs(plan, session, *watch.run);
+  tenon_session_destroy(session);
+  if (status != TENON_OK) Fail(kDeviceFailure, "run: {}", error.message);
+}
+
+}  // namespace
+
+SeenRun RunAndSee(const std::string& path, const DiffInputs& inputs, bool portable) {
+  const Plan plan = OpenPlan(path, 1, portable);
+  SeenRun run;
+  for (size_t i = 0; i < plan.OpCount(); ++i) {
+    const tenon_op_info op = plan.Op(i);
+    run.ops.push_back({op.name, op.kind, op.backend, op.kernel});
+    run.unseen += run.ops.back().backend != "cpu" ? 1 : 0;
+  }
+  Watch watch = WatchOf(ReadPlanJson(path), run);
+  RunWatched(plan, inputs, watch);
+  return run;
+}
+
+}  // namespace tenon::tool

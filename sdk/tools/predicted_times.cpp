@@ -1,0 +1,89 @@
+#include "sdk/tools/predicted_times.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tenon::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the chosen kernels were weighed with, by op of the model.
+std::map<std::string, double> CostsOf(const Json& decisions) {
+  std::map<std::string, double> costs;
+  for (const Json& mapped : decisions["mapping"]) {
+    for (const Json& candidate : mapped["candidates"]) {
+      if (candidate["reason"] == "" && candidate["ms"].is_number()) {
+        costs[mapped["op"].get<std::string>()] = candidate["ms"].get<double>();
+      }
+    }
+  }
+  return costs;
+}
+
+/// Lets the workers of a plan take turns, each as far as its waits allow. (The plan check has shown
+/// that they come to an end.)
+class Clock {
+ public:
+  explicit Clock(const Json& plan)
+      : plan_(plan), costs_(CostsOf(plan["decisions"])), ends_(plan["workers"].size()) {
+    times_.resize(plan["ops"].size());
+  }
+
+  std::vector<PredictedTime> Run() {
+    for (bool goes_on = true; goes_on;) {
+      goes_on = false;
+      for (size_t worker = 0; worker < ends_.size(); ++worker) {
+        while (RunStep(worker)) goes_on = true;
+      }
+    }
+    return std::move(times_);
+  }
+
+ private:
+  /// Runs the worker's next step; false: it has none, or waits.
+  bool RunStep(size_t worker) {
+    const Json& steps = plan_["workers"][worker]["steps"];
+    std::vector<double>& ends = ends_[worker];
+    if (ends.size() == steps.size()) return false;
+    const Json& step = steps[ends.size()];
+    double start = ends.empty() ? 0 : ends.back();
+    for (const Json& wait : step.value("waits", Json::array())) {
+      const std::vector<double>& others = ends_[wait["worker"].get<size_t>()];
+      const auto before = wait["step"].get<size_t>();
+      if (before >= others.size()) return false;
+      start = std::max(start, others[before]);
+    }
+    const auto op = step["op"].get<size_t>();
+    const auto cost = costs_.find(plan_["ops"][op]["name"].get<std::string>());
+    const bool is_known = cost != costs_.end();
+    times_[op] = {start, is_known ? cost->second : 0, is_known};
+    ends.push_back(start + times_[op].ms);
+    return true;
+  }
+
+  const Json& plan_;
+  std::map<std::string, double> costs_;
+  std::vector<std::vector<double>> ends_;  ///< of the steps done, by worker
+  std::vector<PredictedTime> times_;
+};
+
+}  // namespace
+
+std::vector<std::string> WorkersOfOps(const Json& plan) {
+  std::vector<std::string> workers(plan["ops"].size());
+  for (const Json& worker : plan["workers"]) {
+    for (const Json& step : worker["steps"]) {
+      workers[step["op"].get<size_t>()] = worker["name"].get<std::string>();
+    }
+  }
+  return workers;
+}
+
+std::vector<PredictedTime> PredictedTimes(const Json& plan) {
+  if (plan["decisions"].is_null()) return {};
+  return Clock(plan).Run();
+}
+
+}  // namespace tenon::tool

@@ -1,0 +1,207 @@
+"""tenon explain, report and diff: what a plan is, and where two runs part."""
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import cli_test
+from cli_test import BOARD, npy, onnx
+
+LAYERS = 6
+
+
+def values(source, count):
+    return [source.uniform(-1, 1) for _ in range(count)]
+
+
+def layers(weights):
+    """A chain of convolutions 1x1 on 4 channels with Relu, named layer_0 and so on."""
+    nodes, initializers, last = [], [], "x"
+    for i, weight in enumerate(weights):
+        nodes += [onnx.node("Conv", [last, f"w{i}"], [f"c{i}"], f"layer_{i}", kernel_shape=[1, 1]),
+                  onnx.node("Relu", [f"c{i}"], [f"r{i}"], f"relu_{i}")]
+        initializers.append(onnx.tensor(f"w{i}", [4, 4, 1, 1], weight))
+        last = f"r{i}"
+    return onnx.model(nodes, [onnx.value("x", [1, 4, 6, 6])], [onnx.value(last, [1, 4, 6, 6])], initializers)
+
+
+def good_weights():
+    source = random.Random(7)
+    return [[abs(v) for v in values(source, 16)] for _ in range(LAYERS)]
+
+
+class See(cli_test.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("net.onnx", layers(good_weights()))
+        self.convert("net.onnx", "net.tenon", "--fuse", "on")
+        self.plan = json.loads(self.done("inspect", "net.tenon", "--json"))
+
+
+class Explain(See):
+    def test_an_op_is_explained_by_name_and_by_number(self):
+        name = self.plan["ops"][2]["name"]
+        text = self.done("explain", "net.tenon", name)
+        self.assertEqual(text, self.done("explain", "net.tenon", "2"))
+        self.assertTrue(text.startswith(f"{name}: "), text)
+
+    def test_it_says_backend_kernel_tensors_candidates_cost_and_order(self):
+        op = next(op for op in self.plan["ops"] if op["name"] == "layer_0")
+        text = self.done("explain", "net.tenon", "layer_0")
+        self.assertIn(f"runs on {op['backend']} by {op['kernel']}", text)
+        self.assertIn(f"reads {op['inputs'][0]}: f32 1x4x6x6", text)
+        self.assertRegex(text, r"predicted: from \d+\.\d+ ms, takes \d+\.\d+ ms; the whole")
+        mapped = next(m for m in self.plan["decisions"]["mapping"] if m["op"] == op["name"])
+        for candidate in mapped["candidates"]:
+            self.assertIn(f"candidate {candidate['backend']}", text)
+        self.assertEqual(text.count(": chosen"), 1)
+        self.assertIn("order: ", text)
+
+    def test_an_op_that_is_not_there_is_answered_with_the_one_that_was_meant(self):
+        name = self.plan["ops"][0]["name"]
+        self.assertIn(f"did you mean '{name}'?", self.fails(2, "explain", "net.tenon", name + "x"))
+        self.assertIn("has no op '99'", self.fails(2, "explain", "net.tenon", "99"))
+
+    def test_the_record_is_what_json_says_and_is_left_out_on_request_and_for_firmware(self):
+        self.convert("net.onnx", "net.tenon", "--json", "d.json")
+        recorded = json.loads(self.done("inspect", "net.tenon", "--json"))["decisions"]
+        self.assertEqual(recorded, json.loads((self.folder / "d.json").read_text()))
+        self.convert("net.onnx", "bare.tenon", "--decisions", "off")
+        whole, bare = ((self.folder / name).read_bytes() for name in ("net.tenon", "bare.tenon"))
+        self.assertTrue(whole.startswith(bare[:len(bare)]))
+        self.assertIn("records no decisions", self.done("explain", "bare.tenon", "0"))
+        self.done("convert", "net.onnx", "-o", "net.S", "--emit", "c", "--board", "cortex-m55")
+        self.assertIsNone(json.loads(self.done("inspect", "net.tenon", "--json"))["decisions"])
+
+    def test_a_damaged_record_is_refused_and_the_plan_still_runs(self):
+        data = bytearray((self.folder / "net.tenon").read_bytes())
+        data[-5] ^= 1
+        self.write("damaged.tenon", bytes(data))
+        self.assertIn("record of decisions is damaged", self.fails(3, "explain", "damaged.tenon", "0"))
+        self.done("run", "damaged.tenon", "--zeros")
+
+
+class Report(See):
+    def test_the_predicted_trace_has_the_tracks_and_ops_of_the_measured_one(self):
+        self.done("run", "net.tenon", "--zeros", "--trace", "m.json")
+        self.done("report", "net.tenon", "--trace", "p.json")
+        measured, predicted = (json.loads((self.folder / name).read_text())["traceEvents"] for name in ("m.json", "p.json"))
+        for kind in ("thread_name", None):
+            picked = [[(e["args"].get("name"), e.get("tid")) if kind else (e["name"], e["cat"], e["args"]) for e in events
+                       if (e["name"] == kind if kind else e["ph"] == "X")] for events in (measured, predicted)]
+            self.assertEqual(*picked)
+        total = sum(e["dur"] for e in predicted if e["ph"] == "X")
+        self.assertLessEqual(total, 1e3 * self.plan["decisions"]["predicted"]["latency_ms"] * 1.001)
+
+    def page(self, *options):
+        self.done("report", "net.tenon", "-o", "page.html", *options)
+        return (self.folder / "page.html").read_text()
+
+    def test_the_page_holds_all_and_fetches_nothing(self):
+        page = self.page()
+        self.assertIsNone(re.search(r"""(src|href)\s*=|@import|fetch\(|XMLHttpRequest""", page))
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+        self.assertEqual([op["name"] for op in data["ops"]], [op["name"] for op in self.plan["ops"]])
+        self.assertEqual(data["figures"], self.plan["decisions"]["predicted"])
+        self.assertEqual(len(data["predicted"]), len(self.plan["ops"]))
+        for i, op in enumerate(data["ops"]):
+            self.assertEqual(op["why"], self.done("explain", "net.tenon", str(i)).splitlines())
+
+    def test_measured_times_come_from_a_trace_and_from_nothing_else(self):
+        self.done("run", "net.tenon", "--zeros", "--trace", "m.json")
+        data = json.loads(re.search(r'id="data">(.*?)</script>', self.page("--measured", "m.json"), re.S).group(1))
+        self.assertEqual([bar["op"] for bar in data["measured"]], list(range(len(self.plan["ops"]))))
+        self.write("other.json", b"{}")
+        for name in ["other.json", "x.npy", "missing"]:
+            self.fails(3, "report", "net.tenon", "-o", "no.html", "--measured", name)
+        self.fails(2, "report", "net.tenon")
+
+    def test_a_name_with_markup_stays_a_name(self):
+        self.converts_model(cli_test.relu([1, 4], ["</script><b>"]))
+        self.done("report", "model.tenon", "-o", "page.html")
+        self.assertNotIn("<b>", (self.folder / "page.html").read_text())
+
+    def test_a_browser_shows_it_without_errors_and_finds_what_is_searched(self):
+        browser = shutil.which("chromium")
+        if browser is None:
+            self.skipTest("chromium is not installed")
+        page = self.page()
+        probe = """<script>
+addEventListener("error", (e) => { document.title = "ERROR " + e.message; });
+addEventListener("load", () => {
+  const search = document.getElementById("search");
+  search.value = data.ops[3].name; search.dispatchEvent(new Event("input"));
+  document.querySelector('#timeline rect[data-op="3"]').dispatchEvent(new MouseEvent("click", {bubbles: true}));
+  const bar = document.querySelector("#memory rect");
+  bar.dispatchEvent(new PointerEvent("pointermove", {bubbles: true}));
+  const out = [document.getElementById("found").textContent, document.getElementById("why").firstChild.textContent,
+               document.querySelectorAll("#graph rect").length, document.querySelectorAll("#memory rect").length,
+               document.querySelectorAll("#ops li:not([hidden])").length, tip.hidden, tip.textContent];
+  document.body.dataset.probe = JSON.stringify(out);
+});
+</script></head>"""
+        self.write("probe.html", page.replace("</head>", probe, 1).encode())
+        shown = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                                (self.folder / "probe.html").as_uri()], capture_output=True, text=True, timeout=120).stdout
+        self.assertNotIn("<title>ERROR", shown)
+        found = re.search(r'data-probe="([^"]*)"', shown)
+        self.assertIsNotNone(found, shown[-2000:])
+        probed = json.loads(found.group(1).replace("&quot;", '"').replace("&lt;", "<").replace("&amp;", "&"))
+        name = self.plan["ops"][3]["name"]
+        self.assertEqual(probed[0], "1 ops")
+        self.assertTrue(probed[1].startswith(f"{name}: "), probed[1])
+        self.assertEqual(probed[2], len(self.plan["ops"]))
+        self.assertGreater(probed[3], 2)
+        self.assertEqual(probed[4], 1)
+        self.assertFalse(probed[5])
+        self.assertIn("steps", probed[6])
+
+
+class Diff(See):
+    def first(self, *arguments, status=1):
+        result = self.tenon("diff", *arguments, "--json", "diff.json")
+        self.assertEqual(result.returncode, status, result.stderr.decode() + result.stdout.decode())
+        return json.loads((self.folder / "diff.json").read_text())["first"]
+
+    def test_a_plan_does_not_part_from_itself_its_portable_kernels_or_its_model(self):
+        self.assertIsNone(self.first("net.tenon", "net.tenon", status=0))
+        self.assertIsNone(self.first("net.tenon", "net.onnx", status=0))
+        compared = json.loads((self.folder / "diff.json").read_text())["tensors"]
+        self.assertGreaterEqual(len(compared), LAYERS)
+
+    def test_the_op_whose_weights_are_wrong_is_named_every_time(self):
+        source = random.Random(11)
+        for _ in range(30):
+            layer, place = source.randrange(LAYERS), source.randrange(16)
+            weights = good_weights()
+            weights[layer][place] *= source.choice([0, 1.01, 0.5, 2])
+            self.write("bad.onnx", layers(weights))
+            self.convert("bad.onnx", "bad.tenon")
+            named = self.first("bad.tenon", source.choice(["net.tenon", "net.onnx"]))
+            self.assertEqual(named, self.plan["ops"][self.op_of(layer)]["name"], (layer, place))
+
+    def op_of(self, layer):
+        names = [op["name"] for op in self.plan["ops"]]
+        return next(i for i, name in enumerate(names) if f"layer_{layer}" in name)
+
+    def test_an_array_that_an_op_should_have_given_is_compared(self):
+        self.done("run", "net.tenon", "--zeros", "--output-dir", "out")
+        output = self.plan["outputs"][0]["name"]
+        self.write("x.npy", npy("(1, 4, 6, 6)", [0.0] * 144))
+        expect = f"{output}=out/{output}.npy"
+        self.assertIsNone(self.first("net.tenon", "--input", "x=x.npy", "--expect", expect, status=0))
+        self.write("ones.npy", npy("(1, 4, 6, 6)", [1.0] * 144))
+        self.first("net.tenon", "--input", "x=ones.npy", "--expect", expect)
+
+    def test_wrong_use_is_answered(self):
+        self.fails(2, "diff", "net.tenon")
+        self.fails(2, "diff", "net.tenon", "net.tenon", "--expect", "y=x.npy")
+        self.fails(2, "diff", "net.tenon", "--expect", "nothing=x.npy")
+        self.fails(3, "diff", "net.tenon", "missing")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
