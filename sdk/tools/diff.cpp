@@ -115,8 +115,10 @@ std::map<std::string, SeenTensor> ByName(const std::vector<SeenTensor>& tensors)
   return by_name;
 }
 
+/// By its name too, so that a damaged plan is not read as a model.
 bool IsPlan(const std::string& path) {
   const std::vector<uint8_t> file = ReadFile(path);
+  if (std::filesystem::path(path).extension() == ".tenon") return true;
   return file.size() > 8 && std::string(file.begin() + 4, file.begin() + 8) == "TNON";
 }
 
@@ -137,7 +139,7 @@ std::vector<uint8_t> ReferencePlan(const DiffOptions& options) {
     request.shapes[input["name"].get<std::string>()] = input["shape"].get<std::vector<int64_t>>();
   }
   auto converted = Convert(request);
-  if (!converted) FailWith(converted.error(), options.b);
+  if (!converted) FailWith(converted.error());
   return (*std::move(converted)).bytes;
 }
 

@@ -202,6 +202,12 @@ class Diff(See):
         self.fails(2, "diff", "net.tenon", "--expect", "nothing=x.npy")
         self.fails(3, "diff", "net.tenon", "missing")
 
+    def test_a_damaged_plan_or_model_is_refused_as_what_it_is_and_once(self):
+        self.write("bad.tenon", b"garbage")
+        self.write("bad.onnx", b"garbage")
+        self.assertIn("error: bad.tenon: not a plan", self.fails(3, "diff", "net.tenon", "bad.tenon"))
+        self.assertIn("error: bad.onnx: not an ONNX model", self.fails(3, "diff", "net.tenon", "bad.onnx"))
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -369,6 +369,7 @@ class Generator : private RandomGraphBuilder {
       (void)Add(OpKind::kSoftmax, {x}, attributes);
       return;
     }
+    if (Chance(45)) return AddLayerNorm(x);
     constexpr ReduceFunction kFunctions[] = {ReduceFunction::kMean, ReduceFunction::kMax,
                                              ReduceFunction::kMin};
     ReduceAttributes attributes;
@@ -376,6 +377,16 @@ class Generator : private RandomGraphBuilder {
     attributes.axes_mask = Below(1 << ShapeOf(x).rank);
     attributes.keep_dims = Below(2);
     (void)Add(OpKind::kReduce, {x}, attributes);
+  }
+
+  /// With an epsilon under which a row of nearly equal elements does not blow up what rounds
+  /// otherwise on another backend.
+  void AddLayerNorm(TensorId x) {
+    const Shape row({ShapeOf(x)[ShapeOf(x).rank - 1]});
+    const LayerNormAttributes attributes = {0.05F, Below(2)};
+    std::vector<TensorId> inputs{x, Constant(DType::kF32, row)};
+    if (Chance(50)) inputs.push_back(Constant(DType::kF32, row, 0.5));
+    (void)Add(OpKind::kLayerNorm, inputs, attributes);
   }
 
   void AddMatMul() {

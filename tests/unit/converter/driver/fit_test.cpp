@@ -146,7 +146,7 @@ output %y
 
 TEST_CASE("Fit: random graphs under a tight limit compute the same bits, or state what works") {
   int split = 0;
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
     CAPTURE(seed);
     test::RandomGraphOptions shape;
     shape.most_ops = 12;
