@@ -95,6 +95,8 @@ Status ReadInputs(const ConvertRequest& request, ConvertOptions& options) {
   TENON_RETURN_IF_ERROR(CheckShapes(request));
   options.import.shapes = request.shapes;
   options.import.caffemodel = request.caffemodel;
+  if (request.max_memory < 0) return UsageError("max memory {} < 0", request.max_memory);
+  options.import.max_memory = request.max_memory;
   for (const auto& [name, constant] : request.freeze) {
     TENON_ASSIGN_OR_RETURN(options.import.freeze[name], FrozenOf(name, constant));
   }

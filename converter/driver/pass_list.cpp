@@ -101,6 +101,7 @@ Status RunPhase(PassPhase phase, bool fuse, Graph& graph, PassContext& context,
   for (const ListedPass& listed : ListOfPasses()) {
     if (listed.phase != phase || !holds(listed.when)) continue;
     TENON_RETURN_IF_ERROR(RunPass({listed.name, listed.run}, graph, context, reports));
+    TENON_RETURN_IF_ERROR(CheckConstantLimit(graph, 0, listed.name));
   }
   return {};
 }

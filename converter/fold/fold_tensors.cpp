@@ -18,8 +18,11 @@ class SubgraphCopy {
   }
 
   Result<Graph> Copy(const std::vector<TensorId>& wanted) {
+    int64_t bytes = 0;  // of all that is computed, although not all of it is held at once
     for (const OpId id : graph_.OpOrder()) {
       if (!needed_.contains(id)) continue;
+      for (const TensorId output : graph_.op(id).outputs) bytes += graph_.tensor(output).ByteSize();
+      TENON_RETURN_IF_ERROR(CheckConstantLimit(graph_, bytes, graph_.op(id).name));
       TENON_RETURN_IF_ERROR(CopyOp(id));
     }
     for (const TensorId id : wanted) copy_.AddOutput(copied_.at(id), graph_.tensor(id).name);
@@ -51,7 +54,7 @@ class SubgraphCopy {
           return InputError("{}: depends on the graph input '{}'", op.name, tensor.name);
         }
         copied_[input] =
-            copy_.AddConstant(tensor.name, tensor.dtype, tensor.shape, *tensor.constant);
+            copy_.AddConstant(tensor.name, tensor.dtype, tensor.shape, tensor.constant);
       }
       inputs.push_back(input == kNone ? kNone : copied_.at(input));
     }

@@ -1,5 +1,7 @@
 #include "converter/import/import_graph.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -100,6 +102,19 @@ Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t 
     return InputError("{}: cannot be read", path.string());
   }
   return content;
+}
+
+int64_t DiskBytes(const std::filesystem::path& path) {
+  constexpr int64_t kBlock = 512;  // what st_blocks counts, whatever the file system
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return 0;
+  return std::min(int64_t{info.st_size}, int64_t{info.st_blocks} * kBlock);
+}
+
+int64_t ConstantLimit(const ImportOptions& options, int64_t model_bytes) {
+  constexpr int64_t kFloor = int64_t{256} << 20;
+  constexpr int64_t kTimesModel = 16;
+  return options.max_memory > 0 ? options.max_memory : kFloor + kTimesModel * model_bytes;
 }
 
 }  // namespace tenon::converter

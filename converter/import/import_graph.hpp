@@ -19,6 +19,14 @@ namespace tenon::converter {
 [[nodiscard]] Result<std::string> ReadModelBytes(const std::filesystem::path& path, uintmax_t most,
                                                  const char* too_large);
 
+/// Returns what a file takes on its disk, at most its size: a sparse file costs its author nothing.
+/// 0 if there is none.
+[[nodiscard]] int64_t DiskBytes(const std::filesystem::path& path);
+
+/// Returns what constants may take in all (Graph::constant_limit) for a model whose files take
+/// `model_bytes` on the disk: `--max-memory`, or 256 MiB and 16 times as much as the files.
+[[nodiscard]] int64_t ConstantLimit(const ImportOptions& options, int64_t model_bytes);
+
 // Changes of the graph that importers of all file formats make.
 
 /// Makes a shape. Errors unless it has at most kMaxRank dimensions, each >= 0, and fewer than 2^31

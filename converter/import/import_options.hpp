@@ -26,6 +26,8 @@ struct ImportOptions {
   std::map<std::string, Frozen> freeze;
   /// Weights of a Caffe network (`--caffemodel`); empty: beside its text.
   std::filesystem::path caffemodel;
+  /// Bytes that constants may take during conversion (`--max-memory`); 0: see ConstantLimit.
+  int64_t max_memory = 0;
 };
 
 }  // namespace tenon::converter

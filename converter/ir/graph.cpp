@@ -45,6 +45,7 @@ TensorId Graph::AddConstant(std::string_view constant_name, DType dtype, const S
 TensorId Graph::AddConstant(std::string_view constant_name, DType dtype, const Shape& shape,
                             Bytes bytes) {
   const TensorId id = AddTensor(constant_name, dtype, shape);
+  constant_bytes_ += static_cast<int64_t>(bytes->size());
   MutableTensor(id).constant = std::move(bytes);
   return id;
 }
@@ -220,6 +221,7 @@ void Graph::MakeConstant(TensorId id, std::vector<std::byte> bytes) {
     made.producer = kNone;
   }
   made.layout = Layout::kRowMajor;
+  constant_bytes_ += static_cast<int64_t>(bytes.size());
   made.constant = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -135,6 +136,8 @@ class Graph {
     Bytes initial;
   };
   std::vector<State> states;
+  /// Bytes that all constants together may take: see CheckConstantLimit.
+  int64_t constant_limit = std::numeric_limits<int64_t>::max();
 
   // --- building -----------------------------------------------------------------------------
   /// Adds a tensor; a taken name is made unique by a suffix, an empty one becomes "tensor".
@@ -202,6 +205,11 @@ class Graph {
   [[nodiscard]] OpId OnlyConsumer(TensorId id) const;
   /// Returns true if `a` comes before `b` in the order.
   [[nodiscard]] bool IsBefore(OpId a, OpId b) const;
+  /// Returns the bytes of all constants; those that several tensors share count once. O(tensors).
+  [[nodiscard]] int64_t ConstantBytes() const;
+  /// Returns no less than ConstantBytes() in O(1), unless constants were given to tensors through
+  /// references. It is exact again after ConstantBytes().
+  [[nodiscard]] int64_t ConstantBytesAtMost() const { return constant_bytes_; }
 
   // --- changing -----------------------------------------------------------------------------
   void SetInput(OpId op, size_t index, TensorId tensor);  ///< O(1), also of an op with many inputs
@@ -270,6 +278,7 @@ class Graph {
   mutable std::deque<TensorSlot> tensors_;
   mutable std::deque<OpSlot> ops_;
   mutable std::vector<OpId> touched_;
+  mutable int64_t constant_bytes_ = 0;  ///< what was added since they were counted last included
   std::vector<OpId> order_;
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
@@ -280,6 +289,11 @@ class Graph {
 /// Returns the strides, in elements, of a dense tensor. kChannelsLast puts axis 1 innermost; on
 /// tensors of rank 2 and less it is the same as kRowMajor.
 [[nodiscard]] std::vector<int32_t> DenseStrides(const Shape& shape, Layout layout);
+
+/// Checks that the constants, and `more` bytes that are about to be computed for `what`, stay
+/// within `graph.constant_limit`: a few nodes can ask for any amount of memory. Errors:
+/// kDoesNotFit, with the limit that would do.
+[[nodiscard]] Status CheckConstantLimit(const Graph& graph, int64_t more, std::string_view what);
 
 /// Presents the op as shape rules and caps see it: only constants have data. Owns everything that
 /// the call points to, except constants' bytes. Inputs and outputs must be live tensors or kNone.

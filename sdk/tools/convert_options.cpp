@@ -180,6 +180,10 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
     request.memory_limits[space] = ParseBytes(bytes, "--memory-limit");
     record("memory-limit", argument);
   }
+  if (!options.max_memory.empty()) {  // not recorded: it changes no plan
+    request.max_memory = ParseBytes(options.max_memory, "--max-memory");
+    if (request.max_memory == 0) Fail(kUsage, "--max-memory wants 1 byte or more");
+  }
   if (request.batch != 0) record("batch", std::to_string(request.batch));
   for (const std::string& argument : options.shapes) {
     const auto [name, shape] = SplitAssignment(argument, "--shape");
@@ -287,6 +291,12 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       .add_option("--memory-limit", options.memory_limits,
                   "SPACE=BYTES (K, M, G): hard limit, instead of the board's")
       ->allow_extra_args(false)
+      ->group("Memory");
+  command
+      .add_option(
+          "--max-memory", options.max_memory,
+          "BYTES (K, M, G) that the model's constants, those computed from others among "
+          "them, may take during conversion; without it 256M and 16 times the model's files")
       ->group("Memory");
   command
       .add_option("--split", options.split,

@@ -22,6 +22,7 @@ struct ConvertCommand {
   std::vector<std::string> states;
   std::vector<std::string> freeze;
   std::vector<std::string> memory_limits;
+  std::string max_memory;
   std::string fuse = "on";
   std::vector<std::string> input_formats;
   std::string split = "auto";

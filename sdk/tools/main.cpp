@@ -20,9 +20,28 @@ std::string OneLine(std::string text) {
   return text;
 }
 
+/// Names are as long, and lists have as many lines, as whoever made a file wanted.
+std::string Clipped(const std::string& text) {
+  constexpr size_t kMost = 6000;
+  constexpr size_t kEnd = 200;
+  if (text.size() <= kMost) return text;
+  return text.substr(0, kMost - kEnd) + "..." + text.substr(text.size() - kEnd);
+}
+
 void PrintError(const std::string& message, const std::vector<std::string>& details) {
-  std::cerr << "tenon: error: " << OneLine(message) << '\n';
-  for (const std::string& detail : details) std::cerr << "  " << OneLine(detail) << '\n';
+  constexpr size_t kMostDetails = 1000;
+  constexpr size_t kMostText = size_t{64} << 10;
+  std::cerr << "tenon: error: " << OneLine(Clipped(message)) << '\n';
+  size_t printed = 0;
+  size_t text = 0;
+  for (; printed < std::min(details.size(), kMostDetails) && text < kMostText; ++printed) {
+    const std::string detail = OneLine(Clipped(details[printed]));
+    std::cerr << "  " << detail << '\n';
+    text += detail.size();
+  }
+  if (printed < details.size()) {
+    std::cerr << "  and " << details.size() - printed << " more lines\n";
+  }
 }
 
 #ifndef TENON_HAS_CONVERTER

@@ -4,6 +4,7 @@
 
 #include "caffe_subset.pb.h"
 #include "converter/import/caffe/importer.hpp"
+#include "converter/import/import_graph.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -22,6 +23,8 @@ Result<Graph> Import(const std::filesystem::path& path, const ImportOptions& opt
   }
   TENON_ASSIGN_OR_RETURN(const caffe::WeightsByLayer weights, caffe::ReadWeights(weights_path));
   caffe::Importer importer(net, weights, options);
+  importer.graph().constant_limit =
+      ConstantLimit(options, DiskBytes(path) + DiskBytes(weights_path));
   const Status status = importer.Run();
   if (!status.ok()) {
     Error error = status.error();

@@ -158,7 +158,8 @@ Status Importer::LowerLayers() {
   for (const format::Layer& stored : net_.layer()) {
     if (!IsInTest(stored) || stored.type() == "Input") continue;
     Layer layer(*this, stored);
-    const Status status = FindLowering(stored.type())->lower(layer);
+    Status status = FindLowering(stored.type())->lower(layer);
+    if (status.ok()) status = CheckConstantLimit(graph_, 0, stored.name());
     if (status.ok()) continue;
     Error error = status.error();
     error.message = fmt::format("layer '{}' ({}): {}", stored.name(), stored.type(), error.message);

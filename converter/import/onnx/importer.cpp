@@ -33,14 +33,16 @@ Error Join(const std::vector<Error>& problems) {
 
 }  // namespace
 
-Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder,
+Importer::Importer(const onnx::ModelProto& model, const std::filesystem::path& path,
                    const ImportOptions& options, const ConstantFolder& fold)
     : model_(model),
-      folder_(std::move(folder)),
+      folder_(path.parent_path()),
       options_(options),
       fold_(fold),
       opset_(DefaultOpset(model)) {
   graph_.name = model.graph().name();
+  model_bytes_ = DiskBytes(path);
+  graph_.constant_limit = ConstantLimit(options, model_bytes_);
 }
 
 Status Importer::Run() {
@@ -98,10 +100,26 @@ Result<TensorId> Importer::Value(const std::string& name) {
   if (const auto found = values_.find(name); found != values_.end()) return found->second;
   const auto found = initializers_.find(name);
   if (found == initializers_.end()) return InputError("nothing makes its input '{}'", name);
-  TENON_ASSIGN_OR_RETURN(TensorData data, ReadTensor(*found->second, folder_));
-  const TensorId id = graph_.AddConstant(name, data.dtype, data.shape, std::move(data.bytes));
+  TENON_ASSIGN_OR_RETURN(const TensorId id, AddInitializer(*found->second));
   values_[name] = id;
   return id;
+}
+
+Result<TensorId> Importer::AddInitializer(const onnx::TensorProto& tensor) {
+  TENON_ASSIGN_OR_RETURN(const TensorPlace place, FindTensor(tensor, folder_));
+  if (!place.file.empty() && external_files_.insert(place.file).second) {
+    model_bytes_ += DiskBytes(place.file);
+    graph_.constant_limit = ConstantLimit(options_, model_bytes_);
+  }
+  const auto known = place.file.empty() ? external_.end() : external_.find(place);
+  if (known != external_.end()) {
+    return graph_.AddConstant(tensor.name(), place.dtype, place.shape, known->second);
+  }
+  TENON_RETURN_IF_ERROR(CheckMemory(static_cast<int64_t>(place.bytes), tensor.name()));
+  TENON_ASSIGN_OR_RETURN(TensorData data, ReadTensor(tensor, folder_));
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(data.bytes));
+  if (!place.file.empty()) external_[place] = bytes;
+  return graph_.AddConstant(tensor.name(), data.dtype, data.shape, bytes);
 }
 
 // All problems are reported at once: what depends on a node that failed is left out quietly.
@@ -119,8 +137,11 @@ Status Importer::LowerNodes(const onnx::GraphProto& nodes) {
       status =
           row == nullptr ? InputError("unsupported op {}", node.op_type()) : row->lower(lowering);
       if (status.ok()) status = lowering.CheckAttributes();
+      // What is over the limit now would only grow.
+      TENON_RETURN_IF_ERROR(CheckMemory(0, NodeName(node)));
     }
     if (reachable && status.ok()) continue;
+    if (!status.ok() && status.error().kind == ErrorKind::kDoesNotFit) return status;
     for (const std::string& output : node.output()) {
       if (!output.empty()) failed.insert(output);
     }
@@ -142,6 +163,8 @@ Result<std::vector<TensorId>> Importer::InlineGraph(const onnx::GraphProto& body
   if (inlined_nodes_ > kMostInlinedNodes) {
     return InputError("its graphs unroll to more than {} nodes", kMostInlinedNodes);
   }
+  inlined_bytes_ += static_cast<int64_t>(body.SpaceUsedLong());
+  TENON_RETURN_IF_ERROR(CheckMemory(0, scope));
   auto copy = std::make_shared<onnx::GraphProto>(body);
   inlined_.push_back(copy);
   std::unordered_map<std::string, std::string> names;
@@ -165,6 +188,10 @@ Result<std::vector<TensorId>> Importer::InlineGraph(const onnx::GraphProto& body
     outputs.push_back(id);
   }
   return outputs;
+}
+
+Status Importer::CheckMemory(int64_t more, const std::string& what) {
+  return CheckConstantLimit(graph_, inlined_bytes_ + more, what);
 }
 
 Status Importer::AddOutputs() {

@@ -12,6 +12,7 @@
 
 #include "converter/import/onnx/lowering.hpp"
 #include "converter/import/onnx/onnx_import.hpp"
+#include "converter/import/onnx/tensor_data.hpp"
 
 namespace onnx {
 class GraphProto;
@@ -25,7 +26,7 @@ namespace tenon::converter {
 /// outlives this.
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, std::filesystem::path folder,
+  Importer(const onnx::ModelProto& model, const std::filesystem::path& path,
            const ImportOptions& options, const ConstantFolder& fold);
 
   /// Fills `graph()`. Call once.
@@ -53,6 +54,11 @@ class Importer {
  private:
   [[nodiscard]] Status AddInputs();
   [[nodiscard]] Status AddFrozen(const std::string& name);
+  /// Makes a constant of an initialiser.
+  [[nodiscard]] Result<TensorId> AddInitializer(const onnx::TensorProto& tensor);
+  /// Checks that constants, graphs copied out of nodes and `more` bytes for `what` are not too
+  /// much.
+  [[nodiscard]] Status CheckMemory(int64_t more, const std::string& what);
   /// Nodes of the model, or of a graph inside, in an order that works.
   [[nodiscard]] Status LowerNodes(const onnx::GraphProto& nodes);
   [[nodiscard]] Status AddOutputs();
@@ -73,6 +79,11 @@ class Importer {
   /// Copies of graphs inside nodes: initialisers are read from them when they are asked for.
   std::vector<std::shared_ptr<onnx::GraphProto>> inlined_;
   int64_t inlined_nodes_ = 0;
+  int64_t inlined_bytes_ = 0;
+  /// Parts of files that have been read, which any number of initialisers may name.
+  std::map<TensorPlace, Bytes> external_;
+  std::set<std::filesystem::path> external_files_;
+  int64_t model_bytes_ = 0;  ///< of the model's file and those of external data, on the disk
 };
 
 }  // namespace tenon::converter

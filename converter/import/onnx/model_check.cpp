@@ -39,12 +39,22 @@ Status CheckOpset(const onnx::ModelProto& model) {
   return {};
 }
 
+/// A message names so many nodes of an operator, each by so many characters of its name.
+constexpr size_t kMostNamed = 64;
+constexpr size_t kMostOfName = 60;
+
+struct NodesOfOp {
+  std::vector<std::string> names;  ///< of the first kMostNamed
+  size_t count = 0;
+};
+
 Status CheckOperators(const onnx::ModelProto& model) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> unsupported;
+  std::map<std::pair<std::string, std::string>, NodesOfOp> unsupported;
   for (const auto& node : model.graph().node()) {
     if (FindLowering(node.domain(), node.op_type()) != nullptr) continue;
     const std::string domain = IsDefaultDomain(node.domain()) ? "ai.onnx" : node.domain();
-    unsupported[{node.op_type(), domain}].push_back(NameOf(node));
+    NodesOfOp& nodes = unsupported[{node.op_type(), domain}];
+    if (nodes.count++ < kMostNamed) nodes.names.push_back(NameOf(node).substr(0, kMostOfName));
   }
   if (unsupported.empty()) return {};
   Error error =
@@ -53,7 +63,10 @@ Status CheckOperators(const onnx::ModelProto& model) {
                                          : fmt::format("{} operators", unsupported.size()));
   for (const auto& [op, nodes] : unsupported) {
     error.details.push_back(fmt::format("unsupported op {} (domain {}): {}", op.first, op.second,
-                                        fmt::join(nodes, ", ")));
+                                        fmt::join(nodes.names, ", ")));
+    if (nodes.count > kMostNamed) {
+      error.details.back() += fmt::format(" and {} more", nodes.count - kMostNamed);
+    }
   }
   return error;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "converter/import/import_graph.hpp"
+#include "converter/import/onnx/count_messages.hpp"
 
 namespace tenon::converter {
 
@@ -17,6 +18,15 @@ Result<std::shared_ptr<onnx::ModelProto>> ReadModel(const std::filesystem::path&
       ReadModelBytes(path, INT_MAX,
                      "over 2 GB, the limit of protobuf; store the weights as external data"));
   const google::protobuf::LogSilencer silence;
+  // Every node of a real model has names, and takes more bytes than this for each of its messages.
+  constexpr int64_t kFewMessages = 200000;
+  constexpr int64_t kBytesPerMessage = 16;
+  const int64_t most = kFewMessages + static_cast<int64_t>(content.size()) / kBytesPerMessage;
+  const auto messages = CountMessages(content, *onnx::ModelProto::descriptor(), most);
+  if (messages.has_value() && *messages > most) {
+    return InputError("{}: over {} nodes, names and values in {} bytes: most of them are empty",
+                      path.string(), most, content.size());
+  }
   auto model = std::make_shared<onnx::ModelProto>();
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(content.data()),
                                                 static_cast<int>(content.size()));

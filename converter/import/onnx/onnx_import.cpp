@@ -103,7 +103,7 @@ Result<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOptions&
                          const ConstantFolder& fold) {
   return Guarded(path, [&]() -> Result<Graph> {
     TENON_ASSIGN_OR_RETURN(const auto model, LoadChecked(path));
-    Importer importer(*model, path.parent_path(), options, fold);
+    Importer importer(*model, path, options, fold);
     TENON_RETURN_IF_ERROR(importer.Run());
     return Finish(importer);
   });
@@ -114,7 +114,7 @@ Result<Graph> ImportOnnxCrossChecked(const std::filesystem::path& path,
                                      std::vector<std::string>& differences) {
   return Guarded(path, [&]() -> Result<Graph> {
     TENON_ASSIGN_OR_RETURN(const auto model, LoadChecked(path));
-    Importer importer(*model, path.parent_path(), options, fold);
+    Importer importer(*model, path, options, fold);
     TENON_RETURN_IF_ERROR(importer.Run());
     CompareShapes(*model, importer, importer.graph(), differences);
     return Finish(importer);

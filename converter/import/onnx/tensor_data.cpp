@@ -215,6 +215,19 @@ Status CheckTensor(const TensorProto& tensor, const fs::path& folder) {
   return {};
 }
 
+Result<TensorPlace> FindTensor(const TensorProto& tensor, const fs::path& folder) {
+  TENON_RETURN_IF_ERROR(CheckTensor(tensor, folder));
+  TENON_ASSIGN_OR_RETURN(const TensorType type, TypeOf(tensor));
+  TensorPlace place{{}, 0, type.bytes, type.dtype, type.shape};
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    TENON_ASSIGN_OR_RETURN(const ExternalData external,
+                           FindExternalData(tensor, type.bytes, folder));
+    place.file = external.path;
+    place.offset = external.offset;
+  }
+  return place;
+}
+
 Result<TensorData> ReadTensor(const TensorProto& tensor, const fs::path& folder) {
   TENON_RETURN_IF_ERROR(CheckTensor(tensor, folder));
   TENON_ASSIGN_OR_RETURN(const TensorType type, TypeOf(tensor));

@@ -195,6 +195,7 @@ void Importer::Bind(int32_t tensor, TensorId id, Order order) {
 Status Importer::Fold(TensorId id) { return FoldValue(graph_, id, fold_); }
 
 Status Importer::LowerNode(const format::Operator& node) {
+  TENON_RETURN_IF_ERROR(CheckConstantLimit(graph_, 0, graph_.name));
   const auto op = OperatorOf(*model_.operator_codes()->Get(node.opcode_index()));
   if (IsVariableOperator(op)) return variables_.Lower(node, op);
   Node lowering(*this, node, op);
@@ -213,6 +214,7 @@ Status Importer::LowerNodes() {
                                           [&](int32_t input) { return failed.count(input) != 0; });
     const Status status = reachable ? LowerNode(*node) : Status();
     if (reachable && status.ok()) continue;
+    if (!status.ok() && status.error().kind == ErrorKind::kDoesNotFit) return status;
     if (node->outputs() != nullptr) {
       failed.insert(node->outputs()->begin(), node->outputs()->end());
     }

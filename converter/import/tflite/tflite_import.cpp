@@ -5,6 +5,7 @@
 #include <new>
 #include <string_view>
 
+#include "converter/import/import_graph.hpp"
 #include "converter/import/tflite/importer.hpp"
 #include "converter/import/tflite/model_file.hpp"
 #include "converter/readable.hpp"
@@ -13,10 +14,11 @@ namespace tenon::converter {
 namespace {
 
 Result<Graph> Import(const tflite::ModelFile& file, const ImportOptions& options,
-                     const ConstantFolder& fold) {
+                     const ConstantFolder& fold, int64_t model_bytes) {
   TENON_RETURN_IF_ERROR(tflite::CheckModel(*file.model));
   const ImportOptions named = tflite::WithPortNames(*file.model, options);
   tflite::Importer importer(*file.model, named, fold);
+  importer.graph().constant_limit = ConstantLimit(options, model_bytes);
   TENON_RETURN_IF_ERROR(importer.Run());
   TENON_RETURN_IF_ERROR(Verify(importer.graph()));
   return std::move(importer.graph());
@@ -28,7 +30,7 @@ Result<Graph> ImportTflite(const std::filesystem::path& path, const ImportOption
                            const ConstantFolder& fold) {
   try {
     TENON_ASSIGN_OR_RETURN(const auto file, tflite::ReadModelFile(path));
-    Result<Graph> graph = Import(*file, options, fold);
+    Result<Graph> graph = Import(*file, options, fold, DiskBytes(path));
     if (graph.ok() || graph.error().kind != ErrorKind::kInput) return graph;
     Error error = graph.error();
     error.message.insert(0, path.string() + ": ");

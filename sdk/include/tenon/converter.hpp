@@ -74,6 +74,7 @@ struct ConvertRequest {
   int64_t batch = 0;       ///< value of a free first dimension of the inputs; 0: none is given
   std::map<std::string, std::vector<int64_t>> shapes;  ///< full shape, by input
   std::map<std::string, int64_t> memory_limits;        ///< bytes, by memory space; hard
+  int64_t max_memory = 0;  ///< of constants during conversion; 0: 256 MiB + 16 times the model
   bool fuse = true;
 
   /// A constant for an input that the plan then no longer has.
