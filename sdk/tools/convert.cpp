@@ -124,8 +124,7 @@ void Run(const ConvertCommand& options) {
   const auto start = Clock::now();
   const ConvertOutputs outputs = NameOutputs(options);
   const ConvertedPlan plan = Converted(options);
-  WriteOutputs(outputs, plan.bytes);
-  if (!options.json.empty()) WriteFile(options.json, plan.decisions_json);
+  WriteOutputs(outputs, plan.bytes, {options.json, plan.decisions_json});
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (options.quiet) return;
   PrintMeasured(plan.measured, options.target.command.empty());

@@ -68,7 +68,8 @@ ConvertOutputs NameOutputs(const ConvertCommand& options) {
   return outputs;
 }
 
-void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan) {
+void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan,
+                  const NewFile& decisions) {
   CSource text;
   if (!outputs.source.empty()) {
     const Outcome<CSource> made =
@@ -77,11 +78,15 @@ void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& pla
     if (!made) FailWith(made.error());
     text = *made;
   }
-  if (!outputs.plan.empty()) WriteFile(outputs.plan, plan.data(), plan.size());
+  const std::string_view plan_text(reinterpret_cast<const char*>(plan.data()), plan.size());
+  std::vector<NewFile> files;
+  if (!outputs.plan.empty()) files.push_back({outputs.plan, plan_text});
   if (!outputs.source.empty()) {
-    WriteFile(outputs.header, text.header);
-    WriteFile(outputs.source, text.source);
+    files.push_back({outputs.header, text.header});
+    files.push_back({outputs.source, text.source});
   }
+  if (!decisions.path.empty()) files.push_back(decisions);
+  WriteFiles(files);
 }
 
 }  // namespace tenon::tool

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sdk/tools/convert_options.hpp"
+#include "sdk/tools/files.hpp"
 
 namespace tenon::tool {
 
@@ -20,8 +21,9 @@ struct ConvertOutputs {
 /// where an output would replace the model or another output.
 [[nodiscard]] ConvertOutputs NameOutputs(const ConvertCommand& options);
 
-/// Writes them, the source last. Each is there whole or not at all. Throws Failure: firmware cannot
-/// run such a plan (kUsage; nothing is written then), a file cannot be written.
-void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan);
+/// Writes them, and `decisions` if it has a path: all are new afterwards, or all as they were.
+/// Throws Failure: firmware cannot run such a plan (kUsage), a file cannot be written.
+void WriteOutputs(const ConvertOutputs& outputs, const std::vector<uint8_t>& plan,
+                  const NewFile& decisions);
 
 }  // namespace tenon::tool

@@ -16,10 +16,22 @@ namespace tenon::tool {
 /// The file's bytes; throws Failure (kInputRefused) if it cannot be read.
 [[nodiscard]] std::vector<uint8_t> ReadFile(const std::filesystem::path& path);
 
-/// Writes to a temporary name in the same folder, flushes it to the disk, and renames it over
-/// `path`. Throws Failure (kDeviceFailure) and leaves nothing behind if any of that fails. A `path`
-/// that is no regular file (a pipe) is written directly, /dev/stdout and the like to the open file
-/// that they stand for, whatever that is.
+/// One file to be written.
+struct NewFile {
+  std::filesystem::path path;
+  std::string_view bytes;  ///< must outlive the call
+};
+
+/// Writes files that belong together: all of them are new afterwards, or all are as they were. Each
+/// is written and flushed to the disk without a name where the file system can do that (O_TMPFILE),
+/// else under a temporary one; then all get their names. Throws Failure (kDeviceFailure) and leaves
+/// nothing behind if any of that fails; the same holds if SIGINT, SIGTERM or SIGHUP arrives, which
+/// takes effect before or after the names change. A path that is no regular file (a pipe) is
+/// written directly, /dev/stdout and the like to the open file that they stand for, before any name
+/// changes.
+void WriteFiles(const std::vector<NewFile>& files);
+
+/// The same for one file.
 void WriteFile(const std::filesystem::path& path, const void* data, size_t bytes);
 void WriteFile(const std::filesystem::path& path, std::string_view text);
 

@@ -90,12 +90,17 @@ void WriteOutputs(const std::vector<Output>& outputs, const std::filesystem::pat
   std::filesystem::create_directories(directory, error);
   if (error) Fail(kDeviceFailure, "cannot make '{}': {}", directory.string(), error.message());
   const std::vector<std::string> names = FileNames(outputs);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const tenon_port_info& port = outputs[i].port;
-    const std::vector<std::byte> file =
-        NpyFile(port.dtype, outputs[i].shape, outputs[i].bytes.data(), outputs[i].bytes.size());
-    WriteFile(directory / names[i], file.data(), file.size());
+  std::vector<std::vector<std::byte>> arrays;
+  std::vector<NewFile> files;
+  for (const Output& output : outputs) {
+    arrays.push_back(
+        NpyFile(output.port.dtype, output.shape, output.bytes.data(), output.bytes.size()));
   }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* text = reinterpret_cast<const char*>(arrays[i].data());
+    files.push_back({directory / names[i], {text, arrays[i].size()}});
+  }
+  WriteFiles(files);
 }
 
 struct Expectation {
