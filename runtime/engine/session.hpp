@@ -64,6 +64,7 @@ class Session {
   void ResetStates() { addresses_.ResetStates(); }
 
   [[nodiscard]] const LoadedPlan& plan() const { return *plan_; }
+  [[nodiscard]] Span<const ArenaMemory> arenas() const { return addresses_.arenas(); }
   /// Heap bytes held by kernels and devices for this session.
   [[nodiscard]] size_t PackedBytes() const;
 

@@ -5,6 +5,7 @@
 
 #include "runtime/engine/one_worker_session.hpp"
 #include "runtime/format/plan_check.hpp"
+#include "tenon/tenon.h"
 
 namespace tenon::sdk {
 
@@ -30,6 +31,10 @@ struct Execution : OneWorkerSession {
     return OkStatus();
   }
   static bool Close() { return true; }
+  // Firmware runs on one thread, and its limits of flash leave no room for what only others need.
+  static bool Begin() { return true; }
+  static void End() {}
+  static bool OverlapsArenas(const tenon_memory& /*given*/) { return false; }
 };
 
 }  // namespace tenon::sdk

@@ -2,6 +2,8 @@
 // functions that firmware lacks keep with it.
 #pragma once
 
+#include <atomic>
+
 #include "runtime/engine/loaded_plan.hpp"
 #include "runtime/engine/session.hpp"
 #include "tenon/tenon.h"
@@ -15,11 +17,19 @@ struct Plan : LoadedPlan {
 };
 
 struct Execution : Session {
+  /// False if another thread (or a call further up on this one) uses the session. Else End must
+  /// follow.
+  [[nodiscard]] bool Begin() { return !is_used.test_and_set(std::memory_order_acquire); }
+  void End() { is_used.clear(std::memory_order_release); }
+  /// True if memory that is not empty shares a byte with an arena.
+  [[nodiscard]] bool OverlapsArenas(const tenon_memory& given) const;
+
   /// As that of Session; its notices go to `notice` and `report` from then on.
   Status Open(const Plan& plan, Span<uint8_t> state, const ArenaMemory* arenas);
 
   // Set only by tenon_session_open: one block with state and arenas.
   void* allocation = nullptr;
+  std::atomic_flag is_used = ATOMIC_FLAG_INIT;
   tenon_error notice = {};  // the last
   void (*report)(void* context, const char* notice) = nullptr;
   void* context = nullptr;

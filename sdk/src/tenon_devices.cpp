@@ -19,6 +19,13 @@ Status Execution::Open(const Plan& plan, Span<uint8_t> state, const ArenaMemory*
   return status;
 }
 
+bool Execution::OverlapsArenas(const tenon_memory& given) const {
+  for (const ArenaMemory& arena : arenas()) {
+    if (Overlap(given, {arena.base, arena.bytes})) return true;
+  }
+  return false;
+}
+
 }  // namespace tenon::sdk
 
 extern "C" {

@@ -63,8 +63,19 @@ void* DataOf(const tenon_session* session, bool is_input, size_t index) {
   return is_there ? session->session.PortData(port) : nullptr;
 }
 
-Status Bind(tenon_session* session, bool is_input, size_t index, void* data, size_t bytes) {
+/// Calls `use` while no other thread uses the session. Two that run at once would mix up what both
+/// compute; it costs one atomic operation to say so instead.
+template <typename Use>
+Status UseAlone(tenon_session* session, const Use& use) {
   TENON_RETURN_IF_ERROR(CheckOpen(session));
+  TENON_ENSURE(session->session.Begin(), kFailedPrecondition,
+               "the session is in use: give each thread a session of its own");
+  const Status status = use();
+  session->session.End();
+  return status;
+}
+
+Status Bind(tenon_session* session, bool is_input, size_t index, void* data, size_t bytes) {
   size_t port = 0;
   TENON_ENSURE(FindPort(session, is_input, index, &port), kInvalidArgument,
                "there is no input or output {0}", static_cast<int64_t>(index));
@@ -74,6 +85,9 @@ Status Bind(tenon_session* session, bool is_input, size_t index, void* data, siz
     TENON_ENSURE(!OverlapsPlan(session->plan, given) &&
                      !Overlap(given, {session, tenon_session_state_size(session->plan)}),
                  kInvalidArgument, "memory for an output overlaps the plan, or a state");
+    TENON_ENSURE(data == session->session.PortData(port) || !session->session.OverlapsArenas(given),
+                 kInvalidArgument, "memory for output {0} overlaps an arena of the session",
+                 static_cast<int64_t>(index));
   }
   session->session.BindPort(port, data);
   return OkStatus();
@@ -133,11 +147,16 @@ Status Open(const tenon_plan* plan, const tenon_memory& state, const tenon_memor
 }
 
 Status Run(tenon_session* session, const tenon::RunOptions& options) {
-  TENON_RETURN_IF_ERROR(CheckOpen(session));
-  TENON_RETURN_IF_ERROR(tenon::sdk::BeginSharing(*session));
-  const Status status = session->session.Run(options);
-  tenon::sdk::EndSharing(*session);
-  return status;
+  return UseAlone(session, [&]() -> Status {
+    TENON_RETURN_IF_ERROR(tenon::sdk::BeginSharing(*session));
+    const Status status = session->session.Run(options);
+    tenon::sdk::EndSharing(*session);
+    return status;
+  });
+}
+
+Status BindAlone(tenon_session* session, bool is_input, size_t index, void* data, size_t bytes) {
+  return UseAlone(session, [&] { return Bind(session, is_input, index, data, bytes); });
 }
 
 }  // namespace
@@ -201,17 +220,20 @@ const void* tenon_session_output(const tenon_session* session, size_t index) {
 tenon_status tenon_session_bind_input(tenon_session* session, size_t index, const void* data,
                                       size_t bytes, tenon_error* error) {
   // The plan check has proven that no op writes to an input's storage.
-  return Report(Bind(session, /*is_input=*/true, index, const_cast<void*>(data), bytes), error);
+  return Report(BindAlone(session, /*is_input=*/true, index, const_cast<void*>(data), bytes),
+                error);
 }
 
 tenon_status tenon_session_bind_output(tenon_session* session, size_t index, void* data,
                                        size_t bytes, tenon_error* error) {
-  return Report(Bind(session, /*is_input=*/false, index, data, bytes), error);
+  return Report(BindAlone(session, /*is_input=*/false, index, data, bytes), error);
 }
 
 tenon_status tenon_session_reset(tenon_session* session, tenon_error* error) {
-  const Status status = CheckOpen(session);
-  if (status.ok()) session->session.ResetStates();
+  const Status status = UseAlone(session, [&] {
+    session->session.ResetStates();
+    return OkStatus();
+  });
   return Report(status, error);
 }
 

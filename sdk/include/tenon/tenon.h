@@ -23,7 +23,8 @@
  *    deeper than the file format nests.
  *
  * Threads: a tenon_plan is read-only once loaded and may be shared by any number of threads and
- * sessions. A session is used by one thread at a time.
+ * sessions. A session is used by one thread at a time; on hosts a call that another thread's has
+ * not let in yet gives TENON_FAILED_PRECONDITION and does nothing.
  * Errors: every fallible function returns a tenon_status; where it takes a `tenon_error*` (may be
  * NULL) that says in words what was wrong, where, and what to do.
  * Pointers must not be NULL unless the text says so; a NULL gives TENON_INVALID_ARGUMENT.
@@ -230,7 +231,8 @@ TENON_API void tenon_plan_unload(tenon_plan* plan);
 TENON_API TENON_NODISCARD tenon_status tenon_plan_verify(const tenon_plan* plan,
                                                          tenon_error* error);
 
-/* [host] Maps the file, allocates what tenon_plan_load needs, and loads with `backends`, or with
+/* [host] Reads the file into memory of its own, so that whatever happens to the file later does not
+ * matter; allocates what tenon_plan_load needs, and loads with `backends`, or with
  * every backend of this build if NULL. `threads`: 1 to 1024. Close with tenon_plan_close. */
 TENON_API TENON_NODISCARD tenon_status tenon_plan_open(const char* path,
                                                        const tenon_backends* backends,
@@ -248,6 +250,15 @@ TENON_API TENON_NODISCARD tenon_status tenon_plan_open_program(const char* path,
                                                                const tenon_backends* backends,
                                                                int32_t threads, tenon_plan** plan,
                                                                tenon_error* error);
+
+/* [host] As tenon_plan_open_program, but the plan stays in the file: processes that open the same
+ * one share its memory, which the system can drop and read again. While the plan is open nobody may
+ * write to the file or make it shorter (renaming another one over it is safe): the process would
+ * read other numbers than were checked, or be ended by SIGBUS, here and in tenon_plan_verify. */
+TENON_API TENON_NODISCARD tenon_status tenon_plan_open_mapped(const char* path, const char* program,
+                                                              const tenon_backends* backends,
+                                                              int32_t threads, tenon_plan** plan,
+                                                              tenon_error* error);
 
 typedef struct tenon_program_info {
   const char* name;    /* lives as long as the plan */
