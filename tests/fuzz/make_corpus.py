@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Makes the small inputs that fuzzing begins with: a folder for each target.
+
+usage: make_corpus.py OUT --tenon TENON [--flatc FLATC]
+
+Plans are made by TENON from models of a few ops, TFLite files by flatc (left out without it, saying
+so). The same command makes the same bytes.
+"""
+import argparse
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import onnx_writer as onnx
+
+
+def single(op, shapes, out, weights=(), **attributes):
+    """A model of one node: `shapes` of its inputs, `weights` (name, shape) behind them."""
+    inputs = [f"x{i}" for i in range(len(shapes))]
+    made = []
+    for name, shape in weights:
+        count = 1
+        for dim in shape:
+            count *= dim
+        made.append(onnx.tensor(name, shape, [0.25 * (i % 7 - 3) for i in range(count)]))
+    return onnx.model([onnx.node(op, inputs + [name for name, _ in weights], ["y"], **attributes)],
+                      [onnx.value(n, s) for n, s in zip(inputs, shapes)], [onnx.value("y", out)], made)
+
+
+def onnx_models():
+    models = {
+        "relu": single("Relu", [[1, 4]], [1, 4]),
+        "conv": single("Conv", [[1, 3, 6, 6]], [1, 4, 4, 4], [("w", [4, 3, 3, 3]), ("b", [4])]),
+        "depthwise": single("Conv", [[1, 4, 6, 6]], [1, 4, 6, 6], [("w", [4, 1, 3, 3])], group=4,
+                            pads=[1, 1, 1, 1]),
+        "matmul": single("MatMul", [[2, 5]], [2, 3], [("w", [5, 3])]),
+        "gemm": single("Gemm", [[2, 5]], [2, 3], [("w", [3, 5]), ("b", [3])], transB=1),
+        "add": single("Add", [[1, 4], [1, 4]], [1, 4]),
+        "pool": single("MaxPool", [[1, 2, 4, 4]], [1, 2, 2, 2], kernel_shape=[2, 2], strides=[2, 2]),
+        "mean": single("AveragePool", [[1, 2, 4, 4]], [1, 2, 3, 3], kernel_shape=[2, 2]),
+        "softmax": single("Softmax", [[2, 3]], [2, 3], axis=1),
+        "concat": single("Concat", [[1, 2], [1, 3]], [1, 5], axis=1),
+        "transpose": single("Transpose", [[1, 2, 3]], [3, 1, 2], perm=[2, 0, 1]),
+        "reduce": single("ReduceMean", [[2, 3, 4]], [2, 4], axes=[1], keepdims=0),
+        "lrn": single("LRN", [[1, 4, 2, 2]], [1, 4, 2, 2], size=3),
+    }
+    shape = onnx.tensor("shape", [2], [3, 2], onnx.INT64)
+    models["reshape"] = onnx.model([onnx.node("Reshape", ["x", "shape"], ["y"])],
+                                   [onnx.value("x", [2, 3])], [onnx.value("y", [3, 2])], [shape])
+    begins = onnx.tensor("begins", [1], [1], onnx.INT64)
+    ends = onnx.tensor("ends", [1], [3], onnx.INT64)
+    models["slice"] = onnx.model([onnx.node("Slice", ["x", "begins", "ends"], ["y"])],
+                                 [onnx.value("x", [4, 2])], [onnx.value("y", [2, 2])], [begins, ends])
+    body = onnx.graph([onnx.node("Add", ["carried", "carried"], ["sum"]),
+                       onnx.node("Identity", ["go"], ["again"])],
+                      [onnx.value("i", [], onnx.INT64), onnx.value("go", [], onnx.BOOL),
+                       onnx.value("carried", [2])],
+                      [onnx.value("again", [], onnx.BOOL), onnx.value("sum", [2])])
+    trips = onnx.tensor("trips", [], [3], onnx.INT64)
+    models["loop"] = onnx.model([onnx.node("Loop", ["trips", "", "x"], ["y"], body=body)],
+                                [onnx.value("x", [2])], [onnx.value("y", [2])], [trips])
+    chain = [onnx.node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), onnx.node("Relu", ["c"], ["r"]),
+             onnx.node("Add", ["r", "x"], ["s"]), onnx.node("GlobalAveragePool", ["s"], ["g"]),
+             onnx.node("Flatten", ["g"], ["f"]), onnx.node("MatMul", ["f", "m"], ["y"])]
+    models["net"] = onnx.model(chain, [onnx.value("x", [1, 4, 5, 5])], [onnx.value("y", [1, 3])],
+                               [onnx.tensor("w", [4, 4, 3, 3], [0.1] * 144),
+                                onnx.tensor("m", [4, 3], [0.2] * 12)])
+    return models
+
+
+def npy(shape, descr, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (63 - (len(header) + 10) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+def floats(field, values):
+    return onnx.block(field, struct.pack(f"<{len(values)}f", *values))
+
+
+def caffe_layer(name, arrays):
+    """A layer of a .caffemodel (field 100 of the network), with its arrays (dims, values)."""
+    message = onnx.block(1, name)
+    for dims, values in arrays:
+        shape = onnx.block(1, b"".join(onnx.varint(d) for d in dims))
+        message += onnx.block(7, onnx.block(7, shape) + floats(5, values))
+    return onnx.block(100, message)
+
+
+def caffe_nets():
+    text = """name: "net"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 6 dim: 6 } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+  convolution_param { num_output: 2 kernel_size: 3 } }
+layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool"
+  pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
+layer { name: "fc" type: "InnerProduct" bottom: "pool" top: "fc" inner_product_param { num_output: 2 } }
+layer { name: "prob" type: "Softmax" bottom: "fc" top: "prob" }
+"""
+    weights = caffe_layer("conv", [([2, 3, 3, 3], [0.1] * 54), ([2], [0.0] * 2)])
+    weights += caffe_layer("fc", [([2, 8], [0.1] * 16), ([2], [0.0] * 2)])
+    small = """input: "x" input_dim: 1 input_dim: 2 input_dim: 4 input_dim: 4
+layer { name: "a" type: "TanH" bottom: "x" top: "y" }
+"""
+    line = b"\n--------\n"
+    return {"net": text.encode() + line + weights,
+            "small": small.encode() + line + caffe_layer("a", [([1], [0.0])])}
+
+
+def tflite_models():
+    """As JSON for flatc: one node of each of a few operators."""
+    def model(code, inputs, outputs, tensors, buffers=(), **node):
+        return {"version": 3, "operator_codes": [{"builtin_code": code, "deprecated_builtin_code": code,
+                                                  "version": 1}],
+                "subgraphs": [{"tensors": tensors, "inputs": inputs, "outputs": outputs,
+                               "operators": [{"opcode_index": 0, **node}], "name": "main"}],
+                "buffers": [{}] + [{"data": list(b)} for b in buffers]}
+
+    def tensor(name, shape, buffer=0):
+        return {"shape": shape, "type": 0, "buffer": buffer, "name": name}
+    return {
+        "relu": model(19, [0], [1], [tensor("x", [1, 4]), tensor("y", [1, 4])], inputs=[0], outputs=[1]),
+        "add": model(0, [0], [2], [tensor("x", [1, 4]), tensor("c", [1, 4], 1), tensor("y", [1, 4])],
+                     [struct.pack("<4f", 1, 2, 3, 4)], inputs=[0, 1], outputs=[2],
+                     builtin_options_type="AddOptions", builtin_options={}),
+        "dense": model(9, [0], [2], [tensor("x", [1, 2]), tensor("w", [3, 2], 1), tensor("y", [1, 3])],
+                       [struct.pack("<6f", *range(6))], inputs=[0, 1, -1], outputs=[2],
+                       builtin_options_type="FullyConnectedOptions", builtin_options={}),
+        "softmax": model(25, [0], [1], [tensor("x", [1, 4]), tensor("y", [1, 4])], inputs=[0],
+                         outputs=[1], builtin_options_type="SoftmaxOptions",
+                         builtin_options={"beta": 1.0}),
+    }
+
+
+def write_all(folder, files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+
+
+def make_plans(tenon, out, models):
+    for board in ["x86-64", "cortex-m55"]:
+        for name, data in models.items():
+            with tempfile.TemporaryDirectory() as folder:
+                model = pathlib.Path(folder) / "model.onnx"
+                model.write_bytes(data)
+                done = subprocess.run([tenon, "convert", model, "-o", out / f"{name}.{board}", "--board",
+                                       board, "-q"], capture_output=True, text=True)
+                if done.returncode != 0:
+                    print(f"no plan of {name} for {board}: {done.stderr.splitlines()[0]}")
+
+
+def make_tflite(flatc, out):
+    out.mkdir(parents=True, exist_ok=True)
+    if not flatc:
+        print("no TFLite files: flatc is not given")
+        return
+    schema = ROOT / "converter/import/tflite/tflite_subset.fbs"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, model in tflite_models().items():
+            path = pathlib.Path(folder) / f"{name}.json"
+            path.write_text(json.dumps(model))
+            subprocess.run([flatc, "-b", "-o", folder, schema, path], check=True)
+            made = next(p for p in pathlib.Path(folder).glob(f"{name}.*") if p.suffix != ".json")
+            (out / name).write_bytes(made.read_bytes())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--tenon", required=True)
+    parser.add_argument("--flatc")
+    arguments = parser.parse_args()
+    out = arguments.out
+    models = onnx_models()
+    write_all(out / "onnx", models)
+    write_all(out / "caffe", caffe_nets())
+    write_all(out / "npy", {"f4": npy("(2, 3)", "<f4", bytes(24)), "u1": npy("(4,)", "|u1", bytes(4)),
+                            "scalar": npy("()", "<i8", bytes(8))})
+    write_all(out / "kernel_cache", {"file": b"\x00TENOCLB2" + bytes(24), "key": b"\x01" + bytes(16)})
+    boards = ROOT / "sdk/boards"
+    write_all(out / "board", {p.stem: p.read_bytes() for p in sorted(boards.glob("*.json"))
+                              if not p.name.endswith(".schema.json")})
+    profile = {"format": 1, "board": "x86-64", "measurements": []}
+    write_all(out / "profile", {"empty": json.dumps(profile).encode()})
+    made = out / "profile" / "measured"
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder) / "model.onnx"
+        model.write_bytes(models["net"])
+        subprocess.run([arguments.tenon, "profile", "--board", "x86-64", "--model", model, "-o", made],
+                       capture_output=True, check=False)
+    (out / "plan").mkdir(parents=True, exist_ok=True)
+    make_plans(arguments.tenon, out / "plan", models)
+    write_all(out / "firmware_plan", {p.name: p.read_bytes() for p in (out / "plan").iterdir()})
+    make_tflite(arguments.flatc, out / "tflite")
+
+
+if __name__ == "__main__":
+    main()
