@@ -47,7 +47,8 @@ Bytes Changed(const Bytes& file) {
   Bytes changed = file;
   changed.resize(std::max(kMost, file.size()));
   const auto change = LLVMFuzzerCustomMutator != nullptr
-                          ? LLVMFuzzerCustomMutator(changed.data(), file.size(), kMost, chance())
+                          ? LLVMFuzzerCustomMutator(changed.data(), file.size(), kMost,
+                                                    static_cast<unsigned>(chance()))
                           : LLVMFuzzerMutate(changed.data(), file.size(), kMost);
   changed.resize(change);
   return changed;
