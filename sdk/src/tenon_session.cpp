@@ -63,19 +63,8 @@ void* DataOf(const tenon_session* session, bool is_input, size_t index) {
   return is_there ? session->session.PortData(port) : nullptr;
 }
 
-/// Calls `use` while no other thread uses the session. Two that run at once would mix up what both
-/// compute; it costs one atomic operation to say so instead.
-template <typename Use>
-Status UseAlone(tenon_session* session, const Use& use) {
-  TENON_RETURN_IF_ERROR(CheckOpen(session));
-  TENON_ENSURE(session->session.Begin(), kFailedPrecondition,
-               "the session is in use: give each thread a session of its own");
-  const Status status = use();
-  session->session.End();
-  return status;
-}
-
 Status Bind(tenon_session* session, bool is_input, size_t index, void* data, size_t bytes) {
+  TENON_RETURN_IF_ERROR(CheckOpen(session));
   size_t port = 0;
   TENON_ENSURE(FindPort(session, is_input, index, &port), kInvalidArgument,
                "there is no input or output {0}", static_cast<int64_t>(index));
@@ -85,7 +74,8 @@ Status Bind(tenon_session* session, bool is_input, size_t index, void* data, siz
     TENON_ENSURE(!OverlapsPlan(session->plan, given) &&
                      !Overlap(given, {session, tenon_session_state_size(session->plan)}),
                  kInvalidArgument, "memory for an output overlaps the plan, or a state");
-    TENON_ENSURE(data == session->session.PortData(port) || !session->session.OverlapsArenas(given),
+    // Its own place in its arena may be bound: nothing changes.
+    TENON_ENSURE(!session->session.OverlapsArenas(given) || data == session->session.PortData(port),
                  kInvalidArgument, "memory for output {0} overlaps an arena of the session",
                  static_cast<int64_t>(index));
   }
@@ -147,17 +137,41 @@ Status Open(const tenon_plan* plan, const tenon_memory& state, const tenon_memor
 }
 
 Status Run(tenon_session* session, const tenon::RunOptions& options) {
-  return UseAlone(session, [&]() -> Status {
-    TENON_RETURN_IF_ERROR(tenon::sdk::BeginSharing(*session));
-    const Status status = session->session.Run(options);
-    tenon::sdk::EndSharing(*session);
-    return status;
-  });
+  TENON_RETURN_IF_ERROR(CheckOpen(session));
+  TENON_RETURN_IF_ERROR(tenon::sdk::BeginSharing(*session));
+  const Status status = session->session.Run(options);
+  tenon::sdk::EndSharing(*session);
+  return status;
 }
 
-Status BindAlone(tenon_session* session, bool is_input, size_t index, void* data, size_t bytes) {
-  return UseAlone(session, [&] { return Bind(session, is_input, index, data, bytes); });
-}
+/// Keeps other threads out of a session that is open: two at once would mix up what both compute.
+/// It costs one atomic operation; firmware, which has one thread, has none of it.
+class SoleUse {
+ public:
+  explicit SoleUse(tenon_session* session) {
+    if constexpr (tenon::kHasWorkers) {
+      if (!CheckOpen(session).ok()) return;  // what is called next says so
+      is_free_ = session->session.Begin();
+      if (is_free_) session_ = session;
+    }
+  }
+  SoleUse(const SoleUse&) = delete;
+  SoleUse& operator=(const SoleUse&) = delete;
+  ~SoleUse() {
+    if constexpr (tenon::kHasWorkers) {
+      if (session_ != nullptr) session_->session.End();
+    }
+  }
+  [[nodiscard]] bool ok() const { return !tenon::kHasWorkers || is_free_; }
+  [[nodiscard]] static Status status() {
+    return Status(StatusCode::kFailedPrecondition,
+                  "the session is in use: give each thread a session of its own");
+  }
+
+ private:
+  tenon_session* session_ = nullptr;
+  bool is_free_ = true;
+};
 
 }  // namespace
 
@@ -219,25 +233,30 @@ const void* tenon_session_output(const tenon_session* session, size_t index) {
 
 tenon_status tenon_session_bind_input(tenon_session* session, size_t index, const void* data,
                                       size_t bytes, tenon_error* error) {
+  const SoleUse use(session);
+  if (!use.ok()) return Report(SoleUse::status(), error);
   // The plan check has proven that no op writes to an input's storage.
-  return Report(BindAlone(session, /*is_input=*/true, index, const_cast<void*>(data), bytes),
-                error);
+  return Report(Bind(session, /*is_input=*/true, index, const_cast<void*>(data), bytes), error);
 }
 
 tenon_status tenon_session_bind_output(tenon_session* session, size_t index, void* data,
                                        size_t bytes, tenon_error* error) {
-  return Report(BindAlone(session, /*is_input=*/false, index, data, bytes), error);
+  const SoleUse use(session);
+  if (!use.ok()) return Report(SoleUse::status(), error);
+  return Report(Bind(session, /*is_input=*/false, index, data, bytes), error);
 }
 
 tenon_status tenon_session_reset(tenon_session* session, tenon_error* error) {
-  const Status status = UseAlone(session, [&] {
-    session->session.ResetStates();
-    return OkStatus();
-  });
+  const SoleUse use(session);
+  if (!use.ok()) return Report(SoleUse::status(), error);
+  const Status status = CheckOpen(session);
+  if (status.ok()) session->session.ResetStates();
   return Report(status, error);
 }
 
 tenon_status tenon_session_run(tenon_session* session, tenon_error* error) {
+  const SoleUse use(session);
+  if (!use.ok()) return Report(SoleUse::status(), error);
   return Report(Run(session, {}), error);
 }
 
@@ -246,6 +265,8 @@ tenon_status tenon_session_run_traced(tenon_session* session, const tenon_trace*
   if (trace == nullptr || trace->record == nullptr || trace->clock_nanoseconds == nullptr) {
     return Report(NullArgument("trace"), error);
   }
+  const SoleUse use(session);
+  if (!use.ok()) return Report(SoleUse::status(), error);
   tenon::OpTimer timer;
   tenon::RunOptions options;
   options.timer = &timer;
