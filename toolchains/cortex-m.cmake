@@ -17,6 +17,10 @@ string(APPEND CMAKE_CXX_FLAGS_INIT " -fno-threadsafe-statics")
 
 # The build machine's own libraries and headers are not this target's.
 set(CMAKE_FIND_ROOT_PATH /usr/lib/arm-none-eabi)
+# So are packages that the caller names, an installed Tenon for this target say; without this they
+# would be looked for under the root above.
+string(REPLACE ":" ";" tenon_prefixes "$ENV{CMAKE_PREFIX_PATH}")
+list(APPEND CMAKE_FIND_ROOT_PATH ${CMAKE_PREFIX_PATH} ${tenon_prefixes})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -12,6 +12,10 @@ set(CMAKE_CXX_FLAGS_INIT "${TENON_TARGET_FLAGS}")
 # Debian. Programs are this machine's.
 set(CMAKE_LIBRARY_ARCHITECTURE ${TENON_TARGET_TRIPLET})
 set(CMAKE_FIND_ROOT_PATH /usr/${TENON_TARGET_TRIPLET})
+# So are packages that the caller names, an installed Tenon for this target say; without this they
+# would be looked for under the root above.
+string(REPLACE ":" ";" tenon_prefixes "$ENV{CMAKE_PREFIX_PATH}")
+list(APPEND CMAKE_FIND_ROOT_PATH ${CMAKE_PREFIX_PATH} ${tenon_prefixes})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

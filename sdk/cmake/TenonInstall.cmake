@@ -5,6 +5,8 @@
 #   tenon::backend_opencl  the same for OpenCL; where TENON_BACKEND_OPENCL
 #   tenon::backend_fpga    the same for FPGAs; where TENON_BACKEND_FPGA
 #   tenon::backend_api     headers for backends of others (tenon/backend.hpp)
+#   tenon::shared          the C interface as a shared library, backends of devices as modules; where
+#                          TENON_SHARED (TenonShared.cmake)
 #   tenon::converter       model to plan (tenon/converter.hpp, inspect.hpp, profiler.hpp); where
 #                          TENON_CONVERTER
 # Of firmware: the archives and headers of runtime and backend_cpu; for the build machine the script
@@ -15,6 +17,9 @@
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+
+# What is for those who build programs, where nothing else is said (TenonPackages.cmake).
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
 # Appends to `result` every static library of this project that `target` needs, itself included,
 # and to `result_foreign` the libraries of others.
@@ -117,7 +122,7 @@ if(TENON_ONEDNN)
 endif()
 
 set(package_headers sdk/include/tenon/backend.hpp sdk/include/tenon/stream.h
-  sdk/include/tenon/tenon.h)
+  sdk/include/tenon/tenon.h sdk/include/tenon/version.h)
 if(NOT TENON_FIRMWARE)
   list(APPEND package_headers sdk/include/tenon/tenon.hpp)
 endif()
@@ -161,14 +166,17 @@ foreach(header base/config base/dtype base/message base/shape base/span base/sta
 endforeach()
 install(FILES runtime/ops/functions.inc runtime/ops/ops.inc
   DESTINATION ${backend_api_dir}/runtime/ops)
-if(TARGET tenon)
-  install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET tenon_modular)
+  install(TARGETS tenon_modular RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+elseif(TARGET tenon)
+  install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
 if(NOT TENON_FIRMWARE)
   file(GLOB package_boards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sdk/boards/*.json")
-  install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards)
+  install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards
+    COMPONENT tools)
   install(FILES "${PROJECT_BINARY_DIR}/sdk/schema/board.schema.json" sdk/schema/plan.fbs
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schema)
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/schema COMPONENT tools)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

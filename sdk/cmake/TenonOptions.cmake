@@ -99,6 +99,12 @@ option(TENON_BACKEND_FPGA "Build the FPGA backend, on Xilinx XRT" ${fpga_default
 option(TENON_CONVERTER "Build the converter" ${converter_default})
 option(TENON_TESTS "Build the tests" ${tests_default})
 option(TENON_BENCH "Build the micro-benchmarks" ${bench_default})
+if(PROJECT_IS_TOP_LEVEL AND NOT TENON_SANITIZE)
+  set(shared_default ON)
+else()
+  set(shared_default OFF)
+endif()
+option(TENON_SHARED "Build the shared library, beside the static ones" ${shared_default})
 option(TENON_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 
 if(TENON_ONEDNN)

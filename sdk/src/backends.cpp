@@ -3,6 +3,9 @@
 #include <iterator>
 
 #include "backends/cpu/cpu_backend.hpp"
+#ifdef TENON_BACKEND_MODULES
+#include "sdk/src/backend_modules.hpp"
+#endif
 #ifdef TENON_HAS_OPENCL
 #include "backends/opencl/opencl_backend.hpp"
 #endif
@@ -23,7 +26,9 @@ const tenon_backend* tenon_backend_cpu_portable(void) {
 }
 
 const tenon_backend* tenon_backend_opencl(void) {
-#ifdef TENON_HAS_OPENCL
+#if defined(TENON_BACKEND_MODULES)
+  return tenon::sdk::OpenclModule();
+#elif defined(TENON_HAS_OPENCL)
   return reinterpret_cast<const tenon_backend*>(&tenon::opencl::OpenclBackend());
 #else
   return nullptr;
@@ -31,7 +36,9 @@ const tenon_backend* tenon_backend_opencl(void) {
 }
 
 const tenon_backend* tenon_backend_fpga(void) {
-#ifdef TENON_HAS_FPGA
+#if defined(TENON_BACKEND_MODULES)
+  return tenon::sdk::FpgaModule();
+#elif defined(TENON_HAS_FPGA)
   return reinterpret_cast<const tenon_backend*>(&tenon::fpga::FpgaBackend());
 #else
   return nullptr;

@@ -70,7 +70,7 @@ def main():
     build = WORK / "example"
     run("cmake", "-S", SOURCE / "sdk/examples/firmware", "-B", build, "-G", "Ninja",
         f"-DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN}", "-DCMAKE_BUILD_TYPE=MinSizeRel",
-        f"-Dtenon_DIR={PREFIX}/lib/cmake/tenon", f"-DTENON_HOST_TOOLS={HOST_TOOLS}")
+        f"-DCMAKE_PREFIX_PATH={PREFIX}", f"-DTENON_HOST_TOOLS={HOST_TOOLS}")
     run("cmake", "--build", build)
     printed = run(*RUN, build / "firmware.elf")
     for line in ("digit: class 7, ", "digit (8 bits): class 7, "):

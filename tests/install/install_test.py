@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Installs a build into a fresh prefix and uses it as a stranger would.
 
-usage: install_test.py SOURCE_DIR BINARY_DIR WORK_DIR [--converter]
+usage: install_test.py SOURCE_DIR BINARY_DIR WORK_DIR [--converter] [--shared]
 
 Moves the installed tree once, so that a path of the build that slipped into it is found out. Builds
 every example by find_package, the C one by pkg-config too, and the README's snippets; runs them on
 the shipped model and looks at what they print.
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -16,6 +17,7 @@ import sys
 
 SOURCE, BINARY, WORK = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 CONVERTER = "--converter" in sys.argv[4:]
+SHARED = "--shared" in sys.argv[4:]
 PREFIX = WORK / "moved"
 DIGITS = SOURCE / "sdk/models/digits"
 PLAN = WORK / "digits.tenon"
@@ -65,14 +67,14 @@ def build_by_cmake(source, name):
     return build / name
 
 
-def build_by_pkg_config(source, name):
+def build_by_pkg_config(source, name, package="tenon", *more):
     folder = next(PREFIX.rglob("tenon.pc")).parent
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "tenon"], check=True, text=True,
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", package], check=True, text=True,
                            capture_output=True, env={"PKG_CONFIG_PATH": str(folder),
                                                      "PATH": "/usr/bin:/bin"}).stdout.split()
     program = WORK / name
     compiler = ["cc", "-std=c11"] if source.suffix == ".c" else ["c++", "-std=c++17"]
-    run(*compiler, "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags)
+    run(*compiler, "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags, *more)
     return program
 
 
@@ -96,6 +98,49 @@ def check_readme():
     expect(r"first score: 0\.\d+", run(build_by_cmake(project, "app"), cwd=project))
     expect(r"first score: 0\.\d+", run(build_by_pkg_config(project / "app.c", "app_c"),
                                        cwd=project))
+
+
+def check_shared():
+    """Programs with the shared library run; backends of devices come with their modules."""
+    library = next(PREFIX.rglob("libtenon.so")).parent
+    source = SOURCE / "tests/install/shared_app"
+    app = build_by_cmake(source, "shared_app")
+    printed = run(app)
+    expect(r"version \d+\.\d+\.\d+, headers", printed)
+    expect(r"backend cpu\n", printed)
+    modules = sorted(library.glob("libtenon_backend_*.so.*.*.*"))
+    names = [re.search(r"backend_(\w+)\.so", module.name)[1] for module in modules]
+    for name in names:
+        expect(rf"backend {name}\n", printed)
+    for module in library.glob("libtenon_backend_*.so*"):
+        module.rename(module.with_name("aside_" + module.name))
+    if re.findall(r"backend (\w+)", run(app)) != ["cpu"]:
+        sys.exit("FAILED: a backend is there whose module is not")
+    for module in library.glob("aside_*"):
+        module.rename(module.with_name(module.name.removeprefix("aside_")))
+    by_pkg_config = build_by_pkg_config(source / "shared_app.c", "shared_app_by_pkg_config",
+                                        "tenon-shared")
+    expect(r"backend cpu\n", run("env", f"LD_LIBRARY_PATH={library}", by_pkg_config))
+
+
+def check_weights():
+    """What a stripped program weighs stays what docs/packages.md says, a tenth more at most."""
+    source = SOURCE / "sdk/examples/c_api/c_api.c"
+    files = {"static": build_by_pkg_config(source, "weighed_static", "tenon", "-Os",
+                                           "-Wl,--gc-sections")}
+    if SHARED:
+        files["shared"] = build_by_pkg_config(source, "weighed_shared", "tenon-shared", "-Os")
+        files["library"] = WORK / "weighed_library"
+        shutil.copy(next(PREFIX.rglob("libtenon.so")), files["library"])
+    page = (SOURCE / "docs/packages.md").read_text()
+    for kind, program in files.items():
+        run("strip", program)
+        said = int(re.search(rf"^\| {kind} \|.*\| ([\d,]+) \|$", page, re.MULTILINE)[1]
+                   .replace(",", ""))
+        weight = os.path.getsize(program)
+        print(f"stripped, {kind}: {weight} bytes, said {said}")
+        if not said * 0.5 <= weight <= said * 1.1:
+            sys.exit(f"FAILED: stripped, '{kind}' of docs/packages.md has {weight} bytes, not {said}")
 
 
 def main():
@@ -126,6 +171,9 @@ def main():
     expect(r"probability: 40 bytes",
            run(build_by_pkg_config(c_source / "c_api.c", "c_api_by_pkg_config"), PLAN))
     check_readme()
+    if SHARED:
+        check_shared()
+    check_weights()
 
 
 if __name__ == "__main__":

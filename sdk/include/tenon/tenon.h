@@ -35,6 +35,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tenon/version.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,6 +50,11 @@ extern "C" {
 #endif
 
 #define TENON_MAX_RANK 8
+
+/* The version of the library that the program is linked with: "0.1.0", and as TENON_VERSION_NUMBER
+ * counts. version.h has that of the headers that it was compiled with. At any time. */
+TENON_API const char* tenon_version(void);
+TENON_API uint32_t tenon_version_number(void);
 
 typedef enum tenon_status {
   TENON_OK = 0,

@@ -26,6 +26,9 @@
 namespace tenon {
 inline namespace api_v1 {
 
+/// Version of the library that the program is linked with, "0.1.0".
+[[nodiscard]] inline std::string_view Version() { return tenon_version(); }
+
 struct Error {
   tenon_status status = TENON_OK;
   std::string message;
