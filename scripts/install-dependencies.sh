@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 # Compiler and tools; FlatBuffers (runtime and converter); oneDNN, whose CMake package wants OpenCL
 # (CPU backend); ONNX and Protobuf, JSON, command line and text formatting, CBC, which solves
 # mixed-integer programs (converter and `tenon`);
-# doctest, Python and pkg-config (tests); benchmark (micro-benchmarks); PoCL, an OpenCL device made of
-# CPU cores, and oclgrind, which checks kernels (OpenCL backend); Xilinx XRT (FPGA backend), Verilator
+# doctest, Python and pkg-config (tests); pybind11 and NumPy (the Python
+# package); benchmark (micro-benchmarks); PoCL, an OpenCL device made of CPU cores, and oclgrind, which checks kernels (OpenCL backend); Xilinx XRT (FPGA backend), Verilator
 # and yosys (its simulated board, and what its accelerator takes of a chip; no package of Debian's has the
 # yosys that reads all of the accelerator: backends/fpga/rtl/README.md).
 packages="
@@ -19,6 +19,7 @@ packages="
   coinor-libcbc-dev
   doctest-dev libbenchmark-dev
   pocl-opencl-icd oclgrind
+  python3-dev python3-numpy pybind11-dev
   libxrt-dev libxrt1 uuid-dev verilator yosys
 "
 

@@ -94,6 +94,7 @@ INCLUDE_TABLE = [
     (r"sdk/src/", r"runtime/|sdk/src/|tenon/|backends/(?P<X>\w+)/(?P=X)_backend\.hpp"),
     (r"sdk/tools/", r"sdk/tools/|tenon/|converter/(readable|did_you_mean)\.hpp"),
     (r"sdk/examples/\w+/", r"tenon/|[^/]+$"),
+    (r"python/src/", r"python/src/|tenon/"),
     (r"tests/", r""),
 ]
 
@@ -136,6 +137,7 @@ THIRD_PARTY = [
     (r"nlohmann/", r"converter/|sdk/tools/"),
     (r"fmt/", r"converter/|sdk/tools/"),
     (r"CLI/", r"sdk/tools/"),
+    (r"pybind11/", r"python/src/"),
     (r"doctest/|benchmark/", r"tests/"),
 ]
 SYSTEM = r"[a-z_0-9]+(\.h)?|sys/\w+\.h|linux/\w+\.h"
