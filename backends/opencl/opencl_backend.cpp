@@ -2,11 +2,14 @@
 
 #include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "backends/opencl/caps/conv_caps.hpp"
 #include "backends/opencl/caps/matmul_caps.hpp"
 #include "backends/opencl/caps/supports.hpp"
 #include "backends/opencl/caps/tile_shapes.hpp"
+#include "backends/opencl/codegen/group_source.hpp"
 #include "backends/opencl/device/command_queue.hpp"
 #include "backends/opencl/device/device.hpp"
 #include "backends/opencl/kernels/conv_kernels.hpp"
@@ -17,6 +20,10 @@
 
 namespace tenon::opencl {
 namespace {
+
+constexpr char kOtherSource[] =
+    "the plan's source of a group is not what this runtime makes of its ops: convert the model "
+    "again";
 
 CommandQueue& AsQueue(void* queue) { return *static_cast<CommandQueue*>(queue); }
 
@@ -57,13 +64,31 @@ Status Wait(void* queue, void* event, Deadline deadline) {
 
 Status Drain(void* queue, Deadline deadline) { return AsQueue(queue).Drain(deadline); }
 
-Status LoadGroup(void* device, const char* source, Span<const uint32_t> arguments, void** loaded) {
+/// A plan's CRC says that it came whole, not from whom: what a device executes is made here.
+Status CheckGroup(const GroupCode& group) {
+  std::vector<SubKernel> launches;
+  for (size_t i = 0; i < group.op_count; ++i) {
+    const GroupOp op = group.op(group.context, i);
+    LoweredOp lowered = LowerOp(op.kind, op.kernel, op.call);
+    if (lowered.why_not != nullptr) return Status(StatusCode::kUnsupported, lowered.why_not);
+    for (SubKernel& launch : lowered.launches) launches.push_back(std::move(launch));
+  }
+  bool is_ours = launches.size() == group.arguments.size();
+  for (size_t i = 0; is_ours && i < launches.size(); ++i) {
+    is_ours = ParameterCount(launches[i]) == group.arguments[i];
+  }
+  TENON_ENSURE(is_ours && GroupSource(launches) == group.source, kUnsupported, kOtherSource);
+  return OkStatus();
+}
+
+Status LoadGroup(void* device, const GroupCode& group, void** loaded) {
   Device& opencl = *static_cast<Device*>(device);
+  TENON_RETURN_IF_ERROR(CheckGroup(group));
   std::unique_ptr<LoadedGroup> made(new (std::nothrow) LoadedGroup());
   TENON_ENSURE(made != nullptr, kOutOfMemory, "no memory for a group of OpenCL ops");
-  TENON_RETURN_IF_ERROR(opencl.FindGroupProgram(source, &made->program));
+  TENON_RETURN_IF_ERROR(opencl.FindGroupProgram(group.source, &made->program));
   made->is_cpu = opencl.traits().is_cpu;
-  for (const uint32_t count : arguments) {
+  for (const uint32_t count : group.arguments) {
     made->first.push_back(made->parameters);
     made->parameters += count;
   }

@@ -15,6 +15,8 @@
 #include "runtime/base/span.hpp"
 #include "runtime/base/status.hpp"
 #include "runtime/base/tensor_view.hpp"
+#include "runtime/ops/op_kind.hpp"
+#include "runtime/ops/op_row.hpp"
 
 namespace tenon {
 
@@ -49,6 +51,23 @@ struct SegmentCode {
   uint32_t version = 0;
   Span<const uint32_t> parameters;
   Span<const uint32_t> image;  ///< uuid, 4 words; empty: any
+};
+
+/// One op of a group. Its constant operands have data.
+struct GroupOp {
+  OpKind kind = OpKind::kCopy;
+  const char* kernel = "";  ///< as the plan names it, with its variant
+  OpCall call;
+};
+
+/// A group of ops as a plan has it (plan.fbs, Group). All borrowed. The source is whatever the plan
+/// holds: a device runs it only if it makes the same of the ops.
+struct GroupCode {
+  const char* source = "";
+  Span<const uint32_t> arguments;  ///< by launch: how many parameters of the kernel it sets
+  size_t op_count = 0;
+  const void* context = nullptr;
+  GroupOp (*op)(const void* context, size_t index) = nullptr;
 };
 
 /// Something that a device counts, by the name that its maker gives it.
@@ -114,11 +133,9 @@ struct DeviceApi {
   // Devices that start ops of a group by one generated kernel (plan.fbs, Group); null for all
   // others.
 
-  /// Once per loaded plan and group. `source` is borrowed for the call; `arguments`: by launch, how
-  /// many parameters of the kernel it sets. Errors: kBackendFailure (the device refuses the
-  /// source).
-  Status (*load_group)(void* device, const char* source, Span<const uint32_t> arguments,
-                       void** loaded) = nullptr;
+  /// Once per loaded plan and group. Errors: kUnsupported (the source is not what this device makes
+  /// of the ops), kBackendFailure (the device refuses the source).
+  Status (*load_group)(void* device, const GroupCode& group, void** loaded) = nullptr;
   void (*unload_group)(void* device, void* loaded) = nullptr;
   /// Makes the queue ready for the group: nothing is allocated by its runs. Once per queue and
   /// group.

@@ -1,5 +1,6 @@
 // Gives devices the code of the segments that they run by code.
 #include "runtime/engine/loaded_plan.hpp"
+#include "runtime/ops/kernel_name.hpp"
 
 namespace tenon {
 namespace {
@@ -62,16 +63,36 @@ Status LoadedPlan::LoadCode(size_t segment, void** loaded) {
   return api->load_code(devices_[backend], code, loaded);
 }
 
+/// What is told to a device of a group, one op after the other.
+struct LoadedPlan::GroupContext {
+  const LoadedPlan* plan;
+  Span<const uint32_t> ops;
+  const TensorView* tensors;
+
+  static GroupOp Op(const void* context, size_t index) {
+    const auto& group = *static_cast<const GroupContext*>(context);
+    const uint32_t op = group.ops[index];
+    const OpInfo info = group.plan->program_.op(op);
+    const BoundOp& bound = group.plan->ops_[op];
+    const char* const planned = group.plan->view_.kernel(info.kernel);
+    // Another kernel than the planned one may have been chosen.
+    const char* const kernel = NamesKernel(planned, bound.kernel->id) ? planned : bound.kernel->id;
+    return GroupOp{static_cast<OpKind>(info.kind), kernel, bound.Call(group.tensors)};
+  }
+};
+
 /// A device that refuses a group's source starts its ops one by one instead, which the notice says.
-void LoadedPlan::LoadGroups() {
+void LoadedPlan::LoadGroups(const TensorView* tensors) {
   for (size_t g = 0; g < groups_.size(); ++g) {
     const GroupInfo group = program_.group(g);
     const size_t backend = ops_[group.ops[0]].backend;
     const DeviceApi* api = backends_[backend]->device;
     if (group.source[0] == '\0' || api == nullptr || api->load_group == nullptr) continue;
+    const GroupContext context = {this, group.ops, tensors};
+    const GroupCode code = {group.source, group.arguments, group.ops.size(), &context,
+                            GroupContext::Op};
     void* loaded = nullptr;
-    const Status status =
-        api->load_group(devices_[backend], group.source, group.arguments, &loaded);
+    const Status status = api->load_group(devices_[backend], code, &loaded);
     if (status.ok()) {
       groups_[g] = loaded;
       continue;

@@ -101,7 +101,7 @@ Status LoadedPlan::Load(const PlanView& plan, size_t program, Span<const Backend
     size_t failed = kNoBackend;
     const Status status = BindAll(views, keys, &failed);
     // Each round replaces one more backend.
-    if (status.ok()) LoadGroups();
+    if (status.ok()) LoadGroups(views);
     if (status.ok() || failed == kNoBackend || !Replace(failed, status)) return status;
     UnloadKernels();
   }

@@ -127,7 +127,8 @@ class LoadedPlan {
 
   // code_binding.cpp
   [[nodiscard]] bool IsRunByCode(const BoundOp& op) const;
-  void LoadGroups();
+  struct GroupContext;
+  void LoadGroups(const TensorView* tensors);
   void UnloadGroups();
   Status LoadCodes(size_t* failed);
   Status LoadCode(size_t segment, void** loaded);

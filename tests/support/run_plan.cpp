@@ -128,6 +128,7 @@ RunResult RunPlan(const std::vector<uint8_t>& plan_bytes,
       WithSession(plan_bytes, settings, [&](const tenon_plan& plan, tenon_session& session) {
         result = settings.bound ? RunBound(plan, session, inputs, settings)
                                 : RunCopied(plan, session, inputs, settings);
+        result.notice = tenon_plan_notice(&plan);
         return result.error;
       });
   result.error = error;

@@ -13,7 +13,8 @@
 namespace tenon::test {
 
 struct RunResult {
-  std::string error;  ///< empty if it ran
+  std::string error;   ///< empty if it ran
+  std::string notice;  ///< of the plan, as it was loaded here
   std::vector<std::vector<std::byte>> outputs;
 };
 

@@ -2,6 +2,7 @@
 // those without.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "converter/ir/text.hpp"
@@ -10,6 +11,7 @@
 #include "tests/support/convert_and_run.hpp"
 #include "tests/support/plan_bytes.hpp"
 #include "tests/support/random_graph.hpp"
+#include "tests/unit/runtime/format/plan_fixture.hpp"
 
 namespace tenon::test {
 namespace {
@@ -169,6 +171,44 @@ TEST_CASE("Fused branches: a device that refuses a group's source starts its ops
   unsetenv("TENON_OPENCL_OPTIONS");
   CHECK(apart.error == "");
   CHECK(apart.outputs == fused.outputs);
+}
+
+/// Puts other text of the same length into the sources of all groups, with all sums right.
+std::vector<uint8_t> WithOtherSource(std::vector<uint8_t> plan, const std::string& text,
+                                     const std::string& other) {
+  REQUIRE(text.size() == other.size());
+  const auto* groups = plan::GetPlan(plan.data())->programs()->Get(0)->groups();
+  for (const plan::Group* group : *groups) {
+    const flatbuffers::String& source = *group->source();
+    const size_t found = source.str().find(text);
+    REQUIRE(found != std::string::npos);
+    auto* const changed = const_cast<uint8_t*>(source.Data());
+    std::copy(other.begin(), other.end(), changed + found);
+    const uint32_t sums[] = {group->source_crc32c(), Crc32c(changed, source.size())};
+    const auto bytes = [](const uint32_t& sum) { return reinterpret_cast<const uint8_t*>(&sum); };
+    const auto sum = std::search(plan.begin(), plan.end(), bytes(sums[0]), bytes(sums[0]) + 4);
+    REQUIRE(sum != plan.end());
+    std::copy(bytes(sums[1]), bytes(sums[1]) + 4, sum);
+  }
+  Seal(plan);
+  return plan;
+}
+
+TEST_CASE("Fused branches: a device never runs a source that is not made of the group's ops") {
+  const Graph graph = Branches();
+  const Conversion with = ConvertedWith(graph, OptionsWith("x86-64-opencl", true));
+  // No work-group would find work: the outputs would stay as they were.
+  const auto changed = WithOtherSource(with.plan, "get_group_id(0)", "(uint)999999999");
+  const auto inputs = RandomInputs(graph, 1);
+  const RunResult right = RunPlan(with.plan, inputs, TwoThreads());
+  REQUIRE(right.error == "");
+  const RunResult apart = RunPlan(changed, inputs, TwoThreads());
+  CHECK(apart.error == "");
+  CHECK(apart.outputs == right.outputs);
+  CHECK(right.notice == "");
+  CHECK(
+      apart.notice.find("the plan's source of a group is not what this runtime makes of its ops") !=
+      std::string::npos);
 }
 
 #endif
