@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "converter/driver/apply_memory_program.hpp"
+#include "converter/driver/memory_needs.hpp"
 #include "converter/layout/lower.hpp"
 #include "converter/schedule/optimal_mapping.hpp"
 #include "converter/schedule/program_problem.hpp"
@@ -108,8 +109,12 @@ Status PlaceGroups(const CompileOptions& options, Compiled& compiled) {
     RefuseGroups(compiled.graph, chosen.groups, "the objective is memory", compiled.branches);
     return {};
   }
-  const int64_t limit =
-      std::max(options.board().ArenaSpace()->usable_bytes(), compiled.arena.bytes);
+  // While a limit is searched for, the board is without one: groups must not use what that leaves.
+  const int64_t usable = options.branches.space_bytes > 0
+                             ? options.branches.space_bytes
+                             : options.board().ArenaSpace()->usable_bytes();
+  TENON_ASSIGN_OR_RETURN(const int64_t beside, BytesBesideArena(compiled, options.board()));
+  const int64_t limit = std::max(usable - beside, compiled.arena.bytes);
   while (!chosen.groups.empty()) {
     ArenaOptions arena_options = ArenaOptionsOf(options);
     const std::vector<OpId> steps =

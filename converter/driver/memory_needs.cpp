@@ -52,9 +52,11 @@ Result<std::vector<SpaceNeed>> NeedsOf(const std::vector<ProgramToEmit>& program
     for (const ProgramToEmit& program : programs) {
       const std::map<std::string, int64_t> bytes = ArenaBytes(*program.arena, board);
       const auto found = bytes.find(space.name);
-      if (found != bytes.end()) need.arenas = std::max(need.arenas, found->second);
-      if (&space != board.ArenaSpace()) continue;
-      need.packed = std::max(need.packed, PackedBytes(*program.graph));
+      const int64_t arenas = found != bytes.end() ? found->second : 0;
+      const int64_t packed = &space == board.ArenaSpace() ? PackedBytes(*program.graph) : 0;
+      if (arenas + packed <= need.arenas + need.packed) continue;
+      need.arenas = arenas;
+      need.packed = packed;
     }
     if (&space == &ConstantsSpace(board)) {
       TENON_ASSIGN_OR_RETURN(need.constants, EmittedConstantBytes(programs));

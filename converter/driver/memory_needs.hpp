@@ -31,8 +31,8 @@ struct SpaceNeed {
 [[nodiscard]] const MemorySpace& ConstantsSpace(const Board& board);
 
 /// Returns what a plan of these programs needs of each space of the board, in the board's order.
-/// One program runs at a time, so arenas count as those of the program that needs most; constants
-/// are shared. Errors: as EmitPlan.
+/// One program is loaded at a time, so arenas and packed weights count as those of the program that
+/// needs most; constants are shared. Errors: as EmitPlan.
 [[nodiscard]] Result<std::vector<SpaceNeed>> NeedsOf(const std::vector<ProgramToEmit>& programs,
                                                      const Board& board);
 [[nodiscard]] Result<std::vector<SpaceNeed>> NeedsOf(const Compiled& compiled, const Board& board);

@@ -20,6 +20,8 @@ struct BranchOptions {
   /// The time to start work on all threads of the CPU and to wait for them; negative: as for ops
   /// that threads share. Tests want groups that do not pay.
   double region_us = -1;
+  /// Of the arena's space, which groups must not exceed; 0: as many as the board has.
+  int64_t space_bytes = 0;
 };
 
 /// Reports every group, and every refusal with its reason.

@@ -115,6 +115,30 @@ TEST_CASE("Fused branches: random graphs on the CPU give the same bits") {
   CHECK(groups > 30);
 }
 
+TEST_CASE("Fused branches: where memory is short, groups are given up before chains are cut") {
+  int short_of_memory = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    RandomGraphOptions random;
+    random.most_ops = 20;
+    const Graph graph = RandomGraph(seed, random);
+    ConvertOptions with = OptionsWith("x86-64", true);
+    ConvertOptions without = OptionsWith("x86-64", false);
+    // What is enough for the ops one by one.
+    const Conversion apart = ConvertedWith(graph, without);
+    const int64_t limit = apart.memory.arena_bytes + apart.memory.packed_bytes;
+    if (limit == 0) continue;
+    with.board.FindSpace("ram")->bytes = without.board.FindSpace("ram")->bytes = limit;
+    const Conversion fused = ConvertedWith(graph, with);
+    CHECK(fused.time.after <= ConvertedWith(graph, without).time.after);
+    CHECK(fused.op_splits.splits.empty());
+    CHECK(fused.chain_splits.chains.empty());
+    const Conversion free = ConvertedWith(graph, OptionsWith("x86-64", true));
+    short_of_memory += free.memory.arena_bytes > apart.memory.arena_bytes ? 1 : 0;
+  }
+  CHECK(short_of_memory > 5);
+}
+
 TEST_CASE("Fused branches: one thread has no groups, and the report says why") {
   ConvertOptions options = OptionsWith("x86-64", true);
   options.compile.branches.threads = 1;

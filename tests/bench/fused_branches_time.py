@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""What starting ops of parallel branches together does to the time of models, by turns.
+
+usage: fused_branches_time.py TENON [--board x86-64] [--threads 2] [--pairs 30] [--map PINS] MODEL...
+
+Each model is converted with --fuse-branches=auto and =off. The two plans are then run by turns, a
+fresh process each, in pairs whose order alternates. Printed: groups, the medians of both, and the
+median of the pairs' ratios with over without: below 1 is faster with groups.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stderr}")
+
+
+def convert(arguments, model, plan, fuse):
+    command = [arguments.tenon, "convert", model, "-o", plan, "-q", "--board", arguments.board,
+               f"--fuse-branches={fuse}", "--threads", str(arguments.threads), "--json", f"{plan}.json"]
+    command += ["--map", arguments.map] if arguments.map else []
+    if subprocess.run(command, capture_output=True).returncode != 0:
+        run(command + ["--batch", "1"])
+    return json.loads(pathlib.Path(f"{plan}.json").read_text())["branches"]
+
+
+def bench(arguments, plan, iterations):
+    report = f"{plan}.bench"
+    run([arguments.tenon, "bench", plan, "--threads", str(arguments.threads), "--warmup", "2",
+         "--iterations", str(iterations), "--json", report])
+    return json.loads(pathlib.Path(report).read_text())["latency_ms"]["median"]
+
+
+def measure(arguments, model, folder):
+    plans = {fuse: f"{folder}/{fuse}.tenon" for fuse in ("auto", "off")}
+    branches = {fuse: convert(arguments, model, plan, fuse) for fuse, plan in plans.items()}
+    groups = len(branches["auto"]["groups"])
+    name = "/".join(pathlib.Path(model).parts[-2:])
+    if groups == 0:
+        print(f"{name:52} no groups", flush=True)
+        return None
+    iterations = max(3, min(200, int(200 / max(bench(arguments, plans["off"], 3), 0.05))))
+    times = {"auto": [], "off": []}
+    for pair in range(arguments.pairs):
+        for fuse in ("auto", "off") if pair % 2 == 0 else ("off", "auto"):
+            times[fuse].append(bench(arguments, plans[fuse], iterations))
+    ratio = statistics.median(a / b for a, b in zip(times["auto"], times["off"]))
+    print(f"{name:52} {groups:6} {branches['auto']['ops']:5} {branches['auto']['starts']:5} "
+          f"{statistics.median(times['off']):9.3f} {statistics.median(times['auto']):9.3f} {ratio:6.3f}", flush=True)
+    return ratio
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tenon")
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--board", default="x86-64")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--pairs", type=int, default=30)
+    parser.add_argument("--map", default="")
+    arguments = parser.parse_args()
+    print(f"{'model':52} {'groups':>6} {'ops':>5} {'start':>5} {'off ms':>9} {'auto ms':>9} {'ratio':>6}")
+    ratios = []
+    for model in arguments.models:
+        with tempfile.TemporaryDirectory() as folder:
+            ratios.append(measure(arguments, model, folder))
+    ratios = [ratio for ratio in ratios if ratio is not None]
+    if ratios:
+        print(f"with groups: {len(ratios)} models, geometric mean {statistics.geometric_mean(ratios):.3f}, "
+              f"largest {max(ratios):.3f}, least {min(ratios):.3f}")
+
+
+if __name__ == "__main__":
+    main()
