@@ -135,6 +135,7 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   options.compile.objective = static_cast<Objective>(request.objective);
   options.split.allowed = request.split;
   options.split.program = request.memory_program;
+  options.split.force_program = request.memory_program && request.force_memory_program;
   options.relax_limit = request.relax_limit;
   options.split.most_slowdown = request.most_slowdown;
   if (request.most_slowdown > 0 && request.objective != ConvertRequest::Objective::kMemory) {
@@ -154,6 +155,7 @@ Status ReadSearches(const ConvertRequest& request, ConvertOptions& options) {
   options.parallel.rows_per_call = request.parallel.rows_per_call;
   options.parallel.keep_table = request.mapping.table_in_pipelines;
   options.parallel.channel_depth = request.parallel.channel_depth;
+  options.parallel.balance = request.parallel.balance;
   return {};
 }
 

@@ -117,6 +117,14 @@ class Fitter {
       TENON_ASSIGN_OR_RETURN(const bool fits, Offer(std::move(*aimed)));
       if (fits) return std::move(*accepted_);
     }
+    if (split_.force_program && !proof.compiled.program.used) {
+      return Error{
+          ErrorKind::kDoesNotFit,
+          fmt::format("memory program: none that is found keeps to {} bytes of '{}', other "
+                      "ways do: --memory-program=auto takes them",
+                      limit, board_.ArenaSpace()->name),
+          {}};
+    }
     return proof;
   }
 

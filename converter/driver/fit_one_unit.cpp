@@ -10,12 +10,8 @@
 namespace tenon::converter {
 namespace {
 
-/// Returns options that exclude kernels whose extra memory is a large share of `limit` bytes.
 CompileOptions Lean(CompileOptions options, int64_t limit) {
-  constexpr int64_t kLeast = 16 * 1024;
-  constexpr int64_t kShare = 16;
-  options.kernels.workspace_limit = std::max(kLeast, limit / kShare);
-  options.kernels.packed_limit = options.kernels.workspace_limit;
+  options.kernels = LeanKernels(std::move(options.kernels), limit);
   return options;
 }
 
@@ -25,6 +21,12 @@ CompileOptions InPlace(CompileOptions options) {
   if (NeedsSchedule(options.board())) return options;
   options.kernels.in_place = true;
   options.kernels.least_workspace = true;
+  return options;
+}
+
+/// Returns options without groups of ops that start together, which need more memory.
+CompileOptions Apart(CompileOptions options) {
+  options.branches.fuse = false;
   return options;
 }
 
@@ -72,6 +74,14 @@ Board WithLimit(Board board, int64_t bytes) {
   return board;
 }
 
+KernelChoiceOptions LeanKernels(KernelChoiceOptions kernels, int64_t limit) {
+  constexpr int64_t kLeast = 16 * 1024;
+  constexpr int64_t kShare = 16;
+  kernels.workspace_limit = std::max(kLeast, limit / kShare);
+  kernels.packed_limit = kernels.workspace_limit;
+  return kernels;
+}
+
 CompileOptions Quick(CompileOptions options) {
   constexpr int64_t kShare = 16;
   options.order.budget /= kShare;
@@ -86,6 +96,7 @@ OneUnitFitter::OneUnitFitter(const Graph& graph, const CompileOptions& options,
       options_(options),
       board_(WithLimit(options.board(), kUnlimited)) {
   options_.kernels.board = &board_;
+  options_.branches.space_bytes = options.board().ArenaSpace()->usable_bytes();
   split_options_.limits = board_.splitting;
   split_options_.work_budget = split.work_budget;
   split_options_.in_place = InPlaceInputsOf(options);
@@ -109,6 +120,7 @@ Result<std::optional<Fitted>> OneUnitFitter::Aim(int64_t bytes) {
   TENON_ASSIGN_OR_RETURN(std::optional<Fitted> found, std::move(aimed));
   // What costs no time needs no memory program.
   const auto whole_time = whole_ ? whole_->compiled.time.after : 0;
+  if (split_.force_program) return AimByProgram();
   if (split_.program && !(found && found->compiled.time.after <= whole_time)) {
     TENON_ASSIGN_OR_RETURN(std::optional<Fitted> program, AimByProgram());
     if (program && (!found || program->compiled.time.after < found->compiled.time.after)) {
@@ -152,7 +164,7 @@ Result<Fitted> OneUnitFitter::LeastUncut() {
     board_ = WithLimit(std::move(board_), kUnlimited);
     TENON_ASSIGN_OR_RETURN(Fitted whole, Whole());
     TENON_ASSIGN_OR_RETURN(uncut_, LeastSpread(std::move(whole)));
-    const CompileOptions compile = InPlace(Quick(options_));
+    const CompileOptions compile = Apart(InPlace(Quick(options_)));
     TENON_ASSIGN_OR_RETURN(Fitted over,
                            SplitAndCompile(graph_, compile, MemorySplit(), /*ops=*/false));
     over.compiled.memory.unsplit_bytes = unsplit_;
@@ -274,7 +286,7 @@ Result<std::optional<Fitted>> OneUnitFitter::Spread(Fitted fitted, int64_t bytes
 }
 
 Result<Fitted> OneUnitFitter::SmallestInOneSpace() {
-  const CompileOptions compile = InPlace(Lean(options_, /*limit=*/0));
+  const CompileOptions compile = Apart(InPlace(Lean(options_, /*limit=*/0)));
   TENON_ASSIGN_OR_RETURN(const Fitted fastest, Whole());
   if (split_.most_slowdown > 0) {
     most_time_ = static_cast<double>(fastest.compiled.time.after) * split_.most_slowdown;

@@ -46,6 +46,9 @@ class FitWays {
 /// fraction of the time.
 [[nodiscard]] CompileOptions Quick(CompileOptions options);
 
+/// Returns options that exclude kernels whose extra memory is a large share of `limit` bytes.
+[[nodiscard]] KernelChoiceOptions LeanKernels(KernelChoiceOptions kernels, int64_t limit);
+
 [[nodiscard]] inline bool IsTooLarge(const Error& error) {
   return error.kind == ErrorKind::kDoesNotFit;
 }

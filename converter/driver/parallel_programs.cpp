@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "converter/driver/fit_pipeline.hpp"
 #include "converter/driver/memory_needs.hpp"
 #include "converter/driver/parallel_candidates.hpp"
 #include "converter/split/batch_rows.hpp"
@@ -36,6 +37,7 @@ class Maker {
         for_throughput_(compile.objective == Objective::kThroughput),
         options_(options),
         was_split_(!fitted.ops.splits.empty() || !fitted.chains.chains.empty()),
+        cut_(fitted.ops.splits.empty() ? fitted.cut : nullptr),
         times_(compile) {}
 
   Result<ParallelPrograms> Run() {
@@ -257,33 +259,25 @@ class Maker {
       candidate.why_not = "a pipeline serves streams: objective throughput";
       return candidate;
     }
-    if (was_split_) {
+    if (was_split_ && cut_ == nullptr) {
       candidate.why_not = "ops were split to fit the board's memory";
       return candidate;
     }
     PipelineOptions options{compile_, options_};
+    options.program = compile_.program.solve;
     // A pipeline that the user asks for is made even where it is not the best.
     if (Asked(ParallelMode::kPipeline)) options.least_stages = 2;
-    auto built = BuildPipeline(graph_, options);
-    if (!built.ok()) {
-      if (built.error().kind != ErrorKind::kUsage) return built.error();
-      candidate.why_not = built.error().message;
-      return candidate;
-    }
-    const PipelineReport& report = built->report;
-    TENON_ASSIGN_OR_RETURN(const int64_t usable, BytesForArenas());
-    if (report.stages.size() < 2) {
-      candidate.why_not = "one stage is best: more threads or units would be needed";
-    } else if (report.memory_bytes > usable) {
-      candidate.why_not = fmt::format("it needs {} bytes of '{}', {} are available",
-                                      report.memory_bytes, board_.ArenaSpace()->name, usable);
-    } else {
-      candidate.latency = report.latency;
-      candidate.period = report.period;
-      candidate.memory_bytes = report.memory_bytes;
-      candidate.workers = static_cast<int>(report.stages.size());
-      result_.pipeline = std::move(*built);
-    }
+    // Patches of chains are ops like others: stages are cut between them.
+    TENON_ASSIGN_OR_RETURN(FittedPipeline fitted,
+                           FitPipeline(cut_ != nullptr ? *cut_ : graph_, compiled_, options));
+    candidate.why_not = std::move(fitted.why_not);
+    if (!fitted.program) return candidate;
+    const PipelineReport& report = fitted.program->report;
+    candidate.latency = report.latency;
+    candidate.period = report.period;
+    candidate.memory_bytes = report.memory_bytes;
+    candidate.workers = static_cast<int>(report.stages.size());
+    result_.pipeline = std::move(fitted.program);
     return candidate;
   }
 
@@ -317,6 +311,7 @@ class Maker {
   bool for_throughput_;
   const ParallelOptions& options_;
   bool was_split_;
+  std::shared_ptr<const Graph> cut_;  ///< with chains cut into patches; null: without
   CallTimes times_;
   BatchRows batch_;
   int64_t rows_ = 0;                                               ///< of one call; 0: none

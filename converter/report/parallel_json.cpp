@@ -27,6 +27,21 @@ Json CandidateJson(const ParallelCandidate& candidate) {
   return json;
 }
 
+Json BalanceJson(const PipelineReport& pipeline) {
+  Json json = {{"rate", pipeline.balance},
+               {"bound", pipeline.balance_bound},
+               {"kept_round", pipeline.kept_round},
+               {"rounds", Json::array()}};
+  for (const BalanceRound& round : pipeline.rounds) {
+    json["rounds"].push_back({{"stages", round.stages},
+                              {"period_ms", Milliseconds(round.period)},
+                              {"rate", round.rate},
+                              {"arena_bytes", round.memory_bytes},
+                              {"repeated", round.repeated}});
+  }
+  return json;
+}
+
 Json PipelineJson(const PipelineReport& pipeline) {
   Json json = {
       {"period_ms", Milliseconds(pipeline.period)},
@@ -37,9 +52,11 @@ Json PipelineJson(const PipelineReport& pipeline) {
       {"best_alone", {{"unit", pipeline.best_alone}, {"ms", Milliseconds(pipeline.alone)}}},
       {"stages", Json::array()},
       {"channels", Json::array()}};
+  json["balance"] = BalanceJson(pipeline);
   for (const PipelineReport::Stage& stage : pipeline.stages) {
     json["stages"].push_back({{"unit", stage.unit},
                               {"ops", stage.ops},
+                              {"repeated", stage.repeated},
                               {"ms", Milliseconds(stage.time)},
                               {"arena_bytes", stage.arena_bytes}});
   }

@@ -101,6 +101,8 @@ void AddPipeline(const PipelineReport& pipeline, std::string& text) {
   }
   text += fmt::format("{}; a result every {:.3f} ms (predicted), arenas {} bytes\n", line,
                       Milliseconds(pipeline.period), pipeline.memory_bytes);
+  text += fmt::format("pipeline: balance {:.2f} (ops allow at most {:.2f}), cuts built: {}\n",
+                      pipeline.balance, pipeline.balance_bound, pipeline.rounds.size());
   if (pipeline.best_alone.empty() || pipeline.period == 0) return;
   text += fmt::format("pipeline: {:.2f} times the results of the best single unit, {}: {:.3f} ms\n",
                       static_cast<double>(pipeline.alone) / static_cast<double>(pipeline.period),

@@ -148,6 +148,7 @@ class StepsWriter {
       }
     }
     graph_.SetOrder(WithElidedOps(graph_, located_, order_));
+    result_.steps = std::move(order_);
     return std::move(result_);
   }
 

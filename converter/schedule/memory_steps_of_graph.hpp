@@ -34,6 +34,7 @@ struct StepTimes {
 
 /// What RunSteps has made.
 struct RanSteps {
+  std::vector<OpId> steps;     ///< by step: the op that does it
   std::vector<TensorId> slow;  ///< tensors that belong into slow memory
   int repeated = 0;            ///< runs beyond each op's first
   int moves = 0;               ///< copies between memories

@@ -1,12 +1,16 @@
 #include "converter/stage/build_pipeline.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "converter/layout/lower.hpp"
+#include "converter/solve/stage/balance.hpp"
 #include "converter/solve/stage/simulate_pipeline.hpp"
+#include "converter/stage/stage_programs.hpp"
 #include "converter/stage/stage_units.hpp"
-#include "runtime/ops/host/op_host_row.hpp"
+#include "converter/stage/unit_times.hpp"
 
 namespace tenon::converter {
 namespace {
@@ -19,74 +23,6 @@ KernelChoiceOptions ChoiceOf(const PipelineOptions& options, const CostModel& co
   choice.backends = BackendsOf(choice);
   return choice;
 }
-
-/// Collects the input of the cut search, by op and unit.
-class UnitTimes {
- public:
-  UnitTimes(const Graph& graph, const PipelineOptions& options, const KernelChoiceOptions& choice)
-      : graph_(graph), board_(options.board()), options_(options), choice_(choice) {}
-
-  /// Errors as ChooseKernels.
-  Status Run() {
-    Graph mapped = graph_;
-    TENON_ASSIGN_OR_RETURN(const auto mapping, ChooseKernels(mapped, choice_));
-    for (const OpId id : graph_.OpOrder()) {
-      const Op& op = graph_.op(id);
-      const bool bound =
-          options_.parallel.keep_table || FindPin(options_.kernels.pins, op.name) != nullptr;
-      marks_.push_back(MarkOp(graph_, op, choice_));
-      bound_.push_back(bound ? mapped.op(id).backend : "");
-    }
-    return {};
-  }
-
-  /// Returns the time of the op at `index` in the order; kCannotRun where it must not run.
-  [[nodiscard]] Picoseconds At(size_t index, const Op& op, const Unit& unit) const {
-    const std::string& bound = bound_[index];
-    for (const Mark& mark : marks_[index]) {
-      const bool may = bound.empty() ? mark.IsListed() : mark.backend == bound;
-      if (mark.backend == unit.backend && !may) return kCannotRun;
-    }
-    return Anywhere(index, op, unit);
-  }
-
-  /// Returns what the unit would take for the whole model; kCannotRun if it cannot run some op.
-  [[nodiscard]] Picoseconds Alone(const std::vector<OpId>& order, const Unit& unit) const {
-    Picoseconds total = TimeAtRate(unit.start_overhead_us(), 1e6);
-    for (size_t i = 0; i < order.size(); ++i) {
-      const auto listed = [&](const Mark& mark) {
-        return mark.backend == unit.backend && mark.IsListed();
-      };
-      const Picoseconds time = Anywhere(i, graph_.op(order[i]), unit);
-      if (time == kCannotRun || std::none_of(marks_[i].begin(), marks_[i].end(), listed)) {
-        return kCannotRun;
-      }
-      total += time;
-    }
-    return total;
-  }
-
- private:
-  [[nodiscard]] Picoseconds Anywhere(size_t index, const Op& op, const Unit& unit) const {
-    for (const Mark& mark : marks_[index]) {
-      if (mark.backend != unit.backend || !mark.CanRun()) continue;
-      Op mapped = op;
-      UseKernel(mapped, mark.backend, *mark.kernel);
-      if (UnitFor(board_, mapped) != &unit) return kCannotRun;
-      // Most views cost nothing; which ones do is known only after layouts are chosen.
-      if (GetOpHostRow(op.kind).view != ViewKind::kNone) return 0;
-      return mark.time.value_or(0);
-    }
-    return kCannotRun;
-  }
-
-  const Graph& graph_;
-  const Board& board_;
-  const PipelineOptions& options_;
-  const KernelChoiceOptions& choice_;
-  std::vector<std::vector<Mark>> marks_;  ///< by op in the order
-  std::vector<std::string> bound_;        ///< by op in the order: its backend; empty: any listed
-};
 
 std::string UnitName(const Board& board, int32_t unit) {
   return board.units[static_cast<size_t>(unit)].name;
@@ -103,12 +39,12 @@ class Builder {
     unit_of_stage_ = unit_of_stage;
     program_.staged.graph = source_;
     program_.staged.stage_of_op = std::move(stage_of_op);
+    repeated_.assign(unit_of_stage.size(), 0);
     TENON_RETURN_IF_ERROR(LowerInStages());
-    program_.arenas = PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage.size()),
-                                      options_.arena);
-    FillSchedule();
-    TENON_RETURN_IF_ERROR(PredictTimes());
-    FillReport();
+    TENON_RETURN_IF_ERROR(PlaceAndPredict());
+    if (options_.memory_limit > 0 && program_.report.memory_bytes > options_.memory_limit) {
+      TENON_RETURN_IF_ERROR(KeepToLimit());
+    }
     return std::move(program_);
   }
 
@@ -132,8 +68,7 @@ class Builder {
       const int32_t unit = unit_of_stage_.at(static_cast<size_t>(staged.stage_of_op.at(k)));
       lower.kernels.assigned[k] = BoardUnit(unit).backend;
     }
-    std::vector<std::string> backends;
-    for (const int32_t unit : unit_of_stage_) backends.push_back(BoardUnit(unit).backend);
+    const std::vector<std::string> backends = BackendOfStage();
     lower.locate = {"place-in-stages", [&](Graph&, PassContext& context) -> Status {
                       TENON_RETURN_IF_ERROR(PlaceInStages(staged, backends, context.report));
                       context.locations = staged.locations;
@@ -144,8 +79,76 @@ class Builder {
     return {};
   }
 
+  [[nodiscard]] std::vector<std::string> BackendOfStage() const {
+    std::vector<std::string> backends;
+    for (const int32_t unit : unit_of_stage_) backends.push_back(BoardUnit(unit).backend);
+    return backends;
+  }
+
+  Status PlaceAndPredict() {
+    program_.arenas = PlanStageArenas(program_.staged, static_cast<int32_t>(unit_of_stage_.size()),
+                                      options_.arena);
+    FillSchedule();
+    TENON_RETURN_IF_ERROR(PredictTimes());
+    FillReport();
+    return {};
+  }
+
+  /// Runs ops of the stages again, so that all arenas together keep to the limit. The largest ones
+  /// are brought to one level; a stage that cannot reach it stays as it is, and the others go
+  /// lower. What is found is placed, and the level is lowered by what that takes more. Where
+  /// nothing is found the program stays as it is.
+  Status KeepToLimit() {
+    const PipelineProgram whole = program_;
+    std::vector<int64_t> own;
+    for (const PipelineReport::Stage& stage : whole.report.stages) own.push_back(stage.arena_bytes);
+    std::vector<bool> stays(own.size(), false);
+    const int64_t over = whole.report.memory_bytes - options_.memory_limit;
+    int64_t goal = std::accumulate(own.begin(), own.end(), int64_t{0}) - over;
+    const auto model = MakeCostModel(board_, options_.profile, &whole.staged.locations);
+    StageProgramOptions again;
+    again.backend_of_stage = BackendOfStage();
+    again.solve = options_.program;
+    again.time = [&](const Op& op) { return TimeOf(*model, whole.staged.graph, op).value_or(0); };
+    for (size_t round = 0; round < own.size() + 3; ++round) {
+      const std::optional<int64_t> level = CommonLevel(own, stays, goal);
+      if (!level) break;
+      again.own_bytes.clear();
+      for (size_t s = 0; s < own.size(); ++s) {
+        again.own_bytes.push_back(stays[s] ? own[s] : std::min(own[s], *level));
+      }
+      PassReport report;
+      report.name = "stage-memory-programs";
+      TENON_ASSIGN_OR_RETURN(StagePrograms made, RunStagesAgain(whole.staged, again, report));
+      if (made.too_small >= 0) {
+        stays[static_cast<size_t>(made.too_small)] = true;
+        continue;
+      }
+      program_ = whole;
+      program_.staged = std::move(made.staged);
+      program_.passes.push_back(std::move(report));
+      repeated_ = made.repeated;
+      TENON_RETURN_IF_ERROR(PlaceAndPredict());
+      const int64_t still_over = program_.report.memory_bytes - options_.memory_limit;
+      if (still_over <= 0) return {};
+      goal -= still_over;
+    }
+    program_ = whole;
+    return {};
+  }
+
+  /// None if no unit runs the op.
+  [[nodiscard]] std::optional<Picoseconds> TimeOf(const CostModel& model, const Graph& graph,
+                                                  const Op& op) const {
+    const Unit* unit = UnitFor(board_, op);
+    if (unit == nullptr) return std::nullopt;
+    return model.TimeOf(graph, op, *unit).Alone(board_.PortBytesPerSecond(*unit));
+  }
+
   void FillSchedule() {
     Schedule& schedule = program_.schedule;
+    schedule = {};
+    program_.worker_names.clear();
     schedule.workers.resize(unit_of_stage_.size());
     for (const int32_t unit : unit_of_stage_) {
       schedule.unit_of_worker.push_back(BoardIndex(unit));
@@ -165,18 +168,16 @@ class Builder {
     std::string refused;
     const auto time = [&](OpId id, size_t) -> Picoseconds {
       const Op& op = staged.graph.op(id);
-      const Unit* unit = UnitFor(board_, op);
-      if (unit == nullptr) {
-        refused = op.name;
-        return 0;
-      }
-      return model->TimeOf(staged.graph, op, *unit).Alone(board_.PortBytesPerSecond(*unit));
+      const std::optional<Picoseconds> taken = TimeOf(*model, staged.graph, op);
+      if (!taken) refused = op.name;
+      return taken.value_or(0);
     };
     const StageProblem problem =
         MakeStageProblem(staged.graph, &staged.locations, staged.steps, units_, time);
     if (!refused.empty()) {
       return InputError("no unit of the board '{}' runs '{}'", board_.name, refused);
     }
+    cut_ = {};
     cut_.unit_of_stage = unit_of_stage_;
     for (const OpId id : staged.steps) {
       cut_.stage_of_op.push_back(staged.stage_of_op[static_cast<size_t>(id)]);
@@ -201,13 +202,17 @@ class Builder {
 
   void FillReport() {
     PipelineReport& report = program_.report;
+    report.stages.clear();
+    report.channels.clear();
     report.latency = cut_.latency;
+    report.balance = BalanceRate(cut_);
     const ArenaPlan& plan = program_.arenas.plan;
     for (size_t s = 0; s < unit_of_stage_.size(); ++s) {
       PipelineReport::Stage stage;
       stage.unit = program_.worker_names[s];
       stage.ops = program_.schedule.workers[s].size();
       stage.time = cut_.stage_time[s];
+      stage.repeated = repeated_[s];
       const int32_t arena = program_.arenas.arena_of_stage[s];
       if (arena >= 0) stage.arena_bytes = plan.arenas[static_cast<size_t>(arena)].bytes;
       report.stages.push_back(std::move(stage));
@@ -225,7 +230,93 @@ class Builder {
   const PipelineUnits& units_;
   std::vector<int32_t> unit_of_stage_;  ///< index into units_
   StageCut cut_;                        ///< of the steps
+  std::vector<int> repeated_;           ///< by stage
   PipelineProgram program_;
+};
+
+/// Cuts, builds, takes what the stages took into the next cut, and does so again until that gains
+/// nothing (docs/methods.md, R5).
+class Balancer {
+ public:
+  Balancer(const Graph& graph, const PipelineOptions& options, const PipelineUnits& units,
+           const std::vector<OpId>& order)
+      : graph_(graph), options_(options), units_(units), order_(order) {}
+
+  Result<PipelineProgram> Run(StageProblem problem) {
+    constexpr size_t kMostRounds = 6;
+    for (size_t round = 0; round < kMostRounds; ++round) {
+      std::optional<StageCut> cut = CutStages(problem, options_.cut);
+      if (!cut.has_value()) {
+        return UsageError("no pipeline: the mapping changes backends more often than {} stages can",
+                          options_.parallel.most_stages);
+      }
+      BoundaryOptions improve = options_.improve;
+      improve.even_out = options_.parallel.balance;
+      ImproveBoundaries(problem, improve, *cut);
+      TENON_ASSIGN_OR_RETURN(
+          PipelineProgram built,
+          Builder(graph_, options_, units_).Run(StageOfOp(*cut), cut->unit_of_stage));
+      const std::vector<Picoseconds> times = TimesOf(built.report);
+      built.report.exact = cut->exact && round == 0;
+      built.report.balance_bound = BalanceBound(problem, *cut);
+      if (!Offer(std::move(built)) || !options_.parallel.balance) break;
+      TakeBuiltTimes(*cut, times, problem);
+    }
+    best_->report.rounds = std::move(rounds_);
+    best_->report.kept_round = kept_;
+    return std::move(*best_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<int32_t> StageOfOp(const StageCut& cut) const {
+    std::vector<int32_t> stage_of_op;
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const auto k = static_cast<size_t>(order_[i]);
+      if (stage_of_op.size() <= k) stage_of_op.resize(k + 1, -1);
+      stage_of_op[k] = cut.stage_of_op[i];
+    }
+    return stage_of_op;
+  }
+
+  static std::vector<Picoseconds> TimesOf(const PipelineReport& report) {
+    std::vector<Picoseconds> times;
+    for (const PipelineReport::Stage& stage : report.stages) times.push_back(stage.time);
+    return times;
+  }
+
+  [[nodiscard]] bool Fits(const PipelineReport& report) const {
+    return options_.memory_limit <= 0 || report.memory_bytes <= options_.memory_limit;
+  }
+
+  /// Returns true if it is better than what there is, and keeps it then.
+  bool Offer(PipelineProgram built) {
+    const PipelineReport& report = built.report;
+    BalanceRound round;
+    round.stages = report.stages.size();
+    round.period = report.period;
+    round.rate = report.balance;
+    round.memory_bytes = report.memory_bytes;
+    for (const PipelineReport::Stage& stage : report.stages) round.repeated += stage.repeated;
+    rounds_.push_back(round);
+    if (best_ && !IsBetter(report, best_->report)) return false;
+    best_ = std::move(built);
+    kept_ = rounds_.size() - 1;
+    return true;
+  }
+
+  [[nodiscard]] bool IsBetter(const PipelineReport& a, const PipelineReport& b) const {
+    if (Fits(a) != Fits(b)) return Fits(a);
+    if (a.period != b.period) return a.period < b.period;
+    return a.balance > b.balance;
+  }
+
+  const Graph& graph_;
+  const PipelineOptions& options_;
+  const PipelineUnits& units_;
+  const std::vector<OpId>& order_;
+  std::vector<BalanceRound> rounds_;
+  std::optional<PipelineProgram> best_;
+  size_t kept_ = 0;
 };
 
 }  // namespace
@@ -248,7 +339,7 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
                          UnitsOfPipeline(options.board(), options.parallel.threads));
   const auto costs = MakeCostModel(options.board(), options.profile);
   const KernelChoiceOptions choice = ChoiceOf(options, *costs);
-  UnitTimes times(graph, options, choice);
+  UnitTimes times(graph, choice, options.parallel.keep_table);
   TENON_RETURN_IF_ERROR(times.Run());
   const std::vector<OpId> order = graph.OpOrder();
   size_t index = 0;
@@ -263,22 +354,8 @@ Result<PipelineProgram> BuildPipeline(const Graph& graph, const PipelineOptions&
   if (units.costs.size() < 2 && options.least_stages > 1) {
     return UsageError("one thread of one unit makes no pipeline: --threads gives it more");
   }
-  std::optional<StageCut> cut = CutStages(problem, options.cut);
-  if (!cut.has_value()) {
-    return UsageError("no pipeline: the mapping changes backends more often than {} stages can",
-                      options.parallel.most_stages);
-  }
-  ImproveBoundaries(problem, options.improve, *cut);
-  std::vector<int32_t> stage_of_op;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const auto k = static_cast<size_t>(order[i]);
-    if (stage_of_op.size() <= k) stage_of_op.resize(k + 1, -1);
-    stage_of_op[k] = cut->stage_of_op[i];
-  }
-  TENON_ASSIGN_OR_RETURN(
-      PipelineProgram program,
-      Builder(graph, options, units).Run(std::move(stage_of_op), cut->unit_of_stage));
-  program.report.exact = cut->exact;
+  TENON_ASSIGN_OR_RETURN(PipelineProgram program,
+                         Balancer(graph, options, units, order).Run(std::move(problem)));
   for (const int32_t board_unit : units.board_unit) {
     const Unit& unit = options.board().units[static_cast<size_t>(board_unit)];
     const Picoseconds alone = times.Alone(order, unit);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "converter/schedule/schedule.hpp"
+#include "converter/solve/program/memory_program.hpp"
 #include "converter/solve/stage/cut_stages.hpp"
 #include "converter/stage/program_options.hpp"
 #include "converter/stage/stage_arenas.hpp"
@@ -19,6 +20,19 @@ struct PipelineOptions : ProgramOptions {
   int32_t least_stages = 1;
   CutOptions cut = {};
   BoundaryOptions improve = {};
+  /// What all arenas may take, every slot counted; 0: no limit. Where they would take more, stages
+  /// run ops again.
+  int64_t memory_limit = 0;
+  MemoryProgramOptions program = {};
+};
+
+/// One cut, as it was built.
+struct BalanceRound {
+  size_t stages = 0;
+  Picoseconds period = 0;
+  double rate = 1;  ///< BalanceRate
+  int64_t memory_bytes = 0;
+  int repeated = 0;  ///< runs of ops beyond their first, by the stages' memory programs
 };
 
 struct PipelineReport {
@@ -27,6 +41,7 @@ struct PipelineReport {
     size_t ops = 0;  ///< ops that execute
     Picoseconds time = 0;
     int64_t arena_bytes = 0;  ///< of the stage's own arena
+    int repeated = 0;         ///< runs of ops beyond their first, by its memory program
   };
   struct Channel {
     int32_t from = 0;
@@ -45,6 +60,10 @@ struct PipelineReport {
   Picoseconds alone = 0;     ///< what it would take for one input
   int64_t memory_bytes = 0;  ///< all arenas, every slot counted
   bool exact = false;        ///< no cut of the ops' order has a shorter period, by the model
+  double balance = 1;        ///< BalanceRate
+  double balance_bound = 1;  ///< BalanceBound
+  std::vector<BalanceRound> rounds;  ///< cuts in the order in which they were tried
+  size_t kept_round = 0;
 };
 
 struct PipelineProgram {

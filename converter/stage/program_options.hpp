@@ -38,6 +38,8 @@ struct ParallelOptions {
   /// True: a pipeline's stages keep the table's choice for every op. False: the cut chooses units
   /// for ops without pins, among the backends that the board's table lists for them.
   bool keep_table = false;
+  /// Cuts a pipeline again by what its stages took when they were built, until that gains nothing.
+  bool balance = true;
 };
 
 }  // namespace tenon::converter

@@ -60,6 +60,7 @@ void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request)
   request.mapping.aggregate = options.aggregate == "on";
   request.parallel.fuse_branches = options.fuse_branches == "auto";
   request.parallel.channel_depth = ChannelDepth(options.channels);
+  request.parallel.balance = options.balance == "auto";
   const auto record = [&](const char* name, const std::string& value) {
     request.recorded.emplace_back(name, value);
   };
@@ -74,6 +75,7 @@ void ApplyMappingOptions(const ConvertCommand& options, ConvertRequest& request)
     record("rows_per_call", std::to_string(request.parallel.rows_per_call));
   }
   record("channels", options.channels);
+  record("balance", options.balance);
 }
 
 /// Takes the option's value, and notes that it is of use with measured orders only.
@@ -162,6 +164,13 @@ void AddMappingOptions(CLI::App& command, ConvertCommand& options) {
                   "Buffers of each channel between a pipeline's stages: 'auto' or a number")
       ->capture_default_str()
       ->group(kGroup);
+  command
+      .add_option("--balance", options.balance,
+                  "Cut a pipeline again by what its stages take once they are built, until that "
+                  "gains nothing (auto), or once (off)")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 }  // namespace
@@ -215,7 +224,8 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   request.order_budget = options.order_budget;
   request.key_nodes = options.key_nodes == "on";
   request.split = options.split == "auto";
-  request.memory_program = options.memory_program == "auto";
+  request.memory_program = options.memory_program != "off";
+  request.force_memory_program = options.memory_program == "force";
   request.objective = ObjectiveOf(options.objective);
   ApplyMappingOptions(options, request);
   ApplyQuantizeOptions(options.quantize, request);
@@ -237,7 +247,7 @@ ConvertRequest ToRequest(const ConvertCommand& options) {
   // As for frozen inputs: that there was one, not where.
   if (!request.profile.empty()) record("profile", "given");
   record("split", options.split);
-  if (!request.memory_program) record("memory-program", options.memory_program);
+  if (options.memory_program != "auto") record("memory-program", options.memory_program);
   if (request.relax_limit) record("relax-limit", "yes");
   record("objective", options.objective);
   if (request.most_slowdown > 0) {
@@ -306,8 +316,9 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->group("Memory");
   command
       .add_option("--memory-program", options.memory_program,
-                  "Where memory is short, run ops again and move tensors between memories")
-      ->check(CLI::IsMember({"auto", "off"}))
+                  "Where memory is short, run ops again and move tensors between memories: where "
+                  "that is fastest (auto), never (off), or even where splitting is faster (force)")
+      ->check(CLI::IsMember({"auto", "off", "force"}))
       ->capture_default_str()
       ->group("Memory");
   command

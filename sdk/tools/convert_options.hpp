@@ -34,6 +34,7 @@ struct ConvertCommand {
   std::string mapping = "auto";
   std::string aggregate = "on";
   std::string fuse_branches = "auto";
+  std::string balance = "auto";
   std::string channels = "auto";
   QuantizeCommand quantize;
   TargetOptions target;

@@ -160,6 +160,25 @@ addEventListener("load", () => {
         self.assertIn("steps", probed[6])
 
 
+class Balance(See):
+    def rounds(self, mode):
+        self.convert("net.onnx", "pipeline.tenon", "--objective=throughput", "--threads=2",
+                     "--parallel=pipeline", f"--balance={mode}", "--json", "report.json")
+        pipeline = json.loads((self.folder / "report.json").read_text())["parallel"]["pipeline"]
+        self.assertEqual(len(pipeline["stages"]), 2)
+        balance = pipeline["balance"]
+        times = [stage["ms"] for stage in pipeline["stages"]]
+        self.assertAlmostEqual(balance["rate"], min(times) / max(times), places=6)
+        kept = balance["rounds"][balance["kept_round"]]
+        self.assertEqual(kept["period_ms"], pipeline["period_ms"])
+        self.assertTrue(all(kept["period_ms"] <= tried["period_ms"] for tried in balance["rounds"]))
+        return len(balance["rounds"])
+
+    def test_a_pipeline_is_cut_again_unless_told_otherwise_and_the_report_has_every_cut(self):
+        self.assertEqual(self.rounds("off"), 1)
+        self.assertGreater(self.rounds("auto"), 1)
+
+
 class Diff(See):
     def first(self, *arguments, status=1):
         result = self.tenon("diff", *arguments, "--json", "diff.json")

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "converter/solve/stage/cut_once_each.hpp"
+
 namespace tenon::converter {
 namespace {
 
@@ -43,7 +45,8 @@ class Cutter {
     ChoosePoints();
     SumTimes();
     CountCrossings();
-    // A narrow search comes first: its period tells the wide one what need not be followed.
+    // Quick searches come first: their period tells the wide one what need not be followed.
+    FindOnceEach();
     constexpr size_t kNarrow = 12;
     Search(kNarrow);
     const bool complete = Search(SIZE_MAX);
@@ -180,23 +183,61 @@ class Cutter {
     Prefix none;
     all_.push_back(none);
     const auto root = static_cast<int32_t>(all_.size() - 1);
-    bool complete = true;
+    complete_ = true;
+    width_ = width;
     for (size_t point = 0; point + 1 < count; ++point) {
       std::vector<int32_t> here;
       if (point == 0) here.push_back(root);
       for (std::vector<int32_t>& list : frontier_[point]) {
-        size_t limit = width;
-        const bool spent = work_ > options_.work_budget || all_.size() > kMostPrefixes;
-        if (width == SIZE_MAX && spent) limit = kAfterBudget;
-        if (list.size() > limit) {
-          Thin(list, limit);
-          complete = false;
-        }
+        Thin(list, Width());
         here.insert(here.end(), list.begin(), list.end());
       }
       for (const int32_t prefix : here) Extend(prefix);
     }
-    return complete;
+    return complete_;
+  }
+
+  [[nodiscard]] size_t Width() const {
+    return width_ == SIZE_MAX && IsSpent() ? kAfterBudget : width_;
+  }
+
+  /// Finds cuts in which every unit has one stage, and starts from the best.
+  void FindOnceEach() {
+    StageTimes times;
+    times.points = points_.size();
+    times.runs = [&](size_t from, size_t to, size_t unit) {
+      return refused_[to][unit] == refused_[from][unit];
+    };
+    times.read_and_run = [&](size_t from, size_t to, size_t unit) {
+      return ReadAndRun(from, to, unit);
+    };
+    times.write = [&](size_t from, size_t to, size_t unit) { return Write(from, to, unit); };
+    once_each_ = CutOnceEach(problem_.units, times, most_stages_);
+    for (size_t stages = 0; stages < once_each_.size(); ++stages) StartFromOnceEach(stages);
+  }
+
+  void StartFromOnceEach(size_t stages) {
+    if (stages >= once_each_.size() || once_each_[stages].empty()) return;
+    Prefix prefix;
+    auto before = static_cast<int32_t>(all_.size());
+    all_.push_back(prefix);
+    for (const OnceEachStage& stage : once_each_[stages]) {
+      const auto begin = static_cast<size_t>(prefix.point);
+      prefix.busy[stage.unit] =
+          ReadAndRun(begin, stage.end, stage.unit) + Write(begin, stage.end, stage.unit);
+      prefix.unit = static_cast<int32_t>(stage.unit);
+      prefix.used |= 1U << stage.unit;
+      prefix.point = static_cast<int32_t>(stage.end);
+      prefix.before = before;
+      ++prefix.stages;
+      if (stage.end + 1 == points_.size()) return Add(prefix);
+      before = static_cast<int32_t>(all_.size());
+      all_.push_back(prefix);
+    }
+  }
+
+  [[nodiscard]] bool IsSpent() const {
+    return work_ > options_.work_budget || all_.size() > kMostPrefixes;
   }
 
   /// Takes the fewest stages that are nearly as good, as each costs a thread and a hand-over.
@@ -209,13 +250,16 @@ class Cutter {
       best_ = -1;
       best_period_ = limit;
       best_stages_ = std::numeric_limits<int32_t>::max();
-      Search(SIZE_MAX);
+      StartFromOnceEach(static_cast<size_t>(most_stages_));
+      if (best_ < 0 || !IsSpent()) Search(SIZE_MAX);
       if (best_ >= 0) return;
     }
     best_ = found;
   }
 
   void Thin(std::vector<int32_t>& list, size_t width) {
+    if (list.size() <= width) return;
+    complete_ = false;
     std::stable_sort(list.begin(), list.end(),
                      [&](int32_t a, int32_t b) { return Bound(At(a)) < Bound(At(b)); });
     list.resize(width);
@@ -281,8 +325,14 @@ class Cutter {
     for (const int32_t other : list) {
       if (Dominates(At(other), prefix)) return;
     }
-    work_ += static_cast<int64_t>(list.size()) / 8;
+    work_ += static_cast<int64_t>(list.size()) / 2;
     std::erase_if(list, [&](int32_t other) { return Dominates(prefix, At(other)); });
+    // Lists that will be thinned when their point is reached are kept short before, too: every
+    // prefix that comes to one is compared with all of it.
+    constexpr size_t kMargin = 16;
+    if (const size_t width = Width(); width < SIZE_MAX && list.size() >= width + kMargin) {
+      Thin(list, width);
+    }
     list.push_back(static_cast<int32_t>(all_.size()));
     all_.push_back(prefix);
   }
@@ -326,11 +376,14 @@ class Cutter {
   std::vector<Crossing> crossing_;              ///< by point and later point
   std::vector<Prefix> all_;
   std::vector<std::vector<std::vector<int32_t>>> frontier_;  ///< by point and unit
+  std::vector<std::vector<OnceEachStage>> once_each_;        ///< by number of stages
   Picoseconds best_period_ = kNever;
   int32_t best_stages_ = std::numeric_limits<int32_t>::max();
   int32_t best_ = -1;
   int64_t work_ = 0;
-  uint32_t twins_ = 0;  ///< units that others are equal to
+  size_t width_ = SIZE_MAX;  ///< of the search under way
+  bool complete_ = true;  ///< so far it has dropped nothing that might have led to something better
+  uint32_t twins_ = 0;    ///< units that others are equal to
 };
 
 }  // namespace

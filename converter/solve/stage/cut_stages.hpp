@@ -31,13 +31,16 @@ struct BoundaryOptions {
   double slack = 0.01;               ///< by which the period may grow in favour of less traffic
   int32_t most_moved = 16;           ///< ops that change stages together
   int64_t work_budget = 50'000'000;  ///< ops and values looked at
+  bool even_out = true;              ///< makes stages more equally long, too
 };
 
 /// Moves ops at the stages' boundaries to the neighbouring stage, together with those of their own
 /// stage that must go with them: first while that shortens the period, then while it lowers traffic
-/// and the period grows by no more than the slack. The result is no longer a cut of the order
-/// given, but of the order by stages. The period never exceeds what `slack` allows, and traffic
-/// never grows at an equal period. `exact` still refers to the order given.
+/// and the period grows by no more than the slack; at last, with `even_out`, while that lowers the
+/// sum of the squares of the stages' times, if the shortest stage becomes longer against the
+/// longest one by more than a fiftieth. The result is no longer a cut of the order given, but of
+/// the order by stages. The period never exceeds what `slack` allows, and traffic never grows at an
+/// equal period but for what evening out takes. `exact` still refers to the order given.
 void ImproveBoundaries(const StageProblem& problem, const BoundaryOptions& options, StageCut& cut);
 
 }  // namespace tenon::converter

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "converter/solve/stage/balance.hpp"
 #include "converter/solve/stage/cut_stages.hpp"
 
 namespace tenon::converter {
@@ -33,9 +34,31 @@ class Improver {
     })) {
     }
     if (cut_.period >= start.period && cut_.traffic > start.traffic) cut_ = start;
+    if (options_.even_out) EvenOut(limit);
   }
 
  private:
+  /// One move fills the shortest stage from its neighbour, others fill that one: squares tell that
+  /// each of them is a step forward.
+  void EvenOut(Picoseconds most_period) {
+    constexpr double kWorthwhile = 0.02;  // less would only undo what saved traffic
+    const StageCut start = cut_;
+    while (Round([&](const StageCut& tried) {
+      return tried.period <= most_period && tried.stage_time.size() == cut_.stage_time.size() &&
+             SumOfSquares(tried) < SumOfSquares(cut_) * (1 - 1e-6);
+    })) {
+    }
+    if (BalanceRate(cut_) < BalanceRate(start) + kWorthwhile) cut_ = start;
+  }
+
+  static double SumOfSquares(const StageCut& cut) {
+    double sum = 0;
+    for (const Picoseconds time : cut.stage_time) {
+      sum += static_cast<double>(time) * static_cast<double>(time);
+    }
+    return sum;
+  }
+
   /// Tries every op in both directions; returns true if one was moved.
   template <typename IsBetter>
   bool Round(const IsBetter& is_better) {

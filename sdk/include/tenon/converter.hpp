@@ -113,9 +113,10 @@ struct ConvertRequest {
   /// Subgraphs between such nodes have at least so many ops, at least 1: larger ones let the search
   /// see more orders, and take it longer.
   int subgraph_ops = 4;
-  bool split = true;           ///< split ops and chains that do not fit the board's memory
-  bool memory_program = true;  ///< run ops again and move tensors where memory is short
-  bool relax_limit = false;    ///< raise a memory limit that cannot be met, instead of refusing
+  bool split = true;                  ///< split ops and chains that do not fit the board's memory
+  bool memory_program = true;         ///< run ops again and move tensors where memory is short
+  bool force_memory_program = false;  ///< even where splitting alone would be faster
+  bool relax_limit = false;  ///< raise a memory limit that cannot be met, instead of refusing
 
   enum class Objective {
     kLatency,     ///< least predicted time
@@ -143,6 +144,9 @@ struct ConvertRequest {
     /// Rows of a batch that one call hands in, for a model of one row; 0: the model's own batch.
     int64_t rows_per_call = 0;
     int32_t channel_depth = 0;  ///< buffers between a pipeline's stages; 0: from their times
+    /// Cuts a pipeline again by what its stages took when they were built, until that gains
+    /// nothing.
+    bool balance = true;
   };
   Parallel parallel;
 

@@ -90,6 +90,30 @@ TEST_CASE("Program: where nothing else helps a cheap op runs again, with the sam
   CHECK(Outputs(program, inputs) == Outputs(whole, inputs));
 }
 
+TEST_CASE("Program: forced, it is taken where splitting would be faster, or refused in words") {
+  const Graph graph = Parsed(kSkip);
+  const Conversion whole = Converted(graph, OneCore(kMuch));
+  ConvertOptions options = OneCore(RefusedWithout(graph, whole.memory.arena_bytes));
+  options.split.allowed = true;
+  const Conversion fastest = Converted(graph, options);
+  options.split.force_program = true;
+  const Conversion forced = Converted(graph, options);
+  CHECK(forced.program.used);
+  CHECK(fastest.time.after <= forced.time.after);
+  const auto inputs = test::RandomInputs(graph, 1);
+  CHECK(Outputs(forced, inputs) == Outputs(whole, inputs));
+  // A chain has nothing to run again; patches do.
+  const Graph chain = Parsed(kChain);
+  ConvertOptions tight = OneCore(Converted(chain, OneCore(kMuch)).memory.arena_bytes / 2);
+  tight.split.allowed = true;
+  (void)Converted(chain, tight);
+  tight.split.force_program = true;
+  const auto refused = ConvertGraph(chain, tight);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::kDoesNotFit);
+  CHECK(refused.error().message.find("memory program: none") == 0);
+}
+
 TEST_CASE("Program: a limit that cannot be met is raised step by step if that is asked for") {
   const Graph graph = Parsed(kSkip);
   ConvertOptions options = OneCore(1000);

@@ -236,5 +236,115 @@ TEST_CASE("BuildPipeline: random graphs, cut at random, give the same bits as in
   CHECK(skipping > 20);
 }
 
+// %a is large, cheaply made of %s, and read early and late; between lies what is larger still.
+constexpr const char* kReadLate = R"(graph g
+input %x: f32[1,4,16,16]
+const %up: f32[64,4,1,1] = random(1)
+const %down: f32[4,64,1,1] = random(2)
+const %wide: f32[160,4,1,1] = random(3)
+const %narrow: f32[4,160,1,1] = random(4)
+%s = unary(%x) {function=relu} "s"
+%a = conv(%s, %up) "a"
+%p = conv(%a, %down) "p"
+%m = conv(%p, %wide) "m"
+%q = conv(%m, %narrow) "q"
+%u = conv(%q, %up) "u"
+%y = binary(%u, %a) {function=add} "y"
+%z = conv(%y, %down) "z"
+output %z
+)";
+const std::vector<int32_t> kReadLateStages = {0, 1, 1, 1, 1, 1, 1, 1};
+
+TEST_CASE("BuildPipeline: stages run ops again to keep to a limit, and give the same bits") {
+  Case with;
+  with.options.parallel.channel_depth = 1;
+  const Graph graph = Parsed(kReadLate);
+  const auto whole = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
+  REQUIRE(whole.ok());
+  CHECK(whole->report.stages[1].repeated == 0);
+  with.options.memory_limit = whole->report.memory_bytes * 8 / 10;
+  const auto limited = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
+  REQUIRE(limited.ok());
+  CHECK(limited->report.memory_bytes <= with.options.memory_limit);
+  CHECK(limited->report.stages[0].repeated == 0);
+  CHECK(limited->report.stages[1].repeated == 1);
+  CHECK(limited->report.stages[1].time > whole->report.stages[1].time);
+  const std::vector<Arrays> stream = RandomStream(graph, 5);
+  std::string error;
+  const auto expected = PipelineRunner(*whole).Run(stream, 1, error);
+  const auto got = PipelineRunner(*limited).Run(stream, 2, error);
+  REQUIRE(error == "");
+  for (size_t i = 0; i < stream.size(); ++i) CHECK(got[i] == expected[i]);
+}
+
+TEST_CASE("BuildPipeline: what no stage can bring under a limit stays as it is") {
+  Case with;
+  with.options.parallel.channel_depth = 1;
+  const Graph graph = Parsed(kReadLate);
+  const auto whole = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
+  REQUIRE(whole.ok());
+  with.options.memory_limit = whole->report.memory_bytes / 3;
+  const auto limited = BuildPipelineFromCut(graph, with.options, kReadLateStages, {0, 1});
+  REQUIRE(limited.ok());
+  CHECK(limited->report.memory_bytes == whole->report.memory_bytes);
+  CHECK(limited->report.stages[1].repeated == 0);
+}
+
+TEST_CASE("BuildPipeline: random graphs under limits keep to them or stay; the bits are the same") {
+  int kept = 0;
+  for (uint64_t seed = 1; seed <= 800; ++seed) {
+    CAPTURE(seed);
+    Case with;
+    with.options.parallel.channel_depth = 1;
+    Graph graph = test::RandomGraph(seed);
+    std::vector<PassReport> reports;
+    REQUIRE(Canonicalise(graph, true, reports).ok());
+    if (graph.OpOrder().size() < 3) continue;
+    const RandomCut cut = MakeRandomCut(graph, seed);
+    const auto whole =
+        BuildPipelineFromCut(graph, with.options, cut.stage_of_op, cut.unit_of_stage);
+    if (!whole.ok()) FAIL(whole.error().message);
+    with.options.memory_limit = whole->report.memory_bytes * 19 / 20;
+    if (with.options.memory_limit == 0) continue;
+    const auto limited =
+        BuildPipelineFromCut(graph, with.options, cut.stage_of_op, cut.unit_of_stage);
+    if (!limited.ok()) FAIL(limited.error().message);
+    if (limited->report.memory_bytes > with.options.memory_limit) {
+      CHECK(limited->report.memory_bytes == whole->report.memory_bytes);
+      continue;
+    }
+    ++kept;
+    const std::vector<Arrays> stream = RandomStream(graph, 4);
+    std::string error;
+    const auto expected = PipelineRunner(*whole).Run(stream, 1, error);
+    const auto got = PipelineRunner(*limited).Run(stream, seed, error);
+    REQUIRE(error == "");
+    for (size_t i = 0; i < stream.size(); ++i) CHECK(got[i] == expected[i]);
+  }
+  CHECK(kept > 2);
+}
+
+TEST_CASE(
+    "BuildPipeline: is cut again by what its stages took, and keeps the best that was built") {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    Case with;
+    Graph graph = test::RandomGraph(seed);
+    std::vector<PassReport> reports;
+    REQUIRE(Canonicalise(graph, true, reports).ok());
+    if (graph.OpOrder().size() < 4) continue;
+    with.options.least_stages = 2;
+    with.options.parallel.balance = false;
+    const PipelineReport once = Built(graph, with.options).report;
+    CHECK(once.rounds.size() == 1);
+    with.options.parallel.balance = true;
+    const PipelineReport balanced = Built(graph, with.options).report;
+    REQUIRE(balanced.kept_round < balanced.rounds.size());
+    CHECK(balanced.period == balanced.rounds[balanced.kept_round].period);
+    CHECK(balanced.balance == balanced.rounds[balanced.kept_round].rate);
+    for (const BalanceRound& round : balanced.rounds) CHECK(balanced.period <= round.period);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::converter
