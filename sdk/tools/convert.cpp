@@ -11,6 +11,7 @@
 #include "sdk/tools/convert_options.hpp"
 #include "sdk/tools/convert_outputs.hpp"
 #include "sdk/tools/files.hpp"
+#include "sdk/tools/report.hpp"
 #include "sdk/tools/temporary_folder.hpp"
 #include "tenon/inspect.hpp"
 
@@ -122,9 +123,13 @@ ConvertedPlan Converted(const ConvertCommand& options) {
 
 void Run(const ConvertCommand& options) {
   const auto start = Clock::now();
+  if (!options.report.empty() && options.emit != "plan") {
+    Fail(kUsage, "--report shows a plan: it needs --emit=plan");
+  }
   const ConvertOutputs outputs = NameOutputs(options);
   const ConvertedPlan plan = Converted(options);
   WriteOutputs(outputs, plan.bytes, {options.json, plan.decisions_json});
+  if (!options.report.empty()) WriteFile(options.report, ReportPage(options.plan, ""));
   const std::chrono::duration<double> elapsed = Clock::now() - start;
   if (options.quiet) return;
   PrintMeasured(plan.measured, options.target.command.empty());

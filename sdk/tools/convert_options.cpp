@@ -399,6 +399,12 @@ void AddConvertOptions(CLI::App& command, ConvertCommand& options) {
       ->group("Methods");
   command.add_option("--json", options.json, "Write every decision there")->group("Reports");
   command
+      .add_option(
+          "--report", options.report,
+          "Write the page of 'tenon report' there (.html): timeline, memory, why each op is "
+          "where it is")
+      ->group("Reports");
+  command
       .add_option("--decisions", options.decisions,
                   "Record the decisions behind the plan's last section, for 'tenon explain' and "
                   "'tenon report'; never with --emit=c")

@@ -40,6 +40,7 @@ struct ConvertCommand {
   TargetOptions target;
   std::string only_measured;  ///< an option that was given and needs --order=measured
   std::string json;
+  std::string report;
   bool verbose = false;
   bool quiet = false;
 };

@@ -1,4 +1,6 @@
 // tenon report: a plan as one page for a browser, and its predicted timeline as a trace.
+#include "sdk/tools/report.hpp"
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
@@ -102,9 +104,9 @@ Json Alternatives(const Json& decisions) {
   return list;
 }
 
-Json PageData(const Json& plan, const ReportOptions& options) {
+Json PageData(const Json& plan, const std::string& name, const std::string& measured) {
   Json data;
-  data["plan"] = options.plan;
+  data["plan"] = name;
   for (const char* key : {"board", "format_version", "producer", "constants_bytes", "file_bytes",
                           "inputs", "outputs", "arenas", "tensors", "ops", "segments", "options"}) {
     data[key] = plan[key];
@@ -122,8 +124,7 @@ Json PageData(const Json& plan, const ReportOptions& options) {
                                  {"start", event.start_us},
                                  {"us", event.us}});
   }
-  data["measured"] =
-      options.measured.empty() ? Json::array() : MeasuredBars(options.measured, plan["ops"].size());
+  data["measured"] = measured.empty() ? Json::array() : MeasuredBars(measured, plan["ops"].size());
   const Json& decisions = plan["decisions"];
   data["figures"] = decisions.is_null() ? Json(nullptr) : decisions["predicted"];
   data["alternatives"] = Alternatives(decisions);
@@ -161,10 +162,16 @@ void Report(const ReportOptions& options) {
     }
     WriteFile(options.trace, TraceJson(events, "tenon, predicted"));
   }
-  if (!options.page.empty()) WriteFile(options.page, Page(PageData(plan, options)));
+  if (!options.page.empty()) {
+    WriteFile(options.page, Page(PageData(plan, options.plan, options.measured)));
+  }
 }
 
 }  // namespace
+
+std::string ReportPage(const std::string& plan, const std::string& measured) {
+  return Page(PageData(ReadPlanJson(plan), plan, measured));
+}
 
 void AddReport(CLI::App& app) {
   const auto options = std::make_shared<ReportOptions>();

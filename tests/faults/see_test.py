@@ -160,6 +160,16 @@ addEventListener("load", () => {
         self.assertIn("steps", probed[6])
 
 
+class ConvertReport(See):
+    def test_convert_writes_the_page_that_report_writes(self):
+        self.convert("net.onnx", "again.tenon", "--report", "one.html")
+        self.done("report", "again.tenon", "-o", "two.html")
+        self.assertEqual((self.folder / "one.html").read_bytes(), (self.folder / "two.html").read_bytes())
+
+    def test_c_source_has_no_page(self):
+        self.fails(2, "convert", "net.onnx", "-o", "net.c", *BOARD, "--emit=c", "--report", "page.html")
+
+
 class Balance(See):
     def rounds(self, mode):
         self.convert("net.onnx", "pipeline.tenon", "--objective=throughput", "--threads=2",
