@@ -418,7 +418,7 @@ module accelerator #(
       .INPUT_CHANNELS(GROUP), .OUTPUT_CHANNELS(GROUP), .LOADED_COLUMNS(LOADED_COLUMNS),
       .DEPTHWISE_ROWS(9)
   ) array (
-      .clk(clk), .valid(array_valid), .swap(array_swap), .depthwise(layer.windowed),
+      .clk(clk), .valid(array_valid), .swap(array_swap),
       .first(array_data[WORD-1:0]), .second(array_data[2*WORD-1:WORD]),
       .taps(taps), .load(load_lines), .weights(line_data), .valid_out(sums_valid),
       .first_sums(first_sums), .second_sums(second_sums)

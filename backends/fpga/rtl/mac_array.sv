@@ -15,7 +15,6 @@ module mac_array #(
     input logic clk,
     input logic valid,
     input logic swap,
-    input logic depthwise,
     input logic [INPUT_CHANNELS*8-1:0] first,
     input logic [INPUT_CHANNELS*8-1:0] second,
     input logic [OUTPUT_CHANNELS*TAPS*8-1:0] taps,  // by column
@@ -35,8 +34,7 @@ module mac_array #(
 
   logic [INPUT_CHANNELS*8-1:0] first_skewed, second_skewed;
   logic [LOADED_COLUMNS*INPUT_CHANNELS*8-1:0] weights_skewed;
-  logic [CASCADE*2-1:0] flags_skewed;
-  logic [CASCADE-1:0] swap_skewed, depthwise_skewed;
+  logic [CASCADE-1:0] swap_skewed;
   cascade_skew #(.ROWS(INPUT_CHANNELS)) skew_first (
       .clk(clk), .rows(first), .skewed(first_skewed)
   );
@@ -46,13 +44,9 @@ module mac_array #(
   cascade_skew #(.ROWS(LOADED_COLUMNS * INPUT_CHANNELS)) skew_weights (
       .clk(clk), .rows(weights), .skewed(weights_skewed)
   );
-  cascade_skew #(.ROWS(CASCADE), .WIDTH(2)) skew_flags (
-      .clk(clk), .rows({CASCADE{depthwise, swap}}), .skewed(flags_skewed)
+  cascade_skew #(.ROWS(CASCADE), .WIDTH(1)) skew_swap (
+      .clk(clk), .rows({CASCADE{swap}}), .skewed(swap_skewed)
   );
-  for (genvar r = 0; r < CASCADE; r++) begin : g_flags
-    assign swap_skewed[r] = flags_skewed[2*r];
-    assign depthwise_skewed[r] = flags_skewed[2*r+1];
-  end
 
   for (genvar g = 0; g < LOADS; g++) begin : g_load
     logic [CASCADE-1:0] load_skewed;
@@ -69,7 +63,6 @@ module mac_array #(
           .INPUT_CHANNELS(INPUT_CHANNELS), .PIXELS(PIXELS), .DEPTHWISE_ROWS(DEPTHWISE_ROWS)
       ) column (
           .clk(clk), .first(first_skewed), .second(second_skewed), .taps(taps_skewed),
-          .depthwise(depthwise_skewed),
           .weights(weights_skewed[i*INPUT_CHANNELS*8+:INPUT_CHANNELS*8]),
           .load_weights(load_skewed), .swap_weights(swap_skewed),
           .first_sum(first_sums[COLUMN*SUM_BITS+:SUM_BITS]),

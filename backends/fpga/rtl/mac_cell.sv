@@ -1,6 +1,7 @@
 // One DSP48E2 that multiplies the bytes of two pixels by one weight and adds its predecessor's sum:
 // P = (second * 2^18 + first) * weight + PCIN. The pre-adder puts the pixels side by side, the two B
-// registers hold the next weight and the present one.
+// registers hold the next weight and the present one. A tap is added to the first pixel, so that of the two
+// one must be 0; it spoils the second pixel's sum, as it fills the bits below it with its sign.
 //
 // The head of a cascade adds a constant instead, which makes all sums of eight first products
 // positive: the field of 18 bits then borrows nothing from the second pixel's above it.
@@ -12,6 +13,7 @@ module mac_cell #(
     input logic clk,
     input logic signed [7:0] first,
     input logic signed [7:0] second,
+    input logic signed [7:0] tap,
     input logic signed [7:0] weight,
     input logic load_weight,  // takes `weight` as the next one
     input logic swap_weight,  // the next weight is used for what came a clock earlier, and after it
@@ -25,7 +27,7 @@ module mac_cell #(
       .CARRYINSELREG(0), .RND(CONSTANT)
   ) dsp (
       .CLK(clk),
-      .A({{4{second[7]}}, second, 18'd0}),
+      .A({{4{second[7]}}, second, 18'(tap)}),
       .D(27'(first)),
       .B(18'(weight)),
       .C(48'd0),

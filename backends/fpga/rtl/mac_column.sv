@@ -7,8 +7,8 @@
 // from the data with which `swap_weights` comes. The last load may come with that data; the first
 // load of the weights after these must come later.
 //
-// Depthwise: instead of the first pixel, rows 0 to DEPTHWISE_ROWS - 1 take this channel's own taps
-// (and the second sum means nothing).
+// Depthwise: rows 0 to DEPTHWISE_ROWS - 1 take this channel's own taps beside a first pixel that must then be
+// 0 (and the second sum means nothing). Otherwise the taps must be 0.
 module mac_column #(
     parameter int INPUT_CHANNELS = 32,  // a multiple of 8
     parameter int PIXELS = 2,           // 1: the second pixel's sum is 0
@@ -21,7 +21,6 @@ module mac_column #(
     input logic [INPUT_CHANNELS*8-1:0] second,
     /* verilator lint_off UNUSEDSIGNAL */  // no row of 8 for the last of 9 taps
     input logic [TAPS*8-1:0] taps,
-    input logic [arithmetic_pkg::CASCADE-1:0] depthwise,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [INPUT_CHANNELS*8-1:0] weights,
     input logic [arithmetic_pkg::CASCADE-1:0] load_weights,
@@ -53,14 +52,15 @@ module mac_column #(
     assign chain[47:0] = 48'd0;
     for (genvar r = 0; r < CASCADE; r++) begin : g_row
       localparam int CHANNEL = c * CASCADE + r;
-      logic [7:0] data;
-      if (CHANNEL < DEPTHWISE_ROWS) begin : g_choice
-        assign data = depthwise[r] ? taps[CHANNEL*8+:8] : first[CHANNEL*8+:8];
-      end else begin : g_plain
-        assign data = first[CHANNEL*8+:8];
+      logic [7:0] tap;
+      if (CHANNEL < DEPTHWISE_ROWS) begin : g_tap
+        assign tap = taps[CHANNEL*8+:8];
+      end else begin : g_no_tap
+        assign tap = 8'd0;
       end
       mac_cell #(.HEAD(r == 0), .CONSTANT(LEAST)) multiplier (
-          .clk(clk), .first(data), .second(PIXELS == 1 ? 8'd0 : second[CHANNEL*8+:8]),
+          .clk(clk), .first(first[CHANNEL*8+:8]), .second(PIXELS == 1 ? 8'd0 : second[CHANNEL*8+:8]),
+          .tap(tap),
           .weight(weights[CHANNEL*8+:8]), .load_weight(load_weights[r]),
           .swap_weight(swap_next[r]), .cascade_in(chain[r*48+:48]),
           .cascade_out(chain[(r+1)*48+:48]), .sum(sums[r*48+:48])

@@ -122,7 +122,8 @@ module pixel_reader #(
   // pair would read its sums before they are written. The first output of a windowed pass comes later
   // than its first words.
   logic [1:0] gap;
-  logic window_starts, no_tile;
+  logic [1:0] window_starts;
+  logic no_tile;
   assign issue = walking && !missing && gap == 2'd0 &&
                  (!first_pair || !first_pass || slot_free[parity]) && !no_tile;
   assign no_tile = (layer.windowed ? window_tag.is_first : first_pair) &&
@@ -175,8 +176,8 @@ module pixel_reader #(
     if (gap != 2'd0) gap <= gap - 2'd1;
     if (issue && last_pair && layer.windowed) gap <= 2'd3;
     if (issue && last_pair && !layer.windowed && pairs == 32'd2) gap <= 2'd1;
-    window_starts <= issue && window_tag.is_first;
-    if (layer.windowed ? window_starts : issue && first_pair)
+    window_starts <= {window_starts[0], issue && window_tag.is_first};
+    if (layer.windowed ? window_starts[1] : issue && first_pair)
       passes_started <= passes_started + 8'd1;
     if (issue) begin
       first_pair <= last_pair;
@@ -356,27 +357,24 @@ module pixel_reader #(
     pick[0] <= '{{inside_3[1], inside_3[0]}, pixel_3[0][2:0], {column_3[1], column_3[0]}};
     for (int i = 1; i < 4; i++) pick[i] <= pick[i-1];
     data <= picked;
+    if (layer.windowed) data[WORD-1:0] <= '0;  // the first pixel gives way to the taps
   end
 
-  // --- windows, which reach the array a clock or two later -----------------------------------------
+  // --- windows, which reach the array two clocks or three later -----------------------------------------
   logic window_valid, window_is_first, window_is_last;
   logic [ENTRY_BITS-1:0] window_entry;
-  /* verilator lint_off UNUSEDSIGNAL */  // of other layers
-  meta_t picked_meta;
-  /* verilator lint_on UNUSEDSIGNAL */
   logic [2:0] window_meta, window_out;  // slot, fresh, step_ends
-  assign picked_meta = meta[LATENCY-1];
   window_unit #(
       .GROUP(GROUP), .ENTRY_BITS(ENTRY_BITS)
   ) windows (
-      .clk(clk), .reset(reset), .two(layer.stride_width == 4'd2), .padding(layer.padding),
-      .words(picked), .tag(picked_meta.window), .width(layer.out_width), .valid(window_valid),
+      .clk(clk), .reset(reset), .two(layer.stride_width == 4'd2), .clear(!layer.windowed), .words(picked),
+      .tag(meta[LATENCY-1].window), .tag_1(meta[LATENCY].window), .width(layer.out_width), .valid(window_valid),
       .taps(taps), .is_first(window_is_first), .is_last(window_is_last), .entry(window_entry),
       .half(half)
   );
   always_ff @(posedge clk) begin
-    if (picked_meta.window.emits)
-      window_meta <= {picked_meta.slot, picked_meta.fresh, picked_meta.step_ends};
+    if (meta[LATENCY].window.emits)
+      window_meta <= {meta[LATENCY].slot, meta[LATENCY].fresh, meta[LATENCY].step_ends};
     window_out <= window_meta;
   end
 

@@ -93,7 +93,6 @@ class ArrayTest {
     model_->swap = swap;
     if (swap) weights_.present = weights_.next;
     const bool depthwise = numbers_.Below(3) == 0;
-    model_->depthwise = depthwise;
     model_->valid = valid;
     const Sums sums = SetData(depthwise);
     if (valid) expected_.push_back(sums);
@@ -111,7 +110,8 @@ class ArrayTest {
     std::vector<int> first;
     std::vector<int> second;
     for (int i = 0; i < shape_.inputs; ++i) {
-      first.push_back(bytes.Next());
+      const int byte = bytes.Next();
+      first.push_back(depthwise ? 0 : byte);
       second.push_back(shape_.pixels == 2 ? bytes.Next() : 0);
       SetElement(model_->first, i, 8, static_cast<uint64_t>(first.back()));
       SetElement(model_->second, i, 8, static_cast<uint64_t>(second.back()));
@@ -120,7 +120,8 @@ class ArrayTest {
     for (int o = 0; o < shape_.outputs; ++o) {
       std::vector<int> data = first;
       for (int t = 0; t < kTaps; ++t) {
-        const int tap = bytes.Next();
+        const int byte = bytes.Next();
+        const int tap = depthwise ? byte : 0;
         SetElement(model_->taps, o * kTaps + t, 8, static_cast<uint64_t>(tap));
         if (depthwise && t < shape_.inputs) data[static_cast<size_t>(t)] = tap;
       }
