@@ -41,7 +41,7 @@ module pixel_reader #(
     output logic step_ends,
 
     // The step that its last sums complete, when step_ends is set at the array's input.
-    output logic step_announce,  // at the step's begin
+    output logic step_announce,  // at the step's first output
     output logic step_slot,
     output logic [15:0] step_group,
     output logic [31:0] step_pixel,
@@ -120,14 +120,14 @@ module pixel_reader #(
                    is_missing(rows_b, layer.in_height, loaded_rows);
   // A pass of two pairs that had to wait for rows may be followed by the next at once, whose second
   // pair would read its sums before they are written. The first output of a windowed pass comes later
-  // than its first words.
+  // than its first words, and neither its tile nor a free block of sums is wanted before.
   logic [1:0] gap;
   logic [1:0] window_starts;
-  logic no_tile;
-  assign issue = walking && !missing && gap == 2'd0 &&
-                 (!first_pair || !first_pass || slot_free[parity]) && !no_tile;
-  assign no_tile = (layer.windowed ? window_tag.is_first : first_pair) &&
-                   tiles_loaded == passes_started;
+  logic first_output, no_tile, no_block;
+  assign first_output = layer.windowed ? window_tag.is_first : first_pair;
+  assign no_tile = first_output && tiles_loaded == passes_started;
+  assign no_block = first_output && first_pass && !slot_free[parity];
+  assign issue = walking && !missing && gap == 2'd0 && !no_block && !no_tile;
   assign issued = issue;
   assign waits_for_data = walking && (missing || no_tile);
   assign waits_for_sums = walking && !issue && !waits_for_data;
@@ -146,7 +146,7 @@ module pixel_reader #(
   logic layer_ends;
   assign layer_ends = step_done && last_group && last_block;
 
-  assign step_announce = issue && first_pair && first_pass;
+  assign step_announce = issue && first_output && first_pass;
   assign step_slot = parity;
   assign step_group = group;
   assign step_pixel = pixel;
