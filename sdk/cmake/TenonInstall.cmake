@@ -171,6 +171,27 @@ if(TARGET tenon_modular)
 elseif(TARGET tenon)
   install(TARGETS tenon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 endif()
+if(TARGET tenon AND NOT CMAKE_CROSSCOMPILING)
+  # Completion and manual page say what the command's help says.
+  find_package(Python3 COMPONENTS Interpreter)
+  if(Python3_FOUND)
+    set(package_pages "${PROJECT_BINARY_DIR}/package/command")
+    add_custom_command(
+      OUTPUT "${package_pages}/tenon" "${package_pages}/_tenon" "${package_pages}/tenon.1"
+      COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/command_pages.py"
+        $<TARGET_FILE:tenon> "${package_pages}"
+      DEPENDS tenon "${PROJECT_SOURCE_DIR}/scripts/command_pages.py")
+    add_custom_target(tenon_command_pages ALL DEPENDS "${package_pages}/tenon.1")
+    install(FILES "${package_pages}/tenon"
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
+    install(FILES "${package_pages}/_tenon"
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT tools)
+    install(FILES "${package_pages}/tenon.1" DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+      COMPONENT tools)
+  else()
+    message(STATUS "Completion and manual page are not installed: they need Python 3")
+  endif()
+endif()
 if(NOT TENON_FIRMWARE)
   file(GLOB package_boards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sdk/boards/*.json")
   install(FILES ${package_boards} DESTINATION ${CMAKE_INSTALL_DATADIR}/tenon/boards
